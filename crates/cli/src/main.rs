@@ -1,0 +1,2 @@
+//! The `etalon` command.
+fn main() {}

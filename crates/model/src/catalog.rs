@@ -1,0 +1,145 @@
+//! What a plan may name: the engines and the workloads that this build knows.
+//!
+//! The registry of the engine room fills a [`Catalog`]; plan validation, the JSON Schema and `etalon list` read it. So
+//! a new workload or database appears in all three by its registry line alone.
+
+use crate::value::Value;
+
+/// A constant that can stand in a `static` description of a key.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Literal {
+    /// `true` or `false`.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A number with a fraction.
+    Float(f64),
+    /// A text.
+    Text(&'static str),
+}
+
+impl From<Literal> for Value {
+    fn from(literal: Literal) -> Value {
+        match literal {
+            Literal::Bool(b) => Value::Bool(b),
+            Literal::Int(n) => Value::Int(n),
+            Literal::Float(x) => Value::Float(x),
+            Literal::Text(s) => Value::Text(s.to_owned()),
+        }
+    }
+}
+
+/// What values a workload's key takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum KeyKind {
+    /// A whole number within limits, both inclusive.
+    Int {
+        /// Smallest.
+        min: i64,
+        /// Largest.
+        max: i64,
+    },
+    /// A number within limits, both inclusive.
+    Float {
+        /// Smallest.
+        min: f64,
+        /// Largest.
+        max: f64,
+    },
+    /// `true` or `false`.
+    Bool,
+    /// One of a closed list of words.
+    Choice(&'static [&'static str]),
+    /// One of a list of words, or the path of a file (anything with a `/`, a `\` or a `.`).
+    ChoiceOrFile(&'static [&'static str]),
+    /// A length of time such as `"100ms"`, at least zero; kept as written.
+    Duration,
+    /// Free text.
+    Text,
+}
+
+/// One key that a workload understands in `[[benchmarks]]`.
+#[derive(Clone, Copy, Debug)]
+pub struct KeySpec {
+    /// The key as it is written.
+    pub name: &'static str,
+    /// What it takes.
+    pub kind: KeyKind,
+    /// What it is when not written; `None` makes it required.
+    pub default: Option<Literal>,
+    /// One sentence: what it is, with its unit.
+    pub about: &'static str,
+}
+
+/// A workload as plans name it.
+#[derive(Clone, Copy, Debug)]
+pub struct WorkloadSpec {
+    /// The name in `workload = "…"`.
+    pub name: &'static str,
+    /// The family: transactions, pages, spatial, backup, disk.
+    pub family: &'static str,
+    /// One sentence.
+    pub about: &'static str,
+    /// Its keys.
+    pub keys: &'static [KeySpec],
+}
+
+/// An engine as plans name it.
+#[derive(Clone, Copy, Debug)]
+pub struct EngineSpec {
+    /// The name, as in `server = { engine = "…" }`.
+    pub name: &'static str,
+    /// The URL schemes that lead to it, without the colon.
+    pub schemes: &'static [&'static str],
+    /// One sentence.
+    pub about: &'static str,
+    /// Whether étalon can start a private server of it.
+    pub private_server: PrivateServerSupport,
+    /// Whether it is shown to users; the simulator is not.
+    pub visibility: Visibility,
+}
+
+/// Whether étalon can initialise, start and remove a server of an engine itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PrivateServerSupport {
+    /// It can.
+    Yes,
+    /// It cannot: a `url` is needed.
+    No,
+}
+
+/// Whether an entry shows in lists, schemas and hints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Visibility {
+    /// Shown.
+    Public,
+    /// Understood, not shown.
+    Hidden,
+}
+
+/// Everything that a plan may name.
+#[derive(Clone, Debug, Default)]
+pub struct Catalog {
+    /// The engines.
+    pub engines: Vec<EngineSpec>,
+    /// The workloads.
+    pub workloads: Vec<WorkloadSpec>,
+}
+
+impl Catalog {
+    /// The engine that a URL leads to, by its scheme.
+    pub fn engine_of_url(&self, url: &str) -> Option<&EngineSpec> {
+        let scheme = url.split_once(':')?.0;
+        self.engines.iter().find(|e| e.schemes.contains(&scheme))
+    }
+
+    /// The engine of that name.
+    pub fn engine(&self, name: &str) -> Option<&EngineSpec> {
+        self.engines.iter().find(|e| e.name == name)
+    }
+
+    /// The workload of that name.
+    pub fn workload(&self, name: &str) -> Option<&WorkloadSpec> {
+        self.workloads.iter().find(|w| w.name == name)
+    }
+}

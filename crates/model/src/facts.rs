@@ -1,0 +1,114 @@
+//! The measured record of a machine, an operating system, a server. Never typed in by hand.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::durability::{Durability, DurabilityTier};
+
+/// Whether a fact tells what something is, or how it happened to be at the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Nature {
+    /// What the thing is: versions, settings, models. A change makes it another system, and stops a resume.
+    Identity,
+    /// How it was just then: load, free memory, clock speed, ports. Shown, never compared.
+    Passing,
+}
+
+/// One fact.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fact {
+    /// The value as it was read; `Err` says why it could not be had.
+    pub reading: Result<String, String>,
+    /// Identity or passing.
+    pub nature: Nature,
+}
+
+/// Facts by dotted name: `server.version`, `setting.fsync`, `cpu.model`, `data_directory.filesystem`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Facts {
+    /// The facts.
+    pub entries: BTreeMap<String, Fact>,
+}
+
+/// The fact that names the durability tier.
+const TIER: &str = "durability.tier";
+/// The fact that names what the tier follows from.
+const TIER_BECAUSE: &str = "durability.because";
+
+impl Facts {
+    /// Records what something is.
+    pub fn identity(&mut self, name: impl Into<String>, value: impl Into<String>) {
+        self.insert(name, Ok(value.into()), Nature::Identity);
+    }
+
+    /// Records how something was just then.
+    pub fn passing(&mut self, name: impl Into<String>, value: impl Into<String>) {
+        self.insert(name, Ok(value.into()), Nature::Passing);
+    }
+
+    /// Records that a fact could not be had, and why.
+    pub fn unavailable(&mut self, name: impl Into<String>, reason: impl Into<String>) {
+        self.insert(name, Err(reason.into()), Nature::Identity);
+    }
+
+    /// Records a fact.
+    pub fn insert(&mut self, name: impl Into<String>, reading: Result<String, String>, nature: Nature) {
+        self.entries.insert(name.into(), Fact { reading, nature });
+    }
+
+    /// Takes in another record, each of its names behind `prefix` and a dot.
+    pub fn absorb(&mut self, prefix: &str, other: Facts) {
+        for (name, fact) in other.entries {
+            self.entries.insert(format!("{prefix}.{name}"), fact);
+        }
+    }
+
+    /// The value of a fact, if it is known.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.entries.get(name).and_then(|fact| fact.reading.as_deref().ok())
+    }
+
+    /// Records the effective durability.
+    pub fn set_durability(&mut self, durability: &Durability) {
+        self.identity(TIER, durability.tier.as_str());
+        self.identity(TIER_BECAUSE, durability.because.clone());
+    }
+
+    /// The effective durability, if it was recorded.
+    pub fn durability(&self) -> Option<Durability> {
+        let tier: DurabilityTier = self.get(TIER)?.parse().ok()?;
+        Some(Durability { tier, because: self.get(TIER_BECAUSE).unwrap_or_default().to_owned() })
+    }
+
+    /// The identity facts in which two records differ: name, this value, that value. A fact that neither side could
+    /// read is not a difference; one that a single side could read is.
+    pub fn differences(&self, other: &Facts) -> Vec<Difference> {
+        let names: std::collections::BTreeSet<&String> = self.entries.keys().chain(other.entries.keys()).collect();
+        let is_identity = |facts: &Facts, name: &str| {
+            facts.entries.get(name).is_none_or(|fact| fact.nature == Nature::Identity)
+        };
+        names
+            .into_iter()
+            .filter(|name| is_identity(self, name) && is_identity(other, name))
+            .filter(|name| self.get(name) != other.get(name))
+            .map(|name| Difference {
+                name: name.clone(),
+                a: self.get(name).map(str::to_owned),
+                b: other.get(name).map(str::to_owned),
+            })
+            .collect()
+    }
+}
+
+/// A fact in which two records differ.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Difference {
+    /// The fact's name.
+    pub name: String,
+    /// Its value in the first record, if it has one.
+    pub a: Option<String>,
+    /// Its value in the second record, if it has one.
+    pub b: Option<String>,
+}

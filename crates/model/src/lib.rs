@@ -1,0 +1,26 @@
+//! The nouns of Étalon: plan, system, workload, cell, block, trial, measurement, facts.
+//!
+//! Nothing here opens a file, a socket or a clock. Every other room speaks in these types, so that a trial means the
+//! same thing to the conductor that runs it, to the store that keeps it and to the report that shows it.
+
+#![forbid(unsafe_code)]
+
+pub mod catalog;
+pub mod cell;
+pub mod durability;
+pub mod facts;
+pub mod metric;
+pub mod plan;
+pub mod schedule;
+pub mod trial;
+pub mod value;
+
+pub use catalog::{Catalog, EngineSpec, KeyKind, KeySpec, Literal, WorkloadSpec};
+pub use cell::Cell;
+pub use durability::{Durability, DurabilityTier};
+pub use facts::{Fact, Facts, Nature};
+pub use metric::{Direction, Measurement, Metric, Reading, Role};
+pub use plan::{Benchmark, ComparisonRules, Plan, PrivateServer, SystemPlan};
+pub use schedule::{Length, OnError, Order, Schedule};
+pub use trial::{Mark, MarkKind, PlannedTrial, Series, SeriesKind, TrialRecord, TrialState};
+pub use value::{Point, Value};

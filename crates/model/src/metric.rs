@@ -1,0 +1,71 @@
+//! Metrics and measurements.
+
+use serde::{Deserialize, Serialize};
+
+/// Which way is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+    /// Neither: a description, never judged.
+    Neither,
+}
+
+/// What part a metric plays in the verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Judged, and counted in the correction for multiplicity.
+    Primary,
+    /// Judged on its own when asked for.
+    Secondary,
+    /// Explains the others: the client's own cost, the engine's counters.
+    Diagnostic,
+}
+
+/// A metric: what was measured, in what unit, and which way is better.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Metric {
+    /// Identifier such as `throughput`, `response_p99`.
+    pub id: String,
+    /// Unit such as `tx/s`, `us`, `bytes`; empty for a plain count.
+    pub unit: String,
+    /// Which way is better.
+    pub direction: Direction,
+    /// Its part in the verdict.
+    pub role: Role,
+}
+
+/// What was read: a value, or the reason why there is none. Never 0 for "not available".
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reading {
+    /// The value, in the metric's unit.
+    Value(f64),
+    /// Printed as `n/a` with this reason.
+    Unavailable(String),
+}
+
+/// A metric with what was read for it in one trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// The metric.
+    pub metric: Metric,
+    /// What was read.
+    pub reading: Reading,
+}
+
+impl Measurement {
+    /// A measurement with a value.
+    pub fn value(id: &str, unit: &str, direction: Direction, role: Role, value: f64) -> Measurement {
+        Measurement::new(id, unit, direction, role, Reading::Value(value))
+    }
+
+    /// A measurement from its parts.
+    pub fn new(id: &str, unit: &str, direction: Direction, role: Role, reading: Reading) -> Measurement {
+        Measurement { metric: Metric { id: id.to_owned(), unit: unit.to_owned(), direction, role }, reading }
+    }
+}

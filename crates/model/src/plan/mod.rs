@@ -1,0 +1,118 @@
+//! The plan: what a user wrote, validated, defaults filled in, hashed.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cell::Cell;
+use crate::schedule::Schedule;
+use crate::value::{Point, Value};
+
+/// A valid plan. Made by validation alone, so whoever holds one may trust it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The experiment's name.
+    pub name: String,
+    /// The systems, in the order in which they were written.
+    pub systems: Vec<SystemPlan>,
+    /// The benchmarks, in the order in which they were written.
+    pub benchmarks: Vec<Benchmark>,
+    /// When and how often.
+    pub schedule: Schedule,
+    /// How the systems are compared.
+    pub comparison: ComparisonRules,
+}
+
+/// A system as the plan describes it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SystemPlan {
+    /// The name in the plan.
+    pub name: String,
+    /// The engine's name in the registry.
+    pub engine: String,
+    /// Where it is; may hold a password, so it is written nowhere but through `redacted_url`.
+    /// Empty for a private server.
+    pub url: String,
+    /// Settings to give it: pragmas, session or server settings.
+    pub settings: BTreeMap<String, Value>,
+    /// The private server that étalon starts for it, if it does.
+    pub server: Option<PrivateServer>,
+    /// The system that this one is another name for: both sides of an A/A experiment are one server.
+    pub alias_of: Option<String>,
+}
+
+/// A server that étalon initialises, starts and removes itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PrivateServer {
+    /// The engine's name.
+    pub engine: String,
+    /// Folder of the server's programs; found by itself when absent.
+    pub bin_dir: Option<String>,
+    /// `socket` or `tcp`: the path from client to server.
+    pub connect: Connect,
+}
+
+/// The path from client to server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Connect {
+    /// A Unix socket.
+    #[default]
+    Socket,
+    /// TCP on the loopback interface.
+    Tcp,
+}
+
+/// A benchmark: a workload with the points of its sweep.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Benchmark {
+    /// The name in the plan.
+    pub name: String,
+    /// The workload's name in the registry.
+    pub workload: String,
+    /// Every point of the sweep, each with a value for every key of the workload.
+    pub points: Vec<Point>,
+}
+
+/// How systems are compared and judged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ComparisonRules {
+    /// The system that the others are compared with; the first of the plan when not given.
+    pub baseline: String,
+    /// Half width of the zone of equivalence, as a share: 0.03 for ±3 %.
+    pub margin: f64,
+    /// Level of the intervals: 0.95.
+    pub level: f64,
+    /// Whether systems of unequal durability may get a verdict.
+    pub allow_unequal_durability: bool,
+}
+
+impl Plan {
+    /// Every cell, in the plan's order: benchmark, then point, then system. The index is the cell's identity.
+    pub fn cells(&self) -> Vec<Cell> {
+        let mut cells = Vec::new();
+        for benchmark in &self.benchmarks {
+            for point in &benchmark.points {
+                cells.extend(self.systems.iter().map(|system| Cell {
+                    benchmark: benchmark.name.clone(),
+                    workload: benchmark.workload.clone(),
+                    system: system.name.clone(),
+                    point: point.clone(),
+                }));
+            }
+        }
+        cells
+    }
+
+    /// The keys that take more than one value within a benchmark: those that a reader needs to tell cells apart.
+    pub fn varying_keys(&self, benchmark: &str) -> Vec<String> {
+        let Some(benchmark) = self.benchmarks.iter().find(|b| b.name == benchmark) else { return Vec::new() };
+        let Some(first) = benchmark.points.first() else { return Vec::new() };
+        first.keys().filter(|key| benchmark.points.iter().any(|p| p.get(*key) != first.get(*key))).cloned().collect()
+    }
+
+    /// The system of that name.
+    pub fn system(&self, name: &str) -> Option<&SystemPlan> {
+        self.systems.iter().find(|system| system.name == name)
+    }
+}
