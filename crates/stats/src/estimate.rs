@@ -1,0 +1,204 @@
+//! One number for a sample: the estimators that benchmarks publish.
+
+use crate::moments::{mean, median, sorted, standard_deviation};
+use crate::sample::Sample;
+use crate::special::student_t_quantile;
+use std::fmt;
+use std::str::FromStr;
+
+/// Which way a metric is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// More is better: throughput.
+    Higher,
+    /// Less is better: response time, CPU per operation.
+    Lower,
+    /// Neither: a fact such as a row count, reported but never judged.
+    Neither,
+}
+
+/// A published way to reduce a sample to one figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Estimator {
+    /// Arithmetic mean.
+    Mean,
+    /// Mean after dropping one smallest and one largest value; needs three.
+    TrimmedMean,
+    /// Median.
+    Median,
+    /// The best value by the metric's direction: "best of n". Biased upwards with n; kept to reproduce old results.
+    Best,
+}
+
+/// The name is not that of an [`Estimator`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownEstimator(
+    /// The name as given.
+    pub String,
+);
+
+impl fmt::Display for UnknownEstimator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "unknown estimator `{}` (mean, trimmed, median, best)",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for UnknownEstimator {}
+
+impl Estimator {
+    /// Every estimator, in the order of the manual.
+    pub const ALL: [Estimator; 4] = [
+        Estimator::Mean,
+        Estimator::TrimmedMean,
+        Estimator::Median,
+        Estimator::Best,
+    ];
+
+    /// The name in plans and on the command line: `mean`, `trimmed`, `median`, `best`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Estimator::Mean => "mean",
+            Estimator::TrimmedMean => "trimmed",
+            Estimator::Median => "median",
+            Estimator::Best => "best",
+        }
+    }
+
+    /// The estimate in the sample's unit; `None` if the sample is too small for it, or if the best is asked of a metric
+    /// that has no better side.
+    pub fn apply(self, sample: &Sample, direction: Direction) -> Option<f64> {
+        let summary = summarise(sample)?;
+        match (self, direction) {
+            (Estimator::Mean, _) => Some(summary.mean),
+            (Estimator::TrimmedMean, _) => summary.trimmed_mean,
+            (Estimator::Median, _) => Some(summary.median),
+            (Estimator::Best, Direction::Higher) => Some(summary.max),
+            (Estimator::Best, Direction::Lower) => Some(summary.min),
+            (Estimator::Best, Direction::Neither) => None,
+        }
+    }
+}
+
+impl fmt::Display for Estimator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Estimator {
+    type Err = UnknownEstimator;
+
+    fn from_str(name: &str) -> Result<Estimator, UnknownEstimator> {
+        Estimator::ALL
+            .into_iter()
+            .find(|e| e.as_str() == name)
+            .ok_or_else(|| UnknownEstimator(name.to_owned()))
+    }
+}
+
+/// A sample in a few numbers, all but `n` in the sample's unit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Summary {
+    /// Number of trials.
+    pub n: usize,
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Mean without one smallest and one largest value; `None` below three trials.
+    pub trimmed_mean: Option<f64>,
+    /// Median.
+    pub median: f64,
+    /// Smallest value.
+    pub min: f64,
+    /// Largest value.
+    pub max: f64,
+    /// Standard deviation (n - 1); `None` below two trials.
+    pub sd: Option<f64>,
+}
+
+/// Summarises a sample; `None` if it is empty.
+pub fn summarise(sample: &Sample) -> Option<Summary> {
+    let ordered = sorted(sample.values());
+    let (&min, &max) = (ordered.first()?, ordered.last()?);
+    let n = ordered.len();
+    Some(Summary {
+        n,
+        mean: mean(&ordered),
+        trimmed_mean: (n >= 3).then(|| mean(&ordered[1..n - 1])),
+        median: median(&ordered),
+        min,
+        max,
+        sd: standard_deviation(&ordered),
+    })
+}
+
+/// Half the width of the t interval of the mean, as a share of the mean: the "± 1 %" beside a single figure. `None`
+/// below two trials, for a mean of zero, or a `level` outside (0, 1).
+pub fn relative_half_width(sample: &Sample, level: f64) -> Option<f64> {
+    let values = sample.values();
+    let sd = standard_deviation(values)?;
+    let n = values.len() as f64;
+    let half_width = student_t_quantile(f64::midpoint(1.0, level), n - 1.0) * sd / n.sqrt();
+    let share = half_width / mean(values).abs();
+    share.is_finite().then_some(share)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::tests::sample;
+
+    #[test]
+    fn the_published_estimators() {
+        let ten = sample(&[14.0, 11.0, 12.0, 90.0, 10.0]);
+        let apply = |estimator: Estimator, direction| estimator.apply(&ten, direction);
+        assert_eq!(apply(Estimator::Mean, Direction::Lower), Some(27.4));
+        assert_eq!(
+            apply(Estimator::TrimmedMean, Direction::Lower),
+            Some(37.0 / 3.0)
+        );
+        assert_eq!(apply(Estimator::Median, Direction::Lower), Some(12.0));
+        assert_eq!(apply(Estimator::Best, Direction::Lower), Some(10.0));
+        assert_eq!(apply(Estimator::Best, Direction::Higher), Some(90.0));
+        assert_eq!(apply(Estimator::Best, Direction::Neither), None);
+    }
+
+    #[test]
+    fn small_samples_have_fewer_figures() {
+        assert_eq!(summarise(&sample(&[])), None);
+        let one = summarise(&sample(&[5.0])).unwrap();
+        assert_eq!((one.median, one.sd, one.trimmed_mean), (5.0, None, None));
+        assert_eq!(summarise(&sample(&[1.0, 3.0])).unwrap().median, 2.0);
+        assert_eq!(
+            Estimator::TrimmedMean.apply(&sample(&[1.0, 3.0]), Direction::Higher),
+            None
+        );
+    }
+
+    #[test]
+    fn names_go_both_ways() {
+        for estimator in Estimator::ALL {
+            assert_eq!(estimator.to_string().parse(), Ok(estimator));
+        }
+        assert_eq!(
+            "avg".parse::<Estimator>(),
+            Err(UnknownEstimator("avg".into()))
+        );
+    }
+
+    /// numpy and scipy 1.17.1: `t.ppf(.975, 6) * std(v, ddof=1) / sqrt(7) / mean(v)`.
+    #[test]
+    fn half_width_agrees_with_scipy() {
+        let got = relative_half_width(
+            &sample(&[98.0, 101.0, 99.0, 103.0, 100.0, 104.0, 97.0]),
+            0.95,
+        )
+        .unwrap();
+        assert!((got - 0.02364068890895319).abs() < 1e-12, "{got}");
+        assert_eq!(relative_half_width(&sample(&[1.0]), 0.95), None);
+        assert_eq!(relative_half_width(&sample(&[-1.0, 1.0]), 0.95), None);
+    }
+}

@@ -1,0 +1,48 @@
+//! The arithmetic of Étalon: from one value per trial to a verdict.
+//!
+//! The unit of replication is the *trial*, so a [`Sample`] is built from trials only and every test takes samples: a
+//! million correlated latencies have no way in. Two samples are [paired by block](paired()), their log ratios give a
+//! [`Ratio`] with its interval ([`paired_ratio`]), the p-values of a family are [adjusted](holm), and [`judge`] says
+//! what may be concluded. Everything else guards that path: steady state, trend, two-mode samples, quantised clocks.
+//!
+//! Nothing here reads a clock, a file or a global: the same numbers in give the same numbers out, seeds included.
+//! Conventions: `level` is a confidence level in (0, 1), as 0.95; a ratio is always B / A; logarithms are natural;
+//! shares and margins are fractions (0.03 is 3 %); every p is two-sided unless it says otherwise.
+
+#![forbid(unsafe_code)]
+
+pub mod bootstrap;
+pub mod equivalence;
+pub mod estimate;
+pub mod modality;
+mod moments;
+pub mod multiplicity;
+pub mod paired;
+pub mod power;
+pub mod quantisation;
+pub mod ranks;
+pub mod rng;
+pub mod sample;
+pub mod special;
+pub mod steady;
+pub mod trend;
+pub mod verdict;
+pub mod welch;
+
+pub use bootstrap::bootstrap_ratio;
+pub use equivalence::{margin_bounds, tost_p, within_margin};
+pub use estimate::{
+    Direction, Estimator, Summary, UnknownEstimator, relative_half_width, summarise,
+};
+pub use modality::{Clusters, two_clusters};
+pub use multiplicity::holm;
+pub use paired::{NotComparable, Ratio, paired_ratio, sign_flip_p};
+pub use power::minimum_detectable_effect;
+pub use quantisation::clock_step;
+pub use ranks::{MannWhitney, Method, hodges_lehmann, mann_whitney};
+pub use rng::Rng;
+pub use sample::{Pair, Pairs, Sample, TrialValue, paired};
+pub use steady::{Steadiness, change_points, classify, warm_up_end};
+pub use trend::{Trend, trend};
+pub use verdict::{DEFAULT_MARGIN, Judgement, MIN_BLOCKS, Verdict, judge};
+pub use welch::{Difference, UnpairedRatio, welch_difference, welch_ratio};

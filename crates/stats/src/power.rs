@@ -1,0 +1,42 @@
+//! What an experiment of a given size can see.
+
+use crate::paired::check_level;
+use crate::special::student_t_quantile;
+
+/// Chance of finding the effect that [`minimum_detectable_effect`] names.
+pub const POWER: f64 = 0.8;
+
+/// The smallest relative difference (0.02 is 2 %) that `n` blocks find with 80 % power at `level`, when the log ratio of
+/// one block has standard deviation `log_sd` (from [`crate::Ratio`], best of an A/A run): exp((t_(1-a/2) + t_0.8)
+/// `log_sd` / sqrt(n)) - 1, after Bloom, "Minimum detectable effects", Evaluation Review 19, 1995. Against the
+/// noncentral t the power is 79.5 % at 6 blocks and 79.9 % at 10. `None` below two blocks or for a level outside (0, 1).
+pub fn minimum_detectable_effect(log_sd: f64, n: u32, level: f64) -> Option<f64> {
+    if n < 2 || check_level(level).is_err() {
+        return None;
+    }
+    let df = f64::from(n - 1);
+    let multiplier =
+        student_t_quantile(f64::midpoint(1.0, level), df) + student_t_quantile(POWER, df);
+    Some((multiplier * log_sd / f64::from(n).sqrt()).exp_m1())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// scipy 1.17.1: `expm1((t.ppf(.975, n-1) + t.ppf(.8, n-1)) * sd / sqrt(n))`; true power there by
+    /// `nct.sf(t.ppf(.975, n-1), n-1, effect / sd * sqrt(n))` plus the other tail: 0.795, 0.799, 0.800.
+    #[test]
+    fn agrees_with_scipy() {
+        for (n, sd, want) in [
+            (6, 0.02, 0.028906673388939895),
+            (10, 0.02, 0.02009348463584069),
+            (20, 0.05, 0.03357786678149735),
+        ] {
+            let got = minimum_detectable_effect(sd, n, 0.95).unwrap();
+            assert!((got - want).abs() < 1e-10, "n {n}: {got}");
+        }
+        assert_eq!(minimum_detectable_effect(0.02, 1, 0.95), None);
+        assert_eq!(minimum_detectable_effect(0.02, 6, 1.5), None);
+    }
+}

@@ -1,0 +1,222 @@
+//! Clocks that tick in steps the reader should know about.
+
+use crate::moments::{mean, median, sorted};
+use std::f64::consts::{E, TAU};
+
+/// Steps finer than this share of the median are of no interest, and would turn rounding to many digits into a finding.
+const FINEST_SHARE: f64 = 1e-3;
+
+/// Values looked at while searching; the verification uses up to [`MAX_VERIFIED`].
+const MAX_SEARCHED: usize = 64;
+
+/// Values looked at while verifying a step.
+const MAX_VERIFIED: usize = 5_000;
+
+/// Mean distance from a lattice point, as a share of the step, that rounding and a drifting tick may cause. Continuous
+/// values are 0.25 away.
+const MAX_MISFIT: f64 = 0.1;
+
+/// Evidence asked for, in bits: at most about one false finding in a thousand continuous data sets.
+const MIN_EVIDENCE: f64 = 10.0;
+
+/// The step of the clock behind a list of durations, in their unit: 15.6 for a Windows timer in milliseconds. `None` for
+/// continuous values, for steps under a thousandth of the median, and for too few values to tell.
+///
+/// Durations taken with a clock of step s are whole multiples of s, up to rounding and tick jitter. The candidates are
+/// the frequencies 1/s of a periodogram, coarse steps first; the characteristic function of multiples of s returns to 1
+/// there (Widrow & Kollár, "Quantization Noise", 2008, ch. 4). A peak is refined by least squares and then has to stand
+/// a test that one narrow heap of values cannot pass: each *occupied multiple* gives evidence by how near to it its
+/// values lie, less what the number of candidates tried would give by chance.
+pub fn clock_step(values: &[f64]) -> Option<f64> {
+    let positive: Vec<f64> = values
+        .iter()
+        .copied()
+        .filter(|v| v.is_finite() && *v > 0.0)
+        .collect();
+    let ordered = sorted(&positive);
+    // A tail of long waits has drifted off the lattice by its own jitter and would only blur it.
+    let kept = &ordered[..ordered.len() - ordered.len() / 10];
+    let longest = *kept.last()?;
+    let searched = thinned(kept, MAX_SEARCHED);
+    let verified = thinned(kept, MAX_VERIFIED);
+    // A quarter of the period of the fastest wave: no peak falls between two candidates.
+    let grid = 0.25 / longest;
+    let candidates = (1.0 / (FINEST_SHARE * median(kept) * grid)) as usize;
+    let judged = |tried: usize| {
+        let step = refined(&verified, 1.0 / (tried as f64 * grid));
+        (step, evidence(&verified, step) - (tried as f64).log2())
+    };
+    let coarsest = (2..=candidates)
+        .filter(|&tried| returns_to_one(&searched, tried as f64 * grid))
+        .find(|&tried| judged(tried).1 >= MIN_EVIDENCE)?;
+    // The flank of a peak can pass before its top does; no fraction of the step is this near.
+    let peak = (coarsest..=coarsest + coarsest / 8 + 4).map(judged);
+    peak.max_by(|x, y| x.1.total_cmp(&y.1))
+        .map(|(step, _)| step)
+}
+
+/// At most `count` values, evenly by rank.
+fn thinned(ordered: &[f64], count: usize) -> Vec<f64> {
+    let stride = ordered.len().div_ceil(count).max(1);
+    ordered.iter().copied().step_by(stride).collect()
+}
+
+/// Whether most values complete whole turns at this frequency. The bar is low because a candidate half a grid cell off
+/// turns the longest value by an eighth.
+fn returns_to_one(values: &[f64], frequency: f64) -> bool {
+    let sum: f64 = values.iter().map(|v| (TAU * v * frequency).cos()).sum();
+    sum > 0.5 * values.len() as f64
+}
+
+/// Least squares for s in value = s × multiple, repeated as the multiples settle.
+fn refined(values: &[f64], start: f64) -> f64 {
+    let mut step = start;
+    for _ in 0..4 {
+        let (products, squares) = values.iter().fold((0.0, 0.0), |(products, squares), v| {
+            let multiple = (v / step).round();
+            (products + v * multiple, squares + multiple * multiple)
+        });
+        if squares > 0.0 {
+            step = products / squares;
+        }
+    }
+    step
+}
+
+/// Bits in favour of the step, before the discount for candidates tried. If the m occupied multiples had misfits uniform
+/// in 0..0.5, their mean would stay below e with a chance of at most (2 m e)^m / m! < (2 e exp 1)^m. One multiple is not
+/// counted, since the step was fitted.
+fn evidence(ordered: &[f64], step: f64) -> f64 {
+    // Below a ten-thousandth a misfit is a matter of printed digits.
+    const FINEST_MISFIT: f64 = 1e-4;
+    let multiple = |v: &f64| (v / step).round();
+    let misfits: Vec<f64> = ordered
+        .chunk_by(|x, y| multiple(x) == multiple(y))
+        .filter(|heap| multiple(&heap[0]) > 0.0)
+        .map(|heap| {
+            mean(
+                &heap
+                    .iter()
+                    .map(|v| (v / step - multiple(v)).abs())
+                    .collect::<Vec<_>>(),
+            )
+        })
+        .collect();
+    let misfit = mean(&misfits);
+    if misfits.is_empty() || misfit > MAX_MISFIT {
+        return 0.0;
+    }
+    -((misfits.len() - 1) as f64) * (2.0 * E * misfit.max(FINEST_MISFIT)).log2()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    fn ticks(
+        step: f64,
+        count: usize,
+        from: usize,
+        spread: usize,
+        jitter: f64,
+        seed: u64,
+    ) -> Vec<f64> {
+        let mut rng = Rng::new(seed);
+        let mut one =
+            || step * ((from + rng.below(spread)) as f64 + jitter * (rng.next_f64() - 0.5));
+        (0..count).map(|_| one()).collect()
+    }
+
+    fn assert_step(values: &[f64], want: f64, relative: f64) {
+        let got = clock_step(values);
+        assert!(
+            got.is_some_and(|s| (s / want - 1.0).abs() < relative),
+            "want {want}, got {got:?}"
+        );
+    }
+
+    /// Task times in 100 ns units of a published PostgreSQL run on Windows (2016, C# client): the timer's 15.625 ms shows
+    /// with a jitter of some hundred units (data set `postgresql-2016-select-update`, file details.0a1c8638).
+    #[test]
+    fn finds_the_windows_timer_in_published_times() {
+        let times = [
+            6249743.0, 7656244.0, 8281025.0, 7343469.0, 7499552.0, 12030989.0, 11562234.0,
+            8905992.0, 12499739.0, 12187240.0, 11405992.0, 9843495.0, 8124734.0, 11718486.0,
+            10312243.0, 9999730.0, 9687235.0, 9530981.0, 3750003.0, 2656275.0,
+        ];
+        assert_step(&times, 156_250.0, 1e-3);
+    }
+
+    #[test]
+    fn finds_steps_through_rounding_and_jitter() {
+        assert_step(&ticks(15.625, 4_000, 10, 60, 0.0, 1), 15.625, 1e-6);
+        assert_step(&ticks(15.6001, 4_000, 0, 5, 0.02, 2), 15.6, 1e-3);
+        assert_step(&ticks(15.625, 30, 50, 40, 0.05, 3), 15.625, 1e-3);
+        assert_step(&ticks(1.0, 3_000, 1, 300, 0.0, 4), 1.0, 1e-6);
+        let whole_ms: Vec<f64> = ticks(15.625, 500, 1, 50, 0.0, 5)
+            .iter()
+            .map(|v| v.round())
+            .collect();
+        assert_step(&whole_ms, 15.625, 1e-3);
+        let mixed: Vec<f64> = [15.6, 15.625, 15.6001]
+            .iter()
+            .flat_map(|s| ticks(*s, 300, 1, 30, 0.0, 6))
+            .collect();
+        assert_step(&mixed, 15.61, 2e-3);
+    }
+
+    #[test]
+    fn a_few_long_waits_do_not_hide_it() {
+        let mut values = ticks(15.625, 950, 10, 60, 0.01, 7);
+        values.extend(ticks(0.9137, 50, 2_000, 90_000, 1.0, 8));
+        assert_step(&values, 15.625, 1e-3);
+    }
+
+    #[test]
+    fn continuous_values_have_no_step() {
+        let mut rng = Rng::new(9);
+        for size in [2, 5, 10, 20, 50, 300, 3_000] {
+            for round in 0..(if size > 300 { 3 } else { 20 }) {
+                let uniform: Vec<f64> = (0..size).map(|_| 10.0 + 20.0 * rng.next_f64()).collect();
+                assert_eq!(
+                    clock_step(&uniform),
+                    None,
+                    "uniform, {size} values, round {round}"
+                );
+                let exponential: Vec<f64> = (0..size)
+                    .map(|_| -5.0 * (1.0 - rng.next_f64()).ln())
+                    .collect();
+                assert_eq!(
+                    clock_step(&exponential),
+                    None,
+                    "exponential, {size} values, round {round}"
+                );
+                let digits: Vec<f64> = uniform.iter().map(|v| (v * 1e4).round() / 1e4).collect();
+                assert_eq!(
+                    clock_step(&digits),
+                    None,
+                    "four decimals, {size} values, round {round}"
+                );
+                let narrow: Vec<f64> = uniform.iter().map(|v| 1_000.0 + 0.5 * v).collect();
+                assert_eq!(
+                    clock_step(&narrow),
+                    None,
+                    "narrow, {size} values, round {round}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn one_heap_or_two_are_no_lattice() {
+        assert_eq!(clock_step(&[5.0; 40]), None);
+        assert_eq!(clock_step(&[]), None);
+        assert_eq!(clock_step(&[0.0, -1.0, f64::NAN]), None);
+        let heaps: Vec<f64> = ticks(1.0, 50, 100, 1, 0.5, 10)
+            .into_iter()
+            .chain(ticks(1.0, 50, 150, 1, 0.5, 11))
+            .collect();
+        assert_eq!(clock_step(&heaps), None);
+    }
+}

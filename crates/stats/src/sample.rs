@@ -1,0 +1,249 @@
+//! Samples of trials, and their pairing by block.
+
+use crate::moments::mean;
+use crate::paired::NotComparable;
+
+/// The value of one metric in one trial.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TrialValue {
+    /// The block in which the trial ran; trials of one block shared the same stretch of time.
+    pub block: u32,
+    /// The trial's single figure, in the metric's own unit.
+    pub value: f64,
+}
+
+/// One value per trial, in the order the trials ran.
+///
+/// The trial is the unit of replication (Kalibera & Jones, ISMM 2013). There is no constructor from requests or
+/// seconds on purpose: those are correlated within their trial, and testing them makes every noise significant.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Sample {
+    trials: Vec<TrialValue>,
+    values: Vec<f64>,
+    not_finite: usize,
+}
+
+impl Sample {
+    /// Collects trials, keeping their order. Values that are infinite or NaN are left out and counted
+    /// ([`Sample::not_finite`]): a trial without a figure is a failed trial, not a data point.
+    pub fn from_trials(trials: impl IntoIterator<Item = TrialValue>) -> Sample {
+        let mut sample = Sample::default();
+        for trial in trials {
+            if trial.value.is_finite() {
+                sample.trials.push(trial);
+                sample.values.push(trial.value);
+            } else {
+                sample.not_finite += 1;
+            }
+        }
+        sample
+    }
+
+    /// Number of trials with a value.
+    pub fn n(&self) -> usize {
+        self.trials.len()
+    }
+
+    /// The values, in trial order.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// The values with their blocks, in trial order.
+    pub fn trials(&self) -> &[TrialValue] {
+        &self.trials
+    }
+
+    /// How many trials were left out because their value was infinite or not a number.
+    pub fn not_finite(&self) -> usize {
+        self.not_finite
+    }
+
+    /// Blocks in ascending order, each with the one value that stands for it.
+    fn by_block(&self) -> Vec<(u32, f64)> {
+        let mut trials = self.trials.clone();
+        trials.sort_by_key(|t| t.block);
+        trials
+            .chunk_by(|x, y| x.block == y.block)
+            .map(|block| (block[0].block, pooled(block)))
+            .collect()
+    }
+}
+
+/// The value of a block that holds several trials of one cell: their geometric mean, since comparisons are made of
+/// logarithms. Where a value has no logarithm the smallest is kept, so that the ratio is refused, not patched up.
+fn pooled(block: &[TrialValue]) -> f64 {
+    match block {
+        [only] => only.value,
+        _ if block.iter().all(|t| t.value > 0.0) => {
+            mean(&block.iter().map(|t| t.value.ln()).collect::<Vec<_>>()).exp()
+        }
+        _ => block.iter().map(|t| t.value).fold(f64::INFINITY, f64::min),
+    }
+}
+
+/// The two sides of one block.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pair {
+    /// The block that both trials ran in.
+    pub block: u32,
+    /// Side A, the baseline.
+    pub a: f64,
+    /// Side B, the candidate.
+    pub b: f64,
+}
+
+/// Two samples matched by block.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Pairs {
+    pairs: Vec<Pair>,
+    unpaired_a: usize,
+    unpaired_b: usize,
+}
+
+impl Pairs {
+    /// Number of blocks with both sides.
+    pub fn n(&self) -> usize {
+        self.pairs.len()
+    }
+
+    /// The pairs, in ascending order of their blocks.
+    pub fn as_slice(&self) -> &[Pair] {
+        &self.pairs
+    }
+
+    /// Blocks that only side A has; they take no part in a paired comparison.
+    pub fn unpaired_a(&self) -> usize {
+        self.unpaired_a
+    }
+
+    /// Blocks that only side B has.
+    pub fn unpaired_b(&self) -> usize {
+        self.unpaired_b
+    }
+
+    /// ln(B / A) of each block.
+    ///
+    /// # Errors
+    /// [`NotComparable::NotPositive`] names the first block in which a value is zero or negative.
+    pub fn log_ratios(&self) -> Result<Vec<f64>, NotComparable> {
+        let log_ratio = |pair: &Pair| {
+            if pair.a > 0.0 && pair.b > 0.0 {
+                Ok(pair.b.ln() - pair.a.ln())
+            } else {
+                Err(NotComparable::NotPositive { block: pair.block })
+            }
+        };
+        self.pairs.iter().map(log_ratio).collect()
+    }
+}
+
+/// Matches two samples by block. Blocks present on one side only are counted as unpaired; several trials of one side in
+/// one block count as one value, their geometric mean, because their shared block makes them no further replicates.
+pub fn paired(a: &Sample, b: &Sample) -> Pairs {
+    let (side_a, side_b) = (a.by_block(), b.by_block());
+    let mut pairs = Vec::new();
+    let mut rest = side_b.as_slice();
+    for &(block, value_a) in &side_a {
+        let earlier = rest.partition_point(|(other, _)| *other < block);
+        rest = &rest[earlier..];
+        if let Some(&(other, value_b)) = rest.first()
+            && other == block
+        {
+            pairs.push(Pair {
+                block,
+                a: value_a,
+                b: value_b,
+            });
+        }
+    }
+    Pairs {
+        unpaired_a: side_a.len() - pairs.len(),
+        unpaired_b: side_b.len() - pairs.len(),
+        pairs,
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A sample whose blocks are 0, 1, 2...
+    pub(crate) fn sample(values: &[f64]) -> Sample {
+        Sample::from_trials(
+            (0..)
+                .zip(values)
+                .map(|(block, &value)| TrialValue { block, value }),
+        )
+    }
+
+    /// Pairs whose log ratios are the given numbers.
+    pub(crate) fn pairs_of_logs(logs: &[f64]) -> Pairs {
+        paired(
+            &sample(&vec![1.0; logs.len()]),
+            &sample(&logs.iter().map(|l| l.exp()).collect::<Vec<_>>()),
+        )
+    }
+
+    #[test]
+    fn blocks_meet_and_the_rest_is_counted() {
+        let trial = |(block, value)| TrialValue { block, value };
+        let a = Sample::from_trials([(3, 30.0), (1, 10.0), (2, 20.0), (9, f64::NAN)].map(trial));
+        let b = Sample::from_trials([(2, 8.0), (2, 2.0), (4, 1.0), (3, 15.0), (0, 7.0)].map(trial));
+        assert_eq!(
+            (a.n(), a.not_finite(), a.values()),
+            (3, 1, &[30.0, 10.0, 20.0][..])
+        );
+        let pairs = paired(&a, &b);
+        assert_eq!(
+            (pairs.n(), pairs.unpaired_a(), pairs.unpaired_b()),
+            (2, 1, 2)
+        );
+        assert_eq!(pairs.as_slice()[0].block, 2);
+        assert!(
+            (pairs.as_slice()[0].b - 4.0).abs() < 1e-12,
+            "geometric mean of 8 and 2"
+        );
+        assert_eq!(
+            pairs.as_slice()[1],
+            Pair {
+                block: 3,
+                a: 30.0,
+                b: 15.0
+            }
+        );
+    }
+
+    #[test]
+    fn a_zero_is_not_hidden_by_pooling() {
+        let trial = |value| TrialValue { block: 5, value };
+        let pairs = paired(
+            &Sample::from_trials([4.0, 0.0].map(trial)),
+            &Sample::from_trials([4.0].map(trial)),
+        );
+        assert_eq!(
+            pairs.log_ratios(),
+            Err(NotComparable::NotPositive { block: 5 })
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn every_block_is_paired_or_counted(
+            a in prop::collection::vec((0_u32..20, 1.0..2.0_f64), 0..30),
+            b in prop::collection::vec((0_u32..20, 1.0..2.0_f64), 0..30),
+        ) {
+            let build = |side: &[(u32, f64)]| {
+                Sample::from_trials(side.iter().map(|&(block, value)| TrialValue { block, value }))
+            };
+            let blocks = |side: &[(u32, f64)]| {
+                side.iter().map(|s| s.0).collect::<std::collections::BTreeSet<_>>()
+            };
+            let pairs = paired(&build(&a), &build(&b));
+            prop_assert_eq!(pairs.n(), blocks(&a).intersection(&blocks(&b)).count());
+            prop_assert_eq!(pairs.n() + pairs.unpaired_a(), blocks(&a).len());
+            prop_assert_eq!(pairs.n() + pairs.unpaired_b(), blocks(&b).len());
+        }
+    }
+}

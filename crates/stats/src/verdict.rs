@@ -1,0 +1,268 @@
+//! From a ratio to a word.
+
+use crate::equivalence::within_margin;
+use crate::estimate::Direction;
+use crate::paired::Ratio;
+use crate::special::student_t_quantile;
+use std::fmt;
+
+/// Fewest blocks that carry a verdict: with five, the sign-flip test could not reach 0.05 whatever the data.
+pub const MIN_BLOCKS: u32 = 6;
+
+/// Relative difference that counts as none unless the plan says otherwise: 3 %.
+pub const DEFAULT_MARGIN: f64 = 0.03;
+
+/// Experiments beyond this many blocks are not proposed; the answer is then "more blocks will not do".
+pub const MAX_BLOCKS: u32 = 10_000;
+
+/// What may be said of B against A.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// B is better, beyond noise and not just inside the margin.
+    Faster,
+    /// B is worse, likewise.
+    Slower,
+    /// Any difference is smaller than the margin.
+    Equivalent,
+    /// The interval neither excludes 1 nor fits in the margin.
+    Inconclusive,
+}
+
+impl Verdict {
+    /// The word in lower case, as in reports and JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Verdict::Faster => "faster",
+            Verdict::Slower => "slower",
+            Verdict::Equivalent => "equivalent",
+            Verdict::Inconclusive => "inconclusive",
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A verdict, or what stands in its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Judgement {
+    /// The verdict. `None` with `blocks_needed`: too few blocks for any. `None` without: the two differ, in a metric of
+    /// which neither side is better.
+    pub verdict: Option<Verdict>,
+    /// Blocks to add: what is missing to the minimum, or, if inconclusive, the estimate of what would settle it (`None`
+    /// if that needs more than [`MAX_BLOCKS`] in all).
+    pub blocks_needed: Option<u32>,
+}
+
+/// Judges B against A.
+///
+/// `adjusted_p` is the [Holm](crate::holm)-adjusted `p_t` of the ratio (its own `p_t` if it is the only primary metric);
+/// `margin` is the relative difference that does not matter, see [`crate::margin_bounds`].
+///
+/// In this order:
+/// 1. fewer than `min_blocks` pairs ([`MIN_BLOCKS`] is the default): no verdict, the missing blocks;
+/// 2. interval wholly inside the margin: equivalent, *even if it also excludes 1*. A difference that is certain and
+///    too small to matter is reported as too small to matter: relevance beats significance;
+/// 3. `adjusted_p` <= 1 - level: faster or slower by `direction`; no verdict for [`Direction::Neither`];
+/// 4. otherwise inconclusive, with the number of blocks to add.
+pub fn judge(
+    ratio: &Ratio,
+    adjusted_p: f64,
+    direction: Direction,
+    margin: f64,
+    min_blocks: u32,
+) -> Judgement {
+    let missing = min_blocks.saturating_sub(ratio.pairs);
+    if missing > 0 {
+        return Judgement {
+            verdict: None,
+            blocks_needed: Some(missing),
+        };
+    }
+    if within_margin(ratio, margin) {
+        return Judgement {
+            verdict: Some(Verdict::Equivalent),
+            blocks_needed: None,
+        };
+    }
+    if adjusted_p <= 1.0 - ratio.level {
+        return Judgement {
+            verdict: better_or_worse(ratio, direction),
+            blocks_needed: None,
+        };
+    }
+    Judgement {
+        verdict: Some(Verdict::Inconclusive),
+        blocks_needed: blocks_to_settle(ratio, adjusted_p, margin),
+    }
+}
+
+fn better_or_worse(ratio: &Ratio, direction: Direction) -> Option<Verdict> {
+    match (direction, ratio.ratio > 1.0) {
+        (Direction::Higher, true) | (Direction::Lower, false) => Some(Verdict::Faster),
+        (Direction::Higher, false) | (Direction::Lower, true) => Some(Verdict::Slower),
+        (Direction::Neither, _) => None,
+    }
+}
+
+/// Blocks to add until the interval would either exclude 1 or fit in the margin, if estimate and noise stayed as they
+/// are: the smallest n whose half width t_(n-1) `log_sd` / sqrt(n) is narrow enough (Jain 1991, 13.9.1, with t for z).
+/// There is no power in it: an even chance, not a promise. What Holm multiplied p by is asked of the future
+/// interval too.
+fn blocks_to_settle(ratio: &Ratio, adjusted_p: f64, margin: f64) -> Option<u32> {
+    let effect = ratio.ratio.ln().abs();
+    let bound = margin.ln_1p();
+    let alpha = 1.0 - ratio.level;
+    let family = if ratio.p_t > 0.0 {
+        (adjusted_p / ratio.p_t).max(1.0)
+    } else {
+        1.0
+    };
+    let half_width = |n: u32, alpha: f64| {
+        student_t_quantile(1.0 - alpha / 2.0, f64::from(n - 1)) * ratio.log_sd / f64::from(n).sqrt()
+    };
+    let settled =
+        |n: u32| half_width(n, alpha / family) < effect || effect + half_width(n, alpha) <= bound;
+    let (mut open, mut enough) = (ratio.pairs, MAX_BLOCKS);
+    if open >= enough || !settled(enough) {
+        return None;
+    }
+    // Half widths only shrink with n, so the first n that settles it can be found by bisection.
+    while enough - open > 1 {
+        let middle = u32::midpoint(open, enough);
+        if settled(middle) {
+            enough = middle;
+        } else {
+            open = middle;
+        }
+    }
+    Some(enough - ratio.pairs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::paired::paired_ratio;
+    use crate::sample::tests::pairs_of_logs;
+
+    fn ratio_of(logs: &[f64]) -> Ratio {
+        paired_ratio(&pairs_of_logs(logs), 0.95).unwrap()
+    }
+
+    fn judged(logs: &[f64], direction: Direction) -> Judgement {
+        let ratio = ratio_of(logs);
+        judge(&ratio, ratio.p_t, direction, DEFAULT_MARGIN, MIN_BLOCKS)
+    }
+
+    const CLEAR: [f64; 6] = [0.10, 0.12, 0.09, 0.11, 0.10, 0.08];
+    const SMALL_BUT_CERTAIN: [f64; 6] = [0.010, 0.012, 0.009, 0.011, 0.010, 0.008];
+    const NOISY: [f64; 6] = [0.10, -0.08, 0.05, 0.12, -0.06, 0.02];
+
+    #[test]
+    fn direction_decides_which_side_wins() {
+        let slower = CLEAR.map(|l| -l);
+        assert_eq!(
+            judged(&CLEAR, Direction::Higher).verdict,
+            Some(Verdict::Faster)
+        );
+        assert_eq!(
+            judged(&CLEAR, Direction::Lower).verdict,
+            Some(Verdict::Slower)
+        );
+        assert_eq!(
+            judged(&slower, Direction::Higher).verdict,
+            Some(Verdict::Slower)
+        );
+        assert_eq!(
+            judged(&slower, Direction::Lower).verdict,
+            Some(Verdict::Faster)
+        );
+        assert_eq!(
+            judged(&CLEAR, Direction::Neither),
+            Judgement {
+                verdict: None,
+                blocks_needed: None
+            }
+        );
+    }
+
+    #[test]
+    fn five_blocks_carry_no_verdict() {
+        let none = |needed| Judgement {
+            verdict: None,
+            blocks_needed: Some(needed),
+        };
+        assert_eq!(judged(&CLEAR[..5], Direction::Higher), none(1));
+        assert_eq!(judged(&CLEAR[..2], Direction::Higher), none(4));
+    }
+
+    #[test]
+    fn relevance_beats_significance() {
+        assert!(ratio_of(&SMALL_BUT_CERTAIN).p_t < 0.001);
+        assert_eq!(
+            judged(&SMALL_BUT_CERTAIN, Direction::Higher).verdict,
+            Some(Verdict::Equivalent)
+        );
+    }
+
+    /// scipy 1.17.1: the first n with `t.ppf(.975, n-1) * s / sqrt(n)` below the mean 0.025 is 44 (s = 0.0819146), and
+    /// none before it fits in the margin.
+    #[test]
+    fn inconclusive_says_how_many_more() {
+        let got = judged(&NOISY, Direction::Higher);
+        assert_eq!(
+            got,
+            Judgement {
+                verdict: Some(Verdict::Inconclusive),
+                blocks_needed: Some(44 - 6)
+            }
+        );
+    }
+
+    #[test]
+    fn a_family_needs_more_than_one_metric() {
+        let ratio = ratio_of(&NOISY);
+        let alone = judge(&ratio, ratio.p_t, Direction::Higher, 0.001, 6)
+            .blocks_needed
+            .unwrap();
+        let of_three = judge(&ratio, 3.0 * ratio.p_t, Direction::Higher, 0.001, 6)
+            .blocks_needed
+            .unwrap();
+        assert!(of_three > alone, "{of_three} {alone}");
+    }
+
+    #[test]
+    fn holm_can_take_a_significant_metric_back() {
+        let logs = [0.05, 0.10, -0.01, 0.08, 0.02, 0.06];
+        let ratio = ratio_of(&logs);
+        assert!(ratio.p_t < 0.05 && 3.0 * ratio.p_t > 0.05);
+        assert_eq!(
+            judged(&logs, Direction::Higher).verdict,
+            Some(Verdict::Faster)
+        );
+        let adjusted = judge(&ratio, 3.0 * ratio.p_t, Direction::Higher, 0.03, 6);
+        assert_eq!(adjusted.verdict, Some(Verdict::Inconclusive));
+        assert!(adjusted.blocks_needed.unwrap() >= 1);
+    }
+
+    #[test]
+    fn hopeless_noise_gets_no_number() {
+        let logs = [2.0, -2.0, 1.8, -1.8, 2.2, -2.19];
+        assert_eq!(judged(&logs, Direction::Higher).blocks_needed, None);
+        // No noise at all, exactly on 1: equivalent whatever the margin.
+        let same = ratio_of(&[0.0; 6]);
+        assert_eq!(
+            judge(&same, 1.0, Direction::Neither, 0.0, 6).verdict,
+            Some(Verdict::Equivalent)
+        );
+    }
+
+    #[test]
+    fn words_are_lower_case() {
+        assert_eq!(Verdict::Inconclusive.to_string(), "inconclusive");
+        assert_eq!(format!("{:>8}", Verdict::Faster), "  faster");
+    }
+}
