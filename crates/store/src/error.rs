@@ -1,0 +1,307 @@
+//! What can go wrong, each with the path and what was tried.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use model::{PlannedTrial, TrialState};
+use rusqlite::ErrorCode;
+use rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
+use thiserror::Error;
+
+use crate::Result;
+
+/// Why the store could not do what it was asked.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// `create` found a file where the store was to be, or one that an earlier store left beside it.
+    #[error("cannot create a store: {path:?} exists already")]
+    Exists {
+        /// The file in the way.
+        path: PathBuf,
+    },
+    /// There is no such file.
+    #[error("cannot open store {path:?}: there is no such file")]
+    Missing {
+        /// The path.
+        path: PathBuf,
+    },
+    /// `create` in a folder that does not exist.
+    #[error("cannot create store {path:?}: there is no such folder")]
+    NoFolder {
+        /// The path of the store.
+        path: PathBuf,
+    },
+    /// The path is a folder, or something else that is not a file.
+    #[error("cannot open store {path:?}: it is not a file but {what}")]
+    NotAFile {
+        /// The path.
+        path: PathBuf,
+        /// What it is: `a folder`.
+        what: &'static str,
+    },
+    /// A file, but not a store of étalon.
+    #[error("{path:?} is not an étalon store: {what}")]
+    NotAStore {
+        /// The path.
+        path: PathBuf,
+        /// What it is instead.
+        what: String,
+    },
+    /// A store whose content cannot be trusted.
+    #[error("store {path:?} is damaged; tried to {tried}: {detail}")]
+    Damaged {
+        /// The store.
+        path: PathBuf,
+        /// What was tried.
+        tried: String,
+        /// What was found.
+        detail: String,
+    },
+    /// Written by a later étalon.
+    #[error("store {path:?} has version {found}, this étalon knows versions up to {known}")]
+    NewerVersion {
+        /// The store.
+        path: PathBuf,
+        /// The version in the file.
+        found: i64,
+        /// The newest version that this build knows.
+        known: i64,
+    },
+    /// The system does not let us.
+    #[error("permission denied on {path:?}; tried to {tried}: {detail}")]
+    Denied {
+        /// The file.
+        path: PathBuf,
+        /// What was tried.
+        tried: String,
+        /// What the system said.
+        detail: String,
+    },
+    /// The store was not closed, its last trials lie in a file beside it that cannot be read in a read-only folder.
+    #[error("store {path:?} was not closed, and its last changes cannot be read in a read-only folder: {detail}")]
+    Unrecovered {
+        /// The store.
+        path: PathBuf,
+        /// What SQLite said.
+        detail: String,
+    },
+    /// Another conductor is at work on it.
+    #[error("store {path:?} is being written by {}", holder(.pid))]
+    Locked {
+        /// The store.
+        path: PathBuf,
+        /// The other process, where it is known.
+        pid: Option<u32>,
+    },
+    /// Another conductor took the store over, because the file system did not keep the lock.
+    #[error("store {path:?} was taken over by {}; tried to {tried}", holder(.pid))]
+    TakenOver {
+        /// The store.
+        path: PathBuf,
+        /// What was tried.
+        tried: String,
+        /// The other process, where it is known.
+        pid: Option<u32>,
+    },
+    /// Another program holds SQLite's own lock for longer than we wait.
+    #[error("store {path:?} is in use by another program; tried to {tried}")]
+    Busy {
+        /// The store.
+        path: PathBuf,
+        /// What was tried.
+        tried: String,
+    },
+    /// The disk is full. Nothing of what was tried is in the store; it stays readable and can be resumed.
+    #[error("the disk is full at store {path:?}; tried to {tried}")]
+    Full {
+        /// The store.
+        path: PathBuf,
+        /// What was tried.
+        tried: String,
+    },
+    /// A write to a store that was opened with `open_read_only`.
+    #[error("store {path:?} was opened for reading only; tried to {tried}")]
+    ReadOnly {
+        /// The store.
+        path: PathBuf,
+        /// What was tried.
+        tried: String,
+    },
+    /// What was given to be stored contradicts itself. A defect of étalon, not of the user.
+    #[error("refused to {tried} in store {path:?}: {why}")]
+    Refused {
+        /// The store.
+        path: PathBuf,
+        /// What was tried.
+        tried: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The trial is not in the stored order.
+    #[error("store {path:?} plans no trial at position {} with block {} and cell {}", .planned.position, .planned.block, .planned.cell)]
+    NotPlanned {
+        /// The store.
+        path: PathBuf,
+        /// What was asked for.
+        planned: PlannedTrial,
+    },
+    /// The trial is in a state from which it cannot go on so.
+    #[error("store {path:?}: tried to {tried}, but it is {found}")]
+    WrongState {
+        /// The store.
+        path: PathBuf,
+        /// What was tried.
+        tried: String,
+        /// The trial's state in the store.
+        found: TrialState,
+    },
+    /// The operating system reports something else.
+    #[error("{path:?}: tried to {tried}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What was tried.
+        tried: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// SQLite reports something else.
+    #[error("store {path:?}: tried to {tried}: {source}")]
+    Sqlite {
+        /// The store.
+        path: PathBuf,
+        /// What was tried.
+        tried: String,
+        /// What SQLite said.
+        source: Box<rusqlite::Error>,
+    },
+}
+
+/// `another étalon (process 7)`.
+fn holder(pid: &Option<u32>) -> String {
+    match pid {
+        Some(pid) => format!("another étalon (process {pid})"),
+        None => "another étalon".to_owned(),
+    }
+}
+
+impl StoreError {
+    /// What the user can do about it; `None` when there is nothing that we know.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            StoreError::Exists { path } => exists_hint(path),
+            StoreError::Missing { .. } => "check the path; stores end in .etalon".to_owned(),
+            StoreError::NoFolder { path } => match path.parent() {
+                Some(folder) => format!("make the folder {folder:?} first, or give another path"),
+                None => "give another path".to_owned(),
+            },
+            StoreError::NotAFile { .. } => "give the path of the store file inside it".to_owned(),
+            StoreError::NotAStore { .. } => "give a file that `etalon run` or `etalon import` made".to_owned(),
+            StoreError::Damaged { path, .. } => format!(
+                "restore {path:?} from a copy, or save what is left with: sqlite3 {path:?} .recover > saved.sql"
+            ),
+            StoreError::NewerVersion { .. } => "use the étalon that wrote it, or a later one".to_owned(),
+            StoreError::Denied { .. } => {
+                "give yourself write access to the store and its folder (reading needs access to the file alone)"
+                    .to_owned()
+            }
+            StoreError::Unrecovered { path, .. } => format!(
+                "copy {path:?} together with the files of the same name that end in -wal and -journal to a folder that can be written"
+            ),
+            StoreError::Locked { .. } => {
+                "wait for it to end, or stop it; reports and comparisons can be made meanwhile".to_owned()
+            }
+            StoreError::TakenOver { .. } => {
+                "let a single étalon write to a store; `etalon resume` goes on with it".to_owned()
+            }
+            StoreError::Busy { .. } => "close the program that has the store open, such as a sqlite3 shell".to_owned(),
+            StoreError::Full { path, .. } => {
+                format!("free some space; an experiment that had begun goes on with: etalon resume {path:?}")
+            }
+            StoreError::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
+                "free some space".to_owned()
+            }
+            StoreError::ReadOnly { .. }
+            | StoreError::Refused { .. }
+            | StoreError::NotPlanned { .. }
+            | StoreError::WrongState { .. }
+            | StoreError::Io { .. }
+            | StoreError::Sqlite { .. } => return None,
+        })
+    }
+
+    /// The variant for what SQLite reported.
+    pub(crate) fn from_sqlite(path: &Path, tried: &str, source: rusqlite::Error) -> StoreError {
+        let (path, tried) = (path.to_owned(), tried.to_owned());
+        let detail = source.to_string();
+        match source.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => StoreError::Full { path, tried },
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Damaged { path, tried, detail },
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { path, tried },
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
+                StoreError::Denied { path, tried, detail }
+            }
+            // The `-shm` file could not grow, which is how a full disk first shows in WAL mode.
+            Some(ErrorCode::SystemIoFailure) if extended_code(&source) == Some(SQLITE_IOERR_SHMSIZE) => {
+                StoreError::Full { path, tried }
+            }
+            None if is_conversion(&source) => StoreError::Damaged { path, tried, detail },
+            _ => StoreError::Sqlite { path, tried, source: Box::new(source) },
+        }
+    }
+
+    /// The variant for what the operating system reported.
+    pub(crate) fn from_io(path: &Path, tried: &str, source: io::Error) -> StoreError {
+        let (path, tried) = (path.to_owned(), tried.to_owned());
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full { path, tried },
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                StoreError::Denied { path, tried, detail: source.to_string() }
+            }
+            _ => StoreError::Io { path, tried, source },
+        }
+    }
+}
+
+fn exists_hint(path: &Path) -> String {
+    let name = path.to_string_lossy();
+    if name.ends_with("-wal") || name.ends_with("-journal") {
+        "an earlier store of that name left it behind: put that store back, or remove the file, or give another name"
+            .to_owned()
+    } else {
+        format!("give another name, or go on with it: etalon resume {path:?}")
+    }
+}
+
+/// SQLite's extended code.
+fn extended_code(error: &rusqlite::Error) -> Option<i32> {
+    error.sqlite_error().map(|e| e.extended_code)
+}
+
+/// Whether a row held something that the schema and our words do not allow, or was missing.
+fn is_conversion(error: &rusqlite::Error) -> bool {
+    use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, QueryReturnedNoRows};
+    matches!(
+        error,
+        FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) | QueryReturnedNoRows
+    )
+}
+
+/// Adds the path and what was tried to a plain error.
+pub(crate) trait Tried<T> {
+    /// `tried` completes "tried to …".
+    fn tried(self, path: &Path, tried: &str) -> Result<T>;
+}
+
+impl<T> Tried<T> for rusqlite::Result<T> {
+    fn tried(self, path: &Path, tried: &str) -> Result<T> {
+        self.map_err(|source| StoreError::from_sqlite(path, tried, source))
+    }
+}
+
+impl<T> Tried<T> for io::Result<T> {
+    fn tried(self, path: &Path, tried: &str) -> Result<T> {
+        self.map_err(|source| StoreError::from_io(path, tried, source))
+    }
+}

@@ -1,0 +1,156 @@
+//! What the experiment is: one row, the cells and the order, written before the first trial.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use model::{Cell, Plan, PlannedTrial};
+use rusqlite::types::Type;
+use rusqlite::{Connection, Row, params};
+
+use crate::error::Tried;
+use crate::{Result, StoreError};
+
+/// What the experiment is and what started it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Header {
+    /// Version of the étalon that created the store.
+    pub etalon_version: String,
+    /// `release` or `debug`; figures of a debug build are not comparable.
+    pub build: String,
+    /// When the store was created: milliseconds since 1970, UTC.
+    pub created_unix_ms: i64,
+    /// The plan. The caller has removed passwords from it.
+    pub plan: Plan,
+    /// The plan as it was written. The caller has removed passwords from it.
+    pub plan_text: String,
+    /// Where the plan was read from, if from a file.
+    pub plan_path: Option<String>,
+    /// Hash of the plan, to tell on resume whether it is still the same.
+    pub plan_hash: String,
+    /// The command line that created the store.
+    pub command: String,
+}
+
+const TRIED_SAVE: &str = "write the plan and the order";
+const TRIED_LOAD: &str = "read the plan";
+
+/// Checks that an order can be carried out: positions from 0 without gaps, each cell at most once in a block, no cell
+/// that the plan does not have.
+pub(crate) fn check_order(path: &Path, cells: &[Cell], order: &[PlannedTrial]) -> Result<()> {
+    let refuse = |why: String| Err(StoreError::Refused { path: path.to_owned(), tried: TRIED_SAVE.to_owned(), why });
+    let mut positions = HashSet::new();
+    let mut seen = HashSet::new();
+    for trial in order {
+        if trial.position as usize >= order.len() || !positions.insert(trial.position) {
+            return refuse(format!("position {} stands twice or beyond the end of the order", trial.position));
+        }
+        if trial.cell as usize >= cells.len() {
+            return refuse(format!(
+                "position {} names cell {}, the plan has {}",
+                trial.position,
+                trial.cell,
+                cells.len()
+            ));
+        }
+        if !seen.insert((trial.block, trial.cell)) {
+            return refuse(format!("cell {} stands twice in block {}", trial.cell, trial.block));
+        }
+    }
+    Ok(())
+}
+
+/// Writes header, cells and order.
+pub(crate) fn save(conn: &Connection, path: &Path, header: &Header, order: &[PlannedTrial]) -> Result<()> {
+    save_header(conn, path, header)?;
+    let mut insert = conn
+        .prepare("INSERT INTO cells (id, benchmark, workload, system, point_json) VALUES (?1, ?2, ?3, ?4, ?5)")
+        .tried(path, TRIED_SAVE)?;
+    for (id, cell) in (0_i64..).zip(header.plan.cells()) {
+        let point = to_json(path, &cell.point)?;
+        insert.execute(params![id, cell.benchmark, cell.workload, cell.system, point]).tried(path, TRIED_SAVE)?;
+    }
+    let mut insert = conn
+        .prepare("INSERT INTO trials (position, block, cell, attempt, state) VALUES (?1, ?2, ?3, 1, 'planned')")
+        .tried(path, TRIED_SAVE)?;
+    let mut order = order.to_vec();
+    order.sort_unstable_by_key(|trial| trial.position);
+    for trial in order {
+        insert.execute(params![trial.position, trial.block, trial.cell]).tried(path, TRIED_SAVE)?;
+    }
+    Ok(())
+}
+
+fn save_header(conn: &Connection, path: &Path, header: &Header) -> Result<()> {
+    let plan_json = to_json(path, &header.plan)?;
+    conn.execute(
+        "INSERT INTO experiment (id, name, etalon_version, build, created_unix_ms, command, plan_path, plan_hash,
+         plan_text, plan_json) VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        params![
+            header.plan.name,
+            header.etalon_version,
+            header.build,
+            header.created_unix_ms,
+            header.command,
+            header.plan_path,
+            header.plan_hash,
+            header.plan_text,
+            plan_json,
+        ],
+    )
+    .tried(path, TRIED_SAVE)?;
+    Ok(())
+}
+
+/// Reads header and cells, and checks that they are of one plan.
+pub(crate) fn load(conn: &Connection, path: &Path) -> Result<(Header, Vec<Cell>)> {
+    let header = conn
+        .query_row(
+            "SELECT etalon_version, build, created_unix_ms, command, plan_path, plan_hash, plan_text, plan_json
+             FROM experiment WHERE id = 1",
+            [],
+            read_header,
+        )
+        .tried(path, TRIED_LOAD)?;
+    let cells: Vec<Cell> = conn
+        .prepare("SELECT benchmark, workload, system, point_json FROM cells ORDER BY id")
+        .and_then(|mut query| query.query_map([], read_cell)?.collect())
+        .tried(path, TRIED_LOAD)?;
+    if cells != header.plan.cells() {
+        return Err(StoreError::Damaged {
+            path: path.to_owned(),
+            tried: TRIED_LOAD.to_owned(),
+            detail: "its cells are not those of its plan".to_owned(),
+        });
+    }
+    Ok((header, cells))
+}
+
+fn read_header(row: &Row<'_>) -> rusqlite::Result<Header> {
+    Ok(Header {
+        etalon_version: row.get(0)?,
+        build: row.get(1)?,
+        created_unix_ms: row.get(2)?,
+        command: row.get(3)?,
+        plan_path: row.get(4)?,
+        plan_hash: row.get(5)?,
+        plan_text: row.get(6)?,
+        plan: from_json(row, 7)?,
+    })
+}
+
+fn read_cell(row: &Row<'_>) -> rusqlite::Result<Cell> {
+    Ok(Cell { benchmark: row.get(0)?, workload: row.get(1)?, system: row.get(2)?, point: from_json(row, 3)? })
+}
+
+fn to_json(path: &Path, value: &impl serde::Serialize) -> Result<String> {
+    serde_json::to_string(value).map_err(|e| StoreError::Refused {
+        path: path.to_owned(),
+        tried: TRIED_SAVE.to_owned(),
+        why: e.to_string(),
+    })
+}
+
+fn from_json<T: serde::de::DeserializeOwned>(row: &Row<'_>, index: usize) -> rusqlite::Result<T> {
+    let text: String = row.get(index)?;
+    serde_json::from_str(&text).map_err(|e| rusqlite::Error::FromSqlConversionFailure(index, Type::Text, Box::new(e)))
+}

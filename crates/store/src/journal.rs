@@ -1,0 +1,255 @@
+//! The journal of trials: planned, running, measured or failed or aborted.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use model::{Measurement, PlannedTrial, Reading, Series, TrialRecord, TrialState};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+
+use crate::error::Tried;
+use crate::{Result, Store, StoreError, words};
+
+/// The row of a trial that was begun. Got from [`Store::begin_trial`] alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TrialId(i64);
+
+impl TrialId {
+    /// The number that stands in [`StoredTrial::id`].
+    pub fn get(self) -> i64 {
+        self.0
+    }
+}
+
+/// An attempt at a trial, as it stands in the store.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredTrial {
+    /// Identity of this attempt in the store.
+    pub id: i64,
+    /// Its place in the order.
+    pub planned: PlannedTrial,
+    /// 1 for the first attempt at this position.
+    pub attempt: u32,
+    /// How far it has come.
+    pub state: TrialState,
+    /// Why it failed or was aborted.
+    pub reason: Option<String>,
+    /// When it was begun: milliseconds since 1970, UTC.
+    pub started_unix_ms: Option<i64>,
+    /// Length of the measured part, in seconds.
+    pub elapsed_s: f64,
+}
+
+const TRIAL_COLUMNS: &str = "id, position, block, cell, attempt, state, reason, started_unix_ms, elapsed_s";
+
+impl Store {
+    /// Every attempt, by position and then by attempt.
+    pub fn trials(&self) -> Result<Vec<StoredTrial>> {
+        let sql = format!("SELECT {TRIAL_COLUMNS} FROM trials ORDER BY position, attempt");
+        self.rows("read the trials", &sql, [], read_trial)
+    }
+
+    /// The positions that have no measured trial, in their order. That includes failed ones: whether to repeat these is
+    /// the caller's choice; [`Store::trials`] tells which they are.
+    pub fn pending(&self) -> Result<Vec<PlannedTrial>> {
+        let sql = "SELECT position, block, cell FROM trials GROUP BY position
+                   HAVING sum(state = 'measured') = 0 ORDER BY position";
+        self.rows("read what is still to be done", sql, [], |row| read_planned(row, 0))
+    }
+
+    /// Ends the trials that a killed process left running. Returns how many there were.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn abort_running(&mut self, reason: &str) -> Result<usize> {
+        let tried = "abort the trials that were left running";
+        self.write(tried, |tx, path| {
+            tx.execute("UPDATE trials SET state = 'aborted', reason = ?1 WHERE state = 'running'", [reason])
+                .tried(path, tried)
+        })
+    }
+
+    /// Begins a trial: the planned one, or another attempt when the last one failed or was aborted. Also makes sure that
+    /// there is disk space for its record.
+    ///
+    /// # Errors
+    /// [`StoreError::NotPlanned`] when the order has no such trial, [`StoreError::WrongState`] when it was measured or
+    /// is running, [`StoreError::Full`] when its record would not find space.
+    pub fn begin_trial(&mut self, planned: PlannedTrial, started_unix_ms: i64) -> Result<TrialId> {
+        let tried = format!("begin the trial at position {}", planned.position);
+        self.top_up_reserve()?;
+        self.write(&tried, |tx, path| {
+            let last = last_attempt(tx, planned.position).tried(path, &tried)?;
+            let Some(last) = last.filter(|trial| trial.planned == planned) else {
+                return Err(StoreError::NotPlanned { path: path.to_owned(), planned });
+            };
+            let id = match last.state {
+                TrialState::Planned => restart(tx, last.id, started_unix_ms),
+                TrialState::Failed | TrialState::Aborted => repeat(tx, &last, started_unix_ms),
+                TrialState::Running | TrialState::Measured => {
+                    return Err(StoreError::WrongState {
+                        path: path.to_owned(),
+                        tried: tried.clone(),
+                        found: last.state,
+                    });
+                }
+            };
+            id.map(TrialId).tried(path, &tried)
+        })
+    }
+
+    /// Ends a trial with everything that it leaves behind, in one transaction.
+    ///
+    /// # Errors
+    /// [`StoreError::WrongState`] when the trial is not running, [`StoreError::Refused`] when the record contradicts
+    /// itself, [`StoreError::Full`] when the disk is full: nothing of the record is stored then, and it may be tried again.
+    pub fn finish_trial(&mut self, id: TrialId, record: &TrialRecord) -> Result<()> {
+        let id = id.get();
+        let tried = format!("record trial {id}");
+        if let Some(why) = flaw(record) {
+            return Err(StoreError::Refused { path: self.path.clone(), tried, why });
+        }
+        self.write(&tried, |tx, path| {
+            let found = state_of(tx, id).tried(path, &tried)?;
+            if found != TrialState::Running {
+                return Err(StoreError::WrongState { path: path.to_owned(), tried: tried.clone(), found });
+            }
+            write_record(tx, id, record).tried(path, &tried)
+        })
+    }
+}
+
+/// Why a record cannot be stored.
+fn flaw(record: &TrialRecord) -> Option<String> {
+    match record.state {
+        TrialState::Planned | TrialState::Running => return Some(format!("its state is {}", record.state)),
+        TrialState::Failed | TrialState::Aborted if record.reason.is_none() => {
+            return Some(format!("it is {} without a reason", record.state));
+        }
+        TrialState::Measured | TrialState::Failed | TrialState::Aborted => {}
+    }
+    if !record.elapsed_s.is_finite() || record.elapsed_s < 0.0 {
+        return Some(format!("it took {} s", record.elapsed_s));
+    }
+    let mut seen = HashSet::new();
+    for Measurement { metric, reading } in &record.measurements {
+        if !seen.insert(&metric.id) {
+            return Some(format!("it has metric {:?} twice", metric.id));
+        }
+        // SQLite would make NULL of a NaN.
+        if let Reading::Value(value) = reading
+            && !value.is_finite()
+        {
+            return Some(format!(
+                "metric {:?} is {value}; what has no value must be unavailable, with a reason",
+                metric.id
+            ));
+        }
+    }
+    let mut seen = HashSet::new();
+    for Series { host, kind, interval, errors, .. } in &record.series {
+        if !seen.insert((host, kind.as_str(), interval)) {
+            return Some(format!("it has interval {interval:?} of the {} series of {host:?} twice", kind.as_str()));
+        }
+        if i64::try_from(*errors).is_err() {
+            return Some(format!("a series has {errors} errors"));
+        }
+    }
+    None
+}
+
+/// Writes a record whose trial is running.
+fn write_record(tx: &Transaction<'_>, id: i64, record: &TrialRecord) -> rusqlite::Result<()> {
+    tx.prepare_cached("UPDATE trials SET state = ?2, reason = ?3, elapsed_s = ?4 WHERE id = ?1")?.execute(params![
+        id,
+        record.state.as_str(),
+        record.reason,
+        record.elapsed_s
+    ])?;
+    let mut insert = tx.prepare_cached(
+        "INSERT INTO measurements (trial, metric, unit, direction, role, value, unavailable)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    )?;
+    for Measurement { metric, reading } in &record.measurements {
+        let (value, unavailable) = match reading {
+            Reading::Value(value) => (Some(value), None),
+            Reading::Unavailable(reason) => (None, Some(reason)),
+        };
+        let (direction, role) = (words::direction(metric.direction), words::role(metric.role));
+        insert.execute(params![id, metric.id, metric.unit, direction, role, value, unavailable])?;
+    }
+    let mut insert = tx.prepare_cached(
+        "INSERT INTO series (trial, host, kind, interval, length_ms, errors, histogram)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    )?;
+    for s in &record.series {
+        let errors = s.errors as i64; // `flaw` has checked it
+        insert.execute(params![id, s.host, s.kind.as_str(), s.interval, s.length_ms, errors, s.histogram])?;
+    }
+    let mut insert = tx.prepare_cached("INSERT INTO marks (trial, kind, detail) VALUES (?1, ?2, ?3)")?;
+    for mark in &record.marks {
+        insert.execute(params![id, mark.kind.as_str(), mark.detail])?;
+    }
+    Ok(())
+}
+
+/// Begins the planned attempt.
+fn restart(tx: &Transaction<'_>, id: i64, started_unix_ms: i64) -> rusqlite::Result<i64> {
+    tx.execute(
+        "UPDATE trials SET state = 'running', started_unix_ms = ?2 WHERE id = ?1",
+        params![id, started_unix_ms],
+    )?;
+    Ok(id)
+}
+
+/// Begins another attempt.
+fn repeat(tx: &Transaction<'_>, last: &StoredTrial, started_unix_ms: i64) -> rusqlite::Result<i64> {
+    let PlannedTrial { position, block, cell } = last.planned;
+    tx.execute(
+        "INSERT INTO trials (position, block, cell, attempt, state, started_unix_ms)
+         VALUES (?1, ?2, ?3, ?4, 'running', ?5)",
+        params![position, block, cell, last.attempt + 1, started_unix_ms],
+    )?;
+    Ok(tx.last_insert_rowid())
+}
+
+fn last_attempt(conn: &Connection, position: u32) -> rusqlite::Result<Option<StoredTrial>> {
+    let sql = format!("SELECT {TRIAL_COLUMNS} FROM trials WHERE position = ?1 ORDER BY attempt DESC LIMIT 1");
+    conn.query_row(&sql, [position], read_trial).optional()
+}
+
+fn state_of(conn: &Connection, id: i64) -> rusqlite::Result<TrialState> {
+    conn.query_row("SELECT state FROM trials WHERE id = ?1", [id], |row| words::read(row, 0))
+}
+
+fn read_trial(row: &Row<'_>) -> rusqlite::Result<StoredTrial> {
+    Ok(StoredTrial {
+        id: row.get(0)?,
+        planned: read_planned(row, 1)?,
+        attempt: row.get(4)?,
+        state: words::read(row, 5)?,
+        reason: row.get(6)?,
+        started_unix_ms: row.get(7)?,
+        elapsed_s: row.get(8)?,
+    })
+}
+
+/// Reads position, block and cell from column `first` on.
+fn read_planned(row: &Row<'_>, first: usize) -> rusqlite::Result<PlannedTrial> {
+    Ok(PlannedTrial { position: row.get(first)?, block: row.get(first + 1)?, cell: row.get(first + 2)? })
+}
+
+/// For `rows`, which says what was tried.
+impl Store {
+    /// All rows of a query.
+    pub(crate) fn rows<T>(
+        &self,
+        tried: &str,
+        sql: &str,
+        params: impl rusqlite::Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>> {
+        let path: &Path = &self.path;
+        let mut query = self.conn.prepare_cached(sql).tried(path, tried)?;
+        query.query_map(params, read).and_then(Iterator::collect).tried(path, tried)
+    }
+}

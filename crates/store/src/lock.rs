@@ -1,0 +1,122 @@
+//! One conductor per store: a lock of the operating system that dies with its process, and a token in the store.
+//!
+//! The lock is on a file of its own, `…-lock`. Locks on the store's own file would meet SQLite's: in some systems the
+//! two kinds conflict, and in all of POSIX closing a file drops every lock that the process has on it.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::error::Tried;
+use crate::{Result, StoreError};
+
+/// How often to try again when the file is removed between opening and locking it.
+const TRIES: u32 = 100;
+const TRIED: &str = "lock the store";
+
+/// Keeps other conductors away until it is dropped.
+#[derive(Debug)]
+pub(crate) struct WriteLock {
+    /// Closing it releases the lock.
+    _file: File,
+    path: PathBuf,
+}
+
+/// What came of trying to lock.
+pub(crate) enum Taken {
+    /// It is ours.
+    Ours(WriteLock),
+    /// Another process, or another `Store` of this one, has it.
+    Theirs,
+}
+
+impl WriteLock {
+    /// Tries to take the lock of the store at `store`, without waiting.
+    pub(crate) fn take(store: &Path) -> Result<Taken> {
+        let path = beside(store, "-lock");
+        for _ in 0..TRIES {
+            let file = OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .open(&path)
+                .tried(&path, TRIED)?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Ok(Taken::Theirs),
+                // A file system without locks: the token alone must do.
+                Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => {}
+                Err(TryLockError::Error(e)) => return Err(StoreError::from_io(&path, TRIED, e)),
+            }
+            // Its former holder may have removed it after we opened it; then ours is not the one that others will find.
+            // That yet another process has put a new one there since is possible too: the token covers it.
+            if path.exists() {
+                return Ok(Taken::Ours(WriteLock { _file: file, path }));
+            }
+        }
+        Ok(Taken::Theirs)
+    }
+}
+
+impl Drop for WriteLock {
+    fn drop(&mut self) {
+        // While it is still locked, so that nobody locks a file that is about to vanish unless he opened it before.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// The path of a file that belongs to the store: its name with `suffix`.
+pub(crate) fn beside(store: &Path, suffix: &str) -> PathBuf {
+    let mut name = store.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// Enters this process as the writer. Returns the token that every later write must find.
+pub(crate) fn enter(conn: &Connection, path: &Path) -> Result<String> {
+    let token = new_token();
+    conn.execute(
+        "INSERT OR REPLACE INTO writer (id, token, pid) VALUES (1, ?1, ?2)",
+        params![token, std::process::id()],
+    )
+    .tried(path, "open it for writing")?;
+    Ok(token)
+}
+
+/// Strikes this process out as the writer, if it still is.
+pub(crate) fn leave(conn: &Connection, token: &str) -> rusqlite::Result<()> {
+    conn.execute("DELETE FROM writer WHERE token = ?1", [token]).map(|_| ())
+}
+
+/// Fails unless the token in the store is ours.
+pub(crate) fn check_token(conn: &Connection, token: &str, path: &Path, tried: &str) -> Result<()> {
+    let found: Option<(String, u32)> = conn
+        .prepare_cached("SELECT token, pid FROM writer")
+        .and_then(|mut query| query.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).optional())
+        .tried(path, tried)?;
+    match found {
+        Some((found, _)) if found == token => Ok(()),
+        other => Err(StoreError::TakenOver {
+            path: path.to_owned(),
+            tried: tried.to_owned(),
+            pid: other.map(|(_, pid)| pid),
+        }),
+    }
+}
+
+/// The process that writes, for a message; `None` when it cannot be told.
+pub(crate) fn writer_pid(conn: &Connection) -> Option<u32> {
+    conn.query_row("SELECT pid FROM writer", [], |row| row.get(0)).ok()
+}
+
+/// Unlike any other: process, time and a count.
+fn new_token() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos());
+    format!("{}-{nanos}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+}

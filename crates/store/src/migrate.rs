@@ -1,0 +1,71 @@
+//! Numbered migrations: step `i` takes a store from version `i` to version `i + 1`.
+//!
+//! `user_version` is the version. A new store runs the same steps from 0, so there is one way only in which tables come
+//! to be. A step may rebuild tables: foreign keys are off while steps run and checked before they are committed.
+
+use std::path::Path;
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::error::Tried;
+use crate::{Result, StoreError, schema};
+
+/// Every step there is. Never edit one that was released.
+pub(crate) const STEPS: &[&str] = &[schema::V1];
+
+/// The version that `steps` lead to.
+pub(crate) fn newest(steps: &[&str]) -> i64 {
+    steps.len() as i64
+}
+
+/// The version of a store; an error when it is newer than `steps` know.
+pub(crate) fn version(conn: &Connection, path: &Path, steps: &[&str]) -> Result<i64> {
+    let found: i64 =
+        conn.query_row("PRAGMA user_version", [], |row| row.get(0)).tried(path, "read the version of the store")?;
+    if found > newest(steps) {
+        return Err(StoreError::NewerVersion { path: path.to_owned(), found, known: newest(steps) });
+    }
+    if found < 0 {
+        return Err(damaged(path, format!("its version is {found}")));
+    }
+    Ok(found)
+}
+
+/// Brings a store to the newest version, in one transaction.
+pub(crate) fn migrate(conn: &mut Connection, path: &Path, steps: &[&str]) -> Result<()> {
+    let from = version(conn, path, steps)?;
+    if from == newest(steps) {
+        return Ok(());
+    }
+    let tried = format!("bring it from version {from} to version {}", newest(steps));
+    conn.pragma_update(None, "foreign_keys", false).tried(path, &tried)?;
+    let done = run(conn, path, steps, &tried);
+    conn.pragma_update(None, "foreign_keys", true).tried(path, &tried)?;
+    done
+}
+
+fn run(conn: &mut Connection, path: &Path, steps: &[&str], tried: &str) -> Result<()> {
+    let tx = conn.transaction_with_behavior(TransactionBehavior::Exclusive).tried(path, tried)?;
+    // Read again: the one before was outside of the transaction.
+    let from = version(&tx, path, steps)?;
+    for step in steps.iter().skip(from as usize) {
+        tx.execute_batch(step).tried(path, tried)?;
+    }
+    let orphan: Option<String> = tx
+        .prepare("PRAGMA foreign_key_check")
+        .and_then(|mut query| query.query_map([], |row| row.get(0))?.next().transpose())
+        .tried(path, tried)?;
+    if let Some(table) = orphan {
+        return Err(damaged(path, format!("table {table} refers to rows that do not exist")));
+    }
+    tx.pragma_update(None, "user_version", newest(steps)).tried(path, tried)?;
+    tx.commit().tried(path, tried)
+}
+
+fn damaged(path: &Path, detail: String) -> StoreError {
+    StoreError::Damaged { path: path.to_owned(), tried: "read its version".to_owned(), detail }
+}
+
+#[cfg(test)]
+#[path = "migrate_tests.rs"]
+mod tests;

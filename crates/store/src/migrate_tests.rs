@@ -1,0 +1,151 @@
+//! The mechanism, with steps that exist in the tests only.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use model::plan::ComparisonRules;
+use model::{Benchmark, Length, OnError, Order, Plan, PlannedTrial, Schedule, SystemPlan, Value};
+
+use super::*;
+use crate::{Header, Store};
+
+const V2: &str = "
+    CREATE TABLE marks_new (id INTEGER PRIMARY KEY, trial INTEGER NOT NULL REFERENCES trials (id),
+                            kind TEXT NOT NULL, detail TEXT NOT NULL, weight INTEGER NOT NULL) STRICT;
+    INSERT INTO marks_new SELECT id, trial, kind, detail, 1 FROM marks;
+    DROP TABLE marks;
+    ALTER TABLE marks_new RENAME TO marks;
+    ALTER TABLE trials ADD COLUMN note TEXT;
+    UPDATE trials SET note = 'from version 1';";
+
+const WITH_V2: &[&str] = &[schema::V1, V2];
+
+fn header() -> Header {
+    let system = SystemPlan {
+        name: "a".into(),
+        engine: "sim".into(),
+        url: "sim:".into(),
+        settings: BTreeMap::new(),
+        server: None,
+        alias_of: None,
+    };
+    let point = BTreeMap::from([("clients".to_owned(), Value::Int(4))]);
+    Header {
+        etalon_version: "0.1.0".into(),
+        build: "debug".into(),
+        created_unix_ms: 1,
+        plan: Plan {
+            name: "p".into(),
+            systems: vec![system],
+            benchmarks: vec![Benchmark { name: "b".into(), workload: "w".into(), points: vec![point] }],
+            schedule: Schedule {
+                blocks: 2,
+                warmup: Duration::ZERO,
+                length: Length::Duration(Duration::from_secs(1)),
+                order: Order::Interleaved,
+                seed: 1,
+                on_error: OnError::Stop,
+            },
+            comparison: ComparisonRules {
+                baseline: "a".into(),
+                margin: 0.03,
+                level: 0.95,
+                allow_unequal_durability: false,
+            },
+        },
+        plan_text: String::new(),
+        plan_path: None,
+        plan_hash: "h".into(),
+        command: "etalon run".into(),
+    }
+}
+
+fn order() -> Vec<PlannedTrial> {
+    (0..2).map(|n| PlannedTrial { position: n, block: n, cell: 0 }).collect()
+}
+
+fn fixture() -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.etalon");
+    Store::create(&path, &header(), &order()).unwrap().close().unwrap();
+    (dir, path)
+}
+
+fn user_version(path: &Path) -> i64 {
+    Connection::open(path).unwrap().query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn version_0_becomes_the_newest() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.etalon");
+    let mut conn = Connection::open(&path).unwrap();
+    conn.pragma_update(None, "application_id", schema::APPLICATION_ID).unwrap();
+    conn.execute_batch("VACUUM").unwrap();
+    drop(conn);
+    assert_eq!(user_version(&path), 0);
+    // Tables, but no experiment in them: that is no store that anybody could have made.
+    assert!(matches!(Store::open(&path), Err(StoreError::Damaged { .. })));
+    assert_eq!(user_version(&path), newest(STEPS));
+    conn = Connection::open(&path).unwrap();
+    crate::header::save(&conn, &path, &header(), &order()).unwrap();
+    drop(conn);
+    assert_eq!(*Store::open(&path).unwrap().header(), header());
+}
+
+#[test]
+fn an_older_store_keeps_its_content() {
+    let (_dir, path) = fixture();
+    let mut store = Store::open_with(&path, WITH_V2).unwrap();
+    assert_eq!(*store.header(), header());
+    assert_eq!(store.pending().unwrap(), order());
+    let notes: Vec<String> = store.rows("x", "SELECT note FROM trials", [], |row| row.get(0)).unwrap();
+    assert_eq!(notes, ["from version 1", "from version 1"]);
+    store.begin_trial(order()[0], 5).unwrap();
+    store.check_integrity().unwrap();
+    // Foreign keys are on again.
+    assert!(store.conn.execute("INSERT INTO marks VALUES (NULL, 99, 'k', 'd', 1)", []).is_err());
+    store.close().unwrap();
+    assert_eq!(user_version(&path), 2);
+}
+
+#[test]
+fn reading_an_older_store_leaves_the_file_alone() {
+    let (_dir, path) = fixture();
+    let before = std::fs::read(&path).unwrap();
+    let store = Store::open_read_only_with(&path, WITH_V2).unwrap();
+    assert_eq!(store.pending().unwrap(), order());
+    let notes: Vec<String> = store.rows("x", "SELECT note FROM trials", [], |row| row.get(0)).unwrap();
+    assert_eq!(notes.len(), 2);
+    drop(store);
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn a_newer_store_is_refused_and_left_alone() {
+    let (_dir, path) = fixture();
+    Store::open_with(&path, WITH_V2).unwrap().close().unwrap();
+    let before = std::fs::read(&path).unwrap();
+    for result in [Store::open(&path), Store::open_read_only(&path)] {
+        let error = result.unwrap_err();
+        assert!(matches!(error, StoreError::NewerVersion { found: 2, known: 1, .. }), "{error}");
+        assert!(error.to_string().contains("has version 2, this étalon knows versions up to 1"), "{error}");
+        assert!(error.hint().is_some());
+    }
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn a_step_that_fails_changes_nothing() {
+    let (_dir, path) = fixture();
+    let broken = "ALTER TABLE trials ADD COLUMN note TEXT; INSERT INTO nowhere VALUES (1);";
+    assert!(Store::open_with(&path, &[schema::V1, broken]).is_err());
+    let orphans = "DELETE FROM cells;";
+    let error = Store::open_with(&path, &[schema::V1, orphans]).unwrap_err();
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+    assert_eq!(user_version(&path), 1);
+    let store = Store::open(&path).unwrap();
+    assert_eq!(store.pending().unwrap(), order());
+    assert!(store.conn.prepare("SELECT note FROM trials").is_err());
+}

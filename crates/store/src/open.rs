@@ -1,0 +1,303 @@
+//! Creating, opening and settling a store.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use model::PlannedTrial;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use crate::error::Tried;
+use crate::header::{self, Header};
+use crate::lock::{self, Taken, WriteLock, beside};
+use crate::{Access, Result, Store, StoreError, migrate, publish, schema};
+
+/// Where a store is.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    /// As it was given: for messages.
+    path: &'a Path,
+    /// From the root, so that SQLite does not find a meaning of its own in names such as `:memory:`.
+    full: &'a Path,
+}
+
+/// How long to wait for SQLite's own locks, which others hold only for the length of a transaction.
+const BUSY_WAIT: Duration = Duration::from_secs(5);
+/// How long to wait for readers when settling: they lose nothing if we do not get our way.
+const SETTLE_WAIT: Duration = Duration::from_millis(200);
+
+const TRIED_OPEN: &str = "open it";
+const TRIED_WRITE: &str = "open it for writing";
+
+impl Store {
+    /// Creates a store and opens it for writing. Header, cells and order are in it, synced to the disk, before the file
+    /// appears under its name; when anything fails, no file is left.
+    ///
+    /// # Errors
+    /// [`StoreError::Exists`] when there is a file; [`StoreError::Refused`] when the order does not fit the plan.
+    pub fn create(path: &Path, header: &Header, order: &[PlannedTrial]) -> Result<Store> {
+        let full = absolute(path)?;
+        publish::check_free(path)?;
+        let Taken::Ours(lock) = WriteLock::take(&full)? else {
+            return Err(StoreError::Locked { path: path.to_owned(), pid: None });
+        };
+        publish::publish(path, &full, header, order)?;
+        // Could fail on a full disk, for one. Then the user's next try must not find a file in the way.
+        Store::open_locked(Place { path, full: &full }, lock, migrate::STEPS).inspect_err(|_| publish::remove(&full))
+    }
+
+    /// Opens a store for writing, as `resume` does. An older store is brought to the newest version.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] when another conductor has it open; see [`StoreError`] for files that are no stores.
+    pub fn open(path: &Path) -> Result<Store> {
+        Store::open_with(path, migrate::STEPS)
+    }
+
+    /// Opens a store for reading, also while a run writes it and also on read-only media. An older store is brought to
+    /// the newest version in memory; the file stays as it is.
+    ///
+    /// # Errors
+    /// [`StoreError::Unrecovered`] when the last changes of a store that was not closed cannot be read without writing;
+    /// see [`StoreError`] for files that are no stores.
+    pub fn open_read_only(path: &Path) -> Result<Store> {
+        Store::open_read_only_with(path, migrate::STEPS)
+    }
+
+    /// `open`, knowing the versions that `steps` make.
+    pub(crate) fn open_with(path: &Path, steps: &[&str]) -> Result<Store> {
+        let full = absolute(path)?;
+        // Before anything is written: a file that is not ours stays untouched.
+        let reader = identify(Place { path, full: &full })?;
+        migrate::version(&reader, path, steps)?;
+        let Taken::Ours(lock) = WriteLock::take(&full)? else {
+            return Err(StoreError::Locked { path: path.to_owned(), pid: lock::writer_pid(&reader) });
+        };
+        drop(reader);
+        Store::open_locked(Place { path, full: &full }, lock, steps)
+    }
+
+    /// Opens a store of which we hold the lock.
+    fn open_locked(place: Place<'_>, lock: WriteLock, steps: &[&str]) -> Result<Store> {
+        let path = place.path;
+        publish::clear_scaffold(place.full);
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut conn = Connection::open_with_flags(place.full, flags).tried(path, TRIED_WRITE)?;
+        conn.busy_timeout(BUSY_WAIT).tried(path, TRIED_WRITE)?;
+        if conn.is_readonly("main").tried(path, TRIED_WRITE)? {
+            let detail = "the file is read-only".to_owned();
+            return Err(StoreError::Denied { path: path.to_owned(), tried: TRIED_WRITE.to_owned(), detail });
+        }
+        quick_check(&conn, path)?;
+        conn.execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;").tried(path, TRIED_WRITE)?;
+        // Where WAL cannot be had (file systems without shared memory) the answer is another mode, which is as safe.
+        conn.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).tried(path, TRIED_WRITE)?;
+        migrate::migrate(&mut conn, path, steps)?;
+        let (header, cells) = header::load(&conn, path)?;
+        let token = lock::enter(&conn, path)?;
+        Ok(Store { conn, path: path.to_owned(), header, cells, access: Access::Write { lock, token } })
+    }
+
+    /// `open_read_only`, knowing the versions that `steps` make.
+    pub(crate) fn open_read_only_with(path: &Path, steps: &[&str]) -> Result<Store> {
+        let full = absolute(path)?;
+        let mut conn = identify(Place { path, full: &full })?;
+        if migrate::version(&conn, path, steps)? < migrate::newest(steps) {
+            conn = copy_to_memory(&conn, path)?;
+            migrate::migrate(&mut conn, path, steps)?;
+        }
+        let (header, cells) = header::load(&conn, path)?;
+        Ok(Store { conn, path: path.to_owned(), header, cells, access: Access::ReadOnly })
+    }
+
+    /// Writes the WAL back and leaves a single file, as far as readers let us.
+    pub(crate) fn settle(&mut self) -> Result<()> {
+        let (lock, token) = match std::mem::replace(&mut self.access, Access::ReadOnly) {
+            Access::Write { lock, token } => (lock, token),
+            other => {
+                self.access = other;
+                return Ok(());
+            }
+        };
+        self.access = Access::Settled { _lock: lock };
+        let tried = "write back its journal";
+        if lock::check_token(&self.conn, &token, &self.path, tried).is_err() {
+            // It is another's now; SQLite itself sees to it that closing our connection does no harm.
+            return Ok(());
+        }
+        self.conn.busy_timeout(SETTLE_WAIT).tried(&self.path, tried)?;
+        // Tidying: if the disk is too full for it, the store is merely larger than it could be.
+        let _ = lock::leave(&self.conn, &token);
+        let _ = give_back_reserve(&self.conn);
+        let done = self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).tried(&self.path, tried);
+        // Refused while others have the store open; then it stays in WAL mode, which is as good.
+        let _ = self.conn.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()));
+        done
+    }
+}
+
+/// Shrinks the file by the pages that the reserve held.
+fn give_back_reserve(conn: &Connection) -> rusqlite::Result<()> {
+    conn.execute("DELETE FROM ballast", [])?;
+    let mut vacuum = conn.prepare("PRAGMA incremental_vacuum")?;
+    let mut pages = vacuum.query([])?;
+    // One row for each page that is given back.
+    while pages.next()?.is_some() {}
+    Ok(())
+}
+
+/// The path from the root; through a symbolic link, that of the file it leads to, since this is where SQLite puts the
+/// WAL.
+fn absolute(path: &Path) -> Result<PathBuf> {
+    if fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink())
+        && let Ok(target) = fs::canonicalize(path)
+    {
+        // Windows marks such paths; SQLite's URIs cannot say so.
+        let plain = target.to_str().and_then(|text| text.strip_prefix(r"\\?\")).map(PathBuf::from);
+        return Ok(plain.unwrap_or(target));
+    }
+    std::path::absolute(path).tried(path, TRIED_OPEN)
+}
+
+/// Makes sure that the file is a store, without changing it, and returns a connection that reads it.
+fn identify(place: Place<'_>) -> Result<Connection> {
+    let path = place.path;
+    check_file(path)?;
+    // First without so much as looking at files beside it: SQLite would fold a stranger's WAL into its database.
+    match application_id(&open_immutable(place)?) {
+        Ok(schema::APPLICATION_ID) => {}
+        Ok(other) => return Err(foreign(path, other)),
+        // Not SQLite at all, as the first bytes tell.
+        Err(e) if e.sqlite_error_code() == Some(ErrorCode::NotADatabase) => {
+            return Err(not_a_store(path, "it is not a SQLite database"));
+        }
+        // A file in the middle of a checkpoint can look damaged until the WAL is read with it.
+        Err(e) if e.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {}
+        Err(e) => return Err(StoreError::from_sqlite(path, TRIED_OPEN, e)),
+    }
+    let conn = open_reader(place)?;
+    match application_id(&conn).tried(path, TRIED_OPEN)? {
+        schema::APPLICATION_ID => Ok(conn),
+        other => Err(foreign(path, other)),
+    }
+}
+
+/// What the file system alone can tell. The file is not opened: closing it again would drop the locks that another
+/// connection of this process may have on it.
+fn check_file(path: &Path) -> Result<()> {
+    let owned = path.to_owned();
+    match fs::metadata(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Err(StoreError::Missing { path: owned }),
+        Err(e) => Err(StoreError::from_io(path, TRIED_OPEN, e)),
+        Ok(found) if found.is_dir() => Err(StoreError::NotAFile { path: owned, what: "a folder" }),
+        Ok(found) if !found.is_file() => Err(StoreError::NotAFile { path: owned, what: "a device or a pipe" }),
+        Ok(found) if found.len() == 0 => Err(not_a_store(path, "it is empty")),
+        Ok(_) => Ok(()),
+    }
+}
+
+/// A connection that reads the store, by the first of these ways that works:
+/// plainly; as one that may repair what a killed process left; as a file that nobody changes.
+fn open_reader(place: Place<'_>) -> Result<Connection> {
+    let Place { path, full } = place;
+    let base = OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let plain = match try_reader(full, base | OpenFlags::SQLITE_OPEN_READ_ONLY) {
+        Ok(conn) => return Ok(conn),
+        Err(e) if !needs_recovery(&e) => return Err(StoreError::from_sqlite(path, TRIED_OPEN, e)),
+        Err(e) => e,
+    };
+    // SQLite's own locks keep this from disturbing a conductor; `query_only` keeps us from changing anything.
+    if let Ok(conn) = try_reader(full, base | OpenFlags::SQLITE_OPEN_READ_WRITE) {
+        return Ok(conn);
+    }
+    // To take the file for all there is would lose the trials that lie in a journal.
+    if ["-wal", "-journal"].iter().any(|suffix| fs::metadata(beside(full, suffix)).is_ok_and(|m| m.len() > 0)) {
+        return Err(StoreError::Unrecovered { path: path.to_owned(), detail: plain.to_string() });
+    }
+    let conn = open_immutable(place)?;
+    probe(&conn).tried(path, TRIED_OPEN)?;
+    Ok(conn)
+}
+
+fn try_reader(full: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    let conn = Connection::open_with_flags(full, flags)?;
+    conn.busy_timeout(BUSY_WAIT)?;
+    conn.pragma_update(None, "query_only", true)?;
+    probe(&conn)?;
+    Ok(conn)
+}
+
+/// Reads something that makes SQLite open the WAL too.
+fn probe(conn: &Connection) -> rusqlite::Result<()> {
+    conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
+}
+
+fn needs_recovery(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
+}
+
+fn application_id(conn: &Connection) -> rusqlite::Result<i32> {
+    conn.query_row("PRAGMA application_id", [], |row| row.get(0))
+}
+
+/// Opens the file as one that nobody changes: no locks, no files beside it.
+fn open_immutable(place: Place<'_>) -> Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    Connection::open_with_flags(immutable_uri(place.full), flags).map_err(|e| match e.sqlite_error_code() {
+        // The file is there, and nothing else is needed. SQLite's own words would only add our URI.
+        Some(ErrorCode::CannotOpen) => StoreError::Denied {
+            path: place.path.to_owned(),
+            tried: TRIED_OPEN.to_owned(),
+            detail: "the file cannot be read".to_owned(),
+        },
+        _ => StoreError::from_sqlite(place.path, TRIED_OPEN, e),
+    })
+}
+
+/// `file:///a/b.etalon?immutable=1`, with every byte escaped that could mean something else.
+fn immutable_uri(full: &Path) -> String {
+    let mut bytes = full.as_os_str().as_encoded_bytes().to_vec();
+    if bytes.first() != Some(&b'/') {
+        // Windows: `C:\a` is `/C:/a` in a URI.
+        bytes.iter_mut().filter(|b| **b == b'\\').for_each(|b| *b = b'/');
+        bytes.insert(0, b'/');
+    }
+    let mut uri = "file://".to_owned();
+    for byte in bytes {
+        match byte {
+            b'/' | b':' | b'.' | b'-' | b'_' => uri.push(char::from(byte)),
+            _ if byte.is_ascii_alphanumeric() => uri.push(char::from(byte)),
+            _ => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri.push_str("?immutable=1");
+    uri
+}
+
+fn not_a_store(path: &Path, what: &str) -> StoreError {
+    StoreError::NotAStore { path: path.to_owned(), what: what.to_owned() }
+}
+
+fn foreign(path: &Path, application_id: i32) -> StoreError {
+    not_a_store(path, &format!("it is a SQLite database of another program (application_id {application_id:#010x})"))
+}
+
+fn quick_check(conn: &Connection, path: &Path) -> Result<()> {
+    let tried = "check the file";
+    let found: String = conn.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).tried(path, tried)?;
+    match found.as_str() {
+        "ok" => Ok(()),
+        _ => Err(StoreError::Damaged { path: path.to_owned(), tried: tried.to_owned(), detail: found }),
+    }
+}
+
+/// The whole store in memory.
+fn copy_to_memory(from: &Connection, path: &Path) -> Result<Connection> {
+    let tried = "read it into memory";
+    let mut memory = Connection::open_in_memory().tried(path, tried)?;
+    let backup = rusqlite::backup::Backup::new(from, &mut memory).tried(path, tried)?;
+    backup.run_to_completion(i32::MAX, Duration::ZERO, None).tried(path, tried)?;
+    drop(backup);
+    Ok(memory)
+}

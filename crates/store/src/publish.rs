@@ -1,0 +1,122 @@
+//! A new store appears under its name whole or not at all.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use model::PlannedTrial;
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::error::Tried;
+use crate::header::{self, Header};
+use crate::lock::beside;
+use crate::{Result, StoreError, migrate, schema};
+
+const TRIED: &str = "create the store";
+
+/// The file in which a store is built; removed when dropped, together with what SQLite puts beside it.
+struct Scaffold(PathBuf);
+
+impl Scaffold {
+    /// Clears away what a killed process left, first.
+    fn new(store: &Path) -> Scaffold {
+        let scaffold = Scaffold(beside(store, "-new"));
+        scaffold.clear();
+        scaffold
+    }
+
+    fn clear(&self) {
+        for suffix in ["", "-journal"] {
+            let _ = fs::remove_file(beside(&self.0, suffix));
+        }
+    }
+}
+
+impl Drop for Scaffold {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// Clears away what a process left that was killed while it created this store. The caller holds the lock, so nobody is
+/// at work on it.
+pub(crate) fn clear_scaffold(full: &Path) {
+    drop(Scaffold::new(full));
+}
+
+/// Fails when a store cannot be created there: a file is in the way, or the folder is missing.
+pub(crate) fn check_free(path: &Path) -> Result<()> {
+    // SQLite would take a stranger's journal for this store's own, and "recover" its pages into it.
+    for suffix in ["", "-wal", "-journal"] {
+        let path = beside(path, suffix);
+        if fs::symlink_metadata(&path).is_ok() {
+            return Err(StoreError::Exists { path });
+        }
+    }
+    match path.parent() {
+        // The parent of a bare name is empty.
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
+            Err(StoreError::NoFolder { path: path.to_owned() })
+        }
+        Some(_) => Ok(()),
+        None => Err(StoreError::NotAFile { path: path.to_owned(), what: "a folder" }),
+    }
+}
+
+/// Builds the store beside its place and then puts it there; `path` is its name for messages, `full` where it is.
+pub(crate) fn publish(path: &Path, full: &Path, header: &Header, order: &[PlannedTrial]) -> Result<()> {
+    let scaffold = Scaffold::new(full);
+    build(&scaffold.0, path, header, order)?;
+    // A link, because unlike a rename it never replaces a file.
+    match fs::hard_link(&scaffold.0, full) {
+        Ok(()) => {}
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Err(StoreError::Exists { path: path.to_owned() }),
+        // A file system without links, such as FAT.
+        Err(_) => {
+            check_free(path)?;
+            fs::rename(&scaffold.0, full).tried(path, TRIED)?;
+        }
+    }
+    drop(scaffold);
+    sync_folder(full);
+    Ok(())
+}
+
+/// Takes a new store away again, of which nobody knows yet.
+pub(crate) fn remove(full: &Path) {
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        let _ = fs::remove_file(beside(full, suffix));
+    }
+}
+
+/// Makes the new name survive a power cut, where the system has a way to ask for it; else there is nothing to be done,
+/// and what is lost with the name is a store without any trial.
+fn sync_folder(full: &Path) {
+    if let Some(folder) = full.parent()
+        && let Ok(folder) = File::open(folder)
+    {
+        let _ = folder.sync_all();
+    }
+}
+
+/// Fills `file`; `path` is the name for messages.
+fn build(file: &Path, path: &Path, header: &Header, order: &[PlannedTrial]) -> Result<()> {
+    header::check_order(path, &header.plan.cells(), order)?;
+    let mut conn = Connection::open(file).tried(path, TRIED)?;
+    // `auto_vacuum` must come before the first table: it lets `close` give back the reserve.
+    conn.execute_batch("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")
+        .tried(path, TRIED)?;
+    conn.pragma_update(None, "application_id", schema::APPLICATION_ID).tried(path, TRIED)?;
+    migrate::migrate(&mut conn, path, migrate::STEPS)?;
+    let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate).tried(path, TRIED)?;
+    header::save(&tx, path, header, order)?;
+    if header::load(&tx, path)?.0 != *header {
+        return Err(StoreError::Refused {
+            path: path.to_owned(),
+            tried: TRIED.to_owned(),
+            why: "the plan does not survive being stored; it holds a number that is not finite".to_owned(),
+        });
+    }
+    tx.commit().tried(path, TRIED)?;
+    conn.close().map_err(|(_, e)| e).tried(path, TRIED)
+}

@@ -1,0 +1,144 @@
+//! What trials left behind, and the facts.
+
+use std::collections::BTreeMap;
+
+use model::{Direction, Facts, Mark, Measurement, Metric, Nature, Reading, Role, Series};
+use rusqlite::{Row, params};
+
+use crate::error::Tried;
+use crate::{Result, Store, StoreError, words};
+
+/// A measurement with the trial that it is of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredMeasurement {
+    /// The trial's [`crate::StoredTrial::id`].
+    pub trial_id: i64,
+    /// Its block.
+    pub block: u32,
+    /// Its cell.
+    pub cell: u32,
+    /// Its place in the order.
+    pub position: u32,
+    /// What was measured.
+    pub measurement: Measurement,
+}
+
+const DIRECTIONS: [Direction; 3] = [Direction::Higher, Direction::Lower, Direction::Neither];
+const ROLES: [Role; 3] = [Role::Primary, Role::Secondary, Role::Diagnostic];
+const NATURES: [Nature; 2] = [Nature::Identity, Nature::Passing];
+
+impl Store {
+    /// The measurements of measured trials, by position, and within a trial in the order of its record.
+    pub fn measurements(&self) -> Result<Vec<StoredMeasurement>> {
+        let sql =
+            "SELECT t.id, t.block, t.cell, t.position, m.metric, m.unit, m.direction, m.role, m.value, m.unavailable
+                   FROM trials AS t JOIN measurements AS m ON m.trial = t.id
+                   WHERE t.state = 'measured' ORDER BY t.position, m.id";
+        self.rows("read the measurements", sql, [], |row| {
+            Ok(StoredMeasurement {
+                trial_id: row.get(0)?,
+                block: row.get(1)?,
+                cell: row.get(2)?,
+                position: row.get(3)?,
+                measurement: read_measurement(row, 4)?,
+            })
+        })
+    }
+
+    /// The histograms of a trial, whatever its state, in the order of its record.
+    pub fn series(&self, trial: i64) -> Result<Vec<Series>> {
+        let sql = "SELECT host, kind, interval, length_ms, errors, histogram FROM series WHERE trial = ?1 ORDER BY id";
+        self.rows("read the histograms", sql, [trial], |row| {
+            Ok(Series {
+                host: row.get(0)?,
+                kind: words::read(row, 1)?,
+                interval: row.get(2)?,
+                length_ms: row.get(3)?,
+                errors: words::read_count(row, 4)?,
+                histogram: row.get(5)?,
+            })
+        })
+    }
+
+    /// The marks of all trials, whatever their state, each with its trial's [`crate::StoredTrial::id`].
+    pub fn marks(&self) -> Result<Vec<(i64, Mark)>> {
+        let sql = "SELECT m.trial, m.kind, m.detail FROM marks AS m JOIN trials AS t ON t.id = m.trial
+                   ORDER BY t.position, t.attempt, m.id";
+        self.rows("read the marks", sql, [], |row| {
+            Ok((row.get(0)?, Mark { kind: words::read(row, 1)?, detail: row.get(2)? }))
+        })
+    }
+
+    /// Stores the facts of `client` or of a system, in place of those that are there.
+    ///
+    /// # Errors
+    /// When the store cannot be written; the former facts are still there then.
+    pub fn put_facts(&mut self, subject: &str, facts: &Facts, taken_unix_ms: i64) -> Result<()> {
+        let tried = format!("store the facts of {subject}");
+        self.write(&tried, |tx, path| {
+            let put = || -> rusqlite::Result<()> {
+                tx.execute("DELETE FROM facts WHERE subject = ?1", [subject])?;
+                let mut insert = tx.prepare_cached(
+                    "INSERT INTO facts (subject, name, value, unavailable, nature, taken_unix_ms)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                )?;
+                for (name, fact) in &facts.entries {
+                    let (value, unavailable) = match &fact.reading {
+                        Ok(value) => (Some(value), None),
+                        Err(reason) => (None, Some(reason)),
+                    };
+                    let nature = words::nature(fact.nature);
+                    insert.execute(params![subject, name, value, unavailable, nature, taken_unix_ms])?;
+                }
+                Ok(())
+            };
+            put().tried(path, &tried)
+        })
+    }
+
+    /// The facts by subject. A subject without a single fact is not there.
+    pub fn facts(&self) -> Result<BTreeMap<String, Facts>> {
+        let sql = "SELECT subject, name, value, unavailable, nature FROM facts";
+        let rows = self.rows("read the facts", sql, [], |row| {
+            let reading = words::read_either::<String>(row, 2, 3)?;
+            let nature = words::read_one_of(row, 4, &NATURES, words::nature)?;
+            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, reading, nature))
+        })?;
+        let mut facts: BTreeMap<String, Facts> = BTreeMap::new();
+        for (subject, name, reading, nature) in rows {
+            facts.entry(subject).or_default().insert(name, reading, nature);
+        }
+        Ok(facts)
+    }
+
+    /// Reads the whole file and checks that it is sound: its pages, its indices, its references.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] with what was found.
+    pub fn check_integrity(&self) -> Result<()> {
+        let tried = "check that it is sound";
+        let found: Vec<String> = self.rows(tried, "PRAGMA integrity_check(10)", [], |row| row.get(0))?;
+        let orphans: Vec<String> = self.rows(tried, "PRAGMA foreign_key_check", [], |row| row.get(0))?;
+        if found == ["ok"] && orphans.is_empty() {
+            return Ok(());
+        }
+        let orphans = orphans.into_iter().map(|table| format!("{table} refers to a row that does not exist"));
+        let detail = found.into_iter().filter(|line| line != "ok").chain(orphans).collect::<Vec<_>>().join("; ");
+        Err(StoreError::Damaged { path: self.path.clone(), tried: tried.to_owned(), detail })
+    }
+}
+
+/// Reads a measurement from column `first` on.
+fn read_measurement(row: &Row<'_>, first: usize) -> rusqlite::Result<Measurement> {
+    let metric = Metric {
+        id: row.get(first)?,
+        unit: row.get(first + 1)?,
+        direction: words::read_one_of(row, first + 2, &DIRECTIONS, words::direction)?,
+        role: words::read_one_of(row, first + 3, &ROLES, words::role)?,
+    };
+    let reading = match words::read_either(row, first + 4, first + 5)? {
+        Ok(value) => Reading::Value(value),
+        Err(reason) => Reading::Unavailable(reason),
+    };
+    Ok(Measurement { metric, reading })
+}

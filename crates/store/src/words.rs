@@ -1,0 +1,83 @@
+//! The words that stand in the store for the model's enumerations, where the model has none of its own.
+
+use std::error::Error;
+use std::fmt;
+use std::str::FromStr;
+
+use model::{Direction, Nature, Role};
+use rusqlite::Row;
+use rusqlite::types::Type;
+
+/// A word that stands in a column and that we do not know.
+#[derive(Debug)]
+struct UnknownWord(String);
+
+impl fmt::Display for UnknownWord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "unknown word {:?}", self.0)
+    }
+}
+
+impl Error for UnknownWord {}
+
+pub(crate) fn direction(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Higher => "higher",
+        Direction::Lower => "lower",
+        Direction::Neither => "neither",
+    }
+}
+
+pub(crate) fn role(role: Role) -> &'static str {
+    match role {
+        Role::Primary => "primary",
+        Role::Secondary => "secondary",
+        Role::Diagnostic => "diagnostic",
+    }
+}
+
+pub(crate) fn nature(nature: Nature) -> &'static str {
+    match nature {
+        Nature::Identity => "identity",
+        Nature::Passing => "passing",
+    }
+}
+
+/// Reads column `index` as one of `all`, by its `word`.
+pub(crate) fn read_one_of<T: Copy>(
+    row: &Row<'_>,
+    index: usize,
+    all: &[T],
+    word: impl Fn(T) -> &'static str,
+) -> rusqlite::Result<T> {
+    let text: String = row.get(index)?;
+    all.iter().copied().find(|&item| word(item) == text).ok_or_else(|| unknown(index, text))
+}
+
+/// Reads column `index` by the type's own `FromStr`.
+pub(crate) fn read<T: FromStr>(row: &Row<'_>, index: usize) -> rusqlite::Result<T> {
+    let text: String = row.get(index)?;
+    text.parse().map_err(|_| unknown(index, text))
+}
+
+/// Reads a count, which SQLite keeps as a signed number.
+pub(crate) fn read_count(row: &Row<'_>, index: usize) -> rusqlite::Result<u64> {
+    let count: i64 = row.get(index)?;
+    u64::try_from(count).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(index, count))
+}
+
+/// Reads two columns of which exactly one is set: the value, or the reason why there is none.
+pub(crate) fn read_either<T: rusqlite::types::FromSql>(
+    row: &Row<'_>,
+    value: usize,
+    unavailable: usize,
+) -> rusqlite::Result<Result<T, String>> {
+    match row.get::<_, Option<T>>(value)? {
+        Some(value) => Ok(Ok(value)),
+        None => row.get(unavailable).map(Err),
+    }
+}
+
+fn unknown(index: usize, text: String) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(index, Type::Text, Box::new(UnknownWord(text)))
+}

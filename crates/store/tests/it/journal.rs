@@ -1,0 +1,191 @@
+//! The life of a trial.
+
+use model::{PlannedTrial, Reading, TrialRecord, TrialState};
+use store::{Store, StoreError};
+
+use crate::fixture::{create, header, names_in, order, plan, record};
+
+#[test]
+fn from_planned_to_measured() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.etalon");
+    let mut store = create(&path, 2);
+    let order = order(6, 2);
+    assert_eq!(store.pending().unwrap(), order);
+    assert_eq!(store.cells().len(), 6);
+
+    let id = store.begin_trial(order[3], 77).unwrap();
+    let running = store.trials().unwrap().remove(3);
+    assert_eq!((running.id, running.planned, running.attempt), (id.get(), order[3], 1));
+    assert_eq!((running.state, running.started_unix_ms), (TrialState::Running, Some(77)));
+    assert!(store.measurements().unwrap().is_empty());
+
+    store.finish_trial(id, &record(3, 1000)).unwrap();
+    let measured = store.trials().unwrap().remove(3);
+    assert_eq!((measured.state, measured.elapsed_s), (TrialState::Measured, record(3, 0).elapsed_s));
+    let found = store.measurements().unwrap();
+    assert_eq!(found.len(), 2);
+    assert_eq!((found[0].trial_id, found[0].position, found[0].block, found[0].cell), (id.get(), 3, 0, 3));
+    assert_eq!(store.pending().unwrap().len(), 11);
+    assert!(store.pending().unwrap().iter().all(|planned| planned.position != 3));
+    store.close().unwrap();
+    assert_eq!(names_in(dir.path()), ["x.etalon"]);
+}
+
+#[test]
+fn a_failed_trial_is_pending_and_gets_another_attempt() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = create(&dir.path().join("x.etalon"), 1);
+    let planned = order(6, 1)[2];
+    for (attempt, state) in [(1, TrialState::Failed), (2, TrialState::Aborted)] {
+        let id = store.begin_trial(planned, attempt).unwrap();
+        let mut record = record(2, 100);
+        (record.state, record.reason) = (state, Some("why".into()));
+        store.finish_trial(id, &record).unwrap();
+        assert!(store.pending().unwrap().contains(&planned));
+        assert!(store.measurements().unwrap().is_empty(), "of measured trials only");
+        assert_eq!(store.series(id.get()).unwrap().len(), 4, "but what there is can be looked at");
+    }
+    let id = store.begin_trial(planned, 3).unwrap();
+    store.finish_trial(id, &record(2, 100)).unwrap();
+    let attempts: Vec<_> = store
+        .trials()
+        .unwrap()
+        .into_iter()
+        .filter(|trial| trial.planned == planned)
+        .map(|trial| (trial.attempt, trial.state, trial.reason.is_some()))
+        .collect();
+    assert_eq!(
+        attempts,
+        [(1, TrialState::Failed, true), (2, TrialState::Aborted, true), (3, TrialState::Measured, false)]
+    );
+    assert_eq!(store.marks().unwrap().len(), 3);
+    assert!(!store.pending().unwrap().contains(&planned));
+    store.check_integrity().unwrap();
+}
+
+#[test]
+fn a_trial_is_measured_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.etalon");
+    let mut store = create(&path, 1);
+    let planned = order(6, 1)[0];
+    let id = store.begin_trial(planned, 1).unwrap();
+    let again = store.begin_trial(planned, 1).unwrap_err();
+    assert!(matches!(again, StoreError::WrongState { found: TrialState::Running, .. }), "{again}");
+    store.finish_trial(id, &record(0, 10)).unwrap();
+    let twice = store.finish_trial(id, &record(0, 10)).unwrap_err();
+    assert!(matches!(twice, StoreError::WrongState { found: TrialState::Measured, .. }), "{twice}");
+    let again = store.begin_trial(planned, 1).unwrap_err();
+    assert!(matches!(again, StoreError::WrongState { found: TrialState::Measured, .. }), "{again}");
+    assert_eq!(store.measurements().unwrap().len(), 2);
+    drop(store);
+    // The schema says so too.
+    let conn = rusqlite::Connection::open(&path).unwrap();
+    let twin = "INSERT INTO trials (position, block, cell, attempt, state, started_unix_ms)
+                VALUES (0, 0, 0, 2, 'measured', 1)";
+    assert!(conn.execute(twin, []).is_err());
+}
+
+#[test]
+fn what_is_not_planned_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = create(&dir.path().join("x.etalon"), 1);
+    let planned = order(6, 1)[0];
+    for wrong in [
+        PlannedTrial { position: 6, ..planned },
+        PlannedTrial { block: 1, ..planned },
+        PlannedTrial { cell: 1, ..planned },
+    ] {
+        let error = store.begin_trial(wrong, 1).unwrap_err();
+        assert!(matches!(error, StoreError::NotPlanned { planned, .. } if planned == wrong), "{error}");
+    }
+}
+
+#[test]
+fn records_that_contradict_themselves_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = create(&dir.path().join("x.etalon"), 1);
+    let id = store.begin_trial(order(6, 1)[0], 1).unwrap();
+    let flawed: [fn(&mut TrialRecord); 9] = [
+        |r| r.state = TrialState::Running,
+        |r| r.state = TrialState::Planned,
+        |r| r.state = TrialState::Failed,
+        |r| r.elapsed_s = f64::NAN,
+        |r| r.elapsed_s = -1.0,
+        |r| r.measurements[0].reading = Reading::Value(f64::NAN),
+        |r| r.measurements[1] = r.measurements[0].clone(),
+        |r| r.series[1] = r.series[0].clone(),
+        |r| r.series[0].errors = u64::MAX,
+    ];
+    for spoil in flawed {
+        let mut record = record(0, 10);
+        spoil(&mut record);
+        let error = store.finish_trial(id, &record).unwrap_err();
+        assert!(matches!(error, StoreError::Refused { .. }), "{error}");
+        assert_eq!(store.trials().unwrap()[0].state, TrialState::Running);
+    }
+    store.finish_trial(id, &record(0, 10)).unwrap();
+}
+
+#[test]
+fn orders_that_do_not_fit_are_refused_and_leave_no_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.etalon");
+    let at = |position, block, cell| PlannedTrial { position, block, cell };
+    for order in [vec![at(1, 0, 0)], vec![at(0, 0, 0), at(0, 0, 1)], vec![at(0, 0, 0), at(1, 0, 0)], vec![at(0, 0, 6)]]
+    {
+        let error = Store::create(&path, &header(plan()), &order).unwrap_err();
+        assert!(matches!(error, StoreError::Refused { .. }), "{error}");
+        assert!(names_in(dir.path()).is_empty());
+    }
+    let mut endless = plan();
+    endless.comparison.margin = f64::INFINITY;
+    let error = Store::create(&path, &header(endless), &[]).unwrap_err();
+    assert!(!matches!(error, StoreError::Exists { .. }), "{error}");
+    assert!(names_in(dir.path()).is_empty());
+}
+
+#[test]
+fn running_trials_of_a_dead_process_are_aborted() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.etalon");
+    let mut store = create(&path, 1);
+    let order = order(6, 1);
+    store.begin_trial(order[1], 1).unwrap();
+    drop(store);
+    let mut store = Store::open(&path).unwrap();
+    assert_eq!(store.abort_running("the process ended").unwrap(), 1);
+    assert_eq!(store.abort_running("the process ended").unwrap(), 0);
+    let trial = store.trials().unwrap().remove(1);
+    assert_eq!((trial.state, trial.reason.as_deref()), (TrialState::Aborted, Some("the process ended")));
+    assert_eq!(store.pending().unwrap(), order);
+    let id = store.begin_trial(order[1], 2).unwrap();
+    store.finish_trial(id, &record(1, 10)).unwrap();
+}
+
+#[test]
+fn the_views_are_for_people() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.etalon");
+    let mut store = create(&path, 1);
+    let id = store.begin_trial(order(6, 1)[1], 1_763_700_000_000).unwrap();
+    store.finish_trial(id, &record(1, 10)).unwrap();
+    store.close().unwrap();
+    let conn = rusqlite::Connection::open(&path).unwrap();
+    let text = |sql: &str| -> String { conn.query_row(sql, [], |row| row.get(0)).unwrap() };
+    assert_eq!(
+        text(
+            "SELECT concat_ws('|', benchmark, system, point, block, metric, unit, value) FROM results WHERE value > 0"
+        ),
+        r#"tpcb|b|{"clients":1}|0|throughput|tx/s|1.1"#
+    );
+    assert_eq!(
+        text(
+            "SELECT concat_ws('|', position, system, attempt, state, started_utc) FROM journal WHERE state = 'measured'"
+        ),
+        "1|b|1|measured|2025-11-21 04:40:00"
+    );
+    assert_eq!(text("SELECT hex(application_id) FROM pragma_application_id"), "31313633313532343632");
+    assert_eq!(&std::fs::read(&path).unwrap()[68..72], b"ETLN");
+}

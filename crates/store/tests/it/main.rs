@@ -1,0 +1,16 @@
+//! Tests of the store through its public face, on real files.
+
+#[cfg(test)]
+mod disk;
+#[cfg(test)]
+mod files;
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod journal;
+#[cfg(test)]
+mod kill;
+#[cfg(test)]
+mod lock;
+#[cfg(test)]
+mod round_trip;

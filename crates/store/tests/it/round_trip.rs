@@ -1,0 +1,214 @@
+//! What goes in comes out.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use model::plan::{ComparisonRules, Connect, PrivateServer};
+use model::{
+    Benchmark, Direction, Facts, Length, Mark, MarkKind, Measurement, Metric, Nature, OnError, Order, Plan, Reading,
+    Role, Schedule, Series, SeriesKind, SystemPlan, TrialRecord, TrialState, Value,
+};
+use proptest::collection::{btree_map, vec};
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+use store::{Header, Store};
+
+use crate::fixture::{create, order};
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![4 => "\\PC{0,12}", 1 => any::<String>()]
+}
+
+fn finite() -> impl Strategy<Value = f64> {
+    use proptest::num::f64::{NEGATIVE, NORMAL, POSITIVE, SUBNORMAL, ZERO};
+    prop_oneof![POSITIVE | NEGATIVE | NORMAL | SUBNORMAL | ZERO, Just(0.1 + 0.2), Just(1e16), Just(5.0)]
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        any::<bool>().prop_map(Value::Bool),
+        any::<i64>().prop_map(Value::Int),
+        finite().prop_map(Value::Float),
+        text().prop_map(Value::Text),
+    ]
+}
+
+fn system() -> impl Strategy<Value = SystemPlan> {
+    let connect = select(vec![Connect::Socket, Connect::Tcp]);
+    let server = (text(), option::of(text()), connect).prop_map(|(engine, bin_dir, connect)| PrivateServer {
+        engine,
+        bin_dir,
+        connect,
+    });
+    (text(), text(), text(), btree_map(text(), value(), 0..4), option::of(server), option::of(text())).prop_map(
+        |(name, engine, url, settings, server, alias_of)| SystemPlan { name, engine, url, settings, server, alias_of },
+    )
+}
+
+fn benchmark() -> impl Strategy<Value = Benchmark> {
+    (text(), text(), vec(btree_map(text(), value(), 0..4), 0..4)).prop_map(|(name, workload, points)| Benchmark {
+        name,
+        workload,
+        points,
+    })
+}
+
+fn schedule() -> impl Strategy<Value = Schedule> {
+    let length =
+        prop_oneof![any::<Duration>().prop_map(Length::Duration), any::<u64>().prop_map(Length::Transactions),];
+    let order = select(vec![Order::Interleaved, Order::Sequential]);
+    let on_error = select(vec![OnError::Stop, OnError::Continue]);
+    (any::<u32>(), any::<Duration>(), length, order, any::<u64>(), on_error).prop_map(
+        |(blocks, warmup, length, order, seed, on_error)| Schedule { blocks, warmup, length, order, seed, on_error },
+    )
+}
+
+fn plan() -> impl Strategy<Value = Plan> {
+    let rules = (text(), finite(), finite(), any::<bool>()).prop_map(|(baseline, margin, level, allow)| {
+        ComparisonRules { baseline, margin, level, allow_unequal_durability: allow }
+    });
+    (text(), vec(system(), 0..4), vec(benchmark(), 0..4), schedule(), rules).prop_map(
+        |(name, systems, benchmarks, schedule, comparison)| Plan { name, systems, benchmarks, schedule, comparison },
+    )
+}
+
+fn header() -> impl Strategy<Value = Header> {
+    (plan(), text(), option::of(text()), text(), any::<i64>()).prop_map(
+        |(plan, plan_text, plan_path, command, created)| Header {
+            etalon_version: "0.1.0".into(),
+            build: "release".into(),
+            created_unix_ms: created,
+            plan,
+            plan_text,
+            plan_path,
+            plan_hash: "h".into(),
+            command,
+        },
+    )
+}
+
+fn measurements() -> impl Strategy<Value = Vec<Measurement>> {
+    let direction = select(vec![Direction::Higher, Direction::Lower, Direction::Neither]);
+    let role = select(vec![Role::Primary, Role::Secondary, Role::Diagnostic]);
+    let reading = prop_oneof![finite().prop_map(Reading::Value), text().prop_map(Reading::Unavailable)];
+    btree_map(text(), (text(), direction, role, reading), 0..8).prop_map(|all| {
+        // Not sorted: the order is to be kept.
+        all.into_iter()
+            .rev()
+            .map(|(id, (unit, direction, role, reading))| Measurement {
+                metric: Metric { id, unit, direction, role },
+                reading,
+            })
+            .collect()
+    })
+}
+
+fn series() -> impl Strategy<Value = Vec<Series>> {
+    let key = (text(), any::<bool>(), option::of(any::<u32>()));
+    btree_map(key, (any::<u32>(), 0..=i64::MAX as u64, vec(any::<u8>(), 0..5000)), 0..6).prop_map(|all| {
+        all.into_iter()
+            .rev()
+            .map(|((host, response, interval), (length_ms, errors, histogram))| {
+                let kind = if response { SeriesKind::Response } else { SeriesKind::Service };
+                Series { host, kind, interval, length_ms, errors, histogram }
+            })
+            .collect()
+    })
+}
+
+fn marks() -> impl Strategy<Value = Vec<Mark>> {
+    use MarkKind::{ClientSaturated, Errors, NotSteady, Note, RateNotMet, TooFewOperations, WarmUpTooShort};
+    let kind = select(vec![ClientSaturated, Errors, NotSteady, WarmUpTooShort, RateNotMet, TooFewOperations, Note]);
+    vec((kind, text()).prop_map(|(kind, detail)| Mark { kind, detail }), 0..5)
+}
+
+fn record() -> impl Strategy<Value = TrialRecord> {
+    let state = select(vec![TrialState::Measured, TrialState::Failed, TrialState::Aborted]);
+    (state, text(), 0.0..1e9, measurements(), series(), marks()).prop_map(
+        |(state, reason, elapsed_s, measurements, series, marks)| {
+            let reason = (state != TrialState::Measured).then_some(reason);
+            TrialRecord { state, reason, elapsed_s, measurements, series, marks }
+        },
+    )
+}
+
+fn facts() -> impl Strategy<Value = Facts> {
+    let reading = prop_oneof![text().prop_map(Ok), text().prop_map(Err)];
+    let nature = select(vec![Nature::Identity, Nature::Passing]);
+    btree_map(text(), (reading, nature), 1..6).prop_map(|all| {
+        let mut facts = Facts::default();
+        for (name, (reading, nature)) in all {
+            facts.insert(name, reading, nature);
+        }
+        facts
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn of_headers_cells_and_orders(header in header(), blocks in 0..4u32) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.etalon");
+        let cells = header.plan.cells();
+        let order = order(cells.len() as u32, blocks);
+        let mut shuffled = order.clone();
+        shuffled.reverse();
+        let store = Store::create(&path, &header, &shuffled).unwrap();
+        prop_assert_eq!(store.header(), &header);
+        drop(store);
+        for store in [Store::open_read_only(&path).unwrap(), Store::open(&path).unwrap()] {
+            prop_assert_eq!(store.header(), &header);
+            prop_assert_eq!(store.cells(), &cells[..]);
+            prop_assert_eq!(&store.pending().unwrap(), &order);
+            prop_assert_eq!(store.trials().unwrap().len(), order.len());
+        }
+    }
+
+    #[test]
+    fn of_records(records in vec(record(), 1..=6)) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.etalon");
+        let mut store = create(&path, 1);
+        for (planned, record) in order(6, 1).into_iter().zip(&records) {
+            let id = store.begin_trial(planned, 5).unwrap();
+            store.finish_trial(id, record).unwrap();
+        }
+        store.close().unwrap();
+        let store = Store::open_read_only(&path).unwrap();
+        store.check_integrity().unwrap();
+        let (trials, marks, measured) = (store.trials().unwrap(), store.marks().unwrap(), store.measurements().unwrap());
+        for (trial, record) in trials.iter().zip(&records) {
+            let is_measured = record.state == TrialState::Measured;
+            let found = TrialRecord {
+                state: trial.state,
+                reason: trial.reason.clone(),
+                elapsed_s: trial.elapsed_s,
+                measurements: measured.iter().filter(|m| m.trial_id == trial.id).map(|m| m.measurement.clone()).collect(),
+                series: store.series(trial.id).unwrap(),
+                marks: marks.iter().filter(|(id, _)| *id == trial.id).map(|(_, mark)| mark.clone()).collect(),
+            };
+            let mut expected = record.clone();
+            expected.measurements.retain(|_| is_measured);
+            prop_assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn of_facts(first in btree_map(text(), facts(), 1..4), second in facts()) {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = create(&dir.path().join("x.etalon"), 0);
+        for (subject, facts) in &first {
+            store.put_facts(subject, facts, 1).unwrap();
+        }
+        prop_assert_eq!(&store.facts().unwrap(), &first);
+        // Taken again, they replace those that were there.
+        let mut expected: BTreeMap<String, Facts> = first;
+        let subject = expected.keys().next().unwrap().clone();
+        store.put_facts(&subject, &second, 2).unwrap();
+        expected.insert(subject, second);
+        prop_assert_eq!(store.facts().unwrap(), expected);
+    }
+}
