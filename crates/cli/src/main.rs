@@ -1,2 +1,27 @@
-//! The `etalon` command.
-fn main() {}
+//! The `etalon` command: arguments in, tables and files out. All the work is done by the rooms behind it.
+
+#![forbid(unsafe_code)]
+
+mod args;
+mod commands;
+mod error;
+mod exit;
+mod printer;
+mod progress;
+mod source;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+fn main() -> ExitCode {
+    let cli = args::Cli::parse();
+    let printer = printer::Printer::new(cli.color, cli.quiet, cli.json);
+    match commands::dispatch(cli.command, printer) {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            printer.error(&error);
+            error.exit.into()
+        }
+    }
+}

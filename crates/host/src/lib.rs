@@ -1,1 +1,29 @@
-//! stub
+//! The machine étalon runs on: its clock, cores, memory, disks and processes, and what is measured of them.
+//!
+//! This is the only room that knows one operating system from another, and the only one in which `unsafe` may appear.
+//! What a system cannot tell is an error that says why. No function here makes up a value in its place: a benchmark
+//! that prints 0 for "unknown" is worse than one that prints nothing.
+//!
+//! Linux is read from `/proc` and `/sys`; macOS and Windows through `sysinfo`, a few system calls and the text of
+//! system commands. Parsers take text, so that all of them are tested wherever the tests run.
+
+#![allow(
+    unsafe_code,
+    reason = "`pre_exec` on Unix and the Windows API have no safe form; see `process::unix` and `system::windows`"
+)]
+
+pub mod affinity;
+pub mod clock;
+pub mod cpu;
+pub mod disk;
+pub mod doctor;
+pub mod error;
+pub mod facts;
+pub mod identity;
+pub mod limits;
+pub mod memory;
+pub mod process;
+pub mod scratch;
+mod system;
+
+pub use error::HostError;

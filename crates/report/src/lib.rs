@@ -1,1 +1,19 @@
-//! stub
+//! From a store's rows to what people and programs read: comparisons, the terminal table, JSON, Markdown, the gate and
+//! the HTML report.
+//!
+//! Every function here is pure in its [`Evidence`]: any old store can be reported again, with the same result.
+
+#![forbid(unsafe_code)]
+
+pub mod comparison;
+pub mod evidence;
+pub mod gate;
+pub mod html;
+pub mod json;
+pub mod markdown;
+pub mod number;
+pub mod text;
+mod words;
+
+pub use comparison::{CompareError, Comparison, ComparisonSet, MetricFilter, Options, Pairing, compare};
+pub use evidence::{Evidence, SeriesSource};

@@ -1,12 +1,50 @@
 //! The plan: what a user wrote, validated, defaults filled in, hashed.
+//!
+//! From the text to the [`Plan`]: `tree` (TOML, every value with its place), `set` (`--set` arguments), `file` (the
+//! right keys and types), `check` and `sweep` (the meaning). Whatever is wrong on the way goes to `error`.
+
+mod check;
+mod error;
+mod file;
+mod order;
+mod redact;
+mod schema;
+mod section;
+mod set;
+mod sweep;
+mod tree;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::cell::Cell;
 use crate::schedule::Schedule;
 use crate::value::{Point, Value};
+
+pub use error::{PlanError, PlanErrors};
+pub use redact::{redact_text, redact_url};
+pub use schema::json_schema;
+
+/// Largest number of cells in a plan.
+pub const MAX_CELLS: u64 = 10_000;
+/// Largest number of trials in a plan: cells times blocks.
+pub const MAX_TRIALS: u64 = 1_000_000;
+/// Largest number of blocks.
+pub const MAX_BLOCKS: u64 = 10_000;
+/// What a `url` starts with that is to be read from the environment: `env:NAME`.
+pub const ENV_PREFIX: &str = "env:";
+
+const DEFAULT_BLOCKS: u32 = 10;
+const DEFAULT_WARMUP: Duration = Duration::from_secs(2);
+const DEFAULT_DURATION: Duration = Duration::from_secs(10);
+const DEFAULT_MARGIN: f64 = 0.03;
+const DEFAULT_LEVEL: f64 = 0.95;
+/// Both exclusive.
+const MARGIN_LIMITS: (f64, f64) = (0.0, 1.0);
+/// Both exclusive: an interval that misses the truth every other time is none.
+const LEVEL_LIMITS: (f64, f64) = (0.5, 1.0);
 
 /// A valid plan. Made by validation alone, so whoever holds one may trust it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,9 +66,9 @@ pub struct Plan {
 pub struct SystemPlan {
     /// The name in the plan.
     pub name: String,
-    /// The engine's name in the registry.
+    /// The engine's name in the registry. Empty when `url` is `env:NAME`: whoever reads the URL there asks the catalog.
     pub engine: String,
-    /// Where it is; may hold a password, so it is written nowhere but through `redacted_url`.
+    /// Where it is, or `env:NAME`; may hold a password, so it is written nowhere but through [`redact_url`].
     /// Empty for a private server.
     pub url: String,
     /// Settings to give it: pragmas, session or server settings.
@@ -87,6 +125,13 @@ pub struct ComparisonRules {
     pub allow_unequal_durability: bool,
 }
 
+impl SystemPlan {
+    /// The variable of the environment that holds the URL, if the plan says so with `env:NAME`.
+    pub fn url_variable(&self) -> Option<&str> {
+        self.url.strip_prefix(ENV_PREFIX)
+    }
+}
+
 impl Plan {
     /// Every cell, in the plan's order: benchmark, then point, then system. The index is the cell's identity.
     pub fn cells(&self) -> Vec<Cell> {
@@ -109,6 +154,16 @@ impl Plan {
         let Some(benchmark) = self.benchmarks.iter().find(|b| b.name == benchmark) else { return Vec::new() };
         let Some(first) = benchmark.points.first() else { return Vec::new() };
         first.keys().filter(|key| benchmark.points.iter().any(|p| p.get(*key) != first.get(*key))).cloned().collect()
+    }
+
+    /// The A/A experiment of a system: this plan with that system alone, once as `NAME (A)`, the baseline, and once as
+    /// `NAME (B)`, another name for the same. `None` when the plan has no system of that name.
+    pub fn to_aa(&self, system: &str) -> Option<Plan> {
+        let original = self.system(system)?;
+        let a = SystemPlan { name: format!("{system} (A)"), alias_of: None, ..original.clone() };
+        let b = SystemPlan { name: format!("{system} (B)"), alias_of: Some(a.name.clone()), ..original.clone() };
+        let comparison = ComparisonRules { baseline: a.name.clone(), ..self.comparison.clone() };
+        Some(Plan { systems: vec![a, b], comparison, ..self.clone() })
     }
 
     /// The system of that name.

@@ -1,0 +1,251 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Measures database servers and the disks under them, platform A against platform B: which is faster, by how much,
+/// and how sure that is.
+#[derive(Debug, Parser)]
+#[command(name = "etalon", version, propagate_version = true, subcommand_required = true, arg_required_else_help = true)]
+#[command(after_help = "Exit codes: 0 done · 1 ran, and the answer is bad · 2 error in arguments or plan · 3 could not \
+                        run · 4 inconclusive when asked to fail · 130 interrupted, resumable")]
+pub struct Cli {
+    /// Print one JSON object on stdout instead of text
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// When to use colours (`NO_COLOR` is honoured)
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+    /// Say nothing but results and errors
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+    /// What to do
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal that takes them
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a plan: a file, a built-in plan, or one system by its URL
+    Run(RunArgs),
+    /// Go on with an experiment that was interrupted
+    Resume(ResumeArgs),
+    /// Check a plan; show its cells, their order, time, disk space, and what would be dropped
+    Plan(PlanArgs),
+    /// Compare the systems of an experiment
+    Compare(CompareArgs),
+    /// Pass or fail, for continuous integration
+    Gate(GateArgs),
+    /// Write the HTML report of an experiment
+    Report(ReportArgs),
+    /// List built-in plans, workloads and engines
+    List,
+    /// Show a built-in plan, or what a store holds
+    Show(ShowArgs),
+    /// Say what will disturb a measurement on this machine, and how to mend it
+    Doctor(DoctorArgs),
+    /// Print the JSON Schema of plans or of `--json` output
+    Schema(SchemaArgs),
+    /// Print shell completions
+    Completions(CompletionsArgs),
+    /// Print the manual page
+    Man,
+}
+
+/// What plan to use.
+#[derive(Args, Clone, Debug)]
+pub struct PlanSource {
+    /// A plan's file, the name of a built-in plan, or a system's URL
+    #[arg(value_name = "PLAN")]
+    pub plan: String,
+    /// Override any key of the plan, as in `--set schedule.blocks=6`
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Run one system as both sides: the first of the plan, or the one named
+    #[arg(long, value_name = "SYSTEM", num_args = 0..=1, default_missing_value = "")]
+    pub aa: Option<String>,
+}
+
+/// `etalon run`.
+#[derive(Args, Clone, Debug)]
+pub struct RunArgs {
+    /// The plan
+    #[command(flatten)]
+    pub source: PlanSource,
+    /// Folder for the store and the report
+    #[arg(long, short, value_name = "DIR", default_value = "etalon-results")]
+    pub output: PathBuf,
+    /// Let étalon drop tables in its way that it did not make
+    #[arg(long)]
+    pub yes: bool,
+}
+
+/// `etalon resume`.
+#[derive(Args, Clone, Debug)]
+pub struct ResumeArgs {
+    /// The experiment's store
+    pub store: PathBuf,
+    /// Let étalon drop tables in its way that it did not make
+    #[arg(long)]
+    pub yes: bool,
+}
+
+/// `etalon plan`.
+#[derive(Args, Clone, Debug)]
+pub struct PlanArgs {
+    /// The plan
+    #[command(flatten)]
+    pub source: PlanSource,
+}
+
+/// How to compare.
+#[derive(Args, Clone, Debug)]
+pub struct Comparing {
+    /// Half width of the zone of equivalence, as in `3%`
+    #[arg(long, value_name = "SHARE")]
+    pub margin: Option<String>,
+    /// Level of the intervals, as in `0.95`
+    #[arg(long)]
+    pub level: Option<f64>,
+    /// How each side is summed up in the columns A and B: mean, trimmed, median or best
+    #[arg(long, value_name = "NAME")]
+    pub estimator: Option<String>,
+    /// Metrics to show: names separated by commas, or `all`
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub metrics: Vec<String>,
+    /// Compare the values of this key instead of the systems
+    #[arg(long, value_name = "KEY")]
+    pub cols: Option<String>,
+    /// Keys that tell rows apart
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub rows: Vec<String>,
+    /// Keys that tell tables apart
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub by: Vec<String>,
+}
+
+/// `etalon compare`.
+#[derive(Args, Clone, Debug)]
+pub struct CompareArgs {
+    /// The experiment's store
+    pub store: PathBuf,
+    /// The system to compare with
+    pub a: Option<String>,
+    /// The system to compare
+    #[arg(requires = "a")]
+    pub b: Option<String>,
+    /// How
+    #[command(flatten)]
+    pub comparing: Comparing,
+    /// Show every trial's value
+    #[arg(long)]
+    pub trials: bool,
+    /// Print Markdown
+    #[arg(long, conflicts_with = "json")]
+    pub markdown: bool,
+}
+
+/// `etalon gate`.
+#[derive(Args, Clone, Debug)]
+pub struct GateArgs {
+    /// The experiment's store
+    pub store: PathBuf,
+    /// How
+    #[command(flatten)]
+    pub comparing: Comparing,
+    /// A regression beyond this fails, as in `5%`; the plan's margin when not given
+    #[arg(long, value_name = "SHARE")]
+    pub max_regression: Option<String>,
+    /// What an inconclusive row does
+    #[arg(long, value_name = "WHAT", default_value = "pass")]
+    pub inconclusive: OnInconclusive,
+    /// How to say it
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: GateFormat,
+}
+
+/// What an inconclusive row does to a gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OnInconclusive {
+    /// It lets pass
+    Pass,
+    /// It ends with exit code 4
+    Fail,
+}
+
+/// How a gate says its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum GateFormat {
+    /// Lines of text
+    Text,
+    /// Annotations of GitHub Actions
+    Github,
+    /// JUnit XML
+    Junit,
+    /// Markdown
+    Markdown,
+}
+
+/// `etalon report`.
+#[derive(Args, Clone, Debug)]
+pub struct ReportArgs {
+    /// The experiment's store
+    pub store: PathBuf,
+    /// The file to write; beside the store when not given
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// How
+    #[command(flatten)]
+    pub comparing: Comparing,
+}
+
+/// `etalon show`.
+#[derive(Args, Clone, Debug)]
+pub struct ShowArgs {
+    /// A built-in plan's name, or a store
+    pub what: String,
+}
+
+/// `etalon doctor`.
+#[derive(Args, Clone, Debug)]
+pub struct DoctorArgs {
+    /// A system to look at as well
+    pub url: Option<String>,
+}
+
+/// `etalon schema`.
+#[derive(Args, Clone, Debug)]
+pub struct SchemaArgs {
+    /// Which one
+    #[arg(default_value = "plan")]
+    pub which: WhichSchema,
+}
+
+/// Which schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum WhichSchema {
+    /// Of plans
+    Plan,
+    /// Of what `--json` prints
+    Comparison,
+}
+
+/// `etalon completions`.
+#[derive(Args, Clone, Debug)]
+pub struct CompletionsArgs {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}

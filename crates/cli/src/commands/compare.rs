@@ -1,0 +1,26 @@
+//! `etalon compare`: the comparison again, with other margins, estimators or groupings.
+
+use report::Evidence;
+use report::text::Trials;
+use store::Store;
+
+use super::report::{options, print_set, set_of};
+use crate::args::CompareArgs;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::printer::Printer;
+
+/// Compares the systems of an experiment.
+pub fn run(args: &CompareArgs, printer: Printer) -> Result<Exit, CliError> {
+    let evidence = Evidence::read(&Store::open_read_only(&args.store)?)?;
+    let mut options = options(&args.comparing)?;
+    options.a.clone_from(&args.a);
+    options.b.clone_from(&args.b);
+    if args.markdown {
+        printer.out(&report::markdown::render(&set_of(&evidence, &options)?));
+    } else {
+        let trials = if args.trials { Trials::Listed } else { Trials::Hidden };
+        print_set(&evidence, &options, trials, printer)?;
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,84 @@
+//! `etalon doctor`: what will disturb a measurement here, and how to mend it.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use engine::target::OpenRequest;
+use engine::{Consent, Registry};
+use host::doctor::{Build, Check, Status};
+use model::{Facts, Plan};
+use serde_json::json;
+
+use crate::args::{DoctorArgs, PlanSource};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::printer::Printer;
+use crate::source;
+
+/// Looks at this machine, and at a system if one is named.
+pub fn run(args: &DoctorArgs, printer: Printer) -> Result<Exit, CliError> {
+    let mut paths = vec![("here".to_owned(), PathBuf::from("."))];
+    let mut system = None;
+    if let Some(url) = &args.url {
+        let registry = Registry::built_in();
+        let named = PlanSource { plan: url.clone(), set: Vec::new(), aa: None };
+        let plan = source::load(&named, &registry, 0)?.plan;
+        system = Some(look_at(&plan, &registry, &mut paths)?);
+    }
+    let named: Vec<(&str, &std::path::Path)> = paths.iter().map(|(n, p)| (n.as_str(), p.as_path())).collect();
+    let checks = host::doctor::checks(&named, Build::this());
+    if printer.json {
+        let facts = host::facts::client_facts(&named);
+        let checks: Vec<_> = checks.iter().map(check_json).collect();
+        let object = json!({ "schema_version": 1, "checks": checks, "client": facts, "system": system });
+        printer.out(&object.to_string());
+    } else {
+        printer.out(&text(&checks, system.as_ref(), printer.width()));
+    }
+    let unfit = checks.iter().any(|check| check.status == Status::Bad);
+    Ok(if unfit { Exit::BadAnswer } else { Exit::Done })
+}
+
+/// The facts of a plan's only system.
+fn look_at(plan: &Plan, registry: &Registry, paths: &mut Vec<(String, PathBuf)>) -> Result<Facts, CliError> {
+    let Some(system) = plan.systems.first() else { return Err(CliError::user("the plan has no system")) };
+    let request = OpenRequest { system, consent: Consent::OwnOnly, scratch_base: None };
+    let target = registry.open(&request).map_err(|failure| CliError::from(&failure))?;
+    let facts = target.facts().map_err(|failure| CliError::from(&failure));
+    target.drop_all().map_err(|failure| CliError::from(&failure))?;
+    if let Some(path) = registry.engine(&system.engine).ok().and_then(|engine| engine.data_directory(system)) {
+        paths.push(("data directory".to_owned(), path));
+    }
+    facts
+}
+
+fn check_json(check: &Check) -> serde_json::Value {
+    json!({ "name": check.name, "status": check.status.as_str(), "found": check.found, "why": check.why, "mend": check.mend })
+}
+
+fn text(checks: &[Check], system: Option<&Facts>, width: usize) -> String {
+    let mut text = String::new();
+    for check in checks {
+        let _ = writeln!(text, "{:<8}{}: {}", check.status.as_str(), check.name, check.found);
+        if matches!(check.status, Status::Warn | Status::Bad) {
+            text.push_str(&indented(&check.why, width));
+            if let Some(mend) = &check.mend {
+                text.push_str(&indented(&format!("mend: {mend}"), width));
+            }
+        }
+    }
+    if let Some(facts) = system {
+        let shown = ["server.product", "server.version", "durability.tier", "durability.because"];
+        text.push_str("\nsystem\n");
+        for name in shown {
+            let _ = writeln!(text, "  {name:<20}{}", facts.get(name).unwrap_or("n/a"));
+        }
+    }
+    text
+}
+
+/// A paragraph under a check's line.
+fn indented(text: &str, width: usize) -> String {
+    let wrapped = report::text::wrapped(text, width.saturating_sub(8), 0);
+    wrapped.lines().map(|line| format!("        {line}\n")).collect()
+}

@@ -1,0 +1,57 @@
+//! `etalon gate`: pass or fail, for continuous integration.
+
+use report::Evidence;
+use report::gate::{Format, GateOutcome, GateRules, GateStatus, Inconclusive, gate, render};
+use serde_json::json;
+use store::Store;
+
+use super::report::{options, set_of, share};
+use crate::args::{GateArgs, GateFormat, OnInconclusive};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::printer::Printer;
+
+/// Judges an experiment.
+pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
+    let evidence = Evidence::read(&Store::open_read_only(&args.store)?)?;
+    let set = set_of(&evidence, &options(&args.comparing)?)?;
+    let rules = GateRules {
+        max_regression: args.max_regression.as_deref().map(share).transpose()?.unwrap_or(set.rules.margin),
+        inconclusive: match args.inconclusive {
+            OnInconclusive::Pass => Inconclusive::Pass,
+            OnInconclusive::Fail => Inconclusive::Fail,
+        },
+        ..GateRules::default()
+    };
+    let outcome = gate(&set, &rules);
+    let format = match args.format {
+        GateFormat::Text => Format::Text,
+        GateFormat::Github => Format::Github,
+        GateFormat::Junit => Format::Junit,
+        GateFormat::Markdown => Format::Markdown,
+    };
+    printer.out(&if printer.json { as_json(&outcome).to_string() } else { render(&outcome, format) });
+    match outcome.status {
+        GateStatus::Passed => Ok(Exit::Done),
+        GateStatus::Failed => Ok(Exit::BadAnswer),
+        GateStatus::Inconclusive => Ok(Exit::Inconclusive),
+        GateStatus::NothingCompared if args.inconclusive == OnInconclusive::Fail => Ok(Exit::Inconclusive),
+        GateStatus::NothingCompared => Err(CliError::user("the gate has nothing to compare, so it cannot pass")
+            .hint("a verdict takes 6 blocks and two systems; `etalon compare STORE` shows what is missing")),
+    }
+}
+
+fn as_json(outcome: &GateOutcome) -> serde_json::Value {
+    let status = match outcome.status {
+        GateStatus::Passed => "passed",
+        GateStatus::Failed => "failed",
+        GateStatus::Inconclusive => "inconclusive",
+        GateStatus::NothingCompared => "nothing-compared",
+    };
+    let rows: Vec<_> = outcome
+        .lines
+        .iter()
+        .map(|line| json!({ "status": line.status.as_str(), "row": line.name, "sides": line.sides, "detail": line.detail }))
+        .collect();
+    json!({ "schema_version": 1, "status": status, "max_regression": outcome.rules.max_regression, "rows": rows })
+}

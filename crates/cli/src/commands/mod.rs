@@ -1,0 +1,52 @@
+//! One file for each verb.
+
+mod compare;
+mod doctor;
+mod gate;
+mod list;
+mod plan;
+mod report;
+mod resume;
+mod run;
+mod schema;
+mod show;
+
+use clap::CommandFactory as _;
+
+use crate::args::{Cli, Command};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::printer::Printer;
+
+/// Runs the verb.
+///
+/// # Errors
+/// What the user should read, with the exit code.
+pub fn dispatch(command: Command, printer: Printer) -> Result<Exit, CliError> {
+    match command {
+        Command::Run(args) => run::run(&args, printer),
+        Command::Resume(args) => resume::run(&args, printer),
+        Command::Plan(args) => plan::run(&args, printer),
+        Command::Compare(args) => compare::run(&args, printer),
+        Command::Gate(args) => gate::run(&args, printer),
+        Command::Report(args) => report::run(&args, printer),
+        Command::List => list::run(printer),
+        Command::Show(args) => show::run(&args, printer),
+        Command::Doctor(args) => doctor::run(&args, printer),
+        Command::Schema(args) => schema::run(&args, printer),
+        Command::Completions(args) => {
+            let mut text = Vec::new();
+            clap_complete::generate(args.shell, &mut Cli::command(), "etalon", &mut text);
+            printer.out(&String::from_utf8_lossy(&text));
+            Ok(Exit::Done)
+        }
+        Command::Man => {
+            let mut text = Vec::new();
+            clap_mangen::Man::new(Cli::command())
+                .render(&mut text)
+                .map_err(|error| CliError::could_not(format!("cannot write the manual page: {error}")))?;
+            printer.out(&String::from_utf8_lossy(&text));
+            Ok(Exit::Done)
+        }
+    }
+}

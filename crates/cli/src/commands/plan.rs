@@ -1,0 +1,135 @@
+//! `etalon plan`: what a plan would do, without doing it.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use engine::Registry;
+use model::{Length, Plan, SystemPlan};
+use serde_json::json;
+
+use crate::args::PlanArgs;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::printer::Printer;
+use crate::progress::clock;
+use crate::source;
+
+/// What preparing a trial takes besides loading: connections, a checkpoint.
+const PREPARATION: Duration = Duration::from_millis(200);
+/// About how fast rows are loaded, in bytes a second; only for the estimate.
+const LOAD_BYTES_PER_S: f64 = 60e6;
+
+/// Checks a plan and shows what it would do.
+pub fn run(args: &PlanArgs, printer: Printer) -> Result<Exit, CliError> {
+    let registry = Registry::built_in();
+    let loaded = source::load(&args.source, &registry, 0)?;
+    let plan = &loaded.plan;
+    let work = work_of(plan, &registry)?;
+    if printer.json {
+        printer.out(&as_json(plan, &work, &registry).to_string());
+    } else {
+        printer.out(&as_text(plan, &work, &registry));
+    }
+    Ok(Exit::Done)
+}
+
+/// Size of the largest data set, and the time to load all trials' data, if every task of the plan can be compiled.
+struct Work {
+    disk_bytes: u64,
+    loading: Duration,
+}
+
+fn work_of(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
+    let mut work = Work { disk_bytes: 0, loading: Duration::ZERO };
+    for cell in plan.cells() {
+        let task = registry.workload(&cell.workload).and_then(|workload| workload.task(&cell.point));
+        let task = task.map_err(|failure| {
+            CliError::from(&failure).at(format!("benchmark: {}", cell.benchmark))
+        })?;
+        let size_bytes = task.dataset.size_bytes;
+        // The tables, and a pristine copy or a write-ahead log of about the same size.
+        work.disk_bytes = work.disk_bytes.max(size_bytes * 2 * plan.systems.len() as u64);
+        work.loading += Duration::from_secs_f64(size_bytes as f64 / LOAD_BYTES_PER_S) * plan.schedule.blocks;
+    }
+    Ok(work)
+}
+
+/// Time of all trials without loading.
+pub fn expected_time(plan: &Plan) -> Duration {
+    let length = match plan.schedule.length {
+        Length::Duration(duration) => duration,
+        Length::Transactions(_) => Duration::ZERO,
+    };
+    (plan.schedule.warmup + length + PREPARATION) * plan.order().len() as u32
+}
+
+/// `2 h 5 min`-like, and a word of caution where the plan counts transactions.
+fn time_text(plan: &Plan, work: &Work) -> String {
+    let time = clock(expected_time(plan) + work.loading);
+    match plan.schedule.length {
+        Length::Duration(_) => format!("about {time}"),
+        Length::Transactions(count) => format!("{time} and the time of {count} transactions per client and trial"),
+    }
+}
+
+fn dropped(system: &SystemPlan, registry: &Registry) -> String {
+    match registry.engine(&system.engine) {
+        Ok(engine) => engine.would_drop(system),
+        Err(failure) => failure.to_string(),
+    }
+}
+
+fn as_text(plan: &Plan, work: &Work, registry: &Registry) -> String {
+    let mut text = String::new();
+    let cells = plan.cells();
+    let order = plan.order();
+    let _ = writeln!(text, "plan {}: valid", plan.name);
+    let _ = writeln!(text, "\nsystems");
+    for system in &plan.systems {
+        let place = match &system.server {
+            Some(server) => format!("private {} server", server.engine),
+            None => model::plan::redact_url(&system.url),
+        };
+        let settings: Vec<String> = system.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let _ = writeln!(text, "  {}  {place}  {}", system.name, settings.join(" ")).map(|()| ());
+        let _ = writeln!(text, "    would drop: {}", dropped(system, registry));
+    }
+    let _ = writeln!(text, "\ncells");
+    for (number, cell) in cells.iter().enumerate() {
+        let point: Vec<String> = cell.point.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let _ = writeln!(text, "  {:>3}  {} @ {}  {}", number + 1, cell.benchmark, cell.system, point.join(" "));
+    }
+    let _ = writeln!(text, "\norder ({:?}, seed {})", plan.schedule.order, plan.schedule.seed);
+    for block in 0..plan.schedule.blocks {
+        let numbers: Vec<String> =
+            order.iter().filter(|t| t.block == block).map(|t| (t.cell + 1).to_string()).collect();
+        let _ = writeln!(text, "  block {:>2}: {}", block + 1, numbers.join(" "));
+    }
+    let _ = writeln!(text, "\n{} trials, {}; about {} MB of disk", order.len(), time_text(plan, work), work.disk_bytes / 1_000_000);
+    if plan.schedule.blocks < stats::MIN_BLOCKS {
+        let _ = writeln!(
+            text,
+            "with {} blocks there will be figures but no verdict: {} are needed",
+            plan.schedule.blocks,
+            stats::MIN_BLOCKS
+        );
+    }
+    text
+}
+
+fn as_json(plan: &Plan, work: &Work, registry: &Registry) -> serde_json::Value {
+    let systems: Vec<_> = plan
+        .systems
+        .iter()
+        .map(|system| json!({ "name": system.name, "engine": system.engine, "would_drop": dropped(system, registry) }))
+        .collect();
+    json!({
+        "schema_version": 1,
+        "plan": plan.redacted(),
+        "systems": systems,
+        "cells": plan.cells(),
+        "order": plan.order(),
+        "expected_s": (expected_time(plan) + work.loading).as_secs_f64(),
+        "disk_bytes": work.disk_bytes,
+    })
+}

@@ -1,0 +1,104 @@
+//! `etalon report`, and the results that `run` and `resume` end with.
+
+use std::path::Path;
+
+use report::text::{Style, TextOptions, Trials};
+use report::{ComparisonSet, Evidence, MetricFilter, Options};
+use store::Store;
+
+use crate::args::{Comparing, ReportArgs};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::printer::Printer;
+
+/// Writes the HTML report.
+pub fn run(args: &ReportArgs, printer: Printer) -> Result<Exit, CliError> {
+    let store = Store::open_read_only(&args.store)?;
+    let evidence = Evidence::read(&store)?;
+    let options = options(&args.comparing)?;
+    let path = args.output.clone().unwrap_or_else(|| args.store.with_extension("html"));
+    write_html(&store, &evidence, &options, &path)?;
+    if printer.json {
+        printer.out(&serde_json::json!({ "schema_version": 1, "report": path.display().to_string() }).to_string());
+    } else {
+        printer.note(&format!("report: {}", path.display()));
+    }
+    Ok(Exit::Done)
+}
+
+/// Prints the comparison of an experiment that has ended, and writes its report beside the store.
+pub fn conclude(path: &Path, printer: Printer) -> Result<(), CliError> {
+    let store = Store::open_read_only(path)?;
+    let evidence = Evidence::read(&store)?;
+    let options = Options::default();
+    let html = path.with_extension("html");
+    write_html(&store, &evidence, &options, &html)?;
+    print_set(&evidence, &options, Trials::Hidden, printer)?;
+    printer.note(&format!("\nstore:  {}\nreport: {}", path.display(), html.display()));
+    Ok(())
+}
+
+/// Prints the comparisons as text, or as JSON if that was asked for.
+pub fn print_set(evidence: &Evidence, options: &Options, trials: Trials, printer: Printer) -> Result<(), CliError> {
+    let set = set_of(evidence, options)?;
+    if printer.json {
+        let document = report::json::document(evidence, &set);
+        let text = serde_json::to_string(&document)
+            .map_err(|error| CliError::could_not(format!("cannot write the comparison as JSON: {error}")))?;
+        printer.out(&text);
+        return Ok(());
+    }
+    let style = if printer.color_out { Style::Ansi } else { Style::Plain };
+    let text = TextOptions { width: printer.width(), style, trials, ..TextOptions::default() };
+    printer.out(&report::text::render(&set, &text));
+    Ok(())
+}
+
+/// The comparisons that the options ask for.
+pub fn set_of(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, CliError> {
+    report::compare(evidence, options).map_err(|error| CliError::user(error.to_string()))
+}
+
+fn write_html(store: &Store, evidence: &Evidence, options: &Options, path: &Path) -> Result<(), CliError> {
+    let set = set_of(evidence, options)?;
+    let html = report::html::render(evidence, &set, store)
+        .map_err(|error| CliError::could_not(format!("cannot make the report: {error}")))?;
+    // A reader never sees half a report: it is written beside its place, then moved there.
+    let draft = path.with_added_extension("new");
+    std::fs::write(&draft, html).and_then(|()| std::fs::rename(&draft, path)).map_err(|error| {
+        CliError::could_not(format!("cannot write the report {}: {error}", path.display()))
+            .hint("name another file with `etalon report STORE -o FILE`; the store is complete")
+    })
+}
+
+/// The options of a comparison as the command line gives them.
+pub fn options(args: &Comparing) -> Result<Options, CliError> {
+    let some = |list: &[String]| (!list.is_empty()).then(|| list.to_vec());
+    let mut options = Options {
+        margin: args.margin.as_deref().map(share).transpose()?,
+        level: args.level,
+        rows: some(&args.rows),
+        cols: args.cols.clone().map(|key| vec![key]),
+        by: some(&args.by),
+        ..Options::default()
+    };
+    if let Some(name) = &args.estimator {
+        options.estimator = name.parse().map_err(|_| {
+            let known: Vec<&str> = stats::Estimator::ALL.iter().map(|estimator| estimator.as_str()).collect();
+            CliError::user(format!("`{name}` is no estimator")).hint(format!("there are {}", known.join(", ")))
+        })?;
+    }
+    options.metrics = match args.metrics.as_slice() {
+        [] => MetricFilter::Primary,
+        [all] if all == "all" => MetricFilter::All,
+        names => MetricFilter::Named(names.to_vec()),
+    };
+    Ok(options)
+}
+
+/// `3%` or `0.03`.
+pub fn share(text: &str) -> Result<f64, CliError> {
+    let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
+    let wrong = || CliError::user(format!("`{text}` is no share")).hint("write `3%` or `0.03`");
+    number.trim().parse::<f64>().ok().filter(|n| n.is_finite() && *n > 0.0).map(|n| n / scale).ok_or_else(wrong)
+}

@@ -1,0 +1,66 @@
+//! `etalon resume`: go on where an experiment stopped.
+
+use clap::Parser as _;
+use engine::{Consent, Registry};
+use store::{Header, Store};
+
+use super::run::{conduct, finish};
+use crate::args::{Cli, Command, PlanSource, ResumeArgs};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::printer::Printer;
+use crate::source::{self, Loaded};
+
+/// Runs what is pending in a store.
+pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
+    let registry = Registry::built_in();
+    let mut store = Store::open(&args.store)?;
+    let loaded = plan_of(store.header(), &registry, printer)?;
+    let aborted = store.abort_running("the process ended in mid-trial")?;
+    if aborted > 0 {
+        printer.note(&format!("{aborted} trial was cut off when étalon ended; it is repeated"));
+    }
+    let pending = store.pending()?.len();
+    if pending == 0 {
+        printer.note("nothing is pending: every trial has been measured");
+    } else {
+        printer.note(&format!("{}: {pending} trials are pending", loaded.plan.name));
+    }
+    let consent = if args.yes { Consent::DropForeign } else { Consent::OwnOnly };
+    let result = if pending == 0 {
+        Ok(engine::Ended::Complete { failed: 0 })
+    } else {
+        conduct(&registry, &loaded.plan, &mut store, consent, printer)
+    };
+    finish(result, store, &loaded, &args.store, printer)
+}
+
+/// The plan that the experiment was begun with: read again from its file, so that passwords come from where they came
+/// from then, and refused if it has changed. If the file is gone the store's own copy serves.
+fn plan_of(header: &Header, registry: &Registry, printer: Printer) -> Result<Loaded, CliError> {
+    let stored = || Loaded {
+        plan: header.plan.clone(),
+        text: header.plan_text.clone(),
+        name: header.plan.name.clone(),
+        path: header.plan_path.clone(),
+    };
+    let Some(source) = source_of(header) else { return Ok(stored()) };
+    if header.plan_path.as_deref().is_some_and(|path| !std::path::Path::new(path).exists()) {
+        printer.note("the plan's file is gone; going on with the copy in the store, without any password it held");
+        return Ok(stored());
+    }
+    let loaded = source::load(&source, registry, header.plan.schedule.seed)?;
+    if loaded.plan.hash() != header.plan_hash {
+        let named = header.plan_path.clone().unwrap_or(source.plan);
+        return Err(CliError::user(format!("the plan `{named}` has changed since the experiment began"))
+            .hint("undo the change and resume, or run the changed plan anew: trials of different plans do not mix"));
+    }
+    Ok(loaded)
+}
+
+/// The plan's source as the experiment's command line named it.
+fn source_of(header: &Header) -> Option<PlanSource> {
+    let Command::Run(args) = Cli::try_parse_from(shlex::split(&header.command)?).ok()?.command else { return None };
+    let plan = header.plan_path.clone().unwrap_or_else(|| args.source.plan.clone());
+    Some(PlanSource { plan, ..args.source })
+}

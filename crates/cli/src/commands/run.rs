@@ -1,0 +1,198 @@
+//! `etalon run`: from a plan to a verdict.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicBool, Ordering};
+
+use engine::conductor::Options;
+use engine::{Conductor, Consent, Ended, ExperimentError, Registry};
+use model::Plan;
+use store::{Header, Store};
+
+use super::report::conclude;
+use crate::args::RunArgs;
+use crate::error::{CliError, exit_of};
+use crate::exit::Exit;
+use crate::printer::Printer;
+use crate::progress::{Progress, clock};
+use crate::source::{self, Loaded};
+
+/// Runs a plan into a new store.
+pub fn run(args: &RunArgs, printer: Printer) -> Result<Exit, CliError> {
+    let registry = Registry::built_in();
+    let loaded = source::load(&args.source, &registry, RandomState::new().hash_one(std::process::id()))?;
+    remove_abandoned(printer);
+    std::fs::create_dir_all(&args.output).map_err(|error| {
+        CliError::could_not(format!("cannot make the folder {}: {error}", args.output.display()))
+            .hint("name another one with `--output DIR`")
+    })?;
+    let path = store_path(&args.output, &loaded.plan.name);
+    let mut store = Store::create(&path, &header(&loaded), &loaded.plan.order())?;
+    announce(&loaded.plan, &path, printer);
+    let consent = if args.yes { Consent::DropForeign } else { Consent::OwnOnly };
+    let result = conduct(&registry, &loaded.plan, &mut store, consent, printer);
+    finish(result, store, &loaded, &path, printer)
+}
+
+/// Runs what is pending in a store, with progress and Ctrl-C.
+pub fn conduct(
+    registry: &Registry,
+    plan: &Plan,
+    store: &mut Store,
+    consent: Consent,
+    printer: Printer,
+) -> Result<Ended, ExperimentError> {
+    let options = Options { consent, interrupt: interrupt_flag(), scratch_base: None };
+    let mut progress = Progress::new(printer, plan);
+    let ended = Conductor::new(registry, plan, store, options).run(&mut progress);
+    progress.finish();
+    ended
+}
+
+/// Says how the experiment ended, and shows what it found.
+pub fn finish(
+    result: Result<Ended, ExperimentError>,
+    store: Store,
+    loaded: &Loaded,
+    path: &Path,
+    printer: Printer,
+) -> Result<Exit, CliError> {
+    let measured = store.measurements().is_ok_and(|measurements| !measurements.is_empty());
+    store.close()?;
+    let resume = format!("what has been measured is kept; go on with `etalon resume {}`", path.display());
+    let ended = match result {
+        Ok(ended) => ended,
+        Err(error) => {
+            let place = error.place(loaded);
+            let error = CliError::from(error);
+            let error = place.into_iter().fold(error, CliError::at);
+            if measured {
+                return Err(error.hint(resume));
+            }
+            // Nothing was measured: the empty store would only be in the way.
+            let _ = std::fs::remove_file(path);
+            return Err(error);
+        }
+    };
+    match ended {
+        Ended::Complete { failed: 0 } => conclude(path, printer).map(|()| Exit::Done),
+        Ended::Complete { failed } => {
+            conclude(path, printer)?;
+            printer.warning(&format!("{failed} trials failed; `etalon resume {}` repeats them", path.display()));
+            Ok(Exit::BadAnswer)
+        }
+        Ended::Interrupted => {
+            printer.note(&format!("interrupted: {resume}"));
+            Ok(Exit::Interrupted)
+        }
+        Ended::Stopped { reason, kind } => {
+            Err(CliError { exit: exit_of(kind), ..CliError::could_not(format!("a trial failed: {reason}")) }.hint(resume))
+        }
+    }
+}
+
+/// Where in the plan an error lies.
+trait Place {
+    fn place(&self, loaded: &Loaded) -> Option<String>;
+}
+
+impl Place for ExperimentError {
+    fn place(&self, loaded: &Loaded) -> Option<String> {
+        let mentions = |line: &str| match self {
+            ExperimentError::System { system, .. } => {
+                let line = line.replace(['"', '\''], "");
+                line.trim_start().starts_with(&format!("[systems.{system}"))
+            }
+            ExperimentError::Benchmark { benchmark, .. } => line.contains(&format!("\"{benchmark}\"")),
+            ExperimentError::FactsChanged { .. } | ExperimentError::Store(_) => false,
+        };
+        let (index, line) = loaded.text.lines().enumerate().find(|(_, line)| mentions(line))?;
+        Some(format!("plan: {}:{}  {}", loaded.name, index + 1, line.trim()))
+    }
+}
+
+fn header(loaded: &Loaded) -> Header {
+    Header {
+        etalon_version: env!("CARGO_PKG_VERSION").to_owned(),
+        build: if cfg!(debug_assertions) { "debug" } else { "release" }.to_owned(),
+        created_unix_ms: host::clock::unix_ms(),
+        plan: loaded.plan.redacted(),
+        plan_text: model::plan::redact_text(&loaded.text, &loaded.plan),
+        plan_path: loaded.path.clone(),
+        plan_hash: loaded.plan.hash(),
+        command: command_line(),
+    }
+}
+
+/// The command line with passwords masked, quoted so that a shell reads it again.
+fn command_line() -> String {
+    let args = std::env::args().skip(1).map(|arg| model::plan::redact_url(&arg));
+    let quoted = shlex::try_join(std::iter::once("etalon".to_owned()).chain(args).collect::<Vec<_>>().iter().map(String::as_str));
+    quoted.unwrap_or_else(|_| "etalon".to_owned())
+}
+
+/// `DIR/NAME-20261121-104500.etalon`, with a number behind it if that is taken.
+fn store_path(folder: &Path, name: &str) -> PathBuf {
+    let safe: String = name.chars().map(|c| if c.is_alphanumeric() || c == '-' || c == '_' { c } else { '-' }).take(60).collect();
+    let stamp = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
+    let candidate = |suffix: &str| folder.join(format!("{safe}-{stamp}{suffix}.etalon"));
+    let mut path = candidate("");
+    let mut number = 2;
+    while path.exists() {
+        path = candidate(&format!("-{number}"));
+        number += 1;
+    }
+    path
+}
+
+fn announce(plan: &Plan, path: &Path, printer: Printer) {
+    let trials = plan.order().len();
+    let seed = plan.schedule.seed;
+    let expected = super::plan::expected_time(plan);
+    printer.note(&format!(
+        "{}: {} systems, {} cells, {} blocks, {trials} trials, about {}; seed {seed}",
+        plan.name,
+        plan.systems.len(),
+        plan.cells().len(),
+        plan.schedule.blocks,
+        clock(expected),
+    ));
+    printer.note(&format!("store: {}", path.display()));
+    if cfg!(debug_assertions) {
+        printer.warning("this is a debug build of étalon: its figures are not comparable with any other");
+    }
+}
+
+/// Removes what an étalon that was killed has left behind.
+fn remove_abandoned(printer: Printer) {
+    for abandoned in host::scratch::find_abandoned() {
+        let path = abandoned.path.display().to_string();
+        match host::scratch::remove_abandoned(&abandoned) {
+            Ok(_) => printer.note(&format!("removed {path}, left behind by an étalon that was killed")),
+            Err(error) => printer.warning(&format!("an étalon that was killed left {path} behind: {error}")),
+        }
+    }
+}
+
+/// A flag that the first Ctrl-C sets. The second leaves at once: private servers end with their parent, and the next
+/// start removes their folders.
+fn interrupt_flag() -> Arc<AtomicBool> {
+    static PRESSED: AtomicU32 = AtomicU32::new(0);
+    let flag = Arc::new(AtomicBool::new(false));
+    let set = Arc::clone(&flag);
+    let handler = ctrlc::set_handler(move || {
+        if PRESSED.fetch_add(1, Ordering::SeqCst) > 0 {
+            leave_at_once();
+        }
+        set.store(true, Ordering::SeqCst);
+    });
+    // Without a handler Ctrl-C ends the process as it always does; the store is safe either way.
+    let _ = handler;
+    flag
+}
+
+#[expect(clippy::exit, reason = "the second Ctrl-C asks for just this")]
+fn leave_at_once() -> ! {
+    std::process::exit(130)
+}

@@ -1,0 +1,67 @@
+//! `etalon show`: a built-in plan's text, or what a store holds.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use model::TrialState;
+use serde_json::json;
+use store::Store;
+
+use crate::args::ShowArgs;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::printer::Printer;
+use crate::source::BUILT_IN;
+
+/// Shows a plan or a store.
+pub fn run(args: &ShowArgs, printer: Printer) -> Result<Exit, CliError> {
+    if let Some(plan) = BUILT_IN.iter().find(|plan| plan.name == args.what) {
+        let text = if printer.json {
+            json!({ "schema_version": 1, "name": plan.name, "text": plan.text }).to_string()
+        } else {
+            plan.text.to_owned()
+        };
+        printer.out(&text);
+        return Ok(Exit::Done);
+    }
+    let path = Path::new(&args.what);
+    if !path.exists() {
+        let known: Vec<&str> = BUILT_IN.iter().map(|plan| plan.name).collect();
+        return Err(CliError::user(format!("`{}` is neither a built-in plan nor a store", args.what))
+            .hint(format!("built-in plans: {}", known.join(", "))));
+    }
+    let store = Store::open_read_only(path)?;
+    let states = states(&store)?;
+    let header = store.header();
+    if printer.json {
+        let counts: serde_json::Map<_, _> = states.iter().map(|(state, n)| (state.to_string(), json!(n))).collect();
+        let object = json!({
+            "schema_version": 1, "name": header.plan.name, "plan": header.plan, "plan_hash": header.plan_hash,
+            "etalon_version": header.etalon_version, "build": header.build, "created_unix_ms": header.created_unix_ms,
+            "command": header.command, "trials": counts, "facts": store.facts()?,
+        });
+        printer.out(&object.to_string());
+        return Ok(Exit::Done);
+    }
+    let mut text = String::new();
+    let _ = writeln!(text, "experiment  {}", header.plan.name);
+    let created = jiff::Timestamp::from_millisecond(header.created_unix_ms).map(|t| t.to_string()).unwrap_or_default();
+    let _ = writeln!(text, "begun       {created} by étalon {} ({})", header.etalon_version, header.build);
+    let _ = writeln!(text, "command     {}", header.command);
+    let _ = writeln!(text, "plan hash   {}", header.plan_hash);
+    let _ = writeln!(text, "seed        {}", header.plan.schedule.seed);
+    for (state, count) in states {
+        let _ = writeln!(text, "{state:<12}{count} trials");
+    }
+    let _ = write!(text, "\n{}", header.plan_text);
+    printer.out(&text);
+    Ok(Exit::Done)
+}
+
+/// How many trials are in each state; only states that occur.
+fn states(store: &Store) -> Result<Vec<(TrialState, usize)>, CliError> {
+    use TrialState::{Aborted, Failed, Measured, Planned, Running};
+    let trials = store.trials()?;
+    let count = |state| trials.iter().filter(|trial| trial.state == state).count();
+    Ok([Measured, Planned, Running, Failed, Aborted].map(|state| (state, count(state))).into_iter().filter(|(_, n)| *n > 0).collect())
+}

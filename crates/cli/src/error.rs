@@ -1,0 +1,85 @@
+//! Errors as people read them: what was tried, where in the plan, what came back, what to do.
+
+use engine::{ExperimentError, Failure, FailureKind};
+
+use crate::exit::Exit;
+
+/// An error on its way to the terminal.
+#[derive(Clone, Debug)]
+pub struct CliError {
+    /// The exit code that it leads to.
+    pub exit: Exit,
+    /// What was tried and what came back.
+    pub message: String,
+    /// Where: lines shown under the message.
+    pub context: Vec<String>,
+    /// What to do.
+    pub hints: Vec<String>,
+}
+
+impl CliError {
+    /// An error of the user.
+    pub fn user(message: impl Into<String>) -> CliError {
+        CliError { exit: Exit::UserError, message: message.into(), context: Vec::new(), hints: Vec::new() }
+    }
+
+    /// Something that could not be done.
+    pub fn could_not(message: impl Into<String>) -> CliError {
+        CliError { exit: Exit::CouldNotRun, ..CliError::user(message) }
+    }
+
+    /// The same with a line that says where.
+    #[must_use]
+    pub fn at(mut self, place: impl Into<String>) -> CliError {
+        self.context.push(place.into());
+        self
+    }
+
+    /// The same with a hint.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> CliError {
+        self.hints.push(hint.into());
+        self
+    }
+}
+
+/// The exit code of a kind of failure.
+pub fn exit_of(kind: FailureKind) -> Exit {
+    match kind {
+        FailureKind::Plan => Exit::UserError,
+        FailureKind::Verification => Exit::BadAnswer,
+        _ => Exit::CouldNotRun,
+    }
+}
+
+impl From<&Failure> for CliError {
+    fn from(failure: &Failure) -> CliError {
+        CliError {
+            exit: exit_of(failure.kind),
+            message: failure.to_string(),
+            context: Vec::new(),
+            hints: failure.hint.clone().into_iter().collect(),
+        }
+    }
+}
+
+impl From<store::StoreError> for CliError {
+    fn from(error: store::StoreError) -> CliError {
+        let hint = error.hint();
+        CliError { hints: hint.into_iter().collect(), ..CliError::could_not(error.to_string()) }
+    }
+}
+
+impl From<ExperimentError> for CliError {
+    fn from(error: ExperimentError) -> CliError {
+        let message = error.to_string();
+        match error {
+            ExperimentError::System { failure, .. } | ExperimentError::Benchmark { failure, .. } => {
+                CliError { message, ..CliError::from(&failure) }
+            }
+            ExperimentError::FactsChanged { .. } => CliError::user(message)
+                .hint("put it back as it was and resume, or run the plan anew: trials of different systems do not mix"),
+            ExperimentError::Store(error) => CliError::from(error),
+        }
+    }
+}

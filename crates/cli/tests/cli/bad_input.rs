@@ -1,0 +1,161 @@
+//! Each wrong thing gives one clear message and the documented exit code.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::scene::{Scene, sim_plan};
+
+const SHORT: &str = "blocks = 2\nwarmup = \"10ms\"\nduration = \"100ms\"";
+
+fn sqlite_plan(change: (&str, &str)) -> String {
+    "[systems.a]\nurl = \"sqlite:a.db\"\n\n[[benchmarks]]\nworkload = \"transactions\"\nscript = \"select-update\"\n\
+     clients = 1\n\n[schedule]\nblocks = 1\nwarmup = \"10ms\"\nduration = \"100ms\"\n"
+        .replace(change.0, change.1)
+}
+
+#[test]
+fn a_plan_that_does_not_exist() {
+    Scene::new().etalon(&["run", "nothing.toml"]).says(2, &["cannot read the plan `nothing.toml`", "hint:", "quickstart"]);
+}
+
+#[test]
+fn a_file_that_is_not_toml() {
+    let scene = Scene::new();
+    scene.write("p.toml", "this is not TOML").etalon(&["run", "p.toml"]).says(2, &["p.toml:1"]);
+}
+
+#[test]
+fn an_unknown_script_names_the_near_one() {
+    let scene = Scene::new();
+    scene
+        .write("p.toml", &sqlite_plan(("select-update", "select-updat")))
+        .etalon(&["run", "p.toml"])
+        .says(2, &["select-updat", "p.toml:6", "did you mean `select-update`?"]);
+}
+
+#[test]
+fn a_script_file_that_does_not_exist_or_does_not_compile() {
+    let scene = Scene::new();
+    scene.write("p.toml", &sqlite_plan(("\"select-update\"", "\"./mine.sql\"")));
+    scene.etalon(&["run", "p.toml"]).says(2, &["cannot read the script `./mine.sql`", "tpcb-like"]);
+    scene.write("mine.sql", "\\set a 1\n\nSELECT :b;\n");
+    scene.etalon(&["run", "p.toml"]).says(2, &["line 3, column 8: the variable `:b` has not been set"]);
+    assert!(!scene.path().join("etalon-results").read_dir().unwrap().any(|_| true), "nothing was measured: no store");
+}
+
+#[test]
+fn zero_clients() {
+    let scene = Scene::new();
+    scene.write("p.toml", &sqlite_plan(("clients = 1", "clients = 0"))).etalon(&["plan", "p.toml"]).says(2, &["clients", "p.toml:7"]);
+}
+
+#[test]
+fn an_unknown_key_anywhere() {
+    let scene = Scene::new();
+    scene.write("p.toml", &sqlite_plan(("blocks", "block"))).etalon(&["plan", "p.toml"]).says(2, &["block", "did you mean `blocks`?"]);
+}
+
+#[test]
+fn a_dead_server() {
+    let scene = Scene::new();
+    scene
+        .write("p.toml", &sqlite_plan(("sqlite:a.db", "postgres://bench:hunter2@127.0.0.1:1/bench")))
+        .etalon(&["run", "p.toml"])
+        .says(3, &["system `a`", "127.0.0.1:1", "p.toml:1", "hint:"]);
+    for file in walk(scene.path()) {
+        let bytes = std::fs::read(&file).unwrap();
+        let secret = bytes.windows(7).any(|window| window == b"hunter2");
+        assert_eq!(secret, file.ends_with("p.toml"), "the password is in {}", file.display());
+    }
+}
+
+fn walk(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn a_database_file_of_someone_else() {
+    let scene = Scene::new();
+    scene.write("a.db", "precious");
+    scene.write("p.toml", &sqlite_plan(("", ""))).etalon(&["run", "p.toml"]).says(3, &["étalon did not make it", "hint:"]);
+    assert_eq!(std::fs::read_to_string(scene.path().join("a.db")).unwrap(), "precious");
+}
+
+#[test]
+fn something_that_is_not_a_store() {
+    let scene = Scene::new();
+    scene.write("x.etalon", "not a store");
+    for verb in ["resume", "compare", "report", "gate", "show"] {
+        let ran = scene.etalon(&[verb, "x.etalon"]);
+        assert!(ran.code == 2 || ran.code == 3, "{verb}: {} {}", ran.code, ran.stderr);
+        assert!(ran.stderr.starts_with("error: ") && ran.stderr.contains("x.etalon"), "{verb}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_results_folder_that_cannot_be_made() {
+    let scene = Scene::new();
+    scene.write("file", "").write("p.toml", &sim_plan("", "", SHORT));
+    scene.etalon(&["run", "p.toml", "-o", "file/results"]).says(3, &["cannot make the folder", "hint:"]);
+}
+
+/// A small file system in memory; unmounted when dropped.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    /// `None` where mounting is not allowed.
+    fn mount(folder: &Path, options: &str) -> Option<SmallDisk> {
+        let path = folder.join("small");
+        std::fs::create_dir(&path).unwrap();
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(&path).status();
+        mounted.is_ok_and(|status| status.success()).then_some(SmallDisk(path))
+    }
+
+    fn remount(&self, options: &str) {
+        let status = Command::new("mount").args(["-o", &format!("remount,{options}")]).arg(&self.0).status().unwrap();
+        assert!(status.success());
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_full_disk_under_the_database() {
+    let scene = Scene::new();
+    let Some(disk) = SmallDisk::mount(scene.path(), "size=4m") else { return eprintln!("skipped: mounting takes root") };
+    let url = format!("sqlite:{}/a.db", disk.0.display());
+    scene.write("p.toml", &sqlite_plan(("sqlite:a.db", &url))).etalon(&["run", "p.toml"]).says(3, &["full"]);
+    assert_eq!(std::fs::read_dir(&disk.0).unwrap().count(), 0, "étalon left something on the full disk");
+}
+
+#[test]
+fn a_full_disk_under_the_store_loses_no_finished_trial() {
+    let scene = Scene::new();
+    let Some(disk) = SmallDisk::mount(scene.path(), "size=6m") else { return eprintln!("skipped: mounting takes root") };
+    let results = disk.0.join("results");
+    scene.write("p.toml", &sim_plan("", "", "blocks = 60\nwarmup = \"10ms\"\nduration = \"2s\""));
+    let ran = scene.etalon(&["run", "p.toml", "-o", results.to_str().unwrap()]);
+    ran.says(3, &["full", "etalon resume"]);
+    let finished = ran.stderr.lines().filter(|line| line.starts_with("block ")).count();
+    let store = std::fs::read_dir(&results).unwrap().map(|e| e.unwrap().path()).find(|p| p.extension().is_some_and(|e| e == "etalon"));
+    let store = store.unwrap();
+    let measured = || store::Store::open_read_only(&store).unwrap().trials().unwrap().iter().filter(|t| t.state == model::TrialState::Measured).count();
+    assert!(finished > 0 && measured() >= finished, "{finished} finished, {} kept", measured());
+    disk.remount("size=64m");
+    scene.etalon(&["resume", store.to_str().unwrap()]).says(0, &[]);
+    assert_eq!(measured(), 240);
+}
+
+#[test]
+fn a_read_only_results_folder() {
+    let scene = Scene::new();
+    let Some(disk) = SmallDisk::mount(scene.path(), "ro,size=1m") else { return eprintln!("skipped: mounting takes root") };
+    scene.write("p.toml", &sim_plan("", "", SHORT));
+    scene.etalon(&["run", "p.toml", "-o", disk.0.join("results").to_str().unwrap()]).says(3, &["cannot", "hint:"]);
+    scene.etalon(&["run", "p.toml", "-o", disk.0.to_str().unwrap()]).says(3, &["error:"]);
+}

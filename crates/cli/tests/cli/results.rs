@@ -1,0 +1,126 @@
+//! What the command prints and writes when all goes well. The systems are simulated, so every figure is the same in
+//! every run.
+
+use crate::scene::{Scene, sim_plan};
+
+const SCHEDULE: &str = "blocks = 6\nwarmup = \"100ms\"\nduration = \"2s\"";
+
+fn experiment(a: &str, b: &str, schedule: &str) -> Scene {
+    let scene = Scene::new();
+    scene.write("p.toml", &sim_plan(a, b, schedule));
+    scene.etalon(&["run", "p.toml"]).says(0, &[]);
+    scene
+}
+
+fn compare(scene: &Scene, args: &[&str]) -> serde_json::Value {
+    let store = scene.store();
+    let mut all = vec!["compare", store.to_str().unwrap(), "--json"];
+    all.extend(args);
+    let ran = scene.etalon(&all);
+    ran.says(0, &[]);
+    serde_json::from_str(&ran.stdout).unwrap()
+}
+
+fn verdicts(scene: &Scene) -> Vec<String> {
+    let json = compare(scene, &[]);
+    let rows = json["comparisons"].as_array().unwrap();
+    rows.iter().map(|row| row["verdict"].as_str().unwrap_or("none").to_owned()).collect()
+}
+
+#[test]
+fn a_system_that_is_a_fifth_faster_is_called_so() {
+    let scene = experiment("service_us=240", "service_us=200", SCHEDULE);
+    assert!(verdicts(&scene).iter().all(|verdict| verdict == "faster"), "{:?}", verdicts(&scene));
+    let json = compare(&scene, &[]);
+    for row in json["comparisons"].as_array().unwrap().iter().filter(|row| row["metric"] == "throughput") {
+        let interval = row["interval"].as_array().unwrap();
+        let (lo, hi) = (interval[0].as_f64().unwrap(), interval[1].as_f64().unwrap());
+        assert!(lo < 1.2 && 1.2 < hi, "the interval [{lo}, {hi}] misses the truth");
+    }
+}
+
+#[test]
+fn the_same_system_twice_is_never_called_different() {
+    let scene = Scene::new();
+    scene.write("p.toml", &sim_plan("noise=0.005", "", "blocks = 10\nwarmup = \"100ms\"\nduration = \"5s\""));
+    scene.etalon(&["run", "p.toml", "--aa"]).says(0, &[]);
+    let found = verdicts(&scene);
+    assert!(found.iter().all(|verdict| verdict == "equivalent" || verdict == "inconclusive"), "{found:?}");
+}
+
+#[test]
+fn unequal_durability_gives_figures_and_no_verdict_unless_allowed() {
+    let plan = |allow: &str| format!("{allow}{}", sim_plan("", "service_us=100&durability=delayed", SCHEDULE));
+    let scene = Scene::new();
+    let ran = scene.write("p.toml", &plan("")).etalon(&["run", "p.toml"]);
+    ran.says(0, &[]);
+    assert!(ran.stdout.contains("unequal durability"), "{}", ran.stdout);
+    assert!(verdicts(&scene).iter().all(|verdict| verdict == "none"));
+    let allowed = Scene::new();
+    allowed.write("p.toml", &plan("allow_unequal_durability = true\n")).etalon(&["run", "p.toml"]).says(0, &[]);
+    assert!(verdicts(&allowed).iter().all(|verdict| verdict == "faster"));
+}
+
+#[test]
+fn too_few_blocks_say_how_many_are_missing() {
+    let scene = experiment("", "", "blocks = 4\nwarmup = \"10ms\"\nduration = \"1s\"");
+    let json = compare(&scene, &[]);
+    let row = &json["comparisons"][0];
+    assert_eq!((row["verdict"].as_str(), row["blocks_needed"].as_u64()), (None, Some(2)));
+}
+
+#[test]
+fn json_from_run_is_one_object_that_keeps_to_the_schema() {
+    let scene = Scene::new();
+    scene.write("p.toml", &sim_plan("", "service_us=210", SCHEDULE));
+    let ran = scene.etalon(&["run", "p.toml", "--json"]);
+    ran.says(0, &[]);
+    let object: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let schema: serde_json::Value = serde_json::from_str(&scene.etalon(&["schema", "comparison"]).stdout).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let errors: Vec<String> = validator.iter_errors(&object).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    for key in ["benchmark", "cell", "metric", "unit", "better", "a", "b", "ratio", "interval", "level", "p", "verdict", "blocks_needed", "warnings"] {
+        assert!(object["comparisons"][0].get(key).is_some(), "{key} is missing");
+    }
+}
+
+#[test]
+fn a_gate_passes_fails_and_refuses_to_compare_nothing() {
+    let slower = experiment("service_us=200", "service_us=300", SCHEDULE);
+    let store = slower.store();
+    slower.etalon(&["gate", store.to_str().unwrap()]).says(1, &[]);
+    let faster = experiment("service_us=300", "service_us=200", SCHEDULE);
+    faster.etalon(&["gate", faster.store().to_str().unwrap()]).says(0, &[]);
+    let few = experiment("", "", "blocks = 2\nwarmup = \"10ms\"\nduration = \"1s\"");
+    let ran = few.etalon(&["gate", few.store().to_str().unwrap(), "--inconclusive", "fail"]);
+    assert_eq!(ran.code, 4, "{}{}", ran.stdout, ran.stderr);
+}
+
+#[test]
+fn a_report_is_one_file_beside_the_store() {
+    let scene = experiment("", "service_us=150", SCHEDULE);
+    let report = scene.store().with_extension("html");
+    let html = std::fs::read_to_string(&report).unwrap();
+    assert!(html.contains("<svg") && !html.contains("src=\"http"));
+    scene.etalon(&["report", scene.store().to_str().unwrap(), "-o", "again.html"]).says(0, &["again.html"]);
+    assert_eq!(std::fs::read_to_string(scene.path().join("again.html")).unwrap(), html, "a report is a function of the store");
+}
+
+#[test]
+fn results_of_a_finished_experiment_do_not_change_when_it_is_resumed() {
+    let scene = experiment("", "service_us=150", SCHEDULE);
+    let before = compare(&scene, &[]);
+    scene.etalon(&["resume", scene.store().to_str().unwrap()]).says(0, &["nothing is pending"]);
+    assert_eq!(compare(&scene, &[]), before);
+}
+
+#[test]
+fn completions_and_the_manual_name_every_verb() {
+    let scene = Scene::new();
+    let manual = scene.etalon(&["man"]).stdout;
+    let completions = scene.etalon(&["completions", "bash"]).stdout;
+    for verb in ["run", "resume", "plan", "compare", "gate", "report", "list", "show", "doctor", "schema"] {
+        assert!(manual.contains(verb) && completions.contains(verb), "{verb}");
+    }
+}

@@ -1,0 +1,34 @@
+//! Real servers, real verdicts.
+
+use crate::scene::Scene;
+
+/// Two private servers that differ in what a commit waits for. The one that does not wait is faster wherever commits
+/// are what takes the time.
+#[test]
+fn postgresql_without_synchronous_commit_is_faster() {
+    let scene = Scene::new();
+    scene.write(
+        "p.toml",
+        r#"
+        allow_unequal_durability = true
+        [systems.sync]
+        server = { engine = "postgres" }
+        [systems.async]
+        server = { engine = "postgres" }
+        settings = { synchronous_commit = "off" }
+        [[benchmarks]]
+        workload = "transactions"
+        script = "tpcb-like"
+        clients = 1
+        [schedule]
+        blocks = 6
+        warmup = "200ms"
+        duration = "800ms"
+        "#,
+    );
+    let ran = scene.etalon(&["run", "p.toml", "--json"]);
+    ran.says(0, &[]);
+    let object: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let throughput = object["comparisons"].as_array().unwrap().iter().find(|row| row["metric"] == "throughput").unwrap();
+    assert_eq!(throughput["verdict"], "faster", "{throughput}");
+}

@@ -1,0 +1,402 @@
+//! Runs an experiment: opens the systems, takes their facts, runs every pending trial in the stored order, and commits
+//! each one to the store before the next begins.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use model::{Cell, Facts, Length, OnError, Plan, PlannedTrial, SystemPlan, TrialRecord, TrialState};
+use store::Store;
+
+use crate::error::{Failure, FailureKind};
+use crate::observer::{Observer, Progress};
+use crate::registry::Registry;
+use crate::rng::Rng;
+use crate::target::{Consent, OpenRequest, Target};
+use crate::trial::TrialRun;
+use crate::workloads::{Action, Task};
+
+/// How long a server that has gone away is waited for.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How often it is asked whether it is back.
+const REVIVE_EVERY: Duration = Duration::from_millis(500);
+/// How often a trial is repeated whose server went away and came back.
+const ATTEMPTS: u32 = 3;
+
+/// The subject under which the client's own facts are stored.
+pub const CLIENT: &str = "client";
+
+/// What the conductor needs beside plan and store.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What the user allows.
+    pub consent: Consent,
+    /// Set by Ctrl-C.
+    pub interrupt: Arc<AtomicBool>,
+    /// Where private servers live, if not in the usual place.
+    pub scratch_base: Option<PathBuf>,
+}
+
+/// How an experiment ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Every trial has been run; so many of them failed.
+    Complete {
+        /// Trials without a result.
+        failed: usize,
+    },
+    /// The user interrupted; the store can be resumed.
+    Interrupted,
+    /// A trial failed and the plan says to stop; the store can be resumed.
+    Stopped {
+        /// Which trial, and why.
+        reason: String,
+        /// What kind of failure it was.
+        kind: FailureKind,
+    },
+}
+
+/// Why an experiment could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ExperimentError {
+    /// A system cannot be used.
+    #[error("system `{system}`: {failure}")]
+    System {
+        /// Its name in the plan.
+        system: String,
+        /// What happened.
+        failure: Failure,
+    },
+    /// A benchmark cannot be compiled.
+    #[error("benchmark `{benchmark}`: {failure}")]
+    Benchmark {
+        /// Its name in the plan.
+        benchmark: String,
+        /// What happened.
+        failure: Failure,
+    },
+    /// A system is not what it was when the experiment began.
+    #[error("`{subject}` has changed since the experiment began: {differences}")]
+    FactsChanged {
+        /// The system, or `client`.
+        subject: String,
+        /// What differs: name, then, now.
+        differences: String,
+    },
+    /// The journal could not be written.
+    #[error(transparent)]
+    Store(#[from] store::StoreError),
+}
+
+impl ExperimentError {
+    /// The failure of a system or benchmark behind it, if there is one.
+    pub fn failure(&self) -> Option<&Failure> {
+        match self {
+            ExperimentError::System { failure, .. } | ExperimentError::Benchmark { failure, .. } => Some(failure),
+            ExperimentError::FactsChanged { .. } | ExperimentError::Store(_) => None,
+        }
+    }
+}
+
+/// How a trial ended.
+enum Trialed {
+    Measured,
+    Aborted,
+    Failed(Failure),
+}
+
+/// One experiment under way.
+pub struct Conductor<'a> {
+    registry: &'a Registry,
+    plan: &'a Plan,
+    store: &'a mut Store,
+    options: Options,
+    targets: BTreeMap<String, Box<dyn Target>>,
+    /// One for each cell, by its index.
+    tasks: Vec<Task>,
+    cells: Vec<Cell>,
+    done: usize,
+    preparing: Duration,
+}
+
+impl<'a> Conductor<'a> {
+    /// A conductor of a plan whose order is in the store. `plan` may hold the secrets that the store must not.
+    pub fn new(registry: &'a Registry, plan: &'a Plan, store: &'a mut Store, options: Options) -> Conductor<'a> {
+        let cells = plan.cells();
+        Conductor {
+            registry,
+            plan,
+            store,
+            options,
+            targets: BTreeMap::new(),
+            tasks: Vec::new(),
+            cells,
+            done: 0,
+            preparing: Duration::ZERO,
+        }
+    }
+
+    /// Runs what is pending, and removes from the systems what étalon made there.
+    ///
+    /// # Errors
+    /// Something that no trial can be run without. What has been measured is in the store.
+    pub fn run(mut self, observer: &mut dyn Observer) -> Result<Ended, ExperimentError> {
+        let ended = self.compile().and_then(|()| self.open(observer)).and_then(|()| {
+            self.take_facts(observer)?;
+            self.run_pending(observer)
+        });
+        for (name, target) in &self.targets {
+            if let Err(failure) = target.drop_all() {
+                observer.warning(&format!("system `{name}`: {failure}"));
+            }
+        }
+        ended
+    }
+
+    fn compile(&mut self) -> Result<(), ExperimentError> {
+        for cell in &self.cells {
+            let workload = self.registry.workload(&cell.workload);
+            let task = workload.and_then(|workload| workload.task(&cell.point));
+            let benchmark = cell.benchmark.clone();
+            self.tasks.push(task.map_err(|failure| ExperimentError::Benchmark { benchmark, failure })?);
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, observer: &mut dyn Observer) -> Result<(), ExperimentError> {
+        for system in self.plan.systems.iter().filter(|system| system.alias_of.is_none()) {
+            observer.system_opening(&system.name);
+            let request = OpenRequest {
+                system,
+                consent: self.options.consent,
+                scratch_base: self.options.scratch_base.clone(),
+            };
+            let target = self.registry.open(&request).map_err(|failure| system_error(&system.name, failure))?;
+            self.targets.insert(system.name.clone(), target);
+        }
+        Ok(())
+    }
+
+    /// The target that a system of the plan is measured at.
+    fn target(&self, system: &str) -> Result<&dyn Target, ExperimentError> {
+        let alias = self.plan.system(system).and_then(|system| system.alias_of.as_deref());
+        let target = self.targets.get(alias.unwrap_or(system));
+        target.map(|target| &**target).ok_or_else(|| {
+            let missing = "the plan does not name it";
+            system_error(system, Failure::new(FailureKind::Plan, "use the system", missing))
+        })
+    }
+
+    /// Takes the facts of both sides; on a resume they must be what they were.
+    fn take_facts(&mut self, observer: &mut dyn Observer) -> Result<(), ExperimentError> {
+        let known = self.store.facts()?;
+        let paths: Vec<(&SystemPlan, PathBuf)> = self.plan.systems.iter().filter_map(|s| self.data_path(s)).collect();
+        let named: Vec<(&str, &std::path::Path)> = paths.iter().map(|(s, path)| (s.name.as_str(), path.as_path())).collect();
+        let mut taken = vec![(CLIENT.to_owned(), host::facts::client_facts(&named))];
+        for system in &self.plan.systems {
+            let facts = self.target(&system.name)?.facts().map_err(|failure| system_error(&system.name, failure))?;
+            taken.push((system.name.clone(), facts));
+        }
+        for (subject, facts) in taken {
+            match known.get(&subject) {
+                Some(before) => self.compare_facts(&subject, before, &facts, observer)?,
+                None => self.store.put_facts(&subject, &facts, host::clock::unix_ms())?,
+            }
+        }
+        Ok(())
+    }
+
+    fn data_path<'p>(&self, system: &'p SystemPlan) -> Option<(&'p SystemPlan, PathBuf)> {
+        let path = self.registry.engine(&system.engine).ok()?.data_directory(system)?;
+        Some((system, path))
+    }
+
+    /// A system that has changed ends the resume; a client that has changed a little is only told.
+    fn compare_facts(
+        &self,
+        subject: &str,
+        before: &Facts,
+        now: &Facts,
+        observer: &mut dyn Observer,
+    ) -> Result<(), ExperimentError> {
+        let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "n/a".to_owned());
+        let differences: Vec<String> = before
+            .differences(now)
+            .iter()
+            .map(|d| format!("{} was `{}` and is `{}`", d.name, shown(&d.a), shown(&d.b)))
+            .collect();
+        if differences.is_empty() {
+            return Ok(());
+        }
+        let differences = differences.join("; ");
+        if subject == CLIENT {
+            observer.warning(&format!("the client's host has changed since the experiment began: {differences}"));
+            return Ok(());
+        }
+        Err(ExperimentError::FactsChanged { subject: subject.to_owned(), differences })
+    }
+
+    fn run_pending(&mut self, observer: &mut dyn Observer) -> Result<Ended, ExperimentError> {
+        let pending = self.store.pending()?;
+        let planned = self.store.trials()?.iter().map(|trial| trial.planned.position + 1).max().unwrap_or_default();
+        let already = planned as usize - pending.len();
+        let mut failed = 0;
+        let mut block = None;
+        for (index, trial) in pending.iter().enumerate() {
+            if self.options.interrupt.load(Ordering::Relaxed) {
+                return Ok(Ended::Interrupted);
+            }
+            if block != Some(trial.block) {
+                block = Some(trial.block);
+                observer.block_started(trial.block, self.plan.schedule.blocks);
+            }
+            let progress = Progress {
+                done: already + index,
+                planned: planned as usize,
+                left: self.time_of_a_trial() * (pending.len() - index) as u32,
+            };
+            match (self.run_patiently(*trial, progress, observer)?, self.plan.schedule.on_error) {
+                (Trialed::Measured, _) => {}
+                (Trialed::Aborted, _) => return Ok(Ended::Interrupted),
+                (Trialed::Failed(_), OnError::Continue) => failed += 1,
+                (Trialed::Failed(failure), OnError::Stop) => {
+                    return Ok(Ended::Stopped { reason: self.why(*trial, &failure), kind: failure.kind });
+                }
+            }
+        }
+        Ok(Ended::Complete { failed })
+    }
+
+    /// What a trial takes: its length by the plan, and what preparation has taken so far.
+    fn time_of_a_trial(&self) -> Duration {
+        let length = match self.plan.schedule.length {
+            Length::Duration(duration) => duration,
+            Length::Transactions(_) => Duration::ZERO,
+        };
+        self.plan.schedule.warmup + length + self.preparing / self.done.max(1) as u32
+    }
+
+    fn why(&self, trial: PlannedTrial, failure: &Failure) -> String {
+        let cell = &self.cells[trial.cell as usize];
+        format!("block {}, {}: {failure}", trial.block + 1, cell.label(&self.plan.varying_keys(&cell.benchmark)))
+    }
+
+    /// Runs a trial; if its server went away, waits for it and repeats the trial.
+    fn run_patiently(
+        &mut self,
+        trial: PlannedTrial,
+        progress: Progress,
+        observer: &mut dyn Observer,
+    ) -> Result<Trialed, ExperimentError> {
+        for attempt in 1.. {
+            let ended = self.run_one(trial, progress, observer)?;
+            let Trialed::Failed(failure) = &ended else { return Ok(ended) };
+            if !failure.may_pass() || attempt >= ATTEMPTS || self.options.interrupt.load(Ordering::Relaxed) {
+                return Ok(ended);
+            }
+            let system = self.cells[trial.cell as usize].system.clone();
+            let why = self.why(trial, failure);
+            observer.warning(&format!("{why}; waiting up to {} s for system `{system}`", PATIENCE.as_secs()));
+            if !self.wait_for(&system)? {
+                return Ok(ended);
+            }
+        }
+        Ok(Trialed::Aborted)
+    }
+
+    /// Waits for a server to come back. `false` if it does not, or the user interrupts.
+    fn wait_for(&self, system: &str) -> Result<bool, ExperimentError> {
+        let target = self.target(system)?;
+        let started = Instant::now();
+        while started.elapsed() < PATIENCE && !self.options.interrupt.load(Ordering::Relaxed) {
+            if target.revive().is_ok() {
+                return Ok(true);
+            }
+            thread::sleep(REVIVE_EVERY);
+        }
+        Ok(false)
+    }
+
+    /// Prepares, runs and commits one trial.
+    fn run_one(
+        &mut self,
+        trial: PlannedTrial,
+        progress: Progress,
+        observer: &mut dyn Observer,
+    ) -> Result<Trialed, ExperimentError> {
+        let cell = self.cells[trial.cell as usize].clone();
+        observer.trial_started(&trial, &cell, progress);
+        let id = self.store.begin_trial(trial, host::clock::unix_ms())?;
+        let started = Instant::now();
+        let (record, ended) = match self.prepare_and_run(trial, &cell, observer) {
+            Ok(record) if record.state == TrialState::Aborted => (record, Trialed::Aborted),
+            Ok(record) => (record, Trialed::Measured),
+            Err(failure) => {
+                let record = TrialRecord::without_result(TrialState::Failed, failure.to_string());
+                (record, Trialed::Failed(failure))
+            }
+        };
+        self.store.finish_trial(id, &record)?;
+        self.done += 1;
+        self.preparing += started.elapsed().saturating_sub(self.measured_part());
+        observer.trial_ended(&trial, &cell, &record);
+        Ok(ended)
+    }
+
+    fn measured_part(&self) -> Duration {
+        match self.plan.schedule.length {
+            Length::Duration(duration) => self.plan.schedule.warmup + duration,
+            Length::Transactions(_) => self.plan.schedule.warmup,
+        }
+    }
+
+    fn prepare_and_run(
+        &self,
+        trial: PlannedTrial,
+        cell: &Cell,
+        observer: &mut dyn Observer,
+    ) -> Result<TrialRecord, Failure> {
+        let task = &self.tasks[trial.cell as usize];
+        let target = self.target(&cell.system).map_err(|error| {
+            Failure::new(FailureKind::Plan, format!("find the system `{}`", cell.system), error)
+        })?;
+        target.prepare(&task.dataset)?;
+        target.settle()?;
+        match &task.action {
+            Action::Stream(stream) => {
+                let run = TrialRun {
+                    target,
+                    task: stream,
+                    schedule: &self.plan.schedule,
+                    seed: self.seed_of(trial),
+                    interrupt: &self.options.interrupt,
+                };
+                run.run(observer)
+            }
+            Action::Step(procedure) => {
+                let started = Instant::now();
+                let measurements = procedure.run(target)?;
+                Ok(TrialRecord {
+                    state: TrialState::Measured,
+                    reason: None,
+                    elapsed_s: started.elapsed().as_secs_f64(),
+                    measurements,
+                    series: Vec::new(),
+                    marks: Vec::new(),
+                })
+            }
+        }
+    }
+
+    /// The trials of a block draw the same keys, whatever the system: what differs is the system alone.
+    fn seed_of(&self, trial: PlannedTrial) -> u64 {
+        Rng::of_transaction(self.plan.schedule.seed, trial.block, 0).next_u64()
+    }
+}
+
+fn system_error(system: &str, failure: Failure) -> ExperimentError {
+    ExperimentError::System { system: system.to_owned(), failure }
+}

@@ -1,0 +1,101 @@
+//! The rows that a workload works on, described once for every engine.
+
+use std::borrow::Cow;
+
+/// One value that is sent to a database.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Datum {
+    /// NULL.
+    #[default]
+    Null,
+    /// A whole number.
+    Int(i64),
+    /// A number with a fraction.
+    Double(f64),
+    /// A text.
+    Text(Cow<'static, str>),
+}
+
+/// What a column holds; each engine's dialect has its own words for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnKind {
+    /// 32-bit whole number.
+    Int,
+    /// 64-bit whole number.
+    BigInt,
+    /// Text of a fixed length in characters.
+    Char(u32),
+    /// Date and time.
+    Timestamp,
+}
+
+/// Whether a column takes NULL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nulls {
+    /// It does.
+    Allowed,
+    /// It does not.
+    Refused,
+}
+
+/// A column.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// What it holds.
+    pub kind: ColumnKind,
+    /// Whether it takes NULL.
+    pub nulls: Nulls,
+}
+
+/// A table with the rule that makes its rows.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Its name.
+    pub name: &'static str,
+    /// Its columns, in order.
+    pub columns: Vec<Column>,
+    /// The column of its primary key, built after the rows are loaded.
+    pub primary_key: Option<&'static str>,
+    /// How many rows.
+    pub rows: u64,
+    /// Fills in row `index` (from 0); pure, so that any part can be loaded anywhere.
+    pub row: fn(index: u64, into: &mut Vec<Datum>),
+}
+
+/// Tables in the order in which they are made.
+#[derive(Clone, Debug)]
+pub struct Dataset {
+    /// What it is, with its size: two data sets of one name are the same data.
+    pub name: String,
+    /// The tables.
+    pub tables: Vec<Table>,
+    /// About how large it is once loaded, in bytes: for estimates before the run.
+    pub size_bytes: u64,
+}
+
+/// How an engine writes what every SQL engine has.
+pub trait Dialect: Sync {
+    /// The type of a column.
+    fn column_type(&self, kind: ColumnKind) -> String;
+
+    /// The placeholder of parameter `number`, from 1.
+    fn placeholder(&self, number: usize) -> String;
+
+    /// A statement of a portable script in the engine's own words.
+    fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str>;
+
+    /// The statement that makes a table, without its primary key.
+    fn create_table(&self, table: &Table) -> String {
+        let columns: Vec<String> = table
+            .columns
+            .iter()
+            .map(|column| {
+                let nulls = if column.nulls == Nulls::Refused { " NOT NULL" } else { "" };
+                format!("{} {}{nulls}", column.name, self.column_type(column.kind))
+            })
+            .collect();
+        format!("CREATE TABLE {} ({})", table.name, columns.join(", "))
+    }
+}

@@ -1,0 +1,117 @@
+//! The data plane: how a worker hands operations to a system and gets their ends back.
+//!
+//! The shape is that of fio's engine table (queue, commit, get events). It fits an engine in this process, which
+//! answers [`Submitted::Done`] at once, and a server behind a socket, which answers [`Submitted::Queued`] and is
+//! heard again in [`Lane::reap`].
+
+/// What an operation's failure means for the load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ErrorClass {
+    /// SQLSTATE 40001 and its kin: the transaction may be repeated.
+    Serialization,
+    /// Chosen as a deadlock's victim: the transaction may be repeated.
+    Deadlock,
+    /// A lock was not had in time.
+    LockTimeout,
+    /// A constraint was violated.
+    Constraint,
+    /// The server has no connection left to give.
+    TooManyConnections,
+    /// The connection is gone; whether the work was committed is not known.
+    ConnectionLost,
+    /// The device is full.
+    DiskFull,
+    /// Anything else that the server said.
+    Statement,
+}
+
+impl ErrorClass {
+    /// The class's name in metrics and tables.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ErrorClass::Serialization => "serialization",
+            ErrorClass::Deadlock => "deadlock",
+            ErrorClass::LockTimeout => "lock_timeout",
+            ErrorClass::Constraint => "constraint",
+            ErrorClass::TooManyConnections => "too_many_connections",
+            ErrorClass::ConnectionLost => "connection_lost",
+            ErrorClass::DiskFull => "disk_full",
+            ErrorClass::Statement => "statement",
+        }
+    }
+
+    /// Every class, for counters that are indexed by it.
+    pub const ALL: [ErrorClass; 8] = [
+        ErrorClass::Serialization,
+        ErrorClass::Deadlock,
+        ErrorClass::LockTimeout,
+        ErrorClass::Constraint,
+        ErrorClass::TooManyConnections,
+        ErrorClass::ConnectionLost,
+        ErrorClass::DiskFull,
+        ErrorClass::Statement,
+    ];
+}
+
+/// A failed operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpError {
+    /// What it means for the load.
+    pub class: ErrorClass,
+    /// What the system said.
+    pub message: String,
+}
+
+/// How an operation ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It succeeded.
+    Ok,
+    /// It failed.
+    Failed(OpError),
+}
+
+/// What became of an operation that was handed over.
+#[derive(Debug)]
+pub enum Submitted {
+    /// It has ended already.
+    Done(Outcome),
+    /// It is under way; [`Lane::reap`] will tell.
+    Queued,
+    /// There is no room now: reap, then submit it again.
+    Busy,
+}
+
+/// The end of a queued operation.
+#[derive(Debug)]
+pub struct Completion {
+    /// The client that it belongs to: an index into the worker's own clients.
+    pub client: usize,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// One worker's way to a system. Made, used and closed by a single thread.
+pub trait Lane {
+    /// What it executes.
+    type Op;
+
+    /// Hands over a client's next operation. A client has at most one under way.
+    fn submit(&mut self, client: usize, op: &Self::Op) -> Submitted;
+
+    /// Sends what was queued.
+    fn flush(&mut self) {}
+
+    /// Waits for ends of queued operations until `deadline_ns` of the worker's clock at the latest, and appends those
+    /// that are there.
+    fn reap(&mut self, deadline_ns: u64, into: &mut Vec<Completion>);
+
+    /// Brings a client back to a state in which it can begin a transaction, after one of its operations has failed.
+    ///
+    /// # Errors
+    /// The connection cannot be used any more.
+    fn recover(&mut self, client: usize) -> Result<(), OpError>;
+
+    /// Ends every connection and waits until they are closed.
+    fn close(self);
+}

@@ -1,0 +1,5 @@
+//! Data planes, one folder or file an engine.
+
+pub mod postgres;
+pub mod sim;
+pub mod sqlite;

@@ -1,0 +1,166 @@
+//! A queueing model on virtual time: the whole command, its statistics and its reports run on it without a server, and
+//! come out the same every time.
+
+use std::cell::Cell;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::marker::PhantomData;
+use std::rc::Rc;
+
+use crate::clock::Clock;
+use crate::lane::{Completion, ErrorClass, Lane, OpError, Outcome, Submitted};
+use crate::rng::Rng;
+
+/// How the simulated system behaves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Model {
+    /// Mean service time of a statement, in microseconds.
+    pub service_us: f64,
+    /// Coefficient of variation of the service times: 0 makes them all alike, 1 is the usual spread.
+    pub spread: f64,
+    /// Statements that are served at the same time; further ones queue.
+    pub servers: usize,
+    /// Standard deviation of the logarithm of a whole trial's speed.
+    pub noise: f64,
+    /// Relative slow-down per second of virtual time within a trial.
+    pub drift: f64,
+    /// When in the trial the system stalls, in milliseconds; see `stall_ms`.
+    pub stall_at_ms: u64,
+    /// How long it stalls.
+    pub stall_ms: u64,
+    /// Share of statements that fail.
+    pub errors: f64,
+    /// Whether every connection is lost at the stall instead.
+    pub dies: Dies,
+}
+
+/// Whether the simulated server dies in mid-trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dies {
+    /// It lives.
+    No,
+    /// It loses every connection at `stall_at_ms`.
+    AtStall,
+}
+
+impl Default for Model {
+    fn default() -> Self {
+        Model {
+            service_us: 200.0,
+            spread: 1.0,
+            servers: 4,
+            noise: 0.01,
+            drift: 0.0,
+            stall_at_ms: 0,
+            stall_ms: 0,
+            errors: 0.0,
+            dies: Dies::No,
+        }
+    }
+}
+
+/// Virtual time, shared between a worker and its lane.
+#[derive(Clone, Debug, Default)]
+pub struct VirtualClock(Rc<Cell<u64>>);
+
+impl Clock for VirtualClock {
+    fn now_ns(&self) -> u64 {
+        self.0.get()
+    }
+
+    fn wait_until(&self, instant_ns: u64) {
+        self.0.set(self.0.get().max(instant_ns));
+    }
+
+    fn start(&self, _machine_ns: u64) -> u64 {
+        self.now_ns()
+    }
+}
+
+/// The lane to the model.
+#[derive(Debug)]
+pub struct SimLane<Op> {
+    model: Model,
+    /// This trial's own speed.
+    pace: f64,
+    clock: VirtualClock,
+    rng: Rng,
+    /// When each server is free again.
+    free_ns: BinaryHeap<Reverse<u64>>,
+    /// Ends to come: instant, client, whether it fails.
+    ends: BinaryHeap<Reverse<(u64, usize, bool)>>,
+    op: PhantomData<Op>,
+}
+
+impl<Op> SimLane<Op> {
+    /// A lane whose chance is drawn from `seed` alone.
+    pub fn new(model: Model, seed: u64, clock: VirtualClock) -> SimLane<Op> {
+        let mut rng = Rng::new(seed);
+        let pace = (model.noise * rng.normal()).exp();
+        let free_ns = (0..model.servers.max(1)).map(|_| Reverse(0)).collect();
+        SimLane { model, pace, clock, rng, free_ns, ends: BinaryHeap::new(), op: PhantomData }
+    }
+
+    /// A service time: gamma-like through a mix of a constant and an exponential part, which keeps the mean.
+    fn service_ns(&mut self, at_ns: u64) -> u64 {
+        let spread = self.model.spread.clamp(0.0, 1.0);
+        let draw = 1.0 - spread + spread * self.rng.exponential();
+        let drift = 1.0 + self.model.drift * at_ns as f64 / 1e9;
+        (self.model.service_us * 1e3 * self.pace * drift * draw).max(1.0) as u64
+    }
+
+    /// When work that would run from `start_ns` for `service_ns` ends, given the stall.
+    fn end_ns(&self, start_ns: u64, service_ns: u64) -> u64 {
+        let stall_ns = self.model.stall_at_ms * 1_000_000;
+        let over_ns = stall_ns + self.model.stall_ms * 1_000_000;
+        let end_ns = start_ns + service_ns;
+        if end_ns <= stall_ns || start_ns >= over_ns { end_ns } else { end_ns.max(stall_ns) + (over_ns - start_ns.max(stall_ns)) }
+    }
+
+    fn dead(&self) -> bool {
+        self.model.dies == Dies::AtStall && self.clock.now_ns() >= self.model.stall_at_ms * 1_000_000
+    }
+}
+
+impl<Op> Lane for SimLane<Op> {
+    type Op = Op;
+
+    fn submit(&mut self, client: usize, _op: &Op) -> Submitted {
+        if self.dead() {
+            let message = "the simulated server has gone away".to_owned();
+            return Submitted::Done(Outcome::Failed(OpError { class: ErrorClass::ConnectionLost, message }));
+        }
+        let now_ns = self.clock.now_ns();
+        let Reverse(free_ns) = self.free_ns.pop().unwrap_or(Reverse(now_ns));
+        let start_ns = free_ns.max(now_ns);
+        let service_ns = self.service_ns(start_ns);
+        let end_ns = self.end_ns(start_ns, service_ns);
+        self.free_ns.push(Reverse(end_ns));
+        let fails = self.model.errors > 0.0 && self.rng.unit() < self.model.errors;
+        self.ends.push(Reverse((end_ns, client, fails)));
+        Submitted::Queued
+    }
+
+    fn reap(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) {
+        match self.ends.peek() {
+            Some(Reverse((end_ns, client, fails))) if *end_ns <= deadline_ns => {
+                self.clock.wait_until(*end_ns);
+                let outcome = if *fails {
+                    let message = "a simulated failure".to_owned();
+                    Outcome::Failed(OpError { class: ErrorClass::Serialization, message })
+                } else {
+                    Outcome::Ok
+                };
+                into.push(Completion { client: *client, outcome });
+                self.ends.pop();
+            }
+            _ => self.clock.wait_until(deadline_ns),
+        }
+    }
+
+    fn recover(&mut self, _client: usize) -> Result<(), OpError> {
+        Ok(())
+    }
+
+    fn close(self) {}
+}

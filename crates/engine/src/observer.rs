@@ -1,0 +1,56 @@
+//! Who wants to know what the conductor does: progress, exporters, recorders of tests.
+
+use std::time::Duration;
+
+use model::{Cell, PlannedTrial, TrialRecord};
+
+/// One interval of the running trial.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tick {
+    /// Transactions that ended well, per second.
+    pub rate_per_s: f64,
+    /// Median response time, in nanoseconds.
+    pub p50_ns: u64,
+    /// 99th percentile of the response time, in nanoseconds.
+    pub p99_ns: u64,
+    /// Transactions that failed.
+    pub errors: u64,
+}
+
+/// How far the experiment has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Trials that are done, before this one.
+    pub done: usize,
+    /// Trials that the plan asks for.
+    pub planned: usize,
+    /// Time left, from the plan and from what preparation has taken so far.
+    pub left: Duration,
+}
+
+/// Hears what happens. Every method does nothing unless it is written.
+pub trait Observer {
+    /// A system is being opened.
+    fn system_opening(&mut self, _name: &str) {}
+
+    /// The first trial of a block is about to begin.
+    fn block_started(&mut self, _block: u32, _blocks: u32) {}
+
+    /// A trial begins.
+    fn trial_started(&mut self, _trial: &PlannedTrial, _cell: &Cell, _progress: Progress) {}
+
+    /// An interval of the running trial has ended.
+    fn tick(&mut self, _tick: Tick) {}
+
+    /// A trial has ended and is in the store.
+    fn trial_ended(&mut self, _trial: &PlannedTrial, _cell: &Cell, _record: &TrialRecord) {}
+
+    /// Something that the user should know.
+    fn warning(&mut self, _text: &str) {}
+}
+
+/// Hears nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Observer for Silent {}

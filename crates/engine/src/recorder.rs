@@ -1,0 +1,177 @@
+//! Latencies on their way from a worker to the trial's record.
+//!
+//! A worker records into a histogram that is its own. Once an interval it hands that histogram to the coordinator,
+//! which is not a worker, and takes back an emptied one: nothing is locked, shared or allocated in the loop.
+
+use std::sync::mpsc::{Receiver, Sender};
+
+use hdrhistogram::Histogram;
+
+/// Largest latency that is told apart, in nanoseconds: one hour. The maximum is kept exactly by the histogram's own
+/// top bucket up to here; longer ones saturate.
+pub const MAX_LATENCY_NS: u64 = 3_600_000_000_000;
+
+/// Significant decimal digits of a recorded latency.
+const DIGITS: u8 = 3;
+
+/// An empty latency histogram in nanoseconds.
+#[expect(clippy::expect_used, reason = "the bounds are constants that the library accepts; a test makes one")]
+pub fn histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, MAX_LATENCY_NS, DIGITS).expect("constant bounds are valid")
+}
+
+/// What a worker hands over at the end of an interval.
+#[derive(Debug)]
+pub struct Interval {
+    /// The worker that it comes from, and goes back to.
+    pub worker: usize,
+    /// Its number from 0 on, counted from the start of the measured part.
+    pub number: u32,
+    /// Response times of the transactions that ended in it.
+    pub response: Histogram<u64>,
+    /// Service times, where they can differ from the response times.
+    pub service: Option<Histogram<u64>>,
+    /// Transactions that failed in it.
+    pub errors: u64,
+}
+
+impl Interval {
+    fn empty(worker: usize, number: u32, kind: Latencies) -> Interval {
+        Interval {
+            worker,
+            number,
+            response: histogram(),
+            service: (kind == Latencies::ResponseAndService).then(histogram),
+            errors: 0,
+        }
+    }
+
+    fn clear(&mut self, number: u32) {
+        self.number = number;
+        self.errors = 0;
+        self.response.reset();
+        if let Some(service) = &mut self.service {
+            service.reset();
+        }
+    }
+}
+
+/// Which latencies can differ under a pacer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Latencies {
+    /// The closed loop sends when it intends to: response and service time are one.
+    ResponseOnly,
+    /// Under a rate a transaction may be sent late.
+    ResponseAndService,
+}
+
+/// A worker's side of the hand-over.
+#[derive(Debug)]
+pub struct Recorder {
+    current: Interval,
+    spare: Option<Interval>,
+    start_ns: u64,
+    interval_ns: u64,
+    /// Where the current interval ends: saves a division per transaction.
+    turn_ns: u64,
+    exchange: Exchange,
+}
+
+/// The two channels between a worker and the coordinator.
+#[derive(Debug)]
+pub struct Exchange {
+    /// The worker's number among those of its trial.
+    pub worker: usize,
+    /// Full intervals to the coordinator.
+    pub full: Sender<Interval>,
+    /// Emptied intervals from the coordinator.
+    pub emptied: Receiver<Interval>,
+}
+
+impl Recorder {
+    /// A recorder whose intervals count from `start_ns`.
+    pub fn new(start_ns: u64, interval_ns: u64, kind: Latencies, exchange: Exchange) -> Recorder {
+        let interval_ns = interval_ns.max(1);
+        Recorder {
+            current: Interval::empty(exchange.worker, 0, kind),
+            spare: Some(Interval::empty(exchange.worker, 0, kind)),
+            start_ns,
+            interval_ns,
+            turn_ns: start_ns + interval_ns,
+            exchange,
+        }
+    }
+
+    /// Records a transaction that ended well at `done_ns`.
+    pub fn record(&mut self, intended_ns: u64, sent_ns: u64, done_ns: u64) {
+        self.turn(done_ns);
+        self.current.response.saturating_record(done_ns.saturating_sub(intended_ns).max(1));
+        if let Some(service) = &mut self.current.service {
+            service.saturating_record(done_ns.saturating_sub(sent_ns).max(1));
+        }
+    }
+
+    /// Records a transaction that failed at `done_ns`.
+    pub fn record_error(&mut self, done_ns: u64) {
+        self.turn(done_ns);
+        self.current.errors += 1;
+    }
+
+    /// Hands over the interval if `now_ns` lies beyond it.
+    fn turn(&mut self, now_ns: u64) {
+        if now_ns >= self.turn_ns {
+            let number = now_ns.saturating_sub(self.start_ns) / self.interval_ns;
+            self.turn_ns = self.start_ns + (number + 1) * self.interval_ns;
+            self.hand_over(number as u32);
+        }
+    }
+
+    fn hand_over(&mut self, next_number: u32) {
+        let kind = match self.current.service {
+            Some(_) => Latencies::ResponseAndService,
+            None => Latencies::ResponseOnly,
+        };
+        // The coordinator gives intervals back within the second, so a new one is made only if it is starved.
+        let mut next = self
+            .exchange
+            .emptied
+            .try_recv()
+            .ok()
+            .or_else(|| self.spare.take())
+            .unwrap_or_else(|| Interval::empty(self.exchange.worker, next_number, kind));
+        next.clear(next_number);
+        let full = std::mem::replace(&mut self.current, next);
+        // The coordinator outlives its workers; if it is gone the trial has failed already.
+        let _ = self.exchange.full.send(full);
+    }
+
+    /// Hands over what is left.
+    pub fn finish(mut self) {
+        self.hand_over(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    #[test]
+    fn intervals_together_hold_every_latency_once() {
+        let (full, intervals) = channel();
+        let (_back, emptied) = channel();
+        let mut recorder = Recorder::new(1_000, 100, Latencies::ResponseAndService, Exchange { worker: 0, full, emptied });
+        for i in 0..1_000u64 {
+            let done = 1_000 + i;
+            recorder.record(done - 50, done - 20, done);
+        }
+        recorder.record_error(2_050);
+        recorder.finish();
+        let all: Vec<Interval> = intervals.iter().collect();
+        assert_eq!(all.iter().map(|i| i.response.len()).sum::<u64>(), 1_000);
+        assert_eq!(all.iter().map(|i| i.errors).sum::<u64>(), 1);
+        assert_eq!(all.iter().map(|i| i.number).collect::<Vec<_>>(), (0..=10).collect::<Vec<_>>());
+        assert_eq!(all[3].response.max(), 50);
+        assert_eq!(all[3].service.as_ref().unwrap().max(), 20);
+    }
+}

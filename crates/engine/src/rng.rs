@@ -1,0 +1,120 @@
+//! Seeded random numbers for load.
+
+/// xoshiro256** (Blackman and Vigna, "Scrambled linear pseudorandom number generators", ACM TOMS 47(4), 2021), its
+/// state filled by splitmix64. The numbers of a seed are part of a result, so they must never change.
+#[derive(Clone, Debug)]
+pub struct Rng {
+    state: [u64; 4],
+}
+
+/// One step of splitmix64 (Steele, Lea and Flood, OOPSLA 2014).
+fn splitmix64(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+impl Rng {
+    /// The generator of a seed.
+    pub fn new(seed: u64) -> Rng {
+        let mut mix = seed;
+        Rng { state: std::array::from_fn(|_| splitmix64(&mut mix)) }
+    }
+
+    /// The generator of transaction `index` of `client`: independent of how far any other stream has come, so that
+    /// shards need no coordination and a retry repeats its values.
+    pub fn of_transaction(seed: u64, client: u32, index: u64) -> Rng {
+        let mut mix = seed;
+        let mut key = splitmix64(&mut mix) ^ u64::from(client);
+        let key = splitmix64(&mut key) ^ index;
+        Rng::new(key)
+    }
+
+    /// The next 64 bits.
+    pub fn next_u64(&mut self) -> u64 {
+        let s = &mut self.state;
+        let result = s[1].wrapping_mul(5).rotate_left(7).wrapping_mul(9);
+        let t = s[1] << 17;
+        s[2] ^= s[0];
+        s[3] ^= s[1];
+        s[1] ^= s[2];
+        s[0] ^= s[3];
+        s[2] ^= t;
+        s[3] = s[3].rotate_left(45);
+        result
+    }
+
+    /// A whole number in `lo..=hi`, each with the same chance. `lo > hi` gives `lo`.
+    pub fn int_between(&mut self, lo: i64, hi: i64) -> i64 {
+        if lo >= hi {
+            return lo;
+        }
+        let range = (hi as u64).wrapping_sub(lo as u64);
+        lo.wrapping_add(self.below_or_equal(range) as i64)
+    }
+
+    /// A number in `0..=range` by rejection on the fewest bits that hold the range.
+    fn below_or_equal(&mut self, range: u64) -> u64 {
+        let shift = range.leading_zeros().min(63);
+        loop {
+            let draw = self.next_u64() >> shift;
+            if draw <= range {
+                return draw;
+            }
+        }
+    }
+
+    /// A number in [0, 1) with 53 random bits.
+    pub fn unit(&mut self) -> f64 {
+        (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// A number of the standard normal distribution (Box and Muller, 1958).
+    pub fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
+        radius * (std::f64::consts::TAU * self.unit()).cos()
+    }
+
+    /// A number of the exponential distribution with mean 1.
+    pub fn exponential(&mut self) -> f64 {
+        -(1.0 - self.unit()).ln()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// First outputs of the reference xoshiro256** for splitmix64 seed 0, from `rand_xoshiro`'s
+    /// `Xoshiro256StarStar::seed_from_u64(0)`.
+    #[test]
+    fn the_generator_is_the_published_one() {
+        let mut rng = Rng::new(0);
+        let first: Vec<u64> = (0..3).map(|_| rng.next_u64()).collect();
+        assert_eq!(first, [11091344671253066420, 13793997310169335082, 1900383378846508768]);
+    }
+
+    #[test]
+    fn ranges_are_inclusive_and_even() {
+        let mut rng = Rng::new(7);
+        let mut counts = [0u32; 6];
+        for _ in 0..60_000 {
+            counts[(rng.int_between(-2, 3) + 2) as usize] += 1;
+        }
+        assert!(counts.iter().all(|&c| (9_500..10_500).contains(&c)), "{counts:?}");
+        assert_eq!(rng.int_between(5, 5), 5);
+        for _ in 0..100 {
+            let _ = rng.int_between(i64::MIN, i64::MAX);
+        }
+    }
+
+    #[test]
+    fn a_transaction_draws_the_same_values_again() {
+        let draw = |client, index| Rng::of_transaction(42, client, index).next_u64();
+        assert_eq!(draw(3, 9), draw(3, 9));
+        assert_ne!(draw(3, 9), draw(9, 3));
+        assert_ne!(draw(0, 1), draw(1, 0));
+    }
+}

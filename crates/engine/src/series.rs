@@ -1,0 +1,184 @@
+//! Intervals of all workers, merged exactly, on their way into the trial's record.
+
+use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer as _, V2Serializer};
+use model::{Series, SeriesKind};
+
+use crate::recorder::{Interval, histogram};
+
+/// Collects the intervals of all workers of a trial.
+#[derive(Debug)]
+pub struct Collector {
+    interval_ns: u64,
+    /// The last interval number that each worker has handed over; an interval is whole once all have passed it.
+    last: Vec<Option<u32>>,
+    open: BTreeMap<u32, Sum>,
+    whole: Vec<Whole>,
+    /// All intervals together.
+    pub response: Histogram<u64>,
+    /// All intervals together, where service and response time can differ.
+    pub service: Option<Histogram<u64>>,
+}
+
+#[derive(Debug)]
+struct Sum {
+    response: Histogram<u64>,
+    errors: u64,
+}
+
+/// An interval that has been heard of from every worker.
+#[derive(Debug)]
+pub struct Whole {
+    /// Its number.
+    pub number: u32,
+    /// Transactions that ended well in it.
+    pub succeeded: u64,
+    /// Transactions that failed in it.
+    pub errors: u64,
+    /// Its median response time.
+    pub p50_ns: u64,
+    /// Its 99th percentile.
+    pub p99_ns: u64,
+    serialised: Vec<u8>,
+}
+
+impl Collector {
+    /// A collector for so many workers.
+    pub fn new(workers: usize, interval_ns: u64) -> Collector {
+        Collector {
+            interval_ns,
+            last: vec![None; workers],
+            open: BTreeMap::new(),
+            whole: Vec::new(),
+            response: histogram(),
+            service: None,
+        }
+    }
+
+    /// Takes in an interval; gives the intervals that have become whole by it.
+    pub fn take(&mut self, interval: &Interval) -> &[Whole] {
+        let sum = self.open.entry(interval.number).or_insert_with(|| Sum { response: histogram(), errors: 0 });
+        // Both histograms have the same bounds, so adding cannot fail.
+        let _ = sum.response.add(&interval.response);
+        sum.errors += interval.errors;
+        let _ = self.response.add(&interval.response);
+        if let Some(service) = &interval.service {
+            let _ = self.service.get_or_insert_with(histogram).add(service);
+        }
+        if let Some(last) = self.last.get_mut(interval.worker) {
+            *last = Some(interval.number);
+        }
+        let before = self.whole.len();
+        // A worker that hands over interval n has nothing more to say of n or any earlier one.
+        if let Some(Some(passed)) = self.last.iter().min().copied() {
+            self.close_up_to(passed);
+        }
+        &self.whole[before..]
+    }
+
+    fn close_up_to(&mut self, number: u32) {
+        let later = self.open.split_off(&number.saturating_add(1));
+        for (number, sum) in std::mem::replace(&mut self.open, later) {
+            self.whole.push(Whole {
+                number,
+                succeeded: sum.response.len(),
+                errors: sum.errors,
+                p50_ns: sum.response.value_at_quantile(0.5),
+                p99_ns: sum.response.value_at_quantile(0.99),
+                serialised: serialise(&sum.response),
+            });
+        }
+    }
+
+    /// The intervals that lie wholly inside a measured part of `window_ns`: transactions per second of each.
+    pub fn rates_per_s(&self, window_ns: u64) -> Vec<f64> {
+        let whole_intervals = (window_ns / self.interval_ns) as usize;
+        let mut rates = vec![0.0; whole_intervals];
+        for interval in &self.whole {
+            if let Some(rate) = rates.get_mut(interval.number as usize) {
+                *rate = interval.succeeded as f64 * 1e9 / self.interval_ns as f64;
+            }
+        }
+        rates
+    }
+
+    /// Everything as the store keeps it.
+    pub fn into_series(mut self, host: &str, window_ns: u64) -> Vec<Series> {
+        self.close_up_to(u32::MAX);
+        let window_ms = (window_ns / 1_000_000) as u32;
+        let interval_ms = (self.interval_ns / 1_000_000) as u32;
+        let series = |kind, interval, length_ms, errors, histogram| Series {
+            host: host.to_owned(),
+            kind,
+            interval,
+            length_ms,
+            errors,
+            histogram,
+        };
+        let errors = self.whole.iter().map(|interval| interval.errors).sum();
+        let service = self.service.as_ref().unwrap_or(&self.response);
+        let mut all = vec![
+            series(SeriesKind::Response, None, window_ms, errors, serialise(&self.response)),
+            series(SeriesKind::Service, None, window_ms, errors, serialise(service)),
+        ];
+        for interval in self.whole {
+            let begin_ms = interval.number.saturating_mul(interval_ms);
+            // What ended after the window belongs to the whole, but to no interval of it.
+            if begin_ms < window_ms {
+                let length_ms = interval_ms.min(window_ms - begin_ms);
+                let number = Some(interval.number);
+                all.push(series(SeriesKind::Response, number, length_ms, interval.errors, interval.serialised));
+            }
+        }
+        all
+    }
+}
+
+/// A histogram in HdrHistogram's V2 serialisation.
+#[expect(clippy::expect_used, reason = "writing to memory fails only beyond limits that the bounds exclude")]
+fn serialise(histogram: &Histogram<u64>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    V2Serializer::new().serialize(histogram, &mut bytes).expect("a bounded histogram fits in memory");
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn interval(worker: usize, number: u32, values: &[u64]) -> Interval {
+        let mut response = histogram();
+        values.iter().for_each(|v| response.record(*v).unwrap());
+        Interval { worker, number, response, service: None, errors: 1 }
+    }
+
+    #[test]
+    fn an_interval_is_whole_once_every_worker_has_passed_it() {
+        let mut collector = Collector::new(2, 1_000_000);
+        assert!(collector.take(&interval(0, 0, &[5])).is_empty());
+        assert!(collector.take(&interval(0, 1, &[5])).is_empty());
+        let whole = collector.take(&interval(1, 0, &[7, 9]));
+        assert_eq!(whole.len(), 1);
+        assert_eq!((whole[0].succeeded, whole[0].errors), (3, 2));
+    }
+
+    proptest! {
+        /// However the work is shared out, the whole is the same: shards are merged exactly.
+        #[test]
+        fn merged_shards_equal_the_whole(values in proptest::collection::vec(1u64..1_000_000_000, 1..200), workers in 1usize..5) {
+            let mut whole = histogram();
+            let mut collector = Collector::new(workers, 1_000_000);
+            for worker in 0..workers {
+                let share: Vec<u64> = values.iter().skip(worker).step_by(workers).copied().collect();
+                share.iter().for_each(|v| whole.record(*v).unwrap());
+                collector.take(&interval(worker, 0, &share));
+            }
+            prop_assert_eq!(&collector.response, &whole);
+            let series = collector.into_series("here", 10_000_000);
+            prop_assert_eq!(&series[0].histogram, &serialise(&whole));
+        }
+    }
+}

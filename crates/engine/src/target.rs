@@ -1,0 +1,191 @@
+//! The control plane: everything about a system that is not in the measured path. It may block, and uses ordinary
+//! drivers.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::PathBuf;
+
+use model::{EngineSpec, Facts, Reading, SystemPlan};
+
+use crate::dataset::{Dataset, Dialect};
+use crate::error::Failure;
+use crate::worker::{Tally, WorkerContext};
+use crate::workloads::transactions::Program;
+
+/// What the user allows étalon to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Consent {
+    /// Touch nothing that étalon did not make.
+    OwnOnly,
+    /// `--yes`: tables in the way may be dropped.
+    DropForeign,
+}
+
+/// What an engine needs to open a system.
+#[derive(Clone, Debug)]
+pub struct OpenRequest<'a> {
+    /// The system.
+    pub system: &'a SystemPlan,
+    /// What the user allows.
+    pub consent: Consent,
+    /// Folder for private servers, if not the usual one.
+    pub scratch_base: Option<PathBuf>,
+}
+
+/// An engine: one entry of the registry.
+pub trait Engine: Sync {
+    /// What plans and lists say of it.
+    fn spec(&self) -> EngineSpec;
+
+    /// Connects to a system, or starts it.
+    ///
+    /// # Errors
+    /// It cannot be reached, refuses the login, or is not what the plan says.
+    fn open(&self, request: &OpenRequest) -> Result<Box<dyn Target>, Failure>;
+
+    /// What `etalon plan` says would be dropped from a system, without connecting to it.
+    fn would_drop(&self, system: &SystemPlan) -> String;
+
+    /// The folder that holds the system's data, where that is known without connecting to it.
+    fn data_directory(&self, _system: &SystemPlan) -> Option<PathBuf> {
+        None
+    }
+}
+
+/// Where the engine does its work, seen from the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// In the worker's own thread: the client's cost cannot be told from the engine's.
+    InProcess,
+    /// In a process of its own.
+    Server,
+}
+
+/// A load that a target can be asked to carry.
+#[derive(Clone, Copy, Debug)]
+pub enum Load<'a> {
+    /// SQL statements.
+    Statements(&'a Program),
+}
+
+/// The counters of an engine at one instant, by name. A trial shows the differences of two snapshots.
+#[derive(Clone, Debug, Default)]
+pub struct Counters {
+    /// The engine's counters. `commits` counts commits seen by the server.
+    pub counts: BTreeMap<&'static str, Counter>,
+}
+
+/// One counter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Counter {
+    /// Its value, or why there is none.
+    pub reading: Reading,
+    /// Its unit; empty for a plain count.
+    pub unit: &'static str,
+}
+
+impl Counters {
+    /// Records a counter's value.
+    pub fn set(&mut self, name: &'static str, unit: &'static str, value: f64) {
+        self.counts.insert(name, Counter { reading: Reading::Value(value), unit });
+    }
+
+    /// Records that the engine has no such counter, and why.
+    pub fn unavailable(&mut self, name: &'static str, unit: &'static str, reason: impl Into<String>) {
+        self.counts.insert(name, Counter { reading: Reading::Unavailable(reason.into()), unit });
+    }
+
+    /// A counter's value, if it has one.
+    pub fn get(&self, name: &str) -> Option<f64> {
+        match self.counts.get(name)?.reading {
+            Reading::Value(value) => Some(value),
+            Reading::Unavailable(_) => None,
+        }
+    }
+
+    /// What happened between `before` and these counters.
+    #[must_use]
+    pub fn since(&self, before: &Counters) -> Counters {
+        let difference = |name: &&'static str, now: &Counter| {
+            let reading = match (&now.reading, before.get(name)) {
+                (Reading::Value(now), Some(then)) => Reading::Value(now - then),
+                (Reading::Value(_), None) => Reading::Unavailable("there was no reading before the trial".to_owned()),
+                (unavailable, _) => unavailable.clone(),
+            };
+            Counter { reading, unit: now.unit }
+        };
+        Counters { counts: self.counts.iter().map(|(name, now)| (*name, difference(name, now))).collect() }
+    }
+}
+
+/// A system that is ready to be asked.
+pub trait Target: Send + Sync {
+    /// Product, version, every setting, the effective durability, the data directory: read back, never assumed.
+    ///
+    /// # Errors
+    /// The system did not answer.
+    fn facts(&self) -> Result<Facts, Failure>;
+
+    /// How the engine writes SQL.
+    fn dialect(&self) -> &'static dyn Dialect;
+
+    /// Where the engine works.
+    fn placement(&self) -> Placement;
+
+    /// Makes the tables and loads them, whatever is there of ours: afterwards they are in the same state every time.
+    ///
+    /// # Errors
+    /// Something stands in the way, the device is full, the connection is lost.
+    fn prepare(&self, data: &Dataset) -> Result<(), Failure>;
+
+    /// Brings background work to rest: a checkpoint that has ended, statistics that are up to date.
+    ///
+    /// # Errors
+    /// The system did not answer. What the login may not do is left undone and told by [`Target::facts`].
+    fn settle(&self) -> Result<(), Failure>;
+
+    /// The engine's own counters.
+    ///
+    /// # Errors
+    /// The system did not answer.
+    fn counters(&self) -> Result<Counters, Failure>;
+
+    /// The single whole number that a query gives.
+    ///
+    /// # Errors
+    /// The query failed or gave something else.
+    fn scalar(&self, sql: &str) -> Result<i64, Failure>;
+
+    /// How the clients of one host are shared out to threads: a range of clients for each.
+    fn workers(&self, clients: Range<u32>) -> Vec<Range<u32>> {
+        clients.map(|client| client..client + 1).collect()
+    }
+
+    /// Runs one worker's share of a trial on this thread, by way of [`crate::worker::run`].
+    ///
+    /// # Errors
+    /// The connections could not be made.
+    fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<Tally, Failure>;
+
+    /// CPU seconds that the server's processes have used, where they can be seen.
+    ///
+    /// # Errors
+    /// The reason why they cannot.
+    fn server_cpu_s(&self) -> Result<f64, String> {
+        Err("the server's processes are not on this host, or are not étalon's own".to_owned())
+    }
+
+    /// Answers once the system can be asked again after a connection was lost; a private server is started again.
+    ///
+    /// # Errors
+    /// It is not back yet.
+    fn revive(&self) -> Result<(), Failure> {
+        self.counters().map(|_| ())
+    }
+
+    /// Removes everything that étalon made in the system.
+    ///
+    /// # Errors
+    /// The system did not answer.
+    fn drop_all(&self) -> Result<(), Failure>;
+}

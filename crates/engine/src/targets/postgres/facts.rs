@@ -1,0 +1,227 @@
+//! What a server is, how it is set, and what its commits promise.
+
+use std::path::{Path, PathBuf};
+
+use model::{Durability, DurabilityTier, Facts, Nature};
+use postgres::Client;
+
+use super::connect::failure;
+use super::counters::{one, rows};
+use super::url::Address;
+use crate::error::Failure;
+
+/// Settings that differ between two servers that are alike, or between two sessions or starts of one: where things
+/// are and what they are called, how a session stands. What is logged is not among them: it costs time.
+const PASSING: &[&str] = &[
+    "application_name",
+    "cluster_name",
+    "event_source",
+    "in_hot_standby",
+    "listen_addresses",
+    "log_filename",
+    "log_timezone",
+    "port",
+    "primary_slot_name",
+    "search_path",
+    "shared_memory_size",
+    "shared_memory_size_in_huge_pages",
+    "syslog_ident",
+    "transaction_deferrable",
+    "transaction_isolation",
+    "transaction_read_only",
+];
+
+/// And by the ends of their names.
+const PASSING_ENDS: &[&str] = &["_file", "_directory", "_directories"];
+
+/// Settings that are commands or connection strings and may hold a password: only whether they are set is told.
+const SECRET: &[&str] = &[
+    "archive_cleanup_command",
+    "archive_command",
+    "primary_conninfo",
+    "recovery_end_command",
+    "restore_command",
+    "ssl_passphrase_command",
+];
+
+/// What is measured of the place that the data is in.
+pub(super) enum DataPlace {
+    /// The folder can be looked at from here.
+    Here(PathBuf),
+    /// Why it cannot.
+    Elsewhere(String),
+}
+
+/// Reads the facts over a session that is set as those of a trial.
+pub(super) fn read(client: &mut Client, address: &Address) -> Result<Facts, Failure> {
+    let asked = |error: postgres::Error| failure("read the server's facts", &error);
+    let mut facts = Facts::default();
+    facts.identity("server.product", "PostgreSQL");
+    facts.identity("server.version", one(client, "SELECT version()").map_err(asked)?);
+    for row in rows(client, SETTINGS).map_err(asked)? {
+        let (Some(name), Some(value)) = (row.get(0), row.get(1)) else { continue };
+        facts.insert(format!("setting.{name}"), Ok(shown(name, value)), nature(name));
+    }
+    facts.identity("server.extensions", one(client, EXTENSIONS).map_err(asked)?);
+    for row in rows(client, DATABASE).map_err(asked)? {
+        for (place, name) in ["encoding", "collation", "character_type", "locale_provider"].iter().enumerate() {
+            facts.identity(format!("database.{name}"), row.get(place).unwrap_or_default());
+        }
+        facts.passing("database.name", row.get(4).unwrap_or_default());
+        facts.passing("database.size_bytes", row.get(5).unwrap_or_default());
+    }
+    facts.identity("path.kind", if address.is_socket() { "socket" } else { "tcp" });
+    facts.passing("path.address", address.shown());
+    let tls = one(client, TLS).map_err(asked)?;
+    facts.identity("path.tls", if tls.is_empty() { "off".to_owned() } else { tls });
+    let place = data_place(client, address).map_err(asked)?;
+    let memory = add_place(&mut facts, &place);
+    facts.set_durability(&durability(&facts, &place, memory));
+    Ok(facts)
+}
+
+/// As `SHOW` prints them: with their units.
+const SETTINGS: &str = "SELECT name, pg_catalog.current_setting(name, true) FROM pg_catalog.pg_settings ORDER BY name";
+
+const EXTENSIONS: &str = "SELECT coalesce(pg_catalog.string_agg(extname || ' ' || extversion, ', ' ORDER BY extname), '') \
+                          FROM pg_catalog.pg_extension";
+
+/// By name from the row as JSON, since the columns differ between versions.
+const DATABASE: &str = "SELECT pg_catalog.pg_encoding_to_char(encoding), \
+                        coalesce(j->>'datcollate', ''), coalesce(j->>'datctype', ''), coalesce(j->>'datlocprovider', ''), \
+                        datname, pg_catalog.pg_database_size(oid) \
+                        FROM (SELECT d.oid, d.encoding, d.datname, pg_catalog.to_jsonb(d) AS j \
+                        FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database()) AS here";
+
+const TLS: &str = "SELECT version || ' ' || cipher FROM pg_catalog.pg_stat_ssl \
+                   WHERE pid = pg_catalog.pg_backend_pid() AND ssl";
+
+fn nature(name: &str) -> Nature {
+    let passing = PASSING.contains(&name) || PASSING_ENDS.iter().any(|end| name.ends_with(end)) || name.starts_with("unix_socket_");
+    if passing { Nature::Passing } else { Nature::Identity }
+}
+
+fn shown(name: &str, value: &str) -> String {
+    let speaks_of_secrets = ["passphrase", "secret", "token", "conninfo"].iter().any(|word| name.contains(word))
+        || (name.contains("password") && name != "password_encryption");
+    if !(SECRET.contains(&name) || speaks_of_secrets) {
+        return value.to_owned();
+    }
+    if value.is_empty() { "(empty)".to_owned() } else { "(set; not shown, since it may hold a password)".to_owned() }
+}
+
+/// Where the data is, if it is on this machine and may be looked at.
+fn data_place(client: &mut Client, address: &Address) -> Result<DataPlace, postgres::Error> {
+    let folder = one(client, "SELECT pg_catalog.current_setting('data_directory', true)");
+    let folder = match folder {
+        Ok(folder) if !folder.is_empty() => PathBuf::from(folder),
+        Err(error) if error.is_closed() => return Err(error),
+        _ => {
+            let reason = "the role may not read `data_directory`; `GRANT pg_read_all_settings TO …` lets it";
+            return Ok(DataPlace::Elsewhere(reason.to_owned()));
+        }
+    };
+    // A server in a container is reached from another address than its own.
+    let same = "SELECT pg_catalog.inet_server_addr() IS NOT DISTINCT FROM pg_catalog.inet_client_addr()";
+    let here = address.is_socket() || one(client, same)? == "t";
+    Ok(match (here, folder.is_dir()) {
+        (true, true) => DataPlace::Here(folder),
+        (true, false) => DataPlace::Elsewhere(format!("{} cannot be looked at from here", folder.display())),
+        (false, _) => DataPlace::Elsewhere("the server is on another machine, or in a container".to_owned()),
+    })
+}
+
+/// Where a commit waits for a disk, and whether that is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Backing {
+    Disk,
+    Memory,
+    Unknown,
+}
+
+fn add_place(facts: &mut Facts, place: &DataPlace) -> Backing {
+    match place {
+        DataPlace::Here(folder) => {
+            facts.passing("data_directory.path", folder.display().to_string());
+            facts.absorb("data_directory", host::facts::path_facts(folder));
+            let is_memory = |path: &Path| host::disk::is_memory_backed(path).ok();
+            // The log may be a link to another device; who may not enter the folder does not see it.
+            match (is_memory(folder), std::fs::canonicalize(folder.join("pg_wal")).ok().and_then(|wal| is_memory(&wal))) {
+                (Some(true), _) | (_, Some(true)) => Backing::Memory,
+                (Some(false), _) => Backing::Disk,
+                (None, _) => Backing::Unknown,
+            }
+        }
+        DataPlace::Elsewhere(reason) => {
+            facts.unavailable("data_directory.filesystem", reason.clone());
+            Backing::Unknown
+        }
+    }
+}
+
+/// What a commit promises. <https://www.postgresql.org/docs/current/wal-reliability.html> and the settings' own pages.
+fn durability(facts: &Facts, place: &DataPlace, backing: Backing) -> Durability {
+    let setting = |name: &str| facts.get(&format!("setting.{name}")).unwrap_or("unknown").to_owned();
+    let names = ["fsync", "full_page_writes", "synchronous_commit", "wal_sync_method"];
+    let listed: Vec<String> = names.iter().map(|name| format!("{name}={}", setting(name))).collect();
+    let mut because = listed.join(", ");
+    let off = |name: &str| setting(name) == "off";
+    let tier = if backing == Backing::Memory {
+        because.push_str(", on a file system in memory");
+        DurabilityTier::Memory
+    } else if off("fsync") {
+        DurabilityTier::Unsafe
+    } else if off("full_page_writes") {
+        // A page that a power cut tears cannot be mended from the log.
+        because.push_str(": a torn page cannot be mended");
+        DurabilityTier::Unsafe
+    } else if off("synchronous_commit") {
+        DurabilityTier::Delayed
+    } else {
+        DurabilityTier::Durable
+    };
+    if let DataPlace::Elsewhere(reason) = place {
+        because.push_str(&format!("; its disk is not known: {reason}"));
+    }
+    Durability { tier, because }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tier(settings: &[(&str, &str)], backing: Backing) -> DurabilityTier {
+        let mut facts = Facts::default();
+        for name in ["fsync", "full_page_writes", "synchronous_commit"] {
+            facts.identity(format!("setting.{name}"), "on");
+        }
+        for (name, value) in settings {
+            facts.identity(format!("setting.{name}"), *value);
+        }
+        durability(&facts, &DataPlace::Here(PathBuf::from("/")), backing).tier
+    }
+
+    #[test]
+    fn tiers_follow_from_the_settings() {
+        use DurabilityTier::{Delayed, Durable, Memory, Unsafe};
+        assert_eq!(tier(&[], Backing::Disk), Durable);
+        assert_eq!(tier(&[("synchronous_commit", "local")], Backing::Unknown), Durable);
+        assert_eq!(tier(&[("synchronous_commit", "off")], Backing::Disk), Delayed);
+        assert_eq!(tier(&[("full_page_writes", "off")], Backing::Disk), Unsafe);
+        assert_eq!(tier(&[("fsync", "off"), ("synchronous_commit", "off")], Backing::Disk), Unsafe);
+        assert_eq!(tier(&[("fsync", "off")], Backing::Memory), Memory);
+    }
+
+    #[test]
+    fn secrets_are_not_shown_and_places_do_not_tell_servers_apart() {
+        assert!(!shown("primary_conninfo", "host=x password=hunter2").contains("hunter2"));
+        assert!(!shown("some_ext.api_token", "hunter2").contains("hunter2"));
+        assert_eq!(shown("password_encryption", "scram-sha-256"), "scram-sha-256");
+        for name in ["port", "data_directory", "unix_socket_directories", "log_directory", "transaction_read_only"] {
+            assert_eq!(nature(name), Nature::Passing, "{name}");
+        }
+        for name in ["fsync", "shared_buffers", "wal_level", "log_statement", "transaction_timeout"] {
+            assert_eq!(nature(name), Nature::Identity, "{name}");
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Making étalon's schema and filling its tables.
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+
+use postgres::{Client, SimpleQueryMessage, Transaction};
+
+use super::connect::failure;
+use super::dialect::PostgresDialect;
+use super::{MARKER, SCHEMA};
+use crate::dataset::{Dataset, Datum, Dialect, Table};
+use crate::error::{Failure, FailureKind};
+use crate::target::Consent;
+
+/// Rows go to the driver in pieces of this size: large enough that the system calls do not count.
+const PIECE_BYTES: usize = 64 * 1024;
+
+/// Whose the schema is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// There is none of its name.
+    Nobody,
+    /// Étalon made it.
+    Etalon,
+    /// It does not hold the marker.
+    SomebodyElse,
+}
+
+/// Finds out whose the schema is.
+pub(super) fn owner_of_schema(client: &mut Client) -> Result<Owner, Failure> {
+    let sql = format!(
+        "SELECT coalesce(pg_catalog.obj_description(oid, 'pg_namespace'), '') FROM pg_catalog.pg_namespace \
+         WHERE nspname = '{SCHEMA}'"
+    );
+    let answer = client.simple_query(&sql).map_err(|error| failure(format!("look for the schema `{SCHEMA}`"), &error))?;
+    let comment = answer.iter().find_map(|message| match message {
+        SimpleQueryMessage::Row(row) => Some(row.get(0).unwrap_or_default()),
+        _ => None,
+    });
+    Ok(match comment {
+        None => Owner::Nobody,
+        Some(comment) if comment.starts_with(MARKER) => Owner::Etalon,
+        Some(_) => Owner::SomebodyElse,
+    })
+}
+
+/// Refuses a schema that étalon did not make, unless the user has agreed.
+pub(super) fn refuse_foreign_schema(client: &mut Client, consent: Consent) -> Result<Owner, Failure> {
+    let owner = owner_of_schema(client)?;
+    if owner == Owner::SomebodyElse && consent == Consent::OwnOnly {
+        let tried = format!("use the schema `{SCHEMA}`");
+        let hint = format!("rename it (`ALTER SCHEMA {SCHEMA} RENAME TO …`), use another database, or drop it with --yes");
+        return Err(Failure::new(FailureKind::NotOurs, tried, "it exists already, and étalon did not make it").hint(hint));
+    }
+    Ok(owner)
+}
+
+/// Makes the schema and its tables anew, whatever was in it. The schema must be étalon's, or nobody's, or given up.
+///
+/// One transaction: the rows can be written frozen, since nobody else can see the tables yet, so that no trial pays
+/// for hint bits or an anti-wraparound pass; and a failure leaves what was there before.
+pub(super) fn load(client: &mut Client, data: &Dataset) -> Result<(), Failure> {
+    let tried = format!("load {} into the schema `{SCHEMA}`", data.name);
+    let fill = |client: &mut Client| -> Result<(), LoadError> {
+        let mut transaction = client.transaction()?;
+        transaction.batch_execute(&format!(
+            "DROP SCHEMA IF EXISTS {SCHEMA} CASCADE; CREATE SCHEMA {SCHEMA}; COMMENT ON SCHEMA {SCHEMA} IS '{MARKER}'"
+        ))?;
+        for table in &data.tables {
+            transaction.batch_execute(&PostgresDialect.create_table(table))?;
+            if table.rows > 0 {
+                copy(&mut transaction, table)?;
+            }
+        }
+        for table in &data.tables {
+            if let Some(key) = table.primary_key {
+                transaction.batch_execute(&format!("ALTER TABLE {} ADD PRIMARY KEY ({key})", table.name))?;
+            }
+        }
+        Ok(transaction.commit()?)
+    };
+    fill(client).map_err(|error| match error {
+        LoadError::Server(error) => explain(&tried, &error),
+        LoadError::Copy(error) => match error.get_ref().and_then(|inner| inner.downcast_ref()) {
+            Some(error) => explain(&tried, error),
+            None => Failure::new(FailureKind::ConnectionLost, tried.clone(), error),
+        },
+    })
+}
+
+fn explain(tried: &str, error: &postgres::Error) -> Failure {
+    let failure = failure(tried, error);
+    if failure.kind == FailureKind::Permission {
+        return failure.hint("let the role make a schema: `GRANT CREATE ON DATABASE … TO …`");
+    }
+    failure
+}
+
+enum LoadError {
+    Server(postgres::Error),
+    Copy(io::Error),
+}
+
+impl From<postgres::Error> for LoadError {
+    fn from(error: postgres::Error) -> LoadError {
+        LoadError::Server(error)
+    }
+}
+
+impl From<io::Error> for LoadError {
+    fn from(error: io::Error) -> LoadError {
+        LoadError::Copy(error)
+    }
+}
+
+fn copy(transaction: &mut Transaction<'_>, table: &Table) -> Result<(), LoadError> {
+    let statement = format!("COPY {} FROM STDIN (FREEZE)", table.name);
+    let mut writer = transaction.copy_in(&statement)?;
+    let mut text = String::with_capacity(PIECE_BYTES + 4096);
+    let mut row: Vec<Datum> = Vec::new();
+    for index in 0..table.rows {
+        row.clear();
+        (table.row)(index, &mut row);
+        write_row(&row, &mut text);
+        if text.len() >= PIECE_BYTES {
+            writer.write_all(text.as_bytes())?;
+            text.clear();
+        }
+    }
+    writer.write_all(text.as_bytes())?;
+    writer.finish()?;
+    Ok(())
+}
+
+/// A row in COPY's text format. <https://www.postgresql.org/docs/current/sql-copy.html#id-1.9.3.55.9.2>
+fn write_row(row: &[Datum], text: &mut String) {
+    for (place, datum) in row.iter().enumerate() {
+        if place > 0 {
+            text.push('\t');
+        }
+        // Writing to a `String` cannot fail.
+        let _ = match datum {
+            Datum::Null => text.write_str("\\N"),
+            Datum::Int(n) => write!(text, "{n}"),
+            Datum::Double(x) => write!(text, "{x}"),
+            Datum::Text(value) => {
+                escape(value, text);
+                Ok(())
+            }
+        };
+    }
+    text.push('\n');
+}
+
+fn escape(value: &str, text: &mut String) {
+    if !value.contains(['\\', '\t', '\n', '\r']) {
+        return text.push_str(value);
+    }
+    for c in value.chars() {
+        match c {
+            '\\' => text.push_str("\\\\"),
+            '\t' => text.push_str("\\t"),
+            '\n' => text.push_str("\\n"),
+            '\r' => text.push_str("\\r"),
+            c => text.push(c),
+        }
+    }
+}
+
+/// Counts dead rows, writes the visibility map and the planner's statistics: what a first trial would otherwise meet
+/// differently from a second.
+pub(super) fn vacuum(client: &mut Client, data: &Dataset) -> Result<(), Failure> {
+    for table in &data.tables {
+        let run = client.batch_execute(&format!("VACUUM (ANALYZE) {SCHEMA}.{}", table.name));
+        run.map_err(|error| failure(format!("vacuum {}", table.name), &error))?;
+    }
+    Ok(())
+}
+
+/// Drops the schema, if étalon made it.
+pub(super) fn drop_schema(client: &mut Client) -> Result<(), Failure> {
+    if owner_of_schema(client)? != Owner::Etalon {
+        return Ok(());
+    }
+    let run = client.batch_execute(&format!("DROP SCHEMA {SCHEMA} CASCADE"));
+    run.map_err(|error| failure(format!("drop the schema `{SCHEMA}`"), &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::borrow::Cow;
+
+    #[test]
+    fn rows_are_written_as_copy_reads_them() {
+        let mut text = String::new();
+        let value = Datum::Text(Cow::Borrowed("a\tb\\c\nd\re"));
+        write_row(&[Datum::Int(-1), Datum::Null, Datum::Double(0.5), value], &mut text);
+        assert_eq!(text, "-1\t\\N\t0.5\ta\\tb\\\\c\\nd\\re\n");
+    }
+}

@@ -1,0 +1,207 @@
+//! The settings of a plan on a server that étalon did not start: they hold for étalon's own sessions alone.
+
+use std::collections::BTreeMap;
+
+use model::Value;
+use postgres::{Client, SimpleQueryMessage};
+
+use super::SCHEMA;
+use super::connect::{Endpoint, failure};
+use crate::error::{Failure, FailureKind};
+
+/// Settings that étalon needs as they are.
+const RESERVED: [(&str, &str); 2] = [
+    ("search_path", "étalon's tables are in a schema of their own, which its sessions look into"),
+    ("client_encoding", "the driver speaks UTF-8"),
+];
+
+/// What every session begins with.
+#[derive(Clone, Debug)]
+pub(super) struct Session {
+    /// Settings that can only be given at the start of a session, as `-c name=value`.
+    options: String,
+    /// Statements that give the others.
+    sql: String,
+}
+
+impl Session {
+    /// A session without settings of the plan.
+    pub(super) fn plain() -> Session {
+        Session { options: String::new(), sql: set("search_path", SCHEMA) }
+    }
+
+    /// A session with the plan's settings, each tried once, so that what is wrong is named.
+    ///
+    /// # Errors
+    /// A setting that the server does not know, that no session may change, or that does not take the value.
+    pub(super) fn with_settings(
+        endpoint: &Endpoint,
+        client: &mut Client,
+        settings: &BTreeMap<String, Value>,
+    ) -> Result<Session, Failure> {
+        let mut session = Session::plain();
+        if settings.is_empty() {
+            return Ok(session);
+        }
+        let known = known_settings(client)?;
+        let mut options = Vec::new();
+        for (name, value) in settings {
+            let text = value.to_string();
+            match scope(name, &text, &known)? {
+                Scope::Session => {
+                    client.batch_execute(&set(name, &text)).map_err(|error| refused(name, &text, &error))?;
+                    session.sql.push_str(&set(name, &text));
+                }
+                Scope::Start => options.push(option(name, &text)),
+            }
+        }
+        session.options = options.join(" ");
+        if !session.options.is_empty() {
+            // Tried here, so that the failure is about the settings and not about some later step.
+            close(session.open(endpoint)?);
+        }
+        Ok(session)
+    }
+
+    /// A new connection with these settings.
+    ///
+    /// # Errors
+    /// As [`Endpoint::connect`]; or a setting is not taken any more.
+    pub(super) fn open(&self, endpoint: &Endpoint) -> Result<Client, Failure> {
+        let mut client = endpoint.connect(&self.options)?;
+        client.batch_execute(&self.sql).map_err(|error| failure("give a session its settings", &error))?;
+        Ok(client)
+    }
+}
+
+/// Ends a connection and waits until it is gone.
+pub(super) fn close(client: Client) {
+    // A connection that has ended already needs no closing.
+    let _ = client.close();
+}
+
+/// When a setting can be given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scope {
+    Session,
+    Start,
+}
+
+/// Every setting with its context.
+fn known_settings(client: &mut Client) -> Result<BTreeMap<String, String>, Failure> {
+    let rows = client.simple_query("SELECT name, context FROM pg_catalog.pg_settings");
+    let rows = rows.map_err(|error| failure("read the server's settings", &error))?;
+    let pair = |message: SimpleQueryMessage| match message {
+        SimpleQueryMessage::Row(row) => Some((row.get(0)?.to_owned(), row.get(1)?.to_owned())),
+        _ => None,
+    };
+    Ok(rows.into_iter().filter_map(pair).collect())
+}
+
+fn scope(name: &str, value: &str, known: &BTreeMap<String, String>) -> Result<Scope, Failure> {
+    let refuse = |cause: String| Failure::new(FailureKind::Plan, tried(name, value), cause);
+    if let Some(why) = reserved(name) {
+        return Err(refuse(format!("étalon sets it itself: {why}")));
+    }
+    match known.get(name).map(String::as_str) {
+        Some("user" | "superuser") => Ok(Scope::Session),
+        Some("backend" | "superuser-backend") => Ok(Scope::Start),
+        Some("internal") => Err(refuse("it cannot be set: it says how the server was built or initialised".to_owned())),
+        Some(context) => {
+            let how = if context == "postmaster" { "at the server's start" } else { "in the server's configuration" };
+            Err(refuse(format!("it can be set only {how}, and étalon does not change a server that it did not start"))
+                .hint("let étalon start one: `server = { engine = \"postgres\" }` in place of `url`"))
+        }
+        // Extensions that are loaded on their first use bring settings of their own; these have a dot in their name.
+        None if name.contains('.') => Ok(Scope::Session),
+        None => Err(unknown(name, value, known.keys().map(String::as_str))),
+    }
+}
+
+/// Why a setting is étalon's own, if it is.
+pub(super) fn reserved(name: &str) -> Option<&'static str> {
+    RESERVED.iter().find(|(reserved, _)| *reserved == name).map(|(_, why)| *why)
+}
+
+/// A setting that does not exist.
+pub(super) fn unknown<'a>(name: &str, value: &str, known: impl IntoIterator<Item = &'a str>) -> Failure {
+    let failure = Failure::new(FailureKind::Plan, tried(name, value), "PostgreSQL has no setting of that name");
+    match model::near::nearest(name, known) {
+        Some(near) => failure.hint(format!("did you mean `{near}`?")),
+        None => failure,
+    }
+}
+
+fn tried(name: &str, value: &str) -> String {
+    format!("set `{name}` to `{value}`")
+}
+
+fn refused(name: &str, value: &str, error: &postgres::Error) -> Failure {
+    let mut failure = failure(tried(name, value), error);
+    let state = error.code().map(|code| code.code()).unwrap_or_default();
+    match state {
+        "42501" => failure.hint("the role may not set it; ask for `GRANT SET ON PARAMETER`, or use a superuser"),
+        _ => {
+            failure.kind = FailureKind::Plan;
+            match error.as_db_error().and_then(|db| db.hint()) {
+                Some(hint) => failure.hint(hint),
+                None => failure,
+            }
+        }
+    }
+}
+
+/// The statement that sets a setting. `set_config` takes a value as the configuration file does, so that a list stays
+/// a list.
+fn set(name: &str, value: &str) -> String {
+    format!("SELECT pg_catalog.set_config({}, {}, false);", literal(name), literal(value))
+}
+
+/// A string literal that means the same whatever `standard_conforming_strings` is.
+pub(super) fn literal(text: &str) -> String {
+    format!("E'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
+}
+
+/// A setting as the startup message's `options` take it.
+fn option(name: &str, value: &str) -> String {
+    let escape = |text: &str| text.replace('\\', "\\\\").replace(' ', "\\ ");
+    format!("-c {}={}", escape(name), escape(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known() -> BTreeMap<String, String> {
+        let settings = [
+            ("synchronous_commit", "user"),
+            ("jit_debugging_support", "superuser-backend"),
+            ("shared_buffers", "postmaster"),
+            ("fsync", "sighup"),
+            ("block_size", "internal"),
+        ];
+        settings.iter().map(|(name, context)| ((*name).to_owned(), (*context).to_owned())).collect()
+    }
+
+    #[test]
+    fn a_setting_is_given_where_it_can_be() {
+        assert_eq!(scope("synchronous_commit", "off", &known()), Ok(Scope::Session));
+        assert_eq!(scope("jit_debugging_support", "on", &known()), Ok(Scope::Start));
+        assert_eq!(scope("pg_hint_plan.enable_hint", "on", &known()), Ok(Scope::Session));
+        for (name, said) in [("shared_buffers", "start"), ("fsync", "configuration")] {
+            let failure = scope(name, "x", &known()).unwrap_err();
+            assert_eq!(failure.kind, FailureKind::Plan);
+            assert!(failure.cause.contains(said) && failure.hint.unwrap().contains("server = {"), "{name}");
+        }
+        assert!(scope("block_size", "1", &known()).is_err());
+        assert!(scope("search_path", "public", &known()).is_err());
+        let failure = scope("synchronus_commit", "off", &known()).unwrap_err();
+        assert_eq!(failure.hint.as_deref(), Some("did you mean `synchronous_commit`?"));
+    }
+
+    #[test]
+    fn values_are_quoted() {
+        assert_eq!(literal(r"a'b\c"), r"E'a''b\\c'");
+        assert_eq!(option("x", r"a b\c"), r"-c x=a\ b\\c");
+    }
+}

@@ -1,0 +1,81 @@
+//! With real servers, which the tests start themselves. A server takes a second or two to make, so each test is a walk
+//! through many small ones over a single server.
+
+mod fakes;
+mod lane;
+mod login;
+mod server;
+mod tls;
+
+use std::collections::BTreeMap;
+
+use model::plan::{Connect, PrivateServer};
+use model::{SystemPlan, Value};
+use postgres::Client;
+
+use super::*;
+
+/// Settings of a plan.
+fn settings(pairs: &[(&str, &str)]) -> BTreeMap<String, Value> {
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), Value::Text((*value).to_owned()))).collect()
+}
+
+fn system(url: &str, server: Option<Connect>, pairs: &[(&str, &str)]) -> SystemPlan {
+    SystemPlan {
+        name: "s".to_owned(),
+        engine: "postgres".to_owned(),
+        url: url.to_owned(),
+        settings: settings(pairs),
+        server: server.map(|connect| PrivateServer { engine: "postgres".to_owned(), bin_dir: None, connect }),
+        alias_of: None,
+    }
+}
+
+/// A private server, with its insides in view.
+fn start(connect: Connect, pairs: &[(&str, &str)]) -> PostgresTarget {
+    let server = PrivateServer { engine: "postgres".to_owned(), bin_dir: None, connect };
+    let (private, endpoint) = match Private::start(&server, &settings(pairs), None) {
+        Ok(started) => started,
+        Err(failure) if failure.kind == FailureKind::Missing => {
+            panic!("{failure}; this test needs PostgreSQL's server programs: run `cargo xtask test`, which installs them")
+        }
+        Err(failure) => panic!("{failure}"),
+    };
+    PostgresTarget::new(endpoint, Session::plain(), Some(private), Consent::OwnOnly).unwrap()
+}
+
+/// Opens a server that is there already, as a plan with its URL does.
+fn open(url: &str, pairs: &[(&str, &str)], consent: Consent) -> Result<Box<dyn Target>, Failure> {
+    Postgres.open(&OpenRequest { system: &system(url, None, pairs), consent, scratch_base: None })
+}
+
+/// Why it does not open.
+fn refusal(url: &str, pairs: &[(&str, &str)]) -> Failure {
+    open(url, pairs, Consent::OwnOnly).err().unwrap_or_else(|| panic!("{url} opened"))
+}
+
+impl PostgresTarget {
+    /// One more session, as a client of a trial has it.
+    fn client(&self) -> Client {
+        self.session.open(&self.endpoint).unwrap()
+    }
+
+    fn text(&self, sql: &str) -> String {
+        counters::one(&mut self.client(), sql).unwrap()
+    }
+
+    fn run(&self, sql: &str) {
+        self.client().batch_execute(sql).unwrap();
+    }
+
+    /// The URL of a private server on TCP, for another role and database.
+    fn url(&self, user: &str, password: &str, database: &str) -> String {
+        format!("postgres://{user}:{password}@127.0.0.1:{}/{database}", self.endpoint.address.port)
+    }
+
+    /// The URL with which étalon itself logs in.
+    fn own_url(&self) -> String {
+        let password = self.endpoint.address.config.get_password().unwrap_or_default();
+        self.url("etalon", std::str::from_utf8(password).unwrap(), "postgres")
+    }
+}

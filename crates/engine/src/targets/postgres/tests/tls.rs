@@ -1,0 +1,98 @@
+//! TLS in each of libpq's modes, with an authority of the test's own.
+
+use std::fs;
+use std::path::Path;
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+
+use super::*;
+
+/// Writes an authority's certificate, and a server's with its key, signed by it, for `localhost` alone.
+fn make_certificates(folder: &Path) {
+    let mut authority = CertificateParams::new(Vec::new()).unwrap();
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    authority.distinguished_name.push(DnType::CommonName, "étalon's test authority");
+    let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate().unwrap()).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let server = CertificateParams::new(vec!["localhost".to_owned()]).unwrap().signed_by(&key, &authority).unwrap();
+    fs::write(folder.join("root.crt"), authority.pem()).unwrap();
+    fs::write(folder.join("server.crt"), server.pem()).unwrap();
+    fs::write(folder.join("server.key"), key.serialize_pem()).unwrap();
+}
+
+/// As the server wants them: its own, and closed to others.
+fn give_to_server(folder: &Path) {
+    let mode = |mode: &str, path: &Path| {
+        assert!(std::process::Command::new("chmod").arg(mode).arg(path).status().unwrap().success());
+    };
+    mode("0755", folder);
+    mode("0600", &folder.join("server.key"));
+    if let Some(user) = private::server_user().unwrap() {
+        for file in ["server.crt", "server.key"] {
+            host::process::chown(&folder.join(file), &user).unwrap();
+        }
+    }
+}
+
+#[test]
+fn tls_is_what_sslmode_says() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    make_certificates(folder.path());
+    give_to_server(folder.path());
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let server = start(
+        Connect::Tcp,
+        &[("ssl", "on"), ("ssl_cert_file", &file("server.crt")), ("ssl_key_file", &file("server.key"))],
+    );
+    let root = format!("sslrootcert={}", file("root.crt"));
+    let by_address = |query: &str| format!("{}?{query}", server.own_url());
+    let by_name = |query: &str| by_address(query).replace("@127.0.0.1:", "@localhost:");
+    let tls = |url: String| {
+        let target = open(&url, &[], Consent::OwnOnly).unwrap_or_else(|failure| panic!("{url}: {failure}"));
+        target.facts().unwrap().get("path.tls").unwrap().to_owned()
+    };
+    assert_eq!(tls(by_address("sslmode=disable")), "off");
+    assert_eq!(tls(by_address("sslmode=allow")), "off");
+    assert!(tls(by_address("")).starts_with("TLSv1.3 "), "the default is to prefer it");
+    assert!(tls(by_address("sslmode=require")).starts_with("TLSv1.3 "));
+    assert!(tls(by_address(&format!("sslmode=verify-ca&{root}"))).starts_with("TLSv1.3 "));
+    assert!(tls(by_name(&format!("sslmode=verify-full&{root}"))).starts_with("TLSv1.3 "));
+
+    let failure = refusal(&by_address(&format!("sslmode=verify-full&{root}")), &[]);
+    assert!(failure.cause.contains("not valid for name"), "{failure}");
+    let failure = refusal(&by_name("sslmode=verify-full"), &[]);
+    assert!(failure.cause.contains("UnknownIssuer") || failure.tried.contains("certificates"), "{failure}");
+    assert!(failure.hint.is_some());
+    let failure = refusal(&by_name("sslmode=verify-ca&sslrootcert=/no/such/file"), &[]);
+    assert_eq!(failure.kind, FailureKind::Missing);
+    assert!(failure.tried.contains("/no/such/file"), "{failure}");
+    only_encrypted_or_only_plain(&server, &by_address);
+    server.drop_all().unwrap();
+}
+
+/// Where `pg_hba.conf` takes only one of the two.
+fn only_encrypted_or_only_plain(server: &PostgresTarget, by_address: &dyn Fn(&str) -> String) {
+    let file = PathBuf::from(server.text("SHOW hba_file"));
+    let admit = |line: &str, url: &str| {
+        // The first line is the test's own way in.
+        let text = format!("host all etalon 127.0.0.1/32 scram-sha-256\n{line} all visitor 127.0.0.1/32 trust\n");
+        fs::write(&file, text).unwrap();
+        server.run("SELECT pg_reload_conf()");
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        let address = Address::parse(url, &|_| None).unwrap();
+        let mut client = Endpoint::new(address).unwrap().connect("").unwrap();
+        let encrypted = counters::one(&mut client, "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()").unwrap();
+        session::close(client);
+        encrypted
+    };
+    server.run("CREATE ROLE visitor LOGIN");
+    let visitor = |query: &str| {
+        let (_, place) = by_address(query).split_once('@').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+        format!("postgres://visitor@{place}")
+    };
+    assert_eq!(admit("hostssl", &visitor("sslmode=allow")), "t");
+    assert_eq!(admit("hostnossl", &visitor("sslmode=prefer")), "f");
+    let failure = refusal(&visitor("sslmode=require"), &[]);
+    assert_eq!(failure.kind, FailureKind::Login);
+    assert!(failure.hint.unwrap().contains("pg_hba.conf"));
+}

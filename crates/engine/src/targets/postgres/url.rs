@@ -1,0 +1,393 @@
+//! Where a server is, by its URL and the variables of the environment that libpq honours.
+//!
+//! <https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS>
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+use postgres::Config;
+
+use super::pgpass::{self, Lookup};
+use super::tls::{Roots, TlsMode};
+use crate::error::{Failure, FailureKind};
+
+/// How long a server may take to answer a connection, unless the URL says otherwise.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// A server that has vanished from the network is noticed after this: no acknowledgement of what was sent.
+const TCP_USER_TIMEOUT: Duration = Duration::from_secs(30);
+/// A connection on which nothing comes is probed from this on.
+const KEEPALIVES_IDLE: Duration = Duration::from_secs(10);
+/// And then so often.
+const KEEPALIVES_INTERVAL: Duration = Duration::from_secs(5);
+/// And given up after so many probes.
+const KEEPALIVES_RETRIES: u32 = 4;
+/// Where packages put the server's socket.
+const SOCKET_FOLDERS: [&str; 3] = ["/var/run/postgresql", "/run/postgresql", "/tmp"];
+
+/// A server's address, with everything that a connection to it needs.
+#[derive(Clone)]
+pub(super) struct Address {
+    /// For the driver. Holds the password.
+    pub(super) config: Config,
+    /// Host name, IP address, or the folder of the socket.
+    pub(super) host: String,
+    /// Port; with a socket it is part of the socket's name.
+    pub(super) port: u16,
+    /// The role.
+    pub(super) user: String,
+    /// The database.
+    pub(super) database: String,
+    /// Whether and how the connection is encrypted.
+    pub(super) tls: TlsMode,
+    /// Whose certificates are trusted.
+    pub(super) roots: Roots,
+    /// Where the password comes from, and what was passed over: for hints.
+    pub(super) password: PasswordSource,
+}
+
+/// Where a password comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum PasswordSource {
+    /// The URL.
+    Url,
+    /// `PGPASSWORD`.
+    Environment,
+    /// A line of the password file.
+    File(PathBuf),
+    /// Nowhere; with the reason why the password file was not used, if there is one that was not.
+    Nowhere(Option<String>),
+}
+
+/// The variables of the environment; a parameter, so that tests need not change those of the process.
+pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// The process's own environment.
+pub(super) fn process_environment(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The pieces of a URL, decoded.
+#[derive(Default)]
+struct Pieces {
+    user: Option<String>,
+    password: Option<String>,
+    host: Option<String>,
+    port: Option<String>,
+    database: Option<String>,
+    sslmode: Option<String>,
+    sslrootcert: Option<String>,
+    passfile: Option<String>,
+    /// What the driver itself knows, as `key='value'`.
+    others: Vec<(String, String)>,
+}
+
+impl Address {
+    /// Reads a URL, or `env:NAME` for one that is in the environment.
+    ///
+    /// # Errors
+    /// It is not a URL of PostgreSQL, or an option in it is not known. Never repeats the password.
+    pub(super) fn parse(url: &str, environment: Environment<'_>) -> Result<Address, Failure> {
+        let from_environment;
+        let url = match url.strip_prefix(model::plan::ENV_PREFIX) {
+            None => url,
+            Some(name) => {
+                let hint = format!("export {name}=postgres://user@host:port/database");
+                from_environment = environment(name).ok_or_else(|| wrong("it is not set or empty").hint(hint))?;
+                &from_environment
+            }
+        };
+        let pieces = Pieces::parse(url)?;
+        pieces.into_address(environment)
+    }
+
+    /// The address of a server without TLS, such as a private one.
+    pub(super) fn plain(host: &str, port: u16, user: &str, database: &str, password: Option<&str>) -> Address {
+        let mut config = Config::new();
+        config.host(host).port(port).user(user).dbname(database);
+        let source = match password {
+            Some(password) => {
+                config.password(password);
+                PasswordSource::Url
+            }
+            None => PasswordSource::Nowhere(None),
+        };
+        set_defaults(&mut config);
+        Address {
+            config,
+            host: host.to_owned(),
+            port,
+            user: user.to_owned(),
+            database: database.to_owned(),
+            tls: TlsMode::Disable,
+            roots: Roots::System,
+            password: source,
+        }
+    }
+
+    /// Whether the path to the server is a Unix socket.
+    pub(super) fn is_socket(&self) -> bool {
+        self.host.starts_with('/')
+    }
+
+    /// The address as it may be shown: without the password.
+    pub(super) fn shown(&self) -> String {
+        let Address { host, port, user, database, .. } = self;
+        match (self.is_socket(), host.contains(':')) {
+            (true, _) => format!("postgres://{user}@/{database}?host={host}&port={port}"),
+            (false, true) => format!("postgres://{user}@[{host}]:{port}/{database}"),
+            (false, false) => format!("postgres://{user}@{host}:{port}/{database}"),
+        }
+    }
+}
+
+fn set_defaults(config: &mut Config) {
+    config.application_name("etalon");
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(CONNECT_TIMEOUT);
+    }
+    if config.get_tcp_user_timeout().is_none() {
+        config.tcp_user_timeout(TCP_USER_TIMEOUT);
+    }
+    if config.get_keepalives_interval().is_none() {
+        config.keepalives_idle(KEEPALIVES_IDLE).keepalives_interval(KEEPALIVES_INTERVAL);
+    }
+    if config.get_keepalives_retries().is_none() {
+        config.keepalives_retries(KEEPALIVES_RETRIES);
+    }
+}
+
+fn wrong(cause: impl std::fmt::Display) -> Failure {
+    Failure::new(FailureKind::Plan, "read the URL of PostgreSQL", cause)
+}
+
+/// Undoes percent-encoding.
+fn decode(text: &str) -> Result<String, Failure> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, tail)) = rest.split_first() {
+        rest = tail;
+        if first != b'%' {
+            bytes.push(first);
+            continue;
+        }
+        let digits = tail.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(byte.ok_or_else(|| wrong("after `%` two hexadecimal digits are expected; `%` itself is `%25`"))?);
+        rest = &tail[2..];
+    }
+    String::from_utf8(bytes).map_err(|_| wrong("its decoded text is not UTF-8"))
+}
+
+fn filled(text: &str) -> Result<Option<String>, Failure> {
+    if text.is_empty() { Ok(None) } else { decode(text).map(Some) }
+}
+
+impl Pieces {
+    fn parse(url: &str) -> Result<Pieces, Failure> {
+        let rest = ["postgres://", "postgresql://"].iter().find_map(|scheme| url.strip_prefix(scheme));
+        let rest = rest.ok_or_else(|| wrong("it does not begin with `postgres://` or `postgresql://`"))?;
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
+        let (login, place) = authority.rsplit_once('@').unwrap_or(("", authority));
+        let (user, password) = login.split_once(':').unwrap_or((login, ""));
+        let mut pieces = Pieces {
+            user: filled(user)?,
+            password: filled(password)?,
+            database: filled(database)?,
+            ..Pieces::default()
+        };
+        pieces.place(place)?;
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (key, value) = pair.split_once('=').ok_or_else(|| wrong("each option is written as `name=value`"))?;
+            pieces.option(&decode(key)?, decode(value)?);
+        }
+        if pieces.host.as_ref().is_some_and(|host| host.contains(',')) {
+            return Err(wrong("it names several hosts, and a system is one server")
+                .hint("write one `[systems.NAME]` for each of them"));
+        }
+        Ok(pieces)
+    }
+
+    fn place(&mut self, place: &str) -> Result<(), Failure> {
+        let (host, port) = match place.strip_prefix('[') {
+            Some(rest) => {
+                let (host, rest) = rest.split_once(']').ok_or_else(|| wrong("the `]` of an IPv6 address is missing"))?;
+                (host, rest.strip_prefix(':').unwrap_or(rest))
+            }
+            None => place.split_once(':').unwrap_or((place, "")),
+        };
+        self.host = filled(host)?;
+        self.port = filled(port)?;
+        Ok(())
+    }
+
+    fn option(&mut self, key: &str, value: String) {
+        let known = match key {
+            "user" => &mut self.user,
+            "password" => &mut self.password,
+            "host" => &mut self.host,
+            "port" => &mut self.port,
+            "dbname" => &mut self.database,
+            "sslmode" => &mut self.sslmode,
+            "sslrootcert" => &mut self.sslrootcert,
+            "passfile" => &mut self.passfile,
+            _ => return self.others.push((key.to_owned(), value)),
+        };
+        *known = Some(value);
+    }
+
+    /// What the driver understands beyond the address itself: timeouts, `options`, channel binding.
+    fn driver_options(&self) -> Result<Config, Failure> {
+        let mut config = Config::new();
+        for (key, value) in &self.others {
+            let quoted = value.replace('\\', "\\\\").replace('\'', "\\'");
+            // One after the other, since the driver's message does not say which one it means.
+            Config::from_str(&format!("{key}='{quoted}'"))
+                .map_err(|_| wrong(format!("the option `{key}` is not known, or its value is not valid")))?;
+        }
+        let all: Vec<String> = self
+            .others
+            .iter()
+            .map(|(key, value)| format!("{key}='{}'", value.replace('\\', "\\\\").replace('\'', "\\'")))
+            .collect();
+        if !all.is_empty() {
+            config = Config::from_str(&all.join(" ")).map_err(|_| wrong("its options contradict each other"))?;
+        }
+        Ok(config)
+    }
+
+    fn into_address(self, environment: Environment<'_>) -> Result<Address, Failure> {
+        let mut config = self.driver_options()?;
+        let port = self.port.clone().or_else(|| environment("PGPORT")).unwrap_or_else(|| "5432".to_owned());
+        let port: u16 = port.parse().map_err(|_| wrong(format!("`{port}` is not a port")))?;
+        let user = self.user.clone().or_else(|| environment("PGUSER")).or_else(|| os_user(environment));
+        let user = user.ok_or_else(|| wrong("it names no role").hint("write `postgres://ROLE@host/database`"))?;
+        let database = self.database.clone().or_else(|| environment("PGDATABASE")).unwrap_or_else(|| user.clone());
+        let host = self.host.clone().or_else(|| environment("PGHOST")).unwrap_or_else(|| default_host(port));
+        let mode = self.sslmode.clone().or_else(|| environment("PGSSLMODE"));
+        let tls = match mode {
+            // PostgreSQL does not encrypt on a Unix socket; libpq passes over `sslmode` there.
+            _ if host.starts_with('/') => TlsMode::Disable,
+            None => TlsMode::Prefer,
+            Some(mode) => TlsMode::from_str(&mode).map_err(wrong)?,
+        };
+        let roots = match self.sslrootcert.clone().or_else(|| environment("PGSSLROOTCERT")) {
+            Some(file) if file != "system" => Roots::File(PathBuf::from(file)),
+            _ => Roots::System,
+        };
+        config.host(&host).port(port).user(&user).dbname(&database);
+        set_defaults(&mut config);
+        let (password, source) = self.password(environment, &[&host, &port.to_string(), &database, &user]);
+        if let Some(password) = password {
+            config.password(password);
+        }
+        Ok(Address { config, host, port, user, database, tls, roots, password: source })
+    }
+
+    fn password(&self, environment: Environment<'_>, fields: &[&str; 4]) -> (Option<String>, PasswordSource) {
+        if let Some(password) = &self.password {
+            return (Some(password.clone()), PasswordSource::Url);
+        }
+        if let Some(password) = environment("PGPASSWORD") {
+            return (Some(password), PasswordSource::Environment);
+        }
+        let file = self.passfile.clone().or_else(|| environment("PGPASSFILE")).map(PathBuf::from);
+        let Some(file) = file.or_else(|| pgpass::default_file(environment)) else {
+            return (None, PasswordSource::Nowhere(None));
+        };
+        match pgpass::look_up(&file, fields) {
+            Lookup::Found(password) => (Some(password), PasswordSource::File(file)),
+            Lookup::Nothing => (None, PasswordSource::Nowhere(None)),
+            Lookup::Ignored(reason) => (None, PasswordSource::Nowhere(Some(reason))),
+        }
+    }
+}
+
+fn os_user(environment: Environment<'_>) -> Option<String> {
+    host::identity::user_name().ok().or_else(|| ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| environment(name)))
+}
+
+/// As libpq: the socket's usual folder, and TCP where there is none.
+fn default_host(port: u16) -> String {
+    let socket = format!(".s.PGSQL.{port}");
+    let folder = SOCKET_FOLDERS.iter().find(|folder| Path::new(folder).join(&socket).exists());
+    folder.map_or("localhost", |folder| folder).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use postgres::config::Host;
+
+    fn parse(url: &str) -> Result<Address, Failure> {
+        Address::parse(url, &|_| None)
+    }
+
+    fn parts(url: &str) -> (String, u16, String, String) {
+        let address = parse(url).unwrap();
+        (address.host, address.port, address.user, address.database)
+    }
+
+    fn owned(host: &str, port: u16, user: &str, database: &str) -> (String, u16, String, String) {
+        (host.to_owned(), port, user.to_owned(), database.to_owned())
+    }
+
+    #[test]
+    fn urls_are_read_as_libpq_reads_them() {
+        assert_eq!(parts("postgres://me@db.example:5433/shop"), owned("db.example", 5433, "me", "shop"));
+        assert_eq!(parts("postgresql://me:p%40ss@[::1]:5433/shop"), owned("::1", 5433, "me", "shop"));
+        assert_eq!(parts("postgres://me@%2Fvar%2Frun%2Fpg/shop"), owned("/var/run/pg", 5432, "me", "shop"));
+        assert_eq!(parts("postgres:///shop?host=/run/pg&port=5444&user=me"), owned("/run/pg", 5444, "me", "shop"));
+        assert_eq!(parts("postgres://me@localhost").3, "me");
+        let address = parse("postgres://me:p%40ss@h/d?connect_timeout=3&options=-c%20geqo%3Doff").unwrap();
+        assert_eq!(address.config.get_password(), Some(b"p@ss".as_slice()));
+        assert_eq!(address.config.get_connect_timeout(), Some(&Duration::from_secs(3)));
+        assert_eq!(address.config.get_options(), Some("-c geqo=off"));
+        assert_eq!(address.config.get_application_name(), Some("etalon"));
+        assert_eq!(address.config.get_hosts(), [Host::Tcp("h".to_owned())]);
+        assert_eq!(address.shown(), "postgres://me@h:5432/d");
+    }
+
+    #[test]
+    fn the_environment_fills_in_what_the_url_leaves_out() {
+        let environment = |name: &str| {
+            let value = match name {
+                "PGHOST" => "/sockets",
+                "PGPORT" => "6000",
+                "PGUSER" => "role",
+                "PGDATABASE" => "base",
+                "PGPASSWORD" => "secret",
+                "SHOP_URL" => "postgres://u@h/d?sslmode=verify-full",
+                _ => return None,
+            };
+            Some(value.to_owned())
+        };
+        let address = Address::parse("postgres://", &environment).unwrap();
+        assert_eq!((address.host.as_str(), address.port), ("/sockets", 6000));
+        assert_eq!((address.user.as_str(), address.database.as_str()), ("role", "base"));
+        assert_eq!(address.password, PasswordSource::Environment);
+        let address = Address::parse("env:SHOP_URL", &environment).unwrap();
+        assert_eq!((address.host.as_str(), address.tls), ("h", TlsMode::VerifyFull));
+        let failure = Address::parse("env:NOT_SET", &environment).err().unwrap();
+        assert!(failure.hint.unwrap().contains("NOT_SET"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_and_the_password_is_not() {
+        for (url, named) in [
+            ("mysql://me:hunter2@h/d", "postgres://"),
+            ("postgres://me:hunter2@h:70000/d", "70000"),
+            ("postgres://me:hunter2@h/d?sslmod=require", "`sslmod`"),
+            ("postgres://me:hunter2@h/d?sslmode=maybe", "`maybe`"),
+            ("postgres://me:hunter2%@h/d", "%25"),
+            ("postgres://me:hunter2@a,b/d", "several hosts"),
+            ("postgres://me:hunter2@h/d?keepalives", "name=value"),
+        ] {
+            let failure = parse(url).err().unwrap();
+            assert_eq!(failure.kind, FailureKind::Plan);
+            assert!(failure.cause.contains(named), "{failure}");
+            assert!(!format!("{failure:?}").contains("hunter2"), "{failure:?}");
+        }
+    }
+}

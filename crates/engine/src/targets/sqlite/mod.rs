@@ -1,0 +1,335 @@
+//! SQLite, embedded: a database file that étalon makes, fills, measures and removes.
+
+mod dialect;
+mod facts;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use model::catalog::{PrivateServerSupport, Visibility};
+use model::{EngineSpec, Facts, SystemPlan, Value};
+use rusqlite::{Connection, OpenFlags, params_from_iter};
+
+use crate::clock::RealClock;
+use crate::dataset::{Dataset, Datum, Dialect, Table};
+use crate::error::{Failure, FailureKind};
+use crate::lanes::sqlite::{SqliteLane, to_sql};
+use crate::target::{Counters, Engine, Load, OpenRequest, Placement, Target};
+use crate::worker::{self, Tally, WorkerContext};
+
+/// Written into the header of every database that étalon makes: "étal" in Latin-1. A file without it is not ours.
+const APPLICATION_ID: i32 = i32::from_be_bytes([0xe9, b't', b'a', b'l']);
+
+/// How long a client waits for a lock, unless the plan sets `busy_timeout`.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What SQLite puts beside a database file.
+const COMPANIONS: [&str; 3] = ["-wal", "-shm", "-journal"];
+
+/// The registry's entry.
+pub struct Sqlite;
+
+impl Engine for Sqlite {
+    fn spec(&self) -> EngineSpec {
+        EngineSpec {
+            name: "sqlite",
+            schemes: &["sqlite"],
+            about: "SQLite inside étalon itself: `sqlite:PATH` is a file that étalon makes and removes; settings are \
+                    pragmas",
+            private_server: PrivateServerSupport::No,
+            visibility: Visibility::Public,
+        }
+    }
+
+    fn open(&self, request: &OpenRequest) -> Result<Box<dyn Target>, Failure> {
+        let path = path_of(request.system)?;
+        let pristine = path.with_added_extension("pristine");
+        refuse_foreign_file(&path)?;
+        refuse_foreign_file(&pristine)?;
+        let target = SqliteTarget {
+            folder_to_make: path.parent().filter(|folder| !folder.exists()).map(Path::to_owned),
+            pristine,
+            path,
+            pragmas: request.system.settings.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+            prepared: Mutex::new(None),
+        };
+        // What an étalon that was killed has left may be half a file.
+        target.remove(&target.path)?;
+        target.remove(&target.pristine)?;
+        target.connect()?;
+        Ok(Box::new(target))
+    }
+
+    fn would_drop(&self, system: &SystemPlan) -> String {
+        match path_of(system).and_then(|path| refuse_foreign_file(&path).map(|()| path)) {
+            Ok(path) if path.exists() => format!("the file {}, which étalon made", path.display()),
+            Ok(path) => format!("nothing: {} does not exist yet", path.display()),
+            Err(failure) => failure.to_string(),
+        }
+    }
+
+    fn data_directory(&self, system: &SystemPlan) -> Option<PathBuf> {
+        let path = path_of(system).ok()?;
+        Some(path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned())
+    }
+}
+
+fn path_of(system: &SystemPlan) -> Result<PathBuf, Failure> {
+    let path = system.url.strip_prefix("sqlite:").unwrap_or(&system.url);
+    let path = path.strip_prefix("//").unwrap_or(path);
+    if path.is_empty() || path.starts_with(":memory:") || path.contains('?') {
+        return Err(Failure::new(
+            FailureKind::Plan,
+            format!("open the database `{}`", system.url),
+            "étalon needs the path of a file: each client has a connection of its own, and what is in memory is not \
+             shared between them",
+        )
+        .hint("write `sqlite:some/folder/name.db`"));
+    }
+    Ok(PathBuf::from(path))
+}
+
+/// Refuses a file that étalon did not make.
+fn refuse_foreign_file(path: &Path) -> Result<(), Failure> {
+    let tried = || format!("use the database file {}", path.display());
+    let bytes = match read_header(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(io_failure(&tried(), &error)),
+    };
+    // https://www.sqlite.org/fileformat.html#the_database_header: the application id is at offset 68.
+    let ours = bytes.get(68..72).is_some_and(|id| id == APPLICATION_ID.to_be_bytes());
+    if bytes.is_empty() || ours {
+        return Ok(());
+    }
+    Err(Failure::new(FailureKind::NotOurs, tried(), "it exists already, and étalon did not make it")
+        .hint("name a file that does not exist yet; étalon makes it, and removes it at the end"))
+}
+
+fn read_header(path: &Path) -> std::io::Result<Vec<u8>> {
+    use std::io::Read as _;
+    let mut header = Vec::new();
+    fs::File::open(path)?.take(100).read_to_end(&mut header)?;
+    Ok(header)
+}
+
+fn io_failure(tried: &str, error: &std::io::Error) -> Failure {
+    let kind = match error.kind() {
+        std::io::ErrorKind::NotFound => FailureKind::Missing,
+        std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => FailureKind::Permission,
+        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => FailureKind::DiskFull,
+        _ => FailureKind::Other,
+    };
+    Failure::new(kind, tried, error)
+}
+
+fn sql_failure(tried: &str, error: &rusqlite::Error) -> Failure {
+    use rusqlite::ErrorCode::{CannotOpen, DiskFull, PermissionDenied, ReadOnly};
+    let kind = match error.sqlite_error_code() {
+        Some(DiskFull) => FailureKind::DiskFull,
+        Some(ReadOnly | PermissionDenied | CannotOpen) => FailureKind::Permission,
+        _ => FailureKind::Other,
+    };
+    Failure::new(kind, tried, error)
+}
+
+struct SqliteTarget {
+    path: PathBuf,
+    /// The database's folder, if it did not exist: made with the database, and removed with it.
+    folder_to_make: Option<PathBuf>,
+    /// A copy of the tables as they were loaded; copied back before each trial.
+    pristine: PathBuf,
+    pragmas: Vec<(String, Value)>,
+    /// The data set that the pristine copy holds.
+    prepared: Mutex<Option<String>>,
+}
+
+impl SqliteTarget {
+    /// A connection with the plan's pragmas, each read back.
+    fn connect(&self) -> Result<Connection, Failure> {
+        if let Some(folder) = &self.folder_to_make {
+            let tried = format!("make the folder {}", folder.display());
+            fs::create_dir_all(folder).map_err(|error| io_failure(&tried, &error))?;
+        }
+        let tried = format!("open {}", self.path.display());
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&self.path, flags).map_err(|e| sql_failure(&tried, &e))?;
+        connection.busy_timeout(BUSY_TIMEOUT).map_err(|e| sql_failure(&tried, &e))?;
+        let id: i32 = connection
+            .pragma_query_value(None, "application_id", |row| row.get(0))
+            .map_err(|e| sql_failure(&tried, &e))?;
+        if id != APPLICATION_ID {
+            connection.pragma_update(None, "application_id", APPLICATION_ID).map_err(|e| sql_failure(&tried, &e))?;
+        }
+        for (name, value) in &self.pragmas {
+            set_pragma(&connection, name, value)?;
+        }
+        Ok(connection)
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), Failure> {
+        let companions = COMPANIONS.iter().map(|suffix| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(suffix);
+            PathBuf::from(name)
+        });
+        for file in companions.chain([path.to_owned()]) {
+            match fs::remove_file(&file) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(io_failure(&format!("remove {}", file.display()), &error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Loads the tables into a new file.
+    fn build(&self, data: &Dataset) -> Result<(), Failure> {
+        let tried = format!("load {} into {}", data.name, self.pristine.display());
+        self.remove(&self.pristine)?;
+        let load = || -> rusqlite::Result<()> {
+            let mut connection = Connection::open(&self.pristine)?;
+            connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+            for (name, value) in self.pragmas.iter().filter(|(name, _)| name == "page_size" || name == "auto_vacuum") {
+                connection.pragma_update(None, name, PragmaValue(value))?;
+            }
+            let transaction = connection.transaction()?;
+            for table in &data.tables {
+                transaction.execute_batch(&dialect::SqliteDialect.create_table(table))?;
+                load_rows(&transaction, table)?;
+            }
+            transaction.commit()?;
+            connection.execute_batch("ANALYZE")
+        };
+        load().map_err(|error| sql_failure(&tried, &error))
+    }
+}
+
+fn load_rows(connection: &Connection, table: &Table) -> rusqlite::Result<()> {
+    let places = vec!["?"; table.columns.len()].join(", ");
+    let mut insert = connection.prepare(&format!("INSERT INTO {} VALUES ({places})", table.name))?;
+    let mut row: Vec<Datum> = Vec::new();
+    for index in 0..table.rows {
+        row.clear();
+        (table.row)(index, &mut row);
+        insert.execute(params_from_iter(row.iter().map(to_sql)))?;
+    }
+    Ok(())
+}
+
+/// A plan's value as a pragma takes it.
+struct PragmaValue<'a>(&'a Value);
+
+impl rusqlite::ToSql for PragmaValue<'_> {
+    fn to_sql(&self) -> rusqlite::Result<rusqlite::types::ToSqlOutput<'_>> {
+        Ok(match self.0 {
+            Value::Bool(b) => i64::from(*b).into(),
+            Value::Int(n) => (*n).into(),
+            Value::Float(x) => (*x).into(),
+            Value::Text(text) => text.as_str().into(),
+        })
+    }
+}
+
+/// Sets a pragma. SQLite ignores names and values that it does not know, so both are checked.
+fn set_pragma(connection: &Connection, name: &str, value: &Value) -> Result<(), Failure> {
+    let tried = format!("set the pragma `{name}` to `{value}`");
+    let known: Vec<String> = connection
+        .prepare("SELECT name FROM pragma_pragma_list ORDER BY name")
+        .and_then(|mut list| list.query_map([], |row| row.get(0))?.collect())
+        .map_err(|error| sql_failure(&tried, &error))?;
+    if !known.iter().any(|pragma| pragma == name) {
+        let failure = Failure::new(FailureKind::Plan, tried, "SQLite has no pragma of that name");
+        return Err(match model::nearest(name, known.iter().map(String::as_str)) {
+            Some(near) => failure.hint(format!("did you mean `{near}`?")),
+            None => failure,
+        });
+    }
+    let read = || facts::pragma(connection, name);
+    let before = read();
+    connection.pragma_update(None, name, PragmaValue(value)).map_err(|error| sql_failure(&tried, &error))?;
+    let after = read();
+    if before == after && !facts::same_setting(name, after.as_deref(), value) {
+        let cause = format!("SQLite left it at `{}`", after.unwrap_or_default());
+        return Err(Failure::new(FailureKind::Plan, tried, cause));
+    }
+    Ok(())
+}
+
+impl Target for SqliteTarget {
+    fn facts(&self) -> Result<Facts, Failure> {
+        facts::read(&self.connect()?, &self.path)
+    }
+
+    fn dialect(&self) -> &'static dyn Dialect {
+        &dialect::SqliteDialect
+    }
+
+    fn placement(&self) -> Placement {
+        Placement::InProcess
+    }
+
+    fn prepare(&self, data: &Dataset) -> Result<(), Failure> {
+        let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        if prepared.as_deref() != Some(&data.name) {
+            *prepared = None;
+            self.build(data)?;
+            *prepared = Some(data.name.clone());
+        }
+        self.remove(&self.path)?;
+        let tried = format!("copy {} to {}", self.pristine.display(), self.path.display());
+        fs::copy(&self.pristine, &self.path).map_err(|error| io_failure(&tried, &error))?;
+        // The copy must be on the device before the trial, or its write-back would be part of what is measured.
+        fs::OpenOptions::new()
+            .write(true)
+            .open(&self.path)
+            .and_then(|file| file.sync_all())
+            .map_err(|error| io_failure(&tried, &error))
+    }
+
+    fn settle(&self) -> Result<(), Failure> {
+        let connection = self.connect()?;
+        let checkpoint = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        checkpoint.map_err(|error| sql_failure("checkpoint the write-ahead log", &error))
+    }
+
+    fn counters(&self) -> Result<Counters, Failure> {
+        let mut counters = Counters::default();
+        counters.unavailable("commits", "", "SQLite does not count commits");
+        if let Ok(metadata) = fs::metadata(&self.path) {
+            counters.set("database_growth", "bytes", metadata.len() as f64);
+        }
+        Ok(counters)
+    }
+
+    fn scalar(&self, sql: &str) -> Result<i64, Failure> {
+        let connection = self.connect()?;
+        let read = connection.query_row(sql, [], |row| row.get::<_, Option<i64>>(0));
+        read.map(Option::unwrap_or_default).map_err(|error| sql_failure(&format!("run `{sql}`"), &error))
+    }
+
+    fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<Tally, Failure> {
+        let Load::Statements(program) = load;
+        let connections: Vec<Connection> = context.clients.clone().map(|_| self.connect()).collect::<Result<_, _>>()?;
+        let sql: Vec<String> = program.statements().iter().map(|s| s.sql(self.dialect())).collect();
+        let lane = SqliteLane::prepare(&connections, &sql)
+            .map_err(|error| sql_failure("prepare the script's statements", &error))?;
+        worker::run(lane, program, &RealClock, context)
+    }
+
+    fn drop_all(&self) -> Result<(), Failure> {
+        self.remove(&self.path)?;
+        self.remove(&self.pristine)?;
+        if let Some(folder) = &self.folder_to_make {
+            // Another system may still have its database there, or the user a file.
+            let _ = fs::remove_dir(folder);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+//! One suite for every engine of the registry: whoever adds one passes this, or is not done.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use engine::target::{Engine, OpenRequest, Target};
+use engine::trial::TrialRun;
+use engine::workloads::Action;
+use engine::{Consent, FailureKind, Registry, Silent};
+use model::catalog::PrivateServerSupport;
+use model::plan::{Connect, PrivateServer};
+use model::{Length, OnError, Order, Point, Reading, Schedule, SystemPlan, TrialState, Value};
+
+/// A system of an engine that the test may do with as it likes.
+fn system(engine: &dyn Engine, folder: &Path) -> SystemPlan {
+    let spec = engine.spec();
+    let private = spec.private_server == PrivateServerSupport::Yes;
+    let server = PrivateServer { engine: spec.name.to_owned(), bin_dir: None, connect: Connect::Socket };
+    SystemPlan {
+        name: spec.name.to_owned(),
+        engine: spec.name.to_owned(),
+        url: if private { String::new() } else { format!("{}:{}/db", spec.schemes[0], folder.display()) },
+        settings: std::collections::BTreeMap::new(),
+        server: private.then_some(server),
+        alias_of: None,
+    }
+}
+
+fn schedule() -> Schedule {
+    Schedule {
+        blocks: 1,
+        warmup: Duration::from_millis(100),
+        length: Length::Duration(Duration::from_millis(400)),
+        order: Order::Interleaved,
+        seed: 1,
+        on_error: OnError::Stop,
+    }
+}
+
+fn on_every_engine(check: impl Fn(&str, &dyn Target)) {
+    let registry = Registry::built_in();
+    for engine in registry.engines() {
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let system = system(*engine, folder.path());
+        let request = OpenRequest { system: &system, consent: Consent::OwnOnly, scratch_base: None };
+        let target = registry.open(&request).unwrap_or_else(|failure| panic!("{}: {failure}", system.name));
+        check(&system.name, &*target);
+        target.drop_all().unwrap();
+        drop(target);
+        let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+        assert!(left.is_empty(), "{}: left behind {left:?}", system.name);
+    }
+}
+
+/// Every built-in script runs, its counts agree with the server's, and every trial meets the same tables.
+#[test]
+fn every_engine_runs_every_script_and_counts_right() {
+    on_every_engine(|name, target| {
+        let workload = Registry::built_in().workload("transactions").unwrap();
+        let schedule = schedule();
+        for (script, clients) in [("select-only", 1), ("select-update", 2), ("simple-update", 2), ("tpcb-like", 3)] {
+            let point = Point::from([
+                ("script".to_owned(), Value::Text(script.to_owned())),
+                ("clients".to_owned(), Value::Int(clients)),
+                ("scale".to_owned(), Value::Int(1)),
+                ("rate".to_owned(), Value::Float(0.0)),
+            ]);
+            let task = workload.task(&point).unwrap();
+            let Action::Stream(stream) = &task.action else { panic!("{script} is a stream") };
+            target.prepare(&task.dataset).unwrap_or_else(|failure| panic!("{name}: {failure}"));
+            target.settle().unwrap();
+            match target.scalar("SELECT sum(abalance) FROM pgbench_accounts") {
+                Ok(sum) => assert_eq!(sum, 0, "{name}: {script} meets what another trial left"),
+                Err(failure) => assert_eq!(failure.kind, FailureKind::Unsupported, "{name}: {failure}"),
+            }
+            let interrupt = AtomicBool::new(false);
+            let run = TrialRun { target, task: stream, schedule: &schedule, seed: 7, interrupt: &interrupt };
+            let record = run.run(&mut Silent).unwrap_or_else(|failure| panic!("{name}, {script}: {failure}"));
+            assert_eq!(record.state, TrialState::Measured);
+            let throughput = record.measurements.iter().find(|m| m.metric.id == "throughput").unwrap();
+            assert!(matches!(throughput.reading, Reading::Value(rate) if rate > 0.0), "{name}, {script}");
+            assert!(!record.series.is_empty());
+        }
+    });
+}
+
+#[test]
+fn every_engine_says_what_it_is_and_what_its_commits_promise() {
+    on_every_engine(|name, target| {
+        let facts = target.facts().unwrap_or_else(|failure| panic!("{name}: {failure}"));
+        for fact in ["server.product", "server.version"] {
+            assert!(facts.get(fact).is_some_and(|value| !value.is_empty()), "{name} does not say its {fact}");
+        }
+        assert!(facts.durability().is_some(), "{name} does not say its durability");
+        assert_eq!(facts.differences(&target.facts().unwrap()), [], "{name}: identity facts must not change by themselves");
+    });
+}
+
+#[test]
+fn a_statement_that_no_engine_takes_is_a_clear_failure() {
+    on_every_engine(|name, target| {
+        let program = engine::workloads::transactions::compile("FROBNICATE THE ROWS;", &[]).unwrap();
+        let task = engine::workloads::StreamTask { program, clients: 0..2, pace: engine::worker::Pace::Closed };
+        let schedule = schedule();
+        let interrupt = AtomicBool::new(false);
+        let run = TrialRun { target, task: &task, schedule: &schedule, seed: 7, interrupt: &interrupt };
+        match run.run(&mut Silent) {
+            Err(failure) => assert!(failure.to_string().contains("FROBNICATE"), "{name}: {failure}"),
+            // The simulated server understands everything.
+            Ok(_) => assert_eq!(name, "sim"),
+        }
+    });
+}

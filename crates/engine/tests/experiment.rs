@@ -1,0 +1,208 @@
+//! Whole experiments: plan, conductor, store.
+
+mod toy;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use engine::conductor::Options;
+use engine::{Conductor, Consent, Ended, ExperimentError, Observer, Progress, Registry, Silent};
+use model::{Cell, Plan, PlannedTrial, Reading, TrialRecord, TrialState};
+use store::{Header, Store};
+
+fn registry() -> Registry {
+    Registry::built_in().with_engine(&toy::database::Toy).with_workload(&toy::workload::Increments)
+}
+
+fn parse(text: &str) -> Plan {
+    Plan::parse(text, "test.toml", &[], &registry().catalog(), 1).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+fn create(path: &Path, plan: &Plan) -> Store {
+    let header = Header {
+        etalon_version: "test".to_owned(),
+        build: "debug".to_owned(),
+        created_unix_ms: 0,
+        plan: plan.redacted(),
+        plan_text: String::new(),
+        plan_path: None,
+        plan_hash: plan.hash(),
+        command: "test".to_owned(),
+    };
+    Store::create(path, &header, &plan.order()).unwrap()
+}
+
+fn options() -> Options {
+    Options { consent: Consent::OwnOnly, interrupt: Arc::new(AtomicBool::new(false)), scratch_base: None }
+}
+
+fn conduct(plan: &Plan, store: &mut Store, observer: &mut dyn Observer) -> Result<Ended, ExperimentError> {
+    Conductor::new(&registry(), plan, store, options()).run(observer)
+}
+
+/// The trials' values of a metric, by system.
+fn values(store: &Store, plan: &Plan, system: &str, metric: &str) -> Vec<f64> {
+    let cells = plan.cells();
+    store
+        .measurements()
+        .unwrap()
+        .into_iter()
+        .filter(|row| cells[row.cell as usize].system == system && row.measurement.metric.id == metric)
+        .filter_map(|row| match row.measurement.reading {
+            Reading::Value(value) => Some(value),
+            Reading::Unavailable(_) => None,
+        })
+        .collect()
+}
+
+const TOY: &str = r#"
+    [systems.one]
+    url = "toy:honest"
+    [systems.two]
+    url = "toy:WHICH"
+    [[benchmarks]]
+    workload = "increments"
+    clients = [1, 2]
+    [schedule]
+    blocks = 2
+    warmup = "10ms"
+    duration = "100ms"
+"#;
+
+#[test]
+fn a_toy_database_and_a_toy_workload_run_through_the_whole_path() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = parse(&TOY.replace("WHICH", "honest"));
+    let mut store = create(&folder.path().join("toy.etalon"), &plan);
+    assert_eq!(conduct(&plan, &mut store, &mut Silent).unwrap(), Ended::Complete { failed: 0 });
+    assert_eq!(values(&store, &plan, "two", "throughput").len(), 4);
+    assert_eq!(store.pending().unwrap(), []);
+}
+
+#[test]
+fn a_server_that_has_not_seen_what_the_client_counted_fails_the_trial() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = parse(&TOY.replace("WHICH", "forgetful"));
+    let mut store = create(&folder.path().join("toy.etalon"), &plan);
+    let Ended::Stopped { reason, kind } = conduct(&plan, &mut store, &mut Silent).unwrap() else { panic!() };
+    assert_eq!(kind, engine::FailureKind::Verification);
+    assert!(reason.contains("the client counted"), "{reason}");
+    let failed = store.trials().unwrap().into_iter().filter(|t| t.state == TrialState::Failed).count();
+    assert_eq!(failed, 1);
+}
+
+fn sim(a: &str, b: &str, schedule: &str) -> Plan {
+    parse(&format!(
+        "[systems.a]\nurl = \"sim:?{a}\"\n[systems.b]\nurl = \"sim:?{b}\"\n[[benchmarks]]\nworkload = \"transactions\"\n\
+         script = \"select-only\"\nclients = 4\n[schedule]\nwarmup = \"100ms\"\n{schedule}"
+    ))
+}
+
+#[test]
+fn the_simulated_system_has_the_speed_that_its_model_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = sim("service_us=100&noise=0&servers=2", "service_us=200&noise=0&servers=2", "blocks = 1\nduration = \"2s\"");
+    let mut store = create(&folder.path().join("sim.etalon"), &plan);
+    conduct(&plan, &mut store, &mut Silent).unwrap();
+    // Two servers at 100 us serve 20,000 a second; four clients keep them busy.
+    let (a, b) = (values(&store, &plan, "a", "throughput")[0], values(&store, &plan, "b", "throughput")[0]);
+    assert!((a / 20_000.0 - 1.0).abs() < 0.03, "{a}");
+    assert!((b / 10_000.0 - 1.0).abs() < 0.03, "{b}");
+    let mean_us = values(&store, &plan, "a", "response_mean")[0];
+    assert!((mean_us / 200.0 - 1.0).abs() < 0.03, "Little's law: 4 clients at 20,000 a second take 200 us, not {mean_us}");
+}
+
+#[test]
+fn a_stall_is_charged_to_every_request_that_it_delayed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut plan = sim(
+        "service_us=100&spread=0&noise=0&stall_at_ms=1000&stall_ms=1000",
+        "service_us=100&spread=0&noise=0",
+        "blocks = 1\nduration = \"10s\"",
+    );
+    for benchmark in &mut plan.benchmarks {
+        benchmark.points[0].insert("rate".to_owned(), model::Value::Float(1_000.0));
+    }
+    let mut store = create(&folder.path().join("sim.etalon"), &plan);
+    conduct(&plan, &mut store, &mut Silent).unwrap();
+    // A tenth of all requests fall into the stall of 1 s, evenly: the 95th percentile is half of it. The service time,
+    // from when each was sent, hides it but for the few that were under way.
+    let p95 = values(&store, &plan, "a", "response_p95")[0];
+    assert!((450_000.0..550_000.0).contains(&p95), "{p95} us");
+    let service_p95 = values(&store, &plan, "a", "service_p95")[0];
+    assert!(service_p95 < 1_000.0, "{service_p95} us");
+    assert!(values(&store, &plan, "b", "response_p95")[0] < 1_000.0);
+}
+
+#[derive(Default)]
+struct Order {
+    started: Vec<(u32, String)>,
+    ended: Vec<TrialState>,
+}
+
+impl Observer for Order {
+    fn trial_started(&mut self, trial: &PlannedTrial, cell: &Cell, _progress: Progress) {
+        self.started.push((trial.block, cell.system.clone()));
+    }
+    fn trial_ended(&mut self, _trial: &PlannedTrial, _cell: &Cell, record: &TrialRecord) {
+        self.ended.push(record.state);
+    }
+}
+
+#[test]
+fn every_block_holds_every_cell_once_and_a_resume_keeps_the_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sim.etalon");
+    let plan = sim("", "", "blocks = 8\nduration = \"100ms\"");
+    let mut seen = Order::default();
+    let mut store = create(&path, &plan);
+    conduct(&plan, &mut store, &mut seen).unwrap();
+    for block in 0..8 {
+        let mut systems: Vec<&str> = seen.started.iter().filter(|s| s.0 == block).map(|s| s.1.as_str()).collect();
+        systems.sort_unstable();
+        assert_eq!(systems, ["a", "b"]);
+    }
+    let first_is_a = seen.started.chunks(2).filter(|pair| pair[0].1 == "a").count();
+    assert!((1..8).contains(&first_is_a), "the order within blocks is not random");
+    assert_eq!(store.pending().unwrap(), []);
+}
+
+#[test]
+fn a_server_that_dies_in_mid_trial_fails_that_trial_and_loses_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut plan = sim("", "dies_at_ms=150", "blocks = 3\nduration = \"500ms\"\non_error = \"continue\"");
+    plan.schedule.seed = 3;
+    let mut store = create(&folder.path().join("sim.etalon"), &plan);
+    let mut seen = Order::default();
+    let ended = conduct(&plan, &mut store, &mut seen).unwrap();
+    assert_eq!(ended, Ended::Complete { failed: 3 });
+    assert_eq!(values(&store, &plan, "a", "throughput").len(), 3);
+    let reasons: Vec<String> = store.trials().unwrap().into_iter().filter_map(|t| t.reason).collect();
+    // Each is tried three times, since the server answers again after each death.
+    assert_eq!(reasons.len(), 9);
+    assert!(reasons.iter().all(|reason| reason.contains("the simulated server has gone away")), "{reasons:?}");
+}
+
+#[test]
+fn a_system_that_has_changed_is_not_resumed() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = sim("", "version=15", "blocks = 1\nduration = \"100ms\"");
+    let mut store = create(&folder.path().join("sim.etalon"), &plan);
+    conduct(&plan, &mut store, &mut Silent).unwrap();
+    let changed = sim("", "version=16", "blocks = 1\nduration = \"100ms\"");
+    let error = conduct(&changed, &mut store, &mut Silent).unwrap_err();
+    assert_eq!(error.to_string(), "`b` has changed since the experiment began: server.version was `15` and is `16`");
+}
+
+#[test]
+fn errors_are_counted_by_class_and_marked() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = sim("errors=0.1", "", "blocks = 1\nduration = \"1s\"");
+    let mut store = create(&folder.path().join("sim.etalon"), &plan);
+    conduct(&plan, &mut store, &mut Silent).unwrap();
+    let errors = values(&store, &plan, "a", "errors_serialization")[0];
+    let succeeded = values(&store, &plan, "a", "throughput")[0];
+    assert!((0.05..0.2).contains(&(errors / succeeded)), "{errors} of {succeeded}");
+    assert_eq!(store.marks().unwrap().iter().filter(|(_, mark)| mark.kind == model::MarkKind::Errors).count(), 1);
+}

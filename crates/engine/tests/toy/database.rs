@@ -1,0 +1,113 @@
+//! A database that can do one thing: count.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use engine::clock::RealClock;
+use engine::dataset::{ColumnKind, Dataset, Dialect};
+use engine::lane::{Completion, Lane, OpError, Outcome, Submitted};
+use engine::target::{Counters, Engine, Load, OpenRequest, Placement, Target};
+use engine::worker::{self, Tally, WorkerContext};
+use engine::workloads::transactions::StatementOp;
+use engine::Failure;
+use model::catalog::{PrivateServerSupport, Visibility};
+use model::{Durability, DurabilityTier, EngineSpec, Facts, SystemPlan};
+
+/// The registry's entry. `toy:honest` counts right, `toy:forgetful` loses every tenth increment.
+pub struct Toy;
+
+impl Engine for Toy {
+    fn spec(&self) -> EngineSpec {
+        EngineSpec {
+            name: "toy",
+            schemes: &["toy"],
+            about: "Counts",
+            private_server: PrivateServerSupport::No,
+            visibility: Visibility::Public,
+        }
+    }
+
+    fn open(&self, request: &OpenRequest) -> Result<Box<dyn Target>, Failure> {
+        let forget_every = if request.system.url == "toy:forgetful" { 10 } else { i64::MAX };
+        Ok(Box::new(ToyTarget { count: Arc::new(AtomicI64::new(0)), forget_every }))
+    }
+
+    fn would_drop(&self, _system: &SystemPlan) -> String {
+        "nothing".to_owned()
+    }
+}
+
+struct ToyTarget {
+    count: Arc<AtomicI64>,
+    forget_every: i64,
+}
+
+struct ToyDialect;
+
+impl Dialect for ToyDialect {
+    fn column_type(&self, _kind: ColumnKind) -> String {
+        "count".to_owned()
+    }
+    fn placeholder(&self, number: usize) -> String {
+        format!("#{number}")
+    }
+    fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
+        Cow::Borrowed(sql)
+    }
+}
+
+impl Target for ToyTarget {
+    fn facts(&self) -> Result<Facts, Failure> {
+        let mut facts = Facts::default();
+        facts.identity("server.product", "Toy");
+        facts.identity("server.version", "1");
+        facts.set_durability(&Durability { tier: DurabilityTier::Memory, because: "it is a toy".to_owned() });
+        Ok(facts)
+    }
+    fn dialect(&self) -> &'static dyn Dialect {
+        &ToyDialect
+    }
+    fn placement(&self) -> Placement {
+        Placement::InProcess
+    }
+    fn prepare(&self, _data: &Dataset) -> Result<(), Failure> {
+        self.count.store(0, Ordering::SeqCst);
+        Ok(())
+    }
+    fn settle(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+    fn counters(&self) -> Result<Counters, Failure> {
+        Ok(Counters::default())
+    }
+    fn scalar(&self, _sql: &str) -> Result<i64, Failure> {
+        let count = self.count.load(Ordering::SeqCst);
+        Ok(count - count / self.forget_every)
+    }
+    fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<Tally, Failure> {
+        let Load::Statements(program) = load;
+        worker::run(ToyLane { count: &self.count }, program, &RealClock, context)
+    }
+    fn drop_all(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+struct ToyLane<'a> {
+    count: &'a AtomicI64,
+}
+
+impl Lane for ToyLane<'_> {
+    type Op = StatementOp;
+
+    fn submit(&mut self, _client: usize, _op: &StatementOp) -> Submitted {
+        self.count.fetch_add(1, Ordering::SeqCst);
+        Submitted::Done(Outcome::Ok)
+    }
+    fn reap(&mut self, _deadline_ns: u64, _into: &mut Vec<Completion>) {}
+    fn recover(&mut self, _client: usize) -> Result<(), OpError> {
+        Ok(())
+    }
+    fn close(self) {}
+}

@@ -1,0 +1,69 @@
+//! Binding threads to cores.
+
+/// Binds the calling thread to one logical processor, counted from 0 as the operating system does.
+#[cfg(target_os = "linux")]
+pub fn pin_thread(core: usize) -> Result<(), String> {
+    use rustix::thread::{CpuSet, sched_setaffinity};
+    if core >= CpuSet::MAX_CPU {
+        return Err(format!("core {core} is beyond the {} that can be named", CpuSet::MAX_CPU));
+    }
+    let mut set = CpuSet::new();
+    set.set(core);
+    sched_setaffinity(None, &set).map_err(|cause| format!("cannot bind the thread to core {core}: {cause}"))
+}
+
+/// The logical processors that the calling thread may run on, in ascending order.
+#[cfg(target_os = "linux")]
+pub fn allowed_cores() -> Result<Vec<usize>, String> {
+    use rustix::thread::{CpuSet, sched_getaffinity};
+    let set = sched_getaffinity(None).map_err(|cause| format!("cannot read the thread's affinity: {cause}"))?;
+    Ok((0..CpuSet::MAX_CPU).filter(|&core| set.is_set(core)).collect())
+}
+
+/// Binds the calling thread to one logical processor of its processor group.
+#[cfg(windows)]
+pub fn pin_thread(core: usize) -> Result<(), String> {
+    crate::system::windows::pin_thread(core)
+}
+
+/// The logical processors that the calling thread may run on.
+#[cfg(windows)]
+pub fn allowed_cores() -> Result<Vec<usize>, String> {
+    Err("Windows has no call that reads a thread's affinity without changing it".to_owned())
+}
+
+/// Binds the calling thread to one logical processor.
+#[cfg(not(any(target_os = "linux", windows)))]
+pub fn pin_thread(_core: usize) -> Result<(), String> {
+    Err("this operating system does not bind threads to cores (macOS takes hints only)".to_owned())
+}
+
+/// The logical processors that the calling thread may run on.
+#[cfg(not(any(target_os = "linux", windows)))]
+pub fn allowed_cores() -> Result<Vec<usize>, String> {
+    Err("this operating system does not bind threads to cores".to_owned())
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_stays_where_it_is_bound() {
+        std::thread::spawn(|| {
+            let allowed = allowed_cores().unwrap();
+            let last = *allowed.last().unwrap();
+            pin_thread(last).unwrap();
+            assert_eq!(allowed_cores().unwrap(), [last]);
+            assert_eq!(rustix::thread::sched_getcpu(), last);
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn a_core_that_is_not_there_is_an_error() {
+        assert!(pin_thread(1_000_000).unwrap_err().contains("1000000"));
+        assert!(pin_thread(1023).is_err());
+    }
+}

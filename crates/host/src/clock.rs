@@ -1,0 +1,128 @@
+//! Time: monotonic nanoseconds for what is measured, Unix milliseconds for when it was.
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// The instant from which [`now_ns`] counts.
+static START: OnceLock<Instant> = OnceLock::new();
+
+/// Monotonic nanoseconds since the first call in this process. Never goes back, and has no meaning in another process.
+#[inline]
+pub fn now_ns() -> u64 {
+    // 2^64 ns are 584 years.
+    START.get_or_init(Instant::now).elapsed().as_nanos() as u64
+}
+
+/// Milliseconds since 1970-01-01 UTC, by the machine's wall clock. For saying when something was, never how long it
+/// took: the wall clock may be set.
+pub fn unix_ms() -> i64 {
+    match SystemTime::now().duration_since(UNIX_EPOCH) {
+        Ok(since) => since.as_millis() as i64,
+        Err(before) => -(before.duration().as_millis() as i64),
+    }
+}
+
+/// Sleeps until [`now_ns`] has reached `deadline_ns`; returns at once if it already has.
+///
+/// It sleeps and does not spin, so it wakes late by the timer's slack (50 µs by default on Linux) and what the
+/// scheduler adds. The lateness belongs to the client and is charged to it, since an operation's response time counts
+/// from its intended instant.
+pub fn sleep_until(deadline_ns: u64) {
+    loop {
+        let now = now_ns();
+        if now >= deadline_ns {
+            return;
+        }
+        std::thread::sleep(Duration::from_nanos(deadline_ns - now));
+    }
+}
+
+/// The smallest step the clock was seen to make, in nanoseconds: an interval shorter than this is not resolved.
+///
+/// Reads the clock in pairs until a few thousand steps were seen, which takes well under a millisecond on a clock that
+/// is read without entering the kernel.
+pub fn clock_step_ns() -> u64 {
+    const STEPS: usize = 2_000;
+    const READINGS: usize = 2_000_000;
+    let mut smallest = u64::MAX;
+    let mut steps = 0;
+    let mut last = now_ns();
+    for _ in 0..READINGS {
+        let now = now_ns();
+        if now > last {
+            smallest = smallest.min(now - last);
+            steps += 1;
+            if steps == STEPS {
+                break;
+            }
+        }
+        last = now;
+    }
+    smallest
+}
+
+/// What one reading of the clock costs, in nanoseconds: the median over batches. A clock that enters the kernel costs
+/// several hundred, one that does not some 20 to 40.
+pub fn clock_cost_ns() -> u64 {
+    const BATCHES: usize = 31;
+    const READINGS: u64 = 200;
+    let mut costs: Vec<u64> = (0..BATCHES)
+        .map(|_| {
+            let before = now_ns();
+            for _ in 0..READINGS {
+                std::hint::black_box(now_ns());
+            }
+            (now_ns() - before) / READINGS
+        })
+        .collect();
+    costs.sort_unstable();
+    costs[BATCHES / 2]
+}
+
+/// What the operating system takes the time from: `tsc`, `kvm-clock`, `hpet`, `arch_sys_counter`.
+#[cfg(target_os = "linux")]
+pub fn clock_source() -> Result<String, String> {
+    crate::system::text::read("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+}
+
+/// What the operating system takes the time from.
+#[cfg(target_os = "macos")]
+pub fn clock_source() -> Result<String, String> {
+    Ok("mach_absolute_time".to_owned())
+}
+
+/// What the operating system takes the time from.
+#[cfg(windows)]
+pub fn clock_source() -> Result<String, String> {
+    Ok("QueryPerformanceCounter".to_owned())
+}
+
+/// What the operating system takes the time from.
+#[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
+pub fn clock_source() -> Result<String, String> {
+    Err("étalon does not know where this operating system names its clock source".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sleeping_reaches_the_deadline() {
+        let deadline = now_ns() + 3_000_000;
+        sleep_until(deadline);
+        assert!(now_ns() >= deadline);
+        sleep_until(0);
+    }
+
+    #[test]
+    fn the_step_is_not_nothing() {
+        let step = clock_step_ns();
+        assert!(step > 0 && step < 20_000_000, "{step}");
+    }
+
+    #[test]
+    fn the_wall_clock_is_in_this_age() {
+        assert!(unix_ms() > 1_600_000_000_000);
+    }
+}

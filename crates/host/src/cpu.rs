@@ -1,0 +1,231 @@
+//! CPU time: of the calling thread, of this process, and of everything else on the machine.
+
+use std::time::Duration;
+
+use crate::clock;
+
+/// CPU time, by where it was spent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuTimes {
+    /// In the program itself.
+    pub user: Duration,
+    /// In the kernel, on the program's behalf.
+    pub system: Duration,
+}
+
+impl CpuTimes {
+    /// Both together.
+    pub fn total(self) -> Duration {
+        self.user + self.system
+    }
+}
+
+/// CPU time of the calling thread, user and system together.
+#[cfg(unix)]
+pub fn thread_cpu() -> Result<Duration, String> {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::try_from(time).map_err(|_| "the thread's CPU clock is before zero".to_owned())
+}
+
+/// CPU time of this process, all threads together, those that have ended too.
+#[cfg(unix)]
+pub fn process_cpu() -> Result<CpuTimes, String> {
+    use nix::sys::resource::{UsageWho, getrusage};
+    use nix::sys::time::TimeValLike;
+    let usage = getrusage(UsageWho::RUSAGE_SELF).map_err(|cause| format!("getrusage failed: {cause}"))?;
+    let duration = |time: nix::sys::time::TimeVal| Duration::from_micros(time.num_microseconds().max(0) as u64);
+    Ok(CpuTimes { user: duration(usage.user_time()), system: duration(usage.system_time()) })
+}
+
+/// CPU time of the calling thread, user and system together. Windows counts it in steps of a clock tick (15.6 ms).
+#[cfg(windows)]
+pub fn thread_cpu() -> Result<Duration, String> {
+    crate::system::windows::thread_cpu().map(CpuTimes::total)
+}
+
+/// CPU time of this process, all threads together, those that have ended too.
+#[cfg(windows)]
+pub fn process_cpu() -> Result<CpuTimes, String> {
+    crate::system::windows::process_cpu()
+}
+
+/// How many threads can run at once: logical processors, less what affinity or a control group's quota takes away.
+pub fn available_cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Readings of the machine's CPU counters at one instant. Two of them tell what happened in between.
+#[derive(Clone, Debug)]
+pub struct CpuSample {
+    at_ns: u64,
+    machine: Result<MachineTimes, String>,
+    own: Result<Duration, String>,
+}
+
+/// What the machine's processors did between two samples, each as a share (0 to 1) of all logical processors' time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MachineCpu {
+    /// Doing anything at all, interrupts included, waiting for disks not.
+    pub busy_share: f64,
+    /// Used by étalon, and by the process trees that the samples were taken with.
+    pub own_share: f64,
+    /// Used by everybody else, without interrupts. This is the load that disturbs a trial.
+    pub foreign_share: f64,
+    /// Taken by the hypervisor for other guests while this one wanted to run.
+    pub steal_share: f64,
+    /// Spent in interrupts. They cannot be told apart: those of étalon's own network traffic are among them.
+    pub interrupt_share: f64,
+    /// Logical processors' time that the shares are of, in seconds.
+    pub of_core_seconds: f64,
+}
+
+/// The machine's counters since it was started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct MachineTimes {
+    busy: Duration,
+    interrupts: Duration,
+    idle: Duration,
+    steal: Duration,
+}
+
+impl CpuSample {
+    /// Reads the counters, with étalon itself as "own".
+    pub fn take() -> CpuSample {
+        CpuSample::take_with(&[])
+    }
+
+    /// Reads the counters, with étalon and the process trees under `servers` as "own": the servers under test are no
+    /// foreign load.
+    pub fn take_with(servers: &[u32]) -> CpuSample {
+        let trees = servers.iter().map(|&pid| crate::process::tree_cpu(pid)).sum::<Result<Duration, String>>();
+        let own = trees.and_then(|servers| Ok(process_cpu()?.total() + servers));
+        CpuSample { at_ns: clock::now_ns(), machine: machine_times(), own }
+    }
+
+    /// What happened from `a` to `b`.
+    ///
+    /// The kernel counts the machine's time in ticks (10 ms on Linux, 15.6 ms on Windows), so that shares over less
+    /// than a second are rough.
+    pub fn between(a: &CpuSample, b: &CpuSample) -> Result<MachineCpu, String> {
+        let (before, after) = (a.machine.clone()?, b.machine.clone()?);
+        let own = b.own.clone()?.saturating_sub(a.own.clone()?);
+        shares(&before, &after, own).ok_or_else(|| {
+            let apart_us = b.at_ns.saturating_sub(a.at_ns) / 1000;
+            format!("the machine's CPU counters did not move in the {apart_us} µs between the samples")
+        })
+    }
+}
+
+fn shares(before: &MachineTimes, after: &MachineTimes, own: Duration) -> Option<MachineCpu> {
+    let busy = after.busy.saturating_sub(before.busy);
+    let steal = after.steal.saturating_sub(before.steal);
+    let interrupts = after.interrupts.saturating_sub(before.interrupts);
+    let all = busy + steal + after.idle.saturating_sub(before.idle);
+    if all.is_zero() {
+        return None;
+    }
+    let share = |part: Duration| part.as_secs_f64() / all.as_secs_f64();
+    Some(MachineCpu {
+        busy_share: share(busy),
+        own_share: share(own),
+        // Own time is counted exactly and the machine's in ticks: their difference may fall below zero.
+        foreign_share: share(busy.saturating_sub(interrupts).saturating_sub(own)),
+        steal_share: share(steal),
+        interrupt_share: share(interrupts),
+        of_core_seconds: all.as_secs_f64(),
+    })
+}
+
+#[cfg(target_os = "linux")]
+fn machine_times() -> Result<MachineTimes, String> {
+    let ticks_per_second = rustix::param::clock_ticks_per_second();
+    let stat = crate::system::text::read("/proc/stat")?;
+    parse_proc_stat(&stat, ticks_per_second).ok_or_else(|| "/proc/stat does not follow proc(5)".to_owned())
+}
+
+#[cfg(windows)]
+fn machine_times() -> Result<MachineTimes, String> {
+    let (idle, busy) = crate::system::windows::machine_cpu()?;
+    Ok(MachineTimes { busy, idle, ..MachineTimes::default() })
+}
+
+#[cfg(not(any(target_os = "linux", windows)))]
+fn machine_times() -> Result<MachineTimes, String> {
+    Err("the machine's CPU counters cannot be read on this operating system".to_owned())
+}
+
+/// The first line of `/proc/stat`: user nice system idle iowait irq softirq steal. The guests' fields that follow are
+/// counted in user and nice already.
+#[cfg(any(target_os = "linux", test))]
+fn parse_proc_stat(stat: &str, ticks_per_second: u64) -> Option<MachineTimes> {
+    let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    let ticks: Vec<u64> = line.split_ascii_whitespace().map_while(|word| word.parse().ok()).collect();
+    let &[user, nice, system, idle, ref rest @ ..] = ticks.as_slice() else { return None };
+    let later = |place: usize| rest.get(place).copied().unwrap_or(0);
+    let time = |ticks: u64| Duration::from_nanos(ticks * (1_000_000_000 / ticks_per_second.max(1)));
+    let interrupts = later(1) + later(2);
+    Some(MachineTimes {
+        busy: time(user + nice + system + interrupts),
+        interrupts: time(interrupts),
+        idle: time(idle + later(0)),
+        steal: time(later(3)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BEFORE: &str = "cpu  1000 0 500 8000 100 10 20 50 0 0\ncpu0 1 2 3 4\n";
+    const AFTER: &str = "cpu  1060 0 520 8100 100 10 30 60 0 0\ncpu0 1 2 3 4\n";
+
+    #[test]
+    fn shares_are_of_all_processors() {
+        let (before, after) = (parse_proc_stat(BEFORE, 100).unwrap(), parse_proc_stat(AFTER, 100).unwrap());
+        // 60 user, 20 system, 10 in interrupts, 100 idle, 10 stolen: 200 ticks, 2 s.
+        let cpu = shares(&before, &after, Duration::from_millis(500)).unwrap();
+        assert!((cpu.of_core_seconds - 2.0).abs() < 1e-9);
+        assert!((cpu.busy_share - 0.45).abs() < 1e-9);
+        assert!((cpu.own_share - 0.25).abs() < 1e-9);
+        assert!((cpu.foreign_share - 0.15).abs() < 1e-9);
+        assert!((cpu.steal_share - 0.05).abs() < 1e-9);
+        assert!((cpu.interrupt_share - 0.05).abs() < 1e-9);
+        assert_eq!(shares(&before, &before, Duration::ZERO), None);
+    }
+
+    #[test]
+    fn own_time_beyond_the_ticks_is_no_negative_load() {
+        let (before, after) = (parse_proc_stat(BEFORE, 100).unwrap(), parse_proc_stat(AFTER, 100).unwrap());
+        assert_eq!(shares(&before, &after, Duration::from_secs(2)).unwrap().foreign_share, 0.0);
+    }
+
+    #[test]
+    fn old_kernels_have_fewer_fields() {
+        assert!(parse_proc_stat("cpu 1 2 3 4\n", 100).is_some());
+        assert!(parse_proc_stat("cpu 1 2\n", 100).is_none());
+        assert!(parse_proc_stat("cpu0 1 2 3 4\n", 100).is_none());
+    }
+
+    #[test]
+    fn work_is_counted_as_this_threads_and_this_process() {
+        let (thread, process) = (thread_cpu().unwrap(), process_cpu().unwrap().total());
+        let mut sum = 0u64;
+        while thread_cpu().unwrap() < thread + Duration::from_millis(30) {
+            sum = std::hint::black_box(sum.wrapping_add(1));
+        }
+        assert!(process_cpu().unwrap().total() >= process + Duration::from_millis(20));
+        assert!(available_cores() >= 1);
+    }
+
+    #[cfg(any(target_os = "linux", windows))]
+    #[test]
+    fn the_machine_can_be_sampled() {
+        let a = CpuSample::take();
+        std::thread::sleep(Duration::from_millis(200));
+        let b = CpuSample::take_with(&[]);
+        let cpu = CpuSample::between(&a, &b).unwrap();
+        assert!((0.0..=1.0).contains(&cpu.busy_share), "{cpu:?}");
+        assert!(cpu.of_core_seconds > 0.05);
+        assert!(CpuSample::between(&a, &a).unwrap_err().contains("did not move"));
+    }
+}

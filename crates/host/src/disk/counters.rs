@@ -1,0 +1,153 @@
+//! What devices and processes have read and written so far.
+
+use crate::system::text;
+
+/// Counters of a block device since it appeared; see Documentation/block/stat.rst. Differences tell what happened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeviceCounters {
+    /// Reads done.
+    pub reads: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Time that reads waited, summed over them, in milliseconds.
+    pub read_wait_ms: u64,
+    /// Writes done.
+    pub writes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// Time that writes waited, summed over them, in milliseconds.
+    pub write_wait_ms: u64,
+    /// Time in which the device had work, in milliseconds.
+    pub busy_ms: u64,
+    /// Flushes of the device's cache; `None` before Linux 5.5.
+    pub flushes: Option<u64>,
+}
+
+impl DeviceCounters {
+    /// Reads the counters of a device by its name without `/dev/`, as `disk::Device` has it.
+    pub fn read(device: &str) -> Result<DeviceCounters, String> {
+        if !cfg!(target_os = "linux") {
+            return Err("the counters of a device are read on Linux only".to_owned());
+        }
+        let path = format!("/sys/class/block/{device}/stat");
+        parse_device(&text::read(&path)?).ok_or_else(|| format!("{path} does not follow the kernel's manual"))
+    }
+
+    /// What happened since an earlier reading.
+    pub fn since(&self, earlier: &DeviceCounters) -> DeviceCounters {
+        DeviceCounters {
+            reads: self.reads.saturating_sub(earlier.reads),
+            read_bytes: self.read_bytes.saturating_sub(earlier.read_bytes),
+            read_wait_ms: self.read_wait_ms.saturating_sub(earlier.read_wait_ms),
+            writes: self.writes.saturating_sub(earlier.writes),
+            written_bytes: self.written_bytes.saturating_sub(earlier.written_bytes),
+            write_wait_ms: self.write_wait_ms.saturating_sub(earlier.write_wait_ms),
+            busy_ms: self.busy_ms.saturating_sub(earlier.busy_ms),
+            flushes: self.flushes.zip(earlier.flushes).map(|(now, then)| now.saturating_sub(then)),
+        }
+    }
+}
+
+/// What a process has read and written since it started; see proc_pid_io(5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProcIo {
+    /// Bytes asked for, from the page cache or from the device.
+    pub read_call_bytes: u64,
+    /// Bytes handed over, whether they reach a device or not.
+    pub write_call_bytes: u64,
+    /// Read calls.
+    pub read_calls: u64,
+    /// Write calls.
+    pub write_calls: u64,
+    /// Bytes that were fetched from a device.
+    pub device_read_bytes: u64,
+    /// Bytes that were, or will be, sent to a device.
+    pub device_write_bytes: u64,
+}
+
+impl ProcIo {
+    /// Reads the counters of a process; its children are not among them until they have ended.
+    pub fn of(pid: u32) -> Result<ProcIo, String> {
+        if !cfg!(target_os = "linux") {
+            return Err("what a process reads and writes is counted on Linux only".to_owned());
+        }
+        let path = format!("/proc/{pid}/io");
+        parse_io(&text::read(&path)?).ok_or_else(|| format!("{path} does not follow proc_pid_io(5)"))
+    }
+
+    /// What happened since an earlier reading.
+    pub fn since(&self, earlier: &ProcIo) -> ProcIo {
+        ProcIo {
+            read_call_bytes: self.read_call_bytes.saturating_sub(earlier.read_call_bytes),
+            write_call_bytes: self.write_call_bytes.saturating_sub(earlier.write_call_bytes),
+            read_calls: self.read_calls.saturating_sub(earlier.read_calls),
+            write_calls: self.write_calls.saturating_sub(earlier.write_calls),
+            device_read_bytes: self.device_read_bytes.saturating_sub(earlier.device_read_bytes),
+            device_write_bytes: self.device_write_bytes.saturating_sub(earlier.device_write_bytes),
+        }
+    }
+}
+
+fn parse_device(stat: &str) -> Option<DeviceCounters> {
+    // The kernel counts sectors of 512 bytes here, whatever the device's own are.
+    const SECTOR_BYTES: u64 = 512;
+    let fields: Vec<u64> = stat.split_ascii_whitespace().map_while(|field| field.parse().ok()).collect();
+    let number = |place: usize| fields.get(place).copied();
+    Some(DeviceCounters {
+        reads: number(0)?,
+        read_bytes: number(2)? * SECTOR_BYTES,
+        read_wait_ms: number(3)?,
+        writes: number(4)?,
+        written_bytes: number(6)? * SECTOR_BYTES,
+        write_wait_ms: number(7)?,
+        busy_ms: number(9)?,
+        flushes: number(15),
+    })
+}
+
+fn parse_io(io: &str) -> Option<ProcIo> {
+    let number = |key: &str| text::value(io, key, ':')?.parse::<u64>().ok();
+    Some(ProcIo {
+        read_call_bytes: number("rchar")?,
+        write_call_bytes: number("wchar")?,
+        read_calls: number("syscr")?,
+        write_calls: number("syscw")?,
+        device_read_bytes: number("read_bytes")?,
+        // A file that was removed before it reached the device was counted, and is taken off again.
+        device_write_bytes: number("write_bytes")?.saturating_sub(number("cancelled_write_bytes")?),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sectors_become_bytes() {
+        let stat = "62951 10929 7733402 72266 14458 30059 3632352 9829 0 24808 82772 5180 49 510128 572 1976 105";
+        let counters = parse_device(stat).unwrap();
+        assert_eq!((counters.reads, counters.read_bytes), (62_951, 7_733_402 * 512));
+        assert_eq!((counters.busy_ms, counters.flushes), (24_808, Some(1976)));
+        let old = parse_device("1 2 3 4 5 6 7 8 9 10 11").unwrap();
+        assert_eq!(old.flushes, None);
+        assert_eq!(counters.since(&old).reads, 62_950);
+        assert_eq!(parse_device("1 2 3"), None);
+    }
+
+    #[test]
+    fn cancelled_writes_are_taken_off() {
+        let io =
+            "rchar: 10\nwchar: 20\nsyscr: 3\nsyscw: 4\nread_bytes: 5\nwrite_bytes: 100\ncancelled_write_bytes: 40\n";
+        let io = parse_io(io).unwrap();
+        assert_eq!((io.device_write_bytes, io.read_calls), (60, 3));
+        assert_eq!(io.since(&io), ProcIo::default());
+        assert_eq!(parse_io("rchar: 10\n"), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn this_process_has_read_something() {
+        assert!(ProcIo::of(std::process::id()).unwrap().read_calls > 0);
+        assert!(DeviceCounters::read("no-such-device").unwrap_err().contains("no-such-device"));
+    }
+}

@@ -1,0 +1,121 @@
+//! Linux: mounts from `/proc/self/mountinfo`, devices from `/sys/block`.
+
+use std::path::{Path, PathBuf};
+
+use super::{Backing, Device, Media};
+use crate::system::mounts::{Mount, parse_mountinfo};
+use crate::system::text;
+
+/// The mounted filesystems.
+pub(super) fn mounts() -> Result<Vec<Mount>, String> {
+    Ok(parse_mountinfo(&text::read("/proc/self/mountinfo")?))
+}
+
+/// What only the operating system can tell about the backing. On Linux the type and the device tell all.
+pub(super) fn backing(_mount: &Mount) -> Option<Backing> {
+    None
+}
+
+/// The unit in which the filesystem gives out space.
+pub(super) fn block_size_bytes(place: &Path, _mount: &Mount) -> Result<u64, String> {
+    let stat = rustix::fs::statvfs(place).map_err(|cause| format!("statvfs of {} failed: {cause}", place.display()))?;
+    Ok(stat.f_frsize)
+}
+
+/// The block device under a mount.
+pub(super) fn device(mount: &Mount) -> Result<Device, String> {
+    let folder = device_folder(mount)?;
+    let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let media = text::read(folder.join("queue/rotational")).and_then(|flag| match flag.as_str() {
+        "0" => Ok(Media::SolidState),
+        "1" => Ok(Media::Rotating),
+        other => Err(format!("queue/rotational of {name} is {other}")),
+    });
+    Ok(Device {
+        model: model(&folder, &name),
+        media,
+        scheduler: text::read(folder.join("queue/scheduler")).map(|choices| text::chosen(&choices).to_owned()),
+        write_cache: text::read(folder.join("queue/write_cache")),
+        name,
+    })
+}
+
+/// The folder in `/sys` of the whole device that a mount is on.
+fn device_folder(mount: &Mount) -> Result<PathBuf, String> {
+    let by_number = |number: &str| std::fs::canonicalize(format!("/sys/dev/block/{number}")).ok();
+    // btrfs gives each subvolume a number of its own that is no device's: then the source names one.
+    let folder = by_number(&mount.device_number).or_else(|| by_number(&device_number_of(&mount.source)?));
+    let Some(folder) = folder else {
+        return Err(format!("{} ({}) is on no block device that this system shows", mount.source, mount.kind));
+    };
+    match folder.parent() {
+        Some(whole) if folder.join("partition").exists() => Ok(whole.to_owned()),
+        _ => Ok(folder),
+    }
+}
+
+/// `major:minor` of a device file.
+fn device_number_of(source: &str) -> Option<String> {
+    use std::os::unix::fs::MetadataExt;
+    let number = source.starts_with("/dev/").then(|| std::fs::metadata(source).ok())??.rdev();
+    Some(format!("{}:{}", rustix::fs::major(number as _), rustix::fs::minor(number as _)))
+}
+
+/// Maker and model; what lies under it for a device made of others; the driver for a virtual one.
+fn model(folder: &Path, name: &str) -> Result<String, String> {
+    let read = |file: &str| text::read(folder.join(file)).ok().filter(|text| !text.is_empty());
+    if let Some(model) = read("device/model") {
+        // Disks on SATA give their bus as the maker, virtual ones a PCI number.
+        let maker = read("device/vendor").filter(|maker| maker != "ATA" && !maker.starts_with("0x"));
+        return Ok(maker.map_or_else(|| model.clone(), |maker| format!("{maker} {model}")));
+    }
+    if let Some(file) = read("loop/backing_file") {
+        return Ok(format!("file {file}"));
+    }
+    let parts: Vec<String> = slaves(folder).iter().map(|(slave, part)| format!("{slave} ({part})")).collect();
+    if !parts.is_empty() {
+        return Ok(format!("made of {}", parts.join(", ")));
+    }
+    let driver = std::fs::read_link(folder.join("device/driver")).ok();
+    let driver = driver.as_deref().and_then(Path::file_name).map(|driver| driver.to_string_lossy().into_owned());
+    driver.ok_or_else(|| format!("{name} names neither a model nor a driver"))
+}
+
+/// The devices that a device is made of, each with its model.
+fn slaves(folder: &Path) -> Vec<(String, String)> {
+    let Ok(entries) = std::fs::read_dir(folder.join("slaves")) else { return Vec::new() };
+    let mut parts: Vec<(String, String)> = entries
+        .filter_map(|entry| {
+            let slave = entry.ok()?.file_name().to_string_lossy().into_owned();
+            let folder = std::fs::canonicalize(format!("/sys/class/block/{slave}")).ok()?;
+            let whole = if folder.join("partition").exists() { folder.parent()?.to_owned() } else { folder };
+            let part = model(&whole, &slave).unwrap_or_else(|_| "unknown".to_owned());
+            Some((slave, part))
+        })
+        .collect();
+    parts.sort();
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_describes_itself_as_far_as_it_can() {
+        let mounts = mounts().unwrap();
+        for mount in &mounts {
+            match device(mount) {
+                Ok(device) => assert!(!device.name.is_empty() && !device.name.contains('/')),
+                Err(reason) => assert!(reason.contains(&mount.source), "{reason}"),
+            }
+        }
+        assert!(mounts.iter().all(|mount| backing(mount).is_none()));
+    }
+
+    #[test]
+    fn no_device_file_has_no_number() {
+        assert_eq!(device_number_of("tmpfs"), None);
+        assert_eq!(device_number_of("/dev/null"), Some("1:3".to_owned()));
+    }
+}

@@ -1,0 +1,272 @@
+//! Filesystems and the devices under them.
+
+mod counters;
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(any(target_os = "macos", test))]
+mod macos;
+#[cfg(any(windows, test))]
+mod portable;
+mod probe;
+#[cfg(target_os = "linux")]
+use linux as os;
+#[cfg(target_os = "macos")]
+use macos as os;
+#[cfg(windows)]
+use portable as os;
+
+use std::path::{Path, PathBuf};
+
+pub use counters::{DeviceCounters, ProcIo};
+pub use probe::fsync_probe;
+
+use crate::error::HostError;
+use crate::system::mounts;
+
+/// Where the bytes of a filesystem are in the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backing {
+    /// On a block device of this machine, as far as this machine can tell.
+    Device,
+    /// In memory: the next start of the machine finds nothing.
+    Memory,
+    /// On another machine, or with the host of this virtual machine.
+    Network,
+    /// In other filesystems that it lies over, as a container's does; where those are cannot be seen.
+    Layered,
+    /// Not known.
+    Unknown,
+}
+
+impl Backing {
+    /// The backing's name in facts.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Backing::Device => "device",
+            Backing::Memory => "memory",
+            Backing::Network => "network",
+            Backing::Layered => "layered",
+            Backing::Unknown => "unknown",
+        }
+    }
+}
+
+/// How a device stores, by its own account. A virtual disk says what its hypervisor likes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Media {
+    /// Spinning platters.
+    Rotating,
+    /// Flash or other memory.
+    SolidState,
+}
+
+/// A block device. What it does not tell is an `Err` that says why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// Its name without `/dev/`: `nvme0n1`, `sda`. The whole device where the filesystem is on a partition.
+    pub name: String,
+    /// Maker and model, or the driver of a virtual device.
+    pub model: Result<String, String>,
+    /// How it stores.
+    pub media: Result<Media, String>,
+    /// The kernel's request scheduler: `none`, `mq-deadline`.
+    pub scheduler: Result<String, String>,
+    /// Whether the kernel takes it to have a volatile cache (`write back`, so that it is flushed) or not
+    /// (`write through`).
+    pub write_cache: Result<String, String>,
+}
+
+/// A mounted filesystem.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Filesystem {
+    /// Its type: `ext4`, `apfs`, `NTFS`.
+    pub kind: String,
+    /// Where it is mounted.
+    pub mount_point: PathBuf,
+    /// The options it is mounted with.
+    pub mount_options: Vec<String>,
+    /// What is mounted: `/dev/vda1`, `server:/share`.
+    pub source: String,
+    /// The unit in which it gives out space, in bytes.
+    pub block_size_bytes: Result<u64, String>,
+    /// Where its bytes are.
+    pub backing: Backing,
+    /// The device under it.
+    pub device: Result<Device, String>,
+}
+
+/// The filesystem that holds a path, or would hold it: a path that does not exist yet is looked up by the nearest
+/// folder above it that does.
+pub fn filesystem_of(path: &Path) -> Result<Filesystem, HostError> {
+    let place = existing(path)?;
+    let mounts = os::mounts().map_err(|reason| HostError::unavailable("list the mounted filesystems", reason))?;
+    let Some(mount) = mounts::find(&mounts, &place) else {
+        let reason = "no mounted filesystem is above it in the system's list";
+        return Err(HostError::unavailable(format!("find the filesystem of {}", path.display()), reason));
+    };
+    let device = os::device(mount);
+    Ok(Filesystem {
+        kind: mount.kind.clone(),
+        mount_point: mount.mount_point.clone(),
+        mount_options: mount.options.clone(),
+        source: mount.source.clone(),
+        block_size_bytes: os::block_size_bytes(&place, mount),
+        backing: os::backing(mount).unwrap_or_else(|| backing(mount, device.as_ref().ok())),
+        device,
+    })
+}
+
+/// Whether a path is, or would be, in memory and not on a disk.
+pub fn is_memory_backed(path: &Path) -> Result<bool, HostError> {
+    Ok(filesystem_of(path)?.backing == Backing::Memory)
+}
+
+/// Bytes that this user may still write where a path is, or would be.
+pub fn free_bytes(path: &Path) -> Result<u64, HostError> {
+    Ok(space(path)?.0)
+}
+
+/// Free bytes for this user, and all bytes, of the filesystem that holds a path. On Windows the second is `None`.
+#[cfg(unix)]
+pub(crate) fn space(path: &Path) -> Result<(u64, Option<u64>), HostError> {
+    let place = existing(path)?;
+    let stat =
+        rustix::fs::statvfs(&place).map_err(|cause| HostError::at("read the free space of", &place)(cause.into()))?;
+    Ok((stat.f_bavail.saturating_mul(stat.f_frsize), Some(stat.f_blocks.saturating_mul(stat.f_frsize))))
+}
+
+/// Free bytes for this user, and all bytes, of the filesystem that holds a path. On Windows the second is `None`.
+#[cfg(windows)]
+pub(crate) fn space(path: &Path) -> Result<(u64, Option<u64>), HostError> {
+    let place = existing(path)?;
+    let free = crate::system::windows::free_bytes(&place).map_err(HostError::at("read the free space of", &place))?;
+    Ok((free, None))
+}
+
+/// The path itself without links, or the nearest folder above it that exists.
+pub(crate) fn existing(path: &Path) -> Result<PathBuf, HostError> {
+    let absolute = std::path::absolute(path).map_err(HostError::at("find", path))?;
+    let mut candidate = absolute.as_path();
+    loop {
+        match std::fs::canonicalize(candidate) {
+            Ok(place) => return Ok(place),
+            Err(cause) => match candidate.parent() {
+                Some(parent) if cause.kind() == std::io::ErrorKind::NotFound => candidate = parent,
+                _ => return Err(HostError::at("find", candidate)(cause)),
+            },
+        }
+    }
+}
+
+/// Filesystems that keep their files in memory.
+const MEMORY: [&str; 5] = ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "rootfs"];
+/// Filesystems that keep their files with another machine, or with the virtual machine's host.
+const NETWORK: [&str; 27] = [
+    "nfs",
+    "nfs3",
+    "nfs4",
+    "cifs",
+    "smb2",
+    "smb3",
+    "smbfs",
+    "afpfs",
+    "webdav",
+    "davfs",
+    "9p",
+    "virtiofs",
+    "vboxsf",
+    "vmhgfs",
+    "prl_fs",
+    "ceph",
+    "glusterfs",
+    "lustre",
+    "gpfs",
+    "beegfs",
+    "afs",
+    "orangefs",
+    "drvfs",
+    "ncpfs",
+    "coda",
+    "moosefs",
+    "osxfs",
+];
+/// The same, behind `fuse.`.
+const NETWORK_FUSE: [&str; 10] =
+    ["sshfs", "s3fs", "rclone", "glusterfs", "ceph", "ceph-fuse", "vmhgfs-fuse", "grpcfuse", "gcsfuse", "mfs"];
+/// Filesystems that lie over others.
+const LAYERED: [&str; 6] = ["overlay", "aufs", "unionfs", "ecryptfs", "fuse.fuse-overlayfs", "fuse.mergerfs"];
+/// Filesystems on devices that are not named by a path under `/dev`.
+const POOLED: [&str; 3] = ["zfs", "btrfs", "bcachefs"];
+
+fn backing(mount: &mounts::Mount, device: Option<&Device>) -> Backing {
+    let kind = mount.kind.as_str();
+    let is_memory_device = |name: &str| {
+        let number = name.strip_prefix("zram").or_else(|| name.strip_prefix("ram"));
+        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    if MEMORY.contains(&kind) || device.is_some_and(|device| is_memory_device(&device.name)) {
+        Backing::Memory
+    } else if NETWORK.contains(&kind) || kind.strip_prefix("fuse.").is_some_and(|kind| NETWORK_FUSE.contains(&kind)) {
+        Backing::Network
+    } else if LAYERED.contains(&kind) {
+        Backing::Layered
+    } else if mount.source.starts_with("/dev/") || POOLED.contains(&kind) {
+        Backing::Device
+    } else {
+        Backing::Unknown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(kind: &str, source: &str, device: Option<&str>) -> Backing {
+        let mount = mounts::Mount {
+            device_number: "0:1".to_owned(),
+            root: "/".to_owned(),
+            mount_point: "/".into(),
+            options: Vec::new(),
+            kind: kind.to_owned(),
+            source: source.to_owned(),
+        };
+        let device = device.map(|name| Device {
+            name: name.to_owned(),
+            model: Err(String::new()),
+            media: Err(String::new()),
+            scheduler: Err(String::new()),
+            write_cache: Err(String::new()),
+        });
+        backing(&mount, device.as_ref())
+    }
+
+    #[test]
+    fn backing_follows_the_type_and_the_device() {
+        assert_eq!(of("ext4", "/dev/vda", Some("vda")), Backing::Device);
+        assert_eq!(of("zfs", "tank/db", None), Backing::Device);
+        assert_eq!(of("tmpfs", "tmpfs", None), Backing::Memory);
+        assert_eq!(of("ext4", "/dev/zram0", Some("zram0")), Backing::Memory);
+        assert_eq!(of("nfs4", "server:/share", None), Backing::Network);
+        assert_eq!(of("fuse.sshfs", "me@server:", None), Backing::Network);
+        assert_eq!(of("overlay", "overlay", None), Backing::Layered);
+        assert_eq!(of("fuse.something", "x", None), Backing::Unknown);
+    }
+
+    #[test]
+    fn a_path_that_is_not_there_yet_is_found_above() {
+        let here = std::env::temp_dir();
+        let filesystem = filesystem_of(&here.join("not/there/yet")).unwrap();
+        assert_eq!(filesystem.mount_point, filesystem_of(&here).unwrap().mount_point);
+        assert!(free_bytes(&here.join("not/there/yet")).unwrap() > 0);
+        assert!(!filesystem.kind.is_empty());
+        assert!(filesystem.block_size_bytes.unwrap() >= 512);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn memory_is_told_from_disk() {
+        if Path::new("/dev/shm").exists() {
+            assert!(is_memory_backed(Path::new("/dev/shm/x")).unwrap());
+        }
+    }
+}

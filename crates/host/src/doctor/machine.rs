@@ -1,0 +1,170 @@
+//! Checks of memory, limits, power and what else is installed.
+
+use model::Facts;
+
+use super::{Build, Check, Status, reading};
+use crate::limits;
+use crate::memory::{self, Memory};
+use crate::system::text::size;
+use crate::system::{Power, power};
+
+/// How étalon was built.
+pub(super) fn build(build: Build) -> Check {
+    let (status, found) = match build {
+        Build::Release => (Status::Good, "release"),
+        Build::Debug => (Status::Bad, "debug"),
+    };
+    let why = "without optimisation étalon itself is the slow part";
+    Check::new("build", status, found, why).mend("cargo build --release")
+}
+
+/// Memory, swap and large pages.
+pub(super) fn memory(facts: &Facts) -> Vec<Check> {
+    let memory = memory::memory();
+    let free = Check::of(
+        "memory",
+        memory.clone(),
+        "a server whose data and cache do not fit measures the disk, or the swap",
+        |memory| {
+            (
+                free_status(&memory),
+                format!("{} of {} available", size(memory.available_bytes), size(memory.total_bytes)),
+            )
+        },
+    );
+    let swap = Check::of("swap", memory, "what was swapped out comes back in the middle of a trial", |memory| {
+        (swap_status(&memory), format!("{} of {} in use", size(memory.swap_used_bytes), size(memory.swap_bytes)))
+    });
+    let pages = Check::of(
+        "transparent huge pages",
+        reading(facts, "transparent_hugepages"),
+        "`always` makes the kernel join pages while the server waits, and several databases advise against it",
+        |pages| (if pages == "always" { Status::Warn } else { Status::Good }, pages),
+    );
+    vec![
+        free.mend("stop what uses it, or take a smaller scale"),
+        swap.mend("swapoff -a && swapon -a, once there is memory for it"),
+        pages.mend("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"),
+    ]
+}
+
+fn free_status(memory: &Memory) -> Status {
+    match memory.available_bytes as f64 / memory.total_bytes.max(1) as f64 {
+        share if share < 0.10 => Status::Bad,
+        share if share < 0.25 => Status::Warn,
+        _ => Status::Good,
+    }
+}
+
+fn swap_status(memory: &Memory) -> Status {
+    // Some pages that nobody needs end up there on any machine that has run for weeks.
+    if memory.swap_used_bytes > memory.total_bytes / 100 { Status::Warn } else { Status::Good }
+}
+
+/// Limits, power, and what else is there.
+pub(super) fn surroundings(facts: &Facts) -> Vec<Check> {
+    vec![open_files(), on_power(), virtualisation(facts), databases(facts), antivirus(facts), backups(facts)]
+}
+
+fn open_files() -> Check {
+    // Étalon raises the soft limit by itself, so that the hard one counts.
+    let check = Check::of(
+        "open files",
+        limits::open_files(),
+        "each connection is an open file, in étalon and in the server",
+        |limit| (files_status(limit.hard), limit.hard.map_or("no limit".to_owned(), |hard| format!("{hard} at most"))),
+    );
+    check.mend("raise it: `ulimit -Hn 65536`, LimitNOFILE= of the service, or /etc/security/limits.conf")
+}
+
+fn files_status(hard: Option<u64>) -> Status {
+    match hard {
+        Some(..1_024) => Status::Bad,
+        Some(..4_096) => Status::Warn,
+        _ => Status::Good,
+    }
+}
+
+fn on_power() -> Check {
+    let judge = |power| match power {
+        Power::Mains => (Status::Good, "mains".to_owned()),
+        Power::Battery => (Status::Bad, "battery".to_owned()),
+    };
+    let why = "on battery the machine saves power, and results change with the charge";
+    Check::of("power", power(), why, judge).mend("plug it in")
+}
+
+fn virtualisation(facts: &Facts) -> Check {
+    let container = reading(facts, "container").ok().filter(|container| container != "none seen");
+    let judge = |machine: String| {
+        let status = if machine == "none seen" { Status::Good } else { Status::Warn };
+        let inside = container.map(|container| format!(", in a container: {container}")).unwrap_or_default();
+        (status, format!("{machine}{inside}"))
+    };
+    let why =
+        "in a virtual machine neighbours share processors and disks, and the disk's promises are the hypervisor's";
+    let check = Check::of("virtualisation", reading(facts, "virtualisation"), why, judge);
+    check.mend("compare only machines of the same kind, interleave, and take more blocks")
+}
+
+fn databases(facts: &Facts) -> Check {
+    let why = "another database takes memory and disk, and may hold the port that is to be measured";
+    named(facts, "other databases", "services.databases", why).mend("stop it for the time of the benchmark")
+}
+
+fn antivirus(facts: &Facts) -> Check {
+    let why = "a scanner looks into every file that the server opens, on one side of a comparison perhaps only";
+    named(facts, "antivirus", "antivirus", why).mend("exclude the data folders, on both sides, and say so")
+}
+
+fn backups(facts: &Facts) -> Check {
+    let why = "a backup reads the disk, and pushes the server's pages out of memory";
+    named(facts, "backups", "services.backups", why).mend("wait for it, or stop it for the time of the benchmark")
+}
+
+/// A check that nothing of a kind runs.
+fn named(facts: &Facts, name: &str, fact: &str, why: &str) -> Check {
+    Check::of(name, reading(facts, fact), why, |found| {
+        (if found.starts_with("none found") { Status::Good } else { Status::Warn }, found)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory_of(available: u64, swap_used: u64) -> Memory {
+        Memory { total_bytes: 1000, available_bytes: available, swap_bytes: 500, swap_used_bytes: swap_used }
+    }
+
+    #[test]
+    fn memory_is_judged_by_shares() {
+        assert_eq!(free_status(&memory_of(50, 0)), Status::Bad);
+        assert_eq!(free_status(&memory_of(200, 0)), Status::Warn);
+        assert_eq!(free_status(&memory_of(500, 0)), Status::Good);
+        assert_eq!(swap_status(&memory_of(500, 5)), Status::Good);
+        assert_eq!(swap_status(&memory_of(500, 50)), Status::Warn);
+    }
+
+    #[test]
+    fn files_and_builds_are_judged() {
+        assert_eq!(files_status(Some(256)), Status::Bad);
+        assert_eq!(files_status(Some(1024)), Status::Warn);
+        assert_eq!(files_status(Some(65_536)), Status::Good);
+        assert_eq!(files_status(None), Status::Good);
+        assert!(build(Build::Debug).mend.is_some());
+        assert_eq!(build(Build::Release).status, Status::Good);
+    }
+
+    #[test]
+    fn what_runs_beside_is_a_warning() {
+        let mut facts = Facts::default();
+        facts.identity("antivirus", "clamd");
+        facts.passing("services.databases", "none found among 25 known names");
+        facts.identity("virtualisation", "virtual machine: KVM");
+        facts.identity("container", "docker");
+        assert_eq!(antivirus(&facts).status, Status::Warn);
+        assert_eq!(databases(&facts).status, Status::Good);
+        assert_eq!(virtualisation(&facts).found, "virtual machine: KVM, in a container: docker");
+    }
+}

@@ -1,0 +1,165 @@
+//! Whether this machine is fit to be measured on, or from.
+//!
+//! Every check says what it found, why that matters and, where there is a way, how to mend it. What a machine does not
+//! tell is [`Status::Unknown`] with the reason, and never passes for good.
+
+mod machine;
+mod processor;
+mod storage;
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::cpu::CpuSample;
+use crate::facts;
+
+/// How long the machine is watched for other load.
+const WATCH: Duration = Duration::from_secs(1);
+
+/// What a check came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Status {
+    /// As it should be.
+    Good,
+    /// It could not be found out.
+    Unknown,
+    /// It can distort results, or make them scatter.
+    Warn,
+    /// Results would not mean what they say.
+    Bad,
+}
+
+impl Status {
+    /// The status in tables and JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Status::Good => "good",
+            Status::Unknown => "unknown",
+            Status::Warn => "warn",
+            Status::Bad => "bad",
+        }
+    }
+}
+
+/// One thing looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// What was looked at: `cpu governor`, `data: free space`.
+    pub name: String,
+    /// What it came to.
+    pub status: Status,
+    /// What was found, or why it could not be.
+    pub found: String,
+    /// Why it matters.
+    pub why: String,
+    /// How to mend it, if there is a way.
+    pub mend: Option<String>,
+}
+
+impl Check {
+    fn new(name: &str, status: Status, found: impl Into<String>, why: &str) -> Check {
+        Check { name: name.to_owned(), status, found: found.into(), why: why.to_owned(), mend: None }
+    }
+
+    /// Adds how to mend it, unless there is nothing to mend.
+    fn mend(self, mend: &str) -> Check {
+        let mend = matches!(self.status, Status::Warn | Status::Bad).then(|| mend.to_owned());
+        Check { mend, ..self }
+    }
+
+    /// A check of something that may not be known: `judge` sees what was read.
+    fn of<T>(name: &str, reading: Result<T, String>, why: &str, judge: impl FnOnce(T) -> (Status, String)) -> Check {
+        let (status, found) = reading.map_or_else(|reason| (Status::Unknown, reason), judge);
+        Check::new(name, status, found, why)
+    }
+}
+
+/// How étalon itself was built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Build {
+    /// With optimisation.
+    Release,
+    /// Without.
+    Debug,
+}
+
+impl Build {
+    /// How this crate was built, which is how all of étalon was.
+    pub fn this() -> Build {
+        if cfg!(debug_assertions) { Build::Debug } else { Build::Release }
+    }
+}
+
+/// Looks at the machine, and at the filesystem of each path under the name given with it. Takes a little over a
+/// second: that long it watches what else runs. In each path that exists it makes a file, syncs it and removes it.
+pub fn checks(paths: &[(&str, &Path)], build: Build) -> Vec<Check> {
+    let facts = facts::client_facts(&[]);
+    let throttled_before = processor::throttled();
+    let before = CpuSample::take();
+    std::thread::sleep(WATCH);
+    let cpu = CpuSample::between(&before, &CpuSample::take());
+    let throttled_after = processor::throttled();
+    let mut checks = vec![machine::build(build)];
+    checks.extend(processor::settings(&facts));
+    checks.extend(processor::clock(&facts));
+    checks.extend(processor::load(&facts, &cpu));
+    checks.push(processor::throttling(throttled_before, throttled_after));
+    checks.extend(machine::memory(&facts));
+    checks.extend(machine::surroundings(&facts));
+    for (name, path) in paths {
+        checks.extend(storage::checks(name, path));
+    }
+    checks
+}
+
+/// What a fact says, or why it is not there.
+fn reading(facts: &model::Facts, name: &str) -> Result<String, String> {
+    facts.entries.get(name).map_or_else(|| Err(format!("{name} is not among the facts")), |fact| fact.reading.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_is_looked_at_and_explained() {
+        let base = std::env::temp_dir();
+        let checks = checks(&[("data", &base)], Build::Release);
+        for name in [
+            "build",
+            "cpu governor",
+            "cpu boost",
+            "smt",
+            "clock source",
+            "clock step",
+            "load",
+            "other load",
+            "steal",
+            "cpu throttling",
+            "memory",
+            "swap",
+            "transparent huge pages",
+            "open files",
+            "power",
+            "virtualisation",
+            "other databases",
+            "antivirus",
+            "backups",
+            "data: backing",
+            "data: free space",
+            "data: sync",
+        ] {
+            let check = checks.iter().find(|check| check.name == name);
+            let check = check.unwrap_or_else(|| panic!("{name} is missing"));
+            assert!(!check.found.is_empty() && !check.why.is_empty(), "{check:?}");
+            assert!(check.mend.is_none() || check.status >= Status::Warn, "{check:?}");
+        }
+    }
+
+    #[test]
+    fn a_reason_is_unknown_and_not_good() {
+        let check = Check::of("x", Err::<(), _>("no such file".to_owned()), "why", |()| (Status::Good, String::new()));
+        assert_eq!((check.status, check.found.as_str()), (Status::Unknown, "no such file"));
+        assert_eq!(check.mend("y").mend, None);
+    }
+}

@@ -1,0 +1,120 @@
+//! Checks of the filesystem under a path.
+
+use std::path::{Path, PathBuf};
+
+use super::{Check, Status};
+use crate::HostError;
+use crate::disk::{self, Backing};
+use crate::system::text::size;
+
+/// Less than this per synced write means that nothing waits for a device: the fastest drives with a cache that
+/// survives a power cut take about as long.
+const IMPLAUSIBLE_US: f64 = 20.0;
+/// More than this is a disk that turns, a share, or one that somebody else keeps busy.
+const SLOW_US: f64 = 20_000.0;
+
+/// All checks of one path.
+pub(super) fn checks(name: &str, path: &Path) -> Vec<Check> {
+    vec![backing(name, path), free_space(name, path), sync(name, path)]
+}
+
+fn backing(name: &str, path: &Path) -> Check {
+    let judge = |filesystem: disk::Filesystem| {
+        let found = format!("{} on {} at {}", filesystem.kind, filesystem.source, filesystem.mount_point.display());
+        (backing_status(filesystem.backing), format!("{} ({found})", filesystem.backing.as_str()))
+    };
+    let why =
+        "a commit in memory costs nothing, a share measures the network, and a container's layers copy each file first";
+    let check = Check::of(&format!("{name}: backing"), disk::filesystem_of(path).map_err(text), why, judge);
+    check.mend("choose a folder on a disk of this machine; in a container, a volume")
+}
+
+fn backing_status(backing: Backing) -> Status {
+    match backing {
+        Backing::Device => Status::Good,
+        Backing::Unknown => Status::Unknown,
+        Backing::Network | Backing::Layered => Status::Warn,
+        Backing::Memory => Status::Bad,
+    }
+}
+
+fn free_space(name: &str, path: &Path) -> Check {
+    let judge = |(free_bytes, total_bytes): (u64, Option<u64>)| {
+        let of = total_bytes.map(|total| format!(" of {}", size(total))).unwrap_or_default();
+        (space_status(free_bytes, total_bytes), format!("{} free{of}", size(free_bytes)))
+    };
+    let why = "a disk that is nearly full writes slower, and a benchmark that fills it ends without a result";
+    Check::of(&format!("{name}: free space"), disk::space(path).map_err(text), why, judge)
+        .mend("make room, or choose another folder")
+}
+
+fn space_status(free_bytes: u64, total_bytes: Option<u64>) -> Status {
+    const GIB: u64 = 1 << 30;
+    let share = total_bytes.map_or(1.0, |total| free_bytes as f64 / total.max(1) as f64);
+    if share < 0.05 || free_bytes < GIB {
+        Status::Bad
+    } else if share < 0.10 || free_bytes < 5 * GIB {
+        Status::Warn
+    } else {
+        Status::Good
+    }
+}
+
+fn sync(name: &str, path: &Path) -> Check {
+    let probe = folder(path).and_then(|folder| disk::fsync_probe(&folder)).map_err(text);
+    let judge = |median_us: f64| (sync_status(median_us), format!("{median_us:.0} µs per synced write of 4 KiB"));
+    let why =
+        "a commit waits for this; below 20 µs no device was waited for, and a power cut would lose what was promised";
+    let check = Check::of(&format!("{name}: sync"), probe, why, judge);
+    check.mend("look for a write cache that ignores flushes (hypervisor, RAID controller), or another user of the disk")
+}
+
+fn sync_status(median_us: f64) -> Status {
+    if median_us < IMPLAUSIBLE_US {
+        Status::Bad
+    } else if median_us > SLOW_US {
+        Status::Warn
+    } else {
+        Status::Good
+    }
+}
+
+/// The path, if it is a folder; the folder it is in, or will be in.
+fn folder(path: &Path) -> Result<PathBuf, HostError> {
+    let place = disk::existing(path)?;
+    match place.parent() {
+        Some(parent) if !place.is_dir() => Ok(parent.to_owned()),
+        _ => Ok(place),
+    }
+}
+
+fn text(error: HostError) -> String {
+    error.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn disks_are_judged() {
+        assert_eq!(backing_status(Backing::Memory), Status::Bad);
+        assert_eq!(backing_status(Backing::Layered), Status::Warn);
+        assert_eq!(space_status(100 << 30, Some(200 << 30)), Status::Good);
+        assert_eq!(space_status(15 << 30, Some(200 << 30)), Status::Warn);
+        assert_eq!(space_status(5 << 30, Some(200 << 30)), Status::Bad);
+        assert_eq!(space_status(500 << 20, None), Status::Bad);
+        assert_eq!(sync_status(3.0), Status::Bad);
+        assert_eq!(sync_status(900.0), Status::Good);
+        assert_eq!(sync_status(40_000.0), Status::Warn);
+    }
+
+    #[test]
+    fn a_file_is_probed_beside_it() {
+        let scratch = crate::scratch::Scratch::new("storage-test", None).unwrap();
+        let file = scratch.path().join("database");
+        std::fs::write(&file, "x").unwrap();
+        assert_eq!(folder(&file).unwrap(), scratch.path());
+        assert_eq!(folder(&scratch.path().join("not/yet")).unwrap(), scratch.path());
+    }
+}

@@ -1,0 +1,211 @@
+//! Linux: the machine from `/sys` and `/proc`.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use model::{Facts, Nature};
+
+use super::cpuinfo::{self, Topology};
+use super::virtualisation;
+use crate::cpu;
+use crate::system::cgroup;
+use crate::system::text::{self, size};
+
+/// Where the kernel describes the processors.
+const CPUS: &str = "/sys/devices/system/cpu";
+
+/// Adds what this machine and this system are.
+pub(super) fn add(facts: &mut Facts) {
+    add_hardware(facts);
+    add_cpu(facts);
+    add_cpu_settings(facts);
+    add_system(facts);
+    add_cgroup(facts);
+}
+
+fn add_hardware(facts: &mut Facts) {
+    let dmi = |file: &str| text::read(Path::new("/sys/class/dmi/id").join(file));
+    facts.insert("hardware.vendor", dmi("sys_vendor"), Nature::Identity);
+    // Boards without a firmware of the PC's kind describe themselves in a device tree.
+    let model = dmi("product_name").or_else(|reason| text::read("/proc/device-tree/model").map_err(|_| reason));
+    facts.insert("hardware.model", model, Nature::Identity);
+}
+
+fn add_cpu(facts: &mut Facts) {
+    let cpuinfo = text::read("/proc/cpuinfo");
+    let model =
+        cpuinfo.clone().and_then(|cpuinfo| cpuinfo::model(&cpuinfo).ok_or("/proc/cpuinfo names no model".into()));
+    facts.insert("cpu.model", model, Nature::Identity);
+    facts.identity("cpu.architecture", std::env::consts::ARCH);
+    let cpuinfo = cpuinfo.unwrap_or_default();
+    let microcode = text::value(&cpuinfo, "microcode", ':').ok_or("/proc/cpuinfo names no microcode".to_owned());
+    facts.insert("cpu.microcode", microcode.map(str::to_owned), Nature::Identity);
+    let topology = topology(&cpuinfo);
+    let count = |part: fn(&Topology) -> usize| topology.as_ref().map(|all| part(all).to_string()).map_err(Clone::clone);
+    facts.insert("cpu.sockets", count(|all| all.sockets), Nature::Identity);
+    facts.insert("cpu.cores", count(|all| all.cores), Nature::Identity);
+    facts.insert("cpu.threads", count(|all| all.threads), Nature::Identity);
+    facts.identity("cpu.available", cpu::available_cores().to_string());
+    let nodes = text::read("/sys/devices/system/node/online");
+    let nodes = nodes.and_then(|list| cpuinfo::count_of_list(&list).ok_or(format!("\"{list}\" is no list of nodes")));
+    facts.insert("cpu.numa_nodes", nodes.map(|count| count.to_string()), Nature::Identity);
+    facts.insert("cpu.mhz", mhz(&cpuinfo), Nature::Passing);
+    facts.identity("virtualisation", virtualisation::virtualisation(&cpuinfo));
+    facts.identity("container", virtualisation::container());
+}
+
+fn add_cpu_settings(facts: &mut Facts) {
+    facts.insert("cpu.governor", governor(), Nature::Identity);
+    facts.insert("cpu.boost", boost(), Nature::Identity);
+    facts.insert("cpu.smt", smt(), Nature::Identity);
+    facts.insert("cpu.max_mhz", max_mhz(), Nature::Identity);
+    facts.insert("cpu.mitigations", mitigations(), Nature::Identity);
+    facts.insert("transparent_hugepages", transparent_hugepages(), Nature::Identity);
+}
+
+fn add_system(facts: &mut Facts) {
+    facts.insert("kernel.version", text::read("/proc/sys/kernel/osrelease"), Nature::Identity);
+    let release = text::read("/etc/os-release").or_else(|reason| text::read("/usr/lib/os-release").map_err(|_| reason));
+    let field = |key: &str| {
+        let missing = || format!("os-release has no {key}");
+        release.clone().and_then(|release| text::value(&release, key, '=').map(str::to_owned).ok_or_else(missing))
+    };
+    facts.insert("os.name", field("NAME"), Nature::Identity);
+    // Rolling distributions have no version.
+    facts.insert("os.version", field("VERSION_ID").or_else(|_| field("BUILD_ID")), Nature::Identity);
+}
+
+fn add_cgroup(facts: &mut Facts) {
+    let no_limit = || "no limit".to_owned();
+    let cpu = cgroup::own("cpu");
+    let cpu_max = cpu.map(|group| group.cpu_quota_cores().map_or_else(no_limit, |cores| format!("{cores:.2} cores")));
+    facts.insert("cgroup.cpu_max", cpu_max, Nature::Identity);
+    let memory = cgroup::own("memory");
+    facts.insert(
+        "cgroup.memory_max",
+        memory.map(|group| group.memory_limit_bytes().map_or_else(no_limit, size)),
+        Nature::Identity,
+    );
+}
+
+/// The policy that sets clock speeds; all of them, where the processors differ.
+pub(crate) fn governor() -> Result<String, String> {
+    let governors: BTreeSet<String> = readings("cpufreq/scaling_governor").into_iter().collect();
+    if governors.is_empty() {
+        return Err("the kernel does not set clock speeds here (no cpufreq), as in most virtual machines".to_owned());
+    }
+    Ok(governors.into_iter().collect::<Vec<_>>().join(", "))
+}
+
+/// Whether the processor may run faster than its nominal speed while it stays cool: `on` or `off`.
+pub(crate) fn boost() -> Result<String, String> {
+    let on_off = |value: &str, on: &str| if value == on { "on".to_owned() } else { "off".to_owned() };
+    let boost = text::read(format!("{CPUS}/cpufreq/boost")).map(|value| on_off(&value, "1"));
+    // Intel's own driver asks the other way round.
+    boost
+        .or_else(|_| text::read(format!("{CPUS}/intel_pstate/no_turbo")).map(|value| on_off(&value, "0")))
+        .map_err(|_| "the kernel does not say (neither cpufreq/boost nor intel_pstate/no_turbo)".to_owned())
+}
+
+/// Whether cores run two or more threads: `on`, `off`, `forceoff`, `notsupported`, `notimplemented`.
+pub(crate) fn smt() -> Result<String, String> {
+    text::read(format!("{CPUS}/smt/control"))
+}
+
+/// Whether the kernel gives large pages unasked: `always`, `madvise`, `never`.
+pub(crate) fn transparent_hugepages() -> Result<String, String> {
+    text::read("/sys/kernel/mm/transparent_hugepage/enabled").map(|choices| text::chosen(&choices).to_owned())
+}
+
+/// The processors' holes, and what the kernel does about them. Their cost differs from kernel to kernel.
+fn mitigations() -> Result<String, String> {
+    let folder = format!("{CPUS}/vulnerabilities");
+    let entries = std::fs::read_dir(&folder).map_err(|cause| format!("cannot list {folder}: {cause}"))?;
+    let mut states: Vec<(String, String)> = entries
+        .filter_map(|entry| {
+            let entry = entry.ok()?;
+            Some((entry.file_name().to_string_lossy().into_owned(), text::read(entry.path()).ok()?))
+        })
+        .collect();
+    states.sort();
+    Ok(summarise(&states))
+}
+
+fn summarise(states: &[(String, String)]) -> String {
+    let named = |start: &str| -> Vec<&str> {
+        states.iter().filter(|(_, state)| state.starts_with(start)).map(|(name, _)| name.as_str()).collect()
+    };
+    let (open, closed) = (named("Vulnerable"), named("Mitigation"));
+    let list = |names: &[&str]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    format!("mitigated: {}; vulnerable: {}", list(&closed), list(&open))
+}
+
+/// Clock speeds just now, in MHz.
+fn mhz(cpuinfo: &str) -> Result<String, String> {
+    let set = readings("cpufreq/scaling_cur_freq");
+    let by_kernel = cpuinfo::range(set.iter().filter_map(|khz| Some(khz.parse::<f64>().ok()? / 1000.0)));
+    let range = by_kernel.or_else(|| cpuinfo::mhz_range(cpuinfo));
+    let (low, high) = range.ok_or("neither cpufreq nor /proc/cpuinfo gives clock speeds")?;
+    Ok(if high - low < 1.0 { format!("{low:.0}") } else { format!("{low:.0} to {high:.0}") })
+}
+
+/// The highest clock speed of any processor, in MHz.
+fn max_mhz() -> Result<String, String> {
+    let speeds = readings("cpufreq/cpuinfo_max_freq");
+    let fastest = speeds.iter().filter_map(|khz| khz.parse::<u64>().ok()).max();
+    fastest.map(|khz| (khz / 1000).to_string()).ok_or_else(|| "the kernel does not set clock speeds here".to_owned())
+}
+
+fn topology(cpuinfo: &str) -> Result<Topology, String> {
+    let number = |folder: &Path, file: &str| text::read(folder.join(file)).ok()?.parse::<i64>().ok();
+    let processor = |folder: PathBuf| {
+        Some((number(&folder, "topology/physical_package_id")?, number(&folder, "topology/core_id")?))
+    };
+    let by_kernel: Vec<(i64, i64)> = cpu_folders().into_iter().filter_map(processor).collect();
+    let found = cpuinfo::topology(&by_kernel).or_else(|| cpuinfo::topology(&cpuinfo::processors(cpuinfo)));
+    found.ok_or_else(|| format!("neither {CPUS} nor /proc/cpuinfo tells how the processors are arranged"))
+}
+
+/// The text of one file for each processor that has it.
+fn readings(file: &str) -> Vec<String> {
+    cpu_folders().iter().filter_map(|folder| text::read(folder.join(file)).ok()).collect()
+}
+
+/// `/sys/devices/system/cpu/cpu0` and so on.
+fn cpu_folders() -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(CPUS) else { return Vec::new() };
+    let is_cpu = |name: &str| {
+        let number = name.strip_prefix("cpu").unwrap_or_default();
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    entries
+        .filter_map(Result::ok)
+        .filter(|entry| entry.file_name().to_str().is_some_and(is_cpu))
+        .map(|entry| entry.path())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mitigations_are_short() {
+        let states = [
+            ("meltdown", "Not affected"),
+            ("retbleed", "Mitigation: untrained return thunk"),
+            ("srso", "Vulnerable: Safe RET"),
+        ];
+        let states = states.map(|(name, state)| (name.to_owned(), state.to_owned()));
+        assert_eq!(summarise(&states), "mitigated: retbleed; vulnerable: srso");
+        assert_eq!(summarise(&[]), "mitigated: none; vulnerable: none");
+    }
+
+    #[test]
+    fn this_machine_has_processors() {
+        let cpuinfo = text::read("/proc/cpuinfo").unwrap();
+        let topology = topology(&cpuinfo).unwrap();
+        assert!(topology.threads >= topology.cores && topology.cores >= topology.sockets);
+        assert!(!cpu_folders().is_empty());
+    }
+}

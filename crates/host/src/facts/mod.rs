@@ -1,0 +1,166 @@
+//! The facts of the machine that étalon runs on: measured, never typed in by hand.
+//!
+//! A fact is identity if a change of it makes the machine another system, and passing if it only tells how things were
+//! just then; see [`model::Nature`]. The names are the same on every operating system. What one of them cannot tell is
+//! there too, with the reason.
+
+#[cfg(any(target_os = "linux", test))]
+pub(crate) mod cpuinfo;
+#[cfg(target_os = "linux")]
+pub(crate) mod linux;
+pub(crate) mod paths;
+#[cfg(any(not(target_os = "linux"), test))]
+mod portable;
+pub(crate) mod services;
+#[cfg(any(target_os = "linux", test))]
+pub(crate) mod virtualisation;
+
+#[cfg(target_os = "linux")]
+use linux as os;
+#[cfg(not(target_os = "linux"))]
+use portable as os;
+
+use std::path::Path;
+
+use model::{Facts, Nature};
+
+use crate::clock;
+use crate::limits;
+use crate::memory;
+use crate::system::text::size;
+
+/// The facts of this machine, and of the filesystem under each path given, by the name given with it.
+///
+/// Takes some tens of milliseconds, more where a service manager is asked. The names: `hardware.vendor`,
+/// `hardware.model`, `cpu.*`, `memory.*`, `transparent_hugepages`, `virtualisation`, `container`, `kernel.version`,
+/// `os.*`, `clock.*`, `services.*`, `antivirus`, `load.*`, `cgroup.*`, `limit.open_files`, and for a path named `data`
+/// what [`path_facts`] tells behind `data.`.
+pub fn client_facts(paths: &[(&str, &Path)]) -> Facts {
+    let mut facts = Facts::default();
+    os::add(&mut facts);
+    add_memory(&mut facts);
+    add_clock(&mut facts);
+    add_load(&mut facts);
+    services::add(&mut facts);
+    add_limits(&mut facts);
+    for (name, path) in paths {
+        facts.absorb(name, path_facts(path));
+    }
+    facts
+}
+
+/// The facts of the filesystem that holds a path, or would hold it: `filesystem`, `block_size`, `mount_point`,
+/// `mount_options`, `source`, `backing`, `is_memory`, `is_network`, `device`, `device.model`, `device.media`,
+/// `device.scheduler`, `device.write_cache`, `free_bytes` (passing).
+pub fn path_facts(path: &Path) -> Facts {
+    paths::facts_of(path)
+}
+
+fn add_memory(facts: &mut Facts) {
+    let memory = memory::memory();
+    let part =
+        |part: fn(&memory::Memory) -> u64| memory.as_ref().map(|memory| size(part(memory))).map_err(Clone::clone);
+    facts.insert("memory.total", part(|memory| memory.total_bytes), Nature::Identity);
+    facts.insert("memory.swap", part(|memory| memory.swap_bytes), Nature::Identity);
+    facts.insert("memory.available", part(|memory| memory.available_bytes), Nature::Passing);
+    facts.insert("memory.swap_used", part(|memory| memory.swap_used_bytes), Nature::Passing);
+}
+
+fn add_clock(facts: &mut Facts) {
+    facts.insert("clock.source", clock::clock_source(), Nature::Identity);
+    facts.passing("clock.step", format!("{} ns", clock::clock_step_ns()));
+    facts.passing("clock.cost", format!("{} ns", clock::clock_cost_ns()));
+}
+
+fn add_load(facts: &mut Facts) {
+    let load = crate::system::os::load();
+    for (place, name) in ["load.1m", "load.5m", "load.15m"].into_iter().enumerate() {
+        let reading = load.as_ref().map(|load| format!("{:.2}", load[place])).map_err(Clone::clone);
+        facts.insert(name, reading, Nature::Passing);
+    }
+}
+
+fn add_limits(facts: &mut Facts) {
+    let number = |limit: Option<u64>| limit.map_or_else(|| "no limit".to_owned(), |limit| limit.to_string());
+    // Passing, since étalon raises the one to the other where it needs to.
+    let reading = limits::open_files().map(|limit| format!("{} of at most {}", number(limit.soft), number(limit.hard)));
+    facts.insert("limit.open_files", reading, Nature::Passing);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What every operating system must mention, be it with a reason for having nothing to say.
+    const NAMES: [&str; 33] = [
+        "hardware.vendor",
+        "hardware.model",
+        "cpu.model",
+        "cpu.sockets",
+        "cpu.numa_nodes",
+        "cpu.cores",
+        "cpu.threads",
+        "cpu.available",
+        "cpu.mhz",
+        "cpu.governor",
+        "cpu.boost",
+        "cpu.smt",
+        "memory.total",
+        "memory.swap",
+        "memory.available",
+        "transparent_hugepages",
+        "virtualisation",
+        "container",
+        "kernel.version",
+        "os.name",
+        "os.version",
+        "clock.source",
+        "services.running",
+        "services.databases",
+        "antivirus",
+        "load.1m",
+        "load.5m",
+        "load.15m",
+        "cgroup.cpu_max",
+        "cgroup.memory_max",
+        "cpu.architecture",
+        "cpu.mitigations",
+        "limit.open_files",
+    ];
+
+    #[test]
+    fn every_name_is_there_on_every_system() {
+        let mut portable = Facts::default();
+        portable::add(&mut portable);
+        for facts in [client_facts(&[]), portable] {
+            let common = ["memory.", "clock.", "load.", "services.", "antivirus", "limit."];
+            for name in NAMES {
+                let is_common = common.iter().any(|prefix| name.starts_with(prefix));
+                assert!(is_common || facts.entries.contains_key(name), "{name}");
+            }
+        }
+        let own = client_facts(&[("scratch", Path::new("/var/tmp"))]);
+        for name in NAMES {
+            assert!(own.entries.contains_key(name), "{name}");
+        }
+        assert!(own.entries.contains_key("scratch.filesystem"));
+    }
+
+    #[test]
+    fn a_machine_does_not_differ_from_itself() {
+        let paths = [("data", std::env::temp_dir())];
+        let paths = [(paths[0].0, paths[0].1.as_path())];
+        assert_eq!(client_facts(&paths).differences(&client_facts(&paths)), []);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_two_ways_to_read_a_machine_agree() {
+        let mut portable = Facts::default();
+        portable::add(&mut portable);
+        let own = client_facts(&[]);
+        for name in ["cpu.threads", "cpu.architecture", "kernel.version", "os.name", "os.version"] {
+            assert_eq!(own.get(name), portable.get(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The facts of the filesystem under a path.
+
+use std::path::Path;
+
+use model::{Facts, Nature};
+
+use crate::disk::{self, Backing, Device, Filesystem, Media};
+
+/// See [`super::path_facts`].
+pub(crate) fn facts_of(path: &Path) -> Facts {
+    let mut facts = Facts::default();
+    match disk::filesystem_of(path) {
+        Ok(filesystem) => add(&mut facts, &filesystem),
+        Err(error) => facts.unavailable("filesystem", error.to_string()),
+    }
+    let free = disk::free_bytes(path).map(|bytes| bytes.to_string()).map_err(|error| error.to_string());
+    facts.insert("free_bytes", free, Nature::Passing);
+    facts
+}
+
+fn add(facts: &mut Facts, filesystem: &Filesystem) {
+    let yes_no = |answer: bool| if answer { "yes" } else { "no" };
+    facts.identity("filesystem", filesystem.kind.clone());
+    facts.insert("block_size", filesystem.block_size_bytes.clone().map(|bytes| bytes.to_string()), Nature::Identity);
+    facts.identity("mount_point", filesystem.mount_point.to_string_lossy());
+    facts.identity("mount_options", filesystem.mount_options.join(","));
+    facts.identity("source", filesystem.source.clone());
+    facts.identity("backing", filesystem.backing.as_str());
+    match filesystem.backing {
+        // A container's layers, or a filesystem étalon does not know: saying "no" would be made up.
+        Backing::Layered | Backing::Unknown => {
+            let reason = format!("{} does not tell where its files are", filesystem.kind);
+            facts.unavailable("is_memory", reason.clone());
+            facts.unavailable("is_network", reason);
+        }
+        backing => {
+            facts.identity("is_memory", yes_no(backing == Backing::Memory));
+            facts.identity("is_network", yes_no(backing == Backing::Network));
+        }
+    }
+    match &filesystem.device {
+        Ok(device) => add_device(facts, device),
+        Err(reason) => {
+            for name in ["device", "device.model", "device.media", "device.scheduler", "device.write_cache"] {
+                facts.unavailable(name, reason.clone());
+            }
+        }
+    }
+}
+
+fn add_device(facts: &mut Facts, device: &Device) {
+    let media = device.media.clone().map(|media| match media {
+        Media::Rotating => "rotating".to_owned(),
+        Media::SolidState => "solid state".to_owned(),
+    });
+    facts.identity("device", device.name.clone());
+    facts.insert("device.model", device.model.clone(), Nature::Identity);
+    facts.insert("device.media", media, Nature::Identity);
+    facts.insert("device.scheduler", device.scheduler.clone(), Nature::Identity);
+    facts.insert("device.write_cache", device.write_cache.clone(), Nature::Identity);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_has_its_facts() {
+        let facts = facts_of(&std::env::temp_dir());
+        for name in ["filesystem", "block_size", "mount_point", "mount_options", "device", "device.model", "free_bytes"]
+        {
+            assert!(facts.entries.contains_key(name), "{name}");
+        }
+        assert_eq!(facts.entries["free_bytes"].nature, Nature::Passing);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn memory_is_no_device() {
+        if Path::new("/dev/shm").exists() {
+            let facts = facts_of(Path::new("/dev/shm"));
+            assert_eq!((facts.get("is_memory"), facts.get("is_network")), (Some("yes"), Some("no")));
+            assert!(facts.entries["device"].reading.is_err());
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! macOS and Windows: the machine through `sysinfo` and macOS's `sysctl`. Compiled into the tests on Linux too.
+
+use model::{Facts, Nature};
+use sysinfo::{CpuRefreshKind, Product, System};
+
+use crate::cpu;
+use crate::system::command::output_of;
+
+/// Adds what this machine and this system are.
+pub(super) fn add(facts: &mut Facts) {
+    add_hardware(facts);
+    add_cpu(facts);
+    add_system(facts);
+    add_linux_only(facts);
+}
+
+fn add_hardware(facts: &mut Facts) {
+    facts.insert("hardware.vendor", told(Product::vendor_name(), "the maker of the machine"), Nature::Identity);
+    let model = sysctl("hw.model").or_else(|_| told(Product::name(), "the model of the machine"));
+    facts.insert("hardware.model", model, Nature::Identity);
+}
+
+fn add_cpu(facts: &mut Facts) {
+    let mut system = System::new();
+    if let Ok(system) = &mut system {
+        system.refresh_cpu_list(CpuRefreshKind::nothing().with_frequency());
+    }
+    let cpus = system.as_ref().map(System::cpus).unwrap_or_default();
+    let first = cpus.first().ok_or("the system lists no processors".to_owned());
+    let model = first.clone().and_then(|cpu| filled(cpu.brand(), "the model of the processor"));
+    facts.insert("cpu.model", sysctl("machdep.cpu.brand_string").or(model), Nature::Identity);
+    facts.identity("cpu.architecture", std::env::consts::ARCH);
+    facts.insert("cpu.threads", first.map(|_| cpus.len().to_string()), Nature::Identity);
+    facts.insert(
+        "cpu.cores",
+        told(System::physical_core_count().map(|count| count.to_string()), "the number of cores"),
+        Nature::Identity,
+    );
+    facts.identity("cpu.available", cpu::available_cores().to_string());
+    facts.insert("cpu.sockets", sysctl("hw.packages"), Nature::Identity);
+    let speed = cpus.iter().map(sysinfo::Cpu::frequency).max().filter(|&mhz| mhz > 0);
+    let speed = speed.map(|mhz| mhz.to_string()).ok_or("the system gives no clock speed".to_owned());
+    facts.insert("cpu.mhz", speed, Nature::Passing);
+    facts.insert("cpu.smt", smt(), Nature::Identity);
+    let guest = sysctl("kern.hv_vmm_present").and_then(|answer| match answer.as_str() {
+        "0" => Ok("none seen".to_owned()),
+        "1" => Ok("virtual machine: unknown hypervisor".to_owned()),
+        other => Err(format!("kern.hv_vmm_present is {other}")),
+    });
+    let guest = guest.or_else(|reason| virtual_product().ok_or(reason));
+    facts.insert("virtualisation", guest, Nature::Identity);
+}
+
+/// A product name that only hypervisors give. Its absence proves nothing.
+fn virtual_product() -> Option<String> {
+    let name = Product::name().ok()?;
+    let marks = ["Virtual Machine", "VMware", "VirtualBox", "KVM", "QEMU", "HVM domU"];
+    marks.iter().any(|mark| name.contains(mark)).then(|| format!("virtual machine: {name}"))
+}
+
+fn smt() -> Result<String, String> {
+    let count = |name: &str| sysctl(name)?.parse::<u32>().map_err(|cause| format!("{name} is no number: {cause}"));
+    let (threads, cores) = (count("hw.logicalcpu")?, count("hw.physicalcpu")?);
+    Ok(if threads > cores { "on" } else { "off" }.to_owned())
+}
+
+fn add_system(facts: &mut Facts) {
+    facts.insert("kernel.version", told(System::kernel_version(), "the kernel's version"), Nature::Identity);
+    facts.insert("os.name", told(System::name(), "the operating system's name"), Nature::Identity);
+    facts.insert("os.version", told(System::os_version(), "the operating system's version"), Nature::Identity);
+}
+
+/// What is Linux's own, or is read there only.
+fn add_linux_only(facts: &mut Facts) {
+    let reasons = [
+        ("cpu.numa_nodes", "memory nodes are read on Linux only"),
+        ("cpu.governor", "this operating system has power plans in its place, which are not read"),
+        ("cpu.boost", "this operating system does not tell"),
+        ("cpu.mitigations", "this operating system does not tell"),
+        ("transparent_hugepages", "this operating system has none"),
+        ("container", "containers are told on Linux only"),
+        ("cgroup.cpu_max", "this operating system has no control groups"),
+        ("cgroup.memory_max", "this operating system has no control groups"),
+    ];
+    for (name, reason) in reasons {
+        facts.unavailable(name, reason);
+    }
+}
+
+/// A value of macOS's `sysctl`.
+fn sysctl(name: &str) -> Result<String, String> {
+    if !cfg!(target_os = "macos") {
+        return Err("this operating system does not tell".to_owned());
+    }
+    filled(&output_of("/usr/sbin/sysctl", &["-n", name])?, name)
+}
+
+fn told(value: Result<String, impl std::fmt::Debug>, what: &str) -> Result<String, String> {
+    match value {
+        Ok(value) => filled(&value, what),
+        Err(cause) => Err(format!("the system does not tell {what}: {cause:?}")),
+    }
+}
+
+fn filled(value: &str, what: &str) -> Result<String, String> {
+    let value = value.trim();
+    if value.is_empty() { Err(format!("the system does not tell {what}")) } else { Ok(value.to_owned()) }
+}

@@ -1,0 +1,251 @@
+//! What else runs on this machine that a benchmark would notice: databases, scanners, backups.
+
+use model::{Facts, Nature};
+
+use crate::process;
+use crate::system::{ProcessEntry, os};
+
+/// Database servers, by the name of their process.
+const DATABASES: [&str; 25] = [
+    "postgres",
+    "postmaster",
+    "mysqld",
+    "mariadbd",
+    "mongod",
+    "mongos",
+    "redis-server",
+    "valkey-server",
+    "keydb-server",
+    "sqlservr",
+    "tnslsnr",
+    "oracle",
+    "clickhouse-server",
+    "clickhouse",
+    "memcached",
+    "etcd",
+    "cockroach",
+    "influxd",
+    "db2sysc",
+    "firebird",
+    "cassandra",
+    "scylla",
+    "tidb-server",
+    "tikv-server",
+    "neo4j",
+];
+/// Antivirus and endpoint protection, by the name of their process.
+const ANTIVIRUS: [&str; 34] = [
+    "clamd",
+    "freshclam",
+    "clamonacc",
+    "falcon-sensor",
+    "falcond",
+    "CSFalconService",
+    "mdatp",
+    "wdavdaemon",
+    "wdavdaemon_enterprise",
+    "MsMpEng",
+    "MsSense",
+    "sentinelone",
+    "sentinelone-agent",
+    "sentineld",
+    "SentinelAgent",
+    "savd",
+    "sav-protect",
+    "sophosd",
+    "SophosScanD",
+    "sophos_threat_detector",
+    "ds_agent",
+    "ds_am",
+    "xagt",
+    "cbagentd",
+    "cbdaemon",
+    "esets",
+    "esets_daemon",
+    "oaeventd",
+    "mfetpd",
+    "McShield",
+    "kesl",
+    "avguard",
+    "bdsecd",
+    "cylancesvc",
+];
+/// Backups and synchronisation, by the name of their process.
+const BACKUPS: [&str; 15] = [
+    "bacula-fd",
+    "bacula-sd",
+    "bareos-fd",
+    "restic",
+    "borg",
+    "duplicity",
+    "rsync",
+    "rclone",
+    "veeamservice",
+    "dsmc",
+    "dsmcad",
+    "pgbackrest",
+    "barman",
+    "backupd",
+    "syncthing",
+];
+/// What starts work by itself, or indexes and collects, by the name of its process.
+const BACKGROUND: [&str; 23] = [
+    "cron",
+    "crond",
+    "atd",
+    "anacron",
+    "updatedb",
+    "plocate",
+    "mlocate",
+    "unattended-upgr",
+    "packagekitd",
+    "snapd",
+    "apt-daily",
+    "dnf-automatic",
+    "tracker-miner-f",
+    "mds",
+    "mds_stores",
+    "mdworker",
+    "SearchIndexer",
+    "fwupd",
+    "osqueryd",
+    "auditd",
+    "puppet",
+    "chef-client",
+    "salt-minion",
+];
+
+/// A kind of process that disturbs a measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Database servers that étalon did not start.
+    Databases,
+    /// Antivirus.
+    Antivirus,
+    /// Backups.
+    Backups,
+    /// Timers, indexers, agents.
+    Background,
+}
+
+impl Kind {
+    fn names(self) -> &'static [&'static str] {
+        match self {
+            Kind::Databases => &DATABASES,
+            Kind::Antivirus => &ANTIVIRUS,
+            Kind::Backups => &BACKUPS,
+            Kind::Background => &BACKGROUND,
+        }
+    }
+}
+
+/// The processes that étalon did not start itself.
+pub(crate) fn others() -> Result<Vec<ProcessEntry>, String> {
+    let own = process::tree_pids(std::process::id()).unwrap_or_default();
+    Ok(os::processes()?.into_iter().filter(|entry| !own.contains(&entry.pid)).collect())
+}
+
+/// Which names of a kind are among some processes, each with how often: `postgres ×7`.
+pub(crate) fn among(kind: Kind, processes: &[ProcessEntry]) -> Vec<String> {
+    let found = kind.names().iter().filter_map(|name| {
+        let count = processes.iter().filter(|entry| is_named(entry, name)).count();
+        match count {
+            0 => None,
+            1 => Some((*name).to_owned()),
+            _ => Some(format!("{name} ×{count}")),
+        }
+    });
+    found.collect()
+}
+
+/// Linux cuts names to 15 bytes, and Windows does not mind capitals.
+fn is_named(entry: &ProcessEntry, name: &str) -> bool {
+    const CUT: usize = 15;
+    let is_cut = entry.name.len() == CUT && name.len() > CUT;
+    let name = if is_cut { &name[..CUT] } else { name };
+    if cfg!(windows) { entry.name.eq_ignore_ascii_case(name) } else { entry.name == name }
+}
+
+/// Adds `services.*` and `antivirus`.
+///
+/// All but the antivirus are passing: cron jobs come and go, and a private server of étalon's own that survived a
+/// crash must not stop a resume.
+pub(crate) fn add(facts: &mut Facts) {
+    facts.insert("services.running", running_units(), Nature::Passing);
+    let others = others();
+    let reading = |kind: Kind| match &others {
+        Ok(others) => {
+            let found = among(kind, others);
+            let none = || format!("none found among {} known names", kind.names().len());
+            Ok(if found.is_empty() { none() } else { found.join(", ") })
+        }
+        Err(reason) => Err(reason.clone()),
+    };
+    facts.insert("services.databases", reading(Kind::Databases), Nature::Passing);
+    facts.insert("services.backups", reading(Kind::Backups), Nature::Passing);
+    facts.insert("services.background", reading(Kind::Background), Nature::Passing);
+    // Names without counts, since a scanner starts helpers as it pleases.
+    let antivirus = reading(Kind::Antivirus).map(|found| {
+        found.split(", ").map(|name| name.split(" ×").next().unwrap_or(name)).collect::<Vec<_>>().join(", ")
+    });
+    facts.insert("antivirus", antivirus, Nature::Identity);
+}
+
+/// The services that systemd runs: how many, and which.
+#[cfg(target_os = "linux")]
+fn running_units() -> Result<String, String> {
+    if !std::path::Path::new("/run/systemd/system").exists() {
+        return Err("systemd does not run here".to_owned());
+    }
+    let args = ["list-units", "--type=service", "--state=running", "--plain", "--no-legend", "--no-pager"];
+    Ok(parse_units(&crate::system::command::output_of("systemctl", &args)?))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn running_units() -> Result<String, String> {
+    Err("services are listed where systemd runs only".to_owned())
+}
+
+#[cfg(any(target_os = "linux", test))]
+fn parse_units(listing: &str) -> String {
+    let unit = |line: &str| Some(line.split_whitespace().next()?.trim_end_matches(".service").to_owned());
+    let units: Vec<String> = listing.lines().filter_map(unit).collect();
+    format!("{}: {}", units.len(), units.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::system::Life;
+
+    fn named(name: &str) -> ProcessEntry {
+        let (cpu, own_cpu) = (Duration::ZERO, Duration::ZERO);
+        ProcessEntry { pid: 7, parent: 1, name: name.to_owned(), started: 1, cpu, own_cpu, life: Life::Running }
+    }
+
+    #[test]
+    fn names_are_known_even_cut() {
+        let processes = ["postgres", "postgres", "clickhouse-serv", "postgresql-watcher", "bash"].map(named);
+        assert_eq!(among(Kind::Databases, &processes), ["postgres ×2", "clickhouse-server"]);
+        assert!(among(Kind::Antivirus, &processes).is_empty());
+        assert_eq!(among(Kind::Antivirus, &[named("wdavdaemon"), named("sophos_threat_d")]).len(), 2);
+    }
+
+    #[test]
+    fn units_lose_their_ending() {
+        let listing =
+            "cron.service loaded active running Regular background\nssh.service loaded active running OpenBSD\n";
+        assert_eq!(parse_units(listing), "2: cron, ssh");
+        assert_eq!(parse_units(""), "0: ");
+    }
+
+    #[test]
+    fn this_process_is_not_another() {
+        assert!(others().unwrap().iter().all(|entry| entry.pid != std::process::id()));
+        let mut facts = Facts::default();
+        add(&mut facts);
+        assert!(facts.get("antivirus").is_some());
+    }
+}

@@ -1,0 +1,96 @@
+//! Who runs étalon, and who else may read files or enter folders.
+
+use std::path::Path;
+
+use crate::HostError;
+
+/// The name of the user this process runs as.
+///
+/// # Errors
+/// The user has no name here, or this operating system is not asked for it.
+#[cfg(unix)]
+pub fn user_name() -> Result<String, HostError> {
+    let tried = "look up this process's user";
+    let uid = nix::unistd::geteuid();
+    match nix::unistd::User::from_uid(uid) {
+        Ok(Some(user)) => Ok(user.name),
+        Ok(None) => Err(HostError::unavailable(tried, format!("number {uid} has no name on this machine"))),
+        Err(cause) => Err(HostError::unavailable(tried, cause.to_string())),
+    }
+}
+
+/// The name of the user this process runs as.
+///
+/// # Errors
+/// The environment does not tell.
+#[cfg(not(unix))]
+pub fn user_name() -> Result<String, HostError> {
+    let tried = "look up this process's user";
+    std::env::var("USERNAME").map_err(|cause| HostError::unavailable(tried, cause.to_string()))
+}
+
+/// Whether users beside the owner may read or write a file: such a file keeps no secret.
+///
+/// # Errors
+/// The file cannot be looked at.
+#[cfg(unix)]
+pub fn open_to_others(path: &Path) -> Result<bool, HostError> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let metadata = std::fs::metadata(path).map_err(HostError::at("look at", path))?;
+    Ok(metadata.permissions().mode() & 0o077 != 0)
+}
+
+/// Whether users beside the owner may read or write a file. On Windows that is left to the folder it lies in, which
+/// belongs to the user's profile.
+///
+/// # Errors
+/// None.
+#[cfg(not(unix))]
+pub fn open_to_others(_path: &Path) -> Result<bool, HostError> {
+    Ok(false)
+}
+
+/// Lets nobody but the owner enter a folder.
+///
+/// # Errors
+/// The folder is not this user's.
+#[cfg(unix)]
+pub fn close_to_others(folder: &Path) -> Result<(), HostError> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = std::fs::Permissions::from_mode(0o700);
+    std::fs::set_permissions(folder, mode).map_err(HostError::at("close to others", folder))
+}
+
+/// Lets nobody but the owner enter a folder. On Windows that is left to the folder it lies in, which belongs to the
+/// user's profile.
+///
+/// # Errors
+/// None.
+#[cfg(not(unix))]
+pub fn close_to_others(_folder: &Path) -> Result<(), HostError> {
+    Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    #[test]
+    fn the_user_has_a_name_and_modes_are_read() {
+        assert!(!user_name().unwrap().is_empty());
+        let file = std::env::temp_dir().join(format!("etalon-identity-{}", std::process::id()));
+        std::fs::write(&file, "x").unwrap();
+        let open_with = |mode| {
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+            open_to_others(&file).unwrap()
+        };
+        assert!(open_with(0o640));
+        assert!(!open_with(0o600));
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o666)).unwrap();
+        close_to_others(&file).unwrap();
+        assert!(!open_to_others(&file).unwrap());
+        std::fs::remove_file(&file).unwrap();
+        assert!(open_to_others(&file).is_err());
+    }
+}

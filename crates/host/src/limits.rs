@@ -1,0 +1,63 @@
+//! Limits that the operating system puts on this process.
+
+/// How many files and sockets this process may hold open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenFiles {
+    /// The limit in force; `None` is no limit.
+    pub soft: Option<u64>,
+    /// How far the process may raise it; `None` is no limit.
+    pub hard: Option<u64>,
+}
+
+/// The limit on open files.
+#[cfg(unix)]
+pub fn open_files() -> Result<OpenFiles, String> {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    Ok(OpenFiles { soft: limit.current, hard: limit.maximum })
+}
+
+/// Raises the soft limit on open files to the hard one, and returns what then holds.
+///
+/// A client with some thousands of connections needs it, and the servers it starts inherit it.
+#[cfg(unix)]
+pub fn raise_open_files() -> Result<OpenFiles, String> {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    // macOS reports "no limit" as the hard limit and then refuses more than OPEN_MAX, which is 10 240.
+    const OPEN_MAX: u64 = 10_240;
+    let before = open_files()?;
+    if before.soft == before.hard {
+        return Ok(before);
+    }
+    let raise = |to: Option<u64>| setrlimit(Resource::Nofile, Rlimit { current: to, maximum: before.hard });
+    let raised = raise(before.hard).or_else(|cause| match before.soft {
+        Some(soft) if soft < OPEN_MAX => raise(Some(OPEN_MAX)),
+        _ => Err(cause),
+    });
+    raised.map_err(|cause| format!("cannot raise the limit on open files: {cause}"))?;
+    open_files()
+}
+
+/// The limit on open files.
+#[cfg(not(unix))]
+pub fn open_files() -> Result<OpenFiles, String> {
+    Err("this operating system has no such limit: handles end with memory".to_owned())
+}
+
+/// Raises the soft limit on open files to the hard one.
+#[cfg(not(unix))]
+pub fn raise_open_files() -> Result<OpenFiles, String> {
+    open_files()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn raising_reaches_the_hard_limit() {
+        let before = open_files().unwrap();
+        let after = raise_open_files().unwrap();
+        assert!(after.soft.is_none() || after.soft >= before.soft);
+        assert_eq!(after, open_files().unwrap());
+    }
+}

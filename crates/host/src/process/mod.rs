@@ -1,0 +1,25 @@
+//! Child servers, users and process trees.
+
+mod server;
+mod tree;
+#[cfg(unix)]
+mod unix;
+mod user;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(unix)]
+use unix as os;
+#[cfg(windows)]
+use windows as os;
+
+pub use server::{Ended, ServerProcess, ServerSpec, StopSignal};
+pub use tree::{child_pids, is_alive, processes_cpu, start_mark, tree_cpu, tree_pids};
+pub use user::{User, chown, is_root, user_by_name};
+
+pub(crate) use server::SERVER_PIDS;
+
+/// Sends a signal to any process; see [`StopSignal`] for what each means.
+pub(crate) fn send(pid: u32, signal: StopSignal) -> Result<(), crate::HostError> {
+    os::send(pid, signal).map_err(|cause| crate::HostError::Process { tried: "signal", pid, reason: cause.to_string() })
+}

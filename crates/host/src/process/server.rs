@@ -1,0 +1,278 @@
+//! A server that étalon starts and ends.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use super::user::User;
+use super::{os, tree};
+use crate::error::HostError;
+use crate::scratch::Scratch;
+
+/// The file in a scratch folder that names the servers started for it, a line each: number and start mark.
+pub(crate) const SERVER_PIDS: &str = "server.pid";
+/// How long a dropped server may take for a signal gentler than a kill.
+const DROP_PATIENCE: Duration = Duration::from_secs(3);
+/// How often a server that was asked to end is looked at.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// How a server is asked to end. What each means is the server's own affair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopSignal {
+    /// SIGTERM: MySQL, MariaDB, SQL Server and Redis end in order; PostgreSQL first waits for its clients to leave.
+    Terminate,
+    /// SIGINT: PostgreSQL sends its clients away and ends in order.
+    Fast,
+    /// SIGQUIT: PostgreSQL ends without a checkpoint and recovers at its next start. A process that does not handle it
+    /// ends too, perhaps leaving a core file.
+    Immediate,
+    /// SIGKILL: ends now, whatever it is.
+    Kill,
+}
+
+/// How a server ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// By itself, or by the signal it was sent, in time.
+    AsAsked(ExitStatus),
+    /// It did not, and it was killed with its children.
+    Killed(ExitStatus),
+}
+
+/// What to start, and how.
+#[derive(Clone, Debug)]
+pub struct ServerSpec {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Variables that are set in its environment, on top of étalon's own.
+    pub env: Vec<(OsString, OsString)>,
+    /// Variables of étalon's own environment that it does not get.
+    pub without_env: Vec<OsString>,
+    /// The folder it starts in; étalon's own if `None`.
+    pub working_dir: Option<PathBuf>,
+    /// Where its standard output and error are appended.
+    pub log: PathBuf,
+    /// The user it runs as; étalon's own if `None`. Needs root.
+    pub run_as: Option<User>,
+    /// The scratch folder in which its number is noted, so that it can be found when étalon was killed.
+    pub scratch: Option<PathBuf>,
+    /// What it is sent when étalon ends without stopping it (Linux), and first when it is dropped.
+    pub end_signal: StopSignal,
+}
+
+impl ServerSpec {
+    /// A program without arguments, with its output going to `log`.
+    pub fn new(program: impl Into<PathBuf>, log: impl Into<PathBuf>) -> ServerSpec {
+        ServerSpec {
+            program: program.into(),
+            args: Vec::new(),
+            env: Vec::new(),
+            without_env: Vec::new(),
+            working_dir: None,
+            log: log.into(),
+            run_as: None,
+            scratch: None,
+            end_signal: StopSignal::Kill,
+        }
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn args(mut self, args: impl IntoIterator<Item = impl Into<OsString>>) -> ServerSpec {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets a variable.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> ServerSpec {
+        self.env.push((name.into(), value.into()));
+        self
+    }
+
+    /// Keeps a variable of étalon's own environment from it: `PGOPTIONS` would change what is measured.
+    #[must_use]
+    pub fn without_env(mut self, name: impl Into<OsString>) -> ServerSpec {
+        self.without_env.push(name.into());
+        self
+    }
+
+    /// Starts it in a folder.
+    #[must_use]
+    pub fn working_dir(mut self, folder: impl Into<PathBuf>) -> ServerSpec {
+        self.working_dir = Some(folder.into());
+        self
+    }
+
+    /// Runs it as another user.
+    #[must_use]
+    pub fn run_as(mut self, user: User) -> ServerSpec {
+        self.run_as = Some(user);
+        self
+    }
+
+    /// Notes its number in a scratch folder. Its working folder or an argument must lie in there, or the cleaning
+    /// after a crash will not touch it.
+    #[must_use]
+    pub fn in_scratch(mut self, scratch: &Scratch) -> ServerSpec {
+        self.scratch = Some(scratch.path().to_owned());
+        self
+    }
+
+    /// What it is sent when étalon ends without stopping it, and first when it is dropped; [`StopSignal::Kill`] unless
+    /// said otherwise. PostgreSQL leaves a shared memory segment behind when it is killed: give it
+    /// [`StopSignal::Immediate`].
+    #[must_use]
+    pub fn end_signal(mut self, signal: StopSignal) -> ServerSpec {
+        self.end_signal = signal;
+        self
+    }
+}
+
+/// A running server. Dropping it ends it, and waits until it has ended.
+#[derive(Debug)]
+pub struct ServerProcess {
+    child: Child,
+    spec: ServerSpec,
+    _tether: os::Tether,
+}
+
+impl ServerProcess {
+    /// Starts a server. That it runs does not mean that it answers yet.
+    ///
+    /// It leads a process group of its own, so that the user's Ctrl-C does not reach it. On Linux and Windows it ends
+    /// with étalon, however that ends; on macOS a killed étalon leaves it behind, to be found by
+    /// [`crate::scratch::find_abandoned`].
+    pub fn spawn(spec: ServerSpec) -> Result<ServerProcess, HostError> {
+        let log = OpenOptions::new().create(true).append(true).open(&spec.log);
+        let log = log.map_err(HostError::at("open the server's log", &spec.log))?;
+        let second = log.try_clone().map_err(HostError::at("open the server's log", &spec.log))?;
+        let mut command = Command::new(&spec.program);
+        command.args(&spec.args);
+        for name in &spec.without_env {
+            command.env_remove(name);
+        }
+        command.envs(spec.env.iter().map(|(name, value)| (name, value)));
+        if let Some(folder) = &spec.working_dir {
+            command.current_dir(folder);
+        }
+        command.stdin(Stdio::null()).stdout(log).stderr(second);
+        let failed = |cause| HostError::Start { program: spec.program.clone(), cause };
+        let (child, tether) = os::spawn(command, &spec).map_err(failed)?;
+        let server = ServerProcess { child, spec, _tether: tether };
+        // Should this fail, dropping `server` ends it again.
+        server.note_pid()?;
+        Ok(server)
+    }
+
+    /// Its process number.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What it was started with.
+    pub fn spec(&self) -> &ServerSpec {
+        &self.spec
+    }
+
+    /// How it ended, if it has; `None` while it runs.
+    pub fn has_ended(&mut self) -> Result<Option<ExitStatus>, HostError> {
+        let pid = self.pid();
+        self.child.try_wait().map_err(|cause| HostError::Process { tried: "look at", pid, reason: cause.to_string() })
+    }
+
+    /// CPU time of the server and its children so far.
+    pub fn cpu(&self) -> Result<Duration, String> {
+        tree::tree_cpu(self.pid())
+    }
+
+    /// Sends it a signal, without waiting.
+    pub fn signal(&mut self, signal: StopSignal) -> Result<(), HostError> {
+        // A process that was waited for has given its number away.
+        if self.has_ended()?.is_none() { super::send(self.pid(), signal) } else { Ok(()) }
+    }
+
+    /// Asks it to end and waits; what has not ended by then is killed, its children too.
+    pub fn stop(&mut self, signal: StopSignal, patience: Duration) -> Result<Ended, HostError> {
+        let deadline = Instant::now() + patience;
+        // A signal that cannot be sent (Windows without a console) leaves nothing but the kill.
+        if signal != StopSignal::Kill && self.signal(signal).is_ok() {
+            loop {
+                if let Some(status) = self.has_ended()? {
+                    return Ok(Ended::AsAsked(status));
+                }
+                if Instant::now() >= deadline {
+                    break;
+                }
+                std::thread::sleep(LOOK);
+            }
+        }
+        let status = self.kill_tree()?;
+        Ok(if signal == StopSignal::Kill { Ended::AsAsked(status) } else { Ended::Killed(status) })
+    }
+
+    /// The last lines of its log, for an error message; empty if there is none.
+    pub fn log_tail(&self, lines: usize) -> String {
+        tail(&self.spec.log, lines).unwrap_or_default()
+    }
+
+    /// Kills the server and what descends from it, and waits for the server.
+    fn kill_tree(&mut self) -> Result<ExitStatus, HostError> {
+        if let Some(status) = self.has_ended()? {
+            return Ok(status);
+        }
+        let pid = self.pid();
+        // Listed before the kill, since orphans belong to nobody.
+        let descendants: Vec<(u32, u64)> = tree::tree_pids(pid)
+            .unwrap_or_default()
+            .into_iter()
+            .filter(|&descendant| descendant != pid)
+            .filter_map(|descendant| Some((descendant, tree::start_mark(descendant).ok()?)))
+            .collect();
+        super::send(pid, StopSignal::Kill)?;
+        os::kill_group(pid);
+        for (descendant, start) in descendants {
+            if tree::is_alive(descendant, start) {
+                // It may end by itself in between.
+                let _ = super::send(descendant, StopSignal::Kill);
+            }
+        }
+        self.child.wait().map_err(|cause| HostError::Process { tried: "wait for", pid, reason: cause.to_string() })
+    }
+
+    /// Adds this server to the list in its scratch folder.
+    fn note_pid(&self) -> Result<(), HostError> {
+        let Some(scratch) = &self.spec.scratch else { return Ok(()) };
+        let pid = self.pid();
+        // A server that has ended already needs no note.
+        let Ok(start) = tree::start_mark(pid) else { return Ok(()) };
+        let path = scratch.join(SERVER_PIDS);
+        let file = OpenOptions::new().create(true).append(true).open(&path);
+        let written = file.and_then(|mut file| file.write_all(format!("{pid} {start}\n").as_bytes()));
+        written.map_err(HostError::at("note the server's process number in", &path))
+    }
+}
+
+impl Drop for ServerProcess {
+    fn drop(&mut self) {
+        // Whoever wants to know how it ended calls `stop`.
+        let _ = self.stop(self.spec.end_signal, DROP_PATIENCE);
+    }
+}
+
+fn tail(path: &Path, lines: usize) -> std::io::Result<String> {
+    const MOST_BYTES: u64 = 64 * 1024;
+    let mut file = File::open(path)?;
+    let start = file.metadata()?.len().saturating_sub(MOST_BYTES);
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let all: Vec<&str> = text.trim_end().lines().collect();
+    Ok(all[all.len().saturating_sub(lines)..].join("\n"))
+}

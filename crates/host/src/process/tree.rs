@@ -1,0 +1,100 @@
+//! Processes and their children.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use crate::system::{Life, ProcessEntry, os};
+
+/// The processes whose parent is `pid`.
+pub fn child_pids(pid: u32) -> Result<Vec<u32>, String> {
+    let table = os::processes()?;
+    Ok(table.iter().filter(|entry| entry.parent == pid && entry.pid != pid).map(|entry| entry.pid).collect())
+}
+
+/// A process and all that descend from it, parents before children. Those whose parent has ended are no longer found:
+/// the system gives them another.
+pub fn tree_pids(pid: u32) -> Result<Vec<u32>, String> {
+    let table = os::processes()?;
+    let tree: Vec<u32> = tree(&table, pid).iter().map(|entry| entry.pid).collect();
+    if tree.is_empty() { Err(format!("there is no process {pid}")) } else { Ok(tree) }
+}
+
+/// CPU time of a process and all that descend from it, since each started.
+///
+/// On Linux the children that have ended are included, once their parent has waited for them, in steps of 10 ms; the
+/// other systems do not keep that figure, and a server that works in short-lived processes reads too low there.
+pub fn tree_cpu(pid: u32) -> Result<Duration, String> {
+    let table = os::processes()?;
+    let tree = tree(&table, pid);
+    if tree.is_empty() {
+        return Err(format!("there is no process {pid}"));
+    }
+    Ok(tree.iter().map(|entry| entry.cpu).sum())
+}
+
+/// CPU time of some processes together, their children not included.
+pub fn processes_cpu(pids: &[u32]) -> Result<Duration, String> {
+    pids.iter().map(|&pid| os::process(pid).map(|entry| entry.own_cpu)).sum()
+}
+
+/// When a process started, in a unit of the operating system's own. A number is given again after a while; a number
+/// with its start names one process.
+pub fn start_mark(pid: u32) -> Result<u64, String> {
+    Ok(os::process(pid)?.started)
+}
+
+/// Whether the process that had this number and this start still runs.
+pub fn is_alive(pid: u32, start_mark: u64) -> bool {
+    os::process(pid).is_ok_and(|entry| entry.started == start_mark && entry.life == Life::Running)
+}
+
+fn tree(table: &[ProcessEntry], root: u32) -> Vec<&ProcessEntry> {
+    let mut children: HashMap<u32, Vec<&ProcessEntry>> = HashMap::new();
+    for entry in table {
+        children.entry(entry.parent).or_default().push(entry);
+    }
+    let mut found: Vec<&ProcessEntry> = table.iter().filter(|entry| entry.pid == root).collect();
+    let mut next = 0;
+    while let Some(entry) = found.get(next) {
+        // Taken out, so that a parent number which was given again (Windows) cannot lead in a circle.
+        for child in children.remove(&entry.pid).unwrap_or_default() {
+            if child.pid != root {
+                found.push(child);
+            }
+        }
+        next += 1;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(pid: u32, parent: u32) -> ProcessEntry {
+        let cpu = Duration::from_secs(u64::from(pid));
+        let name = String::new();
+        ProcessEntry { pid, parent, name, started: 1, cpu, own_cpu: cpu, life: Life::Running }
+    }
+
+    #[test]
+    fn a_tree_is_walked_once() {
+        let table = [entry(1, 0), entry(5, 1), entry(6, 5), entry(7, 6), entry(8, 1), entry(9, 5)];
+        let pids: Vec<u32> = tree(&table, 5).iter().map(|entry| entry.pid).collect();
+        assert_eq!(pids, [5, 6, 9, 7]);
+        assert!(tree(&table, 4).is_empty());
+        let circle = [entry(5, 6), entry(6, 5)];
+        assert_eq!(tree(&circle, 5).len(), 2);
+    }
+
+    #[test]
+    fn this_process_is_alive_and_used_cpu() {
+        let own = std::process::id();
+        assert!(is_alive(own, start_mark(own).unwrap()));
+        assert!(!is_alive(own, start_mark(own).unwrap() + 1));
+        assert!(tree_pids(own).unwrap().contains(&own));
+        assert!(tree_cpu(own).unwrap() >= processes_cpu(&[own]).unwrap().saturating_sub(Duration::from_secs(1)));
+        assert!(processes_cpu(&[own, u32::MAX - 7]).is_err());
+        assert!(tree_cpu(u32::MAX - 7).is_err());
+    }
+}

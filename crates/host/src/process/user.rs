@@ -1,0 +1,85 @@
+//! Users: servers that refuse to run as root run as another one.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::HostError;
+
+/// A user of this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct User {
+    /// The name.
+    pub name: String,
+    /// The user's number.
+    pub uid: u32,
+    /// The number of the user's own group.
+    pub gid: u32,
+    /// The home folder.
+    pub home: PathBuf,
+}
+
+/// Whether étalon runs as the superuser, under whom PostgreSQL and MySQL refuse to start. Windows has none in this
+/// sense, and the answer is no.
+pub fn is_root() -> bool {
+    #[cfg(unix)]
+    return rustix::process::geteuid().is_root();
+    #[cfg(not(unix))]
+    return false;
+}
+
+/// Finds a user by name, in whatever directory the machine keeps its users.
+#[cfg(unix)]
+pub fn user_by_name(name: &str) -> Result<User, HostError> {
+    let failed = |reason: String| HostError::unavailable(format!("look up the user {name}"), reason);
+    match nix::unistd::User::from_name(name) {
+        Ok(Some(user)) => Ok(User { name: user.name, uid: user.uid.as_raw(), gid: user.gid.as_raw(), home: user.dir }),
+        Ok(None) => Err(failed("this machine has no such user".to_owned())),
+        Err(cause) => Err(failed(cause.to_string())),
+    }
+}
+
+/// Gives a file or folder to a user and the user's group. A symbolic link itself is given, not what it points to.
+#[cfg(unix)]
+pub fn chown(path: &Path, user: &User) -> Result<(), HostError> {
+    std::os::unix::fs::lchown(path, Some(user.uid), Some(user.gid)).map_err(HostError::at("change the owner of", path))
+}
+
+/// Finds a user by name.
+#[cfg(not(unix))]
+pub fn user_by_name(name: &str) -> Result<User, HostError> {
+    let reason = "étalon runs servers as another user on Unix only";
+    Err(HostError::unavailable(format!("look up the user {name}"), reason))
+}
+
+/// Gives a file or folder to a user and the user's group.
+#[cfg(not(unix))]
+pub fn chown(path: &Path, user: &User) -> Result<(), HostError> {
+    let reason = "étalon runs servers as another user on Unix only";
+    Err(HostError::unavailable(format!("give {} to the user {}", path.display(), user.name), reason))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn root_is_found_and_nobody_invented() {
+        let root = user_by_name("root").unwrap();
+        assert_eq!((root.uid, root.gid), (0, 0));
+        let error = user_by_name("no-such-user-here").unwrap_err().to_string();
+        assert!(error.contains("no-such-user-here"), "{error}");
+    }
+
+    #[test]
+    fn a_file_is_given_away() {
+        use std::os::unix::fs::MetadataExt;
+        if !is_root() {
+            return;
+        }
+        let folder = crate::scratch::Scratch::new("chown-test", None).unwrap();
+        let file = folder.path().join("x");
+        std::fs::write(&file, "").unwrap();
+        let nobody = user_by_name("nobody").unwrap();
+        chown(&file, &nobody).unwrap();
+        assert_eq!(std::fs::metadata(&file).unwrap().uid(), nobody.uid);
+    }
+}

@@ -1,0 +1,162 @@
+//! What an étalon that was killed has left behind.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::{OWNER, Owner, PREFIX, Scratch};
+use crate::clock;
+use crate::error::HostError;
+use crate::process::{self, SERVER_PIDS, StopSignal};
+use crate::system::{os, text};
+
+/// How long a server that was left behind may take to end before it is killed.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A scratch folder whose étalon no longer runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Abandoned {
+    /// The folder.
+    pub path: PathBuf,
+    /// The number of the étalon that made it.
+    pub pid: u32,
+    /// What it was made for.
+    pub kind: String,
+    /// How long ago it was made, by the wall clock.
+    pub age: Duration,
+    /// Servers that still run in it.
+    pub servers: Vec<u32>,
+}
+
+/// What [`remove_abandoned`] did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Removed {
+    /// The folder that is gone.
+    pub path: PathBuf,
+    /// The servers that were stopped for it.
+    pub stopped: Vec<u32>,
+}
+
+/// Scratch folders in the usual places whose étalon no longer runs.
+pub fn find_abandoned() -> Vec<Abandoned> {
+    Scratch::bases().iter().flat_map(|base| find_abandoned_in(base)).collect()
+}
+
+/// Scratch folders in one place whose étalon no longer runs. Those of other users, and those made in another container
+/// whose processes cannot be seen from here, are left out. A place that cannot be read holds none.
+pub fn find_abandoned_in(base: &Path) -> Vec<Abandoned> {
+    let Ok(base) = std::fs::canonicalize(base) else { return Vec::new() };
+    let Ok(entries) = std::fs::read_dir(base) else { return Vec::new() };
+    let ours = entries.filter_map(Result::ok).filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX));
+    let mut found: Vec<Abandoned> = ours.filter_map(|entry| judge(&entry.path())).collect();
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    found
+}
+
+/// Stops the servers that still run in an abandoned folder, then removes it.
+///
+/// Everything is looked at again first: the folder must still be abandoned. A server is stopped only if number and
+/// start are those that were noted *and* it works in the folder or names it in its arguments.
+pub fn remove_abandoned(abandoned: &Abandoned) -> Result<Removed, HostError> {
+    let Some(now) = judge(&abandoned.path) else {
+        let tried = format!("remove {}", abandoned.path.display());
+        return Err(HostError::unavailable(tried, "it is gone, or it is not an abandoned folder of this user"));
+    };
+    for server in servers_in(&now.path) {
+        stop(server)?;
+    }
+    std::fs::remove_dir_all(&now.path).map_err(HostError::at("remove the folder", &now.path))?;
+    Ok(Removed { path: now.path, stopped: now.servers })
+}
+
+/// A folder that was abandoned, or `None`.
+fn judge(path: &Path) -> Option<Abandoned> {
+    if !is_own_folder(path) {
+        return None;
+    }
+    let owner = Owner::parse(&text::read(path.join(OWNER)).ok()?)?;
+    if !is_gone(&owner) {
+        return None;
+    }
+    Some(Abandoned {
+        path: path.to_owned(),
+        pid: owner.pid,
+        kind: owner.kind,
+        age: Duration::from_millis(u64::try_from(clock::unix_ms() - owner.made_unix_ms).unwrap_or(0)),
+        servers: servers_in(path).iter().map(|server| server.pid).collect(),
+    })
+}
+
+/// Whether the étalon that made a folder no longer runs, as far as this process can know.
+fn is_gone(owner: &Owner) -> bool {
+    if owner.boot != os::boot_id() {
+        return true;
+    }
+    owner.pid_namespace == os::pid_namespace() && !process::is_alive(owner.pid, owner.start_mark)
+}
+
+/// A folder, not a link to one, that belongs to the user étalon runs as. `/var/tmp` is open to all: what another user
+/// has put there must not make étalon stop or remove anything.
+#[cfg(unix)]
+fn is_own_folder(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let own = rustix::process::geteuid().as_raw();
+    std::fs::symlink_metadata(path).is_ok_and(|data| data.is_dir() && data.uid() == own)
+}
+
+#[cfg(not(unix))]
+fn is_own_folder(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|data| data.is_dir())
+}
+
+/// A server that was noted in a scratch folder and still runs.
+#[derive(Clone, Copy)]
+struct Server {
+    pid: u32,
+    start_mark: u64,
+}
+
+fn servers_in(folder: &Path) -> Vec<Server> {
+    let noted = text::read(folder.join(SERVER_PIDS)).unwrap_or_default();
+    let servers = noted.lines().filter_map(|line| {
+        let (pid, start_mark) = line.split_once(' ')?;
+        Some(Server { pid: pid.parse().ok()?, start_mark: start_mark.parse().ok()? })
+    });
+    let runs_here =
+        |server: &Server| process::is_alive(server.pid, server.start_mark) && points_into(server.pid, folder);
+    servers.filter(runs_here).collect()
+}
+
+/// Whether a process works in a folder or names it, or something in it, in its arguments.
+fn points_into(pid: u32, folder: &Path) -> bool {
+    if os::working_folder(pid).is_some_and(|place| place.starts_with(folder)) {
+        return true;
+    }
+    let names = |argument: &String| {
+        // `/folder`, `/folder/data`, and behind an option: `--datadir=/folder/data`.
+        let value = argument.split_once('=').map_or("", |(_, value)| value);
+        Path::new(argument).starts_with(folder) || Path::new(value).starts_with(folder)
+    };
+    os::command_line(pid).is_some_and(|words| words.iter().any(names))
+}
+
+/// Ends a server: without a checkpoint, since its data goes next, and by force if need be.
+fn stop(server: Server) -> Result<(), HostError> {
+    for (signal, patience) in [(StopSignal::Immediate, PATIENCE), (StopSignal::Kill, PATIENCE)] {
+        if let Err(error) = process::send(server.pid, signal) {
+            // It may have ended by itself meanwhile.
+            return if process::is_alive(server.pid, server.start_mark) { Err(error) } else { Ok(()) };
+        }
+        let deadline = Instant::now() + patience;
+        while process::is_alive(server.pid, server.start_mark) {
+            if Instant::now() >= deadline {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        if !process::is_alive(server.pid, server.start_mark) {
+            return Ok(());
+        }
+    }
+    let reason = "it did not end, even when it was killed".to_owned();
+    Err(HostError::Process { tried: "end", pid: server.pid, reason })
+}

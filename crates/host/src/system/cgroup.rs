@@ -1,0 +1,175 @@
+//! The control group that this process lives in: what it may use of the machine, and whether it was held back.
+//!
+//! Both hierarchies are read: version 2 (`cpu.max`, `memory.max`) and version 1 (`cpu.cfs_quota_us`). A limit may sit
+//! on any group above, so the tightest on the way up counts. See Documentation/admin-guide/cgroup-v2.rst.
+
+#![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "elsewhere only the tests of its parsers use it"))]
+
+use std::path::{Path, PathBuf};
+
+use super::mounts::{Mount, parse_mountinfo};
+use super::text;
+
+/// Which hierarchy a controller is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Version {
+    /// One hierarchy per controller.
+    One,
+    /// The unified hierarchy.
+    Two,
+}
+
+/// The folders of one controller, from this process's group up to the root that is visible here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Controller {
+    /// The hierarchy.
+    pub(crate) version: Version,
+    /// The group's own folder first.
+    pub(crate) folders: Vec<PathBuf>,
+}
+
+/// How often and how long the CPU quota held this group's threads back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Throttling {
+    /// Periods in which it was held back.
+    pub(crate) times: u64,
+    /// Microseconds for which it was held back.
+    pub(crate) time_us: u64,
+}
+
+/// Finds a controller (`cpu`, `memory`) for this process.
+pub(crate) fn own(controller: &str) -> Result<Controller, String> {
+    let mounts = parse_mountinfo(&text::read("/proc/self/mountinfo")?);
+    let groups = text::read("/proc/self/cgroup")?;
+    locate(&mounts, &groups, controller)
+        .ok_or_else(|| format!("no control group with the {controller} controller is mounted"))
+}
+
+/// Finds a controller's folders from `/proc/self/mountinfo` and `/proc/self/cgroup`.
+fn locate(mounts: &[Mount], groups: &str, controller: &str) -> Option<Controller> {
+    let group_of = |belongs: &dyn Fn(&str) -> bool| {
+        groups.lines().find_map(|line| {
+            let mut fields = line.splitn(3, ':').skip(1);
+            let (controllers, path) = (fields.next()?, fields.next()?);
+            belongs(controllers).then_some(path)
+        })
+    };
+    let one = group_of(&|names| names.split(',').any(|name| name == controller)).and_then(|group| {
+        let holds = |mount: &&Mount| mount.kind == "cgroup" && mount.options.iter().any(|option| option == controller);
+        Some((Version::One, group, mounts.iter().find(holds)?))
+    });
+    let found = one.or_else(|| {
+        let group = group_of(&str::is_empty)?;
+        Some((Version::Two, group, mounts.iter().find(|mount| mount.kind == "cgroup2")?))
+    });
+    let (version, group, mount) = found?;
+    Some(Controller { version, folders: folders(mount, group) })
+}
+
+/// From the group's own folder up to the mount point. In a container without a namespace for control groups, the path
+/// is the host's, and the mount shows a part of it only: that part is taken off.
+fn folders(mount: &Mount, group: &str) -> Vec<PathBuf> {
+    let inside = Path::new(group).strip_prefix(&mount.root).or_else(|_| Path::new(group).strip_prefix("/"));
+    let own = inside.map_or_else(|_| mount.mount_point.clone(), |inside| mount.mount_point.join(inside));
+    let visible = own.ancestors().take_while(|folder| folder.starts_with(&mount.mount_point));
+    visible.map(Path::to_owned).collect()
+}
+
+impl Controller {
+    /// CPU time per wall-clock time that the group may use, in cores; `None` is no limit.
+    pub(crate) fn cpu_quota_cores(&self) -> Option<f64> {
+        let quota = |folder: &PathBuf| match self.version {
+            Version::Two => parse_cpu_max(&text::read(folder.join("cpu.max")).ok()?),
+            Version::One => {
+                let quota_us = text::read(folder.join("cpu.cfs_quota_us")).ok()?;
+                parse_cpu_max(&format!("{quota_us} {}", text::read(folder.join("cpu.cfs_period_us")).ok()?))
+            }
+        };
+        self.folders.iter().filter_map(quota).min_by(f64::total_cmp)
+    }
+
+    /// Memory that the group may use, in bytes; `None` is no limit.
+    pub(crate) fn memory_limit_bytes(&self) -> Option<u64> {
+        let name = match self.version {
+            Version::One => "memory.limit_in_bytes",
+            Version::Two => "memory.max",
+        };
+        self.folders.iter().filter_map(|folder| parse_memory_max(&text::read(folder.join(name)).ok()?)).min()
+    }
+
+    /// Memory that the group may still take until its own limit, in bytes; `None` is no limit.
+    pub(crate) fn memory_left_bytes(&self) -> Option<u64> {
+        let name = match self.version {
+            Version::One => "memory.usage_in_bytes",
+            Version::Two => "memory.current",
+        };
+        let used: u64 = text::read(self.folders.first()?.join(name)).ok()?.parse().ok()?;
+        Some(self.memory_limit_bytes()?.saturating_sub(used))
+    }
+
+    /// How often the group was held back so far.
+    pub(crate) fn throttling(&self) -> Result<Throttling, String> {
+        let own = self.folders.first().ok_or("the control group has no folder")?;
+        let path = own.join("cpu.stat");
+        parse_cpu_stat(&text::read(&path)?).ok_or_else(|| format!("{} does not count throttling", path.display()))
+    }
+}
+
+/// `200000 100000` is two cores; `max 100000`, or `-1 100000` in version 1, is no limit.
+fn parse_cpu_max(line: &str) -> Option<f64> {
+    let (quota_us, period_us) = line.split_once(' ')?;
+    let (quota_us, period_us): (f64, f64) = (quota_us.parse().ok()?, period_us.parse().ok()?);
+    (quota_us > 0.0 && period_us > 0.0).then(|| quota_us / period_us)
+}
+
+/// Bytes, or `max`. Version 1 writes the largest multiple of a page for "no limit".
+fn parse_memory_max(text: &str) -> Option<u64> {
+    text.parse().ok().filter(|&bytes: &u64| bytes < 1 << 60)
+}
+
+fn parse_cpu_stat(stat: &str) -> Option<Throttling> {
+    let number = |key: &str| text::value(stat, key, ' ')?.parse::<u64>().ok();
+    let time_us = number("throttled_usec").or_else(|| number("throttled_time").map(|ns| ns / 1000))?;
+    Some(Throttling { times: number("nr_throttled")?, time_us })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotas_are_in_cores() {
+        assert_eq!(parse_cpu_max("200000 100000"), Some(2.0));
+        assert_eq!(parse_cpu_max("max 100000"), None);
+        assert_eq!(parse_cpu_max("-1 100000"), None);
+        assert_eq!(parse_memory_max("max"), None);
+        assert_eq!(parse_memory_max("9223372036854771712"), None);
+        assert_eq!(parse_memory_max("536870912"), Some(512 << 20));
+    }
+
+    #[test]
+    fn throttling_is_read_from_both_versions() {
+        let two = "usage_usec 5\nnr_periods 9\nnr_throttled 3\nthrottled_usec 1500\n";
+        assert_eq!(parse_cpu_stat(two), Some(Throttling { times: 3, time_us: 1500 }));
+        let one = "nr_periods 9\nnr_throttled 3\nthrottled_time 1500000\n";
+        assert_eq!(parse_cpu_stat(one), Some(Throttling { times: 3, time_us: 1500 }));
+        assert_eq!(parse_cpu_stat("usage_usec 5\n"), None, "the controller is off");
+    }
+
+    #[test]
+    fn the_unified_hierarchy_is_found() {
+        let mounts = parse_mountinfo("31 23 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate\n");
+        let found = locate(&mounts, "0::/user.slice/a.scope\n", "cpu").unwrap();
+        assert_eq!(found.version, Version::Two);
+        let expected = ["/sys/fs/cgroup/user.slice/a.scope", "/sys/fs/cgroup/user.slice", "/sys/fs/cgroup"];
+        assert_eq!(found.folders, expected.map(PathBuf::from));
+    }
+
+    #[test]
+    fn a_container_of_version_one_sees_its_part() {
+        let mounts = parse_mountinfo("32 31 0:29 /docker/abc /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu,cpuacct\n");
+        let found = locate(&mounts, "4:cpu,cpuacct:/docker/abc\n0::/\n", "cpu").unwrap();
+        assert_eq!((found.version, found.folders), (Version::One, vec![PathBuf::from("/sys/fs/cgroup/cpu")]));
+        assert_eq!(locate(&mounts, "4:cpu,cpuacct:/docker/abc\n", "memory"), None);
+    }
+}

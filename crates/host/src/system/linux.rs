@@ -1,0 +1,135 @@
+//! Linux: processes, memory and load from `/proc`; see proc(5).
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::{Life, ProcessEntry, cgroup, text};
+use crate::memory::Memory;
+
+/// Every process this one may see. One that ends during the walk is left out.
+pub(crate) fn processes() -> Result<Vec<ProcessEntry>, String> {
+    let entries = std::fs::read_dir("/proc").map_err(|cause| format!("cannot list /proc: {cause}"))?;
+    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    Ok(pids.filter_map(|pid| process(pid).ok()).collect())
+}
+
+/// One process.
+pub(crate) fn process(pid: u32) -> Result<ProcessEntry, String> {
+    let path = format!("/proc/{pid}/stat");
+    let ticks_per_second = rustix::param::clock_ticks_per_second();
+    parse_stat(&text::read(&path)?, ticks_per_second).ok_or_else(|| format!("{path} does not follow proc(5)"))
+}
+
+/// The folder a process works in, if it may be seen.
+pub(crate) fn working_folder(pid: u32) -> Option<PathBuf> {
+    std::fs::read_link(format!("/proc/{pid}/cwd")).ok()
+}
+
+/// A process's program and arguments, if they may be seen.
+pub(crate) fn command_line(pid: u32) -> Option<Vec<String>> {
+    let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    Some(bytes.split(|&byte| byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect())
+}
+
+/// Names this start of the machine: after the next one, the same number and start time are another process.
+pub(crate) fn boot_id() -> String {
+    text::read("/proc/sys/kernel/random/boot_id").unwrap_or_default()
+}
+
+/// Names the set of process numbers this process lives in: in a container, number 7 is another process than outside.
+pub(crate) fn pid_namespace() -> String {
+    std::fs::read_link("/proc/self/ns/pid").map(|link| link.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// The machine's memory, with the limit of the control group where that is tighter.
+pub(crate) fn memory() -> Result<Memory, String> {
+    let machine = parse_meminfo(&text::read("/proc/meminfo")?).ok_or("/proc/meminfo does not follow proc(5)")?;
+    let left = cgroup::own("memory").ok().and_then(|group| group.memory_left_bytes());
+    let available_bytes = left.map_or(machine.available_bytes, |left| left.min(machine.available_bytes));
+    Ok(Memory { available_bytes, ..machine })
+}
+
+/// Runnable and waiting threads, averaged over one, five and fifteen minutes.
+pub(crate) fn load() -> Result<[f64; 3], String> {
+    parse_loadavg(&text::read("/proc/loadavg")?).ok_or_else(|| "/proc/loadavg does not follow proc(5)".to_owned())
+}
+
+/// `/proc/PID/stat`. The name stands in parentheses and may itself hold any of them, so the last one closes it.
+fn parse_stat(line: &str, ticks_per_second: u64) -> Option<ProcessEntry> {
+    let (before, rest) = line.rsplit_once(')')?;
+    let (pid, name) = before.split_once('(')?;
+    // The state is field 3 of the manual's count.
+    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
+    let time = |ticks: u64| Duration::from_nanos(ticks * (1_000_000_000 / ticks_per_second.max(1)));
+    let own_cpu = time(number(14)? + number(15)?);
+    Some(ProcessEntry {
+        pid: pid.trim().parse().ok()?,
+        parent: number(4)? as u32,
+        name: name.to_owned(),
+        started: number(22)?,
+        cpu: own_cpu + time(number(16)? + number(17)?),
+        own_cpu,
+        life: if matches!(*fields.first()?, "Z" | "X") { Life::Ended } else { Life::Running },
+    })
+}
+
+fn parse_meminfo(meminfo: &str) -> Option<Memory> {
+    let bytes = |key: &str| -> Option<u64> {
+        let kib: u64 = text::value(meminfo, key, ':')?.trim_end_matches("kB").trim().parse().ok()?;
+        Some(kib * 1024)
+    };
+    let swap_bytes = bytes("SwapTotal")?;
+    Some(Memory {
+        total_bytes: bytes("MemTotal")?,
+        available_bytes: bytes("MemAvailable")?,
+        swap_bytes,
+        swap_used_bytes: swap_bytes.saturating_sub(bytes("SwapFree")?),
+    })
+}
+
+fn parse_loadavg(line: &str) -> Option<[f64; 3]> {
+    let mut numbers = line.split(' ').map(|word| word.parse().ok());
+    Some([numbers.next()??, numbers.next()??, numbers.next()??])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_may_hold_anything() {
+        let line = "812 (a) b (c) S 700 812 812 0 -1 4194560 100 200 0 0 150 50 30 20 20 0 1 0 98765 1 2 3";
+        let entry = parse_stat(line, 100).unwrap();
+        assert_eq!((entry.pid, entry.parent, entry.name.as_str()), (812, 700, "a) b (c"));
+        assert_eq!(entry.started, 98765);
+        assert_eq!(entry.own_cpu, Duration::from_secs(2));
+        assert_eq!(entry.cpu, Duration::from_millis(2500));
+        assert_eq!(entry.life, Life::Running);
+        assert_eq!(parse_stat("812 (short) S 1", 100), None);
+    }
+
+    #[test]
+    fn memory_is_in_bytes() {
+        let text = "MemTotal: 2048 kB\nMemFree: 5 kB\nMemAvailable: 1024 kB\nSwapTotal: 100 kB\nSwapFree: 60 kB\n";
+        let memory = parse_meminfo(text).unwrap();
+        assert_eq!((memory.total_bytes, memory.available_bytes), (2 << 20, 1 << 20));
+        assert_eq!((memory.swap_bytes, memory.swap_used_bytes), (100 << 10, 40 << 10));
+    }
+
+    #[test]
+    fn load_has_three_figures() {
+        assert_eq!(parse_loadavg("0.01 0.12 1.10 1/92 7857"), Some([0.01, 0.12, 1.10]));
+        assert_eq!(parse_loadavg("0.01"), None);
+    }
+
+    #[test]
+    fn this_process_is_in_the_table() {
+        let own = std::process::id();
+        let table = processes().unwrap();
+        let entry = table.iter().find(|entry| entry.pid == own).unwrap();
+        assert_eq!(entry.started, process(own).unwrap().started);
+        assert_eq!(working_folder(own).unwrap(), std::env::current_dir().unwrap());
+        assert!(!command_line(own).unwrap()[0].is_empty());
+    }
+}

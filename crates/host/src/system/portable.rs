@@ -1,0 +1,121 @@
+//! macOS and Windows: processes, memory and load through `sysinfo`.
+//!
+//! Compiled into the tests on Linux too, where its answers are held against those of `/proc`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use sysinfo::{Pid, ProcessRefreshKind, ProcessStatus, ProcessesToUpdate, System, UpdateKind};
+
+use super::{Life, ProcessEntry};
+use crate::memory::Memory;
+
+/// Every process this one may see.
+pub(crate) fn processes() -> Result<Vec<ProcessEntry>, String> {
+    let system = refreshed(ProcessesToUpdate::All, ProcessRefreshKind::nothing().with_cpu())?;
+    Ok(system.processes().values().map(entry).collect())
+}
+
+/// One process.
+pub(crate) fn process(pid: u32) -> Result<ProcessEntry, String> {
+    let pid = Pid::from_u32(pid);
+    let system = refreshed(ProcessesToUpdate::Some(&[pid]), ProcessRefreshKind::nothing().with_cpu())?;
+    system.process(pid).map(entry).ok_or_else(|| format!("there is no process {pid}"))
+}
+
+/// The folder a process works in, if it may be seen.
+pub(crate) fn working_folder(pid: u32) -> Option<PathBuf> {
+    let pid = Pid::from_u32(pid);
+    let system = refreshed(ProcessesToUpdate::Some(&[pid]), ProcessRefreshKind::nothing().with_cwd(UpdateKind::Always));
+    system.ok()?.process(pid)?.cwd().map(PathBuf::from)
+}
+
+/// A process's program and arguments, if they may be seen.
+pub(crate) fn command_line(pid: u32) -> Option<Vec<String>> {
+    let pid = Pid::from_u32(pid);
+    let system = refreshed(ProcessesToUpdate::Some(&[pid]), ProcessRefreshKind::nothing().with_cmd(UpdateKind::Always));
+    Some(system.ok()?.process(pid)?.cmd().iter().map(|word| word.to_string_lossy().into_owned()).collect())
+}
+
+/// Names this start of the machine. Not needed here: start times count from 1970.
+pub(crate) fn boot_id() -> String {
+    String::new()
+}
+
+/// Names the set of process numbers this process lives in. There is one.
+pub(crate) fn pid_namespace() -> String {
+    String::new()
+}
+
+/// The machine's memory.
+pub(crate) fn memory() -> Result<Memory, String> {
+    let mut system = System::new().map_err(|cause| format!("cannot ask the system: {cause:?}"))?;
+    system.refresh_memory();
+    if system.total_memory() == 0 {
+        return Err("the system did not say how much memory it has".to_owned());
+    }
+    Ok(Memory {
+        total_bytes: system.total_memory(),
+        available_bytes: system.available_memory(),
+        swap_bytes: system.total_swap(),
+        swap_used_bytes: system.used_swap(),
+    })
+}
+
+/// Runnable threads, averaged over one, five and fifteen minutes.
+pub(crate) fn load() -> Result<[f64; 3], String> {
+    if cfg!(windows) {
+        return Err("Windows keeps no load average".to_owned());
+    }
+    let load = System::load_average().map_err(|cause| format!("cannot read the load average: {cause:?}"))?;
+    Ok([load.one, load.five, load.fifteen])
+}
+
+fn refreshed(which: ProcessesToUpdate<'_>, what: ProcessRefreshKind) -> Result<System, String> {
+    let mut system = System::new().map_err(|cause| format!("cannot ask the system: {cause:?}"))?;
+    system.refresh_processes_specifics(which, true, what.without_tasks());
+    Ok(system)
+}
+
+fn entry(process: &sysinfo::Process) -> ProcessEntry {
+    let cpu = Duration::from_millis(process.accumulated_cpu_time());
+    let name = process.name().to_string_lossy();
+    ProcessEntry {
+        pid: process.pid().as_u32(),
+        parent: process.parent().map_or(0, Pid::as_u32),
+        name: name.strip_suffix(".exe").unwrap_or(&name).to_owned(),
+        started: process.start_time(),
+        cpu,
+        own_cpu: cpu,
+        life: match process.status() {
+            ProcessStatus::Zombie | ProcessStatus::Dead => Life::Ended,
+            _ => Life::Running,
+        },
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::super::linux;
+    use super::*;
+
+    #[test]
+    fn it_agrees_with_proc_about_this_process() {
+        let own = std::process::id();
+        let (here, proc) = (process(own).unwrap(), linux::process(own).unwrap());
+        assert_eq!((here.pid, here.parent, here.life), (proc.pid, proc.parent, proc.life));
+        assert!(here.cpu.abs_diff(proc.own_cpu) < Duration::from_secs(1), "{here:?} {proc:?}");
+        assert_eq!(working_folder(own), linux::working_folder(own));
+        assert!(processes().unwrap().iter().any(|entry| entry.pid == own));
+        assert!(command_line(own).is_some_and(|words| !words.is_empty()));
+    }
+
+    #[test]
+    fn it_agrees_with_proc_about_memory_and_load() {
+        assert_eq!(memory().unwrap().total_bytes, linux::memory().unwrap().total_bytes);
+        assert!((load().unwrap()[2] - linux::load().unwrap()[2]).abs() < 1.0);
+        assert_eq!(boot_id(), "");
+        assert_eq!(pid_namespace(), "");
+        assert!(process(u32::MAX - 7).is_err());
+    }
+}

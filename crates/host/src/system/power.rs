@@ -1,0 +1,109 @@
+//! Where the machine's power comes from.
+
+/// A source of power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Power {
+    /// The mains, as far as is known: a machine without a battery says nothing else.
+    Mains,
+    /// Its battery.
+    Battery,
+}
+
+/// Where the power comes from just now.
+#[cfg(target_os = "linux")]
+pub(crate) fn power() -> Result<Power, String> {
+    use super::text;
+    let folder = "/sys/class/power_supply";
+    // A kernel without support for power supplies is one for machines without batteries.
+    let Ok(entries) = std::fs::read_dir(folder) else { return Ok(Power::Mains) };
+    let supplies: Vec<Supply> = entries
+        .filter_map(|entry| {
+            let folder = entry.ok()?.path();
+            let read = |file: &str| text::read(folder.join(file)).unwrap_or_default();
+            Some(Supply { kind: read("type"), online: read("online"), status: read("status"), scope: read("scope") })
+        })
+        .collect();
+    Ok(judge(&supplies))
+}
+
+/// Where the power comes from just now.
+#[cfg(target_os = "macos")]
+pub(crate) fn power() -> Result<Power, String> {
+    let text = super::command::output_of("/usr/bin/pmset", &["-g", "batt"])?;
+    parse_pmset(&text).ok_or_else(|| "pmset does not say what power is drawn from".to_owned())
+}
+
+/// Where the power comes from just now.
+#[cfg(windows)]
+pub(crate) fn power() -> Result<Power, String> {
+    match super::windows::on_battery() {
+        Some(true) => Ok(Power::Battery),
+        Some(false) => Ok(Power::Mains),
+        None => Err("Windows does not know what power is drawn from".to_owned()),
+    }
+}
+
+/// Where the power comes from just now.
+#[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
+pub(crate) fn power() -> Result<Power, String> {
+    Err("étalon does not read it on this operating system".to_owned())
+}
+
+/// A folder of `/sys/class/power_supply`.
+#[cfg(any(target_os = "linux", test))]
+struct Supply {
+    kind: String,
+    online: String,
+    status: String,
+    scope: String,
+}
+
+#[cfg(any(target_os = "linux", test))]
+fn judge(supplies: &[Supply]) -> Power {
+    // A mouse has a battery too; the kernel marks it as a device's own.
+    let mut own = supplies.iter().filter(|supply| supply.scope != "Device");
+    let discharges = own.clone().any(|supply| supply.kind == "Battery" && supply.status == "Discharging");
+    // Some batteries report "Discharging" while they hold their charge on the mains.
+    let has_mains = own.any(|supply| supply.kind != "Battery" && supply.online == "1");
+    if discharges && !has_mains { Power::Battery } else { Power::Mains }
+}
+
+#[cfg(any(target_os = "macos", test))]
+fn parse_pmset(text: &str) -> Option<Power> {
+    match text.split('\'').nth(1)? {
+        "AC Power" => Some(Power::Mains),
+        "Battery Power" | "UPS Power" => Some(Power::Battery),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn supply(kind: &str, online: &str, status: &str, scope: &str) -> Supply {
+        Supply { kind: kind.into(), online: online.into(), status: status.into(), scope: scope.into() }
+    }
+
+    #[test]
+    fn a_laptop_is_on_battery_when_nothing_else_gives_power() {
+        let battery = || supply("Battery", "", "Discharging", "");
+        assert_eq!(judge(&[]), Power::Mains);
+        assert_eq!(judge(&[battery(), supply("Mains", "0", "", "")]), Power::Battery);
+        assert_eq!(judge(&[battery(), supply("Mains", "1", "", "")]), Power::Mains);
+        assert_eq!(judge(&[supply("Battery", "", "Full", "")]), Power::Mains);
+        assert_eq!(judge(&[supply("Battery", "", "Discharging", "Device")]), Power::Mains, "a mouse");
+    }
+
+    #[test]
+    fn pmset_is_read() {
+        assert_eq!(parse_pmset("Now drawing from 'Battery Power'\n -InternalBattery-0 93%"), Some(Power::Battery));
+        assert_eq!(parse_pmset("Now drawing from 'AC Power'\n"), Some(Power::Mains));
+        assert_eq!(parse_pmset("nothing"), None);
+    }
+
+    #[test]
+    fn this_machine_has_an_answer() {
+        assert!(power().is_ok() || !cfg!(target_os = "linux"));
+    }
+}

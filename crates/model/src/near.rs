@@ -1,0 +1,47 @@
+//! The word that somebody may have meant.
+
+/// The candidate that is nearest to `word`, if one is near enough to be a slip of the fingers. Case is ignored; of
+/// equals the first wins.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let word = word.to_lowercase();
+    // Nobody's slip is that long, and the distance is quadratic.
+    let length = word.chars().count();
+    if length > 100 {
+        return None;
+    }
+    let mut best: Option<(&str, usize, f64)> = None;
+    for candidate in candidates {
+        let lower = candidate.to_lowercase();
+        let edits = strsim::damerau_levenshtein(&word, &lower);
+        let likeness = strsim::jaro_winkler(&word, &lower);
+        // One edit in every three letters; or a long common beginning, which the second measure favours.
+        let shorter = length.min(lower.chars().count());
+        if edits * 3 > shorter && likeness < 0.88 {
+            continue;
+        }
+        if best.is_none_or(|(_, e, l)| edits < e || (edits == e && likeness > l)) {
+            best = Some((candidate, edits, likeness));
+        }
+    }
+    best.map(|(candidate, _, _)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn finds_slips_and_nothing_else() {
+        let keys = ["clients", "script", "scale", "rate", "keys"];
+        assert_eq!(nearest("client", keys), Some("clients"));
+        assert_eq!(nearest("Clients", keys), Some("clients"));
+        assert_eq!(nearest("cleints", keys), Some("clients"));
+        assert_eq!(nearest("scirpt", keys), Some("script"));
+        assert_eq!(nearest("rat", keys), Some("rate"));
+        assert_eq!(nearest("password", keys), None);
+        assert_eq!(nearest("x", keys), None);
+        assert_eq!(nearest("", keys), None);
+        assert_eq!(nearest(&"c".repeat(10_000), keys), None);
+        assert_eq!(nearest("postgre", ["mysql", "postgres"]), Some("postgres"));
+    }
+}

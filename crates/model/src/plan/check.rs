@@ -1,0 +1,243 @@
+//! From the plan as it was written to a plan that can be trusted.
+
+use std::time::Duration;
+
+use super::error::{PlanErrors, Problems, quote};
+use super::file::{BenchmarkFile, PlanFile, ScheduleFile, ServerFile, SystemFile, file_stem, list_choices, list_names};
+use super::redact::redact_url;
+use super::section::name_is_fit;
+use super::tree::{Located, Origin};
+use super::{ComparisonRules, DEFAULT_BLOCKS, DEFAULT_DURATION, DEFAULT_LEVEL, DEFAULT_MARGIN, DEFAULT_WARMUP};
+use super::{MAX_CELLS, MAX_TRIALS, Plan, PrivateServer, SystemPlan, set, sweep, tree};
+use crate::catalog::{Catalog, EngineSpec, PrivateServerSupport, Visibility};
+use crate::near::nearest;
+use crate::schedule::{Length, OnError, Order, Schedule};
+
+impl Plan {
+    /// Reads a plan.
+    ///
+    /// `text` is the TOML, `source` the file's name for messages and for the default of `name`. `overrides` are the
+    /// `--set` arguments as path and value: `schedule.blocks`, `systems.NAME.settings.fsync`, and benchmarks by name,
+    /// by number from 0, or all of them: `benchmarks.*.clients`; a value is TOML, or else a bare string. A later argument
+    /// wins over an earlier one. `catalog` says what engines and workloads there are. `default_seed` is used when the
+    /// schedule has no `seed`. A `url` of the form `env:NAME` is kept as it is.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with the plan, not only what was met first. The passwords of the plan are not in it.
+    pub fn parse(
+        text: &str,
+        source: &str,
+        overrides: &[(String, String)],
+        catalog: &Catalog,
+        default_seed: u64,
+    ) -> Result<Plan, PlanErrors> {
+        let mut problems = Problems::new(source, text, overrides);
+        let plan = tree::parse(text, &mut problems).map(|mut root| {
+            set::apply(&mut root, overrides, &mut problems);
+            let file = PlanFile::read(&root, &mut problems);
+            validated(file, source, catalog, default_seed, &mut problems)
+        });
+        match plan {
+            Some(plan) if problems.is_empty() => Ok(plan),
+            _ => Err(problems.into_errors()),
+        }
+    }
+}
+
+fn validated(file: PlanFile, source: &str, catalog: &Catalog, default_seed: u64, problems: &mut Problems<'_>) -> Plan {
+    let name = match file.name {
+        Some(name) => {
+            name_is_fit(&name.value, "the plan", &name.at, problems);
+            name.value
+        }
+        None => Some(file_stem(source)).filter(|stem| !stem.is_empty()).unwrap_or("plan").to_owned(),
+    };
+    let comparison = ComparisonRules {
+        baseline: baseline(file.baseline, &file.systems, problems),
+        margin: file.margin.unwrap_or(DEFAULT_MARGIN),
+        level: file.level.unwrap_or(DEFAULT_LEVEL),
+        allow_unequal_durability: file.allow_unequal_durability.unwrap_or(false),
+    };
+    let systems: Vec<SystemPlan> = file.systems.into_iter().map(|s| system(s, catalog, problems)).collect();
+    let schedule = schedule(&file.schedule, default_seed, problems);
+    refuse_repeated_names(&file.benchmarks, problems);
+    let sweeps: Vec<sweep::Sweep> =
+        file.benchmarks.into_iter().filter_map(|b| sweep::read(b, catalog, problems)).collect();
+    let cells = sweeps.iter().map(sweep::Sweep::size).fold(0, u64::saturating_add);
+    let cells = cells.saturating_mul(systems.len() as u64);
+    let benchmarks = if size_is_fit(cells, schedule.blocks, problems) {
+        sweeps.into_iter().map(sweep::Sweep::into_benchmark).collect()
+    } else {
+        Vec::new()
+    };
+    Plan { name, systems, benchmarks, schedule, comparison }
+}
+
+fn size_is_fit(cells: u64, blocks: u32, problems: &mut Problems<'_>) -> bool {
+    let hint = || Some("write fewer values, or several plans".to_owned());
+    let trials = cells.saturating_mul(u64::from(blocks));
+    if cells > MAX_CELLS {
+        let message = format!("the plan makes {cells} cells (benchmark × point × system), more than {MAX_CELLS}");
+        problems.add(&Origin::Whole, message, hint());
+    } else if trials > MAX_TRIALS {
+        let message =
+            format!("the plan makes {trials} trials ({cells} cells × {blocks} blocks), more than {MAX_TRIALS}");
+        problems.add(&Origin::Whole, message, hint());
+    } else {
+        return true;
+    }
+    false
+}
+
+fn baseline(written: Option<Located<String>>, systems: &[SystemFile], problems: &mut Problems<'_>) -> String {
+    let Some(Located { value, at }) = written else {
+        return systems.first().map(|system| system.name.clone()).unwrap_or_default();
+    };
+    let names: Vec<&str> = systems.iter().map(|system| system.name.as_str()).collect();
+    // A plan without systems has been told so.
+    if !names.is_empty() && !names.contains(&value.as_str()) {
+        let hint = match nearest(&value, names.iter().copied()) {
+            Some(name) => format!("did you mean `{}`?", quote(name)),
+            None => format!("the systems are {}", list_names(&names)),
+        };
+        problems.add(&at, format!("the baseline `{}` is no system of the plan", quote(&value)), Some(hint));
+    }
+    value
+}
+
+fn schedule(file: &ScheduleFile, default_seed: u64, problems: &mut Problems<'_>) -> Schedule {
+    let length = match (&file.duration, file.transactions) {
+        (_, Some(transactions)) => Length::Transactions(transactions),
+        (Some(duration), None) => {
+            if duration.value.is_zero() {
+                problems.add(&duration.at, "`duration` in `[schedule]` must be longer than 0", None);
+            }
+            Length::Duration(duration.value)
+        }
+        (None, None) => Length::Duration(DEFAULT_DURATION),
+    };
+    refuse_ages("warmup", file.warmup.as_ref(), problems);
+    refuse_ages("duration", file.duration.as_ref(), problems);
+    Schedule {
+        blocks: file.blocks.and_then(|n| u32::try_from(n).ok()).unwrap_or(DEFAULT_BLOCKS),
+        warmup: file.warmup.as_ref().map_or(DEFAULT_WARMUP, |warmup| warmup.value),
+        length,
+        order: file.order.unwrap_or(Order::Interleaved),
+        seed: file.seed.unwrap_or(default_seed),
+        on_error: file.on_error.unwrap_or(OnError::Stop),
+    }
+}
+
+/// Keeps the sums of times far from overflow; nobody waits longer than this for one trial.
+const LONGEST: Duration = Duration::from_secs(30 * 86_400);
+
+fn refuse_ages(key: &str, written: Option<&Located<Duration>>, problems: &mut Problems<'_>) {
+    if let Some(Located { value, at }) = written
+        && *value > LONGEST
+    {
+        problems.add(at, format!("`{key}` in `[schedule]` must be at most 30d"), None);
+    }
+}
+
+fn refuse_repeated_names(benchmarks: &[BenchmarkFile], problems: &mut Problems<'_>) {
+    let mut seen = std::collections::BTreeSet::new();
+    for benchmark in benchmarks {
+        if !seen.insert(&benchmark.name) {
+            let hint = "give one of them another `name`".to_owned();
+            let message = format!("two benchmarks are named `{}`", quote(&benchmark.name));
+            problems.add(&benchmark.at, message, Some(hint));
+        }
+    }
+}
+
+fn system(file: SystemFile, catalog: &Catalog, problems: &mut Problems<'_>) -> SystemPlan {
+    let mut plan = SystemPlan {
+        name: file.name,
+        engine: String::new(),
+        url: String::new(),
+        settings: file.settings.into_iter().collect(),
+        server: None,
+        alias_of: None,
+    };
+    if let Some(url) = file.url {
+        plan.engine = engine_of_url(&url, &plan.name, catalog, problems).unwrap_or_default();
+        plan.url = url.value;
+    } else if let Some(server) = file.server {
+        plan.server = private_server(server, &plan.name, catalog, problems);
+        plan.engine = plan.server.as_ref().map(|server| server.engine.clone()).unwrap_or_default();
+    }
+    plan
+}
+
+/// Empty for a URL from the environment: whoever reads it there asks the catalog.
+fn engine_of_url(
+    url: &Located<String>,
+    system: &str,
+    catalog: &Catalog,
+    problems: &mut Problems<'_>,
+) -> Option<String> {
+    let place = format!("system `{}`", quote(system));
+    if url.value.chars().any(char::is_control) {
+        problems.add(&url.at, format!("`url` of {place} has control characters in it"), None);
+        return None;
+    }
+    if let Some(name) = url.value.strip_prefix(super::ENV_PREFIX) {
+        if name.is_empty() || name.contains(['=', ' ']) {
+            let hint = "write the name of a variable of the environment: `env:DATABASE_URL`".to_owned();
+            problems.add(&url.at, format!("`url` of {place} names no variable"), Some(hint));
+        }
+        return Some(String::new());
+    }
+    if let Some(engine) = catalog.engine_of_url(&url.value) {
+        return Some(engine.name.to_owned());
+    }
+    let known: Vec<&str> = public(catalog).flat_map(|engine| engine.schemes.iter().copied()).collect();
+    let Some((scheme, _)) = url.value.split_once(':') else {
+        let message = format!("`url` of {place} is no URL: \"{}\"", quote(&redact_url(&url.value)));
+        problems.add(&url.at, message, Some(format!("a URL starts with one of {}", list_choices(&known))));
+        return None;
+    };
+    let hint = match nearest(scheme, known.iter().copied()) {
+        Some(scheme) => format!("did you mean `{scheme}:`?"),
+        None => format!("the schemes are {}", list_names(&known)),
+    };
+    let message = format!("`url` of {place} has the scheme `{}`, which no engine has", quote(scheme));
+    problems.add(&url.at, message, Some(hint));
+    None
+}
+
+fn private_server(
+    file: ServerFile,
+    system: &str,
+    catalog: &Catalog,
+    problems: &mut Problems<'_>,
+) -> Option<PrivateServer> {
+    let Located { value: name, at } = file.engine?;
+    let place = format!("`server` of system `{}`", quote(system));
+    let startable = || public(catalog).filter(|engine| engine.private_server == PrivateServerSupport::Yes);
+    let names: Vec<&str> = startable().map(|engine| engine.name).collect();
+    match catalog.engine(&name) {
+        Some(engine) if engine.private_server == PrivateServerSupport::Yes => {
+            Some(PrivateServer { engine: name, bin_dir: file.bin_dir, connect: file.connect.unwrap_or_default() })
+        }
+        Some(_) => {
+            let message = format!("{place} asks for `{}`, of which étalon cannot start a server", quote(&name));
+            let hint = format!("give the system a `url` instead; it can start {}", list_names(&names));
+            problems.add(&at, message, Some(hint));
+            None
+        }
+        None => {
+            let hint = match nearest(&name, names.iter().copied()) {
+                Some(name) => format!("did you mean `{name}`?"),
+                None => format!("étalon can start {}", list_names(&names)),
+            };
+            problems.add(&at, format!("{place} names an unknown engine, `{}`", quote(&name)), Some(hint));
+            None
+        }
+    }
+}
+
+fn public(catalog: &Catalog) -> impl Iterator<Item = &EngineSpec> {
+    catalog.engines.iter().filter(|engine| engine.visibility == Visibility::Public)
+}

@@ -1,0 +1,168 @@
+//! What is wrong with a plan, where, and what may have been meant.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::redact;
+use super::tree::Origin;
+
+/// One thing that is wrong with a plan. Displayed as a block of lines that ends with the hint. Passwords in it are
+/// masked and control characters escaped, so it can go to a terminal as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PlanError {
+    /// The plan file as the caller named it, or the `--set` argument at fault.
+    pub source: String,
+    /// Line in the file, from 1; none when it concerns the file as a whole or a `--set` argument.
+    pub line: Option<u32>,
+    /// Column in characters, from 1.
+    pub column: Option<u32>,
+    /// What is wrong.
+    pub message: String,
+    /// What may have been meant, or what can be done.
+    pub hint: Option<String>,
+    /// The line of the file, trimmed.
+    pub snippet: Option<String>,
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error: {}\n  plan: {}", self.message, self.source)?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        if let Some(snippet) = &self.snippet {
+            write!(f, "  {snippet}")?;
+        }
+        if let Some(hint) = &self.hint {
+            write!(f, "\n\nhint: {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for PlanError {}
+
+/// Everything that is wrong with a plan, in the order of the file; never empty. What `--set` arguments caused comes
+/// last. Displayed as the blocks of its errors with an empty line between them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct PlanErrors {
+    /// The errors.
+    pub errors: Vec<PlanError>,
+}
+
+impl fmt::Display for PlanErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, error) in self.errors.iter().enumerate() {
+            let gap = if index == 0 { "" } else { "\n\n" };
+            write!(f, "{gap}{error}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for PlanErrors {}
+
+/// Longest line, in bytes, that is shown beside its number.
+const LONGEST_SNIPPET: usize = 1000;
+
+/// Collects what is wrong while a plan is read.
+pub(super) struct Problems<'a> {
+    source: &'a str,
+    text: &'a str,
+    overrides: &'a [(String, String)],
+    /// Byte offset at which each line starts.
+    line_starts: Vec<usize>,
+    /// Each with its place in the order of the report.
+    found: Vec<(u64, PlanError)>,
+}
+
+/// Longest line or value that a message quotes, in characters.
+const QUOTED_CHARS: usize = 100;
+
+impl<'a> Problems<'a> {
+    /// None yet, in `text`, the content of `source` as changed by `overrides`.
+    pub(super) fn new(source: &'a str, text: &'a str, overrides: &'a [(String, String)]) -> Problems<'a> {
+        let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        Problems { source, text, overrides, line_starts, found: Vec::new() }
+    }
+
+    /// Adds one, found at `at`.
+    pub(super) fn add(&mut self, at: &Origin, message: impl AsRef<str>, hint: Option<String>) {
+        let message = escape(&redact::redact_words(message.as_ref()));
+        let hint = hint.map(|hint| escape(&redact::redact_words(&hint)));
+        let source = quote(self.source);
+        let whole = PlanError { source, line: None, column: None, message, hint, snippet: None };
+        let (place, error) = match at {
+            Origin::Whole => (0, whole),
+            Origin::Set(index) => {
+                let (path, value) = self.overrides.get(*index).map_or(("", ""), |(p, v)| (p, v));
+                let argument = quote(&redact::redact_line(&format!("--set {path}={value}")));
+                (u64::MAX, PlanError { source: argument, ..whole })
+            }
+            Origin::File(offset) => {
+                let line = self.line_starts.partition_point(|start| start <= offset).max(1);
+                let start = self.line_starts.get(line - 1).copied().unwrap_or(0);
+                let before = self.text.get(start..*offset).unwrap_or("");
+                let content = self.text.get(start..).unwrap_or("").lines().next().unwrap_or("");
+                let is_readable = content.len() <= LONGEST_SNIPPET && !content.trim().is_empty();
+                let snippet = is_readable.then(|| quote(redact::redact_line(content).trim()));
+                let (line, column) = (to_u32(line), to_u32(before.chars().count() + 1));
+                let place = u64::from(line) << 32 | u64::from(column);
+                (place, PlanError { line: Some(line), column: Some(column), snippet, ..whole })
+            }
+        };
+        self.found.push((place, error));
+    }
+
+    /// The value of a `--set` argument as it was written, if a scalar comes from one. A shell leaves no quotes, so that
+    /// where a string is needed `--set …=5` means the string.
+    pub(super) fn as_written(&self, at: &Origin) -> Option<&'a str> {
+        match at {
+            Origin::Set(index) => self.overrides.get(*index).map(|(_, value)| value.trim()),
+            Origin::Whole | Origin::File(_) => None,
+        }
+        .filter(|value| !value.starts_with(['[', '{']))
+    }
+
+    /// Whether nothing was wrong.
+    pub(super) fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// All that was wrong.
+    pub(super) fn into_errors(mut self) -> PlanErrors {
+        self.found.sort_by_key(|(place, _)| *place);
+        PlanErrors { errors: self.found.into_iter().map(|(_, error)| error).collect() }
+    }
+}
+
+fn to_u32(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+/// Whether a character can disturb a terminal: controls, and those that turn the direction of writing.
+pub(super) fn is_unprintable(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_unprintable(c) { escaped.extend(c.escape_default()) } else { escaped.push(c) }
+    }
+    escaped
+}
+
+/// A text from outside, fit to stand in a message: escaped, and cut when it is long.
+pub(super) fn quote(text: &str) -> String {
+    let mut chars = text.chars();
+    let short: String = chars.by_ref().take(QUOTED_CHARS).collect();
+    let mut quoted = escape(&short);
+    if chars.next().is_some() {
+        quoted.push('…');
+    }
+    quoted
+}

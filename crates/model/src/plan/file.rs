@@ -1,0 +1,338 @@
+//! The plan as it was written: the right keys with values of the right types, not yet checked for their meaning.
+//!
+//! It is read from the tree by hand, and not by serde's derive, because serde stops at the first error, and a user with
+//! three slips in a plan wants to hear of all three.
+
+use super::error::{Problems, quote};
+use super::section::{Section, name_is_fit, text_of};
+use super::tree::{Data, Entry, Located, Node, Origin};
+use super::{Connect, DEFAULT_LEVEL, DEFAULT_MARGIN, LEVEL_LIMITS, MARGIN_LIMITS, MAX_BLOCKS};
+use crate::schedule::{OnError, Order};
+use crate::value::Value;
+
+pub(super) const TOP_KEYS: [&str; 8] =
+    ["name", "allow_unequal_durability", "baseline", "margin", "level", "systems", "benchmarks", "schedule"];
+pub(super) const SYSTEM_KEYS: [&str; 3] = ["url", "server", "settings"];
+pub(super) const SERVER_KEYS: [&str; 3] = ["engine", "bin_dir", "connect"];
+pub(super) const BENCHMARK_KEYS: [&str; 2] = ["name", "workload"];
+pub(super) const SCHEDULE_KEYS: [&str; 7] =
+    ["blocks", "warmup", "duration", "transactions", "order", "seed", "on_error"];
+pub(super) const CONNECTS: [(&str, Connect); 2] = [("socket", Connect::Socket), ("tcp", Connect::Tcp)];
+pub(super) const ORDERS: [(&str, Order); 2] = [("interleaved", Order::Interleaved), ("sequential", Order::Sequential)];
+pub(super) const ON_ERRORS: [(&str, OnError); 2] = [("stop", OnError::Stop), ("continue", OnError::Continue)];
+
+/// The plan as it was written. What is `None` was not written, or was reported.
+pub(super) struct PlanFile {
+    pub(super) name: Option<Located<String>>,
+    pub(super) allow_unequal_durability: Option<bool>,
+    pub(super) baseline: Option<Located<String>>,
+    pub(super) margin: Option<f64>,
+    pub(super) level: Option<f64>,
+    pub(super) systems: Vec<SystemFile>,
+    pub(super) benchmarks: Vec<BenchmarkFile>,
+    pub(super) schedule: ScheduleFile,
+}
+
+/// `[systems.NAME]`.
+pub(super) struct SystemFile {
+    pub(super) name: String,
+    pub(super) url: Option<Located<String>>,
+    pub(super) server: Option<ServerFile>,
+    pub(super) settings: Vec<(String, Value)>,
+}
+
+/// `server = { … }` of a system.
+pub(super) struct ServerFile {
+    pub(super) engine: Option<Located<String>>,
+    pub(super) bin_dir: Option<String>,
+    pub(super) connect: Option<Connect>,
+}
+
+/// `[[benchmarks]]`: the keys beside these are the workload's.
+pub(super) struct BenchmarkFile {
+    pub(super) at: Origin,
+    /// As written, or from the script or the workload.
+    pub(super) name: String,
+    pub(super) workload: Option<Located<String>>,
+    pub(super) keys: Vec<Entry>,
+}
+
+/// `[schedule]`.
+#[derive(Default)]
+pub(super) struct ScheduleFile {
+    pub(super) blocks: Option<u64>,
+    pub(super) warmup: Option<Located<std::time::Duration>>,
+    pub(super) duration: Option<Located<std::time::Duration>>,
+    pub(super) transactions: Option<u64>,
+    pub(super) order: Option<Order>,
+    pub(super) seed: Option<u64>,
+    pub(super) on_error: Option<OnError>,
+}
+
+impl PlanFile {
+    /// Reads the tree; what is wrong goes to `problems`.
+    pub(super) fn read(root: &[Entry], problems: &mut Problems<'_>) -> PlanFile {
+        let top = Section { place: "the plan".to_owned(), entries: root };
+        top.refuse_unknown(&TOP_KEYS, schedules_key, problems);
+        PlanFile {
+            name: top.text("name", problems),
+            allow_unequal_durability: top.flag("allow_unequal_durability", problems),
+            baseline: top.text("baseline", problems),
+            margin: top.share("margin", MARGIN_LIMITS, DEFAULT_MARGIN, problems),
+            level: top.share("level", LEVEL_LIMITS, DEFAULT_LEVEL, problems),
+            systems: systems(&top, problems),
+            benchmarks: benchmarks(&top, problems),
+            schedule: schedule(&top, problems),
+        }
+    }
+}
+
+/// The name of a benchmark: its own, else that of its script (without folder and ending), else its workload's.
+pub(super) fn benchmark_name(entries: &[Entry]) -> Option<String> {
+    let text = |key: &str| match &super::tree::find(entries, key)?.value.data {
+        Data::Text(text) => Some(text.clone()),
+        _ => None,
+    };
+    text("name").or_else(|| text("script").map(|script| file_stem(&script).to_owned())).or_else(|| text("workload"))
+}
+
+/// The name of a file without its folder and its ending.
+pub(super) fn file_stem(path: &str) -> &str {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    match name.rsplit_once('.') {
+        Some((stem, _)) if !stem.is_empty() => stem,
+        _ => name,
+    }
+}
+
+/// `a`, `b` and `c`, each quoted.
+pub(super) fn list_names(names: &[&str]) -> String {
+    list(names, "and")
+}
+
+/// `a`, `b` or `c`, each quoted.
+pub(super) fn list_choices(names: &[&str]) -> String {
+    list(names, "or")
+}
+
+fn list(names: &[&str], before_last: &str) -> String {
+    // A list that nobody reads to its end helps nobody.
+    const SHOWN: usize = 20;
+    let mut quoted: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{}`", quote(name))).collect();
+    let last = match names.len().checked_sub(SHOWN) {
+        Some(more @ 1..) => Some(format!("{more} more")),
+        _ => quoted.pop(),
+    };
+    match (quoted.is_empty(), last) {
+        (_, None) => "nothing".to_owned(),
+        (true, Some(last)) => last,
+        (false, Some(last)) => format!("{} {before_last} {last}", quoted.join(", ")),
+    }
+}
+
+/// Tells that a key belongs to `[schedule]`, if it does.
+pub(super) fn schedules_key(key: &str) -> Option<String> {
+    SCHEDULE_KEYS.contains(&key).then(|| format!("`{key}` belongs in `[schedule]`"))
+}
+
+fn systems(top: &Section<'_>, problems: &mut Problems<'_>) -> Vec<SystemFile> {
+    let example = || Some("name at least one: `[systems.NAME]` with a `url`".to_owned());
+    let tables = match top.get("systems") {
+        None => {
+            problems.add(&Origin::Whole, "the plan has no systems", example());
+            return Vec::new();
+        }
+        Some(Node { data: Data::Table(tables), at }) => {
+            if tables.is_empty() {
+                problems.add(at, "the plan has no systems", example());
+            }
+            tables
+        }
+        Some(node) => {
+            top.refuse::<()>("systems", node, "a table", Some("write `[systems.NAME]`".to_owned()), problems);
+            return Vec::new();
+        }
+    };
+    tables.iter().filter_map(|entry| system(entry, problems)).collect()
+}
+
+fn system(entry: &Entry, problems: &mut Problems<'_>) -> Option<SystemFile> {
+    let place = format!("system `{}`", quote(&entry.key));
+    name_is_fit(&entry.key, "a system", &entry.at, problems);
+    let Data::Table(entries) = &entry.value.data else {
+        let top = Section { place: "`[systems]`".to_owned(), entries: &[] };
+        let hint = format!("write `[systems.{}]`", quote(&entry.key));
+        return top.refuse(&entry.key, &entry.value, "a table", Some(hint), problems);
+    };
+    let section = Section { place: place.clone(), entries };
+    section.refuse_unknown(&SYSTEM_KEYS, |_| None, problems);
+    match (section.get("url"), section.get("server")) {
+        (None, None) => {
+            let hint = "give it a `url`, or a `server = { engine = \"…\" }` for étalon to start".to_owned();
+            problems.add(&entry.at, format!("{place} has neither `url` nor `server`"), Some(hint));
+        }
+        (Some(_), Some(server)) => {
+            let hint = "`url` is a database that runs already, `server` one that étalon starts".to_owned();
+            problems.add(&server.at, format!("{place} has both `url` and `server`"), Some(hint));
+        }
+        _ => {}
+    }
+    Some(SystemFile {
+        name: entry.key.clone(),
+        url: section.text("url", problems),
+        server: section.get("server").and_then(|node| server(&section, node, problems)),
+        settings: settings(&section, problems),
+    })
+}
+
+fn server(system: &Section<'_>, node: &Node, problems: &mut Problems<'_>) -> Option<ServerFile> {
+    let Data::Table(entries) = &node.data else {
+        let hint = Some("write `server = { engine = \"…\" }`".to_owned());
+        return system.refuse("server", node, "a table", hint, problems);
+    };
+    let section = Section { place: format!("`server` of {}", system.place), entries };
+    section.refuse_unknown(&SERVER_KEYS, |_| None, problems);
+    if section.get("engine").is_none() {
+        let hint = "write `server = { engine = \"…\" }`".to_owned();
+        problems.add(&node.at, format!("{} has no `engine`", section.place), Some(hint));
+    }
+    Some(ServerFile {
+        engine: section.text("engine", problems),
+        bin_dir: section.text("bin_dir", problems).map(|text| text.value),
+        connect: section.choice("connect", &CONNECTS, problems),
+    })
+}
+
+fn settings(system: &Section<'_>, problems: &mut Problems<'_>) -> Vec<(String, Value)> {
+    let mut list = Vec::new();
+    let section = Section { place: format!("`settings` of {}", system.place), entries: &[] };
+    match system.get("settings") {
+        None => {}
+        Some(Node { data: Data::Table(entries), .. }) => flatten("", entries, &section, &mut list, problems),
+        Some(node) => {
+            system.refuse::<()>("settings", node, "a table", None, problems);
+        }
+    }
+    list
+}
+
+/// PostgreSQL has settings with a dot in the name, and TOML reads `pg_hint_plan.debug_print = "on"` as a table.
+fn flatten(
+    prefix: &str,
+    entries: &[Entry],
+    section: &Section<'_>,
+    list: &mut Vec<(String, Value)>,
+    problems: &mut Problems<'_>,
+) {
+    for entry in entries {
+        let name = format!("{prefix}{}", entry.key);
+        if !name_is_fit(&entry.key, "a setting", &entry.at, problems) {
+            continue;
+        }
+        let node = &entry.value;
+        let value = match &node.data {
+            Data::Bool(b) => Some(Value::Bool(*b)),
+            Data::Int(n) => i64::try_from(*n).ok().map(Value::Int),
+            Data::Float(x) => Some(Value::Float(*x)),
+            Data::Text(text) => Some(Value::Text(text.clone())),
+            Data::Date => text_of(node, problems).map(Value::Text),
+            Data::Table(inner) => {
+                flatten(&format!("{name}."), inner, section, list, problems);
+                continue;
+            }
+            Data::List(_) | Data::Reported => None,
+        };
+        match value {
+            Some(value) => list.push((name, value)),
+            None => {
+                section.refuse::<()>(&name, node, "a string, a number or a boolean", None, problems);
+            }
+        }
+    }
+}
+
+fn benchmarks(top: &Section<'_>, problems: &mut Problems<'_>) -> Vec<BenchmarkFile> {
+    let items = match top.get("benchmarks") {
+        None => {
+            let hint = "name at least one: `[[benchmarks]]` with a `workload`".to_owned();
+            problems.add(&Origin::Whole, "the plan has no benchmarks", Some(hint));
+            return Vec::new();
+        }
+        Some(Node { data: Data::List(items), at }) => {
+            if items.is_empty() {
+                problems.add(at, "the plan has no benchmarks", None);
+            }
+            items
+        }
+        Some(node) => {
+            let hint = Some("write `[[benchmarks]]`, with two brackets".to_owned());
+            top.refuse::<()>("benchmarks", node, "a list of tables", hint, problems);
+            return Vec::new();
+        }
+    };
+    items.iter().enumerate().filter_map(|(index, node)| benchmark(index, node, problems)).collect()
+}
+
+fn benchmark(index: usize, node: &Node, problems: &mut Problems<'_>) -> Option<BenchmarkFile> {
+    let Data::Table(entries) = &node.data else {
+        let section = Section { place: "the list of benchmarks".to_owned(), entries: &[] };
+        return section.refuse(&index.to_string(), node, "a table", None, problems);
+    };
+    let named = benchmark_name(entries);
+    let name = named.clone().unwrap_or_default();
+    // Counted from 0, as in `--set benchmarks.0.clients=…`.
+    let place = named.as_ref().map_or(format!("benchmark {index}"), |name| format!("benchmark `{}`", quote(name)));
+    let section = Section { place, entries };
+    if section.get("workload").is_none() {
+        let hint = "add `workload = \"…\"`; `etalon list` shows them".to_owned();
+        problems.add(&node.at, format!("{} has no `workload`", section.place), Some(hint));
+    }
+    // A name that is not a string is reported here, and its benchmark goes on under the name of its workload.
+    let written = section.text("name", problems).map(|text| text.value);
+    let name_at = section.get("name").map_or(&node.at, |name| &name.at);
+    if named.is_some() {
+        name_is_fit(&name, "a benchmark", name_at, problems);
+    }
+    let is_own = |entry: &&Entry| !BENCHMARK_KEYS.contains(&entry.key.as_str());
+    Some(BenchmarkFile {
+        at: name_at.clone(),
+        name: written.unwrap_or(name),
+        workload: section.text("workload", problems),
+        keys: entries.iter().filter(is_own).cloned().collect(),
+    })
+}
+
+fn schedule(top: &Section<'_>, problems: &mut Problems<'_>) -> ScheduleFile {
+    let entries = match top.get("schedule") {
+        None => return ScheduleFile::default(),
+        Some(Node { data: Data::Table(entries), .. }) => entries,
+        Some(node) => {
+            top.refuse::<()>("schedule", node, "a table", Some("write `[schedule]`".to_owned()), problems);
+            return ScheduleFile::default();
+        }
+    };
+    let section = Section { place: "`[schedule]`".to_owned(), entries };
+    section.refuse_unknown(&SCHEDULE_KEYS, |_| None, problems);
+    if let (Some(duration), Some(transactions)) = (section.get("duration"), section.get("transactions")) {
+        let later = if follows(&duration.at, &transactions.at) { duration } else { transactions };
+        let hint = "a trial ends after a time or after a number of transactions: keep one of them".to_owned();
+        problems.add(&later.at, "`[schedule]` has both `duration` and `transactions`", Some(hint));
+    }
+    ScheduleFile {
+        blocks: section.whole("blocks", 1, MAX_BLOCKS, problems),
+        warmup: section.duration("warmup", problems),
+        duration: section.duration("duration", problems),
+        transactions: section.whole("transactions", 1, i64::MAX.unsigned_abs(), problems),
+        order: section.choice("order", &ORDERS, problems),
+        seed: section.whole("seed", 0, u64::MAX, problems),
+        on_error: section.choice("on_error", &ON_ERRORS, problems),
+    }
+}
+
+fn follows(a: &Origin, b: &Origin) -> bool {
+    match (a, b) {
+        (Origin::File(a), Origin::File(b)) => a > b,
+        (Origin::Set(_), Origin::File(_)) => true,
+        _ => false,
+    }
+}

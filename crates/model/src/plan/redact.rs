@@ -1,0 +1,372 @@
+//! Passwords are never printed or stored. This is where they are found in what may hold them.
+//!
+//! A URL that is not well formed is masked too much rather than too little: a password with a bare `@`, `/` or `?` in
+//! it is hidden to its last character, as long as the URL cannot be taken for one with a port and a query instead.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use serde::Serialize as _;
+use sha2::{Digest as _, Sha256};
+use toml::de::{DeTable, DeValue};
+
+use super::Plan;
+use crate::value::Value;
+
+/// What stands in the place of a password.
+const MASK: &str = "***";
+
+/// Ends of the names of keys whose values are secret.
+const SECRET_WORDS: [&str; 5] = ["password", "passwd", "pwd", "secret", "passphrase"];
+
+/// The URL with `***` in the place of its passwords: that of `scheme://user:password@host`, those of query keys such as
+/// `?password=` and `&sslpassword=`, and those of libpq's `host=h password=p`. Nothing else changes.
+pub fn redact_url(url: &str) -> String {
+    replace(url, &secret_ranges(url), MASK)
+}
+
+/// The text of a plan file with `***` in the place of every password: those that stand as one anywhere in it (a URL in
+/// a comment, too), and every other occurrence of a password of `plan`. A password that is also a word that the redacted
+/// plan shows openly, as in `postgres://postgres:postgres@h`, is masked only where it stands as a password.
+pub fn redact_text(plan_text: &str, plan: &Plan) -> String {
+    let openly = open_words(&plan.redacted());
+    let mut secrets = secrets(plan);
+    secrets.retain(|secret| words(&openly, secret).next().is_none());
+    // The longest first, so that a password which is part of another leaves nothing of that one.
+    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    let text = redact_strings(plan_text);
+    let text: String = text.split_inclusive('\n').map(redact_words).collect();
+    secrets.iter().fold(text, |text, secret| {
+        let ranges: Vec<Range<usize>> = words(&text, secret).collect();
+        replace(&text, &ranges, MASK)
+    })
+}
+
+impl Plan {
+    /// The plan without its passwords: fit to be printed and stored.
+    pub fn redacted(&self) -> Plan {
+        let mut plan = self.clone();
+        for system in &mut plan.systems {
+            system.url = redact_url(&system.url);
+            for (name, value) in &mut system.settings {
+                *value = redact_value(name, value);
+            }
+        }
+        for point in plan.benchmarks.iter_mut().flat_map(|benchmark| &mut benchmark.points) {
+            for (key, value) in point {
+                *value = redact_value(key, value);
+            }
+        }
+        plan
+    }
+
+    /// SHA-256, in hexadecimal, of the redacted plan as JSON with sorted keys. It covers every field, the seed among
+    /// them whether it was written or not, and no password.
+    pub fn hash(&self) -> String {
+        let plan = self.redacted();
+        let json = plan.serialize(serde_json::value::Serializer).map(|mut json| {
+            json.sort_all_objects();
+            json.to_string()
+        });
+        // A plan has string keys and plain values, which JSON always takes; were it otherwise, this would still tell
+        // plans apart.
+        let text = json.unwrap_or_else(|_| format!("{plan:?}"));
+        Sha256::digest(text.as_bytes()).iter().fold(String::new(), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
+    }
+}
+
+/// A line of text with its passwords masked, by the looks alone: it may not be TOML, and the key may be misspelt. Too
+/// much rather than too little.
+pub(super) fn redact_line(line: &str) -> String {
+    let (key, _) = line.split_once('=').unwrap_or(("", line));
+    let lower = key.to_ascii_lowercase();
+    if ["pass", "pwd", "secret"].iter().any(|word| lower.contains(word)) {
+        return format!("{key}= {MASK}");
+    }
+    let line = replace(line, line_user_range(line).as_slice(), MASK);
+    redact_words(&line)
+}
+
+/// From the first colon, other than that of `://`, to the last `@` of the line.
+fn line_user_range(line: &str) -> Option<Range<usize>> {
+    let start = line.find("://").map_or(0, |scheme| scheme + "://".len());
+    let colon = start + line[start..].find(':')? + 1;
+    let end = line.rfind('@')?;
+    (colon <= end).then_some(colon..end)
+}
+
+/// Masks, in each run without blanks and quotes, the passwords of a URL, and after a secret key the value.
+pub(super) fn redact_words(line: &str) -> String {
+    let mut ranges = Vec::new();
+    let mut start = 0;
+    for word in line.split_inclusive(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '<' | '>')) {
+        if word.contains("://") {
+            ranges.extend(secret_ranges(word).into_iter().map(|range| start + range.start..start + range.end));
+        }
+        start += word.len();
+    }
+    let line = replace(line, &ranges, MASK);
+    replace(&line, &assigned_ranges(&line), MASK)
+}
+
+/// Where the passwords of a URL, or of a list of `key=value`, are; in order, and apart.
+fn secret_ranges(url: &str) -> Vec<Range<usize>> {
+    let (start, user_end) = match (url.find("://"), url.find(':')) {
+        (Some(scheme), _) => {
+            let start = scheme + "://".len();
+            (start, userinfo_end(&url[start..]).map(|end| start + end))
+        }
+        (None, Some(scheme)) if url[..scheme].bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b)) => {
+            // `scheme:user:password@host` is no URL of any engine, but somebody may write it; a path may hold an `@`.
+            let is_path = url.contains(['/', '\\']);
+            (scheme + 1, url.rfind('@').filter(|_| !is_path))
+        }
+        _ => return assigned_ranges(url),
+    };
+    let mut ranges = Vec::new();
+    if let Some(end) = user_end
+        && let Some(colon) = url.get(start..end).and_then(|user| user.find(':'))
+    {
+        ranges.push(start + colon + 1..end);
+    }
+    let path = user_end.unwrap_or(start).max(start);
+    let query = url[path..].find('?').map_or(url.len(), |question| path + question + 1);
+    // `sqlserver://host;password=p` has its keys in the path.
+    ranges.extend(pair_ranges(url, path..query, ';'));
+    ranges.extend(pair_ranges(url, query..url.len(), '&'));
+    ranges
+}
+
+/// The values of secret keys among the pairs `key=value` in a part of a URL.
+fn pair_ranges(url: &str, part: Range<usize>, separator: char) -> Vec<Range<usize>> {
+    let mut ranges = Vec::new();
+    let mut start = part.start;
+    for pair in url[part].split(separator) {
+        if let Some((key, value)) = pair.split_once('=')
+            && is_secret_key(&percent_decoded(key))
+        {
+            let end = start + pair.len();
+            ranges.push(end - value.len()..end);
+        }
+        start += pair.len() + separator.len_utf8();
+    }
+    ranges
+}
+
+/// Where the `@` is that ends `user:password`, counted from the end of `://`.
+fn userinfo_end(rest: &str) -> Option<usize> {
+    // An empty authority, as in `sqlite:///a@b`, has no user.
+    if rest.starts_with('/') {
+        return None;
+    }
+    let (before, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let end = before.rfind('@');
+    // A bare `?` in the password looks like the start of the query, but an `@` that is no part of a query's value
+    // follows it, or what stands before it is neither a user nor a host.
+    let is_in_password = query.split('=').next().is_some_and(|first_key| first_key.contains('@'));
+    if is_in_password || (end.is_none() && !hosts_are_fit(before)) { rest.rfind('@') } else { end }
+}
+
+/// Whether a text is a list of hosts without ports, or one with a path after it: what follows a colon is a number then.
+/// A number that is followed by neither is a password rather than a port.
+fn hosts_are_fit(text: &str) -> bool {
+    let Some((hosts, _)) = text.split_once('/') else { return !text.contains(':') };
+    hosts.split(',').all(|host| match host.rsplit_once(':') {
+        Some((_, port)) => host.ends_with(']') || (!port.is_empty() && port.bytes().all(|b| b.is_ascii_digit())),
+        None => true,
+    })
+}
+
+/// The values that are assigned to secret keys, as in `password=x` and `password = 'a b'`; without their quotes.
+fn assigned_ranges(text: &str) -> Vec<Range<usize>> {
+    // Lower case of ASCII alone keeps every offset.
+    let lower = text.to_ascii_lowercase();
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    for (equals, _) in text.match_indices('=') {
+        let key = lower[..equals].trim_end();
+        let is_inside_last = ranges.last().is_some_and(|last| equals < last.end);
+        if is_inside_last || !SECRET_WORDS.iter().any(|word| key.ends_with(word)) {
+            continue;
+        }
+        let value = text[equals + 1..].trim_start();
+        let is_quoted = value.starts_with(['\'', '"']);
+        let start = text.len() - value.len() + usize::from(is_quoted);
+        if !text[start..].starts_with(MASK) {
+            ranges.push(start..start + value_length(value) - usize::from(is_quoted));
+        }
+    }
+    ranges
+}
+
+/// The length of a value of libpq's form, with the quote that opens it: up to the quote that closes it (`\` takes the
+/// next character as it is), or up to a blank.
+fn value_length(text: &str) -> usize {
+    let Some(quote) = text.chars().next().filter(|c| matches!(c, '\'' | '"')) else {
+        return text.find(char::is_whitespace).unwrap_or(text.len());
+    };
+    let mut is_escaped = false;
+    for (index, c) in text.char_indices().skip(1) {
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            _ if c == quote => return index,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+fn is_secret_key(key: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    SECRET_WORDS.iter().any(|word| key.ends_with(word))
+}
+
+fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, after @ ..] = rest {
+        let hex = after.get(..2).filter(|_| *first == b'%').and_then(|hex| std::str::from_utf8(hex).ok());
+        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn redact_value(key: &str, value: &Value) -> Value {
+    match value {
+        Value::Bool(_) => value.clone(),
+        _ if is_secret_key(key) => Value::Text(MASK.to_owned()),
+        Value::Text(text) => Value::Text(redact_url(text)),
+        Value::Int(_) | Value::Float(_) => value.clone(),
+    }
+}
+
+/// The passwords of a plan.
+fn secrets(plan: &Plan) -> Vec<String> {
+    let in_text = |text: &str| secret_ranges(text).into_iter().map(|range| text[range].to_owned()).collect::<Vec<_>>();
+    let mut found: Vec<String> = plan.systems.iter().flat_map(|system| in_text(&system.url)).collect();
+    let settings = plan.systems.iter().flat_map(|system| &system.settings);
+    let keys = plan.benchmarks.iter().flat_map(|benchmark| benchmark.points.iter().flatten());
+    for (name, value) in settings.chain(keys) {
+        match value {
+            Value::Text(text) if !is_secret_key(name) => found.extend(in_text(text)),
+            Value::Bool(_) => {}
+            value if is_secret_key(name) => found.push(value.to_string()),
+            _ => {}
+        }
+    }
+    let decoded: Vec<String> = found.iter().map(|secret| percent_decoded(secret)).collect();
+    found.extend(decoded);
+    found.retain(|secret| !secret.is_empty() && secret != MASK);
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// Every word that a redacted plan shows, in one text.
+fn open_words(plan: &Plan) -> String {
+    let mut words = format!("{} {}", plan.name, plan.comparison.baseline);
+    for system in &plan.systems {
+        let _ = write!(words, " {} {} {}", system.name, system.engine, system.url);
+        for (name, value) in &system.settings {
+            let _ = write!(words, " {name} {value}");
+        }
+    }
+    for benchmark in &plan.benchmarks {
+        let _ = write!(words, " {} {}", benchmark.name, benchmark.workload);
+        for (key, value) in benchmark.points.iter().flatten() {
+            let _ = write!(words, " {key} {value}");
+        }
+    }
+    words
+}
+
+/// Where a text stands as a word of its own, so that the password `a` does not mask every `a`.
+fn words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
+    let joins =
+        |a: Option<char>, b: Option<char>| a.is_some_and(char::is_alphanumeric) && b.is_some_and(char::is_alphanumeric);
+    text.match_indices(word).map(|(start, found)| start..start + found.len()).filter(move |range| {
+        let (before, after) = (text[..range.start].chars().next_back(), text[range.end..].chars().next());
+        !joins(before, word.chars().next()) && !joins(word.chars().next_back(), after)
+    })
+}
+
+/// Masks the passwords in the strings of a TOML text, also in those with escapes in them.
+fn redact_strings(text: &str) -> String {
+    let (document, _) = DeTable::parse_recoverable(text);
+    let mut strings = Strings { text, masked: Vec::new() };
+    strings.of_table(document.get_ref());
+    strings.masked.sort_by_key(|(span, _)| span.start);
+    let mut redacted = String::with_capacity(text.len());
+    let mut done = 0;
+    for (span, masked) in strings.masked {
+        if let Some(before) = text.get(done..span.start) {
+            redacted.push_str(before);
+            redacted.push_str(&masked);
+            done = span.end;
+        }
+    }
+    redacted.push_str(&text[done..]);
+    redacted
+}
+
+/// The values of a TOML text that hold a password, each with what is to be written in its place.
+struct Strings<'t> {
+    text: &'t str,
+    masked: Vec<(Range<usize>, String)>,
+}
+
+impl Strings<'_> {
+    fn of_table(&mut self, table: &DeTable<'_>) {
+        for (key, value) in table {
+            self.of_value(key.get_ref(), value);
+        }
+    }
+
+    fn of_value(&mut self, key: &str, value: &toml::Spanned<DeValue<'_>>) {
+        match value.get_ref() {
+            DeValue::Array(items) => items.iter().for_each(|item| self.of_value(key, item)),
+            DeValue::Table(table) => self.of_table(table),
+            DeValue::String(plain) => {
+                let masked = if is_secret_key(key) && !plain.is_empty() { MASK.to_owned() } else { redact_url(plain) };
+                if masked != plain.as_ref() {
+                    let written = self.text.get(value.span()).unwrap_or("");
+                    let new = if written.contains(plain.as_ref()) {
+                        written.replacen(plain.as_ref(), &masked, 1)
+                    } else {
+                        toml::Value::String(masked).to_string()
+                    };
+                    self.masked.push((value.span(), new));
+                }
+            }
+            DeValue::Integer(_) | DeValue::Float(_) if is_secret_key(key) => {
+                self.masked.push((value.span(), format!("\"{MASK}\"")));
+            }
+            DeValue::Integer(_) | DeValue::Float(_) | DeValue::Boolean(_) | DeValue::Datetime(_) => {}
+        }
+    }
+}
+
+/// The text with each of the ranges, which are in order and apart, replaced.
+fn replace(text: &str, ranges: &[Range<usize>], by: &str) -> String {
+    let mut replaced = String::with_capacity(text.len());
+    let mut done = 0;
+    for range in ranges.iter().filter(|range| !range.is_empty()) {
+        replaced.push_str(&text[done..range.start]);
+        replaced.push_str(by);
+        done = range.end;
+    }
+    replaced.push_str(&text[done..]);
+    replaced
+}

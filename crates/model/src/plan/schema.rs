@@ -1,0 +1,246 @@
+//! The JSON Schema of a plan file, for editors that complete and check TOML.
+//!
+//! Written by hand, since the catalog decides most of it; a test holds it against what [`Plan::parse`] takes. It cannot
+//! say everything: that names are unique, that a range stays within its limits, that a baseline exists.
+//!
+//! [`Plan::parse`]: super::Plan::parse
+
+use serde_json::{Map, Value as Json, json};
+
+use super::file::{CONNECTS, ON_ERRORS, ORDERS};
+use super::{DEFAULT_BLOCKS, DEFAULT_DURATION, DEFAULT_LEVEL, DEFAULT_MARGIN, DEFAULT_WARMUP};
+use super::{ENV_PREFIX, LEVEL_LIMITS, MARGIN_LIMITS, MAX_BLOCKS};
+use crate::catalog::{Catalog, EngineSpec, KeyKind, KeySpec, PrivateServerSupport, Visibility, WorkloadSpec};
+use crate::duration;
+use crate::value::Value;
+
+/// A name: not blank, no control characters.
+const NAME_PATTERN: &str = r"^[^\x00-\x1f\x7f-\x9f]*[^\x00-\x1f\x7f-\x9f\s][^\x00-\x1f\x7f-\x9f]*$";
+/// A length of time; together with a length of at least two characters.
+const DURATION_PATTERN: &str = concat!(
+    r"^([0-9]+(\.[0-9]+)?d)?([0-9]+(\.[0-9]+)?h)?([0-9]+(\.[0-9]+)?m)?([0-9]+(\.[0-9]+)?s)?",
+    r"([0-9]+(\.[0-9]+)?ms)?([0-9]+(\.[0-9]+)?[uµμ]s)?([0-9]+(\.[0-9]+)?ns)?$"
+);
+const RANGE_PATTERN: &str = r"^-?[0-9]+\.\.-?[0-9]+(\*[0-9]+)?$";
+const PERCENT_PATTERN: &str = r"^[0-9]+(\.[0-9]+)?\s*%$";
+
+/// The JSON Schema (draft 2020-12) of a plan file. Engines that are hidden are not in it.
+pub fn json_schema(catalog: &Catalog) -> Json {
+    let benchmarks: Vec<Json> = catalog.workloads.iter().map(benchmark).collect();
+    let benchmark = if benchmarks.is_empty() { json!(false) } else { json!({ "oneOf": benchmarks }) };
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Étalon plan",
+        "description": "What to measure: systems, benchmarks, and how often.",
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["systems", "benchmarks"],
+        "properties": {
+            "name": name("The experiment's name; the name of the file when absent."),
+            "allow_unequal_durability": {
+                "description": "Whether systems that promise unequal durability may get a verdict.",
+                "type": "boolean",
+                "default": false,
+            },
+            "baseline": name("The system that the others are compared with; the first when absent."),
+            "margin": share("Half width of the zone in which systems count as equal.", MARGIN_LIMITS, DEFAULT_MARGIN),
+            "level": share("Level of the intervals.", LEVEL_LIMITS, DEFAULT_LEVEL),
+            "systems": {
+                "description": "What is under test.",
+                "type": "object",
+                "minProperties": 1,
+                "propertyNames": { "pattern": NAME_PATTERN },
+                "additionalProperties": { "$ref": "#/$defs/system" },
+            },
+            "benchmarks": {
+                "description": "What is asked of every system.",
+                "type": "array",
+                "minItems": 1,
+                "items": benchmark,
+            },
+            "schedule": schedule(),
+        },
+        "$defs": { "system": system(catalog), "settings": settings() },
+    })
+}
+
+fn name(about: &str) -> Json {
+    json!({ "description": about, "type": "string", "pattern": NAME_PATTERN })
+}
+
+fn share(about: &str, (min, max): (f64, f64), default: f64) -> Json {
+    json!({
+        "description": about,
+        "anyOf": [
+            { "type": "number", "exclusiveMinimum": min, "exclusiveMaximum": max },
+            { "type": "string", "pattern": PERCENT_PATTERN },
+        ],
+        "default": default,
+    })
+}
+
+fn system(catalog: &Catalog) -> Json {
+    let public = || catalog.engines.iter().filter(|engine| engine.visibility == Visibility::Public);
+    let schemes: Vec<&str> = public().flat_map(|engine| engine.schemes.iter().copied()).collect();
+    // Schemes are letters, digits, `+`, `-` and `.`: the first and the last of these mean something in a pattern.
+    let escaped = schemes.join("|").replace('.', r"\.").replace('+', r"\+");
+    let startable: Vec<&EngineSpec> = public().filter(|e| e.private_server == PrivateServerSupport::Yes).collect();
+    let engines: Vec<&str> = startable.iter().map(|engine| engine.name).collect();
+    let about: Vec<String> = startable.iter().map(|engine| format!("{}: {}", engine.name, engine.about)).collect();
+    json!({
+        "description": "A system: a database that runs already, or a server that étalon starts and removes.",
+        "type": "object",
+        "additionalProperties": false,
+        "oneOf": [{ "required": ["url"] }, { "required": ["server"] }],
+        "properties": {
+            "url": {
+                "description": "Where the database is, or env:NAME to read that from the environment.",
+                "type": "string",
+                "pattern": format!("^({ENV_PREFIX}[^=\\s]+$|({escaped}):)"),
+            },
+            "server": {
+                "description": "A server that étalon initialises, starts and removes itself.",
+                "type": "object",
+                "additionalProperties": false,
+                "required": ["engine"],
+                "properties": {
+                    "engine": { "description": about.join("\n"), "type": "string", "enum": engines },
+                    "bin_dir": {
+                        "description": "Folder of the server's programs; found by itself when absent.",
+                        "type": "string",
+                    },
+                    "connect": words("The path from client to server.", &CONNECTS, "socket"),
+                },
+            },
+            "settings": { "$ref": "#/$defs/settings" },
+        },
+    })
+}
+
+fn settings() -> Json {
+    json!({
+        "description": "Settings to give the system: pragmas, session or server settings.",
+        "type": "object",
+        "propertyNames": { "pattern": NAME_PATTERN },
+        "additionalProperties": {
+            "anyOf": [{ "type": ["boolean", "number", "string"] }, { "$ref": "#/$defs/settings" }],
+        },
+    })
+}
+
+fn schedule() -> Json {
+    let length = |about: &str, default: std::time::Duration| {
+        json!({
+            "description": about,
+            "type": "string",
+            "pattern": DURATION_PATTERN,
+            "minLength": 2,
+            "default": duration::format(default),
+        })
+    };
+    json!({
+        "description": "When and how often.",
+        "type": "object",
+        "additionalProperties": false,
+        "not": { "required": ["duration", "transactions"] },
+        "properties": {
+            "blocks": {
+                "description": "How many times every cell is run.",
+                "type": "integer",
+                "minimum": 1,
+                "maximum": MAX_BLOCKS,
+                "default": DEFAULT_BLOCKS,
+            },
+            "warmup": length("Load before the measured part of each trial.", DEFAULT_WARMUP),
+            "duration": length("The measured part of each trial.", DEFAULT_DURATION),
+            "transactions": {
+                "description": "Transactions of each client in the measured part, in the place of a duration.",
+                "type": "integer",
+                "minimum": 1,
+            },
+            "order": words(
+                "interleaved: blocks of every cell once, shuffled; sequential: cell after cell, which drift fools.",
+                &ORDERS,
+                "interleaved",
+            ),
+            "seed": {
+                "description": "Seed of the order and of every random stream.",
+                "type": "integer",
+                "minimum": 0,
+            },
+            "on_error": words("What to do when a trial fails.", &ON_ERRORS, "stop"),
+        },
+    })
+}
+
+fn words<T>(about: &str, words: &[(&str, T)], default: &str) -> Json {
+    let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+    json!({ "description": about, "type": "string", "enum": words, "default": default })
+}
+
+fn benchmark(workload: &WorkloadSpec) -> Json {
+    let mut properties = Map::new();
+    properties.insert("name".to_owned(), name("The benchmark's name; that of its script or workload when absent."));
+    let about = json!({ "description": workload.about, "type": "string", "const": workload.name });
+    properties.insert("workload".to_owned(), about);
+    properties.extend(workload.keys.iter().map(|spec| (spec.name.to_owned(), key(spec))));
+    let needed = workload.keys.iter().filter(|spec| spec.default.is_none()).map(|spec| spec.name);
+    let required: Vec<&str> = std::iter::once("workload").chain(needed).collect();
+    json!({
+        "title": workload.name,
+        "description": workload.about,
+        "type": "object",
+        "additionalProperties": false,
+        "required": required,
+        "properties": properties,
+    })
+}
+
+fn key(spec: &KeySpec) -> Json {
+    let one = scalar(spec.kind);
+    let mut forms = vec![one.clone(), json!({ "type": "array", "items": one, "minItems": 1, "uniqueItems": true })];
+    if matches!(spec.kind, KeyKind::Int { .. }) {
+        forms.push(json!({ "type": "string", "pattern": RANGE_PATTERN }));
+    }
+    let mut schema = json!({ "description": spec.about, "anyOf": forms });
+    if let Some(default) = spec.default {
+        schema["default"] = match Value::from(default) {
+            Value::Bool(b) => json!(b),
+            Value::Int(n) => json!(n),
+            Value::Float(x) => json!(x),
+            Value::Text(text) => json!(text),
+        };
+    }
+    schema
+}
+
+fn scalar(kind: KeyKind) -> Json {
+    match kind {
+        KeyKind::Int { min, max } => {
+            let mut schema = json!({ "type": "integer" });
+            for (word, limit) in [("minimum", min), ("maximum", max)] {
+                if limit != i64::MIN && limit != i64::MAX {
+                    schema[word] = json!(limit);
+                }
+            }
+            schema
+        }
+        KeyKind::Float { min, max } => {
+            // Infinity is no number of JSON.
+            let mut schema = json!({ "type": "number" });
+            for (word, limit) in [("minimum", min), ("maximum", max)] {
+                if limit.is_finite() && limit.abs() != f64::MAX {
+                    schema[word] = json!(limit);
+                }
+            }
+            schema
+        }
+        KeyKind::Bool => json!({ "type": "boolean" }),
+        KeyKind::Choice(words) => json!({ "type": "string", "enum": words }),
+        KeyKind::ChoiceOrFile(words) => {
+            json!({ "type": "string", "anyOf": [{ "enum": words }, { "pattern": r"[/\\.]" }] })
+        }
+        KeyKind::Duration => json!({ "type": "string", "pattern": DURATION_PATTERN, "minLength": 2 }),
+        KeyKind::Text => json!({ "type": "string" }),
+    }
+}

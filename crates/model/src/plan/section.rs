@@ -1,0 +1,183 @@
+//! A table of the plan, read key by key: the right type, or a message that says what would have been right.
+
+use std::time::Duration;
+
+use super::error::{Problems, quote};
+use super::file::{list_choices, list_names};
+use super::redact::redact_url;
+use super::tree::{Data, Entry, Located, Node, Origin, find};
+use crate::duration;
+use crate::near::nearest;
+
+/// A table of the plan with the words that messages use for it.
+pub(super) struct Section<'t> {
+    /// Such as `benchmark \`tpcb\``, to stand after "in".
+    pub(super) place: String,
+    /// Its keys.
+    pub(super) entries: &'t [Entry],
+}
+
+/// What a length of time looks like.
+pub(super) const DURATION_EXPECTED: &str = "a length of time such as \"10s\" or \"1h30m\"";
+
+impl<'t> Section<'t> {
+    /// Reports every key that is not among `known`. `elsewhere` tells of a key that belongs to another table.
+    pub(super) fn refuse_unknown(
+        &self,
+        known: &[&str],
+        elsewhere: impl Fn(&str) -> Option<String>,
+        problems: &mut Problems<'_>,
+    ) {
+        for entry in self.entries.iter().filter(|entry| !known.contains(&entry.key.as_str())) {
+            let hint = match nearest(&entry.key, known.iter().copied()) {
+                Some(key) => format!("did you mean `{key}`?"),
+                None => elsewhere(&entry.key).unwrap_or_else(|| format!("the keys here are {}", list_names(known))),
+            };
+            problems.add(&entry.at, format!("unknown key `{}` in {}", quote(&entry.key), self.place), Some(hint));
+        }
+    }
+
+    /// The value of a key, if it is written.
+    pub(super) fn get(&self, key: &str) -> Option<&'t Node> {
+        find(self.entries, key).map(|entry| &entry.value)
+    }
+
+    /// A string.
+    pub(super) fn text(&self, key: &str, problems: &mut Problems<'_>) -> Option<Located<String>> {
+        let node = self.get(key)?;
+        match text_of(node, problems) {
+            Some(value) => Some(Located { value, at: node.at.clone() }),
+            None => self.refuse(key, node, "a string", None, problems),
+        }
+    }
+
+    /// `true` or `false`.
+    pub(super) fn flag(&self, key: &str, problems: &mut Problems<'_>) -> Option<bool> {
+        let node = self.get(key)?;
+        match node.data {
+            Data::Bool(value) => Some(value),
+            _ => self.refuse(key, node, "`true` or `false`", None, problems),
+        }
+    }
+
+    /// A whole number within limits, both inclusive.
+    pub(super) fn whole(&self, key: &str, min: u64, max: u64, problems: &mut Problems<'_>) -> Option<u64> {
+        let node = self.get(key)?;
+        let value = if let Data::Int(n) = node.data { u64::try_from(n).ok() } else { None };
+        let expected = || whole_expected(i128::from(min), i128::from(max));
+        value.filter(|n| (min..=max).contains(n)).or_else(|| self.refuse(key, node, &expected(), None, problems))
+    }
+
+    /// A share between two limits, both exclusive: `0.03` or `"3%"`.
+    pub(super) fn share(
+        &self,
+        key: &str,
+        limits: (f64, f64),
+        example: f64,
+        problems: &mut Problems<'_>,
+    ) -> Option<f64> {
+        let node = self.get(key)?;
+        let value = match &node.data {
+            Data::Float(x) => Some(*x),
+            Data::Int(n) => Some(*n as f64),
+            Data::Text(text) => text.strip_suffix('%').and_then(|t| t.trim().parse().ok()).map(|x: f64| x / 100.0),
+            _ => None,
+        };
+        let (min, max) = limits;
+        let expected = || format!("a share between {min} and {max}");
+        let hint = || Some(format!("write {example} or \"{}%\"", example * 100.0));
+        value.filter(|x| *x > min && *x < max).or_else(|| self.refuse(key, node, &expected(), hint(), problems))
+    }
+
+    /// A length of time.
+    pub(super) fn duration(&self, key: &str, problems: &mut Problems<'_>) -> Option<Located<Duration>> {
+        let node = self.get(key)?;
+        let value = text_of(node, problems).as_deref().and_then(|text| duration::parse(text).ok());
+        match value {
+            Some(value) => Some(Located { value, at: node.at.clone() }),
+            None => self.refuse(key, node, DURATION_EXPECTED, duration_hint(node), problems),
+        }
+    }
+
+    /// One of a closed list of words.
+    pub(super) fn choice<T: Copy>(&self, key: &str, words: &[(&str, T)], problems: &mut Problems<'_>) -> Option<T> {
+        let node = self.get(key)?;
+        let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        let Some(text) = text_of(node, problems) else {
+            return self.refuse(key, node, &format!("one of {}", list_choices(&names)), None, problems);
+        };
+        if let Some((_, value)) = words.iter().find(|(word, _)| *word == text) {
+            return Some(*value);
+        }
+        let hint = nearest(&text, names.iter().copied()).map(|word| format!("did you mean `{word}`?"));
+        self.refuse(key, node, &format!("one of {}", list_choices(&names)), hint, problems)
+    }
+
+    /// Reports a value that is not what it must be. Always `None`, for the caller to return.
+    pub(super) fn refuse<T>(
+        &self,
+        key: &str,
+        node: &Node,
+        expected: &str,
+        hint: Option<String>,
+        problems: &mut Problems<'_>,
+    ) -> Option<T> {
+        if !matches!(node.data, Data::Reported) {
+            let message = format!("`{}` in {} must be {expected}, not {}", quote(key), self.place, describe(node));
+            problems.add(&node.at, message, hint);
+        }
+        None
+    }
+}
+
+/// A string, or what a `--set` argument gave where a string is needed.
+pub(super) fn text_of(node: &Node, problems: &Problems<'_>) -> Option<String> {
+    match &node.data {
+        Data::Text(text) => Some(text.clone()),
+        Data::Bool(_) | Data::Int(_) | Data::Float(_) | Data::Date => problems.as_written(&node.at).map(str::to_owned),
+        Data::List(_) | Data::Table(_) | Data::Reported => None,
+    }
+}
+
+/// A value for a message, after "not": itself when it is short, else what it is.
+pub(super) fn describe(node: &Node) -> String {
+    match &node.data {
+        Data::Bool(b) => b.to_string(),
+        Data::Int(n) => n.to_string(),
+        Data::Float(x) => format!("{x:?}"),
+        Data::Text(text) => format!("\"{}\"", quote(&redact_url(text))),
+        Data::Date | Data::List(_) | Data::Table(_) | Data::Reported => node.kind().to_owned(),
+    }
+}
+
+/// How a length of time must be written, for a value that is none.
+pub(super) fn duration_hint(node: &Node) -> Option<String> {
+    match &node.data {
+        Data::Int(n) => Some(format!("write it with its unit: \"{n}s\" or \"{n}ms\"")),
+        Data::Text(text) => duration::parse(text).err().map(|error| error.to_string()),
+        _ => None,
+    }
+}
+
+/// The words for a whole number within limits; limits that are those of the type are none to a reader.
+pub(super) fn whole_expected(min: i128, max: i128) -> String {
+    match (min == i128::from(i64::MIN), max == i128::from(i64::MAX)) {
+        (true, true) => "a whole number".to_owned(),
+        (true, false) => format!("a whole number of at most {max}"),
+        (false, true) => format!("a whole number of at least {min}"),
+        (false, false) => format!("a whole number from {min} to {max}"),
+    }
+}
+
+/// Whether a name can stand in a plan: not blank, and without control characters. Reports it when not.
+pub(super) fn name_is_fit(name: &str, noun: &str, at: &Origin, problems: &mut Problems<'_>) -> bool {
+    let fault = if name.trim().is_empty() {
+        "is empty"
+    } else if name.chars().any(char::is_control) {
+        "has control characters in it"
+    } else {
+        return true;
+    };
+    problems.add(at, format!("the name of {noun} {fault}"), None);
+    false
+}

@@ -1,0 +1,173 @@
+//! `--set PATH=VALUE`: changes to the tree of a plan before it is validated.
+
+use super::error::{Problems, quote};
+use super::file::{benchmark_name, list_names};
+use super::tree::{Data, Entry, Node, Origin, find, parse_value};
+use crate::near::nearest;
+
+/// Of these, setting one drops the other that the file has: the argument is meant to replace it.
+const SCHEDULE_RIVALS: (&str, &str) = ("duration", "transactions");
+/// As [`SCHEDULE_RIVALS`], in a system.
+const SYSTEM_RIVALS: (&str, &str) = ("url", "server");
+
+/// Why an argument cannot be applied, and what to do about it.
+struct Refusal {
+    message: String,
+    hint: Option<String>,
+}
+
+impl Refusal {
+    fn new(message: String) -> Refusal {
+        Refusal { message, hint: None }
+    }
+}
+
+/// Changes the tree as the arguments say, in their order. They change what a plan has, so a system or a benchmark that
+/// it does not have is an error, and not made.
+pub(super) fn apply(root: &mut Vec<Entry>, overrides: &[(String, String)], problems: &mut Problems<'_>) {
+    for (index, (path, value)) in overrides.iter().enumerate() {
+        let at = Origin::Set(index);
+        let outcome = match (split(path), parse_value(value, &at, problems)) {
+            (None, _) => Err(Refusal {
+                message: format!("`{}` is not a path in a plan", quote(path)),
+                hint: Some("a path looks like `schedule.blocks` or `benchmarks.NAME.clients`".to_owned()),
+            }),
+            (_, Err(message)) => Err(Refusal::new(format!("the argument's value is not TOML: {message}"))),
+            (Some(keys), Ok(value)) => {
+                let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+                set(root, &keys, &value)
+            }
+        };
+        if let Err(refusal) = outcome {
+            problems.add(&at, refusal.message, refusal.hint);
+        }
+    }
+}
+
+/// The keys of a dotted path; those with a dot in them are quoted, as in TOML: `systems."a.b".url`.
+fn split(path: &str) -> Option<Vec<String>> {
+    let mut keys = Vec::new();
+    let mut rest = path.trim();
+    loop {
+        let (key, after) = match rest.chars().next()? {
+            quote @ ('"' | '\'') => rest[1..].split_once(quote)?,
+            _ => rest.split_at(rest.find('.').unwrap_or(rest.len())),
+        };
+        if key.is_empty() {
+            return None;
+        }
+        keys.push(key.to_owned());
+        match after.strip_prefix('.') {
+            Some(more) => rest = more,
+            None if after.is_empty() => return Some(keys),
+            None => return None,
+        }
+    }
+}
+
+fn set(root: &mut Vec<Entry>, keys: &[&str], value: &Node) -> Result<(), Refusal> {
+    match keys {
+        ["systems", which, rest @ ..] => set_systems(root, which, rest, value),
+        ["benchmarks", which, rest @ ..] => set_benchmarks(root, which, rest, value),
+        ["schedule", key, ..] => {
+            set_path(root, keys, value)?;
+            if let Some(Data::Table(schedule)) = data_of(root, "schedule") {
+                drop_rival(schedule, key, SCHEDULE_RIVALS);
+            }
+            Ok(())
+        }
+        _ => set_path(root, keys, value),
+    }
+}
+
+fn set_systems(root: &mut [Entry], which: &str, keys: &[&str], value: &Node) -> Result<(), Refusal> {
+    let Some(Data::Table(systems)) = data_of(root, "systems") else {
+        return Err(Refusal::new("the plan has no table of systems".to_owned()));
+    };
+    let [key, ..] = keys else {
+        return Err(Refusal::new("the argument names a system, but none of its keys".to_owned()));
+    };
+    if which != "*" && find(systems, which).is_none() {
+        let names: Vec<&str> = systems.iter().map(|entry| entry.key.as_str()).collect();
+        return Err(nothing_of_that_name("system", which, &names));
+    }
+    for system in systems.iter_mut().filter(|entry| which == "*" || entry.key == which) {
+        if let Data::Table(entries) = &mut system.value.data {
+            set_path(entries, keys, value)?;
+            drop_rival(entries, key, SYSTEM_RIVALS);
+        }
+    }
+    Ok(())
+}
+
+fn set_benchmarks(root: &mut [Entry], which: &str, keys: &[&str], value: &Node) -> Result<(), Refusal> {
+    let Some(Data::List(benchmarks)) = data_of(root, "benchmarks") else {
+        return Err(Refusal::new("the plan has no list of benchmarks".to_owned()));
+    };
+    if keys.is_empty() {
+        return Err(Refusal::new("the argument names a benchmark, but none of its keys".to_owned()));
+    }
+    let names: Vec<String> = benchmarks
+        .iter()
+        .map(|benchmark| match &benchmark.data {
+            Data::Table(entries) => benchmark_name(entries).unwrap_or_default(),
+            _ => String::new(),
+        })
+        .collect();
+    let named = names.iter().position(|name| name == which);
+    let chosen = named.or_else(|| which.parse().ok().filter(|index| *index < benchmarks.len()));
+    if which != "*" && chosen.is_none() {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        return Err(nothing_of_that_name("benchmark", which, &names));
+    }
+    for (index, benchmark) in benchmarks.iter_mut().enumerate() {
+        if let Data::Table(entries) = &mut benchmark.data
+            && (which == "*" || Some(index) == chosen)
+        {
+            set_path(entries, keys, value)?;
+        }
+    }
+    Ok(())
+}
+
+fn nothing_of_that_name(noun: &str, which: &str, names: &[&str]) -> Refusal {
+    let hint = match nearest(which, names.iter().copied()) {
+        Some(name) => format!("did you mean `{}`?", quote(name)),
+        None => format!("it has {}", list_names(names)),
+    };
+    Refusal { message: format!("the plan has no {noun} `{}`", quote(which)), hint: Some(hint) }
+}
+
+/// Sets the value at a path of tables, making those that are missing.
+fn set_path(entries: &mut Vec<Entry>, keys: &[&str], value: &Node) -> Result<(), Refusal> {
+    let [key, rest @ ..] = keys else { return Ok(()) };
+    let fresh = || match rest {
+        [] => value.clone(),
+        _ => Node { at: value.at.clone(), data: Data::Table(Vec::new()) },
+    };
+    let index = entries.iter().position(|entry| entry.key == *key).unwrap_or_else(|| {
+        entries.push(Entry { key: (*key).to_owned(), at: value.at.clone(), value: fresh() });
+        entries.len() - 1
+    });
+    let entry = &mut entries[index];
+    match (&mut entry.value.data, rest) {
+        (_, []) => entry.value = value.clone(),
+        (Data::Table(inner), _) => return set_path(inner, rest, value),
+        _ => return Err(Refusal::new(format!("`{}` in the plan is not a table", quote(key)))),
+    }
+    Ok(())
+}
+
+fn data_of<'t>(entries: &'t mut [Entry], key: &str) -> Option<&'t mut Data> {
+    entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.value.data)
+}
+
+fn drop_rival(entries: &mut Vec<Entry>, key: &str, rivals: (&str, &str)) {
+    let rival = match key {
+        _ if key == rivals.0 => rivals.1,
+        _ if key == rivals.1 => rivals.0,
+        _ => return,
+    };
+    // Two arguments that exclude each other are the user's contradiction, and stay for validation to tell.
+    entries.retain(|entry| entry.key != rival || matches!(entry.value.at, Origin::Set(_)));
+}

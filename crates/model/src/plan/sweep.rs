@@ -1,0 +1,249 @@
+//! The keys of a benchmark: each a value, a list or a range; together the points of a sweep.
+
+use super::error::{Problems, quote};
+use super::file::{BENCHMARK_KEYS, BenchmarkFile, list_choices, list_names, schedules_key};
+use super::section::{DURATION_EXPECTED, Section, duration_hint, text_of, whole_expected};
+use super::tree::{Data, Entry, Located, Node};
+use super::{Benchmark, MAX_CELLS};
+use crate::catalog::{Catalog, KeyKind, KeySpec, WorkloadSpec};
+use crate::duration;
+use crate::near::nearest;
+use crate::value::{Point, Value};
+
+/// A benchmark before its points are multiplied out.
+pub(super) struct Sweep {
+    name: String,
+    workload: &'static str,
+    /// Each key with its values, in the order of the file; the defaults of the other keys come after them.
+    axes: Vec<(&'static str, Vec<Value>)>,
+}
+
+impl Sweep {
+    /// The number of its points.
+    pub(super) fn size(&self) -> u64 {
+        self.axes.iter().map(|(_, values)| values.len() as u64).fold(1, u64::saturating_mul)
+    }
+
+    /// Its points, the first key of the file changing slowest.
+    pub(super) fn into_benchmark(self) -> Benchmark {
+        let mut points = vec![Point::new()];
+        for (key, values) in &self.axes {
+            let extended = |point: &Point| {
+                let point = point.clone();
+                values.iter().map(move |value| {
+                    let mut point = point.clone();
+                    point.insert((*key).to_owned(), value.clone());
+                    point
+                })
+            };
+            points = points.iter().flat_map(extended).collect();
+        }
+        Benchmark { name: self.name, workload: self.workload.to_owned(), points }
+    }
+}
+
+/// Reads the keys of a benchmark; nothing when its workload is not known or something is wrong with them.
+pub(super) fn read(file: BenchmarkFile, catalog: &Catalog, problems: &mut Problems<'_>) -> Option<Sweep> {
+    let workload = workload(file.workload.as_ref()?, &file.name, catalog, problems)?;
+    let section = Section { place: format!("benchmark `{}`", quote(&file.name)), entries: &file.keys };
+    let known: Vec<&str> = BENCHMARK_KEYS.into_iter().chain(workload.keys.iter().map(|key| key.name)).collect();
+    section.refuse_unknown(&known, schedules_key, problems);
+
+    // Nothing ends this early: every key that is wrong is told at once.
+    let mut axes = Vec::new();
+    for Entry { key, value, .. } in &file.keys {
+        if let Some(spec) = workload.keys.iter().find(|spec| spec.name == key) {
+            axes.push(values(spec, value, &section, problems).map(|values| (spec.name, values)));
+        }
+    }
+    for spec in workload.keys.iter().filter(|spec| section.get(spec.name).is_none()) {
+        if spec.default.is_none() {
+            let message = format!("{} has no `{}`, which `{}` needs", section.place, spec.name, workload.name);
+            problems.add(&file.at, message, Some(format!("`{}` is: {}", spec.name, spec.about)));
+        }
+        axes.push(spec.default.map(|default| (spec.name, vec![of_kind(spec.kind, default.into())])));
+    }
+    let axes: Option<Vec<_>> = axes.into_iter().collect();
+    Some(Sweep { name: file.name, workload: workload.name, axes: axes? })
+}
+
+fn workload<'c>(
+    written: &Located<String>,
+    benchmark: &str,
+    catalog: &'c Catalog,
+    problems: &mut Problems<'_>,
+) -> Option<&'c WorkloadSpec> {
+    let found = catalog.workload(&written.value);
+    if found.is_none() {
+        let names: Vec<&str> = catalog.workloads.iter().map(|workload| workload.name).collect();
+        let hint = match nearest(&written.value, names.iter().copied()) {
+            Some(name) => format!("did you mean `{name}`?"),
+            None => format!("the workloads are {}", list_names(&names)),
+        };
+        let message = format!("unknown workload `{}` in benchmark `{}`", quote(&written.value), quote(benchmark));
+        problems.add(&written.at, message, Some(hint));
+    }
+    found
+}
+
+/// The values of a key: one, those of a list, or those of a range.
+fn values(spec: &KeySpec, node: &Node, section: &Section<'_>, problems: &mut Problems<'_>) -> Option<Vec<Value>> {
+    match (&node.data, spec.kind) {
+        (Data::List(items), _) => list(spec, node, items, section, problems),
+        (Data::Text(text), KeyKind::Int { min, max }) if text.contains("..") => match range(text, min, max) {
+            Ok(values) => Some(values),
+            Err((message, hint)) => {
+                let place = format!("`{}` in {}", spec.name, section.place);
+                problems.add(&node.at, format!("the range \"{}\" of {place} {message}", quote(text)), hint);
+                None
+            }
+        },
+        _ => Some(vec![one(spec, node, section, problems)?]),
+    }
+}
+
+fn list(
+    spec: &KeySpec,
+    node: &Node,
+    items: &[Node],
+    section: &Section<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Vec<Value>> {
+    if items.is_empty() {
+        let message = format!("`{}` in {} is an empty list", spec.name, section.place);
+        problems.add(&node.at, message, Some("a list needs at least one value".to_owned()));
+        return None;
+    }
+    let mut values: Vec<Value> = Vec::with_capacity(items.len());
+    let mut seen = std::collections::BTreeSet::new();
+    let mut all_well = true;
+    for item in items {
+        let Some(value) = one(spec, item, section, problems) else {
+            all_well = false;
+            continue;
+        };
+        if !seen.insert(identity(spec.kind, &value)) {
+            let message = format!("`{}` in {} has {} twice", spec.name, section.place, quote(&value.to_string()));
+            problems.add(
+                &item.at,
+                message,
+                Some("each value makes a cell, and a cell is run in every block".to_owned()),
+            );
+            all_well = false;
+        }
+        values.push(value);
+    }
+    all_well.then_some(values)
+}
+
+/// What two values of a list must not share: `"1s"` is `"1000ms"`.
+fn identity(kind: KeyKind, value: &Value) -> String {
+    match (kind, value) {
+        (KeyKind::Duration, Value::Text(text)) => duration::parse(text).map_or_else(|_| text.clone(), duration::format),
+        // Adding nothing turns -0.0 into 0.0.
+        (_, Value::Float(x)) => (x + 0.0).to_string(),
+        _ => value.to_string(),
+    }
+}
+
+/// One value of a key, of the right kind and within its limits.
+fn one(spec: &KeySpec, node: &Node, section: &Section<'_>, problems: &mut Problems<'_>) -> Option<Value> {
+    let text = || text_of(node, problems);
+    let value = match (spec.kind, &node.data) {
+        (KeyKind::Int { min, max }, Data::Int(n)) => {
+            i64::try_from(*n).ok().filter(|n| (min..=max).contains(n)).map(Value::Int)
+        }
+        (KeyKind::Float { min, max }, Data::Int(_) | Data::Float(_)) => {
+            number(&node.data).filter(|x| (min..=max).contains(x)).map(Value::Float)
+        }
+        (KeyKind::Bool, Data::Bool(b)) => Some(Value::Bool(*b)),
+        (KeyKind::Int { .. } | KeyKind::Float { .. } | KeyKind::Bool, _) => None,
+        (KeyKind::Choice(words), _) => text().filter(|t| words.contains(&t.as_str())).map(Value::Text),
+        (KeyKind::ChoiceOrFile(words), _) => {
+            text().filter(|t| words.contains(&t.as_str()) || t.contains(['/', '\\', '.'])).map(Value::Text)
+        }
+        (KeyKind::Duration, _) => text().filter(|t| duration::parse(t).is_ok()).map(Value::Text),
+        (KeyKind::Text, _) => text().map(Value::Text),
+    };
+    value.or_else(|| section.refuse(spec.name, node, &expected(spec.kind), hint(spec.kind, node), problems))
+}
+
+fn number(data: &Data) -> Option<f64> {
+    match data {
+        Data::Int(n) => Some(*n as f64),
+        Data::Float(x) => Some(*x),
+        _ => None,
+    }
+}
+
+/// A default as the kind of its key has it: `rate = 0` of a fractional key is 0.0, as if it were written.
+fn of_kind(kind: KeyKind, value: Value) -> Value {
+    match (kind, value) {
+        (KeyKind::Float { .. }, Value::Int(n)) => Value::Float(n as f64),
+        (_, value) => value,
+    }
+}
+
+fn expected(kind: KeyKind) -> String {
+    match kind {
+        KeyKind::Int { min, max } => whole_expected(min.into(), max.into()),
+        KeyKind::Float { min, max } if max == f64::MAX || max.is_infinite() => format!("a number of at least {min}"),
+        KeyKind::Float { min, max } => format!("a number from {min} to {max}"),
+        KeyKind::Bool => "`true` or `false`".to_owned(),
+        KeyKind::Choice(words) => format!("one of {}", list_choices(words)),
+        KeyKind::ChoiceOrFile(words) => format!("one of {}, or the path of a file", list_names(words)),
+        KeyKind::Duration => DURATION_EXPECTED.to_owned(),
+        KeyKind::Text => "a string".to_owned(),
+    }
+}
+
+fn hint(kind: KeyKind, node: &Node) -> Option<String> {
+    match (kind, &node.data) {
+        (KeyKind::Choice(words) | KeyKind::ChoiceOrFile(words), Data::Text(text)) => {
+            nearest(text, words.iter().copied()).map(|word| format!("did you mean `{word}`?"))
+        }
+        (KeyKind::Duration, _) => duration_hint(node),
+        (KeyKind::Int { .. } | KeyKind::Float { .. }, Data::Text(text)) if text.parse::<f64>().is_ok() => {
+            Some(format!("write it without quotes: {}", quote(text)))
+        }
+        _ => None,
+    }
+}
+
+/// A message to stand after the range, with a hint.
+type Refusal = (String, Option<String>);
+
+/// The numbers of `1..8` (every one, both ends included) or of `1..64*2` (each twice the one before, up to the end).
+fn range(text: &str, min: i64, max: i64) -> Result<Vec<Value>, Refusal> {
+    let unreadable = || {
+        let hint = "write \"1..8\" for every number, or \"1..64*2\" to double from 1 to 64".to_owned();
+        ("cannot be read".to_owned(), Some(hint))
+    };
+    let number = |part: &str| part.parse::<i64>().map_err(|_| unreadable());
+    let (first, rest) = text.split_once("..").ok_or_else(unreadable)?;
+    let (last, factor) = match rest.split_once('*') {
+        Some((last, factor)) => (last, Some(number(factor)?)),
+        None => (rest, None),
+    };
+    let (first, last) = (number(first)?, number(last)?);
+    if first > last {
+        return Err(("is reversed".to_owned(), Some(format!("write \"{last}..{first}\""))));
+    }
+    if first < min || last > max {
+        let expected = whole_expected(min.into(), max.into());
+        return Err((format!("leaves its limits: each value must be {expected}"), None));
+    }
+    let Some(factor) = factor else {
+        let count = last.abs_diff(first).saturating_add(1);
+        if count > MAX_CELLS {
+            let hint = format!("write \"{first}..{last}*2\" to double from value to value");
+            return Err((format!("has {count} values, more than {MAX_CELLS}"), Some(hint)));
+        }
+        return Ok((first..=last).map(Value::Int).collect());
+    };
+    if first < 1 || factor < 2 {
+        return Err(("must start at 1 or above and multiply by 2 or more".to_owned(), None));
+    }
+    let steps = std::iter::successors(Some(first), |n| n.checked_mul(factor));
+    Ok(steps.take_while(|n| *n <= last).map(Value::Int).collect())
+}

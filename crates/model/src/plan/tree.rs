@@ -1,0 +1,142 @@
+//! The plan's text as a tree in which every value knows where it came from, so that a message can point at it.
+
+use toml::de::{DeTable, DeValue};
+
+use super::error::Problems;
+
+/// Where a value came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// The file as a whole.
+    Whole,
+    /// The byte at this offset of the file.
+    File(usize),
+    /// The `--set` argument of this index.
+    Set(usize),
+}
+
+/// A value, and where it came from.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    pub(super) at: Origin,
+    pub(super) data: Data,
+}
+
+/// What a value is. TOML's integers are kept wide, so that a seed may use all of its 64 bits.
+#[derive(Clone, Debug)]
+pub(super) enum Data {
+    Bool(bool),
+    Int(i128),
+    Float(f64),
+    Text(String),
+    /// A date or a time: no key of a plan takes one.
+    Date,
+    List(Vec<Node>),
+    Table(Vec<Entry>),
+    /// A value that was reported already; whoever meets it says nothing more.
+    Reported,
+}
+
+/// A key of a table with its value.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) key: String,
+    /// Where the key stands.
+    pub(super) at: Origin,
+    pub(super) value: Node,
+}
+
+/// A value as a plan's keys need it, once its type is known to be right.
+#[derive(Clone, Debug)]
+pub(super) struct Located<T> {
+    pub(super) value: T,
+    pub(super) at: Origin,
+}
+
+impl Node {
+    /// What it is, for a message after "not".
+    pub(super) fn kind(&self) -> &'static str {
+        match &self.data {
+            Data::Bool(_) => "a boolean",
+            Data::Int(_) => "a whole number",
+            Data::Float(_) => "a number with a fraction",
+            Data::Text(_) => "a string",
+            Data::Date => "a date",
+            Data::List(_) => "a list",
+            Data::Table(_) => "a table",
+            Data::Reported => "an unreadable value",
+        }
+    }
+}
+
+/// The entry of that key.
+pub(super) fn find<'t>(entries: &'t [Entry], key: &str) -> Option<&'t Entry> {
+    entries.iter().find(|entry| entry.key == key)
+}
+
+/// The tree of a TOML document. Not TOML: every error of the parser goes to `problems`, and nothing is returned.
+pub(super) fn parse(text: &str, problems: &mut Problems<'_>) -> Option<Vec<Entry>> {
+    let (document, errors) = DeTable::parse_recoverable(text);
+    for error in &errors {
+        let at = error.span().map_or(Origin::Whole, |span| Origin::File(span.start));
+        problems.add(&at, format!("this is not TOML: {}", error.message()), None);
+    }
+    errors.is_empty().then(|| entries(document.get_ref(), &Origin::File, problems))
+}
+
+/// The value of a `--set` argument: TOML, or else a bare string. What starts like a list, a table or a quoted string
+/// and is none gives the parser's message.
+pub(super) fn parse_value(text: &str, at: &Origin, problems: &mut Problems<'_>) -> Result<Node, String> {
+    let text = text.trim();
+    let bare = || Node { at: at.clone(), data: Data::Text(text.to_owned()) };
+    match DeValue::parse(text) {
+        // `inf` and `nan` are words here: no key takes such a number.
+        Ok(value) if value.get_ref().as_float().is_some_and(|x| !x.as_str().contains(|c: char| c.is_ascii_digit())) => {
+            Ok(bare())
+        }
+        Ok(value) => Ok(node(value.get_ref(), at.clone(), &|_| at.clone(), problems)),
+        Err(error) if text.starts_with(['[', '{', '"', '\'']) => Err(error.message().to_owned()),
+        Err(_) => Ok(bare()),
+    }
+}
+
+fn entries(table: &DeTable<'_>, origin: &dyn Fn(usize) -> Origin, problems: &mut Problems<'_>) -> Vec<Entry> {
+    let mut list = Vec::with_capacity(table.len());
+    for (key, value) in table {
+        let value_at = origin(value.span().start);
+        let value = node(value.get_ref(), value_at, origin, problems);
+        list.push(Entry { key: key.get_ref().to_string(), at: origin(key.span().start), value });
+    }
+    list
+}
+
+fn node(value: &DeValue<'_>, at: Origin, origin: &dyn Fn(usize) -> Origin, problems: &mut Problems<'_>) -> Node {
+    let data = match value {
+        DeValue::String(text) => Data::Text(text.to_string()),
+        DeValue::Boolean(b) => Data::Bool(*b),
+        DeValue::Datetime(_) => Data::Date,
+        DeValue::Table(table) => Data::Table(entries(table, origin, problems)),
+        DeValue::Array(array) => {
+            let mut items = Vec::with_capacity(array.len());
+            for item in array {
+                items.push(node(item.get_ref(), origin(item.span().start), origin, problems));
+            }
+            Data::List(items)
+        }
+        DeValue::Integer(n) => match i128::from_str_radix(n.as_str(), n.radix()) {
+            Ok(n) => Data::Int(n),
+            Err(_) => reported(&at, "this number is too large", problems),
+        },
+        DeValue::Float(x) => match x.as_str().parse::<f64>() {
+            Ok(x) if x.is_finite() => Data::Float(x),
+            // JSON, in which the plan is stored, has neither infinity nor "not a number".
+            Ok(_) | Err(_) => reported(&at, "a number must be finite", problems),
+        },
+    };
+    Node { at, data }
+}
+
+fn reported(at: &Origin, message: &str, problems: &mut Problems<'_>) -> Data {
+    problems.add(at, message, None);
+    Data::Reported
+}

@@ -1,0 +1,127 @@
+//! A catalog such as the engine room's, and a plan that is right.
+
+use model::catalog::{PrivateServerSupport, Visibility};
+use model::{Catalog, EngineSpec, KeyKind, KeySpec, Literal, Plan, PlanErrors, WorkloadSpec};
+
+const fn key(name: &'static str, kind: KeyKind, default: Option<Literal>, about: &'static str) -> KeySpec {
+    KeySpec { name, kind, default, about }
+}
+
+static TRANSACTIONS: [KeySpec; 6] = [
+    key("clients", KeyKind::Int { min: 1, max: 10_000 }, Some(Literal::Int(1)), "Connections at once."),
+    key(
+        "script",
+        KeyKind::ChoiceOrFile(&["tpcb-like", "simple-update", "select-only"]),
+        Some(Literal::Text("tpcb-like")),
+        "What each client does.",
+    ),
+    key(
+        "rate",
+        KeyKind::Float { min: 0.0, max: 1e9 },
+        Some(Literal::Int(0)),
+        "Transactions per second; 0 is no limit.",
+    ),
+    key("think", KeyKind::Duration, Some(Literal::Text("0s")), "Pause between two transactions."),
+    key("prepared", KeyKind::Bool, Some(Literal::Bool(true)), "Whether statements are prepared once."),
+    key("note", KeyKind::Text, Some(Literal::Text("")), "Anything."),
+];
+
+static BACKUP: [KeySpec; 2] = [
+    key("codec", KeyKind::Choice(&["none", "zstd", "gzip"]), None, "The compression."),
+    key("rows", KeyKind::Int { min: 1, max: i64::MAX }, Some(Literal::Int(1000)), "Rows in the table."),
+];
+
+pub fn catalog() -> Catalog {
+    let engine = |name, schemes, private_server, visibility| EngineSpec {
+        name,
+        schemes,
+        about: "A database.",
+        private_server,
+        visibility,
+    };
+    Catalog {
+        engines: vec![
+            engine("postgres", &["postgres", "postgresql"], PrivateServerSupport::Yes, Visibility::Public),
+            engine("mysql", &["mysql"], PrivateServerSupport::Yes, Visibility::Public),
+            engine("sqlite", &["sqlite"], PrivateServerSupport::No, Visibility::Public),
+            engine("sim", &["sim"], PrivateServerSupport::Yes, Visibility::Hidden),
+        ],
+        workloads: vec![
+            WorkloadSpec {
+                name: "transactions",
+                family: "transactions",
+                about: "Small transactions.",
+                keys: &TRANSACTIONS,
+            },
+            WorkloadSpec { name: "backup", family: "backup", about: "A backup and a restore.", keys: &BACKUP },
+        ],
+    }
+}
+
+pub const GOOD: &str = r#"
+name = "wal"
+baseline = "pg-on"
+margin = "5%"
+level = 0.9
+allow_unequal_durability = true
+
+[systems.pg-on]
+url = "postgres://bench:s3cret@localhost/bench"
+settings = { synchronous_commit = "on", work_mem = 64, jit = false, x = 1.5, pg_hint_plan.debug = "on" }
+
+[systems."pg off"]
+server = { engine = "postgres", bin_dir = "/usr/lib/postgresql/16/bin", connect = "tcp" }
+
+[[benchmarks]]
+name = "tpcb"
+workload = "transactions"
+script = ["tpcb-like", "./mine.sql"]
+clients = "1..8*2"
+rate = [0, 0.5]
+
+[[benchmarks]]
+workload = "backup"
+codec = "zstd"
+rows = "3..5"
+
+[schedule]
+blocks = 6
+warmup = "500ms"
+transactions = 1000
+order = "sequential"
+seed = 18446744073709551615
+on_error = "continue"
+"#;
+
+pub const SMALL: &str = r#"
+[systems.a]
+url = "postgres://u@h/a"
+[systems.b]
+url = "mysql://u@h/b"
+[[benchmarks]]
+workload = "transactions"
+clients = [1, 4]
+"#;
+
+pub fn parse(text: &str) -> Result<Plan, PlanErrors> {
+    Plan::parse(text, "db.toml", &[], &catalog(), 7)
+}
+
+pub fn parse_with(text: &str, overrides: &[(&str, &str)]) -> Result<Plan, PlanErrors> {
+    let overrides: Vec<_> = overrides.iter().map(|(path, value)| (path.to_string(), value.to_string())).collect();
+    Plan::parse(text, "db.toml", &overrides, &catalog(), 7)
+}
+
+/// What is wrong with a text, as it is shown.
+pub fn errors(text: &str) -> String {
+    parse(text).expect_err("this plan must be refused").to_string()
+}
+
+pub fn errors_with(text: &str, overrides: &[(&str, &str)]) -> String {
+    parse_with(text, overrides).expect_err("this plan must be refused").to_string()
+}
+
+/// Several messages in one snapshot.
+pub fn each(make: impl Fn(&str) -> String, lines: &[&str]) -> String {
+    lines.iter().map(|line| make(line)).collect::<Vec<_>>().join("\n---\n")
+}

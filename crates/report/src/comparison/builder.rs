@@ -1,0 +1,240 @@
+//! Tables and rows from cells, by a projection.
+
+use model::{DurabilityTier, MarkKind, Metric, TrialState};
+
+use super::judging::{Index, RowCells, measured_trials, row, voiding_mark};
+use super::projection::{KEY_SYSTEM, Projection, hidden, side_label, values_of};
+use super::row::{Comparison, NoVerdict, SideLetter};
+use super::set::{Rules, Table};
+use super::warning::Warning;
+use crate::evidence::Evidence;
+
+/// Builds the tables of a set.
+pub struct Builder<'a> {
+    evidence: &'a Evidence,
+    index: &'a Index,
+    projection: &'a Projection,
+    rules: Rules,
+    unused: Vec<String>,
+}
+
+/// Cells that share the values of some keys.
+struct Group {
+    values: Vec<String>,
+    cells: Vec<u32>,
+}
+
+impl<'a> Builder<'a> {
+    /// A builder over the evidence.
+    pub fn new(evidence: &'a Evidence, index: &'a Index, projection: &'a Projection, rules: Rules) -> Builder<'a> {
+        let unused = projection.unused(&evidence.cells);
+        Builder { evidence, index, projection, rules, unused }
+    }
+
+    /// The tables of A against one B, in the order of the plan's cells.
+    pub fn tables(&self, a: &str, b: &str) -> Vec<Table> {
+        let all: Vec<u32> = (0..).zip(&self.evidence.cells).map(|(index, _)| index).collect();
+        let mut tables = Vec::new();
+        for group in self.grouped(&all, &self.projection.by) {
+            let table = self.table(&group, a, b);
+            if self.projection.table_per_metric {
+                tables.extend(split_by_metric(table));
+            } else {
+                tables.push(table);
+            }
+        }
+        tables.retain(|table| !table.rows.is_empty());
+        tables
+    }
+
+    fn grouped(&self, cells: &[u32], keys: &[String]) -> Vec<Group> {
+        let mut groups: Vec<Group> = Vec::new();
+        for &index in cells {
+            let Some(cell) = self.evidence.cell(index) else { continue };
+            let values = values_of(cell, keys);
+            match groups.iter_mut().find(|group| group.values == values) {
+                Some(group) => group.cells.push(index),
+                None => groups.push(Group { values, cells: vec![index] }),
+            }
+        }
+        groups
+    }
+
+    fn table(&self, group: &Group, a: &str, b: &str) -> Table {
+        let title = self.projection.by.iter().cloned().zip(group.values.iter().cloned()).collect();
+        let row_groups = self.grouped(&group.cells, &self.projection.rows);
+        let tells_apart: Vec<bool> = (0..self.projection.rows.len())
+            .map(|key| row_groups.iter().any(|row| row.values.get(key) != row_groups[0].values.get(key)))
+            .collect();
+        let mut rows = Vec::new();
+        for row_group in &row_groups {
+            let label = self.projection.rows.iter().cloned().zip(row_group.values.iter().cloned());
+            let label = label.zip(&tells_apart).filter(|(_, apart)| **apart).map(|(pair, _)| pair).collect();
+            rows.extend(self.rows(row_group, label, a, b));
+        }
+        let differences = if self.projection.cols == [KEY_SYSTEM] { self.differences(a, b) } else { Vec::new() };
+        Table {
+            title,
+            compared: self.projection.cols.join(", "),
+            a: a.to_owned(),
+            b: b.to_owned(),
+            rows,
+            differences,
+        }
+    }
+
+    fn differences(&self, a: &str, b: &str) -> Vec<model::facts::Difference> {
+        match (self.evidence.facts_of(a), self.evidence.facts_of(b)) {
+            (Some(a), Some(b)) => a.differences(b),
+            _ => Vec::new(),
+        }
+    }
+
+    /// One row per metric.
+    fn rows(&self, group: &Group, label: Vec<(String, String)>, a: &str, b: &str) -> Vec<Comparison> {
+        let of_side = |side: &str| -> Vec<u32> {
+            let is = |index: &u32| {
+                self.evidence.cell(*index).is_some_and(|cell| side_label(cell, &self.projection.cols) == side)
+            };
+            group.cells.iter().copied().filter(is).collect()
+        };
+        let (cells_a, cells_b) = (of_side(a), of_side(b));
+        if cells_a.is_empty() || cells_b.is_empty() {
+            return Vec::new();
+        }
+        let cells = RowCells {
+            labels: (a, b),
+            a: &cells_a,
+            b: &cells_b,
+            warnings: self.cell_warnings(&cells_a, &cells_b),
+            label,
+            no_verdict: self.no_verdict(&cells_a, &cells_b),
+        };
+        let metrics = self.metrics(&group.cells);
+        metrics.iter().map(|metric| row(self.evidence, self.index, &cells, metric, &self.rules)).collect()
+    }
+
+    /// The metrics of the cells' benchmarks.
+    fn metrics(&self, cells: &[u32]) -> Vec<Metric> {
+        let mut metrics: Vec<Metric> = Vec::new();
+        for cell in cells.iter().filter_map(|index| self.evidence.cell(*index)) {
+            for metric in self.index.metrics.get(&cell.benchmark).into_iter().flatten() {
+                if !metrics.iter().any(|known| known.id == metric.id) {
+                    metrics.push(metric.clone());
+                }
+            }
+        }
+        metrics.sort_by_key(|metric| metric.role);
+        metrics
+    }
+
+    /// What stands in the way of a verdict for every metric of these cells.
+    fn no_verdict(&self, a: &[u32], b: &[u32]) -> Option<NoVerdict> {
+        let both = [a, b].concat();
+        voiding_mark(self.evidence, &both).or_else(|| self.unequal_durability(a, b))
+    }
+
+    fn unequal_durability(&self, a: &[u32], b: &[u32]) -> Option<NoVerdict> {
+        if self.evidence.header.plan.comparison.allow_unequal_durability {
+            return None;
+        }
+        let (a, b) = (weakest_tier(self.evidence, a), weakest_tier(self.evidence, b));
+        (a != b).then_some(NoVerdict::UnequalDurability { a, b })
+    }
+
+    fn cell_warnings(&self, a: &[u32], b: &[u32]) -> Vec<Warning> {
+        let mut warnings = self.key_warnings(a, b);
+        let servers = |cells: &[u32]| -> Vec<&str> {
+            let systems = cells.iter().filter_map(|i| self.evidence.cell(*i)).map(|cell| cell.system.as_str());
+            let mut servers: Vec<&str> = systems.map(|system| self.evidence.server_of(system)).collect();
+            servers.dedup();
+            servers
+        };
+        if self.projection.cols == [KEY_SYSTEM] && servers(a) == servers(b) {
+            warnings.push(Warning::SameServer { detectable: None });
+        }
+        for (cells, letter) in [(a, SideLetter::A), (b, SideLetter::B)] {
+            warnings.extend(self.dropped(cells, letter));
+            warnings.extend(self.marks(cells, letter));
+        }
+        warnings
+    }
+
+    /// Keys that are used for nothing and yet vary.
+    fn key_warnings(&self, a: &[u32], b: &[u32]) -> Vec<Warning> {
+        let cells = |indices: &[u32]| -> Vec<&model::Cell> {
+            indices.iter().filter_map(|index| self.evidence.cell(*index)).collect()
+        };
+        let (cells_a, cells_b) = (cells(a), cells(b));
+        let mut pooled = hidden(&cells_a, &self.unused);
+        pooled.extend(hidden(&cells_b, &self.unused));
+        pooled.sort();
+        pooled.dedup();
+        let both: Vec<&model::Cell> = cells_a.into_iter().chain(cells_b).collect();
+        let confounded: Vec<String> =
+            hidden(&both, &self.unused).into_iter().filter(|key| !pooled.contains(key)).collect();
+        let pooled = (!pooled.is_empty()).then_some(Warning::PooledKeys { keys: pooled });
+        let confounded = (!confounded.is_empty()).then_some(Warning::ConfoundedKeys { keys: confounded });
+        pooled.into_iter().chain(confounded).collect()
+    }
+
+    /// Places of these cells that have no measured trial, though one was tried.
+    fn dropped(&self, cells: &[u32], side: SideLetter) -> Option<Warning> {
+        let lost: Vec<&store::StoredTrial> = self
+            .evidence
+            .last_attempts()
+            .into_iter()
+            .filter(|trial| cells.contains(&trial.planned.cell))
+            .filter(|trial| matches!(trial.state, TrialState::Failed | TrialState::Aborted))
+            .collect();
+        let reason = lost.first()?.reason.clone().unwrap_or_default();
+        Some(Warning::Dropped { side, trials: lost.len(), reason })
+    }
+
+    /// The marks of these cells' trials, one warning per kind.
+    fn marks(&self, cells: &[u32], side: SideLetter) -> Vec<Warning> {
+        let trials = measured_trials(self.evidence, cells);
+        let mut found: Vec<(MarkKind, Vec<i64>, &str)> = Vec::new();
+        for (id, mark) in self.evidence.marks.iter().filter(|(id, _)| trials.contains(id)) {
+            // Notes differ in what they say, so each text is a warning of its own.
+            let same = |kind: MarkKind, detail: &str| {
+                kind == mark.kind && (kind != MarkKind::Note || detail == mark.detail)
+            };
+            match found.iter_mut().find(|(kind, _, detail)| same(*kind, detail)) {
+                Some((_, ids, _)) => ids.push(*id),
+                None => found.push((mark.kind, vec![*id], &mark.detail)),
+            }
+        }
+        let warning = |(kind, mut ids, detail): (MarkKind, Vec<i64>, &str)| {
+            ids.sort_unstable();
+            ids.dedup();
+            Warning::Marked { side, kind, trials: ids.len(), of: trials.len(), detail: detail.to_owned() }
+        };
+        found.into_iter().map(warning).collect()
+    }
+}
+
+/// The weakest promise among the systems of some cells; `None` if one of them is not known.
+pub fn weakest_tier(evidence: &Evidence, cells: &[u32]) -> Option<DurabilityTier> {
+    let systems = cells.iter().filter_map(|index| evidence.cell(*index)).map(|cell| cell.system.as_str());
+    let tiers: Option<Vec<DurabilityTier>> =
+        systems.map(|system| Some(evidence.facts_of(system)?.durability()?.tier)).collect();
+    tiers?.into_iter().min()
+}
+
+/// One table per metric, with the metric in the title.
+fn split_by_metric(table: Table) -> Vec<Table> {
+    let mut tables: Vec<Table> = Vec::new();
+    for row in &table.rows {
+        let title = ("metric".to_owned(), row.metric.id.clone());
+        match tables.iter_mut().find(|t| t.title.last() == Some(&title)) {
+            Some(own) => own.rows.push(row.clone()),
+            None => {
+                let mut own = Table { rows: vec![row.clone()], ..table.clone() };
+                own.title.push(title);
+                tables.push(own);
+            }
+        }
+    }
+    tables
+}

@@ -1,0 +1,355 @@
+//! A row's arithmetic: two samples, their ratio, and what stands in the way of a verdict.
+
+use std::collections::BTreeMap;
+
+use model::{Cell, Direction, Metric, Reading, Role};
+use stats::{Ratio, Sample, TrialValue, Verdict};
+
+use super::options::Pairing;
+use super::row::{Comparison, Estimate, NoVerdict, Outcome, Side, SideLetter, TrialPoint, direction_of};
+use super::set::Rules;
+use super::warning::{Warning, mark_name};
+use crate::evidence::Evidence;
+use crate::number::is_time;
+
+/// Resamples of the bootstrap interval that is shown beside the t interval.
+const RESAMPLES: u32 = 1_999;
+
+/// What the trials of one cell gave for one metric.
+#[derive(Clone, Debug, Default)]
+pub struct Readings {
+    points: Vec<TrialPoint>,
+    unavailable: Vec<(String, usize)>,
+}
+
+/// Every reading, by cell and metric, and the metrics in the order of the first trial.
+pub struct Index {
+    readings: BTreeMap<(u32, String), Readings>,
+    /// The metrics of each benchmark, primary ones first.
+    pub metrics: BTreeMap<String, Vec<Metric>>,
+}
+
+impl Index {
+    /// Sorts the measurements of the evidence.
+    pub fn new(evidence: &Evidence) -> Index {
+        let mut index = Index { readings: BTreeMap::new(), metrics: BTreeMap::new() };
+        for stored in &evidence.measurements {
+            let Some(cell) = evidence.cell(stored.cell) else { continue };
+            let metric = &stored.measurement.metric;
+            let known = index.metrics.entry(cell.benchmark.clone()).or_default();
+            if !known.iter().any(|m| m.id == metric.id) {
+                known.push(metric.clone());
+            }
+            let readings = index.readings.entry((stored.cell, metric.id.clone())).or_default();
+            match &stored.measurement.reading {
+                Reading::Value(value) if value.is_finite() => readings.points.push(TrialPoint {
+                    trial: stored.trial_id,
+                    position: stored.position,
+                    block: stored.block,
+                    value: *value,
+                }),
+                Reading::Value(value) => readings.refuse(format!("the value is {value}"), 1),
+                Reading::Unavailable(reason) => readings.refuse(reason.clone(), 1),
+            }
+        }
+        for metrics in index.metrics.values_mut() {
+            metrics.sort_by_key(|metric| metric.role);
+        }
+        index
+    }
+
+    /// The readings of several cells together, in run order.
+    fn pooled(&self, cells: &[u32], metric: &str) -> Readings {
+        let mut all = Readings::default();
+        for cell in cells {
+            let Some(one) = self.readings.get(&(*cell, metric.to_owned())) else { continue };
+            all.points.extend(&one.points);
+            for (reason, trials) in &one.unavailable {
+                all.refuse(reason.clone(), *trials);
+            }
+        }
+        all.points.sort_by_key(|point| point.position);
+        all
+    }
+}
+
+impl Readings {
+    fn refuse(&mut self, reason: String, trials: usize) {
+        match self.unavailable.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, count)) => *count += trials,
+            None => self.unavailable.push((reason, trials)),
+        }
+    }
+}
+
+/// The cells of both sides of a row.
+pub struct RowCells<'a> {
+    /// What the two columns are called.
+    pub labels: (&'a str, &'a str),
+    /// Indices of A's cells.
+    pub a: &'a [u32],
+    /// Indices of B's cells.
+    pub b: &'a [u32],
+    /// Warnings that all metrics of these cells share.
+    pub warnings: Vec<Warning>,
+    /// What tells this row's cell from the others.
+    pub label: Vec<(String, String)>,
+    /// Why no metric of these cells may get a verdict.
+    pub no_verdict: Option<NoVerdict>,
+}
+
+/// Builds a row without its verdict, which takes all rows.
+pub fn row(evidence: &Evidence, index: &Index, cells: &RowCells<'_>, metric: &Metric, rules: &Rules) -> Comparison {
+    let (side_a, sample_a) = side(evidence, index, cells.labels.0, cells.a, metric, rules);
+    let (side_b, sample_b) = side(evidence, index, cells.labels.1, cells.b, metric, rules);
+    let (estimate, refusal) = estimate(&sample_a, &sample_b, rules, evidence.header.plan.schedule.seed);
+    let mut warnings = cells.warnings.clone();
+    warnings.extend(value_warnings(&side_a, SideLetter::A, metric));
+    warnings.extend(value_warnings(&side_b, SideLetter::B, metric));
+    if is_time(&metric.unit) {
+        let values: Vec<f64> = [sample_a.values(), sample_b.values()].concat();
+        let step = stats::clock_step(&values);
+        warnings.extend(step.map(|step| Warning::QuantisedClock { step, unit: metric.unit.clone() }));
+    }
+    if rules.pairing == Pairing::Paired {
+        let pairs = stats::paired(&sample_a, &sample_b);
+        let (a, b) = (pairs.unpaired_a(), pairs.unpaired_b());
+        warnings.extend((a + b > 0).then_some(Warning::Unpaired { a, b }));
+    }
+    warnings.extend(estimate.as_ref().and_then(disagreement));
+    fill_detectable(&mut warnings, estimate.as_ref());
+    let involved: Vec<&Cell> = cells.a.iter().chain(cells.b).filter_map(|i| evidence.cell(*i)).collect();
+    let no_verdict = missing_side(&side_a, &side_b)
+        .or(refusal)
+        .or_else(|| (metric.role == Role::Diagnostic).then_some(NoVerdict::Diagnostic))
+        .or_else(|| cells.no_verdict.clone());
+    let blocks_needed = match no_verdict {
+        Some(NoVerdict::TooFewBlocks { missing }) => Some(missing),
+        _ => None,
+    };
+    Comparison {
+        benchmark: distinct(involved.iter().map(|cell| cell.benchmark.as_str())),
+        cell: common_point(&involved),
+        label: cells.label.clone(),
+        metric: metric.clone(),
+        a: side_a,
+        b: side_b,
+        estimate,
+        // `judge_all` replaces it where nothing stands in the way.
+        outcome: no_verdict.map_or(Outcome::Verdict(Verdict::Inconclusive), Outcome::None),
+        blocks_needed,
+        warnings,
+    }
+}
+
+/// The distinct texts, in their order, joined.
+pub fn distinct<'a>(texts: impl Iterator<Item = &'a str>) -> String {
+    let mut seen: Vec<&str> = Vec::new();
+    for text in texts {
+        if !seen.contains(&text) {
+            seen.push(text);
+        }
+    }
+    seen.join(" + ")
+}
+
+/// The keys that all cells share, with their values.
+fn common_point(cells: &[&Cell]) -> model::Point {
+    let Some(first) = cells.first() else { return model::Point::new() };
+    let shared = |(key, value): &(&String, &model::Value)| cells.iter().all(|c| c.point.get(*key) == Some(value));
+    first.point.iter().filter(shared).map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+fn side(
+    evidence: &Evidence,
+    index: &Index,
+    label: &str,
+    cells: &[u32],
+    metric: &Metric,
+    rules: &Rules,
+) -> (Side, Sample) {
+    let readings = index.pooled(cells, &metric.id);
+    let sample =
+        Sample::from_trials(readings.points.iter().map(|p| TrialValue { block: p.block, value: p.value }));
+    let systems = cells.iter().filter_map(|i| evidence.cell(*i)).map(|cell| cell.system.as_str());
+    let side = Side {
+        label: label.to_owned(),
+        system: distinct(systems),
+        summary: stats::summarise(&sample),
+        estimate: rules.estimator.apply(&sample, direction_of(metric.direction)),
+        half_width: stats::relative_half_width(&sample, rules.level),
+        trials: readings.points,
+        unavailable: readings.unavailable,
+    };
+    (side, sample)
+}
+
+fn missing_side(a: &Side, b: &Side) -> Option<NoVerdict> {
+    let missing = |side: &Side, letter| {
+        let reason = side.unavailable.first().map_or("no trial was measured", |(reason, _)| reason.as_str());
+        side.summary.is_none().then(|| NoVerdict::NotAvailable { side: letter, reason: reason.to_owned() })
+    };
+    missing(a, SideLetter::A).or_else(|| missing(b, SideLetter::B))
+}
+
+/// The ratio, or why there is none. Neither if a side has no value: `missing_side` tells.
+fn estimate(a: &Sample, b: &Sample, rules: &Rules, seed: u64) -> (Option<Estimate>, Option<NoVerdict>) {
+    if a.n() == 0 || b.n() == 0 {
+        return (None, None);
+    }
+    let found = match rules.pairing {
+        Pairing::Paired => paired_estimate(a, b, rules, seed),
+        Pairing::Unpaired => unpaired_estimate(a, b, rules),
+    };
+    match found {
+        Ok(estimate) => (Some(estimate), None),
+        Err(stats::NotComparable::TooFew { n }) => {
+            let have = u32::try_from(n).unwrap_or(u32::MAX);
+            (None, Some(NoVerdict::TooFewBlocks { missing: rules.min_blocks.saturating_sub(have).max(1) }))
+        }
+        Err(why) => (None, Some(NoVerdict::NotComparable(why.to_string()))),
+    }
+}
+
+fn paired_estimate(a: &Sample, b: &Sample, rules: &Rules, seed: u64) -> Result<Estimate, stats::NotComparable> {
+    let pairs = stats::paired(a, b);
+    let ratio = stats::paired_ratio(&pairs, rules.level)?;
+    Ok(Estimate {
+        ratio: ratio.ratio,
+        lo: ratio.lo,
+        hi: ratio.hi,
+        level: ratio.level,
+        blocks: ratio.pairs,
+        log_sd: Some(ratio.log_sd),
+        bootstrap: Some(stats::bootstrap_ratio(&pairs, rules.level, RESAMPLES, seed)),
+        p: stats::sign_flip_p(&pairs, seed),
+        p_t: ratio.p_t,
+        p_holm: None,
+        detectable: stats::minimum_detectable_effect(ratio.log_sd, ratio.pairs, rules.level),
+    })
+}
+
+fn unpaired_estimate(a: &Sample, b: &Sample, rules: &Rules) -> Result<Estimate, stats::NotComparable> {
+    let ratio = stats::welch_ratio(a, b, rules.level)?;
+    Ok(Estimate {
+        ratio: ratio.ratio,
+        lo: ratio.lo,
+        hi: ratio.hi,
+        level: ratio.level,
+        blocks: u32::try_from(ratio.n_a.min(ratio.n_b)).unwrap_or(u32::MAX),
+        log_sd: None,
+        bootstrap: None,
+        p: stats::mann_whitney(a, b).map_or(1.0, |found| found.p),
+        p_t: ratio.p,
+        p_holm: None,
+        detectable: None,
+    })
+}
+
+/// Warnings that the values of a side themselves give.
+fn value_warnings(side: &Side, letter: SideLetter, metric: &Metric) -> Vec<Warning> {
+    let values: Vec<f64> = side.trials.iter().map(|point| point.value).collect();
+    let mut warnings: Vec<Warning> = stats::classify(&values)
+        .and_then(|found| Warning::of_steadiness(&found, letter, &metric.unit))
+        .into_iter()
+        .collect();
+    // A side without any value has that as its reason for no verdict already.
+    if side.summary.is_some() {
+        warnings.extend(side.unavailable.iter().map(|(reason, trials)| Warning::Missing {
+            side: letter,
+            trials: *trials,
+            reason: reason.clone(),
+        }));
+    }
+    warnings
+}
+
+/// Whether one test finds a difference that the other does not.
+fn disagreement(estimate: &Estimate) -> Option<Warning> {
+    let alpha = 1.0 - estimate.level;
+    // Below six blocks the permutation test cannot find anything, which is no disagreement.
+    let decides = estimate.blocks >= stats::MIN_BLOCKS && (estimate.p_t <= alpha) != (estimate.p <= alpha);
+    decides.then_some(Warning::TestsDisagree { p_t: estimate.p_t, p: estimate.p })
+}
+
+/// The smallest difference that can be found belongs to the metric, the warning to its cells.
+fn fill_detectable(warnings: &mut [Warning], estimate: Option<&Estimate>) {
+    for warning in warnings {
+        if let Warning::SameServer { detectable } = warning {
+            *detectable = estimate.and_then(|e| e.detectable);
+        }
+    }
+}
+
+/// The first mark that voids the verdict, in words, with the number of trials that carry it.
+pub fn voiding_mark(evidence: &Evidence, cells: &[u32]) -> Option<NoVerdict> {
+    let trials: Vec<i64> = measured_trials(evidence, cells);
+    let voiding = evidence.marks.iter().filter(|(id, mark)| mark.kind.voids_verdict() && trials.contains(id));
+    let marks: Vec<(i64, &'static str)> = voiding.map(|(id, mark)| (*id, mark_name(mark.kind))).collect();
+    let (_, what) = marks.first()?;
+    let mut with_it: Vec<i64> = marks.iter().filter(|(_, other)| other == what).map(|(id, _)| *id).collect();
+    with_it.sort_unstable();
+    with_it.dedup();
+    Some(NoVerdict::Voided { what: (*what).to_owned(), trials: with_it.len() })
+}
+
+/// The measured trials of some cells.
+pub fn measured_trials(evidence: &Evidence, cells: &[u32]) -> Vec<i64> {
+    let measured = |trial: &&store::StoredTrial| {
+        trial.state == model::TrialState::Measured && cells.contains(&trial.planned.cell)
+    };
+    evidence.trials.iter().filter(measured).map(|trial| trial.id).collect()
+}
+
+/// Adjusts the p-values of the primary rows and judges every row in which nothing stands in the way.
+pub fn judge_all(rows: &mut [&mut Comparison], rules: &Rules) {
+    let open = |row: &Comparison| matches!(row.outcome, Outcome::Verdict(_)) && row.estimate.is_some();
+    let in_family = |row: &Comparison| {
+        open(row)
+            && row.metric.role == Role::Primary
+            && row.metric.direction != Direction::Neither
+            && row.estimate.as_ref().is_some_and(|e| e.blocks >= rules.min_blocks)
+    };
+    let family: Vec<usize> = (0..rows.len()).filter(|&i| in_family(rows[i])).collect();
+    let p: Vec<f64> = family.iter().filter_map(|&i| rows[i].estimate.as_ref().map(|e| e.p_t)).collect();
+    for (&i, adjusted) in family.iter().zip(stats::holm(&p)) {
+        if let Some(estimate) = &mut rows[i].estimate {
+            estimate.p_holm = Some(adjusted);
+        }
+    }
+    for row in rows.iter_mut().filter(|row| open(row)) {
+        judge(row, rules);
+    }
+}
+
+fn judge(row: &mut Comparison, rules: &Rules) {
+    let Some(estimate) = &row.estimate else { return };
+    let ratio = as_ratio(estimate);
+    let p = estimate.p_holm.unwrap_or(estimate.p_t);
+    let judged = stats::judge(&ratio, p, direction_of(row.metric.direction), rules.margin, rules.min_blocks);
+    row.blocks_needed = judged.blocks_needed;
+    row.outcome = match (judged.verdict, judged.blocks_needed) {
+        (Some(verdict), _) => Outcome::Verdict(verdict),
+        (None, Some(missing)) => Outcome::None(NoVerdict::TooFewBlocks { missing }),
+        (None, None) => Outcome::None(NoVerdict::NoBetterSide),
+    };
+}
+
+/// The estimate as the judge takes it. Unpaired data have no spread between blocks; the one that gives the same interval
+/// from as many blocks as the smaller side has trials stands for it, so that "blocks needed" means trials a side.
+fn as_ratio(estimate: &Estimate) -> Ratio {
+    let n = f64::from(estimate.blocks.max(2));
+    let from_interval = || {
+        let half_width = (estimate.hi.ln() - estimate.lo.ln()) / 2.0;
+        half_width * n.sqrt() / stats::special::student_t_quantile(f64::midpoint(1.0, estimate.level), n - 1.0)
+    };
+    Ratio {
+        ratio: estimate.ratio,
+        lo: estimate.lo,
+        hi: estimate.hi,
+        level: estimate.level,
+        pairs: estimate.blocks,
+        log_sd: estimate.log_sd.unwrap_or_else(from_interval),
+        p_t: estimate.p_t,
+    }
+}

@@ -1,0 +1,17 @@
+//! From evidence to rows: two samples paired by block, their ratio with its interval, and what may be said of it.
+
+mod builder;
+mod judging;
+mod notes;
+mod options;
+mod projection;
+mod row;
+mod set;
+mod warning;
+
+pub(crate) use judging::measured_trials;
+pub use options::{CompareError, MetricFilter, Options, Pairing};
+pub use projection::KEY_SYSTEM;
+pub use row::{Comparison, Estimate, NoVerdict, Outcome, Side, SideLetter, TrialPoint};
+pub use set::{ComparisonSet, DroppedTrial, Note, NoteKind, Rules, Table, compare};
+pub use warning::{Warning, mark_name};

@@ -1,0 +1,118 @@
+//! What holds for all rows of a set.
+
+use model::Order;
+
+use super::row::NoVerdict;
+use super::set::{Note, NoteKind, Table};
+use super::warning::Warning;
+use crate::evidence::Evidence;
+use crate::number::{Script, count, percent};
+
+/// The value of [`store::Header::build`] whose figures can be compared.
+const RELEASE: &str = "release";
+
+/// The notes of a set.
+pub fn notes(evidence: &Evidence, tables: &[Table]) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let mut add = |kind, text: String| notes.push(Note { kind, text });
+    if evidence.header.build != RELEASE {
+        add(
+            NoteKind::DebugBuild,
+            format!("not comparable: measured by a {} build of étalon, whose own cost is in every figure", evidence.header.build),
+        );
+    }
+    if evidence.header.plan.schedule.order == Order::Sequential {
+        add(
+            NoteKind::SequentialOrder,
+            "the cells ran one after the other, not interleaved: what changed on the machine in the meantime looks like a \
+             difference between them"
+                .to_owned(),
+        );
+    }
+    if let Some(text) = incomplete(evidence) {
+        add(NoteKind::Incomplete, text);
+    }
+    for table in tables {
+        if let Some(text) = same_server(table) {
+            add(NoteKind::SameServer, text);
+        }
+        if let Some(text) = unequal_durability(evidence, table) {
+            add(NoteKind::UnequalDurability, text);
+        }
+    }
+    if tables.iter().all(|table| table.rows.is_empty()) {
+        let text = if evidence.measurements.is_empty() {
+            "no trial was measured, so there is nothing to compare"
+        } else {
+            "no metric that was asked for has values on both sides"
+        };
+        add(NoteKind::Missing, text.to_owned());
+    }
+    notes.dedup();
+    notes
+}
+
+fn incomplete(evidence: &Evidence) -> Option<String> {
+    let counts = evidence.counts();
+    let open = counts.planned - counts.measured - counts.failed - counts.aborted;
+    let dropped = counts.failed + counts.aborted;
+    if open + dropped == 0 {
+        return None;
+    }
+    let mut text = format!("{} of {} measured", counts.measured, count(counts.planned, "trial"));
+    if dropped > 0 {
+        text.push_str(&format!(", {dropped} dropped"));
+    }
+    if open > 0 {
+        text.push_str(&format!(", {open} still to run"));
+    }
+    Some(text)
+}
+
+fn same_server(table: &Table) -> Option<String> {
+    let detectable = table
+        .rows
+        .iter()
+        .filter(|row| row.warnings.iter().any(|w| matches!(w, Warning::SameServer { .. })))
+        .map(|row| (&row.metric.id, row.estimate.as_ref().and_then(|e| e.detectable)))
+        .collect::<Vec<_>>();
+    if detectable.is_empty() {
+        return None;
+    }
+    let largest = detectable.into_iter().filter_map(|(metric, share)| Some((metric, share?)));
+    let found = largest.max_by(|x, y| x.1.total_cmp(&y.1)).map(|(metric, share)| {
+        format!(
+            ". A real difference of {} would be found in every metric shown with a chance of 80 % (the noisiest is {metric})",
+            percent(share, Script::Plain)
+        )
+    });
+    let text = format!(
+        "{} and {} are one server (A/A): any difference is noise{}",
+        table.a,
+        table.b,
+        found.unwrap_or_default()
+    );
+    Some(text)
+}
+
+fn unequal_durability(evidence: &Evidence, table: &Table) -> Option<String> {
+    let refused = table.rows.iter().find_map(|row| match row.no_verdict() {
+        Some(reason @ NoVerdict::UnequalDurability { .. }) => Some(reason.text()),
+        _ => None,
+    });
+    if let Some(reason) = refused {
+        return Some(format!(
+            "{} and {} promise different things at commit ({reason}): figures without a verdict, unless the plan says \
+             `allow_unequal_durability = true`",
+            table.a, table.b
+        ));
+    }
+    let durability = |system: &str| evidence.facts_of(system).and_then(|facts| facts.durability());
+    let (a, b) = (durability(&table.a)?, durability(&table.b)?);
+    (a.tier != b.tier).then(|| {
+        format!(
+            "{} is {} ({}), {} is {} ({}): compared because the plan allows unequal durability",
+            table.a, a.tier, a.because, table.b, b.tier, b.because
+        )
+    })
+}

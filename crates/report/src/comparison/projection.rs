@@ -1,0 +1,133 @@
+//! Projections: which keys of the results make tables, rows and the two sides.
+//!
+//! After Go's benchstat: a result has keys (`benchmark`, `system`, `metric` and the keys of the sweep). Those that are
+//! compared make the sides, others the rows and tables; a key that is none of these and yet varies is *hidden*: its
+//! trials are pooled, and the row says so.
+
+use std::collections::BTreeSet;
+
+use model::Cell;
+
+use super::options::{CompareError, Options};
+
+/// The key of the system's name.
+pub const KEY_SYSTEM: &str = "system";
+/// The key of the benchmark's name.
+pub const KEY_BENCHMARK: &str = "benchmark";
+/// The key of the metric's identifier.
+pub const KEY_METRIC: &str = "metric";
+
+/// Which keys make what. The metric is always part of a row's identity: values of two metrics are never pooled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Projection {
+    /// Keys of the tables.
+    pub by: Vec<String>,
+    /// Keys of the rows.
+    pub rows: Vec<String>,
+    /// Keys of the sides.
+    pub cols: Vec<String>,
+    /// Whether each metric has tables of its own.
+    pub table_per_metric: bool,
+}
+
+/// The value of a key in a cell; `None` where its workload has no such key.
+pub fn value_of(cell: &Cell, key: &str) -> Option<String> {
+    match key {
+        KEY_BENCHMARK => Some(cell.benchmark.clone()),
+        KEY_SYSTEM => Some(cell.system.clone()),
+        _ => cell.point.get(key).map(ToString::to_string),
+    }
+}
+
+/// The values of several keys in a cell; `-` where its workload has no such key.
+pub fn values_of(cell: &Cell, keys: &[String]) -> Vec<String> {
+    keys.iter().map(|key| value_of(cell, key).unwrap_or_else(|| "-".to_owned())).collect()
+}
+
+/// What a side is called: the plain value of a single key, `key=value` of several.
+pub fn side_label(cell: &Cell, cols: &[String]) -> String {
+    let values = values_of(cell, cols);
+    match (cols, values.as_slice()) {
+        ([_], [value]) => value.clone(),
+        _ => cols.iter().zip(&values).map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" "),
+    }
+}
+
+/// Every key that a result has.
+pub fn known_keys(cells: &[Cell]) -> Vec<String> {
+    let points: BTreeSet<&String> = cells.iter().flat_map(|cell| cell.point.keys()).collect();
+    [KEY_BENCHMARK, KEY_SYSTEM, KEY_METRIC].into_iter().map(str::to_owned).chain(points.into_iter().cloned()).collect()
+}
+
+/// Keys of the sweep that take more than one value within a benchmark.
+pub fn varying_point_keys(cells: &[Cell]) -> Vec<String> {
+    let varies = |key: &String| {
+        cells.iter().any(|cell| {
+            cells.iter().any(|other| other.benchmark == cell.benchmark && other.point.get(key) != cell.point.get(key))
+        })
+    };
+    let keys: BTreeSet<&String> = cells.iter().flat_map(|cell| cell.point.keys()).collect();
+    keys.into_iter().filter(|key| varies(key)).cloned().collect()
+}
+
+/// Those of `keys` that take more than one value in `cells`.
+pub fn hidden(cells: &[&Cell], keys: &[String]) -> Vec<String> {
+    let varies = |key: &String| {
+        let mut values = cells.iter().map(|cell| value_of(cell, key));
+        let first = values.next();
+        first.is_some_and(|first| values.any(|other| other != first))
+    };
+    keys.iter().filter(|key| varies(key)).cloned().collect()
+}
+
+impl Projection {
+    /// What was asked for, the rest filled in: systems are compared, benchmarks make tables, and what else varies rows.
+    ///
+    /// # Errors
+    /// A key that no result has, one that stands twice, metrics compared with each other.
+    pub fn new(cells: &[Cell], options: &Options) -> Result<Projection, CompareError> {
+        let asked = |keys: &Option<Vec<String>>| keys.clone().unwrap_or_default();
+        let taken: Vec<String> =
+            [&options.rows, &options.cols, &options.by].into_iter().flat_map(asked).collect();
+        check_keys(&taken, cells)?;
+        let free = |key: &str| !taken.iter().any(|t| t == key);
+        let default_of = |key: &str| if free(key) { vec![key.to_owned()] } else { Vec::new() };
+        let mut cols = options.cols.clone().unwrap_or_else(|| default_of(KEY_SYSTEM));
+        if cols.is_empty() {
+            cols = vec![KEY_SYSTEM.to_owned()];
+        }
+        if cols.iter().any(|key| key == KEY_METRIC) {
+            return Err(CompareError::MetricsCompared);
+        }
+        let by = options.by.clone().unwrap_or_else(|| default_of(KEY_BENCHMARK));
+        let used = |key: &String| cols.contains(key) || by.contains(key);
+        let rows = options.rows.clone().unwrap_or_else(|| {
+            let names = [KEY_BENCHMARK, KEY_SYSTEM].into_iter().map(str::to_owned);
+            names.chain(varying_point_keys(cells)).filter(|key| !used(key)).collect()
+        });
+        let without_metric = |keys: Vec<String>| keys.into_iter().filter(|key| key != KEY_METRIC).collect();
+        let table_per_metric = by.iter().any(|key| key == KEY_METRIC);
+        Ok(Projection { by: without_metric(by), rows: without_metric(rows), cols, table_per_metric })
+    }
+
+    /// The keys that are used for nothing: those that may be hidden.
+    pub fn unused(&self, cells: &[Cell]) -> Vec<String> {
+        let used = |key: &String| {
+            key == KEY_METRIC || [&self.by, &self.rows, &self.cols].into_iter().any(|keys| keys.contains(key))
+        };
+        known_keys(cells).into_iter().filter(|key| !used(key)).collect()
+    }
+}
+
+fn check_keys(keys: &[String], cells: &[Cell]) -> Result<(), CompareError> {
+    let known = known_keys(cells);
+    for (index, key) in keys.iter().enumerate() {
+        if !known.contains(key) {
+            return Err(CompareError::UnknownKey { key: key.clone(), known });
+        }
+        if keys[..index].contains(key) {
+            return Err(CompareError::KeyTwice(key.clone()));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,231 @@
+//! A row of a comparison: one metric of one cell, A against B.
+
+use model::{Direction, DurabilityTier, Metric, Point};
+use stats::Verdict;
+
+use super::warning::Warning;
+
+/// Side A, the baseline, or side B.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SideLetter {
+    /// The baseline.
+    A,
+    /// The candidate.
+    B,
+}
+
+impl SideLetter {
+    /// `A` or `B`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SideLetter::A => "A",
+            SideLetter::B => "B",
+        }
+    }
+}
+
+/// One trial's value of one metric.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TrialPoint {
+    /// The trial's identity in the store.
+    pub trial: i64,
+    /// Its place in the order.
+    pub position: u32,
+    /// Its block.
+    pub block: u32,
+    /// The value, in the metric's unit.
+    pub value: f64,
+}
+
+/// One side of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Side {
+    /// Its value of the compared key: what the column is called.
+    pub label: String,
+    /// The system that it was measured on; all of them if trials of several are pooled.
+    pub system: String,
+    /// The trials with a value, in run order.
+    pub trials: Vec<TrialPoint>,
+    /// Figures of the trials; `None` if none has a value.
+    pub summary: Option<stats::Summary>,
+    /// The figure by the estimator that was asked for.
+    pub estimate: Option<f64>,
+    /// Half the interval of the mean, as a share of the mean.
+    pub half_width: Option<f64>,
+    /// Why trials have no value: the reason, and how many trials gave it.
+    pub unavailable: Vec<(String, usize)>,
+}
+
+/// B against A.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// B / A.
+    pub ratio: f64,
+    /// Lower end of the interval.
+    pub lo: f64,
+    /// Upper end.
+    pub hi: f64,
+    /// Level of the interval.
+    pub level: f64,
+    /// Blocks with both sides; for unpaired data the trials of the smaller side.
+    pub blocks: u32,
+    /// Standard deviation of the log ratio between blocks; `None` for unpaired data.
+    pub log_sd: Option<f64>,
+    /// The interval by the bootstrap over blocks; `None` for unpaired data.
+    pub bootstrap: Option<(f64, f64)>,
+    /// p without a normal assumption: sign-flip permutation if paired, Mann-Whitney if not.
+    pub p: f64,
+    /// p of the t test (paired, or Welch's).
+    pub p_t: f64,
+    /// `p_t` adjusted after Holm over the primary rows of the set. `None` for rows that are no part of that family.
+    pub p_holm: Option<f64>,
+    /// Smallest difference that so many blocks find with 80 % power; `None` for unpaired data.
+    pub detectable: Option<f64>,
+}
+
+/// Why a row has no verdict.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NoVerdict {
+    /// So many blocks are missing.
+    TooFewBlocks {
+        /// How many to add.
+        missing: u32,
+    },
+    /// The two sides promise different things at commit.
+    UnequalDurability {
+        /// The promise of A.
+        a: Option<DurabilityTier>,
+        /// The promise of B.
+        b: Option<DurabilityTier>,
+    },
+    /// Trials carry a mark that voids the verdict.
+    Voided {
+        /// The mark in words: `client saturated`.
+        what: String,
+        /// Trials with it.
+        trials: usize,
+    },
+    /// A side has no value.
+    NotAvailable {
+        /// Which side.
+        side: SideLetter,
+        /// Why.
+        reason: String,
+    },
+    /// The two samples have no ratio.
+    NotComparable(
+        /// Why.
+        String,
+    ),
+    /// They differ, but neither side of this metric is better.
+    NoBetterSide,
+    /// The metric explains others and is not judged.
+    Diagnostic,
+}
+
+impl NoVerdict {
+    /// The reason in words, without a full stop.
+    pub fn text(&self) -> String {
+        let tier = |tier: &Option<DurabilityTier>| tier.map_or("unknown", DurabilityTier::as_str);
+        match self {
+            NoVerdict::TooFewBlocks { missing: 1 } => "needs 1 more block".to_owned(),
+            NoVerdict::TooFewBlocks { missing } => format!("needs {missing} more blocks"),
+            NoVerdict::UnequalDurability { a, b } => {
+                format!("unequal durability: A is {}, B is {}", tier(a), tier(b))
+            }
+            NoVerdict::Voided { what, trials } => {
+                format!("{what} in {trials} {}", if *trials == 1 { "trial" } else { "trials" })
+            }
+            NoVerdict::NotAvailable { side, reason } => format!("n/a: {} has no value ({reason})", side.as_str()),
+            NoVerdict::NotComparable(why) => why.clone(),
+            NoVerdict::NoBetterSide => "differs; neither way is better".to_owned(),
+            NoVerdict::Diagnostic => "not judged: explains the others".to_owned(),
+        }
+    }
+
+    /// The reason in a word or two, for a column.
+    pub fn short(&self) -> String {
+        match self {
+            NoVerdict::TooFewBlocks { .. } | NoVerdict::NoBetterSide => self.text(),
+            NoVerdict::UnequalDurability { .. } => "unequal durability".to_owned(),
+            NoVerdict::Voided { what, .. } => what.clone(),
+            NoVerdict::NotAvailable { .. } => "n/a".to_owned(),
+            NoVerdict::NotComparable(_) => "no ratio".to_owned(),
+            NoVerdict::Diagnostic => "not judged".to_owned(),
+        }
+    }
+}
+
+/// A verdict, or why there is none.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// What may be said.
+    Verdict(Verdict),
+    /// Why nothing may be said.
+    None(NoVerdict),
+}
+
+/// One metric of one cell, A against B.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// The benchmark; all of them if trials of several are pooled.
+    pub benchmark: String,
+    /// The keys that every trial of both sides shares, with their values.
+    pub cell: Point,
+    /// What tells this row's cell from the others of its table: `clients=4`.
+    pub label: Vec<(String, String)>,
+    /// The metric.
+    pub metric: Metric,
+    /// The baseline.
+    pub a: Side,
+    /// The other side.
+    pub b: Side,
+    /// B against A; `None` if they have no ratio.
+    pub estimate: Option<Estimate>,
+    /// What may be said.
+    pub outcome: Outcome,
+    /// Blocks to add: to the minimum, or until it is expected to be settled.
+    pub blocks_needed: Option<u32>,
+    /// What a reader should know before relying on it.
+    pub warnings: Vec<Warning>,
+}
+
+impl Comparison {
+    /// The verdict, if there is one.
+    pub fn verdict(&self) -> Option<Verdict> {
+        match self.outcome {
+            Outcome::Verdict(verdict) => Some(verdict),
+            Outcome::None(_) => None,
+        }
+    }
+
+    /// Why there is no verdict, if there is none.
+    pub fn no_verdict(&self) -> Option<&NoVerdict> {
+        match &self.outcome {
+            Outcome::Verdict(_) => None,
+            Outcome::None(reason) => Some(reason),
+        }
+    }
+
+    /// The row's cell in words: `clients=4, scale=10`; empty if its table has a single cell.
+    pub fn cell_label(&self) -> String {
+        self.label.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The side of that letter.
+    pub fn side(&self, letter: SideLetter) -> &Side {
+        match letter {
+            SideLetter::A => &self.a,
+            SideLetter::B => &self.b,
+        }
+    }
+}
+
+/// The direction as `stats` has it.
+pub(crate) fn direction_of(direction: Direction) -> stats::Direction {
+    match direction {
+        Direction::Higher => stats::Direction::Higher,
+        Direction::Lower => stats::Direction::Lower,
+        Direction::Neither => stats::Direction::Neither,
+    }
+}

@@ -1,0 +1,261 @@
+//! All comparisons of an experiment: which sides, which tables, and what holds for all of them.
+
+use model::facts::Difference;
+use model::{Metric, Order, Role, TrialState};
+use stats::Estimator;
+
+use super::builder::Builder;
+use super::judging::{self, Index};
+use super::options::{CompareError, MetricFilter, Options, Pairing};
+use super::notes::notes;
+use super::projection::{Projection, side_label};
+use super::row::Comparison;
+use crate::evidence::{Evidence, TrialCounts};
+
+/// What all rows of a set were judged by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rules {
+    /// Half width of the zone of equivalence, as a share.
+    pub margin: f64,
+    /// Level of the intervals.
+    pub level: f64,
+    /// How a side's figure is made of its trials.
+    pub estimator: Estimator,
+    /// How the sides are matched.
+    pub pairing: Pairing,
+    /// Fewest blocks that carry a verdict.
+    pub min_blocks: u32,
+}
+
+/// A table: the rows of one benchmark, A against one B.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// What tells this table from the others, such as the benchmark: key and value.
+    pub title: Vec<(String, String)>,
+    /// The key that is compared: `system`.
+    pub compared: String,
+    /// What A is called.
+    pub a: String,
+    /// What B is called.
+    pub b: String,
+    /// The rows; those of one cell stand together.
+    pub rows: Vec<Comparison>,
+    /// The facts in which the two systems differ.
+    pub differences: Vec<Difference>,
+}
+
+/// A trial that is in no figure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DroppedTrial {
+    /// Its identity in the store.
+    pub trial: i64,
+    /// Its place in the order.
+    pub position: u32,
+    /// Its block.
+    pub block: u32,
+    /// Its cell in words.
+    pub cell: String,
+    /// Failed or aborted.
+    pub state: TrialState,
+    /// Why.
+    pub reason: String,
+    /// Whether another attempt at its place was measured.
+    pub repeated: bool,
+}
+
+/// What a note is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoteKind {
+    /// The figures are of a debug build.
+    DebugBuild,
+    /// The trials were not interleaved.
+    SequentialOrder,
+    /// Trials are missing: running, planned or dropped.
+    Incomplete,
+    /// Both sides are one server.
+    SameServer,
+    /// The sides promise different things at commit.
+    UnequalDurability,
+    /// Something asked for has no result.
+    Missing,
+}
+
+impl NoteKind {
+    /// The kind in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            NoteKind::DebugBuild => "debug-build",
+            NoteKind::SequentialOrder => "sequential-order",
+            NoteKind::Incomplete => "incomplete",
+            NoteKind::SameServer => "same-server",
+            NoteKind::UnequalDurability => "unequal-durability",
+            NoteKind::Missing => "missing",
+        }
+    }
+}
+
+/// Something that holds for the whole set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// What it is about.
+    pub kind: NoteKind,
+    /// In words, a whole sentence without its full stop.
+    pub text: String,
+}
+
+/// All comparisons of an experiment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ComparisonSet {
+    /// What the rows were judged by.
+    pub rules: Rules,
+    /// The tables.
+    pub tables: Vec<Table>,
+    /// How many trials came to which end.
+    pub counts: TrialCounts,
+    /// Blocks of the plan.
+    pub blocks: u32,
+    /// The order of the plan.
+    pub order: Order,
+    /// Trials that are in no figure.
+    pub dropped: Vec<DroppedTrial>,
+    /// What holds for all rows.
+    pub notes: Vec<Note>,
+}
+
+impl ComparisonSet {
+    /// Every row of every table.
+    pub fn rows(&self) -> impl Iterator<Item = &Comparison> {
+        self.tables.iter().flat_map(|table| &table.rows)
+    }
+
+    /// The trials that are in no figure and that no other attempt stands for.
+    pub fn lost(&self) -> usize {
+        self.dropped.iter().filter(|dropped| !dropped.repeated).count()
+    }
+}
+
+/// Compares what the options ask for.
+///
+/// # Errors
+/// When the options name what the experiment does not have, or cannot be satisfied. An experiment in which nothing was
+/// measured is no error: its rows say so.
+pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, CompareError> {
+    let plan = &evidence.header.plan;
+    let rules = Rules {
+        margin: options.margin.unwrap_or(plan.comparison.margin),
+        level: options.level.unwrap_or(plan.comparison.level),
+        estimator: options.estimator,
+        pairing: options.pairing,
+        min_blocks: options.min_blocks,
+    };
+    Options::check(rules.margin, rules.level)?;
+    let projection = Projection::new(&evidence.cells, options)?;
+    let index = Index::new(evidence);
+    check_metrics(&index, &options.metrics)?;
+    let dropped = dropped_trials(evidence);
+    let (baseline, others) = sides(evidence, &projection, options)?;
+    let builder = Builder::new(evidence, &index, &projection, rules);
+    let mut tables: Vec<Table> = others.iter().flat_map(|b| builder.tables(&baseline, b)).collect();
+    judge_tables(&mut tables, &rules);
+    filter_metrics(&mut tables, &options.metrics);
+    let notes = notes(evidence, &tables);
+    Ok(ComparisonSet {
+        rules,
+        tables,
+        counts: evidence.counts(),
+        blocks: plan.schedule.blocks,
+        order: plan.schedule.order,
+        dropped,
+        notes,
+    })
+}
+
+/// Holm goes over the primary rows of all tables, shown or not: who looks at one metric only has not asked fewer
+/// questions of the experiment.
+fn judge_tables(tables: &mut [Table], rules: &Rules) {
+    let mut rows: Vec<&mut Comparison> = tables.iter_mut().flat_map(|table| &mut table.rows).collect();
+    judging::judge_all(&mut rows, rules);
+}
+
+fn check_metrics(index: &Index, filter: &MetricFilter) -> Result<(), CompareError> {
+    let MetricFilter::Named(names) = filter else { return Ok(()) };
+    let mut known: Vec<String> = index.metrics.values().flatten().map(|metric| metric.id.clone()).collect();
+    known.sort();
+    known.dedup();
+    match names.iter().find(|name| !known.contains(name)) {
+        Some(metric) => Err(CompareError::UnknownMetric { metric: metric.clone(), known }),
+        None => Ok(()),
+    }
+}
+
+fn filter_metrics(tables: &mut Vec<Table>, filter: &MetricFilter) {
+    let shown = |metric: &Metric| match filter {
+        MetricFilter::All => true,
+        MetricFilter::Primary => metric.role == Role::Primary,
+        MetricFilter::Named(names) => names.contains(&metric.id),
+    };
+    for table in tables.iter_mut() {
+        table.rows.retain(|row| shown(&row.metric));
+    }
+    tables.retain(|table| !table.rows.is_empty());
+}
+
+/// The baseline and what is compared with it.
+fn sides(
+    evidence: &Evidence,
+    projection: &Projection,
+    options: &Options,
+) -> Result<(String, Vec<String>), CompareError> {
+    let mut known: Vec<String> = Vec::new();
+    for cell in &evidence.cells {
+        let label = side_label(cell, &projection.cols);
+        if !known.contains(&label) {
+            known.push(label);
+        }
+    }
+    let key = projection.cols.join(", ");
+    let find = |value: &String| match known.contains(value) {
+        true => Ok(value.clone()),
+        false => Err(CompareError::UnknownValue { key: key.clone(), value: value.clone(), known: known.clone() }),
+    };
+    let planned = &evidence.header.plan.comparison.baseline;
+    let a = match (&options.a, known.first()) {
+        (Some(a), _) => find(a)?,
+        (None, _) if known.contains(planned) => planned.clone(),
+        (None, Some(first)) => first.clone(),
+        (None, None) => return Err(CompareError::OneValue { key, value: "-".to_owned() }),
+    };
+    let others: Vec<String> = match &options.b {
+        Some(b) if *b == a => return Err(CompareError::SameSide(a)),
+        Some(b) => vec![find(b)?],
+        None => known.into_iter().filter(|value| *value != a).collect(),
+    };
+    if others.is_empty() {
+        return Err(CompareError::OneValue { key, value: a });
+    }
+    Ok((a, others))
+}
+
+/// The attempts that are in no figure.
+fn dropped_trials(evidence: &Evidence) -> Vec<DroppedTrial> {
+    let measured: Vec<u32> = evidence
+        .trials
+        .iter()
+        .filter(|trial| trial.state == TrialState::Measured)
+        .map(|trial| trial.planned.position)
+        .collect();
+    let ended = evidence.trials.iter().filter(|t| matches!(t.state, TrialState::Failed | TrialState::Aborted));
+    ended
+        .map(|trial| DroppedTrial {
+            trial: trial.id,
+            position: trial.planned.position,
+            block: trial.planned.block,
+            cell: evidence.cell(trial.planned.cell).map_or_else(String::new, |cell| {
+                cell.label(&evidence.header.plan.varying_keys(&cell.benchmark))
+            }),
+            state: trial.state,
+            reason: trial.reason.clone().unwrap_or_else(|| "no reason was recorded".to_owned()),
+            repeated: measured.contains(&trial.planned.position),
+        })
+        .collect()
+}

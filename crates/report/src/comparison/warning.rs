@@ -1,0 +1,213 @@
+//! What a reader should know before relying on a row, with the evidence.
+
+use model::MarkKind;
+use stats::Steadiness;
+
+use super::row::SideLetter;
+use crate::number::{Script, count, p_value, percent, significant};
+
+/// A warning about a row.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Warning {
+    /// The values rise or fall in the order in which the trials ran.
+    Drift {
+        /// Which side.
+        side: SideLetter,
+        /// p of "no trend".
+        p: f64,
+        /// Change from first to last, as a share of the median.
+        change: f64,
+    },
+    /// The trials fall into two groups.
+    Bimodal {
+        /// Which side.
+        side: SideLetter,
+        /// Mean of the lower group, in the metric's unit.
+        low: f64,
+        /// Mean of the upper group.
+        high: f64,
+        /// Share of trials in the lower group.
+        low_share: f64,
+        /// The metric's unit.
+        unit: String,
+    },
+    /// All values are multiples of a clock's step.
+    QuantisedClock {
+        /// The step, in `unit`.
+        step: f64,
+        /// The metric's unit.
+        unit: String,
+    },
+    /// Trials carry a mark.
+    Marked {
+        /// Which side.
+        side: SideLetter,
+        /// The mark.
+        kind: MarkKind,
+        /// Trials with it.
+        trials: usize,
+        /// Trials of the side.
+        of: usize,
+        /// The evidence of the first of them.
+        detail: String,
+    },
+    /// Blocks that only one side has; they take no part in the ratio.
+    Unpaired {
+        /// Blocks that only A has.
+        a: usize,
+        /// Blocks that only B has.
+        b: usize,
+    },
+    /// Some trials have no value of this metric.
+    Missing {
+        /// Which side.
+        side: SideLetter,
+        /// Trials without a value.
+        trials: usize,
+        /// Why.
+        reason: String,
+    },
+    /// Trials that failed or were aborted, and were not repeated.
+    Dropped {
+        /// Which side.
+        side: SideLetter,
+        /// How many.
+        trials: usize,
+        /// Why the first of them was.
+        reason: String,
+    },
+    /// One test finds a difference that the other does not.
+    TestsDisagree {
+        /// p of the t test.
+        p_t: f64,
+        /// p of the sign-flip test, or of Mann-Whitney for unpaired data.
+        p: f64,
+    },
+    /// Trials with different values of these keys were pooled.
+    PooledKeys {
+        /// The keys.
+        keys: Vec<String>,
+    },
+    /// The sides differ in these keys too.
+    ConfoundedKeys {
+        /// The keys.
+        keys: Vec<String>,
+    },
+    /// Both sides are one server: an A/A comparison.
+    SameServer {
+        /// The smallest difference that so many blocks find with 80 % power, as a share.
+        detectable: Option<f64>,
+    },
+}
+
+impl Warning {
+    /// The kind in JSON.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Warning::Drift { .. } => "drift",
+            Warning::Bimodal { .. } => "bimodal",
+            Warning::QuantisedClock { .. } => "quantised-clock",
+            Warning::Marked { kind, .. } => kind.as_str(),
+            Warning::Unpaired { .. } => "unpaired",
+            Warning::Missing { .. } => "missing-values",
+            Warning::Dropped { .. } => "dropped-trials",
+            Warning::TestsDisagree { .. } => "tests-disagree",
+            Warning::PooledKeys { .. } => "pooled-keys",
+            Warning::ConfoundedKeys { .. } => "confounded-keys",
+            Warning::SameServer { .. } => "same-server",
+        }
+    }
+
+    /// The side that it is about, if about one.
+    pub fn side(&self) -> Option<SideLetter> {
+        match self {
+            Warning::Drift { side, .. }
+            | Warning::Bimodal { side, .. }
+            | Warning::Marked { side, .. }
+            | Warning::Missing { side, .. }
+            | Warning::Dropped { side, .. } => Some(*side),
+            _ => None,
+        }
+    }
+
+    /// The warning of what the trials of a side do in the order in which they ran.
+    pub(crate) fn of_steadiness(found: &Steadiness, side: SideLetter, unit: &str) -> Option<Warning> {
+        match *found {
+            Steadiness::Steady => None,
+            Steadiness::Drifting { p, relative_change } => Some(Warning::Drift { side, p, change: relative_change }),
+            Steadiness::Bimodal { low, high, low_share } => {
+                Some(Warning::Bimodal { side, low, high, low_share, unit: unit.to_owned() })
+            }
+        }
+    }
+
+    /// The warning in words, without a full stop.
+    pub fn text(&self) -> String {
+        let three = |value: &f64| significant(*value, 3, Script::Plain);
+        match self {
+            Warning::Drift { side, p, change } => format!(
+                "{} drifts: {} {} from the first trial to the last (p {})",
+                side.as_str(),
+                if *change < 0.0 { "falls by" } else { "rises by" },
+                percent(change.abs(), Script::Plain),
+                p_value(*p)
+            ),
+            Warning::Bimodal { side, low, high, low_share, unit } => format!(
+                "{} has two modes: {} of its trials near {}, the others near {} {unit}",
+                side.as_str(),
+                percent(*low_share, Script::Plain),
+                three(low),
+                three(high)
+            ),
+            Warning::QuantisedClock { step, unit } => {
+                format!("quantised clock: every value is a multiple of {} {unit}", three(step))
+            }
+            Warning::Marked { side, kind, trials, of, detail } => {
+                let what = mark_name(*kind);
+                let evidence = if detail.is_empty() { String::new() } else { format!(": {detail}") };
+                format!("{what} in {trials} of {} of {}{evidence}", count(*of, "trial"), side.as_str())
+            }
+            Warning::Unpaired { a, b } => unpaired(*a, *b),
+            Warning::Missing { side, trials, reason } => {
+                format!("{}: n/a in {} ({reason})", side.as_str(), count(*trials, "trial"))
+            }
+            Warning::Dropped { side, trials, reason } => {
+                format!("{}: {} dropped ({reason})", side.as_str(), count(*trials, "trial"))
+            }
+            Warning::TestsDisagree { p_t, p } => format!(
+                "the t test (p {}) and the test without a normal assumption (p {}) disagree: look at the single trials",
+                p_value(*p_t),
+                p_value(*p)
+            ),
+            Warning::PooledKeys { keys } => {
+                format!("the trials of a side vary in {} and were pooled", keys.join(", "))
+            }
+            Warning::ConfoundedKeys { keys } => format!("A and B differ in {} too", keys.join(", ")),
+            Warning::SameServer { detectable } => {
+                let found = detectable.map(|share| {
+                    format!("; {} is the smallest difference that so many blocks find", percent(share, Script::Plain))
+                });
+                format!("A and B are one server (A/A){}", found.unwrap_or_default())
+            }
+        }
+    }
+}
+
+fn unpaired(a: usize, b: usize) -> String {
+    let of = |n: usize, side: &str| (n > 0).then(|| format!("{} only of {side}", count(n, "block")));
+    let parts: Vec<String> = [of(a, "A"), of(b, "B")].into_iter().flatten().collect();
+    format!("left out of the ratio: {}", parts.join(", "))
+}
+
+/// A mark in words.
+pub fn mark_name(kind: MarkKind) -> &'static str {
+    match kind {
+        MarkKind::ClientSaturated => "client saturated",
+        MarkKind::Errors => "errors",
+        MarkKind::NotSteady => "not steady",
+        MarkKind::WarmUpTooShort => "warm-up too short",
+        MarkKind::RateNotMet => "rate not met",
+        MarkKind::TooFewOperations => "too few operations",
+        MarkKind::Note => "note",
+    }
+}

@@ -1,0 +1,141 @@
+//! The gate's answer for people and for the machines of continuous integration.
+
+use std::fmt::Write as _;
+use std::str::FromStr;
+
+use super::{GateLine, GateOutcome, GateStatus, RowStatus};
+use crate::markdown::escape;
+use crate::text::clean;
+
+/// A form of the gate's answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// Plain text.
+    #[default]
+    Text,
+    /// Workflow commands of GitHub Actions: annotations.
+    Github,
+    /// JUnit's XML, which most systems show.
+    Junit,
+    /// A Markdown table.
+    Markdown,
+}
+
+impl Format {
+    /// Every form.
+    pub const ALL: [Format; 4] = [Format::Text, Format::Github, Format::Junit, Format::Markdown];
+
+    /// The name on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Format::Text => "text",
+            Format::Github => "github",
+            Format::Junit => "junit",
+            Format::Markdown => "markdown",
+        }
+    }
+}
+
+impl FromStr for Format {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Format, ()> {
+        Format::ALL.into_iter().find(|format| format.as_str() == text).ok_or(())
+    }
+}
+
+/// The gate's answer in that form.
+pub fn render(outcome: &GateOutcome, format: Format) -> String {
+    match format {
+        Format::Text => text(outcome),
+        Format::Github => github(outcome),
+        Format::Junit => junit(outcome),
+        Format::Markdown => markdown(outcome),
+    }
+}
+
+fn described(line: &GateLine) -> String {
+    clean(&format!("{} ({}): {}", line.name, line.sides, line.detail))
+}
+
+fn text(outcome: &GateOutcome) -> String {
+    let mut out = String::new();
+    for line in &outcome.lines {
+        let _ = writeln!(out, "{:<12}  {}", line.status.as_str(), described(line));
+    }
+    let _ = writeln!(out, "{}", outcome.summary());
+    out
+}
+
+fn github(outcome: &GateOutcome) -> String {
+    let mut out = String::new();
+    let level = |line: &GateLine| match line.status {
+        RowStatus::Regressed => Some("error"),
+        RowStatus::Open | RowStatus::NotCompared => Some("warning"),
+        RowStatus::Improved => Some("notice"),
+        RowStatus::Held => None,
+    };
+    for line in &outcome.lines {
+        if let Some(level) = level(line) {
+            let _ = writeln!(out, "::{level} title=etalon: {}::{}", line.status.as_str(), github_data(&described(line)));
+        }
+    }
+    let level = if outcome.status == GateStatus::Passed { "notice" } else { "error" };
+    let _ = writeln!(out, "::{level} title=etalon gate::{}", github_data(&outcome.summary()));
+    out
+}
+
+/// What GitHub's runner asks to be escaped in the message of a command.
+fn github_data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn junit(outcome: &GateOutcome) -> String {
+    let failures = outcome.count(RowStatus::Regressed);
+    let skipped = outcome.count(RowStatus::Open) + outcome.count(RowStatus::NotCompared);
+    let nothing = usize::from(outcome.status == GateStatus::NothingCompared);
+    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    let _ = writeln!(
+        out,
+        "<testsuite name=\"etalon gate\" tests=\"{}\" failures=\"{failures}\" errors=\"{nothing}\" skipped=\"{skipped}\">",
+        outcome.lines.len() + nothing
+    );
+    for line in &outcome.lines {
+        let name = xml(&line.name);
+        let class = xml(&line.sides);
+        let detail = xml(&line.detail);
+        let body = match line.status {
+            RowStatus::Regressed => format!("<failure message=\"{detail}\"/>"),
+            RowStatus::Open | RowStatus::NotCompared => format!("<skipped message=\"{}: {detail}\"/>", line.status.as_str()),
+            RowStatus::Improved | RowStatus::Held => format!("<system-out>{}: {detail}</system-out>", line.status.as_str()),
+        };
+        let _ = writeln!(out, "  <testcase classname=\"{class}\" name=\"{name}\">{body}</testcase>");
+    }
+    if nothing > 0 {
+        let message = xml(&outcome.summary());
+        let _ = writeln!(out, "  <testcase classname=\"etalon\" name=\"gate\"><error message=\"{message}\"/></testcase>");
+    }
+    out.push_str("</testsuite>\n");
+    out
+}
+
+fn xml(text: &str) -> String {
+    let escaped = clean(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    // U+FFFE and U+FFFF are no characters of XML 1.0.
+    escaped.replace('"', "&quot;").replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
+}
+
+fn markdown(outcome: &GateOutcome) -> String {
+    let mut out = format!("**{}**\n\n| status | row | sides | B vs A |\n|---|---|---|---|\n", outcome.summary());
+    for line in &outcome.lines {
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {} |",
+            line.status.as_str(),
+            escape(&line.name),
+            escape(&line.sides),
+            escape(&line.detail)
+        );
+    }
+    out
+}

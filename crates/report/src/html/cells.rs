@@ -1,0 +1,88 @@
+//! What the charts of one cell show: the cell of every system at one point of one benchmark.
+
+use model::{Cell, Metric, Point, Reading, Role};
+
+use crate::comparison::TrialPoint;
+use crate::evidence::Evidence;
+
+/// One point of a benchmark, on every system.
+pub struct CellView<'a> {
+    /// The benchmark.
+    pub benchmark: &'a str,
+    /// What tells it from the others: `select-update, clients=4`.
+    pub title: String,
+    /// The cell of each system that has one.
+    pub systems: Vec<SystemCell<'a>>,
+}
+
+/// The cell of a system.
+pub struct SystemCell<'a> {
+    /// The system's name.
+    pub name: &'a str,
+    /// Its place in the plan: its colour, dashes and form.
+    pub index: usize,
+    /// Index of the cell in the plan.
+    pub cell: u32,
+}
+
+/// Every point of every benchmark, in the order of the plan.
+pub fn views(evidence: &Evidence) -> Vec<CellView<'_>> {
+    let plan = &evidence.header.plan;
+    let mut views: Vec<(&str, &Point, CellView<'_>)> = Vec::new();
+    for (cell, index) in evidence.cells.iter().zip(0..) {
+        let system = SystemCell {
+            name: &cell.system,
+            index: plan.systems.iter().position(|s| s.name == cell.system).unwrap_or(0),
+            cell: index,
+        };
+        match views.iter_mut().find(|(benchmark, point, _)| *benchmark == cell.benchmark && **point == cell.point) {
+            Some((_, _, view)) => view.systems.push(system),
+            None => {
+                let view = CellView { benchmark: &cell.benchmark, title: title(evidence, cell), systems: vec![system] };
+                views.push((&cell.benchmark, &cell.point, view));
+            }
+        }
+    }
+    views.into_iter().map(|(_, _, view)| view).collect()
+}
+
+fn title(evidence: &Evidence, cell: &Cell) -> String {
+    let varying = evidence.header.plan.varying_keys(&cell.benchmark);
+    let values = varying.iter().filter_map(|key| Some(format!("{key}={}", cell.point.get(key)?)));
+    let several = evidence.header.plan.benchmarks.len() > 1;
+    let benchmark = (several || varying.is_empty()).then(|| cell.benchmark.clone());
+    benchmark.into_iter().chain(values).collect::<Vec<_>>().join(", ")
+}
+
+/// The primary metrics of a benchmark, in the order of the store.
+pub fn primary_metrics(evidence: &Evidence, benchmark: &str) -> Vec<Metric> {
+    let mut metrics: Vec<Metric> = Vec::new();
+    for stored in &evidence.measurements {
+        let metric = &stored.measurement.metric;
+        let of_benchmark = evidence.cell(stored.cell).is_some_and(|cell| cell.benchmark == benchmark);
+        if of_benchmark && metric.role == Role::Primary && !metrics.iter().any(|m| m.id == metric.id) {
+            metrics.push(metric.clone());
+        }
+    }
+    metrics
+}
+
+/// The values of a metric in a cell, in run order.
+pub fn points(evidence: &Evidence, cell: u32, metric: &str) -> Vec<TrialPoint> {
+    let mut points: Vec<TrialPoint> = evidence
+        .measurements
+        .iter()
+        .filter(|stored| stored.cell == cell && stored.measurement.metric.id == metric)
+        .filter_map(|stored| match stored.measurement.reading {
+            Reading::Value(value) if value.is_finite() => Some(TrialPoint {
+                trial: stored.trial_id,
+                position: stored.position,
+                block: stored.block,
+                value,
+            }),
+            _ => None,
+        })
+        .collect();
+    points.sort_by_key(|point| point.position);
+    points
+}

@@ -1,0 +1,103 @@
+//! What the parts of a picture are drawn with: names of style classes, as colours of `plotters`.
+
+use plotters::style::{Color as _, RGBColor, ShapeStyle, TextStyle};
+use plotters_backend::BackendColor;
+
+use super::canvas::FINE;
+
+/// Systems beyond this many take the first ones' colours again, with other dashes.
+pub const COLOURS: usize = 6;
+
+/// A role in a picture; the style sheet says what it looks like in which theme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ink {
+    /// The axes.
+    Axis,
+    /// Lines of the grid.
+    Grid,
+    /// The line of no difference.
+    Zero,
+    /// The zone of equivalence.
+    Margin,
+    /// Every other block.
+    Block,
+    /// Labels at ticks of the horizontal axis.
+    TickX,
+    /// Labels at ticks of the vertical axis.
+    TickY,
+    /// What an axis shows.
+    Caption,
+    /// A system's line.
+    Line(usize),
+    /// A system's range.
+    Range(usize),
+    /// A system's middle, a thin line.
+    Middle(usize),
+}
+
+const FIXED: [(Ink, &str); 8] = [
+    (Ink::Axis, "ax"),
+    (Ink::Grid, "gr"),
+    (Ink::Zero, "zero"),
+    (Ink::Margin, "margin"),
+    (Ink::Block, "block"),
+    (Ink::TickX, "tx"),
+    (Ink::TickY, "ty"),
+    (Ink::Caption, "cap"),
+];
+
+const FIXED_SPACE: u8 = 0;
+const LINE_SPACE: u8 = 1;
+const RANGE_SPACE: u8 = 2;
+const MIDDLE_SPACE: u8 = 3;
+
+/// The class of a system: its colour and its dashes.
+pub fn series_class(index: usize) -> String {
+    format!("s{} d{}", index % COLOURS, (index / COLOURS + index) % 4)
+}
+
+impl Ink {
+    /// The colour that stands for it.
+    pub fn colour(self) -> RGBColor {
+        let number = |index: usize| u8::try_from(index % 256).unwrap_or(0);
+        match self {
+            Ink::Line(index) => RGBColor(LINE_SPACE, number(index), 0),
+            Ink::Range(index) => RGBColor(RANGE_SPACE, number(index), 0),
+            Ink::Middle(index) => RGBColor(MIDDLE_SPACE, number(index), 0),
+            _ => {
+                let index = FIXED.iter().position(|(ink, _)| *ink == self).unwrap_or(0);
+                RGBColor(FIXED_SPACE, number(index), 0)
+            }
+        }
+    }
+
+    /// A line.
+    pub fn stroke(self) -> ShapeStyle {
+        self.colour().stroke_width(1)
+    }
+
+    /// A filled area.
+    pub fn fill(self) -> ShapeStyle {
+        self.colour().filled()
+    }
+
+    /// Text of this size, in units of the picture.
+    pub fn text(self, size: i32) -> TextStyle<'static> {
+        TextStyle { color: self.colour().to_backend_color(), ..TextStyle::from(("sans-serif", size * FINE)) }
+    }
+
+    /// The class that a colour stands for; `None` for one that is not seen.
+    pub fn class_of(colour: BackendColor) -> Option<String> {
+        if colour.alpha == 0.0 {
+            return None;
+        }
+        let (space, number, _) = colour.rgb;
+        let index = usize::from(number);
+        match space {
+            LINE_SPACE => Some(format!("ln {}", series_class(index))),
+            RANGE_SPACE => Some(format!("rg {}", series_class(index))),
+            MIDDLE_SPACE => Some(format!("mid {}", series_class(index))),
+            _ => FIXED.get(index).map(|(_, class)| (*class).to_owned()),
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! A picture with two axes, and what is drawn in it.
+//!
+//! `plotters` lays out the plotting area and draws axes, grid, lines and areas. Marks are added here, since each of them
+//! carries its value as a title: that is what shows on hover where no script runs.
+
+use std::fmt::Write as _;
+
+use maud::{Markup, PreEscaped};
+use plotters::chart::ChartBuilder;
+use plotters::drawing::IntoDrawingArea;
+use plotters::element::{PathElement, Polygon, Rectangle};
+
+use super::axis::Axis;
+use super::canvas::{Canvas, FINE, coordinate, escaped};
+use super::ink::Ink;
+
+/// Size of the text at axes.
+pub const TEXT: i32 = 12;
+
+/// The plotting area in units of the picture.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlotBox {
+    /// Left edge.
+    pub left: f64,
+    /// Upper edge.
+    pub top: f64,
+    /// Right edge.
+    pub right: f64,
+    /// Lower edge.
+    pub bottom: f64,
+}
+
+/// The form of a mark. Systems differ in form as well as in colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// A disc.
+    Circle,
+    /// A square.
+    Square,
+    /// A square on its corner.
+    Diamond,
+    /// A triangle that points up.
+    Up,
+    /// A triangle that points down.
+    Down,
+    /// A circle without filling.
+    Ring,
+    /// Two strokes.
+    Cross,
+}
+
+impl Shape {
+    /// The shape of a system.
+    pub fn of_series(index: usize) -> Shape {
+        [Shape::Circle, Shape::Diamond, Shape::Up, Shape::Square, Shape::Down, Shape::Ring][index % 6]
+    }
+
+    /// The shape as the data of a path, around a point.
+    pub fn path(self, x: f64, y: f64, r: f64) -> String {
+        let p = |dx: f64, dy: f64| format!("{:.1} {:.1}", x + dx * r, y + dy * r);
+        match self {
+            Shape::Circle | Shape::Ring => {
+                format!("M{}A{r} {r} 0 1 0 {}A{r} {r} 0 1 0 {}Z", p(-1.0, 0.0), p(1.0, 0.0), p(-1.0, 0.0))
+            }
+            Shape::Square => format!("M{}L{}L{}L{}Z", p(-0.9, -0.9), p(0.9, -0.9), p(0.9, 0.9), p(-0.9, 0.9)),
+            Shape::Diamond => format!("M{}L{}L{}L{}Z", p(0.0, -1.25), p(1.25, 0.0), p(0.0, 1.25), p(-1.25, 0.0)),
+            Shape::Up => format!("M{}L{}L{}Z", p(0.0, -1.2), p(1.15, 0.85), p(-1.15, 0.85)),
+            Shape::Down => format!("M{}L{}L{}Z", p(0.0, 1.2), p(1.15, -0.85), p(-1.15, -0.85)),
+            Shape::Cross => format!("M{}L{}M{}L{}", p(-0.8, -0.8), p(0.8, 0.8), p(0.8, -0.8), p(-0.8, 0.8)),
+        }
+    }
+}
+
+/// A mark with its value.
+#[derive(Clone, Debug)]
+pub struct Mark {
+    /// Horizontal place.
+    pub x: f64,
+    /// Vertical place.
+    pub y: f64,
+    /// Form.
+    pub shape: Shape,
+    /// Size: the radius in units of the picture.
+    pub radius: f64,
+    /// Class of the style sheet.
+    pub class: String,
+    /// What it says.
+    pub title: String,
+}
+
+/// Something drawn under the marks.
+#[derive(Clone, Debug)]
+pub enum Layer {
+    /// A line through points.
+    Line(Vec<(f64, f64)>, Ink),
+    /// The area between two curves over the same places: place, low, high.
+    Area(Vec<(f64, f64, f64)>, Ink),
+    /// A box from corner to corner.
+    Box((f64, f64), (f64, f64), Ink),
+}
+
+/// Which lines of the grid are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GridLines {
+    /// Both.
+    Both,
+    /// Those at labels of the vertical axis.
+    Horizontal,
+    /// Those at labels of the horizontal axis.
+    Vertical,
+}
+
+/// A picture with two axes.
+#[derive(Clone, Debug)]
+pub struct Panel {
+    /// Width in units of the picture.
+    pub width: i32,
+    /// Height.
+    pub height: i32,
+    /// Room left of the plotting area.
+    pub left: i32,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// Caption under the horizontal axis.
+    pub x_caption: String,
+    /// Caption above the vertical axis.
+    pub y_caption: String,
+    /// Lines of the grid.
+    pub grid: GridLines,
+    /// What is drawn, from back to front.
+    pub layers: Vec<Layer>,
+    /// Marks on top of it.
+    pub marks: Vec<Mark>,
+    /// Further SVG elements on top, made of escaped text only.
+    pub extra: String,
+    /// What the picture shows, in a few words.
+    pub title: String,
+    /// What is to be seen in it.
+    pub description: String,
+}
+
+const TOP: i32 = 22;
+const RIGHT: i32 = 12;
+const BOTTOM: i32 = 40;
+
+impl Panel {
+    /// A panel without content.
+    pub fn new(width: i32, height: i32, x: Axis, y: Axis) -> Panel {
+        Panel {
+            width,
+            height,
+            left: 54,
+            x,
+            y,
+            x_caption: String::new(),
+            y_caption: String::new(),
+            grid: GridLines::Both,
+            layers: Vec::new(),
+            marks: Vec::new(),
+            extra: String::new(),
+            title: String::new(),
+            description: String::new(),
+        }
+    }
+
+    /// The plotting area.
+    pub fn plot_box(&self) -> PlotBox {
+        PlotBox {
+            left: f64::from(self.left),
+            top: f64::from(TOP),
+            right: f64::from(self.width - RIGHT),
+            bottom: f64::from(self.height - BOTTOM),
+        }
+    }
+
+    /// The picture; `id` is unique in the page.
+    pub fn svg(&self, id: &str) -> Markup {
+        let mut body = String::new();
+        let places = self.draw(&mut body).unwrap_or_default();
+        for (mark, (x, y)) in self.marks.iter().zip(places) {
+            let _ = write!(
+                body,
+                "<path class=\"{}\" d=\"{}\"><title>{}</title></path>",
+                mark.class,
+                mark.shape.path(x, y, mark.radius),
+                escaped(&mark.title)
+            );
+        }
+        body.push_str(&self.extra);
+        let (title, description) = (escaped(&self.title), escaped(&self.description));
+        PreEscaped(format!(
+            "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\"><title id=\"{id}-t\">{title}</title>\
+             <desc id=\"{id}-d\">{description}</desc>{body}</svg>",
+            self.width, self.height
+        ))
+    }
+
+    /// Draws axes and layers, and says where the marks go. The device cannot fail; were it to, the figure stays empty
+    /// and its table is still there.
+    fn draw(&self, body: &mut String) -> Option<Vec<(f64, f64)>> {
+        let root = Canvas::new(body, self.width, self.height).into_drawing_area();
+        let mut chart = ChartBuilder::on(&root)
+            .margin_top(TOP * FINE)
+            .margin_right(RIGHT * FINE)
+            .x_label_area_size(BOTTOM * FINE)
+            .y_label_area_size(self.left * FINE)
+            .build_cartesian_2d(self.x.clone(), self.y.clone())
+            .ok()?;
+        for layer in self.layers.iter().filter(|layer| matches!(layer, Layer::Box(..))) {
+            self.draw_layer(&mut chart, layer)?;
+        }
+        self.draw_mesh(&mut chart)?;
+        for layer in self.layers.iter().filter(|layer| !matches!(layer, Layer::Box(..))) {
+            self.draw_layer(&mut chart, layer)?;
+        }
+        let place = |mark: &Mark| {
+            let (x, y) = chart.backend_coord(&(mark.x, mark.y));
+            (f64::from(x) / f64::from(FINE), f64::from(y) / f64::from(FINE))
+        };
+        let places = self.marks.iter().map(place).collect();
+        drop(chart);
+        root.present().ok()?;
+        drop(root);
+        self.captions(body);
+        Some(places)
+    }
+
+    fn draw_mesh(&self, chart: &mut Chart<'_, '_>) -> Option<()> {
+        let mut mesh = chart.configure_mesh();
+        mesh.max_light_lines(0)
+            .bold_line_style(Ink::Grid.stroke())
+            .axis_style(Ink::Axis.stroke())
+            .set_all_tick_mark_size(3 * FINE)
+            .x_label_style(Ink::TickX.text(TEXT))
+            .y_label_style(Ink::TickY.text(TEXT));
+        match self.grid {
+            GridLines::Both => {}
+            GridLines::Horizontal => {
+                mesh.disable_x_mesh();
+            }
+            GridLines::Vertical => {
+                mesh.disable_y_mesh().disable_y_axis();
+            }
+        }
+        mesh.draw().ok()
+    }
+
+    fn draw_layer(&self, chart: &mut Chart<'_, '_>, layer: &Layer) -> Option<()> {
+        match layer {
+            Layer::Line(points, ink) => {
+                chart.draw_series([PathElement::new(points.clone(), ink.stroke())]).ok()?;
+            }
+            Layer::Area(points, ink) => {
+                let there = points.iter().map(|(x, lo, _)| (*x, *lo));
+                let back = points.iter().rev().map(|(x, _, hi)| (*x, *hi));
+                chart.draw_series([Polygon::new(there.chain(back).collect::<Vec<_>>(), ink.fill())]).ok()?;
+            }
+            Layer::Box(from, to, ink) => {
+                chart.draw_series([Rectangle::new([*from, *to], ink.fill())]).ok()?;
+            }
+        }
+        Some(())
+    }
+
+    fn captions(&self, body: &mut String) {
+        let plot = self.plot_box();
+        let mut caption = |x: f64, y: f64, anchor: &str, text: &str| {
+            if !text.is_empty() {
+                let _ = write!(
+                    body,
+                    "<text class=\"cap\" x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\">{}</text>",
+                    escaped(text)
+                );
+            }
+        };
+        caption(f64::midpoint(plot.left, plot.right), f64::from(self.height) - 5.0, "middle", &self.x_caption);
+        caption(2.0, 12.0, "start", &self.y_caption);
+    }
+}
+
+/// A chart on our device.
+type Chart<'a, 'b> =
+    plotters::chart::ChartContext<'a, Canvas<'b>, plotters::coord::cartesian::Cartesian2d<Axis, Axis>>;
+
+/// A text element of a picture, escaped.
+pub fn text(class: &str, (x, y): (f64, f64), anchor: &str, content: &str) -> String {
+    let fine = |value: f64| coordinate((value * f64::from(FINE)).round() as i32);
+    format!(
+        "<text class=\"{class}\" x=\"{}\" y=\"{}\" text-anchor=\"{anchor}\">{}</text>",
+        fine(x),
+        fine(y),
+        escaped(content)
+    )
+}

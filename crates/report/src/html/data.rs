@@ -1,0 +1,95 @@
+//! The data of the report: embedded, and as files to download.
+
+use std::fmt::Write as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use maud::{Markup, html};
+use model::Reading;
+use serde::Serialize;
+
+use crate::comparison::ComparisonSet;
+use crate::evidence::Evidence;
+use crate::json;
+
+/// JSON that may stand inside a `script` element: no `<` can end it, and the two line separators of JavaScript are
+/// escaped.
+pub fn script_safe_json(value: &impl Serialize) -> String {
+    let text = serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned());
+    let text = text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026");
+    text.replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+}
+
+/// The comparisons as embedded JSON.
+pub fn embedded(evidence: &Evidence, set: &ComparisonSet) -> String {
+    script_safe_json(&json::document(evidence, set))
+}
+
+/// Links to the data as files.
+pub fn downloads(evidence: &Evidence, set: &ComparisonSet) -> Markup {
+    let document = serde_json::to_string_pretty(&json::document(evidence, set)).unwrap_or_default();
+    let files = [
+        ("comparison.json", "application/json", document, "every comparison, as étalon's --json prints it"),
+        ("trials.csv", "text/csv", trials_csv(evidence), "every metric of every trial"),
+        ("plan.toml", "text/plain", evidence.header.plan_text.clone(), "the plan, as it was run"),
+    ];
+    html! {
+        ul.files { @for (name, kind, content, what) in &files {
+            li {
+                a download=(name) href={ "data:" (kind) ";charset=utf-8;base64," (STANDARD.encode(content)) } { (name) }
+                " " (what) " (" (content.len().div_ceil(1000)) " kB)"
+            }
+        } }
+    }
+}
+
+/// One line per trial and metric.
+pub fn trials_csv(evidence: &Evidence) -> String {
+    let keys: std::collections::BTreeSet<&String> = evidence.cells.iter().flat_map(|cell| cell.point.keys()).collect();
+    let mut out = String::from("position,block,benchmark,system");
+    for key in &keys {
+        let _ = write!(out, ",{}", field(key));
+    }
+    out.push_str(",metric,unit,better,role,value,unavailable\n");
+    for stored in &evidence.measurements {
+        let Some(cell) = evidence.cell(stored.cell) else { continue };
+        let _ = write!(out, "{},{},{},{}", stored.position, stored.block, field(&cell.benchmark), field(&cell.system));
+        for key in &keys {
+            let value = cell.point.get(*key).map(ToString::to_string).unwrap_or_default();
+            let _ = write!(out, ",{}", field(&value));
+        }
+        let metric = &stored.measurement.metric;
+        let (value, reason) = match &stored.measurement.reading {
+            Reading::Value(value) => (value.to_string(), String::new()),
+            Reading::Unavailable(reason) => (String::new(), field(reason)),
+        };
+        let (better, role) = (json::direction(metric.direction), json::role(metric.role));
+        let _ = writeln!(out, ",{},{},{better},{role},{value},{reason}", field(&metric.id), field(&metric.unit));
+    }
+    out
+}
+
+/// A field of RFC 4180. One that a spreadsheet would take for a formula is kept a text by a leading apostrophe.
+fn field(text: &str) -> String {
+    let guarded = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text.to_owned() };
+    if guarded.contains([',', '"', '\n', '\r']) { format!("\"{}\"", guarded.replace('"', "\"\"")) } else { guarded }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn embedded_json_cannot_end_its_element() {
+        let text = script_safe_json(&"</script><!--<script>&\u{2028}");
+        assert!(!text.contains('<') && !text.contains('>') && !text.contains('\u{2028}'), "{text}");
+        assert_eq!(serde_json::from_str::<String>(&text).unwrap(), "</script><!--<script>&\u{2028}");
+    }
+
+    #[test]
+    fn fields_are_neither_torn_nor_run() {
+        assert_eq!(field("a,\"b\"\n"), "\"a,\"\"b\"\"\n\"");
+        assert_eq!(field("=cmd()"), "'=cmd()");
+        assert_eq!(field("plain"), "plain");
+    }
+}

@@ -1,0 +1,120 @@
+//! The facts of the systems side by side, and what is to be known of the trials.
+
+use std::collections::BTreeSet;
+
+use maud::{Markup, html};
+use model::{Facts, Nature};
+
+use crate::comparison::{ComparisonSet, Table, Warning};
+use crate::evidence::{CLIENT, Evidence};
+use crate::number::count;
+use crate::words::{metric_name, table_title};
+
+/// The facts: those that differ first, the others folded.
+pub fn facts(evidence: &Evidence, set: &ComparisonSet) -> Markup {
+    let systems: Vec<(&str, Option<&Facts>)> = evidence
+        .header
+        .plan
+        .systems
+        .iter()
+        .map(|system| (system.name.as_str(), evidence.facts_of(&system.name)))
+        .collect();
+    let names: BTreeSet<&str> =
+        systems.iter().filter_map(|(_, facts)| *facts).flat_map(|f| f.entries.keys()).map(String::as_str).collect();
+    let (differing, same): (Vec<&str>, Vec<&str>) = names.into_iter().partition(|name| differs(&systems, name));
+    html! {
+        @if differing.is_empty() && same.is_empty() { p.notice { "No facts of the systems were stored." } }
+        @else if differing.is_empty() { p { "The systems differ in nothing that was read from them." } }
+        @else { (side_by_side(&systems, &differing)) }
+        @if !same.is_empty() {
+            details { summary { "What is the same, or only happened to be so (" (same.len()) ")" } (side_by_side(&systems, &same)) }
+        }
+        @if let Some(client) = evidence.facts.get(CLIENT) {
+            details { summary { "The machine that made the load (" (client.entries.len()) ")" }
+                (side_by_side(&[("load generator", Some(client))], &client.entries.keys().map(String::as_str).collect::<Vec<_>>()))
+            }
+        }
+        @if set.tables.iter().any(|table| evidence.server_of(&table.a) == evidence.server_of(&table.b)) {
+            p.note { "Systems that are one server have its facts in common." }
+        }
+    }
+}
+
+/// Whether systems differ in an identity fact. One that nobody could read is no difference; passing ones never are.
+fn differs(systems: &[(&str, Option<&Facts>)], name: &str) -> bool {
+    let entry = |facts: &Option<&Facts>| facts.and_then(|facts| facts.entries.get(name)).cloned();
+    let all: Vec<Option<model::Fact>> = systems.iter().map(|(_, facts)| entry(facts)).collect();
+    let passing = all.iter().flatten().any(|fact| fact.nature == Nature::Passing);
+    let value = |fact: &Option<model::Fact>| fact.as_ref().and_then(|fact| fact.reading.clone().ok());
+    !passing && all.iter().any(|fact| value(fact) != value(&all[0]))
+}
+
+fn side_by_side(systems: &[(&str, Option<&Facts>)], names: &[&str]) -> Markup {
+    html! {
+        div.scroll { table.facts {
+            thead { tr { th scope="col" { "fact" } @for (system, _) in systems { th scope="col" { bdi { (system) } } } } }
+            tbody { @for name in names {
+                @let marked = systems.len() > 1 && differs(systems, name);
+                tr class=[marked.then_some("differs")] {
+                    th scope="row" { @if marked { span.differ title="differs" { "≠" } " " } bdi { (name) } }
+                    @for (_, facts) in systems { td dir="auto" { (value(*facts, name)) } }
+                }
+            } }
+        } }
+    }
+}
+
+fn value(facts: Option<&Facts>, name: &str) -> Markup {
+    html! {
+        @match facts.and_then(|facts| facts.entries.get(name)).map(|fact| &fact.reading) {
+            Some(Ok(value)) => (value),
+            Some(Err(reason)) => { span.na title=(reason) { "n/a" } " " span.note { (reason) } }
+            None => { span.na { "–" } }
+        }
+    }
+}
+
+/// What was found to warn of, and the trials that are in no figure.
+pub fn warnings(set: &ComparisonSet) -> Markup {
+    let found: Vec<(String, Vec<String>)> = collected(&set.tables);
+    html! {
+        @if found.is_empty() && set.dropped.is_empty() { p { "Nothing was found to warn of, and no trial was dropped." } }
+        @if !found.is_empty() {
+            ul.warnings { @for (text, places) in &found {
+                li { span dir="auto" { (text) } span.where { (places.join("; ")) } }
+            } }
+        }
+        @if !set.dropped.is_empty() {
+            h3 { (count(set.dropped.len(), "dropped trial")) }
+            div.scroll { table.small.dropped {
+                thead { tr { th { "block" } th { "cell" } th { "state" } th { "reason" } th { "repeated" } } }
+                tbody { @for trial in &set.dropped { tr {
+                    td.num { (trial.block + 1) }
+                    td { bdi { (trial.cell) } }
+                    td { (trial.state) }
+                    td dir="auto" { (trial.reason) }
+                    td { (if trial.repeated { "yes, measured then" } else { "no" }) }
+                } } }
+            } }
+        }
+    }
+}
+
+/// Each warning once, with the rows that it is about.
+fn collected(tables: &[Table]) -> Vec<(String, Vec<String>)> {
+    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    for table in tables {
+        for row in &table.rows {
+            let cell = if row.label.is_empty() { String::new() } else { format!(", {}", row.cell_label()) };
+            for text in row.warnings.iter().map(Warning::text) {
+                let place = format!("{}{cell}: {}", table_title(table), metric_name(&row.metric.id));
+                match found.iter_mut().find(|(known, _)| *known == text) {
+                    Some((_, places)) if places.contains(&place) => {}
+                    Some((_, places)) => places.push(place),
+                    None => found.push((text, vec![place])),
+                }
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,135 @@
+//! A figure: the picture, its legend, its values for scripts, and its table for those who do not see the picture.
+
+use maud::{Markup, PreEscaped, html};
+use serde::Serialize;
+
+use super::cells::SystemCell;
+use super::chart::{Panel, Shape, series_class};
+use super::data::script_safe_json;
+
+/// The values behind curves, for the cross-hair and the zoom.
+#[derive(Clone, Debug, Serialize)]
+pub struct Live {
+    /// Unit of the values.
+    pub unit: String,
+    /// What the places mean: `seconds` or `percentile`.
+    pub kind: &'static str,
+    /// Whether the reader may zoom in.
+    pub zoom: bool,
+    /// Whether the vertical axis is logarithmic.
+    pub y_log: bool,
+    /// The curves.
+    pub series: Vec<LiveSeries>,
+}
+
+/// One curve.
+#[derive(Clone, Debug, Serialize)]
+pub struct LiveSeries {
+    /// The system.
+    pub name: String,
+    /// Its colour.
+    pub index: usize,
+    /// Places.
+    #[serde(serialize_with = "short")]
+    pub x: Vec<f64>,
+    /// Values.
+    #[serde(serialize_with = "short")]
+    pub y: Vec<f64>,
+    /// Lowest and highest, if it has a range.
+    pub range: Option<Vec<(f64, f64)>>,
+}
+
+/// Values with four significant digits: more is never shown, and the page is a third smaller.
+fn short<S: serde::Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
+    let round = |value: &f64| {
+        if *value == 0.0 || !value.is_finite() {
+            return 0.0;
+        }
+        let step = 10_f64.powi(4 - value.abs().log10().floor() as i32);
+        (value * step).round() / step
+    };
+    serializer.collect_seq(values.iter().map(round))
+}
+
+/// Where the plotting area is and what it spans.
+#[derive(Serialize)]
+struct Frame<'a> {
+    left: f64,
+    top: f64,
+    right: f64,
+    bottom: f64,
+    x: [f64; 2],
+    y: [f64; 2],
+    #[serde(flatten)]
+    live: &'a Live,
+}
+
+/// A figure of the page.
+pub struct Figure<'a> {
+    /// What it shows.
+    pub title: &'a str,
+    /// The picture.
+    pub panel: &'a Panel,
+    /// Unique in the page.
+    pub id: &'a str,
+    /// Which system is which.
+    pub legend: Markup,
+    /// The values of its curves.
+    pub live: Option<Live>,
+}
+
+impl Figure<'_> {
+    /// The figure; `table` holds its values.
+    pub fn render(&self, table: Markup) -> Markup {
+        let zoom = self.live.as_ref().is_some_and(|live| live.zoom);
+        html! {
+            figure.chart id=(self.id) data-zoom[zoom] {
+                figcaption { span.what dir="auto" { (self.title) } (self.legend) }
+                div.plot { (self.panel.svg(&format!("{}-svg", self.id))) }
+                @if let Some(live) = &self.live { (self.values(live)) }
+                details.values { summary { "values" } div.scroll { (table) } }
+            }
+        }
+    }
+
+    fn values(&self, live: &Live) -> Markup {
+        let plot = self.panel.plot_box();
+        let frame = Frame {
+            left: plot.left,
+            top: plot.top,
+            right: plot.right,
+            bottom: plot.bottom,
+            x: [self.panel.x.lo, self.panel.x.hi],
+            y: [self.panel.y.lo, self.panel.y.hi],
+            live,
+        };
+        html! { script type="application/json" { (PreEscaped(script_safe_json(&frame))) } }
+    }
+}
+
+/// Says why there is no picture.
+pub fn nothing(title: &str, why: &str) -> Markup {
+    html! { figure.chart.empty { figcaption { span.what dir="auto" { (title) } } p.note { (why) } } }
+}
+
+/// Which system is which: colour, dashes and form.
+pub fn legend(systems: &[&SystemCell<'_>]) -> Markup {
+    html! {
+        span.legend {
+            @for system in systems {
+                span.key { (swatch(system.index)) bdi { (system.name) } }
+            }
+        }
+    }
+}
+
+/// A piece of a system's line with its mark.
+pub fn swatch(index: usize) -> Markup {
+    let class = series_class(index);
+    html! {
+        svg.swatch viewBox="0 0 26 12" aria-hidden="true" {
+            path class={ "ln " (class) } d="M0 6L26 6" {}
+            path class={ "pt " (class) } d=(Shape::of_series(index).path(13.0, 6.0, 4.0)) {}
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! The forest plot: ratio and interval of every row, one picture per metric.
+
+use maud::{Markup, html};
+use model::Direction;
+use stats::Verdict;
+
+use super::chart::{Axis, GridLines, Ink, Layer, Mark, Panel, Shape, text};
+use super::figure::Figure;
+use crate::comparison::{Comparison, ComparisonSet, Outcome, Table};
+use crate::number::{Change, Script};
+use crate::words::{metric_name, table_title, verdict_words};
+
+const WIDTH: i32 = 480;
+/// A row's height: its label above its interval.
+const ROW: i32 = 46;
+/// Letters of a label that find room beside the figures.
+const LABEL: usize = 30;
+
+/// A row with the table that it is of.
+type Placed<'a> = (&'a Table, &'a Comparison);
+
+/// One picture per metric.
+pub fn figures(set: &ComparisonSet) -> Vec<Markup> {
+    let mut metrics: Vec<(String, Vec<Placed<'_>>)> = Vec::new();
+    for table in &set.tables {
+        for row in &table.rows {
+            match metrics.iter_mut().find(|(metric, _)| *metric == row.metric.id) {
+                Some((_, rows)) => rows.push((table, row)),
+                None => metrics.push((row.metric.id.clone(), vec![(table, row)])),
+            }
+        }
+    }
+    metrics
+        .iter()
+        .zip(0..)
+        .filter(|((_, rows), _)| rows.iter().any(|(_, row)| row.estimate.is_some()))
+        .map(|((metric, rows), number)| figure(set, metric, rows, number))
+        .collect()
+}
+
+fn figure(set: &ComparisonSet, metric: &str, rows: &[Placed<'_>], number: usize) -> Markup {
+    let height = 62 + ROW * i32::try_from(rows.len()).unwrap_or(1);
+    let y = Axis { lo: 0.0, hi: rows.len() as f64, ticks: Vec::new() };
+    let (x, beyond) = axis(set, rows);
+    let mut panel = Panel::new(WIDTH, height, x.clone(), y.clone());
+    panel.left = 12;
+    panel.grid = GridLines::Vertical;
+    panel.title = format!("Change in {}", metric_name(metric));
+    panel.description = "One row per cell: a mark at the change of B against A, a line over its interval.".to_owned();
+    panel.x_caption = caption(rows);
+    let (low, high) = stats::margin_bounds(set.rules.margin);
+    panel.layers.push(Layer::Box((low.ln().max(x.lo), y.lo), (high.ln().min(x.hi), y.hi), Ink::Margin));
+    panel.layers.push(Layer::Line(vec![(0.0, y.lo), (0.0, y.hi)], Ink::Zero));
+    for ((table, row), index) in rows.iter().zip(0_i32..) {
+        // The interval lies in the lower part of the row, the label above it.
+        let place = rows.len() as f64 - f64::from(index) - 0.72;
+        let top = 22.0 + f64::from(ROW * index);
+        panel.extra.push_str(&label(set, table, row, rows, top));
+        if let Some(estimate) = &row.estimate {
+            let (lo, hi) = (estimate.lo.ln().max(x.lo), estimate.hi.ln().min(x.hi));
+            panel.layers.push(Layer::Line(vec![(lo, place), (hi, place)], Ink::Axis));
+            panel.marks.push(mark(set, row, estimate.ratio.ln().clamp(x.lo, x.hi), place));
+        }
+    }
+    let title = format!("{}{}", metric_name(metric), if beyond { " (intervals beyond the edge are cut)" } else { "" });
+    Figure { title: &title, panel: &panel, id: &format!("forest-{number}"), legend: html! {}, live: None }
+        .render(table(set, rows))
+}
+
+/// The axis of the logarithm of the ratio, labelled in percent, and whether an interval goes beyond it.
+fn axis(set: &ComparisonSet, rows: &[Placed<'_>]) -> (Axis, bool) {
+    let margin = set.rules.margin.ln_1p();
+    let (mut lo, mut hi) = (-1.6 * margin, 1.6 * margin);
+    for estimate in rows.iter().filter_map(|(_, row)| row.estimate.as_ref()) {
+        let centre = estimate.ratio.ln();
+        // One wild interval must not flatten all others: it is cut at three times the effect, at least a half.
+        let reach = (3.0 * centre.abs()).max(0.5);
+        lo = lo.min(estimate.lo.ln().max(centre - reach));
+        hi = hi.max(estimate.hi.ln().min(centre + reach));
+    }
+    let beyond = rows.iter().filter_map(|(_, row)| row.estimate.as_ref()).any(|e| e.lo.ln() < lo || e.hi.ln() > hi);
+    let room = (hi - lo) * 0.06;
+    let (lo, hi) = (lo - room, hi + room);
+    (Axis { lo, hi, ticks: ticks(lo, hi) }, beyond)
+}
+
+/// Round changes that are far enough apart to be read; 0 % is always one.
+fn ticks(lo: f64, hi: f64) -> Vec<(f64, String)> {
+    const ROUND: [f64; 33] = [
+        0.0, 100.0, -50.0, 50.0, -30.0, 300.0, -80.0, 900.0, -90.0, 20.0, -20.0, 10.0, -10.0, 5.0, -5.0, 200.0, -65.0,
+        30.0, 75.0, 2.0, -2.0, 500.0, -95.0, 1900.0, -99.0, 9900.0, 15.0, -15.0, 3.0, -3.0, 1.0, -1.0, -40.0,
+    ];
+    let apart = (hi - lo) / 8.5;
+    let mut ticks: Vec<(f64, String)> = Vec::new();
+    for percent in ROUND {
+        let place = (1.0 + percent / 100.0_f64).ln();
+        if place > lo && place < hi && ticks.iter().all(|(other, _)| (other - place).abs() >= apart) {
+            let change = Change::new(1.0 + percent / 100.0, 1.0, 1.0 + percent / 50.0);
+            let label = if percent == 0.0 { "0".to_owned() } else { change.point(Script::Typographic) };
+            ticks.push((place, label.replace(".0", "")));
+        }
+    }
+    ticks.sort_by(|x, y| x.0.total_cmp(&y.0));
+    ticks
+}
+
+fn caption(rows: &[Placed<'_>]) -> String {
+    let better = match rows.first().map(|(_, row)| row.metric.direction) {
+        Some(Direction::Higher) => "better →",
+        Some(Direction::Lower) => "← better",
+        _ => "neither way is better",
+    };
+    match rows.first() {
+        Some((table, _)) if rows.iter().all(|(t, _)| t.b == table.b) => {
+            format!("{} against {}   {better}", short(&table.b, 24), short(&table.a, 24))
+        }
+        Some((table, _)) => format!("against {}   {better}", short(&table.a, 30)),
+        None => String::new(),
+    }
+}
+
+/// What tells a row from the others of its picture.
+fn name(table: &Table, row: &Comparison, rows: &[Placed<'_>]) -> String {
+    let differs = |of: fn(&Table) -> String| rows.iter().any(|(other, _)| of(other) != of(table));
+    let title = differs(table_title).then(|| table_title(table));
+    let b = differs(|table| table.b.clone()).then(|| table.b.clone());
+    let parts: Vec<String> = [b, title, Some(row.cell_label())].into_iter().flatten().filter(|p| !p.is_empty()).collect();
+    if parts.is_empty() { table_title(table) } else { parts.join(", ") }
+}
+
+fn short(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// The row's name at the left, its verdict and figures at the right.
+fn label(set: &ComparisonSet, table: &Table, row: &Comparison, rows: &[Placed<'_>], top: f64) -> String {
+    let (word, _) = verdict_words(row, set);
+    let word = if row.no_verdict().is_some() { "no verdict".to_owned() } else { word };
+    let figures = crate::words::change(row).map_or_else(|| "n/a".to_owned(), |change| change.point(Script::Typographic));
+    let y = top + 17.0;
+    let right = f64::from(WIDTH) - 14.0;
+    text("row", (14.0, y), "start", &short(&name(table, row, rows), LABEL))
+        + &text(&format!("row v-{}", verdict_class(row)), (right, y), "end", &format!("{figures}  {word}"))
+}
+
+/// The class of a verdict.
+pub fn verdict_class(row: &Comparison) -> &'static str {
+    match row.outcome {
+        Outcome::Verdict(Verdict::Faster) => "faster",
+        Outcome::Verdict(Verdict::Slower) => "slower",
+        Outcome::Verdict(Verdict::Equivalent) => "equivalent",
+        Outcome::Verdict(Verdict::Inconclusive) => "inconclusive",
+        Outcome::None(_) => "none",
+    }
+}
+
+/// The form of a verdict, which tells it apart without colours.
+pub fn verdict_shape(row: &Comparison) -> Shape {
+    match row.outcome {
+        Outcome::Verdict(Verdict::Faster) => Shape::Up,
+        Outcome::Verdict(Verdict::Slower) => Shape::Down,
+        Outcome::Verdict(Verdict::Equivalent) => Shape::Square,
+        Outcome::Verdict(Verdict::Inconclusive) => Shape::Ring,
+        Outcome::None(_) => Shape::Cross,
+    }
+}
+
+fn mark(set: &ComparisonSet, row: &Comparison, x: f64, y: f64) -> Mark {
+    let change = crate::words::change(row);
+    let figures = change.map_or_else(String::new, |c| {
+        format!("{} {}", c.point(Script::Typographic), c.interval(Script::Typographic))
+    });
+    let (word, rest) = verdict_words(row, set);
+    Mark {
+        x,
+        y,
+        shape: verdict_shape(row),
+        radius: 5.5,
+        class: format!("pt v-{}", verdict_class(row)),
+        title: format!("{} against {}: {figures}, {word} {rest}", row.b.label, row.a.label).trim().to_owned(),
+    }
+}
+
+fn table(set: &ComparisonSet, rows: &[Placed<'_>]) -> Markup {
+    html! {
+        table.small {
+            thead { tr { th { "row" } th { "B against A" } th { "interval" } th { "verdict" } } }
+            tbody { @for (table, row) in rows { tr {
+                th scope="row" { bdi { (name(table, row, rows)) } }
+                @match crate::words::change(row) {
+                    Some(change) => {
+                        td { (change.point(Script::Typographic)) }
+                        td { (change.interval(Script::Typographic)) }
+                    }
+                    None => { td { "n/a" } td { "n/a" } }
+                }
+                td { @let (word, rest) = verdict_words(row, set); (word) " " (rest) }
+            } } }
+        }
+    }
+}

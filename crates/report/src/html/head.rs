@@ -1,0 +1,162 @@
+//! The top of the report: what was found, in sentences.
+
+use maud::{Markup, html};
+use model::Role;
+use stats::Verdict;
+
+use super::forest::{verdict_class, verdict_shape};
+use crate::comparison::{Comparison, ComparisonSet, NoteKind, Table};
+use crate::evidence::Evidence;
+use crate::number::{Change, Script, count, percent};
+use crate::words::{created, metric_name};
+
+/// Title, verdicts, what holds for all of them, and what the experiment was.
+pub fn header(evidence: &Evidence, set: &ComparisonSet) -> Markup {
+    html! {
+        header.top {
+            p.brand { "étalon" span { " · database benchmark report" } }
+            h1 dir="auto" { (evidence.header.plan.name) }
+            @for note in set.notes.iter().filter(|note| note.kind == NoteKind::DebugBuild) {
+                p.stamp role="note" { strong { "Not comparable: debug build." } " " (note.text) "." }
+            }
+            div.verdicts { @for sentence in sentences(set) { (sentence) } }
+            @for note in set.notes.iter().filter(|n| !matches!(n.kind, NoteKind::DebugBuild | NoteKind::Incomplete)) {
+                p.notice role="note" { (note.text) "." }
+            }
+            (identity(evidence, set))
+        }
+    }
+}
+
+fn identity(evidence: &Evidence, set: &ComparisonSet) -> Markup {
+    let header = &evidence.header;
+    let counts = set.counts;
+    let share = counts.measured as f64 / counts.planned.max(1) as f64;
+    html! {
+        dl.identity {
+            div { dt { "Run" } dd { (created(evidence)) " UTC" } }
+            div { dt { "Trials valid" } dd { (counts.measured) " of " (counts.planned) " (" (percent(share, Script::Typographic)) ")" } }
+            div { dt { "Design" } dd { (count(set.blocks as usize, "block")) ", " (count(evidence.cells.len(), "cell")) } }
+            div { dt { "étalon" } dd { (header.etalon_version) @if header.build != "release" { " (" (header.build) " build)" } } }
+            div { dt { "Plan" } dd { code title=(header.plan_hash) { (header.plan_hash.chars().take(12).collect::<String>()) } } }
+        }
+    }
+}
+
+/// Links to the parts.
+pub fn navigation() -> Markup {
+    let parts = [
+        ("forest", "Changes"),
+        ("results", "Results"),
+        ("trials", "Trials"),
+        ("latency", "Response times"),
+        ("seconds", "Over time"),
+        ("facts", "Facts"),
+        ("warnings", "Warnings"),
+        ("method", "Method"),
+        ("data", "Data"),
+    ];
+    html! { nav aria-label="Parts of the report" { @for (id, title) in parts { a href={ "#" (id) } { (title) } } } }
+}
+
+/// One sentence per pair of sides and primary metric.
+fn sentences(set: &ComparisonSet) -> Vec<Markup> {
+    let mut groups: Vec<(&Table, Vec<&Comparison>)> = Vec::new();
+    for table in &set.tables {
+        for row in table.rows.iter().filter(|row| row.metric.role == Role::Primary) {
+            let same = |(other, rows): &&mut (&Table, Vec<&Comparison>)| {
+                other.title == table.title && other.b == table.b && rows.iter().all(|r| r.metric.id == row.metric.id)
+            };
+            match groups.iter_mut().find(same) {
+                Some((_, rows)) => rows.push(row),
+                None => groups.push((table, vec![row])),
+            }
+        }
+    }
+    let several = set.tables.iter().any(|table| table.title != set.tables[0].title);
+    groups.iter().map(|(table, rows)| sentence(table, rows, several)).collect()
+}
+
+fn sentence(table: &Table, rows: &[&Comparison], several: bool) -> Markup {
+    let Some(first) = rows.first() else { return html! {} };
+    // One word if all rows agree; else the card is neutral and the sentence counts.
+    let all_alike = rows.iter().all(|row| verdict_class(row) == verdict_class(first));
+    let class = if all_alike { verdict_class(first) } else { "mixed" };
+    html! {
+        article class={ "verdict v-" (class) } {
+            h3 {
+                @if all_alike { (icon(first)) }
+                (metric_name(&first.metric.id))
+                @if several { span.where { " " bdi { (crate::words::table_title(table)) } } }
+            }
+            p { @if all_alike { (agreed(table, rows, first)) } @else { (mixed(table, rows)) } }
+        }
+    }
+}
+
+/// All cells say the same.
+fn agreed(table: &Table, rows: &[&Comparison], first: &Comparison) -> Markup {
+    let (a, b) = (&table.a, &table.b);
+    let places = if rows.len() > 1 { format!(" in all {} cells", rows.len()) } else { String::new() };
+    html! {
+        @match first.verdict() {
+            Some(Verdict::Faster | Verdict::Slower) => {
+                bdi { (b) } " is " strong { (verdict_class(first)) } " than " bdi { (a) } (places) ": " (span(rows))
+            }
+            Some(Verdict::Equivalent) => { bdi { (b) } " and " bdi { (a) } " are " strong { "equivalent" } (places) ": " (span(rows)) }
+            Some(Verdict::Inconclusive) => { "It is " strong { "open" } " whether " bdi { (b) } " differs from " bdi { (a) } (places) ": " (span(rows)) }
+            None => { strong { "No verdict" } (places) @if let Some(reason) = first.no_verdict() { ": " (reason.text()) } }
+        }
+    }
+}
+
+/// The cells differ in what they say.
+fn mixed(table: &Table, rows: &[&Comparison]) -> Markup {
+    let of = |class: &str| rows.iter().copied().filter(|row| verdict_class(row) == class).collect::<Vec<_>>();
+    let words = [
+        ("faster", "faster"),
+        ("slower", "slower"),
+        ("equivalent", "equivalent"),
+        ("inconclusive", "open"),
+        ("none", "without a verdict"),
+    ];
+    let parts: Vec<(Vec<&Comparison>, &str)> =
+        words.into_iter().map(|(class, word)| (of(class), word)).filter(|(rows, _)| !rows.is_empty()).collect();
+    html! {
+        bdi { (table.b) } " against " bdi { (table.a) } ", of " (rows.len()) " cells: "
+        @for (index, (part, word)) in parts.iter().enumerate() {
+            @if index > 0 { ", " }
+            (part.len()) " " strong { (word) }
+            @if *word == "faster" || *word == "slower" { " (" (span(part)) ")" }
+        }
+    }
+}
+
+/// The change, or its range over the cells.
+fn span(rows: &[&Comparison]) -> Markup {
+    let estimates: Vec<_> = rows.iter().filter_map(|row| row.estimate.as_ref()).collect();
+    let point = |ratio: f64, lo, hi| Change::new(ratio, lo, hi).point(Script::Typographic);
+    let least = estimates.iter().min_by(|x, y| x.ratio.total_cmp(&y.ratio));
+    let most = estimates.iter().max_by(|x, y| x.ratio.total_cmp(&y.ratio));
+    html! {
+        @match (estimates.as_slice(), least, most) {
+            ([only], ..) => {
+                @let change = Change::new(only.ratio, only.lo, only.hi);
+                span.figure { (change.point(Script::Typographic)) } " " span.interval { (change.interval(Script::Typographic)) }
+            }
+            (_, Some(least), Some(most)) => {
+                span.figure { (point(least.ratio, least.lo, least.hi)) } " to " span.figure { (point(most.ratio, most.lo, most.hi)) }
+            }
+            _ => { "no figures" }
+        }
+    }
+}
+
+/// The form of a verdict.
+pub fn icon(row: &Comparison) -> Markup {
+    html! {
+        svg.icon viewBox="0 0 16 16" aria-hidden="true" {
+            path class={ "pt v-" (verdict_class(row)) } d=(verdict_shape(row).path(8.0, 8.0, 5.5)) {}
+        }
+    }
+}

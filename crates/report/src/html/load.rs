@@ -1,0 +1,153 @@
+//! Histograms of the store, merged: percentiles are never averaged.
+
+use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use model::{Series, SeriesKind};
+
+use super::ReportError;
+use crate::evidence::{Evidence, SeriesSource};
+
+/// A quantile is shown only with so many samples beyond it.
+pub const SAMPLES_BEYOND: f64 = 10.0;
+
+/// Longer series are merged to this many intervals.
+const MOST_SLOTS: u32 = 240;
+
+/// What the trials of one cell took together.
+pub struct CellLatency {
+    /// Response times of all trials, in nanoseconds; `None` if none was stored.
+    pub whole: Option<Histogram<u64>>,
+    /// The intervals, merged over the trials.
+    pub slots: Vec<Slot>,
+}
+
+/// One interval of the measured part, over all trials.
+pub struct Slot {
+    /// Its middle, in seconds from the start of the measured part.
+    pub at_s: f64,
+    /// Operations per second of each trial.
+    pub rates: Vec<f64>,
+    /// Response times of all trials in it.
+    pub latency: Option<Histogram<u64>>,
+}
+
+/// An interval as it is being collected: by trial, operations and milliseconds.
+#[derive(Default)]
+struct Open {
+    by_trial: BTreeMap<i64, (u64, u64)>,
+    latency: Option<Histogram<u64>>,
+}
+
+/// The whole and the intervals of the measured trials of a cell.
+pub fn cell(evidence: &Evidence, source: &dyn SeriesSource, cell: u32) -> Result<CellLatency, ReportError> {
+    let mut whole = None;
+    let mut open: BTreeMap<u32, Open> = BTreeMap::new();
+    let mut nominal_ms = 0;
+    let mut lasts: BTreeMap<i64, u32> = BTreeMap::new();
+    for trial in crate::comparison::measured_trials(evidence, &[cell]) {
+        let series = source.series(trial)?;
+        for part in series.iter().filter(|part| part.kind == SeriesKind::Response) {
+            let histogram = decode(part, trial)?;
+            let Some(number) = part.interval else {
+                merge(&mut whole, &histogram, trial)?;
+                continue;
+            };
+            nominal_ms = nominal_ms.max(part.length_ms);
+            let slot = open.entry(number).or_default();
+            let counted = slot.by_trial.entry(trial).or_default();
+            // Several hosts see the same interval: their operations add up, its length does not.
+            counted.0 += histogram.len();
+            counted.1 = counted.1.max(u64::from(part.length_ms));
+            merge(&mut slot.latency, &histogram, trial)?;
+            let last = lasts.entry(trial).or_default();
+            *last = (*last).max(number);
+        }
+    }
+    Ok(CellLatency { whole, slots: slots(open, &lasts, nominal_ms)? })
+}
+
+/// Merges neighbouring intervals down to [`MOST_SLOTS`]; a trial without an entry in an interval before its end did
+/// nothing in it.
+fn slots(open: BTreeMap<u32, Open>, lasts: &BTreeMap<i64, u32>, nominal_ms: u32) -> Result<Vec<Slot>, ReportError> {
+    let Some(last) = open.keys().next_back().copied() else { return Ok(Vec::new()) };
+    let width = (last + 1).div_ceil(MOST_SLOTS);
+    let mut merged: BTreeMap<u32, Open> = BTreeMap::new();
+    for number in 0..=last {
+        let slot = merged.entry(number / width).or_default();
+        let found = open.get(&number);
+        for (trial, last) in lasts.iter().filter(|(_, last)| **last >= number) {
+            let own = found.and_then(|found| found.by_trial.get(trial)).copied();
+            let (operations, length_ms) = own.unwrap_or((0, u64::from(nominal_ms)));
+            // A short rest at the end would show as a spike or a dip of chance.
+            if number == *last && length_ms * 2 < u64::from(nominal_ms) {
+                continue;
+            }
+            let sum = slot.by_trial.entry(*trial).or_default();
+            sum.0 += operations;
+            sum.1 += length_ms;
+        }
+        if let Some(latency) = found.and_then(|found| found.latency.as_ref()) {
+            merge(&mut slot.latency, latency, 0)?;
+        }
+    }
+    let step_s = f64::from(nominal_ms) / 1e3;
+    Ok(merged
+        .into_iter()
+        .filter(|(_, slot)| !slot.by_trial.is_empty())
+        .map(|(number, slot)| Slot {
+            at_s: (f64::from(number * width) + f64::from(width) / 2.0) * step_s,
+            rates: slot.by_trial.values().map(|(count, ms)| *count as f64 * 1e3 / (*ms).max(1) as f64).collect(),
+            latency: slot.latency,
+        })
+        .collect())
+}
+
+fn merge(into: &mut Option<Histogram<u64>>, from: &Histogram<u64>, trial: i64) -> Result<(), ReportError> {
+    match into {
+        None => *into = Some(from.clone()),
+        Some(sum) => sum.add(from).map_err(|e| ReportError::Histogram { trial, detail: e.to_string() })?,
+    }
+    Ok(())
+}
+
+fn decode(part: &Series, trial: i64) -> Result<Histogram<u64>, ReportError> {
+    let mut histogram: Histogram<u64> = Deserializer::new()
+        .deserialize(&mut part.histogram.as_slice())
+        .map_err(|e| ReportError::Histogram { trial, detail: e.to_string() })?;
+    // Merged ones may be wider than the first.
+    histogram.auto(true);
+    Ok(histogram)
+}
+
+/// A quantile in nanoseconds, if enough samples lie beyond it.
+pub fn quantile(histogram: &Histogram<u64>, quantile: f64) -> Option<f64> {
+    let beyond = histogram.len() as f64 * (1.0 - quantile);
+    (beyond >= SAMPLES_BEYOND - 1e-6).then(|| histogram.value_at_quantile(quantile) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_need_samples_beyond_them() {
+        let mut histogram = Histogram::<u64>::new(3).unwrap();
+        (1..=1_000).for_each(|value| histogram.record(value).unwrap());
+        assert_eq!(quantile(&histogram, 0.99), Some(990.0));
+        assert_eq!(quantile(&histogram, 0.999), None);
+    }
+
+    #[test]
+    fn a_stall_is_a_zero_and_long_series_are_merged() {
+        let entry = |count| Open { by_trial: BTreeMap::from([(1, (count, 1_000))]), latency: None };
+        let open = BTreeMap::from([(0, entry(100)), (2, entry(300))]);
+        let found = slots(open, &BTreeMap::from([(1, 2)]), 1_000).unwrap();
+        assert_eq!(found.iter().map(|slot| slot.rates[0]).collect::<Vec<_>>(), [100.0, 0.0, 300.0]);
+        assert_eq!(found.iter().map(|slot| slot.at_s).collect::<Vec<_>>(), [0.5, 1.5, 2.5]);
+        let long = (0..1_000).map(|number| (number, entry(10))).collect();
+        let found = slots(long, &BTreeMap::from([(1, 999)]), 1_000).unwrap();
+        assert_eq!((found.len(), found[3].rates[0]), (200, 10.0));
+    }
+}

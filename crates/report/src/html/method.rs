@@ -1,0 +1,99 @@
+//! How it was done, in plain words, and how to do it again.
+
+use maud::{Markup, html};
+use model::{Length, Order};
+
+use crate::comparison::{ComparisonSet, Pairing};
+use crate::evidence::Evidence;
+use crate::number::{Script, count, percent, whole};
+use crate::words::{created, estimator_words};
+
+/// The method.
+pub fn method(evidence: &Evidence, set: &ComparisonSet) -> Markup {
+    html! {
+        ol.method {
+            li { (run(evidence, set)) }
+            li { (unit(set)) }
+            li { (ratio(set)) }
+            li { (verdicts(set)) }
+            li { (limits(set)) }
+        }
+        h3 { "To run it again" }
+        pre { code { (evidence.header.command) } }
+        p.note {
+            "Plan hash " code { (evidence.header.plan_hash) } ", seed " (evidence.header.plan.schedule.seed) ", étalon "
+            (evidence.header.etalon_version) " (" (evidence.header.build) "), " (created(evidence)) " UTC."
+        }
+        details { summary { "The plan" @if let Some(path) = &evidence.header.plan_path { ", " bdi { (path) } } }
+            pre { code { (evidence.header.plan_text) } }
+        }
+    }
+}
+
+fn run(evidence: &Evidence, set: &ComparisonSet) -> Markup {
+    let schedule = &evidence.header.plan.schedule;
+    let order = match set.order {
+        Order::Interleaved => {
+            "Every block runs each cell once, in a random order that is drawn anew for each block from the recorded seed. \
+             What changes on the machine over the hours then meets all systems alike."
+        }
+        Order::Sequential => {
+            "All trials of a cell ran, then all of the next. What changed on the machine in the meantime looks like a \
+             difference between cells: this order is kept to repeat old results."
+        }
+    };
+    let length = match schedule.length {
+        Length::Duration(duration) => format!("{} s", duration.as_secs_f64()),
+        Length::Transactions(n) => format!("{} transactions of each client", whole(n, Script::Typographic)),
+    };
+    html! {
+        (count(set.blocks as usize, "block")) " of " (count(evidence.cells.len(), "cell")) ". " (order)
+        " A trial is " (schedule.warmup.as_secs_f64()) " s of warm-up, which is not counted, and then " (length) " that is."
+    }
+}
+
+fn unit(set: &ComparisonSet) -> Markup {
+    html! {
+        "A trial gives one value per metric; these values are the sample. The thousands of operations in a trial are not: they \
+         share its cache, its checkpoint, its neighbours. A and B in the tables are the " (estimator_words(set)) "."
+    }
+}
+
+fn ratio(set: &ComparisonSet) -> Markup {
+    let level = percent(set.rules.level, Script::Typographic);
+    html! {
+        @match set.rules.pairing {
+            Pairing::Paired => {
+                "Both sides of a block ran close together, so they are compared block by block: the change is the geometric mean of \
+                 the ratios B / A, and its " (level) " interval comes from the t distribution over their logarithms. Two checks that \
+                 assume no normal distribution stand beside it: a bootstrap over the blocks, and the p of a sign-flip \
+                 permutation test. Where they contradict the interval, the row says so."
+            }
+            Pairing::Unpaired => {
+                "The sides have no blocks in common, so the change is the ratio of their geometric means, with the " (level)
+                " interval of Welch's test. Nothing here guards against what changed between the two."
+            }
+        }
+    }
+}
+
+fn verdicts(set: &ComparisonSet) -> Markup {
+    let margin = percent(set.rules.margin, Script::Typographic);
+    html! {
+        strong { "Equivalent" } ": the whole interval lies within ±" (margin) ", even if it excludes zero: too small to matter. "
+        strong { "Faster" } " or " strong { "slower" } ": p is small enough after Holm's adjustment over all primary rows, so that the \
+        chance of any false alarm in the whole report stays at " (percent(1.0 - set.rules.level, Script::Typographic)) ". "
+        strong { "Inconclusive" } ": neither, with an estimate of the blocks that would settle it. "
+        "Fewer than " (set.rules.min_blocks) " blocks give figures and no verdict, and so do a saturated load generator, a rate that was \
+        not met, and systems that promise different things at commit."
+    }
+}
+
+fn limits(set: &ComparisonSet) -> Markup {
+    html! {
+        "Percentiles of several trials are read from their merged histograms and shown only with at least 10 operations beyond them. \
+         Response time counts from the moment at which an operation was due, so that waiting in line is part of it. "
+        @if set.lost() > 0 { (count(set.lost(), "trial")) " gave no result and stand in no figure. " }
+        "What could not be measured is n/a with its reason, never zero."
+    }
+}

@@ -1,0 +1,159 @@
+//! The report: one HTML file that needs nothing else, opened from disk, without a network.
+//!
+//! Tables and figures are whole before any script runs; the script adds values under the pointer, zoom and sorting. A
+//! content security policy in the page forbids every request and every script but ours, by its hash: what comes from a
+//! server or a file is escaped, and were it not, it would still not run.
+
+mod cells;
+mod chart;
+mod data;
+mod facts;
+mod figure;
+mod forest;
+mod head;
+mod load;
+mod method;
+mod series;
+mod table;
+mod trials;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sha2::{Digest, Sha256};
+
+use crate::comparison::ComparisonSet;
+use crate::evidence::{Evidence, SeriesSource};
+
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("app.js");
+
+/// Cells whose charts are unfolded from the start; the others are one click away.
+const UNFOLDED: usize = 6;
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// The store cannot be read.
+    #[error(transparent)]
+    Store(#[from] store::StoreError),
+    /// A histogram in the store cannot be read.
+    #[error("read the histograms of trial {trial}: {detail}")]
+    Histogram {
+        /// The trial's identity in the store.
+        trial: i64,
+        /// What is wrong with it.
+        detail: String,
+    },
+}
+
+/// The whole report as one HTML file.
+///
+/// # Errors
+/// When the histograms cannot be read.
+pub fn render(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSource) -> Result<String, ReportError> {
+    let charts = charts(evidence, source)?;
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy());
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="generator" content={ "étalon " (evidence.header.etalon_version) };
+                title { (evidence.header.plan.name) " · étalon" }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                a.skip href="#results" { "Skip to the results" }
+                main {
+                    (head::header(evidence, set))
+                    (head::navigation())
+                    (section("forest", "Changes", FOREST, html! { div.grid { @for f in forest::figures(set) { (f) } } }))
+                    (section("results", "Results", "", table::tables(set)))
+                    (section("trials", "Every trial", TRIALS, charts.trials))
+                    (section("latency", "Response times", LATENCY, charts.latency))
+                    (section("seconds", "Over the measured part", SECONDS, charts.seconds))
+                    (section("facts", "What was compared", FACTS, facts::facts(evidence, set)))
+                    (section("warnings", "Warnings and dropped trials", "", facts::warnings(set)))
+                    (section("method", "Method", "", method::method(evidence, set)))
+                    (section("data", "Data", DATA, data::downloads(evidence, set)))
+                }
+                footer { p { "étalon " (evidence.header.etalon_version) " · " (crate::words::created(evidence)) " UTC" } }
+                script type="application/json" id="etalon-data" { (PreEscaped(data::embedded(evidence, set))) }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    };
+    Ok(page.into_string())
+}
+
+const FOREST: &str = "Each mark is the change of B against A with its interval. The grey zone is the margin within which \
+                      systems count as equivalent. Scales are logarithmic, so that halving and doubling are equally far.";
+const TRIALS: &str = "One mark per trial in the order in which they ran; every other block is shaded, the thin line is the \
+                      median. Drift, outliers and two modes show here. The vertical axis does not start at zero.";
+const LATENCY: &str = "Response time, from the intended start of an operation to its end, of all trials together: their \
+                       histograms are merged, no percentile is averaged. Curves end where fewer than 10 operations are left.";
+const SECONDS: &str = "What happened within the trials. Seconds of one trial are not independent, so no verdict rests on them.";
+const FACTS: &str = "Read from the servers and the machine, not typed in. A mark shows where compared systems differ.";
+const DATA: &str = "Everything above as files; they are part of this page.";
+
+fn section(id: &str, title: &str, lead: &str, content: Markup) -> Markup {
+    html! {
+        section id=(id) {
+            h2 { (title) }
+            @if !lead.is_empty() { p.lead { (lead) } }
+            (content)
+        }
+    }
+}
+
+/// The charts of all cells.
+struct Charts {
+    trials: Markup,
+    latency: Markup,
+    seconds: Markup,
+}
+
+fn charts(evidence: &Evidence, source: &dyn SeriesSource) -> Result<Charts, ReportError> {
+    let views = cells::views(evidence);
+    let mut dots = Vec::new();
+    let mut curves = Vec::new();
+    let mut over_time = Vec::new();
+    for (number, view) in views.iter().enumerate() {
+        let metrics = cells::primary_metrics(evidence, view.benchmark);
+        let of_metric = |(index, metric)| trials::dots(evidence, view, metric, &format!("dots-{number}-{index}"));
+        dots.push((view.title.clone(), metrics.iter().enumerate().map(of_metric).collect()));
+        // One cell at a time: the histograms of all would be too many to hold.
+        let loaded = view
+            .systems
+            .iter()
+            .map(|system| Ok((system, load::cell(evidence, source, system.cell)?)))
+            .collect::<Result<series::Loaded<'_>, ReportError>>()?;
+        curves.push((view.title.clone(), vec![series::latency(view, &loaded, &format!("latency-{number}"))]));
+        over_time.push((view.title.clone(), series::seconds(view, &loaded, &format!("seconds-{number}"))));
+    }
+    Ok(Charts { trials: folded(dots), latency: folded(curves), seconds: folded(over_time) })
+}
+
+/// The first cells' figures, and the others folded.
+fn folded(mut cells: Vec<(String, Vec<Markup>)>) -> Markup {
+    let rest = cells.split_off(cells.len().min(UNFOLDED));
+    html! {
+        div.grid { @for (_, figures) in &cells { @for figure in figures { (figure) } } }
+        @for (title, figures) in &rest {
+            details.cell { summary { bdi { (title) } } div.grid { @for figure in figures { (figure) } } }
+        }
+    }
+}
+
+/// Nothing is loaded from anywhere; scripts and styles run only if they are ours.
+fn policy() -> String {
+    let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text.as_bytes())));
+    format!(
+        "default-src 'none'; script-src {}; style-src {}; base-uri 'none'; form-action 'none'",
+        hash(SCRIPT),
+        hash(STYLE)
+    )
+}

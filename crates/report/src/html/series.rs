@@ -1,0 +1,230 @@
+//! Latency percentile curves and series over the seconds of a trial.
+
+use std::fmt::Write as _;
+
+use hdrhistogram::Histogram;
+use maud::{Markup, html};
+
+use super::cells::{CellView, SystemCell};
+use super::chart::{Axis, GridLines, Ink, Layer, Mark, Panel, Shape, series_class};
+use super::figure::{Figure, Live, LiveSeries, legend};
+use super::load::{CellLatency, SAMPLES_BEYOND, quantile};
+use crate::number::{RowUnit, Script, percent};
+
+const WIDTH: i32 = 480;
+const HEIGHT: i32 = 280;
+
+/// Places along the curve.
+const STEPS: u32 = 160;
+
+/// Quantiles that are named: as a share, and on the axis.
+const NAMED: [(f64, &str); 7] =
+    [(0.0, "0 %"), (0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (0.9999, "99.99 %"), (0.99999, "99.999 %")];
+
+/// The latencies of the systems of a cell.
+pub type Loaded<'a> = Vec<(&'a SystemCell<'a>, CellLatency)>;
+
+/// The tail axis: how many nines, so that each further digit of the quantile takes as much room as the last.
+fn nines(quantile: f64) -> f64 {
+    -(1.0 - quantile).log10()
+}
+
+/// The percentile curves of a cell.
+pub fn latency(view: &CellView<'_>, loaded: &Loaded<'_>, id: &str) -> Markup {
+    let merged: Vec<(&SystemCell<'_>, &Histogram<u64>)> =
+        loaded.iter().filter_map(|(system, latency)| Some((*system, latency.whole.as_ref()?))).collect();
+    let curves: Vec<(&SystemCell<'_>, Vec<(f64, f64)>)> =
+        merged.iter().map(|(system, histogram)| (*system, curve(histogram))).filter(|(_, c)| c.len() > 1).collect();
+    if curves.is_empty() {
+        return super::figure::nothing(&view.title, "too few operations for a distribution, or none stored");
+    }
+    let values = || curves.iter().flat_map(|(_, curve)| curve.iter().map(|(_, ns)| *ns));
+    let unit = RowUnit::new("ns", values());
+    let end = curves.iter().flat_map(|(_, curve)| curve.last()).map(|(x, _)| *x).fold(1.0, f64::max);
+    let ticks = NAMED.iter().map(|(q, name)| (nines(*q), (*name).to_owned())).filter(|(x, _)| *x <= end).collect();
+    let y = Axis::log10(values().map(|ns| unit.of(ns)));
+    let mut panel = Panel::new(WIDTH, HEIGHT, Axis { lo: 0.0, hi: end * 1.02, ticks }, y);
+    panel.title = format!("Response times by percentile, {}", view.title);
+    panel.description = format!("One curve per system; the values are in the table below. Unit {}.", unit.name());
+    panel.x_caption = "share of operations that were faster".to_owned();
+    panel.y_caption = format!("response time, {} (logarithmic)", unit.name());
+    for (system, curve) in &curves {
+        let points = curve.iter().map(|(x, ns)| (*x, unit.of(*ns).log10())).collect();
+        panel.layers.push(Layer::Line(points, Ink::Line(system.index)));
+    }
+    for (system, histogram) in &merged {
+        panel.marks.extend(NAMED.iter().skip(1).filter_map(|(q, name)| {
+            let ns = quantile(histogram, *q).filter(|ns| *ns > 0.0)?;
+            Some(Mark {
+                x: nines(*q),
+                y: unit.of(ns).log10(),
+                shape: Shape::of_series(system.index),
+                radius: 4.0,
+                class: format!("pt {}", series_class(system.index)),
+                title: format!("{}, {name}: {} {}", system.name, unit.print(ns, Script::Typographic), unit.name()),
+            })
+        }));
+    }
+    let series = curves.iter().map(|(system, curve)| LiveSeries {
+        name: system.name.to_owned(),
+        index: system.index,
+        x: curve.iter().map(|(x, _)| *x).collect(),
+        y: curve.iter().map(|(_, ns)| unit.of(*ns)).collect(),
+        range: None,
+    });
+    let live = Live { unit: unit.name().to_owned(), kind: "percentile", zoom: false, y_log: true, series: series.collect() };
+    let systems: Vec<&SystemCell<'_>> = curves.iter().map(|(system, _)| *system).collect();
+    Figure { title: &view.title, panel: &panel, id, legend: legend(&systems), live: Some(live) }
+        .render(quantile_table(&merged, &unit))
+}
+
+/// The curve up to the last quantile that has enough samples beyond it.
+fn curve(histogram: &Histogram<u64>) -> Vec<(f64, f64)> {
+    let end = (histogram.len() as f64 / SAMPLES_BEYOND).log10();
+    // Fewer than 20 operations: not even the median has ten beyond it.
+    if end < 0.3 {
+        return Vec::new();
+    }
+    let place = |step: u32| end * f64::from(step) / f64::from(STEPS);
+    (0..=STEPS)
+        .map(|step| (place(step), histogram.value_at_quantile(1.0 - 10_f64.powf(-place(step))) as f64))
+        .filter(|(_, ns)| *ns > 0.0)
+        .collect()
+}
+
+fn quantile_table(merged: &[(&SystemCell<'_>, &Histogram<u64>)], unit: &RowUnit<'_>) -> Markup {
+    html! {
+        table.small {
+            thead { tr {
+                th { "system" } th.num { "operations" }
+                @for (_, name) in &NAMED[1..] { th.num { (name) } }
+            } }
+            tbody { @for (system, histogram) in merged { tr {
+                th scope="row" { bdi { (system.name) } }
+                td.num { (crate::number::whole(histogram.len(), Script::Typographic)) }
+                @for (q, _) in &NAMED[1..] {
+                    td.num { (quantile(histogram, *q).map_or("–".to_owned(), |ns| unit.print(ns, Script::Typographic))) }
+                }
+            } } }
+        }
+        p.note { "In " (unit.name()) ". – : fewer than " (SAMPLES_BEYOND) " operations beyond it." }
+    }
+}
+
+/// Throughput and tail latency over the seconds of the measured part.
+pub fn seconds(view: &CellView<'_>, loaded: &Loaded<'_>, id: &str) -> Vec<Markup> {
+    let loaded: Vec<(&SystemCell<'_>, &CellLatency)> =
+        loaded.iter().filter(|(_, l)| l.slots.len() > 1).map(|(system, l)| (*system, l)).collect();
+    if loaded.is_empty() {
+        return vec![super::figure::nothing(&view.title, "no trial stored more than one interval")];
+    }
+    let mut all = vec![throughput(view, &loaded, &format!("{id}-rate"))];
+    all.extend(tail(view, &loaded, &format!("{id}-tail")));
+    all
+}
+
+fn throughput(view: &CellView<'_>, loaded: &[(&SystemCell<'_>, &CellLatency)], id: &str) -> Markup {
+    let values = loaded.iter().flat_map(|(_, l)| l.slots.iter().flat_map(|slot| slot.rates.iter().copied()));
+    let y = Axis::from_zero(values, 5);
+    let mut panel = over_time(loaded, y);
+    panel.title = format!("Throughput over the measured part, {}", view.title);
+    panel.description = "Per system the median over its trials, with the range from the lowest to the highest.".to_owned();
+    panel.y_caption = "operations a second: median of the trials, and their range".to_owned();
+    let mut series = Vec::new();
+    for (system, latency) in loaded {
+        let rows: Vec<(f64, f64, f64, f64)> = latency.slots.iter().map(|slot| spread(slot.at_s, &slot.rates)).collect();
+        let area = rows.iter().map(|(at, lo, _, hi)| (*at, *lo, *hi)).collect();
+        panel.layers.insert(0, Layer::Area(area, Ink::Range(system.index)));
+        panel.layers.push(Layer::Line(rows.iter().map(|r| (r.0, r.2)).collect(), Ink::Line(system.index)));
+        series.push(LiveSeries {
+            name: system.name.to_owned(),
+            index: system.index,
+            x: rows.iter().map(|r| r.0).collect(),
+            y: rows.iter().map(|r| r.2).collect(),
+            range: Some(rows.iter().map(|r| (r.1, r.3)).collect()),
+        });
+    }
+    let live = Live { unit: "a second".to_owned(), kind: "seconds", zoom: true, y_log: false, series };
+    let systems: Vec<&SystemCell<'_>> = loaded.iter().map(|(system, _)| *system).collect();
+    let table = series_table(&live, "operations a second, median of the trials");
+    let title = format!("{}: throughput", view.title);
+    Figure { title: &title, panel: &panel, id, legend: legend(&systems), live: Some(live) }.render(table)
+}
+
+/// Time, lowest, median and highest of the trials.
+fn spread(at: f64, rates: &[f64]) -> (f64, f64, f64, f64) {
+    let mut ordered = rates.to_vec();
+    ordered.sort_by(f64::total_cmp);
+    let n = ordered.len();
+    let at_index = |index: usize| ordered.get(index).copied().unwrap_or(0.0);
+    let median = f64::midpoint(at_index(n.saturating_sub(1) / 2), at_index(n / 2));
+    (at, at_index(0), median, at_index(n.saturating_sub(1)))
+}
+
+fn over_time(loaded: &[(&SystemCell<'_>, &CellLatency)], y: Axis) -> Panel {
+    let ends = loaded.iter().filter_map(|(_, l)| l.slots.last()).map(|slot| slot.at_s);
+    let end = ends.fold(1.0, f64::max);
+    let mut panel = Panel::new(WIDTH, HEIGHT, Axis::between(0.0, end * 1.02, 8), y);
+    panel.left = 60;
+    panel.grid = GridLines::Horizontal;
+    panel.x_caption = "seconds of the measured part".to_owned();
+    panel
+}
+
+/// The highest percentile that most intervals have samples for, of the merged trials.
+fn tail(view: &CellView<'_>, loaded: &[(&SystemCell<'_>, &CellLatency)], id: &str) -> Option<Markup> {
+    let shown = |q: f64| {
+        let slots = || loaded.iter().flat_map(|(_, latency)| &latency.slots);
+        let with = slots().filter(|s| s.latency.as_ref().is_some_and(|h| quantile(h, q).is_some())).count();
+        with * 5 >= slots().count() * 4
+    };
+    let q = [0.99, 0.9, 0.5].into_iter().find(|q| shown(*q))?;
+    let curves: Vec<(&SystemCell<'_>, Vec<(f64, f64)>)> = loaded
+        .iter()
+        .map(|(system, latency)| {
+            let point = |slot: &super::load::Slot| Some((slot.at_s, quantile(slot.latency.as_ref()?, q)?));
+            (*system, latency.slots.iter().filter_map(point).collect())
+        })
+        .collect();
+    let values = || curves.iter().flat_map(|(_, curve)| curve.iter().map(|(_, ns)| *ns));
+    let unit = RowUnit::new("ns", values());
+    let mut panel = over_time(loaded, Axis::from_zero(values().map(|ns| unit.of(ns)), 5));
+    let name = percent(q, Script::Typographic);
+    panel.title = format!("{name} of the response times over the measured part, {}", view.title);
+    panel.description = "Per system, from the merged histograms of its trials.".to_owned();
+    panel.y_caption = format!("{name} of operations were faster than, {} (trials merged)", unit.name());
+    let mut series = Vec::new();
+    for (system, curve) in &curves {
+        let points: Vec<(f64, f64)> = curve.iter().map(|(at, ns)| (*at, unit.of(*ns))).collect();
+        series.push(LiveSeries {
+            name: system.name.to_owned(),
+            index: system.index,
+            x: points.iter().map(|p| p.0).collect(),
+            y: points.iter().map(|p| p.1).collect(),
+            range: None,
+        });
+        panel.layers.push(Layer::Line(points, Ink::Line(system.index)));
+    }
+    let live = Live { unit: unit.name().to_owned(), kind: "seconds", zoom: true, y_log: false, series };
+    let systems: Vec<&SystemCell<'_>> = curves.iter().map(|(system, _)| *system).collect();
+    let table = series_table(&live, &format!("{name} of the response times, {}", unit.name()));
+    let title = format!("{}: response time, {name}", view.title);
+    Some(Figure { title: &title, panel: &panel, id, legend: legend(&systems), live: Some(live) }.render(table))
+}
+
+/// The values of the curves, one line per system; the middle ones are left out of long series.
+fn series_table(live: &Live, what: &str) -> Markup {
+    let value = |y: f64| crate::number::significant(y, 3, Script::Typographic);
+    let line = |series: &LiveSeries| {
+        let mut text = String::new();
+        for y in &series.y {
+            let _ = write!(text, "{} · ", value(*y));
+        }
+        text.trim_end_matches(" · ").to_owned()
+    };
+    html! {
+        dl.values {
+            @for series in &live.series { dt { bdi { (series.name) } ", " (what) } dd { (line(series)) } }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! The comparison tables: sortable where a script runs, readable everywhere.
+
+use maud::{Markup, html};
+use stats::Verdict;
+
+use super::forest::verdict_class;
+use super::head::icon;
+use crate::comparison::{Comparison, ComparisonSet, NoVerdict, Pairing, Side, Table};
+use crate::number::{RowUnit, Script, p_value, percent};
+use crate::words::{arrow, better_words, change, design, estimator_words, metric_name, row_unit, table_title, verdict_words};
+
+/// All tables, with their footnotes and what the symbols mean.
+pub fn tables(set: &ComparisonSet) -> Markup {
+    html! {
+        @if set.tables.is_empty() { p.notice { "There is nothing to compare." } }
+        @else { p.filter hidden { label { input type="checkbox" id="relevant"; " only differences beyond noise and margin" } } }
+        @for (index, table) in set.tables.iter().enumerate() { (one(table, set, index)) }
+        @if !set.tables.is_empty() { (legend(set)) }
+    }
+}
+
+fn one(table: &Table, set: &ComparisonSet, index: usize) -> Markup {
+    let mut notes: Vec<String> = Vec::new();
+    let rows: Vec<Markup> = table.rows.iter().map(|row| line(row, set, &mut notes, index)).collect();
+    let level = percent(set.rules.level, Script::Typographic);
+    let by_cell = table.rows.iter().any(|row| !row.label.is_empty());
+    html! {
+        div.scroll { table.results {
+            caption {
+                strong { bdi { (table_title(table)) } } " · A = " bdi { (table.a) } ", B = " bdi { (table.b) }
+                span.design { (design(set)) }
+            }
+            thead { tr {
+                @if by_cell { th scope="col" { "cell" } }
+                th scope="col" { "metric" }
+                th.num scope="col" { "A " bdi { (table.a) } }
+                th.num scope="col" { "B " bdi { (table.b) } }
+                th.num scope="col" { "B against A" }
+                th.num scope="col" { (level) " interval" }
+                th.num scope="col" { "p" }
+                th scope="col" { "verdict" }
+            } }
+            tbody { @for row in &rows { (row) } }
+        } }
+        @if !notes.is_empty() {
+            ol.footnotes { @for (number, note) in notes.iter().enumerate() {
+                li id={ "note-" (index) "-" (number + 1) } dir="auto" { (note) }
+            } }
+        }
+    }
+}
+
+fn line(row: &Comparison, set: &ComparisonSet, notes: &mut Vec<String>, table: usize) -> Markup {
+    let unit = row_unit(row);
+    let marks = marks(row, notes);
+    let change = change(row);
+    let (word, rest) = verdict_words(row, set);
+    let ratio = row.estimate.as_ref().map_or(String::new(), |e| e.ratio.to_string());
+    let relevant = matches!(row.verdict(), Some(Verdict::Faster | Verdict::Slower));
+    let level = percent(set.rules.level, Script::Typographic);
+    html! {
+        tr class={ "v-" (verdict_class(row)) } data-relevant[relevant] {
+            @if !row.label.is_empty() { th scope="row" data-l="cell" { bdi { (row.cell_label()) } } }
+            th scope="row" data-l="metric" {
+                (metric_name(&row.metric.id)) " "
+                span.unit title=(better_words(&row.metric)) { (unit.name()) " " (arrow(row.metric.direction)) }
+            }
+            (figure(&row.a, &unit, "A"))
+            (figure(&row.b, &unit, "B"))
+            td.num data-l="B against A" data-v=(ratio) { (change.map_or("n/a".to_owned(), |c| c.point(Script::Typographic))) }
+            td.num data-l={ (level) " interval" } data-v=(ratio) { (change.map_or("n/a".to_owned(), |c| c.interval(Script::Typographic))) }
+            td.num data-l="p" data-v=[row.estimate.as_ref().map(|e| e.p.to_string())] {
+                (row.estimate.as_ref().map_or("n/a".to_owned(), |e| p_value(e.p)))
+            }
+            td.say data-l="verdict" data-v=(verdict_class(row)) {
+                span.word { (icon(row)) (if row.no_verdict().is_some() { "no verdict" } else { word.as_str() }) }
+                @if !rest.is_empty() { " " span.rest { (rest) } }
+                @for mark in marks { sup { a href={ "#note-" (table) "-" (mark) } { (mark) } } }
+            }
+        }
+    }
+}
+
+fn figure(side: &Side, unit: &RowUnit<'_>, letter: &str) -> Markup {
+    html! {
+        td.num data-l={ (letter) " " (side.label) } data-v=[side.estimate.map(|value| value.to_string())] {
+            @match side.estimate {
+                Some(value) => {
+                    (unit.print(value, Script::Typographic))
+                    @if let Some(share) = side.half_width { span.half { " ±" (percent(share, Script::Typographic)) } }
+                }
+                None => { "n/a" }
+            }
+        }
+    }
+}
+
+/// The numbers of a row's footnotes; the same text has one number.
+fn marks(row: &Comparison, notes: &mut Vec<String>) -> Vec<usize> {
+    let reason = row.no_verdict().filter(|reason| {
+        matches!(
+            reason,
+            NoVerdict::UnequalDurability { .. } | NoVerdict::NotAvailable { .. } | NoVerdict::NotComparable(_)
+        )
+    });
+    let texts = reason.map(NoVerdict::text).into_iter().chain(row.warnings.iter().map(crate::comparison::Warning::text));
+    let mut numbers: Vec<usize> = texts
+        .map(|text| match notes.iter().position(|note| *note == text) {
+            Some(known) => known + 1,
+            None => {
+                notes.push(text);
+                notes.len()
+            }
+        })
+        .collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
+}
+
+fn legend(set: &ComparisonSet) -> Markup {
+    let level = percent(set.rules.level, Script::Typographic);
+    let margin = percent(set.rules.margin, Script::Typographic);
+    let test = match set.rules.pairing {
+        Pairing::Paired => "sign-flip permutation over the blocks",
+        Pairing::Unpaired => "Mann-Whitney",
+    };
+    html! {
+        p.note {
+            "A and B: " (estimator_words(set)) ", ± half the " (level) " interval of their mean. ↑ higher is better, ↓ lower is better. "
+            "Equivalent: the whole interval lies within ±" (margin) ". p: " (test) ", of that row alone; the verdict rests on the t test's p, "
+            "adjusted over all primary rows. n/a: could not be had, for the reason in the footnote."
+        }
+    }
+}

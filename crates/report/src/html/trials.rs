@@ -1,0 +1,155 @@
+//! Every trial in run order, by block: drift and two modes show here that a mean hides.
+
+use maud::{Markup, html};
+use model::{Metric, Order, TrialState};
+
+use super::cells::{CellView, SystemCell, points};
+use super::chart::{Axis, GridLines, Ink, Layer, Mark, Panel, Shape, series_class};
+use super::figure::{Figure, legend, nothing};
+use crate::comparison::TrialPoint;
+use crate::evidence::Evidence;
+use crate::number::{RowUnit, Script};
+use crate::words::{arrow, metric_name};
+
+const WIDTH: i32 = 480;
+const HEIGHT: i32 = 240;
+/// Labels of blocks that find room.
+const MOST_BLOCK_LABELS: u32 = 12;
+
+/// The trials of one metric in a cell.
+pub fn dots(evidence: &Evidence, view: &CellView<'_>, metric: &Metric, id: &str) -> Markup {
+    let title = format!("{}: {}", view.title, metric_name(&metric.id));
+    let sides: Vec<(&SystemCell<'_>, Vec<TrialPoint>)> =
+        view.systems.iter().map(|system| (system, points(evidence, system.cell, &metric.id))).collect();
+    let values = || sides.iter().flat_map(|(_, points)| points.iter().map(|point| point.value));
+    if values().next().is_none() {
+        return nothing(&title, "no trial has a value");
+    }
+    let unit = RowUnit::new(&metric.unit, values());
+    let (x, bands) = run_order(evidence);
+    let y = Axis::linear(values().map(|value| unit.of(value)), 5);
+    let mut panel = Panel::new(WIDTH, HEIGHT, x, y.clone());
+    panel.left = 60;
+    panel.grid = GridLines::Horizontal;
+    panel.title = format!("Every trial, {title}");
+    panel.description = "One mark per trial, from left to right in the order in which they ran.".to_owned();
+    panel.x_caption = "block, in run order".to_owned();
+    panel.y_caption = format!("{} {}", unit.name(), arrow(metric.direction)).trim().to_owned();
+    panel.layers = bands.into_iter().map(|(from, to)| Layer::Box((from, y.lo), (to, y.hi), Ink::Block)).collect();
+    for (system, points) in &sides {
+        if let (Some(first), Some(last)) = (points.first(), points.last()) {
+            let middle = unit.of(median(points));
+            let ends = [(f64::from(first.position), middle), (f64::from(last.position), middle)];
+            panel.layers.push(Layer::Line(ends.to_vec(), Ink::Middle(system.index)));
+        }
+        panel.marks.extend(points.iter().map(|point| mark(evidence, system, point, &unit)));
+    }
+    panel.marks.extend(view.systems.iter().flat_map(|system| lost(evidence, system, y.lo)));
+    let systems: Vec<&SystemCell<'_>> = sides.iter().map(|(system, _)| *system).collect();
+    Figure { title: &title, panel: &panel, id, legend: legend(&systems), live: None }.render(table(&sides, &unit))
+}
+
+fn median(points: &[TrialPoint]) -> f64 {
+    let mut values: Vec<f64> = points.iter().map(|point| point.value).collect();
+    values.sort_by(f64::total_cmp);
+    let at = |index: usize| values.get(index).copied().unwrap_or(f64::NAN);
+    f64::midpoint(at(values.len().saturating_sub(1) / 2), at(values.len() / 2))
+}
+
+/// The axis of the order, with a label under each block, and every other block's extent. Blocks of a sequential order
+/// are no stretches of time, so they have neither.
+fn run_order(evidence: &Evidence) -> (Axis, Vec<(f64, f64)>) {
+    let plan = &evidence.header.plan;
+    let last = evidence.trials.iter().map(|trial| trial.planned.position).max().unwrap_or(0);
+    let mut axis = Axis { lo: -0.7, hi: f64::from(last) + 0.7, ticks: Vec::new() };
+    if plan.schedule.order == Order::Sequential {
+        axis.ticks = Axis::between(0.0, f64::from(last), 8).ticks;
+        return (axis, Vec::new());
+    }
+    let extent = |block: u32| {
+        let places = evidence.trials.iter().filter(|t| t.planned.block == block).map(|t| t.planned.position);
+        let (lo, hi) = places.fold((u32::MAX, 0), |(lo, hi), place| (lo.min(place), hi.max(place)));
+        (lo <= hi).then(|| (f64::from(lo) - 0.5, f64::from(hi) + 0.5))
+    };
+    let blocks = evidence.trials.iter().map(|trial| trial.planned.block).max().unwrap_or(0);
+    let every = (blocks + 1).div_ceil(MOST_BLOCK_LABELS);
+    let labelled = (0..=blocks).filter(|block| block % every == 0);
+    axis.ticks =
+        labelled.filter_map(|b| Some((extent(b)?, b + 1))).map(|((lo, hi), b)| (f64::midpoint(lo, hi), b.to_string())).collect();
+    (axis, (0..=blocks).filter(|block| block % 2 == 1).filter_map(extent).collect())
+}
+
+fn mark(evidence: &Evidence, system: &SystemCell<'_>, point: &TrialPoint, unit: &RowUnit<'_>) -> Mark {
+    let mut title = format!(
+        "{}, block {}: {} {}",
+        system.name,
+        point.block + 1,
+        unit.print(point.value, Script::Typographic),
+        unit.name()
+    );
+    let mut class = format!("pt {}", series_class(system.index));
+    for mark in evidence.marks_of(point.trial) {
+        title.push_str(&format!("; {}: {}", crate::comparison::mark_name(mark.kind), mark.detail));
+        if mark.kind.voids_verdict() {
+            class = format!("pt void {}", series_class(system.index));
+        }
+    }
+    Mark {
+        x: f64::from(point.position),
+        y: unit.of(point.value),
+        shape: Shape::of_series(system.index),
+        radius: 4.0,
+        class,
+        title,
+    }
+}
+
+/// Trials without a result, as crosses at the lower edge.
+fn lost(evidence: &Evidence, system: &SystemCell<'_>, floor: f64) -> Vec<Mark> {
+    let lost = evidence.last_attempts().into_iter().filter(|trial| {
+        trial.planned.cell == system.cell && matches!(trial.state, TrialState::Failed | TrialState::Aborted)
+    });
+    lost.map(|trial| Mark {
+        x: f64::from(trial.planned.position),
+        y: floor,
+        shape: Shape::Cross,
+        radius: 4.5,
+        class: "pt lost".to_owned(),
+        title: format!(
+            "{}, block {}: {}: {}",
+            system.name,
+            trial.planned.block + 1,
+            trial.state,
+            trial.reason.as_deref().unwrap_or("no reason was recorded")
+        ),
+    })
+    .collect()
+}
+
+fn table(sides: &[(&SystemCell<'_>, Vec<TrialPoint>)], unit: &RowUnit<'_>) -> Markup {
+    html! {
+        table.small {
+            thead { tr { th { "block" } @for (system, _) in sides { th.num { bdi { (system.name) } ", " (unit.name()) } } } }
+            tbody {
+                @for block in blocks(sides) { tr {
+                    th scope="row" { (block + 1) }
+                    @for (_, points) in sides { td.num {
+                        @let values: Vec<String> = points
+                            .iter()
+                            .filter(|point| point.block == block)
+                            .map(|point| unit.print(point.value, Script::Typographic))
+                            .collect();
+                        @if values.is_empty() { "n/a" } @else { (values.join(", ")) }
+                    } }
+                } }
+            }
+        }
+    }
+}
+
+fn blocks(sides: &[(&SystemCell<'_>, Vec<TrialPoint>)]) -> Vec<u32> {
+    let mut blocks: Vec<u32> = sides.iter().flat_map(|(_, points)| points.iter().map(|point| point.block)).collect();
+    blocks.sort_unstable();
+    blocks.dedup();
+    blocks
+}

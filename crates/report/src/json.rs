@@ -1,0 +1,416 @@
+//! The documented, versioned JSON object of a comparison.
+//!
+//! The schema in `docs/schema/comparison.schema.json` is made of these structs; a test keeps the two equal. Fields are
+//! only ever added within a [`SCHEMA_VERSION`].
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::comparison::{self, ComparisonSet, Table};
+use crate::evidence::Evidence;
+use crate::words::created_rfc3339;
+
+/// Version of the object's shape.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// What `--json` prints.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Document {
+    /// Version of this object's shape.
+    pub schema_version: u32,
+    /// What was run.
+    pub experiment: Experiment,
+    /// One entry per metric, cell and pair of sides.
+    pub comparisons: Vec<Comparison>,
+    /// What holds for all of them.
+    pub notes: Vec<Note>,
+    /// The trials that are in no figure.
+    pub dropped_trials: Vec<DroppedTrial>,
+}
+
+/// What was run.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Experiment {
+    /// Its name in the plan.
+    pub name: String,
+    /// Hash of the plan.
+    pub plan_hash: String,
+    /// Version of the étalon that ran it.
+    pub etalon_version: String,
+    /// `release` or `debug`; figures of a debug build are not comparable.
+    pub build: String,
+    /// When it was created, RFC 3339 in UTC.
+    pub created: String,
+    /// The command that created it.
+    pub command: String,
+    /// Blocks of the plan: how often every cell is run.
+    pub blocks: u32,
+    /// `interleaved` or `sequential`.
+    pub order: String,
+    /// Seed of the order and of every random stream.
+    pub seed: u64,
+    /// How many trials came to which end.
+    pub trials: Trials,
+    /// What the comparisons were judged by.
+    pub rules: Rules,
+    /// The facts in which compared systems differ.
+    pub differences: Vec<Difference>,
+}
+
+/// How many trials came to which end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Trials {
+    /// Places in the order.
+    pub planned: usize,
+    /// Places whose trial was measured.
+    pub measured: usize,
+    /// Places whose last attempt failed.
+    pub failed: usize,
+    /// Places whose last attempt was aborted.
+    pub aborted: usize,
+}
+
+/// What the comparisons were judged by.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Rules {
+    /// Half width of the zone of equivalence, as a share: 0.03 is 3 %.
+    pub margin: f64,
+    /// Level of the intervals.
+    pub level: f64,
+    /// How a side's figure in the table is made of its trials; the ratio does not depend on it.
+    pub estimator: String,
+    /// `paired` (by block) or `unpaired`.
+    pub pairing: String,
+    /// Fewest blocks that carry a verdict.
+    pub min_blocks: u32,
+}
+
+/// A fact in which two systems differ.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Difference {
+    /// What A is called.
+    pub a: String,
+    /// What B is called.
+    pub b: String,
+    /// The fact's name.
+    pub fact: String,
+    /// Its value on A; null if it is not known.
+    pub a_value: Option<String>,
+    /// Its value on B; null if it is not known.
+    pub b_value: Option<String>,
+}
+
+/// A value of a key of the sweep.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum CellValue {
+    /// `true` or `false`.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A number with a fraction.
+    Float(f64),
+    /// Anything else.
+    Text(String),
+}
+
+/// One metric of one cell, A against B.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Comparison {
+    /// The benchmark.
+    pub benchmark: String,
+    /// The keys that all trials of both sides share.
+    pub cell: BTreeMap<String, CellValue>,
+    /// The metric.
+    pub metric: String,
+    /// The unit of every figure of `a` and `b`; empty for a plain number.
+    pub unit: String,
+    /// `higher`, `lower` or `neither`.
+    pub better: String,
+    /// `primary`, `secondary` or `diagnostic`.
+    pub role: String,
+    /// The baseline.
+    pub a: Side,
+    /// The other side.
+    pub b: Side,
+    /// B / A; null if there is none.
+    pub ratio: Option<f64>,
+    /// The interval of the ratio.
+    pub interval: Option<[f64; 2]>,
+    /// The level of the interval.
+    pub level: f64,
+    /// Two-sided p without a normal assumption: sign-flip permutation over blocks, or Mann-Whitney for unpaired data.
+    pub p: Option<f64>,
+    /// Two-sided p of the t test: paired, or Welch's for unpaired data.
+    pub p_t: Option<f64>,
+    /// `p_t` adjusted after Holm over the primary rows; the verdict rests on it. Null for rows that are not primary.
+    pub p_holm: Option<f64>,
+    /// The interval of the ratio by the bootstrap over blocks.
+    pub bootstrap_interval: Option<[f64; 2]>,
+    /// Blocks with both sides.
+    pub blocks: u32,
+    /// The smallest difference that so many blocks find with 80 % power, as a share.
+    pub detectable: Option<f64>,
+    /// `faster`, `slower`, `equivalent`, `inconclusive` (of B against A), or null.
+    pub verdict: Option<String>,
+    /// Why there is no verdict.
+    pub no_verdict: Option<String>,
+    /// Blocks to add: to the minimum, or until it is expected to be settled.
+    pub blocks_needed: Option<u32>,
+    /// What a reader should know before relying on it.
+    pub warnings: Vec<Warning>,
+}
+
+/// One side of a comparison. Figures are null if no trial has a value.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Side {
+    /// The system.
+    pub system: String,
+    /// The side's value of the compared key; the system, unless another key is compared.
+    pub label: String,
+    /// Trials with a value.
+    pub n: usize,
+    /// Arithmetic mean.
+    pub mean: Option<f64>,
+    /// Median.
+    pub median: Option<f64>,
+    /// Mean without the lowest and the highest.
+    pub trimmed_mean: Option<f64>,
+    /// Lowest.
+    pub min: Option<f64>,
+    /// Highest.
+    pub max: Option<f64>,
+    /// Half the interval of the mean, as a share of the mean.
+    pub half_width: Option<f64>,
+    /// The trials' values, in run order.
+    pub values: Vec<f64>,
+    /// Why trials have no value.
+    pub unavailable: Vec<Unavailable>,
+}
+
+/// Why trials have no value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Unavailable {
+    /// Why.
+    pub reason: String,
+    /// How many trials say so.
+    pub trials: usize,
+}
+
+/// What a reader should know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Warning {
+    /// What it is: `drift`, `bimodal`, `client-saturated`, ...
+    pub kind: String,
+    /// `a` or `b`, if it is about one side.
+    pub side: Option<String>,
+    /// In words, with the evidence.
+    pub text: String,
+}
+
+/// What holds for all comparisons.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Note {
+    /// What it is: `debug-build`, `same-server`, ...
+    pub kind: String,
+    /// In words.
+    pub text: String,
+}
+
+/// A trial that is in no figure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct DroppedTrial {
+    /// Its place in the order, from 0.
+    pub position: u32,
+    /// Its block, from 0.
+    pub block: u32,
+    /// Its cell in words.
+    pub cell: String,
+    /// `failed` or `aborted`.
+    pub state: String,
+    /// Why.
+    pub reason: String,
+    /// Whether another attempt at its place was measured.
+    pub repeated: bool,
+}
+
+/// The object of a set.
+pub fn document(evidence: &Evidence, set: &ComparisonSet) -> Document {
+    Document {
+        schema_version: SCHEMA_VERSION,
+        experiment: experiment(evidence, set),
+        comparisons: set.rows().map(|row| comparison(row, set)).collect(),
+        notes: set
+            .notes
+            .iter()
+            .map(|note| Note { kind: note.kind.as_str().to_owned(), text: note.text.clone() })
+            .collect(),
+        dropped_trials: set.dropped.iter().map(dropped).collect(),
+    }
+}
+
+/// The JSON Schema of [`Document`], as it is checked in.
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(Document).to_value()
+}
+
+fn experiment(evidence: &Evidence, set: &ComparisonSet) -> Experiment {
+    let header = &evidence.header;
+    Experiment {
+        name: header.plan.name.clone(),
+        plan_hash: header.plan_hash.clone(),
+        etalon_version: header.etalon_version.clone(),
+        build: header.build.clone(),
+        created: created_rfc3339(evidence),
+        command: header.command.clone(),
+        blocks: set.blocks,
+        order: match set.order {
+            model::Order::Interleaved => "interleaved".to_owned(),
+            model::Order::Sequential => "sequential".to_owned(),
+        },
+        seed: header.plan.schedule.seed,
+        trials: Trials {
+            planned: set.counts.planned,
+            measured: set.counts.measured,
+            failed: set.counts.failed,
+            aborted: set.counts.aborted,
+        },
+        rules: Rules {
+            margin: set.rules.margin,
+            level: set.rules.level,
+            estimator: set.rules.estimator.as_str().to_owned(),
+            pairing: set.rules.pairing.as_str().to_owned(),
+            min_blocks: set.rules.min_blocks,
+        },
+        differences: differences(&set.tables),
+    }
+}
+
+/// The differences of each pair of systems, once.
+fn differences(tables: &[Table]) -> Vec<Difference> {
+    let mut pairs: Vec<(&str, &str)> = Vec::new();
+    let mut all = Vec::new();
+    for table in tables {
+        let pair = (table.a.as_str(), table.b.as_str());
+        if pairs.contains(&pair) {
+            continue;
+        }
+        pairs.push(pair);
+        all.extend(table.differences.iter().map(|difference| Difference {
+            a: table.a.clone(),
+            b: table.b.clone(),
+            fact: difference.name.clone(),
+            a_value: difference.a.clone(),
+            b_value: difference.b.clone(),
+        }));
+    }
+    all
+}
+
+fn comparison(row: &comparison::Comparison, set: &ComparisonSet) -> Comparison {
+    let estimate = row.estimate.as_ref();
+    let both = |lo: f64, hi: f64| (lo.is_finite() && hi.is_finite()).then_some([lo, hi]);
+    Comparison {
+        benchmark: row.benchmark.clone(),
+        cell: row.cell.iter().map(|(key, value)| (key.clone(), cell_value(value))).collect(),
+        metric: row.metric.id.clone(),
+        unit: row.metric.unit.clone(),
+        better: direction(row.metric.direction).to_owned(),
+        role: role(row.metric.role).to_owned(),
+        a: side(&row.a),
+        b: side(&row.b),
+        ratio: estimate.map(|e| e.ratio).filter(|ratio| ratio.is_finite()),
+        interval: estimate.and_then(|e| both(e.lo, e.hi)),
+        level: set.rules.level,
+        p: estimate.map(|e| e.p),
+        p_t: estimate.map(|e| e.p_t),
+        p_holm: estimate.and_then(|e| e.p_holm),
+        bootstrap_interval: estimate.and_then(|e| e.bootstrap).and_then(|(lo, hi)| both(lo, hi)),
+        blocks: estimate.map_or(0, |e| e.blocks),
+        detectable: estimate.and_then(|e| e.detectable).filter(|share| share.is_finite()),
+        verdict: row.verdict().map(|verdict| verdict.as_str().to_owned()),
+        no_verdict: row.no_verdict().map(comparison::NoVerdict::text),
+        blocks_needed: row.blocks_needed,
+        warnings: row.warnings.iter().map(warning).collect(),
+    }
+}
+
+fn cell_value(value: &model::Value) -> CellValue {
+    match value {
+        model::Value::Bool(b) => CellValue::Bool(*b),
+        model::Value::Int(n) => CellValue::Int(*n),
+        model::Value::Float(x) => CellValue::Float(*x),
+        model::Value::Text(s) => CellValue::Text(s.clone()),
+    }
+}
+
+/// The direction's word.
+pub(crate) fn direction(direction: model::Direction) -> &'static str {
+    match direction {
+        model::Direction::Higher => "higher",
+        model::Direction::Lower => "lower",
+        model::Direction::Neither => "neither",
+    }
+}
+
+/// The role's word.
+pub(crate) fn role(role: model::Role) -> &'static str {
+    match role {
+        model::Role::Primary => "primary",
+        model::Role::Secondary => "secondary",
+        model::Role::Diagnostic => "diagnostic",
+    }
+}
+
+fn side(side: &comparison::Side) -> Side {
+    let summary = side.summary.as_ref();
+    Side {
+        system: side.system.clone(),
+        label: side.label.clone(),
+        n: side.trials.len(),
+        mean: summary.map(|s| s.mean),
+        median: summary.map(|s| s.median),
+        trimmed_mean: summary.and_then(|s| s.trimmed_mean),
+        min: summary.map(|s| s.min),
+        max: summary.map(|s| s.max),
+        half_width: side.half_width,
+        values: side.trials.iter().map(|point| point.value).collect(),
+        unavailable: side
+            .unavailable
+            .iter()
+            .map(|(reason, trials)| Unavailable { reason: reason.clone(), trials: *trials })
+            .collect(),
+    }
+}
+
+fn warning(warning: &comparison::Warning) -> Warning {
+    Warning {
+        kind: warning.kind().to_owned(),
+        side: warning.side().map(|side| side.as_str().to_lowercase()),
+        text: warning.text(),
+    }
+}
+
+fn dropped(trial: &comparison::DroppedTrial) -> DroppedTrial {
+    DroppedTrial {
+        position: trial.position,
+        block: trial.block,
+        cell: trial.cell.clone(),
+        state: trial.state.as_str().to_owned(),
+        reason: trial.reason.clone(),
+        repeated: trial.repeated,
+    }
+}

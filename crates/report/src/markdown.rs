@@ -1,0 +1,92 @@
+//! The tables as Markdown, for merge requests and notes.
+
+use crate::comparison::{Comparison, ComparisonSet, Side};
+use crate::number::{RowUnit, Script, percent};
+use crate::text::clean;
+use crate::words::{arrow, change, design, metric_name, row_unit, table_title, verdict_words};
+
+/// The tables of a set as GitHub's Markdown.
+pub fn render(set: &ComparisonSet) -> String {
+    let mut out = String::new();
+    for note in &set.notes {
+        out.push_str(&format!("> {}.\n\n", escape(&note.text)));
+    }
+    for table in &set.tables {
+        out.push_str(&format!("### {}: {} against {}\n\n", escape(&table_title(table)), escape(&table.b), escape(&table.a)));
+        out.push_str(&format!("{}.\n\n", escape(&design(set))));
+        let level = percent(set.rules.level, Script::Plain);
+        out.push_str(&format!(
+            "| metric | A {} | B {} | B vs A | {level} interval | verdict |\n|---|--:|--:|--:|---|---|\n",
+            escape(&table.a),
+            escape(&table.b)
+        ));
+        let mut notes: Vec<String> = Vec::new();
+        for row in &table.rows {
+            out.push_str(&line(row, set, &mut notes));
+        }
+        out.push('\n');
+        for (index, note) in notes.iter().enumerate() {
+            out.push_str(&format!("{}. {}\n", index + 1, escape(note)));
+        }
+        if !notes.is_empty() {
+            out.push('\n');
+        }
+    }
+    out
+}
+
+fn line(row: &Comparison, set: &ComparisonSet, notes: &mut Vec<String>) -> String {
+    let unit = row_unit(row);
+    let name = [row.cell_label(), metric_name(&row.metric.id), format!("{} {}", unit.name(), arrow(row.metric.direction))]
+        .into_iter()
+        .filter(|part| !part.trim().is_empty())
+        .collect::<Vec<_>>()
+        .join(", ");
+    let (word, rest) = verdict_words(row, set);
+    let verdict = [word, rest].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
+    let mut numbers = Vec::new();
+    for text in row.warnings.iter().map(crate::comparison::Warning::text) {
+        let known = notes.iter().position(|note| *note == text).unwrap_or_else(|| {
+            notes.push(text.clone());
+            notes.len() - 1
+        });
+        numbers.push(format!("<sup>{}</sup>", known + 1));
+    }
+    let change = change(row);
+    format!(
+        "| {} | {} | {} | {} | {} | {} {} |\n",
+        escape(&name),
+        figure(&row.a, &unit),
+        figure(&row.b, &unit),
+        change.map_or_else(|| "n/a".to_owned(), |c| c.point(Script::Plain)),
+        change.map_or_else(|| "n/a".to_owned(), |c| c.interval(Script::Plain)),
+        escape(&verdict),
+        numbers.join(" ")
+    )
+}
+
+fn figure(side: &Side, unit: &RowUnit<'_>) -> String {
+    let Some(estimate) = side.estimate else { return "n/a".to_owned() };
+    let half = side.half_width.map_or_else(String::new, |share| format!(" ±{}", percent(share, Script::Plain)));
+    format!("{}{half}", unit.print(estimate, Script::Plain))
+}
+
+/// Text from outside that stays text: no markup, no HTML, no cell borders, no line ends.
+pub(crate) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in clean(text).chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '|' | '*' | '`' | '[' | ']' | '\\' | '#' | '~' | '!' => {
+                out.push('\\');
+                out.push(c);
+            }
+            // Word_internal underscores are text in GitHub's Markdown; others would emphasise.
+            '_' => out.push_str("\\_"),
+            _ => out.push(c),
+        }
+    }
+    out
+}

@@ -1,0 +1,299 @@
+//! Numbers as people read them: three significant digits, thousands apart, one unit per row.
+
+/// Between the groups of three digits, and between a number and its unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Script {
+    /// Plain characters, for terminals and Markdown.
+    Plain,
+    /// Typographic ones: narrow no-break spaces and a true minus.
+    Typographic,
+}
+
+impl Script {
+    fn gap(self) -> char {
+        match self {
+            Script::Plain => ' ',
+            Script::Typographic => '\u{202f}',
+        }
+    }
+
+    fn minus(self) -> char {
+        match self {
+            Script::Plain => '-',
+            Script::Typographic => '\u{2212}',
+        }
+    }
+}
+
+/// A unit to print a row in: its name, and what a value is divided by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scale {
+    /// The unit's name; empty for a plain number.
+    pub unit: &'static str,
+    divisor: f64,
+}
+
+/// Units by family, from small to large, with their size in the first one.
+const TIMES: [(&str, f64); 4] = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
+const SIZES: [(&str, f64); 5] =
+    [("B", 1.0), ("KiB", 1024.0), ("MiB", 1048576.0), ("GiB", 1073741824.0), ("TiB", 1099511627776.0)];
+
+/// The size of a stored unit in the first unit of its family, and the family.
+fn family(unit: &str) -> Option<(f64, &'static [(&'static str, f64)])> {
+    match unit {
+        "ns" => Some((1.0, &TIMES)),
+        "us" | "µs" => Some((1e3, &TIMES)),
+        "ms" => Some((1e6, &TIMES)),
+        "s" => Some((1e9, &TIMES)),
+        "bytes" | "B" => Some((1.0, &SIZES)),
+        _ => None,
+    }
+}
+
+/// Whether the unit is one of time, so that a clock stands behind its values.
+pub fn is_time(unit: &str) -> bool {
+    matches!(unit, "ns" | "us" | "µs" | "ms" | "s")
+}
+
+/// The unit in which all of `values` are easiest to read: the largest in which the smallest of them is at least 1.
+/// `None` keeps the stored unit.
+pub fn scale_for(unit: &str, values: impl IntoIterator<Item = f64>) -> Option<Scale> {
+    let (size, family) = family(unit)?;
+    let smallest = values.into_iter().map(f64::abs).filter(|v| *v > 0.0 && v.is_finite()).fold(f64::INFINITY, f64::min);
+    let own = || family.iter().find(|(_, s)| *s == size);
+    let best = if smallest.is_finite() {
+        family.iter().rev().find(|(_, s)| smallest * size >= *s).or_else(|| family.first())
+    } else {
+        own()
+    }?;
+    Some(Scale { unit: best.0, divisor: best.1 / size })
+}
+
+/// A row's unit in words, and its values in it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RowUnit<'a> {
+    stored: &'a str,
+    scale: Option<Scale>,
+}
+
+impl<'a> RowUnit<'a> {
+    /// The unit for these values, which are in the unit `stored`.
+    pub fn new(stored: &'a str, values: impl IntoIterator<Item = f64>) -> RowUnit<'a> {
+        RowUnit { stored, scale: scale_for(stored, values) }
+    }
+
+    /// The unit's name.
+    pub fn name(&self) -> &'a str {
+        self.scale.map_or(self.stored, |scale| scale.unit)
+    }
+
+    /// A stored value in this unit.
+    pub fn of(&self, value: f64) -> f64 {
+        self.scale.map_or(value, |scale| value / scale.divisor)
+    }
+
+    /// A stored value in this unit, three significant digits.
+    pub fn print(&self, value: f64, script: Script) -> String {
+        significant(self.of(value), 3, script)
+    }
+}
+
+/// `digits` significant digits, thousands apart: `18 400`, `3.95`, `0.012 3` is not made: groups are left of the point.
+pub fn significant(value: f64, digits: i32, script: Script) -> String {
+    if !value.is_finite() {
+        return if value.is_nan() { "n/a".to_owned() } else { signed("∞", value, script) };
+    }
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    // Rounding may carry into another digit (999.6), so the exponent is that of the rounded value.
+    let exponent = value.abs().log10().floor() as i32;
+    let step = 10_f64.powi(exponent - digits + 1);
+    let rounded = (value.abs() / step).round() * step;
+    let exponent = rounded.log10().floor() as i32;
+    if !(-6..15).contains(&exponent) {
+        return signed(&format!("{rounded:.*e}", (digits - 1).max(0) as usize), value, script);
+    }
+    let decimals = (digits - 1 - exponent).max(0) as usize;
+    signed(&grouped(&format!("{rounded:.decimals$}"), script), value, script)
+}
+
+/// A whole number, thousands apart.
+pub fn whole(value: u64, script: Script) -> String {
+    grouped(&value.to_string(), script)
+}
+
+fn signed(magnitude: &str, value: f64, script: Script) -> String {
+    if value < 0.0 { format!("{}{magnitude}", script.minus()) } else { magnitude.to_owned() }
+}
+
+/// Groups the digits left of the point by three, from five digits on: four are read at a glance.
+fn grouped(plain: &str, script: Script) -> String {
+    let (left, right) = plain.split_once('.').map_or((plain, None), |(l, r)| (l, Some(r)));
+    let mut text = String::with_capacity(plain.len() + 4);
+    for (index, digit) in left.chars().enumerate() {
+        if index > 0 && (left.len() - index).is_multiple_of(3) && left.len() > 3 {
+            text.push(script.gap());
+        }
+        text.push(digit);
+    }
+    if let Some(right) = right {
+        text.push('.');
+        text.push_str(right);
+    }
+    text
+}
+
+/// A difference and its interval, printed to the digits that the interval's width supports.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change {
+    ratio: f64,
+    lo: f64,
+    hi: f64,
+    decimals: usize,
+    form: Form,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Form {
+    /// `+4.8 %`
+    Percent,
+    /// `×12.3`, from a tenfold on, where percents stop helping.
+    Times,
+}
+
+impl Change {
+    /// A ratio and its interval.
+    pub fn new(ratio: f64, lo: f64, hi: f64) -> Change {
+        let times = ratio >= 10.0 || ratio <= 0.1;
+        let unit = if times { 1.0 } else { 100.0 };
+        let half = (hi - lo).abs() / 2.0 * unit;
+        let decimals = if half.is_finite() && half > 0.0 {
+            // Two significant digits of the half width, at most hundredths.
+            (1.0 - half.log10().floor()).clamp(0.0, 2.0) as usize
+        } else {
+            1
+        };
+        // Tenths of a percent are enough for a change that is large.
+        let decimals = if (ratio - 1.0).abs() >= 0.1 { decimals.min(1) } else { decimals };
+        // A factor under a tenth needs its own digits: `×0.083`.
+        let decimals = if times && ratio <= 0.1 { 3 } else { decimals.min(if times { 1 } else { 2 }) };
+        Change { ratio, lo, hi, decimals, form: if times { Form::Times } else { Form::Percent } }
+    }
+
+    fn value(&self, ratio: f64, script: Script) -> String {
+        if !ratio.is_finite() {
+            return "∞".to_owned();
+        }
+        let decimals = self.decimals;
+        match self.form {
+            Form::Times => grouped(&format!("{ratio:.decimals$}"), script),
+            Form::Percent => {
+                let percent = (ratio - 1.0) * 100.0;
+                let text = grouped(&format!("{:.decimals$}", percent.abs()), script);
+                let zero = text.chars().all(|c| matches!(c, '0' | '.'));
+                let sign = if zero { None } else { Some(if percent < 0.0 { script.minus() } else { '+' }) };
+                sign.into_iter().chain(text.chars()).collect()
+            }
+        }
+    }
+
+    /// The difference: `+4.8 %` or `×12.3`.
+    pub fn point(&self, script: Script) -> String {
+        match self.form {
+            Form::Percent => format!("{}{}%", self.value(self.ratio, script), script.gap()),
+            Form::Times => format!("×{}", self.value(self.ratio, script)),
+        }
+    }
+
+    /// The interval in the same unit: `[+3.1, +6.6]`.
+    pub fn interval(&self, script: Script) -> String {
+        let sign = if self.form == Form::Times { "×" } else { "" };
+        format!("[{sign}{}, {sign}{}]", self.value(self.lo, script), self.value(self.hi, script))
+    }
+}
+
+/// A share as percent with two significant digits at most: `±1 %`, `±0.4 %`, `±12 %`.
+pub fn percent(share: f64, script: Script) -> String {
+    let value = share * 100.0;
+    let decimals = usize::from(value.abs() < 1.0);
+    format!("{}{}%", signed(&grouped(&format!("{:.decimals$}", value.abs()), script), value, script), script.gap())
+}
+
+/// A p-value: two significant digits, `<0.0001` below.
+pub fn p_value(p: f64) -> String {
+    if p < 1e-4 {
+        return "<0.0001".to_owned();
+    }
+    if p >= 0.995 {
+        return "1".to_owned();
+    }
+    let decimals = (1.0 - p.log10().floor()).clamp(2.0, 5.0) as usize;
+    format!("{p:.decimals$}")
+}
+
+/// `1 trial`, `2 trials`.
+pub fn count(n: usize, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits_and_groups() {
+        let text = |v| significant(v, 3, Script::Plain);
+        assert_eq!(text(18_423.0), "18 400");
+        assert_eq!(text(1_234_567.0), "1 230 000");
+        assert_eq!(text(3_947.0), "3 950");
+        assert_eq!(text(999.6), "1 000");
+        assert_eq!(text(12.345), "12.3");
+        assert_eq!(text(0.012_345), "0.0123");
+        assert_eq!(text(-0.5), "-0.500");
+        assert_eq!(text(0.0), "0");
+        assert_eq!(text(f64::NAN), "n/a");
+        assert_eq!(significant(-18_423.0, 3, Script::Typographic), "\u{2212}18\u{202f}400");
+        assert_eq!(text(1e20), "1.00e20");
+        assert_eq!(text(1e-9), "1.00e-9");
+    }
+
+    #[test]
+    fn one_unit_for_a_row() {
+        let unit = RowUnit::new("us", [812.0, 3_950.0]);
+        assert_eq!((unit.name(), unit.print(3_950.0, Script::Plain)), ("µs", "3 950".to_owned()));
+        let unit = RowUnit::new("us", [12_500.0, 3_950_000.0]);
+        assert_eq!((unit.name(), unit.print(12_500.0, Script::Plain)), ("ms", "12.5".to_owned()));
+        let unit = RowUnit::new("bytes", [1_048_576.0]);
+        assert_eq!((unit.name(), unit.print(1_572_864.0, Script::Plain)), ("MiB", "1.50".to_owned()));
+        let unit = RowUnit::new("tx/s", [1e7]);
+        assert_eq!((unit.name(), unit.print(1e7, Script::Plain)), ("tx/s", "10 000 000".to_owned()));
+        assert_eq!(RowUnit::new("us", []).name(), "µs");
+    }
+
+    #[test]
+    fn digits_follow_the_interval() {
+        let text = |ratio, lo, hi| {
+            let change = Change::new(ratio, lo, hi);
+            format!("{} {}", change.point(Script::Plain), change.interval(Script::Plain))
+        };
+        assert_eq!(text(1.048, 1.031, 1.066), "+4.8 % [+3.1, +6.6]");
+        assert_eq!(text(0.973, 0.944, 1.003), "-2.7 % [-5.6, +0.3]");
+        assert_eq!(text(1.5, 1.2, 1.9), "+50 % [+20, +90]");
+        assert_eq!(text(1.000_04, 0.9996, 1.0005), "0.00 % [-0.04, +0.05]");
+        assert_eq!(text(12.34, 11.0, 13.9), "×12.3 [×11.0, ×13.9]");
+        assert_eq!(text(0.083, 0.08, 0.086), "×0.083 [×0.080, ×0.086]");
+        assert_eq!(text(1.1, 1.1, 1.1), "+10.0 % [+10.0, +10.0]");
+        assert_eq!(text(2.0, 0.0, f64::INFINITY), "+100.0 % [-100.0, ∞]");
+    }
+
+    #[test]
+    fn small_things() {
+        assert_eq!(percent(0.0123, Script::Plain), "1 %");
+        assert_eq!(percent(0.004, Script::Plain), "0.4 %");
+        assert_eq!(p_value(0.03125), "0.031");
+        assert_eq!(p_value(1e-9), "<0.0001");
+        assert_eq!(p_value(1.0), "1");
+        assert_eq!(count(1, "trial"), "1 trial");
+    }
+}

@@ -1,0 +1,182 @@
+//! The table for the terminal.
+//!
+//! Above it what differs between the two sides, in it one line per metric and cell, below it what the symbols mean and
+//! the footnotes. Nothing is told by colour alone. It is laid out in the widest form that fits.
+
+mod grid;
+mod table;
+
+pub use grid::{Style, clean, wrapped};
+
+use crate::comparison::{ComparisonSet, NoteKind, Pairing, Table};
+use crate::number::{Script, count, percent};
+use crate::words::{design, estimator_words, table_title};
+use grid::clipped;
+
+/// Whether the values of the single trials are listed under each row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Trials {
+    /// They are not.
+    #[default]
+    Hidden,
+    /// They are, in run order.
+    Listed,
+}
+
+/// How the text is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextOptions {
+    /// Columns of the terminal; under 80 it is laid out for 80.
+    pub width: usize,
+    /// With or without colours.
+    pub style: Style,
+    /// With or without single trials.
+    pub trials: Trials,
+    /// How many differing facts are named above a table.
+    pub differences: usize,
+}
+
+impl Default for TextOptions {
+    fn default() -> TextOptions {
+        TextOptions { width: 80, style: Style::Plain, trials: Trials::Hidden, differences: 6 }
+    }
+}
+
+/// Narrower than this no line can be laid out.
+const LEAST_WIDTH: usize = 80;
+/// Longest value of a fact in the line of differences.
+const LONGEST_VALUE: usize = 40;
+
+/// The tables of a set, with their notes, footnotes and legend. Each line ends with a line feed.
+pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
+    let options = TextOptions { width: options.width.max(LEAST_WIDTH), ..*options };
+    let mut out = String::new();
+    for note in &set.notes {
+        // The table says itself how many trials are missing, and footnotes which.
+        if note.kind != NoteKind::Incomplete {
+            out.push_str(&wrapped(&clean(&format!("note: {}.", note.text)), options.width, 6));
+        }
+    }
+    let mut has_p = false;
+    for (index, table) in set.tables.iter().enumerate() {
+        if index > 0 || !out.is_empty() {
+            out.push('\n');
+        }
+        out.push_str(&above(table, set, &options));
+        let rendered = table::render(table, set, &options);
+        out.push_str(&rendered.text);
+        has_p |= rendered.has_p;
+    }
+    if !set.tables.is_empty() {
+        out.push('\n');
+        out.push_str(&legend(set, options.width, has_p));
+    }
+    out.push_str(&dropped(set, options.width));
+    out
+}
+
+/// The title, the design and what differs.
+fn above(table: &Table, set: &ComparisonSet, options: &TextOptions) -> String {
+    let bold = anstyle::Style::new().bold();
+    let sides = format!("A = {}, B = {}", clean(&table.a), clean(&table.b));
+    let title = clean(&table_title(table));
+    let mut out = wrapped(&format!("{title}: {sides}"), options.width, 2);
+    if options.style == Style::Ansi {
+        out = out.replacen(&title, &options.style.paint(bold, &title), 1);
+    }
+    out.push_str(&wrapped(&design(set), options.width, 2));
+    if let Some(fixed) = fixed_keys(table) {
+        out.push_str(&wrapped(&fixed, options.width, 2));
+    }
+    if let Some(differs) = differences(table, options) {
+        out.push_str(&wrapped(&differs, options.width, 2));
+    }
+    out.push('\n');
+    out
+}
+
+/// The keys that all rows share: `all rows: clients=16, scale=10`.
+fn fixed_keys(table: &Table) -> Option<String> {
+    let first = table.rows.first()?;
+    let shared: Vec<String> = first
+        .cell
+        .iter()
+        .filter(|(key, value)| table.rows.iter().all(|row| row.cell.get(*key) == Some(value)))
+        .map(|(key, value)| clean(&clipped(&format!("{key}={value}"), LONGEST_VALUE)))
+        .collect();
+    (!shared.is_empty()).then(|| format!("all rows: {}", shared.join(", ")))
+}
+
+/// `differs: setting.synchronous_commit (on, off), and 3 more`.
+fn differences(table: &Table, options: &TextOptions) -> Option<String> {
+    let value = |value: &Option<String>| {
+        value.as_deref().map_or_else(|| "not known".to_owned(), |v| clean(&clipped(v, LONGEST_VALUE)))
+    };
+    let named: Vec<String> = table
+        .differences
+        .iter()
+        .take(options.differences)
+        .map(|d| format!("{} ({} | {})", clean(&d.name), value(&d.a), value(&d.b)))
+        .collect();
+    if named.is_empty() {
+        return None;
+    }
+    let more = table.differences.len() - named.len();
+    let rest = if more > 0 { format!(", and {more} more") } else { String::new() };
+    Some(format!("differs: {}{rest}", named.join(", ")))
+}
+
+/// What the symbols mean.
+fn legend(set: &ComparisonSet, width: usize, has_p: bool) -> String {
+    let rules = &set.rules;
+    let level = percent(rules.level, Script::Plain);
+    let estimator = estimator_words(set);
+    let ratio = match rules.pairing {
+        Pairing::Paired => "geometric mean of the ratios of the blocks, interval by the paired t test",
+        Pairing::Unpaired => "ratio of the geometric means, interval by Welch's test (no blocks to pair by)",
+    };
+    let mut text = wrapped(
+        &format!("A, B: {estimator}, ± half the {level} interval of their mean. B vs A: {ratio}. ↑ higher is better, ↓ lower."),
+        width,
+        0,
+    );
+    let family = set.rows().filter(|row| row.estimate.as_ref().is_some_and(|e| e.p_holm.is_some())).count();
+    let margin = percent(rules.margin, Script::Plain);
+    let adjusted = match family {
+        0 | 1 => String::new(),
+        n => format!(" Verdicts are adjusted for {n} primary rows after Holm."),
+    };
+    text.push_str(&wrapped(
+        &format!("Equivalent: the whole interval lies within ±{margin}. Inconclusive: it neither fits there nor excludes 0 %.{adjusted}"),
+        width,
+        0,
+    ));
+    if has_p {
+        let test = match rules.pairing {
+            Pairing::Paired => "sign-flip permutation over the blocks",
+            Pairing::Unpaired => "Mann-Whitney",
+        };
+        text.push_str(&wrapped(&format!("p: {test}, of that row alone."), width, 0));
+    }
+    text
+}
+
+/// The trials that are in no figure.
+fn dropped(set: &ComparisonSet, width: usize) -> String {
+    if set.dropped.is_empty() {
+        return String::new();
+    }
+    let mut out = format!("\n{}:\n", count(set.dropped.len(), "dropped trial"));
+    for trial in &set.dropped {
+        let repeated = if trial.repeated { ", measured when repeated" } else { "" };
+        let line = format!(
+            "  block {}, {}: {}{repeated}: {}",
+            trial.block + 1,
+            clean(&trial.cell),
+            trial.state,
+            clean(&trial.reason)
+        );
+        out.push_str(&format!("  {}", wrapped(&line, width.saturating_sub(2), 4)));
+    }
+    out
+}

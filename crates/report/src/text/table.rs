@@ -1,0 +1,235 @@
+//! One table: head, rows, footnotes.
+
+use anstyle::{AnsiColor, Style as Ansi};
+use stats::Verdict;
+
+use super::grid::{Align, Grid, GridCell, GridLine, clean, clipped, wrapped};
+use super::{TextOptions, Trials};
+use crate::comparison::{Comparison, ComparisonSet, NoVerdict, Outcome, Side, SideLetter, Table};
+use crate::number::{RowUnit, Script, p_value, percent};
+use crate::words::{arrow, change, metric_name, row_unit, verdict_words};
+
+/// The ways to lay the columns out, from wide to narrow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// Everything on one line, with p.
+    WithP,
+    /// Everything on one line.
+    Line,
+    /// The interval under the difference, what follows a verdict under it.
+    Stacked,
+    /// Everything on two lines: the unit under the metric, half intervals under the figures.
+    Tight,
+}
+
+impl Form {
+    /// From wide to narrow.
+    const ALL: [Form; 4] = [Form::WithP, Form::Line, Form::Stacked, Form::Tight];
+
+    fn columns(self) -> Vec<Align> {
+        use Align::{Left, Right};
+        match self {
+            Form::WithP => vec![Left, Left, Right, Right, Right, Left, Left, Left],
+            Form::Line => vec![Left, Left, Right, Right, Right, Left, Left],
+            Form::Stacked => vec![Left, Left, Right, Right, Right, Left],
+            Form::Tight => vec![Left, Right, Right, Right, Left],
+        }
+    }
+
+    /// Longest name of a side in the head of a column.
+    fn longest_side(self) -> usize {
+        match self {
+            Form::WithP | Form::Line => 22,
+            Form::Stacked => 14,
+            Form::Tight => 12,
+        }
+    }
+
+    /// Longest name of a metric.
+    fn longest_metric(self) -> usize {
+        match self {
+            Form::WithP | Form::Line => 40,
+            Form::Stacked | Form::Tight => 18,
+        }
+    }
+}
+
+/// A table as text.
+pub struct Rendered {
+    /// The text.
+    pub text: String,
+    /// Whether it has a column p.
+    pub has_p: bool,
+}
+
+/// Longest unit, and longest addition to a verdict in the narrow forms.
+const LONGEST_UNIT: usize = 12;
+const LONGEST_REST: usize = 20;
+
+/// Lays out a table in the widest form that fits.
+pub fn render(table: &Table, set: &ComparisonSet, options: &TextOptions) -> Rendered {
+    let mut notes = Footnotes::default();
+    let marks: Vec<String> = table.rows.iter().map(|row| notes.of(row)).collect();
+    let laid_out = |form| grid(table, set, &marks, form, options);
+    let (form, grid) = Form::ALL
+        .into_iter()
+        .map(|form| (form, laid_out(form)))
+        .find(|(form, grid)| grid.width() <= options.width || *form == Form::Tight)
+        .unwrap_or_else(|| (Form::Tight, laid_out(Form::Tight)));
+    let mut text = grid.render(options.style);
+    for (index, note) in notes.texts.iter().enumerate() {
+        text.push_str(&wrapped(&format!("{}) {}", index + 1, clean(note)), options.width, 3));
+    }
+    Rendered { text, has_p: form == Form::WithP }
+}
+
+/// Footnotes of a table; the same text has one number.
+#[derive(Default)]
+struct Footnotes {
+    texts: Vec<String>,
+}
+
+impl Footnotes {
+    fn number(&mut self, text: String) -> usize {
+        match self.texts.iter().position(|known| *known == text) {
+            Some(index) => index + 1,
+            None => {
+                self.texts.push(text);
+                self.texts.len()
+            }
+        }
+    }
+
+    /// The marks of a row's footnotes: `1,3)`.
+    fn of(&mut self, row: &Comparison) -> String {
+        let mut numbers: Vec<usize> = Vec::new();
+        if let Some(reason) = row.no_verdict() {
+            // The others say it all in their few words, or have a warning with the evidence.
+            if matches!(
+                reason,
+                NoVerdict::UnequalDurability { .. } | NoVerdict::NotAvailable { .. } | NoVerdict::NotComparable(_)
+            ) {
+                numbers.push(self.number(reason.text()));
+            }
+        }
+        numbers.extend(row.warnings.iter().map(|warning| self.number(warning.text())));
+        numbers.sort_unstable();
+        numbers.dedup();
+        if numbers.is_empty() {
+            return String::new();
+        }
+        format!("{})", numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(","))
+    }
+}
+
+fn grid(table: &Table, set: &ComparisonSet, marks: &[String], form: Form, options: &TextOptions) -> Grid {
+    let mut grid = Grid::new(form.columns());
+    grid.push(GridLine::Cells(head(table, set, form)));
+    let mut cell = String::new();
+    for (row, marks) in table.rows.iter().zip(marks) {
+        let label = row.cell_label();
+        if label != cell {
+            grid.push(GridLine::Across(clean(&clipped(&label, options.width))));
+            cell = label;
+        }
+        let indent = if cell.is_empty() { "" } else { "  " };
+        grid.push(GridLine::Cells(cells(row, set, marks, indent, form)));
+        if options.trials == Trials::Listed {
+            for letter in [SideLetter::A, SideLetter::B] {
+                grid.push(GridLine::Across(trials(row, letter, indent, options.width)));
+            }
+        }
+    }
+    grid
+}
+
+fn head(table: &Table, set: &ComparisonSet, form: Form) -> Vec<GridCell> {
+    let side = |letter: SideLetter, name: &str| {
+        format!("{} {}", letter.as_str(), clipped(&clean(name), form.longest_side()))
+    };
+    let interval = format!("{} interval", percent(set.rules.level, Script::Plain));
+    let (a, b) = (side(SideLetter::A, &table.a), side(SideLetter::B, &table.b));
+    let under = format!("B vs A\n{interval}");
+    let empty = String::new;
+    let (change, verdict) = ("B vs A".to_owned(), "verdict".to_owned());
+    let head = match form {
+        Form::WithP => vec![empty(), empty(), a, b, change, interval, "p".to_owned(), verdict],
+        Form::Line => vec![empty(), empty(), a, b, change, interval, verdict],
+        Form::Stacked => vec![empty(), empty(), a, b, under, verdict],
+        Form::Tight => vec![empty(), a, b, under, verdict],
+    };
+    let bold = Ansi::new().bold();
+    head.into_iter().map(|text| GridCell::painted(text, bold)).collect()
+}
+
+fn cells(row: &Comparison, set: &ComparisonSet, marks: &str, indent: &str, form: Form) -> Vec<GridCell> {
+    let unit = row_unit(row);
+    let name = format!("{indent}{}", clipped(&clean(&metric_name(&row.metric.id)), form.longest_metric()));
+    let of_unit = clipped(&clean(unit.name()), LONGEST_UNIT);
+    let of_unit = format!("{of_unit} {}", arrow(row.metric.direction)).trim().to_owned();
+    let (point, interval) = change(row).map_or_else(
+        || ("-".to_owned(), String::new()),
+        |change| (change.point(Script::Plain), change.interval(Script::Plain)),
+    );
+    let (word, rest) = verdict_words(row, set);
+    let rest = clean(&rest);
+    let one_line = || {
+        let separator = if rest.is_empty() || word == "equivalent" { " " } else { ", " };
+        format!("{word}{separator}{rest} {marks}").split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let two_lines = || format!("{word} {marks}\n{}", clipped(&rest, LONGEST_REST)).trim_end().to_owned();
+    let (a, b) = (figure(&row.a, &unit), figure(&row.b, &unit));
+    let stacked = || format!("{point}\n{interval}").trim_end().to_owned();
+    let (mut texts, verdict) = match form {
+        Form::WithP => {
+            let p = row.estimate.as_ref().map_or_else(String::new, |e| p_value(e.p));
+            (vec![name, of_unit, a.join(" "), b.join(" "), point, interval, p], one_line())
+        }
+        Form::Line => (vec![name, of_unit, a.join(" "), b.join(" "), point, interval], one_line()),
+        Form::Stacked => (vec![name, of_unit, a.join(" "), b.join(" "), stacked()], two_lines()),
+        Form::Tight => {
+            let name = format!("{name}\n{indent}  {of_unit}").trim_end().to_owned();
+            (vec![name, a.join("\n"), b.join("\n"), stacked()], two_lines())
+        }
+    };
+    let mut cells: Vec<GridCell> = texts.drain(..).map(GridCell::new).collect();
+    cells.push(GridCell::painted(verdict, verdict_style(row)));
+    cells
+}
+
+/// A side's figure and half its interval: `18 400` and `±1 %`.
+fn figure(side: &Side, unit: &RowUnit<'_>) -> Vec<String> {
+    let Some(estimate) = side.estimate else { return vec!["n/a".to_owned()] };
+    let half = side.half_width.map(|share| format!("±{}", percent(share, Script::Plain)));
+    [Some(unit.print(estimate, Script::Plain)), half].into_iter().flatten().collect()
+}
+
+fn verdict_style(row: &Comparison) -> Ansi {
+    let colour = |colour: AnsiColor| Ansi::new().fg_color(Some(colour.into()));
+    match row.outcome {
+        Outcome::Verdict(Verdict::Faster) => colour(AnsiColor::Green).bold(),
+        Outcome::Verdict(Verdict::Slower) => colour(AnsiColor::Red).bold(),
+        Outcome::Verdict(Verdict::Equivalent) => colour(AnsiColor::Cyan),
+        Outcome::Verdict(Verdict::Inconclusive) => colour(AnsiColor::Yellow),
+        Outcome::None(_) => Ansi::new().dimmed(),
+    }
+}
+
+/// `A: 18 400  18 600`, in run order.
+fn trials(row: &Comparison, letter: SideLetter, indent: &str, width: usize) -> String {
+    let unit = row_unit(row);
+    let side = row.side(letter);
+    let mut values: Vec<String> = side
+        .trials
+        .iter()
+        // Groups of digits keep together when the line is broken.
+        .map(|point| unit.print(point.value, Script::Plain).replace(' ', "\u{a0}"))
+        .collect();
+    if values.is_empty() {
+        values.push("n/a".to_owned());
+    }
+    let line = format!("{} {}: {}", letter.as_str(), clean(unit.name()), values.join(",  "));
+    let broken = wrapped(&line, width.saturating_sub(indent.len() + 2), 5);
+    let indented: Vec<String> = broken.lines().map(|line| format!("{indent}  {line}")).collect();
+    indented.join("\n").replace('\u{a0}', " ")
+}

@@ -1,0 +1,113 @@
+//! Words that more than one form of the report uses.
+
+use jiff::Timestamp;
+use model::{Direction, Metric, Order};
+use stats::Verdict;
+
+use crate::comparison::{Comparison, ComparisonSet, Outcome, Pairing, Table};
+use crate::evidence::Evidence;
+use crate::number::{Change, RowUnit, Script, count, percent};
+
+/// A metric's name for people: `response p99`.
+pub fn metric_name(id: &str) -> String {
+    id.replace('_', " ")
+}
+
+/// Which way is better, as an arrow; empty if neither.
+pub fn arrow(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Higher => "↑",
+        Direction::Lower => "↓",
+        Direction::Neither => "",
+    }
+}
+
+/// The unit in which a row is printed: that of both sides' figures.
+pub fn row_unit(row: &Comparison) -> RowUnit<'_> {
+    let figures = [&row.a, &row.b].into_iter().filter_map(|side| side.estimate.or(side.summary.map(|s| s.median)));
+    RowUnit::new(&row.metric.unit, figures)
+}
+
+/// The change of a row, if it has a ratio.
+pub fn change(row: &Comparison) -> Option<Change> {
+    row.estimate.as_ref().map(|e| Change::new(e.ratio, e.lo, e.hi))
+}
+
+/// A row's verdict in two parts: the word, and what follows it.
+pub fn verdict_words(row: &Comparison, set: &ComparisonSet) -> (String, String) {
+    match &row.outcome {
+        Outcome::Verdict(Verdict::Equivalent) => {
+            ("equivalent".to_owned(), format!("within {}", percent(set.rules.margin, Script::Plain)))
+        }
+        Outcome::Verdict(Verdict::Inconclusive) => {
+            let more = row.blocks_needed.map(|blocks| format!("~{} more", count(blocks as usize, unit_of(set))));
+            ("inconclusive".to_owned(), more.unwrap_or_else(|| "too noisy to settle".to_owned()))
+        }
+        Outcome::Verdict(verdict) => (verdict.as_str().to_owned(), String::new()),
+        Outcome::None(reason) => ("none".to_owned(), reason.short()),
+    }
+}
+
+/// What is added to learn more.
+fn unit_of(set: &ComparisonSet) -> &'static str {
+    match set.rules.pairing {
+        Pairing::Paired => "block",
+        Pairing::Unpaired => "trial",
+    }
+}
+
+/// A table's title: `transactions, system a against system b` without the sides.
+pub fn table_title(table: &Table) -> String {
+    let part = |(key, value): &(String, String)| match key.as_str() {
+        "benchmark" => value.clone(),
+        "metric" => metric_name(value),
+        _ => format!("{key}={value}"),
+    };
+    let parts: Vec<String> = table.title.iter().map(part).collect();
+    if parts.is_empty() { "all benchmarks".to_owned() } else { parts.join(", ") }
+}
+
+/// How many blocks, in which order, with how many trials lost.
+pub fn design(set: &ComparisonSet) -> String {
+    let order = match set.order {
+        Order::Interleaved => "order randomised in each block",
+        Order::Sequential => "one cell after the other",
+    };
+    let mut text = format!("{}, {order}", count(set.blocks as usize, "block"));
+    match set.lost() {
+        0 => {}
+        lost => text.push_str(&format!(", {} dropped (see below)", count(lost, "trial"))),
+    }
+    text
+}
+
+/// The instant at which the experiment was created, in UTC: `2026-03-01 12:00:00`; empty if out of range.
+pub fn created(evidence: &Evidence) -> String {
+    Timestamp::from_millisecond(evidence.header.created_unix_ms)
+        .map(|t| t.strftime("%Y-%m-%d %H:%M:%S").to_string())
+        .unwrap_or_default()
+}
+
+/// The same as RFC 3339: `2026-03-01T12:00:00Z`.
+pub fn created_rfc3339(evidence: &Evidence) -> String {
+    Timestamp::from_millisecond(evidence.header.created_unix_ms).map(|t| t.to_string()).unwrap_or_default()
+}
+
+/// Which way a metric is better, in words.
+pub fn better_words(metric: &Metric) -> &'static str {
+    match metric.direction {
+        Direction::Higher => "higher is better",
+        Direction::Lower => "lower is better",
+        Direction::Neither => "neither way is better",
+    }
+}
+
+/// What the figures of a side are: `median of the trials`.
+pub fn estimator_words(set: &ComparisonSet) -> &'static str {
+    match set.rules.estimator {
+        stats::Estimator::Mean => "mean of the trials",
+        stats::Estimator::TrimmedMean => "mean of the trials without the lowest and the highest",
+        stats::Estimator::Median => "median of the trials",
+        stats::Estimator::Best => "best of the trials",
+    }
+}

@@ -1,0 +1,160 @@
+//! The page in a real browser: charts are drawn, nothing complains, nothing leaves, nothing hostile runs.
+//!
+//! With `ETALON_SHOTS` set to a folder, pictures of it are left there.
+
+use std::path::PathBuf;
+
+use base64::Engine as _;
+use model::MarkKind;
+use serde_json::json;
+
+use crate::chromium::Browser;
+use crate::evidence::{Builder, Made};
+use crate::html::{hostile, page};
+
+/// Evidence of everything that a report can show.
+fn rich() -> Made {
+    let mut builder = Builder { clients: vec![1, 4, 16], seconds: 30, ..Builder::default() };
+    builder.systems.push(("wal, synchronous=normal".to_owned(), |clients| 1_215.0 * (clients as f64).powf(0.31)));
+    let mut made = builder.build();
+    made.fail(made.position_of("wal"), "the server closed the connection unexpectedly");
+    let last = made.evidence.trials.len() as u32 - 1;
+    made.mark(last, MarkKind::ClientSaturated, "each of the client's 2 threads was busy 97 % of the time");
+    made.mark(5, MarkKind::NotSteady, "the rate fell by 9 %");
+    made.change("rollback-journal", "response_p99", |block, value| value * if block % 3 == 0 { 1.3 } else { 1.0 });
+    made
+}
+
+fn write(folder: &tempfile::TempDir, name: &str, text: &str) -> PathBuf {
+    let path = folder.path().join(name);
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn check_quiet(browser: &Browser, path: &std::path::Path) {
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+    let own = format!("file://{}", path.display());
+    let away: Vec<String> = browser.requests().into_iter().filter(|url| *url != own).collect();
+    assert_eq!(away, Vec::<String>::new(), "nothing but the page itself is asked for");
+}
+
+#[test]
+fn charts_are_drawn_and_answer_the_pointer() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(&folder, "report.html", &page(&rich()));
+    let mut browser = Browser::start();
+    browser.emulate(1280, 900, "light");
+    browser.open(&path);
+    assert_eq!(browser.evaluate("document.documentElement.dataset.ready"), "yes");
+    // 3 forests; 3 cells with 3 metrics, 1 curve, 2 series each.
+    assert_eq!(browser.evaluate("document.querySelectorAll('figure.chart .plot > svg').length"), json!(3 + 3 * (3 + 1 + 2)));
+    assert_eq!(browser.evaluate("document.querySelectorAll('figure.chart.empty').length"), json!(0));
+    // Every measured trial is a mark in three pictures, and so is the lost one.
+    assert_eq!(browser.evaluate("document.querySelectorAll('#trials svg .pt:not(.swatch .pt)').length"), json!(90 * 3));
+    assert_eq!(browser.evaluate("document.querySelectorAll('#seconds svg.zoomable .ln').length"), json!(18));
+    let wide = "document.documentElement.scrollWidth <= window.innerWidth";
+    assert_eq!(browser.evaluate(wide), json!(true), "nothing sticks out");
+    zoom_and_hover(&mut browser);
+    sort_and_filter(&mut browser);
+    check_quiet(&browser, &path);
+    browser.emulate(390, 844, "light");
+    assert_eq!(browser.evaluate(wide), json!(true), "nothing sticks out of a phone");
+    assert_eq!(small_texts(&mut browser), json!([]), "letters that nobody can read on a phone");
+}
+
+/// Texts of pictures that are shown smaller than 9 pixels.
+fn small_texts(browser: &mut Browser) -> serde_json::Value {
+    browser.evaluate(
+        "[...document.querySelectorAll('.plot svg text')].filter(t => t.getBoundingClientRect().height > 0 && \
+         parseFloat(getComputedStyle(t).fontSize) * t.ownerSVGElement.getScreenCTM().a < 9).map(t => t.textContent).slice(0, 3)",
+    )
+}
+
+fn zoom_and_hover(browser: &mut Browser) {
+    let labels = "[...document.querySelectorAll('#seconds-0-rate .plot > svg > text.tx')].map(t => t.textContent).join()";
+    let whole = browser.evaluate(labels);
+    browser.evaluate("document.querySelector('#seconds-0-rate .tools button').click()");
+    assert_ne!(browser.evaluate(labels), whole, "zoom changes the labels");
+    browser.evaluate("document.querySelector('#seconds-0-rate .tools button:last-child').click()");
+    assert_eq!(browser.evaluate(labels), whole);
+    browser.evaluate("document.querySelector('#seconds-0-rate').scrollIntoView({ behavior: 'instant', block: 'center' })");
+    let corner = browser.evaluate(
+        "(() => { const b = document.querySelector('#seconds-0-rate .plot svg').getBoundingClientRect(); \
+         return [b.left + b.width / 2, b.top + b.height / 2]; })()",
+    );
+    browser.call("Input.dispatchMouseEvent", json!({ "type": "mouseMoved", "x": corner[0], "y": corner[1] }));
+    let tip = browser.evaluate("document.querySelector('#seconds-0-rate .tip').textContent");
+    let tip = tip.as_str().unwrap();
+    assert!(tip.contains("rollback-journal ") && tip.contains(" a second"), "{tip}");
+}
+
+fn sort_and_filter(browser: &mut Browser) {
+    let first = "document.querySelector('table.results tbody tr td.num').textContent";
+    let before = browser.evaluate(first);
+    browser.evaluate("[...document.querySelectorAll('table.results th')].find(t => t.textContent === 'B against A').click()");
+    assert_ne!(browser.evaluate(first), before, "sorting changes the order");
+    let shown = "[...document.querySelectorAll('table.results tbody tr')].filter(r => r.offsetParent).length";
+    let all = browser.evaluate(shown).as_i64().unwrap();
+    browser.evaluate("document.getElementById('relevant').click()");
+    assert!(browser.evaluate(shown).as_i64().unwrap() < all, "the filter hides rows");
+    browser.evaluate("document.getElementById('relevant').click()");
+}
+
+#[test]
+fn hostile_names_are_inert() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(&folder, "hostile.html", &page(&hostile()));
+    let mut browser = Browser::start();
+    browser.emulate(1280, 900, "dark");
+    browser.open(&path);
+    assert_eq!(browser.evaluate("document.documentElement.dataset.ready"), "yes");
+    assert_eq!(browser.evaluate("window.owned === undefined"), json!(true));
+    assert_eq!(browser.evaluate("document.querySelectorAll('img, iframe, object').length"), json!(0));
+    assert_eq!(browser.evaluate("document.querySelectorAll('style').length"), json!(1));
+    let data = browser.evaluate("JSON.parse(document.getElementById('etalon-data').textContent).experiment.name");
+    assert_eq!(data, crate::html::HOSTILE[1]);
+    check_quiet(&browser, &path);
+    for width in [1280, 390] {
+        browser.emulate(width, 844, "light");
+        assert_eq!(browser.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), json!(true), "{width}");
+    }
+    shots(&mut browser, "hostile");
+}
+
+#[test]
+fn figures_are_there_without_scripts_and_on_paper() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(&folder, "report.html", &page(&rich()));
+    let mut browser = Browser::start();
+    browser.call("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
+    browser.emulate(1280, 900, "light");
+    browser.open(&path);
+    assert_eq!(browser.evaluate("document.documentElement.dataset.ready === undefined"), json!(true));
+    assert_eq!(browser.evaluate("document.querySelectorAll('#seconds svg .ln:not(.swatch .ln)').length"), json!(18));
+    check_quiet(&browser, &path);
+    browser.call("Emulation.setScriptExecutionDisabled", json!({ "value": false }));
+    browser.open(&path);
+    shots(&mut browser, "report");
+}
+
+/// Pictures of the page, for people to look at.
+fn shots(browser: &mut Browser, name: &str) {
+    let Some(folder) = std::env::var_os("ETALON_SHOTS").map(PathBuf::from) else { return };
+    std::fs::create_dir_all(&folder).unwrap();
+    let save = |file: &str, result: &serde_json::Value| {
+        let bytes = base64::engine::general_purpose::STANDARD.decode(result["data"].as_str().unwrap()).unwrap();
+        std::fs::write(folder.join(format!("{name}-{file}")), bytes).unwrap();
+    };
+    for (file, width, scheme) in [("light", 1280, "light"), ("dark", 1280, "dark"), ("phone", 390, "light")] {
+        browser.emulate(width, 900, scheme);
+        let height = browser.evaluate("document.documentElement.scrollHeight").as_i64().unwrap();
+        for (slice, top) in (0..height).step_by(1_400).enumerate() {
+            let clip = json!({ "x": 0, "y": top, "width": width, "height": (height - top).min(1_400), "scale": 1 });
+            let shot = json!({ "captureBeyondViewport": true, "format": "png", "clip": clip });
+            let shot = browser.call("Page.captureScreenshot", shot);
+            save(&format!("{file}-{slice:02}.png"), &shot);
+        }
+    }
+    let pdf = browser.call("Page.printToPDF", json!({ "printBackground": false, "preferCSSPageSize": true }));
+    save("print.pdf", &pdf);
+}

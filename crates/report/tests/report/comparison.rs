@@ -1,0 +1,252 @@
+//! Which rows there are, what they say, and when they say nothing.
+
+use model::{DurabilityTier, MarkKind, Order};
+use report::comparison::{NoVerdict, NoteKind, Warning};
+use report::{CompareError, Comparison, ComparisonSet, MetricFilter, Options, Pairing, compare};
+use stats::Verdict;
+
+use crate::evidence::{Builder, Made};
+
+fn set(made: &Made) -> ComparisonSet {
+    compare(&made.evidence, &Options::default()).unwrap()
+}
+
+fn row<'a>(set: &'a ComparisonSet, cell: &str, metric: &str) -> &'a Comparison {
+    set.rows().find(|row| row.cell_label() == cell && row.metric.id == metric).unwrap()
+}
+
+fn kinds(row: &Comparison) -> Vec<&'static str> {
+    row.warnings.iter().map(Warning::kind).collect()
+}
+
+#[test]
+fn a_faster_system_is_faster_in_every_primary_metric() {
+    let made = Builder::default().build();
+    let set = set(&made);
+    assert_eq!(set.tables.len(), 1);
+    let table = &set.tables[0];
+    assert_eq!((table.a.as_str(), table.b.as_str(), table.rows.len()), ("rollback-journal", "wal", 6));
+    assert!(table.differences.iter().any(|d| d.name == "setting.journal_mode"));
+    for row in &table.rows {
+        assert_eq!(row.verdict(), Some(Verdict::Faster), "{row:?}");
+        let estimate = row.estimate.as_ref().unwrap();
+        let holm = estimate.p_holm.unwrap();
+        assert!(holm >= estimate.p_t && holm <= 0.05, "{holm} of {}", estimate.p_t);
+        assert!(estimate.lo < estimate.ratio && estimate.ratio < estimate.hi);
+        assert_eq!((row.a.trials.len(), estimate.blocks), (10, 10));
+    }
+    let throughput = row(&set, "clients=1", "throughput");
+    assert!((throughput.estimate.as_ref().unwrap().ratio - 1_250.0 / 900.0).abs() < 0.05);
+    assert!(throughput.cell.contains_key("rows") && throughput.cell.contains_key("clients"));
+}
+
+#[test]
+fn holm_goes_over_what_is_not_shown_too() {
+    let made = Builder::default().build();
+    let one = Options { metrics: MetricFilter::Named(vec!["response_p99".to_owned()]), ..Options::default() };
+    let few = compare(&made.evidence, &one).unwrap();
+    assert_eq!(few.rows().count(), 2);
+    let of = |set: &ComparisonSet| row(set, "clients=4", "response_p99").estimate;
+    assert_eq!(of(&few), of(&set(&made)));
+    let all = compare(&made.evidence, &Options { metrics: MetricFilter::All, ..Options::default() }).unwrap();
+    assert_eq!(all.rows().count(), 10);
+    assert_eq!(row(&all, "clients=4", "response_p95").estimate.as_ref().unwrap().p_holm, None);
+    let diagnostic = row(&all, "clients=4", "server_cpu_per_tx");
+    assert!(matches!(diagnostic.no_verdict(), Some(NoVerdict::NotAvailable { .. })), "{diagnostic:?}");
+    assert_eq!(diagnostic.a.unavailable, [("the engine works in the client's own threads".to_owned(), 10)]);
+}
+
+#[test]
+fn few_blocks_give_figures_and_no_verdict() {
+    for (blocks, missing) in [(1, 5), (2, 4), (5, 1)] {
+        let made = Builder { blocks, ..Builder::default() }.build();
+        let set = set(&made);
+        for row in set.rows() {
+            assert_eq!(row.no_verdict(), Some(&NoVerdict::TooFewBlocks { missing }));
+            assert_eq!(row.blocks_needed, Some(missing));
+            assert!(row.a.estimate.is_some());
+            assert_eq!(row.estimate.is_some(), blocks > 1);
+        }
+    }
+}
+
+#[test]
+fn unequal_durability_gives_figures_and_no_verdict() {
+    let mut made = Builder::default().build();
+    made.durability("wal", DurabilityTier::Delayed, "synchronous=normal");
+    let refused = set(&made);
+    let expected =
+        NoVerdict::UnequalDurability { a: Some(DurabilityTier::Durable), b: Some(DurabilityTier::Delayed) };
+    assert!(refused.rows().all(|row| row.no_verdict() == Some(&expected) && row.estimate.is_some()));
+    assert!(refused.notes.iter().any(|n| n.kind == NoteKind::UnequalDurability && n.text.contains("without a verdict")));
+    assert!(refused.rows().all(|row| row.estimate.as_ref().unwrap().p_holm.is_none()));
+    made.evidence.header.plan.comparison.allow_unequal_durability = true;
+    let allowed = set(&made);
+    assert!(allowed.rows().all(|row| row.verdict() == Some(Verdict::Faster)));
+    assert!(allowed.notes.iter().any(|n| n.text.contains("the plan allows")), "{:?}", allowed.notes);
+}
+
+#[test]
+fn a_saturated_client_voids_its_cell_and_no_other() {
+    let mut made = Builder::default().build();
+    let position = made.position_of("wal");
+    let cell = made.evidence.trials[position as usize].planned.cell;
+    let label = format!("clients={}", made.evidence.cells[cell as usize].point["clients"]);
+    made.mark(position, MarkKind::ClientSaturated, "97 % of a core");
+    made.mark(position, MarkKind::NotSteady, "falls by 9 %");
+    let set = set(&made);
+    for row in set.rows() {
+        if row.cell_label() == label {
+            assert_eq!(row.no_verdict(), Some(&NoVerdict::Voided { what: "client saturated".into(), trials: 1 }));
+            assert!(kinds(row).contains(&"client-saturated") && kinds(row).contains(&"not-steady"));
+        } else {
+            assert_eq!(row.verdict(), Some(Verdict::Faster));
+            assert!(!kinds(row).contains(&"client-saturated"));
+        }
+    }
+}
+
+#[test]
+fn shapes_of_the_trials_are_told() {
+    let mut made = Builder { noise: 0.002, blocks: 12, clients: vec![4], ..Builder::default() }.build();
+    made.change("wal", "throughput", |block, value| value * (1.0 - 0.02 * f64::from(block)));
+    made.change("rollback-journal", "response_p50", |block, v| v * if block % 3 == 0 { 1.5 } else { 1.0 });
+    made.change("wal", "response_p99", |_, value| (value / 156.0).round() * 156.0);
+    made.change("rollback-journal", "response_p99", |block, _| 156.0 * f64::from(25 + block % 5));
+    let set = set(&made);
+    assert!(kinds(row(&set, "", "throughput")).contains(&"drift"));
+    let bimodal = row(&set, "", "response_p50");
+    assert!(kinds(bimodal).contains(&"bimodal"), "{:?}", bimodal.warnings);
+    let quantised = row(&set, "", "response_p99");
+    let step = quantised.warnings.iter().find_map(|w| match w {
+        Warning::QuantisedClock { step, .. } => Some(*step),
+        _ => None,
+    });
+    assert!((step.unwrap() - 156.0).abs() < 1.0, "{:?}", quantised.warnings);
+}
+
+#[test]
+fn dropped_trials_are_counted_and_unpaired_blocks_left_out() {
+    let mut made = Builder::default().build();
+    made.fail(made.position_of("wal"), "the server closed the connection");
+    let set = set(&made);
+    assert_eq!((set.counts.planned, set.counts.measured, set.counts.failed, set.lost()), (40, 39, 1, 1));
+    assert_eq!(set.dropped[0].reason, "the server closed the connection");
+    let touched: Vec<&Comparison> = set.rows().filter(|row| kinds(row).contains(&"dropped-trials")).collect();
+    assert_eq!(touched.len(), 3);
+    assert!(touched.iter().all(|row| row.estimate.as_ref().unwrap().blocks == 9 && kinds(row).contains(&"unpaired")));
+    assert!(set.notes.iter().any(|n| n.kind == NoteKind::Incomplete && n.text == "39 of 40 trials measured, 1 dropped"));
+}
+
+#[test]
+fn nothing_measured_is_no_error_and_no_zero() {
+    let mut made = Builder { clients: vec![1], ..Builder::default() }.build();
+    for position in 0..20 {
+        if made.evidence.cells[made.evidence.trials[position as usize].planned.cell as usize].system == "wal" {
+            made.fail(position, "no route to host");
+        }
+    }
+    let half = set(&made);
+    for row in half.rows() {
+        let Some(NoVerdict::NotAvailable { .. }) = row.no_verdict() else { panic!("{row:?}") };
+        assert_eq!((row.b.estimate, row.estimate), (None, None));
+        assert!(row.warnings.iter().any(|w| w.text() == "B: 10 trials dropped (no route to host)"));
+    }
+    (0..20).for_each(|position| made.fail(position, "no route to host"));
+    let none = set(&made);
+    assert!(none.tables.is_empty());
+    assert!(none.notes.iter().any(|note| note.kind == NoteKind::Missing));
+}
+
+#[test]
+fn one_server_under_two_names_says_so() {
+    let mut made = Builder { noise: 0.004, ..Builder::default() };
+    made.systems = vec![("a".to_owned(), |_| 1_000.0), ("a (again)".to_owned(), |_| 1_000.0)];
+    let mut made = made.build();
+    made.evidence.header.plan.systems[1].alias_of = Some("a".to_owned());
+    made.evidence.facts.remove("a (again)");
+    let set = set(&made);
+    for row in set.rows() {
+        assert!(!matches!(row.verdict(), Some(Verdict::Faster | Verdict::Slower)), "{row:?}");
+        let found = row.warnings.iter().find_map(|w| match w {
+            Warning::SameServer { detectable } => *detectable,
+            _ => None,
+        });
+        assert!(found.unwrap() > 0.0 && found.unwrap() < 0.1);
+    }
+    let note = set.notes.iter().find(|note| note.kind == NoteKind::SameServer).unwrap();
+    assert!(note.text.contains("a and a (again) are one server"), "{}", note.text);
+}
+
+#[test]
+fn clients_can_be_compared_within_a_system() {
+    let made = Builder::default().build();
+    let options = Options { cols: Some(vec!["clients".to_owned()]), ..Options::default() };
+    let set = compare(&made.evidence, &options).unwrap();
+    let table = &set.tables[0];
+    assert_eq!((table.compared.as_str(), table.a.as_str(), table.b.as_str()), ("clients", "1", "4"));
+    assert!(table.differences.is_empty());
+    let row = row(&set, "system=wal", "throughput");
+    assert_eq!((row.a.label.as_str(), row.b.label.as_str(), row.b.system.as_str()), ("1", "4", "wal"));
+    assert_eq!(row.verdict(), Some(Verdict::Faster));
+    assert!(!row.cell.contains_key("clients"));
+    let swapped = Options { a: Some("4".to_owned()), b: Some("1".to_owned()), ..options };
+    let set = compare(&made.evidence, &swapped).unwrap();
+    assert!(set.rows().any(|row| row.verdict() == Some(Verdict::Slower)));
+}
+
+#[test]
+fn hidden_keys_that_vary_are_named() {
+    let made = Builder::default().build();
+    let pooled = Options { rows: Some(vec!["metric".to_owned()]), ..Options::default() };
+    let set = compare(&made.evidence, &pooled).unwrap();
+    assert_eq!(set.rows().count(), 3);
+    assert!(set.rows().all(|row| row.warnings == [Warning::PooledKeys { keys: vec!["clients".to_owned()] }]
+        || kinds(row)[0] == "pooled-keys"));
+    assert!(set.rows().all(|row| row.estimate.as_ref().unwrap().blocks == 10));
+    let by_metric = Options { by: Some(vec!["metric".to_owned()]), ..Options::default() };
+    let set = compare(&made.evidence, &by_metric).unwrap();
+    assert_eq!(set.tables.len(), 3);
+    assert_eq!(set.tables[1].title, [("metric".to_owned(), "response_p50".to_owned())]);
+}
+
+#[test]
+fn what_does_not_exist_is_an_error_that_says_what_does() {
+    let made = Builder::default().build();
+    let error = |options: Options| compare(&made.evidence, &options).unwrap_err();
+    let named = |a: &str| Options { a: Some(a.to_owned()), ..Options::default() };
+    assert_eq!(error(named("wall")).to_string(), "there is no system `wall` in this experiment: it has rollback-journal, wal");
+    assert_eq!(error(Options { b: Some("wal".into()), ..named("wal") }), CompareError::SameSide("wal".to_owned()));
+    let cols = |key: &str| Options { cols: Some(vec![key.to_owned()]), ..Options::default() };
+    assert!(matches!(error(cols("client")), CompareError::UnknownKey { .. }));
+    assert_eq!(error(cols("metric")), CompareError::MetricsCompared);
+    assert_eq!(error(cols("rows")).to_string(), "there is a single rows, `100000`: a comparison takes two");
+    let twice = Options { rows: Some(vec!["clients".into()]), ..cols("clients") };
+    assert_eq!(error(twice), CompareError::KeyTwice("clients".to_owned()));
+    let metric = Options { metrics: MetricFilter::Named(vec!["p99".into()]), ..Options::default() };
+    assert!(matches!(error(metric), CompareError::UnknownMetric { .. }));
+    assert_eq!(error(Options { margin: Some(0.0), ..Options::default() }), CompareError::BadMargin(0.0));
+    assert!(matches!(error(Options { level: Some(f64::NAN), ..Options::default() }), CompareError::BadLevel(_)));
+}
+
+#[test]
+fn unpaired_data_are_compared_without_blocks() {
+    let made = Builder::default().build();
+    let options = Options { pairing: Pairing::Unpaired, ..Options::default() };
+    let set = compare(&made.evidence, &options).unwrap();
+    let row = row(&set, "clients=4", "throughput");
+    let estimate = row.estimate.as_ref().unwrap();
+    assert_eq!((row.verdict(), estimate.bootstrap, estimate.log_sd), (Some(Verdict::Faster), None, None));
+    assert!(estimate.p < 0.001);
+}
+
+#[test]
+fn debug_builds_and_sequential_orders_are_noted() {
+    let mut made = Builder::default().build();
+    made.evidence.header.build = "debug".to_owned();
+    made.evidence.header.plan.schedule.order = Order::Sequential;
+    let set = set(&made);
+    let kinds: Vec<NoteKind> = set.notes.iter().map(|note| note.kind).collect();
+    assert_eq!(kinds, [NoteKind::DebugBuild, NoteKind::SequentialOrder]);
+    assert!(set.rows().all(|row| row.verdict().is_some()));
+}

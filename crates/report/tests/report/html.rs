@@ -1,0 +1,138 @@
+//! The page as text: every part is there, nothing gets out of its place.
+
+use model::{DurabilityTier, MarkKind};
+use report::{Options, compare, html};
+
+use crate::evidence::{Builder, Made};
+
+/// The page of some evidence.
+pub fn page(made: &Made) -> String {
+    let set = compare(&made.evidence, &Options::default()).unwrap();
+    html::render(&made.evidence, &set, &made.series).unwrap()
+}
+
+/// Names that try to leave the place where they stand.
+pub const HOSTILE: [&str; 5] = [
+    "<script>window.owned=1</script>",
+    "\"></style><img src=x onerror=window.owned=1>",
+    "]]></svg><script>window.owned=1</script>",
+    "\u{202e}شركة <b>قواعد</b> البيانات\u{202c}",
+    "--><!-- </title></script><script>window.owned=1</script> ${7*7} {{7*7}}",
+];
+
+/// Every name and text from outside is hostile.
+pub fn hostile() -> Made {
+    let mut builder = Builder { blocks: 6, clients: vec![1], seconds: 3, ..Builder::default() };
+    builder.name = HOSTILE[1].to_owned();
+    builder.benchmark = HOSTILE[0].to_owned();
+    builder.systems[0].0 = format!("{}{}", HOSTILE[4], "long name ".repeat(30));
+    builder.systems[1].0 = HOSTILE[3].to_owned();
+    builder.systems.push((HOSTILE[2].to_owned(), |_| 700.0));
+    let mut made = builder.build();
+    let header = &mut made.evidence.header;
+    header.command = format!("etalon run '{}'", HOSTILE[4]);
+    header.plan_text = HOSTILE.join("\n");
+    header.plan_hash = HOSTILE[1].to_owned();
+    header.etalon_version = HOSTILE[0].to_owned();
+    header.plan_path = Some(HOSTILE[2].to_owned());
+    for facts in made.evidence.facts.values_mut() {
+        HOSTILE.iter().for_each(|name| facts.identity(*name, *name));
+        facts.unavailable("unavailable", HOSTILE[1]);
+    }
+    made.evidence.facts.get_mut(HOSTILE[3]).unwrap().identity("only here", HOSTILE[4]);
+    for (position, name) in (0..).zip(HOSTILE) {
+        made.mark(position, MarkKind::Note, name);
+    }
+    made.mark(1, MarkKind::ClientSaturated, HOSTILE[1]);
+    made.fail(2, HOSTILE[2]);
+    for stored in &mut made.evidence.measurements {
+        if stored.measurement.metric.id == "response_p99" {
+            stored.measurement.metric.unit = HOSTILE[1].to_owned();
+        }
+    }
+    made
+}
+
+#[test]
+fn hostile_text_stays_text() {
+    let made = hostile();
+    let page = page(&made);
+    assert_eq!(page.matches("<script").count(), 2 + page.matches("<script type=\"application/json\">").count());
+    assert!(!page.contains("<img") && !page.contains("<b>قواعد") && !page.contains("<!-- "), "markup got out");
+    // What stands in attributes cannot end them.
+    assert!(!page.contains("\"></style>"));
+    assert_eq!(page.matches("</style>").count(), 1);
+    assert_eq!(page.matches("<!DOCTYPE html>").count(), 1);
+}
+
+#[test]
+fn the_page_asks_for_nothing() {
+    let page = page(&Builder { blocks: 6, ..Builder::default() }.build());
+    for link in ["http://", "https://", "src=", "@import", "url(", "<link"] {
+        let found = page.replace("http://www.w3.org/2000/svg", "").contains(link);
+        assert!(!found, "{link} is in the page");
+    }
+    assert!(page.contains("default-src &#39;none&#39;") || page.contains("default-src 'none'"));
+}
+
+#[test]
+fn every_part_is_there_without_a_script() {
+    let mut made = Builder::default().build();
+    made.fail(made.position_of("wal"), "the server closed the connection");
+    let page = page(&made);
+    for part in [
+        "<h1 dir=\"auto\">quickstart</h1>",
+        "39 of 40",
+        "id=\"forest\"",
+        "id=\"results\"",
+        "id=\"trials\"",
+        "id=\"latency\"",
+        "id=\"seconds\"",
+        "id=\"facts\"",
+        "id=\"warnings\"",
+        "id=\"method\"",
+        "id=\"data\"",
+        "the server closed the connection",
+        "etalon run quickstart",
+        "setting.journal_mode",
+        "download=\"trials.csv\"",
+        "prefers-color-scheme: dark",
+        "@media print",
+    ] {
+        assert!(page.contains(part), "{part} is missing");
+    }
+    assert_eq!(page.matches("role=\"img\"").count(), page.matches("<desc ").count());
+}
+
+#[test]
+fn it_can_be_made_of_very_little() {
+    let mut nothing = Builder { blocks: 1, clients: vec![1], ..Builder::default() }.build();
+    nothing.fail(0, "no route to host");
+    nothing.fail(1, "no route to host");
+    nothing.evidence.facts.clear();
+    let text = page(&nothing);
+    assert!(text.contains("There is nothing to compare.") && text.contains("no route to host"));
+    let mut no_series = Builder { blocks: 2, ..Builder::default() }.build();
+    no_series.series.clear();
+    assert!(page(&no_series).contains("too few operations for a distribution"));
+    let mut unequal = Builder { blocks: 6, ..Builder::default() }.build();
+    unequal.durability("wal", DurabilityTier::Delayed, "synchronous=normal");
+    unequal.evidence.header.build = "debug".to_owned();
+    let text = page(&unequal);
+    assert!(text.contains("Not comparable: debug build.") && text.contains("unequal durability"));
+}
+
+#[test]
+fn a_damaged_histogram_is_an_error_that_names_its_trial() {
+    let mut made = Builder { blocks: 1, clients: vec![1], ..Builder::default() }.build();
+    made.series.get_mut(&1).unwrap()[0].histogram.truncate(7);
+    let set = compare(&made.evidence, &Options::default()).unwrap();
+    let error = html::render(&made.evidence, &set, &made.series).unwrap_err().to_string();
+    assert!(error.starts_with("read the histograms of trial 1: "), "{error}");
+}
+
+#[test]
+fn the_same_evidence_gives_the_same_page() {
+    let made = Builder { blocks: 6, ..Builder::default() }.build();
+    assert_eq!(page(&made), page(&made));
+}

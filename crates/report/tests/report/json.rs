@@ -1,0 +1,63 @@
+//! The documented object: its schema is checked in, and what is printed keeps to it.
+
+use std::path::PathBuf;
+
+use report::{MetricFilter, Options, compare};
+use report::json::{document, schema};
+
+use crate::evidence::Builder;
+
+fn schema_path() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema/comparison.schema.json")
+}
+
+#[test]
+fn the_checked_in_schema_is_that_of_the_structs() {
+    let mut now = serde_json::to_string_pretty(&schema()).unwrap();
+    now.push('\n');
+    let path = schema_path();
+    if std::env::var_os("ETALON_BLESS").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, &now).unwrap();
+    }
+    let checked_in = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(checked_in == now, "the schema has changed: raise SCHEMA_VERSION if a field went, and run with ETALON_BLESS=1");
+}
+
+#[test]
+fn every_document_keeps_to_the_schema() {
+    let validator = jsonschema::validator_for(&schema()).unwrap();
+    let mut eventful = Builder::default().build();
+    eventful.fail(0, "killed");
+    eventful.mark(5, model::MarkKind::ClientSaturated, "busy");
+    let mut nothing = Builder { blocks: 1, ..Builder::default() }.build();
+    (0..4).for_each(|position| nothing.fail(position, "no route to host"));
+    let few = Builder { blocks: 3, ..Builder::default() }.build();
+    for made in [Builder::default().build(), eventful, nothing, few] {
+        for metrics in [MetricFilter::Primary, MetricFilter::All] {
+            let set = compare(&made.evidence, &Options { metrics, ..Options::default() }).unwrap();
+            let value = serde_json::to_value(document(&made.evidence, &set)).unwrap();
+            let errors: Vec<String> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
+            assert!(errors.is_empty(), "{errors:?}");
+        }
+    }
+}
+
+#[test]
+fn the_object_has_the_documented_fields() {
+    let made = Builder::default().build();
+    let set = compare(&made.evidence, &Options::default()).unwrap();
+    let value = serde_json::to_value(document(&made.evidence, &set)).unwrap();
+    assert_eq!(value["schema_version"], 1);
+    assert_eq!(value["experiment"]["created"], "2026-03-01T12:00:00Z");
+    let first = &value["comparisons"][0];
+    for field in ["benchmark", "cell", "metric", "unit", "better", "a", "b", "ratio", "interval", "level", "p", "verdict",
+        "blocks_needed", "warnings"]
+    {
+        assert!(first.get(field).is_some(), "{field}");
+    }
+    for field in ["system", "n", "mean", "median", "trimmed_mean", "min", "max"] {
+        assert!(first["a"].get(field).is_some(), "{field}");
+    }
+    assert_eq!((&first["verdict"], &first["cell"]["clients"], &first["better"]), (&"faster".into(), &1.into(), &"higher".into()));
+}

@@ -1,0 +1,102 @@
+//! The terminal table, as it stands on the screen.
+
+use model::{DurabilityTier, MarkKind};
+use report::text::{Style, TextOptions, Trials, render};
+use report::{MetricFilter, Options, compare};
+use unicode_width::UnicodeWidthStr;
+
+use crate::evidence::{Builder, Made};
+
+fn shown(made: &Made, options: &TextOptions) -> String {
+    render(&compare(&made.evidence, &Options::default()).unwrap(), options)
+}
+
+fn at(width: usize) -> TextOptions {
+    TextOptions { width, ..TextOptions::default() }
+}
+
+fn eventful() -> Made {
+    let mut made = Builder::default().build();
+    made.fail(made.position_of("wal"), "the server closed the connection");
+    made.mark(3, MarkKind::ClientSaturated, "each of the client's 2 threads was busy 97 % of the time");
+    made
+}
+
+#[test]
+fn every_width_is_kept_to() {
+    let made = eventful();
+    for width in [40, 80, 90, 100, 120, 200] {
+        let text = shown(&made, &at(width));
+        for line in text.lines() {
+            assert!(line.width() <= width.max(80), "{width}: {} columns: {line}", line.width());
+            assert!(!line.ends_with(' '), "{line:?}");
+        }
+    }
+}
+
+#[test]
+fn the_table_says_all_of_it() {
+    let text = shown(&eventful(), &at(120));
+    println!("{text}");
+    println!("{}", shown(&eventful(), &at(80)));
+    println!("{}", shown(&eventful(), &at(130)));
+    for part in [
+        "select-update: A = rollback-journal, B = wal",
+        "10 blocks, order randomised in each block, 1 trial dropped (see below)",
+        "all rows: rows=100000, script=select-update",
+        "differs: setting.journal_mode (delete | wal)",
+        "A rollback-journal",
+        "95 % interval",
+        "clients=1\n",
+        "tx/s ↑",
+        "none, client saturated ",
+        "client saturated in 1 of 10 trials of A: each of the client's 2 threads was busy 97 % of the time",
+        "dropped trial:\n",
+        "↑ higher is better",
+        "adjusted for 3 primary rows after Holm",
+    ] {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+}
+
+#[test]
+fn single_trials_and_colours_on_demand() {
+    let made = Builder { blocks: 6, clients: vec![1], ..Builder::default() }.build();
+    let text = shown(&made, &TextOptions { trials: Trials::Listed, ..at(80) });
+    assert_eq!(text.matches("A tx/s: ").count(), 1, "{text}");
+    let plain = shown(&made, &at(80));
+    assert!(!plain.contains('\u{1b}'));
+    let coloured = shown(&made, &TextOptions { style: Style::Ansi, ..at(80) });
+    assert!(coloured.contains("\u{1b}["));
+    let mut stripped = String::new();
+    let mut rest = coloured.as_str();
+    while let Some((before, after)) = rest.split_once('\u{1b}') {
+        stripped.push_str(before);
+        rest = after.split_once('m').unwrap().1;
+    }
+    stripped.push_str(rest);
+    assert_eq!(stripped, plain, "colours change nothing but colours");
+}
+
+#[test]
+fn hostile_names_do_not_command_the_terminal() {
+    let mut builder = Builder { blocks: 6, benchmark: "a\u{1b}]0;owned\u{7}b\u{202e}c".to_owned(), ..Builder::default() };
+    builder.systems[1].0 = format!("\u{1b}[2J{}", "x".repeat(300));
+    let mut made = builder.build();
+    made.mark(0, MarkKind::Note, "\u{1b}[31mred");
+    let text = shown(&made, &at(80));
+    assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}') && !text.contains('\u{7}'), "{text:?}");
+}
+
+#[test]
+fn notes_stand_above() {
+    let mut made = Builder { blocks: 6, ..Builder::default() }.build();
+    made.durability("wal", DurabilityTier::Delayed, "synchronous=normal");
+    made.evidence.header.build = "debug".to_owned();
+    let text = shown(&made, &at(80));
+    assert!(text.starts_with("note: not comparable: measured by a debug build"), "{text}");
+    assert!(text.contains("unequal durability"));
+    let all = compare(&made.evidence, &Options { metrics: MetricFilter::All, ..Options::default() }).unwrap();
+    let text = render(&all, &at(120));
+    assert!(text.contains("n/a"), "{text}");
+}

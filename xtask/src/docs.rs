@@ -1,0 +1,303 @@
+//! `cargo xtask docs`: executes the transcripts in `README.md` and `docs/`, so they stay true.
+//!
+//! | block | what happens |
+//! |---|---|
+//! | ```` ```console ```` | every `$ command` is run, and what it prints is compared |
+//! | ```` ```toml file=plan.toml ```` (any language) | is written into the document's folder first |
+//! | ```` ```toml ```` that holds systems or benchmarks | must pass `etalon plan` |
+//! | ```` ```toml,fragment ```` | is not checked |
+//! | ```` ```console,no-run ```` | is not run; `<!-- not run: reason -->` stands just before it |
+//!
+//! The blocks of one document share one empty folder, in order. Commands are `etalon ...`,
+//! `cat FILE...` and `ls [FOLDER]`; there is no shell, and a `\` at the end of a line continues it.
+//! `? 2` right after the command is its exit code (0 otherwise). A line `...` stands for any lines,
+//! `[..]` for any text within a line, `[CWD]` for the folder. What goes to stdout and stderr is
+//! compared together, in the order in which it was written.
+
+mod blocks;
+mod commands;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use snapbox::Data;
+use snapbox::filter::{NormalizeToExpected, normalize_lines};
+use tempfile::TempDir;
+
+use blocks::{Block, Content, Step};
+use commands::{Outcome, Sandbox};
+
+/// What to do with output that differs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Difference {
+    /// Report it.
+    Fail,
+    /// Write it into the document.
+    Bless,
+}
+
+/// Which `etalon` to run, unless `ETALON_BIN` names one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Binary {
+    /// The debug build, made now.
+    Build,
+    /// The one that `cargo test` has just built: the same sources, and no second build of them.
+    AsTested,
+}
+
+/// Runs the transcripts in `documents`, or in all when there are none named. True if all hold.
+///
+/// # Errors
+///
+/// When `etalon` cannot be built or a document cannot be read or written.
+pub fn run(root: &Path, documents: &[PathBuf], difference: Difference, binary: Binary) -> Result<bool> {
+    let documents = match documents {
+        [] => all_documents(root)?,
+        named => named.to_vec(),
+    };
+    let etalon = etalon(root, binary)?;
+    let (mut commands, mut failures) = (0, 0);
+    for path in &documents {
+        let name = path.strip_prefix(root).unwrap_or(path);
+        let name = name.to_string_lossy().replace('\\', "/");
+        let text = fs::read_to_string(path).with_context(|| name.clone())?;
+        let mut document = Document::new(name, &text, &etalon)?;
+        document.run()?;
+        commands += document.commands;
+        if difference == Difference::Bless && !document.edits.is_empty() {
+            fs::write(path, document.blessed()).with_context(|| document.name.clone())?;
+            eprintln!("{}: rewritten", document.name);
+            document.failures.retain(|failure| !failure.blessed);
+        }
+        failures += document.failures.len();
+        for failure in &document.failures {
+            eprintln!("{}", failure.text);
+        }
+    }
+    eprintln!("docs: {} documents, {commands} commands, {failures} failures", documents.len());
+    if failures > 0 && difference == Difference::Fail {
+        eprintln!("hint: if the new output is right: cargo xtask docs --bless");
+    }
+    Ok(failures == 0)
+}
+
+/// `README.md` and everything under `docs/`.
+fn all_documents(root: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let readme = root.join("README.md");
+    found.extend(readme.is_file().then_some(readme));
+    let mut folders = vec![root.join("docs")];
+    while let Some(folder) = folders.pop() {
+        if !folder.is_dir() {
+            continue;
+        }
+        for entry in fs::read_dir(&folder).context("docs")? {
+            let path = entry?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Where the `etalon` to run is: `ETALON_BIN`, or beside this program.
+fn etalon(root: &Path, binary: Binary) -> Result<PathBuf> {
+    if let Some(path) = std::env::var_os("ETALON_BIN") {
+        return fs::canonicalize(&path).context("ETALON_BIN");
+    }
+    if binary == Binary::Build {
+        let status = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
+            .args(["build", "--quiet", "--package", "cli", "--bin", "etalon"])
+            .current_dir(root)
+            .stdin(Stdio::null())
+            .status()
+            .context("starting cargo")?;
+        if !status.success() {
+            bail!("cargo build --package cli --bin etalon: {status}");
+        }
+    }
+    let own = std::env::current_exe().context("where xtask is")?;
+    let path = own.with_file_name(format!("etalon{}", std::env::consts::EXE_SUFFIX));
+    if !path.is_file() {
+        bail!("{} was not built", path.display());
+    }
+    Ok(path)
+}
+
+/// Something that does not hold.
+struct Failure {
+    text: String,
+    /// `--bless` repairs it.
+    blessed: bool,
+}
+
+/// One document while it is executed.
+struct Document<'a> {
+    name: String,
+    text: &'a str,
+    sandbox: Sandbox,
+    _folder: TempDir,
+    commands: usize,
+    failures: Vec<Failure>,
+    /// Line ranges of `text` (counted from 0, end excluded) and what to write there.
+    edits: Vec<(std::ops::Range<usize>, String)>,
+}
+
+impl<'a> Document<'a> {
+    fn new(name: String, text: &'a str, etalon: &Path) -> Result<Self> {
+        let folder = tempfile::Builder::new().prefix("etalon-docs-").tempdir()?;
+        let sandbox = Sandbox::new(folder.path(), etalon)?;
+        Ok(Self { name, text, sandbox, _folder: folder, commands: 0, failures: Vec::new(), edits: Vec::new() })
+    }
+
+    fn fail(&mut self, line: usize, text: impl std::fmt::Display) {
+        self.failures.push(Failure { text: format!("{}:{line}: {text}", self.name), blessed: false });
+    }
+
+    fn run(&mut self) -> Result<()> {
+        for block in blocks::parse(self.text) {
+            let block = match block {
+                Ok(block) => block,
+                Err(error) => {
+                    self.fail(error.line, error.advice);
+                    continue;
+                }
+            };
+            match &block.content {
+                Content::File { name, text } => {
+                    self.write(&block, name, text)?;
+                    if block.is_plan {
+                        self.check_plan(&block, name)?;
+                    }
+                }
+                Content::Plan(text) => {
+                    let name = format!(".plan-at-line-{}.toml", block.line);
+                    self.write(&block, &name, text)?;
+                    self.check_plan(&block, &name)?;
+                    fs::remove_file(self.sandbox.folder.join(name))?;
+                }
+                Content::Transcript(steps) => {
+                    for step in steps {
+                        self.step(&block, step)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, block: &Block, name: &str, text: &str) -> Result<()> {
+        let is_inside = Path::new(name).components().all(|part| matches!(part, std::path::Component::Normal(_)));
+        if !is_inside {
+            self.fail(block.line, format!("file={name} leaves the folder"));
+            return Ok(());
+        }
+        let path = self.sandbox.folder.join(name);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::write(path, text).with_context(|| name.to_owned())
+    }
+
+    fn check_plan(&mut self, block: &Block, name: &str) -> Result<()> {
+        self.commands += 1;
+        let words = ["etalon", "plan", name].map(str::to_owned);
+        let outcome = self.sandbox.run(&words)?;
+        if outcome.exit != Some(0) {
+            let text = format!("etalon plan does not accept this plan ({})\n{}", outcome.exit_text(), outcome.output);
+            self.fail(block.line, text);
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, block: &Block, step: &Step) -> Result<()> {
+        self.commands += 1;
+        let Some(words) = shlex::split(&step.command) else {
+            self.fail(step.line, "a quote is not closed");
+            return Ok(());
+        };
+        let outcome = match self.sandbox.run(&words) {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                self.fail(step.line, format!("{error:#}"));
+                return Ok(());
+            }
+        };
+        let actual = self.normalized(&outcome, &step.expected);
+        let is_same_exit = outcome.exit == Some(step.exit);
+        if is_same_exit && actual == step.expected {
+            return Ok(());
+        }
+        let mut text = format!("{}:{}: $ {}\n", self.name, step.line, step.command);
+        if !is_same_exit {
+            let got = outcome.exit_text();
+            text += &format!("expected exit code {}, got {got}\n", step.exit);
+        }
+        text += &difference(&step.expected, &actual);
+        let blessed = outcome.exit.is_some();
+        self.failures.push(Failure { text, blessed });
+        if let Some(exit) = outcome.exit {
+            let mut new = String::new();
+            if exit != 0 {
+                new += &format!("? {exit}\n");
+            }
+            new += &actual;
+            let indent = " ".repeat(block.indent);
+            let new: String = new.lines().map(|line| format!("{indent}{line}\n")).collect();
+            self.edits.push((step.output_lines.clone(), new));
+        }
+        Ok(())
+    }
+
+    /// What was printed, with the wildcards of `expected` in place of what they match.
+    fn normalized(&self, outcome: &Outcome, expected: &str) -> String {
+        let actual = Data::text(trim_end(&normalize_lines(&outcome.output)));
+        NormalizeToExpected::new()
+            .redact_with(&self.sandbox.redactions)
+            .normalize(actual, &Data::text(expected.to_owned()))
+            .to_string()
+    }
+
+    /// The document with every edit made.
+    fn blessed(&self) -> String {
+        let mut lines: Vec<String> = self.text.split_inclusive('\n').map(str::to_owned).collect();
+        for (range, new) in self.edits.iter().rev() {
+            lines.splice(range.clone(), [new.clone()]);
+        }
+        lines.concat()
+    }
+}
+
+/// Without trailing empty lines, and with a line end if anything is left.
+fn trim_end(text: &str) -> String {
+    match text.trim_end() {
+        "" => String::new(),
+        text => format!("{text}\n"),
+    }
+}
+
+/// A unified view of two outputs.
+fn difference(expected: &str, actual: &str) -> String {
+    let mut text = String::new();
+    let written = snapbox::report::write_diff(
+        &mut text,
+        &Data::text(expected.to_owned()),
+        &Data::text(actual.to_owned()),
+        Some(&"the document"),
+        Some(&"this run"),
+        snapbox::report::Palette::plain(),
+    );
+    if written.is_err() {
+        return format!("expected:\n{expected}got:\n{actual}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

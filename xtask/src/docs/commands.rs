@@ -1,0 +1,183 @@
+//! Runs the commands of a transcript: in a folder of their own, with a known environment.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use snapbox::Redactions;
+
+/// Longest time for one command.
+const TIME_LIMIT: Duration = Duration::from_secs(180);
+
+/// How long a command has to leave by itself once asked to.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// What the commands of a transcript inherit; everything else is scrubbed.
+const INHERITED: [&str; 6] = ["PATH", "SystemRoot", "TMPDIR", "TEMP", "USER", "LD_LIBRARY_PATH"];
+
+/// What a command did.
+pub struct Outcome {
+    /// `None` when a signal or the time limit ended it.
+    pub exit: Option<i32>,
+    /// stdout and stderr as one, in the order in which they were written.
+    pub output: String,
+}
+
+impl Outcome {
+    /// The exit code, or why there is none.
+    pub fn exit_text(&self) -> String {
+        match self.exit {
+            Some(code) => code.to_string(),
+            None => format!("none: ended by a signal, or after the limit of {} s", TIME_LIMIT.as_secs()),
+        }
+    }
+}
+
+/// Where the commands of one document run.
+pub struct Sandbox {
+    /// Their working directory.
+    pub folder: PathBuf,
+    /// Text that is replaced in output: the folder's name.
+    pub redactions: Redactions,
+    home: PathBuf,
+    etalon: PathBuf,
+    time_limit: Duration,
+}
+
+impl Sandbox {
+    /// Makes the working directory and a home within `parent`.
+    pub fn new(parent: &Path, etalon: &Path) -> Result<Self> {
+        let parent = fs::canonicalize(parent)?;
+        let (folder, home) = (parent.join("work"), parent.join("home"));
+        fs::create_dir(&folder)?;
+        fs::create_dir(&home)?;
+        let mut redactions = Redactions::new();
+        redactions.insert("[CWD]", folder.clone())?;
+        Ok(Self { folder, redactions, home, etalon: etalon.to_owned(), time_limit: TIME_LIMIT })
+    }
+
+    /// Runs one command, split into words.
+    pub fn run(&self, words: &[String]) -> Result<Outcome> {
+        let Some((program, arguments)) = words.split_first() else {
+            bail!("no command after `$`");
+        };
+        let shell = ["|", ">", ">>", "<", "&&", "||", ";", "&"];
+        if let Some(word) = arguments.iter().find(|w| shell.contains(&w.as_str())) {
+            bail!("there is no shell here, so `{word}` means nothing");
+        }
+        match program.as_str() {
+            "etalon" => self.etalon(arguments),
+            "cat" => self.cat(arguments),
+            "ls" => self.ls(arguments),
+            other => bail!("`{other}` is not run here, only etalon, cat and ls: mark the block console,no-run"),
+        }
+    }
+
+    fn cat(&self, names: &[String]) -> Result<Outcome> {
+        let mut output = String::new();
+        for name in names {
+            let text = fs::read_to_string(self.folder.join(name));
+            output += &text.with_context(|| name.clone())?;
+        }
+        Ok(Outcome { exit: Some(0), output })
+    }
+
+    fn ls(&self, arguments: &[String]) -> Result<Outcome> {
+        let folder = match arguments {
+            [] => self.folder.clone(),
+            [name] => self.folder.join(name),
+            _ => bail!("ls takes one folder"),
+        };
+        let mut names = Vec::new();
+        for entry in fs::read_dir(folder).context("ls")? {
+            names.push(entry?.file_name().to_string_lossy().into_owned());
+        }
+        names.retain(|name| !name.starts_with('.'));
+        names.sort();
+        Ok(Outcome { exit: Some(0), output: names.iter().map(|name| format!("{name}\n")).collect() })
+    }
+
+    fn etalon(&self, arguments: &[String]) -> Result<Outcome> {
+        // A file rather than a pipe: a server that outlives the command would keep a pipe open.
+        let output = self.home.join("output");
+        let file = File::create(&output)?;
+        let mut command = Command::new(&self.etalon);
+        command
+            .args(arguments)
+            .current_dir(&self.folder)
+            .stdin(Stdio::null())
+            .stdout(file.try_clone()?)
+            .stderr(file)
+            .env_clear();
+        for name in INHERITED {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        command.env("HOME", &self.home);
+        for (name, value) in
+            [("NO_COLOR", "1"), ("TERM", "dumb"), ("COLUMNS", "80"), ("TZ", "UTC"), ("LC_ALL", "C.UTF-8")]
+        {
+            command.env(name, value);
+        }
+        let mut child = command.spawn().with_context(|| format!("starting {}", self.etalon.display()))?;
+        let status = wait(&mut child, self.time_limit)?;
+        let output = String::from_utf8_lossy(&fs::read(&output)?).into_owned();
+        Ok(Outcome { exit: status.and_then(|status| status.code()), output })
+    }
+}
+
+/// Waits until `limit`, then asks `child` to leave, then kills it; `None` when it took too long.
+fn wait(child: &mut Child, limit: Duration) -> Result<Option<ExitStatus>> {
+    if let Some(status) = wait_until(child, Instant::now() + limit)? {
+        return Ok(Some(status));
+    }
+    // An interrupted étalon removes the servers that it started; a killed one cannot.
+    let id = child.id().to_string();
+    let asked = Command::new("kill").args(["-INT", &id]).status();
+    if asked.is_ok_and(|status| status.success()) {
+        wait_until(child, Instant::now() + GRACE)?;
+    }
+    // Fails only if it has left by now.
+    let _ = child.kill();
+    child.wait()?;
+    Ok(None)
+}
+
+fn wait_until(child: &mut Child, deadline: Instant) -> Result<Option<ExitStatus>> {
+    loop {
+        let status = child.try_wait()?;
+        if status.is_some() || Instant::now() >= deadline {
+            return Ok(status);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_takes_too_long_is_ended() {
+        let root = tempfile::tempdir().unwrap();
+        let mut sandbox = Sandbox::new(root.path(), Path::new("/bin/sleep")).unwrap();
+        sandbox.time_limit = Duration::from_millis(50);
+        let outcome = sandbox.run(&["etalon".into(), "60".into()]).unwrap();
+        assert_eq!(outcome.exit, None);
+    }
+
+    #[test]
+    fn the_environment_is_scrubbed_and_the_streams_are_one() {
+        let root = tempfile::tempdir().unwrap();
+        let sandbox = Sandbox::new(root.path(), Path::new("/bin/sh")).unwrap();
+        let script = "echo out; echo err >&2; echo $CARGO_PKG_NAME $NO_COLOR $COLUMNS; exit 4";
+        let words = ["etalon", "-c", script].map(str::to_owned);
+        let outcome = sandbox.run(&words).unwrap();
+        assert_eq!(outcome.output, "out\nerr\n1 80\n");
+        assert_eq!(outcome.exit, Some(4));
+    }
+}

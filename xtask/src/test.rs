@@ -1,0 +1,127 @@
+//! `cargo xtask test`: everything that must hold, in the order in which it fails soonest.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+
+use crate::docs::{Binary, Difference};
+use crate::requirements::Missing;
+use crate::{docs, requirements, tidy};
+
+/// What to do when a step fails.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum OnFailure {
+    /// Leave the rest undone.
+    Stop,
+    /// Do the rest too.
+    KeepGoing,
+}
+
+/// Which tests to run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// Those for every change.
+    Usual,
+    /// Also those that take minutes: they look for `ETALON_SLOW=1`.
+    Slow,
+}
+
+/// One thing to do.
+enum Step {
+    Requirements,
+    Cargo(&'static [&'static str]),
+    Tidy,
+    Docs,
+}
+
+const STEPS: [Step; 6] = [
+    Step::Requirements,
+    Step::Cargo(&["fmt", "--all", "--check"]),
+    Step::Cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+    Step::Tidy,
+    Step::Cargo(&["test", "--workspace"]),
+    Step::Docs,
+];
+
+impl Step {
+    fn name(&self) -> String {
+        match self {
+            Self::Requirements => "requirements".to_owned(),
+            Self::Cargo(arguments) => format!("cargo {}", arguments.join(" ")),
+            Self::Tidy => "cargo xtask tidy".to_owned(),
+            Self::Docs => "cargo xtask docs".to_owned(),
+        }
+    }
+
+    /// `None` if it succeeded, else how it failed.
+    fn run(&self, root: &Path, extent: Extent) -> Result<Option<String>> {
+        let said = |is_good: bool| (!is_good).then(|| "see above".to_owned());
+        Ok(match self {
+            Self::Requirements => {
+                requirements::ensure()?;
+                None
+            }
+            Self::Cargo(arguments) => cargo(root, arguments, extent)?,
+            Self::Tidy => said(tidy::run(root)?),
+            Self::Docs => said(docs::run(root, &[], Difference::Fail, Binary::AsTested)?),
+        })
+    }
+}
+
+fn cargo(root: &Path, arguments: &[&str], extent: Extent) -> Result<Option<String>> {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    command.args(arguments).current_dir(root).stdin(Stdio::null());
+    if extent == Extent::Slow {
+        command.env("ETALON_SLOW", "1");
+    }
+    let status = command.status().context("starting cargo")?;
+    Ok((!status.success()).then(|| status.to_string()))
+}
+
+/// Runs every step and prints a summary on stderr. True if all succeeded.
+///
+/// # Errors
+///
+/// [`Missing`] when there is something to install by hand: nothing after it means much.
+pub fn run(root: &Path, on_failure: OnFailure, extent: Extent) -> Result<bool> {
+    let total = Instant::now();
+    let mut summary = Vec::new();
+    let mut is_good = true;
+    for (index, step) in STEPS.iter().enumerate() {
+        let (number, name) = (index + 1, step.name());
+        eprintln!("== {number}/{} {name}", STEPS.len());
+        let start = Instant::now();
+        let failure = match step.run(root, extent) {
+            Err(error) if !error.is::<Missing>() => Some(format!("{error:#}")),
+            other => other?,
+        };
+        let took = seconds(start.elapsed());
+        let line = match failure {
+            None => format!("ok      {took}  {name}"),
+            Some(how) => {
+                is_good = false;
+                format!("FAILED  {took}  {name}: {how}")
+            }
+        };
+        eprintln!("== {number}/{} {line}", STEPS.len());
+        summary.push(line);
+        if !is_good && on_failure == OnFailure::Stop {
+            let rest = STEPS[number..].iter().map(Step::name);
+            summary.extend(rest.map(|name| format!("not run           {name}")));
+            break;
+        }
+    }
+    let verdict = if is_good { "ok" } else { "FAILED" };
+    eprintln!();
+    for line in summary {
+        eprintln!("{line}");
+    }
+    eprintln!("cargo xtask test: {verdict},{}", seconds(total.elapsed()));
+    Ok(is_good)
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:>6.1} s", time.as_secs_f64())
+}

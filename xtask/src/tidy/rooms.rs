@@ -1,0 +1,132 @@
+//! Which crate may depend on which: the table of rooms in the design, checked in the manifests.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use super::Finding;
+
+/// Every crate under `crates/` and what it knows. `xtask` knows none.
+const ROOMS: &[(&str, &[&str])] = &[
+    ("model", &[]),
+    ("stats", &[]),
+    ("wire", &[]),
+    ("store", &["model"]),
+    ("host", &["model"]),
+    ("engine", &["host", "store", "stats", "wire", "model"]),
+    ("report", &["store", "stats", "model"]),
+    ("cli", &["engine", "report"]),
+    ("xtask", &[]),
+];
+
+/// Checks every manifest among `files`.
+///
+/// # Errors
+///
+/// When one cannot be read or is no TOML.
+pub fn check_all(root: &Path, files: &[String]) -> Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    for path in files {
+        let Some(folder) = path.strip_suffix("/Cargo.toml") else {
+            continue;
+        };
+        // Deeper ones, such as `crates/wire/fuzz`, are workspaces of their own.
+        let room = folder.strip_prefix("crates/").unwrap_or(folder);
+        if !room.contains('/') {
+            let text = std::fs::read_to_string(root.join(path)).context(path.clone())?;
+            findings.extend(check(path, room, &text)?);
+        }
+    }
+    Ok(findings)
+}
+
+fn check(path: &str, room: &str, text: &str) -> Result<Vec<Finding>> {
+    let manifest: toml::Table = toml::from_str(text).context(path.to_owned())?;
+    let mut findings = Vec::new();
+    let mut report = |item: &str, advice: String| {
+        let starts = |line: &str| line.trim_start().starts_with(item);
+        findings.push(Finding {
+            path: path.to_owned(),
+            line: 1 + text.lines().position(starts).unwrap_or(0),
+            rule: "rooms",
+            item: item.to_owned(),
+            advice,
+        });
+    };
+    let package = manifest.get("package").and_then(|p| p.get("name"));
+    if package.and_then(toml::Value::as_str) != Some(room) {
+        report("name", format!("call the crate {room}, as its folder"));
+    }
+    let Some((_, allowed)) = ROOMS.iter().find(|(name, _)| *name == room) else {
+        report("[package]", format!("add {room} to ROOMS in xtask and to the design"));
+        return Ok(findings);
+    };
+    for name in dependencies(&manifest) {
+        let is_ours = ROOMS.iter().any(|(ours, _)| *ours == name);
+        if is_ours && !allowed.contains(&name.as_str()) {
+            let known = match allowed {
+                [] => "none of our crates".to_owned(),
+                names => format!("only {}", names.join(", ")),
+            };
+            report(&name, format!("{room} does not know {name}: {known}"));
+        }
+    }
+    Ok(findings)
+}
+
+/// The packages in every table of dependencies: plain, dev, build, and for one platform.
+fn dependencies(manifest: &toml::Table) -> Vec<String> {
+    let mut names = Vec::new();
+    for (key, value) in manifest {
+        let Some(table) = value.as_table() else {
+            continue;
+        };
+        match key.as_str() {
+            "dependencies" | "dev-dependencies" | "build-dependencies" => {
+                names.extend(table.iter().map(|(name, dependency)| {
+                    let renamed = dependency.get("package").and_then(toml::Value::as_str);
+                    renamed.unwrap_or(name).to_owned()
+                }));
+            }
+            "target" => {
+                let platforms = table.values().filter_map(toml::Value::as_table);
+                names.extend(platforms.flat_map(dependencies));
+            }
+            _ => {}
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dependency_against_the_direction_is_found_in_every_kind_of_table() {
+        for table in ["dependencies", "dev-dependencies", "target.'cfg(unix)'.dependencies"] {
+            let text = format!(
+                "[package]\nname = \"report\"\n[{table}]\nstore.workspace = true\n\
+                 engine.workspace = true\n"
+            );
+            let found = check("crates/report/Cargo.toml", "report", &text).unwrap();
+            assert_eq!(
+                found[0].to_string(),
+                "crates/report/Cargo.toml:5: rooms: report does not know engine: only store, stats, model"
+            );
+            assert_eq!(found.len(), 1);
+        }
+    }
+
+    #[test]
+    fn a_renamed_dependency_is_still_ours() {
+        let text = "[package]\nname = \"stats\"\n[dependencies]\nm = { package = \"model\", path = \"../model\" }\n";
+        assert_eq!(check("crates/stats/Cargo.toml", "stats", text).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn an_unknown_crate_and_a_wrong_name_are_found() {
+        let found = check("crates/x/Cargo.toml", "x", "[package]\nname = \"y\"\n").unwrap();
+        assert_eq!((found.len(), found[0].line), (2, 2));
+    }
+}
