@@ -210,8 +210,7 @@ impl<'a> Conductor<'a> {
     }
 
     fn data_path<'p>(&self, system: &'p SystemPlan) -> Option<(&'p SystemPlan, PathBuf)> {
-        let path = self.registry.engine(&system.engine).ok()?.data_directory(system)?;
-        Some((system, path))
+        Some((system, self.registry.data_directory(system)?))
     }
 
     /// A system that has changed ends the resume; a client that has changed a little is only told.

@@ -1,6 +1,8 @@
 //! Every engine and every workload: the one place that a new one adds a line to.
 
-use model::Catalog;
+use std::path::PathBuf;
+
+use model::{Catalog, SystemPlan};
 
 use crate::error::{Failure, FailureKind};
 use crate::target::{Engine, OpenRequest, Target};
@@ -75,11 +77,45 @@ impl Registry {
         self.workloads.iter().copied().find(|workload| workload.spec().name == name).ok_or_else(missing)
     }
 
+    /// A system with its engine. A URL that the plan names by an environment variable is read from there now, and no
+    /// earlier: it may hold a password, and so it never reaches the plan or the store.
+    ///
+    /// # Errors
+    /// The variable is not set, or its URL has a scheme that no engine of this build has.
+    pub fn resolve(&self, system: &SystemPlan) -> Result<(&'static dyn Engine, SystemPlan), Failure> {
+        let mut resolved = system.clone();
+        if let Some(variable) = system.url_variable() {
+            let tried = format!("read the URL of `{}` from the environment variable `{variable}`", system.name);
+            resolved.url = std::env::var(variable).map_err(|error| Failure::new(FailureKind::Plan, &tried, error))?;
+            let catalog = self.catalog();
+            let engine = catalog.engine_of_url(&resolved.url).map(|spec| spec.name.to_owned());
+            let unknown = || Failure::new(FailureKind::Plan, &tried, "no engine of this build has its scheme");
+            resolved.engine = engine.ok_or_else(unknown)?;
+        }
+        Ok((self.engine(&resolved.engine)?, resolved))
+    }
+
     /// Opens a system by its engine.
     ///
     /// # Errors
-    /// As [`Engine::open`].
+    /// As [`Engine::open`], and as [`Registry::resolve`].
     pub fn open(&self, request: &OpenRequest) -> Result<Box<dyn Target>, Failure> {
-        self.engine(&request.system.engine)?.open(request)
+        let (engine, system) = self.resolve(request.system)?;
+        engine.open(&OpenRequest { system: &system, ..request.clone() })
+    }
+
+    /// The folder that holds a system's data, where that is known without connecting to it.
+    pub fn data_directory(&self, system: &SystemPlan) -> Option<PathBuf> {
+        let (engine, system) = self.resolve(system).ok()?;
+        engine.data_directory(&system)
+    }
+
+    /// What a run would drop from a system.
+    ///
+    /// # Errors
+    /// As [`Registry::resolve`].
+    pub fn would_drop(&self, system: &SystemPlan) -> Result<String, Failure> {
+        let (engine, system) = self.resolve(system)?;
+        Ok(engine.would_drop(&system))
     }
 }

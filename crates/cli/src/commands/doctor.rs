@@ -46,7 +46,7 @@ fn look_at(plan: &Plan, registry: &Registry, paths: &mut Vec<(String, PathBuf)>)
     let target = registry.open(&request).map_err(|failure| CliError::from(&failure))?;
     let facts = target.facts().map_err(|failure| CliError::from(&failure));
     target.drop_all().map_err(|failure| CliError::from(&failure))?;
-    if let Some(path) = registry.engine(&system.engine).ok().and_then(|engine| engine.data_directory(system)) {
+    if let Some(path) = registry.data_directory(system) {
         paths.push(("data directory".to_owned(), path));
     }
     facts

@@ -73,10 +73,7 @@ fn time_text(plan: &Plan, work: &Work) -> String {
 }
 
 fn dropped(system: &SystemPlan, registry: &Registry) -> String {
-    match registry.engine(&system.engine) {
-        Ok(engine) => engine.would_drop(system),
-        Err(failure) => failure.to_string(),
-    }
+    registry.would_drop(system).unwrap_or_else(|failure| failure.to_string())
 }
 
 fn as_text(plan: &Plan, work: &Work, registry: &Registry) -> String {

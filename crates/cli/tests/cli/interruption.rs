@@ -24,7 +24,7 @@ const PLAN: &str = r#"
     [schedule]
     blocks = 6
     warmup = "10ms"
-    duration = "100ms"
+    transactions = 40
 "#;
 
 fn measured(store: &Path) -> usize {

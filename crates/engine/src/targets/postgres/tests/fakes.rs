@@ -52,6 +52,7 @@ fn what_listens_and_is_no_server_is_told_apart() {
     assert_eq!(refusal(&url(rude, ""), &[]).kind, FailureKind::Unreachable);
 
     let web = listen(|mut stream| {
+        let _ = stream.read(&mut [0; 1024]);
         let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
     });
     let failure = refusal(&url(web, "sslmode=disable"), &[]);
