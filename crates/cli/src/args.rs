@@ -7,9 +7,17 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 /// Measures database servers and the disks under them, platform A against platform B: which is faster, by how much,
 /// and how sure that is.
 #[derive(Debug, Parser)]
-#[command(name = "etalon", version, propagate_version = true, subcommand_required = true, arg_required_else_help = true)]
-#[command(after_help = "Exit codes: 0 done · 1 ran, and the answer is bad · 2 error in arguments or plan · 3 could not \
-                        run · 4 inconclusive when asked to fail · 130 interrupted, resumable")]
+#[command(
+    name = "etalon",
+    version,
+    propagate_version = true,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+#[command(
+    after_help = "Exit codes: 0 done · 1 ran, and the answer is bad · 2 error in arguments or plan · 3 could not \
+                        run · 4 inconclusive when asked to fail · 130 interrupted, resumable"
+)]
 pub struct Cli {
     /// Print one JSON object on stdout instead of text
     #[arg(long, global = true)]

@@ -45,9 +45,9 @@ impl Printer {
     /// Data, to stdout. A closed pipe is the reader's right, not an error.
     pub fn out(self, text: &str) {
         let mut stdout = std::io::stdout().lock();
-        let _ = stdout.write_all(text.as_bytes()).and_then(|()| {
-            if text.ends_with('\n') { Ok(()) } else { stdout.write_all(b"\n") }
-        });
+        let _ = stdout
+            .write_all(text.as_bytes())
+            .and_then(|()| if text.ends_with('\n') { Ok(()) } else { stdout.write_all(b"\n") });
         let _ = stdout.flush();
     }
 

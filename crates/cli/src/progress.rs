@@ -22,7 +22,7 @@ impl<'a> Progress<'a> {
     pub fn new(printer: Printer, plan: &'a Plan) -> Progress<'a> {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(4));
-            let style = ProgressStyle::with_template("{bar:20} {pos}/{len} trials, {prefix} left  {wide_msg}");
+            let style = ProgressStyle::with_template("{bar:30} {pos}/{len} trials, {prefix} left\n{wide_msg}");
             bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
         Progress { printer, plan, bar, running: String::new() }
@@ -76,7 +76,8 @@ impl Observer for Progress<'_> {
         let text = match (&self.bar, record.state) {
             (Some(_), TrialState::Measured) => return,
             (None, TrialState::Measured) => {
-                let marks: Vec<&str> = record.marks.iter().filter(|mark| worth_a_word(mark)).map(|m| m.kind.as_str()).collect();
+                let marks: Vec<&str> =
+                    record.marks.iter().filter(|mark| worth_a_word(mark)).map(|m| m.kind.as_str()).collect();
                 let marks = if marks.is_empty() { String::new() } else { format!("  ({})", marks.join(", ")) };
                 format!("block {}: {}: {}{marks}", trial.block + 1, self.label(cell), headline(&record.measurements))
             }

@@ -18,7 +18,8 @@ pub struct BuiltIn {
 }
 
 /// The plans that are built in.
-pub const BUILT_IN: &[BuiltIn] = &[BuiltIn { name: "quickstart", text: include_str!("../../../plans/quickstart.toml") }];
+pub const BUILT_IN: &[BuiltIn] =
+    &[BuiltIn { name: "quickstart", text: include_str!("../../../plans/quickstart.toml") }];
 
 /// A plan with the text that it comes from.
 #[derive(Clone, Debug)]
@@ -36,8 +37,12 @@ pub struct Loaded {
 impl BuiltIn {
     /// The first sentence of its leading comment.
     pub fn about(&self) -> String {
-        let comment: Vec<&str> =
-            self.text.lines().take_while(|line| line.starts_with('#')).map(|line| line.trim_start_matches(['#', ' '])).collect();
+        let comment: Vec<&str> = self
+            .text
+            .lines()
+            .take_while(|line| line.starts_with('#'))
+            .map(|line| line.trim_start_matches(['#', ' ']))
+            .collect();
         let text = comment.join(" ");
         text.split_inclusive(['.', '?']).next().unwrap_or(&text).trim().to_owned()
     }
@@ -51,8 +56,7 @@ pub fn load(source: &PlanSource, registry: &Registry, default_seed: u64) -> Resu
     let catalog = registry.catalog();
     let (text, name, path) = read(source, &catalog)?;
     let overrides = source.set.iter().map(|pair| split_override(pair)).collect::<Result<Vec<_>, _>>()?;
-    let plan = Plan::parse(&text, &name, &overrides, &catalog, default_seed)
-        .map_err(|errors| plan_errors(&errors))?;
+    let plan = Plan::parse(&text, &name, &overrides, &catalog, default_seed).map_err(|errors| plan_errors(&errors))?;
     let plan = match &source.aa {
         None => plan,
         Some(system) => both_sides(&plan, system)?,
@@ -65,7 +69,8 @@ fn both_sides(plan: &Plan, system: &str) -> Result<Plan, CliError> {
     let known: Vec<&str> = plan.systems.iter().map(|system| system.name.as_str()).collect();
     let system = if system.is_empty() { known.first().copied().unwrap_or_default() } else { system };
     plan.to_aa(system).ok_or_else(|| {
-        CliError::user(format!("the plan has no system `{system}`")).hint(format!("its systems are {}", known.join(", ")))
+        CliError::user(format!("the plan has no system `{system}`"))
+            .hint(format!("its systems are {}", known.join(", ")))
     })
 }
 

@@ -169,11 +169,8 @@ impl<'a> Conductor<'a> {
     fn open(&mut self, observer: &mut dyn Observer) -> Result<(), ExperimentError> {
         for system in self.plan.systems.iter().filter(|system| system.alias_of.is_none()) {
             observer.system_opening(&system.name);
-            let request = OpenRequest {
-                system,
-                consent: self.options.consent,
-                scratch_base: self.options.scratch_base.clone(),
-            };
+            let request =
+                OpenRequest { system, consent: self.options.consent, scratch_base: self.options.scratch_base.clone() };
             let target = self.registry.open(&request).map_err(|failure| system_error(&system.name, failure))?;
             self.targets.insert(system.name.clone(), target);
         }
@@ -194,7 +191,8 @@ impl<'a> Conductor<'a> {
     fn take_facts(&mut self, observer: &mut dyn Observer) -> Result<(), ExperimentError> {
         let known = self.store.facts()?;
         let paths: Vec<(&SystemPlan, PathBuf)> = self.plan.systems.iter().filter_map(|s| self.data_path(s)).collect();
-        let named: Vec<(&str, &std::path::Path)> = paths.iter().map(|(s, path)| (s.name.as_str(), path.as_path())).collect();
+        let named: Vec<(&str, &std::path::Path)> =
+            paths.iter().map(|(s, path)| (s.name.as_str(), path.as_path())).collect();
         let mut taken = vec![(CLIENT.to_owned(), host::facts::client_facts(&named))];
         for system in &self.plan.systems {
             let facts = self.target(&system.name)?.facts().map_err(|failure| system_error(&system.name, failure))?;
@@ -359,9 +357,9 @@ impl<'a> Conductor<'a> {
         observer: &mut dyn Observer,
     ) -> Result<TrialRecord, Failure> {
         let task = &self.tasks[trial.cell as usize];
-        let target = self.target(&cell.system).map_err(|error| {
-            Failure::new(FailureKind::Plan, format!("find the system `{}`", cell.system), error)
-        })?;
+        let target = self
+            .target(&cell.system)
+            .map_err(|error| Failure::new(FailureKind::Plan, format!("find the system `{}`", cell.system), error))?;
         target.prepare(&task.dataset)?;
         target.settle()?;
         match &task.action {

@@ -45,8 +45,7 @@ pub struct Evidence {
 pub fn record(evidence: Evidence) -> TrialRecord {
     let window_s = evidence.tally.window_ns as f64 / 1e9;
     let rate = evidence.tally.succeeded_in_window as f64 / window_s;
-    let mut measurements =
-        vec![Measurement::value("throughput", "tx/s", Direction::Higher, Role::Primary, rate)];
+    let mut measurements = vec![Measurement::value("throughput", "tx/s", Direction::Higher, Role::Primary, rate)];
     let service = evidence.collector.service.as_ref().unwrap_or(&evidence.collector.response);
     latencies("response", &evidence.collector.response, Role::Primary, &mut measurements);
     latencies("service", service, Role::Secondary, &mut measurements);
@@ -75,9 +74,13 @@ fn latencies(kind: &str, histogram: &Histogram<u64>, role: Role, into: &mut Vec<
     };
     let us = |ns: u64| Reading::Value(ns as f64 / 1e3);
     push("mean", Role::Secondary, Reading::Value(histogram.mean() / 1e3));
-    for (name, quantile, own_role) in
-        [("p50", 0.5, role), ("p90", 0.9, Role::Secondary), ("p95", 0.95, Role::Secondary), ("p99", 0.99, role), ("p999", 0.999, Role::Secondary)]
-    {
+    for (name, quantile, own_role) in [
+        ("p50", 0.5, role),
+        ("p90", 0.9, Role::Secondary),
+        ("p95", 0.95, Role::Secondary),
+        ("p99", 0.99, role),
+        ("p999", 0.999, Role::Secondary),
+    ] {
         let needed = (SAMPLES_BEYOND / (1.0 - quantile)).ceil();
         let reading = if histogram.len() as f64 >= needed {
             us(histogram.value_at_quantile(quantile))
@@ -109,9 +112,8 @@ fn client_cost(evidence: &Evidence, into: &mut Vec<Measurement>) {
         })
     };
     let cpu_ns = tally.cpu_ns.filter(|_| evidence.placement == Placement::Server);
-    let per_transaction = cpu_ns.map_or_else(unavailable, |cpu| {
-        Reading::Value(cpu as f64 / 1e3 / tally.succeeded_in_window.max(1) as f64)
-    });
+    let per_transaction = cpu_ns
+        .map_or_else(unavailable, |cpu| Reading::Value(cpu as f64 / 1e3 / tally.succeeded_in_window.max(1) as f64));
     into.push(Measurement::new("client_cpu_per_tx", "us", Direction::Lower, Role::Diagnostic, per_transaction));
     let share = share_of_a_core(evidence).map_or_else(unavailable, Reading::Value);
     into.push(Measurement::new("client_busy_share", "", Direction::Neither, Role::Diagnostic, share));
@@ -157,7 +159,8 @@ fn error_marks(tally: &Tally) -> Vec<Mark> {
 
 fn saturation(evidence: &Evidence) -> Option<Mark> {
     let share = share_of_a_core(evidence).filter(|share| *share > SATURATED_SHARE)?;
-    let detail = format!("each of the client's {} threads was busy {:.0} % of the time", evidence.workers, share * 100.0);
+    let detail =
+        format!("each of the client's {} threads was busy {:.0} % of the time", evidence.workers, share * 100.0);
     Some(Mark { kind: MarkKind::ClientSaturated, detail })
 }
 
@@ -186,7 +189,10 @@ fn steadiness(rates_per_s: &[f64]) -> Option<Mark> {
         }
         Steadiness::Bimodal { low, high, low_share } => {
             let share = low_share * 100.0;
-            mark(MarkKind::NotSteady, format!("the rate had two levels: {low:.0} for {share:.0} % of the time, else {high:.0}"))
+            mark(
+                MarkKind::NotSteady,
+                format!("the rate had two levels: {low:.0} for {share:.0} % of the time, else {high:.0}"),
+            )
         }
     }
 }

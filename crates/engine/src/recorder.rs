@@ -160,7 +160,8 @@ mod tests {
     fn intervals_together_hold_every_latency_once() {
         let (full, intervals) = channel();
         let (_back, emptied) = channel();
-        let mut recorder = Recorder::new(1_000, 100, Latencies::ResponseAndService, Exchange { worker: 0, full, emptied });
+        let mut recorder =
+            Recorder::new(1_000, 100, Latencies::ResponseAndService, Exchange { worker: 0, full, emptied });
         for i in 0..1_000u64 {
             let done = 1_000 + i;
             recorder.record(done - 50, done - 20, done);

@@ -10,11 +10,7 @@ use crate::targets;
 use crate::workloads::{Workload, transactions};
 
 /// The engines of this build.
-const ENGINES: &[&dyn Engine] = &[
-    &targets::postgres::Postgres,
-    &targets::sqlite::Sqlite,
-    &targets::sim::Sim,
-];
+const ENGINES: &[&dyn Engine] = &[&targets::postgres::Postgres, &targets::sqlite::Sqlite, &targets::sim::Sim];
 
 /// The workloads of this build.
 const WORKLOADS: &[&dyn Workload] = &[&transactions::Transactions];
@@ -64,7 +60,8 @@ impl Registry {
     /// # Errors
     /// There is none in this build: the store or plan comes from another one.
     pub fn engine(&self, name: &str) -> Result<&'static dyn Engine, Failure> {
-        let missing = || Failure::new(FailureKind::Unsupported, format!("use the engine `{name}`"), "this build has none");
+        let missing =
+            || Failure::new(FailureKind::Unsupported, format!("use the engine `{name}`"), "this build has none");
         self.engines.iter().copied().find(|engine| engine.spec().name == name).ok_or_else(missing)
     }
 
@@ -73,7 +70,8 @@ impl Registry {
     /// # Errors
     /// There is none in this build.
     pub fn workload(&self, name: &str) -> Result<&'static dyn Workload, Failure> {
-        let missing = || Failure::new(FailureKind::Unsupported, format!("use the workload `{name}`"), "this build has none");
+        let missing =
+            || Failure::new(FailureKind::Unsupported, format!("use the workload `{name}`"), "this build has none");
         self.workloads.iter().copied().find(|workload| workload.spec().name == name).ok_or_else(missing)
     }
 

@@ -1,5 +1,13 @@
 //! One suite for every engine of the registry: whoever adds one passes this, or is not done.
 
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -93,7 +101,11 @@ fn every_engine_says_what_it_is_and_what_its_commits_promise() {
             assert!(facts.get(fact).is_some_and(|value| !value.is_empty()), "{name} does not say its {fact}");
         }
         assert!(facts.durability().is_some(), "{name} does not say its durability");
-        assert_eq!(facts.differences(&target.facts().unwrap()), [], "{name}: identity facts must not change by themselves");
+        assert_eq!(
+            facts.differences(&target.facts().unwrap()),
+            [],
+            "{name}: identity facts must not change by themselves"
+        );
     });
 }
 

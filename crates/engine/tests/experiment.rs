@@ -1,5 +1,13 @@
 //! Whole experiments: plan, conductor, store.
 
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
 mod toy;
 
 use std::path::Path;
@@ -102,7 +110,8 @@ fn sim(a: &str, b: &str, schedule: &str) -> Plan {
 #[test]
 fn the_simulated_system_has_the_speed_that_its_model_says() {
     let folder = tempfile::tempdir().unwrap();
-    let plan = sim("service_us=100&noise=0&servers=2", "service_us=200&noise=0&servers=2", "blocks = 1\nduration = \"2s\"");
+    let plan =
+        sim("service_us=100&noise=0&servers=2", "service_us=200&noise=0&servers=2", "blocks = 1\nduration = \"2s\"");
     let mut store = create(&folder.path().join("sim.etalon"), &plan);
     conduct(&plan, &mut store, &mut Silent).unwrap();
     // Two servers at 100 us serve 20,000 a second; four clients keep them busy.
@@ -110,7 +119,10 @@ fn the_simulated_system_has_the_speed_that_its_model_says() {
     assert!((a / 20_000.0 - 1.0).abs() < 0.03, "{a}");
     assert!((b / 10_000.0 - 1.0).abs() < 0.03, "{b}");
     let mean_us = values(&store, &plan, "a", "response_mean")[0];
-    assert!((mean_us / 200.0 - 1.0).abs() < 0.03, "Little's law: 4 clients at 20,000 a second take 200 us, not {mean_us}");
+    assert!(
+        (mean_us / 200.0 - 1.0).abs() < 0.03,
+        "Little's law: 4 clients at 20,000 a second take 200 us, not {mean_us}"
+    );
 }
 
 #[test]

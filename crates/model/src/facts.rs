@@ -86,9 +86,8 @@ impl Facts {
     /// read is not a difference; one that a single side could read is.
     pub fn differences(&self, other: &Facts) -> Vec<Difference> {
         let names: std::collections::BTreeSet<&String> = self.entries.keys().chain(other.entries.keys()).collect();
-        let is_identity = |facts: &Facts, name: &str| {
-            facts.entries.get(name).is_none_or(|fact| fact.nature == Nature::Identity)
-        };
+        let is_identity =
+            |facts: &Facts, name: &str| facts.entries.get(name).is_none_or(|fact| fact.nature == Nature::Identity);
         names
             .into_iter()
             .filter(|name| is_identity(self, name) && is_identity(other, name))

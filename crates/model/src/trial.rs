@@ -106,7 +106,7 @@ impl FromStr for MarkKind {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        use MarkKind::{ClientSaturated, Errors, Note, NotSteady, RateNotMet, TooFewOperations, WarmUpTooShort};
+        use MarkKind::{ClientSaturated, Errors, NotSteady, Note, RateNotMet, TooFewOperations, WarmUpTooShort};
         [ClientSaturated, Errors, NotSteady, WarmUpTooShort, RateNotMet, TooFewOperations, Note]
             .into_iter()
             .find(|kind| kind.as_str() == text)

@@ -25,6 +25,8 @@ pub struct Document {
     pub experiment: Experiment,
     /// One entry per metric, cell and pair of sides.
     pub comparisons: Vec<Comparison>,
+    /// What each cell gave, if there is a single system and so nothing to compare.
+    pub figures: Vec<Figure>,
     /// What holds for all of them.
     pub notes: Vec<Note>,
     /// The trials that are in no figure.
@@ -247,12 +249,29 @@ pub struct DroppedTrial {
     pub repeated: bool,
 }
 
+/// What one cell of a single system gave for one metric.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Figure {
+    /// The benchmark's name in the plan.
+    pub benchmark: String,
+    /// The workload's keys with their values.
+    pub cell: BTreeMap<String, CellValue>,
+    /// The metric.
+    pub metric: String,
+    /// Its unit; empty for a plain count.
+    pub unit: String,
+    /// The figures.
+    pub side: Side,
+}
+
 /// The object of a set.
 pub fn document(evidence: &Evidence, set: &ComparisonSet) -> Document {
     Document {
         schema_version: SCHEMA_VERSION,
         experiment: experiment(evidence, set),
         comparisons: set.rows().map(|row| comparison(row, set)).collect(),
+        figures: set.figures.iter().map(figure).collect(),
         notes: set
             .notes
             .iter()
@@ -372,6 +391,16 @@ pub(crate) fn role(role: model::Role) -> &'static str {
         model::Role::Primary => "primary",
         model::Role::Secondary => "secondary",
         model::Role::Diagnostic => "diagnostic",
+    }
+}
+
+fn figure(figure: &comparison::Figure) -> Figure {
+    Figure {
+        benchmark: figure.benchmark.clone(),
+        cell: figure.cell.iter().map(|(key, value)| (key.clone(), cell_value(value))).collect(),
+        metric: figure.metric.id.clone(),
+        unit: figure.metric.unit.clone(),
+        side: side(&figure.side),
     }
 }
 

@@ -35,10 +35,7 @@ pub fn bootstrap_ratio(pairs: &Pairs, level: f64, resamples: u32, seed: u64) -> 
     let studentised = sorted(&studentised_means(&logs, centre, resamples, seed));
     let tail = (1.0 - level) / 2.0;
     // The large quantile bounds from below: t* = (m* - m) / e* stands for (m - mu) / e.
-    (
-        (centre - quantile(&studentised, 1.0 - tail) * error).exp(),
-        (centre - quantile(&studentised, tail) * error).exp(),
-    )
+    ((centre - quantile(&studentised, 1.0 - tail) * error).exp(), (centre - quantile(&studentised, tail) * error).exp())
 }
 
 /// (m* - m) / e* of each resample of the blocks.
@@ -84,39 +81,18 @@ mod tests {
     #[test]
     fn the_seed_decides() {
         let pairs = pairs_of_logs(&[0.01, 0.03, -0.02, 0.00, 0.05, 0.02]);
-        assert_eq!(
-            bootstrap_ratio(&pairs, 0.95, 999, 3),
-            bootstrap_ratio(&pairs, 0.95, 999, 3)
-        );
-        assert_ne!(
-            bootstrap_ratio(&pairs, 0.95, 999, 3),
-            bootstrap_ratio(&pairs, 0.95, 999, 4)
-        );
+        assert_eq!(bootstrap_ratio(&pairs, 0.95, 999, 3), bootstrap_ratio(&pairs, 0.95, 999, 3));
+        assert_ne!(bootstrap_ratio(&pairs, 0.95, 999, 3), bootstrap_ratio(&pairs, 0.95, 999, 4));
     }
 
     #[test]
     fn degenerate_input_is_no_nan() {
         let three = sample(&[2.0, 3.0, 4.0]);
-        assert_eq!(
-            bootstrap_ratio(&paired(&three, &three), 0.95, 99, 0),
-            (1.0, 1.0)
-        );
+        assert_eq!(bootstrap_ratio(&paired(&three, &three), 0.95, 99, 0), (1.0, 1.0));
         let unknown = (0.0, f64::INFINITY);
-        assert_eq!(
-            bootstrap_ratio(&paired(&three, &sample(&[2.0])), 0.95, 99, 0),
-            unknown
-        );
-        assert_eq!(
-            bootstrap_ratio(&paired(&three, &sample(&[2.0, 0.0, 1.0])), 0.95, 99, 0),
-            unknown
-        );
-        assert_eq!(
-            bootstrap_ratio(&pairs_of_logs(&[0.1, 0.2]), 0.95, 0, 0),
-            unknown
-        );
-        assert_eq!(
-            bootstrap_ratio(&pairs_of_logs(&[0.1, 0.2]), 2.0, 99, 0),
-            unknown
-        );
+        assert_eq!(bootstrap_ratio(&paired(&three, &sample(&[2.0])), 0.95, 99, 0), unknown);
+        assert_eq!(bootstrap_ratio(&paired(&three, &sample(&[2.0, 0.0, 1.0])), 0.95, 99, 0), unknown);
+        assert_eq!(bootstrap_ratio(&pairs_of_logs(&[0.1, 0.2]), 0.95, 0, 0), unknown);
+        assert_eq!(bootstrap_ratio(&pairs_of_logs(&[0.1, 0.2]), 2.0, 99, 0), unknown);
     }
 }

@@ -39,11 +39,7 @@ pub struct UnknownEstimator(
 
 impl fmt::Display for UnknownEstimator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "unknown estimator `{}` (mean, trimmed, median, best)",
-            self.0
-        )
+        write!(f, "unknown estimator `{}` (mean, trimmed, median, best)", self.0)
     }
 }
 
@@ -51,12 +47,7 @@ impl std::error::Error for UnknownEstimator {}
 
 impl Estimator {
     /// Every estimator, in the order of the manual.
-    pub const ALL: [Estimator; 4] = [
-        Estimator::Mean,
-        Estimator::TrimmedMean,
-        Estimator::Median,
-        Estimator::Best,
-    ];
+    pub const ALL: [Estimator; 4] = [Estimator::Mean, Estimator::TrimmedMean, Estimator::Median, Estimator::Best];
 
     /// The name in plans and on the command line: `mean`, `trimmed`, `median`, `best`.
     pub fn as_str(self) -> &'static str {
@@ -93,10 +84,7 @@ impl FromStr for Estimator {
     type Err = UnknownEstimator;
 
     fn from_str(name: &str) -> Result<Estimator, UnknownEstimator> {
-        Estimator::ALL
-            .into_iter()
-            .find(|e| e.as_str() == name)
-            .ok_or_else(|| UnknownEstimator(name.to_owned()))
+        Estimator::ALL.into_iter().find(|e| e.as_str() == name).ok_or_else(|| UnknownEstimator(name.to_owned()))
     }
 }
 
@@ -156,10 +144,7 @@ mod tests {
         let ten = sample(&[14.0, 11.0, 12.0, 90.0, 10.0]);
         let apply = |estimator: Estimator, direction| estimator.apply(&ten, direction);
         assert_eq!(apply(Estimator::Mean, Direction::Lower), Some(27.4));
-        assert_eq!(
-            apply(Estimator::TrimmedMean, Direction::Lower),
-            Some(37.0 / 3.0)
-        );
+        assert_eq!(apply(Estimator::TrimmedMean, Direction::Lower), Some(37.0 / 3.0));
         assert_eq!(apply(Estimator::Median, Direction::Lower), Some(12.0));
         assert_eq!(apply(Estimator::Best, Direction::Lower), Some(10.0));
         assert_eq!(apply(Estimator::Best, Direction::Higher), Some(90.0));
@@ -172,10 +157,7 @@ mod tests {
         let one = summarise(&sample(&[5.0])).unwrap();
         assert_eq!((one.median, one.sd, one.trimmed_mean), (5.0, None, None));
         assert_eq!(summarise(&sample(&[1.0, 3.0])).unwrap().median, 2.0);
-        assert_eq!(
-            Estimator::TrimmedMean.apply(&sample(&[1.0, 3.0]), Direction::Higher),
-            None
-        );
+        assert_eq!(Estimator::TrimmedMean.apply(&sample(&[1.0, 3.0]), Direction::Higher), None);
     }
 
     #[test]
@@ -183,20 +165,13 @@ mod tests {
         for estimator in Estimator::ALL {
             assert_eq!(estimator.to_string().parse(), Ok(estimator));
         }
-        assert_eq!(
-            "avg".parse::<Estimator>(),
-            Err(UnknownEstimator("avg".into()))
-        );
+        assert_eq!("avg".parse::<Estimator>(), Err(UnknownEstimator("avg".into())));
     }
 
     /// numpy and scipy 1.17.1: `t.ppf(.975, 6) * std(v, ddof=1) / sqrt(7) / mean(v)`.
     #[test]
     fn half_width_agrees_with_scipy() {
-        let got = relative_half_width(
-            &sample(&[98.0, 101.0, 99.0, 103.0, 100.0, 104.0, 97.0]),
-            0.95,
-        )
-        .unwrap();
+        let got = relative_half_width(&sample(&[98.0, 101.0, 99.0, 103.0, 100.0, 104.0, 97.0]), 0.95).unwrap();
         assert!((got - 0.02364068890895319).abs() < 1e-12, "{got}");
         assert_eq!(relative_half_width(&sample(&[1.0]), 0.95), None);
         assert_eq!(relative_half_width(&sample(&[-1.0, 1.0]), 0.95), None);

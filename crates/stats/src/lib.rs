@@ -31,9 +31,7 @@ pub mod welch;
 
 pub use bootstrap::bootstrap_ratio;
 pub use equivalence::{margin_bounds, tost_p, within_margin};
-pub use estimate::{
-    Direction, Estimator, Summary, UnknownEstimator, relative_half_width, summarise,
-};
+pub use estimate::{Direction, Estimator, Summary, UnknownEstimator, relative_half_width, summarise};
 pub use modality::{Clusters, two_clusters};
 pub use multiplicity::holm;
 pub use paired::{NotComparable, Ratio, paired_ratio, sign_flip_p};

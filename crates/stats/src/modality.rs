@@ -89,21 +89,14 @@ fn best_cut(ordered: &[f64]) -> Option<Clusters> {
         low_count,
         high_count: n - low_count,
         // A remainder of rounding is not variance.
-        separation: if within > 1e-12 * total {
-            between / within
-        } else {
-            f64::INFINITY
-        },
+        separation: if within > 1e-12 * total { between / within } else { f64::INFINITY },
     })
 }
 
 /// The tabled critical value, linear between sizes and constant beyond the table, where it errs on the safe side.
 fn critical_separation(n: f64) -> f64 {
     let above = CRITICAL.partition_point(|(size, _)| *size < n);
-    match (
-        above.checked_sub(1).map(|i| CRITICAL[i]),
-        CRITICAL.get(above),
-    ) {
+    match (above.checked_sub(1).map(|i| CRITICAL[i]), CRITICAL.get(above)) {
         (Some((n0, c0)), Some(&(n1, c1))) => c0 + (c1 - c0) * (n - n0) / (n1 - n0),
         (None, Some(&(_, c))) | (Some((_, c)), None) => c,
         (None, None) => f64::INFINITY,
@@ -117,32 +110,19 @@ mod tests {
     /// TPC-Council/HammerDB issue 822: new orders per minute of six runs with one configuration on one machine.
     #[test]
     fn hammerdb_runs_fall_in_two() {
-        let runs = [
-            134_092.0, 129_852.0, 206_136.0, 198_488.0, 123_287.0, 195_082.0,
-        ];
+        let runs = [134_092.0, 129_852.0, 206_136.0, 198_488.0, 123_287.0, 195_082.0];
         let found = two_clusters(&runs).unwrap();
         assert_eq!((found.low_count, found.high_count), (3, 3));
-        assert!(
-            (found.low - 129_077.0).abs() < 1.0 && (found.high - 199_902.0).abs() < 1.0,
-            "{found:?}"
-        );
+        assert!((found.low - 129_077.0).abs() < 1.0 && (found.high - 199_902.0).abs() < 1.0, "{found:?}");
     }
 
     #[test]
     fn other_shapes_do_not() {
         let six = [100.0, 101.0, 99.0, 100.5, 98.7, 130.0];
         assert_eq!(two_clusters(&six), None, "one outlier");
-        assert_eq!(
-            two_clusters(&[100.0, 100.0, 100.0, 100.1, 100.1, 100.1]),
-            None,
-            "the last digit"
-        );
+        assert_eq!(two_clusters(&[100.0, 100.0, 100.0, 100.1, 100.1, 100.1]), None, "the last digit");
         assert_eq!(two_clusters(&[5.0; 12]), None, "constant");
-        assert_eq!(
-            two_clusters(&[1.0, 1.0, 1.0, 9.0, 9.0]),
-            None,
-            "five values"
-        );
+        assert_eq!(two_clusters(&[1.0, 1.0, 1.0, 9.0, 9.0]), None, "five values");
         assert_eq!(two_clusters(&[1.0, 1.0, 1.0, 9.0, 9.0, f64::NAN]), None);
         let ramp: Vec<f64> = (0..50).map(|i| 100.0 + f64::from(i)).collect();
         assert_eq!(two_clusters(&ramp), None);

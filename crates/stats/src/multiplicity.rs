@@ -11,11 +11,7 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut largest_so_far: f64 = 0.0;
     for (rank, &i) in order.iter().enumerate() {
         let factor = (m - rank) as f64;
-        let own = if p[i].is_nan() {
-            1.0
-        } else {
-            (p[i] * factor).min(1.0)
-        };
+        let own = if p[i].is_nan() { 1.0 } else { (p[i] * factor).min(1.0) };
         largest_so_far = largest_so_far.max(own);
         adjusted[i] = largest_so_far;
     }
@@ -32,15 +28,9 @@ mod tests {
     #[test]
     fn agrees_with_r() {
         let close = |got: Vec<f64>, want: &[f64]| {
-            assert!(
-                got.len() == want.len() && got.iter().zip(want).all(|(g, w)| (g - w).abs() < 1e-12),
-                "{got:?}"
-            );
+            assert!(got.len() == want.len() && got.iter().zip(want).all(|(g, w)| (g - w).abs() < 1e-12), "{got:?}");
         };
-        close(
-            holm(&[0.01, 0.02, 0.03, 0.04, 0.05]),
-            &[0.05, 0.08, 0.09, 0.09, 0.09],
-        );
+        close(holm(&[0.01, 0.02, 0.03, 0.04, 0.05]), &[0.05, 0.08, 0.09, 0.09, 0.09]);
         close(holm(&[0.04, 0.001, 0.3]), &[0.08, 0.003, 0.3]);
         close(holm(&[0.9, 0.8]), &[1.0, 1.0]);
         close(holm(&[0.01, f64::NAN]), &[0.02, 1.0]);

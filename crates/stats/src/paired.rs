@@ -39,15 +39,9 @@ pub enum NotComparable {
 impl fmt::Display for NotComparable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NotComparable::TooFew { n } => write!(
-                f,
-                "an interval needs two values on each side, and there are {n}"
-            ),
+            NotComparable::TooFew { n } => write!(f, "an interval needs two values on each side, and there are {n}"),
             NotComparable::NotPositive { block } => {
-                write!(
-                    f,
-                    "block {block} holds a value that is not positive: it has no ratio"
-                )
+                write!(f, "block {block} holds a value that is not positive: it has no ratio")
             }
             NotComparable::BadLevel(level) => {
                 write!(f, "confidence level {level} is not between 0 and 1")
@@ -79,11 +73,7 @@ pub struct Ratio {
 
 /// Rejects levels outside (0, 1), NaN included.
 pub(crate) fn check_level(level: f64) -> Result<(), NotComparable> {
-    if level > 0.0 && level < 1.0 {
-        Ok(())
-    } else {
-        Err(NotComparable::BadLevel(level))
-    }
+    if level > 0.0 && level < 1.0 { Ok(()) } else { Err(NotComparable::BadLevel(level)) }
 }
 
 /// The ratio B / A by the paired t method on log ratios.
@@ -104,21 +94,9 @@ pub fn paired_ratio(pairs: &Pairs, level: f64) -> Result<Ratio, NotComparable> {
     let centre = mean(&logs);
     let as_count = u32::try_from(n).unwrap_or(u32::MAX);
     if log_sd < ROUNDING {
-        let (centre, p_t) = if centre.abs() < ROUNDING {
-            (0.0, 1.0)
-        } else {
-            (centre, 0.0)
-        };
+        let (centre, p_t) = if centre.abs() < ROUNDING { (0.0, 1.0) } else { (centre, 0.0) };
         let ratio = centre.exp();
-        return Ok(Ratio {
-            ratio,
-            lo: ratio,
-            hi: ratio,
-            level,
-            pairs: as_count,
-            log_sd: 0.0,
-            p_t,
-        });
+        return Ok(Ratio { ratio, lo: ratio, hi: ratio, level, pairs: as_count, log_sd: 0.0, p_t });
     }
     let df = (n - 1) as f64;
     let error = log_sd / (n as f64).sqrt();
@@ -162,21 +140,14 @@ pub fn sign_flip_p(pairs: &Pairs, seed: u64) -> f64 {
 
 /// Sum of the values, those with a set bit negated.
 fn flipped_sum(values: &[f64], signs: u64) -> f64 {
-    values
-        .iter()
-        .enumerate()
-        .map(|(i, v)| if signs >> (i % 64) & 1 == 1 { -v } else { *v })
-        .sum()
+    values.iter().enumerate().map(|(i, v)| if signs >> (i % 64) & 1 == 1 { -v } else { *v }).sum()
 }
 
 fn monte_carlo_p(logs: &[f64], threshold: f64, seed: u64) -> f64 {
     let mut rng = Rng::new(seed);
     let mut extreme = 0_u32;
     for _ in 0..DRAWS {
-        let sum: f64 = logs
-            .chunks(64)
-            .map(|part| flipped_sum(part, rng.next_u64()))
-            .sum();
+        let sum: f64 = logs.chunks(64).map(|part| flipped_sum(part, rng.next_u64())).sum();
         extreme += u32::from(sum.abs() >= threshold);
     }
     f64::from(extreme + 1) / f64::from(DRAWS + 1)
@@ -193,10 +164,7 @@ mod tests {
     pub(crate) const SLEEP: [f64; 10] = [1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4];
 
     fn close(got: f64, want: f64, relative: f64) {
-        assert!(
-            (got - want).abs() <= relative * want.abs(),
-            "got {got:e}, want {want:e}"
-        );
+        assert!((got - want).abs() <= relative * want.abs(), "got {got:e}, want {want:e}");
     }
 
     /// R: `t.test(extra ~ group, data = sleep, paired = TRUE)` prints 0.7001142 2.4598858, p 0.002833; more digits from
@@ -216,35 +184,20 @@ mod tests {
     fn no_variance_is_no_nan() {
         let a = sample(&[3.0, 4.0, 5.0]);
         let same = paired_ratio(&paired(&a, &a), 0.95).unwrap();
-        assert_eq!(
-            (same.ratio, same.lo, same.hi, same.log_sd, same.p_t),
-            (1.0, 1.0, 1.0, 0.0, 1.0)
-        );
+        assert_eq!((same.ratio, same.lo, same.hi, same.log_sd, same.p_t), (1.0, 1.0, 1.0, 0.0, 1.0));
         let tenth = sample(&[3.3, 4.4, 5.5]);
         let more = paired_ratio(&paired(&a, &tenth), 0.95).unwrap();
-        assert!(
-            (more.ratio - 1.1).abs() < 1e-12 && more.lo == more.hi && more.p_t == 0.0,
-            "{more:?}"
-        );
+        assert!((more.ratio - 1.1).abs() < 1e-12 && more.lo == more.hi && more.p_t == 0.0, "{more:?}");
     }
 
     #[test]
     fn what_cannot_be_compared_says_why() {
         let ones = sample(&[1.0, 1.0]);
         let ratio = |a: &Sample, b: &Sample, level| paired_ratio(&paired(a, b), level);
-        assert_eq!(
-            ratio(&ones, &sample(&[2.0]), 0.95),
-            Err(NotComparable::TooFew { n: 1 })
-        );
-        assert_eq!(
-            ratio(&ones, &sample(&[2.0, 0.0]), 0.95),
-            Err(NotComparable::NotPositive { block: 1 })
-        );
+        assert_eq!(ratio(&ones, &sample(&[2.0]), 0.95), Err(NotComparable::TooFew { n: 1 }));
+        assert_eq!(ratio(&ones, &sample(&[2.0, 0.0]), 0.95), Err(NotComparable::NotPositive { block: 1 }));
         assert_eq!(ratio(&ones, &ones, 1.0), Err(NotComparable::BadLevel(1.0)));
-        assert!(matches!(
-            ratio(&ones, &ones, f64::NAN),
-            Err(NotComparable::BadLevel(_))
-        ));
+        assert!(matches!(ratio(&ones, &ones, f64::NAN), Err(NotComparable::BadLevel(_))));
     }
 
     /// Darwin's maize (Fisher 1935, section 21): 863 of 32,768 patterns reach the observed sum on one side, so the
@@ -261,8 +214,8 @@ mod tests {
     fn sign_flip_agrees_with_scipy() {
         assert_eq!(sign_flip_p(&pairs_of_logs(&SLEEP), 0), 0.00390625);
         let twenty = [
-            0.031, -0.012, 0.044, 0.008, -0.021, 0.015, 0.027, -0.006, 0.019, 0.038, -0.017, 0.022,
-            0.011, -0.009, 0.035, 0.002, 0.029, -0.014, 0.018, 0.007,
+            0.031, -0.012, 0.044, 0.008, -0.021, 0.015, 0.027, -0.006, 0.019, 0.038, -0.017, 0.022, 0.011, -0.009,
+            0.035, 0.002, 0.029, -0.014, 0.018, 0.007,
         ];
         let pairs = pairs_of_logs(&twenty);
         let got = sign_flip_p(&pairs, 7);
@@ -278,10 +231,7 @@ mod tests {
         assert_eq!(sign_flip_p(&pairs_of_logs(&[0.1; 100]), 0), 1.0 / 20_001.0);
         assert_eq!(sign_flip_p(&pairs_of_logs(&[0.0; 6]), 0), 1.0);
         assert_eq!(sign_flip_p(&pairs_of_logs(&[]), 0), 1.0);
-        assert_eq!(
-            sign_flip_p(&paired(&sample(&[1.0, -1.0]), &sample(&[1.0, 1.0])), 0),
-            1.0
-        );
+        assert_eq!(sign_flip_p(&paired(&sample(&[1.0, -1.0]), &sample(&[1.0, 1.0])), 0), 1.0);
     }
 
     proptest! {

@@ -15,8 +15,7 @@ pub fn minimum_detectable_effect(log_sd: f64, n: u32, level: f64) -> Option<f64>
         return None;
     }
     let df = f64::from(n - 1);
-    let multiplier =
-        student_t_quantile(f64::midpoint(1.0, level), df) + student_t_quantile(POWER, df);
+    let multiplier = student_t_quantile(f64::midpoint(1.0, level), df) + student_t_quantile(POWER, df);
     Some((multiplier * log_sd / f64::from(n).sqrt()).exp_m1())
 }
 
@@ -28,11 +27,9 @@ mod tests {
     /// `nct.sf(t.ppf(.975, n-1), n-1, effect / sd * sqrt(n))` plus the other tail: 0.795, 0.799, 0.800.
     #[test]
     fn agrees_with_scipy() {
-        for (n, sd, want) in [
-            (6, 0.02, 0.028906673388939895),
-            (10, 0.02, 0.02009348463584069),
-            (20, 0.05, 0.03357786678149735),
-        ] {
+        for (n, sd, want) in
+            [(6, 0.02, 0.028906673388939895), (10, 0.02, 0.02009348463584069), (20, 0.05, 0.03357786678149735)]
+        {
             let got = minimum_detectable_effect(sd, n, 0.95).unwrap();
             assert!((got - want).abs() < 1e-10, "n {n}: {got}");
         }

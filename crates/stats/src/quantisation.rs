@@ -28,11 +28,7 @@ const MIN_EVIDENCE: f64 = 10.0;
 /// a test that one narrow heap of values cannot pass: each *occupied multiple* gives evidence by how near to it its
 /// values lie, less what the number of candidates tried would give by chance.
 pub fn clock_step(values: &[f64]) -> Option<f64> {
-    let positive: Vec<f64> = values
-        .iter()
-        .copied()
-        .filter(|v| v.is_finite() && *v > 0.0)
-        .collect();
+    let positive: Vec<f64> = values.iter().copied().filter(|v| v.is_finite() && *v > 0.0).collect();
     let ordered = sorted(&positive);
     // A tail of long waits has drifted off the lattice by its own jitter and would only blur it.
     let kept = &ordered[..ordered.len() - ordered.len() / 10];
@@ -51,8 +47,7 @@ pub fn clock_step(values: &[f64]) -> Option<f64> {
         .find(|&tried| judged(tried).1 >= MIN_EVIDENCE)?;
     // The flank of a peak can pass before its top does; no fraction of the step is this near.
     let peak = (coarsest..=coarsest + coarsest / 8 + 4).map(judged);
-    peak.max_by(|x, y| x.1.total_cmp(&y.1))
-        .map(|(step, _)| step)
+    peak.max_by(|x, y| x.1.total_cmp(&y.1)).map(|(step, _)| step)
 }
 
 /// At most `count` values, evenly by rank.
@@ -93,14 +88,7 @@ fn evidence(ordered: &[f64], step: f64) -> f64 {
     let misfits: Vec<f64> = ordered
         .chunk_by(|x, y| multiple(x) == multiple(y))
         .filter(|heap| multiple(&heap[0]) > 0.0)
-        .map(|heap| {
-            mean(
-                &heap
-                    .iter()
-                    .map(|v| (v / step - multiple(v)).abs())
-                    .collect::<Vec<_>>(),
-            )
-        })
+        .map(|heap| mean(&heap.iter().map(|v| (v / step - multiple(v)).abs()).collect::<Vec<_>>()))
         .collect();
     let misfit = mean(&misfits);
     if misfits.is_empty() || misfit > MAX_MISFIT {
@@ -114,26 +102,15 @@ mod tests {
     use super::*;
     use crate::rng::Rng;
 
-    fn ticks(
-        step: f64,
-        count: usize,
-        from: usize,
-        spread: usize,
-        jitter: f64,
-        seed: u64,
-    ) -> Vec<f64> {
+    fn ticks(step: f64, count: usize, from: usize, spread: usize, jitter: f64, seed: u64) -> Vec<f64> {
         let mut rng = Rng::new(seed);
-        let mut one =
-            || step * ((from + rng.below(spread)) as f64 + jitter * (rng.next_f64() - 0.5));
+        let mut one = || step * ((from + rng.below(spread)) as f64 + jitter * (rng.next_f64() - 0.5));
         (0..count).map(|_| one()).collect()
     }
 
     fn assert_step(values: &[f64], want: f64, relative: f64) {
         let got = clock_step(values);
-        assert!(
-            got.is_some_and(|s| (s / want - 1.0).abs() < relative),
-            "want {want}, got {got:?}"
-        );
+        assert!(got.is_some_and(|s| (s / want - 1.0).abs() < relative), "want {want}, got {got:?}");
     }
 
     /// Task times in 100 ns units of a published PostgreSQL run on Windows (2016, C# client): the timer's 15.625 ms shows
@@ -141,9 +118,9 @@ mod tests {
     #[test]
     fn finds_the_windows_timer_in_published_times() {
         let times = [
-            6249743.0, 7656244.0, 8281025.0, 7343469.0, 7499552.0, 12030989.0, 11562234.0,
-            8905992.0, 12499739.0, 12187240.0, 11405992.0, 9843495.0, 8124734.0, 11718486.0,
-            10312243.0, 9999730.0, 9687235.0, 9530981.0, 3750003.0, 2656275.0,
+            6249743.0, 7656244.0, 8281025.0, 7343469.0, 7499552.0, 12030989.0, 11562234.0, 8905992.0, 12499739.0,
+            12187240.0, 11405992.0, 9843495.0, 8124734.0, 11718486.0, 10312243.0, 9999730.0, 9687235.0, 9530981.0,
+            3750003.0, 2656275.0,
         ];
         assert_step(&times, 156_250.0, 1e-3);
     }
@@ -154,15 +131,9 @@ mod tests {
         assert_step(&ticks(15.6001, 4_000, 0, 5, 0.02, 2), 15.6, 1e-3);
         assert_step(&ticks(15.625, 30, 50, 40, 0.05, 3), 15.625, 1e-3);
         assert_step(&ticks(1.0, 3_000, 1, 300, 0.0, 4), 1.0, 1e-6);
-        let whole_ms: Vec<f64> = ticks(15.625, 500, 1, 50, 0.0, 5)
-            .iter()
-            .map(|v| v.round())
-            .collect();
+        let whole_ms: Vec<f64> = ticks(15.625, 500, 1, 50, 0.0, 5).iter().map(|v| v.round()).collect();
         assert_step(&whole_ms, 15.625, 1e-3);
-        let mixed: Vec<f64> = [15.6, 15.625, 15.6001]
-            .iter()
-            .flat_map(|s| ticks(*s, 300, 1, 30, 0.0, 6))
-            .collect();
+        let mixed: Vec<f64> = [15.6, 15.625, 15.6001].iter().flat_map(|s| ticks(*s, 300, 1, 30, 0.0, 6)).collect();
         assert_step(&mixed, 15.61, 2e-3);
     }
 
@@ -179,31 +150,13 @@ mod tests {
         for size in [2, 5, 10, 20, 50, 300, 3_000] {
             for round in 0..(if size > 300 { 3 } else { 20 }) {
                 let uniform: Vec<f64> = (0..size).map(|_| 10.0 + 20.0 * rng.next_f64()).collect();
-                assert_eq!(
-                    clock_step(&uniform),
-                    None,
-                    "uniform, {size} values, round {round}"
-                );
-                let exponential: Vec<f64> = (0..size)
-                    .map(|_| -5.0 * (1.0 - rng.next_f64()).ln())
-                    .collect();
-                assert_eq!(
-                    clock_step(&exponential),
-                    None,
-                    "exponential, {size} values, round {round}"
-                );
+                assert_eq!(clock_step(&uniform), None, "uniform, {size} values, round {round}");
+                let exponential: Vec<f64> = (0..size).map(|_| -5.0 * (1.0 - rng.next_f64()).ln()).collect();
+                assert_eq!(clock_step(&exponential), None, "exponential, {size} values, round {round}");
                 let digits: Vec<f64> = uniform.iter().map(|v| (v * 1e4).round() / 1e4).collect();
-                assert_eq!(
-                    clock_step(&digits),
-                    None,
-                    "four decimals, {size} values, round {round}"
-                );
+                assert_eq!(clock_step(&digits), None, "four decimals, {size} values, round {round}");
                 let narrow: Vec<f64> = uniform.iter().map(|v| 1_000.0 + 0.5 * v).collect();
-                assert_eq!(
-                    clock_step(&narrow),
-                    None,
-                    "narrow, {size} values, round {round}"
-                );
+                assert_eq!(clock_step(&narrow), None, "narrow, {size} values, round {round}");
             }
         }
     }
@@ -213,10 +166,8 @@ mod tests {
         assert_eq!(clock_step(&[5.0; 40]), None);
         assert_eq!(clock_step(&[]), None);
         assert_eq!(clock_step(&[0.0, -1.0, f64::NAN]), None);
-        let heaps: Vec<f64> = ticks(1.0, 50, 100, 1, 0.5, 10)
-            .into_iter()
-            .chain(ticks(1.0, 50, 150, 1, 0.5, 11))
-            .collect();
+        let heaps: Vec<f64> =
+            ticks(1.0, 50, 100, 1, 0.5, 10).into_iter().chain(ticks(1.0, 50, 150, 1, 0.5, 11)).collect();
         assert_eq!(clock_step(&heaps), None);
     }
 }

@@ -48,25 +48,13 @@ pub fn mann_whitney(a: &Sample, b: &Sample) -> Option<MannWhitney> {
             0.0
         }
     };
-    let u: f64 = a
-        .values()
-        .iter()
-        .flat_map(|&x| b.values().iter().map(move |&y| wins(x, y)))
-        .sum();
+    let u: f64 = a.values().iter().flat_map(|&x| b.values().iter().map(move |&y| wins(x, y))).sum();
     let ties = tie_sizes(&sorted(&[a.values(), b.values()].concat()));
     let untied = ties.iter().all(|&size| size == 1);
     if untied && n_a.max(n_b) <= MAX_EXACT {
-        return Some(MannWhitney {
-            u,
-            p: exact_p(u, n_a, n_b),
-            method: Method::Exact,
-        });
+        return Some(MannWhitney { u, p: exact_p(u, n_a, n_b), method: Method::Exact });
     }
-    Some(MannWhitney {
-        u,
-        p: approximate_p(u, n_a as f64, n_b as f64, &ties),
-        method: Method::NormalApproximation,
-    })
+    Some(MannWhitney { u, p: approximate_p(u, n_a as f64, n_b as f64, &ties), method: Method::NormalApproximation })
 }
 
 /// Twice the smaller tail of U, at most 1. `counts[v]` becomes the number of arrangements with U = v: the coefficients
@@ -103,11 +91,7 @@ fn approximate_p(u: f64, n_a: f64, n_b: f64, ties: &[usize]) -> f64 {
 /// The Hodges-Lehmann estimate of the shift from A to B, in the samples' unit: the median of all differences b - a
 /// (Hodges & Lehmann, Annals of Math. Statistics 34, 1963). `None` if either sample is empty.
 pub fn hodges_lehmann(a: &Sample, b: &Sample) -> Option<f64> {
-    let differences: Vec<f64> = a
-        .values()
-        .iter()
-        .flat_map(|x| b.values().iter().map(move |y| y - x))
-        .collect();
+    let differences: Vec<f64> = a.values().iter().flat_map(|x| b.values().iter().map(move |y| y - x)).collect();
     (!differences.is_empty()).then(|| median(&differences))
 }
 
@@ -119,10 +103,7 @@ mod tests {
     /// scipy's manual page of `mannwhitneyu` (ages at diagnosis of diabetes): U = 17, exact p = 0.1111.
     #[test]
     fn exact_on_the_scipy_example() {
-        let (females, males) = (
-            sample(&[20.0, 11.0, 17.0, 12.0]),
-            sample(&[19.0, 22.0, 16.0, 29.0, 24.0]),
-        );
+        let (females, males) = (sample(&[20.0, 11.0, 17.0, 12.0]), sample(&[19.0, 22.0, 16.0, 29.0, 24.0]));
         let got = mann_whitney(&females, &males).unwrap();
         assert_eq!((got.u, got.method), (17.0, Method::Exact));
         assert!((got.p - 1.0 / 9.0).abs() < 1e-12);

@@ -11,9 +11,7 @@ impl Rng {
     /// A generator whose whole sequence follows from `seed`. Any seed is good, 0 included.
     pub fn new(seed: u64) -> Rng {
         let mut counter = seed;
-        Rng {
-            state: std::array::from_fn(|_| split_mix(&mut counter)),
-        }
+        Rng { state: std::array::from_fn(|_| split_mix(&mut counter)) }
     }
 
     /// The next 64 uniform bits.
@@ -60,33 +58,15 @@ mod tests {
     fn split_mix_follows_the_reference() {
         let mut counter = 1_234_567;
         let first: Vec<u64> = (0..3).map(|_| split_mix(&mut counter)).collect();
-        assert_eq!(
-            first,
-            [
-                6_457_827_717_110_365_317,
-                3_203_168_211_198_807_973,
-                9_817_491_932_198_370_423
-            ]
-        );
+        assert_eq!(first, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
     }
 
     /// xoshiro256starstar.c with state 1, 2, 3, 4; also the known-answer test of the crate rand_xoshiro.
     #[test]
     fn xoshiro_follows_the_reference() {
-        let mut rng = Rng {
-            state: [1, 2, 3, 4],
-        };
+        let mut rng = Rng { state: [1, 2, 3, 4] };
         let first: Vec<u64> = (0..5).map(|_| rng.next_u64()).collect();
-        assert_eq!(
-            first,
-            [
-                11_520,
-                0,
-                1_509_978_240,
-                1_215_971_899_390_074_240,
-                1_216_172_134_540_287_360
-            ]
-        );
+        assert_eq!(first, [11_520, 0, 1_509_978_240, 1_215_971_899_390_074_240, 1_216_172_134_540_287_360]);
         assert_eq!(Rng::new(42).next_u64(), 1_546_998_764_402_558_742);
     }
 
@@ -99,10 +79,7 @@ mod tests {
             assert!((0.0..1.0).contains(&rng.next_f64()));
         }
         // Binomial sd is 91: five of them either side.
-        assert!(
-            counts.iter().all(|&c| (9_544..=10_456).contains(&c)),
-            "{counts:?}"
-        );
+        assert!(counts.iter().all(|&c| (9_544..=10_456).contains(&c)), "{counts:?}");
         assert_eq!(rng.below(0), 0);
     }
 }

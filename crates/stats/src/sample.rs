@@ -63,10 +63,7 @@ impl Sample {
     fn by_block(&self) -> Vec<(u32, f64)> {
         let mut trials = self.trials.clone();
         trials.sort_by_key(|t| t.block);
-        trials
-            .chunk_by(|x, y| x.block == y.block)
-            .map(|block| (block[0].block, pooled(block)))
-            .collect()
+        trials.chunk_by(|x, y| x.block == y.block).map(|block| (block[0].block, pooled(block))).collect()
     }
 }
 
@@ -75,9 +72,7 @@ impl Sample {
 fn pooled(block: &[TrialValue]) -> f64 {
     match block {
         [only] => only.value,
-        _ if block.iter().all(|t| t.value > 0.0) => {
-            mean(&block.iter().map(|t| t.value.ln()).collect::<Vec<_>>()).exp()
-        }
+        _ if block.iter().all(|t| t.value > 0.0) => mean(&block.iter().map(|t| t.value.ln()).collect::<Vec<_>>()).exp(),
         _ => block.iter().map(|t| t.value).fold(f64::INFINITY, f64::min),
     }
 }
@@ -150,18 +145,10 @@ pub fn paired(a: &Sample, b: &Sample) -> Pairs {
         if let Some(&(other, value_b)) = rest.first()
             && other == block
         {
-            pairs.push(Pair {
-                block,
-                a: value_a,
-                b: value_b,
-            });
+            pairs.push(Pair { block, a: value_a, b: value_b });
         }
     }
-    Pairs {
-        unpaired_a: side_a.len() - pairs.len(),
-        unpaired_b: side_b.len() - pairs.len(),
-        pairs,
-    }
+    Pairs { unpaired_a: side_a.len() - pairs.len(), unpaired_b: side_b.len() - pairs.len(), pairs }
 }
 
 #[cfg(test)]
@@ -171,19 +158,12 @@ pub(crate) mod tests {
 
     /// A sample whose blocks are 0, 1, 2...
     pub(crate) fn sample(values: &[f64]) -> Sample {
-        Sample::from_trials(
-            (0..)
-                .zip(values)
-                .map(|(block, &value)| TrialValue { block, value }),
-        )
+        Sample::from_trials((0..).zip(values).map(|(block, &value)| TrialValue { block, value }))
     }
 
     /// Pairs whose log ratios are the given numbers.
     pub(crate) fn pairs_of_logs(logs: &[f64]) -> Pairs {
-        paired(
-            &sample(&vec![1.0; logs.len()]),
-            &sample(&logs.iter().map(|l| l.exp()).collect::<Vec<_>>()),
-        )
+        paired(&sample(&vec![1.0; logs.len()]), &sample(&logs.iter().map(|l| l.exp()).collect::<Vec<_>>()))
     }
 
     #[test]
@@ -191,41 +171,19 @@ pub(crate) mod tests {
         let trial = |(block, value)| TrialValue { block, value };
         let a = Sample::from_trials([(3, 30.0), (1, 10.0), (2, 20.0), (9, f64::NAN)].map(trial));
         let b = Sample::from_trials([(2, 8.0), (2, 2.0), (4, 1.0), (3, 15.0), (0, 7.0)].map(trial));
-        assert_eq!(
-            (a.n(), a.not_finite(), a.values()),
-            (3, 1, &[30.0, 10.0, 20.0][..])
-        );
+        assert_eq!((a.n(), a.not_finite(), a.values()), (3, 1, &[30.0, 10.0, 20.0][..]));
         let pairs = paired(&a, &b);
-        assert_eq!(
-            (pairs.n(), pairs.unpaired_a(), pairs.unpaired_b()),
-            (2, 1, 2)
-        );
+        assert_eq!((pairs.n(), pairs.unpaired_a(), pairs.unpaired_b()), (2, 1, 2));
         assert_eq!(pairs.as_slice()[0].block, 2);
-        assert!(
-            (pairs.as_slice()[0].b - 4.0).abs() < 1e-12,
-            "geometric mean of 8 and 2"
-        );
-        assert_eq!(
-            pairs.as_slice()[1],
-            Pair {
-                block: 3,
-                a: 30.0,
-                b: 15.0
-            }
-        );
+        assert!((pairs.as_slice()[0].b - 4.0).abs() < 1e-12, "geometric mean of 8 and 2");
+        assert_eq!(pairs.as_slice()[1], Pair { block: 3, a: 30.0, b: 15.0 });
     }
 
     #[test]
     fn a_zero_is_not_hidden_by_pooling() {
         let trial = |value| TrialValue { block: 5, value };
-        let pairs = paired(
-            &Sample::from_trials([4.0, 0.0].map(trial)),
-            &Sample::from_trials([4.0].map(trial)),
-        );
-        assert_eq!(
-            pairs.log_ratios(),
-            Err(NotComparable::NotPositive { block: 5 })
-        );
+        let pairs = paired(&Sample::from_trials([4.0, 0.0].map(trial)), &Sample::from_trials([4.0].map(trial)));
+        assert_eq!(pairs.log_ratios(), Err(NotComparable::NotPositive { block: 5 }));
     }
 
     proptest! {

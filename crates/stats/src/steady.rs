@@ -57,27 +57,20 @@ pub fn classify(series: &[f64]) -> Option<Steadiness> {
     }
     let trend = trend(series)?;
     if trend.p <= TREND_P && trend.relative_change.abs() >= MIN_DRIFT {
-        return Some(Steadiness::Drifting {
-            p: trend.p,
-            relative_change: trend.relative_change,
-        });
+        return Some(Steadiness::Drifting { p: trend.p, relative_change: trend.relative_change });
     }
-    Some(
-        two_clusters(series).map_or(Steadiness::Steady, |found| Steadiness::Bimodal {
-            low: found.low,
-            high: found.high,
-            low_share: found.low_count as f64 / series.len() as f64,
-        }),
-    )
+    Some(two_clusters(series).map_or(Steadiness::Steady, |found| Steadiness::Bimodal {
+        low: found.low,
+        high: found.high,
+        low_share: found.low_count as f64 / series.len() as f64,
+    }))
 }
 
 /// Where warm-up ends: the index of the first point after the last change of level in the first half of the series (the
 /// rule of Barrett et al., "Virtual Machine Warmup Blows Hot and Cold", OOPSLA 2017, bounded to the half). `None` if there
 /// is no such change: nothing needs to be cut.
 pub fn warm_up_end(series: &[f64]) -> Option<usize> {
-    change_points(series)
-        .into_iter()
-        .rfind(|&change| change <= series.len() / 2)
+    change_points(series).into_iter().rfind(|&change| change <= series.len() / 2)
 }
 
 /// Indices at which the series takes a new level, ascending; each is the first point of its segment.
@@ -92,11 +85,7 @@ pub fn change_points(series: &[f64]) -> Vec<usize> {
     if series.len() < 2 * MIN_SEGMENT || !series.iter().all(|v| v.is_finite()) {
         return Vec::new();
     }
-    let points = if series.len() > MAX_POINTS {
-        batch_means(series, MAX_POINTS)
-    } else {
-        series.to_vec()
-    };
+    let points = if series.len() > MAX_POINTS { batch_means(series, MAX_POINTS) } else { series.to_vec() };
     let smooth = without_spikes(&points);
     let variance = long_run_variance(&smooth);
     if variance <= 0.0 {
@@ -104,10 +93,7 @@ pub fn change_points(series: &[f64]) -> Vec<usize> {
     }
     let penalty = PENALTY_PER_LN * (points.len() as f64).ln() * variance;
     let scaled = |index: usize| index * series.len() / points.len();
-    optimal_partition(&smooth, penalty)
-        .into_iter()
-        .map(scaled)
-        .collect()
+    optimal_partition(&smooth, penalty).into_iter().map(scaled).collect()
 }
 
 /// Hampel's filter (Davies & Gather, JASA 88, 1993) over five points: one that lies more than five noise scales from the
@@ -117,11 +103,7 @@ fn without_spikes(points: &[f64]) -> Vec<f64> {
     let cleaned = |index: usize| {
         let around = &points[index.saturating_sub(2)..(index + 3).min(points.len())];
         let centre = median(around);
-        if (points[index] - centre).abs() > 5.0 * scale {
-            centre
-        } else {
-            points[index]
-        }
+        if (points[index] - centre).abs() > 5.0 * scale { centre } else { points[index] }
     };
     (0..points.len()).map(cleaned).collect()
 }
@@ -132,11 +114,7 @@ fn difference_scale(points: &[f64], lag: usize) -> f64 {
     let differences: Vec<f64> = points.windows(lag + 1).map(|w| w[lag] - w[0]).collect();
     let absolute: Vec<f64> = differences.iter().map(|d| d.abs()).collect();
     let robust = 1.4826 * median(&absolute);
-    if robust > 0.0 {
-        robust
-    } else {
-        standard_deviation(&differences).unwrap_or(0.0)
-    }
+    if robust > 0.0 { robust } else { standard_deviation(&differences).unwrap_or(0.0) }
 }
 
 /// Variance that the mean of a long segment sees, for noise in which each second leans on the one before (AR(1)). The
@@ -144,10 +122,7 @@ fn difference_scale(points: &[f64], lag: usize) -> f64 {
 /// Lévy-Leduc & Robin, "A robust approach for estimating change-points in the mean of an AR(1) process", Bernoulli
 /// 23, 2017). Negative estimates count as 0 and large ones are capped: both keep a noisy estimate from doing harm.
 fn long_run_variance(points: &[f64]) -> f64 {
-    let (near, far) = (
-        difference_scale(points, 1).powi(2),
-        difference_scale(points, 2).powi(2),
-    );
+    let (near, far) = (difference_scale(points, 1).powi(2), difference_scale(points, 2).powi(2));
     if near <= 0.0 {
         return 0.0;
     }
@@ -179,9 +154,7 @@ fn optimal_partition(points: &[f64], penalty: f64) -> Vec<usize> {
         }
     }
     let mut changes: Vec<usize> =
-        std::iter::successors(Some(previous[n]), |&at| (at > 0).then(|| previous[at]))
-            .filter(|&at| at > 0)
-            .collect();
+        std::iter::successors(Some(previous[n]), |&at| (at > 0).then(|| previous[at])).filter(|&at| at > 0).collect();
     changes.reverse();
     changes
 }
@@ -193,22 +166,18 @@ mod tests {
 
     /// Annual flow of the Nile at Aswan, 1871 to 1970 (R data set `Nile`; Cobb, Biometrika 65, 1978).
     const NILE: [f64; 100] = [
-        1120., 1160., 963., 1210., 1160., 1160., 813., 1230., 1370., 1140., 995., 935., 1110.,
-        994., 1020., 960., 1180., 799., 958., 1140., 1100., 1210., 1150., 1250., 1260., 1220.,
-        1030., 1100., 774., 840., 874., 694., 940., 833., 701., 916., 692., 1020., 1050., 969.,
-        831., 726., 456., 824., 702., 1120., 1100., 832., 764., 821., 768., 845., 864., 862., 698.,
-        845., 744., 796., 1040., 759., 781., 865., 845., 944., 984., 897., 822., 1010., 771., 676.,
-        649., 846., 812., 742., 801., 1040., 860., 874., 848., 890., 744., 749., 838., 1050., 918.,
-        986., 797., 923., 975., 815., 1020., 906., 901., 1170., 912., 746., 919., 718., 714., 740.,
+        1120., 1160., 963., 1210., 1160., 1160., 813., 1230., 1370., 1140., 995., 935., 1110., 994., 1020., 960.,
+        1180., 799., 958., 1140., 1100., 1210., 1150., 1250., 1260., 1220., 1030., 1100., 774., 840., 874., 694., 940.,
+        833., 701., 916., 692., 1020., 1050., 969., 831., 726., 456., 824., 702., 1120., 1100., 832., 764., 821., 768.,
+        845., 864., 862., 698., 845., 744., 796., 1040., 759., 781., 865., 845., 944., 984., 897., 822., 1010., 771.,
+        676., 649., 846., 812., 742., 801., 1040., 860., 874., 848., 890., 744., 749., 838., 1050., 918., 986., 797.,
+        923., 975., 815., 1020., 906., 901., 1170., 912., 746., 919., 718., 714., 740.,
     ];
 
     /// Cobb 1978, and R: `changepoint::cpt.mean(Nile)` with PELT, put the one change after 1898, the 28th year.
     #[test]
     fn finds_the_change_in_the_nile() {
-        assert!(
-            (mean(&NILE) - 919.35).abs() < 1e-9,
-            "the data are R's: mean(Nile)"
-        );
+        assert!((mean(&NILE) - 919.35).abs() < 1e-9, "the data are R's: mean(Nile)");
         assert_eq!(change_points(&NILE), [28]);
         assert_eq!(warm_up_end(&NILE), Some(28));
     }
@@ -228,20 +197,9 @@ mod tests {
     #[test]
     fn steady_noise_rarely_has_a_change() {
         let mut rng = Rng::new(11);
-        for (correlation, n, most) in [
-            (0.0, 60, 10),
-            (0.3, 60, 30),
-            (0.0, 300, 5),
-            (0.3, 300, 15),
-            (0.6, 300, 45),
-        ] {
-            let changed = (0..500)
-                .filter(|_| !change_points(&noise(n, correlation, &mut rng)).is_empty())
-                .count();
-            assert!(
-                changed <= most,
-                "{changed} of 500 at correlation {correlation}, {n} points"
-            );
+        for (correlation, n, most) in [(0.0, 60, 10), (0.3, 60, 30), (0.0, 300, 5), (0.3, 300, 15), (0.6, 300, 45)] {
+            let changed = (0..500).filter(|_| !change_points(&noise(n, correlation, &mut rng)).is_empty()).count();
+            assert!(changed <= most, "{changed} of 500 at correlation {correlation}, {n} points");
         }
     }
 
@@ -263,10 +221,7 @@ mod tests {
     #[test]
     fn spikes_are_no_levels() {
         let mut rng = Rng::new(13);
-        let mut series: Vec<f64> = noise(60, 0.0, &mut rng)
-            .iter()
-            .map(|v| 1_000.0 + v)
-            .collect();
+        let mut series: Vec<f64> = noise(60, 0.0, &mut rng).iter().map(|v| 1_000.0 + v).collect();
         for at in [10, 25, 40, 41] {
             series[at] = 300.0;
         }
@@ -289,43 +244,15 @@ mod tests {
     #[test]
     fn a_series_is_one_of_three() {
         let mut rng = Rng::new(15);
-        let flat: Vec<f64> = noise(120, 0.3, &mut rng)
-            .iter()
-            .map(|v| 100.0 + v)
-            .collect();
+        let flat: Vec<f64> = noise(120, 0.3, &mut rng).iter().map(|v| 100.0 + v).collect();
         assert_eq!(classify(&flat), Some(Steadiness::Steady));
-        let falling: Vec<f64> = flat
-            .iter()
-            .enumerate()
-            .map(|(i, v)| v - 0.1 * i as f64)
-            .collect();
-        let Some(Steadiness::Drifting {
-            relative_change, ..
-        }) = classify(&falling)
-        else {
-            panic!("no drift")
-        };
-        assert!(
-            (-0.16..-0.10).contains(&relative_change),
-            "{relative_change}"
-        );
-        let two: Vec<f64> = flat
-            .iter()
-            .enumerate()
-            .map(|(i, v)| v + 20.0 * f64::from(i / 7 % 2 == 0))
-            .collect();
-        assert!(
-            matches!(classify(&two), Some(Steadiness::Bimodal { .. })),
-            "{:?}",
-            classify(&two)
-        );
-        let runs = [
-            134_092.0, 129_852.0, 206_136.0, 198_488.0, 123_287.0, 195_082.0,
-        ];
-        assert!(matches!(
-            classify(&runs),
-            Some(Steadiness::Bimodal { low_share: 0.5, .. })
-        ));
+        let falling: Vec<f64> = flat.iter().enumerate().map(|(i, v)| v - 0.1 * i as f64).collect();
+        let Some(Steadiness::Drifting { relative_change, .. }) = classify(&falling) else { panic!("no drift") };
+        assert!((-0.16..-0.10).contains(&relative_change), "{relative_change}");
+        let two: Vec<f64> = flat.iter().enumerate().map(|(i, v)| v + 20.0 * f64::from(i / 7 % 2 == 0)).collect();
+        assert!(matches!(classify(&two), Some(Steadiness::Bimodal { .. })), "{:?}", classify(&two));
+        let runs = [134_092.0, 129_852.0, 206_136.0, 198_488.0, 123_287.0, 195_082.0];
+        assert!(matches!(classify(&runs), Some(Steadiness::Bimodal { low_share: 0.5, .. })));
         assert_eq!(classify(&flat[..5]), None);
     }
 
@@ -335,10 +262,7 @@ mod tests {
         for n in [6, 10, 20, 120] {
             let wrong = (0..1_000)
                 .filter(|_| {
-                    let series: Vec<f64> = noise(n, 0.0, &mut rng)
-                        .iter()
-                        .map(|v| 100.0 + 5.0 * v)
-                        .collect();
+                    let series: Vec<f64> = noise(n, 0.0, &mut rng).iter().map(|v| 100.0 + 5.0 * v).collect();
                     classify(&series) != Some(Steadiness::Steady)
                 })
                 .count();

@@ -33,11 +33,7 @@ pub fn trend(series: &[f64]) -> Option<Trend> {
     if series.len() < 4 || !series.iter().all(|v| v.is_finite()) {
         return None;
     }
-    let points = if series.len() < BATCHED_FROM {
-        series.to_vec()
-    } else {
-        batch_means(series, BATCHES)
-    };
+    let points = if series.len() < BATCHED_FROM { series.to_vec() } else { batch_means(series, BATCHES) };
     let n = points.len();
     // What each later point adds to point i.
     let later = |i: usize| {
@@ -45,16 +41,10 @@ pub fn trend(series: &[f64]) -> Option<Trend> {
         points[i + 1..].iter().map(move |y| y - start)
     };
     let rises = |difference: f64| {
-        if difference == 0.0 {
-            0.0
-        } else {
-            difference.signum()
-        }
+        if difference == 0.0 { 0.0 } else { difference.signum() }
     };
     let s: f64 = (0..n).flat_map(later).map(rises).sum();
-    let slopes: Vec<f64> = (0..n)
-        .flat_map(|i| later(i).zip(1_u32..).map(|(d, gap)| d / f64::from(gap)))
-        .collect();
+    let slopes: Vec<f64> = (0..n).flat_map(|i| later(i).zip(1_u32..).map(|(d, gap)| d / f64::from(gap))).collect();
     let middle = median(&points).abs();
     let change = median(&slopes) * (n - 1) as f64;
     Some(Trend {
@@ -67,9 +57,7 @@ pub fn trend(series: &[f64]) -> Option<Trend> {
 /// Means of `count` batches of near equal length, in order; `series` must not be shorter than `count`.
 pub(crate) fn batch_means(series: &[f64], count: usize) -> Vec<f64> {
     let edge = |i: usize| i * series.len() / count;
-    (0..count)
-        .map(|i| mean(&series[edge(i)..edge(i + 1)]))
-        .collect()
+    (0..count).map(|i| mean(&series[edge(i)..edge(i + 1)])).collect()
 }
 
 fn p_of_s(s: f64, points: &[f64]) -> f64 {
@@ -95,9 +83,7 @@ fn exact_p(s: f64, n: usize) -> f64 {
     for k in 2..=n {
         let before = shares.clone();
         for (inversions, share) in shares.iter_mut().enumerate() {
-            let sum: f64 = before[(inversions + 1).saturating_sub(k)..=inversions]
-                .iter()
-                .sum();
+            let sum: f64 = before[(inversions + 1).saturating_sub(k)..=inversions].iter().sum();
             *share = sum / k as f64;
         }
     }
@@ -116,9 +102,7 @@ mod tests {
         assert!((got.tau - 0.7142857142857143).abs() < 1e-12);
         assert!((got.p - 0.03015873015873016).abs() < 1e-12, "{}", got.p);
         // TPC-Council/HammerDB issue 822, in run order: bimodal, but no trend (scipy: tau -0.0667, p 1.0).
-        let runs = [
-            134_092.0, 129_852.0, 206_136.0, 198_488.0, 123_287.0, 195_082.0,
-        ];
+        let runs = [134_092.0, 129_852.0, 206_136.0, 198_488.0, 123_287.0, 195_082.0];
         let got = trend(&runs).unwrap();
         assert!((got.tau + 1.0 / 15.0).abs() < 1e-12 && got.p == 1.0);
     }
@@ -129,16 +113,8 @@ mod tests {
     fn ties_agree_with_numpy() {
         let got = trend(&[1.0, 2.0, 2.0, 3.0, 5.0, 4.0, 4.0, 6.0, 7.0, 7.0, 6.0, 8.0]).unwrap();
         assert!((got.tau - 0.8181818181818182).abs() < 1e-12);
-        assert!(
-            (got.p / 0.00024348805682409421 - 1.0).abs() < 1e-9,
-            "{}",
-            got.p
-        );
-        assert!(
-            (got.relative_change - 0.6125 * 11.0 / 4.5).abs() < 1e-12,
-            "{}",
-            got.relative_change
-        );
+        assert!((got.p / 0.00024348805682409421 - 1.0).abs() < 1e-9, "{}", got.p);
+        assert!((got.relative_change - 0.6125 * 11.0 / 4.5).abs() < 1e-12, "{}", got.relative_change);
     }
 
     #[test]
@@ -146,11 +122,7 @@ mod tests {
         let falling: Vec<f64> = (0..600).map(|i| 1_000.0 - 0.1 * f64::from(i)).collect();
         let got = trend(&falling).unwrap();
         assert!(got.tau == -1.0 && got.p < 1e-12);
-        assert!(
-            (got.relative_change + 0.0597).abs() < 0.003,
-            "{}",
-            got.relative_change
-        );
+        assert!((got.relative_change + 0.0597).abs() < 0.003, "{}", got.relative_change);
         assert_eq!(batch_means(&[1.0, 3.0, 5.0, 7.0, 9.0], 2), [2.0, 7.0]);
     }
 
@@ -158,13 +130,6 @@ mod tests {
     fn edges() {
         assert_eq!(trend(&[1.0, 2.0, 3.0]), None);
         assert_eq!(trend(&[1.0, 2.0, 3.0, f64::NAN]), None);
-        assert_eq!(
-            trend(&[0.0; 8]),
-            Some(Trend {
-                tau: 0.0,
-                p: 1.0,
-                relative_change: 0.0
-            })
-        );
+        assert_eq!(trend(&[0.0; 8]), Some(Trend { tau: 0.0, p: 1.0, relative_change: 0.0 }));
     }
 }

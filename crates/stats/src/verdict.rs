@@ -68,36 +68,18 @@ pub struct Judgement {
 ///    too small to matter is reported as too small to matter: relevance beats significance;
 /// 3. `adjusted_p` <= 1 - level: faster or slower by `direction`; no verdict for [`Direction::Neither`];
 /// 4. otherwise inconclusive, with the number of blocks to add.
-pub fn judge(
-    ratio: &Ratio,
-    adjusted_p: f64,
-    direction: Direction,
-    margin: f64,
-    min_blocks: u32,
-) -> Judgement {
+pub fn judge(ratio: &Ratio, adjusted_p: f64, direction: Direction, margin: f64, min_blocks: u32) -> Judgement {
     let missing = min_blocks.saturating_sub(ratio.pairs);
     if missing > 0 {
-        return Judgement {
-            verdict: None,
-            blocks_needed: Some(missing),
-        };
+        return Judgement { verdict: None, blocks_needed: Some(missing) };
     }
     if within_margin(ratio, margin) {
-        return Judgement {
-            verdict: Some(Verdict::Equivalent),
-            blocks_needed: None,
-        };
+        return Judgement { verdict: Some(Verdict::Equivalent), blocks_needed: None };
     }
     if adjusted_p <= 1.0 - ratio.level {
-        return Judgement {
-            verdict: better_or_worse(ratio, direction),
-            blocks_needed: None,
-        };
+        return Judgement { verdict: better_or_worse(ratio, direction), blocks_needed: None };
     }
-    Judgement {
-        verdict: Some(Verdict::Inconclusive),
-        blocks_needed: blocks_to_settle(ratio, adjusted_p, margin),
-    }
+    Judgement { verdict: Some(Verdict::Inconclusive), blocks_needed: blocks_to_settle(ratio, adjusted_p, margin) }
 }
 
 fn better_or_worse(ratio: &Ratio, direction: Direction) -> Option<Verdict> {
@@ -116,16 +98,11 @@ fn blocks_to_settle(ratio: &Ratio, adjusted_p: f64, margin: f64) -> Option<u32> 
     let effect = ratio.ratio.ln().abs();
     let bound = margin.ln_1p();
     let alpha = 1.0 - ratio.level;
-    let family = if ratio.p_t > 0.0 {
-        (adjusted_p / ratio.p_t).max(1.0)
-    } else {
-        1.0
-    };
+    let family = if ratio.p_t > 0.0 { (adjusted_p / ratio.p_t).max(1.0) } else { 1.0 };
     let half_width = |n: u32, alpha: f64| {
         student_t_quantile(1.0 - alpha / 2.0, f64::from(n - 1)) * ratio.log_sd / f64::from(n).sqrt()
     };
-    let settled =
-        |n: u32| half_width(n, alpha / family) < effect || effect + half_width(n, alpha) <= bound;
+    let settled = |n: u32| half_width(n, alpha / family) < effect || effect + half_width(n, alpha) <= bound;
     let (mut open, mut enough) = (ratio.pairs, MAX_BLOCKS);
     if open >= enough || !settled(enough) {
         return None;
@@ -164,37 +141,16 @@ mod tests {
     #[test]
     fn direction_decides_which_side_wins() {
         let slower = CLEAR.map(|l| -l);
-        assert_eq!(
-            judged(&CLEAR, Direction::Higher).verdict,
-            Some(Verdict::Faster)
-        );
-        assert_eq!(
-            judged(&CLEAR, Direction::Lower).verdict,
-            Some(Verdict::Slower)
-        );
-        assert_eq!(
-            judged(&slower, Direction::Higher).verdict,
-            Some(Verdict::Slower)
-        );
-        assert_eq!(
-            judged(&slower, Direction::Lower).verdict,
-            Some(Verdict::Faster)
-        );
-        assert_eq!(
-            judged(&CLEAR, Direction::Neither),
-            Judgement {
-                verdict: None,
-                blocks_needed: None
-            }
-        );
+        assert_eq!(judged(&CLEAR, Direction::Higher).verdict, Some(Verdict::Faster));
+        assert_eq!(judged(&CLEAR, Direction::Lower).verdict, Some(Verdict::Slower));
+        assert_eq!(judged(&slower, Direction::Higher).verdict, Some(Verdict::Slower));
+        assert_eq!(judged(&slower, Direction::Lower).verdict, Some(Verdict::Faster));
+        assert_eq!(judged(&CLEAR, Direction::Neither), Judgement { verdict: None, blocks_needed: None });
     }
 
     #[test]
     fn five_blocks_carry_no_verdict() {
-        let none = |needed| Judgement {
-            verdict: None,
-            blocks_needed: Some(needed),
-        };
+        let none = |needed| Judgement { verdict: None, blocks_needed: Some(needed) };
         assert_eq!(judged(&CLEAR[..5], Direction::Higher), none(1));
         assert_eq!(judged(&CLEAR[..2], Direction::Higher), none(4));
     }
@@ -202,10 +158,7 @@ mod tests {
     #[test]
     fn relevance_beats_significance() {
         assert!(ratio_of(&SMALL_BUT_CERTAIN).p_t < 0.001);
-        assert_eq!(
-            judged(&SMALL_BUT_CERTAIN, Direction::Higher).verdict,
-            Some(Verdict::Equivalent)
-        );
+        assert_eq!(judged(&SMALL_BUT_CERTAIN, Direction::Higher).verdict, Some(Verdict::Equivalent));
     }
 
     /// scipy 1.17.1: the first n with `t.ppf(.975, n-1) * s / sqrt(n)` below the mean 0.025 is 44 (s = 0.0819146), and
@@ -213,24 +166,14 @@ mod tests {
     #[test]
     fn inconclusive_says_how_many_more() {
         let got = judged(&NOISY, Direction::Higher);
-        assert_eq!(
-            got,
-            Judgement {
-                verdict: Some(Verdict::Inconclusive),
-                blocks_needed: Some(44 - 6)
-            }
-        );
+        assert_eq!(got, Judgement { verdict: Some(Verdict::Inconclusive), blocks_needed: Some(44 - 6) });
     }
 
     #[test]
     fn a_family_needs_more_than_one_metric() {
         let ratio = ratio_of(&NOISY);
-        let alone = judge(&ratio, ratio.p_t, Direction::Higher, 0.001, 6)
-            .blocks_needed
-            .unwrap();
-        let of_three = judge(&ratio, 3.0 * ratio.p_t, Direction::Higher, 0.001, 6)
-            .blocks_needed
-            .unwrap();
+        let alone = judge(&ratio, ratio.p_t, Direction::Higher, 0.001, 6).blocks_needed.unwrap();
+        let of_three = judge(&ratio, 3.0 * ratio.p_t, Direction::Higher, 0.001, 6).blocks_needed.unwrap();
         assert!(of_three > alone, "{of_three} {alone}");
     }
 
@@ -239,10 +182,7 @@ mod tests {
         let logs = [0.05, 0.10, -0.01, 0.08, 0.02, 0.06];
         let ratio = ratio_of(&logs);
         assert!(ratio.p_t < 0.05 && 3.0 * ratio.p_t > 0.05);
-        assert_eq!(
-            judged(&logs, Direction::Higher).verdict,
-            Some(Verdict::Faster)
-        );
+        assert_eq!(judged(&logs, Direction::Higher).verdict, Some(Verdict::Faster));
         let adjusted = judge(&ratio, 3.0 * ratio.p_t, Direction::Higher, 0.03, 6);
         assert_eq!(adjusted.verdict, Some(Verdict::Inconclusive));
         assert!(adjusted.blocks_needed.unwrap() >= 1);
@@ -254,10 +194,7 @@ mod tests {
         assert_eq!(judged(&logs, Direction::Higher).blocks_needed, None);
         // No noise at all, exactly on 1: equivalent whatever the margin.
         let same = ratio_of(&[0.0; 6]);
-        assert_eq!(
-            judge(&same, 1.0, Direction::Neither, 0.0, 6).verdict,
-            Some(Verdict::Equivalent)
-        );
+        assert_eq!(judge(&same, 1.0, Direction::Neither, 0.0, 6).verdict, Some(Verdict::Equivalent));
     }
 
     #[test]

@@ -73,11 +73,7 @@ pub fn welch_ratio(a: &Sample, b: &Sample, level: f64) -> Result<UnpairedRatio, 
 
 fn logarithms(sample: &Sample) -> Result<Vec<f64>, NotComparable> {
     let logarithm = |t: &crate::sample::TrialValue| {
-        if t.value > 0.0 {
-            Ok(t.value.ln())
-        } else {
-            Err(NotComparable::NotPositive { block: t.block })
-        }
+        if t.value > 0.0 { Ok(t.value.ln()) } else { Err(NotComparable::NotPositive { block: t.block }) }
     };
     sample.trials().iter().map(logarithm).collect()
 }
@@ -93,14 +89,7 @@ fn welch(a: &[f64], b: &[f64], level: f64) -> Result<Difference, NotComparable> 
     let error = (error_a + error_b).sqrt();
     if error <= ROUNDING * (mean(a).abs() + mean(b).abs()) {
         let p = if difference.abs() <= error { 1.0 } else { 0.0 };
-        return Ok(Difference {
-            difference,
-            lo: difference,
-            hi: difference,
-            level,
-            df: f64::INFINITY,
-            p,
-        });
+        return Ok(Difference { difference, lo: difference, hi: difference, level, df: f64::INFINITY, p });
     }
     let share = |squared: f64, n: usize| squared * squared / (n - 1) as f64;
     let df = (error_a + error_b).powi(2) / (share(error_a, a.len()) + share(error_b, b.len()));
@@ -150,14 +139,8 @@ mod tests {
         assert_eq!((same.ratio, same.lo, same.hi, same.p), (1.0, 1.0, 1.0, 1.0));
         let other = welch_ratio(&fives, &sixes, 0.95).unwrap();
         assert_eq!((other.lo, other.p), (other.ratio, 0.0));
-        assert_eq!(
-            welch_ratio(&fives, &sample(&[1.0]), 0.95),
-            Err(NotComparable::TooFew { n: 1 })
-        );
-        assert_eq!(
-            welch_ratio(&fives, &sample(&[1.0, 0.0]), 0.95),
-            Err(NotComparable::NotPositive { block: 1 })
-        );
+        assert_eq!(welch_ratio(&fives, &sample(&[1.0]), 0.95), Err(NotComparable::TooFew { n: 1 }));
+        assert_eq!(welch_ratio(&fives, &sample(&[1.0, 0.0]), 0.95), Err(NotComparable::NotPositive { block: 1 }));
         let zeros = welch_difference(&sample(&[0.0; 3]), &sample(&[0.0; 3]), 0.95).unwrap();
         assert_eq!((zeros.difference, zeros.p), (0.0, 1.0));
     }

@@ -4,15 +4,11 @@
 //! land between 4.1 and 5.9 % (four of them). The bootstrap gets 2,000 experiments (0.49 points) and wider bounds. The
 //! seeds are fixed. Three seconds on two cores, with `stats` optimised as the root manifest asks.
 
-#![expect(
-    clippy::print_stdout,
-    reason = "`cargo test -- --show-output` lists the rates"
-)]
+#![expect(clippy::print_stdout, reason = "`cargo test -- --show-output` lists the rates")]
 
 use stats::{
-    DEFAULT_MARGIN, Direction, MIN_BLOCKS, Pairs, Rng, Sample, TrialValue, Verdict,
-    bootstrap_ratio, holm, judge, mann_whitney, minimum_detectable_effect, paired, paired_ratio,
-    sign_flip_p, tost_p, two_clusters, welch_ratio,
+    DEFAULT_MARGIN, Direction, MIN_BLOCKS, Pairs, Rng, Sample, TrialValue, Verdict, bootstrap_ratio, holm, judge,
+    mann_whitney, minimum_detectable_effect, paired, paired_ratio, sign_flip_p, tost_p, two_clusters, welch_ratio,
 };
 
 const EXPERIMENTS: u32 = 10_000;
@@ -30,12 +26,7 @@ enum Noise {
     Skewed,
 }
 
-const NOISES: [Noise; 4] = [
-    Noise::Normal,
-    Noise::Contaminated,
-    Noise::HeavyTailed,
-    Noise::Skewed,
-];
+const NOISES: [Noise; 4] = [Noise::Normal, Noise::Contaminated, Noise::HeavyTailed, Noise::Skewed];
 
 fn normal(rng: &mut Rng) -> f64 {
     let (u, v) = (1.0 - rng.next_f64(), rng.next_f64());
@@ -71,10 +62,8 @@ fn five_percent(noise: Noise) -> (f64, f64) {
 fn experiment(blocks: u32, ratio: f64, sd: f64, noise: Noise, rng: &mut Rng) -> (Sample, Sample) {
     let shifts: Vec<f64> = (0..blocks).map(|_| 0.1 * normal(rng)).collect();
     let mut side = |base: f64| {
-        let mut trial = |(block, shift): (u32, &f64)| TrialValue {
-            block,
-            value: base * (shift + sd * draw(noise, rng)).exp(),
-        };
+        let mut trial =
+            |(block, shift): (u32, &f64)| TrialValue { block, value: base * (shift + sd * draw(noise, rng)).exp() };
         Sample::from_trials((0..).zip(&shifts).map(&mut trial))
     };
     (side(1_000.0), side(1_000.0 * ratio))
@@ -97,40 +86,22 @@ fn share_of(experiments: u32, seed: u64, mut holds: impl FnMut(&mut Rng) -> bool
 
 fn assert_within(what: &str, got: f64, low: f64, high: f64) {
     println!("{what}: {got:.4}");
-    assert!(
-        (low..=high).contains(&got),
-        "{what}: {got:.4} is not in {low}..{high}"
-    );
+    assert!((low..=high).contains(&got), "{what}: {got:.4} is not in {low}..{high}");
 }
 
 fn verdict(pairs: &Pairs) -> Option<Verdict> {
     let ratio = paired_ratio(pairs, LEVEL).ok()?;
-    judge(
-        &ratio,
-        ratio.p_t,
-        Direction::Higher,
-        DEFAULT_MARGIN,
-        MIN_BLOCKS,
-    )
-    .verdict
+    judge(&ratio, ratio.p_t, Direction::Higher, DEFAULT_MARGIN, MIN_BLOCKS).verdict
 }
 
 #[test]
 fn paired_t_keeps_its_level_on_equal_systems() {
     for (blocks, noise) in [6, 10].into_iter().flat_map(|b| NOISES.map(|n| (b, n))) {
         let alarms = share(u64::from(blocks), |rng| {
-            paired_ratio(&pairs(blocks, 1.0, 0.02, noise, rng), LEVEL)
-                .unwrap()
-                .p_t
-                <= 0.05
+            paired_ratio(&pairs(blocks, 1.0, 0.02, noise, rng), LEVEL).unwrap().p_t <= 0.05
         });
         let (low, high) = five_percent(noise);
-        assert_within(
-            &format!("false alarms, {blocks} blocks, {noise:?}"),
-            alarms,
-            low,
-            high,
-        );
+        assert_within(&format!("false alarms, {blocks} blocks, {noise:?}"), alarms, low, high);
     }
 }
 
@@ -142,12 +113,7 @@ fn intervals_cover_the_true_ratio() {
             ratio.lo <= 1.1 && 1.1 <= ratio.hi
         });
         let (low, high) = five_percent(noise);
-        assert_within(
-            &format!("coverage of t, {blocks} blocks, {noise:?}"),
-            covered,
-            1.0 - high,
-            1.0 - low,
-        );
+        assert_within(&format!("coverage of t, {blocks} blocks, {noise:?}"), covered, 1.0 - high, 1.0 - low);
     }
 }
 
@@ -156,69 +122,37 @@ fn intervals_cover_the_true_ratio() {
 fn bootstrap_covers_the_true_ratio() {
     for (blocks, noise) in [6, 10].into_iter().flat_map(|b| NOISES.map(|n| (b, n))) {
         let covered = share_of(2_000, 200 + u64::from(blocks), |rng| {
-            let (lo, hi) = bootstrap_ratio(
-                &pairs(blocks, 1.1, 0.05, noise, rng),
-                LEVEL,
-                499,
-                rng.next_u64(),
-            );
+            let (lo, hi) = bootstrap_ratio(&pairs(blocks, 1.1, 0.05, noise, rng), LEVEL, 499, rng.next_u64());
             lo <= 1.1 && 1.1 <= hi
         });
-        assert_within(
-            &format!("coverage of bootstrap, {blocks} blocks, {noise:?}"),
-            covered,
-            0.93,
-            0.98,
-        );
+        assert_within(&format!("coverage of bootstrap, {blocks} blocks, {noise:?}"), covered, 0.93, 0.98);
     }
 }
 
 /// Six blocks reach p = 2/64 at the least, so their exact level is 3.1 %; ten give 4.9 %, and twenty are sampled.
 #[test]
 fn sign_flip_keeps_its_level() {
-    for (blocks, noise, expected) in [
-        (6, Noise::Normal, 0.03125),
-        (6, Noise::HeavyTailed, 0.03125),
-        (10, Noise::Skewed, 0.0488),
-    ] {
-        let alarms = share(300 + u64::from(blocks), |rng| {
-            sign_flip_p(&pairs(blocks, 1.0, 0.02, noise, rng), 1) <= 0.05
-        });
-        assert_within(
-            &format!("sign flip, {blocks} blocks, {noise:?}"),
-            alarms,
-            expected - 0.009,
-            expected + 0.009,
-        );
+    for (blocks, noise, expected) in
+        [(6, Noise::Normal, 0.03125), (6, Noise::HeavyTailed, 0.03125), (10, Noise::Skewed, 0.0488)]
+    {
+        let alarms =
+            share(300 + u64::from(blocks), |rng| sign_flip_p(&pairs(blocks, 1.0, 0.02, noise, rng), 1) <= 0.05);
+        assert_within(&format!("sign flip, {blocks} blocks, {noise:?}"), alarms, expected - 0.009, expected + 0.009);
     }
 }
 
 #[test]
 fn unpaired_tests_keep_their_level_without_block_effects() {
     let independent = |n: u32, sd: f64, noise: Noise, rng: &mut Rng| {
-        Sample::from_trials((0..n).map(|block| TrialValue {
-            block,
-            value: (sd * draw(noise, rng)).exp(),
-        }))
+        Sample::from_trials((0..n).map(|block| TrialValue { block, value: (sd * draw(noise, rng)).exp() }))
     };
     let welch = share(400, |rng| {
-        let (a, b) = (
-            independent(6, 0.02, Noise::Normal, rng),
-            independent(10, 0.06, Noise::Normal, rng),
-        );
+        let (a, b) = (independent(6, 0.02, Noise::Normal, rng), independent(10, 0.06, Noise::Normal, rng));
         welch_ratio(&a, &b, LEVEL).unwrap().p <= 0.05
     });
-    assert_within(
-        "Welch, 6 against 10 with thrice the spread",
-        welch,
-        0.04,
-        0.06,
-    );
+    assert_within("Welch, 6 against 10 with thrice the spread", welch, 0.04, 0.06);
     let ranks = share(401, |rng| {
-        let (a, b) = (
-            independent(10, 0.02, Noise::Skewed, rng),
-            independent(10, 0.02, Noise::Skewed, rng),
-        );
+        let (a, b) = (independent(10, 0.02, Noise::Skewed, rng), independent(10, 0.02, Noise::Skewed, rng));
         mann_whitney(&a, &b).unwrap().p <= 0.05
     });
     assert_within("Mann-Whitney, 10 against 10", ranks, 0.035, 0.055);
@@ -227,29 +161,20 @@ fn unpaired_tests_keep_their_level_without_block_effects() {
 #[test]
 fn ten_percent_is_found_and_named_rightly() {
     for (ratio, want) in [(1.1, Verdict::Faster), (1.0 / 1.1, Verdict::Slower)] {
-        let found = share(500, |rng| {
-            verdict(&pairs(6, ratio, 0.02, Noise::Normal, rng)) == Some(want)
-        });
+        let found = share(500, |rng| verdict(&pairs(6, ratio, 0.02, Noise::Normal, rng)) == Some(want));
         assert_within(&format!("{want} at 6 blocks"), found, 0.99, 1.0);
     }
 }
 
 #[test]
 fn equal_systems_are_called_equivalent() {
-    let found = share(600, |rng| {
-        verdict(&pairs(10, 1.0, 0.01, Noise::Normal, rng)) == Some(Verdict::Equivalent)
-    });
+    let found = share(600, |rng| verdict(&pairs(10, 1.0, 0.01, Noise::Normal, rng)) == Some(Verdict::Equivalent));
     assert_within("equivalent at 10 blocks, sd 1 %", found, 0.98, 1.0);
     // A true ratio on the margin itself must not pass for equivalent more often than one side's 2.5 %.
-    let wrong = share(601, |rng| {
-        verdict(&pairs(10, 1.03, 0.005, Noise::Normal, rng)) == Some(Verdict::Equivalent)
-    });
+    let wrong = share(601, |rng| verdict(&pairs(10, 1.03, 0.005, Noise::Normal, rng)) == Some(Verdict::Equivalent));
     assert_within("equivalent on the margin", wrong, 0.015, 0.035);
     let tost = share(602, |rng| {
-        tost_p(
-            &paired_ratio(&pairs(10, 1.03, 0.005, Noise::Normal, rng), LEVEL).unwrap(),
-            0.03,
-        ) <= 0.05
+        tost_p(&paired_ratio(&pairs(10, 1.03, 0.005, Noise::Normal, rng), LEVEL).unwrap(), 0.03) <= 0.05
     });
     assert_within("TOST at 5 % on the margin", tost, 0.04, 0.06);
 }
@@ -269,10 +194,7 @@ fn holm_keeps_the_error_of_the_family() {
     let family = |rng: &mut Rng| -> Vec<f64> {
         let common: Vec<f64> = (0..10).map(|_| 0.02 * normal(rng)).collect();
         let mut metric = || {
-            let trial = |(block, c): (u32, &f64)| TrialValue {
-                block,
-                value: (c + 0.02 * normal(rng)).exp(),
-            };
+            let trial = |(block, c): (u32, &f64)| TrialValue { block, value: (c + 0.02 * normal(rng)).exp() };
             let ones = Sample::from_trials((0..10).map(|block| TrialValue { block, value: 1.0 }));
             let b = Sample::from_trials((0..).zip(&common).map(trial));
             paired_ratio(&paired(&ones, &b), LEVEL).unwrap().p_t
@@ -280,18 +202,8 @@ fn holm_keeps_the_error_of_the_family() {
         (0..3).map(|_| metric()).collect()
     };
     let any = |p: &[f64]| p.iter().any(|p| *p <= 0.05);
-    assert_within(
-        "any of three, adjusted",
-        share(800, |rng| any(&holm(&family(rng)))),
-        0.03,
-        0.055,
-    );
-    assert_within(
-        "any of three, as they are",
-        share(800, |rng| any(&family(rng))),
-        0.10,
-        0.15,
-    );
+    assert_within("any of three, adjusted", share(800, |rng| any(&holm(&family(rng)))), 0.03, 0.055);
+    assert_within("any of three, as they are", share(800, |rng| any(&family(rng))), 0.10, 0.15);
 }
 
 #[test]
@@ -300,12 +212,7 @@ fn the_minimum_detectable_effect_is_detected() {
         // The log ratio of a block has the noise of two trials.
         let effect = minimum_detectable_effect(0.02 * 2.0_f64.sqrt(), blocks, LEVEL).unwrap();
         let found = share(900, |rng| {
-            paired_ratio(
-                &pairs(blocks, 1.0 + effect, 0.02, Noise::Normal, rng),
-                LEVEL,
-            )
-            .unwrap()
-            .p_t <= 0.05
+            paired_ratio(&pairs(blocks, 1.0 + effect, 0.02, Noise::Normal, rng), LEVEL).unwrap().p_t <= 0.05
         });
         assert_within(&format!("power at {blocks} blocks"), found, 0.78, 0.82);
     }
@@ -314,11 +221,7 @@ fn the_minimum_detectable_effect_is_detected() {
 #[test]
 fn normal_samples_rarely_look_bimodal() {
     for n in [6, 7, 8, 10, 12, 15, 17, 20, 60, 200] {
-        let sample = |rng: &mut Rng| {
-            (0..n)
-                .map(|_| (0.05 * normal(rng)).exp())
-                .collect::<Vec<_>>()
-        };
+        let sample = |rng: &mut Rng| (0..n).map(|_| (0.05 * normal(rng)).exp()).collect::<Vec<_>>();
         assert_within(
             &format!("bimodal, n = {n}"),
             share(1_000 + n, |rng| two_clusters(&sample(rng)).is_some()),
@@ -327,14 +230,7 @@ fn normal_samples_rarely_look_bimodal() {
         );
     }
     let two = |rng: &mut Rng| {
-        (0..10)
-            .map(|i| 100.0 * (0.02 * normal(rng)).exp() + if i % 2 == 0 { 20.0 } else { 0.0 })
-            .collect::<Vec<_>>()
+        (0..10).map(|i| 100.0 * (0.02 * normal(rng)).exp() + if i % 2 == 0 { 20.0 } else { 0.0 }).collect::<Vec<_>>()
     };
-    assert_within(
-        "two clusters of five",
-        share(1_100, |rng| two_clusters(&two(rng)).is_some()),
-        0.95,
-        1.0,
-    );
+    assert_within("two clusters of five", share(1_100, |rng| two_clusters(&two(rng)).is_some()), 0.95, 1.0);
 }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use engine::Registry;
 use model::catalog::Visibility;
+use report::text::wrapped;
 use serde_json::json;
 
 use crate::error::CliError;
@@ -27,20 +28,30 @@ pub fn run(printer: Printer) -> Result<Exit, CliError> {
         return Ok(Exit::Done);
     }
     let mut text = String::from("built-in plans (etalon run NAME)\n");
+    let width = printer.width();
+    let mut entry = |name: &str, about: &str, indent: usize| {
+        // The text stands beside the name, and its further lines under its own first word.
+        let column = indent + 14;
+        let wrapped = wrapped(about, width.saturating_sub(column).max(20), 0);
+        for (number, line) in wrapped.lines().enumerate() {
+            let name = if number == 0 { name } else { "" };
+            let _ = writeln!(text, "{:indent$}{name:<14}{line}", "");
+        }
+    };
     for plan in BUILT_IN {
-        let _ = writeln!(text, "  {:<14}{}", plan.name, plan.about());
+        entry(plan.name, &plan.about(), 2);
     }
-    text.push_str("\nworkloads (workload = \"NAME\")\n");
+    entry("\nworkloads", "(workload = \"NAME\")", 0);
     for workload in &catalog.workloads {
-        let _ = writeln!(text, "  {:<14}{}", workload.name, workload.about);
+        entry(workload.name, workload.about, 2);
         for key in workload.keys {
             let default = key.default.map_or("required".to_owned(), |d| format!("default {}", model::Value::from(d)));
-            let _ = writeln!(text, "    {:<12}{} ({default})", key.name, key.about);
+            entry(key.name, &format!("{} ({default})", key.about), 4);
         }
     }
-    text.push_str("\nengines (url = \"SCHEME:…\")\n");
+    entry("\nengines", "(url = \"SCHEME:…\")", 0);
     for engine in engines {
-        let _ = writeln!(text, "  {:<14}{}", engine.name, engine.about);
+        entry(engine.name, engine.about, 2);
     }
     printer.out(&text);
     Ok(Exit::Done)

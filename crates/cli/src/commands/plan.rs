@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use engine::Registry;
-use model::{Length, Plan, SystemPlan};
+use model::{Length, Order, Plan, SystemPlan};
+use report::number::count;
 use serde_json::json;
 
 use crate::args::PlanArgs;
@@ -43,9 +44,7 @@ fn work_of(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
     let mut work = Work { disk_bytes: 0, loading: Duration::ZERO };
     for cell in plan.cells() {
         let task = registry.workload(&cell.workload).and_then(|workload| workload.task(&cell.point));
-        let task = task.map_err(|failure| {
-            CliError::from(&failure).at(format!("benchmark: {}", cell.benchmark))
-        })?;
+        let task = task.map_err(|failure| CliError::from(&failure).at(format!("benchmark: {}", cell.benchmark)))?;
         let size_bytes = task.dataset.size_bytes;
         // The tables, and a pristine copy or a write-ahead log of about the same size.
         work.disk_bytes = work.disk_bytes.max(size_bytes * 2 * plan.systems.len() as u64);
@@ -76,6 +75,13 @@ fn dropped(system: &SystemPlan, registry: &Registry) -> String {
     registry.would_drop(system).unwrap_or_else(|failure| failure.to_string())
 }
 
+fn order_word(order: Order) -> &'static str {
+    match order {
+        Order::Interleaved => "interleaved",
+        Order::Sequential => "sequential",
+    }
+}
+
 fn as_text(plan: &Plan, work: &Work, registry: &Registry) -> String {
     let mut text = String::new();
     let cells = plan.cells();
@@ -96,18 +102,24 @@ fn as_text(plan: &Plan, work: &Work, registry: &Registry) -> String {
         let point: Vec<String> = cell.point.iter().map(|(key, value)| format!("{key}={value}")).collect();
         let _ = writeln!(text, "  {:>3}  {} @ {}  {}", number + 1, cell.benchmark, cell.system, point.join(" "));
     }
-    let _ = writeln!(text, "\norder ({:?}, seed {})", plan.schedule.order, plan.schedule.seed);
+    let _ = writeln!(text, "\norder ({}, seed {})", order_word(plan.schedule.order), plan.schedule.seed);
     for block in 0..plan.schedule.blocks {
         let numbers: Vec<String> =
             order.iter().filter(|t| t.block == block).map(|t| (t.cell + 1).to_string()).collect();
         let _ = writeln!(text, "  block {:>2}: {}", block + 1, numbers.join(" "));
     }
-    let _ = writeln!(text, "\n{} trials, {}; about {} MB of disk", order.len(), time_text(plan, work), work.disk_bytes / 1_000_000);
+    let _ = writeln!(
+        text,
+        "\n{}, {}; about {} MB of disk",
+        count(order.len(), "trial"),
+        time_text(plan, work),
+        work.disk_bytes / 1_000_000
+    );
     if plan.schedule.blocks < stats::MIN_BLOCKS {
         let _ = writeln!(
             text,
-            "with {} blocks there will be figures but no verdict: {} are needed",
-            plan.schedule.blocks,
+            "with {} there will be figures but no verdict: {} are needed",
+            count(plan.schedule.blocks as usize, "block"),
             stats::MIN_BLOCKS
         );
     }

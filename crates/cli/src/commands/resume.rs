@@ -2,6 +2,7 @@
 
 use clap::Parser as _;
 use engine::{Consent, Registry};
+use report::number::count;
 use store::{Header, Store};
 
 use super::run::{conduct, finish};
@@ -18,13 +19,13 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
     let loaded = plan_of(store.header(), &registry, printer)?;
     let aborted = store.abort_running("the process ended in mid-trial")?;
     if aborted > 0 {
-        printer.note(&format!("{aborted} trial was cut off when étalon ended; it is repeated"));
+        printer.note(&format!("{} cut off when étalon ended: repeated", count(aborted, "trial")));
     }
     let pending = store.pending()?.len();
     if pending == 0 {
         printer.note("nothing is pending: every trial has been measured");
     } else {
-        printer.note(&format!("{}: {pending} trials are pending", loaded.plan.name));
+        printer.note(&format!("{}: {} pending", loaded.plan.name, count(pending, "trial")));
     }
     let consent = if args.yes { Consent::DropForeign } else { Consent::OwnOnly };
     let result = if pending == 0 {

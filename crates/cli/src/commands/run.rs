@@ -3,11 +3,12 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use engine::conductor::Options;
 use engine::{Conductor, Consent, Ended, ExperimentError, Registry};
 use model::Plan;
+use report::number::count;
 use store::{Header, Store};
 
 use super::report::conclude;
@@ -87,7 +88,8 @@ pub fn finish(
             Ok(Exit::Interrupted)
         }
         Ended::Stopped { reason, kind } => {
-            Err(CliError { exit: exit_of(kind), ..CliError::could_not(format!("a trial failed: {reason}")) }.hint(resume))
+            Err(CliError { exit: exit_of(kind), ..CliError::could_not(format!("a trial failed: {reason}")) }
+                .hint(resume))
         }
     }
 }
@@ -128,13 +130,16 @@ fn header(loaded: &Loaded) -> Header {
 /// The command line with passwords masked, quoted so that a shell reads it again.
 fn command_line() -> String {
     let args = std::env::args().skip(1).map(|arg| model::plan::redact_url(&arg));
-    let quoted = shlex::try_join(std::iter::once("etalon".to_owned()).chain(args).collect::<Vec<_>>().iter().map(String::as_str));
+    let quoted = shlex::try_join(
+        std::iter::once("etalon".to_owned()).chain(args).collect::<Vec<_>>().iter().map(String::as_str),
+    );
     quoted.unwrap_or_else(|_| "etalon".to_owned())
 }
 
 /// `DIR/NAME-20261121-104500.etalon`, with a number behind it if that is taken.
 fn store_path(folder: &Path, name: &str) -> PathBuf {
-    let safe: String = name.chars().map(|c| if c.is_alphanumeric() || c == '-' || c == '_' { c } else { '-' }).take(60).collect();
+    let safe: String =
+        name.chars().map(|c| if c.is_alphanumeric() || c == '-' || c == '_' { c } else { '-' }).take(60).collect();
     let stamp = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
     let candidate = |suffix: &str| folder.join(format!("{safe}-{stamp}{suffix}.etalon"));
     let mut path = candidate("");
@@ -151,16 +156,17 @@ fn announce(plan: &Plan, path: &Path, printer: Printer) {
     let seed = plan.schedule.seed;
     let expected = super::plan::expected_time(plan);
     printer.note(&format!(
-        "{}: {} systems, {} cells, {} blocks, {trials} trials, about {}; seed {seed}",
+        "{}: {}, {}, {}, {}, about {}; seed {seed}",
         plan.name,
-        plan.systems.len(),
-        plan.cells().len(),
-        plan.schedule.blocks,
+        count(plan.systems.len(), "system"),
+        count(plan.cells().len(), "cell"),
+        count(plan.schedule.blocks as usize, "block"),
+        count(trials, "trial"),
         clock(expected),
     ));
     printer.note(&format!("store: {}", path.display()));
     if cfg!(debug_assertions) {
-        printer.warning("this is a debug build of étalon: its figures are not comparable with any other");
+        printer.note("warning: this is a debug build of étalon: its figures are not comparable with any other");
     }
 }
 

@@ -63,5 +63,9 @@ fn states(store: &Store) -> Result<Vec<(TrialState, usize)>, CliError> {
     use TrialState::{Aborted, Failed, Measured, Planned, Running};
     let trials = store.trials()?;
     let count = |state| trials.iter().filter(|trial| trial.state == state).count();
-    Ok([Measured, Planned, Running, Failed, Aborted].map(|state| (state, count(state))).into_iter().filter(|(_, n)| *n > 0).collect())
+    Ok([Measured, Planned, Running, Failed, Aborted]
+        .map(|state| (state, count(state)))
+        .into_iter()
+        .filter(|(_, n)| *n > 0)
+        .collect())
 }

@@ -15,7 +15,9 @@ fn sqlite_plan(change: (&str, &str)) -> String {
 
 #[test]
 fn a_plan_that_does_not_exist() {
-    Scene::new().etalon(&["run", "nothing.toml"]).says(2, &["cannot read the plan `nothing.toml`", "hint:", "quickstart"]);
+    Scene::new()
+        .etalon(&["run", "nothing.toml"])
+        .says(2, &["cannot read the plan `nothing.toml`", "hint:", "quickstart"]);
 }
 
 #[test]
@@ -46,13 +48,19 @@ fn a_script_file_that_does_not_exist_or_does_not_compile() {
 #[test]
 fn zero_clients() {
     let scene = Scene::new();
-    scene.write("p.toml", &sqlite_plan(("clients = 1", "clients = 0"))).etalon(&["plan", "p.toml"]).says(2, &["clients", "p.toml:7"]);
+    scene
+        .write("p.toml", &sqlite_plan(("clients = 1", "clients = 0")))
+        .etalon(&["plan", "p.toml"])
+        .says(2, &["clients", "p.toml:7"]);
 }
 
 #[test]
 fn an_unknown_key_anywhere() {
     let scene = Scene::new();
-    scene.write("p.toml", &sqlite_plan(("blocks", "block"))).etalon(&["plan", "p.toml"]).says(2, &["block", "did you mean `blocks`?"]);
+    scene
+        .write("p.toml", &sqlite_plan(("blocks", "block")))
+        .etalon(&["plan", "p.toml"])
+        .says(2, &["block", "did you mean `blocks`?"]);
 }
 
 #[test]
@@ -78,7 +86,10 @@ fn walk(folder: &Path) -> Vec<PathBuf> {
 fn a_database_file_of_someone_else() {
     let scene = Scene::new();
     scene.write("a.db", "precious");
-    scene.write("p.toml", &sqlite_plan(("", ""))).etalon(&["run", "p.toml"]).says(3, &["étalon did not make it", "hint:"]);
+    scene
+        .write("p.toml", &sqlite_plan(("", "")))
+        .etalon(&["run", "p.toml"])
+        .says(3, &["étalon did not make it", "hint:"]);
     assert_eq!(std::fs::read_to_string(scene.path().join("a.db")).unwrap(), "precious");
 }
 
@@ -127,7 +138,9 @@ impl Drop for SmallDisk {
 #[test]
 fn a_full_disk_under_the_database() {
     let scene = Scene::new();
-    let Some(disk) = SmallDisk::mount(scene.path(), "size=4m") else { return eprintln!("skipped: mounting takes root") };
+    let Some(disk) = SmallDisk::mount(scene.path(), "size=4m") else {
+        return eprintln!("skipped: mounting takes root");
+    };
     let url = format!("sqlite:{}/a.db", disk.0.display());
     scene.write("p.toml", &sqlite_plan(("sqlite:a.db", &url))).etalon(&["run", "p.toml"]).says(3, &["full"]);
     assert_eq!(std::fs::read_dir(&disk.0).unwrap().count(), 0, "étalon left something on the full disk");
@@ -136,15 +149,28 @@ fn a_full_disk_under_the_database() {
 #[test]
 fn a_full_disk_under_the_store_loses_no_finished_trial() {
     let scene = Scene::new();
-    let Some(disk) = SmallDisk::mount(scene.path(), "size=6m") else { return eprintln!("skipped: mounting takes root") };
+    let Some(disk) = SmallDisk::mount(scene.path(), "size=6m") else {
+        return eprintln!("skipped: mounting takes root");
+    };
     let results = disk.0.join("results");
     scene.write("p.toml", &sim_plan("", "", "blocks = 60\nwarmup = \"10ms\"\nduration = \"2s\""));
     let ran = scene.etalon(&["run", "p.toml", "-o", results.to_str().unwrap()]);
     ran.says(3, &["full", "etalon resume"]);
     let finished = ran.stderr.lines().filter(|line| line.starts_with("block ")).count();
-    let store = std::fs::read_dir(&results).unwrap().map(|e| e.unwrap().path()).find(|p| p.extension().is_some_and(|e| e == "etalon"));
+    let store = std::fs::read_dir(&results)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .find(|p| p.extension().is_some_and(|e| e == "etalon"));
     let store = store.unwrap();
-    let measured = || store::Store::open_read_only(&store).unwrap().trials().unwrap().iter().filter(|t| t.state == model::TrialState::Measured).count();
+    let measured = || {
+        store::Store::open_read_only(&store)
+            .unwrap()
+            .trials()
+            .unwrap()
+            .iter()
+            .filter(|t| t.state == model::TrialState::Measured)
+            .count()
+    };
     assert!(finished > 0 && measured() >= finished, "{finished} finished, {} kept", measured());
     disk.remount("size=64m");
     scene.etalon(&["resume", store.to_str().unwrap()]).says(0, &[]);
@@ -154,7 +180,9 @@ fn a_full_disk_under_the_store_loses_no_finished_trial() {
 #[test]
 fn a_read_only_results_folder() {
     let scene = Scene::new();
-    let Some(disk) = SmallDisk::mount(scene.path(), "ro,size=1m") else { return eprintln!("skipped: mounting takes root") };
+    let Some(disk) = SmallDisk::mount(scene.path(), "ro,size=1m") else {
+        return eprintln!("skipped: mounting takes root");
+    };
     scene.write("p.toml", &sim_plan("", "", SHORT));
     scene.etalon(&["run", "p.toml", "-o", disk.0.join("results").to_str().unwrap()]).says(3, &["cannot", "hint:"]);
     scene.etalon(&["run", "p.toml", "-o", disk.0.to_str().unwrap()]).says(3, &["error:"]);

@@ -1,5 +1,13 @@
 //! The command as a user meets it: arguments in; exit code, stdout and stderr out.
 
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
 mod bad_input;
 mod interruption;
 mod results;

@@ -80,7 +80,22 @@ fn json_from_run_is_one_object_that_keeps_to_the_schema() {
     let validator = jsonschema::validator_for(&schema).unwrap();
     let errors: Vec<String> = validator.iter_errors(&object).map(|error| error.to_string()).collect();
     assert!(errors.is_empty(), "{errors:?}");
-    for key in ["benchmark", "cell", "metric", "unit", "better", "a", "b", "ratio", "interval", "level", "p", "verdict", "blocks_needed", "warnings"] {
+    for key in [
+        "benchmark",
+        "cell",
+        "metric",
+        "unit",
+        "better",
+        "a",
+        "b",
+        "ratio",
+        "interval",
+        "level",
+        "p",
+        "verdict",
+        "blocks_needed",
+        "warnings",
+    ] {
         assert!(object["comparisons"][0].get(key).is_some(), "{key} is missing");
     }
 }
@@ -104,7 +119,11 @@ fn a_report_is_one_file_beside_the_store() {
     let html = std::fs::read_to_string(&report).unwrap();
     assert!(html.contains("<svg") && !html.contains("src=\"http"));
     scene.etalon(&["report", scene.store().to_str().unwrap(), "-o", "again.html"]).says(0, &["again.html"]);
-    assert_eq!(std::fs::read_to_string(scene.path().join("again.html")).unwrap(), html, "a report is a function of the store");
+    assert_eq!(
+        std::fs::read_to_string(scene.path().join("again.html")).unwrap(),
+        html,
+        "a report is a function of the store"
+    );
 }
 
 #[test]

@@ -29,6 +29,7 @@ fn postgresql_without_synchronous_commit_is_faster() {
     let ran = scene.etalon(&["run", "p.toml", "--json"]);
     ran.says(0, &[]);
     let object: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
-    let throughput = object["comparisons"].as_array().unwrap().iter().find(|row| row["metric"] == "throughput").unwrap();
+    let throughput =
+        object["comparisons"].as_array().unwrap().iter().find(|row| row["metric"] == "throughput").unwrap();
     assert_eq!(throughput["verdict"], "faster", "{throughput}");
 }

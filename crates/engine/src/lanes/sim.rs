@@ -114,7 +114,11 @@ impl<Op> SimLane<Op> {
         let stall_ns = self.model.stall_at_ms * 1_000_000;
         let over_ns = stall_ns + self.model.stall_ms * 1_000_000;
         let end_ns = start_ns + service_ns;
-        if end_ns <= stall_ns || start_ns >= over_ns { end_ns } else { end_ns.max(stall_ns) + (over_ns - start_ns.max(stall_ns)) }
+        if end_ns <= stall_ns || start_ns >= over_ns {
+            end_ns
+        } else {
+            end_ns.max(stall_ns) + (over_ns - start_ns.max(stall_ns))
+        }
     }
 
     fn dead(&self) -> bool {

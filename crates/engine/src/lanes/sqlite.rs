@@ -57,9 +57,9 @@ pub(crate) fn classify(error: &rusqlite::Error) -> OpError {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => ErrorClass::LockTimeout,
         Some(ErrorCode::ConstraintViolation) => ErrorClass::Constraint,
         Some(ErrorCode::DiskFull) => ErrorClass::DiskFull,
-        Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen | ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
-            ErrorClass::ConnectionLost
-        }
+        Some(
+            ErrorCode::SystemIoFailure | ErrorCode::CannotOpen | ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt,
+        ) => ErrorClass::ConnectionLost,
         _ => ErrorClass::Statement,
     };
     OpError { class, message: error.to_string() }

@@ -57,7 +57,8 @@ struct SimTarget {
 
 impl SimTarget {
     fn set(&mut self, key: &str, value: &str) -> Result<(), Failure> {
-        let wrong = || Failure::new(FailureKind::Plan, format!("read `{key}={value}` of a sim: URL"), "it is not known");
+        let wrong =
+            || Failure::new(FailureKind::Plan, format!("read `{key}={value}` of a sim: URL"), "it is not known");
         fn number<T: FromStr>(value: &str, wrong: impl Fn() -> Failure) -> Result<T, Failure> {
             value.parse().map_err(|_| wrong())
         }
@@ -142,7 +143,8 @@ impl Target for SimTarget {
         let clock = VirtualClock::default();
         let Load::Statements(program) = load;
         // Both systems of a block draw the same keys; their chance must be their own.
-        let chance = self.name.bytes().fold(context.seed, |seed, byte| Rng::of_transaction(seed, 0, byte.into()).next_u64());
+        let chance =
+            self.name.bytes().fold(context.seed, |seed, byte| Rng::of_transaction(seed, 0, byte.into()).next_u64());
         let lane = SimLane::new(self.model.clone(), chance, clock.clone());
         // The thread's CPU time and virtual time have nothing to do with each other.
         worker::run(lane, program, &clock, context).map(|tally| Tally { cpu_ns: None, ..tally })

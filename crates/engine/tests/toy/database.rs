@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use engine::Failure;
 use engine::clock::RealClock;
 use engine::dataset::{ColumnKind, Dataset, Dialect};
 use engine::lane::{Completion, Lane, OpError, Outcome, Submitted};
 use engine::target::{Counters, Engine, Load, OpenRequest, Placement, Target};
 use engine::worker::{self, Tally, WorkerContext};
 use engine::workloads::transactions::StatementOp;
-use engine::Failure;
 use model::catalog::{PrivateServerSupport, Visibility};
 use model::{Durability, DurabilityTier, EngineSpec, Facts, SystemPlan};
 

@@ -160,7 +160,7 @@ fn common_point(cells: &[&Cell]) -> model::Point {
     first.point.iter().filter(shared).map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
-fn side(
+pub fn side(
     evidence: &Evidence,
     index: &Index,
     label: &str,

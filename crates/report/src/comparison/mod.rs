@@ -1,6 +1,7 @@
 //! From evidence to rows: two samples paired by block, their ratio with its interval, and what may be said of it.
 
 mod builder;
+mod figures;
 mod judging;
 mod notes;
 mod options;
@@ -10,6 +11,7 @@ mod set;
 mod warning;
 
 pub(crate) use judging::measured_trials;
+pub use figures::Figure;
 pub use options::{CompareError, MetricFilter, Options, Pairing};
 pub use projection::KEY_SYSTEM;
 pub use row::{Comparison, Estimate, NoVerdict, Outcome, Side, SideLetter, TrialPoint};

@@ -41,7 +41,9 @@ pub fn notes(evidence: &Evidence, tables: &[Table]) -> Vec<Note> {
         }
     }
     if tables.iter().all(|table| table.rows.is_empty()) {
-        let text = if evidence.measurements.is_empty() {
+        let text = if evidence.header.plan.systems.len() == 1 && !evidence.measurements.is_empty() {
+            "a single system: figures, and nothing to compare them with"
+        } else if evidence.measurements.is_empty() {
             "no trial was measured, so there is nothing to compare"
         } else {
             "no metric that was asked for has values on both sides"

@@ -1,5 +1,6 @@
 //! What is compared, how, and why it cannot be.
 
+use model::{Metric, Role};
 use stats::Estimator;
 
 /// How the two sides are matched.
@@ -32,6 +33,17 @@ pub enum MetricFilter {
     All,
     /// Those named, in the order of the store.
     Named(Vec<String>),
+}
+
+impl MetricFilter {
+    /// Whether a metric becomes a row.
+    pub fn shows(&self, metric: &Metric) -> bool {
+        match self {
+            MetricFilter::All => true,
+            MetricFilter::Primary => metric.role == Role::Primary,
+            MetricFilter::Named(names) => names.contains(&metric.id),
+        }
+    }
 }
 
 /// What to compare and how. The default takes everything from the plan.

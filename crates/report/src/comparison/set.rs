@@ -1,10 +1,11 @@
 //! All comparisons of an experiment: which sides, which tables, and what holds for all of them.
 
 use model::facts::Difference;
-use model::{Metric, Order, Role, TrialState};
+use model::{Order, TrialState};
 use stats::Estimator;
 
 use super::builder::Builder;
+use super::figures::{Figure, figures};
 use super::judging::{self, Index};
 use super::options::{CompareError, MetricFilter, Options, Pairing};
 use super::notes::notes;
@@ -110,6 +111,8 @@ pub struct ComparisonSet {
     pub rules: Rules,
     /// The tables.
     pub tables: Vec<Table>,
+    /// What each cell of a single system gave; empty if there are systems to compare.
+    pub figures: Vec<Figure>,
     /// How many trials came to which end.
     pub counts: TrialCounts,
     /// Blocks of the plan.
@@ -158,10 +161,12 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
     let mut tables: Vec<Table> = others.iter().flat_map(|b| builder.tables(&baseline, b)).collect();
     judge_tables(&mut tables, &rules);
     filter_metrics(&mut tables, &options.metrics);
+    let figures = if others.is_empty() { figures(evidence, &index, &options.metrics, &rules) } else { Vec::new() };
     let notes = notes(evidence, &tables);
     Ok(ComparisonSet {
         rules,
         tables,
+        figures,
         counts: evidence.counts(),
         blocks: plan.schedule.blocks,
         order: plan.schedule.order,
@@ -189,13 +194,8 @@ fn check_metrics(index: &Index, filter: &MetricFilter) -> Result<(), CompareErro
 }
 
 fn filter_metrics(tables: &mut Vec<Table>, filter: &MetricFilter) {
-    let shown = |metric: &Metric| match filter {
-        MetricFilter::All => true,
-        MetricFilter::Primary => metric.role == Role::Primary,
-        MetricFilter::Named(names) => names.contains(&metric.id),
-    };
     for table in tables.iter_mut() {
-        table.rows.retain(|row| shown(&row.metric));
+        table.rows.retain(|row| filter.shows(&row.metric));
     }
     tables.retain(|table| !table.rows.is_empty());
 }
@@ -225,12 +225,13 @@ fn sides(
         (None, Some(first)) => first.clone(),
         (None, None) => return Err(CompareError::OneValue { key, value: "-".to_owned() }),
     };
+    let alone = known.len() == 1 && options.cols.is_none() && options.a.is_none() && options.b.is_none();
     let others: Vec<String> = match &options.b {
         Some(b) if *b == a => return Err(CompareError::SameSide(a)),
         Some(b) => vec![find(b)?],
         None => known.into_iter().filter(|value| *value != a).collect(),
     };
-    if others.is_empty() {
+    if others.is_empty() && !alone {
         return Err(CompareError::OneValue { key, value: a });
     }
     Ok((a, others))

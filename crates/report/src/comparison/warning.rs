@@ -4,7 +4,7 @@ use model::MarkKind;
 use stats::Steadiness;
 
 use super::row::SideLetter;
-use crate::number::{Script, count, p_value, percent, significant};
+use crate::number::{RowUnit, Script, count, p_value, percent};
 
 /// A warning about a row.
 #[derive(Clone, Debug, PartialEq)]
@@ -143,7 +143,6 @@ impl Warning {
 
     /// The warning in words, without a full stop.
     pub fn text(&self) -> String {
-        let three = |value: &f64| significant(*value, 3, Script::Plain);
         match self {
             Warning::Drift { side, p, change } => format!(
                 "{} drifts: {} {} from the first trial to the last (p {})",
@@ -152,15 +151,21 @@ impl Warning {
                 percent(change.abs(), Script::Plain),
                 p_value(*p)
             ),
-            Warning::Bimodal { side, low, high, low_share, unit } => format!(
-                "{} has two modes: {} of its trials near {}, the others near {} {unit}",
-                side.as_str(),
-                percent(*low_share, Script::Plain),
-                three(low),
-                three(high)
-            ),
+            Warning::Bimodal { side, low, high, low_share, unit } => {
+                let unit = RowUnit::new(unit, [*low, *high]);
+                format!(
+                    "{} has two modes: {} of its trials near {}, the others near {} {}",
+                    side.as_str(),
+                    percent(*low_share, Script::Plain),
+                    unit.print(*low, Script::Plain),
+                    unit.print(*high, Script::Plain),
+                    unit.name()
+                )
+            }
             Warning::QuantisedClock { step, unit } => {
-                format!("quantised clock: every value is a multiple of {} {unit}", three(step))
+                let unit = RowUnit::new(unit, [*step]);
+                let step = unit.print(*step, Script::Plain);
+                format!("quantised clock: every value is a multiple of {step} {}", unit.name())
             }
             Warning::Marked { side, kind, trials, of, detail } => {
                 let what = mark_name(*kind);

@@ -37,7 +37,7 @@
         tip.hidden = false;
         const left = Math.min(Math.max(0, x + 12), plot.clientWidth - tip.offsetWidth);
         tip.style.left = left + "px";
-        tip.style.top = Math.max(0, y - tip.offsetHeight - 10) + "px";
+        tip.style.top = y - tip.offsetHeight - 10 + "px";
       },
       hide() { tip.hidden = true; },
     };
@@ -74,11 +74,6 @@
     const svg = plot.querySelector("svg");
     const { left, top, right, bottom } = data;
     let view = data.x.slice();
-    const toX = (x) => left + (x - view[0]) / (view[1] - view[0]) * (right - left);
-    const toY = (y) => {
-      const value = data.y_log ? Math.log10(y) : y;
-      return bottom - (value - data.y[0]) / (data.y[1] - data.y[0]) * (bottom - top);
-    };
     const inPicture = (event) => {
       const box = svg.getBoundingClientRect(), scale = svg.viewBox.baseVal.width / box.width;
       return [(event.clientX - box.left) * scale, (event.clientY - box.top) * scale, 1 / scale];
@@ -91,18 +86,21 @@
       const [px, , scale] = inPicture(event);
       if (px < left || px > right) return leave();
       const x = view[0] + (px - left) / (right - left) * (view[1] - view[0]);
-      const lines = [["", place(x)]];
-      let highest = bottom;
+      const lines = [];
+      let at = x;
       for (const one of data.series) {
         let best = -1;
-        one.x.forEach((at, index) => { if (best < 0 || Math.abs(at - x) < Math.abs(one.x[best] - x)) best = index; });
+        one.x.forEach((place, index) => { if (best < 0 || Math.abs(place - x) < Math.abs(one.x[best] - x)) best = index; });
         if (best < 0 || x > one.x[one.x.length - 1] + (view[1] - view[0]) * 0.03) continue;
+        if (!lines.length) at = one.x[best];
         const range = one.range ? ` (${number(one.range[best][0])} – ${number(one.range[best][1])})` : "";
-        lines.push([one.name, number(one.y[best]) + range + " " + data.unit]);
-        highest = Math.min(highest, toY(one.y[best]));
+        lines.push([one.name, number(one.y[best]) + range]);
       }
-      cross.setAttribute("d", `M${px} ${top}L${px} ${bottom}`);
-      tip.show(lines, px * scale, highest * scale);
+      lines.unshift(["", `${place(at)}, ${data.unit}`]);
+      const line = left + (at - view[0]) / (view[1] - view[0]) * (right - left);
+      cross.setAttribute("d", `M${line} ${top}L${line} ${bottom}`);
+      // Above the plotting area, so that it covers no curve.
+      tip.show(lines, px * scale, top * scale + 6);
     };
     const leave = () => { cross.removeAttribute("d"); tip.hide(); };
     svg.addEventListener("pointermove", hover);
@@ -115,11 +113,17 @@
     // What moves goes into a window of its own, which cuts off what leaves it.
     const pane = make("svg", { x: left, y: top, width: right - left, height: bottom - top, viewBox: `${left} ${top} ${right - left} ${bottom - top}`, preserveAspectRatio: "none", class: "zoomable" }, svg);
     svg.querySelectorAll(":scope > .rg, :scope > .ln").forEach((path) => pane.append(path));
+    // The marks at the axis move with the labels.
+    svg.querySelectorAll(":scope > path.ax").forEach((path) => {
+      const box = path.getBBox();
+      if (box.width < 1 && box.height < 5 && box.y >= bottom - 1) path.remove();
+    });
     const labels = () => {
-      svg.querySelectorAll(":scope > text.tx").forEach((old) => old.remove());
+      svg.querySelectorAll(":scope > text.tx, :scope > path.tick").forEach((old) => old.remove());
       const view = get();
       for (const [x, text] of steps(view[0], view[1], 7)) {
         const at = left + (x - view[0]) / (view[1] - view[0]) * (right - left);
+        make("path", { class: "ax tick", d: `M${at} ${bottom}v3` }, svg);
         make("text", { class: "tx", x: at, y: bottom + 6, dy: ".8em", "text-anchor": "middle" }, svg).textContent = text;
       }
     };

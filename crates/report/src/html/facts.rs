@@ -24,10 +24,10 @@ pub fn facts(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     let (differing, same): (Vec<&str>, Vec<&str>) = names.into_iter().partition(|name| differs(&systems, name));
     html! {
         @if differing.is_empty() && same.is_empty() { p.notice { "No facts of the systems were stored." } }
-        @else if differing.is_empty() { p { "The systems differ in nothing that was read from them." } }
-        @else { (side_by_side(&systems, &differing)) }
+        @else if differing.is_empty() && systems.len() > 1 { p { "The systems differ in nothing that was read from them." } }
+        @else if !differing.is_empty() { (side_by_side(&systems, &differing)) }
         @if !same.is_empty() {
-            details { summary { "What is the same, or only happened to be so (" (same.len()) ")" } (side_by_side(&systems, &same)) }
+            details { summary { (if systems.len() > 1 { "What is the same, or only happened to be so" } else { "All facts" }) " (" (same.len()) ")" } (side_by_side(&systems, &same)) }
         }
         @if let Some(client) = evidence.facts.get(CLIENT) {
             details { summary { "The machine that made the load (" (client.entries.len()) ")" }
@@ -76,12 +76,15 @@ fn value(facts: Option<&Facts>, name: &str) -> Markup {
 
 /// What was found to warn of, and the trials that are in no figure.
 pub fn warnings(set: &ComparisonSet) -> Markup {
-    let found: Vec<(String, Vec<String>)> = collected(&set.tables);
+    let found = collected(&set.tables);
     html! {
         @if found.is_empty() && set.dropped.is_empty() { p { "Nothing was found to warn of, and no trial was dropped." } }
         @if !found.is_empty() {
             ul.warnings { @for (text, places) in &found {
-                li { span dir="auto" { (text) } span.where { (places.join("; ")) } }
+                li {
+                    span dir="auto" { (text) }
+                    @for (place, metrics) in places { span.where { bdi { (place) } ": " (metrics.join(", ")) } }
+                }
             } }
         }
         @if !set.dropped.is_empty() {
@@ -100,18 +103,28 @@ pub fn warnings(set: &ComparisonSet) -> Markup {
     }
 }
 
+/// A warning's text, and the cells that it is about, each with its metrics.
+type Found = (String, Vec<(String, Vec<String>)>);
+
 /// Each warning once, with the rows that it is about.
-fn collected(tables: &[Table]) -> Vec<(String, Vec<String>)> {
-    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+fn collected(tables: &[Table]) -> Vec<Found> {
+    let several = tables.len() > 1;
+    let mut found: Vec<Found> = Vec::new();
     for table in tables {
+        // "A" and "B" mean something else in each table.
+        let sides = several.then(|| format!("{} against {}", table.b, table.a));
         for row in &table.rows {
-            let cell = if row.label.is_empty() { String::new() } else { format!(", {}", row.cell_label()) };
+            let label = Some(row.cell_label()).filter(|label| !label.is_empty());
+            let place = [Some(table_title(table)), sides.clone(), label].into_iter().flatten().collect::<Vec<_>>().join(", ");
             for text in row.warnings.iter().map(Warning::text) {
-                let place = format!("{}{cell}: {}", table_title(table), metric_name(&row.metric.id));
-                match found.iter_mut().find(|(known, _)| *known == text) {
-                    Some((_, places)) if places.contains(&place) => {}
-                    Some((_, places)) => places.push(place),
-                    None => found.push((text, vec![place])),
+                let index = found.iter().position(|(known, _)| *known == text).unwrap_or_else(|| {
+                    found.push((text, Vec::new()));
+                    found.len() - 1
+                });
+                let places = &mut found[index].1;
+                match places.iter_mut().find(|(known, _)| *known == place) {
+                    Some((_, metrics)) => metrics.push(metric_name(&row.metric.id)),
+                    None => places.push((place.clone(), vec![metric_name(&row.metric.id)])),
                 }
             }
         }

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use model::Direction;
 use stats::Verdict;
 
-use super::chart::{Axis, GridLines, Ink, Layer, Mark, Panel, Shape, text};
+use super::chart::{Axis, BOTTOM, GridLines, Ink, Layer, Mark, Panel, Shape, text};
 use super::figure::Figure;
 use crate::comparison::{Comparison, ComparisonSet, Outcome, Table};
 use crate::number::{Change, Script};
@@ -12,9 +12,14 @@ use crate::words::{metric_name, table_title, verdict_words};
 
 const WIDTH: i32 = 480;
 /// A row's height: its label above its interval.
-const ROW: i32 = 46;
-/// Letters of a label that find room beside the figures.
+const ROW: i32 = 44;
+/// Height of a heading over the rows of one pair of sides.
+const HEAD: i32 = 28;
+/// Room above the rows.
+const TOP: i32 = 4;
+/// Letters of a label that find room beside the figures, and of a heading.
 const LABEL: usize = 30;
+const LONGEST_HEAD: usize = 58;
 
 /// A row with the table that it is of.
 type Placed<'a> = (&'a Table, &'a Comparison);
@@ -38,28 +43,69 @@ pub fn figures(set: &ComparisonSet) -> Vec<Markup> {
         .collect()
 }
 
+/// A line of the picture, with its distance from the top.
+enum Item<'a> {
+    /// The name of what follows.
+    Head(String, i32),
+    /// A row.
+    Row(Placed<'a>, i32),
+}
+
+/// The lines of a picture, and its height. Rows of several pairs of sides stand under the names of theirs.
+fn items<'a>(rows: &[Placed<'a>]) -> (Vec<Item<'a>>, i32) {
+    let several = rows.iter().any(|(table, _)| heading(table, rows) != heading(rows[0].0, rows));
+    let mut items = Vec::new();
+    let mut offset = 0;
+    let mut last: Option<String> = None;
+    for placed in rows {
+        let head = heading(placed.0, rows);
+        if several && last.as_ref() != Some(&head) {
+            items.push(Item::Head(head.clone(), offset));
+            offset += HEAD;
+        }
+        last = Some(head);
+        items.push(Item::Row(*placed, offset));
+        offset += ROW;
+    }
+    (items, offset)
+}
+
+/// What tells a table from the others: its B, and its title if titles differ.
+fn heading(table: &Table, rows: &[Placed<'_>]) -> String {
+    let titles_differ = rows.iter().any(|(other, _)| table_title(other) != table_title(table));
+    let sides_differ = rows.iter().any(|(other, _)| other.b != table.b);
+    let title = titles_differ.then(|| table_title(table));
+    let side = sides_differ.then(|| table.b.clone());
+    [title, side].into_iter().flatten().collect::<Vec<_>>().join(": ")
+}
+
 fn figure(set: &ComparisonSet, metric: &str, rows: &[Placed<'_>], number: usize) -> Markup {
-    let height = 62 + ROW * i32::try_from(rows.len()).unwrap_or(1);
-    let y = Axis { lo: 0.0, hi: rows.len() as f64, ticks: Vec::new() };
+    let (items, tall) = items(rows);
+    let y = Axis { lo: 0.0, hi: f64::from(tall), ticks: Vec::new() };
     let (x, beyond) = axis(set, rows);
-    let mut panel = Panel::new(WIDTH, height, x.clone(), y.clone());
-    panel.left = 12;
-    panel.grid = GridLines::Vertical;
+    let mut panel = Panel::new(WIDTH, TOP + tall + BOTTOM, x.clone(), y.clone());
+    (panel.left, panel.top, panel.grid) = (12, TOP, GridLines::Vertical);
     panel.title = format!("Change in {}", metric_name(metric));
     panel.description = "One row per cell: a mark at the change of B against A, a line over its interval.".to_owned();
     panel.x_caption = caption(rows);
     let (low, high) = stats::margin_bounds(set.rules.margin);
     panel.layers.push(Layer::Box((low.ln().max(x.lo), y.lo), (high.ln().min(x.hi), y.hi), Ink::Margin));
     panel.layers.push(Layer::Line(vec![(0.0, y.lo), (0.0, y.hi)], Ink::Zero));
-    for ((table, row), index) in rows.iter().zip(0_i32..) {
-        // The interval lies in the lower part of the row, the label above it.
-        let place = rows.len() as f64 - f64::from(index) - 0.72;
-        let top = 22.0 + f64::from(ROW * index);
-        panel.extra.push_str(&label(set, table, row, rows, top));
-        if let Some(estimate) = &row.estimate {
-            let (lo, hi) = (estimate.lo.ln().max(x.lo), estimate.hi.ln().min(x.hi));
-            panel.layers.push(Layer::Line(vec![(lo, place), (hi, place)], Ink::Axis));
-            panel.marks.push(mark(set, row, estimate.ratio.ln().clamp(x.lo, x.hi), place));
+    for item in &items {
+        match item {
+            Item::Head(name, offset) => {
+                let place = (14.0, f64::from(TOP + offset + 20));
+                panel.extra.push_str(&text("row head", place, "start", &short(name, LONGEST_HEAD)));
+            }
+            Item::Row((table, row), offset) => {
+                panel.extra.push_str(&label(set, table, row, f64::from(TOP + offset + 17)));
+                let place = y.hi - f64::from(offset + 31);
+                if let Some(estimate) = &row.estimate {
+                    let (lo, hi) = (estimate.lo.ln().max(x.lo), estimate.hi.ln().min(x.hi));
+                    panel.layers.push(Layer::Line(vec![(lo, place), (hi, place)], Ink::Interval));
+                    panel.marks.push(mark(set, row, estimate.ratio.ln().clamp(x.lo, x.hi), place));
+                }
+            }
         }
     }
     let title = format!("{}{}", metric_name(metric), if beyond { " (intervals beyond the edge are cut)" } else { "" });
@@ -105,27 +151,21 @@ fn ticks(lo: f64, hi: f64) -> Vec<(f64, String)> {
 }
 
 fn caption(rows: &[Placed<'_>]) -> String {
-    let better = match rows.first().map(|(_, row)| row.metric.direction) {
-        Some(Direction::Higher) => "better →",
-        Some(Direction::Lower) => "← better",
-        _ => "neither way is better",
+    let Some((table, row)) = rows.first() else { return String::new() };
+    let better = match row.metric.direction {
+        Direction::Higher => " · better →",
+        Direction::Lower => " · ← better",
+        Direction::Neither => "",
     };
-    match rows.first() {
-        Some((table, _)) if rows.iter().all(|(t, _)| t.b == table.b) => {
-            format!("{} against {}   {better}", short(&table.b, 24), short(&table.a, 24))
-        }
-        Some((table, _)) => format!("against {}   {better}", short(&table.a, 30)),
-        None => String::new(),
-    }
+    let one = rows.iter().all(|(other, _)| other.b == table.b);
+    let side = if one { format!("{} ", short(&table.b, 22)) } else { String::new() };
+    format!("{side}against {}{better}", short(&table.a, 22))
 }
 
-/// What tells a row from the others of its picture.
-fn name(table: &Table, row: &Comparison, rows: &[Placed<'_>]) -> String {
-    let differs = |of: fn(&Table) -> String| rows.iter().any(|(other, _)| of(other) != of(table));
-    let title = differs(table_title).then(|| table_title(table));
-    let b = differs(|table| table.b.clone()).then(|| table.b.clone());
-    let parts: Vec<String> = [b, title, Some(row.cell_label())].into_iter().flatten().filter(|p| !p.is_empty()).collect();
-    if parts.is_empty() { table_title(table) } else { parts.join(", ") }
+/// What tells a row from the others under its heading.
+fn name(table: &Table, row: &Comparison) -> String {
+    let label = row.cell_label();
+    if label.is_empty() { table_title(table) } else { label }
 }
 
 fn short(text: &str, most: usize) -> String {
@@ -136,14 +176,13 @@ fn short(text: &str, most: usize) -> String {
 }
 
 /// The row's name at the left, its verdict and figures at the right.
-fn label(set: &ComparisonSet, table: &Table, row: &Comparison, rows: &[Placed<'_>], top: f64) -> String {
+fn label(set: &ComparisonSet, table: &Table, row: &Comparison, y: f64) -> String {
     let (word, _) = verdict_words(row, set);
     let word = if row.no_verdict().is_some() { "no verdict".to_owned() } else { word };
     let figures = crate::words::change(row).map_or_else(|| "n/a".to_owned(), |change| change.point(Script::Typographic));
-    let y = top + 17.0;
     let right = f64::from(WIDTH) - 14.0;
-    text("row", (14.0, y), "start", &short(&name(table, row, rows), LABEL))
-        + &text(&format!("row v-{}", verdict_class(row)), (right, y), "end", &format!("{figures}  {word}"))
+    text("row", (14.0, y), "start", &short(&name(table, row), LABEL))
+        + &text(&format!("row v-{}", verdict_class(row)), (right, y), "end", &format!("{figures} {word}"))
 }
 
 /// The class of a verdict.
@@ -189,7 +228,7 @@ fn table(set: &ComparisonSet, rows: &[Placed<'_>]) -> Markup {
         table.small {
             thead { tr { th { "row" } th { "B against A" } th { "interval" } th { "verdict" } } }
             tbody { @for (table, row) in rows { tr {
-                th scope="row" { bdi { (name(table, row, rows)) } }
+                th scope="row" { bdi { (heading(table, rows)) } " " bdi { (name(table, row)) } }
                 @match crate::words::change(row) {
                     Some(change) => {
                         td { (change.point(Script::Typographic)) }

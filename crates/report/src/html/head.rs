@@ -8,7 +8,7 @@ use super::forest::{verdict_class, verdict_shape};
 use crate::comparison::{Comparison, ComparisonSet, NoteKind, Table};
 use crate::evidence::Evidence;
 use crate::number::{Change, Script, count, percent};
-use crate::words::{created, metric_name};
+use crate::words::{created, metric_name, table_title};
 
 /// Title, verdicts, what holds for all of them, and what the experiment was.
 pub fn header(evidence: &Evidence, set: &ComparisonSet) -> Markup {
@@ -19,7 +19,11 @@ pub fn header(evidence: &Evidence, set: &ComparisonSet) -> Markup {
             @for note in set.notes.iter().filter(|note| note.kind == NoteKind::DebugBuild) {
                 p.stamp role="note" { strong { "Not comparable: debug build." } " " (note.text) "." }
             }
-            div.verdicts { @for sentence in sentences(set) { (sentence) } }
+            @if super::single::is_single(set) { (super::single::cards(set)) }
+            @for (heading, sentences) in sentences(set) {
+                @if let Some(heading) = heading { p.pair { (heading) } }
+                div.verdicts { @for sentence in sentences { (sentence) } }
+            }
             @for note in set.notes.iter().filter(|n| !matches!(n.kind, NoteKind::DebugBuild | NoteKind::Incomplete)) {
                 p.notice role="note" { (note.text) "." }
             }
@@ -44,7 +48,7 @@ fn identity(evidence: &Evidence, set: &ComparisonSet) -> Markup {
 }
 
 /// Links to the parts.
-pub fn navigation() -> Markup {
+pub fn navigation(set: &ComparisonSet) -> Markup {
     let parts = [
         ("forest", "Changes"),
         ("results", "Results"),
@@ -56,28 +60,30 @@ pub fn navigation() -> Markup {
         ("method", "Method"),
         ("data", "Data"),
     ];
+    let parts = parts.into_iter().skip(usize::from(set.tables.is_empty()));
     html! { nav aria-label="Parts of the report" { @for (id, title) in parts { a href={ "#" (id) } { (title) } } } }
 }
 
-/// One sentence per pair of sides and primary metric.
-fn sentences(set: &ComparisonSet) -> Vec<Markup> {
-    let mut groups: Vec<(&Table, Vec<&Comparison>)> = Vec::new();
-    for table in &set.tables {
+/// One sentence per table and primary metric; the tables have headings if there are several.
+fn sentences(set: &ComparisonSet) -> Vec<(Option<Markup>, Vec<Markup>)> {
+    let several = set.tables.len() > 1;
+    let of_table = |table: &Table| {
+        let mut metrics: Vec<(&str, Vec<&Comparison>)> = Vec::new();
         for row in table.rows.iter().filter(|row| row.metric.role == Role::Primary) {
-            let same = |(other, rows): &&mut (&Table, Vec<&Comparison>)| {
-                other.title == table.title && other.b == table.b && rows.iter().all(|r| r.metric.id == row.metric.id)
-            };
-            match groups.iter_mut().find(same) {
+            match metrics.iter_mut().find(|(metric, _)| *metric == row.metric.id) {
                 Some((_, rows)) => rows.push(row),
-                None => groups.push((table, vec![row])),
+                None => metrics.push((&row.metric.id, vec![row])),
             }
         }
-    }
-    let several = set.tables.iter().any(|table| table.title != set.tables[0].title);
-    groups.iter().map(|(table, rows)| sentence(table, rows, several)).collect()
+        let heading = several.then(|| {
+            html! { bdi { (table_title(table)) } ": " strong { bdi { (table.b) } } " against " bdi { (table.a) } }
+        });
+        (heading, metrics.iter().map(|(_, rows)| sentence(table, rows)).collect())
+    };
+    set.tables.iter().map(of_table).collect()
 }
 
-fn sentence(table: &Table, rows: &[&Comparison], several: bool) -> Markup {
+fn sentence(table: &Table, rows: &[&Comparison]) -> Markup {
     let Some(first) = rows.first() else { return html! {} };
     // One word if all rows agree; else the card is neutral and the sentence counts.
     let all_alike = rows.iter().all(|row| verdict_class(row) == verdict_class(first));
@@ -87,7 +93,6 @@ fn sentence(table: &Table, rows: &[&Comparison], several: bool) -> Markup {
             h3 {
                 @if all_alike { (icon(first)) }
                 (metric_name(&first.metric.id))
-                @if several { span.where { " " bdi { (crate::words::table_title(table)) } } }
             }
             p { @if all_alike { (agreed(table, rows, first)) } @else { (mixed(table, rows)) } }
         }

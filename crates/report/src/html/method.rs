@@ -14,8 +14,10 @@ pub fn method(evidence: &Evidence, set: &ComparisonSet) -> Markup {
         ol.method {
             li { (run(evidence, set)) }
             li { (unit(set)) }
-            li { (ratio(set)) }
-            li { (verdicts(set)) }
+            @if !set.tables.is_empty() {
+                li { (ratio(set)) }
+                li { (verdicts(set)) }
+            }
             li { (limits(set)) }
         }
         h3 { "To run it again" }
@@ -93,7 +95,7 @@ fn limits(set: &ComparisonSet) -> Markup {
     html! {
         "Percentiles of several trials are read from their merged histograms and shown only with at least 10 operations beyond them. \
          Response time counts from the moment at which an operation was due, so that waiting in line is part of it. "
-        @if set.lost() > 0 { (count(set.lost(), "trial")) " gave no result and stand in no figure. " }
+        @if set.lost() > 0 { "Trials without a result (" (set.lost()) ") stand in no figure. " }
         "What could not be measured is n/a with its reason, never zero."
     }
 }

@@ -14,6 +14,7 @@ mod head;
 mod load;
 mod method;
 mod series;
+mod single;
 mod table;
 mod trials;
 
@@ -69,13 +70,15 @@ pub fn render(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSourc
                 a.skip href="#results" { "Skip to the results" }
                 main {
                     (head::header(evidence, set))
-                    (head::navigation())
-                    (section("forest", "Changes", FOREST, html! { div.grid { @for f in forest::figures(set) { (f) } } }))
-                    (section("results", "Results", "", table::tables(set)))
+                    (head::navigation(set))
+                    @if !set.tables.is_empty() {
+                        (section("forest", "Changes", FOREST, html! { div.grid { @for f in forest::figures(set) { (f) } } }))
+                    }
+                    (section("results", "Results", "", results(set)))
                     (section("trials", "Every trial", TRIALS, charts.trials))
                     (section("latency", "Response times", LATENCY, charts.latency))
                     (section("seconds", "Over the measured part", SECONDS, charts.seconds))
-                    (section("facts", "What was compared", FACTS, facts::facts(evidence, set)))
+                    (section("facts", "What was measured", FACTS, facts::facts(evidence, set)))
                     (section("warnings", "Warnings and dropped trials", "", facts::warnings(set)))
                     (section("method", "Method", "", method::method(evidence, set)))
                     (section("data", "Data", DATA, data::downloads(evidence, set)))
@@ -98,6 +101,10 @@ const LATENCY: &str = "Response time, from the intended start of an operation to
 const SECONDS: &str = "What happened within the trials. Seconds of one trial are not independent, so no verdict rests on them.";
 const FACTS: &str = "Read from the servers and the machine, not typed in. A mark shows where compared systems differ.";
 const DATA: &str = "Everything above as files; they are part of this page.";
+
+fn results(set: &ComparisonSet) -> Markup {
+    if single::is_single(set) { single::table(set) } else { table::tables(set) }
+}
 
 fn section(id: &str, title: &str, lead: &str, content: Markup) -> Markup {
     html! {

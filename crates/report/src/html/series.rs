@@ -9,7 +9,7 @@ use super::cells::{CellView, SystemCell};
 use super::chart::{Axis, GridLines, Ink, Layer, Mark, Panel, Shape, series_class};
 use super::figure::{Figure, Live, LiveSeries, legend};
 use super::load::{CellLatency, SAMPLES_BEYOND, quantile};
-use crate::number::{RowUnit, Script, percent};
+use crate::number::{RowUnit, Script};
 
 const WIDTH: i32 = 480;
 const HEIGHT: i32 = 280;
@@ -17,9 +17,12 @@ const HEIGHT: i32 = 280;
 /// Places along the curve.
 const STEPS: u32 = 160;
 
+/// Where curves begin.
+const FIRST: f64 = 0.05;
+
 /// Quantiles that are named: as a share, and on the axis.
-const NAMED: [(f64, &str); 7] =
-    [(0.0, "0 %"), (0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (0.9999, "99.99 %"), (0.99999, "99.999 %")];
+const NAMED: [(f64, &str); 6] =
+    [(0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (0.9999, "99.99 %"), (0.99999, "99.999 %")];
 
 /// The latencies of the systems of a cell.
 pub type Loaded<'a> = Vec<(&'a SystemCell<'a>, CellLatency)>;
@@ -53,7 +56,7 @@ pub fn latency(view: &CellView<'_>, loaded: &Loaded<'_>, id: &str) -> Markup {
         panel.layers.push(Layer::Line(points, Ink::Line(system.index)));
     }
     for (system, histogram) in &merged {
-        panel.marks.extend(NAMED.iter().skip(1).filter_map(|(q, name)| {
+        panel.marks.extend(NAMED.iter().filter_map(|(q, name)| {
             let ns = quantile(histogram, *q).filter(|ns| *ns > 0.0)?;
             Some(Mark {
                 x: nines(*q),
@@ -78,14 +81,16 @@ pub fn latency(view: &CellView<'_>, loaded: &Loaded<'_>, id: &str) -> Markup {
         .render(quantile_table(&merged, &unit))
 }
 
-/// The curve up to the last quantile that has enough samples beyond it.
+/// The curve from the fastest twentieth, so that a single fast operation does not stretch the axis, up to the last
+/// quantile that has enough samples beyond it.
 fn curve(histogram: &Histogram<u64>) -> Vec<(f64, f64)> {
     let end = (histogram.len() as f64 / SAMPLES_BEYOND).log10();
     // Fewer than 20 operations: not even the median has ten beyond it.
     if end < 0.3 {
         return Vec::new();
     }
-    let place = |step: u32| end * f64::from(step) / f64::from(STEPS);
+    let begin = nines(FIRST);
+    let place = |step: u32| begin + (end - begin) * f64::from(step) / f64::from(STEPS);
     (0..=STEPS)
         .map(|step| (place(step), histogram.value_at_quantile(1.0 - 10_f64.powf(-place(step))) as f64))
         .filter(|(_, ns)| *ns > 0.0)
@@ -97,12 +102,12 @@ fn quantile_table(merged: &[(&SystemCell<'_>, &Histogram<u64>)], unit: &RowUnit<
         table.small {
             thead { tr {
                 th { "system" } th.num { "operations" }
-                @for (_, name) in &NAMED[1..] { th.num { (name) } }
+                @for (_, name) in &NAMED { th.num { (name) } }
             } }
             tbody { @for (system, histogram) in merged { tr {
                 th scope="row" { bdi { (system.name) } }
                 td.num { (crate::number::whole(histogram.len(), Script::Typographic)) }
-                @for (q, _) in &NAMED[1..] {
+                @for (q, _) in &NAMED {
                     td.num { (quantile(histogram, *q).map_or("–".to_owned(), |ns| unit.print(ns, Script::Typographic))) }
                 }
             } } }
@@ -189,10 +194,10 @@ fn tail(view: &CellView<'_>, loaded: &[(&SystemCell<'_>, &CellLatency)], id: &st
     let values = || curves.iter().flat_map(|(_, curve)| curve.iter().map(|(_, ns)| *ns));
     let unit = RowUnit::new("ns", values());
     let mut panel = over_time(loaded, Axis::from_zero(values().map(|ns| unit.of(ns)), 5));
-    let name = percent(q, Script::Typographic);
-    panel.title = format!("{name} of the response times over the measured part, {}", view.title);
+    let name = format!("p{:.0}", q * 100.0);
+    panel.title = format!("Response time {name} over the measured part, {}", view.title);
     panel.description = "Per system, from the merged histograms of its trials.".to_owned();
-    panel.y_caption = format!("{name} of operations were faster than, {} (trials merged)", unit.name());
+    panel.y_caption = format!("{name}, {}: of all trials together", unit.name());
     let mut series = Vec::new();
     for (system, curve) in &curves {
         let points: Vec<(f64, f64)> = curve.iter().map(|(at, ns)| (*at, unit.of(*ns))).collect();
@@ -207,8 +212,8 @@ fn tail(view: &CellView<'_>, loaded: &[(&SystemCell<'_>, &CellLatency)], id: &st
     }
     let live = Live { unit: unit.name().to_owned(), kind: "seconds", zoom: true, y_log: false, series };
     let systems: Vec<&SystemCell<'_>> = curves.iter().map(|(system, _)| *system).collect();
-    let table = series_table(&live, &format!("{name} of the response times, {}", unit.name()));
-    let title = format!("{}: response time, {name}", view.title);
+    let table = series_table(&live, &format!("response {name}, {}", unit.name()));
+    let title = format!("{}: response {name}", view.title);
     Some(Figure { title: &title, panel: &panel, id, legend: legend(&systems), live: Some(live) }.render(table))
 }
 

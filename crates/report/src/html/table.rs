@@ -33,8 +33,8 @@ fn one(table: &Table, set: &ComparisonSet, index: usize) -> Markup {
             thead { tr {
                 @if by_cell { th scope="col" { "cell" } }
                 th scope="col" { "metric" }
-                th.num scope="col" { "A " bdi { (table.a) } }
-                th.num scope="col" { "B " bdi { (table.b) } }
+                th.num scope="col" { "A " bdi title=(table.a) { (table.a) } }
+                th.num scope="col" { "B " bdi title=(table.b) { (table.b) } }
                 th.num scope="col" { "B against A" }
                 th.num scope="col" { (level) " interval" }
                 th.num scope="col" { "p" }
@@ -85,7 +85,7 @@ fn figure(side: &Side, unit: &RowUnit<'_>, letter: &str) -> Markup {
     html! {
         td.num data-l={ (letter) " " (side.label) } data-v=[side.estimate.map(|value| value.to_string())] {
             @match side.estimate {
-                Some(value) => {
+                Some(value) => span {
                     (unit.print(value, Script::Typographic))
                     @if let Some(share) = side.half_width { span.half { " ±" (percent(share, Script::Typographic)) } }
                 }

@@ -46,7 +46,8 @@ pub fn dots(evidence: &Evidence, view: &CellView<'_>, metric: &Metric, id: &str)
     }
     panel.marks.extend(view.systems.iter().flat_map(|system| lost(evidence, system, y.lo)));
     let systems: Vec<&SystemCell<'_>> = sides.iter().map(|(system, _)| *system).collect();
-    Figure { title: &title, panel: &panel, id, legend: legend(&systems), live: None }.render(table(&sides, &unit))
+    let legend = html! { (legend(&systems)) (mark_legend(&panel)) };
+    Figure { title: &title, panel: &panel, id, legend, live: None }.render(table(&sides, &unit))
 }
 
 fn median(points: &[TrialPoint]) -> f64 {
@@ -102,6 +103,21 @@ fn mark(evidence: &Evidence, system: &SystemCell<'_>, point: &TrialPoint, unit: 
         class,
         title,
     }
+}
+
+/// What crosses and hollow marks mean, if there are any.
+fn mark_legend(panel: &Panel) -> Markup {
+    let has = |class: &str| panel.marks.iter().any(|mark| mark.class.starts_with(class));
+    html! {
+        @if has("pt lost") || has("pt void") { span.legend {
+            @if has("pt lost") { span.key { (sample("pt lost", Shape::Cross)) "no result" } }
+            @if has("pt void") { span.key { (sample("pt void", Shape::Circle)) "hollow: carries no verdict" } }
+        } }
+    }
+}
+
+fn sample(class: &str, shape: Shape) -> Markup {
+    html! { svg.icon viewBox="0 0 16 16" aria-hidden="true" { path class=(class) d=(shape.path(8.0, 8.0, 4.0)) {} } }
 }
 
 /// Trials without a result, as crosses at the lower edge.

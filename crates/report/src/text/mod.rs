@@ -3,6 +3,7 @@
 //! Above it what differs between the two sides, in it one line per metric and cell, below it what the symbols mean and
 //! the footnotes. Nothing is told by colour alone. It is laid out in the widest form that fits.
 
+mod figures;
 mod grid;
 mod table;
 
@@ -66,6 +67,9 @@ pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
         let rendered = table::render(table, set, &options);
         out.push_str(&rendered.text);
         has_p |= rendered.has_p;
+    }
+    if !set.figures.is_empty() {
+        out.push_str(&figures::render(set, &options));
     }
     if !set.tables.is_empty() {
         out.push('\n');

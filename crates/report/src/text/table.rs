@@ -198,7 +198,7 @@ fn cells(row: &Comparison, set: &ComparisonSet, marks: &str, indent: &str, form:
 }
 
 /// A side's figure and half its interval: `18 400` and `±1 %`.
-fn figure(side: &Side, unit: &RowUnit<'_>) -> Vec<String> {
+pub fn figure(side: &Side, unit: &RowUnit<'_>) -> Vec<String> {
     let Some(estimate) = side.estimate else { return vec!["n/a".to_owned()] };
     let half = side.half_width.map(|share| format!("±{}", percent(share, Script::Plain)));
     [Some(unit.print(estimate, Script::Plain)), half].into_iter().flatten().collect()

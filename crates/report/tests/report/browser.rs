@@ -41,7 +41,10 @@ fn check_quiet(browser: &Browser, path: &std::path::Path) {
 #[test]
 fn charts_are_drawn_and_answer_the_pointer() {
     let folder = tempfile::tempdir().unwrap();
-    let path = write(&folder, "report.html", &page(&rich()));
+    let text = page(&rich());
+    // Nine cells, ninety trials: a page that can be sent by mail.
+    assert!(text.len() < 1_000_000, "{} bytes", text.len());
+    let path = write(&folder, "report.html", &text);
     let mut browser = Browser::start();
     browser.emulate(1280, 900, "light");
     browser.open(&path);
@@ -50,7 +53,7 @@ fn charts_are_drawn_and_answer_the_pointer() {
     assert_eq!(browser.evaluate("document.querySelectorAll('figure.chart .plot > svg').length"), json!(3 + 3 * (3 + 1 + 2)));
     assert_eq!(browser.evaluate("document.querySelectorAll('figure.chart.empty').length"), json!(0));
     // Every measured trial is a mark in three pictures, and so is the lost one.
-    assert_eq!(browser.evaluate("document.querySelectorAll('#trials svg .pt:not(.swatch .pt)').length"), json!(90 * 3));
+    assert_eq!(browser.evaluate("document.querySelectorAll('#trials .plot svg .pt').length"), json!(90 * 3));
     assert_eq!(browser.evaluate("document.querySelectorAll('#seconds svg.zoomable .ln').length"), json!(18));
     let wide = "document.documentElement.scrollWidth <= window.innerWidth";
     assert_eq!(browser.evaluate(wide), json!(true), "nothing sticks out");
@@ -86,6 +89,14 @@ fn zoom_and_hover(browser: &mut Browser) {
     let tip = browser.evaluate("document.querySelector('#seconds-0-rate .tip').textContent");
     let tip = tip.as_str().unwrap();
     assert!(tip.contains("rollback-journal ") && tip.contains(" a second"), "{tip}");
+    if let Some(folder) = std::env::var_os("ETALON_SHOTS").map(PathBuf::from) {
+        browser.evaluate("document.querySelector('#seconds-0-rate .tools button').click()");
+        browser.call("Input.dispatchMouseEvent", json!({ "type": "mouseMoved", "x": corner[0], "y": corner[1] }));
+        let shot = browser.call("Page.captureScreenshot", json!({ "format": "png" }));
+        let bytes = base64::engine::general_purpose::STANDARD.decode(shot["data"].as_str().unwrap()).unwrap();
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("zoomed.png"), bytes).unwrap();
+    }
 }
 
 fn sort_and_filter(browser: &mut Browser) {
@@ -135,6 +146,22 @@ fn figures_are_there_without_scripts_and_on_paper() {
     browser.call("Emulation.setScriptExecutionDisabled", json!({ "value": false }));
     browser.open(&path);
     shots(&mut browser, "report");
+}
+
+#[test]
+fn a_single_system_has_figures_and_no_changes() {
+    let mut builder = Builder { blocks: 6, ..Builder::default() };
+    builder.systems.truncate(1);
+    let text = page(&builder.build());
+    assert!(!text.contains("id=\"forest\"") && !text.contains("#forest"));
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(&folder, "single.html", &text);
+    let mut browser = Browser::start();
+    browser.open(&path);
+    assert_eq!(browser.evaluate("document.querySelectorAll('table.results tbody tr').length"), json!(6));
+    assert_eq!(browser.evaluate("document.querySelectorAll('.verdict').length"), json!(3));
+    check_quiet(&browser, &path);
+    shots(&mut browser, "single");
 }
 
 /// Pictures of the page, for people to look at.

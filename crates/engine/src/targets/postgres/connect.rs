@@ -121,6 +121,11 @@ enum Refusal {
     Other(String),
 }
 
+/// Whether an error was made by the driver about bytes that it does not understand, and not by the operating system.
+fn is_of_the_driver(kind: io::ErrorKind) -> bool {
+    matches!(kind, io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::Other)
+}
+
 impl Refusal {
     fn of(error: postgres::Error) -> Refusal {
         let text = said(&error);
@@ -139,8 +144,7 @@ impl Refusal {
             return Refusal::NoPassword;
         }
         match io_error(&error) {
-            // The driver's word for bytes that are not the protocol's.
-            Some(io) if matches!(io.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData) => Refusal::Other(text),
+            Some(io) if is_of_the_driver(io.kind()) => Refusal::Other(text),
             Some(io) => Refusal::Io(io.kind(), io.to_string()),
             None => Refusal::Other(text),
         }
@@ -171,15 +175,15 @@ impl Endpoint {
                 fail(FailureKind::Unreachable, cause).hint("look into the server's log")
             }
             Refusal::Silent(patience) => {
-                fail(FailureKind::Unreachable, format!("nothing answered within {} s", patience.as_secs()))
-                    .hint(format!("something listens there that may not be PostgreSQL, or hangs; {}", self.check_hint()))
+                fail(FailureKind::Unreachable, format!("nothing answered within {} s", patience.as_secs())).hint(
+                    format!("something listens there that may not be PostgreSQL, or hangs; {}", self.check_hint()),
+                )
             }
             Refusal::Io(kind, said) => self.explain_io(kind, said),
             Refusal::Tls(said) => self.explain_tls(&said),
             Refusal::Thread(error) => fail(FailureKind::Other, format!("no thread could be started: {error}")),
-            Refusal::Other(said) => {
-                fail(FailureKind::Other, said).hint(format!("is it PostgreSQL that listens there? {}", self.check_hint()))
-            }
+            Refusal::Other(said) => fail(FailureKind::Other, said)
+                .hint(format!("is it PostgreSQL that listens there? {}", self.check_hint())),
         }
     }
 
@@ -233,7 +237,9 @@ impl Endpoint {
             "28000" => (FailureKind::Login, format!("look at the role in psql: `\\du {user}`")),
             "3D000" => (FailureKind::Missing, format!("`createdb -h {host} -p {port} {database}` makes it")),
             "42501" => (FailureKind::Permission, format!("`GRANT CONNECT ON DATABASE {database} TO {user}`")),
-            "53300" => (FailureKind::Other, "raise `max_connections` on the server, or ask for fewer clients".to_owned()),
+            "53300" => {
+                (FailureKind::Other, "raise `max_connections` on the server, or ask for fewer clients".to_owned())
+            }
             "22023" | "42704" | "55P02" => (FailureKind::Plan, "correct the settings or `options`".to_owned()),
             _ => (FailureKind::Other, "look into the server's log".to_owned()),
         };

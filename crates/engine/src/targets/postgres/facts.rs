@@ -97,7 +97,9 @@ const TLS: &str = "SELECT version || ' ' || cipher FROM pg_catalog.pg_stat_ssl \
                    WHERE pid = pg_catalog.pg_backend_pid() AND ssl";
 
 fn nature(name: &str) -> Nature {
-    let passing = PASSING.contains(&name) || PASSING_ENDS.iter().any(|end| name.ends_with(end)) || name.starts_with("unix_socket_");
+    let passing = PASSING.contains(&name)
+        || PASSING_ENDS.iter().any(|end| name.ends_with(end))
+        || name.starts_with("unix_socket_");
     if passing { Nature::Passing } else { Nature::Identity }
 }
 
@@ -146,7 +148,8 @@ fn add_place(facts: &mut Facts, place: &DataPlace) -> Backing {
             facts.absorb("data_directory", host::facts::path_facts(folder));
             let is_memory = |path: &Path| host::disk::is_memory_backed(path).ok();
             // The log may be a link to another device; who may not enter the folder does not see it.
-            match (is_memory(folder), std::fs::canonicalize(folder.join("pg_wal")).ok().and_then(|wal| is_memory(&wal))) {
+            match (is_memory(folder), std::fs::canonicalize(folder.join("pg_wal")).ok().and_then(|wal| is_memory(&wal)))
+            {
                 (Some(true), _) | (_, Some(true)) => Backing::Memory,
                 (Some(false), _) => Backing::Disk,
                 (None, _) => Backing::Unknown,

@@ -32,7 +32,8 @@ pub(super) fn owner_of_schema(client: &mut Client) -> Result<Owner, Failure> {
         "SELECT coalesce(pg_catalog.obj_description(oid, 'pg_namespace'), '') FROM pg_catalog.pg_namespace \
          WHERE nspname = '{SCHEMA}'"
     );
-    let answer = client.simple_query(&sql).map_err(|error| failure(format!("look for the schema `{SCHEMA}`"), &error))?;
+    let answer =
+        client.simple_query(&sql).map_err(|error| failure(format!("look for the schema `{SCHEMA}`"), &error))?;
     let comment = answer.iter().find_map(|message| match message {
         SimpleQueryMessage::Row(row) => Some(row.get(0).unwrap_or_default()),
         _ => None,
@@ -49,8 +50,11 @@ pub(super) fn refuse_foreign_schema(client: &mut Client, consent: Consent) -> Re
     let owner = owner_of_schema(client)?;
     if owner == Owner::SomebodyElse && consent == Consent::OwnOnly {
         let tried = format!("use the schema `{SCHEMA}`");
-        let hint = format!("rename it (`ALTER SCHEMA {SCHEMA} RENAME TO …`), use another database, or drop it with --yes");
-        return Err(Failure::new(FailureKind::NotOurs, tried, "it exists already, and étalon did not make it").hint(hint));
+        let hint =
+            format!("rename it (`ALTER SCHEMA {SCHEMA} RENAME TO …`), use another database, or drop it with --yes");
+        return Err(
+            Failure::new(FailureKind::NotOurs, tried, "it exists already, and étalon did not make it").hint(hint)
+        );
     }
     Ok(owner)
 }

@@ -200,11 +200,14 @@ impl Target for PostgresTarget {
 
     fn scalar(&self, sql: &str) -> Result<i64, Failure> {
         let tried = format!("run `{sql}`");
-        let answer = self.control.ask(|client| counters::one(client, sql).map_err(|error| failure(tried.clone(), &error)))?;
+        let answer =
+            self.control.ask(|client| counters::one(client, sql).map_err(|error| failure(tried.clone(), &error)))?;
         if answer.is_empty() {
             return Ok(0);
         }
-        answer.parse().map_err(|_| Failure::new(FailureKind::Verification, tried, format!("`{answer}` is not a whole number")))
+        answer
+            .parse()
+            .map_err(|_| Failure::new(FailureKind::Verification, tried, format!("`{answer}` is not a whole number")))
     }
 
     fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<Tally, Failure> {
@@ -212,8 +215,8 @@ impl Target for PostgresTarget {
         let clients: Vec<Client> =
             context.clients.clone().map(|_| self.session.open(&self.endpoint)).collect::<Result<_, _>>()?;
         let sql: Vec<String> = program.statements().iter().map(|statement| statement.sql(self.dialect())).collect();
-        let lane = PostgresLane::prepare(clients, &sql)
-            .map_err(|error| failure("prepare the script's statements", &error))?;
+        let lane =
+            PostgresLane::prepare(clients, &sql).map_err(|error| failure("prepare the script's statements", &error))?;
         worker::run(lane, program, &RealClock, context)
     }
 

@@ -146,7 +146,11 @@ impl Private {
     fn start_on_socket(&mut self, user: Option<&User>) -> Result<Endpoint, Failure> {
         let folder = self.folders()?.socket().to_string_lossy().into_owned();
         let endpoint = Endpoint::new(Address::plain(&folder, SOCKET_PORT, ROLE, DATABASE, None))?;
-        let own = [("unix_socket_directories", folder), ("listen_addresses", String::new()), ("port", SOCKET_PORT.to_string())];
+        let own = [
+            ("unix_socket_directories", folder),
+            ("listen_addresses", String::new()),
+            ("port", SOCKET_PORT.to_string()),
+        ];
         self.spec = self.spec_with(&own, user)?;
         self.spawn_and_wait(&endpoint)?;
         Ok(endpoint)
@@ -226,7 +230,8 @@ impl Private {
     /// Why a server did not start, in its own words.
     fn explain_log(&self, log: &str) -> Failure {
         let tried = "start the private server";
-        let between = |before: &str| log.split_once(before).and_then(|(_, rest)| rest.split_once('"')).map(|(name, _)| name);
+        let between =
+            |before: &str| log.split_once(before).and_then(|(_, rest)| rest.split_once('"')).map(|(name, _)| name);
         if let Some(name) = between("unrecognized configuration parameter \"") {
             let value = self.settings.get(name).map(ToString::to_string).unwrap_or_default();
             return session::unknown(name, &value, self.programs.setting_names().iter().map(String::as_str));
@@ -317,7 +322,8 @@ pub(super) fn server_user() -> Result<Option<User>, Failure> {
     }
     let found = ["postgres", "nobody"].iter().find_map(|name| host::process::user_by_name(name).ok());
     found.map(Some).ok_or_else(|| {
-        let cause = "PostgreSQL refuses to run as root, and there is neither a user `postgres` nor `nobody` to run it as";
+        let cause =
+            "PostgreSQL refuses to run as root, and there is neither a user `postgres` nor `nobody` to run it as";
         Failure::new(FailureKind::Missing, "start a private server", cause).hint("run étalon as an ordinary user")
     })
 }
@@ -360,7 +366,12 @@ fn initdb_words(login: &str) -> Vec<&str> {
     vec!["initdb", "-A", login, "-U", ROLE, "-E", "UTF8", "--locale", "C", "--no-sync"]
 }
 
-fn initialise(programs: &Programs, folders: &Folders, user: Option<&User>, password: Option<&str>) -> Result<(), Failure> {
+fn initialise(
+    programs: &Programs,
+    folders: &Folders,
+    user: Option<&User>,
+    password: Option<&str>,
+) -> Result<(), Failure> {
     let tried = "initialise a private server";
     let log = folders.scratch.path().join("initdb.log");
     let mut spec = ServerSpec::new(programs.initdb(), &log)

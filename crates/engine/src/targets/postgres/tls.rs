@@ -113,7 +113,8 @@ fn chain_verifier(roots: &Roots, provider: &Arc<CryptoProvider>) -> Result<Arc<W
             let tried = format!("read the certificates in {}", file.display());
             let certificates = CertificateDer::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<_>, _>>);
             let certificates = certificates.map_err(|error| {
-                Failure::new(FailureKind::Missing, tried.clone(), error).hint("`sslrootcert` names a file in PEM format")
+                Failure::new(FailureKind::Missing, tried.clone(), error)
+                    .hint("`sslrootcert` names a file in PEM format")
             })?;
             store.add_parsable_certificates(certificates);
             tried

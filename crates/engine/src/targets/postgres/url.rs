@@ -212,7 +212,8 @@ impl Pieces {
     fn place(&mut self, place: &str) -> Result<(), Failure> {
         let (host, port) = match place.strip_prefix('[') {
             Some(rest) => {
-                let (host, rest) = rest.split_once(']').ok_or_else(|| wrong("the `]` of an IPv6 address is missing"))?;
+                let (host, rest) =
+                    rest.split_once(']').ok_or_else(|| wrong("the `]` of an IPv6 address is missing"))?;
                 (host, rest.strip_prefix(':').unwrap_or(rest))
             }
             None => place.split_once(':').unwrap_or((place, "")),
@@ -305,7 +306,9 @@ impl Pieces {
 }
 
 fn os_user(environment: Environment<'_>) -> Option<String> {
-    host::identity::user_name().ok().or_else(|| ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| environment(name)))
+    host::identity::user_name()
+        .ok()
+        .or_else(|| ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| environment(name)))
 }
 
 /// As libpq: the socket's usual folder, and TCP where there is none.

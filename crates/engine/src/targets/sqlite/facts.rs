@@ -80,7 +80,11 @@ fn names(pragma: &str) -> &'static [&'static str] {
 }
 
 fn words(pragma: &str, value: &str) -> String {
-    value.parse::<usize>().ok().and_then(|number| names(pragma).get(number)).map_or(value.to_owned(), |w| (*w).to_owned())
+    value
+        .parse::<usize>()
+        .ok()
+        .and_then(|number| names(pragma).get(number))
+        .map_or(value.to_owned(), |w| (*w).to_owned())
 }
 
 /// Whether what SQLite reads back is what the plan asked for.

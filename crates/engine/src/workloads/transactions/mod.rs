@@ -13,7 +13,7 @@ use crate::workloads::{Action, StreamTask, Task, Workload};
 
 pub use dataset::pgbench as pgbench_tables;
 pub use program::{CountCheck, Program, StatementOp};
-pub use script::{compile, ScriptError};
+pub use script::{ScriptError, compile};
 
 /// The scripts that are built in.
 const SCRIPTS: &[&str] = &["select-only", "select-update", "simple-update", "tpcb-like"];
@@ -67,9 +67,8 @@ impl Workload for Transactions {
         let clients = int("clients").ok_or_else(|| wrong("clients"))?;
         let rate = point.get("rate").and_then(model::Value::as_float).unwrap_or_default();
         let (text, check) = source(script)?;
-        let mut program = compile(&text, &[("scale", scale)]).map_err(|error| {
-            Failure::new(FailureKind::Plan, format!("compile the script `{script}`"), error)
-        })?;
+        let mut program = compile(&text, &[("scale", scale)])
+            .map_err(|error| Failure::new(FailureKind::Plan, format!("compile the script `{script}`"), error))?;
         program.check = check;
         let pace = if rate > 0.0 { Pace::Rate(rate) } else { Pace::Closed };
         Ok(Task {

@@ -191,11 +191,10 @@ mod tests {
 
     #[test]
     fn statements_end_at_semicolons_outside_quotes() {
-        assert_eq!(texts("SELECT ';' ; SELECT :a::int, ':b';\n-- c\nSELECT\n  1"), [
-            "SELECT ';'",
-            "SELECT $1::int, ':b'",
-            "SELECT\n  1"
-        ]);
+        assert_eq!(
+            texts("SELECT ';' ; SELECT :a::int, ':b';\n-- c\nSELECT\n  1"),
+            ["SELECT ';'", "SELECT $1::int, ':b'", "SELECT\n  1"]
+        );
     }
 
     #[test]
@@ -228,7 +227,10 @@ mod tests {
     #[test]
     fn errors_name_line_and_column() {
         let error = |text| compile(text, &[]).unwrap_err().to_string();
-        assert_eq!(error("SELECT 1;\n\n  \\sett x 1"), "line 3, column 3: `\\sett` is not a known command; known is \\set");
+        assert_eq!(
+            error("SELECT 1;\n\n  \\sett x 1"),
+            "line 3, column 3: `\\sett` is not a known command; known is \\set"
+        );
         assert_eq!(error("\\set x 1 +"), "line 1, column 11: a number, a `:variable` or `random(…)` is expected here");
         assert_eq!(error("SELECT\n :y;"), "line 2, column 2: the variable `:y` has not been set");
         assert_eq!(error("-- nothing"), "line 1, column 1: the script executes nothing");

@@ -19,6 +19,8 @@ pub enum Ink {
     Zero,
     /// The zone of equivalence.
     Margin,
+    /// The interval of a ratio.
+    Interval,
     /// Every other block.
     Block,
     /// Labels at ticks of the horizontal axis.
@@ -35,11 +37,12 @@ pub enum Ink {
     Middle(usize),
 }
 
-const FIXED: [(Ink, &str); 8] = [
+const FIXED: [(Ink, &str); 9] = [
     (Ink::Axis, "ax"),
     (Ink::Grid, "gr"),
     (Ink::Zero, "zero"),
     (Ink::Margin, "margin"),
+    (Ink::Interval, "iv"),
     (Ink::Block, "block"),
     (Ink::TickX, "tx"),
     (Ink::TickY, "ty"),

@@ -119,6 +119,8 @@ pub struct Panel {
     pub height: i32,
     /// Room left of the plotting area.
     pub left: i32,
+    /// Room above it.
+    pub top: i32,
     /// The horizontal axis.
     pub x: Axis,
     /// The vertical axis.
@@ -143,7 +145,8 @@ pub struct Panel {
 
 const TOP: i32 = 22;
 const RIGHT: i32 = 12;
-const BOTTOM: i32 = 40;
+/// Room below the plotting area, for labels and caption.
+pub const BOTTOM: i32 = 40;
 
 impl Panel {
     /// A panel without content.
@@ -152,6 +155,7 @@ impl Panel {
             width,
             height,
             left: 54,
+            top: TOP,
             x,
             y,
             x_caption: String::new(),
@@ -169,7 +173,7 @@ impl Panel {
     pub fn plot_box(&self) -> PlotBox {
         PlotBox {
             left: f64::from(self.left),
-            top: f64::from(TOP),
+            top: f64::from(self.top),
             right: f64::from(self.width - RIGHT),
             bottom: f64::from(self.height - BOTTOM),
         }
@@ -202,7 +206,7 @@ impl Panel {
     fn draw(&self, body: &mut String) -> Option<Vec<(f64, f64)>> {
         let root = Canvas::new(body, self.width, self.height).into_drawing_area();
         let mut chart = ChartBuilder::on(&root)
-            .margin_top(TOP * FINE)
+            .margin_top(self.top * FINE)
             .margin_right(RIGHT * FINE)
             .x_label_area_size(BOTTOM * FINE)
             .y_label_area_size(self.left * FINE)

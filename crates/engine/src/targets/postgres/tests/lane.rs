@@ -30,8 +30,16 @@ pub(super) fn every_kind_of_value_arrives(target: &PostgresTarget) {
     target.run("CREATE TABLE kinds (a smallint, b integer, c bigint, d float8, e text, f character(5), g numeric, h timestamp)");
     let mut lane = lane(target, 1, &["INSERT INTO kinds VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"]);
     let text = |text: &'static str| Datum::Text(text.into());
-    let row = [Datum::Int(1), Datum::Int(-2), Datum::Int(1 << 40), Datum::Double(0.5), text("é'\\"), text("x"),
-        Datum::Double(1.25), text("2001-02-03 04:05:06")];
+    let row = [
+        Datum::Int(1),
+        Datum::Int(-2),
+        Datum::Int(1 << 40),
+        Datum::Double(0.5),
+        text("é'\\"),
+        text("x"),
+        Datum::Double(1.25),
+        text("2001-02-03 04:05:06"),
+    ];
     submit(&mut lane, 0, 0, &row).unwrap();
     submit(&mut lane, 0, 0, &vec![Datum::Null; 8]).unwrap();
     let error = submit(&mut lane, 0, 0, &[&[Datum::Int(1 << 20)], &row[1..]].concat()).unwrap_err();
@@ -115,7 +123,7 @@ pub(super) fn a_backend_that_is_ended_is_a_lost_connection(target: &PostgresTarg
     // Once while the client waits for an answer, once while it does not.
     thread::scope(|scope| {
         scope.spawn(|| {
-            thread::sleep(std::time::Duration::from_millis(200));
+            thread::sleep(Duration::from_millis(200));
             target.text(end)
         });
         assert_eq!(class(submit(&mut lane, 0, 1, &[])), ErrorClass::ConnectionLost);

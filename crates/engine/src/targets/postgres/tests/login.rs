@@ -46,7 +46,9 @@ fn logins_that_fail(server: &PostgresTarget, refused: Refused<'_>) {
     let failure = refused(refusal(&server.url("shopper", "wrong-one", "shop"), &[]), FailureKind::Login);
     assert!(failure.cause.contains("28P01"), "{failure}");
     let hint = failure.hint.unwrap();
-    assert!(hint.contains("password in the URL was refused") && hint.contains("PGPASSWORD") && hint.contains("~/.pgpass"));
+    assert!(
+        hint.contains("password in the URL was refused") && hint.contains("PGPASSWORD") && hint.contains("~/.pgpass")
+    );
     let port = server.endpoint.address.port;
     assert!(hint.contains(&format!("127.0.0.1:{port}:shop:shopper:PASSWORD")), "{hint}");
     let failure = refused(refusal(&server.url("shopper", "", "shop"), &[]), FailureKind::Login);
@@ -79,7 +81,7 @@ fn doors_that_are_closed(server: &PostgresTarget, refused: Refused<'_>) {
     let before = fs::read_to_string(&file).unwrap();
     fs::write(&file, "host postgres all 127.0.0.1/32 trust\nhost shop closed 127.0.0.1/32 trust\n").unwrap();
     server.run("SELECT pg_reload_conf()");
-    let patience = std::time::Instant::now();
+    let patience = Instant::now();
     let failure = loop {
         // The server reads the file again a moment later.
         match open(&server.url("shopper", PASSWORD, "shop"), &[], Consent::OwnOnly) {
@@ -114,7 +116,10 @@ fn rights_that_are_missing(server: &PostgresTarget, refused: Refused<'_>) {
     assert_eq!(facts.get("path.kind"), Some("tcp"));
     target.drop_all().unwrap();
     assert_eq!(server.text("SELECT count(*) FROM pg_namespace WHERE nspname = 'etalon'"), "0");
-    let failure = refused(refusal(&server.url("shopper", PASSWORD, "shop"), &[("log_statement", "all")]), FailureKind::Permission);
+    let failure = refused(
+        refusal(&server.url("shopper", PASSWORD, "shop"), &[("log_statement", "all")]),
+        FailureKind::Permission,
+    );
     assert!(failure.tried.contains("log_statement"), "{failure}");
 }
 
@@ -141,7 +146,8 @@ fn schemas_of_others(server: &PostgresTarget, refused: Refused<'_>) {
 
 fn settings_of_a_session(server: &PostgresTarget, refused: Refused<'_>) {
     let url = server.own_url();
-    let pairs = [("synchronous_commit", "off"), ("work_mem", "7MB"), ("post_auth_delay", "0"), ("application_name", "a b\\c")];
+    let pairs =
+        [("synchronous_commit", "off"), ("work_mem", "7MB"), ("post_auth_delay", "0"), ("application_name", "a b\\c")];
     let target = open(&url, &pairs, Consent::OwnOnly).unwrap();
     let facts = target.facts().unwrap();
     assert_eq!(facts.durability().unwrap().tier, DurabilityTier::Delayed);

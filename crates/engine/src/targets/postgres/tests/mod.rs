@@ -26,18 +26,26 @@ fn system(url: &str, server: Option<Connect>, pairs: &[(&str, &str)]) -> SystemP
         engine: "postgres".to_owned(),
         url: url.to_owned(),
         settings: settings(pairs),
-        server: server.map(|connect| PrivateServer { engine: "postgres".to_owned(), bin_dir: None, connect }),
+        server: server.map(private_server),
         alias_of: None,
     }
 }
 
+/// Where a private server's programs are looked for: `ETALON_TEST_POSTGRES_BIN` tries the tests on another version.
+fn private_server(connect: Connect) -> PrivateServer {
+    let bin_dir = std::env::var("ETALON_TEST_POSTGRES_BIN").ok();
+    PrivateServer { engine: "postgres".to_owned(), bin_dir, connect }
+}
+
 /// A private server, with its insides in view.
 fn start(connect: Connect, pairs: &[(&str, &str)]) -> PostgresTarget {
-    let server = PrivateServer { engine: "postgres".to_owned(), bin_dir: None, connect };
+    let server = private_server(connect);
     let (private, endpoint) = match Private::start(&server, &settings(pairs), None) {
         Ok(started) => started,
         Err(failure) if failure.kind == FailureKind::Missing => {
-            panic!("{failure}; this test needs PostgreSQL's server programs: run `cargo xtask test`, which installs them")
+            panic!(
+                "{failure}; this test needs PostgreSQL's server programs: run `cargo xtask test`, which installs them"
+            )
         }
         Err(failure) => panic!("{failure}"),
     };

@@ -80,7 +80,9 @@ fn prepares_the_same_tables_every_time(target: &PostgresTarget) {
 
 fn counts_forwards(target: &PostgresTarget) {
     let before = target.counters().unwrap();
-    for name in ["commits", "rollbacks", "deadlocks", "blocks_read", "blocks_hit", "temp_bytes", "wal_bytes", "checkpoints"] {
+    for name in
+        ["commits", "rollbacks", "deadlocks", "blocks_read", "blocks_hit", "temp_bytes", "wal_bytes", "checkpoints"]
+    {
         assert!(before.get(name).is_some(), "{name}: {before:?}");
     }
     let mut client = target.client();
@@ -115,7 +117,8 @@ fn a_rival_is_not_disturbed(target: &PostgresTarget) {
 }
 
 fn trial(target: &PostgresTarget, length: Duration) -> Result<model::TrialRecord, Failure> {
-    let mut program = compile("\\set aid random(1, 1000)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;", &[]).unwrap();
+    let mut program =
+        compile("\\set aid random(1, 1000)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;", &[]).unwrap();
     program.check = None;
     let task = StreamTask { program, clients: 0..3, pace: Pace::Closed };
     let schedule = Schedule {
@@ -186,7 +189,7 @@ fn a_private_server_that_does_not_start_says_why() {
 fn a_deep_folder_is_no_hindrance() {
     let base = tempfile::tempdir_in("/var/tmp").unwrap();
     let deep = base.path().join("a".repeat(60)).join("b".repeat(60));
-    let server = PrivateServer { engine: "postgres".to_owned(), bin_dir: None, connect: Connect::Socket };
+    let server = private_server(Connect::Socket);
     // The server's user must be able to pass.
     std::fs::create_dir_all(&deep).unwrap();
     for folder in deep.ancestors().take_while(|folder| folder.starts_with(base.path())) {

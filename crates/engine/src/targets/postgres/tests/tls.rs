@@ -78,7 +78,7 @@ fn only_encrypted_or_only_plain(server: &PostgresTarget, by_address: &dyn Fn(&st
         let text = format!("host all etalon 127.0.0.1/32 scram-sha-256\n{line} all visitor 127.0.0.1/32 trust\n");
         fs::write(&file, text).unwrap();
         server.run("SELECT pg_reload_conf()");
-        std::thread::sleep(std::time::Duration::from_millis(300));
+        thread::sleep(Duration::from_millis(300));
         let address = Address::parse(url, &|_| None).unwrap();
         let mut client = Endpoint::new(address).unwrap().connect("").unwrap();
         let encrypted = counters::one(&mut client, "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()").unwrap();

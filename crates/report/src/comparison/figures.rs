@@ -1,0 +1,46 @@
+//! What a single system gave: there is nothing to compare it with, but its figures are asked for all the same.
+
+use model::{Metric, Point};
+
+use super::judging::{self, Index};
+use super::options::MetricFilter;
+use super::row::Side;
+use super::set::Rules;
+use crate::evidence::Evidence;
+
+/// One metric of one cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// The benchmark.
+    pub benchmark: String,
+    /// The workload's keys with their values.
+    pub cell: Point,
+    /// What tells this cell from the benchmark's others: `clients=4`.
+    pub label: String,
+    /// The metric.
+    pub metric: Metric,
+    /// The trials and their figures.
+    pub side: Side,
+}
+
+/// The figures of every cell.
+pub fn figures(evidence: &Evidence, index: &Index, filter: &MetricFilter, rules: &Rules) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    for (number, cell) in evidence.cells.iter().enumerate() {
+        let varying = evidence.header.plan.varying_keys(&cell.benchmark);
+        let keys = varying.iter().filter_map(|key| Some(format!("{key}={}", cell.point.get(key)?)));
+        let label = keys.collect::<Vec<_>>().join(", ");
+        let metrics = index.metrics.get(&cell.benchmark).into_iter().flatten();
+        for metric in metrics.filter(|metric| filter.shows(metric)) {
+            let (side, _) = judging::side(evidence, index, &cell.system, &[number as u32], metric, rules);
+            figures.push(Figure {
+                benchmark: cell.benchmark.clone(),
+                cell: cell.point.clone(),
+                label: label.clone(),
+                metric: metric.clone(),
+                side,
+            });
+        }
+    }
+    figures
+}

@@ -1,0 +1,101 @@
+//! The results of a single system: figures, and nothing to compare them with.
+
+use maud::{Markup, html};
+use model::Role;
+
+use crate::comparison::{ComparisonSet, Figure};
+use crate::number::{RowUnit, Script, percent};
+use crate::words::{arrow, better_words, design, estimator_words, metric_name};
+
+/// Whether the set holds figures in place of comparisons.
+pub fn is_single(set: &ComparisonSet) -> bool {
+    set.tables.is_empty() && !set.figures.is_empty()
+}
+
+fn unit(figure: &Figure) -> RowUnit<'_> {
+    RowUnit::new(&figure.metric.unit, figure.side.estimate)
+}
+
+/// One card per primary metric.
+pub fn cards(set: &ComparisonSet) -> Markup {
+    let mut metrics: Vec<(&str, Vec<&Figure>)> = Vec::new();
+    for figure in set.figures.iter().filter(|figure| figure.metric.role == Role::Primary) {
+        match metrics.iter_mut().find(|(metric, _)| *metric == figure.metric.id) {
+            Some((_, figures)) => figures.push(figure),
+            None => metrics.push((&figure.metric.id, vec![figure])),
+        }
+    }
+    html! { div.verdicts { @for (metric, figures) in &metrics {
+        article.verdict { h3 { (metric_name(metric)) } p { (span(figures)) } }
+    } } }
+}
+
+/// The figure, or its range over the cells.
+fn span(figures: &[&Figure]) -> Markup {
+    let print = |figure: &Figure, value: f64| format!("{} {}", unit(figure).print(value, Script::Typographic), unit(figure).name());
+    let mut known: Vec<(&Figure, f64)> = figures.iter().filter_map(|f| Some((*f, f.side.estimate?))).collect();
+    known.sort_by(|x, y| x.1.total_cmp(&y.1));
+    html! {
+        @match (known.as_slice(), known.first(), known.last()) {
+            ([(figure, value)], ..) => {
+                span.figure { (print(figure, *value)) }
+                @if let Some(share) = figure.side.half_width { span.half { " ±" (percent(share, Script::Typographic)) } }
+            }
+            (_, Some(least), Some(most)) => {
+                span.figure { (print(least.0, least.1)) } " to " span.figure { (print(most.0, most.1)) }
+                " over " (known.len()) " cells"
+            }
+            _ => { "n/a" }
+        }
+    }
+}
+
+/// The figures of every cell.
+pub fn table(set: &ComparisonSet) -> Markup {
+    let several = set.figures.iter().any(|figure| figure.benchmark != set.figures[0].benchmark);
+    let level = percent(set.rules.level, Script::Typographic);
+    html! {
+        div.scroll { table.results {
+            caption { span.design { (design(set)) } }
+            thead { tr {
+                th scope="col" { "cell" }
+                th scope="col" { "metric" }
+                th.num scope="col" { (estimator_words(set)) }
+                th.num scope="col" { "lowest" }
+                th.num scope="col" { "highest" }
+                th.num scope="col" { "trials" }
+            } }
+            tbody { @for figure in &set.figures { (line(figure, several)) } }
+        } }
+        p.note { "± half the " (level) " interval of the mean. ↑ higher is better, ↓ lower is better. n/a: could not be had, for the reason given." }
+    }
+}
+
+fn line(figure: &Figure, several: bool) -> Markup {
+    let unit = unit(figure);
+    let benchmark = (several || figure.label.is_empty()).then_some(figure.benchmark.as_str());
+    let cell = benchmark.into_iter().chain(Some(figure.label.as_str())).filter(|part| !part.is_empty());
+    let summary = figure.side.summary.as_ref();
+    let extreme = |value: Option<f64>| value.map_or("n/a".to_owned(), |value| unit.print(value, Script::Typographic));
+    html! {
+        tr {
+            th scope="row" data-l="cell" { bdi { (cell.collect::<Vec<_>>().join(", ")) } }
+            th scope="row" data-l="metric" {
+                (metric_name(&figure.metric.id)) " "
+                span.unit title=(better_words(&figure.metric)) { (unit.name()) " " (arrow(figure.metric.direction)) }
+            }
+            td.num data-l="figure" data-v=[figure.side.estimate.map(|value| value.to_string())] {
+                @match figure.side.estimate {
+                    Some(value) => span {
+                        (unit.print(value, Script::Typographic))
+                        @if let Some(share) = figure.side.half_width { span.half { " ±" (percent(share, Script::Typographic)) } }
+                    }
+                    None => span.na { "n/a" @for (reason, _) in &figure.side.unavailable { " " (reason) } }
+                }
+            }
+            td.num data-l="lowest" { (extreme(summary.map(|s| s.min))) }
+            td.num data-l="highest" { (extreme(summary.map(|s| s.max))) }
+            td.num data-l="trials" { (figure.side.trials.len()) }
+        }
+    }
+}

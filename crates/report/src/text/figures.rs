@@ -1,0 +1,57 @@
+//! The figures of a single system.
+
+use super::TextOptions;
+use super::grid::{Align, Grid, GridCell, GridLine, clean, clipped, wrapped};
+use super::table::figure;
+use crate::comparison::{ComparisonSet, Figure};
+use crate::number::{RowUnit, Script};
+use crate::words::{arrow, design, estimator_words, metric_name};
+
+/// One line for each metric and cell, under the benchmark's name.
+pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
+    use Align::{Left, Right};
+    let mut grid = Grid::new(vec![Left, Left, Right, Right, Right, Right]);
+    let head = ["", "", "figure", "", "lowest", "highest"].map(GridCell::new);
+    grid.push(GridLine::Cells(head.to_vec()));
+    let mut group = String::new();
+    for one in &set.figures {
+        let title = [one.benchmark.as_str(), one.label.as_str()].join(", ");
+        let title = title.trim_end_matches(", ").to_owned();
+        if title != group {
+            grid.push(GridLine::Across(clean(&clipped(&title, options.width))));
+            group = title;
+        }
+        grid.push(GridLine::Cells(cells(one)));
+    }
+    let mut out = wrapped(&design(set), options.width, 2);
+    out.push('\n');
+    out.push_str(&grid.render(options.style));
+    let legend = format!("\nFigure: {}, ± half the interval of their mean.", estimator_words(set));
+    out.push_str(&wrapped(&legend, options.width, 0));
+    for reason in reasons(set) {
+        out.push_str(&wrapped(&format!("n/a: {}.", clean(reason)), options.width, 2));
+    }
+    out
+}
+
+/// Why there are gaps, each reason once.
+fn reasons(set: &ComparisonSet) -> Vec<&str> {
+    let without_value = set.figures.iter().filter(|one| one.side.estimate.is_none());
+    let mut reasons: Vec<&str> = without_value.flat_map(|one| &one.side.unavailable).map(|(r, _)| r.as_str()).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    reasons
+}
+
+fn cells(one: &Figure) -> Vec<GridCell> {
+    let unit = RowUnit::new(&one.metric.unit, one.side.estimate);
+    let mut figure = figure(&one.side, &unit);
+    figure.resize(2, String::new());
+    let extreme = |value: Option<f64>| value.map_or_else(String::new, |value| unit.print(value, Script::Plain));
+    let summary = one.side.summary.as_ref();
+    let name = format!("  {}", clipped(&clean(&metric_name(&one.metric.id)), 30));
+    let of_unit = format!("{} {}", clean(unit.name()), arrow(one.metric.direction));
+    let [value, half] = [figure[0].clone(), figure[1].clone()];
+    let texts = [name, of_unit, value, half, extreme(summary.map(|s| s.min)), extreme(summary.map(|s| s.max))];
+    texts.into_iter().map(GridCell::new).collect()
+}
