@@ -23,7 +23,6 @@ use crate::source::{self, Loaded};
 pub fn run(args: &RunArgs, printer: Printer) -> Result<Exit, CliError> {
     let registry = Registry::built_in();
     let loaded = source::load(&args.source, &registry, RandomState::new().hash_one(std::process::id()))?;
-    remove_abandoned(printer);
     std::fs::create_dir_all(&args.output).map_err(|error| {
         CliError::could_not(format!("cannot make the folder {}: {error}", args.output.display()))
             .hint("name another one with `--output DIR`")
@@ -44,6 +43,7 @@ pub fn conduct(
     consent: Consent,
     printer: Printer,
 ) -> Result<Ended, ExperimentError> {
+    remove_abandoned(printer);
     let options = Options { consent, interrupt: interrupt_flag(), scratch_base: None };
     let mut progress = Progress::new(printer, plan);
     let ended = Conductor::new(registry, plan, store, options).run(&mut progress);
@@ -73,6 +73,7 @@ pub fn finish(
             }
             // Nothing was measured: the empty store would only be in the way.
             let _ = std::fs::remove_file(path);
+            printer.note("nothing was measured, so no store is kept");
             return Err(error);
         }
     };

@@ -126,6 +126,24 @@ impl PostgresTarget {
         Ok(PostgresTarget { control, endpoint, session, private: private.map(Mutex::new), abilities, consent })
     }
 
+    /// Asks over the control connection.
+    fn ask<T>(&self, question: impl FnMut(&mut Client) -> Result<T, Failure>) -> Result<T, Failure> {
+        self.control.ask(question).map_err(|failure| self.explain(failure))
+    }
+
+    /// A session as those of a trial.
+    fn session(&self) -> Result<Client, Failure> {
+        self.session.open(&self.endpoint).map_err(|failure| self.explain(failure))
+    }
+
+    /// The same failure, with what a private server's log knows of it.
+    fn explain(&self, failure: Failure) -> Failure {
+        match self.private() {
+            Some(private) if failure.may_pass() => private.explain_loss(failure),
+            _ => failure,
+        }
+    }
+
     fn private(&self) -> Option<MutexGuard<'_, Private>> {
         self.private.as_ref().map(|private| private.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -153,8 +171,8 @@ fn refuse_unfit(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure>
 
 impl Target for PostgresTarget {
     fn facts(&self) -> Result<Facts, Failure> {
-        // A session as those of a trial: the control connection has settings of its own.
-        let mut client = self.session.open(&self.endpoint)?;
+        // The control connection has settings of its own.
+        let mut client = self.session()?;
         let mut facts = facts::read(&mut client, &self.endpoint.address)?;
         session::close(client);
         match &self.abilities.checkpoint {
@@ -176,7 +194,7 @@ impl Target for PostgresTarget {
     }
 
     fn prepare(&self, data: &Dataset) -> Result<(), Failure> {
-        self.control.ask(|client| {
+        self.ask(|client| {
             load::refuse_foreign_schema(client, self.consent)?;
             load::load(client, data)?;
             self.abilities.flush(client)?;
@@ -185,7 +203,7 @@ impl Target for PostgresTarget {
     }
 
     fn settle(&self) -> Result<(), Failure> {
-        self.control.ask(|client| {
+        self.ask(|client| {
             self.abilities.flush(client)?;
             match &self.abilities.checkpoint {
                 Ok(()) => client.batch_execute("CHECKPOINT").map_err(|error| failure("checkpoint the server", &error)),
@@ -195,13 +213,12 @@ impl Target for PostgresTarget {
     }
 
     fn counters(&self) -> Result<Counters, Failure> {
-        self.control.ask(|client| self.abilities.read(client))
+        self.ask(|client| self.abilities.read(client))
     }
 
     fn scalar(&self, sql: &str) -> Result<i64, Failure> {
         let tried = format!("run `{sql}`");
-        let answer =
-            self.control.ask(|client| counters::one(client, sql).map_err(|error| failure(tried.clone(), &error)))?;
+        let answer = self.ask(|client| counters::one(client, sql).map_err(|error| failure(tried.clone(), &error)))?;
         if answer.is_empty() {
             return Ok(0);
         }
@@ -212,8 +229,7 @@ impl Target for PostgresTarget {
 
     fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<Tally, Failure> {
         let Load::Statements(program) = load;
-        let clients: Vec<Client> =
-            context.clients.clone().map(|_| self.session.open(&self.endpoint)).collect::<Result<_, _>>()?;
+        let clients: Vec<Client> = context.clients.clone().map(|_| self.session()).collect::<Result<_, _>>()?;
         let sql: Vec<String> = program.statements().iter().map(|statement| statement.sql(self.dialect())).collect();
         let lane =
             PostgresLane::prepare(clients, &sql).map_err(|error| failure("prepare the script's statements", &error))?;
@@ -249,7 +265,7 @@ impl Target for PostgresTarget {
                 self.control.close();
                 private.remove()
             }
-            None => self.control.ask(load::drop_schema),
+            None => self.ask(load::drop_schema),
         };
         self.control.close();
         dropped

@@ -79,6 +79,8 @@ pub(super) struct Private {
     settings: BTreeMap<String, Value>,
     /// How clients are let in, for the facts.
     login: &'static str,
+    /// How long the log was when the server was last started, in bytes.
+    log_from_bytes: u64,
     folders: Option<Folders>,
 }
 
@@ -134,6 +136,7 @@ impl Private {
             programs,
             settings: settings.clone(),
             login: if password.is_some() { "scram-sha-256" } else { "trust" },
+            log_from_bytes: 0,
             folders: Some(folders),
         };
         let endpoint = match password {
@@ -200,19 +203,19 @@ impl Private {
     /// Starts the server and waits until it answers.
     fn spawn_and_wait(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
         let started = Instant::now();
-        let mut log_from = log_length(&self.spec.log);
+        self.log_from_bytes = log_length(&self.spec.log);
         let mut process = spawn(&self.spec)?;
         loop {
             let ended = process.has_ended().map_err(|error| failed("watch the private server", error))?;
             if ended.is_some() {
-                let log = log_since(&self.spec.log, log_from);
+                let log = log_since(&self.spec.log, self.log_from_bytes);
                 // The children of a server that was killed leave a moment after it.
                 let lingers = log.contains("pre-existing shared memory block") || log.contains("postmaster.pid");
                 if !lingers || started.elapsed() > START_PATIENCE {
                     return Err(self.explain_log(&log));
                 }
                 thread::sleep(START_POLL * 10);
-                log_from = log_length(&self.spec.log);
+                self.log_from_bytes = log_length(&self.spec.log);
                 process = spawn(&self.spec)?;
             }
             match endpoint.connect("") {
@@ -242,11 +245,24 @@ impl Private {
         if of_the_plan {
             return Failure::new(FailureKind::Plan, tried, cause).hint("correct the system's `settings` in the plan");
         }
-        let kind = if log.contains("No space left") { FailureKind::DiskFull } else { FailureKind::Other };
-        let failure = Failure::new(kind, tried, cause);
+        if is_full(log) {
+            return Failure::new(FailureKind::DiskFull, tried, cause).hint(FULL_HINT);
+        }
+        let failure = Failure::new(FailureKind::Other, tried, cause);
         if log.contains("Cannot allocate memory") || log.contains("could not create shared memory") {
             return failure.hint("ask for less memory: `shared_buffers` in the system's `settings`");
         }
+        failure
+    }
+
+    /// A lost connection, with what the server's log has to say of it: one whose device is full ends in a panic.
+    pub(super) fn explain_loss(&self, mut failure: Failure) -> Failure {
+        let log = log_since(&self.spec.log, self.log_from_bytes);
+        if is_full(&log) {
+            return Failure::new(FailureKind::DiskFull, failure.tried, last_words(&log)).hint(FULL_HINT);
+        }
+        // To start the server by hand, or to look for it elsewhere, is no use here.
+        failure.hint = Some(format!("étalon's private server logged at last: {}", last_words(&log)));
         failure
     }
 
@@ -397,11 +413,15 @@ fn initialise(
         match process.has_ended().map_err(|error| failed(tried, error))? {
             Some(status) if status.success() => break,
             Some(_) => {
-                let words = process.log_tail(8);
-                let kind = if words.contains("No space left") { FailureKind::DiskFull } else { FailureKind::Other };
-                return Err(Failure::new(kind, tried, words));
+                let log = process.log_tail(40);
+                return Err(match is_full(&log) {
+                    true => Failure::new(FailureKind::DiskFull, tried, last_words(&log)).hint(FULL_HINT),
+                    false => failed(tried, last_words(&log)),
+                });
             }
-            None if started.elapsed() > START_PATIENCE => return Err(failed(tried, "initdb did not end in a minute")),
+            None if started.elapsed() > START_PATIENCE => {
+                return Err(failed(tried, "initdb did not end within a minute"));
+            }
             None => thread::sleep(START_POLL),
         }
     }
@@ -432,14 +452,25 @@ fn log_since(log: &Path, length_bytes: u64) -> String {
     String::from_utf8_lossy(bytes.get(length_bytes as usize..).unwrap_or_default()).into_owned()
 }
 
+const FULL_HINT: &str = "free space on the device that holds étalon's private servers, or put them on another";
+
+/// Whether a log speaks of a full device.
+fn is_full(log: &str) -> bool {
+    log.contains("No space left") || log.contains("Check free disk space")
+}
+
 /// The lines of a log that say why; its last ones, if none does.
 fn last_words(log: &str) -> String {
-    const WORDS: [&str; 4] = ["FATAL:", "PANIC:", "DETAIL:", "HINT:"];
+    const WORDS: [&str; 5] = ["FATAL:", "PANIC:", "DETAIL:", "HINT:", "initdb: error:"];
+    // What clients are told while the server is not there for them.
+    const NOISE: [&str; 4] =
+        ["database system is", "terminating connection", "Consistent recovery", "data is corrupted"];
     let telling: Vec<&str> = log
         .lines()
+        .filter(|line| !NOISE.iter().any(|noise| line.contains(noise)))
         .filter_map(|line| WORDS.iter().find_map(|word| line.find(word)).map(|at| line[at..].trim()))
         .collect();
-    let lines = if telling.is_empty() { log.lines().collect() } else { telling };
+    let lines = if telling.is_empty() { log.lines().map(str::trim).collect() } else { telling };
     let last: Vec<&str> = lines[lines.len().saturating_sub(6)..].to_vec();
     if last.is_empty() { "it ended without a word in its log".to_owned() } else { last.join("; ") }
 }

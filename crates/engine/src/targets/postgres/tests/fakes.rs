@@ -43,7 +43,7 @@ fn what_listens_and_is_no_server_is_told_apart() {
     assert_eq!(failure.kind, FailureKind::Unreachable, "{failure}");
     assert!(failure.tried.contains("/no/such/folder"), "{failure}");
 
-    let silent = listen(|stream| std::mem::forget(stream));
+    let silent = listen(std::mem::forget);
     let failure = refusal(&url(silent, ""), &[]);
     assert_eq!(failure.kind, FailureKind::Unreachable);
     assert!(failure.cause.contains("nothing answered within 3 s"), "{failure}");

@@ -1,5 +1,6 @@
 //! A private server from its making to its removal.
 
+use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -205,7 +206,7 @@ fn a_deep_folder_is_no_hindrance() {
 }
 
 fn open_the_way(folder: &std::path::Path) {
-    let status = std::process::Command::new("chmod").arg("0755").arg(folder).status().unwrap();
+    let status = Command::new("chmod").arg("0755").arg(folder).status().unwrap();
     assert!(status.success());
 }
 
@@ -217,4 +218,52 @@ impl Private {
     fn signal(&mut self, signal: StopSignal) {
         self.process.as_mut().unwrap().signal(signal).unwrap();
     }
+}
+
+/// A mounted tmpfs; unmounted when dropped, also by a panic.
+struct SmallDisk(tempfile::TempDir);
+
+impl SmallDisk {
+    /// `None`, with the reason printed, where it cannot be mounted.
+    fn mount(size: &str) -> Option<SmallDisk> {
+        let folder = tempfile::tempdir().unwrap();
+        let options = format!("size={size},mode=0755");
+        let mut mount = Command::new("mount");
+        match mount.args(["-t", "tmpfs", "-o", &options, "etalon-test"]).arg(folder.path()).status() {
+            Ok(status) if status.success() => {
+                open_the_way(folder.path());
+                Some(SmallDisk(folder))
+            }
+            other => {
+                println!("skipped: cannot mount a small file system: {other:?}");
+                None
+            }
+        }
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0.path()).status();
+    }
+}
+
+#[test]
+fn a_full_device_is_told_as_one() {
+    let Some(disk) = SmallDisk::mount("90m") else { return };
+    let full = |result: Result<(), Failure>| {
+        let failure = result.unwrap_err();
+        assert_eq!(failure.kind, FailureKind::DiskFull, "{failure}");
+        assert!(failure.hint.is_some());
+    };
+    let server = private_server(Connect::Socket);
+    let (private, endpoint) = Private::start(&server, &settings(&[]), Some(disk.0.path())).unwrap();
+    let target = PostgresTarget::new(endpoint, Session::plain(), Some(private), Consent::OwnOnly).unwrap();
+    let facts = target.facts().unwrap();
+    assert_eq!(facts.durability().unwrap().tier, DurabilityTier::Memory);
+    assert_eq!(facts.get("data_directory.filesystem"), Some("tmpfs"));
+    full(target.prepare(&pgbench_tables(8)));
+    target.drop_all().unwrap();
+    std::fs::write(disk.0.path().join("fill"), vec![0; 70 << 20]).unwrap();
+    full(Private::start(&server, &settings(&[]), Some(disk.0.path())).map(|_| ()));
 }
