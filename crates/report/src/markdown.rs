@@ -12,7 +12,12 @@ pub fn render(set: &ComparisonSet) -> String {
         out.push_str(&format!("> {}.\n\n", escape(&note.text)));
     }
     for table in &set.tables {
-        out.push_str(&format!("### {}: {} against {}\n\n", escape(&table_title(table)), escape(&table.b), escape(&table.a)));
+        out.push_str(&format!(
+            "### {}: {} against {}\n\n",
+            escape(&table_title(table)),
+            escape(&table.b),
+            escape(&table.a)
+        ));
         out.push_str(&format!("{}.\n\n", escape(&design(set))));
         let level = percent(set.rules.level, Script::Plain);
         out.push_str(&format!(
@@ -37,11 +42,12 @@ pub fn render(set: &ComparisonSet) -> String {
 
 fn line(row: &Comparison, set: &ComparisonSet, notes: &mut Vec<String>) -> String {
     let unit = row_unit(row);
-    let name = [row.cell_label(), metric_name(&row.metric.id), format!("{} {}", unit.name(), arrow(row.metric.direction))]
-        .into_iter()
-        .filter(|part| !part.trim().is_empty())
-        .collect::<Vec<_>>()
-        .join(", ");
+    let name =
+        [row.cell_label(), metric_name(&row.metric.id), format!("{} {}", unit.name(), arrow(row.metric.direction))]
+            .into_iter()
+            .filter(|part| !part.trim().is_empty())
+            .collect::<Vec<_>>()
+            .join(", ");
     let (word, rest) = verdict_words(row, set);
     let verdict = [word, rest].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
     let mut numbers = Vec::new();

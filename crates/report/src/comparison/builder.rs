@@ -73,14 +73,7 @@ impl<'a> Builder<'a> {
             rows.extend(self.rows(row_group, label, a, b));
         }
         let differences = if self.projection.cols == [KEY_SYSTEM] { self.differences(a, b) } else { Vec::new() };
-        Table {
-            title,
-            compared: self.projection.cols.join(", "),
-            a: a.to_owned(),
-            b: b.to_owned(),
-            rows,
-            differences,
-        }
+        Table { title, compared: self.projection.cols.join(", "), a: a.to_owned(), b: b.to_owned(), rows, differences }
     }
 
     fn differences(&self, a: &str, b: &str) -> Vec<model::facts::Difference> {
@@ -197,9 +190,8 @@ impl<'a> Builder<'a> {
         let mut found: Vec<(MarkKind, Vec<i64>, &str)> = Vec::new();
         for (id, mark) in self.evidence.marks.iter().filter(|(id, _)| trials.contains(id)) {
             // Notes differ in what they say, so each text is a warning of its own.
-            let same = |kind: MarkKind, detail: &str| {
-                kind == mark.kind && (kind != MarkKind::Note || detail == mark.detail)
-            };
+            let same =
+                |kind: MarkKind, detail: &str| kind == mark.kind && (kind != MarkKind::Note || detail == mark.detail);
             match found.iter_mut().find(|(kind, _, detail)| same(*kind, detail)) {
                 Some((_, ids, _)) => ids.push(*id),
                 None => found.push((mark.kind, vec![*id], &mark.detail)),

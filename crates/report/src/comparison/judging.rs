@@ -169,8 +169,7 @@ pub fn side(
     rules: &Rules,
 ) -> (Side, Sample) {
     let readings = index.pooled(cells, &metric.id);
-    let sample =
-        Sample::from_trials(readings.points.iter().map(|p| TrialValue { block: p.block, value: p.value }));
+    let sample = Sample::from_trials(readings.points.iter().map(|p| TrialValue { block: p.block, value: p.value }));
     let systems = cells.iter().filter_map(|i| evidence.cell(*i)).map(|cell| cell.system.as_str());
     let side = Side {
         label: label.to_owned(),
@@ -295,9 +294,8 @@ pub fn voiding_mark(evidence: &Evidence, cells: &[u32]) -> Option<NoVerdict> {
 
 /// The measured trials of some cells.
 pub fn measured_trials(evidence: &Evidence, cells: &[u32]) -> Vec<i64> {
-    let measured = |trial: &&store::StoredTrial| {
-        trial.state == model::TrialState::Measured && cells.contains(&trial.planned.cell)
-    };
+    let measured =
+        |trial: &&store::StoredTrial| trial.state == model::TrialState::Measured && cells.contains(&trial.planned.cell);
     evidence.trials.iter().filter(measured).map(|trial| trial.id).collect()
 }
 

@@ -10,8 +10,8 @@ mod row;
 mod set;
 mod warning;
 
-pub(crate) use judging::measured_trials;
 pub use figures::Figure;
+pub(crate) use judging::measured_trials;
 pub use options::{CompareError, MetricFilter, Options, Pairing};
 pub use projection::KEY_SYSTEM;
 pub use row::{Comparison, Estimate, NoVerdict, Outcome, Side, SideLetter, TrialPoint};

@@ -18,7 +18,10 @@ pub fn notes(evidence: &Evidence, tables: &[Table]) -> Vec<Note> {
     if evidence.header.build != RELEASE {
         add(
             NoteKind::DebugBuild,
-            format!("not comparable: measured by a {} build of étalon, whose own cost is in every figure", evidence.header.build),
+            format!(
+                "not comparable: measured by a {} build of étalon, whose own cost is in every figure",
+                evidence.header.build
+            ),
         );
     }
     if evidence.header.plan.schedule.order == Order::Sequential {

@@ -87,8 +87,7 @@ impl Projection {
     /// A key that no result has, one that stands twice, metrics compared with each other.
     pub fn new(cells: &[Cell], options: &Options) -> Result<Projection, CompareError> {
         let asked = |keys: &Option<Vec<String>>| keys.clone().unwrap_or_default();
-        let taken: Vec<String> =
-            [&options.rows, &options.cols, &options.by].into_iter().flat_map(asked).collect();
+        let taken: Vec<String> = [&options.rows, &options.cols, &options.by].into_iter().flat_map(asked).collect();
         check_keys(&taken, cells)?;
         let free = |key: &str| !taken.iter().any(|t| t == key);
         let default_of = |key: &str| if free(key) { vec![key.to_owned()] } else { Vec::new() };

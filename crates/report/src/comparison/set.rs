@@ -7,8 +7,8 @@ use stats::Estimator;
 use super::builder::Builder;
 use super::figures::{Figure, figures};
 use super::judging::{self, Index};
-use super::options::{CompareError, MetricFilter, Options, Pairing};
 use super::notes::notes;
+use super::options::{CompareError, MetricFilter, Options, Pairing};
 use super::projection::{Projection, side_label};
 use super::row::Comparison;
 use crate::evidence::{Evidence, TrialCounts};
@@ -251,9 +251,9 @@ fn dropped_trials(evidence: &Evidence) -> Vec<DroppedTrial> {
             trial: trial.id,
             position: trial.planned.position,
             block: trial.planned.block,
-            cell: evidence.cell(trial.planned.cell).map_or_else(String::new, |cell| {
-                cell.label(&evidence.header.plan.varying_keys(&cell.benchmark))
-            }),
+            cell: evidence
+                .cell(trial.planned.cell)
+                .map_or_else(String::new, |cell| cell.label(&evidence.header.plan.varying_keys(&cell.benchmark))),
             state: trial.state,
             reason: trial.reason.clone().unwrap_or_else(|| "no reason was recorded".to_owned()),
             repeated: measured.contains(&trial.planned.position),

@@ -145,9 +145,9 @@ impl Warning {
     pub fn text(&self) -> String {
         match self {
             Warning::Drift { side, p, change } => format!(
-                "{} drifts: {} {} from the first trial to the last (p {})",
+                "{} {} in run order, by {} of its median from first to last (p {})",
                 side.as_str(),
-                if *change < 0.0 { "falls by" } else { "rises by" },
+                if *change < 0.0 { "falls" } else { "rises" },
                 percent(change.abs(), Script::Plain),
                 p_value(*p)
             ),

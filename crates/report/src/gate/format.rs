@@ -77,7 +77,8 @@ fn github(outcome: &GateOutcome) -> String {
     };
     for line in &outcome.lines {
         if let Some(level) = level(line) {
-            let _ = writeln!(out, "::{level} title=etalon: {}::{}", line.status.as_str(), github_data(&described(line)));
+            let _ =
+                writeln!(out, "::{level} title=etalon: {}::{}", line.status.as_str(), github_data(&described(line)));
         }
     }
     let level = if outcome.status == GateStatus::Passed { "notice" } else { "error" };
@@ -106,14 +107,19 @@ fn junit(outcome: &GateOutcome) -> String {
         let detail = xml(&line.detail);
         let body = match line.status {
             RowStatus::Regressed => format!("<failure message=\"{detail}\"/>"),
-            RowStatus::Open | RowStatus::NotCompared => format!("<skipped message=\"{}: {detail}\"/>", line.status.as_str()),
-            RowStatus::Improved | RowStatus::Held => format!("<system-out>{}: {detail}</system-out>", line.status.as_str()),
+            RowStatus::Open | RowStatus::NotCompared => {
+                format!("<skipped message=\"{}: {detail}\"/>", line.status.as_str())
+            }
+            RowStatus::Improved | RowStatus::Held => {
+                format!("<system-out>{}: {detail}</system-out>", line.status.as_str())
+            }
         };
         let _ = writeln!(out, "  <testcase classname=\"{class}\" name=\"{name}\">{body}</testcase>");
     }
     if nothing > 0 {
         let message = xml(&outcome.summary());
-        let _ = writeln!(out, "  <testcase classname=\"etalon\" name=\"gate\"><error message=\"{message}\"/></testcase>");
+        let _ =
+            writeln!(out, "  <testcase classname=\"etalon\" name=\"gate\"><error message=\"{message}\"/></testcase>");
     }
     out.push_str("</testsuite>\n");
     out

@@ -74,12 +74,9 @@ pub fn points(evidence: &Evidence, cell: u32, metric: &str) -> Vec<TrialPoint> {
         .iter()
         .filter(|stored| stored.cell == cell && stored.measurement.metric.id == metric)
         .filter_map(|stored| match stored.measurement.reading {
-            Reading::Value(value) if value.is_finite() => Some(TrialPoint {
-                trial: stored.trial_id,
-                position: stored.position,
-                block: stored.block,
-                value,
-            }),
+            Reading::Value(value) if value.is_finite() => {
+                Some(TrialPoint { trial: stored.trial_id, position: stored.position, block: stored.block, value })
+            }
             _ => None,
         })
         .collect();

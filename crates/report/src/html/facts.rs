@@ -115,7 +115,8 @@ fn collected(tables: &[Table]) -> Vec<Found> {
         let sides = several.then(|| format!("{} against {}", table.b, table.a));
         for row in &table.rows {
             let label = Some(row.cell_label()).filter(|label| !label.is_empty());
-            let place = [Some(table_title(table)), sides.clone(), label].into_iter().flatten().collect::<Vec<_>>().join(", ");
+            let place =
+                [Some(table_title(table)), sides.clone(), label].into_iter().flatten().collect::<Vec<_>>().join(", ");
             for text in row.warnings.iter().map(Warning::text) {
                 let index = found.iter().position(|(known, _)| *known == text).unwrap_or_else(|| {
                     found.push((text, Vec::new()));

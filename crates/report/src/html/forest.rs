@@ -7,7 +7,7 @@ use stats::Verdict;
 use super::chart::{Axis, BOTTOM, GridLines, Ink, Layer, Mark, Panel, Shape, text};
 use super::figure::Figure;
 use crate::comparison::{Comparison, ComparisonSet, Outcome, Table};
-use crate::number::{Change, Script};
+use crate::number::Script;
 use crate::words::{metric_name, table_title, verdict_words};
 
 const WIDTH: i32 = 480;
@@ -137,17 +137,28 @@ fn ticks(lo: f64, hi: f64) -> Vec<(f64, String)> {
         30.0, 75.0, 2.0, -2.0, 500.0, -95.0, 1900.0, -99.0, 9900.0, 15.0, -15.0, 3.0, -3.0, 1.0, -1.0, -40.0,
     ];
     let apart = (hi - lo) / 8.5;
+    // A label is as wide as half the distance to the next one; at an edge it would be cut.
+    let (first, last) = (lo + apart * 0.3, hi - apart * 0.3);
     let mut ticks: Vec<(f64, String)> = Vec::new();
     for percent in ROUND {
         let place = (1.0 + percent / 100.0_f64).ln();
-        if place > lo && place < hi && ticks.iter().all(|(other, _)| (other - place).abs() >= apart) {
-            let change = Change::new(1.0 + percent / 100.0, 1.0, 1.0 + percent / 50.0);
-            let label = if percent == 0.0 { "0".to_owned() } else { change.point(Script::Typographic) };
-            ticks.push((place, label.replace(".0", "")));
+        let inside = percent == 0.0 || (first..=last).contains(&place);
+        if inside && ticks.iter().all(|(other, _)| (other - place).abs() >= apart) {
+            ticks.push((place, tick_label(percent)));
         }
     }
     ticks.sort_by(|x, y| x.0.total_cmp(&y.0));
     ticks
+}
+
+fn tick_label(percent: f64) -> String {
+    let magnitude = percent.abs();
+    match percent {
+        p if p >= 900.0 => format!("×{:.0}", 1.0 + p / 100.0),
+        p if p > 0.0 => format!("+{magnitude}\u{202f}%"),
+        p if p < 0.0 => format!("\u{2212}{magnitude}\u{202f}%"),
+        _ => "0".to_owned(),
+    }
 }
 
 fn caption(rows: &[Placed<'_>]) -> String {
@@ -179,7 +190,8 @@ fn short(text: &str, most: usize) -> String {
 fn label(set: &ComparisonSet, table: &Table, row: &Comparison, y: f64) -> String {
     let (word, _) = verdict_words(row, set);
     let word = if row.no_verdict().is_some() { "no verdict".to_owned() } else { word };
-    let figures = crate::words::change(row).map_or_else(|| "n/a".to_owned(), |change| change.point(Script::Typographic));
+    let figures =
+        crate::words::change(row).map_or_else(|| "n/a".to_owned(), |change| change.point(Script::Typographic));
     let right = f64::from(WIDTH) - 14.0;
     text("row", (14.0, y), "start", &short(&name(table, row), LABEL))
         + &text(&format!("row v-{}", verdict_class(row)), (right, y), "end", &format!("{figures} {word}"))
@@ -209,9 +221,8 @@ pub fn verdict_shape(row: &Comparison) -> Shape {
 
 fn mark(set: &ComparisonSet, row: &Comparison, x: f64, y: f64) -> Mark {
     let change = crate::words::change(row);
-    let figures = change.map_or_else(String::new, |c| {
-        format!("{} {}", c.point(Script::Typographic), c.interval(Script::Typographic))
-    });
+    let figures = change
+        .map_or_else(String::new, |c| format!("{} {}", c.point(Script::Typographic), c.interval(Script::Typographic)));
     let (word, rest) = verdict_words(row, set);
     Mark {
         x,

@@ -98,7 +98,8 @@ const TRIALS: &str = "One mark per trial in the order in which they ran; every o
                       median. Drift, outliers and two modes show here. The vertical axis does not start at zero.";
 const LATENCY: &str = "Response time, from the intended start of an operation to its end, of all trials together: their \
                        histograms are merged, no percentile is averaged. Curves end where fewer than 10 operations are left.";
-const SECONDS: &str = "What happened within the trials. Seconds of one trial are not independent, so no verdict rests on them.";
+const SECONDS: &str =
+    "What happened within the trials. Seconds of one trial are not independent, so no verdict rests on them.";
 const FACTS: &str = "Read from the servers and the machine, not typed in. A mark shows where compared systems differ.";
 const DATA: &str = "Everything above as files; they are part of this page.";
 

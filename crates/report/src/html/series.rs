@@ -42,7 +42,8 @@ pub fn latency(view: &CellView<'_>, loaded: &Loaded<'_>, id: &str) -> Markup {
         return super::figure::nothing(&view.title, "too few operations for a distribution, or none stored");
     }
     let values = || curves.iter().flat_map(|(_, curve)| curve.iter().map(|(_, ns)| *ns));
-    let unit = RowUnit::new("ns", values());
+    // The unit of the middle: a fast start must not make thousands of what matters.
+    let unit = RowUnit::new("ns", merged.iter().filter_map(|(_, histogram)| quantile(histogram, 0.5)));
     let end = curves.iter().flat_map(|(_, curve)| curve.last()).map(|(x, _)| *x).fold(1.0, f64::max);
     let ticks = NAMED.iter().map(|(q, name)| (nines(*q), (*name).to_owned())).filter(|(x, _)| *x <= end).collect();
     let y = Axis::log10(values().map(|ns| unit.of(ns)));
@@ -75,7 +76,8 @@ pub fn latency(view: &CellView<'_>, loaded: &Loaded<'_>, id: &str) -> Markup {
         y: curve.iter().map(|(_, ns)| unit.of(*ns)).collect(),
         range: None,
     });
-    let live = Live { unit: unit.name().to_owned(), kind: "percentile", zoom: false, y_log: true, series: series.collect() };
+    let live =
+        Live { unit: unit.name().to_owned(), kind: "percentile", zoom: false, y_log: true, series: series.collect() };
     let systems: Vec<&SystemCell<'_>> = curves.iter().map(|(system, _)| *system).collect();
     Figure { title: &view.title, panel: &panel, id, legend: legend(&systems), live: Some(live) }
         .render(quantile_table(&merged, &unit))
@@ -133,7 +135,8 @@ fn throughput(view: &CellView<'_>, loaded: &[(&SystemCell<'_>, &CellLatency)], i
     let y = Axis::from_zero(values, 5);
     let mut panel = over_time(loaded, y);
     panel.title = format!("Throughput over the measured part, {}", view.title);
-    panel.description = "Per system the median over its trials, with the range from the lowest to the highest.".to_owned();
+    panel.description =
+        "Per system the median over its trials, with the range from the lowest to the highest.".to_owned();
     panel.y_caption = "operations a second: median of the trials, and their range".to_owned();
     let mut series = Vec::new();
     for (system, latency) in loaded {
@@ -149,7 +152,7 @@ fn throughput(view: &CellView<'_>, loaded: &[(&SystemCell<'_>, &CellLatency)], i
             range: Some(rows.iter().map(|r| (r.1, r.3)).collect()),
         });
     }
-    let live = Live { unit: "a second".to_owned(), kind: "seconds", zoom: true, y_log: false, series };
+    let live = Live { unit: "operations a second".to_owned(), kind: "seconds", zoom: true, y_log: false, series };
     let systems: Vec<&SystemCell<'_>> = loaded.iter().map(|(system, _)| *system).collect();
     let table = series_table(&live, "operations a second, median of the trials");
     let title = format!("{}: throughput", view.title);

@@ -32,7 +32,9 @@ pub fn cards(set: &ComparisonSet) -> Markup {
 
 /// The figure, or its range over the cells.
 fn span(figures: &[&Figure]) -> Markup {
-    let print = |figure: &Figure, value: f64| format!("{} {}", unit(figure).print(value, Script::Typographic), unit(figure).name());
+    let print = |figure: &Figure, value: f64| {
+        format!("{} {}", unit(figure).print(value, Script::Typographic), unit(figure).name())
+    };
     let mut known: Vec<(&Figure, f64)> = figures.iter().filter_map(|f| Some((*f, f.side.estimate?))).collect();
     known.sort_by(|x, y| x.1.total_cmp(&y.1));
     html! {

@@ -7,7 +7,9 @@ use super::forest::verdict_class;
 use super::head::icon;
 use crate::comparison::{Comparison, ComparisonSet, NoVerdict, Pairing, Side, Table};
 use crate::number::{RowUnit, Script, p_value, percent};
-use crate::words::{arrow, better_words, change, design, estimator_words, metric_name, row_unit, table_title, verdict_words};
+use crate::words::{
+    arrow, better_words, change, design, estimator_words, metric_name, row_unit, table_title, verdict_words,
+};
 
 /// All tables, with their footnotes and what the symbols mean.
 pub fn tables(set: &ComparisonSet) -> Markup {
@@ -103,7 +105,8 @@ fn marks(row: &Comparison, notes: &mut Vec<String>) -> Vec<usize> {
             NoVerdict::UnequalDurability { .. } | NoVerdict::NotAvailable { .. } | NoVerdict::NotComparable(_)
         )
     });
-    let texts = reason.map(NoVerdict::text).into_iter().chain(row.warnings.iter().map(crate::comparison::Warning::text));
+    let texts =
+        reason.map(NoVerdict::text).into_iter().chain(row.warnings.iter().map(crate::comparison::Warning::text));
     let mut numbers: Vec<usize> = texts
         .map(|text| match notes.iter().position(|note| *note == text) {
             Some(known) => known + 1,

@@ -62,7 +62,7 @@ fn median(points: &[TrialPoint]) -> f64 {
 fn run_order(evidence: &Evidence) -> (Axis, Vec<(f64, f64)>) {
     let plan = &evidence.header.plan;
     let last = evidence.trials.iter().map(|trial| trial.planned.position).max().unwrap_or(0);
-    let mut axis = Axis { lo: -0.7, hi: f64::from(last) + 0.7, ticks: Vec::new() };
+    let mut axis = Axis { lo: -1.0, hi: f64::from(last) + 1.0, ticks: Vec::new() };
     if plan.schedule.order == Order::Sequential {
         axis.ticks = Axis::between(0.0, f64::from(last), 8).ticks;
         return (axis, Vec::new());
@@ -75,8 +75,10 @@ fn run_order(evidence: &Evidence) -> (Axis, Vec<(f64, f64)>) {
     let blocks = evidence.trials.iter().map(|trial| trial.planned.block).max().unwrap_or(0);
     let every = (blocks + 1).div_ceil(MOST_BLOCK_LABELS);
     let labelled = (0..=blocks).filter(|block| block % every == 0);
-    axis.ticks =
-        labelled.filter_map(|b| Some((extent(b)?, b + 1))).map(|((lo, hi), b)| (f64::midpoint(lo, hi), b.to_string())).collect();
+    axis.ticks = labelled
+        .filter_map(|b| Some((extent(b)?, b + 1)))
+        .map(|((lo, hi), b)| (f64::midpoint(lo, hi), b.to_string()))
+        .collect();
     (axis, (0..=blocks).filter(|block| block % 2 == 1).filter_map(extent).collect())
 }
 

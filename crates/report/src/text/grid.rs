@@ -214,7 +214,10 @@ mod tests {
         grid.push(line(["metric", "A", "verdict"]));
         grid.push(GridLine::Across("clients=4".into()));
         grid.push(line(["µs", "18 400", "faster\n1)"]));
-        assert_eq!(grid.render(Style::Plain), "metric       A  verdict\nclients=4\nµs      18 400  faster\n                1)\n");
+        assert_eq!(
+            grid.render(Style::Plain),
+            "metric       A  verdict\nclients=4\nµs      18 400  faster\n                1)\n"
+        );
     }
 
     #[test]

@@ -116,8 +116,9 @@ fn differences(table: &Table, options: &TextOptions) -> Option<String> {
     let value = |value: &Option<String>| {
         value.as_deref().map_or_else(|| "not known".to_owned(), |v| clean(&clipped(v, LONGEST_VALUE)))
     };
-    let named: Vec<String> = table
-        .differences
+    // Not what the tier follows from: those are settings, which are differences themselves.
+    let told: Vec<_> = table.differences.iter().filter(|d| d.name != "durability.because").collect();
+    let named: Vec<String> = told
         .iter()
         .take(options.differences)
         .map(|d| format!("{} ({} | {})", clean(&d.name), value(&d.a), value(&d.b)))
@@ -125,7 +126,7 @@ fn differences(table: &Table, options: &TextOptions) -> Option<String> {
     if named.is_empty() {
         return None;
     }
-    let more = table.differences.len() - named.len();
+    let more = told.len() - named.len();
     let rest = if more > 0 { format!(", and {more} more") } else { String::new() };
     Some(format!("differs: {}{rest}", named.join(", ")))
 }
@@ -140,7 +141,9 @@ fn legend(set: &ComparisonSet, width: usize, has_p: bool) -> String {
         Pairing::Unpaired => "ratio of the geometric means, interval by Welch's test (no blocks to pair by)",
     };
     let mut text = wrapped(
-        &format!("A, B: {estimator}, ± half the {level} interval of their mean. B vs A: {ratio}. ↑ higher is better, ↓ lower."),
+        &format!(
+            "A, B: {estimator}, ± half the {level} interval of their mean. B vs A: {ratio}. ↑ higher is better, ↓ lower."
+        ),
         width,
         0,
     );

@@ -144,9 +144,8 @@ fn grid(table: &Table, set: &ComparisonSet, marks: &[String], form: Form, option
 }
 
 fn head(table: &Table, set: &ComparisonSet, form: Form) -> Vec<GridCell> {
-    let side = |letter: SideLetter, name: &str| {
-        format!("{} {}", letter.as_str(), clipped(&clean(name), form.longest_side()))
-    };
+    let side =
+        |letter: SideLetter, name: &str| format!("{} {}", letter.as_str(), clipped(&clean(name), form.longest_side()));
     let interval = format!("{} interval", percent(set.rules.level, Script::Plain));
     let (a, b) = (side(SideLetter::A, &table.a), side(SideLetter::B, &table.b));
     let under = format!("B vs A\n{interval}");

@@ -120,11 +120,8 @@ impl Browser {
 
     /// Errors and warnings of the console, exceptions, and what the policy blocked.
     pub fn complaints(&self) -> Vec<String> {
-        let loud = |event: &&Value| match event["method"].as_str() {
-            Some("Runtime.exceptionThrown" | "Log.entryAdded") => true,
-            Some("Runtime.consoleAPICalled") => true,
-            _ => false,
-        };
+        let loud = ["Runtime.exceptionThrown", "Log.entryAdded", "Runtime.consoleAPICalled"];
+        let loud = |event: &&Value| event["method"].as_str().is_some_and(|method| loud.contains(&method));
         self.events.iter().filter(loud).map(ToString::to_string).collect()
     }
 

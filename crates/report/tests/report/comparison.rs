@@ -75,10 +75,11 @@ fn unequal_durability_gives_figures_and_no_verdict() {
     let mut made = Builder::default().build();
     made.durability("wal", DurabilityTier::Delayed, "synchronous=normal");
     let refused = set(&made);
-    let expected =
-        NoVerdict::UnequalDurability { a: Some(DurabilityTier::Durable), b: Some(DurabilityTier::Delayed) };
+    let expected = NoVerdict::UnequalDurability { a: Some(DurabilityTier::Durable), b: Some(DurabilityTier::Delayed) };
     assert!(refused.rows().all(|row| row.no_verdict() == Some(&expected) && row.estimate.is_some()));
-    assert!(refused.notes.iter().any(|n| n.kind == NoteKind::UnequalDurability && n.text.contains("without a verdict")));
+    assert!(
+        refused.notes.iter().any(|n| n.kind == NoteKind::UnequalDurability && n.text.contains("without a verdict"))
+    );
     assert!(refused.rows().all(|row| row.estimate.as_ref().unwrap().p_holm.is_none()));
     made.evidence.header.plan.comparison.allow_unequal_durability = true;
     let allowed = set(&made);
@@ -135,7 +136,9 @@ fn dropped_trials_are_counted_and_unpaired_blocks_left_out() {
     let touched: Vec<&Comparison> = set.rows().filter(|row| kinds(row).contains(&"dropped-trials")).collect();
     assert_eq!(touched.len(), 3);
     assert!(touched.iter().all(|row| row.estimate.as_ref().unwrap().blocks == 9 && kinds(row).contains(&"unpaired")));
-    assert!(set.notes.iter().any(|n| n.kind == NoteKind::Incomplete && n.text == "39 of 40 trials measured, 1 dropped"));
+    assert!(
+        set.notes.iter().any(|n| n.kind == NoteKind::Incomplete && n.text == "39 of 40 trials measured, 1 dropped")
+    );
 }
 
 #[test]
@@ -215,7 +218,10 @@ fn what_does_not_exist_is_an_error_that_says_what_does() {
     let made = Builder::default().build();
     let error = |options: Options| compare(&made.evidence, &options).unwrap_err();
     let named = |a: &str| Options { a: Some(a.to_owned()), ..Options::default() };
-    assert_eq!(error(named("wall")).to_string(), "there is no system `wall` in this experiment: it has rollback-journal, wal");
+    assert_eq!(
+        error(named("wall")).to_string(),
+        "there is no system `wall` in this experiment: it has rollback-journal, wal"
+    );
     assert_eq!(error(Options { b: Some("wal".into()), ..named("wal") }), CompareError::SameSide("wal".to_owned()));
     let cols = |key: &str| Options { cols: Some(vec![key.to_owned()]), ..Options::default() };
     assert!(matches!(error(cols("client")), CompareError::UnknownKey { .. }));

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer as _, V2Serializer};
 use model::{
-    Benchmark, Cell, ComparisonRules, Direction, Durability, DurabilityTier, Facts, Length, Mark, MarkKind, Measurement,
-    Order, Plan, PlannedTrial, Reading, Role, Schedule, Series, SeriesKind, SystemPlan, TrialState, Value,
+    Benchmark, Cell, ComparisonRules, Direction, Durability, DurabilityTier, Facts, Length, Mark, MarkKind,
+    Measurement, Order, Plan, PlannedTrial, Reading, Role, Schedule, Series, SeriesKind, SystemPlan, TrialState, Value,
 };
 use report::Evidence;
 use stats::Rng;
@@ -243,7 +243,8 @@ impl Made {
     /// The values of a metric, changed by block: for shapes that the noise does not make.
     pub fn change(&mut self, system: &str, metric: &str, change: impl Fn(u32, f64) -> f64) {
         for stored in &mut self.evidence.measurements {
-            let is_it = self.evidence.cells[stored.cell as usize].system == system && stored.measurement.metric.id == metric;
+            let is_it =
+                self.evidence.cells[stored.cell as usize].system == system && stored.measurement.metric.id == metric;
             if let (true, Reading::Value(value)) = (is_it, &mut stored.measurement.reading) {
                 *value = change(stored.block, *value);
             }

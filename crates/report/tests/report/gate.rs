@@ -48,13 +48,20 @@ fn every_form_escapes_its_names() {
     let outcome = judged(&built(|_| 800.0, 0.004, 8), &GateRules::default());
     let text = render(&outcome, Format::Text);
     assert!(text.starts_with("regressed     select-update, throughput (new <&\"| against old): -20"), "{text}");
-    assert!(text.ends_with("gate failed: 3 regressed beyond 3 %, 0 improved, 0 held, 0 open, 0 not compared\n"), "{text}");
+    assert!(
+        text.ends_with("gate failed: 3 regressed beyond 3 %, 0 improved, 0 held, 0 open, 0 not compared\n"),
+        "{text}"
+    );
     let github = render(&outcome, Format::Github);
-    assert!(github.starts_with("::error title=etalon: regressed::") && github.contains("20.") && github.contains("%25"));
+    assert!(
+        github.starts_with("::error title=etalon: regressed::") && github.contains("20.") && github.contains("%25")
+    );
     let junit = render(&outcome, Format::Junit);
     assert!(junit.contains("new &lt;&amp;&quot;|") && junit.contains("failures=\"3\""), "{junit}");
     let markdown = render(&outcome, Format::Markdown);
     assert!(markdown.contains("new &lt;&amp;\"\\|"), "{markdown}");
-    assert!(report::markdown::render(&compare(&built(|_| 800.0, 0.004, 8).evidence, &Options::default()).unwrap())
-        .contains("### select-update: new &lt;&amp;\"\\| against old"));
+    assert!(
+        report::markdown::render(&compare(&built(|_| 800.0, 0.004, 8).evidence, &Options::default()).unwrap())
+            .contains("### select-update: new &lt;&amp;\"\\| against old")
+    );
 }

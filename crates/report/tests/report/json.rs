@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use report::{MetricFilter, Options, compare};
 use report::json::{document, schema};
+use report::{MetricFilter, Options, compare};
 
 use crate::evidence::Builder;
 
@@ -21,7 +21,10 @@ fn the_checked_in_schema_is_that_of_the_structs() {
         std::fs::write(&path, &now).unwrap();
     }
     let checked_in = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(checked_in == now, "the schema has changed: raise SCHEMA_VERSION if a field went, and run with ETALON_BLESS=1");
+    assert!(
+        checked_in == now,
+        "the schema has changed: raise SCHEMA_VERSION if a field went, and run with ETALON_BLESS=1"
+    );
 }
 
 #[test]
@@ -51,13 +54,29 @@ fn the_object_has_the_documented_fields() {
     assert_eq!(value["schema_version"], 1);
     assert_eq!(value["experiment"]["created"], "2026-03-01T12:00:00Z");
     let first = &value["comparisons"][0];
-    for field in ["benchmark", "cell", "metric", "unit", "better", "a", "b", "ratio", "interval", "level", "p", "verdict",
-        "blocks_needed", "warnings"]
-    {
+    for field in [
+        "benchmark",
+        "cell",
+        "metric",
+        "unit",
+        "better",
+        "a",
+        "b",
+        "ratio",
+        "interval",
+        "level",
+        "p",
+        "verdict",
+        "blocks_needed",
+        "warnings",
+    ] {
         assert!(first.get(field).is_some(), "{field}");
     }
     for field in ["system", "n", "mean", "median", "trimmed_mean", "min", "max"] {
         assert!(first["a"].get(field).is_some(), "{field}");
     }
-    assert_eq!((&first["verdict"], &first["cell"]["clients"], &first["better"]), (&"faster".into(), &1.into(), &"higher".into()));
+    assert_eq!(
+        (&first["verdict"], &first["cell"]["clients"], &first["better"]),
+        (&"faster".into(), &1.into(), &"higher".into())
+    );
 }

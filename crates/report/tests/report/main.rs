@@ -1,5 +1,7 @@
 //! Tests of the report, all on evidence made by hand.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, missing_docs, reason = "tests")]
+
 mod browser;
 mod chromium;
 mod comparison;

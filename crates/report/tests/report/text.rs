@@ -80,7 +80,8 @@ fn single_trials_and_colours_on_demand() {
 
 #[test]
 fn hostile_names_do_not_command_the_terminal() {
-    let mut builder = Builder { blocks: 6, benchmark: "a\u{1b}]0;owned\u{7}b\u{202e}c".to_owned(), ..Builder::default() };
+    let mut builder =
+        Builder { blocks: 6, benchmark: "a\u{1b}]0;owned\u{7}b\u{202e}c".to_owned(), ..Builder::default() };
     builder.systems[1].0 = format!("\u{1b}[2J{}", "x".repeat(300));
     let mut made = builder.build();
     made.mark(0, MarkKind::Note, "\u{1b}[31mred");

@@ -131,7 +131,8 @@ fn label(value: f64, step: f64) -> String {
 
 /// A value of a logarithmic axis: `0.2`, `1`, `50`, `2 000`.
 fn plain(value: f64) -> String {
-    let digits = if value >= 10.0 || (value - value.round()).abs() < 1e-9 { value.log10().floor() as i32 + 1 } else { 2 };
+    let digits =
+        if value >= 10.0 || (value - value.round()).abs() < 1e-9 { value.log10().floor() as i32 + 1 } else { 2 };
     let text = significant(value, digits.max(1), Script::Typographic);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }

@@ -285,8 +285,7 @@ impl Panel {
 }
 
 /// A chart on our device.
-type Chart<'a, 'b> =
-    plotters::chart::ChartContext<'a, Canvas<'b>, plotters::coord::cartesian::Cartesian2d<Axis, Axis>>;
+type Chart<'a, 'b> = plotters::chart::ChartContext<'a, Canvas<'b>, plotters::coord::cartesian::Cartesian2d<Axis, Axis>>;
 
 /// A text element of a picture, escaped.
 pub fn text(class: &str, (x, y): (f64, f64), anchor: &str, content: &str) -> String {
