@@ -20,7 +20,10 @@ use model::{Cell, Plan, PlannedTrial, Reading, TrialRecord, TrialState};
 use store::{Header, Store};
 
 fn registry() -> Registry {
-    Registry::built_in().with_engine(&toy::database::Toy).with_workload(&toy::workload::Increments)
+    Registry::built_in()
+        .with_engine(&toy::database::Toy)
+        .with_workload(&toy::workload::Increments)
+        .with_workload(&toy::workload::AskOnce)
 }
 
 fn parse(text: &str) -> Plan {
@@ -86,6 +89,16 @@ fn a_toy_database_and_a_toy_workload_run_through_the_whole_path() {
     assert_eq!(conduct(&plan, &mut store, &mut Silent).unwrap(), Ended::Complete { failed: 0 });
     assert_eq!(values(&store, &plan, "two", "throughput").len(), 4);
     assert_eq!(store.pending().unwrap(), []);
+}
+
+#[test]
+fn a_single_step_gives_one_value_a_trial() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan =
+        parse("[systems.one]\nurl = \"toy:honest\"\n[[benchmarks]]\nworkload = \"ask-once\"\n[schedule]\nblocks = 3\n");
+    let mut store = create(&folder.path().join("toy.etalon"), &plan);
+    assert_eq!(conduct(&plan, &mut store, &mut Silent).unwrap(), Ended::Complete { failed: 0 });
+    assert_eq!(values(&store, &plan, "one", "count"), [0.0, 0.0, 0.0]);
 }
 
 #[test]

@@ -144,6 +144,9 @@ fn grouped(plain: &str, script: Script) -> String {
     text
 }
 
+/// A ratio from here on is printed as "more than".
+const FAR: f64 = 1_000.0;
+
 /// A difference and its interval, printed to the digits that the interval's width supports.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
@@ -184,6 +187,13 @@ impl Change {
     fn value(&self, ratio: f64, script: Script) -> String {
         if !ratio.is_finite() {
             return "∞".to_owned();
+        }
+        // An end of an interval that far out says only that too little is known: its digits would be noise.
+        if ratio >= FAR {
+            return match self.form {
+                Form::Times => format!(">{}", grouped(&format!("{FAR:.0}"), script)),
+                Form::Percent => format!(">+{}", grouped(&format!("{:.0}", FAR * 100.0), script)),
+            };
         }
         let decimals = self.decimals;
         match self.form {
@@ -285,6 +295,12 @@ mod tests {
         assert_eq!(text(0.083, 0.08, 0.086), "×0.083 [×0.080, ×0.086]");
         assert_eq!(text(1.1, 1.1, 1.1), "+10.0 % [+10.0, +10.0]");
         assert_eq!(text(2.0, 0.0, f64::INFINITY), "+100.0 % [-100.0, ∞]");
+    }
+
+    #[test]
+    fn an_end_that_is_far_out_has_no_digits() {
+        assert_eq!(Change::new(2.0, 0.5, 17_707_784.0).interval(Script::Plain), "[-50, >+100 000]");
+        assert_eq!(Change::new(20.0, 2.0, 5_000.0).interval(Script::Plain), "[×2.0, ×>1 000]");
     }
 
     #[test]

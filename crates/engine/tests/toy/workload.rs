@@ -3,10 +3,11 @@
 use engine::Failure;
 use engine::dataset::Dataset;
 use engine::error::FailureKind;
+use engine::target::Target;
 use engine::worker::Pace;
 use engine::workloads::transactions::{CountCheck, compile};
-use engine::workloads::{Action, StreamTask, Task, Workload};
-use model::{KeyKind, KeySpec, Literal, Point, WorkloadSpec};
+use engine::workloads::{Action, Procedure, StreamTask, Task, Workload};
+use model::{Direction, KeyKind, KeySpec, Literal, Measurement, Point, Role, WorkloadSpec};
 
 /// The registry's entry.
 pub struct Increments;
@@ -31,5 +32,28 @@ impl Workload for Increments {
             dataset: Dataset { name: "none".to_owned(), tables: Vec::new(), size_bytes: 0 },
             action: Action::Stream(StreamTask { program, clients: 0..clients, pace: Pace::Closed }),
         })
+    }
+}
+
+/// A workload that is a single step: it asks the engine for its count.
+pub struct AskOnce;
+
+impl Workload for AskOnce {
+    fn spec(&self) -> WorkloadSpec {
+        WorkloadSpec { name: "ask-once", family: "pages", about: "Asks once", keys: &[] }
+    }
+
+    fn task(&self, _point: &Point) -> Result<Task, Failure> {
+        Ok(Task {
+            dataset: Dataset { name: "none".to_owned(), tables: Vec::new(), size_bytes: 0 },
+            action: Action::Step(Box::new(AskOnce)),
+        })
+    }
+}
+
+impl Procedure for AskOnce {
+    fn run(&self, target: &dyn Target) -> Result<Vec<Measurement>, Failure> {
+        let count = target.scalar("COUNT")? as f64;
+        Ok(vec![Measurement::value("count", "", Direction::Neither, Role::Primary, count)])
     }
 }
