@@ -300,7 +300,7 @@ mod tests {
     #[test]
     fn an_end_that_is_far_out_has_no_digits() {
         assert_eq!(Change::new(2.0, 0.5, 17_707_784.0).interval(Script::Plain), "[-50, >+100 000]");
-        assert_eq!(Change::new(20.0, 2.0, 5_000.0).interval(Script::Plain), "[×2.0, ×>1 000]");
+        assert_eq!(Change::new(20.0, 2.0, 5_000.0).interval(Script::Plain), "[×2, ×>1 000]");
     }
 
     #[test]
