@@ -123,10 +123,12 @@ fn client_cost(evidence: &Evidence, into: &mut Vec<Measurement>) {
     }
 }
 
-/// The mean share of a core that each thread of the load generator was busy.
+/// The share that the load generator's threads were busy of the cores that they can use: one each, but no more than
+/// there are.
 fn share_of_a_core(evidence: &Evidence) -> Option<f64> {
     let cpu_ns = evidence.tally.cpu_ns.filter(|_| evidence.placement == Placement::Server)?;
-    Some(cpu_ns as f64 / evidence.tally.window_ns.max(1) as f64 / evidence.workers.max(1) as f64)
+    let cores = evidence.workers.clamp(1, host::cpu::available_cores().max(1));
+    Some(cpu_ns as f64 / evidence.tally.window_ns.max(1) as f64 / cores as f64)
 }
 
 /// What the server took, and what its counters say happened.
@@ -159,8 +161,8 @@ fn error_marks(tally: &Tally) -> Vec<Mark> {
 
 fn saturation(evidence: &Evidence) -> Option<Mark> {
     let share = share_of_a_core(evidence).filter(|share| *share > SATURATED_SHARE)?;
-    let detail =
-        format!("each of the client's {} threads was busy {:.0} % of the time", evidence.workers, share * 100.0);
+    let share = share * 100.0;
+    let detail = format!("the client's {} threads were busy {share:.0} % of the time of their cores", evidence.workers);
     Some(Mark { kind: MarkKind::ClientSaturated, detail })
 }
 
@@ -194,5 +196,71 @@ fn steadiness(rates_per_s: &[f64]) -> Option<Mark> {
                 format!("the rate had two levels: {low:.0} for {share:.0} % of the time, else {high:.0}"),
             )
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One second of one thread: so many transactions of 1 ms, so much CPU time.
+    fn evidence(transactions: u64, cpu_ns: u64, pace: Pace) -> Evidence {
+        let mut collector = Collector::new(1, 1_000_000_000);
+        collector.response.record_n(1_000_000, transactions).unwrap();
+        let tally = Tally {
+            succeeded: transactions,
+            succeeded_in_window: transactions,
+            cpu_ns: Some(cpu_ns),
+            window_ns: 1_000_000_000,
+            ..Tally::default()
+        };
+        Evidence {
+            tally,
+            collector,
+            workers: 1,
+            placement: Placement::Server,
+            counters: Counters::default(),
+            server_cpu_s: Err("not seen".to_owned()),
+            machine: Err("not seen".to_owned()),
+            pace,
+            marks: Vec::new(),
+        }
+    }
+
+    fn reading(record: &TrialRecord, id: &str) -> Reading {
+        record.measurements.iter().find(|m| m.metric.id == id).unwrap().reading.clone()
+    }
+
+    #[test]
+    fn a_client_that_is_the_bottleneck_is_marked_and_voids_the_verdict() {
+        assert_eq!(record(evidence(5_000, 790_000_000, Pace::Closed)).marks, []);
+        let marks = record(evidence(5_000, 900_000_000, Pace::Closed)).marks;
+        assert_eq!(marks.len(), 1);
+        assert!(marks[0].kind == MarkKind::ClientSaturated && marks[0].kind.voids_verdict(), "{marks:?}");
+        assert!(marks[0].detail.contains("90 %"), "{}", marks[0].detail);
+    }
+
+    #[test]
+    fn a_quantile_takes_ten_samples_beyond_it() {
+        let few = record(evidence(999, 0, Pace::Closed));
+        assert_eq!(
+            reading(&few, "response_p99"),
+            Reading::Unavailable("fewer than 1000 transactions in the trial".to_owned())
+        );
+        assert!(matches!(reading(&few, "response_p95"), Reading::Value(us) if (us - 1_000.0).abs() < 1.0));
+        assert!(matches!(reading(&record(evidence(1_000, 0, Pace::Closed)), "response_p99"), Reading::Value(_)));
+    }
+
+    #[test]
+    fn a_rate_that_was_not_met_is_marked() {
+        assert_eq!(record(evidence(990, 0, Pace::Rate(1_000.0))).marks, []);
+        let marks = record(evidence(900, 0, Pace::Rate(1_000.0))).marks;
+        assert_eq!(marks[0].detail, "900 of 1000 transactions a second");
+    }
+
+    #[test]
+    fn what_is_not_known_is_a_reason_and_not_a_zero() {
+        let record = record(evidence(1_000, 0, Pace::Closed));
+        assert_eq!(reading(&record, "server_cpu_per_tx"), Reading::Unavailable("not seen".to_owned()));
     }
 }
