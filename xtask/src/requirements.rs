@@ -72,6 +72,21 @@ pub const REQUIREMENTS: &[Requirement] = &[
              create_main_cluster = false\n",
         )],
     },
+    Requirement {
+        name: "MariaDB server",
+        needed_for: "tests that start a private server",
+        programs: &[&["mariadbd"], &["mariadb-install-db"]],
+        folders: &[
+            "/usr/sbin",
+            "/usr/libexec",
+            "/opt/homebrew/opt/mariadb/bin",
+            "/usr/local/opt/mariadb/bin",
+            "C:/Program Files/MariaDB */bin",
+        ],
+        asks: None,
+        packages: Packages { apt: "mariadb-server", dnf: "mariadb-server", brew: "mariadb", choco: "mariadb" },
+        before_apt: &[],
+    },
     CHROMIUM,
 ];
 
@@ -299,9 +314,11 @@ mod tests {
         let missing: Vec<&Requirement> = REQUIREMENTS.iter().collect();
         let debian = Platform::Debian.advice(&missing);
         assert!(debian.contains("missing: PostgreSQL server (for tests that start"));
-        assert!(debian.contains("sudo apt-get install -y postgresql chromium"));
+        assert!(debian.contains("sudo apt-get install -y postgresql mariadb-server chromium"));
         let mac = Platform::MacOs.advice(&missing);
-        assert!(mac.contains("brew install postgresql@17 && brew install --cask google-chrome"));
+        assert!(
+            mac.contains("brew install postgresql@17 && brew install mariadb && brew install --cask google-chrome")
+        );
     }
 
     #[test]

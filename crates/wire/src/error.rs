@@ -1,0 +1,113 @@
+//! What can go wrong between a client and a server that speak a protocol.
+
+use crate::mysql::ErrorPacket;
+use crate::postgres::ErrorFields;
+
+/// An error of a protocol. After any of these except [`ParameterCount`](Self::ParameterCount),
+/// [`RequestTooLarge`](Self::RequestTooLarge), [`NulByte`](Self::NulByte) and [`NoBinaryForm`](Self::NoBinaryForm), which
+/// are the caller's own, the connection must be closed: the two sides no longer agree about the stream.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WireError {
+    /// The server broke the protocol's grammar.
+    #[error("the server broke the protocol: {0}")]
+    Protocol(&'static str),
+
+    /// A message that exists, but not here.
+    #[error("the server broke the protocol: unexpected message 0x{tag:02x} while {state}")]
+    Unexpected {
+        /// The message's first byte (PostgreSQL: its type).
+        tag: u8,
+        /// What was going on.
+        state: &'static str,
+    },
+
+    /// A length beyond [`Limits`](crate::Limits).
+    #[error("the server announced {what} of {length_bytes} bytes; the limit is {limit_bytes}")]
+    TooLarge {
+        /// What was announced.
+        what: &'static str,
+        /// The announced size.
+        length_bytes: u64,
+        /// The limit that applies.
+        limit_bytes: u64,
+    },
+
+    /// PostgreSQL refused the connection.
+    #[error("the server refused the connection: {0}")]
+    RefusedByPostgres(Box<ErrorFields>),
+
+    /// MySQL or MariaDB refused the connection.
+    #[error("the server refused the connection: {0}")]
+    RefusedByMysql(Box<ErrorPacket>),
+
+    /// The server wants a password and the configuration has none.
+    #[error("the server asks for a password and none is set")]
+    PasswordMissing,
+
+    /// The server wants a way of authentication that is not spoken here.
+    #[error("the server asks for {0} authentication, which is not supported")]
+    UnsupportedAuthentication(String),
+
+    /// The exchange of proofs failed on this side, for instance because the server's proof is wrong.
+    #[error("authentication failed: {0}")]
+    Authentication(String),
+
+    /// TLS was required and the server has none.
+    #[error("TLS is required and the server does not offer it")]
+    TlsRefused,
+
+    /// Channel binding was required and cannot be had.
+    #[error("channel binding is required, but {0}")]
+    ChannelBinding(&'static str),
+
+    /// The password would have to cross the network in the clear.
+    #[error("the server asks for the password itself, which is only sent over TLS or a local socket")]
+    InsecureTransport,
+
+    /// The caller gave a different number of parameters than the statement has.
+    #[error("the statement has {expected} parameters, {given} were given")]
+    ParameterCount {
+        /// What the statement has.
+        expected: usize,
+        /// What the caller gave.
+        given: usize,
+    },
+
+    /// A request would not fit the protocol's length field.
+    #[error("a request of {0} bytes does not fit the protocol")]
+    RequestTooLarge(u64),
+
+    /// A name or a statement holds a NUL byte, which ends strings in the protocol.
+    #[error("{0} holds a NUL byte")]
+    NulByte(&'static str),
+
+    /// A value has no binary form in its column's type, and the format has no other.
+    #[error("column {column} (type {type_id}) cannot be sent in binary")]
+    NoBinaryForm {
+        /// The column's place, from 0.
+        column: usize,
+        /// The type's number in the protocol.
+        type_id: u32,
+    },
+
+    /// The caller called a function of a state machine that does not fit its state.
+    #[error("misuse of a protocol state machine: {0}")]
+    Misuse(&'static str),
+}
+
+impl WireError {
+    pub(crate) fn malformed() -> Self {
+        Self::Protocol("a message is shorter than what it says it holds")
+    }
+
+    /// The SQLSTATE that the server gave as its reason, if it was the server who refused.
+    #[must_use]
+    pub fn sqlstate(&self) -> Option<crate::SqlState> {
+        match self {
+            Self::RefusedByPostgres(fields) => Some(fields.code),
+            Self::RefusedByMysql(packet) => Some(packet.sqlstate),
+            _ => None,
+        }
+    }
+}

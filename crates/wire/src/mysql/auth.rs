@@ -1,0 +1,206 @@
+//! Proofs of identity ("Authentication Method"; MariaDB knowledge base, "Authentication Plugin - ed25519").
+
+use curve25519_dalek::{EdwardsPoint, Scalar};
+use getrandom::SysRng;
+use getrandom::rand_core::UnwrapErr;
+use rsa::pkcs8::DecodePublicKey;
+use rsa::{Oaep, RsaPublicKey};
+use sha1::Sha1;
+use sha2::{Digest, Sha256, Sha512};
+
+use crate::{Result, WireError};
+
+use super::config::PublicKey;
+
+/// The bytes of a seed that the hashing methods use. A NUL may follow; since a seed may also end in one of its own (that of
+/// ed25519 is any bytes), it is cut by its length.
+const SEED_BYTES: usize = 20;
+/// The same for ed25519.
+const ED25519_SEED_BYTES: usize = 32;
+
+/// The methods that are spoken here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Plugin {
+    Native,
+    CachingSha2,
+    Ed25519,
+    Cleartext,
+}
+
+impl Plugin {
+    pub(super) fn by_name(name: &[u8]) -> Option<Self> {
+        match name {
+            b"mysql_native_password" => Some(Self::Native),
+            b"caching_sha2_password" => Some(Self::CachingSha2),
+            b"client_ed25519" => Some(Self::Ed25519),
+            b"mysql_clear_password" => Some(Self::Cleartext),
+            _ => None,
+        }
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Native => "mysql_native_password",
+            Self::CachingSha2 => "caching_sha2_password",
+            Self::Ed25519 => "client_ed25519",
+            Self::Cleartext => "mysql_clear_password",
+        }
+    }
+
+    /// The first answer to a seed.
+    pub(super) fn answer(self, password: &[u8], seed: &[u8], channel: Channel) -> Result<Vec<u8>> {
+        match self {
+            // The empty password has the empty proof.
+            Self::Native | Self::CachingSha2 if password.is_empty() => Ok(Vec::new()),
+            Self::Native => Ok(native(password, first(seed, SEED_BYTES))),
+            Self::CachingSha2 => Ok(caching_sha2(password, first(seed, SEED_BYTES))),
+            Self::Ed25519 => Ok(ed25519(password, first(seed, ED25519_SEED_BYTES))),
+            Self::Cleartext => cleartext(password, channel),
+        }
+    }
+}
+
+/// Whether somebody could listen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Channel {
+    Open,
+    Closed,
+}
+
+/// The password with the NUL that ends it, where nobody can listen.
+pub(super) fn cleartext(password: &[u8], channel: Channel) -> Result<Vec<u8>> {
+    if password.contains(&0) {
+        return Err(WireError::NulByte("the password"));
+    }
+    match channel {
+        Channel::Closed => Ok([password, &[0]].concat()),
+        Channel::Open => Err(WireError::InsecureTransport),
+    }
+}
+
+fn first(seed: &[u8], count: usize) -> &[u8] {
+    seed.get(..count).unwrap_or(seed)
+}
+
+fn xor(bytes: &mut [u8], mask: impl IntoIterator<Item = u8>) {
+    for (byte, mask) in bytes.iter_mut().zip(mask) {
+        *byte ^= mask;
+    }
+}
+
+/// "Secure Password Authentication": SHA1(password) XOR SHA1(seed + SHA1(SHA1(password))).
+fn native(password: &[u8], seed: &[u8]) -> Vec<u8> {
+    let once = Sha1::digest(password);
+    let mut proof = Sha1::new().chain_update(seed).chain_update(Sha1::digest(once)).finalize().to_vec();
+    xor(&mut proof, once);
+    proof
+}
+
+/// "Caching SHA-2": SHA256(password) XOR SHA256(SHA256(SHA256(password)) + seed).
+fn caching_sha2(password: &[u8], seed: &[u8]) -> Vec<u8> {
+    let once = Sha256::digest(password);
+    let mut proof =
+        Sha256::new().chain_update(Sha256::digest(Sha256::digest(once))).chain_update(seed).finalize().to_vec();
+    xor(&mut proof, once);
+    proof
+}
+
+/// A signature of the seed as in RFC 8032, section 5.1.6, except that the secret is a password of any length where the RFC
+/// has 32 bytes.
+fn ed25519(password: &[u8], seed: &[u8]) -> Vec<u8> {
+    let hash = Sha512::digest(password);
+    let (lower, prefix) = hash.split_at(32);
+    let mut secret = [0; 32];
+    secret.copy_from_slice(lower);
+    let secret = Scalar::from_bytes_mod_order(curve25519_dalek::scalar::clamp_integer(secret));
+    let public = EdwardsPoint::mul_base(&secret).compress();
+    let nonce = wide(Sha512::new().chain_update(prefix).chain_update(seed));
+    let commitment = EdwardsPoint::mul_base(&nonce).compress();
+    let challenge =
+        wide(Sha512::new().chain_update(commitment.as_bytes()).chain_update(public.as_bytes()).chain_update(seed));
+    let response = challenge * secret + nonce;
+    [*commitment.as_bytes(), response.to_bytes()].concat()
+}
+
+fn wide(hash: Sha512) -> Scalar {
+    Scalar::from_bytes_mod_order_wide(&hash.finalize().into())
+}
+
+/// What `caching_sha2_password` sends on an open channel: the password, masked by the seed and encrypted for the server's
+/// key (RSAES-OAEP with SHA-1).
+pub(super) fn encrypt(password: &[u8], seed: &[u8], key: &[u8]) -> Result<Vec<u8>> {
+    let bad_key = || WireError::Authentication("the server's public key cannot be read".into());
+    let text = std::str::from_utf8(key).map_err(|_| bad_key())?;
+    let key = RsaPublicKey::from_public_key_pem(text.trim_end_matches('\0').trim()).map_err(|_| bad_key())?;
+    let mut masked = [password, &[0]].concat();
+    xor(&mut masked, first(seed, SEED_BYTES).iter().copied().cycle());
+    key.encrypt(&mut UnwrapErr(SysRng), Oaep::<Sha1>::new(), &masked)
+        .map_err(|_| WireError::Authentication("the password is too long for the server's public key".into()))
+}
+
+/// What comes after the server asked for the full proof of `caching_sha2_password`.
+pub(super) enum FullProof {
+    Send(Vec<u8>),
+    AskForKey,
+}
+
+pub(super) fn full_proof(password: &[u8], seed: &[u8], channel: Channel, key: &PublicKey) -> Result<FullProof> {
+    match (channel, key) {
+        (Channel::Closed, _) => Ok(FullProof::Send(cleartext(password, channel)?)),
+        (Channel::Open, PublicKey::Known(pem)) => Ok(FullProof::Send(encrypt(password, seed, pem.as_bytes())?)),
+        (Channel::Open, PublicKey::Request) => Ok(FullProof::AskForKey),
+        (Channel::Open, PublicKey::Refuse) => Err(WireError::InsecureTransport),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hex(bytes: &[u8]) -> String {
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    #[test]
+    fn the_hashes_satisfy_the_servers_checks() {
+        let seed: Vec<u8> = (1..=20).collect();
+        // The server knows SHA1(SHA1(password)) and recovers SHA1(password).
+        let stored = Sha1::digest(Sha1::digest(b"secret"));
+        let mut recovered = native(b"secret", &seed);
+        xor(&mut recovered, Sha1::new().chain_update(&seed).chain_update(stored).finalize());
+        assert_eq!(Sha1::digest(&recovered), stored);
+        let stored = Sha256::digest(Sha256::digest(b"secret"));
+        let mut recovered = caching_sha2(b"secret", &seed);
+        xor(&mut recovered, Sha256::new().chain_update(Sha256::digest(stored)).chain_update(&seed).finalize());
+        assert_eq!(Sha256::digest(&recovered), stored);
+    }
+
+    #[test]
+    fn the_signature_is_ed25519() {
+        // RFC 8032, section 7.1, test 1 has a secret of 32 bytes and the empty message.
+        let secret: Vec<u8> = (0..32)
+            .map(|at| {
+                let text = "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60";
+                u8::from_str_radix(&text[2 * at..2 * at + 2], 16).unwrap()
+            })
+            .collect();
+        assert_eq!(
+            hex(&ed25519(&secret, b"")),
+            "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e065224901555fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b"
+        );
+    }
+
+    #[test]
+    fn the_empty_password_has_the_empty_proof() {
+        assert_eq!(Plugin::Native.answer(b"", &[1; 20], Channel::Open), Ok(Vec::new()));
+        assert_eq!(Plugin::Cleartext.answer(b"x", &[], Channel::Open), Err(WireError::InsecureTransport));
+        assert_eq!(Plugin::Cleartext.answer(b"x", &[], Channel::Closed), Ok(b"x\0".to_vec()));
+    }
+
+    #[test]
+    fn bad_keys_are_refused() {
+        for key in [&b""[..], b"no key", b"-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----", &[0xff; 10]] {
+            assert!(matches!(encrypt(b"secret", &[1; 20], key), Err(WireError::Authentication(_))));
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What a column is ("Protocol::ColumnDefinition41").
+
+use crate::Result;
+use crate::reader::Reader;
+
+/// The numbers of types ("enum_field_types").
+pub mod kind {
+    /// `decimal` of old servers
+    pub const DECIMAL: u8 = 0;
+    /// `tinyint`
+    pub const TINY: u8 = 1;
+    /// `smallint`
+    pub const SHORT: u8 = 2;
+    /// `int`
+    pub const LONG: u8 = 3;
+    /// `float`
+    pub const FLOAT: u8 = 4;
+    /// `double`
+    pub const DOUBLE: u8 = 5;
+    /// `NULL`
+    pub const NULL: u8 = 6;
+    /// `timestamp`
+    pub const TIMESTAMP: u8 = 7;
+    /// `bigint`
+    pub const LONGLONG: u8 = 8;
+    /// `mediumint`
+    pub const INT24: u8 = 9;
+    /// `date`
+    pub const DATE: u8 = 10;
+    /// `time`
+    pub const TIME: u8 = 11;
+    /// `datetime`
+    pub const DATETIME: u8 = 12;
+    /// `year`
+    pub const YEAR: u8 = 13;
+    /// `varchar`
+    pub const VARCHAR: u8 = 15;
+    /// `decimal`
+    pub const NEWDECIMAL: u8 = 246;
+    /// `blob`
+    pub const BLOB: u8 = 252;
+    /// `varchar`, `varbinary`
+    pub const VAR_STRING: u8 = 253;
+    /// `char`, `binary`
+    pub const STRING: u8 = 254;
+}
+
+/// The character set of bytes that are no characters.
+const BINARY: u16 = 63;
+const UNSIGNED_FLAG: u16 = 32;
+
+/// What is needed to decode a column's values; keep these with a prepared statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ColumnType {
+    /// One of [`kind`].
+    pub kind: u8,
+    /// The column's flags.
+    pub flags: u16,
+    /// The number of the character set.
+    pub charset: u16,
+}
+
+impl ColumnType {
+    /// Whether the numbers have no sign.
+    #[must_use]
+    pub fn is_unsigned(self) -> bool {
+        self.flags & UNSIGNED_FLAG != 0
+    }
+
+    /// Whether the values are bytes instead of characters.
+    #[must_use]
+    pub fn is_binary(self) -> bool {
+        self.charset == BINARY
+    }
+}
+
+/// A column or a parameter as the server describes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Column<'a> {
+    /// The database.
+    pub schema: &'a [u8],
+    /// The table's alias.
+    pub table: &'a [u8],
+    /// The column's alias.
+    pub name: &'a [u8],
+    /// How its values are decoded.
+    pub column_type: ColumnType,
+    /// The longest value, bytes.
+    pub length: u32,
+    /// Digits behind the point.
+    pub decimals: u8,
+}
+
+impl<'a> Column<'a> {
+    pub(crate) fn parse(payload: &'a [u8]) -> Result<Self> {
+        let mut reader = Reader::new(payload);
+        let _catalog = reader.lenenc_text()?;
+        let schema = reader.lenenc_text()?;
+        let table = reader.lenenc_text()?;
+        let _original_table = reader.lenenc_text()?;
+        let name = reader.lenenc_text()?;
+        let _original_name = reader.lenenc_text()?;
+        let _fixed_length = reader.lenenc_int()?;
+        let charset = reader.u16_le()?;
+        let length = reader.u32_le()?;
+        let kind = reader.u8()?;
+        let flags = reader.u16_le()?;
+        let decimals = reader.u8()?;
+        Ok(Self { schema, table, name, column_type: ColumnType { kind, flags, charset }, length, decimals })
+    }
+}

@@ -1,0 +1,124 @@
+//! The commands that a client sends ("Command Phase"). Every function appends one whole command to `out`, and leaves `out`
+//! as it was when it fails. Unless said otherwise, the reply must be announced by
+//! [`Scanner::expect`](super::Scanner::expect).
+
+use crate::{Result, TextTemplate, Value};
+
+use super::packet;
+
+fn command(out: &mut Vec<u8>, code: u8, argument: &[u8]) -> Result<()> {
+    packet::write(out, 0, |out| {
+        out.push(code);
+        out.extend_from_slice(argument);
+        Ok(())
+    })
+    .map(|_| ())
+}
+
+fn short(out: &mut Vec<u8>, code: u8, argument: &[u8]) {
+    out.extend_from_slice(&[1 + argument.len() as u8, 0, 0, 0, code]);
+    out.extend_from_slice(argument);
+}
+
+/// `COM_QUERY`: a statement as text.
+///
+/// # Errors
+///
+/// [`RequestTooLarge`](crate::WireError::RequestTooLarge)
+pub fn query(sql: &str, out: &mut Vec<u8>) -> Result<()> {
+    command(out, 0x03, sql.as_bytes())
+}
+
+/// `COM_QUERY` with values spliced in as text.
+///
+/// # Errors
+///
+/// [`ParameterCount`](crate::WireError::ParameterCount), [`RequestTooLarge`](crate::WireError::RequestTooLarge)
+pub fn query_template(template: &TextTemplate, values: &[Value<'_>], out: &mut Vec<u8>) -> Result<()> {
+    packet::write(out, 0, |out| {
+        out.push(0x03);
+        template.render(values, out)
+    })
+    .map(|_| ())
+}
+
+/// `COM_STMT_PREPARE`.
+///
+/// # Errors
+///
+/// [`RequestTooLarge`](crate::WireError::RequestTooLarge)
+pub fn prepare(sql: &str, out: &mut Vec<u8>) -> Result<()> {
+    command(out, 0x16, sql.as_bytes())
+}
+
+/// `COM_STMT_CLOSE`. It has no reply.
+pub fn close_statement(statement_id: u32, out: &mut Vec<u8>) {
+    short(out, 0x19, &statement_id.to_le_bytes());
+}
+
+/// `COM_STMT_RESET`.
+pub fn reset_statement(statement_id: u32, out: &mut Vec<u8>) {
+    short(out, 0x1a, &statement_id.to_le_bytes());
+}
+
+/// `COM_PING`.
+pub fn ping(out: &mut Vec<u8>) {
+    short(out, 0x0e, &[]);
+}
+
+/// `COM_RESET_CONNECTION`: as if it were new; prepared statements are gone.
+pub fn reset_connection(out: &mut Vec<u8>) {
+    short(out, 0x1f, &[]);
+}
+
+/// `COM_QUIT`: the polite end. The server closes the connection without a reply.
+pub fn quit(out: &mut Vec<u8>) {
+    short(out, 0x01, &[]);
+}
+
+/// `COM_INIT_DB`: another default database.
+///
+/// # Errors
+///
+/// [`RequestTooLarge`](crate::WireError::RequestTooLarge)
+pub fn use_database(name: &str, out: &mut Vec<u8>) -> Result<()> {
+    command(out, 0x02, name.as_bytes())
+}
+
+/// The answer to a request for a local file that sends nothing of it ("Protocol::LOCAL_INFILE_Request"). `sequence` is the
+/// request's.
+pub fn refuse_local_file(sequence: u8, out: &mut Vec<u8>) {
+    out.extend_from_slice(&[0, 0, 0, sequence.wrapping_add(1)]);
+}
+
+/// A piece of a local file that the caller decided to send. Returns the number for the next piece; after the last one,
+/// [`refuse_local_file`] (an empty packet) with the number before it ends the file.
+///
+/// # Errors
+///
+/// [`RequestTooLarge`](crate::WireError::RequestTooLarge)
+pub fn local_file_piece(sequence: u8, piece: &[u8], out: &mut Vec<u8>) -> Result<u8> {
+    if piece.is_empty() {
+        return Ok(sequence);
+    }
+    let next = packet::write(out, sequence.wrapping_add(1), |out| {
+        out.extend_from_slice(piece);
+        Ok(())
+    })?;
+    Ok(next.wrapping_sub(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_have_the_documented_bytes() {
+        let mut out = Vec::new();
+        query("SELECT 1", &mut out).unwrap();
+        ping(&mut out);
+        close_statement(258, &mut out);
+        refuse_local_file(1, &mut out);
+        assert_eq!(out, b"\x09\0\0\0\x03SELECT 1\x01\0\0\0\x0e\x05\0\0\0\x19\x02\x01\0\0\0\0\0\x02");
+    }
+}

@@ -1,0 +1,211 @@
+//! Joins packets to payloads, and skips payloads that nobody reads.
+
+use crate::{Limits, Result, WireError};
+
+use super::packet::{HEADER_BYTES, MAX_PAYLOAD};
+
+/// What is known of a payload before it is read: enough to tell rows from their end.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Head {
+    /// The first packet's length.
+    pub(super) length: usize,
+    /// The payload's first byte; none if it is empty.
+    pub(super) first: Option<u8>,
+}
+
+/// What to do with a payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Skip,
+    Keep,
+}
+
+/// A whole payload.
+pub(super) struct Payload<'a> {
+    pub(super) bytes: &'a [u8],
+    /// The number of its last packet.
+    pub(super) sequence: u8,
+}
+
+/// Where the stream is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// In front of a payload.
+    Border,
+    /// In a packet of a payload, with so many bytes to come.
+    Inside { verdict: Verdict, left: usize, last: bool },
+    /// Between two packets of one payload.
+    Between { verdict: Verdict },
+}
+
+/// The part of a scanner that cuts the stream into payloads.
+#[derive(Debug)]
+pub(super) struct Framer {
+    message_bytes: u32,
+    retained_bytes: u32,
+    place: Place,
+    /// A header that is torn by the end of the input, or whose payload's first byte is not there yet.
+    header: [u8; HEADER_BYTES],
+    header_len: usize,
+    /// Bytes of the current payload that were announced.
+    announced: u64,
+    sequence: u8,
+    /// A payload that did not lie in one piece in the input.
+    partial: Vec<u8>,
+    /// `partial` was handed out whole; the next call drops it.
+    delivered: bool,
+}
+
+enum Located<'i> {
+    Input(&'i [u8]),
+    Partial,
+}
+
+impl Framer {
+    pub(super) fn new(message_bytes: u32, limits: Limits) -> Self {
+        Self {
+            message_bytes,
+            retained_bytes: limits.retained_bytes,
+            place: Place::Border,
+            header: [0; HEADER_BYTES],
+            header_len: 0,
+            announced: 0,
+            sequence: 0,
+            partial: Vec::new(),
+            delivered: false,
+        }
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.partial.capacity()
+    }
+
+    /// Takes payloads from the front of `input` until `judge` wants to keep one. `None`: `input` is used up.
+    #[inline]
+    pub(super) fn next<'a, 'i: 'a>(
+        &'a mut self,
+        input: &mut &'i [u8],
+        judge: impl FnMut(Head) -> Result<Verdict>,
+    ) -> Result<Option<Payload<'a>>> {
+        if self.delivered {
+            self.release();
+        }
+        let located = self.locate(input, judge)?;
+        let sequence = self.sequence;
+        Ok(match located {
+            None => None,
+            Some(Located::Input(bytes)) => Some(Payload { bytes, sequence }),
+            Some(Located::Partial) => Some(Payload { bytes: &self.partial, sequence }),
+        })
+    }
+
+    #[cold]
+    fn release(&mut self) {
+        self.delivered = false;
+        self.partial.clear();
+        self.partial.shrink_to(self.retained_bytes as usize);
+    }
+
+    #[inline]
+    fn locate<'i>(
+        &mut self,
+        input: &mut &'i [u8],
+        mut judge: impl FnMut(Head) -> Result<Verdict>,
+    ) -> Result<Option<Located<'i>>> {
+        loop {
+            match self.place {
+                Place::Border => {
+                    if !self.fill_header(input) {
+                        return Ok(None);
+                    }
+                    let length = self.length();
+                    if length > 0 && input.is_empty() {
+                        return Ok(None);
+                    }
+                    let first = if length > 0 { input.first().copied() } else { None };
+                    self.announced = 0;
+                    self.open()?;
+                    let verdict = judge(Head { length, first })?;
+                    let last = length < MAX_PAYLOAD;
+                    match input.split_at_checked(length) {
+                        Some((bytes, rest)) if last && verdict == Verdict::Keep => {
+                            *input = rest;
+                            return Ok(Some(Located::Input(bytes)));
+                        }
+                        _ => self.place = Place::Inside { verdict, left: length, last },
+                    }
+                }
+                Place::Between { verdict } => {
+                    if !self.fill_header(input) {
+                        return Ok(None);
+                    }
+                    let length = self.length();
+                    self.open()?;
+                    self.place = Place::Inside { verdict, left: length, last: length < MAX_PAYLOAD };
+                }
+                Place::Inside { verdict, left, last } => {
+                    let (now, rest) = input.split_at(input.len().min(left));
+                    *input = rest;
+                    if verdict == Verdict::Keep {
+                        // Memory grows with the bytes that came, never with a length that was only announced.
+                        self.partial.extend_from_slice(now);
+                    }
+                    let left = left - now.len();
+                    if left > 0 {
+                        self.place = Place::Inside { verdict, left, last };
+                        return Ok(None);
+                    }
+                    if !last {
+                        self.place = Place::Between { verdict };
+                        continue;
+                    }
+                    self.place = Place::Border;
+                    if verdict == Verdict::Keep {
+                        self.delivered = true;
+                        return Ok(Some(Located::Partial));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether the header is whole now.
+    #[inline]
+    fn fill_header(&mut self, input: &mut &[u8]) -> bool {
+        if self.header_len == 0
+            && let Some((header, rest)) = input.split_first_chunk::<HEADER_BYTES>()
+        {
+            self.header = *header;
+            self.header_len = HEADER_BYTES;
+            *input = rest;
+            return true;
+        }
+        let (now, rest) = input.split_at(input.len().min(HEADER_BYTES - self.header_len));
+        self.header[self.header_len..self.header_len + now.len()].copy_from_slice(now);
+        self.header_len += now.len();
+        *input = rest;
+        self.header_len == HEADER_BYTES
+    }
+
+    #[inline]
+    fn length(&self) -> usize {
+        let [a, b, c, _] = self.header;
+        u32::from_le_bytes([a, b, c, 0]) as usize
+    }
+
+    /// Uses the header up.
+    #[inline]
+    fn open(&mut self) -> Result<()> {
+        self.announced += self.length() as u64;
+        self.sequence = self.header[3];
+        self.header_len = 0;
+        if self.announced > u64::from(self.message_bytes) {
+            return Err(WireError::TooLarge {
+                what: "a payload",
+                length_bytes: self.announced,
+                limit_bytes: self.message_bytes.into(),
+            });
+        }
+        Ok(())
+    }
+}

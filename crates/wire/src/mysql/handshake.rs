@@ -1,0 +1,364 @@
+//! From a fresh connection to the first command ("Connection Phase").
+
+use crate::reader::Reader;
+use crate::{Result, Security, WireError};
+
+use super::auth::{self, Channel, FullProof, Plugin};
+use super::config::{Config, Encryption, Feature, Medium};
+use super::framer::{Framer, Verdict};
+use super::greeting::Greeting;
+use super::session::Session;
+use super::{ErrorPacket, OkPacket, capability, packet};
+
+/// What the caller does next. First of all it sends what was appended to `out`.
+#[derive(Debug)]
+pub enum Progress {
+    /// Receive more.
+    Receive,
+    /// Do the TLS handshake, then call [`Handshake::tls_started`].
+    StartTls,
+    /// Done.
+    Ready(Box<Session>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// The server speaks first.
+    Greeting,
+    /// The caller does the TLS handshake.
+    Tls,
+    /// A proof is on its way.
+    Authenticating,
+    /// The server was asked for its public key.
+    AwaitingKey,
+    Over,
+}
+
+/// No server needs more: a method of its own, then those of the account.
+const MAX_SWITCHES: u32 = 8;
+const UTF8MB4_GENERAL_CI: u8 = 45;
+const MAX_PACKET_BYTES: u32 = 1 << 30;
+const FULL_AUTHENTICATION: u8 = 4;
+const FAST_AUTHENTICATION_DONE: u8 = 3;
+const PUBLIC_KEY_REQUEST: u8 = 2;
+
+/// The client's side of a connection's set-up. The server speaks first: feed what comes to [`receive`](Self::receive)
+/// until it says [`Progress::Ready`].
+pub struct Handshake {
+    config: Config,
+    state: State,
+    framer: Framer,
+    received_bytes: u64,
+    greeting: Option<Greeting>,
+    capabilities: u64,
+    plugin: Plugin,
+    seed: Vec<u8>,
+    switches: u32,
+    security: Security,
+    sequence: u8,
+}
+
+impl Handshake {
+    /// Prepares a handshake.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        let framer = Framer::new(config.limits.handshake_message_bytes, config.limits);
+        Self {
+            config,
+            state: State::Greeting,
+            framer,
+            received_bytes: 0,
+            greeting: None,
+            capabilities: 0,
+            plugin: Plugin::Native,
+            seed: Vec::new(),
+            switches: 0,
+            security: Security::Plain,
+            sequence: 0,
+        }
+    }
+
+    /// Takes received bytes (behind TLS: decrypted ones) and appends what is to be sent.
+    ///
+    /// # Errors
+    ///
+    /// Any [`WireError`]; the connection is to be closed then. If the server closes it in turn without a word,
+    /// [`Handshake::closed`] says what to make of that.
+    pub fn receive(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Progress> {
+        let progress = self.advance(bytes, out);
+        if progress.is_err() {
+            self.state = State::Over;
+        }
+        progress
+    }
+
+    /// Goes on after the TLS handshake.
+    ///
+    /// # Errors
+    ///
+    /// [`WireError::NulByte`] in the configuration, [`WireError::Misuse`] unless [`Progress::StartTls`] was the last.
+    pub fn tls_started(&mut self, out: &mut Vec<u8>) -> Result<Progress> {
+        if self.state != State::Tls {
+            return Err(WireError::Misuse("no TLS handshake was asked for"));
+        }
+        self.security = Security::Tls;
+        self.respond(out)?;
+        Ok(Progress::Receive)
+    }
+
+    /// What it means that the server closed the connection now.
+    #[must_use]
+    pub fn closed(&self) -> WireError {
+        WireError::Protocol(match self.state {
+            State::Greeting => "it closed the connection without a greeting",
+            _ => "it closed the connection during authentication",
+        })
+    }
+
+    fn advance(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Progress> {
+        let mut input = bytes;
+        loop {
+            if matches!(self.state, State::Tls | State::Over) {
+                return Err(WireError::Misuse("the handshake does not wait for bytes now"));
+            }
+            let before = input.len();
+            let payload = match self.framer.next(&mut input, |_| Ok(Verdict::Keep))? {
+                None => None,
+                Some(payload) => {
+                    self.sequence = payload.sequence.wrapping_add(1);
+                    Some(payload.bytes.to_vec())
+                }
+            };
+            self.received_bytes += (before - input.len()) as u64;
+            let limit = self.config.limits.handshake_total_bytes;
+            if self.received_bytes > u64::from(limit) {
+                let length_bytes = self.received_bytes;
+                return Err(WireError::TooLarge { what: "a handshake", length_bytes, limit_bytes: limit.into() });
+            }
+            let Some(payload) = payload else { return Ok(Progress::Receive) };
+            match self.payload(&payload, out)? {
+                Step::Continue => {}
+                Step::StartTls if input.is_empty() => return Ok(Progress::StartTls),
+                // It was not encrypted, yet would be taken for what is.
+                Step::StartTls => return Err(WireError::Protocol("bytes follow the greeting")),
+                Step::Ready(mut session) => {
+                    session.leftover = input.to_vec();
+                    self.state = State::Over;
+                    return Ok(Progress::Ready(session));
+                }
+            }
+        }
+    }
+
+    fn payload(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<Step> {
+        match (payload, self.state) {
+            ([0xff, ..], _) => Err(WireError::RefusedByMysql(ErrorPacket::parse(payload)?)),
+            (_, State::Greeting) => self.greeted(payload, out),
+            ([0x00, ..], _) => Ok(Step::Ready(Box::new(self.session(OkPacket::parse(payload)?)?))),
+            ([0xfe, rest @ ..], State::Authenticating) => {
+                self.switch(rest, out)?;
+                Ok(Step::Continue)
+            }
+            ([0x01, rest @ ..], _) => {
+                self.more(rest, out)?;
+                Ok(Step::Continue)
+            }
+            ([tag, ..], _) => Err(WireError::Unexpected { tag: *tag, state: "logging in" }),
+            ([], _) => Err(WireError::Protocol("an empty packet")),
+        }
+    }
+
+    fn greeted(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<Step> {
+        let greeting = Greeting::parse(payload)?;
+        let has_tls = greeting.capabilities & capability::SSL != 0;
+        let use_tls = match self.config.encryption {
+            Encryption::Off => false,
+            Encryption::Prefer => has_tls,
+            Encryption::Require if has_tls => true,
+            Encryption::Require => return Err(WireError::TlsRefused),
+        };
+        self.capabilities = self.wanted(use_tls) & (greeting.capabilities | capability::CONNECT_WITH_DB);
+        // An unknown method is answered by one that the server may replace by what the account really needs.
+        self.plugin = Plugin::by_name(&greeting.plugin).unwrap_or(Plugin::Native);
+        self.seed.clone_from(&greeting.seed);
+        self.greeting = Some(greeting);
+        if use_tls {
+            let sequence = self.sequence;
+            self.sequence = packet::write(out, sequence, |out| {
+                self.head(out);
+                Ok(())
+            })?;
+            self.state = State::Tls;
+            return Ok(Step::StartTls);
+        }
+        self.respond(out)?;
+        Ok(Step::Continue)
+    }
+
+    /// What the client can and wants to do.
+    fn wanted(&self, use_tls: bool) -> u64 {
+        let config = &self.config;
+        let optional = [
+            (use_tls, capability::SSL),
+            (config.database.is_some(), capability::CONNECT_WITH_DB),
+            (config.found_rows == Feature::Use, capability::FOUND_ROWS),
+            (config.multi_statements == Feature::Use, capability::MULTI_STATEMENTS),
+            (config.local_files == Feature::Use, capability::LOCAL_FILES),
+            (config.deprecate_eof == Feature::Use, capability::DEPRECATE_EOF),
+            (config.metadata_cache == Feature::Use, capability::MARIADB_CACHE_METADATA),
+            (!config.attributes.is_empty(), capability::CONNECT_ATTRS),
+        ];
+        optional.iter().filter(|(wanted, _)| *wanted).fold(
+            capability::LONG_PASSWORD
+                | capability::LONG_FLAG
+                | capability::PROTOCOL_41
+                | capability::TRANSACTIONS
+                | capability::SECURE_CONNECTION
+                | capability::MULTI_RESULTS
+                | capability::PS_MULTI_RESULTS
+                | capability::PLUGIN_AUTH
+                | capability::PLUGIN_AUTH_LENENC,
+            |all, (_, flag)| all | flag,
+        )
+    }
+
+    /// The part that "Protocol::SSLRequest" and "Protocol::HandshakeResponse41" share.
+    fn head(&self, out: &mut Vec<u8>) {
+        let [a, b, c, d, extended @ ..] = self.capabilities.to_le_bytes();
+        out.extend_from_slice(&[a, b, c, d]);
+        out.extend_from_slice(&MAX_PACKET_BYTES.to_le_bytes());
+        out.push(UTF8MB4_GENERAL_CI);
+        out.extend_from_slice(&[0; 19]);
+        out.extend_from_slice(&extended);
+    }
+
+    /// "Protocol::HandshakeResponse41".
+    fn respond(&mut self, out: &mut Vec<u8>) -> Result<()> {
+        let proof = match self.plugin.answer(self.password(), &self.seed, self.channel()) {
+            // The account may have another method; the password is not given away to find out.
+            Err(WireError::InsecureTransport) => Vec::new(),
+            proof => proof?,
+        };
+        let config = &self.config;
+        self.sequence = packet::write(out, self.sequence, |out| {
+            self.head(out);
+            packet::c_string(out, config.user.as_bytes(), "the user's name")?;
+            if self.has(capability::PLUGIN_AUTH_LENENC) {
+                packet::lenenc_bytes(out, &proof);
+            } else {
+                // No method that is spoken here has a longer one.
+                out.push(proof.len() as u8);
+                out.extend_from_slice(&proof);
+            }
+            if let Some(database) = &config.database {
+                packet::c_string(out, database.as_bytes(), "the database's name")?;
+            }
+            if self.has(capability::PLUGIN_AUTH) {
+                packet::c_string(out, self.plugin.name().as_bytes(), "a method's name")?;
+            }
+            if self.has(capability::CONNECT_ATTRS) {
+                let mut attributes = Vec::new();
+                for (name, value) in &config.attributes {
+                    packet::lenenc_bytes(&mut attributes, name.as_bytes());
+                    packet::lenenc_bytes(&mut attributes, value.as_bytes());
+                }
+                packet::lenenc_bytes(out, &attributes);
+            }
+            Ok(())
+        })?;
+        self.state = State::Authenticating;
+        Ok(())
+    }
+
+    fn has(&self, flag: u64) -> bool {
+        self.capabilities & flag != 0
+    }
+
+    fn password(&self) -> &[u8] {
+        self.config.password.as_ref().map_or(&[], |password| password.expose())
+    }
+
+    fn channel(&self) -> Channel {
+        match (self.security, self.config.medium) {
+            (Security::Tls, _) | (_, Medium::Local) => Channel::Closed,
+            (Security::Plain, Medium::Network) => Channel::Open,
+        }
+    }
+
+    /// "Protocol::AuthSwitchRequest".
+    fn switch(&mut self, request: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        self.switches += 1;
+        if self.switches > MAX_SWITCHES {
+            return Err(WireError::Protocol("it asks for one method after the other"));
+        }
+        if request.is_empty() {
+            return Err(WireError::UnsupportedAuthentication("mysql_old_password".into()));
+        }
+        let mut reader = Reader::new(request);
+        let name = reader.until_nul()?;
+        self.plugin = Plugin::by_name(name)
+            .ok_or_else(|| WireError::UnsupportedAuthentication(String::from_utf8_lossy(name).into_owned()))?;
+        self.seed = reader.rest().to_vec();
+        let proof = self.plugin.answer(self.password(), &self.seed, self.channel())?;
+        self.send(&proof, out)
+    }
+
+    /// "Protocol::AuthMoreData".
+    fn more(&mut self, data: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        match (self.plugin, self.state, data) {
+            (Plugin::CachingSha2, State::Authenticating, [FAST_AUTHENTICATION_DONE]) => Ok(()),
+            (Plugin::CachingSha2, State::Authenticating, [FULL_AUTHENTICATION]) => {
+                match auth::full_proof(self.password(), &self.seed, self.channel(), &self.config.public_key)? {
+                    FullProof::Send(proof) => self.send(&proof, out),
+                    FullProof::AskForKey => {
+                        self.send(&[PUBLIC_KEY_REQUEST], out)?;
+                        self.state = State::AwaitingKey;
+                        Ok(())
+                    }
+                }
+            }
+            (Plugin::CachingSha2, State::AwaitingKey, key) => {
+                let proof = auth::encrypt(self.password(), &self.seed, key)?;
+                self.state = State::Authenticating;
+                self.send(&proof, out)
+            }
+            _ => Err(WireError::Protocol("an authentication packet is out of order")),
+        }
+    }
+
+    fn send(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        self.sequence = packet::write(out, self.sequence, |out| {
+            out.extend_from_slice(payload);
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    fn session(&mut self, ok: OkPacket) -> Result<Session> {
+        let greeting = self.greeting.take().ok_or(WireError::Protocol("OK stands where a greeting must"))?;
+        Ok(Session {
+            version: greeting.version,
+            flavor: greeting.flavor,
+            thread_id: greeting.thread_id,
+            capabilities: self.capabilities,
+            status: ok.status,
+            plugin: self.plugin.name().to_owned(),
+            security: self.security,
+            leftover: Vec::new(),
+            limits: self.config.limits,
+        })
+    }
+}
+
+enum Step {
+    Continue,
+    StartTls,
+    Ready(Box<Session>),
+}
+
+impl std::fmt::Debug for Handshake {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Nothing of what was exchanged: some of it is secret.
+        f.debug_struct("Handshake").field("user", &self.config.user).finish_non_exhaustive()
+    }
+}

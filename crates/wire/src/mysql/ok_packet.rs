@@ -1,0 +1,67 @@
+//! "OK_Packet", and "EOF_Packet" of servers that still send it.
+
+use crate::Result;
+use crate::reader::Reader;
+
+/// The session's state as every reply tells it ("SERVER_STATUS_flags_enum").
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ServerStatus(pub u16);
+
+impl ServerStatus {
+    const IN_TRANSACTION: u16 = 1;
+    const AUTOCOMMIT: u16 = 2;
+    const MORE_RESULTS: u16 = 8;
+
+    /// Whether a transaction is open.
+    #[must_use]
+    pub fn in_transaction(self) -> bool {
+        self.0 & Self::IN_TRANSACTION != 0
+    }
+
+    /// Whether each statement is a transaction of its own.
+    #[must_use]
+    pub fn autocommit(self) -> bool {
+        self.0 & Self::AUTOCOMMIT != 0
+    }
+
+    /// Whether another result follows in the same reply.
+    #[must_use]
+    pub fn more_results(self) -> bool {
+        self.0 & Self::MORE_RESULTS != 0
+    }
+}
+
+/// The end of a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OkPacket {
+    /// Rows inserted, changed or deleted.
+    pub affected_rows: u64,
+    /// The first generated key.
+    pub last_insert_id: u64,
+    /// The session's state.
+    pub status: ServerStatus,
+    /// How many warnings `SHOW WARNINGS` would list.
+    pub warnings: u16,
+}
+
+impl OkPacket {
+    /// Reads the payload of an OK packet, its first byte included.
+    pub(crate) fn parse(payload: &[u8]) -> Result<Self> {
+        let mut reader = Reader::new(payload);
+        reader.u8()?;
+        Ok(Self {
+            affected_rows: reader.lenenc_int()?,
+            last_insert_id: reader.lenenc_int()?,
+            status: ServerStatus(reader.u16_le()?),
+            warnings: reader.u16_le()?,
+        })
+    }
+
+    /// Reads the payload of an EOF packet, its first byte included.
+    pub(crate) fn parse_eof(payload: &[u8]) -> Result<Self> {
+        let mut reader = Reader::new(payload);
+        reader.u8()?;
+        let warnings = reader.u16_le()?;
+        Ok(Self { warnings, status: ServerStatus(reader.u16_le()?), ..Self::default() })
+    }
+}

@@ -1,0 +1,60 @@
+//! How a value is written as a parameter of a prepared statement.
+
+use crate::Value;
+use crate::value::Inline;
+
+use super::{kind, packet};
+
+/// A value's form on the wire.
+pub(crate) struct Encoded<'a> {
+    pub(crate) kind: u8,
+    payload: Payload<'a>,
+}
+
+enum Payload<'a> {
+    Null,
+    Fixed(Inline),
+    Bytes(&'a [u8]),
+}
+
+impl<'a> Encoded<'a> {
+    /// The server converts to the column's type, so the value alone decides.
+    #[inline]
+    pub(crate) fn new(value: Value<'a>) -> Self {
+        let fixed = |kind, bytes: &[u8]| Self { kind, payload: Payload::Fixed(Inline::new(bytes)) };
+        match value {
+            Value::Null => Self { kind: kind::NULL, payload: Payload::Null },
+            Value::Bool(value) => fixed(kind::TINY, &[u8::from(value)]),
+            Value::Int(value) => fixed(kind::LONGLONG, &value.to_le_bytes()),
+            Value::Unsigned(value) => fixed(kind::LONGLONG, &value.to_le_bytes()),
+            Value::Float(value) => fixed(kind::DOUBLE, &value.to_le_bytes()),
+            Value::Text(text) => Self { kind: kind::VAR_STRING, payload: Payload::Bytes(text.as_bytes()) },
+            Value::Bytes(bytes) => Self { kind: kind::BLOB, payload: Payload::Bytes(bytes) },
+        }
+    }
+
+    /// The second byte of the type: the sign.
+    pub(crate) fn type_flags(value: Value<'_>) -> u8 {
+        if matches!(value, Value::Unsigned(_)) { 0x80 } else { 0 }
+    }
+
+    /// The bytes without a length before them; `None` is `NULL`.
+    #[inline]
+    pub(crate) fn bytes(&self) -> Option<&[u8]> {
+        match &self.payload {
+            Payload::Null => None,
+            Payload::Fixed(bytes) => Some(bytes.as_slice()),
+            Payload::Bytes(bytes) => Some(bytes),
+        }
+    }
+
+    /// Appends the bytes, with their length where it varies.
+    #[inline]
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        match &self.payload {
+            Payload::Null => {}
+            Payload::Fixed(bytes) => out.extend_from_slice(bytes.as_slice()),
+            Payload::Bytes(bytes) => packet::lenenc_bytes(out, bytes),
+        }
+    }
+}

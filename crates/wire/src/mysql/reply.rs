@@ -1,0 +1,271 @@
+//! The grammar of replies: which payload may follow which ("Text Resultset", "COM_STMT_PREPARE Response").
+
+use std::collections::VecDeque;
+
+use crate::reader::Reader;
+use crate::{Result, WireError};
+
+use super::framer::{Head, Payload, Verdict};
+use super::packet::MAX_PAYLOAD;
+use super::scanner::{Command, Event, Prepared, Reply, Rows};
+use super::{BinaryRow, Column, ErrorPacket, OkPacket, TextRow, capability};
+
+const OK: u8 = 0x00;
+const LOCAL_FILE: u8 = 0xfb;
+const EOF: u8 = 0xfe;
+const ERROR: u8 = 0xff;
+
+/// What comes next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Another reply.
+    Idle,
+    /// A result, or the answer to `COM_STMT_PREPARE`.
+    Result,
+    Columns {
+        left: u64,
+    },
+    ColumnsEof,
+    Rows,
+    PreparedParameters {
+        left: u16,
+    },
+    PreparedParametersEof,
+    PreparedColumns {
+        left: u16,
+    },
+    PreparedColumnsEof,
+}
+
+/// What a payload is, as its beginning and its place tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Unsolicited,
+    Error,
+    Result,
+    Parameter,
+    Column,
+    ColumnsEnd,
+    Row,
+    RowsEnd,
+}
+
+/// Which payloads may be skipped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Interest {
+    /// None but rows that nobody asked for.
+    Events,
+    /// All that do not end a result.
+    Outcome,
+}
+
+#[derive(Debug)]
+pub(super) struct State {
+    capabilities: u64,
+    pub(super) rows: Rows,
+    expected: VecDeque<Command>,
+    command: Command,
+    phase: Phase,
+    /// The payload that was judged last.
+    kind: Kind,
+    columns: u64,
+    pub(super) reply: Reply,
+}
+
+impl State {
+    pub(super) fn new(capabilities: u64) -> Self {
+        Self {
+            capabilities,
+            rows: Rows::default(),
+            expected: VecDeque::new(),
+            command: Command::Simple,
+            phase: Phase::Idle,
+            kind: Kind::Result,
+            columns: 0,
+            reply: Reply::default(),
+        }
+    }
+
+    pub(super) fn expect(&mut self, command: Command) {
+        self.expected.push_back(command);
+    }
+
+    pub(super) fn pending(&self) -> usize {
+        self.expected.len() + usize::from(!self.is_idle())
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.phase == Phase::Idle
+    }
+
+    /// Whether the last payload answers nothing.
+    pub(super) fn is_unsolicited(&self) -> bool {
+        self.kind == Kind::Unsolicited
+    }
+
+    fn deprecates_eof(&self) -> bool {
+        self.capabilities & capability::DEPRECATE_EOF != 0
+    }
+
+    /// Says what the payload is that begins here, and goes on to the phase behind it. Called once for each payload.
+    #[inline]
+    pub(super) fn judge(&mut self, head: Head, interest: Interest) -> Result<Verdict> {
+        if self.phase == Phase::Idle {
+            self.begin(head)?;
+        }
+        self.kind = match (self.phase, head.first) {
+            (_, None) => return Err(WireError::Protocol("an empty packet")),
+            (Phase::Idle, _) => Kind::Unsolicited,
+            // No row, no column and no count begins like this.
+            (_, Some(ERROR)) => {
+                self.phase = Phase::Idle;
+                Kind::Error
+            }
+            (Phase::Rows, Some(first)) => {
+                if first == EOF && head.length < if self.deprecates_eof() { MAX_PAYLOAD } else { 9 } {
+                    Kind::RowsEnd
+                } else {
+                    self.reply.rows += 1;
+                    Kind::Row
+                }
+            }
+            (Phase::Result, _) => Kind::Result,
+            (phase, first) => self.definition(phase, first)?,
+        };
+        let unread = match self.kind {
+            Kind::Row => interest == Interest::Outcome || self.rows == Rows::Skip,
+            // The last packet of a reply is always read, so that its end is seen where it is.
+            Kind::Column | Kind::Parameter | Kind::ColumnsEnd => interest == Interest::Outcome && !self.is_idle(),
+            _ => false,
+        };
+        Ok(if unread { Verdict::Skip } else { Verdict::Keep })
+    }
+
+    /// Begins the reply to the next command.
+    fn begin(&mut self, head: Head) -> Result<()> {
+        match self.expected.pop_front() {
+            Some(command) => {
+                self.command = command;
+                self.phase = Phase::Result;
+                self.reply = Reply { status: self.reply.status, ..Reply::default() };
+                Ok(())
+            }
+            None if head.first == Some(ERROR) => Ok(()),
+            None => Err(WireError::Unexpected { tag: head.first.unwrap_or(0), state: "nothing was asked" }),
+        }
+    }
+
+    /// A payload in front of the rows: goes on to the phase behind it.
+    fn definition(&mut self, phase: Phase, first: Option<u8>) -> Result<Kind> {
+        let (next, kind) = match phase {
+            Phase::Columns { left: 2.. }
+            | Phase::PreparedParameters { left: 2.. }
+            | Phase::PreparedColumns { left: 2.. } => (
+                one_less(phase),
+                if matches!(phase, Phase::PreparedParameters { .. }) { Kind::Parameter } else { Kind::Column },
+            ),
+            Phase::Columns { .. } => (self.behind_columns(), Kind::Column),
+            Phase::PreparedParameters { .. } if self.deprecates_eof() => (self.prepared_columns(), Kind::Parameter),
+            Phase::PreparedParameters { .. } => (Phase::PreparedParametersEof, Kind::Parameter),
+            Phase::PreparedColumns { .. } if self.deprecates_eof() => (Phase::Idle, Kind::Column),
+            Phase::PreparedColumns { .. } => (Phase::PreparedColumnsEof, Kind::Column),
+            _ if first != Some(EOF) => return Err(WireError::Protocol("EOF is missing behind the columns")),
+            Phase::ColumnsEof => (Phase::Rows, Kind::ColumnsEnd),
+            Phase::PreparedParametersEof => (self.prepared_columns(), Kind::ColumnsEnd),
+            _ => (Phase::Idle, Kind::ColumnsEnd),
+        };
+        self.phase = next;
+        Ok(kind)
+    }
+
+    fn behind_columns(&self) -> Phase {
+        if self.deprecates_eof() { Phase::Rows } else { Phase::ColumnsEof }
+    }
+
+    fn prepared_columns(&self) -> Phase {
+        match self.reply.prepared.map_or(0, |prepared| prepared.columns) {
+            0 => Phase::Idle,
+            left => Phase::PreparedColumns { left },
+        }
+    }
+
+    /// Reads the payload that was judged last.
+    pub(super) fn event<'a>(&mut self, payload: &Payload<'a>) -> Result<Event<'a>> {
+        let bytes = payload.bytes;
+        match self.kind {
+            Kind::Unsolicited | Kind::Error => Ok(Event::Error(ErrorPacket::parse(bytes)?)),
+            Kind::Result if self.command == Command::Prepare => self.prepared(bytes),
+            Kind::Result => self.result(payload),
+            Kind::Parameter => Ok(Event::Parameter(Column::parse(bytes)?)),
+            Kind::Column => Ok(Event::Column(Column::parse(bytes)?)),
+            Kind::ColumnsEnd => Ok(Event::ColumnsEnd),
+            Kind::Row if self.command == Command::Execute => {
+                Ok(Event::BinaryRow(BinaryRow::parse(bytes, self.columns)?))
+            }
+            Kind::Row => Ok(Event::TextRow(TextRow::parse(bytes, self.columns)?)),
+            Kind::RowsEnd if self.deprecates_eof() => Ok(self.done(OkPacket::parse(bytes)?)),
+            Kind::RowsEnd => Ok(self.done(OkPacket::parse_eof(bytes)?)),
+        }
+    }
+
+    fn result<'a>(&mut self, payload: &Payload<'a>) -> Result<Event<'a>> {
+        let bytes = payload.bytes;
+        let unexpected = |tag| Err(WireError::Unexpected { tag, state: "waiting for a result" });
+        match (bytes, self.command) {
+            ([OK, ..], _) => Ok(self.done(OkPacket::parse(bytes)?)),
+            ([EOF, _, _, _, _], Command::Simple) => Ok(self.done(OkPacket::parse_eof(bytes)?)),
+            ([LOCAL_FILE, name @ ..], Command::Query) => Ok(Event::LocalFile { name, sequence: payload.sequence }),
+            ([tag @ (EOF | LOCAL_FILE), ..], _) | ([tag, ..], Command::Simple) => unexpected(*tag),
+            _ => {
+                let mut reader = Reader::new(bytes);
+                self.columns = reader.lenenc_int()?;
+                if self.columns == 0 {
+                    return Err(WireError::Protocol("a result without columns"));
+                }
+                let caches = self.capabilities & capability::MARIADB_CACHE_METADATA != 0;
+                let columns_follow = !caches || reader.u8()? != 0;
+                self.phase = if columns_follow { Phase::Columns { left: self.columns } } else { self.behind_columns() };
+                Ok(Event::Columns(self.columns))
+            }
+        }
+    }
+
+    fn prepared<'a>(&mut self, bytes: &'a [u8]) -> Result<Event<'a>> {
+        let mut reader = Reader::new(bytes);
+        match reader.u8()? {
+            OK => {}
+            tag => return Err(WireError::Unexpected { tag, state: "preparing a statement" }),
+        }
+        let statement_id = reader.u32_le()?;
+        let prepared = Prepared { statement_id, columns: reader.u16_le()?, parameters: reader.u16_le()? };
+        self.reply.prepared = Some(prepared);
+        self.reply.results = 1;
+        self.phase = match prepared.parameters {
+            0 => self.prepared_columns(),
+            left => Phase::PreparedParameters { left },
+        };
+        Ok(Event::Prepared(prepared))
+    }
+
+    fn done<'a>(&mut self, ok: OkPacket) -> Event<'a> {
+        let reply = &mut self.reply;
+        reply.affected = reply.affected.saturating_add(ok.affected_rows);
+        reply.results = reply.results.saturating_add(1);
+        if ok.last_insert_id != 0 {
+            reply.last_insert_id = ok.last_insert_id;
+        }
+        reply.status = ok.status;
+        reply.warnings = ok.warnings;
+        self.phase = if ok.status.more_results() { Phase::Result } else { Phase::Idle };
+        Event::Done(ok)
+    }
+}
+
+fn one_less(phase: Phase) -> Phase {
+    match phase {
+        Phase::Columns { left } => Phase::Columns { left: left - 1 },
+        Phase::PreparedParameters { left } => Phase::PreparedParameters { left: left - 1 },
+        Phase::PreparedColumns { left } => Phase::PreparedColumns { left: left - 1 },
+        other => other,
+    }
+}

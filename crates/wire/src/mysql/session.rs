@@ -1,0 +1,93 @@
+//! What the handshake leaves behind.
+
+use crate::{Limits, Security};
+
+use super::{Scanner, ServerStatus, capability};
+
+/// What MariaDB puts before its version up to release 10, so that old replicas take it for a MySQL that they know.
+pub(crate) const MARIADB_PREFIX: &str = "5.5.5-";
+
+/// Whose server it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flavor {
+    /// MySQL and its relatives.
+    MySql,
+    /// MariaDB.
+    MariaDb,
+}
+
+/// A connection that is ready for its first command.
+#[derive(Debug, Clone)]
+pub struct Session {
+    pub(crate) version: String,
+    pub(crate) flavor: Flavor,
+    pub(crate) thread_id: u32,
+    pub(crate) capabilities: u64,
+    pub(crate) status: ServerStatus,
+    pub(crate) plugin: String,
+    pub(crate) security: Security,
+    pub(crate) leftover: Vec<u8>,
+    pub(crate) limits: Limits,
+}
+
+impl Session {
+    /// The server's version, without the prefix by which MariaDB once passed for MySQL 5.5.5.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        self.version.strip_prefix(MARIADB_PREFIX).unwrap_or(&self.version)
+    }
+
+    /// Whose server it is.
+    #[must_use]
+    pub fn flavor(&self) -> Flavor {
+        self.flavor
+    }
+
+    /// The connection's number, for `KILL QUERY`, which is this protocol's way to cancel.
+    #[must_use]
+    pub fn thread_id(&self) -> u32 {
+        self.thread_id
+    }
+
+    /// What both sides can do: flags of [`capability`].
+    #[must_use]
+    pub fn capabilities(&self) -> u64 {
+        self.capabilities
+    }
+
+    /// Whether MariaDB sends the columns of a prepared statement's result only once.
+    #[must_use]
+    pub fn caches_metadata(&self) -> bool {
+        self.capabilities & capability::MARIADB_CACHE_METADATA != 0
+    }
+
+    /// The session's state.
+    #[must_use]
+    pub fn status(&self) -> ServerStatus {
+        self.status
+    }
+
+    /// The method by which the login was proved, such as `mysql_native_password`.
+    #[must_use]
+    pub fn authentication(&self) -> &str {
+        &self.plugin
+    }
+
+    /// Whether the connection is encrypted.
+    #[must_use]
+    pub fn security(&self) -> Security {
+        self.security
+    }
+
+    /// Bytes that came behind the handshake; give them to the scanner first. Nearly always empty.
+    #[must_use]
+    pub fn leftover(&self) -> &[u8] {
+        &self.leftover
+    }
+
+    /// A scanner for what follows.
+    #[must_use]
+    pub fn scanner(&self) -> Scanner {
+        Scanner::new(self.limits, self.capabilities)
+    }
+}

@@ -1,0 +1,167 @@
+//! Proofs of identity (55.2.1, 55.3). The cryptography is `postgres-protocol`'s.
+
+use postgres_protocol::authentication::md5_hash;
+use postgres_protocol::authentication::sasl::{self, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, ScramSha256};
+
+use crate::reader::Reader;
+use crate::{Result, Security, WireError};
+
+use super::config::{ChannelBinding, Config};
+use super::frontend;
+use super::session::Authentication;
+
+/// How far the exchange is. Each server message is allowed in one state only; otherwise a false server could skip its own
+/// proof, or make the client work for ever.
+enum Stage {
+    /// Nothing was asked yet.
+    Fresh,
+    /// A password, in the clear or hashed, is on its way.
+    PasswordSent,
+    /// The first SCRAM message is on its way.
+    ScramStarted(Box<ScramSha256>),
+    /// The proof is on its way; the server owes its own.
+    ScramProved(Box<ScramSha256>),
+    /// The server's proof is good.
+    ScramVerified,
+}
+
+/// The client's side of the authentication messages.
+pub(super) struct Authenticator {
+    stage: Stage,
+    method: Authentication,
+    binding_mode: ChannelBinding,
+    /// The hash of the server's certificate, where TLS has one.
+    end_point: Option<Vec<u8>>,
+}
+
+/// Whether the server asks on.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Pending,
+    Accepted(Authentication),
+}
+
+impl Authenticator {
+    pub(super) fn new(binding_mode: ChannelBinding) -> Self {
+        Self { stage: Stage::Fresh, method: Authentication::None, binding_mode, end_point: None }
+    }
+
+    pub(super) fn set_end_point(&mut self, end_point: Option<Vec<u8>>) {
+        self.end_point = end_point;
+    }
+
+    /// Answers a message of type `R`.
+    pub(super) fn answer(
+        &mut self,
+        config: &Config,
+        security: Security,
+        body: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Verdict> {
+        let mut reader = Reader::new(body);
+        let kind = reader.u32_be()?;
+        let stage = std::mem::replace(&mut self.stage, Stage::Fresh);
+        self.stage = match (kind, stage) {
+            (0, Stage::ScramStarted(_) | Stage::ScramProved(_)) => {
+                return Err(WireError::Authentication("the server ended SCRAM without proving itself".into()));
+            }
+            (0, _) => return self.accepted(),
+            (3, Stage::Fresh) => {
+                frontend::password(password(config)?, out)?;
+                self.method = Authentication::Cleartext;
+                Stage::PasswordSent
+            }
+            (5, Stage::Fresh) => {
+                let hash = md5_hash(config.user.as_bytes(), password(config)?, reader.array()?);
+                frontend::password(hash.as_bytes(), out)?;
+                self.method = Authentication::Md5;
+                Stage::PasswordSent
+            }
+            (10, Stage::Fresh) => Stage::ScramStarted(self.start_scram(config, security, reader, out)?),
+            (11, Stage::ScramStarted(mut scram)) => {
+                scram.update(reader.rest()).map_err(scram_error)?;
+                frontend::sasl_response(scram.message(), out)?;
+                Stage::ScramProved(scram)
+            }
+            (12, Stage::ScramProved(mut scram)) => {
+                scram.finish(reader.rest()).map_err(scram_error)?;
+                Stage::ScramVerified
+            }
+            (3 | 5 | 10 | 11 | 12, _) => {
+                return Err(WireError::Protocol("an authentication message is out of order"));
+            }
+            (other, _) => return Err(WireError::UnsupportedAuthentication(method_name(other))),
+        };
+        Ok(Verdict::Pending)
+    }
+
+    fn accepted(&self) -> Result<Verdict> {
+        if self.binding_mode == ChannelBinding::Require && self.method != Authentication::ScramPlus {
+            return Err(WireError::ChannelBinding("the server let the client in without it"));
+        }
+        Ok(Verdict::Accepted(self.method))
+    }
+
+    fn start_scram(
+        &mut self,
+        config: &Config,
+        security: Security,
+        mut mechanisms: Reader<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Box<ScramSha256>> {
+        let (mut plain, mut plus) = (false, false);
+        let mut names = Vec::new();
+        loop {
+            let name = mechanisms.until_nul()?;
+            match name {
+                b"" => break,
+                _ if name == SCRAM_SHA_256.as_bytes() => plain = true,
+                _ if name == SCRAM_SHA_256_PLUS.as_bytes() => plus = true,
+                _ => names.push(String::from_utf8_lossy(name).into_owned()),
+            }
+        }
+        if plus && security == Security::Plain {
+            // Somebody took TLS off the connection, since a server without TLS does not offer this.
+            return Err(WireError::Authentication("the server offers channel binding without TLS".into()));
+        }
+        let can_bind = self.end_point.is_some() && self.binding_mode != ChannelBinding::Disable;
+        if self.binding_mode == ChannelBinding::Require && !(plus && can_bind) {
+            return Err(WireError::ChannelBinding("one of the two sides cannot do it"));
+        }
+        let (mechanism, binding, method) = match &self.end_point {
+            Some(hash) if plus && can_bind => (
+                SCRAM_SHA_256_PLUS,
+                sasl::ChannelBinding::tls_server_end_point(hash.clone()),
+                Authentication::ScramPlus,
+            ),
+            _ if !plain => {
+                return Err(WireError::UnsupportedAuthentication(format!("SASL {}", names.join(", "))));
+            }
+            // "I could, but you do not offer it": a server that did offer it notices that somebody took the offer away.
+            _ if can_bind => (SCRAM_SHA_256, sasl::ChannelBinding::unrequested(), Authentication::Scram),
+            _ => (SCRAM_SHA_256, sasl::ChannelBinding::unsupported(), Authentication::Scram),
+        };
+        let scram = Box::new(ScramSha256::new(password(config)?, binding));
+        frontend::sasl_initial(mechanism, scram.message(), out)?;
+        self.method = method;
+        Ok(scram)
+    }
+}
+
+fn password(config: &Config) -> Result<&[u8]> {
+    config.password.as_ref().map(crate::Secret::expose).ok_or(WireError::PasswordMissing)
+}
+
+fn scram_error(error: std::io::Error) -> WireError {
+    WireError::Authentication(error.to_string())
+}
+
+fn method_name(kind: u32) -> String {
+    match kind {
+        2 => "Kerberos 5".into(),
+        6 => "SCM credentials".into(),
+        7 | 8 => "GSSAPI".into(),
+        9 => "SSPI".into(),
+        _ => format!("method {kind}"),
+    }
+}

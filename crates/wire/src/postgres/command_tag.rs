@@ -1,0 +1,57 @@
+//! What `CommandComplete` says was done.
+
+use crate::{Result, WireError};
+
+/// The tag of a completed command, such as `SELECT 3` or `INSERT 0 1` (55.7, "CommandComplete").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CommandTag<'a>(&'a [u8]);
+
+impl<'a> CommandTag<'a> {
+    pub(crate) fn parse(body: &'a [u8]) -> Result<Self> {
+        match body.split_last() {
+            Some((0, tag)) => Ok(Self(tag)),
+            _ => Err(WireError::Protocol("a command tag does not end in NUL")),
+        }
+    }
+
+    /// The tag's bytes, in practice ASCII.
+    #[must_use]
+    pub fn as_bytes(&self) -> &'a [u8] {
+        self.0
+    }
+
+    /// How many rows the command returned or changed; 0 for commands that count none.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        let mut rows: u64 = 0;
+        let mut power: u64 = 1;
+        for &byte in self.0.iter().rev() {
+            match byte {
+                b'0'..=b'9' => {
+                    rows = rows.saturating_add(power.saturating_mul(u64::from(byte - b'0')));
+                    power = power.saturating_mul(10);
+                }
+                // The count is a word of its own: `BEGIN`, and the 8 of a word such as `x8`, are none.
+                b' ' => return rows,
+                _ => return 0,
+            }
+        }
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_the_last_word() {
+        let rows = |tag: &[u8]| CommandTag::parse(tag).unwrap().rows();
+        assert_eq!(rows(b"SELECT 3\0"), 3);
+        assert_eq!(rows(b"INSERT 0 120\0"), 120);
+        assert_eq!(rows(b"BEGIN\0"), 0);
+        assert_eq!(rows(b"8\0"), 0);
+        assert_eq!(rows(b"COPY 99999999999999999999999\0"), u64::MAX);
+        assert!(CommandTag::parse(b"").is_err());
+    }
+}

@@ -1,0 +1,198 @@
+//! Cuts a stream of bytes into messages, and skips those that nobody reads.
+
+use crate::{Limits, Result, WireError};
+
+use super::Rows;
+
+const HEADER_BYTES: usize = 5;
+
+/// Which messages may be skipped by their header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Interest {
+    /// All but rows that nobody asked for.
+    Events,
+    /// Only what a [`Reply`](super::Reply) is made of.
+    Outcome,
+}
+
+/// A whole message.
+pub(super) struct Frame<'a> {
+    pub(super) tag: u8,
+    pub(super) body: &'a [u8],
+}
+
+/// Where a located message lies.
+enum Place<'i> {
+    Input { tag: u8, body: &'i [u8] },
+    Partial,
+}
+
+/// The part of a scanner that cuts the stream into messages.
+#[derive(Debug)]
+pub(super) struct Framer {
+    limits: Limits,
+    pub(super) rows: Rows,
+    /// Rows that were skipped since somebody took this count.
+    pub(super) rows_skipped: u64,
+    /// Bytes to come of a message that nobody reads.
+    skip: usize,
+    /// A message that is torn by the end of the input: header and what came of the body.
+    partial: Vec<u8>,
+    /// `partial` was handed out whole; the next call drops it.
+    delivered: bool,
+}
+
+impl Framer {
+    pub(super) fn new(limits: Limits) -> Self {
+        Self { limits, rows: Rows::default(), rows_skipped: 0, skip: 0, partial: Vec::new(), delivered: false }
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.partial.capacity()
+    }
+
+    /// Finds the next message of interest and takes it from `input`.
+    #[inline]
+    pub(super) fn next<'a, 'i: 'a>(
+        &'a mut self,
+        input: &mut &'i [u8],
+        interest: Interest,
+    ) -> Result<Option<Frame<'a>>> {
+        if self.delivered {
+            self.release();
+        }
+        Ok(match self.locate(input, interest)? {
+            None => None,
+            Some(Place::Input { tag, body }) => Some(Frame { tag, body }),
+            Some(Place::Partial) => {
+                let (&tag, body) = (&self.partial[0], &self.partial[HEADER_BYTES..]);
+                Some(Frame { tag, body })
+            }
+        })
+    }
+
+    /// Drops the message that the call before handed out.
+    #[cold]
+    fn release(&mut self) {
+        self.delivered = false;
+        self.partial.clear();
+        self.partial.shrink_to(self.limits.retained_bytes as usize);
+    }
+
+    #[inline]
+    fn locate<'i>(&mut self, input: &mut &'i [u8], interest: Interest) -> Result<Option<Place<'i>>> {
+        loop {
+            if self.skip > 0 {
+                let now = input.len().min(self.skip);
+                *input = &input[now..];
+                self.skip -= now;
+                if self.skip > 0 {
+                    return Ok(None);
+                }
+            }
+            if !self.partial.is_empty() {
+                match self.resume(input, interest)? {
+                    Resumed::Whole => return Ok(Some(Place::Partial)),
+                    Resumed::Torn => return Ok(None),
+                    Resumed::Skipped => continue,
+                }
+            }
+            let Some((header, rest)) = input.split_first_chunk::<HEADER_BYTES>() else {
+                self.keep(input);
+                return Ok(None);
+            };
+            let tag = header[0];
+            let length = self.body_length(header)?;
+            if self.skips(tag, interest)? {
+                *input = rest;
+                self.skip = length;
+                continue;
+            }
+            let Some((body, rest)) = rest.split_at_checked(length) else {
+                self.keep(input);
+                return Ok(None);
+            };
+            *input = rest;
+            return Ok(Some(Place::Input { tag, body }));
+        }
+    }
+
+    /// Goes on with a torn message.
+    #[cold]
+    fn resume(&mut self, input: &mut &[u8], interest: Interest) -> Result<Resumed> {
+        if self.partial.len() < HEADER_BYTES {
+            self.fill(input, HEADER_BYTES);
+            let Some((header, _)) = self.partial.split_first_chunk::<HEADER_BYTES>() else {
+                return Ok(Resumed::Torn);
+            };
+            let header = *header;
+            let length = self.body_length(&header)?;
+            if self.skips(header[0], interest)? {
+                self.partial.clear();
+                self.skip = length;
+                return Ok(Resumed::Skipped);
+            }
+        }
+        let Some((header, _)) = self.partial.split_first_chunk::<HEADER_BYTES>() else {
+            return Ok(Resumed::Torn);
+        };
+        let total = HEADER_BYTES + self.body_length(header)?;
+        self.fill(input, total);
+        self.delivered = self.partial.len() == total;
+        Ok(if self.delivered { Resumed::Whole } else { Resumed::Torn })
+    }
+
+    /// Moves bytes from `input` until `partial` has `target` of them. Memory grows with the bytes that came, never with
+    /// a length that was only announced.
+    fn fill(&mut self, input: &mut &[u8], target: usize) {
+        let (now, rest) = input.split_at(input.len().min(target - self.partial.len()));
+        self.partial.extend_from_slice(now);
+        *input = rest;
+    }
+
+    /// Keeps the torn rest of the input.
+    fn keep(&mut self, input: &mut &[u8]) {
+        self.partial.extend_from_slice(input);
+        *input = &[];
+    }
+
+    #[inline]
+    fn body_length(&self, header: &[u8; HEADER_BYTES]) -> Result<usize> {
+        let [_, length @ ..] = header;
+        let length = u32::from_be_bytes(*length);
+        // The length counts itself.
+        match length.checked_sub(4) {
+            None => Err(WireError::Protocol("a message is shorter than its own length field")),
+            Some(_) if length > self.limits.message_bytes => Err(WireError::TooLarge {
+                what: "a message",
+                length_bytes: length.into(),
+                limit_bytes: self.limits.message_bytes.into(),
+            }),
+            Some(body) => Ok(body as usize),
+        }
+    }
+
+    /// Whether a message is skipped unread. Counts the rows among them.
+    #[inline]
+    fn skips(&mut self, tag: u8, interest: Interest) -> Result<bool> {
+        let skip_rows = interest == Interest::Outcome || self.rows == Rows::Skip;
+        match tag {
+            b'D' if skip_rows => {
+                self.rows_skipped += 1;
+                Ok(true)
+            }
+            b'd' => Ok(skip_rows),
+            b'C' | b'Z' | b'E' | b'I' | b'G' | b'D' => Ok(false),
+            b'1' | b'2' | b'3' | b's' | b'n' | b't' | b'T' | b'N' | b'S' | b'A' | b'H' | b'c' => {
+                Ok(interest == Interest::Outcome)
+            }
+            _ => Err(WireError::Unexpected { tag, state: "waiting for a reply" }),
+        }
+    }
+}
+
+enum Resumed {
+    Whole,
+    Torn,
+    Skipped,
+}

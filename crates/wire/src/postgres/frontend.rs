@@ -1,0 +1,326 @@
+//! The messages that a client sends (55.7, those marked "F"). Every function appends one whole message to `out`, and leaves
+//! `out` as it was when it fails.
+
+use crate::{Result, TextTemplate, Value, WireError};
+
+use super::Format;
+
+const PROTOCOL_3_0: u32 = 3 << 16;
+const CANCEL_REQUEST: u32 = (1234 << 16) | 5678;
+const SSL_REQUEST: u32 = (1234 << 16) | 5679;
+
+/// Appends a message: its type, room for its length, and what `body` writes.
+fn message(out: &mut Vec<u8>, tag: u8, body: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+    let start = out.len();
+    out.push(tag);
+    let done = framed(out, body);
+    if done.is_err() {
+        out.truncate(start);
+    }
+    done
+}
+
+/// Appends a length that counts itself, and what `body` writes.
+pub(crate) fn framed(out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+    let start = out.len();
+    out.extend_from_slice(&[0; 4]);
+    let done = body(out).and_then(|()| patch_length(out, start));
+    if done.is_err() {
+        out.truncate(start);
+    }
+    done
+}
+
+/// Writes the distance from `at` to the end into the four bytes at `at`.
+pub(crate) fn patch_length(out: &mut [u8], at: usize) -> Result<()> {
+    let length = out.len() - at;
+    let coded = i32::try_from(length).map_err(|_| WireError::RequestTooLarge(length as u64))?;
+    out[at..at + 4].copy_from_slice(&coded.to_be_bytes());
+    Ok(())
+}
+
+/// Appends a string and the NUL that ends it.
+pub(crate) fn c_string(out: &mut Vec<u8>, text: &str, what: &'static str) -> Result<()> {
+    if text.as_bytes().contains(&0) {
+        return Err(WireError::NulByte(what));
+    }
+    out.extend_from_slice(text.as_bytes());
+    out.push(0);
+    Ok(())
+}
+
+fn count(out: &mut Vec<u8>, number: usize) -> Result<()> {
+    // The count is unsigned on the wire since release 8: up to 65,535 parameters.
+    let coded = u16::try_from(number).map_err(|_| WireError::RequestTooLarge(number as u64))?;
+    out.extend_from_slice(&coded.to_be_bytes());
+    Ok(())
+}
+
+/// `StartupMessage`: version 3.0, then pairs of names and values.
+///
+/// # Errors
+///
+/// [`WireError::NulByte`] in a name or a value.
+pub fn startup<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>, out: &mut Vec<u8>) -> Result<()> {
+    framed(out, |out| {
+        out.extend_from_slice(&PROTOCOL_3_0.to_be_bytes());
+        for (name, value) in pairs {
+            c_string(out, name, "the name of a connection parameter")?;
+            c_string(out, value, "a connection parameter")?;
+        }
+        out.push(0);
+        Ok(())
+    })
+}
+
+/// `SSLRequest`. The answer is one byte without a header.
+pub fn ssl_request(out: &mut Vec<u8>) {
+    out.extend_from_slice(&8u32.to_be_bytes());
+    out.extend_from_slice(&SSL_REQUEST.to_be_bytes());
+}
+
+/// `CancelRequest`: the only message of a connection of its own (over TLS after an [`ssl_request`], if the session's
+/// connection uses it). The server closes that connection without an answer.
+///
+/// # Errors
+///
+/// [`WireError::RequestTooLarge`] if the secret is none that a server sends.
+pub fn cancel_request(process_id: u32, secret: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    framed(out, |out| {
+        out.extend_from_slice(&CANCEL_REQUEST.to_be_bytes());
+        out.extend_from_slice(&process_id.to_be_bytes());
+        out.extend_from_slice(secret);
+        Ok(())
+    })
+}
+
+/// `PasswordMessage`, in the clear or hashed.
+///
+/// # Errors
+///
+/// [`WireError::NulByte`]
+pub fn password(password: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    if password.contains(&0) {
+        return Err(WireError::NulByte("the password"));
+    }
+    message(out, b'p', |out| {
+        out.extend_from_slice(password);
+        out.push(0);
+        Ok(())
+    })
+}
+
+/// `SASLInitialResponse` (55.3).
+pub(crate) fn sasl_initial(mechanism: &str, data: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    message(out, b'p', |out| {
+        c_string(out, mechanism, "a SASL mechanism")?;
+        framed_data(out, data)
+    })
+}
+
+/// `SASLResponse` (55.3).
+pub(crate) fn sasl_response(data: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    message(out, b'p', |out| {
+        out.extend_from_slice(data);
+        Ok(())
+    })
+}
+
+/// Appends a length that does not count itself, and the data.
+fn framed_data(out: &mut Vec<u8>, data: &[u8]) -> Result<()> {
+    let length = i32::try_from(data.len()).map_err(|_| WireError::RequestTooLarge(data.len() as u64))?;
+    out.extend_from_slice(&length.to_be_bytes());
+    out.extend_from_slice(data);
+    Ok(())
+}
+
+/// `Query`: the simple protocol; one or more statements as text.
+///
+/// # Errors
+///
+/// [`WireError::NulByte`], [`WireError::RequestTooLarge`]
+pub fn query(sql: &str, out: &mut Vec<u8>) -> Result<()> {
+    message(out, b'Q', |out| c_string(out, sql, "a statement"))
+}
+
+/// `Query` with values spliced in as text, as `pgbench -M simple` does.
+///
+/// # Errors
+///
+/// [`WireError::ParameterCount`], [`WireError::NulByte`], [`WireError::RequestTooLarge`]
+pub fn query_template(template: &TextTemplate, values: &[Value<'_>], out: &mut Vec<u8>) -> Result<()> {
+    message(out, b'Q', |out| {
+        let start = out.len();
+        template.render(values, out)?;
+        if out[start..].contains(&0) {
+            return Err(WireError::NulByte("a statement"));
+        }
+        out.push(0);
+        Ok(())
+    })
+}
+
+/// `Parse`: prepares `sql` under `name` (empty: the unnamed statement). `types` may be shorter than the parameters, and
+/// [`UNSPECIFIED`](super::oid::UNSPECIFIED) leaves one to the server.
+///
+/// # Errors
+///
+/// [`WireError::NulByte`], [`WireError::RequestTooLarge`]
+pub fn parse(name: &str, sql: &str, types: &[u32], out: &mut Vec<u8>) -> Result<()> {
+    message(out, b'P', |out| {
+        c_string(out, name, "a statement's name")?;
+        c_string(out, sql, "a statement")?;
+        count(out, types.len())?;
+        for oid in types {
+            out.extend_from_slice(&oid.to_be_bytes());
+        }
+        Ok(())
+    })
+}
+
+/// `Describe` of a prepared statement: answered by its parameters' types, then its columns or `NoData`.
+///
+/// # Errors
+///
+/// [`WireError::NulByte`]
+pub fn describe_statement(name: &str, out: &mut Vec<u8>) -> Result<()> {
+    named(b'D', b'S', name, out)
+}
+
+/// `Describe` of a portal: answered by its columns or `NoData`.
+///
+/// # Errors
+///
+/// [`WireError::NulByte`]
+pub fn describe_portal(name: &str, out: &mut Vec<u8>) -> Result<()> {
+    named(b'D', b'P', name, out)
+}
+
+/// `Close` of a prepared statement. Closing one that does not exist is no error.
+///
+/// # Errors
+///
+/// [`WireError::NulByte`]
+pub fn close_statement(name: &str, out: &mut Vec<u8>) -> Result<()> {
+    named(b'C', b'S', name, out)
+}
+
+/// `Close` of a portal.
+///
+/// # Errors
+///
+/// [`WireError::NulByte`]
+pub fn close_portal(name: &str, out: &mut Vec<u8>) -> Result<()> {
+    named(b'C', b'P', name, out)
+}
+
+fn named(tag: u8, kind: u8, name: &str, out: &mut Vec<u8>) -> Result<()> {
+    message(out, tag, |out| {
+        out.push(kind);
+        c_string(out, name, "the name of a statement or a portal")
+    })
+}
+
+/// The head of a `Bind`, up to and with the number of parameters. Returns where its parameter formats begin.
+pub(crate) fn bind_head(statement: &str, parameters: usize, out: &mut Vec<u8>) -> Result<usize> {
+    out.push(b'B');
+    out.extend_from_slice(&[0; 4]);
+    out.push(0); // the unnamed portal
+    c_string(out, statement, "a statement's name")?;
+    count(out, parameters)?;
+    let formats = out.len();
+    out.resize(formats + 2 * parameters, 0);
+    count(out, parameters)?;
+    Ok(formats)
+}
+
+/// The tail of a `Bind`: all columns in one format.
+pub(crate) fn bind_tail(columns: Format, out: &mut Vec<u8>) {
+    out.extend_from_slice(&[0, 1, 0, columns.code()]);
+}
+
+/// `Execute` of a portal; `max_rows` 0 means all of them.
+///
+/// # Errors
+///
+/// [`WireError::NulByte`]
+pub fn execute(portal: &str, max_rows: u32, out: &mut Vec<u8>) -> Result<()> {
+    message(out, b'E', |out| {
+        c_string(out, portal, "a portal's name")?;
+        out.extend_from_slice(&max_rows.to_be_bytes());
+        Ok(())
+    })
+}
+
+/// `Sync`: ends an implicit transaction and asks for `ReadyForQuery`.
+pub fn sync(out: &mut Vec<u8>) {
+    out.extend_from_slice(b"S\0\0\0\x04");
+}
+
+/// `Flush`: asks for the answers so far.
+pub fn flush(out: &mut Vec<u8>) {
+    out.extend_from_slice(b"H\0\0\0\x04");
+}
+
+/// `Terminate`: the polite end.
+pub fn terminate(out: &mut Vec<u8>) {
+    out.extend_from_slice(b"X\0\0\0\x04");
+}
+
+/// `CopyDone`: the data are complete.
+pub fn copy_done(out: &mut Vec<u8>) {
+    out.extend_from_slice(b"c\0\0\0\x04");
+}
+
+/// `CopyFail`: makes the server abandon the copy with an error.
+///
+/// # Errors
+///
+/// [`WireError::NulByte`]
+pub fn copy_fail(reason: &str, out: &mut Vec<u8>) -> Result<()> {
+    message(out, b'f', |out| c_string(out, reason, "a reason"))
+}
+
+/// `CopyData`: any piece of the stream; its borders mean nothing to the server.
+///
+/// # Errors
+///
+/// [`WireError::RequestTooLarge`]
+pub fn copy_data(data: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    message(out, b'd', |out| {
+        out.extend_from_slice(data);
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_have_the_documented_bytes() {
+        let mut out = Vec::new();
+        startup([("user", "u")], &mut out).unwrap();
+        assert_eq!(out, b"\0\0\0\x10\0\x03\0\0user\0u\0\0");
+        out.clear();
+        parse("s", "SELECT 1", &[23], &mut out).unwrap();
+        assert_eq!(out, b"P\0\0\0\x15s\0SELECT 1\0\0\x01\0\0\0\x17");
+        out.clear();
+        execute("", 0, &mut out).unwrap();
+        describe_statement("s", &mut out).unwrap();
+        cancel_request(1, &[0, 0, 0, 2], &mut out).unwrap();
+        ssl_request(&mut out);
+        assert_eq!(
+            out,
+            b"E\0\0\0\x09\0\0\0\0\0D\0\0\0\x07Ss\0\0\0\0\x10\x04\xd2\x16\x2e\0\0\0\x01\0\0\0\x02\0\0\0\x08\x04\xd2\x16\x2f"
+        );
+    }
+
+    #[test]
+    fn a_failed_message_leaves_nothing_behind() {
+        let mut out = b"before".to_vec();
+        assert_eq!(query("a\0b", &mut out), Err(WireError::NulByte("a statement")));
+        assert!(parse("s", "x", &[0; 70_000], &mut out).is_err());
+        assert_eq!(out, b"before");
+    }
+}

@@ -1,0 +1,259 @@
+//! From a fresh connection to the first `ReadyForQuery` (55.2.1, 55.2.10).
+
+use crate::reader::Reader;
+use crate::{Result, Security, WireError};
+
+use super::auth::{Authenticator, Verdict};
+use super::config::{Config, Encryption};
+use super::session::Session;
+use super::{ErrorFields, TransactionStatus, frontend};
+
+/// What the caller does next. First of all it sends what was appended to `out`.
+#[derive(Debug)]
+pub enum Progress {
+    /// Receive more.
+    Receive,
+    /// Do the TLS handshake, then call [`Handshake::tls_started`].
+    StartTls,
+    /// Done.
+    Ready(Box<Session>),
+}
+
+enum State {
+    New,
+    /// The answer to `SSLRequest` is to come: one byte.
+    EncryptionAnswer,
+    /// The caller does the TLS handshake.
+    Tls,
+    /// `StartupMessage` is sent.
+    Authenticating,
+    /// The server let us in and reports its parameters.
+    Starting,
+    Over,
+}
+
+/// The client's side of a connection's set-up. Call [`start`](Self::start), send, and feed what comes to
+/// [`receive`](Self::receive) until it says [`Progress::Ready`].
+pub struct Handshake {
+    config: Config,
+    state: State,
+    authenticator: Authenticator,
+    buffer: Vec<u8>,
+    received_bytes: u64,
+    session: Session,
+}
+
+impl Handshake {
+    /// Prepares a handshake; nothing is sent yet.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        let session = Session::empty(config.limits);
+        let authenticator = Authenticator::new(config.channel_binding);
+        Self { config, state: State::New, authenticator, buffer: Vec::new(), received_bytes: 0, session }
+    }
+
+    /// Appends the first message.
+    ///
+    /// # Errors
+    ///
+    /// [`WireError::NulByte`] in the configuration, [`WireError::Misuse`] the second time.
+    pub fn start(&mut self, out: &mut Vec<u8>) -> Result<Progress> {
+        if !matches!(self.state, State::New) {
+            return Err(WireError::Misuse("the handshake was started before"));
+        }
+        match self.config.encryption {
+            Encryption::Off => self.send_startup(out)?,
+            Encryption::Prefer | Encryption::Require => {
+                frontend::ssl_request(out);
+                self.state = State::EncryptionAnswer;
+            }
+            Encryption::Direct => {
+                self.state = State::Tls;
+                return Ok(Progress::StartTls);
+            }
+        }
+        Ok(Progress::Receive)
+    }
+
+    /// Goes on after the TLS handshake. `end_point` is the channel binding of type `tls-server-end-point`, as
+    /// [`tls_server_end_point`](super::tls_server_end_point) computes it; without it SCRAM is not tied to the channel.
+    ///
+    /// # Errors
+    ///
+    /// [`WireError::NulByte`] in the configuration, [`WireError::Misuse`] unless [`Progress::StartTls`] was the last.
+    pub fn tls_started(&mut self, end_point: Option<Vec<u8>>, out: &mut Vec<u8>) -> Result<Progress> {
+        if !matches!(self.state, State::Tls) {
+            return Err(WireError::Misuse("no TLS handshake was asked for"));
+        }
+        self.session.security = Security::Tls;
+        self.authenticator.set_end_point(end_point);
+        self.send_startup(out)?;
+        Ok(Progress::Receive)
+    }
+
+    /// Takes received bytes (behind TLS: decrypted ones) and appends what is to be sent.
+    ///
+    /// # Errors
+    ///
+    /// Any [`WireError`]; the connection is to be closed then. If the server closes it in turn without a word,
+    /// [`Handshake::closed`] says what to make of that.
+    pub fn receive(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Progress> {
+        let progress = self.advance(bytes, out);
+        if progress.is_err() {
+            self.state = State::Over;
+        }
+        progress
+    }
+
+    /// What it means that the server closed the connection now.
+    #[must_use]
+    pub fn closed(&self) -> WireError {
+        WireError::Protocol(match self.state {
+            State::EncryptionAnswer => "it closed the connection instead of answering whether it has TLS",
+            State::Authenticating => "it closed the connection during authentication",
+            _ => "it closed the connection during the handshake",
+        })
+    }
+
+    fn send_startup(&mut self, out: &mut Vec<u8>) -> Result<()> {
+        let config = &self.config;
+        let database = config.database.as_deref().map(|name| ("database", name));
+        let further = config.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let fixed = [("user", config.user.as_str()), ("client_encoding", "UTF8")];
+        frontend::startup(fixed.into_iter().chain(database).chain(further), out)?;
+        self.state = State::Authenticating;
+        Ok(())
+    }
+
+    fn advance(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Progress> {
+        let mut bytes = bytes;
+        match self.state {
+            State::New | State::Tls | State::Over => {
+                return Err(WireError::Misuse("the handshake does not wait for bytes now"));
+            }
+            State::EncryptionAnswer => {
+                let Some((&answer, rest)) = bytes.split_first() else {
+                    return Ok(Progress::Receive);
+                };
+                return self.encryption_answer(answer, rest, out);
+            }
+            State::Authenticating | State::Starting => {}
+        }
+        // Message by message, so that the limit holds for what belongs to the handshake, not for what follows it.
+        while let Some(length) = self.fill(&mut bytes)? {
+            let message = std::mem::take(&mut self.buffer);
+            let ready = self.message(message[0], &message[5..length], out)?;
+            self.buffer = message;
+            self.buffer.clear();
+            if ready {
+                self.state = State::Over;
+                let mut session = std::mem::replace(&mut self.session, Session::empty(self.config.limits));
+                session.leftover = bytes.to_vec();
+                return Ok(Progress::Ready(Box::new(session)));
+            }
+        }
+        Ok(Progress::Receive)
+    }
+
+    /// Moves one message from `bytes` into the buffer. Its length once it is whole.
+    fn fill(&mut self, bytes: &mut &[u8]) -> Result<Option<usize>> {
+        self.fill_to(bytes, 5)?;
+        let Some((header, _)) = self.buffer.split_first_chunk::<5>() else {
+            return Ok(None);
+        };
+        let [_, length @ ..] = *header;
+        let length = u32::from_be_bytes(length);
+        let limit = self.config.limits.handshake_message_bytes;
+        if length < 4 {
+            return Err(WireError::Protocol("a message is shorter than its own length field"));
+        }
+        if length > limit {
+            return Err(too_large("a message of the handshake", length.into(), limit));
+        }
+        let total = length as usize + 1;
+        self.fill_to(bytes, total)?;
+        Ok((self.buffer.len() == total).then_some(total))
+    }
+
+    fn fill_to(&mut self, bytes: &mut &[u8], target: usize) -> Result<()> {
+        let wanted = target.saturating_sub(self.buffer.len());
+        let (now, rest) = bytes.split_at(bytes.len().min(wanted));
+        self.received_bytes += now.len() as u64;
+        let limit = self.config.limits.handshake_total_bytes;
+        if self.received_bytes > u64::from(limit) {
+            return Err(too_large("a handshake", self.received_bytes, limit));
+        }
+        self.buffer.extend_from_slice(now);
+        *bytes = rest;
+        Ok(())
+    }
+
+    fn encryption_answer(&mut self, answer: u8, rest: &[u8], out: &mut Vec<u8>) -> Result<Progress> {
+        if !rest.is_empty() {
+            // Whatever stands here was not encrypted, yet would be taken for what is (CVE-2021-23222).
+            return Err(WireError::Protocol("bytes follow the answer to SSLRequest"));
+        }
+        match (answer, self.config.encryption) {
+            (b'S', _) => {
+                self.state = State::Tls;
+                Ok(Progress::StartTls)
+            }
+            (b'N', Encryption::Prefer) => {
+                self.send_startup(out)?;
+                Ok(Progress::Receive)
+            }
+            // `E` begins an error message of a server that is too old or too busy; its text is not to be trusted
+            // (CVE-2024-10977).
+            (b'N' | b'E', _) => Err(WireError::TlsRefused),
+            (tag, _) => Err(WireError::Unexpected { tag, state: "waiting for the answer to SSLRequest" }),
+        }
+    }
+
+    /// Handles one message. True at the end of the handshake.
+    fn message(&mut self, tag: u8, body: &[u8], out: &mut Vec<u8>) -> Result<bool> {
+        match (tag, &self.state) {
+            (b'R', State::Authenticating) => {
+                match self.authenticator.answer(&self.config, self.session.security, body, out)? {
+                    Verdict::Pending => {}
+                    Verdict::Accepted(method) => {
+                        self.session.authentication = method;
+                        self.state = State::Starting;
+                    }
+                }
+            }
+            (b'E', _) => return Err(WireError::RefusedByPostgres(ErrorFields::parse(body)?)),
+            (b'N', _) => self.session.notices.push(*ErrorFields::parse(body)?),
+            // We ask for 3.0 and no extension, so there is nothing that the answer could take away.
+            (b'v', State::Authenticating) => {}
+            (b'S', State::Starting) => {
+                let mut reader = Reader::new(body);
+                let mut text = || reader.until_nul().map(|text| String::from_utf8_lossy(text).into_owned());
+                self.session.parameters.push((text()?, text()?));
+            }
+            (b'K', State::Starting) => {
+                let mut reader = Reader::new(body);
+                self.session.process_id = reader.u32_be()?;
+                self.session.secret = reader.rest().to_vec();
+            }
+            (b'Z', State::Starting) => {
+                TransactionStatus::parse(body)?;
+                return Ok(true);
+            }
+            _ => {
+                return Err(WireError::Unexpected { tag, state: "setting up the connection" });
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl std::fmt::Debug for Handshake {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Nothing of what was exchanged: some of it is secret.
+        f.debug_struct("Handshake").field("user", &self.config.user).finish_non_exhaustive()
+    }
+}
+
+fn too_large(what: &'static str, length_bytes: u64, limit: u32) -> WireError {
+    WireError::TooLarge { what, length_bytes, limit_bytes: limit.into() }
+}

@@ -1,0 +1,62 @@
+//! PostgreSQL's frontend/backend protocol, version 3.0, from the client's side.
+//!
+//! Section numbers in this module are those of the PostgreSQL manual's chapter "Frontend/Backend Protocol" (55 in the
+//! manual of release 15): 55.2 message flow, 55.3 SASL authentication, 55.7 message formats, 55.8 error fields.
+//!
+//! A connection's life: [`Handshake`] until [`Progress::Ready`], then requests from [`frontend`] and [`Template`], replies
+//! through a [`Scanner`], [`frontend::terminate`] at the end.
+
+mod auth;
+mod command_tag;
+mod config;
+pub mod copy;
+mod end_point;
+mod error_fields;
+mod event;
+mod framer;
+pub mod frontend;
+mod handshake;
+pub mod oid;
+mod param;
+mod row;
+mod scanner;
+mod session;
+mod template;
+
+pub use command_tag::CommandTag;
+pub use config::{ChannelBinding, Config, Encryption};
+pub use end_point::tls_server_end_point;
+pub use error_fields::{ErrorFields, Severity};
+pub use event::{CopyFormat, CopyStart, Event, TransactionStatus};
+pub use handshake::{Handshake, Progress};
+pub use row::{Field, Fields, ParameterTypes, Row, decode};
+pub use scanner::{Reply, Rows, ScanOutcome, Scanner};
+pub use session::{Authentication, Session};
+pub use template::{DescribePortal, Ending, Request, Statement, Template, TemplateOptions};
+
+/// How a parameter or a column is written (55.7, "Bind").
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Format {
+    /// The type's text form.
+    #[default]
+    Text,
+    /// The type's binary form.
+    Binary,
+}
+
+impl Format {
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Text => 0,
+            Self::Binary => 1,
+        }
+    }
+
+    pub(crate) fn from_code(code: i16) -> crate::Result<Self> {
+        match code {
+            0 => Ok(Self::Text),
+            1 => Ok(Self::Binary),
+            _ => Err(crate::WireError::Protocol("a format code is neither 0 nor 1")),
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Finds the messages in a stream of bytes, and their end fast.
+
+use crate::reader::Reader;
+use crate::{Limits, Result, WireError};
+
+use super::framer::{Frame, Framer, Interest};
+use super::{CommandTag, CopyStart, ErrorFields, Event, Fields, ParameterTypes, Row, TransactionStatus};
+
+/// What to do with rows and the data of `COPY … TO STDOUT` in [`Scanner::next`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Rows {
+    /// Count them and skip their bytes.
+    #[default]
+    Skip,
+    /// Report each of them.
+    Keep,
+}
+
+/// What a reply came to, up to a `ReadyForQuery`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reply {
+    /// Rows that the server sent.
+    pub rows: u64,
+    /// The sum of the counts of all command tags: rows selected, inserted, changed, copied.
+    pub affected: u64,
+    /// Commands that were completed. In a pipeline that failed: those before the failure.
+    pub commands: u32,
+    /// Where the session stands now.
+    pub status: TransactionStatus,
+}
+
+/// What [`Scanner::scan_to_ready`] found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ScanOutcome {
+    /// All bytes are used up and the reply goes on.
+    NeedMore,
+    /// The reply is complete.
+    Ready {
+        /// What it came to.
+        reply: Reply,
+        /// How many of the given bytes belong to it. The rest is the next reply.
+        consumed: usize,
+    },
+    /// The reply is complete, and it says that a command failed.
+    Failed {
+        /// The first error.
+        error: Box<ErrorFields>,
+        /// What it came to.
+        reply: Reply,
+        /// How many of the given bytes belong to it.
+        consumed: usize,
+    },
+    /// The server waits for the data of a `COPY`; send them, then scan on.
+    CopyIn {
+        /// What the server expects.
+        start: CopyStart,
+        /// How many of the given bytes were used.
+        consumed: usize,
+    },
+    /// The server gave up this connection. Nothing follows.
+    Fatal(Box<ErrorFields>),
+}
+
+/// Reads the server's side of a connection after the handshake. See the [crate] for the rules it keeps.
+///
+/// Use either [`next`](Self::next), message by message, or [`scan_to_ready`](Self::scan_to_ready), reply by reply; they may
+/// be mixed at any point of the stream.
+#[derive(Debug)]
+pub struct Scanner {
+    framer: Framer,
+    tally: Tally,
+    error: Option<Box<ErrorFields>>,
+    /// The reply is over; the next message begins another one.
+    ended: bool,
+    broken: Option<WireError>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Tally {
+    /// Rows that were read; those skipped are in the framer.
+    rows: u64,
+    affected: u64,
+    commands: u32,
+}
+
+impl Scanner {
+    /// A scanner at the border of two messages.
+    #[must_use]
+    pub fn new(limits: Limits) -> Self {
+        Self { framer: Framer::new(limits), tally: Tally::default(), error: None, ended: false, broken: None }
+    }
+
+    /// Says whether [`next`](Self::next) reports rows, from the next message on.
+    pub fn set_rows(&mut self, rows: Rows) {
+        self.framer.rows = rows;
+    }
+
+    /// Rows of the current reply so far, or of the one that just ended, skipped ones included.
+    #[must_use]
+    pub fn rows_seen(&self) -> u64 {
+        self.framer.rows_skipped + self.tally.rows
+    }
+
+    /// Memory that this scanner holds, bytes.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.framer.memory_bytes()
+    }
+
+    /// Takes the next message from the front of `input`. `None`: `input` is used up, more bytes are needed.
+    ///
+    /// # Errors
+    ///
+    /// [`WireError::Protocol`], [`WireError::Unexpected`] and [`WireError::TooLarge`]; from then on always the same.
+    pub fn next<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Result<Option<Event<'a>>> {
+        self.begin()?;
+        let event = match self.framer.next(input, Interest::Events) {
+            Ok(None) => return Ok(None),
+            Ok(Some(frame)) => event_of(&frame),
+            Err(error) => Err(error),
+        };
+        match &event {
+            Ok(Event::Ready(_)) => self.ended = true,
+            Ok(Event::Done(tag)) => self.tally.command(*tag),
+            Ok(Event::Row(_)) => self.tally.rows += 1,
+            Ok(_) => {}
+            Err(error) => self.broken = Some(error.clone()),
+        }
+        event.map(Some)
+    }
+
+    /// Reads on to the end of the reply: `ReadyForQuery`, a `COPY` that wants data, or the end of the connection.
+    ///
+    /// Rows, notices, notifications and descriptions are skipped by their headers; only an error allocates. With several
+    /// requests in flight, call it again with the bytes behind `consumed`.
+    ///
+    /// # Errors
+    ///
+    /// As of [`next`](Self::next).
+    pub fn scan_to_ready(&mut self, bytes: &[u8]) -> Result<ScanOutcome> {
+        self.begin()?;
+        let outcome = self.scan(bytes);
+        if let Err(error) = &outcome {
+            self.broken = Some(error.clone());
+        }
+        outcome
+    }
+
+    #[inline]
+    fn scan(&mut self, bytes: &[u8]) -> Result<ScanOutcome> {
+        let mut input = bytes;
+        while let Some(frame) = self.framer.next(&mut input, Interest::Outcome)? {
+            let consumed = bytes.len() - input.len();
+            match frame.tag {
+                b'C' => self.tally.command(CommandTag::parse(frame.body)?),
+                b'I' => self.tally.commands = self.tally.commands.saturating_add(1),
+                b'E' => {
+                    let error = ErrorFields::parse(frame.body)?;
+                    if error.ends_connection() {
+                        return Ok(ScanOutcome::Fatal(error));
+                    }
+                    self.error.get_or_insert(error);
+                }
+                b'Z' => {
+                    let status = TransactionStatus::parse(frame.body)?;
+                    return Ok(self.finish(status, consumed));
+                }
+                b'G' => {
+                    return Ok(ScanOutcome::CopyIn { start: CopyStart::parse(frame.body)?, consumed });
+                }
+                // Its first part came while rows were kept.
+                b'D' => self.tally.rows += 1,
+                _ => {}
+            }
+        }
+        Ok(ScanOutcome::NeedMore)
+    }
+
+    #[inline]
+    fn begin(&mut self) -> Result<()> {
+        if let Some(error) = &self.broken {
+            return Err(error.clone());
+        }
+        if std::mem::take(&mut self.ended) {
+            self.tally = Tally::default();
+            self.framer.rows_skipped = 0;
+            self.error = None;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, status: TransactionStatus, consumed: usize) -> ScanOutcome {
+        let rows = self.rows_seen();
+        let Tally { affected, commands, .. } = self.tally;
+        self.ended = true;
+        let reply = Reply { rows, affected, commands, status };
+        match self.error.take() {
+            None => ScanOutcome::Ready { reply, consumed },
+            Some(error) => ScanOutcome::Failed { error, reply, consumed },
+        }
+    }
+}
+
+impl Tally {
+    fn command(&mut self, tag: CommandTag<'_>) {
+        self.commands = self.commands.saturating_add(1);
+        self.affected = self.affected.saturating_add(tag.rows());
+    }
+}
+
+fn event_of<'a>(frame: &Frame<'a>) -> Result<Event<'a>> {
+    let body = frame.body;
+    Ok(match frame.tag {
+        b'Z' => Event::Ready(TransactionStatus::parse(body)?),
+        b'C' => Event::Done(CommandTag::parse(body)?),
+        b'E' => Event::Error(ErrorFields::parse(body)?),
+        b'N' => Event::Notice(ErrorFields::parse(body)?),
+        b'D' => Event::Row(Row::parse(body)?),
+        b'T' => Event::Columns(Fields::parse(body)?),
+        b't' => Event::ParameterTypes(ParameterTypes::parse(body)?),
+        b'n' => Event::NoData,
+        b'1' => Event::ParseComplete,
+        b'2' => Event::BindComplete,
+        b'3' => Event::CloseComplete,
+        b's' => Event::PortalSuspended,
+        b'I' => Event::EmptyQuery,
+        b'G' => Event::CopyIn(CopyStart::parse(body)?),
+        b'H' => Event::CopyOut(CopyStart::parse(body)?),
+        b'd' => Event::CopyData(body),
+        b'c' => Event::CopyDone,
+        b'S' => {
+            let mut reader = Reader::new(body);
+            Event::Parameter { name: reader.until_nul()?, value: reader.until_nul()? }
+        }
+        b'A' => {
+            let mut reader = Reader::new(body);
+            Event::Notification {
+                process_id: reader.u32_be()?,
+                channel: reader.until_nul()?,
+                payload: reader.until_nul()?,
+            }
+        }
+        tag => {
+            return Err(WireError::Unexpected { tag, state: "waiting for a reply" });
+        }
+    })
+}

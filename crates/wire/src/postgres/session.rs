@@ -1,0 +1,117 @@
+//! What the handshake leaves behind.
+
+use crate::{Limits, Result, Security};
+
+use super::{ErrorFields, Scanner, frontend};
+
+/// How the server made sure who is connecting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Authentication {
+    /// Not at all (`trust`), or by means outside the protocol (`peer`, `ident`, `cert`).
+    None,
+    /// By the password itself.
+    Cleartext,
+    /// By MD5.
+    Md5,
+    /// By SCRAM-SHA-256.
+    Scram,
+    /// By SCRAM-SHA-256 tied to the TLS channel.
+    ScramPlus,
+}
+
+/// A connection that is ready for its first request.
+#[derive(Clone)]
+pub struct Session {
+    pub(crate) parameters: Vec<(String, String)>,
+    pub(crate) process_id: u32,
+    pub(crate) secret: Vec<u8>,
+    pub(crate) notices: Vec<ErrorFields>,
+    pub(crate) authentication: Authentication,
+    pub(crate) security: Security,
+    pub(crate) leftover: Vec<u8>,
+    pub(crate) limits: Limits,
+}
+
+impl Session {
+    pub(crate) fn empty(limits: Limits) -> Self {
+        Self {
+            parameters: Vec::new(),
+            process_id: 0,
+            secret: Vec::new(),
+            notices: Vec::new(),
+            authentication: Authentication::None,
+            security: Security::Plain,
+            leftover: Vec::new(),
+            limits,
+        }
+    }
+
+    /// A run-time parameter that the server reported, such as `server_version`.
+    #[must_use]
+    pub fn parameter(&self, name: &str) -> Option<&str> {
+        self.parameters.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// All of them, in the order in which they came.
+    #[must_use]
+    pub fn parameters(&self) -> &[(String, String)] {
+        &self.parameters
+    }
+
+    /// The server's process for this session; 0 if it did not say.
+    #[must_use]
+    pub fn process_id(&self) -> u32 {
+        self.process_id
+    }
+
+    /// Warnings that came with the login.
+    #[must_use]
+    pub fn notices(&self) -> &[ErrorFields] {
+        &self.notices
+    }
+
+    /// How the login was proved.
+    #[must_use]
+    pub fn authentication(&self) -> Authentication {
+        self.authentication
+    }
+
+    /// Whether the connection is encrypted.
+    #[must_use]
+    pub fn security(&self) -> Security {
+        self.security
+    }
+
+    /// Bytes that came behind the handshake; give them to the scanner first. Nearly always empty.
+    #[must_use]
+    pub fn leftover(&self) -> &[u8] {
+        &self.leftover
+    }
+
+    /// A scanner for what follows.
+    #[must_use]
+    pub fn scanner(&self) -> Scanner {
+        Scanner::new(self.limits)
+    }
+
+    /// Appends the request that cancels this session's current command, to be sent over a connection of its own.
+    ///
+    /// # Errors
+    ///
+    /// [`WireError::RequestTooLarge`](crate::WireError::RequestTooLarge)
+    pub fn cancel(&self, out: &mut Vec<u8>) -> Result<()> {
+        frontend::cancel_request(self.process_id, &self.secret, out)
+    }
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The secret key lets whoever knows it cancel commands.
+        f.debug_struct("Session")
+            .field("process_id", &self.process_id)
+            .field("authentication", &self.authentication)
+            .field("security", &self.security)
+            .field("parameters", &self.parameters)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,10 @@
+//! Whether somebody can listen.
+
+/// Whether a connection is encrypted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Security {
+    /// No.
+    Plain,
+    /// By TLS.
+    Tls,
+}

@@ -1,0 +1,175 @@
+//! Prepared, unprepared and simple statements; values there and back.
+
+use wire::postgres::{DescribePortal, Event, Format, Statement, Template, TemplateOptions, decode, frontend, oid};
+use wire::{TextTemplate, Value};
+
+use super::pg_client::Client;
+use super::pg_server::trusted;
+
+/// Prepares a statement and returns its parameters' types as the server infers them.
+fn prepare(client: &mut Client, name: &str, sql: &str) -> Vec<u32> {
+    let mut out = Vec::new();
+    frontend::parse(name, sql, &[], &mut out).unwrap();
+    frontend::describe_statement(name, &mut out).unwrap();
+    frontend::sync(&mut out);
+    let mut types = Vec::new();
+    client.events(&out, |event| match event {
+        Event::ParameterTypes(found) => types.extend(found.iter()),
+        Event::Error(error) => panic!("{error}"),
+        _ => {}
+    });
+    types
+}
+
+#[test]
+fn all_modes_find_the_same_row() {
+    let mut client = trusted();
+    let sql = "SELECT abalance FROM accounts WHERE aid = $1";
+    let types = prepare(&mut client, "s", sql);
+    assert_eq!(types, [oid::INT4]);
+    let with_describe = TemplateOptions { describe: DescribePortal::Include, ..TemplateOptions::default() };
+    let requests = [
+        Template::new(Statement::Prepared("s"), &types, TemplateOptions::default()).unwrap(),
+        Template::new(Statement::Prepared("s"), &types, with_describe).unwrap(),
+        Template::new(Statement::Unprepared(sql), &types, with_describe).unwrap(),
+        // As libpq does it: no types, so all text.
+        Template::new(Statement::Unprepared(sql), &[oid::UNSPECIFIED], with_describe).unwrap(),
+    ];
+    for template in &requests {
+        let mut request = template.request();
+        for aid in [1, 7, 1000] {
+            let reply = client.run(request.patch(template, &[Value::Int(aid)]).unwrap()).unwrap();
+            assert_eq!((reply.rows, reply.affected, reply.commands), (1, 1, 1));
+        }
+        let reply = client.run(request.patch(template, &[Value::Int(1001)]).unwrap()).unwrap();
+        assert_eq!((reply.rows, reply.affected, reply.commands), (0, 0, 1));
+    }
+    let simple = TextTemplate::new(["SELECT abalance FROM accounts WHERE aid = ", ""]);
+    let mut out = Vec::new();
+    frontend::query_template(&simple, &[Value::Int(8)], &mut out).unwrap();
+    assert_eq!(client.run(&out).unwrap().rows, 1);
+}
+
+/// What the server makes of a parameter of a type, as text.
+fn echo(client: &mut Client, type_name: &str, value: Value<'_>) -> Result<Option<String>, String> {
+    let sql = format!("SELECT ($1::{type_name})::text");
+    let types = prepare(client, "", &sql);
+    let template = Template::new(Statement::Prepared(""), &types, TemplateOptions::default()).unwrap();
+    let mut out = Vec::new();
+    template.encode(&[value], &mut out).unwrap();
+    let mut result = Err("no row".to_owned());
+    client.events(&out, |event| match event {
+        Event::Row(row) => result = Ok(row.get(0).unwrap().map(|text| String::from_utf8(text.to_vec()).unwrap())),
+        Event::Error(error) => result = Err(error.code.to_string()),
+        _ => {}
+    });
+    result
+}
+
+#[test]
+fn parameters_arrive_as_they_were_meant() {
+    let mut client = trusted();
+    for (type_name, value, expected) in [
+        ("int2", Value::Int(-32768), "-32768"),
+        ("int4", Value::Int(i32::MIN.into()), "-2147483648"),
+        ("int8", Value::Int(i64::MAX), "9223372036854775807"),
+        ("float4", Value::Float(0.25), "0.25"),
+        ("float4", Value::Int(3), "3"),
+        ("float8", Value::Float(-1e300), "-1e+300"),
+        ("float8", Value::Int(1 << 40), "1099511627776"),
+        ("float8", Value::Float(f64::INFINITY), "Infinity"),
+        ("numeric", Value::Int(12), "12"),
+        ("numeric", Value::Float(0.1), "0.1"),
+        ("numeric", Value::Text("123456789012345678901234567890.5"), "123456789012345678901234567890.5"),
+        ("bool", Value::Bool(true), "true"),
+        ("bool", Value::Int(0), "false"),
+        ("text", Value::Text("zwölf"), "zwölf"),
+        ("text", Value::Int(-5), "-5"),
+        ("text", Value::Float(0.5), "0.5"),
+        ("varchar(3)", Value::Text("abc"), "abc"),
+        ("char(3)", Value::Text("ab"), "ab"),
+        ("bytea", Value::Bytes(&[0, 255]), "\\x00ff"),
+        ("int4", Value::Text("42"), "42"),
+        ("timestamp", Value::Text("2024-02-29 12:00"), "2024-02-29 12:00:00"),
+        ("oid", Value::Int(4_000_000_000), "4000000000"),
+    ] {
+        assert_eq!(echo(&mut client, type_name, value), Ok(Some(expected.to_owned())), "{type_name} {value:?}");
+    }
+    assert_eq!(echo(&mut client, "int4", Value::Null), Ok(None));
+}
+
+#[test]
+fn the_server_judges_what_does_not_fit() {
+    let mut client = trusted();
+    for (type_name, value, state) in [
+        ("int4", Value::Int(1 << 40), "22003"),
+        ("int2", Value::Int(40_000), "22003"),
+        ("int4", Value::Float(1.5), "22P02"),
+        ("int8", Value::Text("x"), "22P02"),
+        ("float4", Value::Float(1e300), "22003"),
+        ("text", Value::Text("a\0b"), "22021"),
+        ("bool", Value::Int(7), "22P02"),
+    ] {
+        assert_eq!(echo(&mut client, type_name, value), Err(state.to_owned()), "{type_name} {value:?}");
+    }
+}
+
+#[test]
+fn columns_are_decoded_in_both_formats() {
+    let mut client = trusted();
+    let sql = "SELECT 7::int2, -7::int4, 7::int8, 0.5::float4, 0.25::float8, true, 'x'::text, NULL::int, 1.5::numeric";
+    let expected = [
+        Value::Int(7),
+        Value::Int(-7),
+        Value::Int(7),
+        Value::Float(0.5),
+        Value::Float(0.25),
+        Value::Bool(true),
+        Value::Text("x"),
+        Value::Null,
+    ];
+    let options =
+        TemplateOptions { results: Format::Binary, describe: DescribePortal::Include, ..TemplateOptions::default() };
+    let template = Template::new(Statement::Unprepared(sql), &[], options).unwrap();
+    let mut out = Vec::new();
+    template.encode(&[], &mut out).unwrap();
+    let (mut columns, mut rows) = (Vec::new(), 0);
+    client.events(&out, |event| match event {
+        Event::Columns(fields) => columns = fields.iter().map(|field| (field.type_oid, field.format)).collect(),
+        Event::Row(row) => {
+            rows += 1;
+            let values = row.iter().zip(&columns).map(|(bytes, &(oid, format))| decode(bytes, oid, format).unwrap());
+            let values: Vec<_> = values.collect();
+            assert_eq!(values[..8], expected);
+            assert!(matches!(values[8], Value::Bytes(_)));
+        }
+        _ => {}
+    });
+    assert_eq!((columns.len(), rows), (9, 1));
+    assert_eq!(client.column("SELECT 1.5::numeric"), [Some("1.5".to_owned())]);
+}
+
+#[test]
+fn statements_are_closed_and_missing_ones_reported() {
+    let mut client = trusted();
+    prepare(&mut client, "gone", "SELECT 1");
+    let mut out = Vec::new();
+    frontend::close_statement("gone", &mut out).unwrap();
+    frontend::close_portal("none", &mut out).unwrap();
+    frontend::sync(&mut out);
+    client.run(&out).unwrap();
+    let template = Template::new(Statement::Prepared("gone"), &[], TemplateOptions::default()).unwrap();
+    let mut out = Vec::new();
+    template.encode(&[], &mut out).unwrap();
+    assert_eq!(client.run(&out).unwrap_err().code.as_str(), "26000");
+    assert_eq!(client.query("SELECT 1").unwrap().rows, 1);
+}
+
+#[test]
+fn several_statements_in_one_simple_query_are_added_up() {
+    let mut client = trusted();
+    let reply =
+        client.query("SELECT * FROM accounts; ; SELECT 1; UPDATE accounts SET abalance = 0 WHERE aid < 0").unwrap();
+    assert_eq!((reply.rows, reply.affected, reply.commands), (1001, 1001, 3));
+    assert_eq!(client.query("").unwrap().commands, 1);
+}
