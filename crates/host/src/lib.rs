@@ -9,7 +9,8 @@
 
 #![allow(
     unsafe_code,
-    reason = "`pre_exec` on Unix and the Windows API have no safe form; see `process::unix` and `system::windows`"
+    reason = "`pre_exec` on Unix, the Windows API, io_uring and pollers have no safe form; see `process::unix`, \
+              `system::windows` and `reactor`"
 )]
 
 pub mod affinity;
@@ -23,6 +24,7 @@ pub mod identity;
 pub mod limits;
 pub mod memory;
 pub mod process;
+pub mod reactor;
 pub mod scratch;
 mod system;
 

@@ -23,3 +23,11 @@ pub(crate) use server::SERVER_PIDS;
 pub(crate) fn send(pid: u32, signal: StopSignal) -> Result<(), crate::HostError> {
     os::send(pid, signal).map_err(|cause| crate::HostError::Process { tried: "signal", pid, reason: cause.to_string() })
 }
+
+/// A command line for this system's shell, not yet started.
+pub fn shell(text: &str) -> std::process::Command {
+    let (shell, option) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
+    let mut command = std::process::Command::new(shell);
+    command.arg(option).arg(text);
+    command
+}

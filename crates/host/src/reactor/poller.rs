@@ -1,0 +1,279 @@
+//! The portable implementation: non-blocking sockets and the operating system's readiness queue.
+
+use std::io::{self, Read, Write};
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use polling::{Event as Interest, Events, PollMode, Poller as System};
+
+use super::{Event, EventKind, Socket, Token, full};
+use crate::clock;
+
+/// What stands behind it here.
+pub(super) const NAME: &str = if cfg!(target_os = "linux") {
+    "epoll"
+} else if cfg!(windows) {
+    "IOCP"
+} else if cfg!(any(target_vendor = "apple", target_os = "freebsd", target_os = "netbsd", target_os = "openbsd")) {
+    "kqueue"
+} else {
+    "poll"
+};
+
+/// A receive buffer begins so large, bytes, and grows while a message fills it.
+const FIRST_BYTES: usize = 4 << 10;
+/// A single receive takes at most so much, so that one socket does not hold up the others.
+const MOST_BYTES: usize = 64 << 10;
+/// Events taken by one call.
+const EVENTS: usize = 1024;
+
+/// What a socket is watched for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Watch {
+    Reading,
+    ReadingAndWriting,
+    /// It has ended.
+    Nothing,
+}
+
+struct Connection {
+    socket: Socket,
+    watch: Watch,
+    queued: Vec<u8>,
+    sent: usize,
+    /// All of it is initialised; what was received is between `begin` and `end`.
+    buffer: Vec<u8>,
+    begin: usize,
+    end: usize,
+}
+
+pub(super) struct Poller {
+    system: System,
+    mode: PollMode,
+    ready: Events,
+    /// Those events, apart from the list that they came in: sending and receiving need the whole poller.
+    hits: Vec<Interest>,
+    connections: Vec<Option<Connection>>,
+    free: Vec<u32>,
+    to_send: Vec<u32>,
+    capacity: usize,
+}
+
+impl Poller {
+    pub(super) fn new(capacity: usize) -> io::Result<Poller> {
+        let system = System::new()?;
+        let mode = if system.supports_level() { PollMode::Level } else { PollMode::Oneshot };
+        let events = NonZeroUsize::new(capacity.min(EVENTS)).unwrap_or(NonZeroUsize::MIN);
+        Ok(Poller {
+            system,
+            mode,
+            ready: Events::with_capacity(events),
+            hits: Vec::with_capacity(events.get()),
+            connections: Vec::new(),
+            free: Vec::new(),
+            to_send: Vec::new(),
+            capacity,
+        })
+    }
+
+    pub(super) fn register(&mut self, socket: Socket) -> io::Result<u32> {
+        let slot = match self.free.last() {
+            Some(&slot) => slot,
+            None if self.connections.len() < self.capacity => self.connections.len() as u32,
+            None => return Err(full(self.capacity)),
+        };
+        socket.set_nonblocking()?;
+        // SAFETY: the socket is taken out of the poller before it is dropped: by `close`, or by `drop` below.
+        unsafe { self.system.add_with_mode(&socket, Interest::readable(slot as usize), self.mode)? };
+        let connection = Connection {
+            socket,
+            watch: Watch::Reading,
+            queued: Vec::new(),
+            sent: 0,
+            buffer: vec![0; FIRST_BYTES],
+            begin: 0,
+            end: 0,
+        };
+        if self.free.pop().is_some() {
+            self.connections[slot as usize] = Some(connection);
+        } else {
+            self.connections.push(Some(connection));
+        }
+        Ok(slot)
+    }
+
+    pub(super) fn send(&mut self, slot: u32, bytes: &[u8]) {
+        let Some(connection) = &mut self.connections[slot as usize] else { return };
+        if connection.watch == Watch::Nothing {
+            return;
+        }
+        if connection.queued.is_empty() {
+            self.to_send.push(slot);
+        }
+        connection.queued.extend_from_slice(bytes);
+    }
+
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        while let Some(slot) = self.to_send.pop() {
+            self.write(slot)?;
+        }
+        Ok(())
+    }
+
+    /// Sends what can be sent now; the rest waits for room.
+    fn write(&mut self, slot: u32) -> io::Result<()> {
+        let Some(connection) = &mut self.connections[slot as usize] else { return Ok(()) };
+        while connection.sent < connection.queued.len() {
+            match (&connection.socket).write(&connection.queued[connection.sent..]) {
+                Ok(bytes) => connection.sent += bytes,
+                Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+                Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => {
+                    return self.watch(slot, Watch::ReadingAndWriting);
+                }
+                // What the server said before it closed the connection is still to be read, and its end is told then.
+                Err(_) => break,
+            }
+        }
+        connection.queued.clear();
+        connection.sent = 0;
+        match connection.watch {
+            Watch::ReadingAndWriting => self.watch(slot, Watch::Reading),
+            Watch::Reading | Watch::Nothing => Ok(()),
+        }
+    }
+
+    fn watch(&mut self, slot: u32, watch: Watch) -> io::Result<()> {
+        let Some(connection) = &mut self.connections[slot as usize] else { return Ok(()) };
+        if connection.watch == watch {
+            return Ok(());
+        }
+        connection.watch = watch;
+        renew(&self.system, self.mode, connection, slot)
+    }
+
+    pub(super) fn wait(&mut self, deadline_ns: u64, events: &mut Vec<Event>) -> io::Result<()> {
+        let before = events.len();
+        loop {
+            self.flush()?;
+            let timeout = match deadline_ns {
+                u64::MAX => None,
+                deadline_ns => Some(Duration::from_nanos(deadline_ns.saturating_sub(clock::now_ns()))),
+            };
+            self.ready.clear();
+            self.system.wait(&mut self.ready, timeout)?;
+            self.take_ready(events)?;
+            if events.len() > before || timeout.is_some_and(|_| clock::now_ns() >= deadline_ns) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn take_ready(&mut self, events: &mut Vec<Event>) -> io::Result<()> {
+        self.hits.clear();
+        self.hits.extend(self.ready.iter());
+        for hit in 0..self.hits.len() {
+            let interest = self.hits[hit];
+            let slot = interest.key as u32;
+            if interest.writable {
+                self.write(slot)?;
+            }
+            if let (true, Some(kind)) = (interest.readable, self.read(slot)) {
+                events.push(Event { token: Token(slot), kind });
+            }
+            self.renew_if_spent(slot)?;
+        }
+        Ok(())
+    }
+
+    /// A poller that tells each readiness once is asked again.
+    fn renew_if_spent(&mut self, slot: u32) -> io::Result<()> {
+        match &self.connections[slot as usize] {
+            Some(connection) if self.mode == PollMode::Oneshot && connection.watch != Watch::Nothing => {
+                renew(&self.system, self.mode, connection, slot)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// One receive; what is left is told by the next wait.
+    fn read(&mut self, slot: u32) -> Option<EventKind> {
+        let connection = self.connections[slot as usize].as_mut()?;
+        if connection.watch == Watch::Nothing {
+            return None;
+        }
+        connection.make_room();
+        let most = connection.buffer.len().min(connection.end + MOST_BYTES);
+        let kind = match (&connection.socket).read(&mut connection.buffer[connection.end..most]) {
+            Ok(0) => EventKind::Closed,
+            Ok(bytes) => {
+                connection.end += bytes;
+                return Some(EventKind::Data);
+            }
+            Err(cause) if matches!(cause.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
+                return None;
+            }
+            Err(cause) => EventKind::Error(cause.raw_os_error().unwrap_or_default()),
+        };
+        connection.watch = Watch::Nothing;
+        connection.queued.clear();
+        connection.sent = 0;
+        // Level-triggered, the end would be told again and again.
+        let _ = self.system.delete(&connection.socket);
+        Some(kind)
+    }
+
+    pub(super) fn received(&self, slot: u32) -> &[u8] {
+        match &self.connections[slot as usize] {
+            Some(connection) => &connection.buffer[connection.begin..connection.end],
+            None => &[],
+        }
+    }
+
+    pub(super) fn consume(&mut self, slot: u32, bytes: usize) {
+        let Some(connection) = &mut self.connections[slot as usize] else { return };
+        connection.begin = connection.end.min(connection.begin + bytes);
+    }
+
+    pub(super) fn close(&mut self, slot: u32) {
+        let Some(connection) = self.connections[slot as usize].take() else { return };
+        if connection.watch != Watch::Nothing {
+            // A socket that the poller has lost already needs no taking out.
+            let _ = self.system.delete(&connection.socket);
+        }
+        connection.socket.shut_down();
+        self.to_send.retain(|waiting| *waiting != slot);
+        self.free.push(slot);
+    }
+}
+
+impl Connection {
+    fn make_room(&mut self) {
+        if self.begin == self.end {
+            (self.begin, self.end) = (0, 0);
+        }
+        if self.end == self.buffer.len() {
+            self.buffer.copy_within(self.begin..self.end, 0);
+            (self.begin, self.end) = (0, self.end - self.begin);
+        }
+        if self.end == self.buffer.len() {
+            self.buffer.resize(2 * self.buffer.len(), 0);
+        }
+    }
+}
+
+fn renew(system: &System, mode: PollMode, connection: &Connection, slot: u32) -> io::Result<()> {
+    let interest = match connection.watch {
+        Watch::ReadingAndWriting => Interest::all(slot as usize),
+        Watch::Reading => Interest::readable(slot as usize),
+        Watch::Nothing => Interest::none(slot as usize),
+    };
+    system.modify_with_mode(&connection.socket, interest, mode)
+}
+
+impl Drop for Poller {
+    fn drop(&mut self) {
+        for slot in 0..self.connections.len() {
+            self.close(slot as u32);
+        }
+    }
+}

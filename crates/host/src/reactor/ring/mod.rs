@@ -1,0 +1,484 @@
+//! io_uring: one entry into the kernel for a whole batch of sends and receives.
+//!
+//! - A receive is requested once for each socket and goes on by itself (multishot); the kernel picks a buffer from a
+//!   common list when data come, so that idle sockets need none.
+//! - A send ends while it is submitted (`MSG_DONTWAIT`), in silence if all of it went (skipped completion). What the
+//!   socket had no room for comes back with a completion, and is sent by a second request that waits for room. That keeps
+//!   the rule simple that makes this safe: after a submission, bytes without a complaint are the kernel's no more.
+//! - Sockets and the ring itself are registered, which spares the kernel looking them up and counting references.
+
+mod buffers;
+mod connection;
+mod setup;
+
+use std::io;
+use std::time::Duration;
+
+use io_uring::squeue::Flags;
+use io_uring::types::{Fd, Fixed, SubmitArgs, Timespec};
+use io_uring::{IoUring, cqueue, opcode, squeue};
+use rustix::io::Errno;
+
+use self::buffers::Buffers;
+use self::connection::{Connection, Life, Piece, Sending};
+use super::{Event, EventKind, Socket, Token, full};
+use crate::clock;
+
+/// Buffers that the kernel can fill before anybody looks.
+const BUFFERS: std::ops::RangeInclusive<usize> = 16..=256;
+/// How long the end of a reactor waits for the kernel to let go of its memory.
+const DRAIN_PATIENCE_NS: u64 = 2_000_000_000;
+const SEND_FLAGS: i32 = (rustix::net::SendFlags::NOSIGNAL.bits() | WAIT_ALL) as i32;
+/// `MSG_WAITALL`: a send that was cut short is gone on with, or fails.
+const WAIT_ALL: u32 = rustix::net::RecvFlags::WAITALL.bits();
+const DO_NOT_WAIT: i32 = rustix::net::SendFlags::DONTWAIT.bits() as i32;
+
+/// What a completion is about: the low bits of its user data.
+const RECEIVE: u64 = 0;
+const SEND_AT_ONCE: u64 = 1;
+const SEND_WAITING: u64 = 2;
+const KIND_BITS: u32 = 2;
+
+/// How requests name their socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Files {
+    Registered,
+    Plain,
+}
+
+pub(super) struct Ring {
+    io: IoUring,
+    /// `None` once leaked: the kernel would not let go.
+    buffers: Option<Buffers>,
+    connections: Vec<Option<Box<Connection>>>,
+    free: Vec<u32>,
+    /// Connections with queued bytes.
+    to_send: Vec<u32>,
+    /// Connections without a receive request.
+    to_receive: Vec<u32>,
+    /// Connections whose send left something.
+    to_continue: Vec<u32>,
+    /// Sends of the current submission.
+    submitted: Vec<u32>,
+    /// Connections that hold a buffer, or did.
+    holding: Vec<u32>,
+    /// What is to be told by the next wait.
+    happened: Vec<Event>,
+    files: Files,
+    given: Vec<&'static str>,
+    capacity: usize,
+}
+
+impl Ring {
+    pub(super) fn new(capacity: usize) -> Result<Ring, String> {
+        let (io, mut given) = setup::open(capacity)?;
+        let count = capacity.next_power_of_two().clamp(*BUFFERS.start(), *BUFFERS.end());
+        let buffers = Buffers::new(&io, count as u16).map_err(|cause| setup::reason(&cause))?;
+        // Refused where the limit on open files is lower.
+        let files = match io.submitter().register_files_sparse(capacity as u32) {
+            Ok(()) => Files::Registered,
+            Err(_) => Files::Plain,
+        };
+        if files == Files::Registered {
+            given.push("registered files");
+        }
+        Ok(Ring {
+            io,
+            buffers: Some(buffers),
+            connections: Vec::new(),
+            free: Vec::new(),
+            to_send: Vec::with_capacity(capacity),
+            to_receive: Vec::with_capacity(capacity),
+            to_continue: Vec::new(),
+            submitted: Vec::with_capacity(capacity),
+            happened: Vec::with_capacity(capacity),
+            holding: Vec::with_capacity(capacity),
+            files,
+            given,
+            capacity,
+        })
+    }
+
+    pub(super) fn kind(&self) -> String {
+        format!("io_uring ({})", self.given.join(", "))
+    }
+
+    fn at(&mut self, slot: u32) -> Option<&mut Connection> {
+        self.connections.get_mut(slot as usize)?.as_deref_mut()
+    }
+
+    pub(super) fn register(&mut self, socket: Socket) -> io::Result<u32> {
+        let slot = match self.free.last() {
+            Some(&slot) => slot,
+            None if self.connections.len() < self.capacity => self.connections.len() as u32,
+            None => return Err(full(self.capacity)),
+        };
+        let connection = Box::new(Connection::new(socket));
+        if self.files == Files::Registered {
+            self.io.submitter().register_files_update(slot, &[connection.fd()])?;
+        }
+        if self.free.pop().is_some() {
+            self.connections[slot as usize] = Some(connection);
+        } else {
+            self.connections.push(Some(connection));
+        }
+        self.to_receive.push(slot);
+        Ok(slot)
+    }
+
+    pub(super) fn send(&mut self, slot: u32, bytes: &[u8]) {
+        let Some(connection) = self.connections[slot as usize].as_deref_mut() else { return };
+        if connection.life != Life::Open {
+            return;
+        }
+        if connection.queued.is_empty() {
+            self.to_send.push(slot);
+        }
+        connection.queued.extend_from_slice(bytes);
+    }
+
+    pub(super) fn received(&self, slot: u32) -> &[u8] {
+        let Some(connection) = self.connections[slot as usize].as_deref() else { return &[] };
+        match (connection.piece, &self.buffers) {
+            (Some(piece), Some(buffers)) => buffers.bytes(piece.buffer, piece.begin, piece.end),
+            _ => &connection.kept[connection.consumed..],
+        }
+    }
+
+    pub(super) fn consume(&mut self, slot: u32, bytes: usize) {
+        let Some(connection) = self.connections[slot as usize].as_deref_mut() else { return };
+        let Some(piece) = &mut connection.piece else {
+            connection.consumed = connection.kept.len().min(connection.consumed + bytes);
+            if connection.consumed == connection.kept.len() {
+                connection.kept.clear();
+                connection.consumed = 0;
+            }
+            return;
+        };
+        piece.begin = piece.end.min(piece.begin.saturating_add(bytes as u32));
+        if piece.begin == piece.end {
+            let number = piece.buffer;
+            connection.piece = None;
+            give_back(&mut self.buffers, number);
+        }
+    }
+
+    pub(super) fn close(&mut self, slot: u32) {
+        self.keep_piece(slot);
+        let Some(connection) = self.at(slot) else { return };
+        connection.queued.clear();
+        if connection.is_still() {
+            self.release(slot);
+        } else if connection.life != Life::Closing {
+            connection.life = Life::Closing;
+            // Ends the requests that the kernel holds; `collect` then releases the connection.
+            connection.socket.shut_down();
+        }
+    }
+
+    /// Gives a connection's place free and closes its socket.
+    fn release(&mut self, slot: u32) {
+        if self.files == Files::Registered {
+            // A registered socket stays open beyond its own descriptor.
+            let _ = self.io.submitter().register_files_update(slot, &[-1]);
+        }
+        self.to_send.retain(|waiting| *waiting != slot);
+        self.to_receive.retain(|waiting| *waiting != slot);
+        if self.connections[slot as usize].take().is_some() {
+            self.free.push(slot);
+        }
+    }
+
+    /// Hands back the buffer that a connection holds, and keeps its bytes elsewhere.
+    fn keep_piece(&mut self, slot: u32) {
+        let Some(connection) = self.connections[slot as usize].as_deref_mut() else { return };
+        let (Some(piece), Some(buffers)) = (connection.piece.take(), &self.buffers) else { return };
+        connection.kept.drain(..std::mem::take(&mut connection.consumed));
+        connection.kept.extend_from_slice(buffers.bytes(piece.buffer, piece.begin, piece.end));
+        give_back(&mut self.buffers, piece.buffer);
+    }
+
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.turn(Wait::No)
+    }
+
+    pub(super) fn wait(&mut self, deadline_ns: u64, events: &mut Vec<Event>) -> io::Result<()> {
+        while let Some(slot) = self.holding.pop() {
+            self.keep_piece(slot);
+        }
+        loop {
+            let wait = match deadline_ns {
+                // What came with an earlier flush.
+                _ if !self.happened.is_empty() => Wait::No,
+                u64::MAX => Wait::ForEver,
+                deadline_ns => match deadline_ns.saturating_sub(clock::now_ns()) {
+                    0 => Wait::No,
+                    ns => Wait::Ns(ns),
+                },
+            };
+            self.turn(wait)?;
+            let passed = || deadline_ns != u64::MAX && clock::now_ns() >= deadline_ns;
+            if !self.happened.is_empty() || passed() {
+                events.append(&mut self.happened);
+                return Ok(());
+            }
+        }
+    }
+
+    /// Submits everything that is to be done, waits, and takes what is completed. Afterwards the kernel has taken every
+    /// request, and every send that was to end at once has ended.
+    fn turn(&mut self, wait: Wait) -> io::Result<()> {
+        self.push_requests()?;
+        self.enter(wait)?;
+        self.collect()?;
+        while !self.io.submission().is_empty() {
+            self.enter(Wait::No)?;
+            self.collect()?;
+        }
+        while let Some(slot) = self.submitted.pop() {
+            if let Some(connection) = self.at(slot)
+                && connection.sending == Sending::AtOnce
+            {
+                connection.land();
+                self.after_send(slot);
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes requests of everything that is to be done.
+    fn push_requests(&mut self) -> io::Result<()> {
+        while let Some(slot) = self.to_receive.pop() {
+            let Some(connection) = self.at(slot) else { continue };
+            if connection.receiving || connection.life != Life::Open {
+                continue;
+            }
+            connection.receiving = true;
+            let fd = connection.fd();
+            let entry = match self.files {
+                Files::Registered => opcode::RecvMulti::new(Fixed(slot), buffers::GROUP).build(),
+                Files::Plain => opcode::RecvMulti::new(Fd(fd), buffers::GROUP).build(),
+            };
+            self.push(entry.user_data(user_data(slot, RECEIVE)))?;
+        }
+        while let Some(slot) = self.to_continue.pop() {
+            self.push_send(slot, 0, SEND_WAITING)?;
+        }
+        while let Some(slot) = self.to_send.pop() {
+            let Some(connection) = self.at(slot) else { continue };
+            if connection.sending != Sending::Idle || connection.queued.is_empty() {
+                continue;
+            }
+            std::mem::swap(&mut connection.queued, &mut connection.flying);
+            connection.sending = Sending::AtOnce;
+            self.submitted.push(slot);
+            self.push_send(slot, DO_NOT_WAIT, SEND_AT_ONCE)?;
+        }
+        Ok(())
+    }
+
+    /// Requests that what is flying and not yet sent be sent.
+    fn push_send(&mut self, slot: u32, flags: i32, kind: u64) -> io::Result<()> {
+        let files = self.files;
+        let Some(connection) = self.at(slot) else { return Ok(()) };
+        let rest = &connection.flying[connection.sent..];
+        let (start, length) = (rest.as_ptr(), u32::try_from(rest.len()).unwrap_or(u32::MAX));
+        let flags = SEND_FLAGS | flags;
+        let entry = match files {
+            Files::Registered => opcode::Send::new(Fixed(slot), start, length).flags(flags).build(),
+            Files::Plain => opcode::Send::new(Fd(connection.fd()), start, length).flags(flags).build(),
+        };
+        let entry = if kind == SEND_AT_ONCE { entry.flags(Flags::SKIP_SUCCESS) } else { entry };
+        self.push(entry.user_data(user_data(slot, kind)))
+    }
+
+    fn push(&mut self, entry: squeue::Entry) -> io::Result<()> {
+        loop {
+            // SAFETY: a receive writes into `buffers` only, a send reads `flying` of a connection only. `buffers` lives
+            // until nothing is under way, or is leaked (`drop`). `flying` is not touched while the connection's state is
+            // not `Idle`, and the connection is not dropped before it is (`is_still`), or is leaked, too.
+            if unsafe { self.io.submission().push(&entry) }.is_ok() {
+                return Ok(());
+            }
+            self.enter(Wait::No)?;
+            self.collect()?;
+        }
+    }
+
+    /// Submits, and waits for a completion. The kernel may leave requests in the queue if it is short of memory or has
+    /// completions to hand over first.
+    fn enter(&mut self, wait: Wait) -> io::Result<()> {
+        let entered = match wait {
+            // Deferred work is done only by an entry that asks for events, even if it does not wait for any.
+            Wait::No => self.enter_without_waiting(),
+            Wait::ForEver => self.io.submitter().submit_and_wait(1),
+            Wait::Ns(ns) => {
+                let timespec = Timespec::from(Duration::from_nanos(ns));
+                self.io.submitter().submit_with_args(1, &SubmitArgs::new().timespec(&timespec))
+            }
+        };
+        match entered {
+            Ok(_) => Ok(()),
+            Err(cause) => match Errno::from_io_error(&cause) {
+                Some(Errno::TIME | Errno::INTR | Errno::BUSY | Errno::AGAIN) => Ok(()),
+                _ => Err(cause),
+            },
+        }
+    }
+
+    fn enter_without_waiting(&mut self) -> io::Result<usize> {
+        const GET_EVENTS: u32 = 1;
+        let waiting = self.io.submission().len() as u32;
+        // SAFETY: no argument is passed, and all requests are those that `push` vouched for.
+        unsafe { self.io.submitter().enter::<()>(waiting, 0, GET_EVENTS, None) }
+    }
+
+    fn after_send(&mut self, slot: u32) {
+        let Some(connection) = self.at(slot) else { return };
+        if connection.life == Life::Closing {
+            if connection.is_still() {
+                self.release(slot);
+            }
+        } else if !connection.queued.is_empty() {
+            self.to_send.push(slot);
+        }
+    }
+
+    /// Takes all completions.
+    fn collect(&mut self) -> io::Result<()> {
+        loop {
+            while let Some(entry) = self.next_completion() {
+                let slot = (entry.user_data() >> KIND_BITS) as u32;
+                match entry.user_data() & ((1 << KIND_BITS) - 1) {
+                    RECEIVE => self.take_received(slot, &entry),
+                    _ => self.take_sent(slot, entry.result()),
+                }
+            }
+            if !self.io.submission().cq_overflow() {
+                return Ok(());
+            }
+            self.enter(Wait::No)?;
+        }
+    }
+
+    fn next_completion(&mut self) -> Option<cqueue::Entry> {
+        self.io.completion().next()
+    }
+
+    fn take_received(&mut self, slot: u32, entry: &cqueue::Entry) {
+        let (result, flags) = (entry.result(), entry.flags());
+        let buffer = cqueue::buffer_select(flags);
+        let open = self.at(slot).is_some_and(|connection| connection.life == Life::Open);
+        match buffer {
+            Some(number) if open && result > 0 => {
+                self.take_piece(slot, Piece { buffer: number, begin: 0, end: result as u32 });
+                self.happened.push(Event { token: Token(slot), kind: EventKind::Data });
+            }
+            Some(number) => give_back(&mut self.buffers, number),
+            None => {}
+        }
+        if open && result <= 0 {
+            self.take_end(slot, result);
+        }
+        if !cqueue::more(flags) {
+            self.receive_ended(slot);
+        }
+    }
+
+    /// Holds what came: in its buffer, if nothing from before is left.
+    fn take_piece(&mut self, slot: u32, piece: Piece) {
+        self.keep_piece(slot);
+        let Some(connection) = self.at(slot) else { return };
+        connection.piece = Some(piece);
+        if connection.kept.is_empty() {
+            self.holding.push(slot);
+        } else {
+            self.keep_piece(slot);
+        }
+    }
+
+    fn take_end(&mut self, slot: u32, result: i32) {
+        let kind = match (result < 0).then(|| Errno::from_raw_os_error(-result)) {
+            None => EventKind::Closed,
+            // All buffers were full, or a signal came: asked again, it goes on.
+            Some(Errno::NOBUFS | Errno::INTR | Errno::AGAIN) => return,
+            Some(errno) => EventKind::Error(errno.raw_os_error()),
+        };
+        if let Some(connection) = self.at(slot) {
+            connection.life = Life::Ended;
+            connection.queued.clear();
+        }
+        self.happened.push(Event { token: Token(slot), kind });
+    }
+
+    fn receive_ended(&mut self, slot: u32) {
+        let Some(connection) = self.at(slot) else { return };
+        connection.receiving = false;
+        match connection.life {
+            Life::Open => self.to_receive.push(slot),
+            Life::Closing if connection.is_still() => self.release(slot),
+            Life::Ended | Life::Closing => {}
+        }
+    }
+
+    /// A send that did not go at once, or one that waited.
+    fn take_sent(&mut self, slot: u32, result: i32) {
+        let Some(connection) = self.at(slot) else { return };
+        connection.sent += result.max(0) as usize;
+        let refused = result < 0 && !matches!(Errno::from_raw_os_error(-result), Errno::AGAIN | Errno::INTR);
+        if connection.sent < connection.flying.len() && !refused && connection.life == Life::Open {
+            connection.sending = Sending::Waiting;
+            self.to_continue.push(slot);
+            return;
+        }
+        // Refused: what the server said before it closed the connection is still to come, and its end is told then.
+        connection.land();
+        self.after_send(slot);
+    }
+
+    /// Ends all requests, so that the kernel lets go of all memory. Whether it did.
+    fn drain(&mut self) -> bool {
+        for slot in 0..self.connections.len() {
+            self.close(slot as u32);
+        }
+        let deadline_ns = clock::now_ns() + DRAIN_PATIENCE_NS;
+        let mut none = Vec::new();
+        while self.connections.iter().any(Option::is_some) {
+            let now_ns = clock::now_ns();
+            if now_ns >= deadline_ns || self.wait((now_ns + 10_000_000).min(deadline_ns), &mut none).is_err() {
+                return self.connections.iter().all(Option::is_none);
+            }
+        }
+        true
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        if !self.drain() {
+            // Better lost than freed: the kernel may still write into them.
+            std::mem::forget(self.buffers.take());
+            std::mem::forget(std::mem::take(&mut self.connections));
+        }
+        // Otherwise the kernel closes what is registered only some time after the process has ended.
+        let _ = self.io.submitter().unregister_files();
+    }
+}
+
+/// How long an entry into the kernel may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wait {
+    No,
+    Ns(u64),
+    ForEver,
+}
+
+fn user_data(slot: u32, kind: u64) -> u64 {
+    u64::from(slot) << KIND_BITS | kind
+}
+
+fn give_back(buffers: &mut Option<Buffers>, number: u16) {
+    if let Some(buffers) = buffers {
+        buffers.give_back(number);
+    }
+}

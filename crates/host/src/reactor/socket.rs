@@ -1,0 +1,206 @@
+//! Stream sockets of either kind, connected with a time limit.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream, ToSocketAddrs};
+#[cfg(unix)]
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+/// A connected stream socket.
+#[derive(Debug)]
+pub enum Socket {
+    /// TCP.
+    Tcp(TcpStream),
+    /// A Unix socket.
+    #[cfg(unix)]
+    Unix(UnixStream),
+}
+
+/// When a TCP connection on which nothing comes is given up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Vigilance {
+    /// Unacknowledged data are waited for so long, where the operating system lets one say so (Linux).
+    pub user_timeout: Option<Duration>,
+    /// A silent connection is probed from then on; `None` never.
+    pub keepalive_idle: Option<Duration>,
+    /// And then so often.
+    pub keepalive_interval: Option<Duration>,
+    /// And given up after so many probes without an answer.
+    pub keepalive_retries: Option<u32>,
+}
+
+impl From<TcpStream> for Socket {
+    fn from(stream: TcpStream) -> Socket {
+        Socket::Tcp(stream)
+    }
+}
+
+#[cfg(unix)]
+impl From<UnixStream> for Socket {
+    fn from(stream: UnixStream) -> Socket {
+        Socket::Unix(stream)
+    }
+}
+
+impl Socket {
+    /// Connects by TCP to the first of a host's addresses that answers, each within `timeout`. Small writes are sent at
+    /// once (`TCP_NODELAY`).
+    ///
+    /// # Errors
+    /// The name is not known, or the last address's reason.
+    pub fn connect_tcp(host: &str, port: u16, timeout: Duration, vigilance: Vigilance) -> io::Result<Socket> {
+        let mut last = None;
+        for address in (host, port).to_socket_addrs()? {
+            match TcpStream::connect_timeout(&address, timeout) {
+                Ok(stream) => {
+                    stream.set_nodelay(true)?;
+                    watch(&stream, vigilance)?;
+                    return Ok(Socket::Tcp(stream));
+                }
+                Err(cause) => last = Some(cause),
+            }
+        }
+        Err(last.unwrap_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the host name has no address")))
+    }
+
+    /// Connects to a Unix socket within `timeout`: a server whose queue is full is waited for.
+    ///
+    /// # Errors
+    /// Nobody listens there, it is not permitted, or it took too long.
+    #[cfg(unix)]
+    pub fn connect_unix(path: &Path, timeout: Duration) -> io::Result<Socket> {
+        let socket = socket2::Socket::new(socket2::Domain::UNIX, socket2::Type::STREAM, None)?;
+        // Linux ends a connect after the time limit of writing, too.
+        socket.set_write_timeout(Some(timeout))?;
+        let address = socket2::SockAddr::unix(path)?;
+        loop {
+            match socket.connect(&address).map_err(|cause| (cause.kind(), cause)) {
+                Ok(()) => break,
+                Err((io::ErrorKind::Interrupted, _)) => {}
+                Err((io::ErrorKind::WouldBlock, _)) => {
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, "nobody took the connection"));
+                }
+                Err((_, cause)) => return Err(cause),
+            }
+        }
+        socket.set_write_timeout(None)?;
+        Ok(Socket::Unix(UnixStream::from(std::os::fd::OwnedFd::from(socket))))
+    }
+
+    /// Connects to a Unix socket.
+    ///
+    /// # Errors
+    /// Always: this operating system's standard library has none.
+    #[cfg(not(unix))]
+    pub fn connect_unix(path: &Path, _timeout: Duration) -> io::Result<Socket> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, format!("no Unix sockets here: {}", path.display())))
+    }
+
+    /// Limits how long one blocking read or write may take; `None` lifts the limit.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        match self {
+            Socket::Tcp(stream) => stream.set_read_timeout(timeout).and_then(|()| stream.set_write_timeout(timeout)),
+            #[cfg(unix)]
+            Socket::Unix(stream) => stream.set_read_timeout(timeout).and_then(|()| stream.set_write_timeout(timeout)),
+        }
+    }
+
+    pub(super) fn set_nonblocking(&self) -> io::Result<()> {
+        match self {
+            Socket::Tcp(stream) => stream.set_nonblocking(true),
+            #[cfg(unix)]
+            Socket::Unix(stream) => stream.set_nonblocking(true),
+        }
+    }
+
+    /// Ends both directions. The peer sees the end; this side's receives end, too.
+    pub(super) fn shut_down(&self) {
+        // A socket that is no longer connected needs no ending.
+        let _ = match self {
+            Socket::Tcp(stream) => stream.shutdown(Shutdown::Both),
+            #[cfg(unix)]
+            Socket::Unix(stream) => stream.shutdown(Shutdown::Both),
+        };
+    }
+}
+
+fn watch(stream: &TcpStream, vigilance: Vigilance) -> io::Result<()> {
+    let socket = socket2::SockRef::from(stream);
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    if vigilance.user_timeout.is_some() {
+        socket.set_tcp_user_timeout(vigilance.user_timeout)?;
+    }
+    let Some(idle) = vigilance.keepalive_idle else { return Ok(()) };
+    let mut keepalive = socket2::TcpKeepalive::new().with_time(idle);
+    if let Some(interval) = vigilance.keepalive_interval {
+        keepalive = keepalive.with_interval(interval);
+    }
+    if let Some(retries) = vigilance.keepalive_retries {
+        keepalive = keepalive.with_retries(retries);
+    }
+    socket.set_tcp_keepalive(&keepalive)
+}
+
+impl Read for &Socket {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Socket::Tcp(stream) => (&*stream).read(into),
+            #[cfg(unix)]
+            Socket::Unix(stream) => (&*stream).read(into),
+        }
+    }
+}
+
+impl Write for &Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Socket::Tcp(stream) => (&*stream).write(bytes),
+            #[cfg(unix)]
+            Socket::Unix(stream) => (&*stream).write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(unix)]
+impl std::os::fd::AsFd for Socket {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        match self {
+            Socket::Tcp(stream) => stream.as_fd(),
+            Socket::Unix(stream) => stream.as_fd(),
+        }
+    }
+}
+
+#[cfg(unix)]
+impl std::os::fd::AsRawFd for Socket {
+    fn as_raw_fd(&self) -> std::os::fd::RawFd {
+        use std::os::fd::AsFd;
+        self.as_fd().as_raw_fd()
+    }
+}
+
+#[cfg(windows)]
+impl std::os::windows::io::AsSocket for Socket {
+    fn as_socket(&self) -> std::os::windows::io::BorrowedSocket<'_> {
+        match self {
+            Socket::Tcp(stream) => stream.as_socket(),
+        }
+    }
+}
+
+#[cfg(windows)]
+impl std::os::windows::io::AsRawSocket for Socket {
+    fn as_raw_socket(&self) -> std::os::windows::io::RawSocket {
+        match self {
+            Socket::Tcp(stream) => stream.as_raw_socket(),
+        }
+    }
+}
