@@ -4,6 +4,8 @@
 //! answers [`Submitted::Done`] at once, and a server behind a socket, which answers [`Submitted::Queued`] and is
 //! heard again in [`Lane::reap`].
 
+use crate::dataset::Datum;
+
 /// What an operation's failure means for the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ErrorClass {
@@ -23,6 +25,8 @@ pub enum ErrorClass {
     DiskFull,
     /// Anything else that the server said.
     Statement,
+    /// The load's own script failed, such as by a division by zero: no server is at fault.
+    Script,
 }
 
 impl ErrorClass {
@@ -37,11 +41,12 @@ impl ErrorClass {
             ErrorClass::ConnectionLost => "connection_lost",
             ErrorClass::DiskFull => "disk_full",
             ErrorClass::Statement => "statement",
+            ErrorClass::Script => "script",
         }
     }
 
     /// Every class, for counters that are indexed by it.
-    pub const ALL: [ErrorClass; 8] = [
+    pub const ALL: [ErrorClass; 9] = [
         ErrorClass::Serialization,
         ErrorClass::Deadlock,
         ErrorClass::LockTimeout,
@@ -50,6 +55,7 @@ impl ErrorClass {
         ErrorClass::ConnectionLost,
         ErrorClass::DiskFull,
         ErrorClass::Statement,
+        ErrorClass::Script,
     ];
 }
 
@@ -91,6 +97,26 @@ pub struct Completion {
     pub outcome: Outcome,
 }
 
+/// A point of a pipeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SyncPoint {
+    /// What was sent so far stands by itself; nothing is waited for.
+    Sync,
+    /// The pipeline ends: everything that was sent in it is waited for.
+    End,
+}
+
+/// The last row of one result.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KeptRow {
+    /// How many rows the result had. A statement without rows has none.
+    pub rows: u64,
+    /// The names of the columns.
+    pub columns: Vec<String>,
+    /// The values of the last row, if there was one; as text where the lane does not know better.
+    pub values: Vec<Datum>,
+}
+
 /// One worker's way to a system. Made, used and closed by a single thread.
 pub trait Lane {
     /// What it executes.
@@ -101,6 +127,18 @@ pub trait Lane {
 
     /// Sends what was queued.
     fn flush(&mut self) {}
+
+    /// Tells of a point in a client's pipeline. A lane that executes pipelined operations like others has nothing left
+    /// to do here. [`SyncPoint::End`] ends when all of the pipeline has; its failure is the first one's in it.
+    fn sync(&mut self, _client: usize, _point: SyncPoint) -> Submitted {
+        Submitted::Done(Outcome::Ok)
+    }
+
+    /// What was kept of the rows of the client's last operation, if it asked for them: the last row of each result, in
+    /// the results' order. Valid until the client's next operation.
+    fn kept_rows(&self, _client: usize) -> &[KeptRow] {
+        &[]
+    }
 
     /// Waits for ends of queued operations until `deadline_ns` of the worker's clock at the latest, and appends those
     /// that are there.

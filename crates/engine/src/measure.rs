@@ -97,6 +97,10 @@ fn errors(tally: &Tally, into: &mut Vec<Measurement>) {
         into.push(Measurement::value(id, "", Direction::Lower, Role::Diagnostic, count as f64));
     };
     push("errors", tally.failures());
+    if tally.retries > 0 {
+        push("retried", tally.retried);
+        push("retries", tally.retries);
+    }
     for (class, count) in ErrorClass::ALL.iter().zip(tally.failed).filter(|(_, count)| *count > 0) {
         push(&format!("errors_{}", class.as_str()), count);
     }

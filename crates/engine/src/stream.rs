@@ -1,12 +1,48 @@
 //! Load as a stream of operations, pure in (seed, client, index).
+//!
+//! A stream in a foreign language may keep that language's rule instead, by which a client's values run on from
+//! transaction to transaction; a retry repeats its values all the same.
+
+use crate::lane::{ErrorClass, KeptRow, OpError, SyncPoint};
 
 /// What a client does next within its transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// Execute the operation that was filled in.
     Op,
+    /// Let the lane know that a pipeline has come to this point.
+    Sync(SyncPoint),
+    /// Wait so many nanoseconds, as part of the transaction.
+    Sleep(u64),
+    /// The stream cannot go on: [`Stream::failure`] says why.
+    Failed,
     /// The transaction has ended.
     End,
+}
+
+/// When a transaction is tried again that failed only because of others: by a serialization failure or a deadlock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retry {
+    /// How often it is tried at most, the first time included. 0 means that only time limits it.
+    pub max_tries: u32,
+    /// How long after its intended start it may be tried again, in nanoseconds.
+    pub within_ns: Option<u64>,
+}
+
+impl Default for Retry {
+    /// Once.
+    fn default() -> Retry {
+        Retry { max_tries: 1, within_ns: None }
+    }
+}
+
+impl Retry {
+    /// Whether a transaction that has been tried so often, and began to be due so long ago, is tried again.
+    pub fn allows(&self, class: ErrorClass, tries: u32, since_intended_ns: u64) -> bool {
+        let by_others = matches!(class, ErrorClass::Serialization | ErrorClass::Deadlock);
+        let tries_left = self.max_tries == 0 || tries < self.max_tries;
+        by_others && tries_left && self.within_ns.is_none_or(|limit_ns| since_intended_ns <= limit_ns)
+    }
 }
 
 /// A compiled stream of transactions. Clients share it and change nothing in it.
@@ -20,9 +56,27 @@ pub trait Stream: Sync {
     fn client(&self, seed: u64, client: u32) -> Self::Client;
 
     /// Begins the client's transaction number `index`. The same number draws the same values, however often it is
-    /// begun.
+    /// begun in a row: a retry repeats its values.
     fn begin(&self, client: &mut Self::Client, index: u64);
 
     /// Goes on to the transaction's next operation, and fills it in.
     fn next(&self, client: &mut Self::Client, op: &mut Self::Op) -> Next;
+
+    /// Takes what the lane kept of the rows of an operation that has succeeded.
+    ///
+    /// # Errors
+    /// The rows are not what the stream needs to go on.
+    fn receive(&self, _client: &mut Self::Client, _results: &[KeptRow]) -> Result<(), OpError> {
+        Ok(())
+    }
+
+    /// Why the stream cannot go on, after [`Next::Failed`].
+    fn failure(&self, _client: &mut Self::Client) -> OpError {
+        OpError { class: ErrorClass::Script, message: "the stream failed".to_owned() }
+    }
+
+    /// When a transaction that failed for another's sake is tried again.
+    fn retry(&self) -> Retry {
+        Retry::default()
+    }
 }

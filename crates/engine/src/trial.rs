@@ -264,6 +264,9 @@ fn refuse_broken(tally: &Tally) -> Result<(), Failure> {
     if let Some(message) = said(ErrorClass::DiskFull) {
         return refuse(FailureKind::DiskFull, format!("the system's device is full: {message}"));
     }
+    if let Some(message) = said(ErrorClass::Script) {
+        return refuse(FailureKind::Other, format!("the script failed: {message}"));
+    }
     if tally.hopeless || (tally.succeeded_in_window == 0 && tally.failures() > 0) {
         let message = tally.messages.first().map_or("no message", |error| error.message.as_str());
         return refuse(FailureKind::Other, format!("no transaction succeeded: {message}"));

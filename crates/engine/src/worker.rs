@@ -7,7 +7,7 @@ use std::ops::Range;
 use crate::clock::Clock;
 use crate::error::Failure;
 use crate::gate::Gate;
-use crate::lane::{Completion, ErrorClass, Lane, OpError, Outcome, Submitted};
+use crate::lane::{Completion, ErrorClass, Lane, OpError, Outcome, Submitted, SyncPoint};
 use crate::pacer::Pacer;
 use crate::recorder::{Exchange, Latencies, Recorder};
 use crate::stream::{Next, Stream};
@@ -65,6 +65,10 @@ pub struct Tally {
     pub failed: [u64; ErrorClass::ALL.len()],
     /// The first message of each class.
     pub messages: Vec<OpError>,
+    /// Transactions that were tried more than once, however they ended, warm-up included.
+    pub retried: u64,
+    /// Tries after the first of all transactions, warm-up included.
+    pub retries: u64,
     /// CPU time that this thread used in the measured part, in nanoseconds.
     pub cpu_ns: Option<u64>,
     /// From the start of the measured part to its end, in nanoseconds.
@@ -96,6 +100,8 @@ impl Tally {
                 self.messages.push(error);
             }
         }
+        self.retried += other.retried;
+        self.retries += other.retries;
         self.cpu_ns = self.cpu_ns.zip(other.cpu_ns).map(|(a, b)| a + b);
         self.window_ns = self.window_ns.max(other.window_ns);
         self.connection_lost |= other.connection_lost;
@@ -112,10 +118,27 @@ impl Tally {
 struct Slot<S: Stream> {
     state: S::Client,
     op: S::Op,
+    /// The number of the next transaction.
     index: u64,
     intended_ns: u64,
     sent_ns: u64,
     counted: u64,
+    /// How often the transaction under way has been begun.
+    tries: u32,
+    stage: Stage,
+}
+
+/// Where a client stands when its turn comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Before a transaction.
+    Between,
+    /// In a transaction, at its next operation.
+    Within,
+    /// At an operation that the lane had no room for.
+    Op,
+    /// At a point of a pipeline that the lane had no room for.
+    Sync(SyncPoint),
 }
 
 /// Runs a worker's clients from the common start to the end. The lane must be connected; it is closed on return.
@@ -155,11 +178,11 @@ struct Worker<'a, L, S: Stream, C> {
     gate: &'a Gate,
     recorder: Recorder,
     slots: Vec<Slot<S>>,
-    /// Clients whose next transaction is due.
+    /// Clients whose next transaction is due, or who have slept.
     ready: VecDeque<usize>,
     /// Clients whose operation the lane had no room for.
     turned_away: VecDeque<usize>,
-    /// Clients that wait for their intended instant.
+    /// Clients that wait for their intended instant, or sleep in mid-transaction.
     timers: BinaryHeap<Reverse<(u64, usize)>>,
     in_flight: usize,
     tally: Tally,
@@ -206,6 +229,8 @@ where
                 intended_ns: 0,
                 sent_ns: 0,
                 counted: 0,
+                tries: 0,
+                stage: Stage::Between,
             })
             .collect();
         Worker {
@@ -245,7 +270,7 @@ where
                 self.now_ns = self.clock.now_ns();
                 for completion in completions.drain(..) {
                     self.in_flight -= 1;
-                    self.go_on(completion);
+                    self.complete(completion);
                 }
             } else if let (true, Some(Reverse((at_ns, _)))) = (self.ready.is_empty(), self.timers.peek()) {
                 self.clock.wait_until(*at_ns);
@@ -258,7 +283,7 @@ where
     fn begin_due(&mut self) {
         for _ in 0..self.turned_away.len() {
             if let Some(client) = self.turned_away.pop_front() {
-                self.submit(client);
+                self.go_on(client);
             }
         }
         while let Some(Reverse((at_ns, client))) = self.timers.peek().copied() {
@@ -272,7 +297,7 @@ where
         // comes first.
         for _ in 0..self.ready.len() {
             if let Some(client) = self.ready.pop_front() {
-                self.begin(client);
+                self.go_on(client);
             }
         }
     }
@@ -296,9 +321,23 @@ where
         }
     }
 
+    /// Goes on with a client from wherever it stands.
+    fn go_on(&mut self, client: usize) {
+        match self.slots[client].stage {
+            Stage::Between => self.begin(client),
+            Stage::Within => self.advance(client),
+            Stage::Op | Stage::Sync(_) => {
+                if self.submit(client) {
+                    self.advance(client);
+                }
+            }
+        }
+    }
+
     fn begin(&mut self, client: usize) {
         let slot = &mut self.slots[client];
         slot.sent_ns = self.now_ns;
+        slot.tries = 1;
         self.stream.begin(&mut slot.state, slot.index);
         slot.index += 1;
         if self.now_ns >= self.measured_ns {
@@ -307,55 +346,84 @@ where
         self.advance(client);
     }
 
-    /// Goes on with a client's transaction until it waits for the system or has ended.
+    /// Goes on with a client's transaction until it waits for the system, sleeps, or has ended.
     fn advance(&mut self, client: usize) {
-        let slot = &mut self.slots[client];
-        match self.stream.next(&mut slot.state, &mut slot.op) {
-            Next::Op => self.submit(client),
-            Next::End => {
-                self.now_ns = self.clock.now_ns();
-                self.succeed(client);
-            }
-        }
-    }
-
-    fn submit(&mut self, client: usize) {
         loop {
-            match self.lane.submit(client, &self.slots[client].op) {
-                Submitted::Queued => {
-                    self.in_flight += 1;
+            let slot = &mut self.slots[client];
+            slot.stage = Stage::Within;
+            match self.stream.next(&mut slot.state, &mut slot.op) {
+                Next::Op => slot.stage = Stage::Op,
+                Next::Sync(point) => slot.stage = Stage::Sync(point),
+                Next::Sleep(duration_ns) => {
+                    self.now_ns = self.clock.now_ns();
+                    self.timers.push(Reverse((self.now_ns.saturating_add(duration_ns), client)));
                     return;
                 }
-                Submitted::Busy => {
-                    self.turned_away.push_back(client);
-                    return;
-                }
-                Submitted::Done(Outcome::Failed(error)) => {
+                Next::Failed => {
+                    let error = self.stream.failure(&mut slot.state);
                     self.now_ns = self.clock.now_ns();
                     self.fail(client, error);
                     return;
                 }
-                Submitted::Done(Outcome::Ok) => {
-                    let slot = &mut self.slots[client];
-                    if self.stream.next(&mut slot.state, &mut slot.op) == Next::End {
-                        self.now_ns = self.clock.now_ns();
-                        self.succeed(client);
-                        return;
-                    }
+                Next::End => {
+                    self.now_ns = self.clock.now_ns();
+                    self.succeed(client);
+                    return;
                 }
+            }
+            if !self.submit(client) {
+                return;
             }
         }
     }
 
-    fn go_on(&mut self, completion: Completion) {
+    /// Hands the lane what the client stands at. `true` if that has ended well already.
+    fn submit(&mut self, client: usize) -> bool {
+        let submitted = match self.slots[client].stage {
+            Stage::Sync(point) => self.lane.sync(client, point),
+            _ => self.lane.submit(client, &self.slots[client].op),
+        };
+        match submitted {
+            Submitted::Queued => {
+                self.in_flight += 1;
+                false
+            }
+            Submitted::Busy => {
+                self.turned_away.push_back(client);
+                false
+            }
+            Submitted::Done(Outcome::Ok) => self.receive(client),
+            Submitted::Done(Outcome::Failed(error)) => {
+                self.now_ns = self.clock.now_ns();
+                self.fail(client, error);
+                false
+            }
+        }
+    }
+
+    /// Gives the stream the rows that it asked for. `false` if it cannot go on with them.
+    fn receive(&mut self, client: usize) -> bool {
+        let received = self.stream.receive(&mut self.slots[client].state, self.lane.kept_rows(client));
+        let Err(error) = received else { return true };
+        self.now_ns = self.clock.now_ns();
+        self.fail(client, error);
+        false
+    }
+
+    fn complete(&mut self, completion: Completion) {
         match completion.outcome {
-            Outcome::Ok => self.advance(completion.client),
+            Outcome::Ok => {
+                if self.receive(completion.client) {
+                    self.advance(completion.client);
+                }
+            }
             Outcome::Failed(error) => self.fail(completion.client, error),
         }
     }
 
     fn succeed(&mut self, client: usize) {
         let done_ns = self.now_ns;
+        self.end_transaction(client);
         self.failures_in_a_row = 0;
         self.tally.succeeded += 1;
         if done_ns >= self.measured_ns {
@@ -371,14 +439,36 @@ where
         self.schedule(client);
     }
 
+    /// Counts the tries of a transaction that has ended.
+    fn end_transaction(&mut self, client: usize) {
+        let slot = &mut self.slots[client];
+        slot.stage = Stage::Between;
+        let retries = u64::from(slot.tries.saturating_sub(1));
+        self.tally.retries += retries;
+        self.tally.retried += u64::from(retries > 0);
+    }
+
     fn fail(&mut self, client: usize, error: OpError) {
+        let lost = error.class == ErrorClass::ConnectionLost;
+        let recovered = if lost { Ok(()) } else { self.lane.recover(client) };
+        if recovered.is_ok() && self.retries(client, error.class) {
+            let slot = &mut self.slots[client];
+            slot.tries += 1;
+            // The number of this transaction once more, so that it repeats its values.
+            self.stream.begin(&mut slot.state, slot.index - 1);
+            slot.stage = Stage::Within;
+            // By way of the queue: the others' turn comes first, and the stack stays flat.
+            self.ready.push_back(client);
+            return;
+        }
+        self.end_transaction(client);
         if self.now_ns >= self.measured_ns {
             self.recorder.record_error(self.now_ns);
         }
         self.failures_in_a_row += 1;
-        let lost = error.class == ErrorClass::ConnectionLost;
+        // A script that cannot go on ends its client in pgbench, and the run has no result. So here.
+        let broken = error.class == ErrorClass::Script;
         self.tally.count_failure(error);
-        let recovered = if lost { Ok(()) } else { self.lane.recover(client) };
         if let Err(error) = recovered {
             self.tally.connection_lost |= error.class == ErrorClass::ConnectionLost;
             self.tally.count_failure(error);
@@ -388,11 +478,18 @@ where
             self.tally.connection_lost = true;
             self.gate.stop();
         }
-        if self.tally.succeeded == 0 && self.failures_in_a_row >= HOPELESS_FAILURES {
+        if broken || (self.tally.succeeded == 0 && self.failures_in_a_row >= HOPELESS_FAILURES) {
             self.tally.hopeless = true;
             self.gate.stop();
         }
         self.schedule(client);
+    }
+
+    /// Whether a transaction that has failed is tried again: not after the end of the trial.
+    fn retries(&self, client: usize, class: ErrorClass) -> bool {
+        let slot = &self.slots[client];
+        let running = self.now_ns < self.end_ns && !self.gate.stopped();
+        running && self.stream.retry().allows(class, slot.tries, self.now_ns.saturating_sub(slot.intended_ns))
     }
 
     /// Notes the thread's CPU time when the measured part begins.
@@ -416,3 +513,7 @@ where
 fn thread_cpu_ns() -> Option<u64> {
     host::cpu::thread_cpu().ok().map(|cpu| cpu.as_nanos() as u64)
 }
+
+#[cfg(test)]
+#[path = "worker/tests.rs"]
+mod tests;

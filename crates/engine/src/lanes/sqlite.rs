@@ -1,18 +1,30 @@
 //! SQLite in the worker's own thread: every operation is done when `submit` returns.
 
+use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
-use rusqlite::{Connection, ErrorCode, Statement};
+use rusqlite::{Batch, Connection, ErrorCode, Statement};
 
 use crate::dataset::Datum;
-use crate::lane::{Completion, ErrorClass, Lane, OpError, Outcome, Submitted};
-use crate::workloads::transactions::StatementOp;
+use crate::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, Outcome, Submitted};
+use crate::workloads::transactions::{Rows, StatementOp};
+
+/// SQLite's extended code for a write on a snapshot that is no longer the newest.
+const SQLITE_BUSY_SNAPSHOT: i32 = 517;
 
 /// Connections with their statements prepared. Borrows the connections, since SQLite's statements do.
 pub struct SqliteLane<'c> {
     connections: &'c [Connection],
-    /// The statements of every client, one client after the other.
-    statements: Vec<Statement<'c>>,
+    /// The messages of every client, one client after the other.
+    messages: Vec<Message<'c>>,
     per_client: usize,
+    /// For each client, the rows that its last operation asked for.
+    kept: Vec<Vec<KeptRow>>,
+}
+
+/// The statements that a script joins with `\;`. SQLite has no messages: each is executed by itself, and outside a
+/// transaction committed by itself.
+struct Message<'c> {
+    statements: Vec<Statement<'c>>,
 }
 
 impl<'c> SqliteLane<'c> {
@@ -21,24 +33,70 @@ impl<'c> SqliteLane<'c> {
     /// # Errors
     /// SQLite does not take a statement.
     pub fn prepare(connections: &'c [Connection], sql: &[String]) -> rusqlite::Result<SqliteLane<'c>> {
-        let mut statements = Vec::with_capacity(connections.len() * sql.len());
+        let mut messages = Vec::with_capacity(connections.len() * sql.len());
         for connection in connections {
             for text in sql {
-                statements.push(connection.prepare(text)?);
+                let mut statements = Vec::new();
+                let mut batch = Batch::new(connection, text);
+                while let Some(statement) = batch.next()? {
+                    statements.push(statement);
+                }
+                messages.push(Message { statements });
             }
         }
-        Ok(SqliteLane { connections, statements, per_client: sql.len() })
+        let kept = vec![Vec::new(); connections.len()];
+        Ok(SqliteLane { connections, messages, per_client: sql.len(), kept })
     }
+}
+
+/// Gives a statement its parameters. Those of a message are numbered through; a statement knows the numbers up to its
+/// own last one.
+fn bind(statement: &mut Statement<'_>, parameters: &[Datum]) -> rusqlite::Result<()> {
+    let known = statement.parameter_count();
+    for (index, datum) in parameters.iter().take(known).enumerate() {
+        statement.raw_bind_parameter(index + 1, to_sql(datum))?;
+    }
+    Ok(())
 }
 
 /// Executes a statement to its last row.
 fn execute(statement: &mut Statement<'_>, parameters: &[Datum]) -> rusqlite::Result<()> {
-    for (index, datum) in parameters.iter().enumerate() {
-        statement.raw_bind_parameter(index + 1, to_sql(datum))?;
-    }
+    bind(statement, parameters)?;
     let mut rows = statement.raw_query();
     while rows.next()?.is_some() {}
     Ok(())
+}
+
+/// Executes a statement and keeps its last row.
+fn execute_and_keep(statement: &mut Statement<'_>, parameters: &[Datum], kept: &mut KeptRow) -> rusqlite::Result<()> {
+    bind(statement, parameters)?;
+    let count = statement.column_count();
+    kept.rows = 0;
+    kept.columns.resize_with(count, String::new);
+    kept.values.resize(count, Datum::Null);
+    for (index, name) in kept.columns.iter_mut().enumerate() {
+        name.clear();
+        name.push_str(statement.column_name(index)?);
+    }
+    let mut rows = statement.raw_query();
+    while let Some(row) = rows.next()? {
+        kept.rows += 1;
+        for (index, value) in kept.values.iter_mut().enumerate() {
+            *value = from_sql(row.get_ref(index)?);
+        }
+    }
+    Ok(())
+}
+
+fn from_sql(value: ValueRef<'_>) -> Datum {
+    match value {
+        ValueRef::Null => Datum::Null,
+        ValueRef::Integer(n) => Datum::Int(n),
+        ValueRef::Real(x) => Datum::Double(x),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
+            Datum::Text(String::from_utf8_lossy(bytes).into_owned().into())
+        }
+    }
 }
 
 /// A value as SQLite takes it.
@@ -53,7 +111,10 @@ pub(crate) fn to_sql(datum: &Datum) -> ToSqlOutput<'_> {
 
 /// What an error of SQLite means for the load.
 pub(crate) fn classify(error: &rusqlite::Error) -> OpError {
+    // What was read in this transaction has been changed by another since: no waiting helps, but a retry does.
+    let stale = error.sqlite_error().is_some_and(|error| error.extended_code == SQLITE_BUSY_SNAPSHOT);
     let class = match error.sqlite_error_code() {
+        _ if stale => ErrorClass::Serialization,
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => ErrorClass::LockTimeout,
         Some(ErrorCode::ConstraintViolation) => ErrorClass::Constraint,
         Some(ErrorCode::DiskFull) => ErrorClass::DiskFull,
@@ -69,11 +130,32 @@ impl Lane for SqliteLane<'_> {
     type Op = StatementOp;
 
     fn submit(&mut self, client: usize, op: &StatementOp) -> Submitted {
-        let statement = &mut self.statements[client * self.per_client + op.statement];
-        Submitted::Done(match execute(statement, &op.parameters) {
+        let message = &mut self.messages[client * self.per_client + op.statement];
+        let kept = &mut self.kept[client];
+        let execute_all = || {
+            match op.rows {
+                Rows::Discard => {
+                    for statement in &mut message.statements {
+                        execute(statement, &op.parameters)?;
+                    }
+                }
+                Rows::Keep => {
+                    kept.resize_with(message.statements.len(), KeptRow::default);
+                    for (statement, kept) in message.statements.iter_mut().zip(kept) {
+                        execute_and_keep(statement, &op.parameters, kept)?;
+                    }
+                }
+            }
+            Ok(())
+        };
+        Submitted::Done(match execute_all() {
             Ok(()) => Outcome::Ok,
             Err(error) => Outcome::Failed(classify(&error)),
         })
+    }
+
+    fn kept_rows(&self, client: usize) -> &[KeptRow] {
+        &self.kept[client]
     }
 
     fn reap(&mut self, _deadline_ns: u64, _into: &mut Vec<Completion>) {}
@@ -88,4 +170,74 @@ impl Lane for SqliteLane<'_> {
 
     /// The connections outlive the lane; [`crate::targets::sqlite`] closes them.
     fn close(self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataset::{ColumnKind, Dialect};
+    use crate::stream::{Next, Stream};
+    use crate::workloads::transactions::compile;
+
+    struct Numbered;
+
+    impl Dialect for Numbered {
+        fn column_type(&self, _: ColumnKind) -> String {
+            String::new()
+        }
+        fn placeholder(&self, number: usize) -> String {
+            format!("?{number}")
+        }
+        fn statement<'a>(&self, sql: &'a str) -> std::borrow::Cow<'a, str> {
+            sql.into()
+        }
+    }
+
+    /// Runs transactions of a script and gives the lane's answer to the last.
+    fn drive(connections: &[Connection], script: &str, transactions: u64) -> Result<(), OpError> {
+        let program = compile(script, &[]).unwrap();
+        let sql: Vec<String> = program.statements().iter().map(|s| s.sql(&Numbered)).collect();
+        let mut lane = SqliteLane::prepare(connections, &sql).unwrap();
+        let mut client = program.client(1, 0);
+        let mut op = StatementOp::default();
+        for index in 0..transactions {
+            program.begin(&mut client, index);
+            while program.next(&mut client, &mut op) == Next::Op {
+                match lane.submit(0, &op) {
+                    Submitted::Done(Outcome::Ok) => program.receive(&mut client, lane.kept_rows(0))?,
+                    Submitted::Done(Outcome::Failed(error)) => return Err(error),
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn rows_and_joined_statements_reach_the_script() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch("CREATE TABLE t (a INTEGER, b REAL, c TEXT)").unwrap();
+        let connections = [connection];
+        let script = "SELECT count(*) AS n, 1.5 AS half, 'x' AS text FROM t \\gset\n\\set m :n + 10\n\
+            INSERT INTO t VALUES (:m, :half, :text) \\; INSERT INTO t VALUES (:m + 100, :half, NULL);\n\
+            SELECT a AS first FROM t ORDER BY a \\; SELECT 1 AS none WHERE 0 \\; SELECT max(a) AS top FROM t \\aset\n\
+            INSERT INTO t VALUES (:first, :top, 'aset');";
+        drive(&connections, script, 2).unwrap();
+        let mut rows = connections[0].prepare("SELECT a || ' ' || b || ' ' || ifnull(c, '-') FROM t").unwrap();
+        let rows: Vec<String> = rows.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+        assert_eq!(rows, ["10 1.5 x", "110 1.5 -", "110 110.0 aset", "13 1.5 x", "113 1.5 -", "113 113.0 aset"]);
+        let error = drive(&connections, "SELECT a FROM t \\gset\nSELECT :a", 1).unwrap_err();
+        assert_eq!(error.class, ErrorClass::Script);
+    }
+
+    #[test]
+    fn a_write_on_a_snapshot_that_is_stale_may_be_repeated() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || Connection::open(folder.path().join("db")).unwrap();
+        let (one, other) = (open(), open());
+        one.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (a); BEGIN; SELECT count(*) FROM t").unwrap();
+        other.execute_batch("INSERT INTO t VALUES (1)").unwrap();
+        let error = one.execute("INSERT INTO t VALUES (2)", []).unwrap_err();
+        assert_eq!(classify(&error).class, ErrorClass::Serialization, "{error}");
+    }
 }

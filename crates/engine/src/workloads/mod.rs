@@ -34,6 +34,7 @@ pub struct Task {
 }
 
 /// What is executed.
+#[allow(clippy::large_enum_variant, reason = "there is one for each trial")]
 pub enum Action {
     /// A stream of transactions, paced, by many clients.
     Stream(StreamTask),

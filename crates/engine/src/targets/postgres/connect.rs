@@ -17,11 +17,11 @@ use crate::lane::ErrorClass;
 use crate::lanes::postgres::{classify, io_error, said};
 
 /// How long a server that is starting up is waited for.
-const STARTING_PATIENCE: Duration = Duration::from_secs(20);
+pub(super) const STARTING_PATIENCE: Duration = Duration::from_secs(20);
 /// How often it is asked.
-const STARTING_POLL: Duration = Duration::from_millis(100);
+pub(super) const STARTING_POLL: Duration = Duration::from_millis(100);
 /// What the handshake and the login may take beyond the connection's own time-out.
-const LOGIN_GRACE: Duration = Duration::from_secs(2);
+pub(super) const LOGIN_GRACE: Duration = Duration::from_secs(2);
 
 /// A way to a server that can be gone again and again.
 #[derive(Clone)]
@@ -102,7 +102,7 @@ fn open(config: &Config, encryption: Option<MakeRustlsConnect>) -> Result<Client
 }
 
 /// Why there is no connection.
-enum Refusal {
+pub(super) enum Refusal {
     /// The operating system says so.
     Io(io::ErrorKind, String),
     /// No encrypted channel came about.
@@ -161,7 +161,7 @@ impl Refusal {
 }
 
 impl Endpoint {
-    fn explain(&self, refusal: Refusal) -> Failure {
+    pub(super) fn explain(&self, refusal: Refusal) -> Failure {
         let address = &self.address;
         let fail = |kind, cause: String| Failure::new(kind, format!("connect to {}", address.shown()), cause);
         match refusal {

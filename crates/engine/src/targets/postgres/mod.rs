@@ -10,6 +10,7 @@ mod counters;
 mod dialect;
 mod facts;
 mod load;
+mod native;
 mod pgpass;
 mod private;
 mod programs;
@@ -17,22 +18,25 @@ mod session;
 mod tls;
 mod url;
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use host::reactor::{Choice, Reactor};
 use host::scratch::Scratch;
 use model::catalog::{PrivateServerSupport, Visibility};
-use model::{EngineSpec, Facts, SystemPlan};
+use model::{EngineSpec, Facts, Nature, SystemPlan};
 use postgres::Client;
 
 use crate::clock::RealClock;
 use crate::dataset::{Dataset, Dialect};
 use crate::error::{Failure, FailureKind};
-use crate::lanes::postgres::PostgresLane;
+use crate::lanes::postgres::{NativeLane, StockLane};
 use crate::target::{Consent, Counters, Engine, Load, OpenRequest, Placement, Target};
 use crate::worker::{self, Tally, WorkerContext};
+use crate::workloads::transactions::{Program, Protocol};
 use connect::{Endpoint, failure};
 use control::Control;
 use counters::Abilities;
@@ -100,6 +104,15 @@ impl Engine for Postgres {
     }
 }
 
+/// Which lane the clients of a trial go by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Path {
+    /// Étalon's own, over a reactor: a thread a core.
+    Native,
+    /// The stock driver's, where connections are encrypted: a thread a client.
+    Stock,
+}
+
 struct PostgresTarget {
     // Dropped in this order: the connection before the server that it leads to.
     control: Control,
@@ -108,6 +121,8 @@ struct PostgresTarget {
     private: Option<Mutex<Private>>,
     abilities: Abilities,
     consent: Consent,
+    path: Path,
+    reactor: Choice,
 }
 
 impl PostgresTarget {
@@ -118,12 +133,13 @@ impl PostgresTarget {
         consent: Consent,
     ) -> Result<PostgresTarget, Failure> {
         let control = Control::new(endpoint.clone(), session.clone());
-        let abilities = control.ask(|client| {
+        let (abilities, path) = control.ask(|client| {
             refuse_unfit(client, &endpoint)?;
             load::refuse_foreign_schema(client, consent)?;
-            counters::abilities(client)
+            Ok((counters::abilities(client)?, path(client)?))
         })?;
-        Ok(PostgresTarget { control, endpoint, session, private: private.map(Mutex::new), abilities, consent })
+        let (private, reactor) = (private.map(Mutex::new), Choice::Auto);
+        Ok(PostgresTarget { control, endpoint, session, private, abilities, consent, path, reactor })
     }
 
     /// Asks over the control connection.
@@ -146,6 +162,49 @@ impl PostgresTarget {
 
     fn private(&self) -> Option<MutexGuard<'_, Private>> {
         self.private.as_ref().map(|private| private.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The way that connections like this one go.
+fn path(client: &mut Client) -> Result<Path, Failure> {
+    let encrypted =
+        "SELECT coalesce(bool_or(ssl), false) FROM pg_catalog.pg_stat_ssl WHERE pid = pg_catalog.pg_backend_pid()";
+    let encrypted = counters::one(client, encrypted).map_err(|error| failure("ask whether TLS is used", &error))?;
+    Ok(if encrypted == "t" { Path::Stock } else { Path::Native })
+}
+
+impl PostgresTarget {
+    fn drive_stock(&self, program: &Program, context: WorkerContext<'_>) -> Result<Tally, Failure> {
+        let clients: Vec<Client> = context.clients.clone().map(|_| self.session()).collect::<Result<_, _>>()?;
+        let lane = StockLane::prepare(clients, &self.statements(program))
+            .map_err(|error| failure("prepare the script's statements", &error))?;
+        worker::run(lane, program, &RealClock, context)
+    }
+
+    fn drive_native(&self, program: &Program, context: WorkerContext<'_>) -> Result<Tally, Failure> {
+        let statements = self.statements(program);
+        let clients = context.clients.clone();
+        let open = |_| self.session.open_native(&self.endpoint, &statements).map_err(|failure| self.explain(failure));
+        let opened = clients.map(open).collect::<Result<_, _>>()?;
+        worker::run(NativeLane::new(self.reactor, opened)?, program, &RealClock, context)
+    }
+
+    /// What is prepared; nothing where statements travel as text.
+    fn statements(&self, program: &Program) -> Vec<String> {
+        if program.protocol() == Protocol::Text {
+            return Vec::new();
+        }
+        program.statements().iter().map(|statement| statement.sql(self.dialect())).collect()
+    }
+
+    /// What sends and receives for the clients.
+    fn reactor_kind(&self) -> Result<String, String> {
+        match self.path {
+            Path::Native => {
+                Reactor::new(self.reactor, 1).map(|one| one.kind().to_owned()).map_err(|error| error.to_string())
+            }
+            Path::Stock => Ok("none: encrypted connections go by the stock driver, a thread a client".to_owned()),
+        }
     }
 }
 
@@ -179,6 +238,7 @@ impl Target for PostgresTarget {
             Ok(()) => facts.identity("checkpoint_before_trial", "yes"),
             Err(reason) => facts.unavailable("checkpoint_before_trial", reason.clone()),
         }
+        facts.insert("client.reactor", self.reactor_kind(), Nature::Passing);
         if let Some(private) = self.private() {
             private.add_facts(&mut facts);
         }
@@ -227,13 +287,19 @@ impl Target for PostgresTarget {
             .map_err(|_| Failure::new(FailureKind::Verification, tried, format!("`{answer}` is not a whole number")))
     }
 
+    fn workers(&self, clients: Range<u32>) -> Vec<Range<u32>> {
+        match self.path {
+            Path::Native => shares(clients, host::cpu::available_cores() as u32),
+            Path::Stock => clients.map(|client| client..client + 1).collect(),
+        }
+    }
+
     fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<Tally, Failure> {
         let Load::Statements(program) = load;
-        let clients: Vec<Client> = context.clients.clone().map(|_| self.session()).collect::<Result<_, _>>()?;
-        let sql: Vec<String> = program.statements().iter().map(|statement| statement.sql(self.dialect())).collect();
-        let lane =
-            PostgresLane::prepare(clients, &sql).map_err(|error| failure("prepare the script's statements", &error))?;
-        worker::run(lane, program, &RealClock, context)
+        match self.path {
+            Path::Native => self.drive_native(program, context),
+            Path::Stock => self.drive_stock(program, context),
+        }
     }
 
     fn server_cpu_s(&self) -> Result<f64, String> {
@@ -270,6 +336,14 @@ impl Target for PostgresTarget {
         self.control.close();
         dropped
     }
+}
+
+/// Clients in ranges that are as alike as can be, one for each thread.
+fn shares(clients: Range<u32>, threads: u32) -> Vec<Range<u32>> {
+    let count = clients.len() as u32;
+    let threads = threads.clamp(1, count.max(1));
+    let border = |thread: u32| clients.start + (u64::from(count) * u64::from(thread) / u64::from(threads)) as u32;
+    (0..threads).map(|thread| border(thread)..border(thread + 1)).filter(|share| !share.is_empty()).collect()
 }
 
 #[cfg(test)]

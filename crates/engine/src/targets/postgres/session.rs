@@ -19,9 +19,9 @@ const RESERVED: [(&str, &str); 2] = [
 #[derive(Clone, Debug)]
 pub(super) struct Session {
     /// Settings that can only be given at the start of a session, as `-c name=value`.
-    options: String,
+    pub(super) options: String,
     /// Statements that give the others.
-    sql: String,
+    pub(super) sql: String,
 }
 
 impl Session {

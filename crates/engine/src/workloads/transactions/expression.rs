@@ -1,204 +1,419 @@
-//! Whole-number expressions of `\set`, compiled to a tree over numbered slots.
+//! Expressions, compiled to instructions for a stack: evaluating them neither recurses nor allocates.
 
-use crate::rng::Rng;
+use super::function::{self, Arity, Function, MAX_ARGUMENTS};
+use super::random::Generator;
+use super::tokens::{Keyword, Token, Wrong, tokens};
+use super::value::{Fault, Value};
 
-/// An expression; variables are slots of the client's memory.
+/// One step of an expression.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Expression {
-    Number(i64),
-    Slot(usize),
-    Negate(Box<Expression>),
-    Binary(Operator, Box<Expression>, Box<Expression>),
-    Random(Box<Expression>, Box<Expression>),
+pub(super) enum Instruction {
+    Push(Value),
+    Load(usize),
+    Call {
+        function: Function,
+        arguments: usize,
+    },
+    /// `debug(x)`: shows the value on top and leaves it there.
+    Debug,
+    /// Goes on with the value if it is NULL or `unless`; drops it otherwise. The left side of `AND` and `OR`.
+    Shortcut {
+        unless: bool,
+        distance: usize,
+    },
+    /// Leaves NULL or a boolean as it is, and refuses everything else. The right side of `AND` and `OR`.
+    RequireBool,
+    /// Drops the value; goes so far on if it is not true. Distances are from the jump itself, so that an expression
+    /// may be moved as a whole.
+    JumpUnless(usize),
+    Jump(usize),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operator {
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-    Modulo,
+/// A compiled expression.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Expression {
+    code: Vec<Instruction>,
+}
+
+/// What an expression may touch.
+pub(super) trait Scope {
+    /// The value of a variable.
+    fn load(&self, slot: usize) -> Result<Value, Fault>;
+    /// Shows what `debug` is called with.
+    fn debug(&self, value: Value);
 }
 
 impl Expression {
-    /// The value. Overflow and division by zero give no value: the statement then gets NULL, which no server takes for
-    /// a key, so the error shows at the first transaction.
-    pub(super) fn value(&self, slots: &[i64], rng: &mut Rng) -> Option<i64> {
-        match self {
-            Expression::Number(n) => Some(*n),
-            Expression::Slot(slot) => slots.get(*slot).copied(),
-            Expression::Negate(inner) => inner.value(slots, rng)?.checked_neg(),
-            Expression::Binary(operator, left, right) => {
-                let (left, right) = (left.value(slots, rng)?, right.value(slots, rng)?);
-                match operator {
-                    Operator::Add => left.checked_add(right),
-                    Operator::Subtract => left.checked_sub(right),
-                    Operator::Multiply => left.checked_mul(right),
-                    Operator::Divide => left.checked_div(right),
-                    Operator::Modulo => left.checked_rem(right),
+    /// The value. `stack` is only borrowed for its memory.
+    pub(super) fn value(
+        &self,
+        scope: &impl Scope,
+        random: &mut Generator,
+        stack: &mut Vec<Value>,
+    ) -> Result<Value, Fault> {
+        stack.clear();
+        let mut at = 0;
+        while let Some(instruction) = self.code.get(at) {
+            let here = at;
+            at += 1;
+            match instruction {
+                Instruction::Push(value) => stack.push(*value),
+                Instruction::Load(slot) => stack.push(scope.load(*slot)?),
+                Instruction::Call { function, arguments } => {
+                    let base = stack.len() - arguments;
+                    let value = function.apply(&stack[base..], random)?;
+                    stack.truncate(base);
+                    stack.push(value);
                 }
-            }
-            Expression::Random(lo, hi) => {
-                let (lo, hi) = (lo.value(slots, rng)?, hi.value(slots, rng)?);
-                (lo <= hi).then(|| rng.int_between(lo, hi))
+                Instruction::Debug => stack.last().into_iter().for_each(|value| scope.debug(*value)),
+                Instruction::Shortcut { unless, distance } => match stack.last() {
+                    Some(Value::Null) => at = here + distance,
+                    Some(value) if value.to_bool()? == *unless => at = here + distance,
+                    _ => {
+                        stack.pop();
+                    }
+                },
+                Instruction::RequireBool => match stack.last() {
+                    Some(Value::Null) | None => {}
+                    Some(value) => {
+                        value.to_bool()?;
+                    }
+                },
+                Instruction::JumpUnless(distance) => {
+                    if !stack.pop().is_some_and(Value::truth) {
+                        at = here + distance;
+                    }
+                }
+                Instruction::Jump(distance) => at = here + distance,
             }
         }
+        Ok(stack.pop().unwrap_or(Value::Null))
     }
 }
 
-/// Parses an expression. `slot` gives a variable's slot, if it has been set.
+/// Parentheses and prefixes deeper than this are refused rather than followed to the end of the stack.
+const MAX_DEPTH: u32 = 100;
+
+/// How tightly operators bind, loosest first.
+mod binding {
+    pub(super) const OR: u8 = 1;
+    pub(super) const AND: u8 = 2;
+    pub(super) const NOT: u8 = 3;
+    pub(super) const IS: u8 = 4;
+    pub(super) const COMPARISON: u8 = 5;
+    pub(super) const BITS: u8 = 6;
+    pub(super) const SUM: u8 = 7;
+    pub(super) const PRODUCT: u8 = 8;
+    pub(super) const UNARY: u8 = 9;
+}
+
+/// Parses an expression. `slot` gives the slot of a variable's name.
 ///
 /// # Errors
 /// What was expected, with the byte offset in `text`.
-pub(super) fn parse(text: &str, slot: &dyn Fn(&str) -> Option<usize>) -> Result<Expression, (usize, String)> {
-    let mut parser = Parser { text, at: 0, slot, depth: 0 };
-    let expression = parser.sum()?;
-    parser.blanks();
-    if parser.at < text.len() {
-        return Err((parser.at, format!("`{}` is not expected here", &text[parser.at..])));
+pub(super) fn parse(
+    text: &str,
+    slot: &mut dyn FnMut(&str, usize) -> Result<usize, Wrong>,
+) -> Result<Expression, Wrong> {
+    let mut parser = Parser { tokens: tokens(text)?, at: 0, slot, depth: 0, code: Vec::new() };
+    parser.expression(0)?;
+    match parser.peek() {
+        (_, Token::End) => Ok(Expression { code: parser.code }),
+        (at, token) => Err((*at, format!("{} is not expected here", describe(token)))),
     }
-    Ok(expression)
 }
-
-/// Parentheses deeper than this are refused rather than followed to the end of the stack.
-const MAX_DEPTH: u32 = 100;
 
 struct Parser<'a> {
-    text: &'a str,
+    tokens: Vec<(usize, Token)>,
     at: usize,
-    slot: &'a dyn Fn(&str) -> Option<usize>,
+    slot: &'a mut dyn FnMut(&str, usize) -> Result<usize, Wrong>,
     depth: u32,
+    code: Vec<Instruction>,
 }
 
-type Parsed = Result<Expression, (usize, String)>;
+fn describe(token: &Token) -> String {
+    match token {
+        Token::Int(n) => format!("`{n}`"),
+        Token::IntMinimum => "`9223372036854775808`".to_owned(),
+        Token::Double(x) => format!("`{x}`"),
+        Token::Variable(name) => format!("`:{name}`"),
+        Token::Name(name) => format!("`{name}`"),
+        Token::Keyword(keyword) => format!("`{keyword:?}`").to_uppercase(),
+        Token::Sign(sign) => format!("`{sign}`"),
+        Token::End => "the end of the line".to_owned(),
+    }
+}
+
+/// The function and the binding of a sign between two values. `a > b` is `b < a`, as in pgbench: the right side is
+/// evaluated first, which shows where both sides draw random numbers.
+fn operator(sign: &str) -> Option<(Function, u8)> {
+    use Function::*;
+    Some(match sign {
+        "<" | ">" => (Less, binding::COMPARISON),
+        "<=" | ">=" => (LessOrEqual, binding::COMPARISON),
+        "=" => (Equal, binding::COMPARISON),
+        "<>" | "!=" => (NotEqual, binding::COMPARISON),
+        "|" => (BitOr, binding::BITS),
+        "&" => (BitAnd, binding::BITS),
+        "#" => (BitXor, binding::BITS),
+        "<<" => (ShiftLeft, binding::BITS),
+        ">>" => (ShiftRight, binding::BITS),
+        "+" => (Add, binding::SUM),
+        "-" => (Subtract, binding::SUM),
+        "*" => (Multiply, binding::PRODUCT),
+        "/" => (Divide, binding::PRODUCT),
+        "%" => (Modulo, binding::PRODUCT),
+        _ => return None,
+    })
+}
 
 impl Parser<'_> {
-    fn blanks(&mut self) {
-        let rest = &self.text[self.at..];
-        self.at += rest.len() - rest.trim_start().len();
+    fn peek(&self) -> &(usize, Token) {
+        // The last token is `End`, and nothing goes beyond it.
+        &self.tokens[self.at.min(self.tokens.len() - 1)]
     }
 
-    /// Takes one of the characters, if it comes next.
-    fn take(&mut self, characters: &[char]) -> Option<char> {
-        self.blanks();
-        let next = self.text[self.at..].chars().next().filter(|c| characters.contains(c))?;
-        self.at += next.len_utf8();
-        Some(next)
+    fn take(&mut self, token: &Token) -> bool {
+        let found = self.peek().1 == *token;
+        self.at += usize::from(found);
+        found
     }
 
-    fn expect(&mut self, character: char) -> Result<(), (usize, String)> {
-        self.take(&[character]).map(|_| ()).ok_or_else(|| (self.at, format!("`{character}` is expected here")))
+    fn take_keyword(&mut self, keyword: Keyword) -> bool {
+        self.take(&Token::Keyword(keyword))
     }
 
-    fn word(&mut self) -> &str {
-        let rest = &self.text[self.at..];
-        let length = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-        self.at += length;
-        &rest[..length]
-    }
-
-    fn sum(&mut self) -> Parsed {
-        let mut left = self.product()?;
-        while let Some(sign) = self.take(&['+', '-']) {
-            let operator = if sign == '+' { Operator::Add } else { Operator::Subtract };
-            left = Expression::Binary(operator, Box::new(left), Box::new(self.product()?));
+    fn expect(&mut self, token: &Token) -> Result<(), Wrong> {
+        if self.take(token) {
+            return Ok(());
         }
-        Ok(left)
+        let (at, found) = self.peek();
+        Err((*at, format!("{} is expected here, not {}", describe(token), describe(found))))
     }
 
-    fn product(&mut self) -> Parsed {
-        let mut left = self.factor()?;
-        while let Some(sign) = self.take(&['*', '/', '%']) {
-            let operator = match sign {
-                '*' => Operator::Multiply,
-                '/' => Operator::Divide,
-                _ => Operator::Modulo,
-            };
-            left = Expression::Binary(operator, Box::new(left), Box::new(self.factor()?));
+    fn call(&mut self, function: Function, arguments: usize) {
+        self.code.push(Instruction::Call { function, arguments });
+    }
+
+    /// Sends a jump that was written before to the next instruction.
+    fn land(&mut self, jump: usize) {
+        let to_here = self.code.len() - jump;
+        match &mut self.code[jump] {
+            Instruction::Shortcut { distance, .. }
+            | Instruction::JumpUnless(distance)
+            | Instruction::Jump(distance) => *distance = to_here,
+            _ => {}
         }
-        Ok(left)
     }
 
-    fn factor(&mut self) -> Parsed {
+    fn jump(&mut self, jump: Instruction) -> usize {
+        self.code.push(jump);
+        self.code.len() - 1
+    }
+
+    /// Everything that binds at least as tightly as `least`.
+    fn expression(&mut self, least: u8) -> Result<(), Wrong> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err((self.at, "the expression is nested too deeply".to_owned()));
+            return Err((self.peek().0, "the expression is nested too deeply".to_owned()));
         }
-        let factor = self.factor_within_depth();
-        self.depth -= 1;
-        factor
+        let start = self.code.len();
+        self.prefix()?;
+        let mut compared = false;
+        loop {
+            let (at, token) = self.peek().clone();
+            let goes_on = match token {
+                Token::Sign(sign) => match operator(sign) {
+                    Some((_, binding)) if binding < least => false,
+                    Some((_, binding::COMPARISON)) if compared => {
+                        return Err((
+                            at,
+                            format!("comparisons cannot be chained: put one side of `{sign}` in parentheses"),
+                        ));
+                    }
+                    Some((function, binding)) => {
+                        compared = binding == binding::COMPARISON;
+                        self.at += 1;
+                        let left = self.code.len() - start;
+                        self.expression(binding + 1)?;
+                        if sign.starts_with('>') && binding == binding::COMPARISON {
+                            self.code[start..].rotate_left(left);
+                        }
+                        self.call(function, 2);
+                        true
+                    }
+                    None => false,
+                },
+                Token::Keyword(keyword) => {
+                    let suffixed = self.suffix(keyword, least)?;
+                    compared &= !suffixed;
+                    suffixed
+                }
+                _ => false,
+            };
+            if !goes_on {
+                self.depth -= 1;
+                return Ok(());
+            }
+        }
     }
 
-    fn factor_within_depth(&mut self) -> Parsed {
-        if self.take(&['-']).is_some() {
-            return Ok(Expression::Negate(Box::new(self.factor()?)));
-        }
-        if self.take(&['(']).is_some() {
-            let inner = self.sum()?;
-            self.expect(')')?;
-            return Ok(inner);
-        }
-        let start = self.at;
-        if self.take(&[':']).is_some() {
-            let name = self.word().to_owned();
-            let slot = (self.slot)(&name).ok_or_else(|| (start, format!("the variable `:{name}` has not been set")))?;
-            return Ok(Expression::Slot(slot));
-        }
-        self.blanks();
-        let start = self.at;
-        let word = self.word().to_owned();
-        if word.eq_ignore_ascii_case("random") {
-            self.expect('(')?;
-            let lo = self.sum()?;
-            self.expect(',')?;
-            let hi = self.sum()?;
-            self.expect(')')?;
-            return Ok(Expression::Random(Box::new(lo), Box::new(hi)));
-        }
-        let unknown = if word.is_empty() {
-            "a number, a `:variable` or `random(…)` is expected here".to_owned()
-        } else {
-            format!("`{word}` is neither a whole number nor a known function; known is random(low, high)")
+    /// What may follow a value as a word; `false` if this one does not, or binds too loosely.
+    fn suffix(&mut self, keyword: Keyword, least: u8) -> Result<bool, Wrong> {
+        let (binding, unless) = match keyword {
+            Keyword::Or => (binding::OR, true),
+            Keyword::And => (binding::AND, false),
+            Keyword::Is | Keyword::IsNull | Keyword::NotNull => (binding::IS, false),
+            _ => return Ok(false),
         };
-        word.parse().map(Expression::Number).map_err(|_| (start, unknown))
+        if binding < least {
+            return Ok(false);
+        }
+        self.at += 1;
+        if binding == binding::IS {
+            self.is(keyword)?;
+            return Ok(true);
+        }
+        let shortcut = self.jump(Instruction::Shortcut { unless, distance: 0 });
+        self.expression(binding + 1)?;
+        self.code.push(Instruction::RequireBool);
+        self.land(shortcut);
+        Ok(true)
+    }
+
+    fn is(&mut self, keyword: Keyword) -> Result<(), Wrong> {
+        let negated = keyword == Keyword::NotNull || (keyword == Keyword::Is && self.take_keyword(Keyword::Not));
+        let value = if keyword != Keyword::Is || self.take_keyword(Keyword::Null) {
+            Value::Null
+        } else if self.take_keyword(Keyword::True) {
+            Value::Bool(true)
+        } else if self.take_keyword(Keyword::False) {
+            Value::Bool(false)
+        } else {
+            let (at, found) = self.peek();
+            return Err((*at, format!("NULL, TRUE or FALSE is expected here, not {}", describe(found))));
+        };
+        self.code.push(Instruction::Push(value));
+        self.call(Function::Is, 2);
+        if negated {
+            self.call(Function::Not, 1);
+        }
+        Ok(())
+    }
+
+    fn prefix(&mut self) -> Result<(), Wrong> {
+        let (at, token) = self.peek().clone();
+        self.at += 1;
+        match token {
+            Token::Int(n) => self.code.push(Instruction::Push(Value::Int(n))),
+            Token::Double(x) => self.code.push(Instruction::Push(Value::Double(x))),
+            Token::Keyword(Keyword::Null) => self.code.push(Instruction::Push(Value::Null)),
+            Token::Keyword(Keyword::True) => self.code.push(Instruction::Push(Value::Bool(true))),
+            Token::Keyword(Keyword::False) => self.code.push(Instruction::Push(Value::Bool(false))),
+            Token::Keyword(Keyword::Not) => {
+                self.expression(binding::NOT)?;
+                self.call(Function::Not, 1);
+            }
+            Token::Keyword(Keyword::Case) => self.case()?,
+            Token::Variable(name) => {
+                let slot = (self.slot)(&name, at)?;
+                self.code.push(Instruction::Load(slot));
+            }
+            Token::Name(name) => self.named(&name, at)?,
+            Token::Sign("(") => {
+                self.expression(0)?;
+                self.expect(&Token::Sign(")"))?;
+            }
+            Token::Sign("+") => self.expression(binding::UNARY)?,
+            Token::Sign("-") if self.take(&Token::IntMinimum) => {
+                self.code.push(Instruction::Push(Value::Int(i64::MIN)));
+            }
+            // As in pgbench, -x is 0 - x and ~x is -1 # x.
+            Token::Sign("-") => {
+                self.code.push(Instruction::Push(Value::Int(0)));
+                self.expression(binding::UNARY)?;
+                self.call(Function::Subtract, 2);
+            }
+            Token::Sign("~") => {
+                self.code.push(Instruction::Push(Value::Int(-1)));
+                self.expression(binding::BITS + 1)?;
+                self.call(Function::BitXor, 2);
+            }
+            found => {
+                self.at -= 1;
+                let expected = "a number, a `:variable`, a function or `(` is expected here";
+                return Err((at, format!("{expected}, not {}", describe(&found))));
+            }
+        }
+        Ok(())
+    }
+
+    fn case(&mut self) -> Result<(), Wrong> {
+        self.expect(&Token::Keyword(Keyword::When))?;
+        let mut ends = Vec::new();
+        loop {
+            self.expression(0)?;
+            self.expect(&Token::Keyword(Keyword::Then))?;
+            let otherwise = self.jump(Instruction::JumpUnless(0));
+            self.expression(0)?;
+            ends.push(self.jump(Instruction::Jump(0)));
+            self.land(otherwise);
+            if !self.take_keyword(Keyword::When) {
+                break;
+            }
+        }
+        if self.take_keyword(Keyword::Else) {
+            self.expression(0)?;
+        } else {
+            self.code.push(Instruction::Push(Value::Null));
+        }
+        self.expect(&Token::Keyword(Keyword::End))?;
+        for end in ends {
+            self.land(end);
+        }
+        Ok(())
+    }
+
+    fn named(&mut self, name: &str, at: usize) -> Result<(), Wrong> {
+        let Some((function, arity)) = function::named(name) else {
+            return Err((at, format!("`{name}` is not a known function; known are {}", function::names())));
+        };
+        self.expect(&Token::Sign("("))?;
+        let mut arguments = 0;
+        if !self.take(&Token::Sign(")")) {
+            loop {
+                self.expression(0)?;
+                arguments += 1;
+                if !self.take(&Token::Sign(",")) {
+                    break;
+                }
+            }
+            self.expect(&Token::Sign(")"))?;
+        }
+        if arguments > MAX_ARGUMENTS {
+            return Err((at, format!("`{name}` has {arguments} arguments; at most {MAX_ARGUMENTS} are taken")));
+        }
+        let wrong = |takes: String| Err((at, format!("`{name}` takes {takes}, not {arguments}")));
+        match arity {
+            Arity::Exactly(n) if n != arguments => return wrong(format!("{n} arguments")),
+            Arity::AtLeastOne if arguments == 0 => return wrong("at least 1 argument".to_owned()),
+            Arity::Seeded(n) if n == arguments + 1 => {
+                let slot = (self.slot)("default_seed", at)?;
+                self.code.push(Instruction::Load(slot));
+                arguments += 1;
+            }
+            Arity::Seeded(n) if n != arguments => return wrong(format!("{} or {n} arguments", n - 1)),
+            _ => {}
+        }
+        if name.eq_ignore_ascii_case("debug") {
+            self.code.push(Instruction::Debug);
+        } else {
+            self.call(function, arguments);
+        }
+        Ok(())
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn value(text: &str) -> Option<i64> {
-        parse(text, &|name| (name == "scale").then_some(0)).unwrap().value(&[3], &mut Rng::new(1))
-    }
-
-    #[test]
-    fn arithmetic_has_its_usual_precedence() {
-        assert_eq!(value("1 + 2 * :scale - -4"), Some(11));
-        assert_eq!(value("(1 + 2) * :scale % 4"), Some(1));
-        assert_eq!(value("7 / -2"), Some(-3));
-        assert_eq!(value("9223372036854775807 + 1"), None);
-        assert_eq!(value("1 / 0"), None);
-    }
-
-    #[test]
-    fn random_is_inclusive() {
-        for _ in 0..100 {
-            assert!((-1..=1).contains(&value("random(-1, :scale - 2)").unwrap()));
-        }
-    }
-
-    #[test]
-    fn errors_say_where_and_what() {
-        fn error(text: &str) -> (usize, String) {
-            parse(text, &|_| None).unwrap_err()
-        }
-        assert_eq!(error("1 +"), (3, "a number, a `:variable` or `random(…)` is expected here".to_owned()));
-        assert_eq!(error("random(1 2)").0, 9);
-        assert_eq!(error("1 + :aid"), (4, "the variable `:aid` has not been set".to_owned()));
-        assert!(error("zipf(1)").1.contains("random(low, high)"));
-        assert!(error(&"(".repeat(100_000)).1.contains("nested too deeply"));
-        assert!(error("1 2").1.contains("`2` is not expected"));
-    }
-}
+#[path = "tests/expression.rs"]
+mod tests;

@@ -1,9 +1,20 @@
-//! Transactions: scripts of SQL statements, run by many clients.
+//! Transactions: scripts of SQL statements in pgbench's language, run by many clients.
 
+mod client;
 mod dataset;
 mod expression;
+mod function;
+mod meta;
+mod mix;
+mod options;
 mod program;
+mod random;
+mod scan;
 mod script;
+mod shell;
+mod slots;
+mod tokens;
+mod value;
 
 use model::{KeyKind, KeySpec, Literal, Point, WorkloadSpec};
 
@@ -11,9 +22,12 @@ use crate::error::{Failure, FailureKind};
 use crate::worker::Pace;
 use crate::workloads::{Action, StreamTask, Task, Workload};
 
+pub use client::{Flow, Rows, ScriptClient, StatementOp};
 pub use dataset::pgbench as pgbench_tables;
-pub use program::{CountCheck, Program, StatementOp};
-pub use script::{ScriptError, compile};
+pub use mix::{MixError, Source, compile_mix, weighted};
+pub use options::{Debug, Options, Shell, Unset};
+pub use program::{CountCheck, Program, Protocol, Statement};
+pub use script::{ScriptError, compile, compile_with};
 
 /// The scripts that are built in.
 const SCRIPTS: &[&str] = &["select-only", "select-update", "simple-update", "tpcb-like"];
@@ -66,16 +80,39 @@ impl Workload for Transactions {
         let scale = int("scale").ok_or_else(|| wrong("scale"))?;
         let clients = int("clients").ok_or_else(|| wrong("clients"))?;
         let rate = point.get("rate").and_then(model::Value::as_float).unwrap_or_default();
-        let (text, check) = source(script)?;
-        let mut program = compile(&text, &[("scale", scale)])
-            .map_err(|error| Failure::new(FailureKind::Plan, format!("compile the script `{script}`"), error))?;
-        program.check = check;
+        let options = Options { scale, clients: clients as u32, ..Options::default() };
+        let program = program(script, &options)?;
         let pace = if rate > 0.0 { Pace::Rate(rate) } else { Pace::Closed };
         Ok(Task {
             dataset: dataset::pgbench(scale as u64),
             action: Action::Stream(StreamTask { program, clients: 0..clients as u32, pace }),
         })
     }
+}
+
+/// Compiles what the key `script` names: one script, or several with weights, `a.sql@3, b.sql`.
+fn program(scripts: &str, options: &Options) -> Result<Program, Failure> {
+    let refuse = |error: MixError| {
+        // The name of a single script has been said already.
+        let cause = match error {
+            MixError::Script { error, .. } if !scripts.contains(',') => error.to_string(),
+            other => other.to_string(),
+        };
+        Failure::new(FailureKind::Plan, format!("compile the script `{scripts}`"), cause)
+    };
+    let mut texts = Vec::new();
+    for script in scripts.split(',').map(str::trim) {
+        let (name, weight) = weighted(script).map_err(refuse)?;
+        let (text, check) = source(name)?;
+        texts.push((name, weight, text, check));
+    }
+    let sources: Vec<Source<'_>> =
+        texts.iter().map(|(name, weight, text, _)| Source { name, text, weight: *weight }).collect();
+    let mut program = compile_mix(&sources, options).map_err(refuse)?;
+    // A count says something of a mix only if each of its scripts adds one to it.
+    let first = texts.first().and_then(|(.., check)| *check);
+    program.check = first.filter(|_| texts.iter().all(|(.., check)| *check == first));
+    Ok(program)
 }
 
 /// The text of a script, with the query that counts its work on the server.
@@ -112,6 +149,18 @@ mod tests {
             let program = compile(&text, &[("scale", 1)]).unwrap();
             assert_eq!(check.is_some(), program.writes(), "{script}: what writes must be counted at the server");
         }
+    }
+
+    #[test]
+    fn a_list_of_scripts_is_a_mix() {
+        let options = Options::default();
+        let mix = program("simple-update@2, tpcb-like", &options).unwrap();
+        assert_eq!(mix.check, source("tpcb-like").unwrap().1);
+        assert_eq!(mix.commits_per_transaction(), 1);
+        assert_eq!(program("select-only@2, tpcb-like", &options).unwrap().check, None);
+        let refused = program("select-only@x", &options).unwrap_err();
+        assert!(refused.to_string().contains("`x` is not a weight"), "{refused}");
+        assert!(program("select-only, nothing.sql", &options).is_err());
     }
 
     #[test]

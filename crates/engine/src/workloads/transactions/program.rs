@@ -1,9 +1,10 @@
-//! A compiled script, and the client that walks through it.
+//! A compiled program: one script, or several with weights.
 
 use super::expression::Expression;
-use crate::dataset::{Datum, Dialect};
-use crate::rng::Rng;
-use crate::stream::{Next, Stream};
+use super::options::Debug;
+use super::slots::Slot;
+use crate::dataset::Dialect;
+use crate::stream::Retry;
 
 /// A query whose answer is the number of transactions that the server has seen since the tables were made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,21 +13,111 @@ pub struct CountCheck {
     pub sql: &'static str,
 }
 
-/// A compiled script: variables are slots, statements are numbered.
+/// Compiled scripts, of which each transaction runs one: variables are slots that the scripts share, statements are
+/// numbered over all of them.
 #[derive(Clone, Debug)]
 pub struct Program {
-    pub(super) commands: Vec<Command>,
+    pub(super) scripts: Vec<Entry>,
+    pub(super) steps: Vec<Step>,
     pub(super) statements: Vec<Statement>,
-    /// The slots' values before a transaction begins.
-    pub(super) slots: Vec<i64>,
+    /// The names of the slots.
+    pub(super) names: Vec<String>,
+    /// The slots' values in a new client, without those that differ from client to client.
+    pub(super) initial: Vec<Slot>,
+    pub(super) automatic: Automatic,
+    pub(super) protocol: Protocol,
+    pub(super) debug: Debug,
     /// How its work is counted at the server.
     pub check: Option<CountCheck>,
+    /// Of how many clients pgbench's seeds are drawn: those of all hosts.
+    pub clients: u32,
+    /// When a transaction that failed for another's sake is tried again.
+    pub retry: Retry,
+}
+
+/// How statements travel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Protocol {
+    /// With parameters, prepared or not: [`StatementOp::parameters`](super::StatementOp::parameters).
+    #[default]
+    Parameters,
+    /// As one text in which the variables have been replaced: [`StatementOp::text`](super::StatementOp::text).
+    Text,
+}
+
+/// One of the scripts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    /// Its first step; the last is [`Command::End`].
+    pub(super) start: usize,
+    pub(super) weight: u32,
+}
+
+/// The slots of variables that are set unless the user defines them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Automatic {
+    pub(super) client_id: Option<usize>,
+    pub(super) random_seed: Option<usize>,
+    pub(super) default_seed: DefaultSeedSlot,
+}
+
+/// Where `default_seed` is, and whether it takes its draw from the seeds even if nobody reads it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum DefaultSeedSlot {
+    #[default]
+    Unread,
+    Slot(usize),
+    DefinedByUser,
+}
+
+/// A command with its place, for messages.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub(super) command: Command,
+    /// The number of the command in its script, from 1, as pgbench counts.
+    pub(super) number: usize,
+    pub(super) line: usize,
 }
 
 #[derive(Clone, Debug)]
 pub(super) enum Command {
     Set(usize, Expression),
     Execute(usize),
+    /// Goes there unless the expression is true.
+    JumpUnless(Expression, usize),
+    Jump(usize),
+    SleepUs(i64),
+    /// Sleeps for a variable's number of units.
+    SleepFor {
+        slot: usize,
+        unit_us: i64,
+    },
+    Shell {
+        into: Option<usize>,
+        words: Vec<ShellWord>,
+    },
+    StartPipeline,
+    SyncPipeline,
+    EndPipeline,
+    End,
+}
+
+/// A word of a shell command.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum ShellWord {
+    Text(String),
+    Slot(usize),
+}
+
+/// What becomes of a statement's rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Keep {
+    #[default]
+    Nothing,
+    /// `\gset`: the columns of the last result, which must be one row, with this prefix.
+    Last(String),
+    /// `\aset`: the last row of every result that has one.
+    Every(String),
 }
 
 /// A statement as pieces of SQL between parameters.
@@ -36,6 +127,19 @@ pub struct Statement {
     pub(super) pieces: Vec<String>,
     /// The slot of each parameter: one fewer than pieces.
     pub(super) parameters: Vec<usize>,
+    /// The first word of each statement that `\;` joins into this message, in lower case.
+    pub(super) heads: Vec<String>,
+    pub(super) keep: Keep,
+}
+
+/// What the first word says of a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Effect {
+    Opens,
+    Commits,
+    RollsBack,
+    Reads,
+    Writes,
 }
 
 impl Statement {
@@ -51,9 +155,30 @@ impl Statement {
         dialect.statement(&text).into_owned()
     }
 
-    fn begins_with(&self, words: &[&str]) -> bool {
-        let first = self.pieces.first().map_or("", |piece| piece.split_whitespace().next().unwrap_or(""));
-        words.iter().any(|word| first.eq_ignore_ascii_case(word))
+    fn effects(&self) -> impl Iterator<Item = Effect> {
+        self.heads.iter().filter(|head| !head.is_empty()).map(|head| match head.as_str() {
+            "begin" | "start" => Effect::Opens,
+            "commit" | "end" => Effect::Commits,
+            "rollback" | "abort" => Effect::RollsBack,
+            "select" | "set" | "show" | "explain" | "savepoint" | "release" => Effect::Reads,
+            _ => Effect::Writes,
+        })
+    }
+
+    /// Commits that the server sees, and whether a transaction is open afterwards. Statements in one message are one
+    /// transaction unless they say otherwise.
+    fn commits(&self, mut explicit: bool) -> (u64, bool) {
+        let mut commits = 0;
+        let mut implicit = false;
+        for effect in self.effects() {
+            match effect {
+                Effect::Opens => explicit = true,
+                Effect::Commits => (commits, explicit, implicit) = (commits + 1, false, false),
+                Effect::RollsBack => (explicit, implicit) = (false, false),
+                Effect::Reads | Effect::Writes => implicit |= !explicit,
+            }
+        }
+        (commits + u64::from(implicit), explicit)
     }
 }
 
@@ -63,82 +188,39 @@ impl Program {
         &self.statements
     }
 
+    /// How statements travel.
+    pub fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
     /// Whether a transaction changes anything.
     pub fn writes(&self) -> bool {
-        self.statements.iter().any(|s| !s.begins_with(&["select", "begin", "start", "commit", "end", "set", "show"]))
+        self.statements.iter().any(|statement| statement.effects().any(|effect| effect == Effect::Writes))
     }
 
-    /// How many commits the server sees for each transaction: one for each statement outside an explicit transaction,
-    /// one for each `COMMIT`.
+    /// How many commits the server sees at least for each transaction: one for each statement outside an explicit
+    /// transaction, one for each `COMMIT`. Where branches or scripts differ, the fewest.
     pub fn commits_per_transaction(&self) -> u64 {
-        let mut commits = 0;
-        let mut explicit = false;
-        for statement in &self.statements {
-            if statement.begins_with(&["begin", "start"]) {
-                explicit = true;
-            } else if statement.begins_with(&["commit", "end"]) {
-                explicit = false;
-                commits += 1;
-            } else if !explicit {
-                commits += 1;
-            }
-        }
-        commits
-    }
-}
-
-/// A statement to be executed.
-#[derive(Clone, Debug, Default)]
-pub struct StatementOp {
-    /// Its number in [`Program::statements`].
-    pub statement: usize,
-    /// The parameters' values.
-    pub parameters: Vec<Datum>,
-}
-
-/// What a client carries through a script.
-#[derive(Clone, Debug)]
-pub struct ScriptClient {
-    seed: u64,
-    client: u32,
-    rng: Rng,
-    slots: Vec<Option<i64>>,
-    values: Vec<i64>,
-    command: usize,
-}
-
-impl Stream for Program {
-    type Op = StatementOp;
-    type Client = ScriptClient;
-
-    fn client(&self, seed: u64, client: u32) -> ScriptClient {
-        let slots = self.slots.iter().copied().map(Some).collect();
-        ScriptClient { seed, client, rng: Rng::new(seed), slots, values: self.slots.clone(), command: 0 }
-    }
-
-    fn begin(&self, client: &mut ScriptClient, index: u64) {
-        client.rng = Rng::of_transaction(client.seed, client.client, index);
-        client.command = 0;
-    }
-
-    fn next(&self, client: &mut ScriptClient, op: &mut StatementOp) -> Next {
-        while let Some(command) = self.commands.get(client.command) {
-            client.command += 1;
-            match command {
-                Command::Set(slot, expression) => {
-                    let value = expression.value(&client.values, &mut client.rng);
-                    client.slots[*slot] = value;
-                    client.values[*slot] = value.unwrap_or_default();
+        // Jumps go forward only, so the counts from each step to the end can be filled in from behind: first outside
+        // an explicit transaction, then inside one.
+        let mut to_the_end = vec![[0u64; 2]; self.steps.len() + 1];
+        for (at, step) in self.steps.iter().enumerate().rev() {
+            let from = |at: usize| to_the_end[at];
+            to_the_end[at] = match &step.command {
+                Command::End => [0, 0],
+                Command::Jump(target) => from(*target),
+                Command::JumpUnless(_, target) => {
+                    let (here, there) = (from(at + 1), from(*target));
+                    [here[0].min(there[0]), here[1].min(there[1])]
                 }
-                Command::Execute(number) => {
-                    op.statement = *number;
-                    op.parameters.clear();
-                    let slots = &self.statements[*number].parameters;
-                    op.parameters.extend(slots.iter().map(|slot| client.slots[*slot].map_or(Datum::Null, Datum::Int)));
-                    return Next::Op;
-                }
-            }
+                Command::Execute(number) => [false, true].map(|explicit| {
+                    let (commits, explicit) = self.statements[*number].commits(explicit);
+                    commits + from(at + 1)[usize::from(explicit)]
+                }),
+                _ => from(at + 1),
+            };
         }
-        Next::End
+        let chosen = self.scripts.iter().filter(|script| script.weight > 0);
+        chosen.map(|script| to_the_end[script.start][0]).min().unwrap_or_default()
     }
 }

@@ -1,7 +1,12 @@
-//! The script language: the part of pgbench's that the built-in scripts need.
+//! The compiler: scripts in pgbench's language become a [`Program`].
 
-use super::expression;
-use super::program::{Command, Program, Statement};
+use super::expression::{self, Expression};
+use super::meta::{self, Amount, Meta, Word};
+use super::options::{Options, Shell, Unset};
+use super::program::{Automatic, Command, DefaultSeedSlot, Entry, Keep, Program, Protocol, ShellWord, Statement, Step};
+use super::scan::{Item, References, Sql, scan};
+use super::slots::Slot;
+use super::tokens::is_name;
 
 /// What is wrong in a script, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -15,224 +20,323 @@ pub struct ScriptError {
     pub message: String,
 }
 
+/// Most parameters of a statement, as in pgbench.
+const MAX_PARAMETERS: usize = 255;
+
 /// Compiles a script. `variables` are set before every transaction.
 ///
 /// # Errors
 /// The first thing in it that is not understood.
 pub fn compile(text: &str, variables: &[(&str, i64)]) -> Result<Program, ScriptError> {
-    let mut compiler = Compiler::default();
-    for (name, value) in variables {
-        let slot = compiler.slot_of((*name).to_owned());
-        compiler.slots[slot] = *value;
-    }
-    for (index, line) in text.lines().enumerate() {
-        compiler.line(index + 1, line)?;
-    }
-    compiler.end_of_statement();
-    if compiler.program.statements.is_empty() {
-        return Err(ScriptError { line: 1, column: 1, message: "the script executes nothing".to_owned() });
-    }
-    let mut program = compiler.program;
-    program.slots = compiler.slots;
-    Ok(program)
+    let definitions = variables.iter().map(|(name, value)| ((*name).to_owned(), value.to_string())).collect();
+    compile_with(text, &Options { definitions, ..Options::default() })
 }
 
-struct Compiler {
+/// Compiles a script for what `options` say.
+///
+/// # Errors
+/// The first thing in it that is not understood.
+pub fn compile_with(text: &str, options: &Options) -> Result<Program, ScriptError> {
+    let mut compiler = Compiler::new(options);
+    compiler.script(text, 1)?;
+    compiler.finish().map_err(|(_, error)| error)
+}
+
+type Wrong = (usize, String);
+
+/// A variable's name in a script, kept until it is known what sets it.
+struct Reference {
+    script: usize,
+    error: ScriptError,
+    slot: usize,
+}
+
+/// A condition that has not been closed.
+struct Open {
+    at: usize,
+    /// The jump over the branch that is being read.
+    jump: Option<usize>,
+    /// The jumps from the ends of the branches to `\endif`.
+    ends: Vec<usize>,
+    seen_else: bool,
+}
+
+pub(super) struct Compiler<'o> {
+    options: &'o Options,
     program: Program,
-    names: Vec<String>,
-    slots: Vec<i64>,
-    statement: Statement,
-    /// The quote that an unfinished string literal or quoted name began with.
-    quote: Option<char>,
+    /// For each slot, whether anything sets it.
+    set: Vec<bool>,
+    references: Vec<Reference>,
+    /// Whether rows set variables whose names only the server knows.
+    rows_set_variables: bool,
+    open: Vec<Open>,
+    number: usize,
+    text: String,
 }
 
-impl Default for Compiler {
-    fn default() -> Self {
-        Compiler {
-            program: Program { commands: Vec::new(), statements: Vec::new(), slots: Vec::new(), check: None },
+fn place(text: &str, at: usize, message: String) -> ScriptError {
+    let before = text.get(..at).unwrap_or(text);
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let line = before.matches('\n').count() + 1;
+    ScriptError { line, column: before[line_start..].chars().count() + 1, message }
+}
+
+impl<'o> Compiler<'o> {
+    pub(super) fn new(options: &'o Options) -> Compiler<'o> {
+        let program = Program {
+            scripts: Vec::new(),
+            steps: Vec::new(),
+            statements: Vec::new(),
             names: Vec::new(),
-            slots: Vec::new(),
-            statement: Statement { pieces: vec![String::new()], parameters: Vec::new() },
-            quote: None,
+            initial: Vec::new(),
+            automatic: Automatic::default(),
+            protocol: options.protocol,
+            debug: options.debug,
+            check: None,
+            clients: options.clients.max(1),
+            retry: options.retry,
+        };
+        let mut compiler = Compiler {
+            options,
+            program,
+            set: Vec::new(),
+            references: Vec::new(),
+            rows_set_variables: false,
+            open: Vec::new(),
+            number: 0,
+            text: String::new(),
+        };
+        for (name, text) in &options.definitions {
+            let slot = compiler.slot_of(name);
+            compiler.set[slot] = true;
+            compiler.program.initial[slot] = Slot::of_text(text);
         }
+        compiler
     }
-}
 
-impl Compiler {
-    fn slot_of(&mut self, name: String) -> usize {
-        self.names.iter().position(|known| *known == name).unwrap_or_else(|| {
-            self.names.push(name);
-            self.slots.push(0);
-            self.names.len() - 1
+    fn slot_of(&mut self, name: &str) -> usize {
+        let known = self.program.names.iter().position(|known| known == name);
+        known.unwrap_or_else(|| {
+            self.program.names.push(name.to_owned());
+            self.program.initial.push(Slot::Unset);
+            self.set.push(false);
+            self.program.names.len() - 1
         })
     }
 
-    fn line(&mut self, number: usize, line: &str) -> Result<(), ScriptError> {
-        let trimmed = line.trim_start();
-        if self.quote.is_none() && trimmed.starts_with('\\') {
-            self.end_of_statement();
-            return self.meta_command(number, line, trimmed);
+    fn slot_to_set(&mut self, (at, name): Word<'_>) -> Result<usize, Wrong> {
+        if !is_name(name) {
+            return Err((at, "the name of a variable is expected here: a letter or `_`, then also digits".to_owned()));
         }
-        self.sql(number, line)
+        let slot = self.slot_of(name);
+        self.set[slot] = true;
+        Ok(slot)
     }
 
-    fn meta_command(&mut self, number: usize, line: &str, trimmed: &str) -> Result<(), ScriptError> {
-        let column_of = |rest: &str| line[..line.len() - rest.len()].chars().count() + 1;
-        let error = |column: usize, message: String| ScriptError { line: number, column, message };
-        let (command, rest) = trimmed[1..].split_once(char::is_whitespace).unwrap_or((&trimmed[1..], ""));
-        if !command.eq_ignore_ascii_case("set") {
-            return Err(error(column_of(trimmed), format!("`\\{command}` is not a known command; known is \\set")));
-        }
-        let rest = rest.trim_start();
-        let (name, text) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-        if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
-            return Err(error(column_of(rest), "the name of a variable is expected here".to_owned()));
-        }
-        let names = &self.names;
-        let slot = |name: &str| names.iter().position(|known| known == name);
-        let expression = expression::parse(text, &slot)
-            .map_err(|(at, message)| error(column_of(text) + text[..at].chars().count(), message))?;
-        let slot = self.slot_of(name.to_owned());
-        self.program.commands.push(Command::Set(slot, expression));
-        Ok(())
+    fn slot_to_read(&mut self, name: &str, at: usize) -> usize {
+        let slot = self.slot_of(name);
+        let error = place(&self.text, at, format!("the variable `:{name}` has not been set"));
+        self.references.push(Reference { script: self.program.scripts.len() - 1, error, slot });
+        slot
     }
 
-    fn sql(&mut self, number: usize, line: &str) -> Result<(), ScriptError> {
-        let mut at = 0;
-        while let Some(next) = line[at..].chars().next() {
-            let rest = &line[at..];
-            if let Some(quote) = self.quote {
-                self.quote = (next != quote).then_some(quote);
-            } else if rest.starts_with("--") {
-                break;
-            } else if next == ';' {
-                self.end_of_statement();
-                at += 1;
-                continue;
-            } else if next == '\'' || next == '"' {
-                self.quote = Some(next);
-            } else if rest.starts_with("::") {
-                self.push("::");
-                at += 2;
-                continue;
-            } else if let Some(name) = variable(rest) {
-                let slot = self.names.iter().position(|known| known == name).ok_or_else(|| ScriptError {
-                    line: number,
-                    column: line[..at].chars().count() + 1,
-                    message: format!("the variable `:{name}` has not been set"),
-                })?;
-                self.statement.parameters.push(slot);
-                self.statement.pieces.push(String::new());
-                at += 1 + name.len();
-                continue;
+    /// Compiles one script behind those that are there.
+    pub(super) fn script(&mut self, text: &str, weight: u32) -> Result<(), ScriptError> {
+        self.text = text.to_owned();
+        self.number = 0;
+        let start = self.program.steps.len();
+        self.program.scripts.push(Entry { start, weight });
+        let wrong = |(at, message): Wrong| place(text, at, message);
+        let everywhere = self.options.protocol == Protocol::Text;
+        let references = if everywhere { References::Everywhere } else { References::OutsideQuotes };
+        for item in scan(text, references).map_err(wrong)? {
+            match item {
+                Item::Sql(sql) => self.sql(sql).map_err(wrong)?,
+                Item::Meta { at, start: begin, end } => {
+                    if let Some(meta) = meta::read(text, begin, end).map_err(wrong)? {
+                        self.meta(meta, at, start).map_err(wrong)?;
+                    }
+                }
             }
-            self.push(next.encode_utf8(&mut [0; 4]));
-            at += next.len_utf8();
         }
-        self.push("\n");
+        if let Some(open) = self.open.pop() {
+            return Err(wrong((open.at, "this `\\if` has no `\\endif`".to_owned())));
+        }
+        if self.program.steps.len() == start {
+            return Err(wrong((0, "the script executes nothing".to_owned())));
+        }
+        self.push(Command::End, text.len());
         Ok(())
     }
 
-    fn push(&mut self, text: &str) {
-        if let Some(piece) = self.statement.pieces.last_mut() {
-            piece.push_str(text);
+    /// Checks what only the whole can tell. An error comes with the number of its script.
+    pub(super) fn finish(mut self) -> Result<Program, (usize, ScriptError)> {
+        let defined =
+            |compiler: &Compiler<'_>, name: &str| compiler.options.definitions.iter().any(|(known, _)| known == name);
+        for name in ["scale", "client_id", "random_seed", "default_seed"] {
+            let slot = self.program.names.iter().position(|known| known == name);
+            let by_user = defined(&self, name);
+            let automatic = &mut self.program.automatic;
+            match (name, slot) {
+                ("default_seed", _) if by_user => automatic.default_seed = DefaultSeedSlot::DefinedByUser,
+                (_, None) => {}
+                _ if by_user => {}
+                ("scale", Some(slot)) => self.program.initial[slot] = Slot::of_text(&self.options.scale.to_string()),
+                ("client_id", slot) => automatic.client_id = slot,
+                ("random_seed", slot) => automatic.random_seed = slot,
+                (_, Some(slot)) => automatic.default_seed = DefaultSeedSlot::Slot(slot),
+            }
+            if let Some(slot) = slot {
+                self.set[slot] = true;
+            }
+        }
+        if self.options.unset == Unset::Refused && !self.rows_set_variables {
+            let set = &self.set;
+            if let Some(unset) = self.references.iter().find(|reference| !set[reference.slot]) {
+                return Err((unset.script, unset.error.clone()));
+            }
+        }
+        Ok(self.program)
+    }
+
+    fn push(&mut self, command: Command, at: usize) -> usize {
+        self.number += 1;
+        let line = place(&self.text, at, String::new()).line;
+        self.program.steps.push(Step { command, number: self.number, line });
+        self.program.steps.len() - 1
+    }
+
+    fn sql(&mut self, sql: Sql) -> Result<(), Wrong> {
+        if let Some((_, at)) = sql.references.get(MAX_PARAMETERS) {
+            return Err((*at, format!("the statement has more than {MAX_PARAMETERS} variables")));
+        }
+        let parameters = sql.references.iter().map(|(name, at)| self.slot_to_read(name, *at)).collect();
+        let Sql { at, pieces, heads, .. } = sql;
+        let number = self.program.statements.len();
+        self.program.statements.push(Statement { pieces, parameters, heads, keep: Keep::Nothing });
+        self.push(Command::Execute(number), at);
+        Ok(())
+    }
+
+    fn expression(&mut self, (at, text): Word<'_>) -> Result<Expression, Wrong> {
+        let mut slot = |name: &str, inner: usize| Ok(self.slot_to_read(name, at + inner));
+        expression::parse(text, &mut slot).map_err(|(inner, message)| (at + inner, message))
+    }
+
+    fn meta(&mut self, meta: Meta<'_>, at: usize, start: usize) -> Result<(), Wrong> {
+        match meta {
+            Meta::Set { name, expression } => {
+                let expression = self.expression(expression)?;
+                let slot = self.slot_to_set(name)?;
+                self.push(Command::Set(slot, expression), at);
+            }
+            Meta::Sleep { time: Amount::Number(number), unit_us } => {
+                self.push(Command::SleepUs(number.saturating_mul(unit_us)), at);
+            }
+            Meta::Sleep { time: Amount::Variable((name_at, name)), unit_us } => {
+                let slot = self.slot_to_read(name, name_at);
+                self.push(Command::SleepFor { slot, unit_us }, at);
+            }
+            Meta::Gset(prefix) => self.keep(Keep::Last(prefix.to_owned()), at, start)?,
+            Meta::Aset(prefix) => self.keep(Keep::Every(prefix.to_owned()), at, start)?,
+            Meta::Shell { .. } | Meta::SetShell { .. } if self.options.shell == Shell::Refused => {
+                let message = "shell commands are refused; `--allow-shell` allows them to scripts that you trust";
+                return Err((at, message.to_owned()));
+            }
+            Meta::Shell { words } => self.shell(None, &words, at),
+            Meta::SetShell { name, words } => {
+                let slot = self.slot_to_set(name)?;
+                self.shell(Some(slot), &words, at);
+            }
+            Meta::StartPipeline => drop(self.push(Command::StartPipeline, at)),
+            Meta::SyncPipeline => drop(self.push(Command::SyncPipeline, at)),
+            Meta::EndPipeline => drop(self.push(Command::EndPipeline, at)),
+            Meta::If(_) | Meta::Elif(_) | Meta::Else | Meta::EndIf => self.condition(meta, at)?,
+        }
+        Ok(())
+    }
+
+    /// Branches become jumps over what is not run.
+    fn condition(&mut self, meta: Meta<'_>, at: usize) -> Result<(), Wrong> {
+        if let Meta::If(condition) = meta {
+            let expression = self.expression(condition)?;
+            let jump = Some(self.push(Command::JumpUnless(expression, 0), at));
+            self.open.push(Open { at, jump, ends: Vec::new(), seen_else: false });
+            return Ok(());
+        }
+        let mut open = self.open.pop().ok_or_else(|| (at, "there is no `\\if` to this".to_owned()))?;
+        if let Meta::EndIf = meta {
+            self.push_number();
+            let end = self.program.steps.len();
+            open.ends.extend(open.jump);
+            open.ends.iter().for_each(|jump| self.land(*jump, end));
+            return Ok(());
+        }
+        if open.seen_else {
+            return Err((at, "`\\else` was the last branch".to_owned()));
+        }
+        open.ends.push(self.push(Command::Jump(0), at));
+        let branch = self.program.steps.len();
+        if let Some(jump) = open.jump.take() {
+            self.land(jump, branch);
+        }
+        match meta {
+            Meta::Elif(condition) => {
+                let expression = self.expression(condition)?;
+                // Both jumps are one command.
+                self.number -= 1;
+                open.jump = Some(self.push(Command::JumpUnless(expression, 0), at));
+            }
+            _ => open.seen_else = true,
+        }
+        self.open.push(open);
+        Ok(())
+    }
+
+    /// `\endif` is a command to pgbench, and counted as one, but needs no step.
+    fn push_number(&mut self) {
+        self.number += 1;
+    }
+
+    fn land(&mut self, jump: usize, there: usize) {
+        match &mut self.program.steps[jump].command {
+            Command::JumpUnless(_, target) | Command::Jump(target) => *target = there,
+            _ => {}
         }
     }
 
-    fn end_of_statement(&mut self) {
-        let fresh = Statement { pieces: vec![String::new()], parameters: Vec::new() };
-        let mut statement = std::mem::replace(&mut self.statement, fresh);
-        if let Some(first) = statement.pieces.first_mut() {
-            *first = first.trim_start().to_owned();
+    /// `\gset` and `\aset` belong to the statement before them.
+    fn keep(&mut self, keep: Keep, at: usize, start: usize) -> Result<(), Wrong> {
+        let wrong = || (at, "`\\gset` and `\\aset` must follow a statement".to_owned());
+        if let Keep::Last(prefix) | Keep::Every(prefix) = &keep
+            && !prefix.is_empty()
+            && !is_name(prefix)
+        {
+            return Err((at, format!("`{prefix}` cannot begin the name of a variable")));
         }
-        if let Some(last) = statement.pieces.last_mut() {
-            last.truncate(last.trim_end().len());
+        let steps = self.program.steps.get(start..).unwrap_or_default();
+        let Some(Step { command: Command::Execute(number), .. }) = steps.last() else { return Err(wrong()) };
+        let statement = &mut self.program.statements[*number];
+        if statement.keep != Keep::Nothing {
+            return Err(wrong());
         }
-        if statement.parameters.is_empty() && statement.pieces.iter().all(String::is_empty) {
-            return;
-        }
-        self.program.commands.push(Command::Execute(self.program.statements.len()));
-        self.program.statements.push(statement);
+        statement.keep = keep;
+        self.rows_set_variables = true;
+        Ok(())
     }
-}
 
-/// The name of a variable if `text` begins with `:name`.
-fn variable(text: &str) -> Option<&str> {
-    let rest = text.strip_prefix(':')?;
-    let length = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-    let starts_well = rest.starts_with(|c: char| c.is_alphabetic() || c == '_');
-    (length > 0 && starts_well).then(|| &rest[..length])
+    /// `:name` is a variable, `::text` is the text `:text`.
+    fn shell(&mut self, into: Option<usize>, words: &[&str], at: usize) {
+        let word = |word: &&str| match word.strip_prefix(':') {
+            Some(rest) if rest.starts_with(':') => ShellWord::Text(rest.to_owned()),
+            Some(name) => ShellWord::Slot(self.slot_to_read(name, at)),
+            None => ShellWord::Text((*word).to_owned()),
+        };
+        let words = words.iter().map(word).collect();
+        self.push(Command::Shell { into, words }, at);
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::dataset::{ColumnKind, Datum, Dialect};
-    use crate::stream::{Next, Stream};
-    use std::borrow::Cow;
-
-    struct Dollar;
-    impl Dialect for Dollar {
-        fn column_type(&self, _: ColumnKind) -> String {
-            String::new()
-        }
-        fn placeholder(&self, number: usize) -> String {
-            format!("${number}")
-        }
-        fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
-            Cow::Borrowed(sql)
-        }
-    }
-
-    fn texts(script: &str) -> Vec<String> {
-        let program = compile(script, &[("scale", 2), ("a", 0), ("b", 0)]).unwrap();
-        program.statements().iter().map(|s| s.sql(&Dollar)).collect()
-    }
-
-    #[test]
-    fn statements_end_at_semicolons_outside_quotes() {
-        assert_eq!(
-            texts("SELECT ';' ; SELECT :a::int, ':b';\n-- c\nSELECT\n  1"),
-            ["SELECT ';'", "SELECT $1::int, ':b'", "SELECT\n  1"]
-        );
-    }
-
-    #[test]
-    fn a_client_draws_within_limits_and_repeats_itself() {
-        let program = compile("\\set x random(1, 10 * :scale)\nSELECT :x, :x;", &[("scale", 2)]).unwrap();
-        let mut client = program.client(7, 3);
-        let mut op = Default::default();
-        let mut draw = |index| {
-            program.begin(&mut client, index);
-            assert_eq!(program.next(&mut client, &mut op), Next::Op);
-            let values = op.parameters.clone();
-            assert_eq!(program.next(&mut client, &mut op), Next::End);
-            values
-        };
-        let first = draw(0);
-        assert_eq!(first[0], first[1]);
-        assert!(matches!(first[0], Datum::Int(1..=20)));
-        assert_ne!((0..8).map(&mut draw).collect::<Vec<_>>(), vec![first.clone(); 8]);
-        assert_eq!(draw(0), first);
-    }
-
-    #[test]
-    fn commits_are_counted_as_the_server_does() {
-        let commits = |text| compile(text, &[]).unwrap().commits_per_transaction();
-        assert_eq!(commits("SELECT 1; UPDATE t SET a = 1;"), 2);
-        assert_eq!(commits("BEGIN; SELECT 1; UPDATE t SET a = 1; COMMIT;"), 1);
-        assert_eq!(commits("SELECT 1; BEGIN; SELECT 1; END; SELECT 2;"), 3);
-    }
-
-    #[test]
-    fn errors_name_line_and_column() {
-        let error = |text| compile(text, &[]).unwrap_err().to_string();
-        assert_eq!(
-            error("SELECT 1;\n\n  \\sett x 1"),
-            "line 3, column 3: `\\sett` is not a known command; known is \\set"
-        );
-        assert_eq!(error("\\set x 1 +"), "line 1, column 11: a number, a `:variable` or `random(…)` is expected here");
-        assert_eq!(error("SELECT\n :y;"), "line 2, column 2: the variable `:y` has not been set");
-        assert_eq!(error("-- nothing"), "line 1, column 1: the script executes nothing");
-    }
-}
+#[path = "tests/script.rs"]
+mod tests;

@@ -25,6 +25,7 @@ fn a_server_of_others() {
         failure
     };
     logins_that_fail(&server, &refused);
+    the_native_way_in_says_the_same(&server);
     the_password_file_is_used_and_its_rights_matter(&server);
     doors_that_are_closed(&server, &refused);
     rights_that_are_missing(&server, &refused);
@@ -58,6 +59,33 @@ fn logins_that_fail(server: &PostgresTarget, refused: Refused<'_>) {
     assert!(failure.hint.unwrap().contains(&format!("createdb -h 127.0.0.1 -p {port} shoppe")));
     let failure = refused(refusal(&server.url("closed", PASSWORD, "shop"), &[]), FailureKind::Other);
     assert!(failure.cause.contains("53300"), "{failure}");
+}
+
+/// Étalon's own handshake and the stock driver's, by SCRAM: both get in, or both are refused with the same advice.
+fn the_native_way_in_says_the_same(server: &PostgresTarget) {
+    let both = |user: &str, password: &str, database: &str, options: &str| {
+        let url = format!("{}?sslmode=disable", server.url(user, password, database));
+        let endpoint = Endpoint::new(Address::parse(&url, &|_| None).unwrap()).unwrap();
+        (endpoint.connect(options).map(session::close).err(), endpoint.connect_plain(options).err())
+    };
+    assert_eq!(both("shopper", PASSWORD, "shop", ""), (None, None));
+    for (user, password, database, options) in [
+        ("shopper", "wrong-one", "shop", ""),
+        ("shopper", "", "shop", ""),
+        ("nobody_known", PASSWORD, "shop", ""),
+        ("shopper", PASSWORD, "shoppe", ""),
+        ("closed", PASSWORD, "shop", ""),
+        ("shopper", PASSWORD, "shop", "-c no_such_setting=1"),
+    ] {
+        let (stock, native) = both(user, password, database, options);
+        assert!(stock.is_some());
+        assert_eq!(stock, native);
+    }
+    let own = Session::plain();
+    let good = vec!["SELECT $1::integer".to_owned()];
+    assert!(own.open_native(&server.endpoint, &good).is_ok());
+    let failure = own.open_native(&server.endpoint, &["SELECT nothing FROM nowhere".to_owned()]).err().unwrap();
+    assert!(failure.cause.contains("42P01") && failure.tried.contains("prepare"), "{failure}");
 }
 
 fn the_password_file_is_used_and_its_rights_matter(server: &PostgresTarget) {

@@ -4,6 +4,7 @@
 mod fakes;
 mod lane;
 mod login;
+mod measure;
 mod server;
 mod tls;
 

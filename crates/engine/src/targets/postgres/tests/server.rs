@@ -21,10 +21,14 @@ fn a_private_server_from_its_making_to_its_removal() {
     says_what_it_is(&target);
     prepares_the_same_tables_every_time(&target);
     counts_forwards(&target);
-    lane::every_kind_of_value_arrives(&target);
-    lane::errors_have_classes_and_a_way_back(&target);
-    lane::one_of_two_in_a_deadlock_is_told(&target);
-    lane::a_backend_that_is_ended_is_a_lost_connection(&target);
+    for way in lane::WAYS {
+        lane::every_kind_of_value_arrives(&target, way);
+        lane::errors_have_classes_and_a_way_back(&target, way);
+        lane::one_of_two_in_a_deadlock_is_told(&target, way);
+        lane::the_last_row_of_each_result_is_kept(&target, way);
+        lane::a_pipeline_ends_as_its_first_failure(&target, way);
+        lane::a_backend_that_is_ended_is_a_lost_connection(&target, way);
+    }
     a_rival_is_not_disturbed(&target);
     comes_back_after_a_kill_in_mid_trial(&target);
     leaves_nothing(&target);
@@ -44,6 +48,7 @@ fn says_what_it_is(target: &PostgresTarget) {
     assert_eq!(durability.tier, DurabilityTier::Delayed);
     assert!(durability.because.contains("fsync=on") && durability.because.contains("synchronous_commit=off"));
     assert_eq!(facts.get("checkpoint_before_trial"), Some("yes"));
+    println!("{}", facts.get("client.reactor").unwrap());
     // Another server made in the same way must be the same system: a resume makes one.
     let other = start(Connect::Socket, &[("shared_buffers", "32MB"), ("synchronous_commit", "off")]);
     assert_eq!(facts.differences(&other.facts().unwrap()), []);

@@ -1,27 +1,33 @@
 //! PostgreSQL through the stock driver: a connection and a thread for each client, answered when `submit` returns.
+//!
+//! For encrypted connections: the reactor knows no TLS.
 
 use std::error::Error as _;
 use std::io;
 
 use bytes::BytesMut;
-use postgres::error::{DbError, SqlState};
+use postgres::error::DbError;
 use postgres::types::{Format, IsNull, ToSql, Type};
-use postgres::{Client, Statement};
+use postgres::{Client, SimpleQueryMessage, Statement};
 
+use super::class_of_state;
 use crate::dataset::Datum;
-use crate::lane::{Completion, ErrorClass, Lane, OpError, Outcome, Submitted};
-use crate::workloads::transactions::StatementOp;
+use crate::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, Outcome, Submitted};
+use crate::workloads::transactions::{Rows, StatementOp};
 
 /// Connections with their statements prepared.
-pub struct PostgresLane {
+pub struct StockLane {
     connections: Vec<Connection>,
 }
 
 /// One client's connection.
 struct Connection {
     client: Client,
+    /// Empty where statements travel as text.
     statements: Vec<Prepared>,
     block: Block,
+    /// What was kept of the last operation's rows.
+    kept: Vec<KeptRow>,
 }
 
 /// A statement, and what it does to the transaction it is in.
@@ -56,35 +62,64 @@ impl Effect {
     }
 }
 
-impl PostgresLane {
+impl StockLane {
     /// Prepares `sql` on every connection; each connection is one client.
     ///
     /// # Errors
     /// The server does not take a statement.
-    pub fn prepare(clients: Vec<Client>, sql: &[String]) -> Result<PostgresLane, postgres::Error> {
+    pub fn prepare(clients: Vec<Client>, sql: &[String]) -> Result<StockLane, postgres::Error> {
         let mut connections = Vec::with_capacity(clients.len());
         for mut client in clients {
             let mut statements = Vec::with_capacity(sql.len());
             for text in sql {
                 statements.push(Prepared { statement: client.prepare(text)?, effect: Effect::of(text) });
             }
-            connections.push(Connection { client, statements, block: Block::Closed });
+            connections.push(Connection { client, statements, block: Block::Closed, kept: Vec::new() });
         }
-        Ok(PostgresLane { connections })
+        Ok(StockLane { connections })
     }
 }
 
 impl Connection {
     fn execute(&mut self, op: &StatementOp) -> Result<(), postgres::Error> {
-        let Prepared { statement, effect } = &self.statements[op.statement];
-        let parameters: Vec<&(dyn ToSql + Sync)> = op.parameters.iter().map(|datum| datum as _).collect();
-        self.client.execute(statement, &parameters)?;
+        self.kept.clear();
+        let effect = match self.statements.get(op.statement) {
+            Some(Prepared { statement, effect }) => {
+                let parameters: Vec<&(dyn ToSql + Sync)> = op.parameters.iter().map(|datum| datum as _).collect();
+                self.client.execute(statement, &parameters)?;
+                *effect
+            }
+            None => {
+                for message in self.client.simple_query(&op.text)? {
+                    keep(&mut self.kept, &message);
+                }
+                Effect::of(&op.text)
+            }
+        };
         match effect {
             Effect::Opens => self.block = Block::Open,
             Effect::Closes => self.block = Block::Closed,
             Effect::None => {}
         }
         Ok(())
+    }
+}
+
+/// Keeps the last row of each result.
+fn keep(kept: &mut Vec<KeptRow>, message: &SimpleQueryMessage) {
+    match message {
+        SimpleQueryMessage::RowDescription(columns) => {
+            let columns = columns.iter().map(|column| column.name().to_owned()).collect();
+            kept.push(KeptRow { rows: 0, columns, values: Vec::new() });
+        }
+        SimpleQueryMessage::Row(row) => {
+            if let Some(result) = kept.last_mut() {
+                let text = |place| row.get(place).map_or(Datum::Null, |text| Datum::Text(text.to_owned().into()));
+                result.rows += 1;
+                result.values = (0..row.len()).map(text).collect();
+            }
+        }
+        _ => {}
     }
 }
 
@@ -124,25 +159,10 @@ impl ToSql for Datum {
     postgres::types::to_sql_checked!();
 }
 
-/// What a SQLSTATE means for the load.
-pub(crate) fn class_of_state(state: &SqlState) -> ErrorClass {
-    match state.code() {
-        "40001" => ErrorClass::Serialization,
-        "40P01" => ErrorClass::Deadlock,
-        "55P03" => ErrorClass::LockTimeout,
-        "53300" => ErrorClass::TooManyConnections,
-        "53100" => ErrorClass::DiskFull,
-        "57P01" | "57P02" | "57P03" => ErrorClass::ConnectionLost,
-        code if code.starts_with("23") => ErrorClass::Constraint,
-        code if code.starts_with("08") => ErrorClass::ConnectionLost,
-        _ => ErrorClass::Statement,
-    }
-}
-
 /// What an error of the driver means for the load.
 pub(crate) fn classify(error: &postgres::Error) -> OpError {
     let class = match error.as_db_error() {
-        Some(db) => class_of_state(db.code()),
+        Some(db) => class_of_state(db.code().code()),
         None if error.is_closed() || io_error(error).is_some() => ErrorClass::ConnectionLost,
         None => ErrorClass::Statement,
     };
@@ -171,14 +191,18 @@ pub(crate) fn said(error: &postgres::Error) -> String {
 }
 
 fn said_by_server(db: &DbError) -> String {
-    let detail = db.detail().map(|detail| format!(" ({detail})")).unwrap_or_default();
-    format!("{}{detail} [SQLSTATE {}]", db.message(), db.code().code()).replace('\n', " ")
+    super::server_said(db.message(), db.detail(), db.code().code())
 }
 
-impl Lane for PostgresLane {
+impl Lane for StockLane {
     type Op = StatementOp;
 
     fn submit(&mut self, client: usize, op: &StatementOp) -> Submitted {
+        if op.rows == Rows::Keep && op.text.is_empty() {
+            let message =
+                "over an encrypted connection `\\gset` and `\\aset` work only with the simple protocol".to_owned();
+            return Submitted::Done(Outcome::Failed(OpError { class: ErrorClass::Script, message }));
+        }
         Submitted::Done(match self.connections[client].execute(op) {
             Ok(()) => Outcome::Ok,
             Err(error) => Outcome::Failed(classify(&error)),
@@ -186,6 +210,10 @@ impl Lane for PostgresLane {
     }
 
     fn reap(&mut self, _deadline_ns: u64, _into: &mut Vec<Completion>) {}
+
+    fn kept_rows(&self, client: usize) -> &[KeptRow] {
+        &self.connections[client].kept
+    }
 
     /// The server leaves a transaction block that has failed open until it is rolled back. Outside of one there is
     /// nothing to do, and a `ROLLBACK` would be a warning in the server's log for every error.
@@ -225,21 +253,6 @@ mod tests {
         assert_eq!(encode(&Datum::Int(12), Type::NUMERIC), (Ok(false), b"12".to_vec()));
         assert_eq!(encode(&Datum::Text(Cow::Borrowed("é")), Type::BPCHAR), (Ok(false), "é".as_bytes().to_vec()));
         assert_eq!(encode(&Datum::Null, Type::INT4), (Ok(true), vec![]));
-    }
-
-    #[test]
-    fn states_have_the_class_that_the_manual_gives_them() {
-        let class = |code: &str| class_of_state(&SqlState::from_code(code));
-        assert_eq!(class("40001"), ErrorClass::Serialization);
-        assert_eq!(class("40P01"), ErrorClass::Deadlock);
-        assert_eq!(class("55P03"), ErrorClass::LockTimeout);
-        assert_eq!(class("23505"), ErrorClass::Constraint);
-        assert_eq!(class("53300"), ErrorClass::TooManyConnections);
-        assert_eq!(class("53100"), ErrorClass::DiskFull);
-        assert_eq!(class("57P01"), ErrorClass::ConnectionLost);
-        assert_eq!(class("08006"), ErrorClass::ConnectionLost);
-        assert_eq!(class("57014"), ErrorClass::Statement);
-        assert_eq!(class("42601"), ErrorClass::Statement);
     }
 
     #[test]

@@ -1,0 +1,115 @@
+//! A prepared statement as bytes in which only the parameters change.
+
+use wire::postgres::{DescribePortal, Ending, Request, Statement, Template, TemplateOptions};
+use wire::{Value, WireError};
+
+use super::login::name;
+use crate::dataset::Datum;
+use crate::workloads::transactions::{Flow, Rows};
+
+/// So many parameters are passed without allocating.
+const FEW: usize = 16;
+
+/// How a statement is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// Its end is waited for; rows are counted and not read.
+    Plain,
+    /// Its end is waited for; the columns of its rows are asked for, too.
+    Described,
+    /// More follows before anything is waited for.
+    Pipelined,
+}
+
+impl Shape {
+    /// The shape that an operation wants.
+    pub(super) fn of(flow: Flow, rows: Rows) -> Shape {
+        match (flow, rows) {
+            (Flow::Pipelined, _) => Shape::Pipelined,
+            (Flow::Wait, Rows::Keep) => Shape::Described,
+            (Flow::Wait, Rows::Discard) => Shape::Plain,
+        }
+    }
+}
+
+/// A statement that is prepared on every connection of a lane under one name.
+pub(super) struct Prepared {
+    /// In the order of [`Shape`].
+    forms: [Form; 3],
+}
+
+struct Form {
+    template: Template,
+    /// The reactor copies a request as it takes it, so that one serves all connections.
+    request: Request,
+}
+
+impl Form {
+    fn new(number: usize, types: &[u32], describe: DescribePortal, ending: Ending) -> Result<Form, WireError> {
+        // Columns come as text, as psql and pgbench ask for them.
+        let options = TemplateOptions { describe, ending, ..TemplateOptions::default() };
+        let template = Template::new(Statement::Prepared(&name(number)), types, options)?;
+        Ok(Form { request: template.request(), template })
+    }
+}
+
+impl Prepared {
+    /// The statement of this number, whose parameters have these types.
+    ///
+    /// # Errors
+    /// It has more parameters than the protocol takes.
+    pub(super) fn new(number: usize, types: &[u32]) -> Result<Prepared, WireError> {
+        let form = |describe, ending| Form::new(number, types, describe, ending);
+        let forms = [
+            form(DescribePortal::Omit, Ending::Sync)?,
+            form(DescribePortal::Include, Ending::Sync)?,
+            form(DescribePortal::Omit, Ending::Pipeline)?,
+        ];
+        Ok(Prepared { forms })
+    }
+
+    /// The request with these parameters: each in binary where it fits the type that the server inferred, and otherwise
+    /// as text, which the server reads or refuses itself.
+    ///
+    /// # Errors
+    /// There are more or fewer than the statement has.
+    pub(super) fn request(&mut self, shape: Shape, parameters: &[Datum]) -> Result<&[u8], WireError> {
+        let Form { template, request } = &mut self.forms[shape as usize];
+        if parameters.len() > FEW {
+            let values: Vec<Value<'_>> = parameters.iter().map(value).collect();
+            return request.patch(template, &values);
+        }
+        let mut values = [Value::Null; FEW];
+        for (place, datum) in values.iter_mut().zip(parameters) {
+            *place = value(datum);
+        }
+        request.patch(template, &values[..parameters.len()])
+    }
+}
+
+fn value(datum: &Datum) -> Value<'_> {
+    match datum {
+        Datum::Null => Value::Null,
+        Datum::Int(number) => Value::Int(*number),
+        Datum::Double(number) => Value::Float(*number),
+        Datum::Text(text) => Value::Text(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_and_many_parameters_are_written_alike() {
+        let types = vec![wire::postgres::oid::INT4; 20];
+        let mut many = Prepared::new(0, &types).unwrap();
+        let mut few = Prepared::new(0, &types[..16]).unwrap();
+        let parameters = vec![Datum::Int(7); 20];
+        let value = [0, 0, 0, 4, 0, 0, 0, 7];
+        let count = |bytes: &[u8]| bytes.windows(8).filter(|window| *window == value).count();
+        assert_eq!(count(many.request(Shape::Plain, &parameters).unwrap()), 20);
+        assert_eq!(count(few.request(Shape::Plain, &parameters[..16]).unwrap()), 16);
+        assert!(few.request(Shape::Plain, &parameters).is_err());
+    }
+}

@@ -1,0 +1,129 @@
+//! The connections of the native lane: to the same address as the stock driver's, with the same settings and the same
+//! words for what goes wrong, but without TLS.
+
+use std::io;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use host::reactor::{Socket, Vigilance};
+use wire::postgres::{Config, ErrorFields};
+use wire::{Secret, WireError};
+
+use super::connect::{Endpoint, LOGIN_GRACE, Refusal, STARTING_PATIENCE, STARTING_POLL};
+use super::session::Session;
+use crate::error::{Failure, FailureKind};
+use crate::lanes::postgres::{LoginError, Opened, Question, fields_said, log_in};
+
+impl Session {
+    /// A new connection with this session's settings, on which `statements` are prepared.
+    ///
+    /// # Errors
+    /// As [`Session::open`]; or the server does not take a statement.
+    pub(super) fn open_native(&self, endpoint: &Endpoint, statements: &[String]) -> Result<Opened, Failure> {
+        let mut opened = endpoint.connect_plain(&self.options)?;
+        let ask = |opened: &mut Opened, tried: &str, question: &Question<'_>| {
+            opened.ask(question).map_err(|error| asked(tried, &error))
+        };
+        ask(&mut opened, "give a session its settings", &Question::Execute(&self.sql))?;
+        ask(&mut opened, "prepare the script's statements", &Question::Prepare(statements))?;
+        // A statement of the load may take as long as it likes.
+        opened.set_timeout(None).map_err(|error| asked("lift a connection's time limit", &error.into()))?;
+        Ok(opened)
+    }
+}
+
+impl Endpoint {
+    /// Connects and logs in without TLS, for the native lane.
+    ///
+    /// # Errors
+    /// As [`Endpoint::connect`].
+    pub(super) fn connect_plain(&self, options: &str) -> Result<Opened, Failure> {
+        let started = Instant::now();
+        loop {
+            match self.try_plain(options) {
+                Ok(opened) => return Ok(opened),
+                Err(Refusal::Starting(_)) if started.elapsed() < STARTING_PATIENCE => thread::sleep(STARTING_POLL),
+                Err(refusal) => return Err(self.explain(refusal)),
+            }
+        }
+    }
+
+    fn try_plain(&self, options: &str) -> Result<Opened, Refusal> {
+        let timeout = self.address.config.get_connect_timeout().copied().unwrap_or_default();
+        let patience = timeout + LOGIN_GRACE;
+        let socket = self.dial(timeout.max(Duration::from_secs(1))).map_err(|cause| refusal_of_io(&cause, patience))?;
+        socket.set_timeout(Some(patience)).map_err(|cause| refusal_of_io(&cause, patience))?;
+        log_in(socket, self.login(options)).map_err(|error| refusal(error, patience))
+    }
+
+    fn dial(&self, timeout: Duration) -> io::Result<Socket> {
+        let address = &self.address;
+        if address.is_socket() {
+            let name = format!(".s.PGSQL.{}", address.port);
+            return Socket::connect_unix(&Path::new(&address.host).join(name), timeout);
+        }
+        let config = &address.config;
+        let vigilance = Vigilance {
+            user_timeout: config.get_tcp_user_timeout().copied(),
+            keepalive_idle: config.get_keepalives().then(|| config.get_keepalives_idle()),
+            keepalive_interval: config.get_keepalives_interval(),
+            keepalive_retries: config.get_keepalives_retries(),
+        };
+        match config.get_hostaddrs().first() {
+            Some(numeric) => Socket::connect_tcp(&numeric.to_string(), address.port, timeout, vigilance),
+            None => Socket::connect_tcp(&address.host, address.port, timeout, vigilance),
+        }
+    }
+
+    fn login(&self, options: &str) -> Config {
+        let address = &self.address;
+        let mut login = Config::new(&*address.user);
+        login.database = Some(address.database.clone());
+        login.password = address.config.get_password().map(Secret::new);
+        if let Some(name) = address.config.get_application_name() {
+            login.parameters.push(("application_name".to_owned(), name.to_owned()));
+        }
+        let all: Vec<&str> =
+            address.config.get_options().into_iter().chain([options]).filter(|o| !o.is_empty()).collect();
+        if !all.is_empty() {
+            login.parameters.push(("options".to_owned(), all.join(" ")));
+        }
+        login
+    }
+}
+
+fn refusal_of_io(cause: &io::Error, patience: Duration) -> Refusal {
+    match cause.kind() {
+        // What a blocking read says at the end of its patience.
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Refusal::Silent(patience),
+        kind => Refusal::Io(kind, cause.to_string()),
+    }
+}
+
+fn refusal(error: LoginError, patience: Duration) -> Refusal {
+    match error {
+        LoginError::Io(cause) => refusal_of_io(&cause, patience),
+        LoginError::Server(error) | LoginError::Wire(WireError::RefusedByPostgres(error)) => refusal_of_server(&error),
+        LoginError::Wire(WireError::PasswordMissing) => Refusal::NoPassword,
+        LoginError::Wire(error) => Refusal::Other(error.to_string()),
+    }
+}
+
+fn refusal_of_server(error: &ErrorFields) -> Refusal {
+    match error.code.as_str() {
+        "57P03" => Refusal::Starting(fields_said(error)),
+        code => Refusal::Server(code.to_owned(), fields_said(error)),
+    }
+}
+
+/// A failure of something that was asked over an open connection.
+fn asked(tried: &str, error: &LoginError) -> Failure {
+    let kind = match error {
+        LoginError::Io(_) | LoginError::Wire(_) => FailureKind::ConnectionLost,
+        LoginError::Server(error) if error.ends_connection() => FailureKind::ConnectionLost,
+        LoginError::Server(error) if error.code.as_str() == "42501" => FailureKind::Permission,
+        LoginError::Server(_) => FailureKind::Other,
+    };
+    Failure::new(kind, tried, error)
+}

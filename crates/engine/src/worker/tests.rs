@@ -1,0 +1,124 @@
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::mpsc::channel;
+
+use super::*;
+use crate::dataset::Datum;
+use crate::lanes::sim::VirtualClock;
+use crate::stream::Retry;
+use crate::workloads::transactions::{Program, StatementOp, compile};
+
+/// Fails each transaction so many times, then lets it pass; takes a microsecond for each operation.
+struct Flaky {
+    class: ErrorClass,
+    failures: u32,
+    failed: u32,
+    clock: VirtualClock,
+    seen: Rc<RefCell<Vec<Vec<Datum>>>>,
+    /// Turns every second operation away first.
+    turns_away: bool,
+}
+
+impl Lane for Flaky {
+    type Op = StatementOp;
+
+    fn submit(&mut self, _client: usize, op: &StatementOp) -> Submitted {
+        self.turns_away = !self.turns_away;
+        if self.turns_away {
+            return Submitted::Busy;
+        }
+        self.clock.wait_until(self.clock.now_ns() + 1_000);
+        self.seen.borrow_mut().push(op.parameters.clone());
+        if self.failed < self.failures {
+            self.failed += 1;
+            return Submitted::Done(Outcome::Failed(OpError { class: self.class, message: "no".to_owned() }));
+        }
+        self.failed = 0;
+        Submitted::Done(Outcome::Ok)
+    }
+
+    fn reap(&mut self, _deadline_ns: u64, _into: &mut Vec<Completion>) {}
+
+    fn recover(&mut self, _client: usize) -> Result<(), OpError> {
+        Ok(())
+    }
+
+    fn close(self) {}
+}
+
+/// Runs five transactions of one client.
+fn drive(program: &Program, class: ErrorClass, failures: u32) -> (Tally, Vec<Vec<Datum>>) {
+    let gate = Gate::new(1);
+    gate.open(0);
+    let (full, _intervals) = channel();
+    let (_returns, emptied) = channel();
+    let context = WorkerContext {
+        seed: 4,
+        clients: 0..1,
+        pace: Pace::Closed,
+        warmup_ns: 0,
+        length: RunLength::Count(5),
+        interval_ns: 1_000_000_000,
+        gate: &gate,
+        exchange: Exchange { worker: 0, full, emptied },
+    };
+    let clock = VirtualClock::default();
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let lane = Flaky { class, failures, failed: 0, clock: clock.clone(), seen: seen.clone(), turns_away: false };
+    let tally = run(lane, program, &clock, context).unwrap();
+    let seen = seen.borrow().clone();
+    (tally, seen)
+}
+
+fn drawing(max_tries: u32) -> Program {
+    let mut program = compile("\\set x random(1, 1000000)\nSELECT :x;", &[]).unwrap();
+    program.retry = Retry { max_tries, within_ns: None };
+    program
+}
+
+#[test]
+fn a_retry_repeats_its_values_until_it_succeeds() {
+    for (max_tries, class) in [(3, ErrorClass::Serialization), (0, ErrorClass::Deadlock)] {
+        let (tally, seen) = drive(&drawing(max_tries), class, 2);
+        assert_eq!((tally.succeeded, tally.failures(), tally.retried, tally.retries), (5, 0, 5, 10));
+        assert_eq!(seen.len(), 15);
+        assert!(seen.chunks(3).all(|tries| tries.iter().all(|values| *values == tries[0])));
+        assert_ne!(seen[0], seen[3]);
+    }
+}
+
+#[test]
+fn tries_have_an_end() {
+    let (tally, seen) = drive(&drawing(2), ErrorClass::Deadlock, 1_000);
+    assert_eq!((tally.succeeded, tally.failures(), tally.retried, tally.retries), (0, 5, 5, 5));
+    assert_eq!(seen.len(), 10);
+    let (tally, _) = drive(&drawing(1), ErrorClass::Serialization, 2);
+    assert_eq!((tally.succeeded, tally.failures(), tally.retried), (1, 4, 0));
+    let mut limited = drawing(0);
+    limited.retry.within_ns = Some(3_000);
+    let (tally, seen) = drive(&limited, ErrorClass::Serialization, 1_000);
+    assert_eq!((tally.failures(), seen.len()), (5, 20), "three retries fit into three microseconds");
+}
+
+#[test]
+fn what_others_are_not_at_fault_for_is_not_retried() {
+    let (tally, _) = drive(&drawing(0), ErrorClass::Constraint, 1);
+    assert_eq!((tally.succeeded, tally.failures(), tally.retries), (2, 3, 0));
+}
+
+#[test]
+fn a_sleep_is_part_of_its_transaction() {
+    let program = compile("\\sleep 5 ms\nSELECT 1;\n\\sleep 1 us", &[]).unwrap();
+    let (tally, seen) = drive(&program, ErrorClass::Statement, 0);
+    assert_eq!((tally.succeeded, seen.len()), (5, 5));
+    assert_eq!(tally.window_ns, 5 * (5_000_000 + 1_000 + 1_000));
+}
+
+#[test]
+fn a_script_that_cannot_go_on_ends_the_run() {
+    let program = compile("SELECT 1;\n\\set x 1 / 0", &[]).unwrap();
+    let (tally, seen) = drive(&program, ErrorClass::Statement, 0);
+    assert_eq!((tally.succeeded, tally.failures(), seen.len()), (0, 1, 1));
+    assert!(tally.hopeless);
+    assert_eq!(tally.messages[0].message, "line 2: division by zero");
+}

@@ -1,0 +1,224 @@
+//! The operators and functions of the script language on typed values.
+
+use super::random::{Generator, fnv1a, murmur2, permute};
+use super::value::{Fault, Value};
+
+/// An operator or function whose arguments are all evaluated before it. `AND`, `OR` and `CASE` are jumps instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Function {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Modulo,
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    BitAnd,
+    BitOr,
+    BitXor,
+    ShiftLeft,
+    ShiftRight,
+    Not,
+    Is,
+    Pi,
+    Abs,
+    Int,
+    Double,
+    Sqrt,
+    Ln,
+    Exp,
+    Power,
+    Least,
+    Greatest,
+    Random,
+    RandomExponential,
+    RandomGaussian,
+    RandomZipfian,
+    Murmur2,
+    Fnv1a,
+    Permute,
+}
+
+/// How many arguments a function takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arity {
+    Exactly(usize),
+    AtLeastOne,
+    /// So many, and `:default_seed` after them if the last is left out.
+    Seeded(usize),
+}
+
+/// The functions that can be called by name.
+const NAMED: [(&str, Function, Arity); 21] = [
+    ("abs", Function::Abs, Arity::Exactly(1)),
+    ("double", Function::Double, Arity::Exactly(1)),
+    ("exp", Function::Exp, Arity::Exactly(1)),
+    ("greatest", Function::Greatest, Arity::AtLeastOne),
+    ("hash", Function::Murmur2, Arity::Seeded(2)),
+    ("hash_fnv1a", Function::Fnv1a, Arity::Seeded(2)),
+    ("hash_murmur2", Function::Murmur2, Arity::Seeded(2)),
+    ("int", Function::Int, Arity::Exactly(1)),
+    ("least", Function::Least, Arity::AtLeastOne),
+    ("ln", Function::Ln, Arity::Exactly(1)),
+    ("mod", Function::Modulo, Arity::Exactly(2)),
+    ("permute", Function::Permute, Arity::Seeded(3)),
+    ("pi", Function::Pi, Arity::Exactly(0)),
+    ("pow", Function::Power, Arity::Exactly(2)),
+    ("power", Function::Power, Arity::Exactly(2)),
+    ("random", Function::Random, Arity::Exactly(2)),
+    ("random_exponential", Function::RandomExponential, Arity::Exactly(3)),
+    ("random_gaussian", Function::RandomGaussian, Arity::Exactly(3)),
+    ("random_zipfian", Function::RandomZipfian, Arity::Exactly(3)),
+    ("sqrt", Function::Sqrt, Arity::Exactly(1)),
+    // `debug` is an instruction of its own, since it knows its place in the script.
+    ("debug", Function::Abs, Arity::Exactly(1)),
+];
+
+/// Most arguments of one call, as in pgbench.
+pub(super) const MAX_ARGUMENTS: usize = 16;
+
+/// The function of a name, upper or lower case.
+pub(super) fn named(name: &str) -> Option<(Function, Arity)> {
+    NAMED.iter().find(|(known, ..)| known.eq_ignore_ascii_case(name)).map(|(_, function, arity)| (*function, *arity))
+}
+
+/// The names that can be called, for messages.
+pub(super) fn names() -> String {
+    let mut names: Vec<&str> = NAMED.iter().map(|(name, ..)| *name).collect();
+    names.sort_unstable();
+    names.join(", ")
+}
+
+impl Function {
+    /// The value for these arguments, of which there are as many as the compiler has checked.
+    pub(super) fn apply(self, arguments: &[Value], random: &mut Generator) -> Result<Value, Fault> {
+        use Function::*;
+        if self != Is && arguments.contains(&Value::Null) {
+            return Ok(Value::Null);
+        }
+        match (self, arguments) {
+            (Pi, _) => Ok(Value::Double(std::f64::consts::PI)),
+            (Least | Greatest, _) => self.extreme(arguments),
+            (Not, [x]) => Ok(Value::Bool(!x.to_bool()?)),
+            (Is, [a, b]) => Ok(Value::Bool(a == b)),
+            (Abs, [Value::Int(n)]) => Ok(Value::Int(n.wrapping_abs())),
+            (Abs, [x]) => Ok(Value::Double(x.to_double()?.abs())),
+            (Int, [x]) => Ok(Value::Int(x.to_int()?)),
+            (Double, [x]) => Ok(Value::Double(x.to_double()?)),
+            (Sqrt, [x]) => Ok(Value::Double(x.to_double()?.sqrt())),
+            (Ln, [x]) => Ok(Value::Double(x.to_double()?.ln())),
+            (Exp, [x]) => Ok(Value::Double(x.to_double()?.exp())),
+            (Power, [a, b]) => Ok(Value::Double(a.to_double()?.powf(b.to_double()?))),
+            (BitAnd | BitOr | BitXor | ShiftLeft | ShiftRight, [a, b]) => self.bits(a.to_int()?, b.to_int()?),
+            (Modulo, [a, b]) => self.whole(a.to_int()?, b.to_int()?),
+            (Murmur2, [x, seed]) => Ok(Value::Int(murmur2(x.to_int()?, seed.to_int()? as u64))),
+            (Fnv1a, [x, seed]) => Ok(Value::Int(fnv1a(x.to_int()?, seed.to_int()? as u64))),
+            (Permute, [x, size, seed]) => permuted(x.to_int()?, size.to_int()?, seed.to_int()?),
+            (Random | RandomExponential | RandomGaussian | RandomZipfian, _) => self.draw(arguments, random),
+            (_, [a @ Value::Double(_), b] | [a, b @ Value::Double(_)]) => self.real(a.to_double()?, b.to_double()?),
+            (_, [a, b]) => self.whole(a.to_int()?, b.to_int()?),
+            // The compiler counts arguments; a wrong count cannot come here.
+            _ => Ok(Value::Null),
+        }
+    }
+
+    fn whole(self, a: i64, b: i64) -> Result<Value, Fault> {
+        let checked = |result: Option<i64>, what| result.map(Value::Int).ok_or(Fault::OutOfRange(what));
+        match self {
+            Function::Add => checked(a.checked_add(b), "add"),
+            Function::Subtract => checked(a.checked_sub(b), "sub"),
+            Function::Multiply => checked(a.checked_mul(b), "mul"),
+            Function::Divide | Function::Modulo if b == 0 => Err(Fault::DivisionByZero),
+            Function::Divide => checked(a.checked_div(b), "div"),
+            Function::Modulo => Ok(Value::Int(a.wrapping_rem(b))),
+            Function::Equal => Ok(Value::Bool(a == b)),
+            Function::NotEqual => Ok(Value::Bool(a != b)),
+            Function::Less => Ok(Value::Bool(a < b)),
+            Function::LessOrEqual => Ok(Value::Bool(a <= b)),
+            _ => Ok(Value::Null),
+        }
+    }
+
+    fn real(self, a: f64, b: f64) -> Result<Value, Fault> {
+        Ok(match self {
+            Function::Add => Value::Double(a + b),
+            Function::Subtract => Value::Double(a - b),
+            Function::Multiply => Value::Double(a * b),
+            Function::Divide => Value::Double(a / b),
+            Function::Equal => Value::Bool(a == b),
+            Function::NotEqual => Value::Bool(a != b),
+            Function::Less => Value::Bool(a < b),
+            Function::LessOrEqual => Value::Bool(a <= b),
+            _ => Value::Null,
+        })
+    }
+
+    /// Shifts take the distance modulo 64, as the processors do that pgbench's results come from.
+    fn bits(self, a: i64, b: i64) -> Result<Value, Fault> {
+        Ok(Value::Int(match self {
+            Function::BitAnd => a & b,
+            Function::BitOr => a | b,
+            Function::BitXor => a ^ b,
+            Function::ShiftLeft => a.wrapping_shl(b as u32),
+            _ => a.wrapping_shr(b as u32),
+        }))
+    }
+
+    fn extreme(self, arguments: &[Value]) -> Result<Value, Fault> {
+        let [first, rest @ ..] = arguments else { return Ok(Value::Null) };
+        let least = self == Function::Least;
+        if arguments.iter().any(|value| matches!(value, Value::Double(_))) {
+            let mut extreme = first.to_double()?;
+            for value in rest {
+                let x = value.to_double()?;
+                // Written out, since a NaN must fall as it does in C.
+                let keep = if least { extreme < x } else { extreme > x };
+                extreme = if keep { extreme } else { x };
+            }
+            return Ok(Value::Double(extreme));
+        }
+        let mut extreme = first.to_int()?;
+        for value in rest {
+            let n = value.to_int()?;
+            extreme = if least { extreme.min(n) } else { extreme.max(n) };
+        }
+        Ok(Value::Int(extreme))
+    }
+
+    fn draw(self, arguments: &[Value], random: &mut Generator) -> Result<Value, Fault> {
+        let [lo, hi, rest @ ..] = arguments else { return Ok(Value::Null) };
+        let (lo, hi) = (lo.to_int()?, hi.to_int()?);
+        if lo > hi {
+            return Err(Fault::EmptyRange);
+        }
+        if hi.checked_sub(lo).and_then(|range| range.checked_add(1)).is_none() {
+            return Err(Fault::WideRange);
+        }
+        let [parameter, ..] = rest else { return Ok(Value::Int(random.uniform(lo, hi))) };
+        let parameter = parameter.to_double()?;
+        let refuse = |what: String| Err(Fault::Parameter(what));
+        Ok(Value::Int(match self {
+            Function::RandomGaussian if parameter < 2.0 => {
+                return refuse(format!("gaussian parameter must be at least 2.0 (not {parameter})"));
+            }
+            Function::RandomGaussian => random.gaussian(lo, hi, parameter),
+            Function::RandomZipfian if !(1.001..=1000.0).contains(&parameter) => {
+                return refuse(format!("zipfian parameter must be in range [1.001, 1000] (not {parameter})"));
+            }
+            Function::RandomZipfian => random.zipfian(lo, hi, parameter),
+            _ if parameter <= 0.0 => {
+                return refuse(format!("exponential parameter must be greater than zero (not {parameter})"));
+            }
+            _ => random.exponential(lo, hi, parameter),
+        }))
+    }
+}
+
+fn permuted(value: i64, size: i64, seed: i64) -> Result<Value, Fault> {
+    if size <= 0 {
+        return Err(Fault::Parameter("permute size parameter must be greater than zero".to_owned()));
+    }
+    Ok(Value::Int(permute(value, size, seed)))
+}

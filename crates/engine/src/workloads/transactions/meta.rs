@@ -1,0 +1,201 @@
+//! The lines of meta-commands.
+
+use super::tokens::continuation;
+
+/// A word of a line, with its place in the script.
+pub(super) type Word<'a> = (usize, &'a str);
+
+/// Most words of a command, its name included.
+const MAX_WORDS: usize = 256;
+
+/// A meta-command, read but not yet compiled. Expressions are the rest of the line with its place.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Meta<'a> {
+    Set {
+        name: Word<'a>,
+        expression: Word<'a>,
+    },
+    If(Word<'a>),
+    Elif(Word<'a>),
+    Else,
+    EndIf,
+    Sleep {
+        time: Amount<'a>,
+        unit_us: i64,
+    },
+    /// `\gset`, with the prefix of the variables.
+    Gset(&'a str),
+    /// `\aset`.
+    Aset(&'a str),
+    SetShell {
+        name: Word<'a>,
+        words: Vec<&'a str>,
+    },
+    Shell {
+        words: Vec<&'a str>,
+    },
+    StartPipeline,
+    SyncPipeline,
+    EndPipeline,
+}
+
+/// How long to sleep.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Amount<'a> {
+    Number(i64),
+    Variable(Word<'a>),
+}
+
+const COMMANDS: &str = "\\set, \\gset, \\aset, \\if, \\elif, \\else, \\endif, \\sleep, \\setshell, \\shell, \\startpipeline, \
+                        \\syncpipeline, \\endpipeline";
+
+type Wrong = (usize, String);
+
+/// Reads the text between a backslash and the end of its line. [`None`] if there is nothing.
+///
+/// # Errors
+/// The command is not known, or its words are not what it takes.
+pub(super) fn read(script: &str, start: usize, end: usize) -> Result<Option<Meta<'_>>, Wrong> {
+    let line = &script[start..end];
+    let mut words = words(line, start);
+    if words.is_empty() {
+        return Ok(None);
+    }
+    let (command_at, command) = words.remove(0);
+    let rest = rest_behind(script, command_at + command.len(), end);
+    let command = command.to_ascii_lowercase();
+    // The place of the backslash.
+    let at = start.saturating_sub(1);
+    if words.len() >= MAX_WORDS {
+        return Err((at, format!("`\\{command}` has more than {} arguments", MAX_WORDS - 1)));
+    }
+    let plain = |meta: Meta<'static>| match words.first() {
+        None => Ok(Some(meta)),
+        Some((at, word)) => Err((*at, format!("`\\{command}` takes no argument, and here is `{word}`"))),
+    };
+    match command.as_str() {
+        "set" => {
+            let name = *words.first().ok_or_else(|| missing(at, "the name of a variable"))?;
+            let expression = rest_behind(script, name.0 + name.1.len(), end);
+            Ok(Some(Meta::Set { name, expression }))
+        }
+        "if" => Ok(Some(Meta::If(rest))),
+        "elif" => Ok(Some(Meta::Elif(rest))),
+        "else" => plain(Meta::Else),
+        "endif" => plain(Meta::EndIf),
+        "startpipeline" => plain(Meta::StartPipeline),
+        "syncpipeline" => plain(Meta::SyncPipeline),
+        "endpipeline" => plain(Meta::EndPipeline),
+        "sleep" => sleep(at, &words).map(Some),
+        "gset" | "aset" => {
+            if let Some((at, word)) = words.get(1) {
+                return Err((*at, format!("`\\{command}` takes one prefix, and here is `{word}`")));
+            }
+            let prefix = words.first().map_or("", |(_, word)| word);
+            Ok(Some(if command == "gset" { Meta::Gset(prefix) } else { Meta::Aset(prefix) }))
+        }
+        "shell" if words.is_empty() => Err(missing(at, "a command")),
+        "shell" => Ok(Some(Meta::Shell { words: words.iter().map(|(_, word)| *word).collect() })),
+        "setshell" if words.len() < 2 => Err(missing(at, "the name of a variable and a command")),
+        "setshell" => {
+            let words_of_command = words[1..].iter().map(|(_, word)| *word).collect();
+            Ok(Some(Meta::SetShell { name: words[0], words: words_of_command }))
+        }
+        _ => Err((at, format!("`\\{command}` is not a known command; known are {COMMANDS}"))),
+    }
+}
+
+fn missing(at: usize, what: &str) -> Wrong {
+    (at, format!("{what} is missing"))
+}
+
+fn rest_behind(script: &str, start: usize, end: usize) -> Word<'_> {
+    (start, &script[start..end])
+}
+
+/// The words of a line; a continuation mark is a blank.
+fn words(line: &str, start: usize) -> Vec<Word<'_>> {
+    let mut words = Vec::new();
+    let mut begin = None;
+    let mut at = 0;
+    while let Some(next) = line[at..].chars().next() {
+        let blank = continuation(&line[at..]).or_else(|| (next.is_ascii_whitespace() || next == '\u{b}').then_some(1));
+        match (blank, begin) {
+            (Some(_), Some(first)) => {
+                words.push((start + first, &line[first..at]));
+                begin = None;
+            }
+            (None, None) => begin = Some(at),
+            _ => {}
+        }
+        at += blank.unwrap_or(next.len_utf8());
+    }
+    if let Some(first) = begin {
+        words.push((start + first, &line[first..]));
+    }
+    words
+}
+
+fn sleep<'a>(at: usize, words: &[Word<'a>]) -> Result<Meta<'a>, Wrong> {
+    let (time_at, time) = *words.first().ok_or_else(|| missing(at, "how long to sleep"))?;
+    if let Some((at, word)) = words.get(2) {
+        return Err((*at, format!("`\\sleep` takes a time and a unit, and here is `{word}` too")));
+    }
+    let unit = |at: usize, unit: &str| match unit.to_ascii_lowercase().as_str() {
+        "us" => Ok(1),
+        "ms" => Ok(1_000),
+        "s" => Ok(1_000_000),
+        _ => Err((at, format!("`{unit}` is not a unit of time; known are us, ms, s"))),
+    };
+    let second = words.get(1).map(|(at, word)| unit(*at, word)).transpose()?;
+    if let Some(name) = time.strip_prefix(':') {
+        return Ok(Meta::Sleep { time: Amount::Variable((time_at, name)), unit_us: second.unwrap_or(1_000_000) });
+    }
+    let sign = usize::from(time.starts_with(['+', '-']));
+    let digits = sign + time[sign..].bytes().take_while(u8::is_ascii_digit).count();
+    let glued = &time[digits..];
+    let number = time[..digits].parse().ok().filter(|_| glued.is_empty() || second.is_none());
+    let number = number.ok_or_else(|| (time_at, format!("`{time}` is not a whole number")))?;
+    let glued = (!glued.is_empty()).then(|| unit(time_at + digits, glued)).transpose()?;
+    Ok(Meta::Sleep { time: Amount::Number(number), unit_us: second.or(glued).unwrap_or(1_000_000) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meta(line: &str) -> Result<Meta<'_>, Wrong> {
+        read(line, 0, line.len()).map(|meta| meta.unwrap())
+    }
+
+    #[test]
+    fn sleeps_have_units() {
+        let us = |line: &'static str| match meta(line).unwrap() {
+            Meta::Sleep { time: Amount::Number(n), unit_us } => n * unit_us,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(us("sleep 2"), 2_000_000);
+        assert_eq!(us("SLEEP 5 ms"), 5_000);
+        assert_eq!(us("sleep 5MS"), 5_000);
+        assert_eq!(us("sleep +7us"), 7);
+        assert_eq!(us("sleep -1 s"), -1_000_000);
+        assert!(meta("sleep").is_err());
+        assert!(meta("sleep 1 h").is_err());
+        assert!(meta("sleep 1ms ms").is_err());
+        assert!(meta("sleep 1 ms x").is_err());
+        assert!(meta("sleep x").is_err());
+        assert!(matches!(meta("sleep :t us"), Ok(Meta::Sleep { time: Amount::Variable((6, "t")), unit_us: 1 })));
+    }
+
+    #[test]
+    fn words_are_checked() {
+        assert!(matches!(meta("gset"), Ok(Meta::Gset(""))));
+        assert!(matches!(meta("aset p_"), Ok(Meta::Aset("p_"))));
+        assert!(meta("gset a b").is_err());
+        assert_eq!(meta("else x").unwrap_err().0, 5);
+        assert!(meta("shell").is_err());
+        assert!(meta("setshell x").is_err());
+        assert_eq!(meta("set x \\\n 1").unwrap(), Meta::Set { name: (4, "x"), expression: (5, " \\\n 1") });
+        assert_eq!(read("  ", 0, 2), Ok(None));
+    }
+}

@@ -1,0 +1,64 @@
+//! What a script is compiled for.
+
+use crate::stream::Retry;
+
+use super::program::Protocol;
+
+/// What `\shell` and `\setshell` may do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shell {
+    /// A script that has them is refused.
+    #[default]
+    Refused,
+    /// They run commands as the user: only for scripts that the user trusts.
+    Allowed,
+}
+
+/// What a variable is that nothing sets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unset {
+    /// An error when the script is compiled.
+    #[default]
+    Refused,
+    /// What it is in pgbench: NULL as a parameter, left alone in a text.
+    Accepted,
+}
+
+/// Where the lines of `debug(x)` go; nowhere by default, since this crate prints nothing.
+pub type Debug = Option<fn(&str)>;
+
+/// What a script is compiled for.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The value of `:scale`, unless it is defined.
+    pub scale: i64,
+    /// Variables with their texts, as from `-D name=value`.
+    pub definitions: Vec<(String, String)>,
+    /// How many clients there are on all hosts: pgbench draws one seed for each of them before all others.
+    pub clients: u32,
+    /// What shell commands may do.
+    pub shell: Shell,
+    /// What a variable is that nothing sets.
+    pub unset: Unset,
+    /// How statements travel.
+    pub protocol: Protocol,
+    /// Where `debug(x)` shows its value.
+    pub debug: Debug,
+    /// When a transaction that failed for another's sake is tried again.
+    pub retry: Retry,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            scale: 1,
+            definitions: Vec::new(),
+            clients: 1,
+            shell: Shell::default(),
+            unset: Unset::default(),
+            protocol: Protocol::default(),
+            debug: None,
+            retry: Retry::default(),
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! `\shell` and `\setshell`.
+
+use std::process::{Command, Stdio};
+
+/// Longest command in bytes, as in pgbench with its closing NUL.
+const MAX_COMMAND: usize = 254;
+/// How much of the first line is read, as in pgbench.
+const MAX_LINE: usize = 63;
+
+fn command(text: &str) -> Result<Command, String> {
+    if text.len() > MAX_COMMAND {
+        return Err(format!("the shell command has more than {MAX_COMMAND} bytes"));
+    }
+    let mut command = host::process::shell(text);
+    // What is on stdout is data of étalon's own.
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    Ok(command)
+}
+
+/// Runs a command.
+///
+/// # Errors
+/// It could not be started, or did not end with 0.
+pub(super) fn run(text: &str) -> Result<(), String> {
+    let status = command(text)?.status().map_err(|error| format!("the shell could not be started: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("the shell command `{text}` failed: {status}")) }
+}
+
+/// Runs a command and reads the whole number in its first line.
+///
+/// # Errors
+/// It could not be started, or wrote something else.
+pub(super) fn whole_number(text: &str) -> Result<i64, String> {
+    let output = command(text)?
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("the shell could not be started: {error}"))?;
+    let line = output.stdout.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let line = String::from_utf8_lossy(&line[..line.len().min(MAX_LINE)]);
+    // pgbench keeps the number in a C int.
+    let number = line.trim().parse::<i64>().map(|n| i64::from(n as i32));
+    number.map_err(|_| format!("the shell command must write a whole number, not `{}`", line.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_run_in_the_shell() {
+        assert_eq!(run("test 1 = 1"), Ok(()));
+        assert!(run("exit 3").unwrap_err().contains('3'));
+        assert_eq!(whole_number("echo ' 42 '; echo 7"), Ok(42));
+        assert!(whole_number("echo x").is_err());
+        assert!(whole_number("true").is_err());
+        assert!(run(&" ".repeat(255)).is_err());
+    }
+}
