@@ -48,6 +48,8 @@ pub fn latency(view: &CellView<'_>, loaded: &Loaded<'_>, id: &str) -> Markup {
     let ticks = NAMED.iter().map(|(q, name)| (nines(*q), (*name).to_owned())).filter(|(x, _)| *x <= end).collect();
     let y = Axis::log10(values().map(|ns| unit.of(ns)));
     let mut panel = Panel::new(WIDTH, HEIGHT, Axis { lo: 0.0, hi: end * 1.02, ticks }, y);
+    // Stalls reach into millions of microseconds.
+    panel.left = 72;
     panel.title = format!("Response times by percentile, {}", view.title);
     panel.description = format!("One curve per system; the values are in the table below. Unit {}.", unit.name());
     panel.x_caption = "share of operations that were faster".to_owned();
