@@ -150,6 +150,16 @@ pub trait Lane {
     /// The connection cannot be used any more.
     fn recover(&mut self, client: usize) -> Result<(), OpError>;
 
+    /// Ends a client's connection and makes it anew, with what was prepared on it. It may block: the worker's other
+    /// clients wait for it, as they do in pgbench. Only asked of a client that has nothing under way.
+    ///
+    /// # Errors
+    /// The system does not let it in again, or the lane has no connections to make.
+    fn reconnect(&mut self, _client: usize) -> Result<(), OpError> {
+        let message = "this lane cannot make a connection anew".to_owned();
+        Err(OpError { class: ErrorClass::ConnectionLost, message })
+    }
+
     /// Ends every connection and waits until they are closed.
     fn close(self);
 }

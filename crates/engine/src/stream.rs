@@ -75,6 +75,17 @@ pub trait Stream: Sync {
         OpError { class: ErrorClass::Script, message: "the stream failed".to_owned() }
     }
 
+    /// The names of the kinds of transactions that are told apart in the results, such as the scripts of a mix. Fewer than
+    /// two tell nothing apart.
+    fn kinds(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Which of [`Stream::kinds`] the client's transaction under way is.
+    fn kind(&self, _client: &Self::Client) -> usize {
+        0
+    }
+
     /// When a transaction that failed for another's sake is tried again.
     fn retry(&self) -> Retry {
         Retry::default()
