@@ -160,6 +160,11 @@ pub trait Lane {
         Err(OpError { class: ErrorClass::ConnectionLost, message })
     }
 
+    /// How often this lane has entered the kernel since it was made, where it counts that exactly.
+    fn kernel_entries(&self) -> Option<u64> {
+        None
+    }
+
     /// Ends every connection and waits until they are closed.
     fn close(self);
 }
