@@ -9,7 +9,7 @@
 
 #![allow(
     unsafe_code,
-    reason = "`pre_exec` on Unix, the Windows API, io_uring and pollers have no safe form; see `process::unix`, \
+    reason = "`pre_exec` on Unix, the Windows API, io_uring, pollers and SQLite's VFS have no safe form; see `process::unix`, \
               `system::windows` and `reactor`"
 )]
 
@@ -26,6 +26,7 @@ pub mod memory;
 pub mod process;
 pub mod reactor;
 pub mod scratch;
+pub mod sqlite_vfs;
 mod system;
 
 pub use error::HostError;

@@ -1,0 +1,111 @@
+//! The counters of one file, and what they read at one instant.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::FileKind;
+
+/// The I/O of one kind of file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FileIo {
+    /// Calls that read.
+    pub reads: u64,
+    /// Bytes that they asked for and got.
+    pub read_bytes: u64,
+    /// Time spent in them, in nanoseconds.
+    pub read_ns: u64,
+    /// Calls that wrote.
+    pub writes: u64,
+    /// Bytes that they wrote.
+    pub write_bytes: u64,
+    /// Time spent in them, in nanoseconds.
+    pub write_ns: u64,
+    /// Calls that made the file durable.
+    pub syncs: u64,
+    /// Time spent in them, in nanoseconds.
+    pub sync_ns: u64,
+    /// Pages that were read through a memory map, without a call.
+    pub fetches: u64,
+}
+
+impl FileIo {
+    /// What happened between `before` and this.
+    #[must_use]
+    pub fn since(self, before: FileIo) -> FileIo {
+        FileIo {
+            reads: self.reads - before.reads,
+            read_bytes: self.read_bytes - before.read_bytes,
+            read_ns: self.read_ns - before.read_ns,
+            writes: self.writes - before.writes,
+            write_bytes: self.write_bytes - before.write_bytes,
+            write_ns: self.write_ns - before.write_ns,
+            syncs: self.syncs - before.syncs,
+            sync_ns: self.sync_ns - before.sync_ns,
+            fetches: self.fetches - before.fetches,
+        }
+    }
+}
+
+/// The I/O of one database, by kind of file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// In the order of [`FileKind::ALL`].
+    pub files: [FileIo; 4],
+}
+
+impl Traffic {
+    /// That of one kind of file.
+    pub fn of(&self, kind: FileKind) -> FileIo {
+        self.files[kind as usize]
+    }
+
+    /// What happened between `before` and this.
+    #[must_use]
+    pub fn since(&self, before: &Traffic) -> Traffic {
+        let mut files = self.files;
+        for (now, then) in files.iter_mut().zip(before.files) {
+            *now = now.since(then);
+        }
+        Traffic { files }
+    }
+}
+
+/// One kind of call.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    count: AtomicU64,
+    bytes: AtomicU64,
+    ns: AtomicU64,
+}
+
+impl Calls {
+    /// Counts a call that began at `start_ns` and has just ended.
+    pub(super) fn note(&self, bytes: u64, start_ns: u64) {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.ns.fetch_add(crate::clock::now_ns().saturating_sub(start_ns), Ordering::Relaxed);
+    }
+
+    fn read(&self) -> (u64, u64, u64) {
+        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        (of(&self.count), of(&self.bytes), of(&self.ns))
+    }
+}
+
+/// The counters of one kind of file.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    pub(super) reads: Calls,
+    pub(super) writes: Calls,
+    pub(super) syncs: Calls,
+    pub(super) fetches: AtomicU64,
+}
+
+impl Counts {
+    pub(super) fn read(&self) -> FileIo {
+        let (reads, read_bytes, read_ns) = self.reads.read();
+        let (writes, write_bytes, write_ns) = self.writes.read();
+        let (syncs, _, sync_ns) = self.syncs.read();
+        let fetches = self.fetches.load(Ordering::Relaxed);
+        FileIo { reads, read_bytes, read_ns, writes, write_bytes, write_ns, syncs, sync_ns, fetches }
+    }
+}
