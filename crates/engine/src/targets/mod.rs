@@ -1,5 +1,7 @@
 //! Control planes, one folder or file an engine.
 
 pub mod postgres;
+mod shared;
 pub mod sim;
 pub mod sqlite;
+mod tls;

@@ -1,6 +1,5 @@
 //! Making étalon's schema and filling its tables.
 
-use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
 use postgres::{Client, SimpleQueryMessage, Transaction};
@@ -11,6 +10,7 @@ use super::{MARKER, SCHEMA};
 use crate::dataset::{Dataset, Datum, Dialect, Table};
 use crate::error::{Failure, FailureKind};
 use crate::target::Consent;
+use crate::targets::shared::write_row;
 
 /// Rows go to the driver in pieces of this size: large enough that the system calls do not count.
 const PIECE_BYTES: usize = 64 * 1024;
@@ -136,41 +136,6 @@ fn copy(transaction: &mut Transaction<'_>, table: &Table) -> Result<(), LoadErro
     Ok(())
 }
 
-/// A row in COPY's text format. <https://www.postgresql.org/docs/current/sql-copy.html#id-1.9.3.55.9.2>
-fn write_row(row: &[Datum], text: &mut String) {
-    for (place, datum) in row.iter().enumerate() {
-        if place > 0 {
-            text.push('\t');
-        }
-        // Writing to a `String` cannot fail.
-        let _ = match datum {
-            Datum::Null => text.write_str("\\N"),
-            Datum::Int(n) => write!(text, "{n}"),
-            Datum::Double(x) => write!(text, "{x}"),
-            Datum::Text(value) => {
-                escape(value, text);
-                Ok(())
-            }
-        };
-    }
-    text.push('\n');
-}
-
-fn escape(value: &str, text: &mut String) {
-    if !value.contains(['\\', '\t', '\n', '\r']) {
-        return text.push_str(value);
-    }
-    for c in value.chars() {
-        match c {
-            '\\' => text.push_str("\\\\"),
-            '\t' => text.push_str("\\t"),
-            '\n' => text.push_str("\\n"),
-            '\r' => text.push_str("\\r"),
-            c => text.push(c),
-        }
-    }
-}
-
 /// Counts dead rows, writes the visibility map and the planner's statistics: what a first trial would otherwise meet
 /// differently from a second.
 pub(super) fn vacuum(client: &mut Client, data: &Dataset) -> Result<(), Failure> {
@@ -188,18 +153,4 @@ pub(super) fn drop_schema(client: &mut Client) -> Result<(), Failure> {
     }
     let run = client.batch_execute(&format!("DROP SCHEMA {SCHEMA} CASCADE"));
     run.map_err(|error| failure(format!("drop the schema `{SCHEMA}`"), &error))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::borrow::Cow;
-
-    #[test]
-    fn rows_are_written_as_copy_reads_them() {
-        let mut text = String::new();
-        let value = Datum::Text(Cow::Borrowed("a\tb\\c\nd\re"));
-        write_row(&[Datum::Int(-1), Datum::Null, Datum::Double(0.5), value], &mut text);
-        assert_eq!(text, "-1\t\\N\t0.5\ta\\tb\\\\c\\nd\\re\n");
-    }
 }

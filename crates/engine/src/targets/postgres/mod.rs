@@ -35,6 +35,7 @@ use crate::dataset::{Dataset, Dialect};
 use crate::error::{Failure, FailureKind};
 use crate::lanes::postgres::{NativeLane, StockLane};
 use crate::target::{Consent, Counters, Engine, Load, OpenRequest, Placement, Target};
+use crate::targets::shared::shares;
 use crate::worker::{self, Tally, WorkerContext};
 use crate::workloads::transactions::{Program, Protocol};
 use connect::{Endpoint, failure};
@@ -336,14 +337,6 @@ impl Target for PostgresTarget {
         self.control.close();
         dropped
     }
-}
-
-/// Clients in ranges that are as alike as can be, one for each thread.
-fn shares(clients: Range<u32>, threads: u32) -> Vec<Range<u32>> {
-    let count = clients.len() as u32;
-    let threads = threads.clamp(1, count.max(1));
-    let border = |thread: u32| clients.start + (u64::from(count) * u64::from(thread) / u64::from(threads)) as u32;
-    (0..threads).map(|thread| border(thread)..border(thread + 1)).filter(|share| !share.is_empty()).collect()
 }
 
 #[cfg(test)]

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,6 +16,7 @@ use super::programs::Programs;
 use super::session;
 use super::url::Address;
 use crate::error::{Failure, FailureKind};
+use crate::targets::shared::{FULL_HINT, free_port, log_length, log_since, random_password};
 
 /// The role that initdb makes.
 const ROLE: &str = "etalon";
@@ -430,29 +429,6 @@ fn initialise(
     }
     Ok(())
 }
-
-fn random_password() -> String {
-    // Each `RandomState` hashes with keys of its own, seeded by the operating system.
-    let half = || RandomState::new().build_hasher().finish();
-    format!("{:016x}{:016x}", half(), half())
-}
-
-fn free_port() -> Result<u16, Failure> {
-    let bound = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
-    bound.map(|address| address.port()).map_err(|error| failed("find a free port", error))
-}
-
-fn log_length(log: &Path) -> u64 {
-    fs::metadata(log).map(|metadata| metadata.len()).unwrap_or_default()
-}
-
-/// What has been written to the log since it was so long.
-fn log_since(log: &Path, length_bytes: u64) -> String {
-    let bytes = fs::read(log).unwrap_or_default();
-    String::from_utf8_lossy(bytes.get(length_bytes as usize..).unwrap_or_default()).into_owned()
-}
-
-const FULL_HINT: &str = "free space on the device that holds étalon's private servers, or put them on another";
 
 /// Whether a log speaks of a full device.
 fn is_full(log: &str) -> bool {

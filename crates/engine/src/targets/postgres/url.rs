@@ -11,6 +11,7 @@ use postgres::Config;
 use super::pgpass::{self, Lookup};
 use super::tls::{Roots, TlsMode};
 use crate::error::{Failure, FailureKind};
+use crate::targets::shared::decode_percent;
 
 /// How long a server may take to answer a connection, unless the URL says otherwise.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -161,22 +162,8 @@ fn wrong(cause: impl std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Plan, "read the URL of PostgreSQL", cause)
 }
 
-/// Undoes percent-encoding.
 fn decode(text: &str) -> Result<String, Failure> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, tail)) = rest.split_first() {
-        rest = tail;
-        if first != b'%' {
-            bytes.push(first);
-            continue;
-        }
-        let digits = tail.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        bytes.push(byte.ok_or_else(|| wrong("after `%` two hexadecimal digits are expected; `%` itself is `%25`"))?);
-        rest = &tail[2..];
-    }
-    String::from_utf8(bytes).map_err(|_| wrong("its decoded text is not UTF-8"))
+    decode_percent(text).map_err(wrong)
 }
 
 fn filled(text: &str) -> Result<Option<String>, Failure> {

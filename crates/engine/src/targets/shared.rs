@@ -1,0 +1,120 @@
+//! What the control planes of several servers need alike.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::net::TcpListener;
+use std::ops::Range;
+use std::path::Path;
+
+use crate::dataset::Datum;
+use crate::error::{Failure, FailureKind};
+
+/// Clients in ranges that are as alike as can be, one for each thread.
+pub(crate) fn shares(clients: Range<u32>, threads: u32) -> Vec<Range<u32>> {
+    let count = clients.len() as u32;
+    let threads = threads.clamp(1, count.max(1));
+    let border = |thread: u32| clients.start + (u64::from(count) * u64::from(thread) / u64::from(threads)) as u32;
+    (0..threads).map(|thread| border(thread)..border(thread + 1)).filter(|share| !share.is_empty()).collect()
+}
+
+/// Undoes a URL's percent-encoding.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn decode_percent(text: &str) -> Result<String, &'static str> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, tail)) = rest.split_first() {
+        rest = tail;
+        if first != b'%' {
+            bytes.push(first);
+            continue;
+        }
+        let digits = tail.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(byte.ok_or("after `%` two hexadecimal digits are expected; `%` itself is `%25`")?);
+        rest = &tail[2..];
+    }
+    String::from_utf8(bytes).map_err(|_| "its decoded text is not UTF-8")
+}
+
+/// A row as text between tabs: `COPY` of PostgreSQL and `LOAD DATA` of MySQL read the same by default.
+///
+/// <https://www.postgresql.org/docs/current/sql-copy.html#id-1.9.3.55.9.2>,
+/// <https://dev.mysql.com/doc/refman/8.4/en/load-data.html>
+pub(crate) fn write_row(row: &[Datum], text: &mut String) {
+    for (place, datum) in row.iter().enumerate() {
+        if place > 0 {
+            text.push('\t');
+        }
+        // Writing to a `String` cannot fail.
+        let _ = match datum {
+            Datum::Null => text.write_str("\\N"),
+            Datum::Int(n) => write!(text, "{n}"),
+            Datum::Double(x) => write!(text, "{x}"),
+            Datum::Text(value) => {
+                escape(value, text);
+                Ok(())
+            }
+        };
+    }
+    text.push('\n');
+}
+
+fn escape(value: &str, text: &mut String) {
+    if !value.contains(['\\', '\t', '\n', '\r']) {
+        return text.push_str(value);
+    }
+    for c in value.chars() {
+        match c {
+            '\\' => text.push_str("\\\\"),
+            '\t' => text.push_str("\\t"),
+            '\n' => text.push_str("\\n"),
+            '\r' => text.push_str("\\r"),
+            c => text.push(c),
+        }
+    }
+}
+
+/// A password that nobody guesses.
+pub(crate) fn random_password() -> String {
+    // Each `RandomState` hashes with keys of its own, seeded by the operating system.
+    let half = || RandomState::new().build_hasher().finish();
+    format!("{:016x}{:016x}", half(), half())
+}
+
+/// A TCP port on the loopback address that is free now.
+pub(crate) fn free_port() -> Result<u16, Failure> {
+    let bound = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
+    bound.map(|address| address.port()).map_err(|error| Failure::new(FailureKind::Other, "find a free port", error))
+}
+
+/// How long a log is, in bytes; 0 if there is none.
+pub(crate) fn log_length(log: &Path) -> u64 {
+    fs::metadata(log).map(|metadata| metadata.len()).unwrap_or_default()
+}
+
+/// What has been written to the log since it was so long.
+pub(crate) fn log_since(log: &Path, length_bytes: u64) -> String {
+    let bytes = fs::read(log).unwrap_or_default();
+    String::from_utf8_lossy(bytes.get(length_bytes as usize..).unwrap_or_default()).into_owned()
+}
+
+/// What to do about a full device under a private server.
+pub(crate) const FULL_HINT: &str =
+    "free space on the device that holds étalon's private servers, or put them on another";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::borrow::Cow;
+
+    #[test]
+    fn rows_are_written_as_servers_read_them() {
+        let mut text = String::new();
+        let value = Datum::Text(Cow::Borrowed("a\tb\\c\nd\re"));
+        write_row(&[Datum::Int(-1), Datum::Null, Datum::Double(0.5), value], &mut text);
+        assert_eq!(text, "-1\t\\N\t0.5\ta\\tb\\\\c\\nd\\re\n");
+    }
+}
