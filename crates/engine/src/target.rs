@@ -71,7 +71,8 @@ pub enum Load<'a> {
 /// The counters of an engine at one instant, by name. A trial shows the differences of two snapshots.
 #[derive(Clone, Debug, Default)]
 pub struct Counters {
-    /// The engine's counters. `commits` counts commits seen by the server.
+    /// The engine's counters. `commits` counts commits seen by the server. One that does not count them may have
+    /// `statements`, the statements that clients have sent: a trial's counts are then held against those.
     pub counts: BTreeMap<&'static str, Counter>,
 }
 

@@ -217,7 +217,7 @@ impl TrialRun<'_> {
         let started_ns = host::clock::now_ns();
         loop {
             let since = self.target.counters()?.since(before);
-            let complete = since.get("commits").is_none_or(|commits| commits >= claimed);
+            let complete = seen_by_server(&since).is_none_or(|(_, seen)| seen >= claimed);
             if complete || host::clock::now_ns() - started_ns > STATISTICS_PATIENCE.as_nanos() as u64 {
                 return Ok(since);
             }
@@ -246,11 +246,18 @@ impl TrialRun<'_> {
             }
         }
         let claimed = least * self.task.program.commits_per_transaction();
-        match counters.get("commits") {
-            Some(commits) if commits < claimed as f64 => disagree("commits", claimed, format!("only {commits}")),
+        match seen_by_server(counters) {
+            Some((what, seen)) if seen < claimed as f64 => disagree("commits", claimed, format!("only {seen}{what}")),
             _ => Ok(marks),
         }
     }
+}
+
+/// What the server has seen at least of the client's commits: commits where it counts them. Else its statements, of
+/// which every commit takes at least one.
+fn seen_by_server(counters: &Counters) -> Option<(&'static str, f64)> {
+    let statements = || counters.get("statements").map(|seen| (" statements", seen));
+    counters.get("commits").map(|seen| ("", seen)).or_else(statements)
 }
 
 /// Refuses a trial whose figures cannot be used.
