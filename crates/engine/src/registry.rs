@@ -10,7 +10,8 @@ use crate::targets;
 use crate::workloads::{Workload, transactions};
 
 /// The engines of this build.
-const ENGINES: &[&dyn Engine] = &[&targets::postgres::Postgres, &targets::sqlite::Sqlite, &targets::sim::Sim];
+const ENGINES: &[&dyn Engine] =
+    &[&targets::postgres::Postgres, &targets::mysql::MySql, &targets::sqlite::Sqlite, &targets::sim::Sim];
 
 /// The workloads of this build.
 const WORKLOADS: &[&dyn Workload] = &[&transactions::Transactions];

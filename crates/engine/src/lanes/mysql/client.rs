@@ -1,0 +1,296 @@
+//! A connection that may block: the login, the control plane's questions, a lane's beginning.
+
+use std::fmt;
+use std::io::{self, Read as _, Write as _};
+use std::time::{Duration, Instant};
+
+use host::reactor::Socket;
+use wire::WireError;
+use wire::mysql::{
+    Command, Config, ErrorPacket, Event, Handshake, Progress, Reply, Rows, Scanner, ServerStatus, Session, command,
+};
+
+use super::connection::{Connection, Opened};
+use super::link::{Link, Tls};
+use super::own_words;
+use super::statement::{Binary, Columns, Form};
+
+/// Bytes taken by one read.
+const READ_BYTES: usize = 16 << 10;
+/// A control question has no larger answer, bytes.
+const ANSWER_BYTES: u64 = 64 << 20;
+/// A server that says nothing for so long to a question of the control plane is given up.
+const SILENCE: Duration = Duration::from_secs(900);
+/// "This command is not supported in the prepared statement protocol yet".
+const NOT_PREPARED: u16 = 1295;
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(crate) enum AskError {
+    /// The operating system says so.
+    Io(io::Error),
+    /// No encrypted channel came about.
+    Tls(io::Error),
+    /// The server broke the protocol, or refused the login.
+    Wire(WireError),
+    /// The server refused what was asked.
+    Server(Box<ErrorPacket>),
+}
+
+impl From<io::Error> for AskError {
+    fn from(cause: io::Error) -> AskError {
+        AskError::Io(cause)
+    }
+}
+
+impl From<WireError> for AskError {
+    fn from(cause: WireError) -> AskError {
+        AskError::Wire(cause)
+    }
+}
+
+impl fmt::Display for AskError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AskError::Io(cause) | AskError::Tls(cause) => cause.fmt(f),
+            AskError::Wire(cause) => cause.fmt(f),
+            AskError::Server(error) => f.write_str(&super::said(error)),
+        }
+    }
+}
+
+/// Rows of an answer as text; `None` is `NULL`.
+pub(crate) type TextRows = Vec<Vec<Option<String>>>;
+
+/// The pieces of a file that is sent to the server: fills in the next one, `false` when there is none.
+pub(crate) type Pieces<'a> = &'a mut dyn FnMut(&mut String) -> bool;
+
+/// A connection whose answers are waited for.
+pub(crate) struct Client {
+    link: Link,
+    /// What the handshake left.
+    pub(crate) session: Session,
+    scanner: Scanner,
+    buffer: Vec<u8>,
+    out: Vec<u8>,
+}
+
+/// Logs in over a fresh connection, within `patience`.
+///
+/// # Errors
+/// The server refuses the login or breaks the protocol, the encryption fails, or the connection does.
+pub(crate) fn log_in(
+    socket: Socket,
+    config: Config,
+    tls: Option<&Tls>,
+    patience: Duration,
+) -> Result<Client, AskError> {
+    let mut link = Link::new(socket, Some(Instant::now() + patience));
+    let mut handshake = Handshake::new(config);
+    let mut out = Vec::new();
+    let mut buffer = vec![0; READ_BYTES];
+    let mut progress = Progress::Receive;
+    loop {
+        link.write_all(&out)?;
+        link.flush()?;
+        out.clear();
+        progress = match progress {
+            Progress::Receive => match link.read(&mut buffer)? {
+                0 => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, handshake.closed()).into()),
+                count => handshake.receive(&buffer[..count], &mut out)?,
+            },
+            Progress::StartTls => {
+                let tls = tls.ok_or(WireError::Misuse("TLS was not asked for"))?;
+                link = link.start_tls(tls).map_err(AskError::Tls)?;
+                handshake.tls_started(&mut out)?
+            }
+            Progress::Ready(session) => {
+                let mut scanner = session.scanner();
+                let mut early = session.leftover();
+                while scanner.next(&mut early)?.is_some() {}
+                link.set_deadline(None)?;
+                return Ok(Client { link, session: *session, scanner, buffer, out });
+            }
+        };
+    }
+}
+
+impl Client {
+    /// The TLS version and cipher, if it is encrypted.
+    pub(crate) fn encryption(&self) -> Option<String> {
+        self.link.encryption()
+    }
+
+    /// Where the session stands.
+    fn status(&self) -> ServerStatus {
+        match self.scanner.reply().status {
+            status if status == ServerStatus::default() => self.session.status(),
+            status => status,
+        }
+    }
+
+    /// Sends what is in `out`, and reads to the end of the answer or to a request for a file, whose number it gives.
+    fn hear(&mut self, mut on_event: impl FnMut(Event<'_>) -> Result<(), WireError>) -> Result<Option<u8>, AskError> {
+        self.link.write_all(&self.out)?;
+        self.link.flush()?;
+        self.out.clear();
+        let mut refusal = None;
+        let mut answer_bytes = 0;
+        while self.scanner.pending() > 0 {
+            self.link.set_deadline(Some(Instant::now() + SILENCE))?;
+            let count = self.link.read(&mut self.buffer)?;
+            if count == 0 {
+                let closed = io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection");
+                return Err(refusal.map_or(closed.into(), AskError::Server));
+            }
+            answer_bytes += count as u64;
+            if answer_bytes > ANSWER_BYTES {
+                return Err(WireError::Protocol("an answer to one of étalon's own questions has no end").into());
+            }
+            let mut input = &self.buffer[..count];
+            while let Some(event) = self.scanner.next(&mut input)? {
+                match event {
+                    Event::Error(error) => refusal = refusal.or(Some(error)),
+                    Event::LocalFile { sequence, .. } => return Ok(Some(sequence)),
+                    event => on_event(event)?,
+                }
+            }
+        }
+        refusal.map_or(Ok(None), |error| Err(AskError::Server(error)))
+    }
+
+    fn finish(&mut self, heard: Option<u8>) -> Result<Reply, AskError> {
+        match heard {
+            None => Ok(self.scanner.reply()),
+            Some(sequence) => {
+                command::refuse_local_file(sequence, &mut self.out);
+                self.hear(|_| Ok(()))?;
+                Err(WireError::Protocol("it asked for a file that nobody offered").into())
+            }
+        }
+    }
+
+    /// Asks a statement, and gives all rows of its answer.
+    ///
+    /// # Errors
+    /// The server refuses, or the connection fails.
+    pub(crate) fn rows(&mut self, sql: &str) -> Result<TextRows, AskError> {
+        command::query(sql, &mut self.out)?;
+        self.scanner.expect(Command::Query);
+        self.scanner.set_rows(Rows::Keep);
+        let mut rows = Vec::new();
+        let heard = self.hear(|event| {
+            if let Event::TextRow(row) = event {
+                let text = |value: Option<&[u8]>| value.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+                rows.push(row.iter().map(text).collect());
+            }
+            Ok(())
+        })?;
+        self.finish(heard)?;
+        Ok(rows)
+    }
+
+    /// Executes a statement whose rows do not matter.
+    ///
+    /// # Errors
+    /// As of [`Client::rows`].
+    pub(crate) fn execute(&mut self, sql: &str) -> Result<(), AskError> {
+        self.rows(sql).map(|_| ())
+    }
+
+    /// The single value of a query; empty for `NULL` or no row.
+    ///
+    /// # Errors
+    /// As of [`Client::rows`].
+    pub(crate) fn one(&mut self, sql: &str) -> Result<String, AskError> {
+        let rows = self.rows(sql)?;
+        Ok(rows.into_iter().next().and_then(|row| row.into_iter().next()).flatten().unwrap_or_default())
+    }
+
+    /// Executes a `LOAD DATA LOCAL`, and sends its file piece by piece. The login must allow it.
+    ///
+    /// # Errors
+    /// As of [`Client::rows`].
+    pub(crate) fn send_file(&mut self, sql: &str, pieces: Pieces<'_>) -> Result<Reply, AskError> {
+        command::query(sql, &mut self.out)?;
+        self.scanner.expect(Command::Query);
+        let Some(mut sequence) = self.hear(|_| Ok(()))? else {
+            return Err(WireError::Protocol("it did not ask for the file").into());
+        };
+        let mut piece = String::new();
+        loop {
+            piece.clear();
+            let more = pieces(&mut piece);
+            sequence = command::local_file_piece(sequence, piece.as_bytes(), &mut self.out)?;
+            if !more {
+                break;
+            }
+            // The server may refuse in the middle, and says so only at the end.
+            self.link.write_all(&self.out)?;
+            self.out.clear();
+        }
+        command::refuse_local_file(sequence, &mut self.out);
+        let heard = self.hear(|_| Ok(()))?;
+        self.finish(heard)
+    }
+
+    /// Prepares a statement. One that the server never prepares, and that has no parameters, travels as text.
+    fn prepare(&mut self, sql: &str) -> Result<Form, AskError> {
+        command::prepare(sql, &mut self.out)?;
+        self.scanner.expect(Command::Prepare);
+        let mut columns = Columns::default();
+        let heard = self.hear(|event| {
+            if let Event::Column(column) = event {
+                columns.push(&column);
+            }
+            Ok(())
+        });
+        match heard {
+            Err(AskError::Server(error)) if error.code == NOT_PREPARED && !sql.contains('?') => {
+                let mut text = Vec::new();
+                command::query(own_words(sql), &mut text)?;
+                return Ok(Form::Text(text));
+            }
+            other => self.finish(other?)?,
+        };
+        match self.scanner.reply().prepared {
+            Some(prepared) => Ok(Form::Binary(Box::new(Binary::new(prepared, columns)))),
+            None => Err(WireError::Protocol("it prepared nothing").into()),
+        }
+    }
+
+    /// Prepares a lane's statements on this connection.
+    ///
+    /// # Errors
+    /// The server does not take one of them, or the connection fails.
+    pub(crate) fn into_opened(mut self, statements: &[String]) -> Result<Opened, AskError> {
+        let forms = statements.iter().map(|sql| self.prepare(sql)).collect::<Result<_, _>>()?;
+        // A statement of the load may take as long as it likes.
+        self.link.set_deadline(None)?;
+        let status = self.status();
+        self.scanner.set_rows(Rows::Skip);
+        Ok(Opened { link: self.link, connection: Connection::new(self.scanner, status, forms) })
+    }
+
+    /// Ends the connection, and waits until the server has closed it.
+    pub(crate) fn close(self) {
+        say_farewell(self.link);
+    }
+}
+
+/// How long the server may take to close its side.
+const CLOSING_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Says the polite end, and waits until the server has closed the connection: one that is still there would count among
+/// its connections.
+pub(super) fn say_farewell(mut link: Link) {
+    let mut farewell = Vec::new();
+    command::quit(&mut farewell);
+    // A connection that has ended already needs no closing.
+    let said = link
+        .set_deadline(Some(Instant::now() + CLOSING_PATIENCE))
+        .and_then(|()| link.write_all(&farewell))
+        .and_then(|()| link.flush());
+    let mut rest = [0; 1024];
+    while said.is_ok() && link.read(&mut rest).is_ok_and(|count| count > 0) {}
+}

@@ -1,0 +1,92 @@
+//! A prepared statement as bytes in which only the parameters change.
+
+use wire::mysql::{Column, ColumnType, Prepared, Request, Template};
+use wire::{Value, WireError};
+
+use crate::dataset::Datum;
+
+/// So many parameters are passed without allocating.
+const FEW: usize = 16;
+
+/// The columns of a result, as the server described them last.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Columns {
+    pub(super) names: Vec<String>,
+    pub(super) types: Vec<ColumnType>,
+}
+
+impl Columns {
+    pub(super) fn push(&mut self, column: &Column<'_>) {
+        self.names.push(String::from_utf8_lossy(column.name).into_owned());
+        self.types.push(column.column_type);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.names.clear();
+        self.types.clear();
+    }
+}
+
+/// How a statement of a connection is asked for.
+pub(super) enum Form {
+    /// Prepared.
+    Binary(Box<Binary>),
+    /// As text, since the server does not prepare its kind: MySQL has no prepared `BEGIN`.
+    Text(Vec<u8>),
+}
+
+/// A statement that is prepared on one connection. Its number is the connection's own.
+pub(super) struct Binary {
+    template: Template,
+    request: Request,
+    /// MariaDB sends them when it prepares, and then only if they change.
+    pub(super) columns: Columns,
+}
+
+impl Binary {
+    pub(super) fn new(prepared: Prepared, columns: Columns) -> Binary {
+        let template = Template::new(prepared.statement_id, prepared.parameters);
+        Binary { request: template.request(), template, columns }
+    }
+
+    /// The request with these parameters.
+    ///
+    /// # Errors
+    /// There are more or fewer than the statement has.
+    pub(super) fn request(&mut self, parameters: &[Datum]) -> Result<&[u8], WireError> {
+        if parameters.len() > FEW {
+            let values: Vec<Value<'_>> = parameters.iter().map(value).collect();
+            return self.request.patch(&self.template, &values);
+        }
+        let mut values = [Value::Null; FEW];
+        for (place, datum) in values.iter_mut().zip(parameters) {
+            *place = value(datum);
+        }
+        self.request.patch(&self.template, &values[..parameters.len()])
+    }
+}
+
+fn value(datum: &Datum) -> Value<'_> {
+    match datum {
+        Datum::Null => Value::Null,
+        Datum::Int(number) => Value::Int(*number),
+        Datum::Double(number) => Value::Float(*number),
+        Datum::Text(text) => Value::Text(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_and_many_parameters_are_written_alike() {
+        let binary = |parameters| Binary::new(Prepared { statement_id: 1, parameters, columns: 0 }, Columns::default());
+        let parameters = vec![Datum::Int(7); 20];
+        let value = [7, 0, 0, 0, 0, 0, 0, 0];
+        let count = |bytes: &[u8]| bytes.windows(8).filter(|window| *window == value).count();
+        assert_eq!(count(binary(20).request(&parameters).unwrap()), 20);
+        assert_eq!(count(binary(16).request(&parameters[..16]).unwrap()), 16);
+        assert!(binary(16).request(&parameters).is_err());
+    }
+}

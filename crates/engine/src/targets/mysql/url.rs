@@ -1,0 +1,419 @@
+//! Where a server is: by its URL, the user's option file, and the variables that MySQL's own clients honour.
+//!
+//! <https://dev.mysql.com/doc/refman/8.4/en/environment-variables.html>,
+//! <https://dev.mysql.com/doc/refman/8.4/en/connecting.html>
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+use super::option_file;
+use crate::error::{Failure, FailureKind};
+use crate::targets::shared::decode_percent;
+use crate::targets::tls::Roots;
+
+/// How long a server may take to answer a connection, unless the URL says otherwise.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The port unless anything says otherwise.
+const PORT: u16 = 3306;
+/// Where packages put the server's socket.
+const SOCKETS: [&str; 4] =
+    ["/run/mysqld/mysqld.sock", "/var/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock"];
+/// Options that a URL may have.
+const OPTIONS: [&str; 9] =
+    ["socket", "ssl-mode", "ssl-ca", "get-server-public-key", "connect-timeout", "user", "password", "host", "port"];
+
+/// `ssl-mode`. <https://dev.mysql.com/doc/refman/8.4/en/connection-options.html#option_general_ssl-mode>
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SslMode {
+    /// Never encrypted.
+    Disabled,
+    /// Encrypted where the server can.
+    Preferred,
+    /// Encrypted; with whom is not checked.
+    Required,
+    /// Encrypted, with a certificate that a trusted authority signed.
+    VerifyCa,
+    /// And that names the host.
+    VerifyIdentity,
+}
+
+const MODES: [(&str, SslMode); 5] = [
+    ("disabled", SslMode::Disabled),
+    ("preferred", SslMode::Preferred),
+    ("required", SslMode::Required),
+    ("verify_ca", SslMode::VerifyCa),
+    ("verify_identity", SslMode::VerifyIdentity),
+];
+
+impl FromStr for SslMode {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<SslMode, String> {
+        let plain = text.to_ascii_lowercase().replace('-', "_");
+        let known = MODES.iter().find(|(name, _)| *name == plain);
+        known.map(|(_, mode)| *mode).ok_or_else(|| {
+            let names: Vec<&str> = MODES.iter().map(|(name, _)| *name).collect();
+            format!("`{text}` is not an ssl-mode; known are {}", names.join(", "))
+        })
+    }
+}
+
+/// The path to a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// A Unix socket.
+    Socket(PathBuf),
+    /// TCP.
+    Tcp {
+        /// Name or address.
+        host: String,
+        /// Port.
+        port: u16,
+    },
+}
+
+/// Whether the server's public key may be asked for, with which a password is encrypted where the connection is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ServerKey {
+    /// As MySQL's clients do unless told otherwise: whoever sits in between could send his own.
+    Refuse,
+    /// `get-server-public-key`.
+    Ask,
+}
+
+/// A server's address, with everything that a connection to it needs.
+#[derive(Clone)]
+pub(super) struct Address {
+    /// The path.
+    pub(super) place: Place,
+    /// The account's name.
+    pub(super) user: String,
+    /// The password; `None` is the empty one.
+    pub(super) password: Option<String>,
+    /// Where the password comes from, and what was passed over: for hints.
+    pub(super) password_source: PasswordSource,
+    /// The database that the URL names: the login's default, in which étalon does nothing.
+    pub(super) database: Option<String>,
+    /// Whether and how the connection is encrypted.
+    pub(super) tls: SslMode,
+    /// Whose certificates are trusted.
+    pub(super) roots: Roots,
+    /// Whether the server's key is asked for.
+    pub(super) server_key: ServerKey,
+    /// How long the server may take to take the connection.
+    pub(super) connect_timeout: Duration,
+}
+
+/// Where a password comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum PasswordSource {
+    /// The URL.
+    Url,
+    /// `MYSQL_PWD`.
+    Environment,
+    /// The option file.
+    File(PathBuf),
+    /// Nowhere; with the reason why the option file was not used, if it was not.
+    Nowhere(Option<String>),
+}
+
+/// The variables of the environment; a parameter, so that tests need not change those of the process.
+pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// The process's own environment.
+pub(super) fn process_environment(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The pieces of a URL, decoded.
+#[derive(Default)]
+struct Pieces {
+    database: Option<String>,
+    /// By the names of [`OPTIONS`]; those of the authority too.
+    options: std::collections::BTreeMap<String, String>,
+}
+
+impl Address {
+    /// Reads a URL, or `env:NAME` for one that is in the environment.
+    ///
+    /// # Errors
+    /// It is not a URL of MySQL, or an option in it is not known. Never repeats the password.
+    pub(super) fn parse(url: &str, environment: Environment<'_>) -> Result<Address, Failure> {
+        let from_environment;
+        let url = match url.strip_prefix(model::plan::ENV_PREFIX) {
+            None => url,
+            Some(name) => {
+                let hint = format!("export {name}=mysql://user@host:port/database");
+                from_environment = environment(name).ok_or_else(|| wrong("it is not set or empty").hint(hint))?;
+                &from_environment
+            }
+        };
+        Pieces::parse(url)?.into_address(environment)
+    }
+
+    /// The address of a private server.
+    pub(super) fn private(place: Place, user: &str, password: Option<&str>) -> Address {
+        Address {
+            place,
+            user: user.to_owned(),
+            password: password.map(str::to_owned),
+            password_source: PasswordSource::Nowhere(None),
+            database: None,
+            tls: SslMode::Disabled,
+            roots: Roots::System,
+            server_key: ServerKey::Ask,
+            connect_timeout: CONNECT_TIMEOUT,
+        }
+    }
+
+    /// Whether the path to the server is a Unix socket.
+    pub(super) fn is_socket(&self) -> bool {
+        matches!(self.place, Place::Socket(_))
+    }
+
+    /// The path alone: what tells two servers apart.
+    pub(super) fn shown_place(&self) -> String {
+        match &self.place {
+            Place::Socket(path) => path.display().to_string(),
+            Place::Tcp { host, port } => format!("{host}:{port}"),
+        }
+    }
+
+    /// The address as it may be shown: without the password.
+    pub(super) fn shown(&self) -> String {
+        let user = &self.user;
+        let database = self.database.as_deref().unwrap_or_default();
+        match &self.place {
+            Place::Socket(path) => format!("mysql://{user}@localhost/{database}?socket={}", path.display()),
+            Place::Tcp { host, port } if host.contains(':') => format!("mysql://{user}@[{host}]:{port}/{database}"),
+            Place::Tcp { host, port } => format!("mysql://{user}@{host}:{port}/{database}"),
+        }
+    }
+}
+
+fn wrong(cause: impl std::fmt::Display) -> Failure {
+    Failure::new(FailureKind::Plan, "read the URL of MySQL", cause)
+}
+
+fn decode(text: &str) -> Result<String, Failure> {
+    decode_percent(text).map_err(wrong)
+}
+
+impl Pieces {
+    fn parse(url: &str) -> Result<Pieces, Failure> {
+        let rest = ["mysql://", "mariadb://"].iter().find_map(|scheme| url.strip_prefix(scheme));
+        let rest = rest.ok_or_else(|| wrong("it does not begin with `mysql://` or `mariadb://`"))?;
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
+        let (login, place) = authority.rsplit_once('@').unwrap_or(("", authority));
+        let (user, password) = login.split_once(':').unwrap_or((login, ""));
+        let (host, port) = match place.strip_prefix('[') {
+            Some(rest) => {
+                let (host, rest) =
+                    rest.split_once(']').ok_or_else(|| wrong("the `]` of an IPv6 address is missing"))?;
+                (host, rest.strip_prefix(':').unwrap_or(rest))
+            }
+            None => place.split_once(':').unwrap_or((place, "")),
+        };
+        let mut pieces = Pieces::default();
+        for (name, value) in [("user", user), ("password", password), ("host", host), ("port", port)] {
+            if !value.is_empty() {
+                pieces.options.insert(name.to_owned(), decode(value)?);
+            }
+        }
+        pieces.database = Some(decode(database)?).filter(|name| !name.is_empty());
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (key, value) = pair.split_once('=').ok_or_else(|| wrong("each option is written as `name=value`"))?;
+            let key = decode(key)?.replace('_', "-");
+            if !OPTIONS.contains(&key.as_str()) {
+                let failure = wrong(format!("it has no option `{key}`; known are {}", OPTIONS.join(", ")));
+                return Err(match model::near::nearest(&key, OPTIONS) {
+                    Some(near) => failure.hint(format!("did you mean `{near}`?")),
+                    None => failure,
+                });
+            }
+            pieces.options.insert(key, decode(value)?);
+        }
+        if pieces.options.get("host").is_some_and(|host| host.contains(',')) {
+            return Err(wrong("it names several hosts, and a system is one server")
+                .hint("write one `[systems.NAME]` for each of them"));
+        }
+        Ok(pieces)
+    }
+
+    /// The URL first, then the option file, then the environment: MySQL's own order.
+    fn into_address(self, environment: Environment<'_>) -> Result<Address, Failure> {
+        let file = option_file::read(environment);
+        let option = |name: &str| self.options.get(name).or_else(|| file.values.get(name)).cloned();
+        let user = option("user").or_else(|| os_user(environment));
+        let user = user.ok_or_else(|| wrong("it names no user").hint("write `mysql://USER@host/database`"))?;
+        let place = self.place(&file.values, environment)?;
+        let roots = match option("ssl-ca") {
+            Some(file) => Roots::File(PathBuf::from(file)),
+            None => Roots::System,
+        };
+        let tls = match option("ssl-mode") {
+            Some(mode) => SslMode::from_str(&mode).map_err(wrong)?,
+            // As MySQL's clients: who names an authority wants it asked.
+            None if matches!(roots, Roots::File(_)) => SslMode::VerifyCa,
+            // Nobody can listen on a socket.
+            None if matches!(place, Place::Socket(_)) => SslMode::Disabled,
+            None => SslMode::Preferred,
+        };
+        let tls = match (tls, &place) {
+            (SslMode::Preferred, Place::Socket(_)) => SslMode::Disabled,
+            (mode, _) => mode,
+        };
+        let (password, password_source) = match (self.options.get("password"), file.values.get("password")) {
+            (Some(password), _) => (Some(password.clone()), PasswordSource::Url),
+            (None, Some(password)) => (Some(password.clone()), PasswordSource::File(file.file.clone())),
+            (None, None) => match environment("MYSQL_PWD") {
+                Some(password) => (Some(password), PasswordSource::Environment),
+                None => (None, PasswordSource::Nowhere(file.ignored.clone())),
+            },
+        };
+        let truth = |text: &str| ["1", "true", "on", "yes", ""].contains(&text.to_ascii_lowercase().as_str());
+        let asks = option("get-server-public-key").is_some_and(|text| truth(&text));
+        let connect_timeout = match option("connect-timeout") {
+            Some(text) => {
+                let seconds: u64 = text.parse().map_err(|_| wrong(format!("`{text}` is no number of seconds")))?;
+                Duration::from_secs(seconds.max(1))
+            }
+            None => CONNECT_TIMEOUT,
+        };
+        Ok(Address {
+            place,
+            user,
+            password: password.filter(|password| !password.is_empty()),
+            password_source,
+            database: self.database,
+            tls,
+            roots,
+            server_key: if asks { ServerKey::Ask } else { ServerKey::Refuse },
+            connect_timeout,
+        })
+    }
+
+    /// As MySQL's clients: `localhost` is the socket, and only the socket. A port beside it is passed over by some of
+    /// them; a benchmark must not guess which path was meant.
+    fn place(
+        &self,
+        file: &std::collections::BTreeMap<String, String>,
+        environment: Environment<'_>,
+    ) -> Result<Place, Failure> {
+        let own = |name: &str| self.options.get(name).cloned();
+        let host = own("host").or_else(|| file.get("host").cloned()).or_else(|| environment("MYSQL_HOST"));
+        let host = host.filter(|host| !host.is_empty()).unwrap_or_else(|| "localhost".to_owned());
+        let has_sockets = std::path::MAIN_SEPARATOR == '/';
+        if host == "localhost" && has_sockets {
+            if let (Some(port), None) = (own("port"), own("socket")) {
+                let cause = format!("`localhost` means the Unix socket to MySQL, which has no port {port}");
+                let hint = format!("write `127.0.0.1:{port}` for TCP, or leave the port away for the socket");
+                return Err(wrong(cause).hint(hint));
+            }
+            let socket = own("socket").or_else(|| file.get("socket").cloned());
+            let socket = socket.or_else(|| environment("MYSQL_UNIX_PORT")).unwrap_or_else(default_socket);
+            return Ok(Place::Socket(PathBuf::from(socket)));
+        }
+        if own("socket").is_some() {
+            let cause = format!("it names a socket and the host `{host}`, which is reached by TCP");
+            return Err(wrong(cause).hint("leave one of them away; with `localhost` the socket is used"));
+        }
+        let port = own("port").or_else(|| file.get("port").cloned()).or_else(|| environment("MYSQL_TCP_PORT"));
+        let port = match port {
+            Some(text) => text.parse().map_err(|_| wrong(format!("`{text}` is not a port")))?,
+            None => PORT,
+        };
+        Ok(Place::Tcp { host, port })
+    }
+}
+
+fn os_user(environment: Environment<'_>) -> Option<String> {
+    host::identity::user_name()
+        .ok()
+        .or_else(|| ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| environment(name)))
+}
+
+fn default_socket() -> String {
+    let there = SOCKETS.iter().find(|socket| Path::new(socket).exists());
+    there.unwrap_or(&SOCKETS[0]).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(url: &str) -> Result<Address, Failure> {
+        Address::parse(url, &|_| None)
+    }
+
+    fn tcp(host: &str, port: u16) -> Place {
+        Place::Tcp { host: host.to_owned(), port }
+    }
+
+    #[test]
+    fn urls_are_read() {
+        let address = parse("mysql://me:p%40ss@db.example:3307/shop").unwrap();
+        assert_eq!(address.place, tcp("db.example", 3307));
+        assert_eq!((address.user.as_str(), address.password.as_deref()), ("me", Some("p@ss")));
+        assert_eq!((address.database.as_deref(), address.tls), (Some("shop"), SslMode::Preferred));
+        assert_eq!(address.shown(), "mysql://me@db.example:3307/shop");
+        assert_eq!(parse("mariadb://me@[::1]/").unwrap().place, tcp("::1", 3306));
+        assert_eq!(parse("mysql://me@[::1]:3307").unwrap().shown(), "mysql://me@[::1]:3307/");
+        let address = parse("mysql://me@localhost/shop?socket=%2Frun%2Fs").unwrap();
+        assert_eq!((&address.place, address.tls), (&Place::Socket("/run/s".into()), SslMode::Disabled));
+        assert_eq!(address.shown(), "mysql://me@localhost/shop?socket=/run/s");
+        assert!(parse("mysql://me@/shop").unwrap().is_socket());
+        assert_eq!(parse("mysql://me@h/d?ssl-ca=/x").unwrap().tls, SslMode::VerifyCa);
+        let address =
+            parse("mysql://me@h/d?ssl_mode=VERIFY_IDENTITY&get-server-public-key=1&connect-timeout=3").unwrap();
+        assert_eq!((address.tls, address.server_key), (SslMode::VerifyIdentity, ServerKey::Ask));
+        assert_eq!(address.connect_timeout, Duration::from_secs(3));
+    }
+
+    #[test]
+    fn the_environment_and_the_option_file_fill_in_what_the_url_leaves_out() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(".my.cnf"), "[client]\nuser=filed\nport=3310\n").unwrap();
+        let environment = |name: &str| {
+            let value = match name {
+                "HOME" => folder.path().to_str().unwrap(),
+                "MYSQL_HOST" => "db.example",
+                "MYSQL_TCP_PORT" => "3311",
+                "MYSQL_PWD" => "secret",
+                "SHOP_URL" => "mysql://u@h/d?ssl-mode=required",
+                _ => return None,
+            };
+            Some(value.to_owned())
+        };
+        let address = Address::parse("mysql://", &environment).unwrap();
+        assert_eq!((address.place, address.user.as_str()), (tcp("db.example", 3310), "filed"));
+        assert_eq!(address.password_source, PasswordSource::Environment);
+        let address = Address::parse("env:SHOP_URL", &environment).unwrap();
+        assert_eq!((address.place, address.tls), (tcp("h", 3310), SslMode::Required));
+        let failure = Address::parse("env:NOT_SET", &environment).err().unwrap();
+        assert!(failure.hint.unwrap().contains("NOT_SET"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_and_the_password_is_not() {
+        for (url, named) in [
+            ("postgres://me:hunter2@h/d", "mysql://"),
+            ("mysql://me:hunter2@h:70000/d", "70000"),
+            ("mysql://me:hunter2@h/d?sslmode=required", "`sslmode`"),
+            ("mysql://me:hunter2@h/d?ssl-mode=maybe", "`maybe`"),
+            ("mysql://me:hunter2%@h/d", "%25"),
+            ("mysql://me:hunter2@a,b/d", "several hosts"),
+            ("mysql://me:hunter2@h/d?socket", "name=value"),
+            ("mysql://me:hunter2@h/d?socket=/s", "by TCP"),
+            ("mysql://me:hunter2@localhost:3307/d", "no port 3307"),
+            ("mysql://me:hunter2@h/d?connect-timeout=soon", "`soon`"),
+        ] {
+            let failure = parse(url).err().unwrap();
+            assert_eq!(failure.kind, FailureKind::Plan);
+            assert!(failure.cause.contains(named), "{failure}");
+            assert!(!format!("{failure:?}").contains("hunter2"), "{failure:?}");
+        }
+    }
+}
