@@ -29,18 +29,25 @@ const RIVAL_POLL: Duration = Duration::from_millis(200);
 pub(super) struct Control {
     endpoint: Endpoint,
     session: Session,
-    client: Mutex<Option<Client>>,
+    held: Mutex<Option<Held>>,
+}
+
+/// The connection with its claim.
+struct Held {
+    client: Client,
+    /// Given back when it is dropped.
+    _claim: Claim,
 }
 
 impl Control {
     /// A connection that is made when it is first needed.
     pub(super) fn new(endpoint: Endpoint, session: Session) -> Control {
-        Control { endpoint, session, client: Mutex::new(None) }
+        Control { endpoint, session, held: Mutex::new(None) }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Client>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Held>> {
         // A connection that was in use when a thread panicked is in an unknown state.
-        self.client.lock().unwrap_or_else(|poisoned: PoisonError<_>| {
+        self.held.lock().unwrap_or_else(|poisoned: PoisonError<_>| {
             let mut guard = poisoned.into_inner();
             *guard = None;
             guard
@@ -51,33 +58,28 @@ impl Control {
     /// and asked once more; so `question` must do the same a second time.
     pub(super) fn ask<T>(&self, mut question: impl FnMut(&mut Client) -> Result<T, Failure>) -> Result<T, Failure> {
         let mut slot = self.lock();
-        if let Some(client) = slot.as_mut() {
-            match question(client) {
-                Err(failure) if failure.kind == FailureKind::ConnectionLost => {
-                    if let Some(lost) = slot.take() {
-                        disown(&lost, &self.endpoint);
-                    }
-                }
+        if let Some(held) = slot.as_mut() {
+            match question(&mut held.client) {
+                Err(failure) if failure.kind == FailureKind::ConnectionLost => *slot = None,
                 other => return other,
             }
         }
-        let mut client = self.connect()?;
-        let answer = question(&mut client);
+        let mut held = self.connect()?;
+        let answer = question(&mut held.client);
         if !matches!(&answer, Err(failure) if failure.kind == FailureKind::ConnectionLost) {
-            *slot = Some(client);
+            *slot = Some(held);
         }
         answer
     }
 
     /// Ends the connection, and with it the claim on the database. The next question makes it anew.
     pub(super) fn close(&self) {
-        if let Some(client) = self.lock().take() {
-            disown(&client, &self.endpoint);
-            client.close();
+        if let Some(held) = self.lock().take() {
+            held.client.close();
         }
     }
 
-    fn connect(&self) -> Result<Client, Failure> {
+    fn connect(&self) -> Result<Held, Failure> {
         let mut client = self.session.open(&self.endpoint, Purpose::Control)?;
         for setting in SETTINGS {
             match client.execute(setting) {
@@ -85,38 +87,48 @@ impl Control {
                 Err(error) => return Err(failure("set up étalon's own session", &error)),
             }
         }
-        claim(&mut client, &self.endpoint)?;
-        Ok(client)
+        let claim = claim(&mut client, &self.endpoint)?;
+        Ok(Held { client, _claim: claim })
     }
 }
 
-/// Sessions of this process that have claimed a server, by its address and their number there. Several systems of one
-/// plan may be the same server under other settings: the first of them holds the lock for all.
+/// Sessions of this process that have claimed a server. Several systems of one plan may be the same server under other
+/// settings or by another path: the first of them holds the lock for all.
 static OWN: Mutex<Vec<(String, u32)>> = Mutex::new(Vec::new());
 
 fn own() -> MutexGuard<'static, Vec<(String, u32)>> {
     OWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn disown(client: &Client, endpoint: &Endpoint) {
-    let gone = (endpoint.address.shown_place(), client.session.thread_id());
-    own().retain(|known| *known != gone);
+/// A session's claim, whether it holds the lock or another session of this process does.
+struct Claim {
+    server: String,
+    session: u32,
 }
 
+impl Drop for Claim {
+    fn drop(&mut self) {
+        own().retain(|(server, session)| (server, *session) != (&self.server, self.session));
+    }
+}
+
+/// What tells two servers apart, however they are reached.
+const IDENTITY: &str = "SELECT CONCAT_WS(' ', @@hostname, @@port, @@socket, @@datadir)";
+
 /// Claims étalon's database for this process: two that load and drop the same tables would spoil each other's trials.
-fn claim(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
-    let place = endpoint.address.shown_place();
+fn claim(client: &mut Client, endpoint: &Endpoint) -> Result<Claim, Failure> {
     let tried = format!("claim étalon's database at {}", endpoint.address.shown());
+    let ask = |client: &mut Client, sql: &str| client.one(sql).map_err(|error| failure(tried.clone(), &error));
+    let claim = Claim { server: ask(client, IDENTITY)?, session: client.session.thread_id() };
     let started = Instant::now();
     loop {
-        let ask = |client: &mut Client, sql: String| client.one(&sql).map_err(|error| failure(tried.clone(), &error));
-        if ask(client, format!("SELECT GET_LOCK('{LOCK}', 0)"))? == "1" {
-            own().push((place, client.session.thread_id()));
-            return Ok(());
+        if ask(client, &format!("SELECT GET_LOCK('{LOCK}', 0)"))? == "1" {
+            own().push((claim.server.clone(), claim.session));
+            return Ok(claim);
         }
-        let holder = ask(client, format!("SELECT IS_USED_LOCK('{LOCK}')"))?;
-        if own().iter().any(|(known, session)| *known == place && session.to_string() == holder) {
-            return Ok(());
+        let holder = ask(client, &format!("SELECT IS_USED_LOCK('{LOCK}')"))?;
+        if own().iter().any(|(known, session)| *known == claim.server && session.to_string() == holder) {
+            return Ok(claim);
         }
         if started.elapsed() > RIVAL_PATIENCE {
             let cause = format!("another étalon is using it, in session {holder}");

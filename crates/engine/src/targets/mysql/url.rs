@@ -172,14 +172,6 @@ impl Address {
         matches!(self.place, Place::Socket(_))
     }
 
-    /// The path alone: what tells two servers apart.
-    pub(super) fn shown_place(&self) -> String {
-        match &self.place {
-            Place::Socket(path) => path.display().to_string(),
-            Place::Tcp { host, port } => format!("{host}:{port}"),
-        }
-    }
-
     /// The address as it may be shown: without the password.
     pub(super) fn shown(&self) -> String {
         let user = &self.user;

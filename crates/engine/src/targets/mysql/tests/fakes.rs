@@ -1,0 +1,190 @@
+//! Things that listen and are no server that can be used: what a wrong port, a dying or a hostile server leads to.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+
+use super::*;
+use crate::lane::{ErrorClass, Lane, Outcome, Submitted};
+use crate::workloads::transactions::{Rows, StatementOp};
+
+/// Listens, and lets `serve` deal with every connection. Ends with the test process.
+fn listen(serve: impl Fn(TcpStream) + Send + Clone + 'static) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let serve = serve.clone();
+            thread::spawn(move || serve(stream));
+        }
+    });
+    port
+}
+
+fn url(port: u16, query: &str) -> String {
+    format!("mysql://me:hunter2@127.0.0.1:{port}/shop?connect-timeout=1&{query}")
+}
+
+fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
+    let [a, b, c, _] = (payload.len() as u32).to_le_bytes();
+    [&[a, b, c, sequence], payload].concat()
+}
+
+/// "Protocol::HandshakeV10" of a server without TLS.
+fn greeting() -> Vec<u8> {
+    let (capabilities, status): (u32, u16) = (0x01bf_f7ff, 2);
+    let [a, b, c, d] = capabilities.to_le_bytes();
+    let mut payload = b"\x0a8.0.0-fake\0\x07\0\0\0abcdefgh\0".to_vec();
+    payload.extend([a, b, 45]);
+    payload.extend(status.to_le_bytes());
+    payload.extend([c, d, 21]);
+    payload.extend([0; 10]);
+    payload.extend(b"ijklmnopqrst\0mysql_native_password\0");
+    packet(0, &payload)
+}
+
+const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
+
+#[test]
+fn what_listens_and_is_no_server_is_told_apart() {
+    let unused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let failure = refusal(&url(unused, ""), &[]);
+    assert_eq!(failure.kind, FailureKind::Unreachable);
+    assert!(failure.cause.contains("refused"), "{failure}");
+    assert!(failure.hint.as_ref().unwrap().contains(&format!("-P {unused}")), "{failure:?}");
+    let failure = refusal("mysql://me@no-such-host.invalid/shop", &[]);
+    assert_eq!(failure.kind, FailureKind::Unreachable, "{failure}");
+    let failure = refusal("mysql://me@localhost/?socket=/no/such/socket", &[]);
+    assert_eq!(failure.kind, FailureKind::Unreachable, "{failure}");
+    assert!(failure.tried.contains("/no/such/socket"), "{failure}");
+
+    let silent = listen(|stream| {
+        std::mem::forget(stream);
+    });
+    let failure = refusal(&url(silent, ""), &[]);
+    assert_eq!(failure.kind, FailureKind::Unreachable);
+    assert!(failure.cause.contains("nothing answered within 3 s"), "{failure}");
+    // One that sends a byte now and then is no better.
+    let slow = listen(|mut stream| {
+        for byte in greeting() {
+            if stream.write_all(&[byte]).is_err() {
+                return;
+            }
+            thread::sleep(std::time::Duration::from_millis(500));
+        }
+    });
+    let failure = refusal(&url(slow, ""), &[]);
+    assert!(failure.cause.contains("nothing answered within 3 s"), "{failure}");
+    let rude = listen(drop);
+    assert_eq!(refusal(&url(rude, ""), &[]).kind, FailureKind::Unreachable);
+    let web = listen(|mut stream| {
+        let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+    });
+    let failure = refusal(&url(web, ""), &[]);
+    assert!(failure.hint.as_ref().unwrap().contains("is it MySQL"), "{failure:?}");
+    let plain = listen(|mut stream| {
+        let _ = stream.write_all(&greeting());
+        let _ = stream.read(&mut [0; 1024]);
+    });
+    let failure = refusal(&url(plain, "ssl-mode=required"), &[]);
+    assert_eq!(failure.kind, FailureKind::Unsupported, "{failure}");
+    let full = listen(|mut stream| {
+        let _ = stream.write_all(&packet(0, b"\xff\x10\x04Too many connections"));
+    });
+    let failure = refusal(&url(full, ""), &[]);
+    assert!(failure.cause.contains("1040") && failure.hint.unwrap().contains("max_connections"));
+}
+
+/// What a lane makes of a server that lets it in and answers its first statement with `answer`.
+fn under_load(path: Path, rows: Rows, answer: fn(&mut TcpStream) -> std::io::Result<()>) -> OpError {
+    let port = listen(move |mut stream| {
+        let mut buffer = [0; 4096];
+        let _ = stream.write_all(&greeting());
+        let _ = stream.read(&mut buffer);
+        let _ = stream.write_all(&packet(2, OK));
+        // `USE etalon`.
+        let _ = stream.read(&mut buffer);
+        let _ = stream.write_all(&packet(1, OK));
+        let _ = stream.read(&mut buffer);
+        let _ = answer(&mut stream);
+    });
+    let endpoint = Endpoint::new(Address::parse(&url(port, "ssl-mode=disabled"), &|_| None).unwrap()).unwrap();
+    let open = || Session::default().open_lane(&endpoint, &[]);
+    let opened = vec![open().map_err(|error| error.failure(&endpoint)).unwrap()];
+    let anew = || open().map_err(|error| error.op_error(&endpoint));
+    let op = StatementOp { text: "SELECT 1".to_owned(), rows, ..StatementOp::default() };
+    let outcome = match path {
+        Path::Native => {
+            let mut lane = NativeLane::new(Choice::Auto, opened, &anew).unwrap();
+            let mut ended = Vec::new();
+            assert!(matches!(lane.submit(0, &op), Submitted::Queued));
+            while ended.is_empty() {
+                lane.reap(u64::MAX, &mut ended);
+            }
+            lane.close();
+            ended.remove(0).outcome
+        }
+        Path::Encrypted => {
+            let mut lane = EncryptedLane::new(opened, &anew);
+            let Submitted::Done(outcome) = lane.submit(0, &op) else { panic!() };
+            lane.close();
+            outcome
+        }
+    };
+    let Outcome::Failed(error) = outcome else { panic!("it went well") };
+    error
+}
+
+fn columns() -> Vec<u8> {
+    let column = b"\x03def\0\0\0\x01a\0\x0c\x2d\0\x01\0\0\0\x08\0\0\0\0\0";
+    [packet(1, &[1]), packet(2, column)].concat()
+}
+
+#[test]
+fn a_server_that_goes_wrong_under_load_is_a_lost_connection() {
+    for path in [Path::Native, Path::Encrypted] {
+        for rows in [Rows::Discard, Rows::Keep] {
+            let lost = |answer: fn(&mut TcpStream) -> std::io::Result<()>, words: &str| {
+                let error = under_load(path, rows, answer);
+                assert_eq!(error.class, ErrorClass::ConnectionLost, "{error:?}");
+                assert!(error.message.contains(words), "{error:?} instead of {words}");
+            };
+            lost(|_| Ok(()), "closed");
+            lost(|stream| stream.write_all(&columns()[..9]), "closed");
+            // A payload that never ends: 16 MiB again and again.
+            lost(
+                |stream| {
+                    stream.write_all(&[1, 0, 0, 1, 1])?;
+                    loop {
+                        stream.write_all(&[0xff, 0xff, 0xff, 2])?;
+                        stream.write_all(&vec![1; 0xff_ffff])?;
+                    }
+                },
+                "limit",
+            );
+            lost(|stream| stream.write_all(&packet(1, &[0xfb, b'/'])), "file");
+            lost(|stream| stream.write_all(&packet(1, b"\xff\x87\x07#70100Connection was killed")), "killed");
+            lost(|stream| stream.write_all(&packet(1, &[0; 3])), "protocol");
+        }
+    }
+}
+
+#[test]
+fn rows_without_end_are_given_up() {
+    let error = under_load(Path::Native, Rows::Discard, |stream| {
+        stream.write_all(&columns())?;
+        let rows: Vec<u8> = (0..3_000).flat_map(|_| packet(3, &[&[0xfc, 0, 1][..], &[b'x'; 256]].concat())).collect();
+        loop {
+            stream.write_all(&rows)?;
+        }
+    });
+    assert_eq!(error.class, ErrorClass::ConnectionLost);
+    assert!(error.message.contains("no end"), "{error:?}");
+    let error = under_load(Path::Encrypted, Rows::Keep, |stream| {
+        let results = packet(1, &[0, 0, 0, 10, 0, 0, 0]).repeat(1_000);
+        loop {
+            stream.write_all(&results)?;
+        }
+    });
+    assert!(error.message.contains("results without end"), "{error:?}");
+}
