@@ -129,11 +129,19 @@ impl Client {
         }
     }
 
-    /// Sends what is in `out`, and reads to the end of the answer or to a request for a file, whose number it gives.
-    fn hear(&mut self, mut on_event: impl FnMut(Event<'_>) -> Result<(), WireError>) -> Result<Option<u8>, AskError> {
+    /// Sends what is in `out`.
+    fn send(&mut self) -> Result<(), AskError> {
+        // Counted from now: the connection may have lain idle for hours.
+        self.link.set_deadline(Some(Instant::now() + SILENCE))?;
         self.link.write_all(&self.out)?;
         self.link.flush()?;
         self.out.clear();
+        Ok(())
+    }
+
+    /// Sends what is in `out`, and reads to the end of the answer or to a request for a file, whose number it gives.
+    fn hear(&mut self, mut on_event: impl FnMut(Event<'_>) -> Result<(), WireError>) -> Result<Option<u8>, AskError> {
+        self.send()?;
         let mut refusal = None;
         let mut answer_bytes = 0;
         while self.scanner.pending() > 0 {
@@ -226,8 +234,7 @@ impl Client {
                 break;
             }
             // The server may refuse in the middle, and says so only at the end.
-            self.link.write_all(&self.out)?;
-            self.out.clear();
+            self.send()?;
         }
         command::refuse_local_file(sequence, &mut self.out);
         let heard = self.hear(|_| Ok(()))?;

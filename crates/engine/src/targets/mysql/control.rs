@@ -74,7 +74,9 @@ impl Control {
 
     /// Ends the connection, and with it the claim on the database. The next question makes it anew.
     pub(super) fn close(&self) {
-        if let Some(held) = self.lock().take() {
+        if let Some(mut held) = self.lock().take() {
+            // The server gives the locks of a session back only a moment after it has closed the connection.
+            let _ = held.client.execute(&format!("DO RELEASE_LOCK('{LOCK}')"));
             held.client.close();
         }
     }

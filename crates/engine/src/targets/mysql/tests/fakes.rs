@@ -95,17 +95,57 @@ fn what_listens_and_is_no_server_is_told_apart() {
     assert!(failure.cause.contains("1040") && failure.hint.unwrap().contains("max_connections"));
 }
 
+/// Lets a client in, up to its first request of its own.
+fn let_in(stream: &mut TcpStream) -> std::io::Result<()> {
+    let mut buffer = [0; 4096];
+    stream.write_all(&greeting())?;
+    stream.read(&mut buffer)?;
+    stream.write_all(&packet(2, OK))?;
+    // `USE etalon`.
+    stream.read(&mut buffer)?;
+    stream.write_all(&packet(1, OK))
+}
+
+/// MySQL has no prepared `BEGIN`: it travels as text beside statements that are prepared.
+#[test]
+fn what_is_not_prepared_travels_as_text() {
+    const REFUSAL: &[u8] = b"\xff\x0f\x05#HY000This command is not supported in the prepared statement protocol yet";
+    let port = listen(|mut stream| {
+        let mut buffer = [0; 4096];
+        let _ = let_in(&mut stream);
+        while let Ok(count @ 5..) = stream.read(&mut buffer) {
+            let answer = match &buffer[4..count] {
+                [0x16, b'B', ..] => REFUSAL.to_vec(),
+                // Statement 1, without columns or parameters.
+                [0x16, ..] => vec![0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+                b"\x03BEGIN" => vec![0, 0, 0, 3, 0, 0, 0],
+                [0x17, 1, 0, 0, 0, ..] => OK.to_vec(),
+                other => panic!("{other:?}"),
+            };
+            let _ = stream.write_all(&packet(1, &answer));
+        }
+    });
+    let endpoint = Endpoint::new(Address::parse(&url(port, "ssl-mode=disabled"), &|_| None).unwrap()).unwrap();
+    let open = |sql: &[&str]| {
+        let sql: Vec<String> = sql.iter().map(|text| (*text).to_owned()).collect();
+        Session::default().open_lane(&endpoint, &sql).map_err(|error| error.failure(&endpoint))
+    };
+    let refused = open(&["BEGIN ?"]).err().unwrap();
+    assert!(refused.cause.contains("1295") && refused.hint.unwrap().contains("as text"), "{}", refused.cause);
+    let anew = || Err(OpError { class: ErrorClass::ConnectionLost, message: "not again".to_owned() });
+    let mut lane = EncryptedLane::new(vec![open(&["BEGIN", "COMMIT"]).unwrap()], &anew);
+    for statement in [0, 1, 0, 1] {
+        let submitted = lane.submit(0, &StatementOp { statement, ..StatementOp::default() });
+        assert!(matches!(submitted, Submitted::Done(Outcome::Ok)), "{submitted:?}");
+    }
+    assert_eq!(lane.reconnect(0).unwrap_err().message, "not again");
+}
+
 /// What a lane makes of a server that lets it in and answers its first statement with `answer`.
 fn under_load(path: Path, rows: Rows, answer: fn(&mut TcpStream) -> std::io::Result<()>) -> OpError {
     let port = listen(move |mut stream| {
-        let mut buffer = [0; 4096];
-        let _ = stream.write_all(&greeting());
-        let _ = stream.read(&mut buffer);
-        let _ = stream.write_all(&packet(2, OK));
-        // `USE etalon`.
-        let _ = stream.read(&mut buffer);
-        let _ = stream.write_all(&packet(1, OK));
-        let _ = stream.read(&mut buffer);
+        let _ = let_in(&mut stream);
+        let _ = stream.read(&mut [0; 4096]);
         let _ = answer(&mut stream);
     });
     let endpoint = Endpoint::new(Address::parse(&url(port, "ssl-mode=disabled"), &|_| None).unwrap()).unwrap();

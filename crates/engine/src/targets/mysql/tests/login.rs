@@ -60,6 +60,11 @@ fn logins_that_fail(server: &MySqlTarget, refused: Refused<'_>) {
     // Without a right to look, an account is not told whether a database exists.
     let failure = refused(refusal(&server.url("shopper", PASSWORD, "shoppe"), &[]), FailureKind::Permission);
     assert!(failure.hint.unwrap().contains("shoppe"));
+    // A private server has no account without a password that TCP leads to.
+    for user in ["root", "mariadb.sys", ""] {
+        let failure = refusal(&format!("mysql://127.0.0.1:{}/?user={user}", server.port()), &[]);
+        assert_eq!(failure.kind, FailureKind::Login, "{user}: {failure}");
+    }
     let own = server.own_url();
     let failure = refused(refusal(&format!("{own}shoppe"), &[]), FailureKind::Missing);
     assert!(failure.hint.unwrap().contains("CREATE DATABASE shoppe"));

@@ -125,8 +125,9 @@ fn a_rival_is_not_disturbed(target: &MySqlTarget) {
     let failure = target.counters().unwrap_err();
     assert_eq!(failure.kind, FailureKind::NotOurs);
     assert!(failure.cause.contains("another étalon") && failure.hint.is_some(), "{failure}");
-    rival.close();
+    rival.execute("DO RELEASE_LOCK('etalon')").unwrap();
     assert!(target.counters().is_ok());
+    rival.close();
 }
 
 fn schedule(length: Duration) -> Schedule {
