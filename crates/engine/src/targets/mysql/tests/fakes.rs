@@ -99,10 +99,10 @@ fn what_listens_and_is_no_server_is_told_apart() {
 fn let_in(stream: &mut TcpStream) -> std::io::Result<()> {
     let mut buffer = [0; 4096];
     stream.write_all(&greeting())?;
-    stream.read(&mut buffer)?;
+    let _login = stream.read(&mut buffer)?;
     stream.write_all(&packet(2, OK))?;
     // `USE etalon`.
-    stream.read(&mut buffer)?;
+    let _use = stream.read(&mut buffer)?;
     stream.write_all(&packet(1, OK))
 }
 

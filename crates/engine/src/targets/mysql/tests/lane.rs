@@ -15,6 +15,7 @@ pub(super) const WAYS: [(Path, Choice); 3] =
     [(Path::Native, Choice::Auto), (Path::Native, Choice::Poller), (Path::Encrypted, Choice::Auto)];
 
 /// A lane of either kind, of which the callers wait for each answer.
+#[expect(clippy::large_enum_variant, reason = "a test has one at a time")]
 enum Probe<'a> {
     Native(NativeLane<'a>),
     Encrypted(EncryptedLane<'a>),

@@ -171,7 +171,7 @@ fn more_connections_than_there_are(server: &MySqlTarget, refused: Refused<'_>) {
     assert!(failure.cause.contains("1226") || failure.cause.contains("1203"), "{failure}");
     let error = endpoint.try_connect(Purpose::Load).err().unwrap().op_error(&endpoint);
     assert_eq!(error.class, ErrorClass::TooManyConnections);
-    held.map(Client::close);
+    held.into_iter().for_each(Client::close);
     // A lane whose client may not come back says so by class, and goes on once it may.
     let open = || Session::default().open_lane(&endpoint, &["SELECT 1".to_owned()]);
     let opened = vec![open().map_err(|error| error.failure(&endpoint)).unwrap()];
