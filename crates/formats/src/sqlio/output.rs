@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 
 use super::{BUCKETS, Buffering, Hundredths, Op, Pattern, Timing};
 
-/// The version that most kept outputs are of.
-pub const VERSION: &str = "1.5.SG";
+#[cfg(test)]
+const VERSION: &str = "1.5.SG";
 
 /// A run as SQLIO prints it. What a run lacks is `None`, and has no line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
