@@ -38,11 +38,19 @@ impl Default for Durations {
 impl Durations {
     /// Adds a response time in nanoseconds.
     pub fn add_ns(&mut self, ns: u64) {
-        if let Some(histogram) = &mut self.histogram {
-            histogram.saturating_record(ns);
+        self.add_many_ns(ns, 1);
+    }
+
+    /// Adds so many of the same.
+    pub fn add_many_ns(&mut self, ns: u64, times: u64) {
+        if times == 0 {
+            return;
         }
-        self.count += 1;
-        self.sum_ns += u128::from(ns);
+        if let Some(histogram) = &mut self.histogram {
+            histogram.saturating_record_n(ns, times);
+        }
+        self.count = self.count.saturating_add(times);
+        self.sum_ns = self.sum_ns.saturating_add(u128::from(ns) * u128::from(times));
         self.min_ns = self.min_ns.min(ns);
         self.max_ns = self.max_ns.max(ns);
     }
@@ -53,8 +61,8 @@ impl Durations {
             // Both have the same bounds, so adding cannot fail.
             let _ = ours.add(theirs);
         }
-        self.count += other.count;
-        self.sum_ns += other.sum_ns;
+        self.count = self.count.saturating_add(other.count);
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
         self.min_ns = self.min_ns.min(other.min_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
     }
@@ -144,7 +152,10 @@ mod tests {
         assert_eq!(durations.quantile_ns(0.5), None);
         durations.add_ns(20_000);
         assert_eq!(durations.quantile_ns(0.5).map(|ns| ns / 10), Some(1_000));
-        assert_eq!((durations.min_ns(), durations.max_ns(), durations.mean_ns()), (Some(1_000), Some(20_000), Some(10_500.0)));
+        assert_eq!(
+            (durations.min_ns(), durations.max_ns(), durations.mean_ns()),
+            (Some(1_000), Some(20_000), Some(10_500.0))
+        );
         let mut twice = durations.clone();
         twice.merge(&durations);
         assert_eq!((twice.count(), twice.mean_ns()), (40, Some(10_500.0)));

@@ -61,9 +61,8 @@ pub fn into_experiment(name: &str, imports: &[Imported]) -> Result<Experiment, F
     placed.sort_by_key(|(block, cell, _)| (*block, *cell));
     let blocks = placed.iter().map(|(block, _, _)| block + 1).max().unwrap_or(0);
     let trials = (0..).zip(placed);
-    let trials = trials
-        .map(|(position, (block, cell, record))| (PlannedTrial { position, block, cell }, record))
-        .collect();
+    let trials =
+        trials.map(|(position, (block, cell, record))| (PlannedTrial { position, block, cell }, record)).collect();
     Ok(Experiment { facts: shape.facts(imports), plan: shape.plan(name, blocks), trials })
 }
 
@@ -106,7 +105,9 @@ impl Shape {
                 "{points} points of {} systems are {cells} cells, and a plan may have {MAX_CELLS}",
                 self.systems.len()
             );
-            return Err(FormatError::whole(what).with_hint("a column that numbers the rows is no key: name it `repetition`"));
+            return Err(
+                FormatError::whole(what).with_hint("a column that numbers the rows is no key: name it `repetition`")
+            );
         }
         Ok(())
     }
@@ -293,10 +294,7 @@ mod tests {
                 (planned.position, planned.block, cell.system.as_str(), cell.point["block_kb"].as_int())
             })
             .collect();
-        assert_eq!(
-            found,
-            [(0, 0, "A", Some(8)), (1, 0, "B", Some(8)), (2, 1, "A", Some(8)), (3, 1, "B", Some(64))]
-        );
+        assert_eq!(found, [(0, 0, "A", Some(8)), (1, 0, "B", Some(8)), (2, 1, "A", Some(8)), (3, 1, "B", Some(64))]);
         assert_eq!(experiment.plan.schedule.blocks, 2);
         let mark = &experiment.trials[0].1.marks[0];
         assert_eq!(mark.detail, "imported from a.csv (tidy); not known: the order");

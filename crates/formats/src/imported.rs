@@ -94,7 +94,8 @@ impl ImportedResult {
 pub fn direction_of(metric: &str, unit: &str) -> Option<Direction> {
     let unit = unit.trim().to_lowercase();
     let metric = metric.trim().to_lowercase();
-    let has = |words: &[&str]| words.iter().any(|word| metric.split(|c: char| !c.is_alphanumeric()).any(|w| w == *word));
+    let has =
+        |words: &[&str]| words.iter().any(|word| metric.split(|c: char| !c.is_alphanumeric()).any(|w| w == *word));
     let per_second = unit.ends_with("/s") || unit.ends_with("/sec") || unit.ends_with("/min");
     if per_second || ["tps", "iops", "qps", "tpm", "nopm"].contains(&unit.as_str()) {
         return Some(Direction::Higher);
@@ -106,7 +107,8 @@ pub fn direction_of(metric: &str, unit: &str) -> Option<Direction> {
         return Some(Direction::Neither);
     }
     let time = ["ns", "us", "µs", "ms", "s", "sec", "min", "h"].contains(&unit.as_str());
-    if time || has(&["latency", "time", "duration", "elapsed", "stall", "cpu", "size", "errors", "failed", "failures"]) {
+    if time || has(&["latency", "time", "duration", "elapsed", "stall", "cpu", "size", "errors", "failed", "failures"])
+    {
         return Some(Direction::Lower);
     }
     None

@@ -88,7 +88,9 @@ fn task(number: u64, line: &str) -> Result<Task, FormatError> {
     };
     Ok(Task {
         process: process.to_owned(),
-        thread: digits(thread).and_then(|n| u32::try_from(n).ok()).ok_or_else(|| wrong(1, "this is no thread's number"))?,
+        thread: digits(thread)
+            .and_then(|n| u32::try_from(n).ok())
+            .ok_or_else(|| wrong(1, "this is no thread's number"))?,
         ticks,
         at_s: time_of_day(at).ok_or_else(|| wrong(3, "this is no time of day"))?,
     })
@@ -253,7 +255,9 @@ pub fn import(summary: &mut Summary, system: &str, source: &str) -> Imported {
     result.series = series;
     if summary.failed > 0 {
         let (failed, all) = (summary.failed, summary.succeeded() + summary.failed);
-        result.notes.push(format!("{failed} of {all} executions failed: they have no time and are in no figure of times"));
+        result
+            .notes
+            .push(format!("{failed} of {all} executions failed: they have no time and are in no figure of times"));
     }
     let unknown = [
         "the versions of client and server",
@@ -292,7 +296,10 @@ mod tests {
         let mut summary = Summary::default();
         summary.read(log().as_bytes()).unwrap();
         assert_eq!((summary.succeeded(), summary.failed()), (3, 1));
-        assert_eq!((summary.min(), summary.max(), summary.median_low()), (Some(1_093_749), Some(30_000_000), Some(10_000_000)));
+        assert_eq!(
+            (summary.min(), summary.max(), summary.median_low()),
+            (Some(1_093_749), Some(30_000_000), Some(10_000_000))
+        );
         assert_eq!(summary.mean(), Some(41_093_749.0 / 3.0));
         assert_eq!(summary.processes().collect::<Vec<_>>(), [A, B]);
         assert_eq!(LIMITS_MS.map(|limit| summary.below_ms(limit)), [0, 1, 3, 3], "below is not at");

@@ -1,5 +1,7 @@
 //! pgbench's files: excerpts of what version 15.18 wrote, and the wording of other versions.
 
+#![cfg(test)]
+
 use formats::pgbench::{
     AggregateSummary, Entry, Interval, LogSummary, Outcome, SeventhColumn, Summaries, Summary, entries,
     import_aggregates, import_log, import_summaries, intervals, read_summaries,
@@ -45,17 +47,19 @@ fn logs_of_version_15_are_read() {
 fn a_log_is_summed_up() {
     let mut log = LogSummary::default();
     log.read("0 1 1000 0 100 0\n1 1 3000 0 100 500000 \n".as_bytes(), SeventhColumn::Unknown).unwrap();
-    log.read("2 1 failed 0 101 0\n2 2 deadlock 0 101 0\n2 3 skipped 0 101 0\n2 4 5000 0 102 0\n".as_bytes(), SeventhColumn::Unknown)
-        .unwrap();
+    log.read(
+        "2 1 failed 0 101 0\n2 2 deadlock 0 101 0\n2 3 skipped 0 101 0\n2 4 5000 0 102 0\n".as_bytes(),
+        SeventhColumn::Unknown,
+    )
+    .unwrap();
     assert_eq!((log.succeeded(), log.failed(), log.skipped(), log.span_s()), (3, 2, 1, 2.0));
     assert_eq!((log.rate(), log.durations().mean_ns()), (Some(1.0), Some(3_000_000.0)));
     let import = import_log(&log, "a", "pgbench_log.1");
     let reading = |id: &str| import.results[0].measurements.iter().find(|m| m.metric.id == id).unwrap().reading.clone();
-    assert_eq!((reading("throughput"), reading("errors"), reading("response_max")), (
-        Reading::Value(1.0),
-        Reading::Value(2.0),
-        Reading::Value(5000.0)
-    ));
+    assert_eq!(
+        (reading("throughput"), reading("errors"), reading("response_max")),
+        (Reading::Value(1.0), Reading::Value(2.0), Reading::Value(5000.0))
+    );
     assert!(matches!(reading("response_p99"), Reading::Unavailable(_)));
     assert_eq!(import.results[0].keys["clients"].as_int(), Some(3));
     assert_eq!(LogSummary::default().rate(), None);
@@ -73,7 +77,8 @@ fn a_line_that_is_no_transaction_is_named() {
         let error = entries(line.as_bytes(), SeventhColumn::Unknown).next().unwrap().unwrap_err();
         assert_eq!(error.to_string(), message);
     }
-    let error = entries(include_str!("data/pgbench/agg.log").as_bytes(), SeventhColumn::Unknown).next().unwrap().unwrap_err();
+    let error =
+        entries(include_str!("data/pgbench/agg.log").as_bytes(), SeventhColumn::Unknown).next().unwrap().unwrap_err();
     assert_eq!(error.hint(), Some("this looks like a log with --aggregate-interval"));
 }
 

@@ -1,11 +1,13 @@
 //! SQLIO's language, read and written, against what was published.
 
+#![cfg(test)]
+
+use formats::into_experiment;
 use formats::sqlio::{
     Affinity, BUCKETS, Buffering, CpuKind, Ending, Hundredths, InitiationUs, LatencyMs, Op, Output, ParamLine, Pattern,
-    PoolLine, RedirectMode, Report, SizeLine, SizeOrigin, Spread, Timing, Wording, group_name, import, little_latency_ms,
-    parse_command, parse_params, parse_script, read, split_words,
+    PoolLine, RedirectMode, Report, SizeLine, SizeOrigin, Spread, Timing, Wording, group_name, import,
+    little_latency_ms, parse_command, parse_params, parse_script, read, split_words,
 };
-use formats::into_experiment;
 use proptest::prelude::*;
 
 fn command(line: &str) -> formats::sqlio::Command {
@@ -21,7 +23,10 @@ fn refusal(line: &str) -> (String, String) {
 fn the_articles_command_line_is_read() {
     let read = command("-kR -s300 -frandom -o8 -b8 -LS -BH -FparamMT.txt");
     assert_eq!((read.op, read.seconds, read.pattern, read.outstanding), (Op::Read, 300, Pattern::Random, Some(8)));
-    assert_eq!((read.block_kb, read.cache(), read.param_file.as_deref()), (8, Buffering::Hardware, Some("paramMT.txt")));
+    assert_eq!(
+        (read.block_kb, read.cache(), read.param_file.as_deref()),
+        (8, Buffering::Hardware, Some("paramMT.txt"))
+    );
     assert!(read.files.is_empty() && read.warnings.is_empty());
     let params = parse_params("D:\\testfile.dat 24 0x0 5000").unwrap();
     let pools = read.pools(Some(&params)).unwrap();
@@ -62,17 +67,29 @@ fn refusals_name_the_option_and_say_what_to_write() {
         ("-frandon", "-frandon: no such pattern", "did you mean -frandom?"),
         ("-B8", "-B8: no such cache mode", "a block of 8 KB is -b8, in lower case"),
         ("-K4", "-K4 is no option of SQLIO", "upper and lower case differ: -kR or -kW"),
-        ("-mC4", "-mC4 (I/O in several buffers, copied or scattered) is not supported", "leave -m out: the same blocks \
-          are read and written as single buffers"),
-        ("-o2 -mS4", "-m and -o exclude each other", "leave -m out: the same blocks are read and written as single buffers"),
+        (
+            "-mC4",
+            "-mC4 (I/O in several buffers, copied or scattered) is not supported",
+            "leave -m out: the same blocks \
+          are read and written as single buffers",
+        ),
+        (
+            "-o2 -mS4",
+            "-m and -o exclude each other",
+            "leave -m out: the same blocks are read and written as single buffers",
+        ),
         ("--help", "--help is no option of SQLIO", "options have one letter, as in -kR -s30 -frandom -b8"),
         ("-t257", "-t257: it must be 1 to 256", ""),
         ("-t0", "-t0: it must be 1 to 256", ""),
         ("-b0", "-b0: it must be 1 to 1048576", ""),
         ("-s99999999999", "-s99999999999: it must be 1 to 4294967295", ""),
         ("-s3 -s4", "-s stands twice", ""),
-        ("-f1 -t2", "-f1 with more than 1 threads: threads share the blocks of a stripe", "fewer threads, a larger -f, or \
-          -fsequential"),
+        (
+            "-f1 -t2",
+            "-f1 with more than 1 threads: threads share the blocks of a stripe",
+            "fewer threads, a larger -f, or \
+          -fsequential",
+        ),
         ("-dDE a b", "-d takes one file, which is to be on each of the drives", ""),
         ("-p1 -a3", "-p and -a exclude each other", ""),
         ("-a0", "-a0: no such value", "write -a0xf"),
@@ -132,7 +149,10 @@ fn a_published_output_is_read() {
     assert_eq!((report.ios_per_s, report.mbs_per_s), (Some(Hundredths(2_880_729)), Some(Hundredths(22_505))));
     assert_eq!(report.latency, Some(LatencyMs { min: 0, avg: 1, max: 3 }));
     assert_eq!(report.histogram.map(|h| h[1]), Some(99));
-    assert_eq!(report.sizes[0], SizeLine { origin: SizeOrigin::Specified, mb: 100, file: "d:\\testfile.dat".to_owned() });
+    assert_eq!(
+        report.sizes[0],
+        SizeLine { origin: SizeOrigin::Specified, mb: 100, file: "d:\\testfile.dat".to_owned() }
+    );
     assert_eq!(group_name(report).as_deref(), Some("sequential_W_8KB"));
     // 4 threads with 8 in flight at 28807.29 I/Os a second: 1.11 ms, which is printed as 1.
     assert!((little_latency_ms(report).unwrap() - 1.1108).abs() < 0.001);
@@ -172,7 +192,8 @@ fn a_page_that_lost_its_line_ends_is_read() {
     assert_eq!(report.files, ["d:\\TestFile.DAT"]);
     assert_eq!((report.block_kb, report.pattern, report.outstanding), (Some(4), Some(Pattern::Random), Some(8)));
     assert_eq!((report.ios_per_s, report.latency.map(|l| l.avg)), (Some(Hundredths(814_577)), Some(7)));
-    let page = format!("<p>{}</p>", BLOG_2013.replace('\n', "&nbsp; <br />").replace("ms: 0  1", "ms:&nbsp;0&#32;&#x20;1"));
+    let page =
+        format!("<p>{}</p>", BLOG_2013.replace('\n', "&nbsp; <br />").replace("ms: 0  1", "ms:&nbsp;0&#32;&#x20;1"));
     let copied = read(page.as_bytes());
     all_understood(&copied);
     assert_eq!(copied.runs[0].report, read(BLOG_2013.as_bytes()).runs[0].report);
@@ -184,7 +205,8 @@ fn a_page_that_lost_its_line_ends_is_read() {
 #[test]
 fn many_runs_with_echoes_and_hand_mended_threads_are_read() {
     let single = BLOG_2013.replace("4 threads (0-3)", "1 thread (0)").replace("4 threads writing", "1 thread writing");
-    let mended = single.replace("1 thread ", "1 threads ").replace("(0)", "(0-0)").replace("mask 0x0 (0-0)", "mask 0x0 (0)");
+    let mended =
+        single.replace("1 thread ", "1 threads ").replace("(0)", "(0-0)").replace("mask 0x0 (0-0)", "mask 0x0 (0)");
     let text = format!(
         "\u{feff}****** Read Tests *****\r\n\r\n******random_R_8KB**********\r\nC:\\SQLIO>sqlio -kW -s5 -Fparam.txt \r\n{single}\
          C:\\SQLIO>timeout /T 5\nWaiting for 0 seconds, press a key to continue ...\n{mended}=====\nwhat is this\n{BLOG_2013}"
@@ -215,7 +237,9 @@ fn a_run_that_was_cut_has_no_figures_and_is_no_result() {
 
 #[test]
 fn what_is_no_figure_is_not_taken_for_one() {
-    let text = BLOG_2013.replace("IOs/sec: 28807.29", "IOs/sec: 28,807.29").replace("buffering set to use hardware", "buffering set to use magic");
+    let text = BLOG_2013
+        .replace("IOs/sec: 28807.29", "IOs/sec: 28,807.29")
+        .replace("buffering set to use hardware", "buffering set to use magic");
     let output = read(text.as_bytes());
     assert_eq!((output.runs[0].report.ios_per_s, output.runs[0].report.buffering), (None, None));
     let lines: Vec<u64> = output.not_understood.iter().map(|line| line.line).collect();
@@ -248,7 +272,14 @@ fn a_batch_file_is_read() {
         .iter()
         .map(|run| {
             let output = run.output.as_ref().unwrap();
-            (run.line, run.label.as_deref().unwrap(), run.command.outstanding, output.file.as_str(), output.mode, run.pause_s)
+            (
+                run.line,
+                run.label.as_deref().unwrap(),
+                run.command.outstanding,
+                output.file.as_str(),
+                output.mode,
+                run.pause_s,
+            )
         })
         .collect();
     assert_eq!(
@@ -302,7 +333,8 @@ fn reports() -> impl Strategy<Value = Report> {
     );
     (head, figures).prop_map(|(head, (ios, mbs, latency, initiation, histogram, size))| {
         let (counts, param_file, threads, op, seconds, files, kb, pattern, outstanding, buffering) = head;
-        let pool = |file: &String| PoolLine { file: file.clone(), threads, first: 0, last: threads - 1, mask: u64::from(kb) };
+        let pool =
+            |file: &String| PoolLine { file: file.clone(), threads, first: 0, last: threads - 1, mask: u64::from(kb) };
         Report {
             version: Some("1.5.SG".to_owned()),
             timer: counts.map(|_| Timing::System),

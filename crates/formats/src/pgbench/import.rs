@@ -152,7 +152,10 @@ pub fn import_log(log: &LogSummary, system: &str, source: &str) -> Imported {
     }
     result.series.extend(log.durations.series("pgbench", log.span_s(), log.failed()));
     if log.zero > 0 {
-        let note = format!("{} transactions have a latency of 0 us: version 15 writes that for some before the first failure", log.zero);
+        let note = format!(
+            "{} transactions have a latency of 0 us: version 15 writes that for some before the first failure",
+            log.zero
+        );
         result.notes.push(note);
     }
     let mut unknown = vec!["the script", "the scale", "the query mode", "the versions", "the server's settings"];

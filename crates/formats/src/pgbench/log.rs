@@ -138,7 +138,8 @@ fn outcome(number: u64, word: &str) -> Result<Outcome, FormatError> {
 }
 
 fn not_a_log(number: u64, line: &str, count: usize) -> FormatError {
-    let error = FormatError::at(number, format!("{count} words, a log of transactions has 6 to 8: {}", shortened(line)));
+    let error =
+        FormatError::at(number, format!("{count} words, a log of transactions has 6 to 8: {}", shortened(line)));
     if count > MOST_WORDS && line.split_ascii_whitespace().all(|word| word.parse::<u64>().is_ok()) {
         error.with_hint("this looks like a log with --aggregate-interval")
     } else {

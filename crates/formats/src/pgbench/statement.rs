@@ -48,10 +48,5 @@ pub(super) fn statement(line: &str, columns: Columns) -> Option<Statement> {
     }
     let latency_ms = number(latency).filter(|_| latency.contains('.'))?;
     let text = rest.trim();
-    (!text.is_empty()).then(|| Statement {
-        text: text.to_owned(),
-        latency_ms,
-        failures: counts[0],
-        retries: counts[1],
-    })
+    (!text.is_empty()).then(|| Statement { text: text.to_owned(), latency_ms, failures: counts[0], retries: counts[1] })
 }

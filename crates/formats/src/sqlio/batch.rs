@@ -170,7 +170,8 @@ fn pause(words: &[String]) -> (Option<u32>, &[String]) {
             seconds = Some(number);
         } else if lower.starts_with('>') || lower == "nul" || matches!(lower.as_str(), "/t" | "/nobreak" | "-t") {
             // Belongs to it.
-        } else if let Some(number) = lower.strip_prefix("/t").and_then(|rest| rest.trim_start_matches(':').parse().ok()) {
+        } else if let Some(number) = lower.strip_prefix("/t").and_then(|rest| rest.trim_start_matches(':').parse().ok())
+        {
             seconds = Some(number);
         } else {
             return (seconds, &words[index..]);

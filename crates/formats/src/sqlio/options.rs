@@ -3,9 +3,7 @@
 use crate::FormatError;
 use crate::text::shortened;
 
-use super::command::{
-    Affinity, Command, CpuKind, DEFAULT_FILE, Initiation, LatencyTimer, Spread, Timing, Utilisation,
-};
+use super::command::{Affinity, Command, CpuKind, DEFAULT_FILE, Initiation, LatencyTimer, Spread, Timing, Utilisation};
 use super::{Buffering, MAX_FILES, MAX_THREADS, Op, Pattern};
 
 /// The letters that begin an option.
@@ -168,9 +166,10 @@ fn number(letter: char, value: &str) -> Result<u64, FormatError> {
 
 fn whole(letter: char, value: &str, least: u32, most: u32) -> Result<u32, FormatError> {
     let number = number(letter, value)?;
-    u32::try_from(number).ok().filter(|n| (least..=most).contains(n)).ok_or_else(|| {
-        FormatError::whole(format!("-{letter}{}: it must be {least} to {most}", shortened(value)))
-    })
+    u32::try_from(number)
+        .ok()
+        .filter(|n| (least..=most).contains(n))
+        .ok_or_else(|| FormatError::whole(format!("-{letter}{}: it must be {least} to {most}", shortened(value))))
 }
 
 fn op(value: &str) -> Result<Op, FormatError> {
@@ -178,7 +177,8 @@ fn op(value: &str) -> Result<Op, FormatError> {
         "R" | "r" => Ok(Op::Read),
         "W" | "w" => Ok(Op::Write),
         _ if value.eq_ignore_ascii_case("RW") => {
-            Err(FormatError::whole("-kRW: SQLIO mixes no reads with writes").with_hint("one run with -kR, one with -kW"))
+            Err(FormatError::whole("-kRW: SQLIO mixes no reads with writes")
+                .with_hint("one run with -kR, one with -kW"))
         }
         _ => Err(wrong('k', value)),
     }

@@ -239,7 +239,11 @@ impl Report {
             } else {
                 format!("{}-{}", pool.first, pool.last)
             };
-            writeln!(out, "\tfile {} with {threads} ({range}) using mask 0x{:x} ({})", pool.file, pool.mask, pool.mask)?;
+            writeln!(
+                out,
+                "\tfile {} with {threads} ({range}) using mask 0x{:x} ({})",
+                pool.file, pool.mask, pool.mask
+            )?;
         }
         if let (Some(threads), Some(op), Some(seconds)) = (self.threads, self.op, self.seconds) {
             let (verb, preposition) = match op {

@@ -4,7 +4,8 @@ use crate::text::{NotUnderstood, break_html, decode, numbered, plain};
 
 use super::output::buffering_words;
 use super::{
-    BUCKETS, Buffering, Hundredths, InitiationUs, LatencyMs, Op, Pattern, PoolLine, Report, SizeLine, SizeOrigin, Timing,
+    BUCKETS, Buffering, Hundredths, InitiationUs, LatencyMs, Op, Pattern, PoolLine, Report, SizeLine, SizeOrigin,
+    Timing,
 };
 
 /// All that a file holds.
@@ -69,15 +70,8 @@ const STARTS: &[&str] = &[
 ];
 
 /// Lines that the console leaves between runs.
-const NOISE: &[&str] = &[
-    "timeout /t",
-    "waiting for ",
-    "press any key",
-    "press ctrl",
-    "echo off",
-    "@echo",
-    "terminate batch job",
-];
+const NOISE: &[&str] =
+    &["timeout /t", "waiting for ", "press any key", "press ctrl", "echo off", "@echo", "terminate batch job"];
 
 /// Labels of the table of `-U`, which is understood and not kept.
 const UTILISATION: &[&str] = &[
@@ -248,7 +242,9 @@ impl Run {
 
     fn take_head(&mut self, line: &str) -> bool {
         let report = &mut self.report;
-        for (timing, start) in [(Timing::System, "using system counter"), (Timing::Processor, "using processor counter")] {
+        for (timing, start) in
+            [(Timing::System, "using system counter"), (Timing::Processor, "using processor counter")]
+        {
             if let Some(rest) = line.strip_prefix(start) {
                 report.timer = Some(timing);
                 report.timer_counts_per_s = rest.split(' ').find_map(|word| word.parse().ok());
@@ -275,7 +271,10 @@ impl Run {
         } else if let Some(size) = size_line(line) {
             report.sizes.push(size);
         } else {
-            return matches!(line, "initialization done" | "CUMULATIVE DATA:" | "throughput metrics:" | "latency metrics:");
+            return matches!(
+                line,
+                "initialization done" | "CUMULATIVE DATA:" | "throughput metrics:" | "latency metrics:"
+            );
         }
         true
     }
