@@ -53,10 +53,7 @@ fn runs_are_repetitions_and_cut_ones_are_said() {
     let output = read(text.as_bytes());
     assert_eq!((output.runs.len(), output.not_understood.len()), (3, 1));
     let imported = import(&output, "a", "out.txt");
-    assert_eq!(
-        imported.notes,
-        ["1 of 3 runs have no figures and are left out", "1 lines of out.txt were not understood"]
-    );
+    assert_eq!(imported.notes, ["1 of 3 runs have no figures and are left out", "lines that were not understood: 1"]);
     assert_eq!(into_experiment("x", &[imported]).unwrap().plan.schedule.blocks, 2);
 }
 

@@ -248,7 +248,7 @@ pub fn import_summaries(found: &Summaries, system: &str, source: &str) -> Import
         import.notes.push(format!("{cut} of {} runs have no tps and are left out", found.runs.len()));
     }
     if !found.not_understood.is_empty() {
-        import.notes.push(format!("{} lines of {source} were not understood", found.not_understood.len()));
+        import.notes.push(format!("lines that were not understood: {}", found.not_understood.len()));
     }
     import
 }

@@ -36,7 +36,7 @@ pub fn import(output: &Output, system: &str, source: &str) -> Imported {
         notes.push(format!("{cut} of {} runs have no figures and are left out", output.runs.len()));
     }
     if !output.not_understood.is_empty() {
-        notes.push(format!("{} lines of {source} were not understood", output.not_understood.len()));
+        notes.push(format!("lines that were not understood: {}", output.not_understood.len()));
     }
     if output.runs.iter().any(|run| run.report.latency.is_some()) {
         notes.push(WHOLE_MS.to_owned());
