@@ -57,6 +57,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Pass or fail, for continuous integration
     Gate(GateArgs),
+    /// Read results of other tools into a store, to compare and report them like étalon's own
+    Import(ImportArgs),
     /// Write the HTML report of an experiment
     Report(ReportArgs),
     /// List built-in plans, workloads and engines
@@ -205,6 +207,52 @@ pub enum GateFormat {
     Junit,
     /// Markdown
     Markdown,
+}
+
+/// `etalon import`.
+#[derive(Args, Clone, Debug)]
+pub struct ImportArgs {
+    /// What the files are
+    pub format: ImportFormat,
+    /// The files, each as FILE or SYSTEM=FILE; without a system's name that of the file counts
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<String>,
+    /// The store to write
+    #[arg(long, short, value_name = "STORE")]
+    pub output: PathBuf,
+    /// What the seventh column of pgbench's logs is, which they do not tell
+    #[arg(long, value_name = "WHAT")]
+    pub seventh: Option<Seventh>,
+}
+
+/// What a file to import is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ImportFormat {
+    /// Output of SQLIO, many runs in a file
+    Sqlio,
+    /// Task logs of the published C# client for PostgreSQL; all of a system are one run
+    TaskLog,
+    /// What pgbench prints
+    Pgbench,
+    /// Logs of `pgbench -l`; all of a system are one run
+    PgbenchLog,
+    /// Logs of `pgbench -l --aggregate-interval`; all of a system are one run
+    PgbenchAggregate,
+    /// What sysbench 1.0 prints
+    Sysbench,
+    /// JSON of fio 3
+    Fio,
+    /// CSV with the columns system, keys, repetition, metric, unit, value
+    Tidy,
+}
+
+/// The seventh column of a log of pgbench.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Seventh {
+    /// The lag behind the schedule: it ran with `-R`
+    Lag,
+    /// Retries: it ran with `--max-tries`
+    Retries,
 }
 
 /// `etalon report`.

@@ -15,7 +15,7 @@ use crate::{Result, StoreError};
 pub struct Header {
     /// Version of the étalon that created the store.
     pub etalon_version: String,
-    /// `release` or `debug`; figures of a debug build are not comparable.
+    /// `release` or `debug`, and figures of a debug build are not comparable; `imported` where étalon measured nothing.
     pub build: String,
     /// When the store was created: milliseconds since 1970, UTC.
     pub created_unix_ms: i64,

@@ -13,9 +13,10 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("wire", &[]),
     ("store", &["model"]),
     ("host", &["model"]),
+    ("formats", &["model"]),
     ("engine", &["host", "store", "stats", "wire", "model"]),
     ("report", &["store", "stats", "model"]),
-    ("cli", &["engine", "report"]),
+    ("cli", &["engine", "report", "formats"]),
     ("xtask", &[]),
 ];
 

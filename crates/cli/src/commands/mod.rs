@@ -3,6 +3,7 @@
 mod compare;
 mod doctor;
 mod gate;
+mod import;
 mod list;
 mod plan;
 mod report;
@@ -29,6 +30,7 @@ pub fn dispatch(command: Command, printer: Printer) -> Result<Exit, CliError> {
         Command::Plan(args) => plan::run(&args, printer),
         Command::Compare(args) => compare::run(&args, printer),
         Command::Gate(args) => gate::run(&args, printer),
+        Command::Import(args) => import::run(&args, printer),
         Command::Report(args) => report::run(&args, printer),
         Command::List => list::run(printer),
         Command::Show(args) => show::run(&args, printer),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use report::text::{Style, TextOptions, Trials};
-use report::{ComparisonSet, Evidence, MetricFilter, Options};
+use report::{ComparisonSet, Evidence, MetricFilter, Options, Pairing};
 use store::Store;
 
 use crate::args::{Comparing, ReportArgs};
@@ -54,9 +54,15 @@ pub fn print_set(evidence: &Evidence, options: &Options, trials: Trials, printer
     Ok(())
 }
 
-/// The comparisons that the options ask for.
+/// The comparisons that the options ask for. Imported repetitions have nothing in common but their number, so the two sides
+/// are not paired then.
 pub fn set_of(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, CliError> {
-    report::compare(evidence, options).map_err(|error| CliError::user(error.to_string()))
+    let imported = |system: &model::SystemPlan| system.engine == formats::experiment::IMPORTED;
+    let mut options = options.clone();
+    if evidence.header.plan.systems.iter().all(imported) {
+        options.pairing = Pairing::Unpaired;
+    }
+    report::compare(evidence, &options).map_err(|error| CliError::user(error.to_string()))
 }
 
 fn write_html(store: &Store, evidence: &Evidence, options: &Options, path: &Path) -> Result<(), CliError> {

@@ -129,7 +129,7 @@ fn header(loaded: &Loaded) -> Header {
 }
 
 /// The command line with passwords masked, quoted so that a shell reads it again.
-fn command_line() -> String {
+pub fn command_line() -> String {
     let args = std::env::args().skip(1).map(|arg| model::plan::redact_url(&arg));
     let quoted = shlex::try_join(
         std::iter::once("etalon".to_owned()).chain(args).collect::<Vec<_>>().iter().map(String::as_str),

@@ -9,6 +9,7 @@
 )]
 
 mod bad_input;
+mod import;
 mod interruption;
 mod results;
 mod scene;

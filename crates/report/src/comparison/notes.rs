@@ -10,12 +10,14 @@ use crate::number::{Script, count, percent};
 
 /// The value of [`store::Header::build`] whose figures can be compared.
 const RELEASE: &str = "release";
+/// The value of [`store::Header::build`] where étalon has measured nothing itself.
+const IMPORTED: &str = "imported";
 
 /// The notes of a set.
 pub fn notes(evidence: &Evidence, tables: &[Table]) -> Vec<Note> {
     let mut notes = Vec::new();
     let mut add = |kind, text: String| notes.push(Note { kind, text });
-    if evidence.header.build != RELEASE {
+    if ![RELEASE, IMPORTED].contains(&evidence.header.build.as_str()) {
         add(
             NoteKind::DebugBuild,
             format!(
@@ -24,7 +26,14 @@ pub fn notes(evidence: &Evidence, tables: &[Table]) -> Vec<Note> {
             ),
         );
     }
-    if evidence.header.plan.schedule.order == Order::Sequential {
+    if evidence.header.build == IMPORTED {
+        add(
+            NoteKind::SequentialOrder,
+            "imported: nobody tells in what order the cells ran, so what changed on the machine in the meantime may look \
+             like a difference between them"
+                .to_owned(),
+        );
+    } else if evidence.header.plan.schedule.order == Order::Sequential {
         add(
             NoteKind::SequentialOrder,
             "the cells ran one after the other, not interleaved: what changed on the machine in the meantime looks like a \

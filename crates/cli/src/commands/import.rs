@@ -1,0 +1,228 @@
+//! `etalon import`: results of other tools into a store.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use formats::pgbench::{AggregateSummary, LogSummary, SeventhColumn};
+use formats::{Experiment, FormatError, Imported, NotUnderstood, fio, pgbench, sqlio, sysbench, task_log, tidy};
+use report::number::count;
+use store::{EXTENSION, Header, Store};
+
+use super::run::command_line;
+use crate::args::{ImportArgs, ImportFormat, Seventh};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::printer::Printer;
+
+/// The value of [`Header::build`] of a store in which étalon has measured nothing.
+const BUILD: &str = "imported";
+/// So many lines that were not understood are shown for each file.
+const SHOWN_LINES: usize = 5;
+
+/// A file with the system that it is of.
+struct Input {
+    system: String,
+    path: PathBuf,
+}
+
+/// Reads the files and writes them into a new store.
+pub fn run(args: &ImportArgs, printer: Printer) -> Result<Exit, CliError> {
+    if args.seventh.is_some() && args.format != ImportFormat::PgbenchLog {
+        return Err(CliError::user("--seventh is about the logs of `pgbench -l`").hint("leave it out"));
+    }
+    let inputs = inputs(args)?;
+    let imports = read(args, &inputs, printer)?;
+    let name = args.output.file_stem().map_or_else(|| BUILD.to_owned(), |stem| stem.to_string_lossy().into_owned());
+    let experiment = formats::into_experiment(&name, &imports).map_err(|error| user(&error))?;
+    let path = with_extension(&args.output);
+    keep(&path, &experiment)?;
+    tell(&path, &experiment, &imports, printer);
+    Ok(Exit::Done)
+}
+
+fn inputs(args: &ImportArgs) -> Result<Vec<Input>, CliError> {
+    let input = |text: &String| match text.split_once('=').filter(|_| !Path::new(text).exists()) {
+        Some(("", _)) => Err(CliError::user(format!("`{text}` names no system")).hint("write SYSTEM=FILE")),
+        Some(_) if args.format == ImportFormat::Tidy => {
+            Err(CliError::user(format!("`{text}`: a tidy table names its systems itself")).hint("name the file alone"))
+        }
+        Some((system, file)) => Ok(Input { system: system.to_owned(), path: PathBuf::from(file) }),
+        None => Ok(Input { system: default_system(Path::new(text), args.format), path: PathBuf::from(text) }),
+    };
+    args.files.iter().map(input).collect()
+}
+
+/// The file's name without its ending; for task logs, of which a side has several, the folder's.
+fn default_system(path: &Path, format: ImportFormat) -> String {
+    let stem = path.file_stem().unwrap_or(path.as_os_str());
+    let folder = path.parent().and_then(Path::file_name).filter(|_| format == ImportFormat::TaskLog);
+    folder.unwrap_or(stem).to_string_lossy().into_owned()
+}
+
+fn read(args: &ImportArgs, inputs: &[Input], printer: Printer) -> Result<Vec<Imported>, CliError> {
+    match args.format {
+        ImportFormat::TaskLog => together(inputs, task_log::Summary::read, task_log::import),
+        ImportFormat::PgbenchLog => {
+            let seventh = match args.seventh {
+                None => SeventhColumn::Unknown,
+                Some(Seventh::Lag) => SeventhColumn::Lag,
+                Some(Seventh::Retries) => SeventhColumn::Retries,
+            };
+            let read = |log: &mut LogSummary, reader: BufReader<File>| log.read(reader, seventh);
+            together(inputs, read, |log, system, source| pgbench::import_log(log, system, source))
+        }
+        ImportFormat::PgbenchAggregate => together(inputs, AggregateSummary::read, |log, system, source| {
+            pgbench::import_aggregates(log, system, source)
+        }),
+        _ => inputs.iter().map(|input| one(args.format, input, printer)).collect(),
+    }
+}
+
+/// Reads the files of each system into one sum: they are parts of one run.
+fn together<S: Default>(
+    inputs: &[Input],
+    read: impl Fn(&mut S, BufReader<File>) -> Result<(), FormatError>,
+    import: impl Fn(&mut S, &str, &str) -> Imported,
+) -> Result<Vec<Imported>, CliError> {
+    let mut sums: Vec<(&str, S, Vec<String>)> = Vec::new();
+    for input in inputs {
+        let at = match sums.iter().position(|(system, _, _)| *system == input.system) {
+            Some(known) => known,
+            None => {
+                sums.push((&input.system, S::default(), Vec::new()));
+                sums.len() - 1
+            }
+        };
+        let file = File::open(&input.path).map_err(|error| unreadable(&input.path, &error))?;
+        let (_, sum, sources) = &mut sums[at];
+        read(sum, BufReader::with_capacity(1 << 16, file)).map_err(|error| in_file(&input.path, &error))?;
+        sources.push(input.path.display().to_string());
+    }
+    Ok(sums.into_iter().map(|(system, mut sum, sources)| import(&mut sum, system, &sources.join(", "))).collect())
+}
+
+fn one(format: ImportFormat, input: &Input, printer: Printer) -> Result<Imported, CliError> {
+    let bytes = std::fs::read(&input.path).map_err(|error| unreadable(&input.path, &error))?;
+    let source = input.path.display().to_string();
+    let (imported, strange) = match format {
+        ImportFormat::Sqlio => {
+            let output = sqlio::read(&bytes);
+            (sqlio::import(&output, &input.system, &source), output.not_understood)
+        }
+        ImportFormat::Sysbench => {
+            let output = sysbench::read(&bytes);
+            (sysbench::import(&output, &input.system, &source), output.not_understood)
+        }
+        ImportFormat::Fio => {
+            let documents = fio::read(&bytes).map_err(|error| in_file(&input.path, &error))?;
+            (fio::import(&documents, &input.system, &source), Vec::new())
+        }
+        ImportFormat::Tidy => {
+            let table = tidy::parse(&formats::text::decode(&bytes)).map_err(|error| in_file(&input.path, &error))?;
+            (tidy::import(&table, &source).map_err(|error| in_file(&input.path, &error))?, Vec::new())
+        }
+        _ => {
+            let found = pgbench::read_summaries(&bytes);
+            (pgbench::import_summaries(&found, &input.system, &source), found.not_understood)
+        }
+    };
+    if imported.results.is_empty() {
+        let error = CliError::user(format!("{source} holds no result of {}", imported.tool.as_str()));
+        return Err(error.hint("name the format that the file has; `etalon import --help` lists them"));
+    }
+    show_strange(&source, &strange, printer);
+    Ok(imported)
+}
+
+fn show_strange(source: &str, strange: &[NotUnderstood], printer: Printer) {
+    for line in strange.iter().take(SHOWN_LINES) {
+        printer.warning(&format!("{source}:{}: not understood: {}", line.line, line.text));
+    }
+    if strange.len() > SHOWN_LINES {
+        printer.warning(&format!("{source}: {} more lines were not understood", strange.len() - SHOWN_LINES));
+    }
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> CliError {
+    CliError::user(format!("cannot read {}: {error}", path.display()))
+}
+
+fn in_file(path: &Path, error: &FormatError) -> CliError {
+    let error = user(error);
+    CliError { message: format!("{}: {}", path.display(), error.message), ..error }
+}
+
+fn user(error: &FormatError) -> CliError {
+    let hint = error.hint().map(str::to_owned);
+    CliError { hints: hint.into_iter().collect(), ..CliError::user(error.to_string()) }
+}
+
+/// Stores end in `.etalon`.
+fn with_extension(path: &Path) -> PathBuf {
+    if path.extension().is_some_and(|extension| extension == EXTENSION) {
+        path.to_owned()
+    } else {
+        path.with_added_extension(EXTENSION)
+    }
+}
+
+/// Writes the store; when anything fails, no file is left.
+fn keep(path: &Path, experiment: &Experiment) -> Result<(), CliError> {
+    let header = Header {
+        etalon_version: env!("CARGO_PKG_VERSION").to_owned(),
+        build: BUILD.to_owned(),
+        created_unix_ms: host::clock::unix_ms(),
+        plan: experiment.plan.clone(),
+        plan_text: String::new(),
+        plan_path: None,
+        plan_hash: experiment.plan.hash(),
+        command: command_line(),
+    };
+    let order: Vec<_> = experiment.trials.iter().map(|(planned, _)| *planned).collect();
+    let mut store = Store::create(path, &header, &order)?;
+    let filled = fill(&mut store, experiment, header.created_unix_ms);
+    let closed = store.close();
+    filled.and(closed).map_err(|error| {
+        let _ = std::fs::remove_file(path);
+        CliError::from(error)
+    })
+}
+
+fn fill(store: &mut Store, experiment: &Experiment, now_unix_ms: i64) -> Result<(), store::StoreError> {
+    for (system, facts) in &experiment.facts {
+        store.put_facts(system, facts, now_unix_ms)?;
+    }
+    for (planned, record) in &experiment.trials {
+        let id = store.begin_trial(*planned, now_unix_ms)?;
+        store.finish_trial(id, record)?;
+    }
+    Ok(())
+}
+
+fn tell(path: &Path, experiment: &Experiment, imports: &[Imported], printer: Printer) {
+    let systems: Vec<&str> = experiment.plan.systems.iter().map(|system| system.name.as_str()).collect();
+    if printer.json {
+        let sources = imports.iter().map(|import| {
+            serde_json::json!({
+                "source": import.source, "tool": import.tool.as_str(), "version": import.version,
+                "results": import.results.len(), "unknown": import.unknown, "notes": import.notes,
+            })
+        });
+        let document = serde_json::json!({
+            "schema_version": 1, "store": path.display().to_string(), "systems": systems,
+            "trials": experiment.trials.len(), "sources": sources.collect::<Vec<_>>(),
+        });
+        printer.out(&document.to_string());
+        return;
+    }
+    for import in imports {
+        let version = import.version.as_deref().unwrap_or("of unknown version");
+        let results = count(import.results.len(), "result");
+        printer.note(&format!("{}: {results} of {} {version}", import.source, import.tool.as_str()));
+        import.notes.iter().for_each(|note| printer.note(&format!("  {note}")));
+    }
+    let trials = count(experiment.trials.len(), "trial");
+    printer.note(&format!("{trials} of {}: {}", count(systems.len(), "system"), systems.join(", ")));
+    printer.note(&format!("store: {}\nsee `etalon compare {}`", path.display(), path.display()));
+}

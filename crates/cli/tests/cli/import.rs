@@ -1,0 +1,77 @@
+//! Results of other tools: read in, compared, refused.
+
+use crate::scene::Scene;
+
+/// What SQLIO printed in runs with so many I/Os a second.
+fn sqlio(ios_per_s: &[f64]) -> String {
+    let run = |ios: &f64| {
+        format!(
+            "sqlio v1.5.SG\r\n1 thread reading for 300 secs from file d:\\t.dat\r\n\tusing 8KB random IOs\r\n\
+             \tenabling multiple I/Os per thread with 8 outstanding\r\nusing current size: 5000 MB for file: d:\\t.dat\r\n\
+             initialization done\r\nCUMULATIVE DATA:\r\nthroughput metrics:\r\nIOs/sec:{ios:9.2}\r\nMBs/sec:{:9.2}\r\n",
+            (ios * 800.0 / 1024.0).floor() / 100.0
+        )
+    };
+    ios_per_s.iter().map(run).collect()
+}
+
+#[test]
+fn two_outputs_of_sqlio_are_compared_like_any_systems() {
+    let scene = Scene::new();
+    scene.write("4KB.txt", &sqlio(&[100.0, 101.0, 99.0, 100.5, 99.5, 100.2]));
+    scene.write("b.txt", &(sqlio(&[120.0, 121.0, 119.0, 120.5, 119.5, 120.2]) + "odd\n"));
+    let imported = scene.etalon(&["import", "sqlio", "4KB.txt", "64 KB=b.txt", "-o", "clusters"]);
+    assert_eq!((imported.code, imported.stdout.as_str()), (0, ""), "{}", imported.stderr);
+    assert!(imported.stderr.contains("b.txt:61: not understood: odd"), "{}", imported.stderr);
+    assert!(imported.stderr.contains("12 trials of 2 systems: 4KB, 64 KB"), "{}", imported.stderr);
+    let compared = scene.etalon(&["compare", "clusters.etalon"]);
+    assert_eq!(compared.code, 0, "{}", compared.stderr);
+    for part in ["A = 4KB, B = 64 KB", "faster", "Welch's test", "imported from b.txt (sqlio 1.5.SG)", "not known"] {
+        assert!(compared.stdout.contains(part), "{part}: {}", compared.stdout);
+    }
+    assert!(!compared.stdout.contains("build of étalon"), "{}", compared.stdout);
+    assert_eq!(scene.etalon(&["report", "clusters.etalon"]).code, 0);
+    let again = scene.etalon(&["import", "sqlio", "4KB.txt", "-o", "clusters"]);
+    assert_eq!(again.code, 3, "a store is never written over: {}", again.stderr);
+}
+
+#[test]
+fn task_logs_of_a_folder_are_one_run() {
+    let scene = Scene::new();
+    let line = |ticks: i64| format!("00000000-1111-2222-3333-444444444444\t3\t{ticks}\t03:47:09\n");
+    for side in ["linux", "windows"] {
+        std::fs::create_dir(scene.path().join(side)).unwrap();
+        scene.write(&format!("{side}/a.txt"), &format!("\u{feff}{}{}", line(10_000_000), line(-1)));
+        scene.write(&format!("{side}/b.txt"), &line(30_000_000));
+    }
+    let files = ["linux/a.txt", "linux/b.txt", "windows/a.txt", "windows/b.txt"];
+    let imported = scene.etalon(&[&["--json", "import", "task-log", "-o", "t"], &files[..]].concat());
+    assert_eq!(imported.code, 0, "{}", imported.stderr);
+    let told: serde_json::Value = serde_json::from_str(&imported.stdout).unwrap();
+    assert_eq!(told["systems"], serde_json::json!(["linux", "windows"]));
+    assert_eq!(told["trials"], 2);
+    let compared = scene.etalon(&["compare", "t.etalon", "--metrics", "executions,errors,response_mean"]);
+    assert!(compared.stdout.contains("1 of 3 executions failed"), "{}", compared.stdout);
+}
+
+#[test]
+fn a_file_that_is_not_of_its_format_leaves_no_store() {
+    let scene = Scene::new();
+    scene.write("a.csv", "system,metric,value\na,iops,fast\n").write("empty", "").write("log", "1 2 3\n");
+    for (args, message) in [
+        (&["tidy", "a.csv"][..], "a.csv: line 2, column 8: fast: this is no number"),
+        (&["tidy", "x=a.csv"], "a tidy table names its systems itself"),
+        (&["sqlio", "empty"], "empty holds no result of sqlio"),
+        (&["pgbench", "empty"], "empty holds no result of pgbench"),
+        (&["fio", "empty"], "empty: there is no JSON document of fio in it"),
+        (&["pgbench-log", "log"], "log: line 1: 3 words"),
+        (&["sysbench", "absent"], "cannot read absent"),
+        (&["sysbench", "=empty"], "names no system"),
+        (&["sqlio", "empty", "--seventh", "lag"], "--seventh is about the logs"),
+    ] {
+        let refused = scene.etalon(&[&["import"], args, &["-o", "s"]].concat());
+        assert_eq!(refused.code, 2, "{args:?}: {}", refused.stderr);
+        assert!(refused.stderr.contains(message), "{args:?}: {}", refused.stderr);
+        assert!(!scene.path().join("s.etalon").exists(), "{args:?}");
+    }
+}

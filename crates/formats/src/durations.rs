@@ -1,0 +1,164 @@
+//! What many response times come to: count, extremes, mean, quantiles, in constant memory.
+
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer as _, V2Serializer};
+use model::{Direction, Measurement, Reading, Role, Series, SeriesKind};
+
+/// Largest response time that quantiles tell apart, in nanoseconds: one hour, as in étalon's own trials.
+const MAX_NS: u64 = 3_600_000_000_000;
+/// Significant decimal digits of a quantile.
+const DIGITS: u8 = 3;
+/// A quantile is shown only with so many samples beyond it.
+const SAMPLES_BEYOND: f64 = 10.0;
+
+/// Response times, added one by one. Count, sum and extremes are exact; quantiles come from a histogram with three
+/// significant digits.
+#[derive(Clone, Debug)]
+pub struct Durations {
+    histogram: Option<Histogram<u64>>,
+    count: u64,
+    sum_ns: u128,
+    min_ns: u64,
+    max_ns: u64,
+}
+
+impl Default for Durations {
+    fn default() -> Durations {
+        Durations {
+            // The bounds are constants that the library accepts; a test makes one.
+            histogram: Histogram::new_with_bounds(1, MAX_NS, DIGITS).ok(),
+            count: 0,
+            sum_ns: 0,
+            min_ns: u64::MAX,
+            max_ns: 0,
+        }
+    }
+}
+
+impl Durations {
+    /// Adds a response time in nanoseconds.
+    pub fn add_ns(&mut self, ns: u64) {
+        self.add_many_ns(ns, 1);
+    }
+
+    /// Adds so many of the same.
+    pub fn add_many_ns(&mut self, ns: u64, times: u64) {
+        if times == 0 {
+            return;
+        }
+        if let Some(histogram) = &mut self.histogram {
+            histogram.saturating_record_n(ns, times);
+        }
+        self.count = self.count.saturating_add(times);
+        self.sum_ns = self.sum_ns.saturating_add(u128::from(ns) * u128::from(times));
+        self.min_ns = self.min_ns.min(ns);
+        self.max_ns = self.max_ns.max(ns);
+    }
+
+    /// Adds all of another.
+    pub fn merge(&mut self, other: &Durations) {
+        if let (Some(ours), Some(theirs)) = (&mut self.histogram, &other.histogram) {
+            // Both have the same bounds, so adding cannot fail.
+            let _ = ours.add(theirs);
+        }
+        self.count = self.count.saturating_add(other.count);
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
+    /// How many.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The shortest, in nanoseconds.
+    pub fn min_ns(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.min_ns)
+    }
+
+    /// The longest, in nanoseconds.
+    pub fn max_ns(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.max_ns)
+    }
+
+    /// The arithmetic mean, in nanoseconds.
+    pub fn mean_ns(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
+    }
+
+    /// A quantile in nanoseconds, to three digits; `None` with fewer than ten samples beyond it.
+    pub fn quantile_ns(&self, quantile: f64) -> Option<u64> {
+        let enough = self.count as f64 >= (SAMPLES_BEYOND / (1.0 - quantile)).ceil();
+        let histogram = self.histogram.as_ref().filter(|_| enough)?;
+        Some(histogram.value_at_quantile(quantile).min(self.max_ns))
+    }
+
+    /// Mean, extremes and quantiles as étalon's own trials have them, in microseconds: `response_mean` and so on.
+    pub fn measurements(&self) -> Vec<Measurement> {
+        let none = || Reading::Unavailable("no execution succeeded".to_owned());
+        let us = |ns: Option<f64>| ns.map_or_else(none, |ns| Reading::Value(ns / 1e3));
+        let mut all = vec![latency("response_mean", Role::Secondary, us(self.mean_ns()))];
+        for (name, quantile, role) in [
+            ("response_p50", 0.5, Role::Primary),
+            ("response_p90", 0.9, Role::Secondary),
+            ("response_p95", 0.95, Role::Secondary),
+            ("response_p99", 0.99, Role::Primary),
+        ] {
+            let reading = match self.quantile_ns(quantile) {
+                Some(ns) => Reading::Value(ns as f64 / 1e3),
+                None => Reading::Unavailable("fewer than ten executions lie beyond it".to_owned()),
+            };
+            all.push(latency(name, role, reading));
+        }
+        all.push(latency("response_min", Role::Secondary, us(self.min_ns().map(|ns| ns as f64))));
+        all.push(latency("response_max", Role::Secondary, us(self.max_ns().map(|ns| ns as f64))));
+        all
+    }
+
+    /// The histogram of a whole trial, as a store keeps it. `None` when there is nothing in it.
+    pub fn series(&self, host: &str, elapsed_s: f64, errors: u64) -> Option<Series> {
+        let histogram = self.histogram.as_ref().filter(|_| self.count > 0)?;
+        let mut bytes = Vec::new();
+        V2Serializer::new().serialize(histogram, &mut bytes).ok()?;
+        Some(Series {
+            host: host.to_owned(),
+            kind: SeriesKind::Response,
+            interval: None,
+            // Saturates: a length beyond 49 days is no trial's.
+            length_ms: (elapsed_s * 1e3) as u32,
+            errors,
+            histogram: bytes,
+        })
+    }
+}
+
+/// A latency in microseconds.
+pub(crate) fn latency(id: &str, role: Role, reading: Reading) -> Measurement {
+    Measurement::new(id, "us", Direction::Lower, role, reading)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_exact_and_quantiles_need_samples() {
+        let mut durations = Durations::default();
+        assert_eq!((durations.min_ns(), durations.mean_ns(), durations.quantile_ns(0.5)), (None, None, None));
+        for ns in 1..=19 {
+            durations.add_ns(ns * 1_000);
+        }
+        assert_eq!(durations.quantile_ns(0.5), None);
+        durations.add_ns(20_000);
+        assert_eq!(durations.quantile_ns(0.5).map(|ns| ns / 10), Some(1_000));
+        assert_eq!(
+            (durations.min_ns(), durations.max_ns(), durations.mean_ns()),
+            (Some(1_000), Some(20_000), Some(10_500.0))
+        );
+        let mut twice = durations.clone();
+        twice.merge(&durations);
+        assert_eq!((twice.count(), twice.mean_ns()), (40, Some(10_500.0)));
+        assert!(twice.series("a", 1.5, 0).is_some_and(|series| series.length_ms == 1_500));
+    }
+}

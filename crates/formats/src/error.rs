@@ -1,0 +1,82 @@
+//! Why a text cannot be read.
+
+/// Why a text cannot be read, and where.
+#[derive(Debug, thiserror::Error)]
+pub enum FormatError {
+    /// Something at one place of the text.
+    #[error("line {line}{}: {what}", place(.column))]
+    At {
+        /// The line, from 1.
+        line: u64,
+        /// The character in the line, from 1, where one can be named.
+        column: Option<usize>,
+        /// What is wrong.
+        what: String,
+        /// What to do.
+        hint: Option<String>,
+    },
+    /// Something about the text as a whole.
+    #[error("{what}")]
+    Whole {
+        /// What is wrong.
+        what: String,
+        /// What to do.
+        hint: Option<String>,
+    },
+    /// The reader failed.
+    #[error("cannot read on after line {line}: {source}")]
+    Read {
+        /// The last line that was read, 0 for none.
+        line: u64,
+        /// What came back.
+        source: std::io::Error,
+    },
+}
+
+/// `, column 7`. The derive hands the field over by reference.
+fn place(column: &Option<usize>) -> String {
+    column.map_or_else(String::new, |column| format!(", column {column}"))
+}
+
+impl FormatError {
+    /// An error in a line.
+    pub fn at(line: u64, what: impl Into<String>) -> FormatError {
+        FormatError::At { line, column: None, what: what.into(), hint: None }
+    }
+
+    /// An error at a character of a line.
+    pub fn at_column(line: u64, column: usize, what: impl Into<String>) -> FormatError {
+        FormatError::At { line, column: Some(column), what: what.into(), hint: None }
+    }
+
+    /// An error of the whole text.
+    pub fn whole(what: impl Into<String>) -> FormatError {
+        FormatError::Whole { what: what.into(), hint: None }
+    }
+
+    /// The same with a hint.
+    #[must_use]
+    pub fn with_hint(mut self, text: impl Into<String>) -> FormatError {
+        match &mut self {
+            FormatError::At { hint, .. } | FormatError::Whole { hint, .. } => *hint = Some(text.into()),
+            FormatError::Read { .. } => {}
+        }
+        self
+    }
+
+    /// What to do, if there is something.
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            FormatError::At { hint, .. } | FormatError::Whole { hint, .. } => hint.as_deref(),
+            FormatError::Read { .. } => None,
+        }
+    }
+
+    /// The line, if the error has one.
+    pub fn line(&self) -> Option<u64> {
+        match self {
+            FormatError::At { line, .. } => Some(*line),
+            FormatError::Whole { .. } | FormatError::Read { .. } => None,
+        }
+    }
+}

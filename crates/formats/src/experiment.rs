@@ -1,0 +1,327 @@
+//! From imported results to a plan with its trials, which a store can keep.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use model::plan::{MAX_BLOCKS, MAX_CELLS};
+use model::{
+    Benchmark, ComparisonRules, Facts, Length, Mark, MarkKind, OnError, Order, Plan, PlannedTrial, Point, Schedule,
+    SystemPlan, TrialRecord, TrialState, Value,
+};
+
+use crate::{FormatError, Imported, ImportedResult};
+
+/// The engine's and the workload's name of what was imported.
+pub const IMPORTED: &str = "imported";
+/// The value of a key that a result does not tell, where another result of the benchmark has it.
+pub const UNKNOWN: &str = "unknown";
+
+const MARGIN: f64 = 0.03;
+const LEVEL: f64 = 0.95;
+
+/// Everything that a store needs: the plan, each trial's place with its record, and facts by system.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Experiment {
+    /// The plan. Its systems have the engine [`IMPORTED`] and no URL; its schedule is sequential, since nobody knows better.
+    pub plan: Plan,
+    /// The trials in their order, positions from 0 without gaps.
+    pub trials: Vec<(PlannedTrial, TrialRecord)>,
+    /// For each system where its results come from, and what is not known of it.
+    pub facts: BTreeMap<String, Facts>,
+}
+
+/// Makes an experiment of imported results. A cell is a benchmark with its keys; the repetitions of a cell become blocks,
+/// which have nothing in common but their number: such results are to be compared unpaired. Each trial carries a note
+/// with its source and with what is not known.
+///
+/// # Errors
+/// When there are no results, when two results of one import claim the same repetition of a cell, when a metric stands
+/// twice in a result or has no finite value, or when there are more cells or repetitions than a plan may have.
+pub fn into_experiment(name: &str, imports: &[Imported]) -> Result<Experiment, FormatError> {
+    let all = || imports.iter().flat_map(|import| import.results.iter().map(move |result| (import, result)));
+    let mut shape = Shape::default();
+    for (_, result) in all() {
+        check(result)?;
+        shape.learn(result);
+    }
+    if shape.systems.is_empty() {
+        return Err(FormatError::whole("there are no results to import"));
+    }
+    shape.check_size()?;
+    let mut taken: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    let mut placed = Vec::new();
+    for (import, result) in all() {
+        let cell = shape.cell(result);
+        let blocks = taken.entry(cell).or_default();
+        let block = free_block(result, blocks)?;
+        blocks.insert(block);
+        placed.push((block, cell, record(import, result)));
+    }
+    // Stable: results of one block stay in the order in which they stood.
+    placed.sort_by_key(|(block, cell, _)| (*block, *cell));
+    let blocks = placed.iter().map(|(block, _, _)| block + 1).max().unwrap_or(0);
+    let trials = (0..).zip(placed);
+    let trials =
+        trials.map(|(position, (block, cell, record))| (PlannedTrial { position, block, cell }, record)).collect();
+    Ok(Experiment { facts: shape.facts(imports), plan: shape.plan(name, blocks), trials })
+}
+
+/// Systems, benchmarks and points, each in the order of their first mention.
+#[derive(Debug, Default)]
+struct Shape {
+    systems: Vec<String>,
+    benchmarks: Vec<(String, Vec<Point>)>,
+    keys: BTreeMap<String, BTreeSet<String>>,
+    index: BTreeMap<(usize, String), usize>,
+}
+
+impl Shape {
+    fn learn(&mut self, result: &ImportedResult) {
+        if !self.systems.contains(&result.system) {
+            self.systems.push(result.system.clone());
+        }
+        let keys = self.keys.entry(result.benchmark.clone()).or_default();
+        keys.extend(result.keys.keys().cloned());
+        let benchmark = match self.benchmarks.iter().position(|(name, _)| *name == result.benchmark) {
+            Some(known) => known,
+            None => {
+                self.benchmarks.push((result.benchmark.clone(), Vec::new()));
+                self.benchmarks.len() - 1
+            }
+        };
+        let points = &mut self.benchmarks[benchmark].1;
+        let identity = identity(&result.keys);
+        if !self.index.contains_key(&(benchmark, identity.clone())) {
+            self.index.insert((benchmark, identity), points.len());
+            points.push(result.keys.clone());
+        }
+    }
+
+    fn check_size(&self) -> Result<(), FormatError> {
+        let points: usize = self.benchmarks.iter().map(|(_, points)| points.len()).sum();
+        let cells = points as u64 * self.systems.len() as u64;
+        if cells > MAX_CELLS {
+            let what = format!(
+                "{points} points of {} systems are {cells} cells, and a plan may have {MAX_CELLS}",
+                self.systems.len()
+            );
+            return Err(
+                FormatError::whole(what).with_hint("a column that numbers the rows is no key: name it `repetition`")
+            );
+        }
+        Ok(())
+    }
+
+    /// The index of the result's cell in [`Plan::cells`].
+    fn cell(&self, result: &ImportedResult) -> u32 {
+        let benchmark = self.benchmarks.iter().position(|(name, _)| *name == result.benchmark).unwrap_or(0);
+        let before: usize = self.benchmarks[..benchmark].iter().map(|(_, points)| points.len()).sum();
+        let point = self.index.get(&(benchmark, identity(&result.keys))).copied().unwrap_or(0);
+        let system = self.systems.iter().position(|name| *name == result.system).unwrap_or(0);
+        // `check_size` has limited it.
+        ((before + point) * self.systems.len() + system) as u32
+    }
+
+    fn plan(self, name: &str, blocks: u32) -> Plan {
+        let system = |name: &String| SystemPlan {
+            name: name.clone(),
+            engine: IMPORTED.to_owned(),
+            url: String::new(),
+            settings: BTreeMap::new(),
+            server: None,
+            alias_of: None,
+        };
+        let comparison = ComparisonRules {
+            baseline: self.systems.first().cloned().unwrap_or_default(),
+            margin: MARGIN,
+            level: LEVEL,
+            allow_unequal_durability: false,
+        };
+        let whole = |name: &str, mut point: Point| {
+            for key in self.keys.get(name).into_iter().flatten() {
+                point.entry(key.clone()).or_insert_with(|| Value::Text(UNKNOWN.to_owned()));
+            }
+            point
+        };
+        let benchmarks = self.benchmarks.into_iter().map(|(name, points)| Benchmark {
+            points: points.into_iter().map(|point| whole(&name, point)).collect(),
+            name,
+            workload: IMPORTED.to_owned(),
+        });
+        Plan {
+            name: name.to_owned(),
+            systems: self.systems.iter().map(system).collect(),
+            benchmarks: benchmarks.collect(),
+            schedule: Schedule {
+                blocks,
+                warmup: Duration::ZERO,
+                length: Length::Duration(Duration::ZERO),
+                order: Order::Sequential,
+                seed: 0,
+                on_error: OnError::Continue,
+            },
+            comparison,
+        }
+    }
+
+    fn facts(&self, imports: &[Imported]) -> BTreeMap<String, Facts> {
+        let mut all = BTreeMap::new();
+        for system in &self.systems {
+            let of_system = imports.iter().filter(|import| import.results.iter().any(|r| r.system == *system));
+            let mut facts = Facts::default();
+            let mut sources = Vec::new();
+            for import in of_system {
+                facts.passing("imported.tool", describe(import));
+                sources.push(import.source.as_str());
+                for unknown in &import.unknown {
+                    facts.unavailable(format!("imported.{unknown}"), format!("{} does not tell it", import.source));
+                }
+            }
+            facts.passing("imported.source", sources.join(", "));
+            all.insert(system.clone(), facts);
+        }
+        all
+    }
+}
+
+/// A text that is the same for equal points only.
+fn identity(point: &Point) -> String {
+    point.iter().map(|(key, value)| format!("{key:?}={value:?};")).collect()
+}
+
+fn describe(import: &Imported) -> String {
+    match &import.version {
+        Some(version) => format!("{} {version}", import.tool.as_str()),
+        None => import.tool.as_str().to_owned(),
+    }
+}
+
+fn free_block(result: &ImportedResult, taken: &BTreeSet<u32>) -> Result<u32, FormatError> {
+    let block = match result.repetition {
+        Some(0) => return Err(FormatError::whole("repetitions count from 1")),
+        Some(repetition) if taken.contains(&(repetition - 1)) => {
+            let what = format!(
+                "repetition {repetition} of {} on {} ({}) stands twice",
+                result.benchmark,
+                result.system,
+                keys_text(&result.keys)
+            );
+            return Err(FormatError::whole(what));
+        }
+        Some(repetition) => repetition - 1,
+        None => (0..).find(|block| !taken.contains(block)).unwrap_or(0),
+    };
+    if u64::from(block) >= MAX_BLOCKS {
+        return Err(FormatError::whole(format!("repetition {} is beyond {MAX_BLOCKS}", u64::from(block) + 1)));
+    }
+    Ok(block)
+}
+
+/// `block_kb=8, op=read`.
+fn keys_text(point: &Point) -> String {
+    let keys: Vec<String> = point.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    if keys.is_empty() { "no keys".to_owned() } else { keys.join(", ") }
+}
+
+fn check(result: &ImportedResult) -> Result<(), FormatError> {
+    let mut seen = BTreeSet::new();
+    let place = || format!("{} on {} ({})", result.benchmark, result.system, keys_text(&result.keys));
+    for measurement in &result.measurements {
+        let id = &measurement.metric.id;
+        if !seen.insert(id) {
+            return Err(FormatError::whole(format!("metric {id:?} stands twice in {}", place())));
+        }
+        if matches!(measurement.reading, model::Reading::Value(value) if !value.is_finite()) {
+            return Err(FormatError::whole(format!("metric {id:?} has no finite value in {}", place())));
+        }
+    }
+    Ok(())
+}
+
+fn record(import: &Imported, result: &ImportedResult) -> TrialRecord {
+    let mut note = format!("imported from {} ({})", import.source, describe(import));
+    if !import.unknown.is_empty() {
+        note.push_str(&format!("; not known: {}", import.unknown.join(", ")));
+    }
+    let details = std::iter::once(&note).chain(&import.notes).chain(&result.notes);
+    let mark = |detail: &String| Mark { kind: MarkKind::Note, detail: detail.clone() };
+    TrialRecord {
+        state: TrialState::Measured,
+        reason: None,
+        elapsed_s: result.elapsed_s.filter(|s| s.is_finite() && *s >= 0.0).unwrap_or(0.0),
+        measurements: result.measurements.clone(),
+        series: result.series.clone(),
+        marks: details.map(mark).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Direction, Measurement, Role};
+
+    use super::*;
+    use crate::Tool;
+
+    fn result(system: &str, kb: i64, repetition: Option<u32>) -> ImportedResult {
+        let mut result = ImportedResult::new(system, "disk");
+        result.keys.insert("block_kb".to_owned(), Value::Int(kb));
+        result.repetition = repetition;
+        result.measurements.push(Measurement::value("iops", "io/s", Direction::Higher, Role::Primary, 5.0));
+        result
+    }
+
+    fn import(results: Vec<ImportedResult>) -> Imported {
+        Imported {
+            tool: Tool::Tidy,
+            version: None,
+            source: "a.csv".to_owned(),
+            results,
+            unknown: vec!["the order".to_owned()],
+            notes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn each_result_finds_its_cell_and_block() {
+        let results = vec![result("A", 8, None), result("A", 8, None), result("B", 64, Some(2)), result("B", 8, None)];
+        let experiment = into_experiment("t", &[import(results)]).unwrap();
+        let cells = experiment.plan.cells();
+        let found: Vec<_> = experiment
+            .trials
+            .iter()
+            .map(|(planned, _)| {
+                let cell = &cells[planned.cell as usize];
+                (planned.position, planned.block, cell.system.as_str(), cell.point["block_kb"].as_int())
+            })
+            .collect();
+        assert_eq!(found, [(0, 0, "A", Some(8)), (1, 0, "B", Some(8)), (2, 1, "A", Some(8)), (3, 1, "B", Some(64))]);
+        assert_eq!(experiment.plan.schedule.blocks, 2);
+        let mark = &experiment.trials[0].1.marks[0];
+        assert_eq!(mark.detail, "imported from a.csv (tidy); not known: the order");
+        assert!(experiment.facts["A"].entries["imported.the order"].reading.is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_stored_is_refused() {
+        let refused = |results| into_experiment("t", &[import(results)]).unwrap_err().to_string();
+        assert_eq!(refused(Vec::new()), "there are no results to import");
+        let twice = refused(vec![result("A", 8, Some(1)), result("A", 8, Some(1))]);
+        assert_eq!(twice, "repetition 1 of disk on A (block_kb=8) stands twice");
+        let mut double = result("A", 8, None);
+        double.measurements.push(double.measurements[0].clone());
+        assert_eq!(refused(vec![double]), "metric \"iops\" stands twice in disk on A (block_kb=8)");
+        let many = (0..10_001).map(|kb| result("A", kb, None)).collect();
+        assert!(refused(many).contains("cells"));
+        assert!(refused(vec![result("A", 8, Some(u32::MAX))]).contains("beyond"));
+    }
+
+    #[test]
+    fn a_key_that_one_result_lacks_is_unknown_there() {
+        let mut bare = result("A", 8, None);
+        bare.keys.clear();
+        let experiment = into_experiment("t", &[import(vec![result("A", 8, None), bare])]).unwrap();
+        let values: Vec<String> =
+            experiment.plan.cells().iter().map(|cell| cell.point["block_kb"].to_string()).collect();
+        assert_eq!(values, ["8", "unknown"]);
+    }
+}

@@ -1,0 +1,364 @@
+//! fio 3.x: `--output-format=json` and `json+`.
+//!
+//! fio may write notes as plain text in front of its JSON, even with `--output=FILE`, and appends when it runs again: all
+//! documents of a file are read, and the text around them is kept.
+
+use std::collections::BTreeMap;
+
+use model::{Direction, Measurement, Reading, Role, Value};
+use serde_json::Value as Json;
+
+use crate::durations::{Durations, latency};
+use crate::text::{decode, shortened};
+use crate::{FormatError, Imported, ImportedResult, Tool};
+
+/// One document.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Document {
+    /// Line of its begin, from 1.
+    pub line: u64,
+    /// `fio-3.33`.
+    pub version: Option<String>,
+    /// Seconds since 1970 at its end.
+    pub timestamp_s: Option<u64>,
+    /// The text in front of it, trimmed; empty for none.
+    pub note: String,
+    /// Options that hold for all jobs.
+    pub global: BTreeMap<String, String>,
+    /// The jobs; with `group_reporting` one for each group.
+    pub jobs: Vec<Job>,
+}
+
+/// A job, or a group of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Job {
+    /// Its name.
+    pub name: String,
+    /// Its group.
+    pub group: u64,
+    /// 0, or the system's number of the error that ended it.
+    pub error: i64,
+    /// Its own options.
+    pub options: BTreeMap<String, String>,
+    /// User CPU time in per cent of the run.
+    pub user_cpu_percent: Option<f64>,
+    /// System CPU time in per cent of the run.
+    pub system_cpu_percent: Option<f64>,
+    /// Reads, if there were any.
+    pub read: Option<Direct>,
+    /// Writes, if there were any.
+    pub write: Option<Direct>,
+    /// Trims, if there were any.
+    pub trim: Option<Direct>,
+}
+
+/// I/O of one direction.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Direct {
+    /// How many.
+    pub ios: u64,
+    /// I/Os a second.
+    pub iops: Option<f64>,
+    /// Bytes a second.
+    pub bytes_per_s: Option<f64>,
+    /// How long it ran, in milliseconds.
+    pub runtime_ms: Option<f64>,
+    /// Time of the submission.
+    pub submission: Option<Latency>,
+    /// From submission to completion.
+    pub completion: Option<Latency>,
+    /// Both together.
+    pub total: Option<Latency>,
+}
+
+/// Latencies in nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Latency {
+    /// How many samples.
+    pub samples: u64,
+    /// The shortest.
+    pub min_ns: f64,
+    /// The longest.
+    pub max_ns: f64,
+    /// The mean.
+    pub mean_ns: f64,
+    /// The standard deviation.
+    pub stddev_ns: f64,
+    /// Percentiles by their rank: 99.0 for the 99th.
+    pub percentiles: Vec<(f64, f64)>,
+    /// With `json+`: how many samples in each bin, by the bin's value in nanoseconds.
+    pub bins: Vec<(u64, u64)>,
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// With the line where the JSON is wrong or ends too early, or when the file holds no document of fio.
+pub fn read(bytes: &[u8]) -> Result<Vec<Document>, FormatError> {
+    let text = decode(bytes);
+    let mut documents = Vec::new();
+    let mut from = 0;
+    while let Some(begin) = next_document(&text, from) {
+        let line = 1 + text[..begin].matches('\n').count() as u64;
+        let mut stream = serde_json::Deserializer::from_str(&text[begin..]).into_iter::<Json>();
+        let json = match stream.next() {
+            Some(Ok(json)) => json,
+            Some(Err(error)) => return Err(broken(line, &error)),
+            None => break,
+        };
+        let length = stream.byte_offset();
+        documents.push(document(line, text[from..begin].trim(), &json)?);
+        from = begin + length.max(1);
+    }
+    if documents.is_empty() {
+        let error = FormatError::whole("there is no JSON document of fio in it");
+        return Err(error.with_hint("run fio with --output-format=json"));
+    }
+    Ok(documents)
+}
+
+/// The next `{` at the start of a line.
+fn next_document(text: &str, from: usize) -> Option<usize> {
+    let rest = text.get(from..)?;
+    if rest.starts_with('{') {
+        return Some(from);
+    }
+    rest.find("\n{").map(|at| from + at + 1)
+}
+
+fn broken(line: u64, error: &serde_json::Error) -> FormatError {
+    let at = line + (error.line() as u64).max(1) - 1;
+    if error.is_eof() {
+        return FormatError::at(at, "the JSON ends in the middle").with_hint("fio was killed, or the file was cut");
+    }
+    FormatError::at_column(at, error.column(), format!("this is no JSON: {error}"))
+}
+
+fn document(line: u64, note: &str, json: &Json) -> Result<Document, FormatError> {
+    let Some(jobs) = json.get("jobs").and_then(Json::as_array) else {
+        return Err(FormatError::at(line, "the JSON has no \"jobs\": it is not fio's"));
+    };
+    let version = json.get("fio version").and_then(Json::as_str);
+    if version.is_some_and(|version| version.starts_with("fio-2") || version.starts_with("fio-1")) {
+        let what = format!("{}: its latencies have another form", shortened(version.unwrap_or_default()));
+        return Err(FormatError::at(line, what).with_hint("fio 3.0 and later are read"));
+    }
+    Ok(Document {
+        line,
+        version: version.map(str::to_owned),
+        timestamp_s: json.get("timestamp").and_then(Json::as_u64),
+        note: note.to_owned(),
+        global: options(json.get("global options")),
+        jobs: jobs.iter().map(job).collect(),
+    })
+}
+
+fn options(json: Option<&Json>) -> BTreeMap<String, String> {
+    let pairs = json.and_then(Json::as_object).into_iter().flatten();
+    let text = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    pairs.map(|(key, value)| (key.clone(), text(value))).collect()
+}
+
+fn job(json: &Json) -> Job {
+    let direct = |name: &str| json.get(name).and_then(direct);
+    Job {
+        name: json.get("jobname").and_then(Json::as_str).unwrap_or_default().to_owned(),
+        group: json.get("groupid").and_then(Json::as_u64).unwrap_or(0),
+        error: json.get("error").and_then(Json::as_i64).unwrap_or(0),
+        options: options(json.get("job options")),
+        user_cpu_percent: json.get("usr_cpu").and_then(Json::as_f64),
+        system_cpu_percent: json.get("sys_cpu").and_then(Json::as_f64),
+        read: direct("read"),
+        write: direct("write"),
+        trim: direct("trim"),
+    }
+}
+
+fn direct(json: &Json) -> Option<Direct> {
+    let ios = json.get("total_ios").and_then(Json::as_u64).filter(|ios| *ios > 0)?;
+    let number = |name: &str| json.get(name).and_then(Json::as_f64);
+    Some(Direct {
+        ios,
+        iops: number("iops"),
+        bytes_per_s: number("bw_bytes"),
+        runtime_ms: number("runtime"),
+        submission: json.get("slat_ns").and_then(latency_of),
+        completion: json.get("clat_ns").and_then(latency_of),
+        total: json.get("lat_ns").and_then(latency_of),
+    })
+}
+
+fn latency_of(json: &Json) -> Option<Latency> {
+    let number = |name: &str| json.get(name).and_then(Json::as_f64);
+    let pairs = |name: &str| json.get(name).and_then(Json::as_object).into_iter().flatten();
+    let samples = json.get("N").and_then(Json::as_u64).filter(|samples| *samples > 0)?;
+    Some(Latency {
+        samples,
+        min_ns: number("min")?,
+        max_ns: number("max")?,
+        mean_ns: number("mean")?,
+        stddev_ns: number("stddev").unwrap_or(0.0),
+        percentiles: pairs("percentile").filter_map(|(rank, ns)| Some((rank.parse().ok()?, ns.as_f64()?))).collect(),
+        bins: pairs("bins").filter_map(|(ns, samples)| Some((ns.parse().ok()?, samples.as_u64()?))).collect(),
+    })
+}
+
+/// Jobs of one name that ran side by side: clones of `numjobs` without `group_reporting`.
+struct Side<'a> {
+    name: &'a str,
+    group: u64,
+    jobs: Vec<&'a Job>,
+}
+
+fn sides(document: &Document) -> Vec<Side<'_>> {
+    let mut sides: Vec<Side<'_>> = Vec::new();
+    for job in &document.jobs {
+        match sides.iter_mut().find(|side| side.name == job.name && side.group == job.group) {
+            Some(side) => side.jobs.push(job),
+            None => sides.push(Side { name: &job.name, group: job.group, jobs: vec![job] }),
+        }
+    }
+    sides
+}
+
+/// Options that tell cells apart, by their name in fio.
+const KEYS: &[&str] = &["rw", "bs", "iodepth", "numjobs", "ioengine", "direct", "size", "rwmixread", "sync"];
+
+/// Documents as results: one for each job and direction. Clones of a job count as one; documents with the same jobs are
+/// repetitions.
+pub fn import(documents: &[Document], system: &str, source: &str) -> Imported {
+    let mut imported = Imported {
+        tool: Tool::Fio,
+        version: documents.iter().find_map(|document| document.version.clone()),
+        source: source.to_owned(),
+        results: Vec::new(),
+        unknown: [
+            "the device",
+            "whether the device or a cache answered",
+            "what the file held",
+            "the steadiness within a job",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+        notes: Vec::new(),
+    };
+    for document in documents {
+        if !document.note.is_empty() {
+            let said: String = document.note.lines().take(1).flat_map(str::chars).take(200).collect();
+            imported.notes.push(format!("fio said: {said}"));
+        }
+        for side in sides(document) {
+            if let Some(job) = side.jobs.iter().find(|job| job.error != 0) {
+                imported.notes.push(format!(
+                    "job {} ended with error {} and is left out",
+                    shortened(&job.name),
+                    job.error
+                ));
+                continue;
+            }
+            for (op, of) in [("read", read_of as Of), ("write", write_of), ("trim", trim_of)] {
+                imported.results.extend(result(document, &side, op, of, system));
+            }
+        }
+    }
+    imported
+}
+
+type Of = fn(&Job) -> Option<&Direct>;
+
+fn read_of(job: &Job) -> Option<&Direct> {
+    job.read.as_ref()
+}
+
+fn write_of(job: &Job) -> Option<&Direct> {
+    job.write.as_ref()
+}
+
+fn trim_of(job: &Job) -> Option<&Direct> {
+    job.trim.as_ref()
+}
+
+fn result(document: &Document, side: &Side<'_>, op: &str, of: Of, system: &str) -> Option<ImportedResult> {
+    let all: Vec<&Direct> = side.jobs.iter().filter_map(|job| of(job)).collect();
+    let first = side.jobs.first().filter(|_| !all.is_empty())?;
+    let mut result = ImportedResult::new(system, "fio");
+    let mut key = |name: &str, value: &str| {
+        let value = value.parse().map_or_else(|_| Value::Text(value.to_owned()), Value::Int);
+        result.keys.insert(name.to_owned(), value);
+    };
+    key("job", side.name);
+    key("op", op);
+    for name in KEYS {
+        if let Some(value) = first.options.get(*name).or_else(|| document.global.get(*name)) {
+            key(name, value);
+        }
+    }
+    let longest = all.iter().filter_map(|direct| direct.runtime_ms).max_by(f64::total_cmp);
+    result.elapsed_s = longest.map(|ms| ms / 1e3);
+    result.measurements = measurements(&all);
+    let mut durations = Durations::default();
+    let bins = all.iter().filter_map(|direct| direct.completion.as_ref()).flat_map(|latency| &latency.bins);
+    bins.for_each(|(ns, samples)| durations.add_many_ns(*ns, *samples));
+    result.series.extend(durations.series("fio", result.elapsed_s.unwrap_or(0.0), 0));
+    if all.len() > 1 {
+        result.notes.push(format!("{} jobs ran side by side: their rates are added", all.len()));
+    }
+    Some(result)
+}
+
+fn measurements(all: &[&Direct]) -> Vec<Measurement> {
+    let sum = |of: fn(&Direct) -> Option<f64>, what: &str| {
+        let sum: Option<f64> = all.iter().map(|direct| of(direct)).sum();
+        sum.filter(|sum| sum.is_finite())
+            .map_or_else(|| Reading::Unavailable(format!("fio gave no {what}")), Reading::Value)
+    };
+    let mut found = vec![
+        Measurement::new("iops", "io/s", Direction::Higher, Role::Primary, sum(|d| d.iops, "iops")),
+        Measurement::new(
+            "bandwidth",
+            "MiB/s",
+            Direction::Higher,
+            Role::Secondary,
+            sum(|d| d.bytes_per_s.map(|bytes| bytes / 1_048_576.0), "bw_bytes"),
+        ),
+    ];
+    let total: Vec<&Latency> = all.iter().filter_map(|direct| direct.total.as_ref()).collect();
+    let samples: f64 = total.iter().map(|latency| latency.samples as f64).sum();
+    if samples > 0.0 {
+        let mean = total.iter().map(|latency| latency.mean_ns * latency.samples as f64).sum::<f64>() / samples;
+        let max = total.iter().map(|latency| latency.max_ns).fold(0.0, f64::max);
+        found.push(in_us("latency_mean", Role::Secondary, mean));
+        found.push(in_us("latency_max", Role::Secondary, max));
+    }
+    for (id, rank, role) in [
+        ("completion_p50", 50.0, Role::Primary),
+        ("completion_p90", 90.0, Role::Secondary),
+        ("completion_p95", 95.0, Role::Secondary),
+        ("completion_p99", 99.0, Role::Primary),
+        ("completion_p999", 99.9, Role::Secondary),
+    ] {
+        found.extend(percentile(all, id, rank, role));
+    }
+    found
+}
+
+fn in_us(id: &str, role: Role, ns: f64) -> Measurement {
+    let reading =
+        if ns.is_finite() { Reading::Value(ns / 1e3) } else { Reading::Unavailable("out of range".to_owned()) };
+    latency(id, role, reading)
+}
+
+/// `None` when fio did not print that percentile.
+fn percentile(all: &[&Direct], id: &str, rank: f64, role: Role) -> Option<Measurement> {
+    let of = |direct: &&Direct| {
+        let percentiles = &direct.completion.as_ref()?.percentiles;
+        percentiles.iter().find(|(known, _)| (known - rank).abs() < 1e-6).map(|(_, ns)| *ns)
+    };
+    match all {
+        [one] => of(one).map(|ns| in_us(id, role, ns)),
+        _ => {
+            let reason = "several jobs ran side by side, and percentiles cannot be added".to_owned();
+            Some(latency(id, role, Reading::Unavailable(reason)))
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The neutral form of what another tool measured.
+
+use model::{Direction, Measurement, Point, Series};
+
+/// The tool that made a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Tool {
+    /// Microsoft's SQLIO.
+    Sqlio,
+    /// The published C# client for PostgreSQL that writes a line per task.
+    TaskLog,
+    /// pgbench.
+    Pgbench,
+    /// sysbench.
+    Sysbench,
+    /// fio.
+    Fio,
+    /// Nobody's: a table in tidy form.
+    Tidy,
+}
+
+impl Tool {
+    /// Every tool.
+    pub const ALL: [Tool; 6] = [Tool::Sqlio, Tool::TaskLog, Tool::Pgbench, Tool::Sysbench, Tool::Fio, Tool::Tidy];
+
+    /// The tool's name on the command line, in facts and marks.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Tool::Sqlio => "sqlio",
+            Tool::TaskLog => "task-log",
+            Tool::Pgbench => "pgbench",
+            Tool::Sysbench => "sysbench",
+            Tool::Fio => "fio",
+            Tool::Tidy => "tidy",
+        }
+    }
+}
+
+/// What one file, or several that belong together, told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    /// The tool.
+    pub tool: Tool,
+    /// Its version, if the file tells it.
+    pub version: Option<String>,
+    /// The file, as it was named to the reader.
+    pub source: String,
+    /// One for each execution of a cell.
+    pub results: Vec<ImportedResult>,
+    /// What a comparison would need and the file does not tell, each as a noun phrase.
+    pub unknown: Vec<String>,
+    /// What a reader of the figures should know.
+    pub notes: Vec<String>,
+}
+
+/// One execution of a cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ImportedResult {
+    /// The system.
+    pub system: String,
+    /// The benchmark: cells of one benchmark can be compared.
+    pub benchmark: String,
+    /// What tells the cell from others of the benchmark.
+    pub keys: Point,
+    /// Its number among the repetitions of the cell, from 1; `None` when the file only has an order.
+    pub repetition: Option<u32>,
+    /// Length of the measured part in seconds, if known.
+    pub elapsed_s: Option<f64>,
+    /// The figures.
+    pub measurements: Vec<Measurement>,
+    /// Latency histograms, where the file had single executions.
+    pub series: Vec<Series>,
+    /// What a reader of this result should know.
+    pub notes: Vec<String>,
+}
+
+impl ImportedResult {
+    /// A result without figures.
+    pub fn new(system: &str, benchmark: &str) -> ImportedResult {
+        ImportedResult {
+            system: system.to_owned(),
+            benchmark: benchmark.to_owned(),
+            keys: Point::new(),
+            repetition: None,
+            elapsed_s: None,
+            measurements: Vec::new(),
+            series: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+}
+
+/// Which way is better, by the unit and the metric's name; `None` when neither tells.
+pub fn direction_of(metric: &str, unit: &str) -> Option<Direction> {
+    let unit = unit.trim().to_lowercase();
+    let metric = metric.trim().to_lowercase();
+    let has =
+        |words: &[&str]| words.iter().any(|word| metric.split(|c: char| !c.is_alphanumeric()).any(|w| w == *word));
+    let per_second = unit.ends_with("/s") || unit.ends_with("/sec") || unit.ends_with("/min");
+    if per_second || ["tps", "iops", "qps", "tpm", "nopm"].contains(&unit.as_str()) {
+        return Some(Direction::Higher);
+    }
+    if has(&["throughput", "tps", "iops", "qps", "nopm", "rate", "speed"]) {
+        return Some(Direction::Higher);
+    }
+    if has(&["count", "executions", "transactions"]) {
+        return Some(Direction::Neither);
+    }
+    let time = ["ns", "us", "µs", "ms", "s", "sec", "min", "h"].contains(&unit.as_str());
+    if time || has(&["latency", "time", "duration", "elapsed", "stall", "cpu", "size", "errors", "failed", "failures"])
+    {
+        return Some(Direction::Lower);
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_better_way_is_guessed_only_where_something_tells() {
+        assert_eq!(direction_of("transactions per second", "tps"), Some(Direction::Higher));
+        assert_eq!(direction_of("select", "queries/s"), Some(Direction::Higher));
+        assert_eq!(direction_of("throughput", ""), Some(Direction::Higher));
+        assert_eq!(direction_of("avg_read_stall", ""), Some(Direction::Lower));
+        assert_eq!(direction_of("backup", "ms"), Some(Direction::Lower));
+        assert_eq!(direction_of("size", "GB"), Some(Direction::Lower));
+        assert_eq!(direction_of("transactions", ""), Some(Direction::Neither));
+        assert_eq!(direction_of("ratio", ""), None);
+    }
+}

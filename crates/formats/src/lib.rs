@@ -1,0 +1,41 @@
+//! Languages and files of other benchmark tools, read and written.
+//!
+//! No I/O: text or a reader in, values out. Each reader gives the tool's own figures in a type of its own, and by
+//! `import` the neutral [`Imported`], which [`into_experiment`] turns into a plan with trial records, so that a published
+//! result is compared, drawn and exported like one of étalon's own.
+//!
+//! Three rules hold for every reader:
+//!
+//! 1. **No input makes it panic**, and none makes it use more memory than its text has, a log far less: logs are read
+//!    line by line, and a line that is too long is an error.
+//! 2. **What is not understood is said**, with its line: it is never skipped in silence and never taken for a figure.
+//! 3. **What the file does not tell is unknown**, not a default: [`Imported::unknown`] lists it.
+//!
+//! | module | reads | writes |
+//! |---|---|---|
+//! | [`sqlio`] | command lines, parameter files, batch scripts, outputs | parameter files, outputs to the letter |
+//! | [`task_log`] | task logs of the published C# client for PostgreSQL | the same |
+//! | [`pgbench`] | per-transaction logs, aggregated logs, printed summaries | – |
+//! | [`sysbench`] | printed summaries, with histogram and progress | – |
+//! | [`fio`] | `--output-format=json` and `json+` | – |
+//! | [`tidy`] | tidy CSV | the same |
+
+#![forbid(unsafe_code)]
+
+pub mod durations;
+pub mod error;
+pub mod experiment;
+pub mod fio;
+pub mod imported;
+pub mod lines;
+pub mod pgbench;
+pub mod sqlio;
+pub mod sysbench;
+pub mod task_log;
+pub mod text;
+pub mod tidy;
+
+pub use error::FormatError;
+pub use experiment::{Experiment, into_experiment};
+pub use imported::{Imported, ImportedResult, Tool};
+pub use text::NotUnderstood;

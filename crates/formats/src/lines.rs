@@ -1,0 +1,76 @@
+//! Lines of a log, one at a time: memory does not grow with the log.
+
+use std::io::{BufRead, Read as _};
+
+use crate::FormatError;
+use crate::text::shortened;
+
+/// No line of a log is longer, in bytes: a file without line ends is no log.
+pub const MAX_LINE_BYTES: u64 = 64 * 1024;
+
+/// Lines of a reader, each with its number.
+#[derive(Debug)]
+pub struct Lines<R> {
+    reader: R,
+    buffer: Vec<u8>,
+    number: u64,
+}
+
+impl<R: BufRead> Lines<R> {
+    /// The lines of a reader.
+    pub fn new(reader: R) -> Lines<R> {
+        Lines { reader, buffer: Vec::new(), number: 0 }
+    }
+
+    /// The next line that is not empty, without its end and without a byte order mark, with its number from 1.
+    ///
+    /// # Errors
+    /// When the reader fails, a line is too long or is no UTF-8.
+    pub fn next_line(&mut self) -> Result<Option<(u64, &str)>, FormatError> {
+        loop {
+            self.buffer.clear();
+            let mut limited = (&mut self.reader).take(MAX_LINE_BYTES);
+            let read = limited.read_until(b'\n', &mut self.buffer);
+            let read = read.map_err(|source| FormatError::Read { line: self.number, source })?;
+            if read == 0 {
+                return Ok(None);
+            }
+            self.number += 1;
+            if read as u64 == MAX_LINE_BYTES && self.buffer.last() != Some(&b'\n') {
+                let what = format!("it is longer than {MAX_LINE_BYTES} bytes, which no line of such a log is");
+                return Err(FormatError::at(self.number, what));
+            }
+            if self.buffer.iter().any(|byte| !byte.is_ascii_whitespace()) {
+                break;
+            }
+        }
+        let bytes = self.buffer.strip_prefix(&[0xEF, 0xBB, 0xBF]).filter(|_| self.number == 1).unwrap_or(&self.buffer);
+        match std::str::from_utf8(bytes) {
+            Ok(line) => Ok(Some((self.number, line.trim_end_matches(['\r', '\n'])))),
+            Err(_) => {
+                let text = shortened(&String::from_utf8_lossy(bytes));
+                Err(FormatError::at(self.number, format!("it is no UTF-8 text: {text}")))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_count_empty_lines_and_ends_are_cut() {
+        let mut lines = Lines::new("\u{feff}a\r\n\n b\n".as_bytes());
+        assert_eq!(lines.next_line().unwrap(), Some((1, "a")));
+        assert_eq!(lines.next_line().unwrap(), Some((3, " b")));
+        assert_eq!(lines.next_line().unwrap(), None);
+    }
+
+    #[test]
+    fn a_line_without_end_costs_no_memory() {
+        let endless = std::io::BufReader::new(std::io::repeat(b'1'));
+        let error = Lines::new(endless).next_line().unwrap_err();
+        assert_eq!(error.line(), Some(1));
+    }
+}

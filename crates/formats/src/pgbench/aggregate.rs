@@ -1,0 +1,124 @@
+//! Logs of `pgbench -l --aggregate-interval=N`: a line an interval.
+
+use std::io::BufRead;
+
+use super::field;
+use crate::FormatError;
+use crate::lines::Lines;
+use crate::text::shortened;
+
+/// One interval. What the log's version does not have is `None`; from version 15 on pgbench writes 0 for what was not
+/// asked for, which cannot be told from a count of 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Interval {
+    /// Its begin: seconds since 1970.
+    pub start_s: u64,
+    /// Transactions that ended in it.
+    pub transactions: u64,
+    /// Sum of their latencies, in microseconds.
+    pub sum_us: f64,
+    /// Sum of the squares, in square microseconds.
+    pub sum_us2: f64,
+    /// The shortest, in microseconds.
+    pub min_us: f64,
+    /// The longest, in microseconds.
+    pub max_us: f64,
+    /// Lags behind the schedule.
+    pub lag: Option<Lag>,
+    /// Transactions that were too late to begin.
+    pub skipped: Option<u64>,
+    /// Transactions that were tried again.
+    pub retried: Option<u64>,
+    /// How often, in all.
+    pub retries: Option<u64>,
+    /// Failures to serialise.
+    pub serialization: Option<u64>,
+    /// Deadlocks.
+    pub deadlocks: Option<u64>,
+    /// Other failures.
+    pub other: Option<u64>,
+}
+
+/// Lags behind the schedule in an interval, in microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Lag {
+    /// Their sum.
+    pub sum_us: f64,
+    /// The sum of their squares.
+    pub sum_us2: f64,
+    /// The shortest.
+    pub min_us: f64,
+    /// The longest.
+    pub max_us: f64,
+}
+
+/// Reads a log line by line. The columns of a line tell the version: 6 without a rate, 10 with one, 11 with a latency
+/// limit as well (up to 14); 15 (from 15 on), 16 (with a third kind of failure).
+///
+/// # Errors
+/// Each item may be an error with its line; the iterator ends behind it.
+pub fn intervals<R: BufRead>(reader: R) -> impl Iterator<Item = Result<Interval, FormatError>> {
+    let mut lines = Some(Lines::new(reader));
+    std::iter::from_fn(move || {
+        let item = match lines.as_mut()?.next_line() {
+            Ok(Some((number, line))) => interval(number, line),
+            Ok(None) => {
+                lines = None;
+                return None;
+            }
+            Err(error) => Err(error),
+        };
+        if item.is_err() {
+            lines = None;
+        }
+        Some(item)
+    })
+}
+
+/// A figure that is not negative.
+fn amount(number: u64, words: &[&str], place: usize, name: &str) -> Result<f64, FormatError> {
+    let word = words.get(place - 1).copied().unwrap_or_default();
+    let wrong = || FormatError::at(number, format!("word {place} is no {name}: {}", shortened(word)));
+    crate::text::number(word).filter(|amount| *amount >= 0.0).ok_or_else(wrong)
+}
+
+fn interval(number: u64, line: &str) -> Result<Interval, FormatError> {
+    let words: Vec<&str> = line.split_ascii_whitespace().take(17).collect();
+    if !matches!(words.len(), 6 | 10 | 11 | 15 | 16) {
+        let what = format!("{} words, an aggregated log has 6, 10, 11, 15 or 16: {}", words.len(), shortened(line));
+        let error = FormatError::at(number, what);
+        return Err(match words.len() {
+            7 | 8 => error.with_hint("this looks like a log of single transactions, without --aggregate-interval"),
+            _ => error,
+        });
+    }
+    let count = |place: usize, name: &str| {
+        let word = words.get(place - 1);
+        word.map(|word| field::<u64>(number, word, place, name)).transpose()
+    };
+    let lag = if words.len() >= 10 {
+        Some(Lag {
+            sum_us: amount(number, &words, 7, "sum of lags")?,
+            sum_us2: amount(number, &words, 8, "sum of squared lags")?,
+            min_us: amount(number, &words, 9, "lag")?,
+            max_us: amount(number, &words, 10, "lag")?,
+        })
+    } else {
+        None
+    };
+    Ok(Interval {
+        start_s: field(number, words[0], 1, "time in seconds since 1970")?,
+        transactions: field(number, words[1], 2, "count of transactions")?,
+        sum_us: amount(number, &words, 3, "sum of latencies")?,
+        sum_us2: amount(number, &words, 4, "sum of squared latencies")?,
+        min_us: amount(number, &words, 5, "latency")?,
+        max_us: amount(number, &words, 6, "latency")?,
+        lag,
+        skipped: count(11, "count of skipped transactions")?,
+        retried: count(12, "count of retried transactions")?,
+        retries: count(13, "count of retries")?,
+        serialization: count(14, "count of serialization failures")?,
+        deadlocks: count(15, "count of deadlocks")?,
+        other: count(16, "count of failures")?,
+    })
+}

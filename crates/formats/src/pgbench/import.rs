@@ -1,0 +1,285 @@
+//! pgbench's runs as results.
+
+use std::io::BufRead;
+
+use model::{Direction, Measurement, Reading, Role, Value};
+
+use super::{Interval, Outcome, SeventhColumn, Summaries, Summary, entries, intervals};
+use crate::durations::{Durations, latency};
+use crate::{FormatError, Imported, ImportedResult, Tool};
+
+/// The benchmark's name where the file does not tell the script.
+const BENCHMARK: &str = "pgbench";
+
+/// What the logs of one run come to: each thread of pgbench writes its own. Constant memory.
+#[derive(Clone, Debug, Default)]
+pub struct LogSummary {
+    durations: Durations,
+    failed: u64,
+    serialization: u64,
+    deadlocks: u64,
+    skipped: u64,
+    retried: u64,
+    retries: u64,
+    has_retries: bool,
+    lag_us: u128,
+    lags: u64,
+    zero: u64,
+    unnamed: u64,
+    clients: u32,
+    first_us: Option<u64>,
+    last_us: u64,
+}
+
+impl LogSummary {
+    /// Reads a log into the summary.
+    ///
+    /// # Errors
+    /// With the first line that is no transaction.
+    pub fn read<R: BufRead>(&mut self, reader: R, seventh: SeventhColumn) -> Result<(), FormatError> {
+        for entry in entries(reader, seventh) {
+            let entry = entry?;
+            match entry.outcome {
+                Outcome::Succeeded(us) => {
+                    self.zero += u64::from(us == 0);
+                    self.durations.add_ns(us.saturating_mul(1_000));
+                }
+                Outcome::Skipped => self.skipped += 1,
+                Outcome::Failed | Outcome::Other => self.failed += 1,
+                Outcome::Serialization => self.serialization += 1,
+                Outcome::Deadlock => self.deadlocks += 1,
+            }
+            if let Some(retries) = entry.retries {
+                self.has_retries = true;
+                self.retried += u64::from(retries > 0);
+                self.retries += u64::from(retries);
+            }
+            if let Some(lag) = entry.lag_us {
+                self.lags += 1;
+                self.lag_us += u128::from(lag);
+            }
+            self.unnamed += u64::from(entry.unnamed.is_some());
+            self.clients = self.clients.max(entry.client.saturating_add(1));
+            let at_us = entry.at_s.saturating_mul(1_000_000).saturating_add(u64::from(entry.at_us));
+            self.first_us = Some(self.first_us.map_or(at_us, |first| first.min(at_us)));
+            self.last_us = self.last_us.max(at_us);
+        }
+        Ok(())
+    }
+
+    /// Transactions that succeeded.
+    pub fn succeeded(&self) -> u64 {
+        self.durations.count()
+    }
+
+    /// Transactions that failed, for any reason.
+    pub fn failed(&self) -> u64 {
+        self.failed + self.serialization + self.deadlocks
+    }
+
+    /// Transactions that were too late to begin.
+    pub fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    /// Response times of those that succeeded.
+    pub fn durations(&self) -> &Durations {
+        &self.durations
+    }
+
+    /// From the first end of a transaction to the last, in seconds.
+    pub fn span_s(&self) -> f64 {
+        self.first_us.map_or(0.0, |first| (self.last_us - first) as f64 / 1e6)
+    }
+
+    /// Transactions a second between the first end and the last: the first one's own time is not in the span, so it is
+    /// not counted either.
+    pub fn rate(&self) -> Option<f64> {
+        (self.span_s() > 0.0 && self.succeeded() > 1).then(|| (self.succeeded() - 1) as f64 / self.span_s())
+    }
+}
+
+fn throughput(rate: Option<f64>, why_not: &str) -> Measurement {
+    let reading = rate.map_or_else(|| Reading::Unavailable(why_not.to_owned()), Reading::Value);
+    Measurement::new("throughput", "tx/s", Direction::Higher, Role::Primary, reading)
+}
+
+fn counter(id: &str, count: u64) -> Measurement {
+    Measurement::value(id, "", Direction::Lower, Role::Diagnostic, count as f64)
+}
+
+fn optional(id: &str, count: Option<u64>, all: &mut Vec<Measurement>) {
+    all.extend(count.map(|count| counter(id, count)));
+}
+
+fn key(result: &mut ImportedResult, name: &str, number: Option<u64>) {
+    if let Some(number) = number.and_then(|number| i64::try_from(number).ok()) {
+        result.keys.insert(name.to_owned(), Value::Int(number));
+    }
+}
+
+fn imported(source: &str, results: Vec<ImportedResult>, unknown: &[&str]) -> Imported {
+    Imported {
+        tool: Tool::Pgbench,
+        version: None,
+        source: source.to_owned(),
+        results,
+        unknown: unknown.iter().map(|what| (*what).to_owned()).collect(),
+        notes: Vec::new(),
+    }
+}
+
+/// The logs of one run as a result.
+pub fn import_log(log: &LogSummary, system: &str, source: &str) -> Imported {
+    let mut result = ImportedResult::new(system, BENCHMARK);
+    key(&mut result, "clients", Some(u64::from(log.clients)));
+    result.elapsed_s = Some(log.span_s());
+    result.measurements.push(throughput(log.rate(), "the log spans no time"));
+    result.measurements.extend(log.durations.measurements());
+    result.measurements.push(counter("errors", log.failed()));
+    if log.serialization + log.deadlocks > 0 {
+        result.measurements.push(counter("errors_serialization", log.serialization));
+        result.measurements.push(counter("errors_deadlock", log.deadlocks));
+    }
+    result.measurements.push(counter("skipped", log.skipped));
+    if log.has_retries {
+        result.measurements.push(counter("retried", log.retried));
+        result.measurements.push(counter("retries", log.retries));
+    }
+    if log.lags > 0 {
+        let mean = Reading::Value(log.lag_us as f64 / log.lags as f64);
+        result.measurements.push(latency("lag_mean", Role::Diagnostic, mean));
+    }
+    result.series.extend(log.durations.series("pgbench", log.span_s(), log.failed()));
+    if log.zero > 0 {
+        let note = format!(
+            "{} transactions have a latency of 0 us: version 15 writes that for some before the first failure",
+            log.zero
+        );
+        result.notes.push(note);
+    }
+    let mut unknown = vec!["the script", "the scale", "the query mode", "the versions", "the server's settings"];
+    if log.unnamed > 0 {
+        unknown.push("whether the seventh column is the lag or the retries");
+    }
+    imported(source, vec![result], &unknown)
+}
+
+/// What the aggregated logs of one run come to.
+#[derive(Clone, Debug, Default)]
+pub struct AggregateSummary {
+    intervals: Vec<Interval>,
+}
+
+impl AggregateSummary {
+    /// Reads a log into the summary. Keeps one small value an interval.
+    ///
+    /// # Errors
+    /// With the first line that is no interval.
+    pub fn read<R: BufRead>(&mut self, reader: R) -> Result<(), FormatError> {
+        for interval in intervals(reader) {
+            self.intervals.push(interval?);
+        }
+        Ok(())
+    }
+
+    /// The intervals, in the order of the logs.
+    pub fn intervals(&self) -> &[Interval] {
+        &self.intervals
+    }
+
+    fn sum(&self, count: impl Fn(&Interval) -> Option<u64>) -> Option<u64> {
+        let counts: Option<Vec<u64>> = self.intervals.iter().map(count).collect();
+        counts.filter(|counts| !counts.is_empty()).map(|counts| counts.into_iter().fold(0, u64::saturating_add))
+    }
+
+    /// Transactions of the whole intervals over their time. The first and the last interval are seldom whole and left
+    /// out. `None` with fewer than three, or when the log does not tell how long an interval is.
+    pub fn rate(&self) -> Option<f64> {
+        let mut starts: Vec<u64> = self.intervals.iter().map(|interval| interval.start_s).collect();
+        starts.sort_unstable();
+        starts.dedup();
+        let (first, last) = (*starts.first()?, *starts.last()?);
+        let whole = self.intervals.iter().filter(|interval| interval.start_s != first && interval.start_s != last);
+        let transactions = whole.map(|interval| interval.transactions).fold(0, u64::saturating_add);
+        let second = *starts.get(1)?;
+        (starts.len() >= 3).then(|| transactions as f64 / (last - second) as f64)
+    }
+}
+
+/// The aggregated logs of one run as a result.
+pub fn import_aggregates(log: &AggregateSummary, system: &str, source: &str) -> Imported {
+    let mut result = ImportedResult::new(system, BENCHMARK);
+    let transactions = log.sum(|interval| Some(interval.transactions)).unwrap_or(0);
+    result.measurements.push(throughput(log.rate(), "fewer than three intervals: none is sure to be whole"));
+    let used = || log.intervals.iter().filter(|interval| interval.transactions > 0);
+    let none = || Reading::Unavailable("no transaction succeeded".to_owned());
+    let total: f64 = used().map(|interval| interval.sum_us).sum();
+    let mean = if transactions > 0 { Reading::Value(total / transactions as f64) } else { none() };
+    result.measurements.push(latency("response_mean", Role::Primary, finite(mean)));
+    let shortest = used().map(|interval| interval.min_us).min_by(f64::total_cmp).map_or_else(none, Reading::Value);
+    let longest = used().map(|interval| interval.max_us).max_by(f64::total_cmp).map_or_else(none, Reading::Value);
+    result.measurements.push(latency("response_min", Role::Secondary, shortest));
+    result.measurements.push(latency("response_max", Role::Secondary, longest));
+    optional("errors_serialization", log.sum(|interval| interval.serialization), &mut result.measurements);
+    optional("errors_deadlock", log.sum(|interval| interval.deadlocks), &mut result.measurements);
+    optional("skipped", log.sum(|interval| interval.skipped), &mut result.measurements);
+    optional("retries", log.sum(|interval| interval.retries), &mut result.measurements);
+    let unknown = ["the script", "the scale", "the clients", "the versions", "the server's settings", "quantiles"];
+    imported(source, vec![result], &unknown)
+}
+
+/// Sums of huge figures may leave the range.
+fn finite(reading: Reading) -> Reading {
+    match reading {
+        Reading::Value(value) if !value.is_finite() => Reading::Unavailable("the sum is out of range".to_owned()),
+        reading => reading,
+    }
+}
+
+/// Printed summaries as results. Runs with the same parameters are repetitions.
+pub fn import_summaries(found: &Summaries, system: &str, source: &str) -> Imported {
+    let runs: Vec<&Summary> = found.runs.iter().filter(|run| run.tps.is_some()).collect();
+    let unknown = ["the server's settings", "quantiles"];
+    let mut import = imported(source, runs.iter().map(|run| result(run, system)).collect(), &unknown);
+    import.version = runs.iter().find_map(|run| run.version.clone());
+    let cut = found.runs.len() - runs.len();
+    if cut > 0 {
+        import.notes.push(format!("{cut} of {} runs have no tps and are left out", found.runs.len()));
+    }
+    if !found.not_understood.is_empty() {
+        import.notes.push(format!("lines that were not understood: {}", found.not_understood.len()));
+    }
+    import
+}
+
+fn result(run: &Summary, system: &str) -> ImportedResult {
+    let script = run.script.clone().unwrap_or_else(|| BENCHMARK.to_owned());
+    let mut result = ImportedResult::new(system, &script);
+    key(&mut result, "clients", run.clients);
+    key(&mut result, "threads", run.threads);
+    key(&mut result, "scale", run.scale);
+    if let Some(mode) = &run.query_mode {
+        result.keys.insert("query_mode".to_owned(), Value::Text(mode.clone()));
+    }
+    result.elapsed_s = run.duration_s.map(|seconds| seconds as f64);
+    result.measurements.push(throughput(run.tps, "no tps was printed"));
+    let ms = |id: &str, role, ms: Option<f64>, all: &mut Vec<Measurement>| {
+        all.extend(ms.map(|ms| latency(id, role, finite(Reading::Value(ms * 1e3)))));
+    };
+    let measured = run.stddev_ms.is_some();
+    // What was only computed from the rate is no second measurement of it.
+    let role = if measured { Role::Primary } else { Role::Diagnostic };
+    ms("response_mean", role, run.latency_ms, &mut result.measurements);
+    ms("response_stddev", Role::Secondary, run.stddev_ms, &mut result.measurements);
+    ms("lag_mean", Role::Diagnostic, run.lag_ms, &mut result.measurements);
+    optional("errors", run.failed, &mut result.measurements);
+    optional("errors_serialization", run.serialization, &mut result.measurements);
+    optional("errors_deadlock", run.deadlocks, &mut result.measurements);
+    optional("skipped", run.skipped, &mut result.measurements);
+    optional("retries", run.retries, &mut result.measurements);
+    if run.latency_ms.is_some() && !measured {
+        result.notes.push("the mean latency is not measured: it is time × clients / transactions".to_owned());
+    }
+    result
+}

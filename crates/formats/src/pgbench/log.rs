@@ -1,0 +1,148 @@
+//! Logs of `pgbench -l`: a line a transaction.
+
+use std::io::BufRead;
+
+use super::field;
+use crate::FormatError;
+use crate::lines::Lines;
+use crate::text::shortened;
+
+/// What a line with seven words has as its last: the log itself does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SeventhColumn {
+    /// Nobody said: it is left out, and counted as not known.
+    #[default]
+    Unknown,
+    /// The lag behind the schedule: pgbench ran with `-R`.
+    Lag,
+    /// Retries: pgbench ran with `--max-tries`.
+    Retries,
+}
+
+/// One transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The client, from 0.
+    pub client: u32,
+    /// The client's transaction, from 1 (from 0 before version 10).
+    pub transaction: u64,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The script, from 0.
+    pub script: u32,
+    /// When it ended: seconds since 1970.
+    pub at_s: u64,
+    /// Microseconds of that second.
+    pub at_us: u32,
+    /// How far it was behind its schedule when it began, in microseconds; with `-R` alone.
+    pub lag_us: Option<u64>,
+    /// How often it was tried again; with `--max-tries` alone.
+    pub retries: Option<u32>,
+    /// A seventh word that nobody has named.
+    pub unnamed: Option<u64>,
+}
+
+/// How a transaction ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Well, after so many microseconds, from its scheduled begin where there is a schedule.
+    Succeeded(u64),
+    /// It was too late to begin.
+    Skipped,
+    /// It failed; the log does not say why.
+    Failed,
+    /// It failed to be serialised.
+    Serialization,
+    /// It failed by a deadlock.
+    Deadlock,
+    /// It failed otherwise (from version 18 on).
+    Other,
+}
+
+/// Reads a log line by line, in constant memory.
+///
+/// # Errors
+/// Each item may be an error with its line; the iterator ends behind it.
+pub fn entries<R: BufRead>(reader: R, seventh: SeventhColumn) -> impl Iterator<Item = Result<Entry, FormatError>> {
+    let mut lines = Some(Lines::new(reader));
+    std::iter::from_fn(move || {
+        let item = match lines.as_mut()?.next_line() {
+            Ok(Some((number, line))) => entry(number, line, seventh),
+            Ok(None) => {
+                lines = None;
+                return None;
+            }
+            Err(error) => Err(error),
+        };
+        if item.is_err() {
+            lines = None;
+        }
+        Some(item)
+    })
+}
+
+/// Words of the longest line.
+const MOST_WORDS: usize = 8;
+
+fn entry(number: u64, line: &str, seventh: SeventhColumn) -> Result<Entry, FormatError> {
+    // No allocation: logs have a billion lines.
+    let mut words = [""; MOST_WORDS];
+    let mut count = 0;
+    for word in line.split_ascii_whitespace() {
+        if let Some(place) = words.get_mut(count) {
+            *place = word;
+        }
+        count += 1;
+    }
+    if !(6..=MOST_WORDS).contains(&count) {
+        return Err(not_a_log(number, line, count));
+    }
+    let last = |place: usize, name: &str| field(number, words[place - 1], place, name);
+    let (mut lag_us, mut retries, mut unnamed) = (None, None, None);
+    match (count, seventh) {
+        (8, _) => {
+            lag_us = Some(last(7, "lag")?);
+            retries = Some(field(number, words[7], 8, "count of retries")?);
+        }
+        (7, SeventhColumn::Lag) => lag_us = Some(last(7, "lag")?),
+        (7, SeventhColumn::Retries) => retries = Some(field(number, words[6], 7, "count of retries")?),
+        (7, SeventhColumn::Unknown) => unnamed = Some(last(7, "lag and no count of retries")?),
+        _ => {}
+    }
+    let at_us = field(number, words[5], 6, "number of microseconds")?;
+    if at_us >= 1_000_000 {
+        return Err(FormatError::at(number, format!("word 6 is {at_us}: a second has 1000000 microseconds")));
+    }
+    Ok(Entry {
+        client: field(number, words[0], 1, "client's number")?,
+        transaction: field(number, words[1], 2, "transaction's number")?,
+        outcome: outcome(number, words[2])?,
+        script: field(number, words[3], 4, "script's number")?,
+        at_s: field(number, words[4], 5, "time in seconds since 1970")?,
+        at_us,
+        lag_us,
+        retries,
+        unnamed,
+    })
+}
+
+fn outcome(number: u64, word: &str) -> Result<Outcome, FormatError> {
+    Ok(match word {
+        "skipped" => Outcome::Skipped,
+        "failed" => Outcome::Failed,
+        "serialization" => Outcome::Serialization,
+        "deadlock" => Outcome::Deadlock,
+        "other" => Outcome::Other,
+        _ => Outcome::Succeeded(field(number, word, 3, "latency in microseconds, and no known failure")?),
+    })
+}
+
+fn not_a_log(number: u64, line: &str, count: usize) -> FormatError {
+    let error =
+        FormatError::at(number, format!("{count} words, a log of transactions has 6 to 8: {}", shortened(line)));
+    if count > MOST_WORDS && line.split_ascii_whitespace().all(|word| word.parse::<u64>().is_ok()) {
+        error.with_hint("this looks like a log with --aggregate-interval")
+    } else {
+        error
+    }
+}

@@ -1,0 +1,24 @@
+//! pgbench: per-transaction logs, aggregated logs and the printed summary.
+//!
+//! The formats are those of the manual, and of versions 9.x to 17 as they were printed; version 15 was read from the tool
+//! itself.
+
+mod aggregate;
+mod import;
+mod log;
+mod statement;
+mod summary;
+
+pub use aggregate::{Interval, Lag, intervals};
+pub use import::{AggregateSummary, LogSummary, import_aggregates, import_log, import_summaries};
+pub use log::{Entry, Outcome, SeventhColumn, entries};
+pub use statement::Statement;
+pub use summary::{Progress, Script, Summaries, Summary, read_summaries};
+
+use crate::FormatError;
+use crate::text::shortened;
+
+/// A word of a line as a number, or an error that names it.
+fn field<T: std::str::FromStr>(line: u64, word: &str, place: usize, name: &str) -> Result<T, FormatError> {
+    word.parse().map_err(|_| FormatError::at(line, format!("word {place} is no {name}: {}", shortened(word))))
+}

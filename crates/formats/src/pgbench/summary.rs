@@ -1,0 +1,365 @@
+//! What pgbench prints at its end.
+
+use crate::text::{NotUnderstood, decode, leading_number, number, numbered};
+
+use super::Statement;
+use super::statement::{Columns, statement};
+
+/// Everything that a file of printed output holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Summaries {
+    /// The runs, in their order.
+    pub runs: Vec<Summary>,
+    /// Lines that are none of pgbench's.
+    pub not_understood: Vec<NotUnderstood>,
+}
+
+/// One run. What was not printed is `None`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Summary {
+    /// Line of its start, from 1.
+    pub line: u64,
+    /// pgbench's version.
+    pub version: Option<String>,
+    /// The server's version, where it differs from pgbench's.
+    pub server_version: Option<String>,
+    /// `<builtin: TPC-B (sort of)>` and the like.
+    pub script: Option<String>,
+    /// The scale.
+    pub scale: Option<u64>,
+    /// `simple`, `extended` or `prepared`.
+    pub query_mode: Option<String>,
+    /// Clients.
+    pub clients: Option<u64>,
+    /// Threads.
+    pub threads: Option<u64>,
+    /// Most tries of a transaction; 0 for no limit.
+    pub max_tries: Option<u64>,
+    /// Planned transactions of each client.
+    pub per_client: Option<u64>,
+    /// Planned length in seconds.
+    pub duration_s: Option<u64>,
+    /// Transactions that were processed.
+    pub processed: Option<u64>,
+    /// Of how many that were planned.
+    pub planned: Option<u64>,
+    /// Transactions that failed.
+    pub failed: Option<u64>,
+    /// Of these, failures to serialise.
+    pub serialization: Option<u64>,
+    /// Of these, deadlocks.
+    pub deadlocks: Option<u64>,
+    /// Transactions that were tried again.
+    pub retried: Option<u64>,
+    /// How often, in all.
+    pub retries: Option<u64>,
+    /// Transactions that were too late to begin.
+    pub skipped: Option<u64>,
+    /// Transactions above the latency limit.
+    pub above_limit: Option<u64>,
+    /// The latency limit in milliseconds.
+    pub limit_ms: Option<f64>,
+    /// Mean latency in milliseconds. Without `-P`, `-R` or `-L` pgbench does not measure it: it is time × clients /
+    /// transactions.
+    pub latency_ms: Option<f64>,
+    /// Its standard deviation in milliseconds; there when latencies were measured.
+    pub stddev_ms: Option<f64>,
+    /// Mean lag behind the schedule, in milliseconds.
+    pub lag_ms: Option<f64>,
+    /// The largest lag, in milliseconds.
+    pub lag_max_ms: Option<f64>,
+    /// Time to make all connections, in milliseconds (from version 14 on).
+    pub initial_connection_ms: Option<f64>,
+    /// Mean time to make one, in milliseconds; with `-C` (from version 14 on).
+    pub connection_ms: Option<f64>,
+    /// Transactions a second without the making of connections; with `-C`, including it.
+    pub tps: Option<f64>,
+    /// Transactions a second with the making of connections (up to version 13).
+    pub tps_with_connections: Option<f64>,
+    /// Lines of `-P`.
+    pub progress: Vec<Progress>,
+    /// Statements of a single script.
+    pub statements: Vec<Statement>,
+    /// The scripts, when there are several.
+    pub scripts: Vec<Script>,
+}
+
+/// A line of `-P`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Seconds since the start, or since 1970 with `--progress-timestamp`.
+    pub at_s: f64,
+    /// Transactions a second.
+    pub tps: f64,
+    /// Mean latency in milliseconds; `NaN` is printed for none.
+    pub latency_ms: Option<f64>,
+    /// Failed transactions (from version 15 on).
+    pub failed: Option<u64>,
+}
+
+/// One of several scripts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Script {
+    /// Its name.
+    pub name: String,
+    /// Its weight.
+    pub weight: Option<u64>,
+    /// Its transactions.
+    pub transactions: Option<u64>,
+    /// Its failed transactions.
+    pub failed: Option<u64>,
+    /// Its transactions a second.
+    pub tps: Option<f64>,
+    /// Mean latency in milliseconds.
+    pub latency_ms: Option<f64>,
+    /// Its standard deviation.
+    pub stddev_ms: Option<f64>,
+    /// Its statements.
+    pub statements: Vec<Statement>,
+}
+
+/// Reads printed output: standard output, or both streams. Never fails: what it does not understand it lists.
+pub fn read_summaries(bytes: &[u8]) -> Summaries {
+    let mut reader = Reader::default();
+    for (number, line) in numbered(&decode(bytes)) {
+        reader.line(number, line.trim_end());
+    }
+    reader.end();
+    reader.found
+}
+
+/// What stands before a run's first own line.
+#[derive(Default)]
+struct Before {
+    version: Option<String>,
+    server_version: Option<String>,
+    progress: Vec<Progress>,
+}
+
+#[derive(Default)]
+struct Reader {
+    found: Summaries,
+    run: Option<Summary>,
+    before: Before,
+    columns: Option<Columns>,
+}
+
+impl Reader {
+    fn end(&mut self) {
+        self.found.runs.extend(self.run.take());
+        self.columns = None;
+    }
+
+    fn line(&mut self, number: u64, raw: &str) {
+        let line = raw.trim_start();
+        if line.is_empty() || self.head(line) {
+            return;
+        }
+        if let Some(script) = line.strip_prefix("transaction type:") {
+            self.end();
+            let Before { version, server_version, progress } = std::mem::take(&mut self.before);
+            let script = Some(script.trim().to_owned());
+            self.run = Some(Summary { line: number, version, server_version, progress, script, ..Summary::default() });
+            return;
+        }
+        let taken = self.run.as_mut().is_some_and(|run| {
+            if let Some(columns) = Columns::of_heading(line) {
+                self.columns = Some(columns);
+                return true;
+            }
+            match self.columns.and_then(|columns| statement(line, columns)) {
+                Some(statement) => run.add(statement),
+                None => return run.take(line),
+            }
+            true
+        });
+        if !taken {
+            self.found.not_understood.push(NotUnderstood::new(number, raw));
+        }
+    }
+
+    /// Lines that stand before a run.
+    fn head(&mut self, line: &str) -> bool {
+        if let Some(versions) = line.strip_prefix("pgbench (").and_then(|rest| rest.strip_suffix(')')) {
+            self.end();
+            let (version, server) = versions.split_once(", server ").unwrap_or((versions, ""));
+            self.before = Before {
+                version: Some(version.to_owned()),
+                server_version: (!server.is_empty()).then(|| server.to_owned()),
+                progress: Vec::new(),
+            };
+        } else if let Some(rest) = line.strip_prefix("progress: ") {
+            let Some(progress) = progress(rest) else { return false };
+            // Of the run that is to come, unless it is printed behind its summary's first line.
+            let open = self.run.as_mut().filter(|run| run.tps.is_none());
+            open.map_or(&mut self.before.progress, |run| &mut run.progress).push(progress);
+        } else {
+            return line.starts_with("starting vacuum") || line == "end.";
+        }
+        true
+    }
+}
+
+/// `5.0 s, 1234.5 tps, lat 3.186 ms stddev 1.629, 0 failed`.
+fn progress(text: &str) -> Option<Progress> {
+    let mut parts = text.split(", ");
+    let at_s = number(parts.next()?.strip_suffix(" s")?)?;
+    let tps = number(parts.next()?.strip_suffix(" tps")?)?;
+    let mut progress = Progress { at_s, tps, latency_ms: None, failed: None };
+    for part in parts {
+        if let Some(latency) = part.strip_prefix("lat ") {
+            progress.latency_ms = number(latency.split(' ').next()?);
+        } else if let Some(failed) = part.strip_suffix(" failed") {
+            progress.failed = failed.parse().ok();
+        }
+    }
+    Some(progress)
+}
+
+/// The number at the start of a value: `358`, `10/10`, `0 (0.000%)`, `60 s`.
+fn count(value: &str) -> Option<u64> {
+    let digits = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
+    value[..digits].parse().ok()
+}
+
+fn milliseconds(value: &str) -> Option<f64> {
+    let (figure, rest) = leading_number(value.trim())?;
+    rest.trim_start().starts_with("ms").then_some(figure)
+}
+
+/// Puts a figure in its place; whether there was one.
+fn put<T>(place: &mut Option<T>, figure: Option<T>) -> bool {
+    let found = figure.is_some();
+    if found {
+        *place = figure;
+    }
+    found
+}
+
+impl Summary {
+    fn add(&mut self, statement: Statement) {
+        match self.scripts.last_mut() {
+            Some(script) => script.statements.push(statement),
+            None => self.statements.push(statement),
+        }
+    }
+
+    /// Takes in a line of the summary; whether it was one.
+    fn take(&mut self, line: &str) -> bool {
+        if let Some(rest) = line.strip_prefix("SQL script ").or_else(|| line.strip_prefix("Script ")) {
+            let name = rest.split_once(": ").map_or(rest, |(_, name)| name);
+            self.scripts.push(Script { name: name.to_owned(), ..Script::default() });
+            return true;
+        }
+        if let Some(script) = self.scripts.last_mut()
+            && let Some(rest) = line.strip_prefix("- ")
+        {
+            return script.take(rest);
+        }
+        if let Some((name, value)) = line.split_once(" = ") {
+            return self.take_equation(name, value);
+        }
+        match line.split_once(':') {
+            Some((name, value)) => self.take_parameter(name, value.trim()) || self.take_count(name, value.trim()),
+            None => false,
+        }
+    }
+
+    fn take_equation(&mut self, name: &str, value: &str) -> bool {
+        match name {
+            "latency average" => put(&mut self.latency_ms, milliseconds(value)),
+            "latency stddev" => put(&mut self.stddev_ms, milliseconds(value)),
+            "initial connection time" => put(&mut self.initial_connection_ms, milliseconds(value)),
+            "average connection time" => put(&mut self.connection_ms, milliseconds(value)),
+            "tps" => {
+                let figure = leading_number(value).map(|(figure, _)| figure);
+                if value.contains("(including connections establishing)") {
+                    put(&mut self.tps_with_connections, figure)
+                } else {
+                    put(&mut self.tps, figure)
+                }
+            }
+            _ => false,
+        }
+    }
+
+    fn take_parameter(&mut self, name: &str, value: &str) -> bool {
+        match name {
+            "scaling factor" => put(&mut self.scale, count(value)),
+            "query mode" => put(&mut self.query_mode, Some(value.to_owned())),
+            "number of clients" => put(&mut self.clients, count(value)),
+            "number of threads" => put(&mut self.threads, count(value)),
+            "maximum number of tries" => put(&mut self.max_tries, count(value)),
+            "number of transactions per client" => put(&mut self.per_client, count(value)),
+            "duration" => put(&mut self.duration_s, count(value)),
+            // Understood, and of no use to a comparison.
+            "partition method" | "partitions" | "maximum time of tries" => true,
+            // Versions 9.x had colons here.
+            "latency average" => put(&mut self.latency_ms, milliseconds(value)),
+            "latency stddev" => put(&mut self.stddev_ms, milliseconds(value)),
+            "rate limit schedule lag" => self.take_lag(value),
+            _ => false,
+        }
+    }
+
+    fn take_count(&mut self, name: &str, value: &str) -> bool {
+        match name {
+            "number of transactions actually processed" => {
+                self.planned = value.split_once('/').and_then(|(_, planned)| count(planned));
+                put(&mut self.processed, count(value))
+            }
+            "number of failed transactions" => put(&mut self.failed, count(value)),
+            "number of serialization failures" => put(&mut self.serialization, count(value)),
+            "number of deadlock failures" => put(&mut self.deadlocks, count(value)),
+            "number of transactions retried" => put(&mut self.retried, count(value)),
+            "total number of retries" => put(&mut self.retries, count(value)),
+            "number of transactions skipped" => put(&mut self.skipped, count(value)),
+            _ => match name.strip_prefix("number of transactions above the ") {
+                Some(limit) => {
+                    self.limit_ms = milliseconds(limit);
+                    put(&mut self.above_limit, count(value))
+                }
+                None => false,
+            },
+        }
+    }
+
+    /// `avg 0.132 (max 0.951) ms`.
+    fn take_lag(&mut self, value: &str) -> bool {
+        let Some((mean, rest)) = value.strip_prefix("avg ").and_then(leading_number) else { return false };
+        self.lag_ms = Some(mean);
+        let largest = rest.trim_start().strip_prefix("(max ").and_then(leading_number);
+        put(&mut self.lag_max_ms, largest.map(|(largest, _)| largest))
+    }
+}
+
+impl Script {
+    /// Takes in a line behind its dash.
+    fn take(&mut self, line: &str) -> bool {
+        if let Some((name, value)) = line.split_once(" = ")
+            && !name.contains('(')
+        {
+            return match name {
+                "latency average" => put(&mut self.latency_ms, milliseconds(value)),
+                "latency stddev" => put(&mut self.stddev_ms, milliseconds(value)),
+                _ => false,
+            };
+        }
+        if let Some((name, value)) = line.split_once(": ") {
+            return match name {
+                "weight" => put(&mut self.weight, count(value)),
+                "number of failed transactions" => put(&mut self.failed, count(value)),
+                "number of transactions skipped"
+                | "number of serialization failures"
+                | "number of deadlock failures"
+                | "number of transactions retried"
+                | "total number of retries" => true,
+                _ => false,
+            };
+        }
+        let Some(transactions) = count(line).filter(|_| line.contains(" transactions")) else { return false };
+        self.transactions = Some(transactions);
+        let tps = line.split_once("tps = ").and_then(|(_, rest)| leading_number(rest));
+        put(&mut self.tps, tps.map(|(tps, _)| tps)) || line.contains(" of total")
+    }
+}

@@ -1,0 +1,209 @@
+//! What a command line asks for.
+
+use crate::FormatError;
+
+use super::{Buffering, MAX_FILES, MAX_NAME, MAX_THREADS, Op, ParamLine, Pattern};
+
+/// A command line, defaults filled in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// `-k`.
+    pub op: Op,
+    /// `-t`: threads; those of a parameter file replace it.
+    pub threads: u32,
+    /// `-s`: length in seconds.
+    pub seconds: u32,
+    /// `-f`.
+    pub pattern: Pattern,
+    /// `-b`: block size in KiB.
+    pub block_kb: u32,
+    /// `-i`: I/Os of a run; means nothing with random and sequential patterns.
+    pub ios_per_run: u32,
+    /// `-o`: I/Os in flight per thread and file; `None` waits for each one.
+    pub outstanding: Option<u32>,
+    /// `-B`; `None` when it was not given, which means the same as [`Buffering::None`] but prints no line.
+    pub buffering: Option<Buffering>,
+    /// `-L`.
+    pub latency: Option<LatencyTimer>,
+    /// `-U`.
+    pub utilisation: Option<Utilisation>,
+    /// `-p` or `-a`.
+    pub affinity: Affinity,
+    /// `-S`: blocks into the file at which I/O begins.
+    pub start_block: u64,
+    /// `-F`.
+    pub param_file: Option<String>,
+    /// The files, with the drives of `-d` in front and those of `-R` as `X:` and `9:`. One name at least, unless there is
+    /// a parameter file.
+    pub files: Vec<String>,
+    /// What was accepted without having an effect here, each as a sentence.
+    pub warnings: Vec<String>,
+}
+
+impl Default for Command {
+    /// `-kR -t1 -s30 -f64 -b2 -i64 -BN testfile.dat`.
+    fn default() -> Command {
+        Command {
+            op: Op::Read,
+            threads: 1,
+            seconds: 30,
+            pattern: Pattern::Stride(64),
+            block_kb: 2,
+            ios_per_run: 64,
+            outstanding: None,
+            buffering: None,
+            latency: None,
+            utilisation: None,
+            affinity: Affinity::None,
+            start_block: 0,
+            param_file: None,
+            files: vec![DEFAULT_FILE.to_owned()],
+            warnings: Vec::new(),
+        }
+    }
+}
+
+/// The file when none is named.
+pub(super) const DEFAULT_FILE: &str = "testfile.dat";
+
+/// `-L`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LatencyTimer {
+    /// Which timer.
+    pub timer: Timing,
+    /// Whether the call that starts an I/O is timed as well.
+    pub initiation: Initiation,
+}
+
+/// The timer of `-L`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timing {
+    /// `S`: the system's.
+    System,
+    /// `P`: the processor's.
+    Processor,
+}
+
+/// Whether the call that starts an I/O is timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Initiation {
+    /// It is not.
+    Untimed,
+    /// It is: suffix `i`.
+    Timed,
+}
+
+/// `-U`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Utilisation {
+    /// Of all processors together.
+    Total,
+    /// `-Up`: of each as well.
+    PerProcessor,
+}
+
+/// Whether the system is bound to the affinity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CpuKind {
+    /// It is.
+    Hard,
+    /// `I`: a preference.
+    Ideal,
+}
+
+/// How a mask of processors is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spread {
+    /// Each thread on all of them.
+    Together,
+    /// `R`: one after the other.
+    RoundRobin(CpuKind),
+}
+
+/// `-p` or `-a`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Affinity {
+    /// Neither.
+    None,
+    /// `-p`: all threads on one processor, numbered from 0.
+    Cpu {
+        /// Its number.
+        cpu: u32,
+        /// How firmly.
+        kind: CpuKind,
+    },
+    /// `-a`: a mask of processors.
+    Mask {
+        /// The mask; bit 0 is processor 0.
+        mask: u64,
+        /// How.
+        spread: Spread,
+    },
+}
+
+/// Threads that work on the same files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pool {
+    /// The files.
+    pub files: Vec<String>,
+    /// How many threads.
+    pub threads: u32,
+    /// Processors they are bound to; 0 for any.
+    pub mask: u64,
+    /// Size of the file in MiB; `None` for the size that it has.
+    pub size_mb: Option<u64>,
+}
+
+impl Command {
+    /// The effective cache mode.
+    pub fn cache(&self) -> Buffering {
+        self.buffering.unwrap_or(Buffering::None)
+    }
+
+    /// The pools of threads: one for each line of the parameter file, else one for all files.
+    ///
+    /// # Errors
+    /// When the command names a parameter file and none is given or it has no line, when there are more threads or files
+    /// than SQLIO takes, or when a stride does not fit the threads.
+    pub fn pools(&self, params: Option<&[ParamLine]>) -> Result<Vec<Pool>, FormatError> {
+        let pools = match (&self.param_file, params) {
+            (Some(path), None | Some([])) => {
+                return Err(FormatError::whole(format!("the parameter file {path} names no file")));
+            }
+            (Some(_), Some(lines)) => lines.iter().map(pool).collect(),
+            (None, _) => vec![Pool { files: self.files.clone(), threads: self.threads, mask: 0, size_mb: None }],
+        };
+        self.check(&pools)?;
+        Ok(pools)
+    }
+
+    fn check(&self, pools: &[Pool]) -> Result<(), FormatError> {
+        let threads: u64 = pools.iter().map(|pool| u64::from(pool.threads)).sum();
+        if threads > u64::from(MAX_THREADS) {
+            return Err(FormatError::whole(format!("{threads} threads: SQLIO has at most {MAX_THREADS}")));
+        }
+        let files: usize = pools.iter().map(|pool| pool.files.len()).sum();
+        if files > MAX_FILES {
+            return Err(FormatError::whole(format!("{files} files: SQLIO takes at most {MAX_FILES}")));
+        }
+        if let Some(name) = pools.iter().flat_map(|pool| &pool.files).find(|name| name.chars().count() > MAX_NAME) {
+            let what = format!("a name of {} characters: SQLIO takes at most {MAX_NAME}", name.chars().count());
+            return Err(FormatError::whole(what));
+        }
+        match self.pattern {
+            Pattern::Stride(blocks) if pools.iter().any(|pool| pool.threads > blocks) => {
+                let what = format!("-f{blocks} with more than {blocks} threads: threads share the blocks of a stripe");
+                Err(FormatError::whole(what).with_hint("fewer threads, a larger -f, or -fsequential"))
+            }
+            Pattern::Stride(_) if pools.iter().any(|pool| pool.size_mb.is_some()) => {
+                let what = "a size in the parameter file counts only with -frandom and -fsequential";
+                Err(FormatError::whole(what).with_hint("add -frandom or -fsequential, or leave the size out"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn pool(line: &ParamLine) -> Pool {
+    Pool { files: vec![line.file.clone()], threads: line.threads, mask: line.mask, size_mb: line.size_mb }
+}

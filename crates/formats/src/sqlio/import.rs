@@ -1,0 +1,136 @@
+//! SQLIO's runs as results.
+
+use model::{Direction, Measurement, Reading, Role, Value};
+
+use super::{Op, Output, Pattern, Report, Run};
+use crate::{Imported, ImportedResult, Tool};
+
+/// The benchmark's name.
+const BENCHMARK: &str = "sqlio";
+/// SQLIO prints this for latencies of its own accord.
+const WHOLE_MS: &str = "latencies are whole milliseconds, floored: 0 is anything below 1 ms";
+
+/// The group that published tables are made of: `random_R_8KB`. `None` when the run lacks a part.
+pub fn group_name(report: &Report) -> Option<String> {
+    Some(format!("{}_{}_{}KB", report.pattern?, report.op?.letter(), report.block_kb?))
+}
+
+/// The mean latency in milliseconds that Little's law gives for a closed loop: `1000 · threads · depth · files / IOs`
+/// (J. D. C. Little, 1961). The printed mean is floored, this is not.
+pub fn little_latency_ms(report: &Report) -> Option<f64> {
+    let ios = report.ios_per_s?.to_f64();
+    // Without -o a thread has one I/O in flight, on one of its files; with it the depth holds for each file.
+    let per_thread = report.outstanding.map_or(1, |depth| u64::from(depth) * report.files.len().max(1) as u64);
+    // With a parameter file each thread works on its own line's file.
+    let per_thread = if report.pools.is_empty() { per_thread } else { u64::from(report.outstanding.unwrap_or(1)) };
+    (ios > 0.0).then(|| 1000.0 * f64::from(report.threads.unwrap_or(1)) * per_thread as f64 / ios)
+}
+
+/// The whole runs of an output as results of a system. Runs with the same parameters are repetitions.
+pub fn import(output: &Output, system: &str, source: &str) -> Imported {
+    let whole = |run: &&Run| run.report.ios_per_s.is_some() && run.report.op.is_some();
+    let results: Vec<ImportedResult> = output.runs.iter().filter(whole).map(|run| result(run, system)).collect();
+    let mut notes = Vec::new();
+    let cut = output.runs.len() - results.len();
+    if cut > 0 {
+        notes.push(format!("{cut} of {} runs have no figures and are left out", output.runs.len()));
+    }
+    if !output.not_understood.is_empty() {
+        notes.push(format!("lines that were not understood: {}", output.not_understood.len()));
+    }
+    if output.runs.iter().any(|run| run.report.latency.is_some()) {
+        notes.push(WHOLE_MS.to_owned());
+    }
+    let mut unknown = vec![
+        "the machine and its disks",
+        "whether the device or a cache answered",
+        "what the file held",
+        "the steadiness within a run",
+        "the pauses between runs",
+    ];
+    if output.runs.iter().any(|run| run.report.buffering.is_none()) {
+        unknown.push("the cache mode where no line tells it");
+    }
+    Imported {
+        tool: Tool::Sqlio,
+        version: output.runs.iter().find_map(|run| run.report.version.clone()),
+        source: source.to_owned(),
+        results,
+        unknown: unknown.into_iter().map(str::to_owned).collect(),
+        notes,
+    }
+}
+
+fn result(run: &Run, system: &str) -> ImportedResult {
+    let report = &run.report;
+    let mut result = ImportedResult::new(system, BENCHMARK);
+    let mut key = |name: &str, value: Value| result.keys.insert(name.to_owned(), value);
+    if let Some(op) = report.op {
+        key("op", Value::Text(op.as_str().to_owned()));
+    }
+    if let Some(pattern) = report.pattern {
+        key("pattern", Value::Text(pattern.to_string()));
+    }
+    let mut number = |name: &str, value: Option<u64>| {
+        if let Some(value) = value.and_then(|value| i64::try_from(value).ok()) {
+            key(name, Value::Int(value));
+        }
+    };
+    number("block_kb", report.block_kb.map(u64::from));
+    number("threads", report.threads.map(u64::from));
+    number("depth", Some(report.outstanding.map_or(0, u64::from)));
+    number("span_mb", Some(report.sizes.iter().map(|size| size.mb).fold(0, u64::saturating_add)).filter(|mb| *mb > 0));
+    if let Some(buffering) = report.buffering {
+        key("cache", Value::Text(buffering.as_str().to_owned()));
+    }
+    // The planned length: SQLIO prints no other.
+    result.elapsed_s = report.seconds.map(f64::from);
+    result.measurements = measurements(report);
+    result.notes.extend(run.label.iter().map(|label| format!("group {label:?}")));
+    result
+}
+
+fn measurements(report: &Report) -> Vec<Measurement> {
+    let random = !matches!(report.pattern, Some(Pattern::Sequential));
+    // Published tables judge random I/O by I/Os a second and sequential I/O by MB a second.
+    let (iops, mbs) = if random { (Role::Primary, Role::Secondary) } else { (Role::Secondary, Role::Primary) };
+    let reading = |value: Option<f64>, why: &str| match value {
+        Some(value) => Reading::Value(value),
+        None => Reading::Unavailable(why.to_owned()),
+    };
+    let mut all = vec![
+        Measurement::new(
+            "iops",
+            "io/s",
+            Direction::Higher,
+            iops,
+            reading(report.ios_per_s.map(super::Hundredths::to_f64), "it has no line IOs/sec"),
+        ),
+        Measurement::new(
+            "bandwidth",
+            "MiB/s",
+            Direction::Higher,
+            mbs,
+            reading(report.mbs_per_s.map(super::Hundredths::to_f64), "it has no line MBs/sec"),
+        ),
+    ];
+    let mut latency = |id: &str, role, value: Option<f64>| {
+        let reading = reading(value, "latencies were not timed (-L)");
+        all.push(Measurement::new(id, "ms", Direction::Lower, role, reading));
+    };
+    latency("latency_little", Role::Secondary, little_latency_ms(report));
+    latency("latency_min", Role::Diagnostic, report.latency.map(|l| l.min as f64));
+    latency("latency_mean", Role::Diagnostic, report.latency.map(|l| l.avg as f64));
+    latency("latency_max", Role::Diagnostic, report.latency.map(|l| l.max as f64));
+    all
+}
+
+impl Report {
+    /// Whether it read or wrote, with the group's parts: what a heading shows.
+    pub fn title(&self) -> String {
+        let op = self.op.map_or("?", Op::as_str);
+        let pattern = self.pattern.map_or_else(|| "?".to_owned(), |pattern| pattern.to_string());
+        let kb = self.block_kb.map_or_else(|| "?".to_owned(), |kb| kb.to_string());
+        format!("{pattern} {op} {kb} KB")
+    }
+}

@@ -1,0 +1,344 @@
+//! Reading a command line: `sqlio [options] [file…]`, no blank between a letter and its value.
+
+use crate::FormatError;
+use crate::text::shortened;
+
+use super::command::{Affinity, Command, CpuKind, DEFAULT_FILE, Initiation, LatencyTimer, Spread, Timing, Utilisation};
+use super::{Buffering, MAX_FILES, MAX_THREADS, Op, Pattern};
+
+/// The letters that begin an option.
+const LETTERS: &str = "k t s d R f p a o b i m L U B S v 6 F D";
+
+/// What was given, to see what goes together.
+#[derive(Default)]
+struct Given {
+    drives: Option<String>,
+    raw: Option<Vec<String>>,
+    files: Vec<String>,
+    threads: bool,
+    seen: Vec<char>,
+}
+
+/// Reads the words behind `sqlio`.
+///
+/// # Errors
+/// With the option that is wrong, unknown or out of scope, and a hint where one can be given.
+pub fn parse_command<S: AsRef<str>>(words: &[S]) -> Result<Command, FormatError> {
+    let mut command = Command::default();
+    let mut given = Given::default();
+    for (index, word) in words.iter().map(AsRef::as_ref).enumerate() {
+        match word.strip_prefix('-') {
+            None => given.files.push(word.to_owned()),
+            Some(option) => {
+                let next = words.get(index + 1).map(AsRef::as_ref);
+                parse_option(&mut command, &mut given, option, next)?;
+            }
+        }
+    }
+    settle(&mut command, given)?;
+    Ok(command)
+}
+
+fn parse_option(command: &mut Command, given: &mut Given, option: &str, next: Option<&str>) -> Result<(), FormatError> {
+    let mut letters = option.chars();
+    let Some(letter) = letters.next() else {
+        return Err(FormatError::whole("- alone is no option"));
+    };
+    let value = letters.as_str();
+    if let Some(note) = without_effect(option)? {
+        command.warnings.push(note);
+        return Ok(());
+    }
+    if !LETTERS.split(' ').any(|known| known.starts_with(letter)) {
+        return Err(unknown(option));
+    }
+    if value.is_empty() && letter != 'U' {
+        let hint = match next.filter(|next| !next.starts_with('-')) {
+            Some(next) => format!("write -{letter}{}, without a blank", shortened(next)),
+            None => format!("write {}", example(letter)),
+        };
+        return Err(FormatError::whole(format!("-{letter} has no value")).with_hint(hint));
+    }
+    if given.seen.contains(&letter) {
+        return Err(FormatError::whole(format!("-{letter} stands twice")));
+    }
+    given.seen.push(letter);
+    set(command, given, letter, value)
+}
+
+fn set(command: &mut Command, given: &mut Given, letter: char, value: &str) -> Result<(), FormatError> {
+    match letter {
+        'k' => command.op = op(value)?,
+        't' => {
+            command.threads = whole(letter, value, 1, MAX_THREADS)?;
+            given.threads = true;
+        }
+        's' => command.seconds = whole(letter, value, 1, u32::MAX)?,
+        'f' => command.pattern = pattern(value)?,
+        'b' => command.block_kb = whole(letter, value, 1, 1 << 20)?,
+        'i' => command.ios_per_run = whole(letter, value, 1, u32::MAX)?,
+        'o' => command.outstanding = outstanding(value, &mut command.warnings)?,
+        'B' => command.buffering = Some(buffering(value)?),
+        'L' => command.latency = Some(latency(value)?),
+        'U' => command.utilisation = Some(utilisation(value)?),
+        'p' => command.affinity = cpu(value, command.affinity)?,
+        'a' => command.affinity = mask(value, command.affinity)?,
+        'S' => command.start_block = number(letter, value)?,
+        'd' => given.drives = Some(drives(value)?),
+        'R' => given.raw = Some(raw(value)?),
+        'F' => command.param_file = Some(value.to_owned()),
+        _ => return Err(out_of_scope(letter, value, given)),
+    }
+    Ok(())
+}
+
+/// Options that are taken and do nothing here: the sentence about them.
+fn without_effect(option: &str) -> Result<Option<String>, FormatError> {
+    let note = match option {
+        "64" => "-64 is left out: it was for the Alpha processor".to_owned(),
+        "v1.1.1" => "-v1.1.1 is left out: it brings back the order of blocks of an error in that version".to_owned(),
+        _ => match option.strip_prefix('D') {
+            Some(level) if !level.is_empty() && level.bytes().all(|byte| byte.is_ascii_digit()) => {
+                format!("-D{} is left out: it printed debugging output", shortened(level))
+            }
+            _ if option.starts_with(['6', 'v', 'D']) => return Err(unknown(option)),
+            _ => return Ok(None),
+        },
+    };
+    Ok(Some(note))
+}
+
+fn out_of_scope(letter: char, value: &str, given: &Given) -> FormatError {
+    let what = if given.seen.contains(&'o') {
+        "-m and -o exclude each other".to_owned()
+    } else {
+        format!("-{letter}{} (I/O in several buffers, copied or scattered) is not supported", shortened(value))
+    };
+    FormatError::whole(what).with_hint("leave -m out: the same blocks are read and written as single buffers")
+}
+
+fn unknown(option: &str) -> FormatError {
+    let letter = option.chars().next().unwrap_or('-');
+    let swapped = if letter.is_lowercase() { letter.to_ascii_uppercase() } else { letter.to_ascii_lowercase() };
+    let hint = if option == "?" || option.starts_with('-') || option == "h" {
+        "options have one letter, as in -kR -s30 -frandom -b8".to_owned()
+    } else if LETTERS.split(' ').any(|known| known.starts_with(swapped)) && swapped != letter {
+        format!("upper and lower case differ: {}", example(swapped))
+    } else {
+        "the options are -k -t -s -d -R -f -p -a -o -b -i -L -U -B -S -F".to_owned()
+    };
+    FormatError::whole(format!("-{} is no option of SQLIO", shortened(option))).with_hint(hint)
+}
+
+/// How an option looks.
+fn example(letter: char) -> &'static str {
+    match letter {
+        'k' => "-kR or -kW",
+        't' => "-t4",
+        's' => "-s30",
+        'd' => "-dDE",
+        'R' => "-RX,1,2",
+        'f' => "-frandom, -fsequential or -f64",
+        'p' => "-p0",
+        'a' => "-a0xf",
+        'o' => "-o8",
+        'b' => "-b8",
+        'i' => "-i64",
+        'm' => "-mC4",
+        'L' => "-LS",
+        'U' => "-U or -Up",
+        'B' => "-BN, -BH, -BS or -BY",
+        'S' => "-S0",
+        'F' => "-Fparam.txt",
+        _ => "-D1",
+    }
+}
+
+fn wrong(letter: char, value: &str) -> FormatError {
+    FormatError::whole(format!("-{letter}{}: no such value", shortened(value)))
+        .with_hint(format!("write {}", example(letter)))
+}
+
+fn number(letter: char, value: &str) -> Result<u64, FormatError> {
+    let digits = value.bytes().all(|byte| byte.is_ascii_digit());
+    value.parse().ok().filter(|_| digits).ok_or_else(|| wrong(letter, value))
+}
+
+fn whole(letter: char, value: &str, least: u32, most: u32) -> Result<u32, FormatError> {
+    let number = number(letter, value)?;
+    u32::try_from(number)
+        .ok()
+        .filter(|n| (least..=most).contains(n))
+        .ok_or_else(|| FormatError::whole(format!("-{letter}{}: it must be {least} to {most}", shortened(value))))
+}
+
+fn op(value: &str) -> Result<Op, FormatError> {
+    match value {
+        "R" | "r" => Ok(Op::Read),
+        "W" | "w" => Ok(Op::Write),
+        _ if value.eq_ignore_ascii_case("RW") => {
+            Err(FormatError::whole("-kRW: SQLIO mixes no reads with writes")
+                .with_hint("one run with -kR, one with -kW"))
+        }
+        _ => Err(wrong('k', value)),
+    }
+}
+
+fn pattern(value: &str) -> Result<Pattern, FormatError> {
+    match value {
+        "random" => return Ok(Pattern::Random),
+        "sequential" => return Ok(Pattern::Sequential),
+        _ => {}
+    }
+    if value.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Ok(Pattern::Stride(whole('f', value, 1, u32::MAX)?));
+    }
+    let meant = model::nearest(value, ["random", "sequential"]).or_else(|| {
+        let short = value.to_ascii_lowercase();
+        ["random", "sequential"].into_iter().find(|word| short.len() > 1 && word.starts_with(&short))
+    });
+    let error = FormatError::whole(format!("-f{}: no such pattern", shortened(value)));
+    Err(match meant {
+        Some(word) => error.with_hint(format!("did you mean -f{word}?")),
+        None => error.with_hint(format!("write {}", example('f'))),
+    })
+}
+
+fn outstanding(value: &str, warnings: &mut Vec<String>) -> Result<Option<u32>, FormatError> {
+    let depth = whole('o', value, 0, 1 << 16)?;
+    if depth == 0 {
+        warnings.push("-o0 is taken as no -o: each I/O is waited for".to_owned());
+        return Ok(None);
+    }
+    Ok(Some(depth))
+}
+
+fn buffering(value: &str) -> Result<Buffering, FormatError> {
+    match value {
+        "N" | "n" => Ok(Buffering::None),
+        "H" | "h" => Ok(Buffering::Hardware),
+        "S" | "s" => Ok(Buffering::Software),
+        "Y" | "y" => Ok(Buffering::All),
+        _ => {
+            let error = FormatError::whole(format!("-B{}: no such cache mode", shortened(value)));
+            let digits = value.bytes().all(|byte| byte.is_ascii_digit());
+            Err(error.with_hint(if digits {
+                format!("a block of {} KB is -b{}, in lower case", shortened(value), shortened(value))
+            } else {
+                "N no cache, H the drive's, S the file system's, Y both".to_owned()
+            }))
+        }
+    }
+}
+
+fn latency(value: &str) -> Result<LatencyTimer, FormatError> {
+    let (timer, initiation) = match value {
+        "S" | "s" => (Timing::System, Initiation::Untimed),
+        "P" | "p" => (Timing::Processor, Initiation::Untimed),
+        "Si" | "si" => (Timing::System, Initiation::Timed),
+        "Pi" | "pi" => (Timing::Processor, Initiation::Timed),
+        _ => return Err(wrong('L', value)),
+    };
+    Ok(LatencyTimer { timer, initiation })
+}
+
+fn utilisation(value: &str) -> Result<Utilisation, FormatError> {
+    match value {
+        "" => Ok(Utilisation::Total),
+        "p" | "P" => Ok(Utilisation::PerProcessor),
+        _ => Err(wrong('U', value)),
+    }
+}
+
+fn one_affinity(before: Affinity) -> Result<(), FormatError> {
+    match before {
+        Affinity::None => Ok(()),
+        _ => Err(FormatError::whole("-p and -a exclude each other")),
+    }
+}
+
+fn cpu(value: &str, before: Affinity) -> Result<Affinity, FormatError> {
+    one_affinity(before)?;
+    let (kind, digits) = match value.strip_prefix('I') {
+        Some(digits) => (CpuKind::Ideal, digits),
+        None => (CpuKind::Hard, value),
+    };
+    if digits.is_empty() {
+        return Err(wrong('p', value));
+    }
+    Ok(Affinity::Cpu { cpu: whole('p', digits, 0, 63)?, kind })
+}
+
+fn mask(value: &str, before: Affinity) -> Result<Affinity, FormatError> {
+    one_affinity(before)?;
+    let (spread, digits) = match (value.strip_prefix("RI"), value.strip_prefix('R')) {
+        (Some(digits), _) => (Spread::RoundRobin(CpuKind::Ideal), digits),
+        (None, Some(digits)) => (Spread::RoundRobin(CpuKind::Hard), digits),
+        (None, None) => (Spread::Together, value),
+    };
+    let mask = super::params::mask(digits).filter(|mask| *mask > 0).ok_or_else(|| wrong('a', value))?;
+    Ok(Affinity::Mask { mask, spread })
+}
+
+fn drives(value: &str) -> Result<String, FormatError> {
+    let letters = value.chars().all(|c| c.is_ascii_alphabetic());
+    if letters { Ok(value.to_owned()) } else { Err(wrong('d', value)) }
+}
+
+/// Partitions by letter and disks by number: `DEF123` or `D,E,1,12`.
+fn raw(value: &str) -> Result<Vec<String>, FormatError> {
+    if !value.chars().all(|c| c.is_ascii_alphanumeric() || c == ',') {
+        return Err(wrong('R', value));
+    }
+    let mut names = Vec::new();
+    for part in value.split(',').filter(|part| !part.is_empty()) {
+        if value.contains(',') && part.bytes().all(|byte| byte.is_ascii_digit()) {
+            names.push(format!("{part}:"));
+        } else {
+            names.extend(part.chars().map(|c| format!("{c}:")));
+        }
+    }
+    if names.is_empty() || names.len() > MAX_FILES { Err(wrong('R', value)) } else { Ok(names) }
+}
+
+/// What goes together, and the files.
+fn settle(command: &mut Command, given: Given) -> Result<(), FormatError> {
+    if let Some(path) = &command.param_file {
+        let mut ignored: Vec<&str> = Vec::new();
+        for (is_given, name) in [
+            (given.threads, "-t"),
+            (given.drives.is_some(), "-d"),
+            (given.raw.is_some(), "-R"),
+            (command.affinity != Affinity::None, "-p and -a"),
+            (!given.files.is_empty(), "the files on the command line"),
+        ] {
+            if is_given {
+                ignored.push(name);
+            }
+        }
+        if !ignored.is_empty() {
+            let note = format!("{} do not count beside -F: {path} says it", ignored.join(", "));
+            command.warnings.push(note);
+        }
+        command.affinity = Affinity::None;
+        command.files.clear();
+        return Ok(());
+    }
+    if !given.files.is_empty() {
+        command.files.clone_from(&given.files);
+    }
+    if let Some(drives) = &given.drives {
+        let [name] = command.files.as_slice() else {
+            return Err(FormatError::whole("-d takes one file, which is to be on each of the drives"));
+        };
+        command.files = drives.chars().map(|drive| format!("{drive}:{name}")).collect();
+    }
+    if let Some(raw) = given.raw {
+        // Without a name the default is not meant beside raw devices.
+        if command.files == [DEFAULT_FILE] && given.files.is_empty() {
+            command.files.clear();
+        }
+        command.files.extend(raw);
+    }
+    command.pools(None).map(|_| ())
+}

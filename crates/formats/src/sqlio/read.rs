@@ -1,0 +1,415 @@
+//! Reading what SQLIO printed: many runs in one file, copied out of web pages, mended by hand.
+
+use crate::text::{NotUnderstood, break_html, decode, numbered, plain};
+
+use super::output::buffering_words;
+use super::{
+    BUCKETS, Buffering, Hundredths, InitiationUs, LatencyMs, Op, Pattern, PoolLine, Report, SizeLine, SizeOrigin,
+    Timing,
+};
+
+/// All that a file holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Output {
+    /// The runs, in their order.
+    pub runs: Vec<Run>,
+    /// The lines that belong to no run and no known noise.
+    pub not_understood: Vec<NotUnderstood>,
+}
+
+/// A run with what stands around it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Run {
+    /// Line of its start, from 1.
+    pub line: u64,
+    /// The last decorated line before it that a batch file's `echo` may have left, without its decoration.
+    pub label: Option<String>,
+    /// The command line before it, if the console or the batch file echoed it.
+    pub command: Option<String>,
+    /// What was printed.
+    pub report: Report,
+    /// Whether its figures are all there.
+    pub ending: Ending,
+}
+
+/// How a run's output ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ending {
+    /// Figures were printed.
+    Whole,
+    /// The file ends, or the next run begins, before any figure.
+    #[default]
+    Cut,
+}
+
+/// Words that begin a line of SQLIO. Copies have several on one line; there they are taken apart again.
+const STARTS: &[&str] = &[
+    "sqlio v",
+    "using system counter",
+    "using processor counter",
+    "parameter file used:",
+    "enabling multiple I/Os",
+    "buffering set to",
+    "using specified size:",
+    "using current size:",
+    "initialization done",
+    "CUMULATIVE DATA:",
+    "throughput metrics:",
+    "IOs/sec:",
+    "MBs/sec:",
+    "latency metrics:",
+    "Min_Init_Latency",
+    "Avg_Init_Latency",
+    "Max_Init_Latency",
+    "Min_Latency",
+    "Avg_Latency",
+    "Max_Latency",
+    "histogram:",
+    "ms: 0 1",
+    "%:",
+];
+
+/// Lines that the console leaves between runs.
+const NOISE: &[&str] =
+    &["timeout /t", "waiting for ", "press any key", "press ctrl", "echo off", "@echo", "terminate batch job"];
+
+/// Labels of the table of `-U`, which is understood and not kept.
+const UTILISATION: &[&str] = &[
+    "processornumber:",
+    "dpctime(%):",
+    "interrupttime(%):",
+    "privilegedtime(%):",
+    "processortime(%):",
+    "usertime(%):",
+    "interrupts/sec:",
+];
+
+/// Reads an output file, in any encoding that [`decode`] knows. Never fails: what it does not understand it lists.
+pub fn read(bytes: &[u8]) -> Output {
+    let mut reader = Reader::default();
+    for (number, raw) in numbered(&decode(bytes)) {
+        for line in break_html(raw) {
+            // Markdown escapes underscores. Only in these words: `d:\_test` is a path.
+            let line = plain(line).replace("\\_Latency", "_Latency").replace("\\_Init", "_Init");
+            for part in take_apart(&line) {
+                reader.line(number, part);
+            }
+        }
+    }
+    reader.finish()
+}
+
+/// The lines of SQLIO that stand in one line of a copy.
+fn take_apart(line: &str) -> Vec<&str> {
+    let mut cuts: Vec<usize> = STARTS
+        .iter()
+        .flat_map(|start| line.match_indices(start).map(|(at, _)| at))
+        .chain(line.match_indices("using ").filter(|(at, _)| shape_words(&line[*at..]).is_some()).map(|(at, _)| at))
+        .chain(line.match_indices("file ").filter(|(at, _)| begins_pool(&line[*at..])).map(|(at, _)| at))
+        .chain(line.match_indices(" thread").filter_map(|(at, _)| work_start(line, at)))
+        .filter(|at| *at > 0 && line[..*at].ends_with(' '))
+        .collect();
+    cuts.sort_unstable();
+    cuts.dedup();
+    let mut parts = Vec::new();
+    let mut from = 0;
+    for cut in cuts {
+        parts.push(line[from..cut].trim());
+        from = cut;
+    }
+    parts.push(line[from..].trim());
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+/// Whether `file a.dat with 4 threads` stands here.
+fn begins_pool(text: &str) -> bool {
+    let words: Vec<&str> = text.splitn(6, ' ').collect();
+    matches!(words[..], ["file", _, "with", _, thread, ..] if thread.starts_with("thread"))
+}
+
+/// Where `4 threads reading` begins whose `thread` stands at `at`.
+fn work_start(line: &str, at: usize) -> Option<usize> {
+    let verb = line[at + 1..].split(' ').nth(1)?;
+    let start = line[..at].rfind(' ').map_or(0, |blank| blank + 1);
+    matches!(verb, "reading" | "writing").then_some(start)
+}
+
+#[derive(Default)]
+struct Reader {
+    output: Output,
+    run: Option<Run>,
+    label: Option<String>,
+    command: Option<String>,
+}
+
+impl Reader {
+    fn line(&mut self, number: u64, line: &str) {
+        if line.is_empty() || self.starts(number, line) {
+            return;
+        }
+        if let Some(run) = &mut self.run
+            && run.take(line)
+        {
+            return;
+        }
+        if let Some(command) = command_in(line) {
+            self.end();
+            self.command = Some(command.to_owned());
+            return;
+        }
+        let lower = line.to_lowercase();
+        if NOISE.iter().any(|noise| lower.starts_with(noise)) || is_prompt(line) {
+            return;
+        }
+        match decorated(line) {
+            Some(label) => {
+                self.end();
+                self.label = (!label.is_empty()).then(|| label.to_owned()).or(self.label.take());
+            }
+            None => self.output.not_understood.push(NotUnderstood::new(number, line)),
+        }
+    }
+
+    /// Whether the line begins a run, which it then has.
+    fn starts(&mut self, number: u64, line: &str) -> bool {
+        let version = line.strip_prefix("sqlio v").filter(|version| !version.contains(' ')).map(str::to_owned);
+        let work = Work::read(line);
+        if version.is_none() && work.is_none() {
+            return false;
+        }
+        // A version line begins a run; so does the line that says what is done, where one says so already.
+        let begun = self.run.as_ref().is_some_and(|run| run.report.op.is_some() || run.ending == Ending::Whole);
+        if version.is_some() || begun || self.run.is_none() {
+            self.end();
+            let (label, command) = (self.label.clone(), self.command.take());
+            self.run = Some(Run { line: number, label, command, ..Run::default() });
+        }
+        if let Some(run) = &mut self.run {
+            run.report.version = version.or(run.report.version.take());
+            if let Some(work) = work {
+                run.report.threads = Some(work.threads);
+                run.report.op = Some(work.op);
+                run.report.seconds = Some(work.seconds);
+                run.report.files = work.files;
+            }
+        }
+        true
+    }
+
+    fn end(&mut self) {
+        self.output.runs.extend(self.run.take());
+    }
+
+    fn finish(mut self) -> Output {
+        self.end();
+        self.output
+    }
+}
+
+/// `4 threads reading for 30 secs from file a.dat`.
+struct Work {
+    threads: u32,
+    op: Op,
+    seconds: u32,
+    files: Vec<String>,
+}
+
+impl Work {
+    fn read(line: &str) -> Option<Work> {
+        let mut words = line.split(' ');
+        let threads = words.next()?.parse().ok()?;
+        words.next().filter(|word| matches!(*word, "thread" | "threads"))?;
+        let op = match words.next()? {
+            "reading" => Op::Read,
+            "writing" => Op::Write,
+            _ => return None,
+        };
+        words.next().filter(|word| *word == "for")?;
+        let seconds = words.next()?.parse().ok()?;
+        words.next().filter(|word| matches!(*word, "secs" | "sec"))?;
+        words.next().filter(|word| matches!(*word, "from" | "to"))?;
+        words.next().filter(|word| matches!(*word, "file" | "files"))?;
+        Some(Work { threads, op, seconds, files: words.map(str::to_owned).collect() })
+    }
+}
+
+impl Run {
+    /// Takes in a line of the run; whether it was one. No figure is taken twice.
+    fn take(&mut self, line: &str) -> bool {
+        self.take_head(line) || self.take_figure(line)
+    }
+
+    fn take_head(&mut self, line: &str) -> bool {
+        let report = &mut self.report;
+        for (timing, start) in
+            [(Timing::System, "using system counter"), (Timing::Processor, "using processor counter")]
+        {
+            if let Some(rest) = line.strip_prefix(start) {
+                report.timer = Some(timing);
+                report.timer_counts_per_s = rest.split(' ').find_map(|word| word.parse().ok());
+                return true;
+            }
+        }
+        if let Some(path) = line.strip_prefix("parameter file used:") {
+            report.param_file = Some(path.trim().to_owned());
+        } else if let Some(pool) = pool_line(line) {
+            report.pools.push(pool);
+        } else if let Some((kb, pattern)) = shape_line(line) {
+            report.block_kb = Some(kb);
+            report.pattern = Some(pattern);
+        } else if let Some(rest) = line.strip_prefix("enabling multiple I/Os per thread with ") {
+            match rest.strip_suffix(" outstanding").and_then(|depth| depth.parse().ok()) {
+                Some(depth) => report.outstanding = Some(depth),
+                None => return false,
+            }
+        } else if let Some(words) = line.strip_prefix("buffering set to ") {
+            match buffering_of(words) {
+                Some(buffering) => report.buffering = Some(buffering),
+                None => return false,
+            }
+        } else if let Some(size) = size_line(line) {
+            report.sizes.push(size);
+        } else {
+            return matches!(
+                line,
+                "initialization done" | "CUMULATIVE DATA:" | "throughput metrics:" | "latency metrics:"
+            );
+        }
+        true
+    }
+
+    fn take_figure(&mut self, line: &str) -> bool {
+        let report = &mut self.report;
+        let Some((name, value)) = line.split_once(':') else { return false };
+        let value = value.trim();
+        let taken = match name {
+            "IOs/sec" => put(&mut report.ios_per_s, Hundredths::parse(value)),
+            "MBs/sec" => put(&mut report.mbs_per_s, Hundredths::parse(value)),
+            "Min_Latency(ms)" => value.parse().is_ok_and(|ms| set(&mut report.latency, |l: &mut LatencyMs| l.min = ms)),
+            "Avg_Latency(ms)" => value.parse().is_ok_and(|ms| set(&mut report.latency, |l| l.avg = ms)),
+            "Max_Latency(ms)" => value.parse().is_ok_and(|ms| set(&mut report.latency, |l| l.max = ms)),
+            "Min_Init_Latency(us)" => {
+                value.parse().is_ok_and(|us| set(&mut report.initiation, |i: &mut InitiationUs| i.min = us))
+            }
+            "Avg_Init_Latency(us)" => value.parse().is_ok_and(|us| set(&mut report.initiation, |i| i.avg = us)),
+            "Max_Init_Latency(us)" => value.parse().is_ok_and(|us| set(&mut report.initiation, |i| i.max = us)),
+            "histogram" => return value.is_empty(),
+            "ms" => return value.ends_with("24+") || value.ends_with("24 +"),
+            "%" => put(&mut report.histogram, histogram(value)),
+            _ => return UTILISATION.iter().any(|label| line.to_lowercase().starts_with(label)),
+        };
+        if taken {
+            self.ending = Ending::Whole;
+        }
+        taken
+    }
+}
+
+/// Puts a figure in its empty place.
+fn put<T>(place: &mut Option<T>, figure: Option<T>) -> bool {
+    let fits = place.is_none() && figure.is_some();
+    if fits {
+        *place = figure;
+    }
+    fits
+}
+
+fn set<T: Default>(place: &mut Option<T>, change: impl FnOnce(&mut T)) -> bool {
+    change(place.get_or_insert_with(T::default));
+    true
+}
+
+/// 25 percentages, each printed three wide: 100 leaves no blank before it.
+fn histogram(text: &str) -> Option<[u32; BUCKETS]> {
+    let mut shares = Vec::new();
+    for glued in text.split(' ').filter(|glued| glued.is_ascii()) {
+        let first = (glued.len().max(1) - 1) % 3 + 1;
+        let (first, rest) = glued.split_at(first.min(glued.len()));
+        let rest = (0..rest.len()).step_by(3).map(|at| &rest[at..at + 3]);
+        for share in std::iter::once(first).chain(rest) {
+            shares.push(share.parse().ok().filter(|share| *share <= 100)?);
+        }
+    }
+    shares.try_into().ok()
+}
+
+/// `file a.dat with 4 threads (0-3) using mask 0x0 (0)`.
+fn pool_line(line: &str) -> Option<PoolLine> {
+    let (file, rest) = line.strip_prefix("file ")?.split_once(" with ")?;
+    let (threads, rest) = rest.split_once(' ')?;
+    let threads = threads.parse().ok()?;
+    let rest = rest.strip_prefix("threads ").or_else(|| rest.strip_prefix("thread "))?;
+    let (range, mask) = rest.strip_prefix('(')?.split_once(") using mask ")?;
+    let (first, last) = range.split_once('-').unwrap_or((range, range));
+    let mask = super::params::mask(mask.split(' ').next()?)?;
+    Some(PoolLine {
+        file: file.to_owned(),
+        threads,
+        first: first.trim().parse().ok()?,
+        last: last.trim().parse().ok()?,
+        mask,
+    })
+}
+
+/// `using 8KB random IOs`, at the start of a text, and what follows it.
+fn shape_words(text: &str) -> Option<(u32, Pattern, &str)> {
+    let (kb, rest) = text.strip_prefix("using ")?.split_once("KB ")?;
+    let kb = kb.parse().ok()?;
+    for (words, pattern) in [("random IOs", Pattern::Random), ("sequential IOs", Pattern::Sequential)] {
+        if let Some(rest) = rest.strip_prefix(words) {
+            return Some((kb, pattern, rest));
+        }
+    }
+    let (blocks, rest) = rest.strip_prefix("IOs over ")?.split_once("-block stripes")?;
+    Some((kb, Pattern::Stride(blocks.parse().ok()?), rest))
+}
+
+fn shape_line(line: &str) -> Option<(u32, Pattern)> {
+    shape_words(line).filter(|(_, _, rest)| rest.is_empty()).map(|(kb, pattern, _)| (kb, pattern))
+}
+
+fn buffering_of(words: &str) -> Option<Buffering> {
+    use Buffering::{All, Hardware, None as Neither, Software};
+    [Neither, Hardware, Software, All].into_iter().find(|buffering| buffering_words(*buffering) == words)
+}
+
+/// `using specified size: 2000 MB for file: a.dat`.
+fn size_line(line: &str) -> Option<SizeLine> {
+    let (origin, rest) = match line.strip_prefix("using specified size: ") {
+        Some(rest) => (SizeOrigin::Specified, rest),
+        None => (SizeOrigin::Current, line.strip_prefix("using current size: ")?),
+    };
+    let (mb, file) = rest.split_once(" MB for file: ")?;
+    Some(SizeLine { origin, mb: mb.parse().ok()?, file: file.to_owned() })
+}
+
+/// The command line in `sqlio -kR …` or `C:\SQLIO>sqlio -kR …`.
+fn command_in(line: &str) -> Option<&str> {
+    let bare = line.rsplit_once('>').map_or(line, |(before, after)| if is_path(before) { after } else { line }).trim();
+    let (program, rest) = bare.split_once(' ')?;
+    let name = program.rsplit(['\\', '/']).next()?.to_lowercase();
+    (matches!(name.as_str(), "sqlio" | "sqlio.exe") && rest.trim_start().starts_with('-')).then_some(bare)
+}
+
+/// `C:\SQLIO`: what stands before the `>` of the console.
+fn is_path(text: &str) -> bool {
+    let mut characters = text.chars();
+    characters.next().is_some_and(|c| c.is_ascii_alphabetic()) && characters.next() == Some(':')
+}
+
+/// The console's prompt with an uninteresting command behind it.
+fn is_prompt(line: &str) -> bool {
+    let uninteresting = |rest: &str| {
+        let rest = rest.trim().to_lowercase();
+        rest.is_empty() || ["timeout", "echo", "rem", "cd", "sleep", "ping"].iter().any(|word| rest.starts_with(word))
+    };
+    line.split_once('>').is_some_and(|(path, rest)| is_path(path) && uninteresting(rest))
+}
+
+/// What stands between the signs of a line such as `****** Read Tests *****`; empty for a line of signs alone.
+fn decorated(line: &str) -> Option<&str> {
+    let is_sign = |c: char| matches!(c, '*' | '=' | '-' | '#' | '_' | '~' | '+');
+    let signs = line.chars().take_while(|c| is_sign(*c)).count();
+    (signs >= 3).then(|| line.trim_matches(is_sign).trim())
+}

@@ -1,0 +1,263 @@
+//! sysbench 1.0: what it prints, with `--histogram` and `--report-interval`.
+
+use std::collections::BTreeMap;
+
+use model::{Direction, Measurement, Reading, Role, Value};
+
+use crate::durations::{Durations, latency};
+use crate::text::{NotUnderstood, decode, leading_number, number, numbered};
+use crate::{Imported, ImportedResult, Tool};
+
+/// Everything that a file of printed output holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Output {
+    /// The runs, in their order.
+    pub runs: Vec<Run>,
+    /// Lines that are none of sysbench's.
+    pub not_understood: Vec<NotUnderstood>,
+}
+
+/// One run. What was not printed is `None`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Run {
+    /// Line of its start, from 1.
+    pub line: u64,
+    /// `1.0.20`.
+    pub version: Option<String>,
+    /// What was printed before the start: `Number of threads` and the like, with their values as written.
+    pub parameters: BTreeMap<String, String>,
+    /// The figures: by section and name, such as `("General statistics", "total time")`, with their values as written.
+    pub figures: BTreeMap<(String, String), String>,
+    /// Lines of the report interval.
+    pub progress: Vec<Progress>,
+    /// The histogram: latencies in milliseconds, with counts.
+    pub histogram: Vec<(f64, u64)>,
+}
+
+/// A line of `--report-interval`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Seconds since the start.
+    pub at_s: f64,
+    /// Transactions or events a second.
+    pub rate: Option<f64>,
+    /// The latency percentile, in milliseconds.
+    pub latency_ms: Option<f64>,
+}
+
+/// Sentences that carry no figure.
+const SENTENCES: &[&str] = &[
+    "Running the test with following options",
+    "Running memory speed test with the following options",
+    "Initializing random number generator",
+    "Initializing worker threads",
+    "Threads started!",
+    "Latency histogram (values are in",
+    "Report intermediate results every",
+    "Periodic FSYNC",
+    "Calling fsync",
+    "Using ",
+    "Doing ",
+    "Additional request validation",
+    "WARNING:",
+];
+
+/// Reads printed output. Never fails: what it does not understand it lists.
+pub fn read(bytes: &[u8]) -> Output {
+    let mut output = Output::default();
+    let mut section = String::new();
+    for (number, line) in numbered(&decode(bytes)) {
+        let trimmed = line.trim();
+        if trimmed.is_empty() {
+            continue;
+        }
+        if let Some(rest) = line.strip_prefix("sysbench ") {
+            let version = rest.split(' ').next().map(str::to_owned);
+            output.runs.push(Run { line: number, version, ..Run::default() });
+            section.clear();
+            continue;
+        }
+        let taken = output.runs.last_mut().is_some_and(|run| run.take(line, trimmed, &mut section));
+        if !taken {
+            output.not_understood.push(NotUnderstood::new(number, line));
+        }
+    }
+    output
+}
+
+impl Run {
+    fn take(&mut self, line: &str, trimmed: &str, section: &mut String) -> bool {
+        if let Some(progress) = progress(trimmed) {
+            self.progress.push(progress);
+            return true;
+        }
+        if let Some(bin) = bin(trimmed) {
+            self.histogram.push(bin);
+            return true;
+        }
+        if trimmed.starts_with("value ") && trimmed.ends_with(" count") {
+            return true;
+        }
+        if SENTENCES.iter().any(|sentence| trimmed.starts_with(sentence)) {
+            return true;
+        }
+        let indented = line.starts_with([' ', '\t']);
+        if let Some(name) = trimmed.strip_suffix(':') {
+            if indented && section.is_empty() {
+                return false;
+            }
+            // `queries performed:` is a heading in a section.
+            if !indented {
+                name.clone_into(section);
+            }
+            return true;
+        }
+        self.take_value(trimmed, section, indented)
+    }
+
+    fn take_value(&mut self, trimmed: &str, section: &str, indented: bool) -> bool {
+        if let Some((name, value)) = trimmed.split_once(':') {
+            let (name, value) = (name.trim().to_owned(), value.trim().to_owned());
+            if section.is_empty() || !indented {
+                self.parameters.insert(name, value);
+            } else {
+                self.figures.entry((section.to_owned(), name)).or_insert(value);
+            }
+            return true;
+        }
+        // `5431.36 MiB transferred (5425.58 MiB/sec)`, `1 files, 4MiB each`, `4MiB total file size`.
+        if let Some((amount, rest)) = trimmed.split_once(" MiB transferred") {
+            self.figures.insert(("Memory".to_owned(), "MiB transferred".to_owned()), format!("{amount}{rest}"));
+            return true;
+        }
+        if let Some(size) = trimmed.strip_prefix("Block size ") {
+            self.parameters.insert("block size".to_owned(), size.to_owned());
+            return true;
+        }
+        let is_size = trimmed.ends_with(" each") || trimmed.ends_with(" total file size");
+        if is_size {
+            self.parameters.insert("files".to_owned(), trimmed.to_owned());
+        }
+        is_size
+    }
+
+    /// The number at the start of a figure.
+    pub fn figure(&self, section: &str, name: &str) -> Option<f64> {
+        leading(self.figures.get(&(section.to_owned(), name.to_owned()))?)
+    }
+
+    /// The number in brackets behind a figure: `926 (461.19 per sec.)`.
+    pub fn per_second(&self, section: &str, name: &str) -> Option<f64> {
+        let value = self.figures.get(&(section.to_owned(), name.to_owned()))?;
+        leading(value.split_once('(')?.1)
+    }
+
+    /// Number of threads.
+    pub fn threads(&self) -> Option<u64> {
+        self.parameters.get("Number of threads")?.parse().ok()
+    }
+
+    /// Length of the run in seconds.
+    pub fn total_time_s(&self) -> Option<f64> {
+        self.figure("General statistics", "total time")
+    }
+
+    /// The percentile that was asked for, as its rank and milliseconds.
+    pub fn percentile(&self) -> Option<(f64, f64)> {
+        self.figures.iter().find_map(|((section, name), value)| {
+            let rank = name.strip_suffix(" percentile").filter(|_| section == LATENCY)?;
+            Some((leading(rank)?, number(value)?))
+        })
+    }
+
+    /// Transactions a second, or events where there are no transactions.
+    pub fn rate(&self) -> Option<f64> {
+        self.per_second(SQL, "transactions").or_else(|| {
+            let (events, time) = (self.figure("General statistics", "total number of events")?, self.total_time_s()?);
+            (time > 0.0).then_some(events / time)
+        })
+    }
+}
+
+const LATENCY: &str = "Latency (ms)";
+const SQL: &str = "SQL statistics";
+
+fn leading(text: &str) -> Option<f64> {
+    leading_number(text.trim()).map(|(number, _)| number)
+}
+
+/// `[ 1s ] thds: 2 tps: 122.85 … lat (ms,99%): 10.09 …`.
+fn progress(line: &str) -> Option<Progress> {
+    let (at, rest) = line.strip_prefix('[')?.split_once(']')?;
+    let at_s = number(at.trim().strip_suffix('s')?)?;
+    let after = |name: &str| leading(rest.split_once(name)?.1);
+    let lat = rest.split_once("lat (").and_then(|(_, rest)| leading(rest.split_once("):")?.1));
+    Some(Progress { at_s, rate: after("tps: ").or_else(|| after("eps: ")), latency_ms: lat })
+}
+
+/// `0.826 |** 2`.
+fn bin(line: &str) -> Option<(f64, u64)> {
+    let (value, rest) = line.split_once('|')?;
+    let count = rest.trim_start_matches('*').trim();
+    Some((number(value.trim())?, count.parse().ok()?))
+}
+
+/// Printed output as results. Runs with the same number of threads are repetitions.
+pub fn import(output: &Output, system: &str, source: &str) -> Imported {
+    let whole: Vec<&Run> = output.runs.iter().filter(|run| run.rate().is_some()).collect();
+    let mut notes = Vec::new();
+    if whole.len() < output.runs.len() {
+        let cut = output.runs.len() - whole.len();
+        notes.push(format!("{cut} of {} runs have no figures and are left out", output.runs.len()));
+    }
+    if !output.not_understood.is_empty() {
+        notes.push(format!("lines that were not understood: {}", output.not_understood.len()));
+    }
+    Imported {
+        tool: Tool::Sysbench,
+        version: whole.iter().find_map(|run| run.version.clone()),
+        source: source.to_owned(),
+        results: whole.iter().map(|run| result(run, system)).collect(),
+        unknown: ["the script and its options", "the server", "the size of the tables", "the distribution of the keys"]
+            .map(str::to_owned)
+            .to_vec(),
+        notes,
+    }
+}
+
+fn result(run: &Run, system: &str) -> ImportedResult {
+    let mut result = ImportedResult::new(system, "sysbench");
+    if let Some(threads) = run.threads().and_then(|threads| i64::try_from(threads).ok()) {
+        result.keys.insert("threads".to_owned(), Value::Int(threads));
+    }
+    result.elapsed_s = run.total_time_s();
+    let mut push = |id: &str, unit: &str, direction, role, value: Option<f64>| {
+        let value = value.filter(|value| value.is_finite());
+        let reading = value.map(Reading::Value);
+        result.measurements.extend(reading.map(|reading| Measurement::new(id, unit, direction, role, reading)));
+    };
+    let unit = if run.per_second(SQL, "transactions").is_some() { "tx/s" } else { "events/s" };
+    push("throughput", unit, Direction::Higher, Role::Primary, run.rate());
+    push("queries", "queries/s", Direction::Higher, Role::Secondary, run.per_second(SQL, "queries"));
+    push("errors", "", Direction::Lower, Role::Diagnostic, run.figure(SQL, "ignored errors"));
+    push("reconnects", "", Direction::Lower, Role::Diagnostic, run.figure(SQL, "reconnects"));
+    push("reads", "io/s", Direction::Higher, Role::Secondary, run.figure("File operations", "reads/s"));
+    push("writes", "io/s", Direction::Higher, Role::Secondary, run.figure("File operations", "writes/s"));
+    push("bandwidth_read", "MiB/s", Direction::Higher, Role::Secondary, run.figure("Throughput", "read, MiB/s"));
+    push("bandwidth_write", "MiB/s", Direction::Higher, Role::Secondary, run.figure("Throughput", "written, MiB/s"));
+    push("bandwidth", "MiB/s", Direction::Higher, Role::Secondary, run.per_second("Memory", "MiB transferred"));
+    for (id, name) in [("response_mean", "avg"), ("response_min", "min"), ("response_max", "max")] {
+        push(id, "us", Direction::Lower, Role::Secondary, run.figure(LATENCY, name).map(|ms| ms * 1e3));
+    }
+    if let Some((rank, ms)) = run.percentile() {
+        let id = format!("response_p{}", rank.to_string().replace('.', ""));
+        result.measurements.push(latency(&id, Role::Primary, Reading::Value(ms * 1e3)));
+    }
+    let mut durations = Durations::default();
+    for (ms, count) in run.histogram.iter().filter(|(ms, _)| *ms >= 0.0) {
+        // Saturates: a latency of centuries is none.
+        durations.add_many_ns((ms * 1e6) as u64, *count);
+    }
+    result.series.extend(durations.series("sysbench", run.total_time_s().unwrap_or(0.0), 0));
+    result
+}

@@ -1,0 +1,350 @@
+//! Task logs of the published C# client for PostgreSQL: one file a process, one line a task.
+//!
+//! A line is the process's GUID, the number of the thread, the task's time in ticks of 100 ns, and the time of day to the
+//! second, separated by tabs. A task that failed has -1 and midnight. Files have a byte order mark or none. What the time
+//! of day is of (the task's begin or its end) the published material does not say, so no rate is made of it.
+
+use std::fmt;
+use std::io::BufRead;
+
+use model::{Direction, Measurement, Reading, Role, Series, Value};
+
+use crate::durations::{Durations, latency};
+use crate::lines::Lines;
+use crate::text::shortened;
+use crate::{FormatError, Imported, ImportedResult, Tool};
+
+/// Nanoseconds of a tick.
+pub const TICK_NS: u64 = 100;
+/// The limits of response times that the article counts by, in milliseconds (J. Nielsen, Usability Engineering, 1993).
+pub const LIMITS_MS: [u64; 4] = [100, 1_000, 5_000, 10_000];
+
+const SECONDS_PER_DAY: u32 = 86_400;
+
+/// One task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// The process: a GUID.
+    pub process: String,
+    /// The thread that ran it.
+    pub thread: u32,
+    /// How long it took, in ticks of 100 ns; `None` when it failed.
+    pub ticks: Option<u64>,
+    /// Seconds since midnight.
+    pub at_s: u32,
+}
+
+impl fmt::Display for Task {
+    /// As a line of the log.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\t{}\t", self.process, self.thread)?;
+        match self.ticks {
+            Some(ticks) => write!(f, "{ticks}")?,
+            None => write!(f, "-1")?,
+        }
+        write!(f, "\t{:02}:{:02}:{:02}", self.at_s / 3600, self.at_s / 60 % 60, self.at_s % 60)
+    }
+}
+
+/// Reads a log line by line.
+///
+/// # Errors
+/// Each item may be an error with its line; the iterator ends behind it.
+pub fn tasks<R: BufRead>(reader: R) -> impl Iterator<Item = Result<Task, FormatError>> {
+    let mut lines = Some(Lines::new(reader));
+    std::iter::from_fn(move || {
+        let read = lines.as_mut()?.next_line();
+        let item = match read {
+            Ok(Some((number, line))) => task(number, line),
+            Ok(None) => {
+                lines = None;
+                return None;
+            }
+            Err(error) => Err(error),
+        };
+        if item.is_err() {
+            lines = None;
+        }
+        Some(item)
+    })
+}
+
+fn task(number: u64, line: &str) -> Result<Task, FormatError> {
+    let words: Vec<&str> = line.split('\t').map(str::trim).collect();
+    let [process, thread, ticks, at] = words[..] else {
+        let what = format!("{} words, a task log has 4 separated by tabs: {}", words.len(), shortened(line));
+        return Err(FormatError::at(number, what));
+    };
+    let column = |word: usize| 1 + words[..word].iter().map(|w| w.chars().count() + 1).sum::<usize>();
+    let wrong = |word: usize, what: &str| {
+        FormatError::at_column(number, column(word), format!("{}: {what}", shortened(words[word])))
+    };
+    if !is_guid(process) {
+        return Err(wrong(0, "this is no GUID of a process"));
+    }
+    let ticks = match ticks {
+        "-1" => None,
+        _ => Some(digits(ticks).ok_or_else(|| wrong(2, "this is no number of ticks, and not -1"))?),
+    };
+    Ok(Task {
+        process: process.to_owned(),
+        thread: digits(thread)
+            .and_then(|n| u32::try_from(n).ok())
+            .ok_or_else(|| wrong(1, "this is no thread's number"))?,
+        ticks,
+        at_s: time_of_day(at).ok_or_else(|| wrong(3, "this is no time of day"))?,
+    })
+}
+
+fn digits(text: &str) -> Option<u64> {
+    text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+fn is_guid(text: &str) -> bool {
+    let lengths: Vec<usize> = text.split('-').map(str::len).collect();
+    lengths == [8, 4, 4, 4, 12] && text.chars().all(|c| c == '-' || c.is_ascii_hexdigit())
+}
+
+fn time_of_day(text: &str) -> Option<u32> {
+    let mut parts = text.split(':').map(|part| digits(part).filter(|n| *n < 60 && part.len() == 2));
+    let (hours, minutes, seconds) = (parts.next()??, parts.next()??, parts.next()??);
+    let at_s = u32::try_from(hours * 3600 + minutes * 60 + seconds).ok()?;
+    (parts.next().is_none() && at_s < SECONDS_PER_DAY).then_some(at_s)
+}
+
+/// What the tasks of one or several processes come to. Times are in ticks of 100 ns.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    ticks: Vec<u64>,
+    failed: u64,
+    processes: Vec<Process>,
+    sorted: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Process {
+    name: String,
+    durations: Durations,
+    failed: u64,
+}
+
+impl Summary {
+    /// Reads a log into the summary; several logs may be read one after the other. Keeps 8 bytes a task, for exact
+    /// medians.
+    ///
+    /// # Errors
+    /// With the first line that is no task.
+    pub fn read<R: BufRead>(&mut self, reader: R) -> Result<(), FormatError> {
+        for task in tasks(reader) {
+            self.add(&task?);
+        }
+        Ok(())
+    }
+
+    /// Adds a task.
+    pub fn add(&mut self, task: &Task) {
+        let known = self.processes.iter().rposition(|process| process.name == task.process);
+        let index = known.unwrap_or_else(|| {
+            self.processes.push(Process { name: task.process.clone(), ..Process::default() });
+            self.processes.len() - 1
+        });
+        let process = &mut self.processes[index];
+        match task.ticks {
+            Some(ticks) => {
+                process.durations.add_ns(ticks.saturating_mul(TICK_NS));
+                self.ticks.push(ticks);
+                self.sorted = false;
+            }
+            None => {
+                process.failed += 1;
+                self.failed += 1;
+            }
+        }
+    }
+
+    /// Tasks that succeeded.
+    pub fn succeeded(&self) -> u64 {
+        self.ticks.len() as u64
+    }
+
+    /// Tasks that failed.
+    pub fn failed(&self) -> u64 {
+        self.failed
+    }
+
+    /// The processes, in the order of their first task.
+    pub fn processes(&self) -> impl Iterator<Item = &str> {
+        self.processes.iter().map(|process| process.name.as_str())
+    }
+
+    /// The shortest, in ticks.
+    pub fn min(&self) -> Option<u64> {
+        self.ticks.iter().min().copied()
+    }
+
+    /// The longest, in ticks.
+    pub fn max(&self) -> Option<u64> {
+        self.ticks.iter().max().copied()
+    }
+
+    /// The arithmetic mean, in ticks.
+    pub fn mean(&self) -> Option<f64> {
+        let sum: u128 = self.ticks.iter().map(|ticks| u128::from(*ticks)).sum();
+        (!self.ticks.is_empty()).then(|| sum as f64 / self.ticks.len() as f64)
+    }
+
+    /// The middle one, in ticks; of an even number the mean of the two in the middle.
+    pub fn median(&mut self) -> Option<f64> {
+        let (low, high) = (self.ranked((self.ticks.len().max(1) - 1) / 2)?, self.ranked(self.ticks.len() / 2)?);
+        Some(f64::midpoint(low as f64, high as f64))
+    }
+
+    /// The middle one, in ticks; of an even number the lower of the two in the middle, as the article takes it.
+    pub fn median_low(&mut self) -> Option<u64> {
+        self.ranked((self.ticks.len().max(1) - 1) / 2)
+    }
+
+    fn ranked(&mut self, rank: usize) -> Option<u64> {
+        if !self.sorted {
+            self.ticks.sort_unstable();
+            self.sorted = true;
+        }
+        self.ticks.get(rank).copied()
+    }
+
+    /// Tasks that took less than so long.
+    pub fn below_ms(&self, limit_ms: u64) -> u64 {
+        let limit = limit_ms.saturating_mul(1_000_000 / TICK_NS);
+        self.ticks.iter().filter(|ticks| **ticks < limit).count() as u64
+    }
+
+    fn all(&self) -> Durations {
+        let mut all = Durations::default();
+        self.processes.iter().for_each(|process| all.merge(&process.durations));
+        all
+    }
+
+    fn measurements(&mut self) -> Vec<Measurement> {
+        let mut all = self.all().measurements();
+        if let Some(median) = self.median()
+            && let Some(found) = all.iter_mut().find(|m| m.metric.id == "response_p50")
+        {
+            // Exact, where the histogram has three digits.
+            *found = latency("response_p50", Role::Primary, Reading::Value(median * TICK_NS as f64 / 1e3));
+        }
+        let mut count = |id: &str, direction, count: u64| {
+            all.push(Measurement::value(id, "", direction, Role::Diagnostic, count as f64));
+        };
+        count("executions", Direction::Neither, self.succeeded() + self.failed);
+        count("errors", Direction::Lower, self.failed);
+        for limit_ms in LIMITS_MS {
+            count(&format!("below_{limit_ms}ms"), Direction::Higher, self.below_ms(limit_ms));
+        }
+        all
+    }
+}
+
+/// The logs of a side as one result: its processes ran at the same time on one server, so they are no repetitions. Each
+/// process keeps a histogram of its own.
+pub fn import(summary: &mut Summary, system: &str, source: &str) -> Imported {
+    let mut result = ImportedResult::new(system, "select-update");
+    result.keys.insert("processes".to_owned(), Value::Int(i64::try_from(summary.processes.len()).unwrap_or(i64::MAX)));
+    result.measurements = summary.measurements();
+    let series = |process: &Process| process.durations.series(&process.name, 0.0, process.failed);
+    let series: Vec<Series> = summary.processes.iter().filter_map(series).collect();
+    result.series = series;
+    if summary.failed > 0 {
+        let (failed, all) = (summary.failed, summary.succeeded() + summary.failed);
+        result
+            .notes
+            .push(format!("{failed} of {all} executions failed: they have no time and are in no figure of times"));
+    }
+    let unknown = [
+        "the versions of client and server",
+        "the settings of the server",
+        "why executions failed",
+        "the length of the run",
+        "the order of the tasks",
+    ];
+    Imported {
+        tool: Tool::TaskLog,
+        version: None,
+        source: source.to_owned(),
+        results: vec![result],
+        unknown: unknown.map(str::to_owned).to_vec(),
+        notes: vec!["a task's time holds the wait for a connection and the client's own sleep".to_owned()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const A: &str = "00000000-1111-2222-3333-444444444444";
+    const B: &str = "0f000000-1111-2222-3333-444444444444";
+
+    fn log() -> String {
+        format!(
+            "\u{feff}{A}\t31\t10000000\t03:47:09\r\n{A}\t31\t-1\t00:00:00\r\n\r\n{A}\t4\t1093749\t23:59:59\r\n{B}\t5\t30000000\t03:47:10\r\n"
+        )
+    }
+
+    #[test]
+    fn a_log_is_summed_up_exactly() {
+        let mut summary = Summary::default();
+        summary.read(log().as_bytes()).unwrap();
+        assert_eq!((summary.succeeded(), summary.failed()), (3, 1));
+        assert_eq!(
+            (summary.min(), summary.max(), summary.median_low()),
+            (Some(1_093_749), Some(30_000_000), Some(10_000_000))
+        );
+        assert_eq!(summary.mean(), Some(41_093_749.0 / 3.0));
+        assert_eq!(summary.processes().collect::<Vec<_>>(), [A, B]);
+        assert_eq!(LIMITS_MS.map(|limit| summary.below_ms(limit)), [0, 1, 3, 3], "below is not at");
+        summary.add(&Task { process: B.to_owned(), thread: 1, ticks: Some(20_000_000), at_s: 0 });
+        assert_eq!((summary.median(), summary.median_low()), (Some(15_000_000.0), Some(10_000_000)));
+        let imported = import(&mut summary, "linux", "details.txt");
+        let errors = imported.results[0].measurements.iter().find(|m| m.metric.id == "errors").unwrap();
+        assert_eq!(errors.reading, Reading::Value(1.0));
+        assert_eq!(imported.results[0].series.len(), 2);
+        assert_eq!(Summary::default().median(), None);
+    }
+
+    #[test]
+    fn a_line_that_is_no_task_is_named() {
+        for (line, message) in [
+            ("x\t1\t2\t03:00:00", "line 1, column 1: x: this is no GUID of a process"),
+            ("a b", "line 1: 1 words, a task log has 4 separated by tabs: a b"),
+            (&format!("{A}\tx\t2\t03:00:00"), "line 1, column 38: x: this is no thread's number"),
+            (&format!("{A}\t1\t-2\t03:00:00"), "line 1, column 40: -2: this is no number of ticks, and not -1"),
+            (&format!("{A}\t1\t2\t24:00:00"), "line 1, column 42: 24:00:00: this is no time of day"),
+            (&format!("{A}\t1\t2\t3:00:00"), "line 1, column 42: 3:00:00: this is no time of day"),
+        ] {
+            let mut tasks = tasks(line.as_bytes());
+            assert_eq!(tasks.next().unwrap().unwrap_err().to_string(), message);
+            assert!(tasks.next().is_none());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(thread: u32, ticks: Option<u64>, at_s in 0..SECONDS_PER_DAY) {
+            let task = Task { process: A.to_owned(), thread, ticks, at_s };
+            let read: Result<Vec<Task>, FormatError> = tasks(task.to_string().as_bytes()).collect();
+            prop_assert_eq!(read.unwrap(), vec![task]);
+        }
+
+        #[test]
+        fn nothing_makes_it_panic(bytes: Vec<u8>, cut in 0..200_usize) {
+            let _ = tasks(&bytes[..]).count();
+            let mut damaged = log().into_bytes();
+            let at = cut.min(damaged.len());
+            damaged.splice(at..at, bytes);
+            let mut summary = Summary::default();
+            let _ = summary.read(&damaged[..]);
+            let _ = import(&mut summary, "a", "b");
+        }
+    }
+}

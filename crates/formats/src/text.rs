@@ -1,0 +1,228 @@
+//! From bytes to lines: encodings, copies out of web pages, numbers.
+
+/// A line that a reader did not understand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotUnderstood {
+    /// Its number, from 1.
+    pub line: u64,
+    /// What stands there, shortened when it is long.
+    pub text: String,
+}
+
+impl NotUnderstood {
+    /// A line with its number.
+    pub fn new(line: u64, text: &str) -> NotUnderstood {
+        NotUnderstood { line, text: shortened(text) }
+    }
+}
+
+/// Longest excerpt of a foreign text in a message, in characters.
+const EXCERPT_CHARS: usize = 60;
+
+/// A foreign text as a message shows it: control characters made visible, cut when long.
+pub fn shortened(text: &str) -> String {
+    let mut short: String = text.chars().take(EXCERPT_CHARS).flat_map(visible).collect();
+    if text.chars().nth(EXCERPT_CHARS).is_some() {
+        short.push('…');
+    }
+    short
+}
+
+fn visible(c: char) -> impl Iterator<Item = char> {
+    let plain = if c.is_control() { None } else { Some(c) };
+    let escaped = if c.is_control() { Some(c.escape_default()) } else { None };
+    plain.into_iter().chain(escaped.into_iter().flatten())
+}
+
+/// The text of a file: UTF-8 with or without a byte order mark, or UTF-16 of either order, with a mark or recognised by
+/// its zero bytes (a redirection in PowerShell writes it). What is none of them is taken byte by byte as Latin-1, of
+/// which all figures and key words of the tools are a part.
+pub fn decode(bytes: &[u8]) -> String {
+    match bytes {
+        [0xEF, 0xBB, 0xBF, rest @ ..] => decode_utf8(rest),
+        [0xFF, 0xFE, rest @ ..] => decode_utf16(rest, u16::from_le_bytes),
+        [0xFE, 0xFF, rest @ ..] => decode_utf16(rest, u16::from_be_bytes),
+        [first, 0, second, 0, ..] if *first != 0 && *second != 0 => decode_utf16(bytes, u16::from_le_bytes),
+        [0, first, 0, second, ..] if *first != 0 && *second != 0 => decode_utf16(bytes, u16::from_be_bytes),
+        _ => decode_utf8(bytes),
+    }
+}
+
+fn decode_utf8(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => bytes.iter().map(|byte| char::from(*byte)).collect(),
+    }
+}
+
+fn decode_utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
+    let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
+    char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+}
+
+/// The lines with their numbers from 1; CR, LF and both end a line.
+pub fn numbered(text: &str) -> impl Iterator<Item = (u64, &str)> {
+    (1_u64..).zip(text.lines().map(|line| line.strip_suffix('\r').unwrap_or(line)))
+}
+
+/// What a line was before a web page or a Markdown file held it: tags are dropped, entities read, marks of quotation
+/// removed, runs of blanks (no-break ones too) made one, and the ends trimmed.
+pub fn plain(line: &str) -> String {
+    let unquoted = line.trim_start().trim_start_matches(['>', '\u{feff}']);
+    let text = read_entities(&drop_tags(unquoted));
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            c if c.is_whitespace() || c == '\u{200b}' || c == '\u{feff}' => {
+                if !plain.ends_with(' ') && !plain.is_empty() {
+                    plain.push(' ');
+                }
+            }
+            c => plain.push(c),
+        }
+    }
+    plain.truncate(plain.trim_end().len());
+    plain
+}
+
+/// Where a line of a web page breaks: at `<br>`, and at the ends of paragraphs, cells and list items.
+pub fn break_html(line: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut rest = line;
+    let mut from = 0;
+    while let Some(at) = rest[from..].find('<').map(|at| at + from) {
+        let Some(length) = tag_length(&rest[at..]) else {
+            from = at + 1;
+            continue;
+        };
+        let name = rest[at + 1..at + length - 1].trim_start_matches('/').trim_end_matches('/').trim();
+        let name: String = name.chars().take_while(char::is_ascii_alphanumeric).collect();
+        if ["br", "p", "div", "li", "tr", "pre"].contains(&name.to_ascii_lowercase().as_str()) {
+            parts.push(&rest[..at]);
+            rest = &rest[at + length..];
+            from = 0;
+        } else {
+            from = at + length;
+        }
+    }
+    parts.push(rest);
+    parts
+}
+
+/// Length in bytes of the tag at the start of `text`, if there is one.
+fn tag_length(text: &str) -> Option<usize> {
+    let inner = text.strip_prefix('<')?;
+    let name = inner.strip_prefix('/').unwrap_or(inner);
+    if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        return None;
+    }
+    Some(inner.find('>')? + 2)
+}
+
+fn drop_tags(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('<') {
+        kept.push_str(&rest[..at]);
+        match tag_length(&rest[at..]) {
+            Some(length) => rest = &rest[at + length..],
+            None => {
+                kept.push('<');
+                rest = &rest[at + 1..];
+            }
+        }
+    }
+    kept.push_str(rest);
+    kept
+}
+
+fn read_entities(text: &str) -> String {
+    let mut read = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('&') {
+        read.push_str(&rest[..at]);
+        rest = &rest[at..];
+        // The longest entity that is known here is `&#x10FFFF;`.
+        let end = rest.bytes().take(10).position(|byte| byte == b';');
+        match end.and_then(|end| Some((entity(&rest[1..end])?, end))) {
+            Some((c, end)) => {
+                read.push(c);
+                rest = &rest[end + 1..];
+            }
+            None => {
+                read.push('&');
+                rest = &rest[1..];
+            }
+        }
+    }
+    read.push_str(rest);
+    read
+}
+
+fn entity(name: &str) -> Option<char> {
+    let named = [("nbsp", ' '), ("amp", '&'), ("lt", '<'), ("gt", '>'), ("quot", '"'), ("apos", '\''), ("times", '×')];
+    if let Some((_, c)) = named.iter().find(|(known, _)| *known == name) {
+        return Some(*c);
+    }
+    let number = name.strip_prefix('#')?;
+    let code = match number.strip_prefix(['x', 'X']) {
+        Some(hex) => u32::from_str_radix(hex, 16).ok()?,
+        None => number.parse().ok()?,
+    };
+    char::from_u32(code)
+}
+
+/// A finite number written with a point, without a thousands mark.
+pub fn number(text: &str) -> Option<f64> {
+    let plain = text.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e' | 'E'));
+    if !plain {
+        return None;
+    }
+    text.parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+/// The number at the start of a text, and what follows it.
+pub fn leading_number(text: &str) -> Option<(f64, &str)> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '-').unwrap_or(text.len());
+    Some((number(&text[..end])?, &text[end..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_encoding_gives_the_same_text() {
+        let text = "IOs/sec: 1 µ";
+        let utf16 = |order: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(order).collect::<Vec<u8>>();
+        let with = |mark: &[u8], rest: Vec<u8>| [mark.to_vec(), rest].concat();
+        for bytes in [
+            text.as_bytes().to_vec(),
+            with(&[0xEF, 0xBB, 0xBF], text.as_bytes().to_vec()),
+            with(&[0xFF, 0xFE], utf16(u16::to_le_bytes)),
+            with(&[0xFE, 0xFF], utf16(u16::to_be_bytes)),
+            utf16(u16::to_le_bytes),
+            utf16(u16::to_be_bytes),
+            text.chars().map(|c| c as u8).collect(),
+        ] {
+            assert_eq!(decode(&bytes), text, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn a_copy_out_of_a_web_page_is_made_plain() {
+        assert_eq!(plain("> Min_Latency(ms):&nbsp;0<span class=\"x\">\u{a0} </span>"), "Min_Latency(ms): 0");
+        assert_eq!(plain("a &lt; b &amp;&amp; c < d &#x41;&#66; &unknown; &"), "a < b && c < d AB &unknown; &");
+        assert_eq!(break_html("a<br/>b<BR>c <i>d</i> <5</p>e"), ["a", "b", "c <i>d</i> <5", "e"]);
+    }
+
+    #[test]
+    fn numbers_are_exact_or_none() {
+        assert_eq!(number("1.5"), Some(1.5));
+        for wrong in ["", "1,5", "1 000", "inf", "NaN", "1e999", "0x1"] {
+            assert_eq!(number(wrong), None, "{wrong}");
+        }
+        assert_eq!(leading_number("12.5ms"), Some((12.5, "ms")));
+        assert_eq!(leading_number("ms"), None);
+    }
+}

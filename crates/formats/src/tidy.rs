@@ -1,0 +1,465 @@
+//! Tidy CSV: one figure a row.
+//!
+//! Columns: `system`, `metric` and `value`; if there, `repetition`, `unit`, `direction` (`higher`, `lower`, `neither`),
+//! `kind` and `benchmark`; every other column is a key of the cell. Fields are separated as in the heading by commas,
+//! semicolons or tabs, and quoted as in RFC 4180; lines that begin with `#` are remarks. A value is a number with a
+//! point; an empty one or `n/a` is not available. Rows whose kind is neither empty nor `measured` (`printed` ones, which an
+//! audit checks) are no measurements.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{Direction, Measurement, Point, Reading, Role, Value};
+
+use crate::imported::direction_of;
+use crate::text::{number, shortened};
+use crate::{FormatError, Imported, ImportedResult, Tool};
+
+/// The benchmark of rows that name none.
+pub const BENCHMARK: &str = "imported";
+/// The kind of rows that are measurements.
+pub const MEASURED: &str = "measured";
+
+const SYSTEM: &str = "system";
+const METRIC: &str = "metric";
+const VALUE: &str = "value";
+const REPETITION: &str = "repetition";
+const UNIT: &str = "unit";
+const DIRECTION: &str = "direction";
+const KIND: &str = "kind";
+const BENCHMARK_COLUMN: &str = "benchmark";
+const KNOWN: [&str; 8] = [SYSTEM, METRIC, VALUE, REPETITION, UNIT, DIRECTION, KIND, BENCHMARK_COLUMN];
+
+/// A table.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// The names of the keys, in the order of the columns.
+    pub keys: Vec<String>,
+    /// The rows.
+    pub rows: Vec<Row>,
+    /// Remarks, without their sign.
+    pub remarks: Vec<String>,
+    /// Columns that are not there and could be: what no row tells.
+    pub missing: Vec<&'static str>,
+}
+
+/// A row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Its line, from 1.
+    pub line: u64,
+    /// The system.
+    pub system: String,
+    /// The benchmark, if the table has the column.
+    pub benchmark: Option<String>,
+    /// The keys with their values; an empty field is no value.
+    pub point: Point,
+    /// The repetition, from 1, if the table has the column.
+    pub repetition: Option<u32>,
+    /// The metric.
+    pub metric: String,
+    /// Its unit; empty for a plain number, or when there is no such column.
+    pub unit: String,
+    /// Which way is better, if the table says it.
+    pub direction: Option<Direction>,
+    /// The kind of the row; empty for a measurement.
+    pub kind: String,
+    /// The value.
+    pub value: Reading,
+}
+
+/// A field with its place.
+#[derive(Clone, Debug)]
+struct Field {
+    text: String,
+    column: usize,
+}
+
+/// A record with the line of its begin.
+#[derive(Debug)]
+struct Record {
+    line: u64,
+    fields: Vec<Field>,
+}
+
+/// Reads a table.
+///
+/// # Errors
+/// With the line and column of the first thing that is wrong.
+pub fn parse(text: &str) -> Result<Table, FormatError> {
+    let text = text.trim_start_matches('\u{feff}');
+    let mut table = Table::default();
+    let heading_line = text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#')).unwrap_or_default();
+    let separator = separator(heading_line);
+    let mut records = records(text, separator, &mut table.remarks)?.into_iter();
+    let Some(heading) = records.next() else {
+        return Err(FormatError::whole("the table is empty").with_hint("its first line names the columns"));
+    };
+    let columns = Columns::read(&heading)?;
+    table.keys = columns.keys.iter().map(|(_, name)| name.clone()).collect();
+    table.missing = columns.missing();
+    for record in records {
+        if record.fields.len() != columns.count {
+            let what = format!("{} fields, the heading has {}", record.fields.len(), columns.count);
+            let error = FormatError::at(record.line, what);
+            return Err(error.with_hint("a field with a separator in it is written in double quotes"));
+        }
+        table.rows.push(columns.row(&record)?);
+    }
+    Ok(table)
+}
+
+fn separator(heading: &str) -> char {
+    let count = |c: char| heading.matches(c).count();
+    [';', '\t'].into_iter().filter(|c| count(*c) > count(',')).max_by_key(|c| count(*c)).unwrap_or(',')
+}
+
+/// Splits a text into records (RFC 4180).
+fn records(text: &str, separator: char, remarks: &mut Vec<String>) -> Result<Vec<Record>, FormatError> {
+    let mut records = Vec::new();
+    let mut scanner = Scanner { rest: text, line: 1, column: 1, separator };
+    while !scanner.rest.is_empty() {
+        if scanner.rest.starts_with('#') {
+            remarks.push(scanner.take_line().trim_start_matches('#').trim().to_owned());
+        } else if scanner.rest.lines().next().is_none_or(|line| line.trim().is_empty()) {
+            scanner.take_line();
+        } else {
+            records.push(scanner.record()?);
+        }
+    }
+    Ok(records)
+}
+
+struct Scanner<'a> {
+    rest: &'a str,
+    line: u64,
+    column: usize,
+    separator: char,
+}
+
+impl<'a> Scanner<'a> {
+    fn take_line(&mut self) -> &'a str {
+        let (line, rest) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
+        self.rest = rest;
+        self.line += 1;
+        self.column = 1;
+        line
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let c = self.rest.chars().next()?;
+        self.rest = &self.rest[c.len_utf8()..];
+        if c == '\n' {
+            self.line += 1;
+            self.column = 1;
+        } else {
+            self.column += 1;
+        }
+        Some(c)
+    }
+
+    fn record(&mut self) -> Result<Record, FormatError> {
+        let line = self.line;
+        let mut fields = Vec::new();
+        loop {
+            fields.push(self.field()?);
+            if self.rest.starts_with(self.separator) {
+                self.next();
+                continue;
+            }
+            if self.rest.starts_with('\r') {
+                self.next();
+            }
+            self.next();
+            return Ok(Record { line, fields });
+        }
+    }
+
+    /// A field; what follows it is a separator, the end of the line, or nothing.
+    fn field(&mut self) -> Result<Field, FormatError> {
+        let (line, column) = (self.line, self.column);
+        if !self.rest.starts_with('"') {
+            let end = self.rest.find([self.separator, '\n']).unwrap_or(self.rest.len());
+            let text = self.rest[..end].trim_end_matches('\r');
+            if let Some(at) = text.find('"') {
+                let place = column + text[..at].chars().count();
+                return Err(FormatError::at_column(line, place, "a double quote within a field")
+                    .with_hint("quote the whole field, and write the quote in it twice"));
+            }
+            self.column += text.chars().count();
+            self.rest = &self.rest[text.len()..];
+            return Ok(Field { text: text.trim().to_owned(), column });
+        }
+        self.next();
+        let mut text = String::new();
+        loop {
+            match self.next() {
+                Some('"') if self.rest.starts_with('"') => {
+                    self.next();
+                    text.push('"');
+                }
+                Some('"') => break,
+                Some(c) => text.push(c),
+                None => return Err(FormatError::at_column(line, column, "this quote is not closed")),
+            }
+        }
+        let ended = self.rest.is_empty() || self.rest.starts_with([self.separator, '\n', '\r']);
+        if !ended {
+            return Err(FormatError::at_column(self.line, self.column, "something follows the closing quote"));
+        }
+        Ok(Field { text, column })
+    }
+}
+
+/// Which column is what.
+struct Columns {
+    count: usize,
+    known: BTreeMap<&'static str, usize>,
+    keys: Vec<(usize, String)>,
+}
+
+impl Columns {
+    fn read(heading: &Record) -> Result<Columns, FormatError> {
+        let mut columns = Columns { count: heading.fields.len(), known: BTreeMap::new(), keys: Vec::new() };
+        let mut seen = BTreeSet::new();
+        for (index, field) in heading.fields.iter().enumerate() {
+            let wrong = |what: String| Err(FormatError::at_column(heading.line, field.column, what));
+            if field.text.is_empty() {
+                return wrong("this column has no name".to_owned());
+            }
+            if !seen.insert(field.text.to_lowercase()) {
+                return wrong(format!("column {} stands twice", shortened(&field.text)));
+            }
+            match KNOWN.iter().find(|known| field.text.eq_ignore_ascii_case(known)) {
+                Some(known) => {
+                    columns.known.insert(known, index);
+                }
+                None => columns.keys.push((index, field.text.clone())),
+            }
+        }
+        for needed in [SYSTEM, METRIC, VALUE] {
+            if !columns.known.contains_key(needed) {
+                let names = columns.keys.iter().map(|(_, name)| name.as_str());
+                let error = FormatError::at(heading.line, format!("there is no column `{needed}`"));
+                return Err(match model::nearest(needed, names) {
+                    Some(name) => error.with_hint(format!("is it the one called `{name}`?")),
+                    None => error
+                        .with_hint("a tidy table has one figure a row: system, keys, repetition, metric, unit, value"),
+                });
+            }
+        }
+        Ok(columns)
+    }
+
+    fn missing(&self) -> Vec<&'static str> {
+        [REPETITION, UNIT].into_iter().filter(|name| !self.known.contains_key(name)).collect()
+    }
+
+    fn field<'a>(&self, record: &'a Record, name: &str) -> Option<&'a Field> {
+        record.fields.get(*self.known.get(name)?)
+    }
+
+    fn text(&self, record: &Record, name: &str) -> String {
+        self.field(record, name).map(|field| field.text.clone()).unwrap_or_default()
+    }
+
+    fn row(&self, record: &Record) -> Result<Row, FormatError> {
+        let wrong = |field: &Field, what: &str| {
+            FormatError::at_column(record.line, field.column, format!("{}: {what}", shortened(&field.text)))
+        };
+        for name in [SYSTEM, METRIC] {
+            if let Some(field) = self.field(record, name).filter(|field| field.text.is_empty()) {
+                return Err(FormatError::at_column(record.line, field.column, format!("the {name} is empty")));
+            }
+        }
+        let repetition = match self.field(record, REPETITION) {
+            None => None,
+            Some(field) => {
+                let parsed: Option<u32> = field.text.parse().ok().filter(|n| *n > 0);
+                Some(parsed.ok_or_else(|| wrong(field, "a repetition is a number from 1"))?)
+            }
+        };
+        let direction = match self.field(record, DIRECTION) {
+            None => None,
+            Some(field) => match field.text.to_lowercase().as_str() {
+                "" => None,
+                "higher" => Some(Direction::Higher),
+                "lower" => Some(Direction::Lower),
+                "neither" => Some(Direction::Neither),
+                _ => return Err(wrong(field, "a direction is higher, lower or neither")),
+            },
+        };
+        let point = self.keys.iter().filter_map(|(index, name)| {
+            let text = &record.fields.get(*index)?.text;
+            (!text.is_empty()).then(|| (name.clone(), key_value(text)))
+        });
+        Ok(Row {
+            line: record.line,
+            system: self.text(record, SYSTEM),
+            benchmark: self.field(record, BENCHMARK_COLUMN).map(|f| f.text.clone()).filter(|text| !text.is_empty()),
+            point: point.collect(),
+            repetition,
+            metric: self.text(record, METRIC),
+            unit: self.text(record, UNIT),
+            direction,
+            kind: self.text(record, KIND),
+            value: self.value(record)?,
+        })
+    }
+
+    fn value(&self, record: &Record) -> Result<Reading, FormatError> {
+        let Some(field) = self.field(record, VALUE) else { return Err(FormatError::at(record.line, "no value")) };
+        let text = field.text.as_str();
+        if text.is_empty() {
+            return Ok(Reading::Unavailable("the field is empty".to_owned()));
+        }
+        if text.eq_ignore_ascii_case("n/a") {
+            return Ok(Reading::Unavailable("the table says n/a".to_owned()));
+        }
+        if let Some(value) = number(text) {
+            return Ok(Reading::Value(value));
+        }
+        let what = format!("{}: this is no number", shortened(text));
+        let error = FormatError::at_column(record.line, field.column, what);
+        Err(if text.contains(',') {
+            error.with_hint("write a point before the decimals and nothing between thousands")
+        } else if text.starts_with(|c: char| c.is_ascii_digit()) {
+            error.with_hint("the unit belongs in the column `unit`; n/a for what is not available")
+        } else {
+            error.with_hint("n/a for what is not available")
+        })
+    }
+}
+
+/// A key's value: a number where it is written as étalon writes it, else the text.
+fn key_value(text: &str) -> Value {
+    if let Some(whole) = text.parse::<i64>().ok().filter(|whole| whole.to_string() == text) {
+        return Value::Int(whole);
+    }
+    match number(text).filter(|number| number.to_string() == text) {
+        Some(number) => Value::Float(number),
+        None => Value::Text(text.to_owned()),
+    }
+}
+
+/// Writes a table with commas; [`parse`] reads it back.
+pub fn write(table: &Table) -> String {
+    let mut lines: Vec<String> = table.remarks.iter().map(|remark| format!("# {remark}")).collect();
+    let mut heading: Vec<String> = vec![quoted(SYSTEM)];
+    let has = |name: &str| !table.missing.contains(&name);
+    let with_benchmark = table.rows.iter().any(|row| row.benchmark.is_some());
+    let with_direction = table.rows.iter().any(|row| row.direction.is_some());
+    let with_kind = table.rows.iter().any(|row| !row.kind.is_empty());
+    let optional = |wanted: bool, name: &str| wanted.then(|| quoted(name));
+    heading.extend(optional(with_benchmark, BENCHMARK_COLUMN));
+    heading.extend(table.keys.iter().map(|key| quoted(key)));
+    heading.extend(optional(has(REPETITION), REPETITION));
+    heading.push(quoted(METRIC));
+    heading.extend(optional(has(UNIT), UNIT));
+    heading.extend(optional(with_direction, DIRECTION));
+    heading.extend(optional(with_kind, KIND));
+    heading.push(quoted(VALUE));
+    lines.push(heading.join(","));
+    for row in &table.rows {
+        let mut fields = vec![quoted(&row.system)];
+        fields.extend(optional(with_benchmark, row.benchmark.as_deref().unwrap_or_default()));
+        let value = |key: &String| row.point.get(key).map_or_else(String::new, |value| quoted(&value.to_string()));
+        fields.extend(table.keys.iter().map(value));
+        fields.extend(has(REPETITION).then(|| row.repetition.unwrap_or(1).to_string()));
+        fields.push(quoted(&row.metric));
+        fields.extend(optional(has(UNIT), &row.unit));
+        fields.extend(optional(with_direction, direction_word(row.direction)));
+        fields.extend(optional(with_kind, &row.kind));
+        fields.push(match &row.value {
+            Reading::Value(value) => value.to_string(),
+            Reading::Unavailable(_) => "n/a".to_owned(),
+        });
+        lines.push(fields.join(","));
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+fn direction_word(direction: Option<Direction>) -> &'static str {
+    match direction {
+        None => "",
+        Some(Direction::Higher) => "higher",
+        Some(Direction::Lower) => "lower",
+        Some(Direction::Neither) => "neither",
+    }
+}
+
+fn quoted(text: &str) -> String {
+    let plain = !text.contains([',', ';', '\t', '"', '\n', '\r']) && text.trim() == text && !text.starts_with('#');
+    if plain { text.to_owned() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
+}
+
+/// A row's cell and repetition: system, benchmark, keys, repetition.
+type Place = (String, String, String, u32);
+
+/// A table as results: the rows of one cell and repetition together. Without a column for the repetition, the n-th row of
+/// a metric is the n-th repetition.
+///
+/// # Errors
+/// When a metric stands twice for a cell and repetition, with both lines.
+pub fn import(table: &Table, source: &str) -> Result<Imported, FormatError> {
+    let mut found: Vec<ImportedResult> = Vec::new();
+    let mut index: BTreeMap<Place, usize> = BTreeMap::new();
+    let mut lines: BTreeMap<(Place, String), u64> = BTreeMap::new();
+    let mut seen: BTreeMap<(String, String, String, String), u32> = BTreeMap::new();
+    let mut undirected = BTreeSet::new();
+    let measured: Vec<&Row> = table.rows.iter().filter(|row| is_measured(row)).collect();
+    for row in &measured {
+        let benchmark = row.benchmark.clone().unwrap_or_else(|| BENCHMARK.to_owned());
+        let cell = (row.system.clone(), benchmark, format!("{:?}", row.point));
+        let repetition = row.repetition.unwrap_or_else(|| {
+            let count = seen.entry((cell.0.clone(), cell.1.clone(), cell.2.clone(), row.metric.clone())).or_default();
+            *count += 1;
+            *count
+        });
+        let place: Place = (cell.0, cell.1, cell.2, repetition);
+        if let Some(earlier) = lines.insert((place.clone(), row.metric.clone()), row.line) {
+            let what =
+                format!("{} stands here again for the same cell and repetition as in line {earlier}", row.metric);
+            return Err(
+                FormatError::at(row.line, what).with_hint("number the repetitions, or add the key that differs")
+            );
+        }
+        let at = *index.entry(place.clone()).or_insert_with(|| {
+            let mut result = ImportedResult::new(&place.0, &place.1);
+            result.keys = row.point.clone();
+            result.repetition = Some(repetition);
+            found.push(result);
+            found.len() - 1
+        });
+        let direction = row.direction.or_else(|| direction_of(&row.metric, &row.unit)).unwrap_or_else(|| {
+            undirected.insert(row.metric.clone());
+            Direction::Neither
+        });
+        if let Some(result) = found.get_mut(at) {
+            result.measurements.push(Measurement::new(
+                &row.metric,
+                &row.unit,
+                direction,
+                Role::Primary,
+                row.value.clone(),
+            ));
+        }
+    }
+    let mut unknown: Vec<String> = Vec::new();
+    let column = |name: &&&str| match **name {
+        REPETITION => "which rows belong to one repetition".to_owned(),
+        _ => "the units".to_owned(),
+    };
+    unknown.extend(table.missing.iter().map(|name| column(&name)));
+    unknown.extend(undirected.iter().map(|metric| format!("which way is better for {metric}")));
+    unknown.push("the order of the measurements".to_owned());
+    let mut notes = table.remarks.clone();
+    if measured.len() < table.rows.len() {
+        notes.push(format!("{} rows are of other kinds and no measurements", table.rows.len() - measured.len()));
+    }
+    Ok(Imported { tool: Tool::Tidy, version: None, source: source.to_owned(), results: found, unknown, notes })
+}
+
+fn is_measured(row: &Row) -> bool {
+    row.kind.is_empty() || row.kind.eq_ignore_ascii_case(MEASURED)
+}

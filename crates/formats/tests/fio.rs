@@ -1,0 +1,108 @@
+//! fio's JSON: what version 3.33 wrote, shortened.
+
+#![cfg(test)]
+
+use formats::fio::{import, read};
+use formats::into_experiment;
+use model::{Measurement, Reading, Value};
+use proptest::prelude::*;
+
+const NOTE: &str = include_str!("data/fio/note.json");
+const GROUPS: &str = include_str!("data/fio/groups.json");
+const PLUS: &str = include_str!("data/fio/plus.json");
+
+fn reading(measurements: &[Measurement], id: &str) -> Reading {
+    measurements.iter().find(|m| m.metric.id == id).map(|m| m.reading.clone()).unwrap()
+}
+
+#[test]
+fn a_note_in_front_of_the_json_is_kept() {
+    let documents = read(NOTE.as_bytes()).unwrap();
+    let [document] = documents.as_slice() else { panic!("{documents:?}") };
+    assert!(document.note.starts_with("note: both iodepth"));
+    assert_eq!((document.line, document.version.as_deref()), (2, Some("fio-3.33")));
+    let job = &document.jobs[0];
+    let read = job.read.as_ref().unwrap();
+    assert_eq!((job.name.as_str(), read.ios, read.iops, &job.write), ("rr", 14_731, Some(14_716.283_716), &None));
+    let completion = read.completion.as_ref().unwrap();
+    assert_eq!((completion.min_ns, completion.max_ns, completion.samples), (862.0, 16_425_819.0, 14_731));
+    assert!(completion.percentiles.contains(&(50.0, 82_432.0)));
+    assert_eq!(read.submission, None, "no sample is no latency of 0");
+    let imported = import(&documents, "disk", "a.json");
+    let result = &imported.results[0];
+    assert_eq!(result.keys["bs"], Value::Text("8k".to_owned()));
+    assert_eq!((result.keys["iodepth"].clone(), result.elapsed_s), (Value::Int(8), Some(1.001)));
+    assert_eq!(reading(&result.measurements, "completion_p50"), Reading::Value(82.432));
+    assert!(imported.notes[0].contains("queue depth"));
+}
+
+#[test]
+fn directions_are_results_of_their_own_and_failed_jobs_none() {
+    let imported = import(&read(GROUPS.as_bytes()).unwrap(), "disk", "a.json");
+    let found: Vec<String> = imported.results.iter().map(|r| format!("{} {}", r.keys["job"], r.keys["op"])).collect();
+    assert_eq!(found, ["a read", "a write"]);
+    let notes = ["fio said: b: you need to specify size=", "job b ended with error 22 and is left out"];
+    assert_eq!(imported.notes, notes);
+    let bandwidth = reading(&imported.results[0].measurements, "bandwidth");
+    assert_eq!(bandwidth, Reading::Value(86_842_565.0 / 1_048_576.0));
+}
+
+#[test]
+fn bins_become_a_histogram() {
+    let documents = read(PLUS.as_bytes()).unwrap();
+    assert_eq!(documents[0].jobs[0].read.as_ref().unwrap().completion.as_ref().unwrap().bins.len(), 5);
+    assert_eq!(import(&documents, "disk", "a.json").results[0].series.len(), 1);
+}
+
+#[test]
+fn clones_of_a_job_are_one_result_and_documents_repetitions() {
+    let text = r#"{"fio version":"fio-3.1","jobs":[
+        {"jobname":"j","read":{"total_ios":10,"iops":5.0,"bw_bytes":1048576,"lat_ns":{"N":1,"min":1,"max":9,"mean":2}}},
+        {"jobname":"j","read":{"total_ios":10,"iops":7.0,"bw_bytes":1048576,"lat_ns":{"N":3,"min":1,"max":8,"mean":6}}},
+        {"jobname":"bad","error":5,"read":{"total_ios":10,"iops":7.0}}]}
+"#;
+    let twice = format!("{text}some words\n{text}");
+    let documents = read(twice.as_bytes()).unwrap();
+    assert_eq!(documents.iter().map(|document| document.line).collect::<Vec<_>>(), [1, 6]);
+    let imported = import(&documents, "disk", "a.json");
+    assert_eq!(imported.results.len(), 2);
+    let measurements = &imported.results[0].measurements;
+    assert_eq!(reading(measurements, "iops"), Reading::Value(12.0));
+    assert_eq!(reading(measurements, "latency_mean"), Reading::Value(0.005));
+    assert!(matches!(reading(measurements, "completion_p99"), Reading::Unavailable(_)));
+    assert!(imported.notes.iter().any(|note| note == "job bad ended with error 5 and is left out"));
+    assert_eq!(into_experiment("x", &[imported]).unwrap().plan.schedule.blocks, 2);
+}
+
+#[test]
+fn what_is_not_fios_is_refused_with_its_line() {
+    for (text, message) in [
+        ("", "there is no JSON document of fio in it"),
+        ("fio: failed\n", "there is no JSON document of fio in it"),
+        ("a\n{\n \"jobs\": [\n", "line 4: the JSON ends in the middle"),
+        ("{\n \"x\" 1}", "line 2, column 6: this is no JSON: expected `:` at line 2 column 6"),
+        ("\n{\"a\": 1}", "line 2: the JSON has no \"jobs\": it is not fio's"),
+        ("{\"fio version\": \"fio-2.2.10\", \"jobs\": []}", "line 1: fio-2.2.10: its latencies have another form"),
+    ] {
+        assert_eq!(read(text.as_bytes()).unwrap_err().to_string(), message, "{text:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_it_panic(bytes: Vec<u8>) {
+        let _ = read(&bytes);
+        let _ = read(&[b"{", &bytes[..]].concat());
+    }
+
+    #[test]
+    fn no_damage_makes_it_panic(cut in 0..6000_usize, junk in "[0-9e{}\\[\\],\": -]{0,8}") {
+        for text in [NOTE, GROUPS, PLUS] {
+            let mut damaged = text.to_owned();
+            damaged.insert_str(cut.min(text.len()), &junk);
+            if let Ok(documents) = read(damaged.as_bytes()) {
+                let _ = into_experiment("x", &[import(&documents, "a", "b")]);
+            }
+        }
+    }
+}

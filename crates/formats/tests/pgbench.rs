@@ -1,0 +1,217 @@
+//! pgbench's files: excerpts of what version 15.18 wrote, and the wording of other versions.
+
+#![cfg(test)]
+
+use formats::pgbench::{
+    AggregateSummary, Entry, Interval, LogSummary, Outcome, SeventhColumn, Summaries, Summary, entries,
+    import_aggregates, import_log, import_summaries, intervals, read_summaries,
+};
+use formats::{FormatError, into_experiment};
+use model::Reading;
+use proptest::prelude::*;
+
+fn all(log: &str, seventh: SeventhColumn) -> Vec<Entry> {
+    entries(log.as_bytes(), seventh).collect::<Result<_, _>>().unwrap()
+}
+
+#[test]
+fn logs_of_version_15_are_read() {
+    let plain = all(include_str!("data/pgbench/plain.log"), SeventhColumn::Unknown);
+    let first = Entry {
+        client: 0,
+        transaction: 1,
+        outcome: Outcome::Succeeded(2601),
+        script: 0,
+        at_s: 1_795_249_959,
+        at_us: 226_055,
+        lag_us: None,
+        retries: None,
+        unnamed: None,
+    };
+    assert_eq!(plain[0], first);
+    let limited = all(include_str!("data/pgbench/ratelimit.log"), SeventhColumn::Lag);
+    assert_eq!((limited[0].lag_us, limited[2].outcome), (Some(101), Outcome::Skipped));
+    let retries = all(include_str!("data/pgbench/retries.log"), SeventhColumn::Retries);
+    assert_eq!((retries[0].lag_us, retries[0].retries), (None, Some(0)));
+    let unnamed = all(include_str!("data/pgbench/retries.log"), SeventhColumn::Unknown);
+    assert_eq!((unnamed[0].retries, unnamed[0].unnamed), (None, Some(0)));
+    let both = all(include_str!("data/pgbench/all.log"), SeventhColumn::Unknown);
+    assert_eq!((both[0].lag_us, both[0].retries), (Some(100), Some(0)));
+    let detailed = all(include_str!("data/pgbench/fail.log"), SeventhColumn::Unknown);
+    assert_eq!(detailed[0].outcome, Outcome::Serialization);
+    let failed = all(include_str!("data/pgbench/fail2.log"), SeventhColumn::Unknown);
+    assert_eq!((failed[0].outcome, failed[3].outcome), (Outcome::Succeeded(0), Outcome::Failed));
+}
+
+#[test]
+fn a_log_is_summed_up() {
+    let mut log = LogSummary::default();
+    log.read("0 1 1000 0 100 0\n1 1 3000 0 100 500000 \n".as_bytes(), SeventhColumn::Unknown).unwrap();
+    log.read(
+        "2 1 failed 0 101 0\n2 2 deadlock 0 101 0\n2 3 skipped 0 101 0\n2 4 5000 0 102 0\n".as_bytes(),
+        SeventhColumn::Unknown,
+    )
+    .unwrap();
+    assert_eq!((log.succeeded(), log.failed(), log.skipped(), log.span_s()), (3, 2, 1, 2.0));
+    assert_eq!((log.rate(), log.durations().mean_ns()), (Some(1.0), Some(3_000_000.0)));
+    let import = import_log(&log, "a", "pgbench_log.1");
+    let reading = |id: &str| import.results[0].measurements.iter().find(|m| m.metric.id == id).unwrap().reading.clone();
+    assert_eq!(
+        (reading("throughput"), reading("errors"), reading("response_max")),
+        (Reading::Value(1.0), Reading::Value(2.0), Reading::Value(5000.0))
+    );
+    assert!(matches!(reading("response_p99"), Reading::Unavailable(_)));
+    assert_eq!(import.results[0].keys["clients"].as_int(), Some(3));
+    assert_eq!(LogSummary::default().rate(), None);
+}
+
+#[test]
+fn a_line_that_is_no_transaction_is_named() {
+    for (line, message) in [
+        ("1 2 3", "line 1: 3 words, a log of transactions has 6 to 8: 1 2 3"),
+        ("0 1 x 0 100 0", "line 1: word 3 is no latency in microseconds, and no known failure: x"),
+        ("0 1 -5 0 100 0", "line 1: word 3 is no latency in microseconds, and no known failure: -5"),
+        ("a 1 5 0 100 0", "line 1: word 1 is no client's number: a"),
+        ("0 1 5 0 100 1000000", "line 1: word 6 is 1000000: a second has 1000000 microseconds"),
+    ] {
+        let error = entries(line.as_bytes(), SeventhColumn::Unknown).next().unwrap().unwrap_err();
+        assert_eq!(error.to_string(), message);
+    }
+    let error =
+        entries(include_str!("data/pgbench/agg.log").as_bytes(), SeventhColumn::Unknown).next().unwrap().unwrap_err();
+    assert_eq!(error.hint(), Some("this looks like a log with --aggregate-interval"));
+}
+
+fn every(log: &str) -> Result<Vec<Interval>, FormatError> {
+    intervals(log.as_bytes()).collect()
+}
+
+#[test]
+fn aggregated_logs_of_all_versions_are_read() {
+    let newest = every(include_str!("data/pgbench/aggfail.log")).unwrap();
+    assert_eq!((newest[0].transactions, newest[0].retries, newest[0].serialization), (386, Some(866), Some(705)));
+    assert_eq!((newest[0].deadlocks, newest[0].other), (Some(0), None));
+    let rate = every(include_str!("data/pgbench/aggrate.log")).unwrap();
+    assert_eq!(rate[0].lag.map(|lag| lag.max_us), Some(212.0));
+    let old = every("1345828501 5601 1542744 483552416 61 2573\n").unwrap();
+    assert_eq!((old[0].sum_us, old[0].lag, old[0].skipped), (1_542_744.0, None, None));
+    assert_eq!(every("1 2 3 4 5 6 7 8 9 10 11\n").unwrap()[0].skipped, Some(11));
+    assert_eq!(every("1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n").unwrap()[0].other, Some(16));
+    for wrong in ["1 2 3 4 5", "1 2 3 4 5 6 7", "1 2 x 4 5 6", "1 2 -3 4 5 6", "1 2 inf 4 5 6"] {
+        assert!(every(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn aggregates_are_summed_up_over_whole_intervals() {
+    let mut log = AggregateSummary::default();
+    log.read("10 5 500 1 50 150\n12 20 2000 1 40 300\n14 22 2200 1 60 160\n16 1 100 1 100 100\n".as_bytes()).unwrap();
+    assert_eq!(log.rate(), Some(42.0 / 4.0));
+    let import = import_aggregates(&log, "a", "b");
+    let reading = |id: &str| import.results[0].measurements.iter().find(|m| m.metric.id == id).unwrap().reading.clone();
+    assert_eq!((reading("response_mean"), reading("response_min")), (Reading::Value(100.0), Reading::Value(40.0)));
+    assert!(into_experiment("x", &[import_aggregates(&AggregateSummary::default(), "a", "b")]).is_ok());
+}
+
+fn one(text: &str) -> Summary {
+    let Summaries { runs, not_understood } = read_summaries(text.as_bytes());
+    assert_eq!(not_understood, []);
+    assert_eq!(runs.len(), 1);
+    runs.into_iter().next().unwrap()
+}
+
+#[test]
+fn summaries_of_version_15_are_read() {
+    let plain = one(include_str!("data/pgbench/plain.txt"));
+    assert_eq!(plain.version.as_deref(), Some("15.18 (Debian 15.18-0+deb12u1)"));
+    assert_eq!((plain.clients, plain.threads, plain.scale, plain.per_client), (Some(2), Some(1), Some(1), Some(5)));
+    assert_eq!((plain.processed, plain.planned, plain.failed), (Some(10), Some(10), Some(0)));
+    assert_eq!((plain.latency_ms, plain.stddev_ms, plain.initial_connection_ms), (Some(1.327), None, Some(6.426)));
+    assert_eq!((plain.tps, plain.tps_with_connections), (Some(1507.386192), None));
+    let limited = one(include_str!("data/pgbench/ratelimit.txt"));
+    assert_eq!((limited.skipped, limited.above_limit, limited.limit_ms), (Some(8), Some(167), Some(1.0)));
+    assert_eq!((limited.lag_ms, limited.lag_max_ms, limited.stddev_ms), (Some(0.151), Some(3.857), Some(1.155)));
+    let failed = one(include_str!("data/pgbench/fail.txt"));
+    assert_eq!((failed.processed, failed.planned, failed.failed), (Some(42), Some(160), Some(118)));
+    assert_eq!((failed.serialization, failed.deadlocks), (Some(118), Some(0)));
+    let reconnecting = one(include_str!("data/pgbench/conn.txt"));
+    assert_eq!((reconnecting.progress.len(), reconnecting.connection_ms), (2, Some(2.965)));
+    assert_eq!(reconnecting.progress[0].failed, Some(0));
+    assert_eq!(reconnecting.statements.len(), 2);
+    let several = one(include_str!("data/pgbench/multi.txt"));
+    assert_eq!(several.scripts.iter().map(|script| script.statements.len()).collect::<Vec<_>>(), [11, 2]);
+    assert_eq!((several.scripts[1].weight, several.scripts[1].transactions), (Some(3), Some(5031)));
+    assert_eq!((several.scripts[1].tps, several.scripts[1].stddev_ms), (Some(2520.018393), Some(0.092)));
+}
+
+#[test]
+fn summaries_of_older_versions_are_read() {
+    let nine = "starting vacuum...end.\ntransaction type: TPC-B (sort of)\nscaling factor: 10\nquery mode: simple\n\
+        number of clients: 10\nnumber of threads: 1\nduration: 60 s\nnumber of transactions actually processed: 31272\n\
+        latency average: 19.185 ms\nlatency stddev: 8.111 ms\ntps = 521.103 (including connections establishing)\n\
+        tps = 521.208 (excluding connections establishing)\nstatement latencies in milliseconds:\n\
+        \t0.003456\t\\set nbranches 1 * :scale\n\t1.2\tUPDATE t SET a = 1;\n";
+    let run = one(nine);
+    assert_eq!((run.tps, run.tps_with_connections), (Some(521.208), Some(521.103)));
+    assert_eq!((run.latency_ms, run.duration_s, run.version.as_deref()), (Some(19.185), Some(60), None));
+    assert_eq!((run.statements.len(), run.statements[1].text.as_str()), (2, "UPDATE t SET a = 1;"));
+    let thirteen = "transaction type: <builtin: select only>\nscaling factor: 1\nquery mode: prepared\nnumber of clients: 1\n\
+        number of threads: 1\nnumber of transactions per client: 10\nnumber of transactions actually processed: 10/10\n\
+        latency average = 0.321 ms\ntps = 3112.6 (including connections establishing)\n\
+        tps = 3900.1 (excluding connections establishing)\n";
+    assert_eq!(one(thirteen).tps, Some(3900.1));
+    let seventeen = "pgbench (17.2, server 16.1)\nstarting vacuum...end.\nprogress: 1.0 s, 99.0 tps, lat NaN ms stddev NaN, 0 failed\n\
+        transaction type: a.sql\nscaling factor: 1\nquery mode: extended\nnumber of clients: 1\nnumber of threads: 1\n\
+        maximum number of tries: 10\nduration: 5 s\nnumber of transactions actually processed: 500\n\
+        number of failed transactions: 0 (0.000%)\nnumber of transactions retried: 3 (0.600%)\ntotal number of retries: 4\n\
+        latency average = 9.9 ms\ninitial connection time = 3.1 ms\ntps = 101.5 (without initial connection time)\n\
+        statement latencies in milliseconds, failures and retries:\n 1.5  2  3 select 1;\n";
+    let run = one(seventeen);
+    assert_eq!((run.version.as_deref(), run.server_version.as_deref()), (Some("17.2"), Some("16.1")));
+    assert_eq!((run.retried, run.retries, run.statements[0].retries), (Some(3), Some(4), Some(3)));
+    assert_eq!(run.progress[0].latency_ms, None);
+}
+
+#[test]
+fn several_summaries_become_repetitions() {
+    let text = include_str!("data/pgbench/plain.txt").repeat(3) + "hello\ntransaction type: cut\nscaling factor: 1\n";
+    let found = read_summaries(text.as_bytes());
+    assert_eq!((found.runs.len(), found.not_understood.len()), (4, 1));
+    let import = import_summaries(&found, "a", "out.txt");
+    assert_eq!((import.results.len(), import.notes.len()), (3, 2));
+    let experiment = into_experiment("x", &[import]).unwrap();
+    assert_eq!((experiment.plan.schedule.blocks, experiment.trials.len()), (3, 3));
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_a_reader_panic(bytes: Vec<u8>) {
+        let _ = entries(&bytes[..], SeventhColumn::Lag).count();
+        let _ = intervals(&bytes[..]).count();
+        let _ = read_summaries(&bytes);
+    }
+
+    #[test]
+    fn no_damage_makes_a_reader_panic(cut in 0..1500_usize, junk in "[ -~\n]{0,9}", digits in "[0-9]{1,25}") {
+        for text in [include_str!("data/pgbench/multi.txt"), include_str!("data/pgbench/ratelimit.txt")] {
+            for junk in [&junk, &digits] {
+                let mut damaged = text.to_owned();
+                damaged.insert_str(cut.min(text.len()), junk);
+                let found = read_summaries(damaged.as_bytes());
+                let _ = into_experiment("x", &[import_summaries(&found, "a", "b")]);
+            }
+        }
+        for text in [include_str!("data/pgbench/ratelimit.log"), include_str!("data/pgbench/aggfail.log")] {
+            for junk in [&junk, &digits] {
+                let mut damaged = text.to_owned();
+                damaged.insert_str(cut.min(text.len()), junk);
+                let mut log = LogSummary::default();
+                let _ = log.read(damaged.as_bytes(), SeventhColumn::Unknown);
+                let _ = into_experiment("x", &[import_log(&log, "a", "b")]);
+                let mut log = AggregateSummary::default();
+                let _ = log.read(damaged.as_bytes());
+                let _ = into_experiment("x", &[import_aggregates(&log, "a", "b")]);
+            }
+        }
+    }
+}
