@@ -45,8 +45,13 @@ pub fn run(printer: Printer) -> Result<Exit, CliError> {
     for workload in &catalog.workloads {
         entry(workload.name, workload.about, 2);
         for key in workload.keys {
-            let default = key.default.map_or("required".to_owned(), |d| format!("default {}", model::Value::from(d)));
-            entry(key.name, &format!("{} ({default})", key.about), 4);
+            let about = match key.default.map(model::Literal::value) {
+                None => format!("{} (required)", key.about),
+                Some(Some(default)) => format!("{} (default {default})", key.about),
+                // The sentence says what happens without it.
+                Some(None) => key.about.to_owned(),
+            };
+            entry(key.name, &about, 4);
         }
     }
     entry("\nengines", "(url = \"SCHEME:…\")", 0);
