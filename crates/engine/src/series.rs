@@ -26,6 +26,7 @@ pub struct Collector {
 struct Sum {
     response: Histogram<u64>,
     errors: u64,
+    backlog: u64,
 }
 
 /// An interval that has been heard of from every worker.
@@ -37,6 +38,8 @@ pub struct Whole {
     pub succeeded: u64,
     /// Transactions that failed in it.
     pub errors: u64,
+    /// The most transactions that were due and not begun at one time in it; the workers' worst moments added up.
+    pub backlog: u64,
     /// Its median response time.
     pub p50_ns: u64,
     /// Its 99th percentile.
@@ -59,10 +62,15 @@ impl Collector {
 
     /// Takes in an interval; gives the intervals that have become whole by it.
     pub fn take(&mut self, interval: &Interval) -> &[Whole] {
-        let sum = self.open.entry(interval.number).or_insert_with(|| Sum { response: histogram(), errors: 0 });
+        let sum = self.open.entry(interval.number).or_insert_with(|| Sum {
+            response: histogram(),
+            errors: 0,
+            backlog: 0,
+        });
         // Both histograms have the same bounds, so adding cannot fail.
         let _ = sum.response.add(&interval.response);
         sum.errors += interval.errors;
+        sum.backlog += interval.backlog;
         let _ = self.response.add(&interval.response);
         if let Some(service) = &interval.service {
             let _ = self.service.get_or_insert_with(histogram).add(service);
@@ -85,6 +93,7 @@ impl Collector {
                 number,
                 succeeded: sum.response.len(),
                 errors: sum.errors,
+                backlog: sum.backlog,
                 p50_ns: sum.response.value_at_quantile(0.5),
                 p99_ns: sum.response.value_at_quantile(0.99),
                 serialised: serialise(&sum.response),
@@ -152,7 +161,7 @@ mod tests {
     fn interval(worker: usize, number: u32, values: &[u64]) -> Interval {
         let mut response = histogram();
         values.iter().for_each(|v| response.record(*v).unwrap());
-        Interval { worker, number, response, service: None, errors: 1 }
+        Interval { worker, number, response, service: None, errors: 1, backlog: u64::from(number) }
     }
 
     #[test]
@@ -163,6 +172,7 @@ mod tests {
         let whole = collector.take(&interval(1, 0, &[7, 9]));
         assert_eq!(whole.len(), 1);
         assert_eq!((whole[0].succeeded, whole[0].errors), (3, 2));
+        assert_eq!(collector.take(&interval(1, 1, &[7]))[0].backlog, 2);
     }
 
     proptest! {
