@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use model::{Cell, Facts, Length, OnError, Plan, PlannedTrial, SystemPlan, TrialRecord, TrialState};
+use model::{
+    Cell, Direction, Facts, Length, Measurement, OnError, Plan, PlannedTrial, Role, SystemPlan, TrialRecord, TrialState,
+};
 use store::Store;
 
 use crate::error::{Failure, FailureKind};
@@ -365,8 +367,26 @@ impl<'a> Conductor<'a> {
         let target = self
             .target(&cell.system)
             .map_err(|error| Failure::new(FailureKind::Plan, format!("find the system `{}`", cell.system), error))?;
+        let started = Instant::now();
         target.prepare(&task.dataset)?;
+        let prepared_s = started.elapsed().as_secs_f64();
         target.settle()?;
+        let mut record = self.run_action(trial, task, target, observer)?;
+        if record.state == TrialState::Measured {
+            // The making of the tables: in full where the engine makes them anew, else by a copy of the first.
+            let took = Measurement::value("prepare_time", "s", Direction::Lower, Role::Diagnostic, prepared_s);
+            record.measurements.push(took);
+        }
+        Ok(record)
+    }
+
+    fn run_action(
+        &self,
+        trial: PlannedTrial,
+        task: &Task,
+        target: &dyn Target,
+        observer: &mut dyn Observer,
+    ) -> Result<TrialRecord, Failure> {
         match &task.action {
             Action::Stream(stream) => {
                 let run = TrialRun {

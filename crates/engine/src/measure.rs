@@ -238,8 +238,8 @@ mod tests {
         // On one core the two threads share it, and are full together.
         let expected = if host::cpu::available_cores() > 1 { "one of the client's threads" } else { "2 threads" };
         assert!(marks.len() == 1 && marks[0].detail.contains(expected), "{marks:?}");
-        assert_eq!(reading(&record, "client_busy_share_max"), Reading::Value(0.85));
-        assert_eq!(reading(&record, "client_busy_share_thread_2"), Reading::Value(0.05));
+        assert_eq!(reading(&record, "busiest_thread"), Reading::Value(0.85));
+        assert_eq!(reading(&record, "thread_2_busy"), Reading::Value(0.05));
     }
 
     #[test]
@@ -282,7 +282,7 @@ mod tests {
             ("pool_timeouts", 0.0),
             ("pool_connections", 1.0),
             ("connect_max", 2_000.0),
-            ("kernel_entries_per_tx", 0.5),
+            ("kernel_entries", 0.5),
         ] {
             assert_eq!(reading(&record, id), Reading::Value(value), "{id}");
         }

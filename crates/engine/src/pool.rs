@@ -60,11 +60,6 @@ impl Pool {
         self.holders.get(connection).copied().flatten()
     }
 
-    /// How many connections are held.
-    pub fn held(&self) -> usize {
-        self.holders.len() - self.free.len()
-    }
-
     /// How many clients wait.
     pub fn waiting(&self) -> usize {
         self.waiting.len()
@@ -100,14 +95,14 @@ mod tests {
         let mut pool = pool(2, None);
         assert_eq!((pool.acquire(10, 0), pool.acquire(11, 1)), (Some(0), Some(1)));
         assert_eq!((pool.acquire(12, 2), pool.acquire(13, 3)), (None, None));
-        assert_eq!((pool.held(), pool.waiting()), (2, 2));
+        assert_eq!(pool.waiting(), 2);
         assert_eq!(pool.release(1), Some(Waiting { client: 12, since_ns: 2 }));
         assert_eq!((pool.holder(0), pool.holder(1)), (Some(10), Some(12)));
         assert_eq!(pool.acquire(11, 4), None, "who comes back stands at the end");
         assert_eq!(pool.release(1).map(|next| next.client), Some(13));
         assert_eq!(pool.release(0).map(|next| next.client), Some(11));
         assert_eq!(pool.release(1), None);
-        assert_eq!((pool.held(), pool.holder(1)), (1, None));
+        assert_eq!((pool.waiting(), pool.holder(1)), (0, None));
         assert_eq!(pool.acquire(14, 5), Some(1));
     }
 

@@ -69,6 +69,8 @@ pub struct Traffic {
     pub pool: Option<PoolSize>,
     /// So many tasks in each process, each of which is one transaction, instead of clients that go on.
     pub tasks: Option<u32>,
+    /// At most so many tasks of a process are under way at a time; `None` for all of them.
+    pub tasks_at_once: Option<u32>,
     /// Independent copies of the load, each with clients or tasks, a pool and a thread of its own.
     pub processes: u32,
 }
@@ -85,6 +87,7 @@ impl Default for Traffic {
             limits_ns: LIMITS.iter().map(|limit| limit.as_nanos() as u64).collect(),
             pool: None,
             tasks: None,
+            tasks_at_once: None,
             processes: 1,
         }
     }

@@ -129,7 +129,9 @@ impl TrialRun<'_> {
             drop(full);
             let mut collector = Collector::new(workers, interval_ns);
             let mut interrupted = false;
+            let mut began_unix_ms = 0;
             if gate.wait_for_workers() {
+                began_unix_ms = host::clock::unix_ms();
                 gate.open(host::clock::now_ns() + START_DELAY_NS);
                 interrupted = self.coordinate(&intervals, &returns, &gate, &mut collector, observer);
             }
@@ -145,10 +147,12 @@ impl TrialRun<'_> {
                     Err(panic) => std::panic::resume_unwind(panic),
                 }
             }
-            match first_failure {
-                Some(failure) => Err(failure),
-                None => Ok(Ran { tally: tally.unwrap_or_default(), collector, workers, interrupted }),
+            if let Some(failure) = first_failure {
+                return Err(failure);
             }
+            let mut tally = tally.unwrap_or_default();
+            tally.tasks.iter_mut().for_each(|log| log.began_unix_ms = began_unix_ms);
+            Ok(Ran { tally, collector, workers, interrupted })
         })
     }
 

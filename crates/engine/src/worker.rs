@@ -83,7 +83,7 @@ struct Slot<S: Stream> {
     tries: u32,
     /// How many of its operations the try under way has submitted.
     ops: u32,
-    /// How many tasks had a connection when it got its own.
+    /// How many tasks were under way when it became due, itself included.
     running: u32,
     stage: Stage,
 }
@@ -132,6 +132,8 @@ struct Rules {
     limits_ns: Vec<u64>,
     latency_limit_ns: Option<u64>,
     tasks: Tasks,
+    /// So many clients begin at the start; each of the others when one before it has ended for good.
+    first_clients: usize,
     kinds: Kinds,
 }
 
@@ -214,6 +216,7 @@ impl Rules {
             shortest_limit_ns: all_limits.min().unwrap_or(u64::MAX),
             limits_ns: traffic.limits_ns.clone(),
             latency_limit_ns: traffic.latency_limit_ns,
+            first_clients: traffic.tasks_at_once.map_or(usize::MAX, |tasks| tasks.max(1) as usize),
             tasks: if traffic.tasks.is_some() { Tasks::Logged } else { Tasks::No },
             kinds,
         }
@@ -239,6 +242,10 @@ struct Worker<'a, L, S: Stream, C> {
     /// Clients that wait for their intended instant, or sleep in mid-transaction.
     timers: BinaryHeap<Reverse<(u64, usize)>>,
     in_flight: usize,
+    /// The first client that has not begun at all.
+    next_client: usize,
+    /// Tasks that are due and have not ended.
+    running: u32,
     tally: Tally,
     lag: Lag,
     now_ns: u64,
@@ -295,7 +302,9 @@ where
         }
         if traffic.tasks.is_some() {
             let process = context.clients.start / (context.clients.len() as u32).max(1);
-            tally.tasks = vec![TaskLog { process, tasks: Vec::with_capacity(slots.len()) }];
+            let tasks = Vec::with_capacity(slots.len());
+            // The coordinator knows the time of day.
+            tally.tasks = vec![TaskLog { process, began_unix_ms: 0, tasks }];
         }
         Worker {
             lane,
@@ -312,6 +321,8 @@ where
             turned_away: VecDeque::new(),
             timers: BinaryHeap::new(),
             in_flight: 0,
+            next_client: 0,
+            running: 0,
             tally,
             lag: Lag::default(),
             now_ns: start_ns,

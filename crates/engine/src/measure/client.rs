@@ -36,11 +36,11 @@ pub(super) fn cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     let share = share_of_cores(evidence).map_or_else(unavailable, Reading::Value);
     push("client_busy_share", "", Direction::Neither, share);
     let busiest = busiest_thread(evidence).map_or_else(unavailable, Reading::Value);
-    push("client_busy_share_max", "", Direction::Neither, busiest);
+    push("busiest_thread", "", Direction::Neither, busiest);
     if evidence.placement == Placement::Server && (2..=MOST_THREADS).contains(&tally.threads.len()) {
         for (number, cpu_ns) in tally.threads.iter().enumerate() {
             let share = Reading::Value(*cpu_ns as f64 / tally.window_ns.max(1) as f64);
-            push(&format!("client_busy_share_thread_{}", number + 1), "", Direction::Neither, share);
+            push(&format!("thread_{}_busy", number + 1), "", Direction::Neither, share);
         }
     }
     if let (Placement::InProcess, Some(cpu)) = (evidence.placement, tally.cpu_ns) {
@@ -53,7 +53,7 @@ pub(super) fn cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
             Reading::Unavailable("this way to the server does not count its entries into the kernel".to_owned())
         }
     };
-    push("kernel_entries_per_tx", "", Direction::Lower, entries);
+    push("kernel_entries", "/tx", Direction::Lower, entries);
     lag(evidence, into);
 }
 

@@ -161,6 +161,7 @@ impl Target for SimTarget {
             self.name.bytes().fold(context.seed, |seed, byte| Rng::of_transaction(seed, 0, byte.into()).next_u64());
         let first = context.clients.start;
         context.connect(|number| self.admit(number - first))?;
+        context.opened.assume((self.model.connect_us * 1e3) as u64);
         let lane = SimLane::new(self.model.clone(), chance, clock.clone());
         // The thread's CPU time and virtual time have nothing to do with each other, nor have its connections.
         worker::run(lane, program, &clock, context).map(|tally| Tally { cpu_ns: None, threads: Vec::new(), ..tally })

@@ -82,6 +82,12 @@ impl Connections {
         self.made += 1;
     }
 
+    /// Counts what was made already as if each had taken so long: for time that is virtual.
+    pub fn assume(&mut self, took_ns: u64) {
+        self.sum_ns = took_ns * self.made;
+        (self.min_ns, self.max_ns) = (took_ns, took_ns);
+    }
+
     /// Counts refusals.
     pub fn refuse(&mut self, kind: FailureKind, count: u64, message: String) {
         match self.refused.iter_mut().find(|(known, ..)| *known == kind) {
@@ -110,6 +116,8 @@ impl Connections {
 pub struct TaskLog {
     /// The process, from 0.
     pub process: u32,
+    /// When the load began, in milliseconds since 1970.
+    pub began_unix_ms: i64,
     /// Its tasks in the order in which they ended.
     pub tasks: Vec<TaskEnd>,
 }
@@ -117,8 +125,7 @@ pub struct TaskLog {
 /// The end of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaskEnd {
-    /// How many tasks had a connection when this one had got its own, itself included; for one that never got one,
-    /// when it gave up.
+    /// How many tasks were due and had not ended when this one became due, itself included.
     pub running: u32,
     /// From the instant at which it was due to its end, in nanoseconds; nothing if it failed.
     pub response_ns: Option<u64>,

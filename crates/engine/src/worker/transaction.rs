@@ -38,19 +38,21 @@ where
 
     /// Gets a client whose transaction is due a connection, and begins.
     fn enter(&mut self, client: usize) {
+        if self.rules.tasks == Tasks::Logged {
+            self.running += 1;
+            self.slots[client].running = self.running;
+        }
         let Access::Pool(pool) = &mut self.access else { return self.begin(client) };
         let Some(connection) = pool.acquire(client, self.now_ns) else { return };
         self.slots[client].connection = connection;
-        self.admit(client, 0);
+        self.note_wait(0);
         self.begin(client);
     }
 
-    /// Notes that a client has got its connection after so long a wait.
-    fn admit(&mut self, client: usize, waited_ns: u64) {
-        let Access::Pool(pool) = &self.access else { return };
-        self.slots[client].running = pool.held() as u32;
+    /// Notes how long a client waited for its connection.
+    fn note_wait(&mut self, waited_ns: u64) {
         if let (Some(waits), Measuring::Begun) = (&mut self.tally.pool_wait, self.measuring) {
-            waits.saturating_record(waited_ns.max(1));
+            waits.saturating_record(waited_ns);
         }
     }
 
@@ -66,7 +68,7 @@ where
             let slot = &mut self.slots[next.client];
             slot.connection = connection;
             slot.stage = Stage::Admitted;
-            self.admit(next.client, self.now_ns.saturating_sub(next.since_ns));
+            self.note_wait(self.now_ns.saturating_sub(next.since_ns));
             self.ready.push_back(next.client);
         }
     }
@@ -251,6 +253,7 @@ where
             && let Some(log) = self.tally.tasks.last_mut()
         {
             let ended_ns = self.now_ns.saturating_sub(self.rules.start_ns);
+            self.running = self.running.saturating_sub(1);
             log.tasks.push(TaskEnd { running: self.slots[client].running, response_ns, ended_ns });
         }
     }

@@ -23,8 +23,8 @@ where
     C: Clock,
 {
     pub(super) fn run(&mut self) {
-        for client in 0..self.slots.len() {
-            self.schedule(client);
+        for _ in 0..self.slots.len().min(self.rules.first_clients) {
+            self.schedule_next();
         }
         let mut completions = Vec::with_capacity(self.slots.len().min(4096));
         while self.is_busy() {
@@ -102,6 +102,14 @@ where
         }
     }
 
+    /// Lets the next client begin that has not yet, if there is one.
+    fn schedule_next(&mut self) {
+        if self.next_client < self.slots.len() {
+            self.next_client += 1;
+            self.schedule(self.next_client - 1);
+        }
+    }
+
     /// Fixes when a free client's next transaction is meant to begin; retires the client at the end of the trial.
     pub(super) fn schedule(&mut self, client: usize) {
         self.note_start_of_measurement();
@@ -109,8 +117,10 @@ where
             return;
         }
         let slot = &self.slots[client];
+        if self.rules.count.is_some_and(|count| slot.counted >= count) {
+            return self.schedule_next();
+        }
         let intended_ns = match &mut self.pacer {
-            _ if self.rules.count.is_some_and(|count| slot.counted >= count) => return,
             Pacer::Closed => self.now_ns,
             Pacer::Eased(eased) => {
                 eased.intended_ns(self.rules.first_client + client as u32, slot.index, self.now_ns)
@@ -167,10 +177,8 @@ where
         loop {
             let Access::Pool(pool) = &mut self.access else { return };
             let Some(waiting) = pool.give_up(self.now_ns) else { return };
-            let running = pool.held() as u32;
             let waited_s = (self.now_ns - waiting.since_ns) as f64 / 1e9;
             let message = format!("no connection of the pool became free within {waited_s:.1} s");
-            self.slots[waiting.client].running = running;
             self.end_without_connection(waiting.client, OpError { class: ErrorClass::PoolTimeout, message });
         }
     }

@@ -129,6 +129,13 @@ const KEYS: &[KeySpec] = &[
                 transaction; the trial ends when all have ended, whatever the schedule's warm-up and length",
     },
     KeySpec {
+        name: "tasks_at_once",
+        kind: KeyKind::Int { min: 1, max: 1_000_000 },
+        default: Some(Literal::Absent),
+        about: "At most so many tasks of a process are under way at a time, and each further one is due when one has \
+                ended; all at once without it",
+    },
+    KeySpec {
         name: "processes",
         kind: KeyKind::Int { min: 1, max: 256 },
         default: Some(Literal::Absent),

@@ -38,6 +38,7 @@ pub(super) fn read(point: &Point) -> Result<(Pace, Traffic), Failure> {
         limits_ns,
         pool: whole("pool.size").map(|connections| PoolSize { connections, acquire_timeout_ns }),
         tasks: whole("tasks"),
+        tasks_at_once: whole("tasks_at_once"),
         processes: whole("processes").unwrap_or(default.processes),
     };
     let rate = point.get("rate").and_then(Value::as_float).unwrap_or_default();
@@ -58,7 +59,10 @@ pub(super) fn read(point: &Point) -> Result<(Pace, Traffic), Failure> {
 
 fn check_tasks(point: &Point, pace: Pace, traffic: &Traffic) -> Result<(), Failure> {
     if traffic.tasks.is_none() {
-        return Ok(());
+        return match traffic.tasks_at_once {
+            Some(_) => Err(refuse("`tasks_at_once` is set, and there are no tasks", "set `tasks` as well")),
+            None => Ok(()),
+        };
     }
     let clients = point.get("clients").and_then(Value::as_int);
     if traffic.pool.is_none() {
@@ -132,6 +136,7 @@ mod tests {
         assert!(refused(&[("arrivals", text("poisson"))]).contains("Poisson"));
         assert!(refused(&[("rate", Value::Float(1.0)), ("think_time", text("1s"))]).contains("schedule"));
         assert!(refused(&[("tasks", Value::Int(5))]).contains("pool"));
+        assert!(refused(&[("tasks_at_once", Value::Int(5))]).contains("there are no tasks"));
         let tasks = [("tasks", Value::Int(5)), ("pool.size", Value::Int(1))];
         assert!(read(&point(&tasks)).is_ok());
         for more in [("clients", Value::Int(2)), ("rate", Value::Float(1.0)), ("think_time", text("1s"))] {
