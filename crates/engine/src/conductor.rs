@@ -1,7 +1,7 @@
 //! Runs an experiment: opens the systems, takes their facts, runs every pending trial in the stored order, and commits
 //! each one to the store before the next begins.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,6 +15,7 @@ use store::Store;
 
 use crate::error::{Failure, FailureKind};
 use crate::observer::{Observer, Progress};
+use crate::patience::within;
 use crate::registry::Registry;
 use crate::rng::Rng;
 use crate::target::{Consent, OpenRequest, Target};
@@ -23,6 +24,8 @@ use crate::workloads::{Action, Task};
 
 /// How long a server that has gone away is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a server that did not answer is waited for at the end.
+const LAST_PATIENCE: Duration = Duration::from_secs(5);
 /// How often it is asked whether it is back.
 const REVIVE_EVERY: Duration = Duration::from_millis(500);
 /// How often a trial is repeated whose server went away and came back.
@@ -116,7 +119,10 @@ pub struct Conductor<'a> {
     plan: &'a Plan,
     store: &'a mut Store,
     options: Options,
-    targets: BTreeMap<String, Box<dyn Target>>,
+    /// Shared with the threads that ask a system whether it is back.
+    targets: BTreeMap<String, Arc<dyn Target>>,
+    /// Systems that did not answer when they were last asked: what asks them again must not wait for ever.
+    silent: BTreeSet<String>,
     /// One for each cell, by its index.
     tasks: Vec<Task>,
     cells: Vec<Cell>,
@@ -134,6 +140,7 @@ impl<'a> Conductor<'a> {
             store,
             options,
             targets: BTreeMap::new(),
+            silent: BTreeSet::new(),
             tasks: Vec::new(),
             cells,
             done: 0,
@@ -151,7 +158,16 @@ impl<'a> Conductor<'a> {
             self.run_pending(observer)
         });
         for (name, target) in &self.targets {
-            if let Err(failure) = target.drop_all() {
+            let dropped = if self.silent.contains(name) {
+                let target = Arc::clone(target);
+                within(LAST_PATIENCE, move || target.drop_all()).unwrap_or_else(|| {
+                    let cause = "it does not answer";
+                    Err(Failure::new(FailureKind::ConnectionLost, "remove what étalon made in it", cause))
+                })
+            } else {
+                target.drop_all()
+            };
+            if let Err(failure) = dropped {
                 observer.warning(&format!("system `{name}`: {failure}"));
             }
         }
@@ -179,16 +195,15 @@ impl<'a> Conductor<'a> {
             let request =
                 OpenRequest { system, consent: self.options.consent, scratch_base: self.options.scratch_base.clone() };
             let target = self.registry.open(&request).map_err(|failure| system_error(&system.name, failure))?;
-            self.targets.insert(system.name.clone(), target);
+            self.targets.insert(system.name.clone(), Arc::from(target));
         }
         Ok(())
     }
 
     /// The target that a system of the plan is measured at.
-    fn target(&self, system: &str) -> Result<&dyn Target, ExperimentError> {
-        let alias = self.plan.system(system).and_then(|system| system.alias_of.as_deref());
-        let target = self.targets.get(alias.unwrap_or(system));
-        target.map(|target| &**target).ok_or_else(|| {
+    fn target(&self, system: &str) -> Result<&Arc<dyn Target>, ExperimentError> {
+        let target = self.targets.get(self.name_of(system));
+        target.ok_or_else(|| {
             let missing = "the plan does not name it";
             system_error(system, Failure::new(FailureKind::Plan, "use the system", missing))
         })
@@ -296,7 +311,7 @@ impl<'a> Conductor<'a> {
         observer: &mut dyn Observer,
     ) -> Result<Trialed, ExperimentError> {
         for attempt in 1.. {
-            let ended = self.run_one(trial, progress, observer)?;
+            let ended = self.run_unless_silent(trial, progress, observer)?;
             let Trialed::Failed(failure) = &ended else { return Ok(ended) };
             if !failure.may_pass() || attempt >= ATTEMPTS || self.options.interrupt.load(Ordering::Relaxed) {
                 return Ok(ended);
@@ -311,17 +326,49 @@ impl<'a> Conductor<'a> {
         Ok(Trialed::Aborted)
     }
 
+    /// Runs a trial, unless its system did not answer before and does not now.
+    fn run_unless_silent(
+        &mut self,
+        trial: PlannedTrial,
+        progress: Progress,
+        observer: &mut dyn Observer,
+    ) -> Result<Trialed, ExperimentError> {
+        let system = self.cells[trial.cell as usize].system.clone();
+        if !self.silent.contains(self.name_of(&system)) || self.wait_for(&system)? {
+            return self.run_one(trial, progress, observer);
+        }
+        let cause = "it has not answered since an earlier trial";
+        let failure = Failure::new(FailureKind::Other, format!("use the system `{system}`"), cause);
+        let id = self.store.begin_trial(trial, host::clock::unix_ms())?;
+        let record = TrialRecord::without_result(TrialState::Failed, failure.to_string());
+        self.store.finish_trial(id, &record)?;
+        observer.trial_ended(&trial, &self.cells[trial.cell as usize], &record);
+        Ok(Trialed::Failed(failure))
+    }
+
     /// Waits for a server to come back. `false` if it does not, or the user interrupts.
-    fn wait_for(&self, system: &str) -> Result<bool, ExperimentError> {
-        let target = self.target(system)?;
+    fn wait_for(&mut self, system: &str) -> Result<bool, ExperimentError> {
         let started = Instant::now();
         while started.elapsed() < PATIENCE && !self.options.interrupt.load(Ordering::Relaxed) {
-            if target.revive().is_ok() {
-                return Ok(true);
+            let target = Arc::clone(self.target(system)?);
+            match within(PATIENCE.saturating_sub(started.elapsed()), move || target.revive()) {
+                Some(Ok(())) => {
+                    let name = self.name_of(system).to_owned();
+                    self.silent.remove(&name);
+                    return Ok(true);
+                }
+                Some(Err(_)) => thread::sleep(REVIVE_EVERY),
+                None => {
+                    self.silent.insert(self.name_of(system).to_owned());
+                }
             }
-            thread::sleep(REVIVE_EVERY);
         }
         Ok(false)
+    }
+
+    /// The name of the target that a system of the plan is measured at.
+    fn name_of<'s>(&'s self, system: &'s str) -> &'s str {
+        self.plan.system(system).and_then(|system| system.alias_of.as_deref()).unwrap_or(system)
     }
 
     /// Prepares, runs and commits one trial.
@@ -364,7 +411,7 @@ impl<'a> Conductor<'a> {
         observer: &mut dyn Observer,
     ) -> Result<TrialRecord, Failure> {
         let task = &self.tasks[trial.cell as usize];
-        let target = self
+        let target = &**self
             .target(&cell.system)
             .map_err(|error| Failure::new(FailureKind::Plan, format!("find the system `{}`", cell.system), error))?;
         let started = Instant::now();

@@ -17,6 +17,7 @@ pub mod lanes;
 pub mod measure;
 pub mod observer;
 pub mod pacer;
+pub mod patience;
 pub mod pool;
 pub mod recorder;
 pub mod registry;

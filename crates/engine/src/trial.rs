@@ -284,7 +284,8 @@ fn refuse_broken(tally: &Tally) -> Result<(), Failure> {
     let said = |class: ErrorClass| tally.messages.iter().find(|e| e.class == class).map(|e| e.message.as_str());
     let refuse = |kind, cause: String| Err(Failure::new(kind, "finish the trial", cause));
     if let Some(message) = said(ErrorClass::Unresponsive) {
-        return refuse(FailureKind::ConnectionLost, message.to_owned());
+        let given_up = tally.failures_of(ErrorClass::Unresponsive);
+        return refuse(FailureKind::ConnectionLost, format!("{message}; {given_up} operations were given up"));
     }
     if tally.connection_lost {
         let message = said(ErrorClass::ConnectionLost).unwrap_or("it did not say why");

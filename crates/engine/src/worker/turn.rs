@@ -216,7 +216,7 @@ where
         };
         let waited_s = self.now_ns.saturating_sub(since_ns) as f64 / 1e9;
         let what = if self.rules.count.is_some() { "for" } else { "after the end of the trial for" };
-        let message = format!("the system has not answered {what} {waited_s:.0} s; {} operations were given up", self.in_flight);
+        let message = format!("the system has not answered {what} {waited_s:.0} s");
         for client in 0..self.slots.len() {
             if self.slots[client].stage == Stage::InFlight {
                 self.log_task(client, None);

@@ -277,7 +277,7 @@ fn a_server_that_never_answers_is_given_up() {
     let (tally, _) = simulate(frozen(), "SELECT 1;", &load);
     assert_eq!(tally.failures_of(ErrorClass::Unresponsive), 3);
     let message = &tally.messages[0].message;
-    assert_eq!(message, "the system has not answered after the end of the trial for 10 s; 3 operations were given up");
+    assert_eq!(message, "the system has not answered after the end of the trial for 10 s");
     assert!(tally.succeeded >= 1_400);
     // A trial that ends by a count has no end to measure from.
     let load = Load { length: RunLength::Count(10_000), ..Load::default() };
