@@ -233,8 +233,7 @@ mod tests {
 
     #[test]
     fn what_is_due_and_not_taken_is_the_backlog() {
-        let mut schedule =
-            Schedule::new(ScheduleOptions { start_ns: 0, ..options(1_000.0, Arrivals::Constant) });
+        let mut schedule = Schedule::new(ScheduleOptions { start_ns: 0, ..options(1_000.0, Arrivals::Constant) });
         assert_eq!(schedule.backlog(5_500_000), 6);
         assert_eq!([schedule.take(), schedule.take()], [0, 1_000_000]);
         assert_eq!(schedule.backlog(5_500_000), 4);

@@ -62,11 +62,8 @@ impl Collector {
 
     /// Takes in an interval; gives the intervals that have become whole by it.
     pub fn take(&mut self, interval: &Interval) -> &[Whole] {
-        let sum = self.open.entry(interval.number).or_insert_with(|| Sum {
-            response: histogram(),
-            errors: 0,
-            backlog: 0,
-        });
+        let sum =
+            self.open.entry(interval.number).or_insert_with(|| Sum { response: histogram(), errors: 0, backlog: 0 });
         // Both histograms have the same bounds, so adding cannot fail.
         let _ = sum.response.add(&interval.response);
         sum.errors += interval.errors;

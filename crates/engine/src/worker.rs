@@ -286,11 +286,11 @@ where
         };
         // What may pass between the intended instant and the sending is the wait for an instant, for a connection of
         // the pool, or for a new one.
-        let is_sent_at_once =
-            context.pace == Pace::Closed && traffic.pool.is_none() && traffic.reconnect_every == 0;
+        let is_sent_at_once = context.pace == Pace::Closed && traffic.pool.is_none() && traffic.reconnect_every == 0;
         let latencies = if is_sent_at_once { Latencies::ResponseOnly } else { Latencies::ResponseAndService };
         let states = stream.clients(context.seed, context.clients.clone());
-        let slots: Vec<Slot<S>> = states.into_iter().enumerate().map(|(client, state)| Slot::new(client, state)).collect();
+        let slots: Vec<Slot<S>> =
+            states.into_iter().enumerate().map(|(client, state)| Slot::new(client, state)).collect();
         let mut tally = Tally {
             over_limits: vec![0; traffic.limits_ns.len()],
             pool_wait: traffic.pool.map(|_| histogram()),

@@ -114,7 +114,12 @@ fn every_engine_says_what_it_is_and_what_its_commits_promise() {
 fn a_statement_that_no_engine_takes_is_a_clear_failure() {
     on_every_engine(|name, target| {
         let program = engine::workloads::transactions::compile("FROBNICATE THE ROWS;", &[]).unwrap();
-        let task = engine::workloads::StreamTask { program, clients: 0..2, pace: engine::worker::Pace::Closed, traffic: Traffic::default() };
+        let task = engine::workloads::StreamTask {
+            program,
+            clients: 0..2,
+            pace: engine::worker::Pace::Closed,
+            traffic: Traffic::default(),
+        };
         let schedule = schedule();
         let interrupt = AtomicBool::new(false);
         let run = TrialRun { target, task: &task, schedule: &schedule, seed: 7, interrupt: &interrupt };

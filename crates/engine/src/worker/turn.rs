@@ -122,9 +122,7 @@ where
         }
         let intended_ns = match &mut self.pacer {
             Pacer::Closed => self.now_ns,
-            Pacer::Eased(eased) => {
-                eased.intended_ns(self.rules.first_client + client as u32, slot.index, self.now_ns)
-            }
+            Pacer::Eased(eased) => eased.intended_ns(self.rules.first_client + client as u32, slot.index, self.now_ns),
             Pacer::Rate(_) => match self.take_instant(client) {
                 Some(instant_ns) => instant_ns,
                 None => return,

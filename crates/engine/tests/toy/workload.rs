@@ -4,8 +4,8 @@ use engine::Failure;
 use engine::dataset::Dataset;
 use engine::error::FailureKind;
 use engine::target::Target;
-use engine::worker::Pace;
 use engine::traffic::Traffic;
+use engine::worker::Pace;
 use engine::workloads::transactions::{CountCheck, compile};
 use engine::workloads::{Action, Procedure, StreamTask, Task, Workload};
 use model::{Direction, KeyKind, KeySpec, Literal, Measurement, Point, Role, WorkloadSpec};
@@ -31,7 +31,12 @@ impl Workload for Increments {
         let clients = point["clients"].as_int().unwrap_or(1) as u32;
         Ok(Task {
             dataset: Dataset { name: "none".to_owned(), tables: Vec::new(), indexes: Vec::new(), size_bytes: 0 },
-            action: Action::Stream(StreamTask { program, clients: 0..clients, pace: Pace::Closed, traffic: Traffic::default() }),
+            action: Action::Stream(StreamTask {
+                program,
+                clients: 0..clients,
+                pace: Pace::Closed,
+                traffic: Traffic::default(),
+            }),
         })
     }
 }

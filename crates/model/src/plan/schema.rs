@@ -10,9 +10,7 @@ use serde_json::{Map, Value as Json, json};
 use super::file::{CONNECTS, ON_ERRORS, ORDERS};
 use super::{DEFAULT_BLOCKS, DEFAULT_DURATION, DEFAULT_LEVEL, DEFAULT_MARGIN, DEFAULT_WARMUP};
 use super::{ENV_PREFIX, LEVEL_LIMITS, MARGIN_LIMITS, MAX_BLOCKS};
-use crate::catalog::{
-    Catalog, EngineSpec, KeyKind, KeySpec, Literal, PrivateServerSupport, Visibility, WorkloadSpec,
-};
+use crate::catalog::{Catalog, EngineSpec, KeyKind, KeySpec, Literal, PrivateServerSupport, Visibility, WorkloadSpec};
 use crate::duration;
 use crate::value::Value;
 
@@ -191,9 +189,9 @@ fn benchmark(workload: &WorkloadSpec) -> Json {
                 properties.insert(spec.name.to_owned(), key(spec));
             }
             Some((table, entry)) => {
-                let table = properties.entry(table).or_insert_with(|| {
-                    json!({ "type": "object", "additionalProperties": false, "properties": {} })
-                });
+                let table = properties
+                    .entry(table)
+                    .or_insert_with(|| json!({ "type": "object", "additionalProperties": false, "properties": {} }));
                 table["properties"][entry] = key(spec);
             }
         }

@@ -200,9 +200,7 @@ fn one(spec: &KeySpec, node: &Node, section: &Section<'_>, problems: &mut Proble
         (KeyKind::Bool, Data::Bool(b)) => Some(Value::Bool(*b)),
         (KeyKind::Int { .. } | KeyKind::Float { .. } | KeyKind::Bool, _) => None,
         (KeyKind::Choice(words), _) => text().filter(|t| words.contains(&t.as_str())).map(Value::Text),
-        (KeyKind::ChoiceOrFile(words), _) => {
-            text().filter(|t| word_or_file(words, t)).map(Value::Text)
-        }
+        (KeyKind::ChoiceOrFile(words), _) => text().filter(|t| word_or_file(words, t)).map(Value::Text),
         (KeyKind::Mix(words), _) => text().filter(|t| parts_of_mix(t).all(|part| in_mix(words, part))).map(Value::Text),
         (KeyKind::Duration, _) => text().filter(|t| duration::parse(t).is_ok()).map(Value::Text),
         (KeyKind::DurationRange, _) => text().filter(|t| duration::parse_range(t).is_ok()).map(Value::Text),

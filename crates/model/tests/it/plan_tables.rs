@@ -6,7 +6,9 @@ use model::plan::json_schema;
 
 /// A plan of one benchmark with these keys.
 fn plan(keys: &str) -> String {
-    format!("[systems.a]\nurl = \"sqlite:a.db\"\n[[benchmarks]]\nworkload = \"backup\"\nname = \"b\"\ncodec = \"zstd\"\n{keys}\n")
+    format!(
+        "[systems.a]\nurl = \"sqlite:a.db\"\n[[benchmarks]]\nworkload = \"backup\"\nname = \"b\"\ncodec = \"zstd\"\n{keys}\n"
+    )
 }
 
 /// The values of a key over the points of the sweep.

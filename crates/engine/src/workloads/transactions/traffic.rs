@@ -19,7 +19,8 @@ fn refuse(cause: &str, hint: &str) -> Failure {
 pub(super) fn read(point: &Point) -> Result<(Pace, Traffic), Failure> {
     let text = |key: &str| point.get(key).and_then(Value::as_text);
     let whole = |key: &str| point.get(key).and_then(Value::as_int).and_then(|number| u32::try_from(number).ok());
-    let length = |key: &str| text(key).and_then(|text| duration::parse(text).ok()).map(nanoseconds).filter(|ns| *ns > 0);
+    let length =
+        |key: &str| text(key).and_then(|text| duration::parse(text).ok()).map(nanoseconds).filter(|ns| *ns > 0);
     let default = Traffic::default();
     let mut limits_ns = match text("limits").and_then(|text| duration::parse_list(text).ok()) {
         Some(limits) => limits.into_iter().map(nanoseconds).collect(),
