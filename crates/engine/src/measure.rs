@@ -188,7 +188,7 @@ mod tests {
     /// One second of one thread: so many transactions of 1 ms, so much CPU time.
     fn evidence(transactions: u64, cpu_ns: u64, pace: Pace) -> Evidence<'static> {
         static TRAFFIC: LazyLock<Traffic> = LazyLock::new(Traffic::default);
-        let mut collector = Collector::new(1, 1_000_000_000);
+        let mut collector = Collector::new(1, 1_000_000_000, crate::series::Gauge::Nothing);
         collector.response.record_n(1_000_000, transactions).unwrap();
         let tally = Tally {
             succeeded: transactions,

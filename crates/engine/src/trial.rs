@@ -14,7 +14,7 @@ use crate::lane::ErrorClass;
 use crate::measure::{self, Evidence};
 use crate::observer::{Observer, Tick};
 use crate::recorder::{Exchange, Interval};
-use crate::series::Collector;
+use crate::series::{Collector, Gauge};
 use crate::target::{Counters, Load, Target};
 use crate::worker::{Connections, Pace, RunLength, Tally, WorkerContext};
 use crate::workloads::StreamTask;
@@ -127,7 +127,8 @@ impl TrialRun<'_> {
                 }));
             }
             drop(full);
-            let mut collector = Collector::new(workers, interval_ns);
+            let gauge = if self.task.pace == Pace::Closed { Gauge::Nothing } else { Gauge::Backlog };
+            let mut collector = Collector::new(workers, interval_ns, gauge);
             let mut interrupted = false;
             let mut began_unix_ms = 0;
             if gate.wait_for_workers() {
