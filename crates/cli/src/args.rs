@@ -101,6 +101,9 @@ pub struct RunArgs {
     /// Let étalon drop tables in its way that it did not make
     #[arg(long)]
     pub yes: bool,
+    /// Write what became of each task of a load that consists of `tasks`: a file for each trial and process
+    #[arg(long, value_name = "DIR")]
+    pub task_log: Option<PathBuf>,
 }
 
 /// `etalon resume`.
@@ -111,6 +114,9 @@ pub struct ResumeArgs {
     /// Let étalon drop tables in its way that it did not make
     #[arg(long)]
     pub yes: bool,
+    /// Write what became of each task of a load that consists of `tasks`: a file for each trial and process
+    #[arg(long, value_name = "DIR")]
+    pub task_log: Option<PathBuf>,
 }
 
 /// `etalon plan`.

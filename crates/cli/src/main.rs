@@ -9,6 +9,7 @@ mod exit;
 mod printer;
 mod progress;
 mod source;
+mod task_log;
 
 use std::process::ExitCode;
 

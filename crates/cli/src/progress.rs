@@ -3,11 +3,13 @@
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
+use engine::worker::TaskLog;
 use engine::{Observer, Progress as HowFar, Tick};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::{Cell, Mark, Measurement, Plan, PlannedTrial, Reading, TrialRecord, TrialState};
 
 use crate::printer::Printer;
+use crate::task_log::TaskLogs;
 
 /// Shows how far the experiment has come.
 pub struct Progress<'a> {
@@ -15,17 +17,18 @@ pub struct Progress<'a> {
     plan: &'a Plan,
     bar: Option<ProgressBar>,
     running: String,
+    task_logs: Option<TaskLogs>,
 }
 
 impl<'a> Progress<'a> {
     /// Progress of a plan.
-    pub fn new(printer: Printer, plan: &'a Plan) -> Progress<'a> {
+    pub fn new(printer: Printer, plan: &'a Plan, task_logs: Option<TaskLogs>) -> Progress<'a> {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(4));
             let style = ProgressStyle::with_template("{bar:30} {pos}/{len} trials, {prefix} left\n{wide_msg}");
             bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
-        Progress { printer, plan, bar, running: String::new() }
+        Progress { printer, plan, bar, running: String::new(), task_logs }
     }
 
     fn label(&self, cell: &Cell) -> String {
@@ -48,8 +51,11 @@ impl<'a> Progress<'a> {
 }
 
 impl Observer for Progress<'_> {
-    fn trial_started(&mut self, _trial: &PlannedTrial, cell: &Cell, progress: HowFar) {
+    fn trial_started(&mut self, trial: &PlannedTrial, cell: &Cell, progress: HowFar) {
         self.running = self.label(cell);
+        if let Some(logs) = &mut self.task_logs {
+            logs.trial_started(*trial, &self.running);
+        }
         if let Some(bar) = &self.bar {
             bar.set_length(progress.planned as u64);
             bar.set_position(progress.done as u64);
@@ -61,7 +67,10 @@ impl Observer for Progress<'_> {
     fn tick(&mut self, tick: Tick) {
         if let Some(bar) = &self.bar {
             let ms = |ns: u64| ns as f64 / 1e6;
-            let errors = if tick.errors > 0 { format!(", {} errors", tick.errors) } else { String::new() };
+            let mut errors = if tick.errors > 0 { format!(", {} errors", tick.errors) } else { String::new() };
+            if tick.backlog > 0 {
+                errors.push_str(&format!(", {} overdue", tick.backlog));
+            }
             bar.set_message(format!(
                 "{}: {:.0} tx/s, p50 {:.2} ms, p99 {:.2} ms{errors}",
                 self.running,
@@ -69,6 +78,12 @@ impl Observer for Progress<'_> {
                 ms(tick.p50_ns),
                 ms(tick.p99_ns)
             ));
+        }
+    }
+
+    fn tasks_ended(&mut self, logs: &[TaskLog]) {
+        if let Some(Err(warning)) = self.task_logs.as_ref().map(|files| files.write(logs)) {
+            self.warning(&warning);
         }
     }
 

@@ -18,8 +18,10 @@ pub struct BuiltIn {
 }
 
 /// The plans that are built in.
-pub const BUILT_IN: &[BuiltIn] =
-    &[BuiltIn { name: "quickstart", text: include_str!("../../../plans/quickstart.toml") }];
+pub const BUILT_IN: &[BuiltIn] = &[
+    BuiltIn { name: "quickstart", text: include_str!("../../../plans/quickstart.toml") },
+    BuiltIn { name: "postgresql-tasks", text: include_str!("../../../plans/postgresql-tasks.toml") },
+];
 
 /// A plan with the text that it comes from.
 #[derive(Clone, Debug)]

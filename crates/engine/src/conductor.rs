@@ -1,18 +1,21 @@
 //! Runs an experiment: opens the systems, takes their facts, runs every pending trial in the stored order, and commits
 //! each one to the store before the next begins.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use model::{Cell, Facts, Length, OnError, Plan, PlannedTrial, SystemPlan, TrialRecord, TrialState};
+use model::{
+    Cell, Direction, Facts, Length, Measurement, OnError, Plan, PlannedTrial, Role, SystemPlan, TrialRecord, TrialState,
+};
 use store::Store;
 
 use crate::error::{Failure, FailureKind};
 use crate::observer::{Observer, Progress};
+use crate::patience::within;
 use crate::registry::Registry;
 use crate::rng::Rng;
 use crate::target::{Consent, OpenRequest, Target};
@@ -21,6 +24,8 @@ use crate::workloads::{Action, Task};
 
 /// How long a server that has gone away is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a server that did not answer is waited for at the end.
+const LAST_PATIENCE: Duration = Duration::from_secs(5);
 /// How often it is asked whether it is back.
 const REVIVE_EVERY: Duration = Duration::from_millis(500);
 /// How often a trial is repeated whose server went away and came back.
@@ -114,7 +119,10 @@ pub struct Conductor<'a> {
     plan: &'a Plan,
     store: &'a mut Store,
     options: Options,
-    targets: BTreeMap<String, Box<dyn Target>>,
+    /// Shared with the threads that ask a system whether it is back.
+    targets: BTreeMap<String, Arc<dyn Target>>,
+    /// Systems that did not answer when they were last asked: what asks them again must not wait for ever.
+    silent: BTreeSet<String>,
     /// One for each cell, by its index.
     tasks: Vec<Task>,
     cells: Vec<Cell>,
@@ -132,6 +140,7 @@ impl<'a> Conductor<'a> {
             store,
             options,
             targets: BTreeMap::new(),
+            silent: BTreeSet::new(),
             tasks: Vec::new(),
             cells,
             done: 0,
@@ -149,7 +158,16 @@ impl<'a> Conductor<'a> {
             self.run_pending(observer)
         });
         for (name, target) in &self.targets {
-            if let Err(failure) = target.drop_all() {
+            let dropped = if self.silent.contains(name) {
+                let target = Arc::clone(target);
+                within(LAST_PATIENCE, move || target.drop_all()).unwrap_or_else(|| {
+                    let cause = "it does not answer";
+                    Err(Failure::new(FailureKind::ConnectionLost, "remove what étalon made in it", cause))
+                })
+            } else {
+                target.drop_all()
+            };
+            if let Err(failure) = dropped {
                 observer.warning(&format!("system `{name}`: {failure}"));
             }
         }
@@ -159,7 +177,12 @@ impl<'a> Conductor<'a> {
     fn compile(&mut self) -> Result<(), ExperimentError> {
         for cell in &self.cells {
             let workload = self.registry.workload(&cell.workload);
-            let task = workload.and_then(|workload| workload.task(&cell.point));
+            let task = workload.and_then(|workload| workload.task(&cell.point)).and_then(|task| {
+                if let Action::Stream(stream) = &task.action {
+                    stream.check(&self.plan.schedule)?;
+                }
+                Ok(task)
+            });
             let benchmark = cell.benchmark.clone();
             self.tasks.push(task.map_err(|failure| ExperimentError::Benchmark { benchmark, failure })?);
         }
@@ -172,16 +195,15 @@ impl<'a> Conductor<'a> {
             let request =
                 OpenRequest { system, consent: self.options.consent, scratch_base: self.options.scratch_base.clone() };
             let target = self.registry.open(&request).map_err(|failure| system_error(&system.name, failure))?;
-            self.targets.insert(system.name.clone(), target);
+            self.targets.insert(system.name.clone(), Arc::from(target));
         }
         Ok(())
     }
 
     /// The target that a system of the plan is measured at.
-    fn target(&self, system: &str) -> Result<&dyn Target, ExperimentError> {
-        let alias = self.plan.system(system).and_then(|system| system.alias_of.as_deref());
-        let target = self.targets.get(alias.unwrap_or(system));
-        target.map(|target| &**target).ok_or_else(|| {
+    fn target(&self, system: &str) -> Result<&Arc<dyn Target>, ExperimentError> {
+        let target = self.targets.get(self.name_of(system));
+        target.ok_or_else(|| {
             let missing = "the plan does not name it";
             system_error(system, Failure::new(FailureKind::Plan, "use the system", missing))
         })
@@ -289,7 +311,7 @@ impl<'a> Conductor<'a> {
         observer: &mut dyn Observer,
     ) -> Result<Trialed, ExperimentError> {
         for attempt in 1.. {
-            let ended = self.run_one(trial, progress, observer)?;
+            let ended = self.run_unless_silent(trial, progress, observer)?;
             let Trialed::Failed(failure) = &ended else { return Ok(ended) };
             if !failure.may_pass() || attempt >= ATTEMPTS || self.options.interrupt.load(Ordering::Relaxed) {
                 return Ok(ended);
@@ -304,17 +326,49 @@ impl<'a> Conductor<'a> {
         Ok(Trialed::Aborted)
     }
 
+    /// Runs a trial, unless its system did not answer before and does not now.
+    fn run_unless_silent(
+        &mut self,
+        trial: PlannedTrial,
+        progress: Progress,
+        observer: &mut dyn Observer,
+    ) -> Result<Trialed, ExperimentError> {
+        let system = self.cells[trial.cell as usize].system.clone();
+        if !self.silent.contains(self.name_of(&system)) || self.wait_for(&system)? {
+            return self.run_one(trial, progress, observer);
+        }
+        let cause = "it has not answered since an earlier trial";
+        let failure = Failure::new(FailureKind::Other, format!("use the system `{system}`"), cause);
+        let id = self.store.begin_trial(trial, host::clock::unix_ms())?;
+        let record = TrialRecord::without_result(TrialState::Failed, failure.to_string());
+        self.store.finish_trial(id, &record)?;
+        observer.trial_ended(&trial, &self.cells[trial.cell as usize], &record);
+        Ok(Trialed::Failed(failure))
+    }
+
     /// Waits for a server to come back. `false` if it does not, or the user interrupts.
-    fn wait_for(&self, system: &str) -> Result<bool, ExperimentError> {
-        let target = self.target(system)?;
+    fn wait_for(&mut self, system: &str) -> Result<bool, ExperimentError> {
         let started = Instant::now();
         while started.elapsed() < PATIENCE && !self.options.interrupt.load(Ordering::Relaxed) {
-            if target.revive().is_ok() {
-                return Ok(true);
+            let target = Arc::clone(self.target(system)?);
+            match within(PATIENCE.saturating_sub(started.elapsed()), move || target.revive()) {
+                Some(Ok(())) => {
+                    let name = self.name_of(system).to_owned();
+                    self.silent.remove(&name);
+                    return Ok(true);
+                }
+                Some(Err(_)) => thread::sleep(REVIVE_EVERY),
+                None => {
+                    self.silent.insert(self.name_of(system).to_owned());
+                }
             }
-            thread::sleep(REVIVE_EVERY);
         }
         Ok(false)
+    }
+
+    /// The name of the target that a system of the plan is measured at.
+    fn name_of<'s>(&'s self, system: &'s str) -> &'s str {
+        self.plan.system(system).and_then(|system| system.alias_of.as_deref()).unwrap_or(system)
     }
 
     /// Prepares, runs and commits one trial.
@@ -357,11 +411,29 @@ impl<'a> Conductor<'a> {
         observer: &mut dyn Observer,
     ) -> Result<TrialRecord, Failure> {
         let task = &self.tasks[trial.cell as usize];
-        let target = self
+        let target = &**self
             .target(&cell.system)
             .map_err(|error| Failure::new(FailureKind::Plan, format!("find the system `{}`", cell.system), error))?;
+        let started = Instant::now();
         target.prepare(&task.dataset)?;
+        let prepared_s = started.elapsed().as_secs_f64();
         target.settle()?;
+        let mut record = self.run_action(trial, task, target, observer)?;
+        if record.state == TrialState::Measured {
+            // The making of the tables: in full where the engine makes them anew, else by a copy of the first.
+            let took = Measurement::value("prepare_time", "s", Direction::Lower, Role::Diagnostic, prepared_s);
+            record.measurements.push(took);
+        }
+        Ok(record)
+    }
+
+    fn run_action(
+        &self,
+        trial: PlannedTrial,
+        task: &Task,
+        target: &dyn Target,
+        observer: &mut dyn Observer,
+    ) -> Result<TrialRecord, Failure> {
         match &task.action {
             Action::Stream(stream) => {
                 let run = TrialRun {

@@ -64,6 +64,17 @@ pub struct Table {
     pub row: fn(index: u64, into: &mut Vec<Datum>),
 }
 
+/// An index on one column; it need not be unique.
+#[derive(Clone, Copy, Debug)]
+pub struct Index {
+    /// Its name.
+    pub name: &'static str,
+    /// The table.
+    pub table: &'static str,
+    /// The column.
+    pub column: &'static str,
+}
+
 /// Tables in the order in which they are made.
 #[derive(Clone, Debug)]
 pub struct Dataset {
@@ -71,6 +82,8 @@ pub struct Dataset {
     pub name: String,
     /// The tables.
     pub tables: Vec<Table>,
+    /// Indexes beside those of primary keys, built after the rows are loaded.
+    pub indexes: Vec<Index>,
     /// About how large it is once loaded, in bytes: for estimates before the run.
     pub size_bytes: u64,
 }
@@ -85,6 +98,11 @@ pub trait Dialect: Sync {
 
     /// A statement of a portable script in the engine's own words.
     fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str>;
+
+    /// The statement that makes an index.
+    fn create_index(&self, index: &Index) -> String {
+        format!("CREATE INDEX {} ON {} ({})", index.name, index.table, index.column)
+    }
 
     /// The statement that makes a table, without its primary key.
     fn create_table(&self, table: &Table) -> String {

@@ -27,6 +27,10 @@ pub enum ErrorClass {
     Statement,
     /// The load's own script failed, such as by a division by zero: no server is at fault.
     Script,
+    /// No connection of the pool became free in time.
+    PoolTimeout,
+    /// There was no answer long after the end of the trial, and the operation was given up.
+    Unresponsive,
 }
 
 impl ErrorClass {
@@ -42,11 +46,13 @@ impl ErrorClass {
             ErrorClass::DiskFull => "disk_full",
             ErrorClass::Statement => "statement",
             ErrorClass::Script => "script",
+            ErrorClass::PoolTimeout => "pool_timeout",
+            ErrorClass::Unresponsive => "unresponsive",
         }
     }
 
     /// Every class, for counters that are indexed by it.
-    pub const ALL: [ErrorClass; 9] = [
+    pub const ALL: [ErrorClass; 11] = [
         ErrorClass::Serialization,
         ErrorClass::Deadlock,
         ErrorClass::LockTimeout,
@@ -56,6 +62,8 @@ impl ErrorClass {
         ErrorClass::DiskFull,
         ErrorClass::Statement,
         ErrorClass::Script,
+        ErrorClass::PoolTimeout,
+        ErrorClass::Unresponsive,
     ];
 }
 

@@ -1,5 +1,8 @@
 //! From counts and histograms to measurements and marks.
 
+mod client;
+mod load;
+
 use hdrhistogram::Histogram;
 use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, TrialRecord, TrialState};
 
@@ -8,10 +11,9 @@ use stats::Steadiness;
 use crate::lane::ErrorClass;
 use crate::series::Collector;
 use crate::target::{Counters, Placement};
+use crate::traffic::Traffic;
 use crate::worker::{Pace, Tally};
 
-/// A thread of the load generator that is busier than this is the bottleneck.
-const SATURATED_SHARE: f64 = 0.8;
 /// A quantile is shown only with so many samples beyond it.
 const SAMPLES_BEYOND: f64 = 10.0;
 /// A rate is met if the load came so close to it.
@@ -20,7 +22,7 @@ const RATE_MET: f64 = 0.98;
 const FEWEST_INTERVALS: usize = 8;
 
 /// Everything that a trial showed.
-pub struct Evidence {
+pub struct Evidence<'a> {
     /// Counts of all workers.
     pub tally: Tally,
     /// Latencies of all workers.
@@ -37,12 +39,14 @@ pub struct Evidence {
     pub machine: Result<host::cpu::MachineCpu, String>,
     /// How the clients were paced.
     pub pace: Pace,
+    /// How their transactions came otherwise.
+    pub traffic: &'a Traffic,
     /// Marks found so far.
     pub marks: Vec<Mark>,
 }
 
 /// The record of a trial that ran to its end.
-pub fn record(evidence: Evidence) -> TrialRecord {
+pub fn record(evidence: Evidence<'_>) -> TrialRecord {
     let window_s = evidence.tally.window_ns as f64 / 1e9;
     let rate = evidence.tally.succeeded_in_window as f64 / window_s;
     let mut measurements = vec![Measurement::value("throughput", "tx/s", Direction::Higher, Role::Primary, rate)];
@@ -50,11 +54,13 @@ pub fn record(evidence: Evidence) -> TrialRecord {
     latencies("response", &evidence.collector.response, Role::Primary, &mut measurements);
     latencies("service", service, Role::Secondary, &mut measurements);
     errors(&evidence.tally, &mut measurements);
-    client_cost(&evidence, &mut measurements);
+    load::measurements(&evidence, &mut measurements);
+    client::cost(&evidence, &mut measurements);
     server_cost(&evidence, &mut measurements);
     let mut marks = evidence.marks.clone();
     marks.extend(error_marks(&evidence.tally));
-    marks.extend(saturation(&evidence));
+    marks.extend(load::marks(&evidence));
+    marks.extend(client::marks(&evidence));
     marks.extend(rate_not_met(&evidence, rate));
     marks.extend(steadiness(&evidence.collector.rates_per_s(evidence.tally.window_ns)));
     TrialRecord {
@@ -72,8 +78,11 @@ fn latencies(kind: &str, histogram: &Histogram<u64>, role: Role, into: &mut Vec<
     let mut push = |name: &str, role: Role, reading: Reading| {
         into.push(Measurement::new(&format!("{kind}_{name}"), "us", Direction::Lower, role, reading));
     };
-    let us = |ns: u64| Reading::Value(ns as f64 / 1e3);
-    push("mean", Role::Secondary, Reading::Value(histogram.mean() / 1e3));
+    let us = |ns: f64| match histogram.is_empty() {
+        true => Reading::Unavailable("there was none".to_owned()),
+        false => Reading::Value(ns / 1e3),
+    };
+    push("mean", Role::Secondary, us(histogram.mean()));
     for (name, quantile, own_role) in [
         ("p50", 0.5, role),
         ("p90", 0.9, Role::Secondary),
@@ -81,15 +90,19 @@ fn latencies(kind: &str, histogram: &Histogram<u64>, role: Role, into: &mut Vec<
         ("p99", 0.99, role),
         ("p999", 0.999, Role::Secondary),
     ] {
-        let needed = (SAMPLES_BEYOND / (1.0 - quantile)).ceil();
-        let reading = if histogram.len() as f64 >= needed {
-            us(histogram.value_at_quantile(quantile))
-        } else {
-            Reading::Unavailable(format!("fewer than {needed} transactions in the trial"))
-        };
-        push(name, own_role, reading);
+        push(name, own_role, reading_of_quantile(histogram, quantile, "transactions in the trial"));
     }
-    push("max", Role::Secondary, us(histogram.max()));
+    push("max", Role::Secondary, us(histogram.max() as f64));
+}
+
+/// A quantile in microseconds, if enough samples lie beyond it.
+fn reading_of_quantile(histogram: &Histogram<u64>, quantile: f64, what: &str) -> Reading {
+    let needed = (SAMPLES_BEYOND / (1.0 - quantile)).ceil();
+    if histogram.len() as f64 >= needed {
+        Reading::Value(histogram.value_at_quantile(quantile) as f64 / 1e3)
+    } else {
+        Reading::Unavailable(format!("fewer than {needed} {what}"))
+    }
 }
 
 fn errors(tally: &Tally, into: &mut Vec<Measurement>) {
@@ -106,37 +119,8 @@ fn errors(tally: &Tally, into: &mut Vec<Measurement>) {
     }
 }
 
-/// What the load generator itself took.
-fn client_cost(evidence: &Evidence, into: &mut Vec<Measurement>) {
-    let tally = &evidence.tally;
-    let unavailable = || {
-        Reading::Unavailable(match evidence.placement {
-            Placement::InProcess => "the engine works in the client's own threads".to_owned(),
-            Placement::Server => "the operating system did not tell, or time is virtual".to_owned(),
-        })
-    };
-    let cpu_ns = tally.cpu_ns.filter(|_| evidence.placement == Placement::Server);
-    let per_transaction = cpu_ns
-        .map_or_else(unavailable, |cpu| Reading::Value(cpu as f64 / 1e3 / tally.succeeded_in_window.max(1) as f64));
-    into.push(Measurement::new("client_cpu_per_tx", "us", Direction::Lower, Role::Diagnostic, per_transaction));
-    let share = share_of_a_core(evidence).map_or_else(unavailable, Reading::Value);
-    into.push(Measurement::new("client_busy_share", "", Direction::Neither, Role::Diagnostic, share));
-    if let (Placement::InProcess, Some(cpu)) = (evidence.placement, tally.cpu_ns) {
-        let per_transaction = cpu as f64 / 1e3 / tally.succeeded_in_window.max(1) as f64;
-        into.push(Measurement::value("process_cpu_per_tx", "us", Direction::Lower, Role::Diagnostic, per_transaction));
-    }
-}
-
-/// The share that the load generator's threads were busy of the cores that they can use: one each, but no more than
-/// there are.
-fn share_of_a_core(evidence: &Evidence) -> Option<f64> {
-    let cpu_ns = evidence.tally.cpu_ns.filter(|_| evidence.placement == Placement::Server)?;
-    let cores = evidence.workers.clamp(1, host::cpu::available_cores().max(1));
-    Some(cpu_ns as f64 / evidence.tally.window_ns.max(1) as f64 / cores as f64)
-}
-
 /// What the server took, and what its counters say happened.
-fn server_cost(evidence: &Evidence, into: &mut Vec<Measurement>) {
+fn server_cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     let transactions = evidence.tally.succeeded.max(1) as f64;
     let per_transaction = match &evidence.server_cpu_s {
         Ok(cpu_s) => Reading::Value(cpu_s * 1e6 / transactions),
@@ -163,14 +147,7 @@ fn error_marks(tally: &Tally) -> Vec<Mark> {
     ErrorClass::ALL.iter().zip(tally.failed).filter(|(_, count)| *count > 0).map(of_class).collect()
 }
 
-fn saturation(evidence: &Evidence) -> Option<Mark> {
-    let share = share_of_a_core(evidence).filter(|share| *share > SATURATED_SHARE)?;
-    let share = share * 100.0;
-    let detail = format!("the client's {} threads were busy {share:.0} % of the time of their cores", evidence.workers);
-    Some(Mark { kind: MarkKind::ClientSaturated, detail })
-}
-
-fn rate_not_met(evidence: &Evidence, measured: f64) -> Option<Mark> {
+fn rate_not_met(evidence: &Evidence<'_>, measured: f64) -> Option<Mark> {
     let Pace::Rate(asked) = evidence.pace else { return None };
     let detail = format!("{measured:.0} of {asked:.0} transactions a second");
     (measured < asked * RATE_MET).then_some(Mark { kind: MarkKind::RateNotMet, detail })
@@ -206,15 +183,19 @@ fn steadiness(rates_per_s: &[f64]) -> Option<Mark> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::LazyLock;
 
     /// One second of one thread: so many transactions of 1 ms, so much CPU time.
-    fn evidence(transactions: u64, cpu_ns: u64, pace: Pace) -> Evidence {
-        let mut collector = Collector::new(1, 1_000_000_000);
+    fn evidence(transactions: u64, cpu_ns: u64, pace: Pace) -> Evidence<'static> {
+        static TRAFFIC: LazyLock<Traffic> = LazyLock::new(Traffic::default);
+        let mut collector = Collector::new(1, 1_000_000_000, crate::series::Gauge::Nothing);
         collector.response.record_n(1_000_000, transactions).unwrap();
         let tally = Tally {
             succeeded: transactions,
             succeeded_in_window: transactions,
             cpu_ns: Some(cpu_ns),
+            threads: vec![cpu_ns],
+            over_limits: vec![0; 4],
             window_ns: 1_000_000_000,
             ..Tally::default()
         };
@@ -227,12 +208,15 @@ mod tests {
             server_cpu_s: Err("not seen".to_owned()),
             machine: Err("not seen".to_owned()),
             pace,
+            traffic: &TRAFFIC,
             marks: Vec::new(),
         }
     }
 
     fn reading(record: &TrialRecord, id: &str) -> Reading {
-        record.measurements.iter().find(|m| m.metric.id == id).unwrap().reading.clone()
+        let known = || record.measurements.iter().map(|m| m.metric.id.as_str()).collect::<Vec<_>>().join(" ");
+        let found = record.measurements.iter().find(|m| m.metric.id == id);
+        found.unwrap_or_else(|| panic!("no {id} in {}", known())).reading.clone()
     }
 
     #[test]
@@ -242,6 +226,86 @@ mod tests {
         assert_eq!(marks.len(), 1);
         assert!(marks[0].kind == MarkKind::ClientSaturated && marks[0].kind.voids_verdict(), "{marks:?}");
         assert!(marks[0].detail.contains("90 %"), "{}", marks[0].detail);
+    }
+
+    #[test]
+    fn one_thread_that_is_full_is_the_bottleneck_even_beside_idle_ones() {
+        let mut two = evidence(5_000, 900_000_000, Pace::Closed);
+        two.tally.threads = vec![850_000_000, 50_000_000];
+        two.workers = 2;
+        let record = record(two);
+        let marks = &record.marks;
+        // On one core the two threads share it, and are full together.
+        let expected = if host::cpu::available_cores() > 1 { "one of the client's threads" } else { "2 threads" };
+        assert!(marks.len() == 1 && marks[0].detail.contains(expected), "{marks:?}");
+        assert_eq!(reading(&record, "busiest_thread"), Reading::Value(0.85));
+        assert_eq!(reading(&record, "thread_2_busy"), Reading::Value(0.05));
+    }
+
+    #[test]
+    fn a_client_that_turns_late_to_what_is_due_is_marked_only_if_that_is_its_own_doing() {
+        let with_lag = |lag_ns: u64, cpu_ns: u64, pace| {
+            let mut evidence = evidence(5_000, cpu_ns, pace);
+            (0..1_000).for_each(|_| evidence.tally.lag.record(lag_ns));
+            record(evidence).marks
+        };
+        // The median response is 1 ms.
+        let rate = Pace::Rate(5_000.0);
+        assert_eq!(with_lag(90_000, 100_000_000, rate), [], "less than a tenth");
+        assert!(with_lag(200_000, 100_000_000, rate)[0].detail.contains("0.20 ms late"));
+        assert_eq!(with_lag(200_000, 100_000_000, Pace::Closed), [], "a batch of answers, not a busy client");
+        assert_eq!(with_lag(200_000, 600_000_000, Pace::Closed)[0].kind, MarkKind::ClientSaturated);
+    }
+
+    #[test]
+    fn what_the_load_met_is_measured_where_the_plan_has_it() {
+        let plain = record(evidence(1_000, 0, Pace::Closed));
+        assert_eq!(reading(&plain, "over_5s"), Reading::Value(0.0));
+        let has = |record: &TrialRecord, id: &str| record.measurements.iter().any(|m| m.metric.id == id);
+        assert!(!has(&plain, "late") && !has(&plain, "backlog_max") && !has(&plain, "pool_wait_p50"));
+        let traffic = Traffic { latency_limit_ns: Some(1), limits_ns: vec![1_500_000_000], ..Traffic::default() };
+        let mut limited = Evidence { traffic: &traffic, ..evidence(1_000, 0, Pace::Rate(1_000.0)) };
+        limited.tally.over_limits = vec![7];
+        (limited.tally.late, limited.tally.skipped, limited.tally.backlog_max) = (3, 2, 9);
+        limited.tally.kernel_entries = Some(500);
+        limited.tally.pool_wait = Some(crate::recorder::histogram());
+        limited.tally.connections.count(2_000_000);
+        let missing = "it takes 1 connections and no more".to_owned();
+        limited.tally.connections.refuse(crate::error::FailureKind::Other, 2, missing);
+        limited.tally.connections.missing = 2;
+        let record = record(limited);
+        for (id, value) in [
+            ("over_1s500ms", 7.0),
+            ("late", 3.0),
+            ("skipped", 2.0),
+            ("backlog_max", 9.0),
+            ("pool_timeouts", 0.0),
+            ("pool_connections", 1.0),
+            ("connect_max", 2_000.0),
+            ("kernel_entries", 0.5),
+        ] {
+            assert_eq!(reading(&record, id), Reading::Value(value), "{id}");
+        }
+        let detail = &record.marks[0].detail;
+        let expected = "2 of 3 connections of the pool were refused; 2 × refused: it takes 1 connections and no more";
+        assert_eq!(detail, expected);
+    }
+
+    #[test]
+    fn kinds_have_throughput_and_response_of_their_own() {
+        let mut mixed = evidence(1_000, 0, Pace::Closed);
+        let mut reads = crate::recorder::KindTally::new("reads".to_owned());
+        for ns in 1..=1_000 {
+            reads.record(ns * 1_000, crate::recorder::Inside::Window);
+        }
+        reads.record(5_000_123, crate::recorder::Inside::Later);
+        mixed.tally.kinds = vec![reads, crate::recorder::KindTally::new("writes".to_owned())];
+        let record = record(mixed);
+        assert_eq!(reading(&record, "throughput_reads"), Reading::Value(1_000.0));
+        assert_eq!(reading(&record, "response_min_reads"), Reading::Value(1.0));
+        assert_eq!(reading(&record, "response_max_reads"), Reading::Value(5_000.123), "extremes are exact");
+        assert_eq!(reading(&record, "throughput_writes"), Reading::Value(0.0));
+        assert!(matches!(reading(&record, "response_mean_writes"), Reading::Unavailable(_)));
     }
 
     #[test]

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use model::{Cell, PlannedTrial, TrialRecord};
 
+use crate::worker::TaskLog;
+
 /// One interval of the running trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tick {
@@ -15,6 +17,8 @@ pub struct Tick {
     pub p99_ns: u64,
     /// Transactions that failed.
     pub errors: u64,
+    /// The most transactions that were due and not begun at one time.
+    pub backlog: u64,
 }
 
 /// How far the experiment has come.
@@ -41,6 +45,10 @@ pub trait Observer {
 
     /// An interval of the running trial has ended.
     fn tick(&mut self, _tick: Tick) {}
+
+    /// What each process of a trial's load did with its tasks, before [`Observer::trial_ended`]. Only loads that consist
+    /// of tasks have any.
+    fn tasks_ended(&mut self, _logs: &[TaskLog]) {}
 
     /// A trial has ended and is in the store.
     fn trial_ended(&mut self, _trial: &PlannedTrial, _cell: &Cell, _record: &TrialRecord) {}

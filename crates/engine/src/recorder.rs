@@ -33,6 +33,56 @@ pub struct Interval {
     pub service: Option<Histogram<u64>>,
     /// Transactions that failed in it.
     pub errors: u64,
+    /// The most transactions that were due and not begun at one time in it.
+    pub backlog: u64,
+}
+
+/// What a worker counted of one kind of transactions in the measured part.
+#[derive(Clone, Debug)]
+pub struct KindTally {
+    /// What the stream calls it.
+    pub name: String,
+    /// How many ended well inside the measured part.
+    pub in_window: u64,
+    /// Response times, in nanoseconds.
+    pub response: Histogram<u64>,
+    /// The shortest of them exactly, in nanoseconds.
+    pub min_ns: u64,
+    /// The longest of them exactly, in nanoseconds.
+    pub max_ns: u64,
+}
+
+impl KindTally {
+    /// A kind of which nothing has been seen.
+    pub fn new(name: String) -> KindTally {
+        KindTally { name, in_window: 0, response: histogram(), min_ns: u64::MAX, max_ns: 0 }
+    }
+
+    /// Records a transaction that ended well.
+    pub fn record(&mut self, response_ns: u64, inside: Inside) {
+        self.in_window += u64::from(inside == Inside::Window);
+        self.response.saturating_record(response_ns.max(1));
+        self.min_ns = self.min_ns.min(response_ns);
+        self.max_ns = self.max_ns.max(response_ns);
+    }
+
+    /// Takes in what another worker counted of the same kind.
+    pub fn merge(&mut self, other: &KindTally) {
+        self.in_window += other.in_window;
+        // Both have the same bounds, so adding cannot fail.
+        let _ = self.response.add(&other.response);
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+}
+
+/// Whether a transaction that began in the measured part also ended in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inside {
+    /// It did.
+    Window,
+    /// It ended later: its latency counts, its throughput does not.
+    Later,
 }
 
 impl Interval {
@@ -43,12 +93,14 @@ impl Interval {
             response: histogram(),
             service: (kind == Latencies::ResponseAndService).then(histogram),
             errors: 0,
+            backlog: 0,
         }
     }
 
     fn clear(&mut self, number: u32) {
         self.number = number;
         self.errors = 0;
+        self.backlog = 0;
         self.response.reset();
         if let Some(service) = &mut self.service {
             service.reset();
@@ -115,6 +167,12 @@ impl Recorder {
     pub fn record_error(&mut self, done_ns: u64) {
         self.turn(done_ns);
         self.current.errors += 1;
+    }
+
+    /// Records how many transactions are due and not begun at `now_ns`.
+    pub fn record_backlog(&mut self, now_ns: u64, backlog: u64) {
+        self.turn(now_ns);
+        self.current.backlog = self.current.backlog.max(backlog);
     }
 
     /// Hands over the interval if `now_ns` lies beyond it.

@@ -20,12 +20,23 @@ pub struct Collector {
     pub response: Histogram<u64>,
     /// All intervals together, where service and response time can differ.
     pub service: Option<Histogram<u64>>,
+    gauge: Gauge,
+}
+
+/// Whether a trial has a backlog: without a rate nothing is ever due before it is begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gauge {
+    /// It has.
+    Backlog,
+    /// It has none.
+    Nothing,
 }
 
 #[derive(Debug)]
 struct Sum {
     response: Histogram<u64>,
     errors: u64,
+    backlog: u64,
 }
 
 /// An interval that has been heard of from every worker.
@@ -37,6 +48,8 @@ pub struct Whole {
     pub succeeded: u64,
     /// Transactions that failed in it.
     pub errors: u64,
+    /// The most transactions that were due and not begun at one time in it; the workers' worst moments added up.
+    pub backlog: u64,
     /// Its median response time.
     pub p50_ns: u64,
     /// Its 99th percentile.
@@ -46,7 +59,7 @@ pub struct Whole {
 
 impl Collector {
     /// A collector for so many workers.
-    pub fn new(workers: usize, interval_ns: u64) -> Collector {
+    pub fn new(workers: usize, interval_ns: u64, gauge: Gauge) -> Collector {
         Collector {
             interval_ns,
             last: vec![None; workers],
@@ -54,15 +67,18 @@ impl Collector {
             whole: Vec::new(),
             response: histogram(),
             service: None,
+            gauge,
         }
     }
 
     /// Takes in an interval; gives the intervals that have become whole by it.
     pub fn take(&mut self, interval: &Interval) -> &[Whole] {
-        let sum = self.open.entry(interval.number).or_insert_with(|| Sum { response: histogram(), errors: 0 });
+        let sum =
+            self.open.entry(interval.number).or_insert_with(|| Sum { response: histogram(), errors: 0, backlog: 0 });
         // Both histograms have the same bounds, so adding cannot fail.
         let _ = sum.response.add(&interval.response);
         sum.errors += interval.errors;
+        sum.backlog += interval.backlog;
         let _ = self.response.add(&interval.response);
         if let Some(service) = &interval.service {
             let _ = self.service.get_or_insert_with(histogram).add(service);
@@ -85,6 +101,7 @@ impl Collector {
                 number,
                 succeeded: sum.response.len(),
                 errors: sum.errors,
+                backlog: sum.backlog,
                 p50_ns: sum.response.value_at_quantile(0.5),
                 p99_ns: sum.response.value_at_quantile(0.99),
                 serialised: serialise(&sum.response),
@@ -123,6 +140,11 @@ impl Collector {
             series(SeriesKind::Response, None, window_ms, errors, serialise(&self.response)),
             series(SeriesKind::Service, None, window_ms, errors, serialise(service)),
         ];
+        if self.gauge == Gauge::Backlog {
+            let mut of_all = histogram();
+            self.whole.iter().for_each(|interval| of_all.saturating_record(interval.backlog));
+            all.push(series(SeriesKind::Backlog, None, window_ms, 0, serialise(&of_all)));
+        }
         for interval in self.whole {
             let begin_ms = interval.number.saturating_mul(interval_ms);
             // What ended after the window belongs to the whole, but to no interval of it.
@@ -130,6 +152,11 @@ impl Collector {
                 let length_ms = interval_ms.min(window_ms - begin_ms);
                 let number = Some(interval.number);
                 all.push(series(SeriesKind::Response, number, length_ms, interval.errors, interval.serialised));
+                if self.gauge == Gauge::Backlog {
+                    let mut one = histogram();
+                    one.saturating_record(interval.backlog);
+                    all.push(series(SeriesKind::Backlog, number, length_ms, 0, serialise(&one)));
+                }
             }
         }
         all
@@ -152,17 +179,34 @@ mod tests {
     fn interval(worker: usize, number: u32, values: &[u64]) -> Interval {
         let mut response = histogram();
         values.iter().for_each(|v| response.record(*v).unwrap());
-        Interval { worker, number, response, service: None, errors: 1 }
+        Interval { worker, number, response, service: None, errors: 1, backlog: u64::from(number) }
     }
 
     #[test]
     fn an_interval_is_whole_once_every_worker_has_passed_it() {
-        let mut collector = Collector::new(2, 1_000_000);
+        let mut collector = Collector::new(2, 1_000_000, Gauge::Nothing);
         assert!(collector.take(&interval(0, 0, &[5])).is_empty());
         assert!(collector.take(&interval(0, 1, &[5])).is_empty());
         let whole = collector.take(&interval(1, 0, &[7, 9]));
         assert_eq!(whole.len(), 1);
         assert_eq!((whole[0].succeeded, whole[0].errors), (3, 2));
+        assert_eq!(collector.take(&interval(1, 1, &[7]))[0].backlog, 2);
+    }
+
+    #[test]
+    fn a_backlog_is_kept_for_each_interval_and_for_the_whole() {
+        use hdrhistogram::serialization::Deserializer;
+        let mut collector = Collector::new(1, 1_000_000_000, Gauge::Backlog);
+        (0..3).for_each(|number| drop(collector.take(&interval(0, number, &[5]))));
+        let series = collector.into_series("here", 3_000_000_000);
+        let gauges: Vec<_> = series.iter().filter(|one| one.kind == SeriesKind::Backlog).collect();
+        let worst = |bytes: &[u8]| -> u64 {
+            let read: Histogram<u64> = Deserializer::new().deserialize(&mut &*bytes).unwrap();
+            read.max()
+        };
+        let read: Vec<_> = gauges.iter().map(|one| (one.interval, worst(&one.histogram))).collect();
+        assert_eq!(read[0], (None, 2));
+        assert_eq!(read[1..], [(Some(0), 0), (Some(1), 1), (Some(2), 2)]);
     }
 
     proptest! {
@@ -170,7 +214,7 @@ mod tests {
         #[test]
         fn merged_shards_equal_the_whole(values in proptest::collection::vec(1u64..1_000_000_000, 1..200), workers in 1usize..5) {
             let mut whole = histogram();
-            let mut collector = Collector::new(workers, 1_000_000);
+            let mut collector = Collector::new(workers, 1_000_000, Gauge::Nothing);
             for worker in 0..workers {
                 let share: Vec<u64> = values.iter().skip(worker).step_by(workers).copied().collect();
                 share.iter().for_each(|v| whole.record(*v).unwrap());

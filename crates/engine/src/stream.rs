@@ -3,6 +3,8 @@
 //! A stream in a foreign language may keep that language's rule instead, by which a client's values run on from
 //! transaction to transaction; a retry repeats its values all the same.
 
+use std::ops::Range;
+
 use crate::lane::{ErrorClass, KeptRow, OpError, SyncPoint};
 
 /// What a client does next within its transaction.
@@ -54,6 +56,11 @@ pub trait Stream: Sync {
 
     /// A client's state before its first transaction. `client` counts over all workers and hosts.
     fn client(&self, seed: u64, client: u32) -> Self::Client;
+
+    /// The states of several clients. Overridden where the seeds of many can be had more cheaply together.
+    fn clients(&self, seed: u64, clients: Range<u32>) -> Vec<Self::Client> {
+        clients.map(|client| self.client(seed, client)).collect()
+    }
 
     /// Begins the client's transaction number `index`. The same number draws the same values, however often it is
     /// begun in a row: a retry repeats its values.

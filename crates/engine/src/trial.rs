@@ -1,5 +1,6 @@
 //! One trial of a stream: workers, coordinator, counts, metrics.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -13,9 +14,9 @@ use crate::lane::ErrorClass;
 use crate::measure::{self, Evidence};
 use crate::observer::{Observer, Tick};
 use crate::recorder::{Exchange, Interval};
-use crate::series::Collector;
+use crate::series::{Collector, Gauge};
 use crate::target::{Counters, Load, Target};
-use crate::worker::{Pace, RunLength, Tally, WorkerContext};
+use crate::worker::{Connections, Pace, RunLength, Tally, WorkerContext};
 use crate::workloads::StreamTask;
 
 /// Between the moment when all workers are ready and their common start.
@@ -81,6 +82,9 @@ impl TrialRun<'_> {
         let ran = self.run_workers(observer)?;
         let machine = host::cpu::CpuSample::between(&machine_before, &host::cpu::CpuSample::take());
         let server_cpu_s = server_cpu_before.and_then(|before| Ok(self.target.server_cpu_s()? - before));
+        if !ran.tally.tasks.is_empty() {
+            observer.tasks_ended(&ran.tally.tasks);
+        }
         if ran.interrupted {
             return Ok(TrialRecord::without_result(TrialState::Aborted, "interrupted by the user"));
         }
@@ -96,12 +100,13 @@ impl TrialRun<'_> {
             server_cpu_s,
             machine,
             pace: self.task.pace,
+            traffic: &self.task.traffic,
             marks,
         }))
     }
 
     fn run_workers(&self, observer: &mut dyn Observer) -> Result<Ran, Failure> {
-        let shares = self.target.workers(self.task.clients.clone());
+        let shares = self.shares();
         let workers = shares.len();
         let gate = Gate::new(workers);
         let (full, intervals) = channel();
@@ -122,9 +127,12 @@ impl TrialRun<'_> {
                 }));
             }
             drop(full);
-            let mut collector = Collector::new(workers, interval_ns);
+            let gauge = if self.task.pace == Pace::Closed { Gauge::Nothing } else { Gauge::Backlog };
+            let mut collector = Collector::new(workers, interval_ns, gauge);
             let mut interrupted = false;
+            let mut began_unix_ms = 0;
             if gate.wait_for_workers() {
+                began_unix_ms = host::clock::unix_ms();
                 gate.open(host::clock::now_ns() + START_DELAY_NS);
                 interrupted = self.coordinate(&intervals, &returns, &gate, &mut collector, observer);
             }
@@ -140,36 +148,54 @@ impl TrialRun<'_> {
                     Err(panic) => std::panic::resume_unwind(panic),
                 }
             }
-            match first_failure {
-                Some(failure) => Err(failure),
-                None => Ok(Ran { tally: tally.unwrap_or_default(), collector, workers, interrupted }),
+            if let Some(failure) = first_failure {
+                return Err(failure);
             }
+            let mut tally = tally.unwrap_or_default();
+            tally.tasks.iter_mut().for_each(|log| log.began_unix_ms = began_unix_ms);
+            Ok(Ran { tally, collector, workers, interrupted })
         })
     }
 
+    /// The clients of each worker: a worker for each process where that is asked for, else as the target likes it.
+    fn shares(&self) -> Vec<Range<u32>> {
+        let Range { start, end } = self.task.clients;
+        if !self.task.traffic.is_by_process() {
+            return self.target.workers(start..end);
+        }
+        let of_process = (end - start) / self.task.traffic.processes.max(1);
+        (0..self.task.traffic.processes).map(|p| start + p * of_process..start + (p + 1) * of_process).collect()
+    }
+
     fn context<'g>(
-        &self,
-        clients: std::ops::Range<u32>,
+        &'g self,
+        clients: Range<u32>,
         gate: &'g Gate,
         interval_ns: u64,
         exchange: Exchange,
     ) -> WorkerContext<'g> {
         let share = clients.len() as f64 / self.task.clients.len().max(1) as f64;
+        let is_tasks = self.task.traffic.tasks.is_some();
         WorkerContext {
             seed: self.seed,
             clients,
+            all_clients: self.task.clients.len() as u32,
+            traffic: &self.task.traffic,
             pace: match self.task.pace {
                 Pace::Closed => Pace::Closed,
                 Pace::Rate(rate) => Pace::Rate(rate * share),
             },
-            warmup_ns: self.schedule.warmup.as_nanos() as u64,
+            // Tasks are all of the load: there is no part of them to leave out, and they end when they have ended.
+            warmup_ns: if is_tasks { 0 } else { self.schedule.warmup.as_nanos() as u64 },
             length: match self.schedule.length {
+                _ if is_tasks => RunLength::Count(1),
                 Length::Duration(duration) => RunLength::Time(duration.as_nanos() as u64),
                 Length::Transactions(count) => RunLength::Count(count),
             },
             interval_ns,
             gate,
             exchange,
+            opened: Connections::default(),
         }
     }
 
@@ -198,6 +224,7 @@ impl TrialRun<'_> {
                             p50_ns: whole.p50_ns,
                             p99_ns: whole.p99_ns,
                             errors: whole.errors,
+                            backlog: whole.backlog,
                         });
                     }
                     if let Some(back) = returns.get(interval.worker) {
@@ -264,6 +291,10 @@ fn seen_by_server(counters: &Counters) -> Option<(&'static str, f64)> {
 fn refuse_broken(tally: &Tally) -> Result<(), Failure> {
     let said = |class: ErrorClass| tally.messages.iter().find(|e| e.class == class).map(|e| e.message.as_str());
     let refuse = |kind, cause: String| Err(Failure::new(kind, "finish the trial", cause));
+    if let Some(message) = said(ErrorClass::Unresponsive) {
+        let given_up = tally.failures_of(ErrorClass::Unresponsive);
+        return refuse(FailureKind::ConnectionLost, format!("{message}; {given_up} operations were given up"));
+    }
     if tally.connection_lost {
         let message = said(ErrorClass::ConnectionLost).unwrap_or("it did not say why");
         return refuse(FailureKind::ConnectionLost, format!("the system ended a connection: {message}"));

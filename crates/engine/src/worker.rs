@@ -1,5 +1,10 @@
 //! The one worker loop: of every family, of every engine, on real and on virtual time.
 
+mod opening;
+mod tally;
+mod transaction;
+mod turn;
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
@@ -7,13 +12,16 @@ use std::ops::Range;
 use crate::clock::Clock;
 use crate::error::Failure;
 use crate::gate::Gate;
-use crate::lane::{Completion, ErrorClass, Lane, OpError, Outcome, Submitted, SyncPoint};
-use crate::pacer::Pacer;
-use crate::recorder::{Exchange, Latencies, Recorder};
-use crate::stream::{Next, Stream};
+use crate::lag::Lag;
+use crate::lane::{Lane, SyncPoint};
+use crate::pacer::{Eased, Pacer, Schedule, ScheduleOptions};
+use crate::pool::Pool;
+use crate::recorder::{Exchange, KindTally, Latencies, Recorder, histogram};
+use crate::stream::Stream;
+use crate::traffic::Traffic;
 
-/// A worker that fails so often in a row without one success has met a broken script or server, not bad luck.
-const HOPELESS_FAILURES: u64 = 100;
+pub use opening::shortfall;
+pub use tally::{Connections, Tally, TaskEnd, TaskLog};
 
 /// When a worker's clients stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +48,12 @@ pub struct WorkerContext<'a> {
     pub seed: u64,
     /// The worker's clients, counted over all workers and hosts.
     pub clients: Range<u32>,
+    /// How many clients all workers have together.
+    pub all_clients: u32,
     /// How they are paced.
     pub pace: Pace,
+    /// How their transactions come otherwise.
+    pub traffic: &'a Traffic,
     /// Load before the measured part, in nanoseconds.
     pub warmup_ns: u64,
     /// The measured part.
@@ -52,72 +64,16 @@ pub struct WorkerContext<'a> {
     pub gate: &'a Gate,
     /// The way to the coordinator.
     pub exchange: Exchange,
-}
-
-/// What a worker counted.
-#[derive(Clone, Debug, Default)]
-pub struct Tally {
-    /// Transactions that ended well from the first to the last, warm-up included: what the server must have seen.
-    pub succeeded: u64,
-    /// Those of them that ended inside the measured part.
-    pub succeeded_in_window: u64,
-    /// Failed transactions by class, in the order of [`ErrorClass::ALL`], warm-up included.
-    pub failed: [u64; ErrorClass::ALL.len()],
-    /// The first message of each class.
-    pub messages: Vec<OpError>,
-    /// Transactions that were tried more than once, however they ended, warm-up included.
-    pub retried: u64,
-    /// Tries after the first of all transactions, warm-up included.
-    pub retries: u64,
-    /// CPU time that this thread used in the measured part, in nanoseconds.
-    pub cpu_ns: Option<u64>,
-    /// From the start of the measured part to its end, in nanoseconds.
-    pub window_ns: u64,
-    /// Whether a connection was lost.
-    pub connection_lost: bool,
-    /// Whether the worker gave up, since nothing succeeded.
-    pub hopeless: bool,
-}
-
-impl Tally {
-    fn count_failure(&mut self, error: OpError) {
-        let place = ErrorClass::ALL.iter().position(|class| *class == error.class).unwrap_or_default();
-        self.failed[place] += 1;
-        if !self.messages.iter().any(|known| known.class == error.class) {
-            self.messages.push(error);
-        }
-    }
-
-    /// Takes in another worker's tally.
-    pub fn merge(&mut self, other: Tally) {
-        self.succeeded += other.succeeded;
-        self.succeeded_in_window += other.succeeded_in_window;
-        for (mine, theirs) in self.failed.iter_mut().zip(other.failed) {
-            *mine += theirs;
-        }
-        for error in other.messages {
-            if !self.messages.iter().any(|known| known.class == error.class) {
-                self.messages.push(error);
-            }
-        }
-        self.retried += other.retried;
-        self.retries += other.retries;
-        self.cpu_ns = self.cpu_ns.zip(other.cpu_ns).map(|(a, b)| a + b);
-        self.window_ns = self.window_ns.max(other.window_ns);
-        self.connection_lost |= other.connection_lost;
-        self.hopeless |= other.hopeless;
-    }
-
-    /// Failed transactions of all classes.
-    pub fn failures(&self) -> u64 {
-        self.failed.iter().sum()
-    }
+    /// What [`WorkerContext::connect`] has seen.
+    pub opened: Connections,
 }
 
 /// One client as its worker sees it.
 struct Slot<S: Stream> {
     state: S::Client,
     op: S::Op,
+    /// Its connection: the lane's name for it. With a pool, the one that it holds or held last.
+    connection: usize,
     /// The number of the next transaction.
     index: u64,
     intended_ns: u64,
@@ -125,6 +81,10 @@ struct Slot<S: Stream> {
     counted: u64,
     /// How often the transaction under way has been begun.
     tries: u32,
+    /// How many of its operations the try under way has submitted.
+    ops: u32,
+    /// How many tasks were under way when it became due, itself included.
+    running: u32,
     stage: Stage,
 }
 
@@ -133,12 +93,62 @@ struct Slot<S: Stream> {
 enum Stage {
     /// Before a transaction.
     Between,
+    /// Before a transaction, with a connection that it waited for.
+    Admitted,
     /// In a transaction, at its next operation.
     Within,
-    /// At an operation that the lane had no room for.
+    /// At an operation that the lane had no room for, or that a pause comes before.
     Op,
     /// At a point of a pipeline that the lane had no room for.
     Sync(SyncPoint),
+    /// Waits for the lane.
+    InFlight,
+}
+
+/// How clients come by connections. It does not change during a trial.
+enum Access {
+    /// Each has one, of the same number.
+    Own,
+    /// They share them.
+    Pool(Pool),
+}
+
+/// What the loop looks at for every transaction, decided once for the trial.
+struct Rules {
+    seed: u64,
+    /// The worker's first client, counted over all workers.
+    first_client: u32,
+    /// The start of the load.
+    start_ns: u64,
+    /// Start of the measured part.
+    measured_ns: u64,
+    /// No transaction begins from here on.
+    end_ns: u64,
+    count: Option<u64>,
+    pause: Option<crate::traffic::Span>,
+    reconnect_every: u32,
+    /// Responses beyond the shortest limit are looked at more closely.
+    shortest_limit_ns: u64,
+    limits_ns: Vec<u64>,
+    latency_limit_ns: Option<u64>,
+    tasks: Tasks,
+    /// So many clients begin at the start; each of the others when one before it has ended for good.
+    first_clients: usize,
+    kinds: Kinds,
+}
+
+/// Whether clients are tasks, whose ends are logged one by one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tasks {
+    Logged,
+    No,
+}
+
+/// Whether kinds of transactions are told apart.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kinds {
+    ToldApart,
+    One,
 }
 
 /// Runs a worker's clients from the common start to the end. The lane must be connected; it is closed on return.
@@ -156,17 +166,60 @@ where
         return Ok(Tally::default());
     };
     let start_ns = clock.start(gate_ns);
+    let mut worker = Worker::new(lane, stream, clock, context, start_ns);
     clock.wait_until(start_ns);
-    let pacer = make_pacer(&context, start_ns);
-    let mut worker = Worker::new(lane, stream, clock, pacer, context, start_ns);
     worker.run();
     Ok(worker.finish())
 }
 
-fn make_pacer(context: &WorkerContext<'_>, start_ns: u64) -> Box<dyn Pacer> {
+fn make_pacer(context: &WorkerContext<'_>, start_ns: u64) -> Pacer {
+    let traffic = context.traffic;
     match context.pace {
-        Pace::Closed => Box::new(crate::pacer::Closed),
-        Pace::Rate(rate) => Box::new(crate::pacer::Constant::new(context.clients.len(), rate, start_ns)),
+        Pace::Closed if traffic.think.is_none() && traffic.ramp_ns == 0 => Pacer::Closed,
+        Pace::Closed => Pacer::Eased(Eased {
+            seed: context.seed,
+            start_ns,
+            ramp_ns: traffic.ramp_ns,
+            all_clients: context.all_clients,
+            think: traffic.think,
+        }),
+        Pace::Rate(rate_per_s) => Pacer::Rate(Schedule::new(ScheduleOptions {
+            seed: context.seed,
+            number: context.clients.start,
+            arrivals: traffic.arrivals,
+            rate_per_s,
+            phase: f64::from(context.clients.start) / f64::from(context.all_clients.max(1)),
+            start_ns,
+            ramp_ns: traffic.ramp_ns,
+        })),
+    }
+}
+
+impl Rules {
+    fn new(context: &WorkerContext<'_>, start_ns: u64, kinds: Kinds) -> Rules {
+        let traffic = context.traffic;
+        let measured_ns = start_ns + context.warmup_ns;
+        let (end_ns, count) = match context.length {
+            RunLength::Time(length_ns) => (measured_ns + length_ns, None),
+            RunLength::Count(count) => (u64::MAX, Some(count)),
+        };
+        let all_limits = traffic.limits_ns.iter().copied().chain(traffic.latency_limit_ns);
+        Rules {
+            seed: context.seed,
+            first_client: context.clients.start,
+            start_ns,
+            measured_ns,
+            end_ns,
+            count,
+            pause: traffic.pause,
+            reconnect_every: traffic.reconnect_every,
+            shortest_limit_ns: all_limits.min().unwrap_or(u64::MAX),
+            limits_ns: traffic.limits_ns.clone(),
+            latency_limit_ns: traffic.latency_limit_ns,
+            first_clients: traffic.tasks_at_once.map_or(usize::MAX, |tasks| tasks.max(1) as usize),
+            tasks: if traffic.tasks.is_some() { Tasks::Logged } else { Tasks::No },
+            kinds,
+        }
     }
 }
 
@@ -174,10 +227,14 @@ struct Worker<'a, L, S: Stream, C> {
     lane: L,
     stream: &'a S,
     clock: &'a C,
-    pacer: Box<dyn Pacer>,
+    pacer: Pacer,
+    rules: Rules,
     gate: &'a Gate,
     recorder: Recorder,
     slots: Vec<Slot<S>>,
+    access: Access,
+    /// How many transactions each connection has carried since it was made; empty unless they are made anew.
+    carried: Vec<u32>,
     /// Clients whose next transaction is due, or who have slept.
     ready: VecDeque<usize>,
     /// Clients whose operation the lane had no room for.
@@ -185,15 +242,30 @@ struct Worker<'a, L, S: Stream, C> {
     /// Clients that wait for their intended instant, or sleep in mid-transaction.
     timers: BinaryHeap<Reverse<(u64, usize)>>,
     in_flight: usize,
+    /// The first client that has not begun at all.
+    next_client: usize,
+    /// Tasks that are due and have not ended.
+    running: u32,
     tally: Tally,
+    lag: Lag,
     now_ns: u64,
-    /// Start of the measured part.
-    measured_ns: u64,
-    /// No transaction begins from here on.
-    end_ns: u64,
-    count: Option<u64>,
+    /// When something last ended.
+    heard_ns: u64,
+    /// The longest time that a transaction has taken once it was sent.
+    longest_ns: u64,
+    /// Since when the worker knows that it should end early.
+    stopped_ns: Option<u64>,
     failures_in_a_row: u64,
     cpu_at_start: Option<u64>,
+    entries_at_start: Option<u64>,
+    measuring: Measuring,
+}
+
+/// Whether the measured part has begun.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Measuring {
+    NotYet,
+    Begun,
 }
 
 impl<'a, L, S, C> Worker<'a, L, S, C>
@@ -202,311 +274,108 @@ where
     L: Lane<Op = S::Op>,
     C: Clock,
 {
-    fn new(
-        lane: L,
-        stream: &'a S,
-        clock: &'a C,
-        pacer: Box<dyn Pacer>,
-        context: WorkerContext<'a>,
-        start_ns: u64,
-    ) -> Self {
-        let measured_ns = start_ns + context.warmup_ns;
-        let (end_ns, count) = match context.length {
-            RunLength::Time(length_ns) => (measured_ns + length_ns, None),
-            RunLength::Count(count) => (u64::MAX, Some(count)),
+    fn new(lane: L, stream: &'a S, clock: &'a C, mut context: WorkerContext<'a>, start_ns: u64) -> Self {
+        let traffic = context.traffic;
+        let names = stream.kinds();
+        let kinds = if names.len() >= 2 { Kinds::ToldApart } else { Kinds::One };
+        let rules = Rules::new(&context, start_ns, kinds);
+        let open = context.open_connections();
+        let access = match traffic.pool {
+            None => Access::Own,
+            Some(size) => Access::Pool(Pool::new(open, size)),
         };
-        let latencies = match context.pace {
-            Pace::Closed => Latencies::ResponseOnly,
-            Pace::Rate(_) => Latencies::ResponseAndService,
+        // What may pass between the intended instant and the sending is the wait for an instant, for a connection of
+        // the pool, or for a new one.
+        let is_sent_at_once = context.pace == Pace::Closed && traffic.pool.is_none() && traffic.reconnect_every == 0;
+        let latencies = if is_sent_at_once { Latencies::ResponseOnly } else { Latencies::ResponseAndService };
+        let states = stream.clients(context.seed, context.clients.clone());
+        let slots: Vec<Slot<S>> =
+            states.into_iter().enumerate().map(|(client, state)| Slot::new(client, state)).collect();
+        let mut tally = Tally {
+            over_limits: vec![0; traffic.limits_ns.len()],
+            pool_wait: traffic.pool.map(|_| histogram()),
+            connections: std::mem::take(&mut context.opened),
+            ..Tally::default()
         };
-        let slots = context
-            .clients
-            .clone()
-            .map(|client| Slot {
-                state: stream.client(context.seed, client),
-                op: S::Op::default(),
-                index: 0,
-                intended_ns: 0,
-                sent_ns: 0,
-                counted: 0,
-                tries: 0,
-                stage: Stage::Between,
-            })
-            .collect();
+        if kinds == Kinds::ToldApart {
+            tally.kinds = names.into_iter().map(KindTally::new).collect();
+        }
+        if traffic.tasks.is_some() {
+            let process = context.clients.start / (context.clients.len() as u32).max(1);
+            let tasks = Vec::with_capacity(slots.len());
+            // The coordinator knows the time of day.
+            tally.tasks = vec![TaskLog { process, began_unix_ms: 0, tasks }];
+        }
         Worker {
             lane,
             stream,
             clock,
-            pacer,
+            pacer: make_pacer(&context, start_ns),
             gate: context.gate,
-            recorder: Recorder::new(measured_ns, context.interval_ns, latencies, context.exchange),
+            recorder: Recorder::new(rules.measured_ns, context.interval_ns, latencies, context.exchange),
+            carried: vec![0; if rules.reconnect_every > 0 { open } else { 0 }],
+            rules,
+            ready: VecDeque::with_capacity(slots.len()),
             slots,
-            ready: VecDeque::new(),
+            access,
             turned_away: VecDeque::new(),
             timers: BinaryHeap::new(),
             in_flight: 0,
-            tally: Tally::default(),
+            next_client: 0,
+            running: 0,
+            tally,
+            lag: Lag::default(),
             now_ns: start_ns,
-            measured_ns,
-            end_ns,
-            count,
+            heard_ns: start_ns,
+            longest_ns: 0,
+            stopped_ns: None,
             failures_in_a_row: 0,
             cpu_at_start: None,
+            entries_at_start: None,
+            measuring: Measuring::NotYet,
         }
     }
 
-    fn run(&mut self) {
-        for client in 0..self.slots.len() {
-            self.schedule(client);
-        }
-        let mut completions = Vec::with_capacity(self.slots.len());
-        while self.in_flight + self.ready.len() + self.turned_away.len() + self.timers.len() > 0 {
-            self.begin_due();
-            if self.in_flight > 0 {
-                self.lane.flush();
-                let deadline_ns = self.timers.peek().map_or(u64::MAX, |Reverse((at_ns, _))| *at_ns);
-                let deadline_ns = if self.ready.is_empty() { deadline_ns } else { self.now_ns };
-                self.lane.reap(deadline_ns, &mut completions);
-                self.now_ns = self.clock.now_ns();
-                for completion in completions.drain(..) {
-                    self.in_flight -= 1;
-                    self.complete(completion);
-                }
-            } else if let (true, Some(Reverse((at_ns, _)))) = (self.ready.is_empty(), self.timers.peek()) {
-                self.clock.wait_until(*at_ns);
-                self.now_ns = self.clock.now_ns();
-            }
-        }
-    }
-
-    /// Begins every transaction that is due, and offers the lane again what it turned away.
-    fn begin_due(&mut self) {
-        for _ in 0..self.turned_away.len() {
-            if let Some(client) = self.turned_away.pop_front() {
-                self.go_on(client);
-            }
-        }
-        while let Some(Reverse((at_ns, client))) = self.timers.peek().copied() {
-            if at_ns > self.now_ns {
-                break;
-            }
-            self.timers.pop();
-            self.ready.push_back(client);
-        }
-        // Only those that are ready now: a lane that answers at once makes them ready again, and the others' turn
-        // comes first.
-        for _ in 0..self.ready.len() {
-            if let Some(client) = self.ready.pop_front() {
-                self.go_on(client);
-            }
-        }
-    }
-
-    /// Fixes when a free client's next transaction is meant to begin; retires the client at the end of the trial.
-    fn schedule(&mut self, client: usize) {
-        self.note_start_of_measurement();
-        let finished = self.count.is_some_and(|count| self.slots[client].counted >= count);
-        if finished || self.now_ns >= self.end_ns || self.gate.stopped() {
-            return;
-        }
-        let intended_ns = self.pacer.intended_ns(client, self.now_ns);
-        if intended_ns >= self.end_ns {
-            return;
-        }
-        self.slots[client].intended_ns = intended_ns;
-        if intended_ns <= self.now_ns {
-            self.ready.push_back(client);
-        } else {
-            self.timers.push(Reverse((intended_ns, client)));
-        }
-    }
-
-    /// Goes on with a client from wherever it stands.
-    fn go_on(&mut self, client: usize) {
-        match self.slots[client].stage {
-            Stage::Between => self.begin(client),
-            Stage::Within => self.advance(client),
-            Stage::Op | Stage::Sync(_) => {
-                if self.submit(client) {
-                    self.advance(client);
-                }
-            }
-        }
-    }
-
-    fn begin(&mut self, client: usize) {
-        let slot = &mut self.slots[client];
-        slot.sent_ns = self.now_ns;
-        slot.tries = 1;
-        self.stream.begin(&mut slot.state, slot.index);
-        slot.index += 1;
-        if self.now_ns >= self.measured_ns {
-            slot.counted += 1;
-        }
-        self.advance(client);
-    }
-
-    /// Goes on with a client's transaction until it waits for the system, sleeps, or has ended.
-    fn advance(&mut self, client: usize) {
-        loop {
-            let slot = &mut self.slots[client];
-            slot.stage = Stage::Within;
-            match self.stream.next(&mut slot.state, &mut slot.op) {
-                Next::Op => slot.stage = Stage::Op,
-                Next::Sync(point) => slot.stage = Stage::Sync(point),
-                Next::Sleep(duration_ns) => {
-                    self.now_ns = self.clock.now_ns();
-                    self.timers.push(Reverse((self.now_ns.saturating_add(duration_ns), client)));
-                    return;
-                }
-                Next::Failed => {
-                    let error = self.stream.failure(&mut slot.state);
-                    self.now_ns = self.clock.now_ns();
-                    self.fail(client, error);
-                    return;
-                }
-                Next::End => {
-                    self.now_ns = self.clock.now_ns();
-                    self.succeed(client);
-                    return;
-                }
-            }
-            if !self.submit(client) {
-                return;
-            }
-        }
-    }
-
-    /// Hands the lane what the client stands at. `true` if that has ended well already.
-    fn submit(&mut self, client: usize) -> bool {
-        let submitted = match self.slots[client].stage {
-            Stage::Sync(point) => self.lane.sync(client, point),
-            _ => self.lane.submit(client, &self.slots[client].op),
-        };
-        match submitted {
-            Submitted::Queued => {
-                self.in_flight += 1;
-                false
-            }
-            Submitted::Busy => {
-                self.turned_away.push_back(client);
-                false
-            }
-            Submitted::Done(Outcome::Ok) => self.receive(client),
-            Submitted::Done(Outcome::Failed(error)) => {
-                self.now_ns = self.clock.now_ns();
-                self.fail(client, error);
-                false
-            }
-        }
-    }
-
-    /// Gives the stream the rows that it asked for. `false` if it cannot go on with them.
-    fn receive(&mut self, client: usize) -> bool {
-        let received = self.stream.receive(&mut self.slots[client].state, self.lane.kept_rows(client));
-        let Err(error) = received else { return true };
-        self.now_ns = self.clock.now_ns();
-        self.fail(client, error);
-        false
-    }
-
-    fn complete(&mut self, completion: Completion) {
-        match completion.outcome {
-            Outcome::Ok => {
-                if self.receive(completion.client) {
-                    self.advance(completion.client);
-                }
-            }
-            Outcome::Failed(error) => self.fail(completion.client, error),
-        }
-    }
-
-    fn succeed(&mut self, client: usize) {
-        let done_ns = self.now_ns;
-        self.end_transaction(client);
-        self.failures_in_a_row = 0;
-        self.tally.succeeded += 1;
-        if done_ns >= self.measured_ns {
-            let slot = &self.slots[client];
-            self.recorder.record(slot.intended_ns, slot.sent_ns, done_ns);
-            if done_ns <= self.end_ns {
-                self.tally.succeeded_in_window += 1;
-            }
-            if self.count.is_some() {
-                self.tally.window_ns = done_ns - self.measured_ns;
-            }
-        }
-        self.schedule(client);
-    }
-
-    /// Counts the tries of a transaction that has ended.
-    fn end_transaction(&mut self, client: usize) {
-        let slot = &mut self.slots[client];
-        slot.stage = Stage::Between;
-        let retries = u64::from(slot.tries.saturating_sub(1));
-        self.tally.retries += retries;
-        self.tally.retried += u64::from(retries > 0);
-    }
-
-    fn fail(&mut self, client: usize, error: OpError) {
-        let lost = error.class == ErrorClass::ConnectionLost;
-        let recovered = if lost { Ok(()) } else { self.lane.recover(client) };
-        if recovered.is_ok() && self.retries(client, error.class) {
-            let slot = &mut self.slots[client];
-            slot.tries += 1;
-            // The number of this transaction once more, so that it repeats its values.
-            self.stream.begin(&mut slot.state, slot.index - 1);
-            slot.stage = Stage::Within;
-            // By way of the queue: the others' turn comes first, and the stack stays flat.
-            self.ready.push_back(client);
-            return;
-        }
-        self.end_transaction(client);
-        if self.now_ns >= self.measured_ns {
-            self.recorder.record_error(self.now_ns);
-        }
-        self.failures_in_a_row += 1;
-        // A script that cannot go on ends its client in pgbench, and the run has no result. So here.
-        let broken = error.class == ErrorClass::Script;
-        self.tally.count_failure(error);
-        if let Err(error) = recovered {
-            self.tally.connection_lost |= error.class == ErrorClass::ConnectionLost;
-            self.tally.count_failure(error);
-            self.gate.stop();
-        }
-        if lost {
-            self.tally.connection_lost = true;
-            self.gate.stop();
-        }
-        if broken || (self.tally.succeeded == 0 && self.failures_in_a_row >= HOPELESS_FAILURES) {
-            self.tally.hopeless = true;
-            self.gate.stop();
-        }
-        self.schedule(client);
-    }
-
-    /// Whether a transaction that has failed is tried again: not after the end of the trial.
-    fn retries(&self, client: usize, class: ErrorClass) -> bool {
-        let slot = &self.slots[client];
-        let running = self.now_ns < self.end_ns && !self.gate.stopped();
-        running && self.stream.retry().allows(class, slot.tries, self.now_ns.saturating_sub(slot.intended_ns))
-    }
-
-    /// Notes the thread's CPU time when the measured part begins.
+    /// Notes what the worker itself has used when the measured part begins.
     fn note_start_of_measurement(&mut self) {
-        if self.cpu_at_start.is_none() && self.now_ns >= self.measured_ns {
+        if self.measuring == Measuring::NotYet && self.now_ns >= self.rules.measured_ns {
+            self.measuring = Measuring::Begun;
             self.cpu_at_start = thread_cpu_ns();
+            self.entries_at_start = self.lane.kernel_entries();
+            self.lag.clear();
         }
     }
 
     fn finish(mut self) -> Tally {
-        self.tally.cpu_ns = thread_cpu_ns().zip(self.cpu_at_start).map(|(end, start)| end.saturating_sub(start));
-        if self.count.is_none() {
-            self.tally.window_ns = self.end_ns - self.measured_ns;
+        let used = |end: Option<u64>, start: Option<u64>| end.zip(start).map(|(end, start)| end.saturating_sub(start));
+        self.tally.cpu_ns = used(thread_cpu_ns(), self.cpu_at_start);
+        self.tally.kernel_entries = used(self.lane.kernel_entries(), self.entries_at_start);
+        self.tally.threads.extend(self.tally.cpu_ns);
+        if self.rules.count.is_none() {
+            self.tally.window_ns = self.rules.end_ns - self.rules.measured_ns;
         }
+        self.tally.lag = self.lag;
         self.recorder.finish();
         self.lane.close();
         self.tally
+    }
+}
+
+impl<S: Stream> Slot<S> {
+    fn new(client: usize, state: S::Client) -> Slot<S> {
+        Slot {
+            state,
+            op: S::Op::default(),
+            connection: client,
+            index: 0,
+            intended_ns: 0,
+            sent_ns: 0,
+            counted: 0,
+            tries: 0,
+            ops: 0,
+            running: 0,
+            stage: Stage::Between,
+        }
     }
 }
 
@@ -515,5 +384,4 @@ fn thread_cpu_ns() -> Option<u64> {
 }
 
 #[cfg(test)]
-#[path = "worker/tests.rs"]
 mod tests;

@@ -13,6 +13,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use engine::target::{Engine, OpenRequest, Target};
+use engine::traffic::Traffic;
 use engine::trial::TrialRun;
 use engine::workloads::Action;
 use engine::{Consent, FailureKind, Registry, Silent};
@@ -113,7 +114,12 @@ fn every_engine_says_what_it_is_and_what_its_commits_promise() {
 fn a_statement_that_no_engine_takes_is_a_clear_failure() {
     on_every_engine(|name, target| {
         let program = engine::workloads::transactions::compile("FROBNICATE THE ROWS;", &[]).unwrap();
-        let task = engine::workloads::StreamTask { program, clients: 0..2, pace: engine::worker::Pace::Closed };
+        let task = engine::workloads::StreamTask {
+            program,
+            clients: 0..2,
+            pace: engine::worker::Pace::Closed,
+            traffic: Traffic::default(),
+        };
         let schedule = schedule();
         let interrupt = AtomicBool::new(false);
         let run = TrialRun { target, task: &task, schedule: &schedule, seed: 7, interrupt: &interrupt };

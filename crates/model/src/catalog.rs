@@ -16,15 +16,20 @@ pub enum Literal {
     Float(f64),
     /// A text.
     Text(&'static str),
+    /// Nothing: the key may be left out, and a point of the sweep then has no value for it. So keys that few plans
+    /// write do not stand in every cell, and plans that were written before the key came keep their hash.
+    Absent,
 }
 
-impl From<Literal> for Value {
-    fn from(literal: Literal) -> Value {
-        match literal {
-            Literal::Bool(b) => Value::Bool(b),
-            Literal::Int(n) => Value::Int(n),
-            Literal::Float(x) => Value::Float(x),
-            Literal::Text(s) => Value::Text(s.to_owned()),
+impl Literal {
+    /// The value; nothing for [`Literal::Absent`].
+    pub fn value(self) -> Option<Value> {
+        match self {
+            Literal::Bool(b) => Some(Value::Bool(b)),
+            Literal::Int(n) => Some(Value::Int(n)),
+            Literal::Float(x) => Some(Value::Float(x)),
+            Literal::Text(s) => Some(Value::Text(s.to_owned())),
+            Literal::Absent => None,
         }
     }
 }
@@ -52,8 +57,16 @@ pub enum KeyKind {
     Choice(&'static [&'static str]),
     /// One of a list of words, or the path of a file (anything with a `/`, a `\` or a `.`).
     ChoiceOrFile(&'static [&'static str]),
+    /// Several of these with weights, as in `a@2, b`: each a word of a list or the path of a file, as
+    /// [`KeyKind::ChoiceOrFile`] has them. A weight is a whole number from 0 to 2,147,483,647, and 1 if none is given.
+    Mix(&'static [&'static str]),
     /// A length of time such as `"100ms"`, at least zero; kept as written.
     Duration,
+    /// A length of time, or a range of them: `"50ms..249ms"`; kept as written. See [`crate::duration::parse_range`].
+    DurationRange,
+    /// Several lengths of time as one value, `["100ms", "1s"]`: the list is not a sweep, a list of lists is. Kept with
+    /// commas, as in `100ms, 1s`, which may also be written. See [`crate::duration::parse_list`].
+    Durations,
     /// Free text.
     Text,
 }
@@ -61,11 +74,11 @@ pub enum KeyKind {
 /// One key that a workload understands in `[[benchmarks]]`.
 #[derive(Clone, Copy, Debug)]
 pub struct KeySpec {
-    /// The key as it is written.
+    /// The key as it is written. `pool.size` is the entry `size` of the inline table `pool`.
     pub name: &'static str,
     /// What it takes.
     pub kind: KeyKind,
-    /// What it is when not written; `None` makes it required.
+    /// What it is when not written; `None` makes it required, [`Literal::Absent`] leaves it out.
     pub default: Option<Literal>,
     /// One sentence: what it is, with its unit.
     pub about: &'static str,

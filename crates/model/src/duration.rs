@@ -20,6 +20,9 @@ pub enum DurationError {
     /// Parts that do not go from the largest unit to the smallest, as in `30m1h` or `1s1s`.
     #[error("its units do not go from the largest to the smallest")]
     Disorder,
+    /// A range whose first end is the longer one.
+    #[error("the range is reversed")]
+    Reversed,
     /// A fraction of a nanosecond, as in `0.1ns`.
     #[error("it is finer than a nanosecond")]
     TooFine,
@@ -89,6 +92,26 @@ pub fn format(duration: Duration) -> String {
         }
     }
     if text.is_empty() { "0s".to_owned() } else { text }
+}
+
+/// Reads a range of lengths, `"50ms..249ms"`, both ends included; one length alone is both ends.
+///
+/// # Errors
+///
+/// A part cannot be read, or the range is reversed.
+pub fn parse_range(text: &str) -> Result<(Duration, Duration), DurationError> {
+    let (first, last) = text.split_once("..").unwrap_or((text, text));
+    let (first, last) = (parse(first.trim())?, parse(last.trim())?);
+    if first > last { Err(DurationError::Reversed) } else { Ok((first, last)) }
+}
+
+/// Reads several lengths with commas between them: `"100ms, 1s"`.
+///
+/// # Errors
+///
+/// One of them cannot be read.
+pub fn parse_list(text: &str) -> Result<Vec<Duration>, DurationError> {
+    text.split(',').map(|part| parse(part.trim())).collect()
 }
 
 fn unit_ns(unit: &str) -> Result<u64, DurationError> {
@@ -179,6 +202,17 @@ mod tests {
         ] {
             assert_eq!(parse(text), Err(expected), "{text:?}");
         }
+    }
+
+    #[test]
+    fn ranges_and_lists_are_lengths() {
+        let ms = Duration::from_millis;
+        assert_eq!(parse_range("50ms..249ms"), Ok((ms(50), ms(249))));
+        assert_eq!(parse_range("1s"), Ok((ms(1_000), ms(1_000))));
+        assert_eq!(parse_range("2s..1s"), Err(DurationError::Reversed));
+        assert_eq!(parse_range("1s.."), Err(DurationError::Empty));
+        assert_eq!(parse_list("100ms, 1s,5s"), Ok(vec![ms(100), ms(1_000), ms(5_000)]));
+        assert_eq!(parse_list("100ms,"), Err(DurationError::Empty));
     }
 
     proptest! {

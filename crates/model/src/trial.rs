@@ -123,7 +123,7 @@ pub struct Mark {
     pub detail: String,
 }
 
-/// Which latency a histogram holds.
+/// What a histogram holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SeriesKind {
@@ -131,6 +131,9 @@ pub enum SeriesKind {
     Response,
     /// From the moment it was sent to the end.
     Service,
+    /// No latency: the most transactions that were due and not begun at one time, one value for each interval. Only
+    /// trials under a rate have it.
+    Backlog,
 }
 
 impl SeriesKind {
@@ -139,6 +142,7 @@ impl SeriesKind {
         match self {
             SeriesKind::Response => "response",
             SeriesKind::Service => "service",
+            SeriesKind::Backlog => "backlog",
         }
     }
 }
@@ -147,16 +151,16 @@ impl FromStr for SeriesKind {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        [SeriesKind::Response, SeriesKind::Service].into_iter().find(|kind| kind.as_str() == text).ok_or(())
+        [SeriesKind::Response, SeriesKind::Service, SeriesKind::Backlog].into_iter().find(|kind| kind.as_str() == text).ok_or(())
     }
 }
 
-/// A latency histogram of one interval of a trial, or of the whole of it, on one client host.
+/// A histogram of one interval of a trial, or of the whole of it, on one client host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Series {
     /// The client host.
     pub host: String,
-    /// Which latency.
+    /// What it holds.
     pub kind: SeriesKind,
     /// The interval's number from 0; `None` for the whole measured part.
     pub interval: Option<u32>,
@@ -164,7 +168,7 @@ pub struct Series {
     pub length_ms: u32,
     /// Operations that failed in it.
     pub errors: u64,
-    /// An HDR histogram of nanoseconds in the "V2" serialisation of HdrHistogram.
+    /// An HDR histogram in the "V2" serialisation of HdrHistogram: of nanoseconds, or of transactions.
     pub histogram: Vec<u8>,
 }
 

@@ -10,16 +10,17 @@ use model::{Benchmark, Length, OnError, Order, Plan, PlannedTrial, Schedule, Sys
 use super::*;
 use crate::{Header, Store};
 
-const V2: &str = "
+/// A step after the newest that there is.
+const NEXT: &str = "
     CREATE TABLE marks_new (id INTEGER PRIMARY KEY, trial INTEGER NOT NULL REFERENCES trials (id),
                             kind TEXT NOT NULL, detail TEXT NOT NULL, weight INTEGER NOT NULL) STRICT;
     INSERT INTO marks_new SELECT id, trial, kind, detail, 1 FROM marks;
     DROP TABLE marks;
     ALTER TABLE marks_new RENAME TO marks;
     ALTER TABLE trials ADD COLUMN note TEXT;
-    UPDATE trials SET note = 'from version 1';";
+    UPDATE trials SET note = 'from an older version';";
 
-const WITH_V2: &[&str] = &[schema::V1, V2];
+const WITH_NEXT: &[&str] = &[schema::V1, schema::V2, NEXT];
 
 fn header() -> Header {
     let system = SystemPlan {
@@ -97,24 +98,41 @@ fn version_0_becomes_the_newest() {
 #[test]
 fn an_older_store_keeps_its_content() {
     let (_dir, path) = fixture();
-    let mut store = Store::open_with(&path, WITH_V2).unwrap();
+    let mut store = Store::open_with(&path, WITH_NEXT).unwrap();
     assert_eq!(*store.header(), header());
     assert_eq!(store.pending().unwrap(), order());
     let notes: Vec<String> = store.rows("x", "SELECT note FROM trials", [], |row| row.get(0)).unwrap();
-    assert_eq!(notes, ["from version 1", "from version 1"]);
+    assert_eq!(notes, ["from an older version"; 2]);
     store.begin_trial(order()[0], 5).unwrap();
     store.check_integrity().unwrap();
     // Foreign keys are on again.
     assert!(store.conn.execute("INSERT INTO marks VALUES (NULL, 99, 'k', 'd', 1)", []).is_err());
     store.close().unwrap();
-    assert_eq!(user_version(&path), 2);
+    assert_eq!(user_version(&path), newest(STEPS) + 1);
+}
+
+#[test]
+fn series_of_version_1_are_kept_and_the_backlog_may_join_them() {
+    let mut conn = Connection::open_in_memory().unwrap();
+    conn.pragma_update(None, "foreign_keys", false).unwrap();
+    migrate(&mut conn, Path::new("x"), &[schema::V1]).unwrap();
+    conn.pragma_update(None, "foreign_keys", false).unwrap();
+    let insert = |kind: &str| format!("INSERT INTO series VALUES (NULL, 1, 'h', '{kind}', NULL, 5, 0, x'01')");
+    conn.execute_batch(&insert("response")).unwrap();
+    assert!(conn.execute_batch(&insert("backlog")).is_err());
+    conn.execute_batch(schema::V2).unwrap();
+    conn.execute_batch(&insert("backlog")).unwrap();
+    assert!(conn.execute_batch(&insert("backlog")).is_err(), "once for each trial, host, kind and interval");
+    assert!(conn.execute_batch(&insert("other")).is_err());
+    let kept: i64 = conn.query_row("SELECT count(*) FROM series", [], |row| row.get(0)).unwrap();
+    assert_eq!(kept, 2);
 }
 
 #[test]
 fn reading_an_older_store_leaves_the_file_alone() {
     let (_dir, path) = fixture();
     let before = std::fs::read(&path).unwrap();
-    let store = Store::open_read_only_with(&path, WITH_V2).unwrap();
+    let store = Store::open_read_only_with(&path, WITH_NEXT).unwrap();
     assert_eq!(store.pending().unwrap(), order());
     let notes: Vec<String> = store.rows("x", "SELECT note FROM trials", [], |row| row.get(0)).unwrap();
     assert_eq!(notes.len(), 2);
@@ -125,12 +143,12 @@ fn reading_an_older_store_leaves_the_file_alone() {
 #[test]
 fn a_newer_store_is_refused_and_left_alone() {
     let (_dir, path) = fixture();
-    Store::open_with(&path, WITH_V2).unwrap().close().unwrap();
+    Store::open_with(&path, WITH_NEXT).unwrap().close().unwrap();
     let before = std::fs::read(&path).unwrap();
     for result in [Store::open(&path), Store::open_read_only(&path)] {
         let error = result.unwrap_err();
-        assert!(matches!(error, StoreError::NewerVersion { found: 2, known: 1, .. }), "{error}");
-        assert!(error.to_string().contains("has version 2, this étalon knows versions up to 1"), "{error}");
+        assert!(matches!(error, StoreError::NewerVersion { found: 3, known: 2, .. }), "{error}");
+        assert!(error.to_string().contains("has version 3, this étalon knows versions up to 2"), "{error}");
         assert!(error.hint().is_some());
     }
     assert_eq!(std::fs::read(&path).unwrap(), before);
@@ -140,11 +158,11 @@ fn a_newer_store_is_refused_and_left_alone() {
 fn a_step_that_fails_changes_nothing() {
     let (_dir, path) = fixture();
     let broken = "ALTER TABLE trials ADD COLUMN note TEXT; INSERT INTO nowhere VALUES (1);";
-    assert!(Store::open_with(&path, &[schema::V1, broken]).is_err());
+    assert!(Store::open_with(&path, &[schema::V1, schema::V2, broken]).is_err());
     let orphans = "DELETE FROM cells;";
-    let error = Store::open_with(&path, &[schema::V1, orphans]).unwrap_err();
+    let error = Store::open_with(&path, &[schema::V1, schema::V2, orphans]).unwrap_err();
     assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
-    assert_eq!(user_version(&path), 1);
+    assert_eq!(user_version(&path), newest(STEPS));
     let store = Store::open(&path).unwrap();
     assert_eq!(store.pending().unwrap(), order());
     assert!(store.conn.prepare("SELECT note FROM trials").is_err());

@@ -9,3 +9,6 @@ pub const EXTENSION: &str = "etalon";
 
 /// Version 0 (an empty file) to version 1.
 pub(crate) const V1: &str = include_str!("schema_v1.sql");
+
+/// Version 1 to version 2: a gauge of the backlog among the series.
+pub(crate) const V2: &str = include_str!("schema_v2.sql");

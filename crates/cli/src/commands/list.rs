@@ -12,6 +12,9 @@ use crate::exit::Exit;
 use crate::printer::Printer;
 use crate::source::BUILT_IN;
 
+/// Names stand in a column of this width; a longer one has a line of its own.
+const NAME_WIDTH: usize = 14;
+
 /// Lists built-in plans, workloads and engines.
 pub fn run(printer: Printer) -> Result<Exit, CliError> {
     let catalog = Registry::built_in().catalog();
@@ -31,11 +34,17 @@ pub fn run(printer: Printer) -> Result<Exit, CliError> {
     let width = printer.width();
     let mut entry = |name: &str, about: &str, indent: usize| {
         // The text stands beside the name, and its further lines under its own first word.
-        let column = indent + 14;
+        let column = indent + NAME_WIDTH;
+        let name = if name.len() >= NAME_WIDTH {
+            let _ = writeln!(text, "{:indent$}{name}", "");
+            ""
+        } else {
+            name
+        };
         let wrapped = wrapped(about, width.saturating_sub(column).max(20), 0);
         for (number, line) in wrapped.lines().enumerate() {
             let name = if number == 0 { name } else { "" };
-            let _ = writeln!(text, "{:indent$}{name:<14}{line}", "");
+            let _ = writeln!(text, "{:indent$}{name:<NAME_WIDTH$}{line}", "");
         }
     };
     for plan in BUILT_IN {
@@ -45,8 +54,13 @@ pub fn run(printer: Printer) -> Result<Exit, CliError> {
     for workload in &catalog.workloads {
         entry(workload.name, workload.about, 2);
         for key in workload.keys {
-            let default = key.default.map_or("required".to_owned(), |d| format!("default {}", model::Value::from(d)));
-            entry(key.name, &format!("{} ({default})", key.about), 4);
+            let about = match key.default.map(model::Literal::value) {
+                None => format!("{} (required)", key.about),
+                Some(Some(default)) => format!("{} (default {default})", key.about),
+                // The sentence says what happens without it.
+                Some(None) => key.about.to_owned(),
+            };
+            entry(key.name, &about, 4);
         }
     }
     entry("\nengines", "(url = \"SCHEME:…\")", 0);

@@ -31,7 +31,7 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
     let result = if pending == 0 {
         Ok(engine::Ended::Complete { failed: 0 })
     } else {
-        conduct(&registry, &loaded.plan, &mut store, consent, printer)
+        conduct(&registry, &loaded.plan, &mut store, consent, args.task_log.as_deref(), printer)
     };
     finish(result, store, &loaded, &args.store, printer)
 }

@@ -18,6 +18,7 @@ use crate::exit::Exit;
 use crate::printer::Printer;
 use crate::progress::{Progress, clock};
 use crate::source::{self, Loaded};
+use crate::task_log::TaskLogs;
 
 /// Runs a plan into a new store.
 pub fn run(args: &RunArgs, printer: Printer) -> Result<Exit, CliError> {
@@ -31,21 +32,22 @@ pub fn run(args: &RunArgs, printer: Printer) -> Result<Exit, CliError> {
     let mut store = Store::create(&path, &header(&loaded), &loaded.plan.order())?;
     announce(&loaded.plan, &path, printer);
     let consent = if args.yes { Consent::DropForeign } else { Consent::OwnOnly };
-    let result = conduct(&registry, &loaded.plan, &mut store, consent, printer);
+    let result = conduct(&registry, &loaded.plan, &mut store, consent, args.task_log.as_deref(), printer);
     finish(result, store, &loaded, &path, printer)
 }
 
-/// Runs what is pending in a store, with progress and Ctrl-C.
+/// Runs what is pending in a store, with progress and Ctrl-C. The ends of tasks go to files in `task_log`.
 pub fn conduct(
     registry: &Registry,
     plan: &Plan,
     store: &mut Store,
     consent: Consent,
+    task_log: Option<&Path>,
     printer: Printer,
 ) -> Result<Ended, ExperimentError> {
     remove_abandoned(printer);
     let options = Options { consent, interrupt: interrupt_flag(), scratch_base: None };
-    let mut progress = Progress::new(printer, plan);
+    let mut progress = Progress::new(printer, plan, task_log.map(|folder| TaskLogs::new(folder, plan)));
     let ended = Conductor::new(registry, plan, store, options).run(&mut progress);
     progress.finish();
     ended

@@ -28,6 +28,8 @@ pub struct Model {
     pub stall_at_ms: u64,
     /// How long it stalls.
     pub stall_ms: u64,
+    /// What it takes to make a connection anew, in microseconds.
+    pub connect_us: f64,
     /// Share of statements that fail.
     pub errors: f64,
     /// Whether every connection is lost at the stall instead.
@@ -53,6 +55,7 @@ impl Default for Model {
             drift: 0.0,
             stall_at_ms: 0,
             stall_ms: 0,
+            connect_us: 1_000.0,
             errors: 0.0,
             dies: Dies::No,
         }
@@ -163,6 +166,11 @@ impl<Op> Lane for SimLane<Op> {
     }
 
     fn recover(&mut self, _client: usize) -> Result<(), OpError> {
+        Ok(())
+    }
+
+    fn reconnect(&mut self, _client: usize) -> Result<(), OpError> {
+        self.clock.wait_until(self.clock.now_ns() + (self.model.connect_us * 1e3) as u64);
         Ok(())
     }
 

@@ -34,6 +34,7 @@ impl Engine for Sim {
             model: Model::default(),
             tier: DurabilityTier::Durable,
             version: "1".to_owned(),
+            connections: u32::MAX,
         };
         let query = request.system.url.split_once('?').map_or("", |(_, query)| query);
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
@@ -53,9 +54,20 @@ struct SimTarget {
     model: Model,
     tier: DurabilityTier,
     version: String,
+    /// How many connections of one worker it takes.
+    connections: u32,
 }
 
 impl SimTarget {
+    /// Lets in the connection of that number, unless there are too many.
+    fn admit(&self, number: u32) -> Result<(), Failure> {
+        if number < self.connections {
+            return Ok(());
+        }
+        let cause = format!("it takes {} connections and no more", self.connections);
+        Err(Failure::new(FailureKind::Other, "connect to the simulated server", cause))
+    }
+
     fn set(&mut self, key: &str, value: &str) -> Result<(), Failure> {
         let wrong =
             || Failure::new(FailureKind::Plan, format!("read `{key}={value}` of a sim: URL"), "it is not known");
@@ -70,6 +82,8 @@ impl SimTarget {
             "drift" => self.model.drift = number(value, wrong)?,
             "stall_at_ms" => self.model.stall_at_ms = number(value, wrong)?,
             "stall_ms" => self.model.stall_ms = number(value, wrong)?,
+            "connect_us" => self.model.connect_us = number(value, wrong)?,
+            "connections" => self.connections = number(value, wrong)?,
             "errors" => self.model.errors = number(value, wrong)?,
             "dies_at_ms" => {
                 self.model.stall_at_ms = number(value, wrong)?;
@@ -139,15 +153,18 @@ impl Target for SimTarget {
         vec![clients]
     }
 
-    fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<Tally, Failure> {
+    fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
         let clock = VirtualClock::default();
         let Load::Statements(program) = load;
         // Both systems of a block draw the same keys; their chance must be their own.
         let chance =
             self.name.bytes().fold(context.seed, |seed, byte| Rng::of_transaction(seed, 0, byte.into()).next_u64());
+        let first = context.clients.start;
+        context.connect(|number| self.admit(number - first))?;
+        context.opened.assume((self.model.connect_us * 1e3) as u64);
         let lane = SimLane::new(self.model.clone(), chance, clock.clone());
-        // The thread's CPU time and virtual time have nothing to do with each other.
-        worker::run(lane, program, &clock, context).map(|tally| Tally { cpu_ns: None, ..tally })
+        // The thread's CPU time and virtual time have nothing to do with each other, nor have its connections.
+        worker::run(lane, program, &clock, context).map(|tally| Tally { cpu_ns: None, threads: Vec::new(), ..tally })
     }
 
     fn drop_all(&self) -> Result<(), Failure> {

@@ -4,9 +4,66 @@ use std::sync::mpsc::channel;
 
 use super::*;
 use crate::dataset::Datum;
+use crate::lane::{Completion, ErrorClass, OpError, Outcome, Submitted};
 use crate::lanes::sim::VirtualClock;
+use crate::recorder::Interval;
 use crate::stream::Retry;
 use crate::workloads::transactions::{Program, StatementOp, compile};
+
+mod load;
+
+/// What a worker is asked for.
+struct Load {
+    clients: u32,
+    pace: Pace,
+    traffic: Traffic,
+    warmup_ns: u64,
+    length: RunLength,
+    opened: Connections,
+}
+
+impl Default for Load {
+    fn default() -> Load {
+        Load {
+            clients: 1,
+            pace: Pace::Closed,
+            traffic: Traffic::default(),
+            warmup_ns: 0,
+            length: RunLength::Time(1_000_000_000),
+            opened: Connections::default(),
+        }
+    }
+}
+
+impl Load {
+    /// Runs the load as one worker, and gives what it counted and handed over.
+    fn run<L: Lane<Op = StatementOp>>(
+        &self,
+        lane: L,
+        program: &Program,
+        clock: &VirtualClock,
+    ) -> (Tally, Vec<Interval>) {
+        let gate = Gate::new(1);
+        gate.open(0);
+        let (full, intervals) = channel();
+        let (_returns, emptied) = channel();
+        let context = WorkerContext {
+            seed: 4,
+            clients: 0..self.clients,
+            all_clients: self.clients,
+            pace: self.pace,
+            traffic: &self.traffic,
+            warmup_ns: self.warmup_ns,
+            length: self.length,
+            interval_ns: 100_000_000,
+            gate: &gate,
+            exchange: Exchange { worker: 0, full, emptied },
+            opened: self.opened.clone(),
+        };
+        let tally = run(lane, program, clock, context).unwrap();
+        (tally, intervals.try_iter().collect())
+    }
+}
 
 /// Fails each transaction so many times, then lets it pass; takes a microsecond for each operation.
 struct Flaky {
@@ -48,24 +105,11 @@ impl Lane for Flaky {
 
 /// Runs five transactions of one client.
 fn drive(program: &Program, class: ErrorClass, failures: u32) -> (Tally, Vec<Vec<Datum>>) {
-    let gate = Gate::new(1);
-    gate.open(0);
-    let (full, _intervals) = channel();
-    let (_returns, emptied) = channel();
-    let context = WorkerContext {
-        seed: 4,
-        clients: 0..1,
-        pace: Pace::Closed,
-        warmup_ns: 0,
-        length: RunLength::Count(5),
-        interval_ns: 1_000_000_000,
-        gate: &gate,
-        exchange: Exchange { worker: 0, full, emptied },
-    };
     let clock = VirtualClock::default();
     let seen = Rc::new(RefCell::new(Vec::new()));
     let lane = Flaky { class, failures, failed: 0, clock: clock.clone(), seen: seen.clone(), turns_away: false };
-    let tally = run(lane, program, &clock, context).unwrap();
+    let load = Load { length: RunLength::Count(5), ..Load::default() };
+    let tally = load.run(lane, program, &clock).0;
     let seen = seen.borrow().clone();
     (tally, seen)
 }

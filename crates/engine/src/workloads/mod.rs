@@ -3,12 +3,14 @@
 pub mod transactions;
 
 use std::ops::Range;
+use std::time::Duration;
 
-use model::{Measurement, Point, WorkloadSpec};
+use model::{Measurement, Point, Schedule, WorkloadSpec};
 
 use crate::dataset::Dataset;
-use crate::error::Failure;
+use crate::error::{Failure, FailureKind};
 use crate::target::Target;
+use crate::traffic::Traffic;
 use crate::worker::Pace;
 use transactions::Program;
 
@@ -56,10 +58,29 @@ impl std::fmt::Debug for Action {
 pub struct StreamTask {
     /// The compiled script.
     pub program: Program,
-    /// How many clients, counted from 0.
+    /// How many clients, or tasks, counted from 0; those of all processes.
     pub clients: Range<u32>,
     /// How they are paced, all together.
     pub pace: Pace,
+    /// How their transactions come otherwise.
+    pub traffic: Traffic,
+}
+
+impl StreamTask {
+    /// Holds the task against the plan's schedule.
+    ///
+    /// # Errors
+    /// They contradict each other.
+    pub fn check(&self, schedule: &Schedule) -> Result<(), Failure> {
+        let ramp = Duration::from_nanos(self.traffic.ramp_ns);
+        if self.traffic.tasks.is_none() && ramp > schedule.warmup {
+            let [ramp, warmup] = [ramp, schedule.warmup].map(model::duration::format);
+            let cause = format!("the ramp of {ramp} would reach into the measured part: the warm-up is {warmup}");
+            return Err(Failure::new(FailureKind::Plan, "measure under a ramp", cause)
+                .hint("set `schedule.warmup` to the ramp's length or more"));
+        }
+        Ok(())
+    }
 }
 
 /// A single long step, run once a trial.

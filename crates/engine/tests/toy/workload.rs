@@ -4,6 +4,7 @@ use engine::Failure;
 use engine::dataset::Dataset;
 use engine::error::FailureKind;
 use engine::target::Target;
+use engine::traffic::Traffic;
 use engine::worker::Pace;
 use engine::workloads::transactions::{CountCheck, compile};
 use engine::workloads::{Action, Procedure, StreamTask, Task, Workload};
@@ -29,8 +30,13 @@ impl Workload for Increments {
         program.check = Some(CountCheck { sql: "COUNT" });
         let clients = point["clients"].as_int().unwrap_or(1) as u32;
         Ok(Task {
-            dataset: Dataset { name: "none".to_owned(), tables: Vec::new(), size_bytes: 0 },
-            action: Action::Stream(StreamTask { program, clients: 0..clients, pace: Pace::Closed }),
+            dataset: Dataset { name: "none".to_owned(), tables: Vec::new(), indexes: Vec::new(), size_bytes: 0 },
+            action: Action::Stream(StreamTask {
+                program,
+                clients: 0..clients,
+                pace: Pace::Closed,
+                traffic: Traffic::default(),
+            }),
         })
     }
 }
@@ -45,7 +51,7 @@ impl Workload for AskOnce {
 
     fn task(&self, _point: &Point) -> Result<Task, Failure> {
         Ok(Task {
-            dataset: Dataset { name: "none".to_owned(), tables: Vec::new(), size_bytes: 0 },
+            dataset: Dataset { name: "none".to_owned(), tables: Vec::new(), indexes: Vec::new(), size_bytes: 0 },
             action: Action::Step(Box::new(AskOnce)),
         })
     }

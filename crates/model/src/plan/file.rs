@@ -87,13 +87,18 @@ impl PlanFile {
     }
 }
 
-/// The name of a benchmark: its own, else that of its script (without folder and ending), else its workload's.
+/// The name of a benchmark: its own, else that of its script or scripts (without folder and ending), else its
+/// workload's.
 pub(super) fn benchmark_name(entries: &[Entry]) -> Option<String> {
     let text = |key: &str| match &super::tree::find(entries, key)?.value.data {
         Data::Text(text) => Some(text.clone()),
         _ => None,
     };
-    text("name").or_else(|| text("script").map(|script| file_stem(&script).to_owned())).or_else(|| text("workload"))
+    let of_script = |script: String| {
+        let stems: Vec<&str> = script.split(',').map(|part| file_stem(part.trim())).collect();
+        stems.join(", ")
+    };
+    text("name").or_else(|| text("script").map(of_script)).or_else(|| text("workload"))
 }
 
 /// The name of a file without its folder and its ending.

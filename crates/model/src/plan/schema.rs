@@ -10,7 +10,7 @@ use serde_json::{Map, Value as Json, json};
 use super::file::{CONNECTS, ON_ERRORS, ORDERS};
 use super::{DEFAULT_BLOCKS, DEFAULT_DURATION, DEFAULT_LEVEL, DEFAULT_MARGIN, DEFAULT_WARMUP};
 use super::{ENV_PREFIX, LEVEL_LIMITS, MARGIN_LIMITS, MAX_BLOCKS};
-use crate::catalog::{Catalog, EngineSpec, KeyKind, KeySpec, PrivateServerSupport, Visibility, WorkloadSpec};
+use crate::catalog::{Catalog, EngineSpec, KeyKind, KeySpec, Literal, PrivateServerSupport, Visibility, WorkloadSpec};
 use crate::duration;
 use crate::value::Value;
 
@@ -183,8 +183,21 @@ fn benchmark(workload: &WorkloadSpec) -> Json {
     properties.insert("name".to_owned(), name("The benchmark's name; that of its script or workload when absent."));
     let about = json!({ "description": workload.about, "type": "string", "const": workload.name });
     properties.insert("workload".to_owned(), about);
-    properties.extend(workload.keys.iter().map(|spec| (spec.name.to_owned(), key(spec))));
+    for spec in workload.keys {
+        match spec.name.split_once('.') {
+            None => {
+                properties.insert(spec.name.to_owned(), key(spec));
+            }
+            Some((table, entry)) => {
+                let table = properties
+                    .entry(table)
+                    .or_insert_with(|| json!({ "type": "object", "additionalProperties": false, "properties": {} }));
+                table["properties"][entry] = key(spec);
+            }
+        }
+    }
     let needed = workload.keys.iter().filter(|spec| spec.default.is_none()).map(|spec| spec.name);
+    let needed = needed.map(|name| name.split_once('.').map_or(name, |(table, _)| table));
     let required: Vec<&str> = std::iter::once("workload").chain(needed).collect();
     json!({
         "title": workload.name,
@@ -203,8 +216,8 @@ fn key(spec: &KeySpec) -> Json {
         forms.push(json!({ "type": "string", "pattern": RANGE_PATTERN }));
     }
     let mut schema = json!({ "description": spec.about, "anyOf": forms });
-    if let Some(default) = spec.default {
-        schema["default"] = match Value::from(default) {
+    if let Some(default) = spec.default.and_then(Literal::value) {
+        schema["default"] = match default {
             Value::Bool(b) => json!(b),
             Value::Int(n) => json!(n),
             Value::Float(x) => json!(x),
@@ -240,7 +253,24 @@ fn scalar(kind: KeyKind) -> Json {
         KeyKind::ChoiceOrFile(words) => {
             json!({ "type": "string", "anyOf": [{ "enum": words }, { "pattern": r"[/\\.]" }] })
         }
+        KeyKind::Mix(words) => {
+            // Each part, between commas, is a word or has a character that only a path has; a weight may follow it.
+            let escaped = words.join("|").replace('.', r"\.").replace('+', r"\+");
+            let part = format!(r"\s*(({escaped})|[^,]*[/\\.][^,]*)(@[0-9]+)?\s*");
+            json!({ "type": "string", "pattern": format!("^{part}(,{part})*$") })
+        }
         KeyKind::Duration => json!({ "type": "string", "pattern": DURATION_PATTERN, "minLength": 2 }),
+        KeyKind::DurationRange => {
+            let one = &DURATION_PATTERN[1..DURATION_PATTERN.len() - 1];
+            json!({ "type": "string", "pattern": format!(r"^{one}(\s*\.\.\s*{one})?$"), "minLength": 2 })
+        }
+        KeyKind::Durations => {
+            let one = &DURATION_PATTERN[1..DURATION_PATTERN.len() - 1];
+            json!({ "anyOf": [
+                { "type": "string", "pattern": format!(r"^{one}(\s*,\s*{one})*$"), "minLength": 2 },
+                { "type": "array", "items": scalar(KeyKind::Duration), "minItems": 1 },
+            ] })
+        }
         KeyKind::Text => json!({ "type": "string" }),
     }
 }

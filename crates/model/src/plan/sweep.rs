@@ -5,7 +5,7 @@ use super::file::{BENCHMARK_KEYS, BenchmarkFile, list_choices, list_names, sched
 use super::section::{DURATION_EXPECTED, Section, duration_hint, text_of, whole_expected};
 use super::tree::{Data, Entry, Located, Node};
 use super::{Benchmark, MAX_CELLS};
-use crate::catalog::{Catalog, KeyKind, KeySpec, WorkloadSpec};
+use crate::catalog::{Catalog, KeyKind, KeySpec, Literal, WorkloadSpec};
 use crate::duration;
 use crate::near::nearest;
 use crate::value::{Point, Value};
@@ -45,13 +45,13 @@ impl Sweep {
 /// Reads the keys of a benchmark; nothing when its workload is not known or something is wrong with them.
 pub(super) fn read(file: BenchmarkFile, catalog: &Catalog, problems: &mut Problems<'_>) -> Option<Sweep> {
     let workload = workload(file.workload.as_ref()?, &file.name, catalog, problems)?;
-    let section = Section { place: format!("benchmark `{}`", quote(&file.name)), entries: &file.keys };
-    let known: Vec<&str> = BENCHMARK_KEYS.into_iter().chain(workload.keys.iter().map(|key| key.name)).collect();
-    section.refuse_unknown(&known, schedules_key, problems);
+    let place = format!("benchmark `{}`", quote(&file.name));
+    let keys = dotted(&file.keys, &place, workload, problems);
+    let section = Section { place, entries: &keys };
 
     // Nothing ends this early: every key that is wrong is told at once.
     let mut axes = Vec::new();
-    for Entry { key, value, .. } in &file.keys {
+    for Entry { key, value, .. } in &keys {
         if let Some(spec) = workload.keys.iter().find(|spec| spec.name == key) {
             axes.push(values(spec, value, &section, problems).map(|values| (spec.name, values)));
         }
@@ -61,10 +61,46 @@ pub(super) fn read(file: BenchmarkFile, catalog: &Catalog, problems: &mut Proble
             let message = format!("{} has no `{}`, which `{}` needs", section.place, spec.name, workload.name);
             problems.add(&file.at, message, Some(format!("`{}` is: {}", spec.name, spec.about)));
         }
-        axes.push(spec.default.map(|default| (spec.name, vec![of_kind(spec.kind, default.into())])));
+        match spec.default.map(Literal::value) {
+            Some(Some(default)) => axes.push(Some((spec.name, vec![of_kind(spec.kind, default)]))),
+            Some(None) => {}
+            None => axes.push(None),
+        }
     }
     let axes: Option<Vec<_>> = axes.into_iter().collect();
     Some(Sweep { name: file.name, workload: workload.name, axes: axes? })
+}
+
+/// The keys that a workload knows, those of inline tables by their dotted names; the others are reported.
+fn dotted(entries: &[Entry], place: &str, workload: &WorkloadSpec, problems: &mut Problems<'_>) -> Vec<Entry> {
+    let names = || workload.keys.iter().map(|spec| spec.name);
+    let mut known: Vec<&str> = BENCHMARK_KEYS.to_vec();
+    for name in names().map(|name| name.split_once('.').map_or(name, |(table, _)| table)) {
+        if !known.contains(&name) {
+            known.push(name);
+        }
+    }
+    Section { place: place.to_owned(), entries }.refuse_unknown(&known, schedules_key, problems);
+    let mut keys = Vec::with_capacity(entries.len());
+    for entry in entries.iter().filter(|entry| known.contains(&entry.key.as_str())) {
+        let inner: Vec<&str> =
+            names().filter_map(|name| name.strip_prefix(entry.key.as_str())?.strip_prefix('.')).collect();
+        match &entry.value.data {
+            _ if inner.is_empty() => keys.push(entry.clone()),
+            Data::Table(table) => {
+                let section = Section { place: format!("`{}` of {place}", entry.key), entries: table };
+                section.refuse_unknown(&inner, schedules_key, problems);
+                let named = |own: &Entry| Entry { key: format!("{}.{}", entry.key, own.key), ..own.clone() };
+                keys.extend(table.iter().filter(|own| inner.contains(&own.key.as_str())).map(named));
+            }
+            _ => {
+                let section = Section { place: place.to_owned(), entries: &[] };
+                let hint = format!("write `{} = {{ {} = … }}`", entry.key, inner.join(" = …, "));
+                let _: Option<()> = section.refuse(&entry.key, &entry.value, "a table", Some(hint), problems);
+            }
+        }
+    }
+    keys
 }
 
 fn workload<'c>(
@@ -89,6 +125,9 @@ fn workload<'c>(
 /// The values of a key: one, those of a list, or those of a range.
 fn values(spec: &KeySpec, node: &Node, section: &Section<'_>, problems: &mut Problems<'_>) -> Option<Vec<Value>> {
     match (&node.data, spec.kind) {
+        (Data::List(items), KeyKind::Durations) if !items.iter().any(|item| matches!(item.data, Data::List(_))) => {
+            Some(vec![one(spec, node, section, problems)?])
+        }
         (Data::List(items), _) => list(spec, node, items, section, problems),
         (Data::Text(text), KeyKind::Int { min, max }) if text.contains("..") => match range(text, min, max) {
             Ok(values) => Some(values),
@@ -140,6 +179,8 @@ fn list(
 fn identity(kind: KeyKind, value: &Value) -> String {
     match (kind, value) {
         (KeyKind::Duration, Value::Text(text)) => duration::parse(text).map_or_else(|_| text.clone(), duration::format),
+        (KeyKind::DurationRange, Value::Text(text)) => format!("{:?}", duration::parse_range(text)),
+        (KeyKind::Durations, Value::Text(text)) => format!("{:?}", duration::parse_list(text)),
         // Adding nothing turns -0.0 into 0.0.
         (_, Value::Float(x)) => (x + 0.0).to_string(),
         _ => value.to_string(),
@@ -159,13 +200,44 @@ fn one(spec: &KeySpec, node: &Node, section: &Section<'_>, problems: &mut Proble
         (KeyKind::Bool, Data::Bool(b)) => Some(Value::Bool(*b)),
         (KeyKind::Int { .. } | KeyKind::Float { .. } | KeyKind::Bool, _) => None,
         (KeyKind::Choice(words), _) => text().filter(|t| words.contains(&t.as_str())).map(Value::Text),
-        (KeyKind::ChoiceOrFile(words), _) => {
-            text().filter(|t| words.contains(&t.as_str()) || t.contains(['/', '\\', '.'])).map(Value::Text)
-        }
+        (KeyKind::ChoiceOrFile(words), _) => text().filter(|t| word_or_file(words, t)).map(Value::Text),
+        (KeyKind::Mix(words), _) => text().filter(|t| parts_of_mix(t).all(|part| in_mix(words, part))).map(Value::Text),
         (KeyKind::Duration, _) => text().filter(|t| duration::parse(t).is_ok()).map(Value::Text),
+        (KeyKind::DurationRange, _) => text().filter(|t| duration::parse_range(t).is_ok()).map(Value::Text),
+        (KeyKind::Durations, Data::List(items)) => durations(items, problems),
+        (KeyKind::Durations, _) => text().filter(|t| duration::parse_list(t).is_ok()).map(Value::Text),
         (KeyKind::Text, _) => text().map(Value::Text),
     };
     value.or_else(|| section.refuse(spec.name, node, &expected(spec.kind), hint(spec.kind, node), problems))
+}
+
+fn word_or_file(words: &[&str], text: &str) -> bool {
+    words.contains(&text) || text.contains(['/', '\\', '.'])
+}
+
+fn parts_of_mix(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').map(str::trim)
+}
+
+/// Whether a part of a mix is one of the words or a file, with a weight behind it or without.
+fn in_mix(words: &[&str], part: &str) -> bool {
+    let (name, weight) = split_weight(part);
+    word_or_file(words, name) && weight.parse::<i32>().is_ok()
+}
+
+/// A part of a mix and its weight. An `@` that no number follows is one of the name's own.
+fn split_weight(part: &str) -> (&str, &str) {
+    let is_number = |weight: &str| !weight.is_empty() && weight.bytes().all(|byte| byte.is_ascii_digit());
+    part.rsplit_once('@').filter(|(_, weight)| is_number(weight)).unwrap_or((part, "1"))
+}
+
+/// A list of lengths of time as the one text that a point keeps.
+fn durations(items: &[Node], problems: &Problems<'_>) -> Option<Value> {
+    let texts: Option<Vec<String>> = items
+        .iter()
+        .map(|item| text_of(item, problems).filter(|text| !text.contains(',') && duration::parse(text).is_ok()))
+        .collect();
+    texts.filter(|texts| !texts.is_empty()).map(|texts| Value::Text(texts.join(", ")))
 }
 
 fn number(data: &Data) -> Option<f64> {
@@ -192,7 +264,14 @@ fn expected(kind: KeyKind) -> String {
         KeyKind::Bool => "`true` or `false`".to_owned(),
         KeyKind::Choice(words) => format!("one of {}", list_choices(words)),
         KeyKind::ChoiceOrFile(words) => format!("one of {}, or the path of a file", list_names(words)),
+        KeyKind::Mix(words) => {
+            format!("one of {}, the path of a file, or several of these with weights", list_names(words))
+        }
         KeyKind::Duration => DURATION_EXPECTED.to_owned(),
+        KeyKind::DurationRange => {
+            "a length of time such as \"10s\", or a range of them such as \"50ms..249ms\"".to_owned()
+        }
+        KeyKind::Durations => "lengths of time such as [\"100ms\", \"1s\"]".to_owned(),
         KeyKind::Text => "a string".to_owned(),
     }
 }
@@ -202,7 +281,18 @@ fn hint(kind: KeyKind, node: &Node) -> Option<String> {
         (KeyKind::Choice(words) | KeyKind::ChoiceOrFile(words), Data::Text(text)) => {
             nearest(text, words.iter().copied()).map(|word| format!("did you mean `{word}`?"))
         }
+        (KeyKind::Mix(words), Data::Text(text)) => {
+            let wrong = parts_of_mix(text).find(|part| !in_mix(words, part))?;
+            let (name, weight) = wrong.rsplit_once('@').unwrap_or((wrong, "1"));
+            if word_or_file(words, name) {
+                return Some(format!("`{}` is not a weight: a whole number from 0 to 2147483647", quote(weight)));
+            }
+            nearest(name, words.iter().copied()).map(|word| format!("did you mean `{word}`?"))
+        }
         (KeyKind::Duration, _) => duration_hint(node),
+        (KeyKind::DurationRange, Data::Text(text)) => duration::parse_range(text).err().map(|e| e.to_string()),
+        (KeyKind::DurationRange, _) => duration_hint(node),
+        (KeyKind::Durations, Data::List(items)) => items.iter().find_map(duration_hint),
         (KeyKind::Int { .. } | KeyKind::Float { .. }, Data::Text(text)) if text.parse::<f64>().is_ok() => {
             Some(format!("write it without quotes: {}", quote(text)))
         }

@@ -26,9 +26,15 @@ static TRANSACTIONS: [KeySpec; 6] = [
     key("note", KeyKind::Text, Some(Literal::Text("")), "Anything."),
 ];
 
-static BACKUP: [KeySpec; 2] = [
+static BACKUP: [KeySpec; 8] = [
     key("codec", KeyKind::Choice(&["none", "zstd", "gzip"]), None, "The compression."),
     key("rows", KeyKind::Int { min: 1, max: i64::MAX }, Some(Literal::Int(1000)), "Rows in the table."),
+    key("script", KeyKind::Mix(&["tpcb-like", "select-only"]), Some(Literal::Absent), "What runs beside it."),
+    key("pool.size", KeyKind::Int { min: 1, max: 100 }, Some(Literal::Absent), "Connections of the pool."),
+    key("pool.acquire_timeout", KeyKind::Duration, Some(Literal::Absent), "How long a client waits for one."),
+    key("pause", KeyKind::DurationRange, Some(Literal::Absent), "Pause between two statements."),
+    key("limits", KeyKind::Durations, Some(Literal::Absent), "Response limits."),
+    key("file", KeyKind::ChoiceOrFile(&["own", "fair"]), Some(Literal::Absent), "A file."),
 ];
 
 pub fn catalog() -> Catalog {

@@ -16,3 +16,5 @@ mod plan_parse;
 mod plan_redact;
 #[cfg(test)]
 mod plan_schema;
+#[cfg(test)]
+mod plan_tables;

@@ -81,6 +81,9 @@ pub(super) fn load(client: &mut Client, data: &Dataset) -> Result<(), Failure> {
                 transaction.batch_execute(&format!("ALTER TABLE {} ADD PRIMARY KEY ({key})", table.name))?;
             }
         }
+        for index in &data.indexes {
+            transaction.batch_execute(&PostgresDialect.create_index(index))?;
+        }
         Ok(transaction.commit()?)
     };
     fill(client).map_err(|error| match error {

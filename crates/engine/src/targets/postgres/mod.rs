@@ -175,18 +175,17 @@ fn path(client: &mut Client) -> Result<Path, Failure> {
 }
 
 impl PostgresTarget {
-    fn drive_stock(&self, program: &Program, context: WorkerContext<'_>) -> Result<Tally, Failure> {
-        let clients: Vec<Client> = context.clients.clone().map(|_| self.session()).collect::<Result<_, _>>()?;
+    fn drive_stock(&self, program: &Program, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
+        let clients: Vec<Client> = context.connect(|_| self.session())?;
         let lane = StockLane::prepare(clients, &self.statements(program))
             .map_err(|error| failure("prepare the script's statements", &error))?;
         worker::run(lane, program, &RealClock, context)
     }
 
-    fn drive_native(&self, program: &Program, context: WorkerContext<'_>) -> Result<Tally, Failure> {
+    fn drive_native(&self, program: &Program, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
         let statements = self.statements(program);
-        let clients = context.clients.clone();
         let open = |_| self.session.open_native(&self.endpoint, &statements).map_err(|failure| self.explain(failure));
-        let opened = clients.map(open).collect::<Result<_, _>>()?;
+        let opened = context.connect(open)?;
         worker::run(NativeLane::new(self.reactor, opened)?, program, &RealClock, context)
     }
 

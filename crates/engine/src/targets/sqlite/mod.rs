@@ -201,6 +201,9 @@ impl SqliteTarget {
                 transaction.execute_batch(&dialect::SqliteDialect.create_table(table))?;
                 load_rows(&transaction, table)?;
             }
+            for index in &data.indexes {
+                transaction.execute_batch(&dialect::SqliteDialect.create_index(index))?;
+            }
             transaction.commit()?;
             connection.execute_batch("ANALYZE")
         };
@@ -311,9 +314,9 @@ impl Target for SqliteTarget {
         read.map(Option::unwrap_or_default).map_err(|error| sql_failure(&format!("run `{sql}`"), &error))
     }
 
-    fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<Tally, Failure> {
+    fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
         let Load::Statements(program) = load;
-        let connections: Vec<Connection> = context.clients.clone().map(|_| self.connect()).collect::<Result<_, _>>()?;
+        let connections: Vec<Connection> = context.connect(|_| self.connect())?;
         let sql: Vec<String> = program.statements().iter().map(|s| s.sql(self.dialect())).collect();
         let lane = SqliteLane::prepare(&connections, &sql)
             .map_err(|error| sql_failure("prepare the script's statements", &error))?;

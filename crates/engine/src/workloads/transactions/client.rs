@@ -7,6 +7,8 @@
 //! keep their values over transactions and retries, as they do there. Shards still need no coordination, since each
 //! client's seed depends on the seed and its number alone.
 
+use std::ops::Range;
+
 use super::expression::{Expression, Scope};
 use super::program::{Automatic, Command, DefaultSeedSlot, Keep, Program, Protocol, ShellWord, Step};
 use super::random::{DefaultSeed, Generator, Seeds};
@@ -110,6 +112,41 @@ impl Program {
         let scope = Variables { program: self, slots: &client.slots, script: client.script, number: step.number };
         let value = expression.value(&scope, &mut client.random, &mut client.stack);
         value.map_err(|fault| script_error(step, fault))
+    }
+
+    fn drawn_default_seed(&self) -> DefaultSeed {
+        match self.automatic.default_seed {
+            DefaultSeedSlot::DefinedByUser => DefaultSeed::Defined,
+            DefaultSeedSlot::Unread | DefaultSeedSlot::Slot(_) => DefaultSeed::Drawn,
+        }
+    }
+
+    fn new_client(&self, seed: u64, client: u32, seeds: Seeds) -> ScriptClient {
+        let Automatic { client_id, random_seed, default_seed } = self.automatic;
+        let mut slots = self.initial.clone();
+        let mut set = |slot: Option<usize>, value: i64| {
+            if let Some(slot) = slot {
+                slots[slot] = Slot::Value(Value::Int(value));
+            }
+        };
+        set(client_id, i64::from(client));
+        set(random_seed, seed as i64);
+        if let DefaultSeedSlot::Slot(slot) = default_seed {
+            set(Some(slot), seeds.default_seed);
+        }
+        ScriptClient {
+            random: seeds.functions,
+            random_at_begin: seeds.functions,
+            choice: seeds.choice,
+            index: None,
+            script: 0,
+            step: 0,
+            flow: Flow::Wait,
+            slots,
+            stack: Vec::with_capacity(16),
+            asked: None,
+            failure: None,
+        }
     }
 
     fn choose(&self, random: &mut Generator) -> usize {
@@ -274,36 +311,12 @@ impl Stream for Program {
     type Client = ScriptClient;
 
     fn client(&self, seed: u64, client: u32) -> ScriptClient {
-        let Automatic { client_id, random_seed, default_seed } = self.automatic;
-        let drawn = match default_seed {
-            DefaultSeedSlot::DefinedByUser => DefaultSeed::Defined,
-            DefaultSeedSlot::Unread | DefaultSeedSlot::Slot(_) => DefaultSeed::Drawn,
-        };
-        let seeds = Seeds::new(seed, client, self.clients, drawn);
-        let mut slots = self.initial.clone();
-        let mut set = |slot: Option<usize>, value: i64| {
-            if let Some(slot) = slot {
-                slots[slot] = Slot::Value(Value::Int(value));
-            }
-        };
-        set(client_id, i64::from(client));
-        set(random_seed, seed as i64);
-        if let DefaultSeedSlot::Slot(slot) = default_seed {
-            set(Some(slot), seeds.default_seed);
-        }
-        ScriptClient {
-            random: seeds.functions,
-            random_at_begin: seeds.functions,
-            choice: seeds.choice,
-            index: None,
-            script: 0,
-            step: 0,
-            flow: Flow::Wait,
-            slots,
-            stack: Vec::with_capacity(16),
-            asked: None,
-            failure: None,
-        }
+        self.new_client(seed, client, Seeds::new(seed, client, self.clients, self.drawn_default_seed()))
+    }
+
+    fn clients(&self, seed: u64, clients: Range<u32>) -> Vec<ScriptClient> {
+        let seeds = Seeds::of_range(seed, clients.clone(), self.clients, self.drawn_default_seed());
+        clients.zip(seeds).map(|(client, seeds)| self.new_client(seed, client, seeds)).collect()
     }
 
     fn begin(&self, client: &mut ScriptClient, index: u64) {
@@ -360,6 +373,14 @@ impl Stream for Program {
             .failure
             .take()
             .unwrap_or_else(|| OpError { class: ErrorClass::Script, message: "the script failed".to_owned() })
+    }
+
+    fn kinds(&self) -> Vec<String> {
+        self.kinds.clone()
+    }
+
+    fn kind(&self, client: &ScriptClient) -> usize {
+        client.script
     }
 
     fn retry(&self) -> Retry {

@@ -1,13 +1,16 @@
-//! pgbench's four tables.
+//! pgbench's four tables, and the one of the published tasks.
 
 use std::borrow::Cow;
 
-use crate::dataset::{Column, ColumnKind, Dataset, Datum, Nulls, Table};
+use crate::dataset::{Column, ColumnKind, Dataset, Datum, Index, Nulls, Table};
 
 const ACCOUNTS_PER_SCALE: u64 = 100_000;
 const TELLERS_PER_SCALE: u64 = 10;
 /// About what an account takes on disk with its share of the index, in bytes.
 const BYTES_PER_ACCOUNT: u64 = 150;
+
+/// The same of a row of `table_a`.
+const BYTES_PER_VALUE: u64 = 60;
 
 /// pgbench pads this column with blanks; engines that do not pad get the same bytes.
 const BLANK_84: &str = "                                                                                    ";
@@ -63,7 +66,38 @@ pub fn pgbench(scale: u64) -> Dataset {
     Dataset {
         name: format!("pgbench, scale {scale}"),
         tables: vec![branches, tellers, accounts(scale), history],
+        indexes: Vec::new(),
         size_bytes: scale * ACCOUNTS_PER_SCALE * BYTES_PER_ACCOUNT,
+    }
+}
+
+/// Values of each thread in `table_a`.
+const VALUES_PER_THREAD: u64 = 100_000;
+/// Threads in `table_a`, at scale 1.
+const THREADS: u64 = 10;
+
+/// The table of the published comparison of PostgreSQL on Linux and on Windows (Guazzo, 2016): ten threads of 100,000
+/// values each, and an index on the thread alone, so that a statement reads every row of its thread. A larger scale has
+/// more threads.
+pub fn table_a(scale: u64) -> Dataset {
+    use ColumnKind::Int;
+    use Nulls::Allowed;
+    let rows = scale * THREADS * VALUES_PER_THREAD;
+    let table = Table {
+        name: "table_a",
+        columns: vec![column("thread_id", Int, Allowed), column("a_value", Int, Allowed)],
+        primary_key: None,
+        rows,
+        row: |index, into| {
+            let (thread, value) = (index / VALUES_PER_THREAD + 1, index % VALUES_PER_THREAD + 1);
+            into.extend([Datum::Int(thread as i64), Datum::Int(value as i64)]);
+        },
+    };
+    Dataset {
+        name: format!("table_a, scale {scale}"),
+        tables: vec![table],
+        indexes: vec![Index { name: "table_a_thread_id_idx", table: "table_a", column: "thread_id" }],
+        size_bytes: rows * BYTES_PER_VALUE,
     }
 }
 
@@ -95,6 +129,20 @@ fn accounts(scale: u64) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_published_table_has_every_pair_once() {
+        let data = table_a(1);
+        let row = |index: u64| {
+            let mut row = Vec::new();
+            (data.tables[0].row)(index, &mut row);
+            row
+        };
+        assert_eq!(data.tables[0].rows, 1_000_000);
+        assert_eq!(row(0), [Datum::Int(1), Datum::Int(1)]);
+        assert_eq!(row(99_999), [Datum::Int(1), Datum::Int(100_000)]);
+        assert_eq!(row(999_999), [Datum::Int(10), Datum::Int(100_000)]);
+    }
 
     #[test]
     fn rows_are_pgbench_s_own() {

@@ -70,7 +70,27 @@ pub fn compile_mix(sources: &[Source<'_>], options: &Options) -> Result<Program,
     for (number, source) in sources.iter().enumerate() {
         compiler.script(source.text, source.weight).map_err(|error| wrong(number, error))?;
     }
-    compiler.finish().map_err(|(number, error)| wrong(number, error))
+    let mut program = compiler.finish().map_err(|(number, error)| wrong(number, error))?;
+    if sources.len() > 1 {
+        program.kinds = kind_names(sources);
+    }
+    Ok(program)
+}
+
+/// What scripts are called in the names of metrics: a file without its folder and ending, only letters, digits, `-` and
+/// `.`, and a number behind a name that is there already.
+fn kind_names(sources: &[Source<'_>]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::with_capacity(sources.len());
+    for source in sources {
+        let file = source.name.rsplit(['/', '\\']).next().unwrap_or(source.name);
+        let stem = file.rsplit_once('.').map_or(file, |(stem, _)| if stem.is_empty() { file } else { stem });
+        let fit = |c: char| if c.is_alphanumeric() || c == '.' { c } else { '-' };
+        let name: String = stem.chars().map(fit).collect();
+        let numbered = (2..).map(|number| format!("{name}-{number}"));
+        let free = std::iter::once(name.clone()).chain(numbered).find(|name| !names.contains(name));
+        names.extend(free);
+    }
+    names
 }
 
 #[cfg(test)]
@@ -85,6 +105,16 @@ mod tests {
         for wrong in ["a@", "a@x", "a@-1", "a@2147483648"] {
             assert!(weighted(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn scripts_of_a_mix_have_names_of_their_own() {
+        let named = |name| Source { name, text: "SELECT 1", weight: 1 };
+        let sources = ["select-only", "a/re ad.sql", "b\\re_ad.sql", "select-only"].map(named);
+        assert_eq!(kind_names(&sources), ["select-only", "re-ad", "re-ad-2", "select-only-2"]);
+        let options = Options::default();
+        assert_eq!(crate::stream::Stream::kinds(&compile_mix(&sources, &options).unwrap()).len(), 4);
+        assert!(crate::stream::Stream::kinds(&compile_mix(&sources[..1], &options).unwrap()).is_empty());
     }
 
     #[test]

@@ -14,12 +14,13 @@ mod script;
 mod shell;
 mod slots;
 mod tokens;
+mod traffic;
 mod value;
 
 use model::{KeyKind, KeySpec, Literal, Point, WorkloadSpec};
 
+use crate::dataset::Dataset;
 use crate::error::{Failure, FailureKind};
-use crate::worker::Pace;
 use crate::workloads::{Action, StreamTask, Task, Workload};
 
 pub use client::{Flow, Rows, ScriptClient, StatementOp};
@@ -30,20 +31,22 @@ pub use program::{CountCheck, Program, Protocol, Statement};
 pub use script::{ScriptError, compile, compile_with};
 
 /// The scripts that are built in.
-const SCRIPTS: &[&str] = &["select-only", "select-update", "simple-update", "tpcb-like"];
+const SCRIPTS: &[&str] = &["postgresql-tasks", "select-only", "select-update", "simple-update", "tpcb-like"];
 
 const KEYS: &[KeySpec] = &[
     KeySpec {
         name: "script",
-        kind: KeyKind::ChoiceOrFile(SCRIPTS),
+        kind: KeyKind::Mix(SCRIPTS),
         default: Some(Literal::Text("tpcb-like")),
-        about: "What each transaction does: a built-in script, or the path of a file in pgbench's language",
+        about: "What each transaction does: a built-in script, the path of a file in pgbench's language, or several \
+                with weights, as in `select-only@9, ./write.sql`",
     },
     KeySpec {
         name: "clients",
         kind: KeyKind::Int { min: 1, max: 100_000 },
         default: Some(Literal::Int(1)),
-        about: "Clients that run transactions at the same time, each on a connection of its own",
+        about: "Clients that run transactions at the same time, in each process; each has a connection of its own \
+                unless there is a pool",
     },
     KeySpec {
         name: "scale",
@@ -57,6 +60,86 @@ const KEYS: &[KeySpec] = &[
         default: Some(Literal::Float(0.0)),
         about: "Transactions a second, all clients together, latency counted from the intended start; 0 means as fast \
                 as the system answers",
+    },
+    KeySpec {
+        name: "arrivals",
+        kind: KeyKind::Choice(&["constant", "poisson"]),
+        default: Some(Literal::Absent),
+        about: "How the intended starts of a `rate` are spread: `constant`, at even distances, unless it is `poisson`",
+    },
+    KeySpec {
+        name: "ramp",
+        kind: KeyKind::Duration,
+        default: Some(Literal::Absent),
+        about: "The time, within the warm-up, over which clients begin one after the other or a `rate` grows; all begin \
+                at once without it",
+    },
+    KeySpec {
+        name: "think_time",
+        kind: KeyKind::DurationRange,
+        default: Some(Literal::Absent),
+        about: "What a client waits between two transactions, without a connection of the pool: a time, or a range such \
+                as `50ms..249ms`; nothing without it",
+    },
+    KeySpec {
+        name: "pause",
+        kind: KeyKind::DurationRange,
+        default: Some(Literal::Absent),
+        about: "What a client waits between two statements of a transaction, its connection kept: a time or a range; \
+                nothing without it",
+    },
+    KeySpec {
+        name: "reconnect",
+        kind: KeyKind::Int { min: 0, max: 1_000_000_000 },
+        default: Some(Literal::Absent),
+        about: "After how many transactions a connection is made anew; never without it",
+    },
+    KeySpec {
+        name: "latency_limit",
+        kind: KeyKind::Duration,
+        default: Some(Literal::Absent),
+        about: "Responses beyond it are counted as late; under a `rate`, transactions that are later than that before \
+                they begin are skipped and counted",
+    },
+    KeySpec {
+        name: "limits",
+        kind: KeyKind::Durations,
+        default: Some(Literal::Absent),
+        about: "Responses beyond each of these are counted; 100ms, 1s, 5s and 10s without it",
+    },
+    KeySpec {
+        name: "pool.size",
+        kind: KeyKind::Int { min: 1, max: 100_000 },
+        default: Some(Literal::Absent),
+        about: "Connections that the clients or tasks of a process share, first come, first served; without it each \
+                client has its own",
+    },
+    KeySpec {
+        name: "pool.acquire_timeout",
+        kind: KeyKind::Duration,
+        default: Some(Literal::Absent),
+        about: "How long a client waits for a connection of the pool before its transaction has failed; for ever \
+                without it",
+    },
+    KeySpec {
+        name: "tasks",
+        kind: KeyKind::Int { min: 1, max: 1_000_000 },
+        default: Some(Literal::Absent),
+        about: "So many tasks in each process instead of clients: all due at the start (or over the `ramp`), each one \
+                transaction; the trial ends when all have ended, whatever the schedule's warm-up and length",
+    },
+    KeySpec {
+        name: "tasks_at_once",
+        kind: KeyKind::Int { min: 1, max: 1_000_000 },
+        default: Some(Literal::Absent),
+        about: "At most so many tasks of a process are under way at a time, and each further one is due when one has \
+                ended; all at once without it",
+    },
+    KeySpec {
+        name: "processes",
+        kind: KeyKind::Int { min: 1, max: 256 },
+        default: Some(Literal::Absent),
+        about: "Independent copies of the load, each with its clients or tasks, its pool and a thread; one without it",
     },
 ];
 
@@ -79,15 +162,22 @@ impl Workload for Transactions {
         let script = point.get("script").and_then(model::Value::as_text).ok_or_else(|| wrong("script"))?;
         let scale = int("scale").ok_or_else(|| wrong("scale"))?;
         let clients = int("clients").ok_or_else(|| wrong("clients"))?;
-        let rate = point.get("rate").and_then(model::Value::as_float).unwrap_or_default();
-        let options = Options { scale, clients: clients as u32, ..Options::default() };
-        let program = program(script, &options)?;
-        let pace = if rate > 0.0 { Pace::Rate(rate) } else { Pace::Closed };
+        let (pace, traffic) = traffic::read(point)?;
+        let clients = traffic.tasks.map_or(clients as u32, |tasks| tasks) * traffic.processes;
+        let options = Options { scale, clients, ..Options::default() };
+        let mut program = program(script, &options)?;
+        // As with `pgbench -L`: beyond the limit it is too late to try again.
+        program.retry.within_ns = traffic.latency_limit_ns;
         Ok(Task {
-            dataset: dataset::pgbench(scale as u64),
-            action: Action::Stream(StreamTask { program, clients: 0..clients as u32, pace }),
+            dataset: dataset_of(script, scale as u64),
+            action: Action::Stream(StreamTask { program, clients: 0..clients, pace, traffic }),
         })
     }
+}
+
+/// The tables that a built-in script works on; those of pgbench for every other.
+fn dataset_of(scripts: &str, scale: u64) -> Dataset {
+    if scripts == "postgresql-tasks" { dataset::table_a(scale) } else { dataset::pgbench(scale) }
 }
 
 /// Compiles what the key `script` names: one script, or several with weights, `a.sql@3, b.sql`.
@@ -119,6 +209,8 @@ fn program(scripts: &str, options: &Options) -> Result<Program, Failure> {
 fn source(script: &str) -> Result<(String, Option<CountCheck>), Failure> {
     let history = || Some(CountCheck { sql: "SELECT count(*) FROM pgbench_history" });
     let built_in = match script {
+        // Its update leaves the row as it is, so nothing in the table tells of it.
+        "postgresql-tasks" => Some((include_str!("scripts/postgresql-tasks.sql"), None)),
         "select-only" => Some((include_str!("scripts/select-only.sql"), None)),
         "select-update" => Some((
             include_str!("scripts/select-update.sql"),
@@ -147,7 +239,9 @@ mod tests {
         for script in SCRIPTS {
             let (text, check) = source(script).unwrap();
             let program = compile(&text, &[("scale", 1)]).unwrap();
-            assert_eq!(check.is_some(), program.writes(), "{script}: what writes must be counted at the server");
+            let leaves_no_trace = *script == "postgresql-tasks";
+            let is_counted = program.writes() && !leaves_no_trace;
+            assert_eq!(check.is_some(), is_counted, "{script}: what writes must be counted at the server");
         }
     }
 

@@ -22,6 +22,8 @@ pub struct Program {
     pub(super) statements: Vec<Statement>,
     /// The names of the slots.
     pub(super) names: Vec<String>,
+    /// What the scripts of a mix are called in the results, in their order; empty if there is only one.
+    pub(super) kinds: Vec<String>,
     /// The slots' values in a new client, without those that differ from client to client.
     pub(super) initial: Vec<Slot>,
     pub(super) automatic: Automatic,

@@ -2,6 +2,8 @@
 //!
 //! The numbers of a seed are part of a result. `tests/pgbench.rs` holds them against the real `pgbench`.
 
+use std::ops::Range;
+
 /// xoroshiro128** (Blackman and Vigna, "Scrambled linear pseudorandom number generators", ACM TOMS 47(4), 2021), its
 /// state filled by splitmix64 (Steele, Lea and Flood, OOPSLA 2014): PostgreSQL's generator from version 15 on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,24 +134,43 @@ pub enum DefaultSeed {
 impl Seeds {
     /// The seeds of `client` (from 0) of `clients`.
     pub fn new(seed: u64, client: u32, clients: u32, default_seed: DefaultSeed) -> Seeds {
+        let after = client.saturating_add(1);
+        let of_range = Seeds::of_range(seed, client..after, clients, default_seed);
+        of_range.into_iter().next().unwrap_or_else(|| Seeds::beyond(seed, client))
+    }
+
+    /// The seeds of several clients of `clients`, with the draws of all of them made once: thousands of clients that
+    /// each drew those of all others would take seconds to set up.
+    pub fn of_range(seed: u64, range: Range<u32>, clients: u32, default_seed: DefaultSeed) -> Vec<Seeds> {
         let mut base = Generator::new(seed);
-        // A client beyond the count has no seed of pgbench's.
-        let mut functions = Generator::new(murmur2(i64::from(client), seed) as u64);
+        let mut all: Vec<Seeds> = range.clone().map(|client| Seeds::beyond(seed, client)).collect();
         for number in 0..clients {
             let draw = base.next_u64();
-            if number == client {
-                functions = Generator::new(draw);
+            let place = number.checked_sub(range.start).and_then(|place| all.get_mut(place as usize));
+            if let Some(seeds) = place {
+                seeds.functions = Generator::new(draw);
             }
         }
         let default_seed = match default_seed {
             DefaultSeed::Drawn => base.next_u64() as i64,
             DefaultSeed::Defined => 0,
         };
-        for _ in 0..u64::from(client) * 3 {
+        for _ in 0..u64::from(range.start) * 3 {
             base.next_u64();
         }
-        let choice = Generator::new(base.next_u64());
-        Seeds { functions, choice, default_seed }
+        for seeds in &mut all {
+            seeds.default_seed = default_seed;
+            seeds.choice = Generator::new(base.next_u64());
+            base.next_u64();
+            base.next_u64();
+        }
+        all
+    }
+
+    /// A client beyond the count has no seed of pgbench's.
+    fn beyond(seed: u64, client: u32) -> Seeds {
+        let own = Generator::new(murmur2(i64::from(client), seed) as u64);
+        Seeds { functions: own, choice: own, default_seed: 0 }
     }
 }
 
@@ -240,5 +261,10 @@ mod tests {
         assert_ne!(seeds[0].functions, seeds[1].functions);
         assert_ne!(seeds[0].choice, seeds[1].choice);
         assert_eq!(Seeds::new(5, 9, 4, DefaultSeed::Drawn).default_seed, seeds[0].default_seed);
+        assert_eq!(Seeds::of_range(5, 1..4, 4, DefaultSeed::Drawn), seeds[1..]);
+        let defined = Seeds::of_range(5, 3..6, 4, DefaultSeed::Defined);
+        assert_eq!(defined[0], Seeds::new(5, 3, 4, DefaultSeed::Defined));
+        assert_eq!(defined[2], Seeds::new(5, 5, 4, DefaultSeed::Defined));
+        assert_ne!(defined[1].functions, defined[2].functions);
     }
 }

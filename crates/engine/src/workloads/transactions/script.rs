@@ -88,6 +88,7 @@ impl<'o> Compiler<'o> {
             steps: Vec::new(),
             statements: Vec::new(),
             names: Vec::new(),
+            kinds: Vec::new(),
             initial: Vec::new(),
             automatic: Automatic::default(),
             protocol: options.protocol,

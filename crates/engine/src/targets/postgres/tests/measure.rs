@@ -8,7 +8,8 @@ use std::sync::mpsc::channel;
 use super::*;
 use crate::gate::Gate;
 use crate::recorder::Exchange;
-use crate::worker::{Pace, RunLength};
+use crate::traffic::Traffic;
+use crate::worker::{Connections, Pace, RunLength};
 use crate::workloads::transactions::{compile, pgbench_tables};
 
 #[test]
@@ -28,6 +29,7 @@ fn point_select() {
     let script = "\\set aid random(1, 100000 * :scale)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;";
     let program = compile(script, &[("scale", 10)]).unwrap();
     let gate = Gate::new(workers as usize);
+    let (traffic, clients_in_all) = (Traffic::default(), clients);
     let tally = thread::scope(|scope| {
         let handles: Vec<_> = shares(0..clients, workers)
             .into_iter()
@@ -38,12 +40,15 @@ fn point_select() {
                 let context = WorkerContext {
                     seed: 1,
                     clients,
+                    all_clients: clients_in_all,
                     pace: Pace::Closed,
+                    traffic: &traffic,
                     warmup_ns: 0,
                     length: RunLength::Time(length * 1_000_000_000),
                     interval_ns: 1_000_000_000,
                     gate: &gate,
                     exchange: Exchange { worker, full, emptied },
+                    opened: Connections::default(),
                 };
                 let (target, program) = (&target, &program);
                 scope.spawn(move || {

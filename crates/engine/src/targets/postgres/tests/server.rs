@@ -10,6 +10,7 @@ use model::{DurabilityTier, Length, OnError, Order, Schedule};
 
 use super::*;
 use crate::observer::Silent;
+use crate::traffic::Traffic;
 use crate::trial::TrialRun;
 use crate::worker::Pace;
 use crate::workloads::StreamTask;
@@ -126,7 +127,7 @@ fn trial(target: &PostgresTarget, length: Duration) -> Result<model::TrialRecord
     let mut program =
         compile("\\set aid random(1, 1000)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;", &[]).unwrap();
     program.check = None;
-    let task = StreamTask { program, clients: 0..3, pace: Pace::Closed };
+    let task = StreamTask { program, clients: 0..3, pace: Pace::Closed, traffic: Traffic::default() };
     let schedule = Schedule {
         blocks: 1,
         warmup: Duration::ZERO,

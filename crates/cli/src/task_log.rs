@@ -1,0 +1,120 @@
+//! `--task-log`: the ends of tasks in the layout of the published client (Guazzo, "PostgreSQL: Linux contre Windows",
+//! 2016): application id, running tasks, duration in ticks of 100 ns or -1, time of the end, with tabs between them.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use engine::rng::Rng;
+use engine::worker::{TaskEnd, TaskLog};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use model::{Plan, PlannedTrial};
+
+/// Nanoseconds of a tick.
+const TICK_NS: u64 = 100;
+
+/// Writes a file for each trial and process.
+pub struct TaskLogs {
+    folder: PathBuf,
+    seed: u64,
+    trial: u32,
+    /// The folder of the trial that runs.
+    of_trial: PathBuf,
+}
+
+impl TaskLogs {
+    /// Logs of a plan's trials in a folder, which is made when it is needed.
+    pub fn new(folder: &Path, plan: &Plan) -> TaskLogs {
+        TaskLogs { folder: folder.to_owned(), seed: plan.schedule.seed, trial: 0, of_trial: folder.to_owned() }
+    }
+
+    /// A trial begins: `block-01-003-LABEL` is the folder of its files.
+    pub fn trial_started(&mut self, trial: PlannedTrial, label: &str) {
+        let fit = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '.' | '=') { c } else { '-' };
+        let label: String = label.replace(" @ ", "-").chars().map(fit).take(80).collect();
+        self.trial = trial.position;
+        self.of_trial = self.folder.join(format!("block-{:02}-{:03}-{label}", trial.block + 1, trial.position + 1));
+    }
+
+    /// Writes the files of the trial that runs.
+    ///
+    /// # Errors
+    /// What could not be written, as a warning.
+    pub fn write(&self, logs: &[TaskLog]) -> Result<(), String> {
+        let failed = |path: &Path, error| format!("the task log {} could not be written: {error}", path.display());
+        std::fs::create_dir_all(&self.of_trial).map_err(|error| failed(&self.of_trial, error))?;
+        for log in logs {
+            let id = self.application_id(log.process);
+            let path = self.of_trial.join(format!("details.{id}.txt"));
+            std::fs::write(&path, text(&id, log)).map_err(|error| failed(&path, error))?;
+        }
+        Ok(())
+    }
+
+    /// The published client drew a random GUID when it started. This one has the same form and comes of the plan's seed,
+    /// the trial and the process, so that a trial that is repeated replaces its file.
+    fn application_id(&self, process: u32) -> String {
+        let mut rng = Rng::of_transaction(self.seed, process, self.trial.into());
+        let (high, low) = (rng.next_u64(), rng.next_u64());
+        format!(
+            "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
+            high >> 32,
+            high >> 16 & 0xffff,
+            high & 0xfff,
+            low >> 48 & 0x3fff | 0x8000,
+            low & 0xffff_ffff_ffff
+        )
+    }
+}
+
+fn text(id: &str, log: &TaskLog) -> String {
+    let mut text = String::new();
+    for TaskEnd { running, response_ns, ended_ns } in &log.tasks {
+        // A task that failed has no duration there, and no time.
+        let (ticks, end) = match response_ns {
+            Some(response_ns) => {
+                ((response_ns / TICK_NS) as i64, time_of_day(log.began_unix_ms + (ended_ns / 1_000_000) as i64))
+            }
+            None => (-1, "00:00:00".to_owned()),
+        };
+        let _ = writeln!(text, "{id}\t{running}\t{ticks}\t{end}");
+    }
+    text
+}
+
+/// The time of day in UTC; `00:00:00` if the clock is out of range.
+fn time_of_day(unix_ms: i64) -> String {
+    let instant = Timestamp::from_millisecond(unix_ms).unwrap_or(Timestamp::UNIX_EPOCH);
+    instant.to_zoned(TimeZone::UTC).strftime("%H:%M:%S").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_those_of_the_published_client() {
+        let ended = |response_ns, ended_ns| TaskEnd { running: 31, response_ns, ended_ns };
+        let log = TaskLog {
+            process: 0,
+            // 03:46:00 on the 6th of January 2016.
+            began_unix_ms: 1_452_051_960_000,
+            tasks: vec![ended(Some(953_086_899), 953_086_899), ended(None, 2_000_000_000)],
+        };
+        let id = "7fef1b67-3dfb-4190-869a-3ff7cce113c1";
+        assert_eq!(text(id, &log), format!("{id}\t31\t9530868\t03:46:00\n{id}\t31\t-1\t00:00:00\n"));
+    }
+
+    #[test]
+    fn ids_have_the_form_of_a_guid_and_differ() {
+        let logs = |seed, trial| TaskLogs { folder: "x".into(), seed, trial, of_trial: "x".into() };
+        let id = logs(1, 2).application_id(0);
+        let lengths: Vec<usize> = id.split('-').map(str::len).collect();
+        assert_eq!(lengths, [8, 4, 4, 4, 12]);
+        assert!(id.chars().all(|c| c == '-' || c.is_ascii_hexdigit()));
+        assert_eq!(id, logs(1, 2).application_id(0));
+        for other in [logs(2, 2).application_id(0), logs(1, 3).application_id(0), logs(1, 2).application_id(1)] {
+            assert_ne!(id, other);
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! How late a worker turns to what is due: a histogram small and cheap enough for every completion.
+
+/// Parts of an octave that are told apart: within 12.5 %.
+const PARTS: usize = 8;
+const PART_BITS: u32 = PARTS.trailing_zeros();
+const BUCKETS: usize = (64 - PART_BITS as usize + 1) * PARTS;
+
+/// Delays in nanoseconds, within 12.5 %; the maximum is exact.
+#[derive(Clone, Debug)]
+pub struct Lag {
+    counts: Box<[u64; BUCKETS]>,
+    max_ns: u64,
+}
+
+impl Default for Lag {
+    fn default() -> Lag {
+        Lag { counts: Box::new([0; BUCKETS]), max_ns: 0 }
+    }
+}
+
+fn bucket(ns: u64) -> usize {
+    match ns.checked_ilog2() {
+        Some(octave) if octave >= PART_BITS => {
+            let part = (ns >> (octave - PART_BITS)) as usize % PARTS;
+            (octave - PART_BITS + 1) as usize * PARTS + part
+        }
+        _ => ns as usize,
+    }
+}
+
+/// The largest value of a bucket.
+fn upper_end(bucket: usize) -> u64 {
+    let (octave, part) = (bucket / PARTS, bucket % PARTS);
+    if octave == 0 {
+        return part as u64;
+    }
+    let width = 1u128 << (octave - 1);
+    (((PARTS + part + 1) as u128 * width) - 1).min(u128::from(u64::MAX)) as u64
+}
+
+impl Lag {
+    /// Records a delay.
+    pub fn record(&mut self, ns: u64) {
+        self.counts[bucket(ns)] += 1;
+        self.max_ns = self.max_ns.max(ns);
+    }
+
+    /// Takes in another worker's delays.
+    pub fn merge(&mut self, other: &Lag) {
+        for (mine, theirs) in self.counts.iter_mut().zip(other.counts.iter()) {
+            *mine += theirs;
+        }
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.counts.fill(0);
+        self.max_ns = 0;
+    }
+
+    /// How many delays there are.
+    pub fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// The longest delay, in nanoseconds; 0 if there is none.
+    pub fn max_ns(&self) -> u64 {
+        self.max_ns
+    }
+
+    /// The delay that this share of all does not exceed, in nanoseconds; nothing if there is none.
+    pub fn quantile_ns(&self, share: f64) -> Option<u64> {
+        let wanted = (self.count() as f64 * share).ceil().max(1.0) as u64;
+        let mut passed = 0;
+        let of_bucket = self.counts.iter().position(|count| {
+            passed += count;
+            passed >= wanted
+        })?;
+        Some(upper_end(of_bucket).min(self.max_ns))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_bucket_holds_its_values_within_an_eighth(ns: u64) {
+            let end = upper_end(bucket(ns));
+            prop_assert!(end >= ns);
+            prop_assert!(end - ns <= ns / 8);
+        }
+    }
+
+    #[test]
+    fn quantiles_are_those_of_the_values() {
+        let mut lag = Lag::default();
+        assert_eq!(lag.quantile_ns(0.5), None);
+        let mut other = Lag::default();
+        (1..=500).for_each(|ns| lag.record(ns));
+        (501..=1_000).for_each(|ns| other.record(ns));
+        lag.merge(&other);
+        assert_eq!((lag.count(), lag.max_ns()), (1_000, 1_000));
+        let median = lag.quantile_ns(0.5).unwrap();
+        assert!((500..=563).contains(&median), "{median}");
+        assert_eq!(lag.quantile_ns(1.0), Some(1_000));
+        lag.clear();
+        assert_eq!((lag.count(), lag.max_ns()), (0, 0));
+        lag.record(u64::MAX);
+        assert_eq!(lag.quantile_ns(0.99), Some(u64::MAX));
+    }
+}

@@ -1,0 +1,132 @@
+//! What the load generator itself took, and whether it was the bottleneck.
+
+use model::{Direction, Mark, MarkKind, Measurement, Reading, Role};
+
+use super::Evidence;
+use crate::target::Placement;
+use crate::worker::Pace;
+
+/// A thread of the load generator that is busier than this is the bottleneck.
+const SATURATED_SHARE: f64 = 0.8;
+/// The client's lag spoils a latency of which it is more than this share.
+const LAG_SHARE: f64 = 0.1;
+/// A lag below this is what the scheduler of any system may take to wake a thread; latencies are no finer anyway.
+const LAG_FLOOR_NS: u64 = 100_000;
+/// In a closed loop a thread that is idle more than half of its time is not what its clients wait for.
+const IDLE_SHARE: f64 = 0.5;
+/// The shares of so many threads are told one by one.
+const MOST_THREADS: usize = 16;
+
+/// What the load generator itself took.
+pub(super) fn cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
+    let tally = &evidence.tally;
+    let unavailable = || {
+        Reading::Unavailable(match evidence.placement {
+            Placement::InProcess => "the engine works in the client's own threads".to_owned(),
+            Placement::Server => "the operating system did not tell, or time is virtual".to_owned(),
+        })
+    };
+    let mut push = |id: &str, unit: &str, direction, reading| {
+        into.push(Measurement::new(id, unit, direction, Role::Diagnostic, reading));
+    };
+    let transactions = tally.succeeded_in_window.max(1) as f64;
+    let cpu_ns = tally.cpu_ns.filter(|_| evidence.placement == Placement::Server);
+    let per_transaction = cpu_ns.map_or_else(unavailable, |cpu| Reading::Value(cpu as f64 / 1e3 / transactions));
+    push("client_cpu_per_tx", "us", Direction::Lower, per_transaction);
+    let share = share_of_cores(evidence).map_or_else(unavailable, Reading::Value);
+    push("client_busy_share", "", Direction::Neither, share);
+    let busiest = busiest_thread(evidence).map_or_else(unavailable, Reading::Value);
+    push("busiest_thread", "", Direction::Neither, busiest);
+    if evidence.placement == Placement::Server && (2..=MOST_THREADS).contains(&tally.threads.len()) {
+        for (number, cpu_ns) in tally.threads.iter().enumerate() {
+            let share = Reading::Value(*cpu_ns as f64 / tally.window_ns.max(1) as f64);
+            push(&format!("thread_{}_busy", number + 1), "", Direction::Neither, share);
+        }
+    }
+    if let (Placement::InProcess, Some(cpu)) = (evidence.placement, tally.cpu_ns) {
+        push("process_cpu_per_tx", "us", Direction::Lower, Reading::Value(cpu as f64 / 1e3 / transactions));
+    }
+    let entries = match (evidence.placement, tally.kernel_entries) {
+        (Placement::InProcess, _) => unavailable(),
+        (Placement::Server, Some(entries)) => Reading::Value(entries as f64 / transactions),
+        (Placement::Server, None) => {
+            Reading::Unavailable("this way to the server does not count its entries into the kernel".to_owned())
+        }
+    };
+    push("kernel_entries", "/tx", Direction::Lower, entries);
+    lag(evidence, into);
+}
+
+/// How late the loop turned to what was due.
+fn lag(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
+    let lag = &evidence.tally.lag;
+    let never = || Reading::Unavailable("the loop never waited for anything".to_owned());
+    let us = |ns: u64| Reading::Value(ns as f64 / 1e3);
+    let readings = [
+        ("loop_lag_p50", lag.quantile_ns(0.5).map_or_else(never, us)),
+        ("loop_lag_p99", lag.quantile_ns(0.99).map_or_else(never, us)),
+        ("loop_lag_max", if lag.count() == 0 { never() } else { us(lag.max_ns()) }),
+    ];
+    for (id, reading) in readings {
+        into.push(Measurement::new(id, "us", Direction::Lower, Role::Diagnostic, reading));
+    }
+}
+
+/// The share that the load generator's threads were busy of the cores that they can use: one each, but no more than
+/// there are.
+fn share_of_cores(evidence: &Evidence<'_>) -> Option<f64> {
+    let cpu_ns = evidence.tally.cpu_ns.filter(|_| evidence.placement == Placement::Server)?;
+    let cores = evidence.workers.clamp(1, host::cpu::available_cores().max(1));
+    Some(cpu_ns as f64 / evidence.tally.window_ns.max(1) as f64 / cores as f64)
+}
+
+/// The share that the busiest thread was busy.
+fn busiest_thread(evidence: &Evidence<'_>) -> Option<f64> {
+    let most_ns = evidence.tally.threads.iter().max().filter(|_| evidence.placement == Placement::Server)?;
+    Some(*most_ns as f64 / evidence.tally.window_ns.max(1) as f64)
+}
+
+/// Marks of a load generator that could not keep up.
+pub(super) fn marks(evidence: &Evidence<'_>) -> Vec<Mark> {
+    let detail = saturated(evidence).or_else(|| late(evidence));
+    detail.map(|detail| Mark { kind: MarkKind::ClientSaturated, detail }).into_iter().collect()
+}
+
+/// Whether all threads together, or one by itself, used up what they had.
+fn saturated(evidence: &Evidence<'_>) -> Option<String> {
+    let percent = |share: f64| share * 100.0;
+    if let Some(share) = share_of_cores(evidence).filter(|share| *share > SATURATED_SHARE) {
+        let workers = evidence.workers;
+        let share = percent(share);
+        return Some(format!("the client's {workers} threads were busy {share:.0} % of the time of their cores"));
+    }
+    let share = busiest_thread(evidence).filter(|share| *share > SATURATED_SHARE)?;
+    Some(format!("one of the client's threads was busy {:.0} % of the time", percent(share)))
+}
+
+/// Whether the loop turned to what was due so late that the latencies are its own.
+///
+/// Measured against the median response, and above what waking a thread takes anywhere. In a closed loop answers come
+/// in batches, and the last of a batch waits for the others without anyone being late: the lag then says something
+/// only if the thread was busy as well. A client that shares its cores with the server is so not marked at a load that
+/// it carries easily; under a rate it is, since there a late start is the client's and no one else's. An engine in the
+/// client's own threads makes them wait itself.
+fn late(evidence: &Evidence<'_>) -> Option<String> {
+    let response = &evidence.collector.response;
+    if evidence.placement == Placement::InProcess || response.is_empty() {
+        return None;
+    }
+    let is_idle = busiest_thread(evidence).is_none_or(|share| share < IDLE_SHARE);
+    if evidence.pace == Pace::Closed && is_idle {
+        return None;
+    }
+    let (lag_ns, median_ns) = (evidence.tally.lag.quantile_ns(0.99)?, response.value_at_quantile(0.5));
+    let is_late = lag_ns >= LAG_FLOOR_NS && lag_ns as f64 > LAG_SHARE * median_ns as f64;
+    is_late.then(|| {
+        format!(
+            "the client turned to 1 % of what was due more than {:.2} ms late, and the median response is {:.2} ms",
+            lag_ns as f64 / 1e6,
+            median_ns as f64 / 1e6
+        )
+    })
+}

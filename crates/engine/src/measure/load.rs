@@ -1,0 +1,108 @@
+//! Measurements of how the load came: limits, backlog, pool, connections, kinds.
+
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, duration};
+
+use super::{Evidence, latencies};
+use crate::lane::ErrorClass;
+use crate::recorder::KindTally;
+use crate::worker::{Pace, shortfall};
+
+/// Everything about the load that only some plans have.
+pub(super) fn measurements(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
+    limits(evidence, into);
+    rate(evidence, into);
+    pool(evidence, into);
+    connections(evidence, into);
+    for kind in &evidence.tally.kinds {
+        of_kind(kind, evidence.tally.window_ns, into);
+    }
+}
+
+fn count(id: &str, count: u64) -> Measurement {
+    Measurement::value(id, "", Direction::Lower, Role::Diagnostic, count as f64)
+}
+
+/// Responses beyond each limit.
+fn limits(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
+    for (limit_ns, over) in evidence.traffic.limits_ns.iter().zip(&evidence.tally.over_limits) {
+        into.push(count(&format!("over_{}", duration::format(Duration::from_nanos(*limit_ns))), *over));
+    }
+    if evidence.traffic.latency_limit_ns.is_some() {
+        into.push(count("late", evidence.tally.late));
+    }
+}
+
+fn rate(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
+    if matches!(evidence.pace, Pace::Rate(_)) {
+        into.push(count("backlog_max", evidence.tally.backlog_max));
+        if evidence.traffic.latency_limit_ns.is_some() {
+            into.push(count("skipped", evidence.tally.skipped));
+        }
+    }
+}
+
+fn pool(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
+    let Some(waits) = &evidence.tally.pool_wait else { return };
+    latencies("pool_wait", waits, Role::Secondary, into);
+    into.push(count("pool_timeouts", evidence.tally.failures_of(ErrorClass::PoolTimeout)));
+    let got = evidence.tally.connections.made - evidence.tally.connections.made_again;
+    into.push(Measurement::value("pool_connections", "", Direction::Neither, Role::Diagnostic, got as f64));
+}
+
+/// The time of every connection that the trial made: those of the start, and those that `reconnect` made anew.
+fn connections(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
+    let connections = &evidence.tally.connections;
+    if connections.made == 0 {
+        return;
+    }
+    let mean_ns = connections.sum_ns as f64 / connections.made as f64;
+    for (id, ns) in [
+        ("connect_mean", mean_ns),
+        ("connect_min", connections.min_ns as f64),
+        ("connect_max", connections.max_ns as f64),
+    ] {
+        into.push(Measurement::value(id, "us", Direction::Lower, Role::Diagnostic, ns / 1e3));
+    }
+    if connections.made_again > 0 {
+        let again = connections.made_again as f64;
+        into.push(Measurement::value("reconnects", "", Direction::Neither, Role::Diagnostic, again));
+    }
+}
+
+/// Throughput and response of one kind of transactions.
+fn of_kind(kind: &KindTally, window_ns: u64, into: &mut Vec<Measurement>) {
+    let name = &kind.name;
+    let rate = kind.in_window as f64 * 1e9 / window_ns.max(1) as f64;
+    let id = format!("throughput_{name}");
+    into.push(Measurement::value(&id, "tx/s", Direction::Higher, Role::Secondary, rate));
+    let us = |ns: f64| {
+        if kind.response.is_empty() {
+            return Reading::Unavailable("no transaction of this kind succeeded".to_owned());
+        }
+        Reading::Value(ns / 1e3)
+    };
+    for (id, reading) in [
+        ("mean", us(kind.response.mean())),
+        ("p50", quantile(&kind.response, 0.5)),
+        ("p99", quantile(&kind.response, 0.99)),
+        ("min", us(kind.min_ns as f64)),
+        ("max", us(kind.max_ns as f64)),
+    ] {
+        let id = format!("response_{id}_{name}");
+        into.push(Measurement::new(&id, "us", Direction::Lower, Role::Secondary, reading));
+    }
+}
+
+/// A quantile in microseconds, if enough samples lie beyond it.
+fn quantile(histogram: &Histogram<u64>, quantile: f64) -> Reading {
+    super::reading_of_quantile(histogram, quantile, "transactions of this kind")
+}
+
+/// Marks of how the load came.
+pub(super) fn marks(evidence: &Evidence<'_>) -> Vec<Mark> {
+    let shortfall = shortfall(&evidence.tally).map(|detail| Mark { kind: MarkKind::Errors, detail });
+    shortfall.into_iter().collect()
+}

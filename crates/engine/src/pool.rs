@@ -1,0 +1,120 @@
+//! Connections that clients share, in the order in which the clients ask.
+
+use std::collections::VecDeque;
+
+use crate::traffic::PoolSize;
+
+/// A client that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// The client: an index into the worker's own.
+    pub client: usize,
+    /// Since when, in nanoseconds.
+    pub since_ns: u64,
+}
+
+/// The connections of one process. It lives on one thread, so its queue is exactly first come, first served.
+#[derive(Debug)]
+pub struct Pool {
+    /// Free connections. Whoever waits, waits because there is none: only one of the two queues has entries.
+    free: VecDeque<usize>,
+    waiting: VecDeque<Waiting>,
+    /// The client that holds each connection.
+    holders: Vec<Option<usize>>,
+    timeout_ns: Option<u64>,
+}
+
+impl Pool {
+    /// A pool of so many open connections, which may be fewer than the plan asks for.
+    pub fn new(open: usize, size: PoolSize) -> Pool {
+        Pool {
+            free: (0..open).collect(),
+            waiting: VecDeque::new(),
+            holders: vec![None; open],
+            timeout_ns: size.acquire_timeout_ns,
+        }
+    }
+
+    /// A client asks for a connection. It gets one at once, or waits behind those that wait.
+    pub fn acquire(&mut self, client: usize, now_ns: u64) -> Option<usize> {
+        let Some(connection) = self.free.pop_front() else {
+            self.waiting.push_back(Waiting { client, since_ns: now_ns });
+            return None;
+        };
+        self.holders[connection] = Some(client);
+        Some(connection)
+    }
+
+    /// A connection is given back. It goes to whoever has waited longest, if anyone does.
+    pub fn release(&mut self, connection: usize) -> Option<Waiting> {
+        let next = self.waiting.pop_front();
+        self.holders[connection] = next.map(|waiting| waiting.client);
+        if next.is_none() {
+            self.free.push_back(connection);
+        }
+        next
+    }
+
+    /// The client that holds a connection.
+    pub fn holder(&self, connection: usize) -> Option<usize> {
+        self.holders.get(connection).copied().flatten()
+    }
+
+    /// How many clients wait.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// When the next wait is over, in nanoseconds. All wait equally long, so the first that came is the first to give
+    /// up.
+    pub fn deadline_ns(&self) -> Option<u64> {
+        Some(self.waiting.front()?.since_ns.saturating_add(self.timeout_ns?))
+    }
+
+    /// Takes a client from the queue that has waited too long.
+    pub fn give_up(&mut self, now_ns: u64) -> Option<Waiting> {
+        if self.deadline_ns()? <= now_ns { self.waiting.pop_front() } else { None }
+    }
+
+    /// Sends everybody away who waits.
+    pub fn dismiss(&mut self) {
+        self.waiting.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pool(open: usize, acquire_timeout_ns: Option<u64>) -> Pool {
+        Pool::new(open, PoolSize { connections: open as u32, acquire_timeout_ns })
+    }
+
+    #[test]
+    fn first_come_is_first_served() {
+        let mut pool = pool(2, None);
+        assert_eq!((pool.acquire(10, 0), pool.acquire(11, 1)), (Some(0), Some(1)));
+        assert_eq!((pool.acquire(12, 2), pool.acquire(13, 3)), (None, None));
+        assert_eq!(pool.waiting(), 2);
+        assert_eq!(pool.release(1), Some(Waiting { client: 12, since_ns: 2 }));
+        assert_eq!((pool.holder(0), pool.holder(1)), (Some(10), Some(12)));
+        assert_eq!(pool.acquire(11, 4), None, "who comes back stands at the end");
+        assert_eq!(pool.release(1).map(|next| next.client), Some(13));
+        assert_eq!(pool.release(0).map(|next| next.client), Some(11));
+        assert_eq!(pool.release(1), None);
+        assert_eq!((pool.waiting(), pool.holder(1)), (0, None));
+        assert_eq!(pool.acquire(14, 5), Some(1));
+    }
+
+    #[test]
+    fn who_waits_too_long_leaves() {
+        let mut pool = pool(1, Some(100));
+        assert_eq!((pool.acquire(0, 0), pool.deadline_ns()), (Some(0), None));
+        pool.acquire(1, 50);
+        pool.acquire(2, 60);
+        assert_eq!((pool.deadline_ns(), pool.give_up(149)), (Some(150), None));
+        assert_eq!(pool.give_up(150).map(|waiting| waiting.client), Some(1));
+        assert_eq!((pool.give_up(150), pool.deadline_ns()), (None, Some(160)));
+        assert_eq!(pool.release(0).map(|next| next.client), Some(2));
+    }
+}

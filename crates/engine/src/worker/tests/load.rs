@@ -1,0 +1,314 @@
+//! Pool, pauses, ramps, rates, limits and tasks, on virtual time.
+
+use super::*;
+use crate::lanes::sim::{Model, SimLane};
+use crate::traffic::{Arrivals, PoolSize, Span};
+
+const MS: u64 = 1_000_000;
+const S: u64 = 1_000 * MS;
+
+/// A server that takes exactly so long for each statement, for any number at once.
+fn steady(service_us: f64) -> Model {
+    Model { service_us, spread: 0.0, servers: 100_000, noise: 0.0, ..Model::default() }
+}
+
+fn simulate(model: Model, script: &str, load: &Load) -> (Tally, Vec<Interval>) {
+    let program = compile(script, &[]).unwrap();
+    run_program(model, &program, load)
+}
+
+fn run_program(model: Model, program: &Program, load: &Load) -> (Tally, Vec<Interval>) {
+    let clock = VirtualClock::default();
+    load.run(SimLane::new(model, 1, clock.clone()), program, &clock)
+}
+
+fn pool(connections: u32, timeout_ms: Option<u64>) -> Option<PoolSize> {
+    Some(PoolSize { connections, acquire_timeout_ns: timeout_ms.map(|ms| ms * MS) })
+}
+
+fn within(value: f64, expected: f64, share: f64) {
+    assert!((value - expected).abs() <= share * expected, "{value} is not {expected}");
+}
+
+fn merged(intervals: &[Interval]) -> hdrhistogram::Histogram<u64> {
+    let mut all = histogram();
+    intervals.iter().for_each(|interval| all.add(&interval.response).unwrap());
+    all
+}
+
+#[test]
+fn clients_of_a_pool_wait_in_turn() {
+    // Five clients, one connection, 10 ms each: everybody waits for the four others, every time.
+    let traffic = Traffic { pool: pool(1, None), ..Traffic::default() };
+    let load = Load { clients: 5, traffic, warmup_ns: S, ..Load::default() };
+    let (tally, intervals) = simulate(steady(10_000.0), "SELECT 1;", &load);
+    // One more than a hundred: one ends just when the measured part begins, one just when it ends.
+    assert_eq!((tally.succeeded_in_window, tally.failures()), (101, 0));
+    let waits = tally.pool_wait.unwrap();
+    within(waits.min() as f64, 40e6, 0.001);
+    within(waits.max() as f64, 40e6, 0.001);
+    let response = merged(&intervals);
+    within(response.min() as f64, 50e6, 0.001);
+    within(response.max() as f64, 50e6, 0.001);
+    let service = intervals.iter().filter_map(|i| i.service.as_ref()).map(|h| h.max()).max().unwrap();
+    within(service as f64, 10e6, 0.001);
+}
+
+#[test]
+fn a_pool_as_large_as_its_clients_waits_for_nobody() {
+    let traffic = Traffic { pool: pool(5, Some(1)), ..Traffic::default() };
+    let load = Load { clients: 5, traffic, ..Load::default() };
+    let (tally, _) = simulate(steady(10_000.0), "SELECT 1;", &load);
+    assert_eq!((tally.succeeded, tally.failures()), (500, 0));
+    assert_eq!(tally.pool_wait.unwrap().max(), 0);
+}
+
+#[test]
+fn who_waits_too_long_for_the_pool_fails_by_a_class_of_its_own() {
+    // 25 ms of patience, 10 ms for each: in every round two of five clients are served before the others give up.
+    let traffic = Traffic { pool: pool(1, Some(25)), ..Traffic::default() };
+    let load = Load { clients: 5, traffic, length: RunLength::Count(1), ..Load::default() };
+    let (tally, intervals) = simulate(steady(10_000.0), "SELECT 1;", &load);
+    assert_eq!((tally.succeeded, tally.failures_of(ErrorClass::PoolTimeout)), (3, 2));
+    assert_eq!(tally.messages[0].message, "no connection of the pool became free within 0.0 s");
+    assert_eq!(intervals.iter().map(|i| i.errors).sum::<u64>(), 2);
+    // Both gave up at 25 ms; the third was served from 20 to 30 ms.
+    assert_eq!(tally.window_ns, 30 * MS);
+    assert!(!tally.hopeless && !tally.connection_lost);
+}
+
+#[test]
+fn a_pool_goes_on_with_the_connections_that_it_got() {
+    let mut opened = Connections { missing: 3, ..Connections::default() };
+    opened.refuse(crate::error::FailureKind::Other, 3, "sorry".to_owned());
+    let traffic = Traffic { pool: pool(5, None), ..Traffic::default() };
+    let load = Load { clients: 10, traffic, opened, ..Load::default() };
+    let (tally, _) = simulate(steady(10_000.0), "SELECT 1;", &load);
+    assert_eq!(tally.succeeded, 200, "two connections carry 100 transactions each");
+    assert_eq!(tally.connections.missing, 3);
+}
+
+#[test]
+fn nobody_begins_after_the_end_however_long_the_queue_is() {
+    let traffic = Traffic { pool: pool(1, None), ..Traffic::default() };
+    let load = Load { clients: 1_000, traffic, ..Load::default() };
+    let (tally, _) = simulate(steady(10_000.0), "SELECT 1;", &load);
+    assert_eq!(tally.succeeded, 100);
+}
+
+#[test]
+fn a_client_that_thinks_holds_no_connection_and_its_thought_is_no_response() {
+    let think = Some(Span { least_ns: 90 * MS, most_ns: 90 * MS });
+    let traffic = Traffic { think, pool: pool(1, None), ..Traffic::default() };
+    let load = Load { clients: 10, traffic, warmup_ns: S, length: RunLength::Time(10 * S), ..Load::default() };
+    let (tally, intervals) = simulate(steady(10_000.0), "SELECT 1;", &load);
+    // Ten clients that work 10 of every 100 ms fill one connection.
+    within(tally.succeeded_in_window as f64, 1_000.0, 0.01);
+    within(merged(&intervals).max() as f64, 10e6, 0.001);
+}
+
+#[test]
+fn think_times_are_drawn_from_their_range() {
+    let think = Some(Span { least_ns: 10 * MS, most_ns: 30 * MS });
+    let traffic = Traffic { think, ..Traffic::default() };
+    let load = Load { traffic, length: RunLength::Time(100 * S), ..Load::default() };
+    let (tally, _) = simulate(steady(10.0), "SELECT 1;", &load);
+    within(tally.succeeded as f64, 100.0 / 0.02001, 0.02);
+}
+
+#[test]
+fn a_pause_lies_between_statements_and_keeps_the_connection() {
+    let pause = Some(Span { least_ns: 20 * MS, most_ns: 20 * MS });
+    let traffic = Traffic { pause, pool: pool(1, None), ..Traffic::default() };
+    let load = Load { clients: 2, traffic, length: RunLength::Count(5), ..Load::default() };
+    let (tally, intervals) = simulate(steady(10_000.0), "SELECT 1;\nSELECT 2;\nSELECT 3;", &load);
+    // Three statements and two pauses are 70 ms, one transaction after the other on the only connection.
+    assert_eq!((tally.succeeded, tally.window_ns), (10, 10 * 70 * MS));
+    within(merged(&intervals).max() as f64, 140e6, 0.001);
+}
+
+#[test]
+fn clients_begin_evenly_over_the_ramp() {
+    let traffic = Traffic { ramp_ns: S, ..Traffic::default() };
+    let load = Load { clients: 10, traffic, warmup_ns: S, ..Load::default() };
+    let (tally, _) = simulate(steady(10_000.0), "SELECT 1;", &load);
+    // In the ramp a client has 1 s, 0.9 s, … 0.1 s: 5.5 s of ten, and then all of them a second.
+    within(tally.succeeded_in_window as f64, 1_000.0, 0.011);
+    within(tally.succeeded as f64, 1_000.0 + 550.0, 0.001);
+}
+
+#[test]
+fn a_poisson_rate_is_met_whatever_the_system_does() {
+    let rate = |model, arrivals| {
+        let traffic = Traffic { arrivals, ..Traffic::default() };
+        let length = RunLength::Time(20 * S);
+        let load = Load { clients: 50, pace: Pace::Rate(1_000.0), traffic, length, ..Load::default() };
+        simulate(model, "SELECT 1;", &load).0
+    };
+    let (even, poisson) = (rate(steady(500.0), Arrivals::Constant), rate(steady(500.0), Arrivals::Poisson));
+    within(even.succeeded as f64, 20_000.0, 0.001);
+    // Seven standard deviations of the count, 7 × √20000, are 5 %.
+    within(poisson.succeeded as f64, 20_000.0, 0.05);
+    let stalled = Model { stall_at_ms: 5_000, stall_ms: 1_000, ..steady(500.0) };
+    let stalled = rate(stalled, Arrivals::Poisson);
+    assert_eq!(stalled.succeeded, poisson.succeeded, "the same instants, however late");
+}
+
+#[test]
+fn a_stall_is_charged_to_everything_that_it_delayed_and_shows_as_backlog() {
+    let model = Model { stall_at_ms: 400, stall_ms: 200, ..steady(100.0) };
+    let load = Load { clients: 10, pace: Pace::Rate(1_000.0), ..Load::default() };
+    let (tally, intervals) = simulate(model, "SELECT 1;", &load);
+    // 200 instants fell into the stall; ten clients took one each, the rest was due and nobody was free.
+    assert!((188..=190).contains(&tally.backlog_max), "{}", tally.backlog_max);
+    let worst = |number: u32| intervals.iter().filter(|i| i.number == number).map(|i| i.backlog).max().unwrap();
+    assert_eq!((worst(2), worst(6)), (0, tally.backlog_max));
+    let response = merged(&intervals);
+    within(response.max() as f64, 200e6, 0.01);
+    // Those that were due in the stall waited 100 ms on average, 200 of 1000: the 90th percentile is in their middle.
+    within(response.value_at_quantile(0.9) as f64, 100e6, 0.03);
+}
+
+#[test]
+fn what_is_too_late_already_is_skipped_and_what_comes_late_is_counted() {
+    let model = Model { stall_at_ms: 400, stall_ms: 200, ..steady(100.0) };
+    let traffic = Traffic { latency_limit_ns: Some(50 * MS), ..Traffic::default() };
+    let load = Load { clients: 10, pace: Pace::Rate(1_000.0), traffic, ..Load::default() };
+    let (tally, _) = simulate(model, "SELECT 1;", &load);
+    // Ten were under way in the stall, 140 were more than 50 ms late at its end, 50 were late but could still be in time.
+    assert!((138..=141).contains(&tally.skipped), "{}", tally.skipped);
+    assert!((9..=12).contains(&tally.late), "{}", tally.late);
+    within((tally.succeeded + tally.skipped) as f64, 1_000.0, 0.002);
+}
+
+#[test]
+fn responses_beyond_each_limit_are_counted_exactly() {
+    let limits_ns = vec![5 * MS, 10 * MS, 20 * MS];
+    let traffic = Traffic { limits_ns, ..Traffic::default() };
+    let load = Load { traffic, length: RunLength::Count(10), ..Load::default() };
+    let script = "\\set long random(1, 2)\nSELECT 1;\n\\if :client_id = 0\n\\sleep 5 ms\n\\endif";
+    let (tally, _) = simulate(steady(5_000.0), script, &load);
+    assert_eq!((tally.over_limits, tally.late), (vec![10, 0, 0], 0), "10 ms are not beyond 10 ms");
+}
+
+#[test]
+fn a_connection_is_made_anew_after_so_many_transactions() {
+    let traffic = Traffic { reconnect_every: 3, ..Traffic::default() };
+    let load = Load { traffic, length: RunLength::Count(10), ..Load::default() };
+    let model = Model { connect_us: 2_000.0, ..steady(1_000.0) };
+    let (tally, intervals) = simulate(model, "SELECT 1;", &load);
+    assert_eq!((tally.succeeded, tally.connections.made_again), (10, 3));
+    assert_eq!((tally.connections.min_ns, tally.connections.max_ns), (2 * MS, 2 * MS));
+    assert_eq!(tally.window_ns, 16 * MS);
+    let response = merged(&intervals);
+    // The client waited for its connection: 2 ms in the response, none in the service.
+    within(response.max() as f64, 3e6, 0.001);
+    let service = intervals.iter().filter_map(|i| i.service.as_ref()).map(|h| h.max()).max().unwrap();
+    within(service as f64, 1e6, 0.001);
+    assert_eq!(response.iter_recorded().map(|v| v.count_at_value()).collect::<Vec<_>>(), [7, 3]);
+}
+
+#[test]
+fn tasks_are_all_due_at_the_start_and_each_is_one_transaction() {
+    let traffic = Traffic { tasks: Some(100), pool: pool(10, None), ..Traffic::default() };
+    let load = Load { clients: 100, traffic, length: RunLength::Count(1), ..Load::default() };
+    let (tally, intervals) = simulate(steady(10_000.0), "SELECT 1;", &load);
+    assert_eq!((tally.succeeded, tally.window_ns), (100, 100 * MS));
+    let log = &tally.tasks[0];
+    assert_eq!((log.process, log.tasks.len()), (0, 100));
+    for (number, task) in log.tasks.iter().enumerate() {
+        let ended_ns = (number as u64 / 10 + 1) * 10 * MS;
+        assert_eq!((task.response_ns, task.ended_ns), (Some(ended_ns), ended_ns));
+        assert_eq!(task.running, number as u32 + 1);
+    }
+    within(merged(&intervals).mean(), 55e6, 0.001);
+}
+
+#[test]
+fn fewer_tasks_at_once_follow_one_another() {
+    let traffic = Traffic { tasks: Some(50), tasks_at_once: Some(5), pool: pool(2, None), ..Traffic::default() };
+    let load = Load { clients: 50, traffic, length: RunLength::Count(1), ..Load::default() };
+    let (tally, _) = simulate(steady(10_000.0), "SELECT 1;", &load);
+    assert_eq!((tally.succeeded, tally.window_ns), (50, 250 * MS));
+    let tasks = &tally.tasks[0].tasks;
+    assert!(tasks[10..40].iter().all(|task| task.running >= 4 && task.running <= 5));
+    // Due when one before it has ended: behind three that wait for two connections, and not behind all fifty.
+    assert!(tasks.iter().all(|task| task.response_ns.is_some_and(|ns| ns <= 30 * MS)));
+}
+
+#[test]
+fn tasks_are_due_over_the_ramp() {
+    let traffic = Traffic { tasks: Some(50), ramp_ns: S, pool: pool(1, None), ..Traffic::default() };
+    let load = Load { clients: 50, traffic, length: RunLength::Count(1), ..Load::default() };
+    let (tally, _) = simulate(steady(10_000.0), "SELECT 1;", &load);
+    let tasks = &tally.tasks[0].tasks;
+    assert!(tasks.iter().all(|task| task.response_ns == Some(10 * MS) && task.running == 1));
+    assert_eq!(tasks[49].ended_ns, 990 * MS);
+}
+
+#[test]
+fn a_task_that_fails_is_in_the_log_as_failed() {
+    let traffic = Traffic { tasks: Some(5), pool: pool(1, Some(25)), ..Traffic::default() };
+    let load = Load { clients: 5, traffic, length: RunLength::Count(1), ..Load::default() };
+    let (tally, _) = simulate(steady(10_000.0), "SELECT 1;", &load);
+    let ends: Vec<Option<u64>> = tally.tasks[0].tasks.iter().map(|task| task.response_ns).collect();
+    assert_eq!(ends, [Some(10 * MS), Some(20 * MS), None, None, Some(30 * MS)]);
+}
+
+#[test]
+fn kinds_of_a_mix_are_told_apart() {
+    use crate::workloads::transactions::{Options, Source, compile_mix};
+    let source = |name, text, weight| Source { name, text, weight };
+    let sources = [source("short", "SELECT 1;", 3), source("long", "SELECT 1;\nSELECT 2;", 1)];
+    let program = compile_mix(&sources, &Options::default()).unwrap();
+    let load = Load { clients: 4, length: RunLength::Time(10 * S), ..Load::default() };
+    let (tally, _) = run_program(steady(1_000.0), &program, &load);
+    let [short, long] = &tally.kinds[..] else { panic!("{:?}", tally.kinds.len()) };
+    assert_eq!((short.name.as_str(), long.name.as_str()), ("short", "long"));
+    assert_eq!(short.in_window + long.in_window, tally.succeeded_in_window);
+    within(short.in_window as f64 / long.in_window as f64, 3.0, 0.1);
+    assert_eq!((short.min_ns, short.max_ns, long.min_ns, long.max_ns), (MS, MS, 2 * MS, 2 * MS));
+}
+
+#[test]
+fn a_server_that_never_answers_is_given_up() {
+    let frozen = || Model { stall_at_ms: 500, stall_ms: 1 << 40, ..steady(1_000.0) };
+    let load = Load { clients: 3, ..Load::default() };
+    let (tally, _) = simulate(frozen(), "SELECT 1;", &load);
+    assert_eq!(tally.failures_of(ErrorClass::Unresponsive), 3);
+    let message = &tally.messages[0].message;
+    assert_eq!(message, "the system has not answered after the end of the trial for 10 s");
+    assert!(tally.succeeded >= 1_400);
+    // A trial that ends by a count has no end to measure from.
+    let load = Load { length: RunLength::Count(10_000), ..Load::default() };
+    let (tally, _) = simulate(frozen(), "SELECT 1;", &load);
+    assert_eq!(tally.failures_of(ErrorClass::Unresponsive), 1);
+    assert!(tally.messages[0].message.contains("has not answered for 120 s"), "{}", tally.messages[0].message);
+    // So has one whose clients wait for a pool: they hold nothing that could be given up.
+    let traffic = Traffic { tasks: Some(9), pool: pool(2, None), ..Traffic::default() };
+    let load = Load { clients: 9, traffic, length: RunLength::Count(1), ..Load::default() };
+    let (tally, _) = simulate(Model { stall_at_ms: 0, ..frozen() }, "SELECT 1;", &load);
+    assert_eq!(tally.failures_of(ErrorClass::Unresponsive), 2);
+}
+
+#[test]
+fn a_long_answer_is_waited_for_as_experience_tells() {
+    let model = Model { stall_at_ms: 500, stall_ms: 8_000, ..steady(1_000.0) };
+    let (tally, intervals) = simulate(model, "SELECT 1;", &Load::default());
+    assert_eq!(tally.failures(), 0);
+    within(merged(&intervals).max() as f64, 8.001e9, 0.001);
+}
+
+#[test]
+fn ten_thousand_clients_are_soon_set_up() {
+    let load = Load { clients: 10_000, length: RunLength::Count(2), ..Load::default() };
+    let program = {
+        let options = crate::workloads::transactions::Options { clients: 10_000, ..Default::default() };
+        crate::workloads::transactions::compile_with("\\set x random(1, 10)\nSELECT :x;", &options).unwrap()
+    };
+    let began = std::time::Instant::now();
+    let (tally, _) = run_program(steady(1_000.0), &program, &load);
+    assert_eq!(tally.succeeded, 20_000);
+    // Quadratic set-up took 40 s in a debug build.
+    assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
+}

@@ -1,0 +1,349 @@
+//! A transaction from its beginning to its end, with all that may come between.
+
+use std::cmp::Reverse;
+
+use super::{Access, Kinds, Measuring, Stage, TaskEnd, Tasks, Worker};
+use crate::clock::Clock;
+use crate::lane::{Completion, ErrorClass, Lane, OpError, Outcome, Submitted};
+use crate::recorder::Inside;
+use crate::stream::{Next, Stream};
+
+/// A worker that fails so often in a row without one success has met a broken script or server, not bad luck.
+const HOPELESS_FAILURES: u64 = 100;
+/// Keeps the draws of pauses apart from those of the load.
+const PAUSE_SALT: u64 = 0x7061_7573_6570_6175;
+/// The pauses of a transaction have numbers of their own, so many at most before they repeat.
+const PAUSES_PER_TRANSACTION: u64 = 1 << 12;
+
+impl<L, S, C> Worker<'_, L, S, C>
+where
+    S: Stream,
+    L: Lane<Op = S::Op>,
+    C: Clock,
+{
+    /// Goes on with a client from wherever it stands.
+    pub(super) fn go_on(&mut self, client: usize) {
+        match self.slots[client].stage {
+            Stage::Between => self.enter(client),
+            Stage::Admitted => self.begin(client),
+            Stage::Within => self.advance(client),
+            Stage::Op | Stage::Sync(_) => {
+                if self.submit(client) {
+                    self.advance(client);
+                }
+            }
+            Stage::InFlight => {}
+        }
+    }
+
+    /// Gets a client whose transaction is due a connection, and begins.
+    fn enter(&mut self, client: usize) {
+        if self.rules.tasks == Tasks::Logged {
+            self.running += 1;
+            self.slots[client].running = self.running;
+        }
+        let Access::Pool(pool) = &mut self.access else { return self.begin(client) };
+        let Some(connection) = pool.acquire(client, self.now_ns) else { return };
+        self.slots[client].connection = connection;
+        self.note_wait(0);
+        self.begin(client);
+    }
+
+    /// Notes how long a client waited for its connection.
+    fn note_wait(&mut self, waited_ns: u64) {
+        if let (Some(waits), Measuring::Begun) = (&mut self.tally.pool_wait, self.measuring) {
+            waits.saturating_record(waited_ns);
+        }
+    }
+
+    /// Gives a client's connection back; who has waited longest for one goes on with it.
+    fn leave(&mut self, client: usize) {
+        let Access::Pool(pool) = &mut self.access else { return };
+        if self.now_ns >= self.rules.end_ns || self.gate.stopped() {
+            // No transaction begins any more.
+            pool.dismiss();
+        }
+        let connection = self.slots[client].connection;
+        if let Some(next) = pool.release(connection) {
+            let slot = &mut self.slots[next.client];
+            slot.connection = connection;
+            slot.stage = Stage::Admitted;
+            self.note_wait(self.now_ns.saturating_sub(next.since_ns));
+            self.ready.push_back(next.client);
+        }
+    }
+
+    fn begin(&mut self, client: usize) {
+        if self.rules.reconnect_every > 0
+            && let Err(error) = self.renew(client)
+        {
+            return self.end_unbegun(client, error);
+        }
+        let slot = &mut self.slots[client];
+        slot.sent_ns = self.now_ns;
+        slot.tries = 1;
+        slot.ops = 0;
+        self.stream.begin(&mut slot.state, slot.index);
+        slot.index += 1;
+        if self.now_ns >= self.rules.measured_ns {
+            slot.counted += 1;
+        }
+        self.advance(client);
+    }
+
+    /// Makes a client's connection anew if it has carried as many transactions as it may. The client waits for it, so
+    /// it is part of the response time, as `pgbench -C` has it in its rate and its average; it is no part of the
+    /// service time, which counts from when the transaction was sent.
+    fn renew(&mut self, client: usize) -> Result<(), OpError> {
+        let connection = self.slots[client].connection;
+        if self.carried[connection] >= self.rules.reconnect_every {
+            let began_ns = self.clock.now_ns();
+            self.lane.reconnect(connection)?;
+            self.now_ns = self.clock.now_ns();
+            self.tally.connections.count(self.now_ns.saturating_sub(began_ns));
+            self.tally.connections.made_again += 1;
+            self.carried[connection] = 0;
+        }
+        self.carried[connection] += 1;
+        Ok(())
+    }
+
+    /// Goes on with a client's transaction until it waits for the system, sleeps, or has ended.
+    fn advance(&mut self, client: usize) {
+        loop {
+            let slot = &mut self.slots[client];
+            slot.stage = Stage::Within;
+            match self.stream.next(&mut slot.state, &mut slot.op) {
+                Next::Op => {
+                    slot.stage = Stage::Op;
+                    slot.ops += 1;
+                    if slot.ops > 1 && self.rules.pause.is_some() {
+                        return self.pause(client);
+                    }
+                }
+                Next::Sync(point) => slot.stage = Stage::Sync(point),
+                Next::Sleep(duration_ns) => return self.sleep(client, duration_ns),
+                Next::Failed => {
+                    let error = self.stream.failure(&mut slot.state);
+                    self.now_ns = self.clock.now_ns();
+                    self.fail(client, error);
+                    return;
+                }
+                Next::End => {
+                    self.now_ns = self.clock.now_ns();
+                    self.succeed(client);
+                    return;
+                }
+            }
+            if !self.submit(client) {
+                return;
+            }
+        }
+    }
+
+    fn sleep(&mut self, client: usize, duration_ns: u64) {
+        self.now_ns = self.clock.now_ns();
+        self.timers.push(Reverse((self.now_ns.saturating_add(duration_ns), client)));
+    }
+
+    /// Waits before an operation that is not its transaction's first. A retry waits as long as the first try did.
+    fn pause(&mut self, client: usize) {
+        let Some(pause) = self.rules.pause else { return };
+        let slot = &self.slots[client];
+        let number = slot.index * PAUSES_PER_TRANSACTION + u64::from(slot.ops) % PAUSES_PER_TRANSACTION;
+        let duration_ns = pause.draw(self.rules.seed ^ PAUSE_SALT, self.rules.first_client + client as u32, number);
+        self.sleep(client, duration_ns);
+    }
+
+    /// Hands the lane what the client stands at. `true` if that has ended well already.
+    fn submit(&mut self, client: usize) -> bool {
+        let slot = &mut self.slots[client];
+        let submitted = match slot.stage {
+            Stage::Sync(point) => self.lane.sync(slot.connection, point),
+            _ => self.lane.submit(slot.connection, &slot.op),
+        };
+        match submitted {
+            Submitted::Queued => {
+                slot.stage = Stage::InFlight;
+                self.in_flight += 1;
+                false
+            }
+            Submitted::Busy => {
+                self.turned_away.push_back(client);
+                false
+            }
+            Submitted::Done(Outcome::Ok) => self.receive(client),
+            Submitted::Done(Outcome::Failed(error)) => {
+                self.now_ns = self.clock.now_ns();
+                self.fail(client, error);
+                false
+            }
+        }
+    }
+
+    /// Gives the stream the rows that it asked for. `false` if it cannot go on with them.
+    fn receive(&mut self, client: usize) -> bool {
+        let slot = &mut self.slots[client];
+        let received = self.stream.receive(&mut slot.state, self.lane.kept_rows(slot.connection));
+        let Err(error) = received else { return true };
+        self.now_ns = self.clock.now_ns();
+        self.fail(client, error);
+        false
+    }
+
+    pub(super) fn complete(&mut self, completion: Completion) {
+        let client = match &self.access {
+            Access::Own => completion.client,
+            // A connection that nobody holds has nothing under way.
+            Access::Pool(pool) => match pool.holder(completion.client) {
+                Some(client) => client,
+                None => return,
+            },
+        };
+        match completion.outcome {
+            Outcome::Ok => {
+                if self.receive(client) {
+                    self.advance(client);
+                }
+            }
+            Outcome::Failed(error) => self.fail(client, error),
+        }
+    }
+
+    fn succeed(&mut self, client: usize) {
+        let done_ns = self.now_ns;
+        self.end_transaction(client);
+        self.failures_in_a_row = 0;
+        self.tally.succeeded += 1;
+        let slot = &self.slots[client];
+        let kind = if self.rules.kinds == Kinds::ToldApart { self.stream.kind(&slot.state) } else { 0 };
+        let response_ns = done_ns.saturating_sub(slot.intended_ns);
+        self.longest_ns = self.longest_ns.max(done_ns.saturating_sub(slot.sent_ns));
+        if done_ns >= self.rules.measured_ns {
+            self.recorder.record(slot.intended_ns, slot.sent_ns, done_ns);
+            let inside = if done_ns <= self.rules.end_ns { Inside::Window } else { Inside::Later };
+            self.tally.succeeded_in_window += u64::from(inside == Inside::Window);
+            if response_ns > self.rules.shortest_limit_ns {
+                self.count_limits(response_ns);
+            }
+            // Empty where kinds are not told apart.
+            if let Some(kind) = self.tally.kinds.get_mut(kind) {
+                kind.record(response_ns, inside);
+            }
+            if self.rules.count.is_some() {
+                self.tally.window_ns = done_ns - self.rules.measured_ns;
+            }
+        }
+        self.log_task(client, Some(response_ns));
+        self.leave(client);
+        self.schedule(client);
+    }
+
+    /// Counts the limits that a response is beyond.
+    fn count_limits(&mut self, response_ns: u64) {
+        for (limit_ns, over) in self.rules.limits_ns.iter().zip(&mut self.tally.over_limits) {
+            *over += u64::from(response_ns > *limit_ns);
+        }
+        self.tally.late += u64::from(self.rules.latency_limit_ns.is_some_and(|limit_ns| response_ns > limit_ns));
+    }
+
+    /// Notes the end of a task: its response time, or nothing if it failed.
+    pub(super) fn log_task(&mut self, client: usize, response_ns: Option<u64>) {
+        if self.rules.tasks == Tasks::Logged
+            && let Some(log) = self.tally.tasks.last_mut()
+        {
+            let ended_ns = self.now_ns.saturating_sub(self.rules.start_ns);
+            self.running = self.running.saturating_sub(1);
+            log.tasks.push(TaskEnd { running: self.slots[client].running, response_ns, ended_ns });
+        }
+    }
+
+    /// Counts the tries of a transaction that has ended.
+    fn end_transaction(&mut self, client: usize) {
+        let slot = &mut self.slots[client];
+        slot.stage = Stage::Between;
+        let retries = u64::from(slot.tries.saturating_sub(1));
+        self.tally.retries += retries;
+        self.tally.retried += u64::from(retries > 0);
+    }
+
+    pub(super) fn fail(&mut self, client: usize, error: OpError) {
+        let lost = error.class == ErrorClass::ConnectionLost;
+        let recovered = if lost { Ok(()) } else { self.lane.recover(self.slots[client].connection) };
+        if recovered.is_ok() && self.retries(client, error.class) {
+            let slot = &mut self.slots[client];
+            slot.tries += 1;
+            slot.ops = 0;
+            // The number of this transaction once more, so that it repeats its values.
+            self.stream.begin(&mut slot.state, slot.index - 1);
+            slot.stage = Stage::Within;
+            // By way of the queue: the others' turn comes first, and the stack stays flat.
+            self.ready.push_back(client);
+            return;
+        }
+        self.end_transaction(client);
+        self.count_failure(error);
+        if let Err(error) = recovered {
+            self.tally.connection_lost |= error.class == ErrorClass::ConnectionLost;
+            self.tally.count_failure(error);
+            self.gate.stop();
+        }
+        self.log_task(client, None);
+        self.leave(client);
+        self.schedule(client);
+    }
+
+    /// Ends a transaction that has waited for a connection in vain.
+    pub(super) fn end_without_connection(&mut self, client: usize, error: OpError) {
+        self.count_unbegun(client, error);
+        self.schedule(client);
+    }
+
+    /// Ends a transaction whose connection could not be made anew; the next one on it tries again.
+    fn end_unbegun(&mut self, client: usize, error: OpError) {
+        self.now_ns = self.clock.now_ns();
+        self.count_unbegun(client, error);
+        self.leave(client);
+        self.schedule(client);
+    }
+
+    fn count_unbegun(&mut self, client: usize, error: OpError) {
+        self.count_failure(error);
+        let slot = &mut self.slots[client];
+        slot.stage = Stage::Between;
+        slot.index += 1;
+        if self.now_ns >= self.rules.measured_ns {
+            slot.counted += 1;
+        }
+        self.log_task(client, None);
+    }
+
+    /// Counts a failed transaction, and ends the run if there is no point in going on.
+    fn count_failure(&mut self, error: OpError) {
+        if self.now_ns >= self.rules.measured_ns {
+            self.recorder.record_error(self.now_ns);
+        }
+        if self.rules.count.is_some() {
+            self.tally.window_ns = self.tally.window_ns.max(self.now_ns.saturating_sub(self.rules.measured_ns));
+        }
+        self.failures_in_a_row += 1;
+        if error.class == ErrorClass::ConnectionLost {
+            self.tally.connection_lost = true;
+            self.gate.stop();
+        }
+        // A script that cannot go on ends its client in pgbench, and the run has no result. So here.
+        let broken = error.class == ErrorClass::Script;
+        self.tally.count_failure(error);
+        if broken || (self.tally.succeeded == 0 && self.failures_in_a_row >= HOPELESS_FAILURES) {
+            self.tally.hopeless = true;
+            self.gate.stop();
+        }
+    }
+
+    /// Whether a transaction that has failed is tried again: not after the end of the trial.
+    fn retries(&self, client: usize, class: ErrorClass) -> bool {
+        let slot = &self.slots[client];
+        let running = self.now_ns < self.rules.end_ns && !self.gate.stopped();
+        running && self.stream.retry().allows(class, slot.tries, self.now_ns.saturating_sub(slot.intended_ns))
+    }
+}

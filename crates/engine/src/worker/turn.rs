@@ -1,0 +1,227 @@
+//! A turn of the loop: what is due, what has ended, what is given up.
+
+use std::cmp::Reverse;
+
+use super::{Access, Pacer, Stage, Worker};
+use crate::clock::Clock;
+use crate::lane::{ErrorClass, Lane, OpError};
+use crate::stream::Stream;
+
+/// How long after the end of a trial an answer is waited for at least.
+const PATIENCE_NS: u64 = 10_000_000_000;
+/// The same between two answers of a trial that ends by a count: nothing else says that something is wrong.
+const SILENCE_PATIENCE_NS: u64 = 120_000_000_000;
+/// An answer is waited for so many times the longest time that any transaction has taken.
+const PATIENCE_FACTOR: u64 = 3;
+/// A worker looks so often whether it should end early, even if nothing happens.
+const STOP_POLL_NS: u64 = 200_000_000;
+
+impl<L, S, C> Worker<'_, L, S, C>
+where
+    S: Stream,
+    L: Lane<Op = S::Op>,
+    C: Clock,
+{
+    pub(super) fn run(&mut self) {
+        for _ in 0..self.slots.len().min(self.rules.first_clients) {
+            self.schedule_next();
+        }
+        let mut completions = Vec::with_capacity(self.slots.len().min(4096));
+        while self.is_busy() {
+            self.begin_due();
+            self.end_waits();
+            if self.in_flight > 0 {
+                self.lane.flush();
+                let deadline_ns = if self.ready.is_empty() { self.deadline_ns() } else { self.now_ns };
+                self.lane.reap(deadline_ns, &mut completions);
+                let reaped_ns = self.clock.now_ns();
+                self.now_ns = reaped_ns;
+                if completions.is_empty() {
+                    self.heed_stop();
+                    if self.now_ns >= self.patience_ends_ns() {
+                        self.give_up();
+                        return;
+                    }
+                } else {
+                    self.heard_ns = reaped_ns;
+                }
+                for completion in completions.drain(..) {
+                    self.in_flight -= 1;
+                    self.complete(completion);
+                    // The time that the last transaction ended at: no clock is read for this.
+                    self.lag.record(self.now_ns - reaped_ns);
+                }
+            } else if self.ready.is_empty() && self.turned_away.is_empty() && self.is_busy() {
+                self.clock.wait_until(self.deadline_ns());
+                self.now_ns = self.clock.now_ns();
+                self.heard_ns = self.now_ns;
+                self.heed_stop();
+            }
+        }
+    }
+
+    fn is_busy(&self) -> bool {
+        let waiting = match &self.access {
+            Access::Own => 0,
+            Access::Pool(pool) => pool.waiting(),
+        };
+        self.in_flight + self.ready.len() + self.turned_away.len() + self.timers.len() + waiting > 0
+    }
+
+    /// Until when nothing needs to be done, if nothing is heard.
+    fn deadline_ns(&self) -> u64 {
+        let timer_ns = self.timers.peek().map_or(u64::MAX, |Reverse((at_ns, _))| *at_ns);
+        let wait_ns = match &self.access {
+            Access::Own => u64::MAX,
+            Access::Pool(pool) => pool.deadline_ns().unwrap_or(u64::MAX),
+        };
+        timer_ns.min(wait_ns).min(self.now_ns + STOP_POLL_NS)
+    }
+
+    /// Begins every transaction that is due, and offers the lane again what it turned away.
+    fn begin_due(&mut self) {
+        for _ in 0..self.turned_away.len() {
+            if let Some(client) = self.turned_away.pop_front() {
+                self.go_on(client);
+            }
+        }
+        while let Some(Reverse((at_ns, client))) = self.timers.peek().copied() {
+            if at_ns > self.now_ns {
+                break;
+            }
+            self.lag.record(self.now_ns - at_ns);
+            self.timers.pop();
+            self.ready.push_back(client);
+        }
+        // Only those that are ready now: a lane that answers at once makes them ready again, and the others' turn
+        // comes first.
+        for _ in 0..self.ready.len() {
+            if let Some(client) = self.ready.pop_front() {
+                self.go_on(client);
+            }
+        }
+    }
+
+    /// Lets the next client begin that has not yet, if there is one.
+    fn schedule_next(&mut self) {
+        if self.next_client < self.slots.len() {
+            self.next_client += 1;
+            self.schedule(self.next_client - 1);
+        }
+    }
+
+    /// Fixes when a free client's next transaction is meant to begin; retires the client at the end of the trial.
+    pub(super) fn schedule(&mut self, client: usize) {
+        self.note_start_of_measurement();
+        if self.now_ns >= self.rules.end_ns || self.gate.stopped() {
+            return;
+        }
+        let slot = &self.slots[client];
+        if self.rules.count.is_some_and(|count| slot.counted >= count) {
+            return self.schedule_next();
+        }
+        let intended_ns = match &mut self.pacer {
+            Pacer::Closed => self.now_ns,
+            Pacer::Eased(eased) => eased.intended_ns(self.rules.first_client + client as u32, slot.index, self.now_ns),
+            Pacer::Rate(_) => match self.take_instant(client) {
+                Some(instant_ns) => instant_ns,
+                None => return,
+            },
+        };
+        if intended_ns >= self.rules.end_ns {
+            return;
+        }
+        self.slots[client].intended_ns = intended_ns;
+        if intended_ns <= self.now_ns {
+            self.ready.push_back(client);
+        } else {
+            self.timers.push(Reverse((intended_ns, client)));
+        }
+    }
+
+    /// The next instant of the schedule. Those that are later than the latency limit already are passed over, as
+    /// `pgbench -L` does, and count as transactions of the client. Nothing if that was its last.
+    fn take_instant(&mut self, client: usize) -> Option<u64> {
+        let Pacer::Rate(schedule) = &mut self.pacer else { return None };
+        let slot = &mut self.slots[client];
+        loop {
+            let instant_ns = schedule.take();
+            let too_late = self.rules.latency_limit_ns.is_some_and(|limit_ns| instant_ns + limit_ns < self.now_ns);
+            if !too_late {
+                let waiting = match &self.access {
+                    Access::Own => 0,
+                    Access::Pool(pool) => pool.waiting() as u64,
+                };
+                // Nobody can be behind who is early.
+                if instant_ns < self.now_ns && self.now_ns >= self.rules.measured_ns {
+                    let backlog = schedule.backlog(self.now_ns) + waiting;
+                    self.tally.backlog_max = self.tally.backlog_max.max(backlog);
+                    self.recorder.record_backlog(self.now_ns, backlog);
+                }
+                return Some(instant_ns);
+            }
+            if instant_ns >= self.rules.measured_ns {
+                self.tally.skipped += 1;
+                slot.counted += 1;
+                if self.rules.count.is_some_and(|count| slot.counted >= count) {
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// Ends what has waited too long for a connection of the pool.
+    fn end_waits(&mut self) {
+        loop {
+            let Access::Pool(pool) = &mut self.access else { return };
+            let Some(waiting) = pool.give_up(self.now_ns) else { return };
+            let waited_s = (self.now_ns - waiting.since_ns) as f64 / 1e9;
+            let message = format!("no connection of the pool became free within {waited_s:.1} s");
+            self.end_without_connection(waiting.client, OpError { class: ErrorClass::PoolTimeout, message });
+        }
+    }
+
+    /// Lets go of what has not begun, once the trial should end early.
+    fn heed_stop(&mut self) {
+        if self.stopped_ns.is_some() || !self.gate.stopped() {
+            return;
+        }
+        self.stopped_ns = Some(self.now_ns);
+        let slots = &self.slots;
+        self.timers.retain(|Reverse((_, client))| slots[*client].stage != Stage::Between);
+        if let Access::Pool(pool) = &mut self.access {
+            pool.dismiss();
+        }
+    }
+
+    /// When an answer that has not come will not be waited for any longer.
+    fn patience_ends_ns(&self) -> u64 {
+        let by_experience_ns = self.longest_ns.saturating_mul(PATIENCE_FACTOR);
+        let by_time_ns = self.rules.end_ns.min(self.stopped_ns.unwrap_or(u64::MAX));
+        let by_silence_ns = self.heard_ns.saturating_add(by_experience_ns.max(SILENCE_PATIENCE_NS));
+        match self.rules.count {
+            Some(_) if self.stopped_ns.is_none() => by_silence_ns,
+            _ => by_time_ns.saturating_add(by_experience_ns.max(PATIENCE_NS)),
+        }
+    }
+
+    /// Counts every operation that has not been answered as given up. Nothing more is asked of the system.
+    fn give_up(&mut self) {
+        let since_ns = match (self.rules.count, self.stopped_ns) {
+            (_, Some(stopped_ns)) => stopped_ns,
+            (None, None) => self.rules.end_ns,
+            (Some(_), None) => self.heard_ns,
+        };
+        let waited_s = self.now_ns.saturating_sub(since_ns) as f64 / 1e9;
+        let what = if self.rules.count.is_some() { "for" } else { "after the end of the trial for" };
+        let message = format!("the system has not answered {what} {waited_s:.0} s");
+        for client in 0..self.slots.len() {
+            if self.slots[client].stage == Stage::InFlight {
+                self.log_task(client, None);
+                self.tally.count_failure(OpError { class: ErrorClass::Unresponsive, message: message.clone() });
+            }
+        }
+        self.in_flight = 0;
+        self.gate.stop();
+    }
+}
