@@ -4,7 +4,12 @@
 //! `ETALON_BENCH_FILE` names the file (made if it is not there, 4 GiB), `ETALON_BENCH_SECONDS` the seconds a cell.
 
 #![cfg(target_os = "linux")]
-#![allow(missing_docs, clippy::unwrap_used, reason = "tests; the lint spares test functions but not their helpers")]
+#![allow(
+    missing_docs,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "tests; the lint spares test functions but not their helpers"
+)]
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
@@ -44,7 +49,8 @@ fn seconds() -> f64 {
 
 /// A closed loop of `depth`, with a stamp at each submission and one for each batch of ends.
 fn ours(file: File, span: u64, depth: u32, form: Form, kind: Kind, seconds: f64) -> Figures {
-    let options = Options { form, ..Options::new(depth, BLOCK) };
+    let batch = std::env::var("ETALON_BENCH_BATCH").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    let options = Options { form, batch, ..Options::new(depth, BLOCK) };
     let mut ring = BlockRing::new(&options, vec![file]).unwrap();
     let mut random = 88_172_645_463_325_252_u64;
     let mut content = Content::new(now_ns());
@@ -99,7 +105,15 @@ fn ours(file: File, span: u64, depth: u32, form: Form, kind: Kind, seconds: f64)
 /// What fio makes of the same cell, from its JSON; `None` without a fio.
 fn fio(path: &Path, depth: u32, engine: &str, kind: Kind, seconds: f64) -> Option<Figures> {
     let mut command = Command::new("fio");
-    command.args(["--name=a", "--thread", "--output-format=json", "--time_based", "--norandommap", "--group_reporting"]);
+    command.args([
+        "--name=a",
+        "--thread",
+        "--output-format=json",
+        "--time_based",
+        "--norandommap",
+        "--group_reporting",
+        "--lat_percentiles=1",
+    ]);
     command.arg(format!("--filename={}", path.display()));
     command.arg(format!("--rw={}", if kind == Kind::Read { "randread" } else { "randwrite" }));
     command.args([format!("--bs={BLOCK}"), format!("--iodepth={depth}"), format!("--runtime={seconds}")]);
@@ -113,10 +127,17 @@ fn fio(path: &Path, depth: u32, engine: &str, kind: Kind, seconds: f64) -> Optio
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let side = text.split(if kind == Kind::Read { "\"read\"" } else { "\"write\"" }).nth(1)?;
     let number = |text: &str, key: &str| -> Option<f64> {
-        text.split(&format!("\"{key}\"")).nth(1)?.trim_start_matches([' ', ':']).split([',', '\n']).next()?.trim().parse().ok()
+        text.split(&format!("\"{key}\""))
+            .nth(1)?
+            .trim_start_matches([' ', ':'])
+            .split([',', '\n'])
+            .next()?
+            .trim()
+            .parse()
+            .ok()
     };
     let iops = number(side, "iops")?;
-    let clat = side.split("\"clat_ns\"").nth(1)?;
+    let clat = side.split("\"lat_ns\"").nth(1)?;
     let cpu_percent = number(&text, "usr_cpu")? + number(&text, "sys_cpu")?;
     Some(Figures {
         iops,
@@ -145,7 +166,8 @@ fn print(name: &str, depth: u32, figures: &[Figures]) {
 }
 
 fn bench_file() -> (PathBuf, u64) {
-    let path = std::env::var_os("ETALON_BENCH_FILE").map_or_else(|| "/var/tmp/etalon-blocks-bench".into(), PathBuf::from);
+    let path =
+        std::env::var_os("ETALON_BENCH_FILE").map_or_else(|| "/var/tmp/etalon-blocks-bench".into(), PathBuf::from);
     let bytes = 4_u64 << 30;
     if std::fs::metadata(&path).map_or(0, |data| data.len()) < bytes {
         use std::io::Write;
@@ -169,7 +191,8 @@ fn direct(path: &Path) -> File {
 #[ignore = "a measurement"]
 fn against_fio() {
     let (path, span) = bench_file();
-    for kind in [Kind::Read, Kind::Write] {
+    let only_reads = std::env::var_os("ETALON_BENCH_READS").is_some();
+    for kind in [Kind::Read, Kind::Write].into_iter().take(if only_reads { 1 } else { 2 }) {
         let name = if kind == Kind::Read { "read" } else { "write" };
         for depth in [1, 8, 32] {
             let (mut own, mut peer) = (Vec::new(), Vec::new());

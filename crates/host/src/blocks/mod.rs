@@ -12,6 +12,7 @@
 mod content;
 mod memory;
 mod null;
+mod open;
 #[cfg(target_os = "linux")]
 mod ring;
 #[cfg(test)]
@@ -23,6 +24,7 @@ use std::io;
 use std::marker::PhantomData;
 
 pub use content::Content;
+pub use open::{Access, Alignment, BlockFile, Cache, OpenError};
 
 use self::memory::Arena;
 use self::null::Null;
@@ -70,12 +72,17 @@ pub struct Options {
     pub depth: u32,
     /// The largest operation, in bytes. Each slot's buffer is as large, rounded up to a page.
     pub block_bytes: u32,
+    /// How many requests may wait for each other before they are handed to the kernel. With 1, each goes as soon as the
+    /// next one is queued or ends are waited for, so that the device is never left with less than it could have. More
+    /// spare entries into the kernel, and CPU time with them, but leave the device idle where it is quick to answer: on a
+    /// virtual disk at a depth of 32, a batch of 16 cost a tenth of the throughput.
+    pub batch: u32,
 }
 
 impl Options {
-    /// The best form there is, without polling.
+    /// The best form there is, without polling, and no request waits for another.
     pub fn new(depth: u32, block_bytes: u32) -> Options {
-        Options { form: Form::Auto, polling: Polling::Interrupts, depth, block_bytes }
+        Options { form: Form::Auto, polling: Polling::Interrupts, depth, block_bytes, batch: 1 }
     }
 }
 
@@ -111,7 +118,7 @@ pub struct BlockDone {
     pub result: Result<u32, i32>,
 }
 
-/// An operation that cannot be submitted: a fault of the caller's, and nothing has happened.
+/// An operation that was not submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SubmitError {
     /// The slot is not below the depth.
@@ -131,6 +138,9 @@ pub enum SubmitError {
         /// What a buffer holds.
         most_bytes: u32,
     },
+    /// The operating system took no more requests, by this number of its own.
+    #[error("the kernel takes no request: {}", io::Error::from_raw_os_error(*.0))]
+    Kernel(i32),
 }
 
 enum Inner {
@@ -289,10 +299,12 @@ impl BlockRing {
         }
     }
 
-    /// Queues an operation. It goes to the kernel with the next [`BlockRing::flush`] or [`BlockRing::reap`].
+    /// Queues an operation. It goes to the kernel with the next [`BlockRing::flush`] or [`BlockRing::reap`], or earlier
+    /// as [`Options::batch`] says.
     ///
     /// # Errors
-    /// The slot, the file or the size is not one that this ring has.
+    /// The slot, the file or the size is not one that this ring has; or the kernel refuses those queued before, and the
+    /// ring is broken then.
     #[inline]
     pub fn submit(&mut self, slot: u32, file: u32, op: BlockOp) -> Result<(), SubmitError> {
         match self.busy.get(slot as usize) {
@@ -308,7 +320,7 @@ impl BlockRing {
         }
         match &mut self.inner {
             #[cfg(target_os = "linux")]
-            Inner::Ring(ring) => ring.submit(slot, file, op),
+            Inner::Ring(ring) => ring.submit(slot, file, op)?,
             Inner::Threads(threads) => threads.submit(slot, file, op),
             Inner::Null(null) => null.submit(slot, op),
         }

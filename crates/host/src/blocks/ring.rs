@@ -10,7 +10,7 @@ use io_uring::{IoUring, opcode, squeue};
 use rustix::io::Errno;
 
 use super::memory::Arena;
-use super::{BlockDone, BlockOp, Options, Polling};
+use super::{BlockDone, BlockOp, Options, Polling, SubmitError};
 use crate::clock;
 use crate::system::text::size;
 use crate::system::uring::{self, MOST_COMPLETIONS, Mode, reason};
@@ -46,6 +46,9 @@ pub(super) struct Ring {
     file_names: Files,
     buffer_names: Buffers,
     polling: Polling,
+    /// Requests that are not handed over yet, and how many may be.
+    queued: u32,
+    batch: u32,
     given: Vec<&'static str>,
     /// Operations that were submitted and have not been reaped.
     under_way: usize,
@@ -78,6 +81,8 @@ impl Ring {
             file_names: Files::Plain,
             buffer_names: Buffers::Plain,
             polling: options.polling,
+            queued: 0,
+            batch: options.batch.max(1),
             given,
             under_way: 0,
             synced: Vec::with_capacity(depth),
@@ -157,14 +162,18 @@ impl Ring {
     }
 
     /// Queues an operation whose slot is free, whose file exists and whose bytes fit.
-    pub(super) fn submit(&mut self, slot: u32, file: u32, op: BlockOp) {
+    #[inline]
+    pub(super) fn submit(&mut self, slot: u32, file: u32, op: BlockOp) -> Result<(), SubmitError> {
         if op == BlockOp::Sync && self.polling == Polling::Device {
             // A ring that polls takes nothing that cannot be polled for.
             self.entries += 1;
             let synced = self.files[file as usize].sync_data();
             let result = synced.map(|()| 0).map_err(|cause| cause.raw_os_error().unwrap_or(0));
             self.synced.push(BlockDone { slot, result });
-            return;
+            return Ok(());
+        }
+        if self.queued >= self.batch {
+            self.flush().map_err(|cause| SubmitError::Kernel(cause.raw_os_error().unwrap_or(0)))?;
         }
         let entry = self.entry(slot, file, op).user_data(u64::from(slot));
         // SAFETY: the entry's memory is its slot's, which nobody touches until the operation is reaped, and which is
@@ -173,6 +182,8 @@ impl Ring {
         let pushed = unsafe { self.io.submission().push(&entry) };
         debug_assert!(pushed.is_ok(), "there are fewer places than slots");
         self.under_way += 1;
+        self.queued += 1;
+        Ok(())
     }
 
     fn entry(&self, slot: u32, file: u32, op: BlockOp) -> squeue::Entry {
@@ -243,6 +254,8 @@ impl Ring {
     /// Submits, waits, and lets the kernel work off what it has put off for this thread.
     fn enter(&mut self, wait: Wait) -> io::Result<()> {
         self.entries += 1;
+        // What the kernel leaves in the queue is seen there by whoever loops.
+        self.queued = 0;
         let entered = match wait {
             Wait::No => self.enter_without_waiting(),
             Wait::ForEver => self.io.submitter().submit_and_wait(1),

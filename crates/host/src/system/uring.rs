@@ -75,11 +75,7 @@ fn builder(taken: &[bool; FLAGS.len()], mode: Mode) -> (Builder, Vec<&'static st
 }
 
 /// A ring with so many entries for requests and for completions, and the names of what the kernel gave it.
-pub(crate) fn open(
-    entries: usize,
-    completions: usize,
-    mode: Mode,
-) -> Result<(IoUring, Vec<&'static str>), String> {
+pub(crate) fn open(entries: usize, completions: usize, mode: Mode) -> Result<(IoUring, Vec<&'static str>), String> {
     // First without any flag: what is wrong then is the reason why there is no ring at all.
     IoUring::new(1).map_err(|cause| reason(&cause))?;
     let (mut builder, names) = builder(taken(), mode);
