@@ -29,5 +29,6 @@ pub mod reactor;
 pub mod scratch;
 pub mod sqlite_vfs;
 mod system;
+pub mod target;
 
 pub use error::HostError;

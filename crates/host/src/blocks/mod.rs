@@ -24,6 +24,7 @@ use std::io;
 use std::marker::PhantomData;
 
 pub use content::Content;
+pub(crate) use content::split_mix;
 pub use open::{Access, Alignment, BlockFile, Cache, OpenError};
 
 use self::memory::Arena;

@@ -172,7 +172,11 @@ fn create_private(path: &Path) -> std::io::Result<()> {
 
 /// Eight random letters: enough, since the name holds the process number too and a folder that exists is an error.
 pub(crate) fn random_name() -> String {
+    format!("{:08x}", random_number() as u32)
+}
+
+/// A number that nobody foresees.
+pub(crate) fn random_number() -> u64 {
     // Each `RandomState` hashes with keys of its own, seeded by the operating system.
-    let number = std::hash::RandomState::new().build_hasher().finish();
-    format!("{:08x}", number as u32)
+    std::hash::RandomState::new().build_hasher().finish()
 }
