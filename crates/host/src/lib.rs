@@ -30,5 +30,6 @@ pub mod scratch;
 pub mod sqlite_vfs;
 mod system;
 pub mod target;
+pub mod volume;
 
 pub use error::HostError;

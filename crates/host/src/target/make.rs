@@ -33,9 +33,19 @@ pub fn make(path: &Path, size_bytes: u64, progress: Progress<'_>) -> Result<(), 
         remove(path)?;
     }
     demand_space(path, size_bytes)?;
+    make_with(path, size_bytes, &reserve, progress)
+}
+
+/// The same where there is no such file and the space is known to suffice; `reserve` takes it.
+pub(crate) fn make_with(
+    path: &Path,
+    size_bytes: u64,
+    reserve: &dyn Fn(&File, u64) -> io::Result<()>,
+    progress: Progress<'_>,
+) -> Result<(), HostError> {
     let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(HostError::at("create", path))?;
     let made = Marker::write(path, MarkerState::Making, size_bytes)
-        .and_then(|()| fill(file, path, size_bytes, progress))
+        .and_then(|()| fill(file, path, size_bytes, reserve, progress))
         .and_then(|()| Marker::write(path, MarkerState::Made, size_bytes));
     if made.is_err() {
         // The first error is the one to tell.
@@ -65,7 +75,7 @@ pub fn remove(path: &Path) -> Result<(), HostError> {
     Marker::remove(path)
 }
 
-fn demand_space(path: &Path, size_bytes: u64) -> Result<(), HostError> {
+pub(super) fn demand_space(path: &Path, size_bytes: u64) -> Result<(), HostError> {
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let free_bytes = disk::free_bytes(folder)?;
     if free_bytes < size_bytes.saturating_add(RESERVE_BYTES) {
@@ -79,7 +89,13 @@ fn full(path: &Path, size_bytes: u64, why: &str) -> HostError {
     HostError::unavailable(tried, format!("{why}, and {} are to be left to others", size(RESERVE_BYTES)))
 }
 
-pub(super) fn fill(file: File, path: &Path, size_bytes: u64, progress: Progress<'_>) -> Result<(), HostError> {
+fn fill(
+    file: File,
+    path: &Path,
+    size_bytes: u64,
+    reserve: &dyn Fn(&File, u64) -> io::Result<()>,
+    progress: Progress<'_>,
+) -> Result<(), HostError> {
     reserve(&file, size_bytes).map_err(|cause| no_space(path, size_bytes, cause))?;
     let opened = match BlockFile::open(path, Access::ReadWrite, Cache::Hardware) {
         Ok(opened) if opened.demand(4096, 0).is_ok() => opened,
@@ -100,7 +116,7 @@ pub(super) fn fill(file: File, path: &Path, size_bytes: u64, progress: Progress<
 /// Takes the space at once, so that the file lies in few pieces and a full volume shows before it is filled. What this
 /// leaves unwritten is written next.
 #[cfg(target_os = "linux")]
-fn reserve(file: &File, size_bytes: u64) -> io::Result<()> {
+pub(crate) fn reserve(file: &File, size_bytes: u64) -> io::Result<()> {
     use rustix::io::Errno;
     match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, size_bytes) {
         // Filesystems that know no such thing find their space as they go.
@@ -110,7 +126,7 @@ fn reserve(file: &File, size_bytes: u64) -> io::Result<()> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn reserve(_file: &File, _size_bytes: u64) -> io::Result<()> {
+pub(crate) fn reserve(_file: &File, _size_bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
@@ -124,12 +140,7 @@ fn no_space(path: &Path, size_bytes: u64, cause: io::Error) -> HostError {
 }
 
 /// Writes `size_bytes`, rounded up to whole pages if the page cache is passed by.
-pub(super) fn write_all(
-    ring: &mut BlockRing,
-    size_bytes: u64,
-    opened: &BlockFile,
-    progress: Progress<'_>,
-) -> io::Result<()> {
+fn write_all(ring: &mut BlockRing, size_bytes: u64, opened: &BlockFile, progress: Progress<'_>) -> io::Result<()> {
     let size_bytes = if opened.cache.is_direct() { size_bytes.next_multiple_of(4096) } else { size_bytes };
     // Two targets made at the same instant must not hold the same bytes.
     let mut content = Content::new(crate::clock::now_ns() ^ crate::scratch::random_number());

@@ -7,6 +7,7 @@
 //! compresses or repeats, too small a size.
 
 mod allocation;
+mod fragment;
 mod make;
 mod marker;
 mod raw;
@@ -15,7 +16,10 @@ mod sample;
 use std::path::Path;
 
 pub use allocation::{Allocation, Extents, allocation_of};
+pub use fragment::make_fragmented;
 pub use make::{Progress, make, remove};
+#[cfg(all(test, target_os = "linux"))]
+pub(crate) use make::{make_with, reserve};
 pub use marker::{Marker, MarkerState};
 pub use raw::RawDevice;
 
