@@ -32,6 +32,7 @@ impl Arena {
     }
 
     /// All its bytes.
+    #[cfg(target_os = "linux")]
     pub(super) fn bytes(&self) -> usize {
         self.layout.size()
     }

@@ -1,5 +1,11 @@
 //! Every form against the same file.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "tests; the lint spares test functions but not their helpers"
+)]
+
 use std::fs::{File, OpenOptions};
 
 use super::*;

@@ -8,7 +8,7 @@ use crate::clock;
 use crate::error::HostError;
 use crate::process::{self, SERVER_PIDS, StopSignal};
 use crate::system::{os, text};
-use crate::target::{self, Marker};
+use crate::target;
 use crate::volume;
 
 /// How long a server that was left behind may take to end before it is killed.
@@ -108,7 +108,7 @@ fn judge(path: &Path) -> Option<Abandoned> {
 /// The files elsewhere that were noted in a scratch folder, are there, and bear étalon's mark.
 fn files_of(folder: &Path) -> Vec<PathBuf> {
     let noted = text::read(folder.join(FILES)).unwrap_or_default();
-    noted.lines().map(PathBuf::from).filter(|path| Marker::of(path).is_some()).collect()
+    noted.lines().map(PathBuf::from).filter(|path| target::is_there(path)).collect()
 }
 
 /// Whether the étalon that made a folder no longer runs, as far as this process can know.

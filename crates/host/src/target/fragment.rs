@@ -1,6 +1,6 @@
 //! Targets in many pieces.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{Extents, Progress};
 use crate::error::HostError;
@@ -9,8 +9,8 @@ use crate::system::text::size;
 /// Makes a target as [`super::make`] does, but in pieces of `piece_bytes` that lie apart, and tells in how many pieces
 /// it lies in the end: that is the filesystem's decision, and the proof.
 ///
-/// Space is taken piece by piece, in turn with a second file (`<name>.filler`), which is removed at the end. That takes
-/// twice the target's size for a while. Pieces smaller than the filesystem's cluster come out as clusters.
+/// Space is taken piece by piece, in turn with a second file (`<name>.filler`), which is removed at the end, or with the
+/// target if étalon was killed. That takes twice the target's size for a while. Pieces smaller than the filesystem's cluster come out as clusters.
 ///
 /// # Errors
 /// As [`super::make`]; or `piece_bytes` is no multiple of 4096, the filesystem cannot reserve space, or this is not
@@ -28,6 +28,13 @@ pub fn make_fragmented(
         return Err(refused("multiples of 4096 bytes can be had".to_owned()));
     }
     imp::make(path, size_bytes, piece_bytes, progress, &refused)
+}
+
+/// The file that takes space between the pieces of a target.
+pub(super) fn filler_of(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".filler");
+    name.into()
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -49,11 +56,11 @@ mod imp {
 mod imp {
     use std::fs::File;
     use std::io;
-    use std::path::PathBuf;
 
     use rustix::fs::{FallocateFlags, fallocate};
 
     use super::super::make::{demand_space, make_with, remove};
+    use super::super::marker::{Marker, MarkerState};
     use super::*;
     use crate::target::allocation_of;
 
@@ -89,18 +96,19 @@ mod imp {
 
     impl Filler {
         fn create(path: &Path) -> Result<Filler, HostError> {
-            let mut name = path.as_os_str().to_owned();
-            name.push(format!(".filler-{}", crate::scratch::random_name()));
-            let path = PathBuf::from(name);
+            let path = filler_of(path);
             let file = File::create_new(&path).map_err(HostError::at("create", &path))?;
-            Ok(Filler { path, file })
+            let filler = Filler { path, file };
+            Marker::write(&filler.path, MarkerState::Making, 0)?;
+            Ok(filler)
         }
     }
 
     impl Drop for Filler {
         fn drop(&mut self) {
-            // Nobody else knows of it, and it is as good as empty of data.
+            // What cannot be removed now goes with the target.
             let _ = std::fs::remove_file(&self.path);
+            let _ = Marker::remove(&self.path);
         }
     }
 }

@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
 
+use super::fragment::filler_of;
 use super::marker::{Marker, MarkerState};
 use super::plain;
 use crate::blocks::{Access, BlockDone, BlockFile, BlockOp, BlockRing, Cache, Content, OpenError, Options};
@@ -55,11 +56,24 @@ pub(crate) fn make_with(
     made
 }
 
-/// Removes a file that étalon made, and its marker. No file is no error.
+/// Removes a file that étalon made, with its marker and what was left beside it. No file is no error.
 ///
 /// # Errors
 /// étalon did not make the file, or it cannot be removed.
 pub fn remove(path: &Path) -> Result<(), HostError> {
+    let filler = filler_of(path);
+    if Marker::of(&filler).is_some() {
+        remove_one(&filler)?;
+    }
+    remove_one(path)
+}
+
+/// Whether there is something that [`remove`] would remove.
+pub(crate) fn is_there(path: &Path) -> bool {
+    Marker::of(path).is_some() || Marker::of(&filler_of(path)).is_some()
+}
+
+fn remove_one(path: &Path) -> Result<(), HostError> {
     if std::fs::symlink_metadata(path).is_err() {
         return Marker::remove(path);
     }

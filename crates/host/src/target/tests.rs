@@ -1,5 +1,11 @@
 //! Targets of every kind of dishonesty, on a real disk.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "tests; the lint spares test functions but not their helpers"
+)]
+
 use std::fs::{File, OpenOptions};
 use std::ops::ControlFlow;
 
@@ -103,6 +109,7 @@ fn a_volume_that_is_too_small_is_told_before_it_is_full() {
     assert!(!path.exists());
 }
 
+#[cfg(unix)]
 #[test]
 fn a_hole_is_found() {
     let Some(scratch) = on_disk() else { return };

@@ -120,18 +120,19 @@ pub struct MadeVolume {
 }
 
 impl MadeVolume {
-    /// Makes a volume and mounts it. `progress` is told how much of the image is written.
+    /// Makes a volume and mounts it, in a private folder that is made in `base` or, without one, where
+    /// [`Scratch::new`] finds a place. `progress` is told how much of the image is written.
     ///
     /// # Errors
     /// One clear reason each: not Linux, not root, no permission to mount, no tool to make the filesystem, no such
     /// filesystem in the kernel, figures that do not fit, an image that étalon did not make, a full disk.
-    pub fn make(spec: &VolumeSpec, progress: Progress<'_>) -> Result<MadeVolume, HostError> {
+    pub fn make(spec: &VolumeSpec, base: Option<&Path>, progress: Progress<'_>) -> Result<MadeVolume, HostError> {
         let refused = |reason: String| {
             let name = spec.fs.as_str();
             HostError::unavailable(format!("make the volume {} with {name}", spec.image.display()), reason)
         };
         spec.check().map_err(refused)?;
-        make(spec, progress, refused)
+        make(spec, base, progress, refused)
     }
 
     /// Where it is mounted.
@@ -193,6 +194,7 @@ impl Drop for MadeVolume {
 #[cfg(not(target_os = "linux"))]
 fn make(
     _spec: &VolumeSpec,
+    _base: Option<&Path>,
     _progress: Progress<'_>,
     refused: impl Fn(String) -> HostError,
 ) -> Result<MadeVolume, HostError> {
@@ -202,6 +204,7 @@ fn make(
 #[cfg(target_os = "linux")]
 fn make(
     spec: &VolumeSpec,
+    base: Option<&Path>,
     progress: Progress<'_>,
     refused: impl Fn(String) -> HostError,
 ) -> Result<MadeVolume, HostError> {
@@ -214,7 +217,7 @@ fn make(
     let tool = format::Tool::find(spec.fs).map_err(&refused)?;
     let image = std::path::absolute(&spec.image).map_err(HostError::at("find", &spec.image))?;
     let spec = VolumeSpec { image, ..spec.clone() };
-    let scratch = Scratch::new("volume", None)?;
+    let scratch = Scratch::new("volume", base)?;
     scratch.claim_file(&spec.image)?;
     let mount_point = scratch.path().join("mount");
     std::fs::create_dir(&mount_point).map_err(HostError::at("create the folder", &mount_point))?;

@@ -1,5 +1,11 @@
 //! Made volumes, as root.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "tests; the lint spares test functions but not their helpers"
+)]
+
 use std::ops::ControlFlow;
 
 use super::loops::{LoopDevice, Sectors};
@@ -35,7 +41,7 @@ fn spec(scratch: &Scratch, fs: VolumeFs, cluster_bytes: u32) -> VolumeSpec {
 
 /// A volume, or a word about why there is none: the tool or the kernel's part of it may be missing.
 fn made(spec: &VolumeSpec) -> Option<MadeVolume> {
-    match MadeVolume::make(spec, &mut go_on) {
+    match MadeVolume::make(spec, None, &mut go_on) {
         Ok(volume) => Some(volume),
         Err(error) => {
             let words = error.to_string();
@@ -97,12 +103,12 @@ fn dropping_removes_everything_also_from_half_way() {
         let mut sets = capabilities(None).unwrap();
         sets.effective.remove(CapabilitySet::SYS_ADMIN);
         set_capabilities(None, sets).unwrap();
-        MadeVolume::make(&own, &mut go_on).unwrap_err().to_string()
+        MadeVolume::make(&own, None, &mut go_on).unwrap_err().to_string()
     });
     let refused = refused.join().unwrap();
     assert!(refused.contains("may not"), "{refused}");
     assert!(!spec.image.exists());
-    let stopped = MadeVolume::make(&spec, &mut |_| ControlFlow::Break(())).unwrap_err();
+    let stopped = MadeVolume::make(&spec, None, &mut |_| ControlFlow::Break(())).unwrap_err();
     assert!(stopped.to_string().contains("stopped"), "{stopped}");
     assert!(!spec.image.exists());
 }
@@ -116,7 +122,7 @@ fn figures_that_do_not_fit_are_refused() {
     assert!(VolumeSpec { cluster_bytes: 2048, ..good.clone() }.check().unwrap_err().contains("2048"));
     let small = VolumeSpec { fs: VolumeFs::Xfs, ..good };
     assert!(small.check().unwrap_err().contains("300 MiB"));
-    assert!(MadeVolume::make(&small, &mut go_on).unwrap_err().to_string().contains("xfs"));
+    assert!(MadeVolume::make(&small, None, &mut go_on).unwrap_err().to_string().contains("xfs"));
     let missing = format::Tool::find_in(VolumeFs::Xfs, std::iter::empty());
     assert!(missing.is_err_and(|reason| reason.contains("xfsprogs")));
     assert_eq!(VolumeFs::named("xfs"), Some(VolumeFs::Xfs));
@@ -127,7 +133,7 @@ fn an_image_of_somebody_else_s_is_let_alone() {
     let Some(scratch) = images() else { return };
     let spec = spec(&scratch, VolumeFs::Ext4, 4096);
     std::fs::write(&spec.image, "precious").unwrap();
-    let refused = MadeVolume::make(&spec, &mut go_on).unwrap_err().to_string();
+    let refused = MadeVolume::make(&spec, None, &mut go_on).unwrap_err().to_string();
     assert!(refused.contains("étalon did not make it"), "{refused}");
     assert_eq!(std::fs::read_to_string(&spec.image).unwrap(), "precious");
 }
@@ -141,7 +147,7 @@ fn an_image_in_memory_is_refused() {
         return;
     }
     let scratch = Scratch::new("images", Some(shared)).unwrap();
-    let refused = MadeVolume::make(&spec(&scratch, VolumeFs::Ext4, 4096), &mut go_on).unwrap_err().to_string();
+    let refused = MadeVolume::make(&spec(&scratch, VolumeFs::Ext4, 4096), None, &mut go_on).unwrap_err().to_string();
     assert!(refused.contains("memory"), "{refused}");
     assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 1, "only the owner's note is left");
 }
