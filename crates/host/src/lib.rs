@@ -9,11 +9,12 @@
 
 #![allow(
     unsafe_code,
-    reason = "`pre_exec` on Unix, the Windows API, io_uring, pollers and SQLite's VFS have no safe form; see `process::unix`, \
-              `system::windows` and `reactor`"
+    reason = "`pre_exec` on Unix, the Windows API, io_uring, pollers, SQLite's VFS and some requests to devices have no \
+              safe form; see `process::unix`, `system::windows`, `reactor`, `sqlite_vfs`, `blocks`, `target` and `volume`"
 )]
 
 pub mod affinity;
+pub mod blocks;
 pub mod clock;
 pub mod cpu;
 pub mod disk;
@@ -28,5 +29,7 @@ pub mod reactor;
 pub mod scratch;
 pub mod sqlite_vfs;
 mod system;
+pub mod target;
+pub mod volume;
 
 pub use error::HostError;

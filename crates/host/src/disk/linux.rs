@@ -42,20 +42,23 @@ pub(super) fn device(mount: &Mount) -> Result<Device, String> {
 
 /// The folder in `/sys` of the whole device that a mount is on.
 fn device_folder(mount: &Mount) -> Result<PathBuf, String> {
-    let by_number = |number: &str| std::fs::canonicalize(format!("/sys/dev/block/{number}")).ok();
-    // btrfs gives each subvolume a number of its own that is no device's: then the source names one.
-    let folder = by_number(&mount.device_number).or_else(|| by_number(&device_number_of(&mount.source)?));
-    let Some(folder) = folder else {
-        return Err(format!("{} ({}) is on no block device that this system shows", mount.source, mount.kind));
-    };
+    let folder = own_device_folder(mount)?;
     match folder.parent() {
         Some(whole) if folder.join("partition").exists() => Ok(whole.to_owned()),
         _ => Ok(folder),
     }
 }
 
+/// The folder in `/sys` of the device or partition that a mount is on.
+pub(super) fn own_device_folder(mount: &Mount) -> Result<PathBuf, String> {
+    let by_number = |number: &str| std::fs::canonicalize(format!("/sys/dev/block/{number}")).ok();
+    // btrfs gives each subvolume a number of its own that is no device's: then the source names one.
+    let folder = by_number(&mount.device_number).or_else(|| by_number(&device_number_of(&mount.source)?));
+    folder.ok_or_else(|| format!("{} ({}) is on no block device that this system shows", mount.source, mount.kind))
+}
+
 /// `major:minor` of a device file.
-fn device_number_of(source: &str) -> Option<String> {
+pub(super) fn device_number_of(source: &str) -> Option<String> {
     use std::os::unix::fs::MetadataExt;
     let number = source.starts_with("/dev/").then(|| std::fs::metadata(source).ok())??.rdev();
     Some(format!("{}:{}", rustix::fs::major(number as _), rustix::fs::minor(number as _)))

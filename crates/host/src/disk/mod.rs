@@ -1,6 +1,7 @@
 //! Filesystems and the devices under them.
 
 mod counters;
+mod layers;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(any(target_os = "macos", test))]
@@ -8,6 +9,8 @@ mod macos;
 #[cfg(any(windows, test))]
 mod portable;
 mod probe;
+mod reached;
+mod temperature;
 #[cfg(target_os = "linux")]
 use linux as os;
 #[cfg(target_os = "macos")]
@@ -18,7 +21,10 @@ use portable as os;
 use std::path::{Path, PathBuf};
 
 pub use counters::{DeviceCounters, ProcIo};
+pub use layers::{Layer, LayerKind, layers_of};
 pub use probe::fsync_probe;
+pub use reached::{Asked, LayerCounters, LayerTraffic, Reached, Share};
+pub use temperature::{Temperature, temperatures};
 
 use crate::error::HostError;
 use crate::system::mounts;
@@ -124,6 +130,16 @@ pub fn is_memory_backed(path: &Path) -> Result<bool, HostError> {
 /// Bytes that this user may still write where a path is, or would be.
 pub fn free_bytes(path: &Path) -> Result<u64, HostError> {
     Ok(space(path)?.0)
+}
+
+/// A size of the queue of the device under a file, by its name in `/sys/block/*/queue`.
+#[cfg(target_os = "linux")]
+pub(crate) fn queue_bytes(path: &Path, name: &str) -> Result<u32, String> {
+    let place = existing(path).map_err(|error| error.to_string())?;
+    let mounts = os::mounts()?;
+    let mount = mounts::find(&mounts, &place).ok_or("no mounted filesystem is above it")?;
+    let file = Path::new("/sys/class/block").join(os::device(mount)?.name).join("queue").join(name);
+    crate::system::text::read(&file)?.parse().map_err(|_| format!("{} is no number", file.display()))
 }
 
 /// Free bytes for this user, and all bytes, of the filesystem that holds a path. On Windows the second is `None`.

@@ -3,11 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::{OWNER, Owner, PREFIX, Scratch};
+use super::{FILES, OWNER, Owner, PREFIX, Scratch, remove_folder};
 use crate::clock;
 use crate::error::HostError;
 use crate::process::{self, SERVER_PIDS, StopSignal};
 use crate::system::{os, text};
+use crate::target;
+use crate::volume;
 
 /// How long a server that was left behind may take to end before it is killed.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -25,6 +27,10 @@ pub struct Abandoned {
     pub age: Duration,
     /// Servers that still run in it.
     pub servers: Vec<u32>,
+    /// Volumes that are still mounted in it.
+    pub mounts: Vec<PathBuf>,
+    /// Files elsewhere that étalon made for it: images of volumes, targets of disk benchmarks.
+    pub files: Vec<PathBuf>,
 }
 
 /// What [`remove_abandoned`] did.
@@ -34,6 +40,10 @@ pub struct Removed {
     pub path: PathBuf,
     /// The servers that were stopped for it.
     pub stopped: Vec<u32>,
+    /// The volumes that were unmounted for it.
+    pub unmounted: Vec<PathBuf>,
+    /// The files elsewhere that went with it.
+    pub files: Vec<PathBuf>,
 }
 
 /// Scratch folders in the usual places whose étalon no longer runs.
@@ -52,7 +62,8 @@ pub fn find_abandoned_in(base: &Path) -> Vec<Abandoned> {
     found
 }
 
-/// Stops the servers that still run in an abandoned folder, then removes it.
+/// Stops the servers that still run in an abandoned folder, unmounts what is mounted in it, removes the files elsewhere
+/// that go with it, and then the folder. The loop device of a volume detaches itself.
 ///
 /// Everything is looked at again first: the folder must still be abandoned. A server is stopped only if number and
 /// start are those that were noted *and* it works in the folder or names it in its arguments.
@@ -64,8 +75,14 @@ pub fn remove_abandoned(abandoned: &Abandoned) -> Result<Removed, HostError> {
     for server in servers_in(&now.path) {
         stop(server)?;
     }
-    std::fs::remove_dir_all(&now.path).map_err(HostError::at("remove the folder", &now.path))?;
-    Ok(Removed { path: now.path, stopped: now.servers })
+    for mount in &now.mounts {
+        volume::unmount(mount)?;
+    }
+    for file in &now.files {
+        target::remove(file)?;
+    }
+    remove_folder(&now.path)?;
+    Ok(Removed { path: now.path, stopped: now.servers, unmounted: now.mounts, files: now.files })
 }
 
 /// A folder that was abandoned, or `None`.
@@ -83,7 +100,15 @@ fn judge(path: &Path) -> Option<Abandoned> {
         kind: owner.kind,
         age: Duration::from_millis(u64::try_from(clock::unix_ms() - owner.made_unix_ms).unwrap_or(0)),
         servers: servers_in(path).iter().map(|server| server.pid).collect(),
+        mounts: volume::mounts_under(path).unwrap_or_default(),
+        files: files_of(path),
     })
+}
+
+/// The files elsewhere that were noted in a scratch folder, are there, and bear étalon's mark.
+fn files_of(folder: &Path) -> Vec<PathBuf> {
+    let noted = text::read(folder.join(FILES)).unwrap_or_default();
+    noted.lines().map(PathBuf::from).filter(|path| target::is_there(path)).collect()
 }
 
 /// Whether the étalon that made a folder no longer runs, as far as this process can know.

@@ -13,11 +13,15 @@ use crate::disk;
 use crate::error::HostError;
 use crate::process;
 use crate::system::{os, text};
+use crate::volume;
 
 /// What all scratch folders' names begin with.
 pub(crate) const PREFIX: &str = "etalon-";
 /// The file in a scratch folder that says whose it is.
 pub(crate) const OWNER: &str = "owner";
+
+/// The file in a scratch folder that names files elsewhere which go with it.
+pub(crate) const FILES: &str = "files";
 
 /// A private folder. Dropping it removes it with all that is in it: end the servers in it first.
 #[derive(Debug)]
@@ -92,10 +96,20 @@ impl Scratch {
         Ok(())
     }
 
-    /// Removes the folder, and says if that fails; dropping it is silent.
+    /// Notes a file elsewhere that [`crate::target::make`] is about to make, so that [`find_abandoned`] knows of it if
+    /// this étalon is killed. Dropping the folder does not remove the file.
+    pub fn claim_file(&self, path: &Path) -> Result<(), HostError> {
+        let note = self.path.join(FILES);
+        let path = std::path::absolute(path).map_err(HostError::at("find", path))?;
+        let mut noted = std::fs::read_to_string(&note).unwrap_or_default();
+        noted.push_str(&format!("{}\n", path.display()));
+        std::fs::write(&note, noted).map_err(HostError::at("write", &note))
+    }
+
+    /// Removes the folder, and says if that fails; dropping it is silent. What is mounted in it keeps it from being
+    /// removed.
     pub fn remove(self) -> Result<(), HostError> {
-        let removed = std::fs::remove_dir_all(&self.path);
-        removed.map_err(HostError::at("remove the folder", &self.path))
+        remove_folder(&self.path)
     }
 
     fn make(kind: &str, base: &Path) -> Result<Scratch, HostError> {
@@ -117,7 +131,7 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         // What stays behind is found by `find_abandoned`.
-        let _ = std::fs::remove_dir_all(&self.path);
+        let _ = remove_folder(&self.path);
     }
 }
 
@@ -158,6 +172,15 @@ impl Owner {
     }
 }
 
+/// Removes a scratch folder in which nothing is mounted.
+fn remove_folder(path: &Path) -> Result<(), HostError> {
+    if let Some(mount) = volume::mounts_under(path)?.first() {
+        let tried = format!("remove the folder {}", path.display());
+        return Err(HostError::unavailable(tried, format!("a volume is still mounted on {}", mount.display())));
+    }
+    std::fs::remove_dir_all(path).map_err(HostError::at("remove the folder", path))
+}
+
 #[cfg(unix)]
 fn create_private(path: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
@@ -172,7 +195,11 @@ fn create_private(path: &Path) -> std::io::Result<()> {
 
 /// Eight random letters: enough, since the name holds the process number too and a folder that exists is an error.
 pub(crate) fn random_name() -> String {
+    format!("{:08x}", random_number() as u32)
+}
+
+/// A number that nobody foresees.
+pub(crate) fn random_number() -> u64 {
     // Each `RandomState` hashes with keys of its own, seeded by the operating system.
-    let number = std::hash::RandomState::new().build_hasher().finish();
-    format!("{:08x}", number as u32)
+    std::hash::RandomState::new().build_hasher().finish()
 }

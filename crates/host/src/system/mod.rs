@@ -13,6 +13,8 @@ pub(crate) mod mounts;
 pub(crate) mod portable;
 mod power;
 pub(crate) mod text;
+#[cfg(target_os = "linux")]
+pub(crate) mod uring;
 #[cfg(windows)]
 pub(crate) mod windows;
 

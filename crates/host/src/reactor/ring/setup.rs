@@ -1,66 +1,20 @@
-//! What the kernel gives a ring, found out by asking for each thing alone.
+//! The set-up of a ring for sockets, and what it cannot do without.
 
-use std::io;
-use std::sync::OnceLock;
+use io_uring::{IoUring, opcode};
 
-use io_uring::{Builder, IoUring, opcode};
+pub(super) use crate::system::uring::reason;
+use crate::system::uring::{self, MOST_COMPLETIONS, Mode};
 
-/// The kernel's own limits.
-const MOST_ENTRIES: usize = 32_768;
 /// Requests that fit into one submission. More than that are submitted in parts.
 const MOST_SUBMITTED: usize = 4_096;
 
-/// A set-up flag that a kernel may not have.
-struct Flag {
-    name: &'static str,
-    set: fn(&mut Builder),
-}
-
-/// In this order, since the later ones need the earlier.
-const FLAGS: [Flag; 5] = [
-    // One failing request does not hold back those behind it.
-    Flag { name: "submit all", set: |builder| _ = builder.setup_submit_all() },
-    Flag { name: "single issuer", set: |builder| _ = builder.setup_single_issuer() },
-    // Completions are worked off by the thread when it waits, not by interrupting it.
-    Flag { name: "cooperative taskrun", set: |builder| _ = builder.setup_coop_taskrun() },
-    Flag { name: "defer taskrun", set: |builder| _ = builder.setup_defer_taskrun() },
-    Flag { name: "no array", set: |builder| _ = builder.setup_no_sqarray() },
-];
-
-/// Which of the flags this kernel takes.
-fn taken() -> &'static [bool; FLAGS.len()] {
-    static TAKEN: OnceLock<[bool; FLAGS.len()]> = OnceLock::new();
-    TAKEN.get_or_init(|| {
-        let mut taken = [false; FLAGS.len()];
-        for place in 0..FLAGS.len() {
-            taken[place] = true;
-            taken[place] = builder(&taken).build(1).is_ok();
-        }
-        taken
-    })
-}
-
-fn builder(taken: &[bool; FLAGS.len()]) -> Builder {
-    let mut builder = IoUring::builder();
-    for (flag, _) in FLAGS.iter().zip(taken).filter(|(_, taken)| **taken) {
-        (flag.set)(&mut builder);
-    }
-    builder
-}
-
 /// A ring for so many sockets, and the names of what the kernel gave it.
 pub(super) fn open(capacity: usize) -> Result<(IoUring, Vec<&'static str>), String> {
-    // First without any flag: what is wrong then is the reason why there is no ring at all.
-    IoUring::new(1).map_err(|cause| reason(&cause))?;
-    let taken = taken();
     let entries = capacity.next_power_of_two().clamp(8, MOST_SUBMITTED);
     // A receive that goes on by itself may complete several times between two looks.
-    let completions = (2 * capacity).next_power_of_two().clamp(2 * entries, 2 * MOST_ENTRIES);
-    let mut builder = builder(taken);
-    builder.setup_cqsize(completions as u32);
-    let io = builder.build(entries as u32).map_err(|cause| reason(&cause))?;
+    let completions = (2 * capacity).next_power_of_two().clamp(2 * entries, MOST_COMPLETIONS);
+    let (io, names) = uring::open(entries, completions, Mode::Entered)?;
     demand(&io)?;
-    let names = FLAGS.iter().zip(taken).filter(|(_, taken)| **taken).map(|(flag, _)| flag.name).collect();
     Ok((io, names))
 }
 
@@ -80,15 +34,4 @@ fn demand(io: &IoUring) -> Result<(), String> {
         return Err("the kernel is older than 6.0".to_owned());
     }
     Ok(())
-}
-
-/// Why there is no ring, in words that help.
-pub(super) fn reason(cause: &io::Error) -> String {
-    match cause.raw_os_error() {
-        Some(code) if code == rustix::io::Errno::PERM.raw_os_error() => {
-            "forbidden here, by `kernel.io_uring_disabled` or a container's rules".to_owned()
-        }
-        Some(code) if code == rustix::io::Errno::NOSYS.raw_os_error() => "the kernel has none".to_owned(),
-        _ => cause.to_string(),
-    }
 }

@@ -1,0 +1,99 @@
+//! Bytes that cannot be compressed, and that no other block has.
+
+/// Generators that run side by side, so that a vector unit works them off several at a time.
+const LANES: usize = 16;
+const LANE_BYTES: usize = 8;
+const ROUND_BYTES: usize = LANES * LANE_BYTES;
+
+/// A stream of fresh incompressible bytes, the same for the same seed.
+///
+/// It is Marsaglia's xorshift64 ("Xorshift RNGs", 2003) in 16 lanes, each with a seed of its own from SplitMix64. That
+/// is no good randomness, and none is needed: no compressor looks for relations over GF(2). It costs about as much as
+/// copying the bytes (some 0.04 ns each), so that every byte of every write can be fresh. The usual shortcut, stamping a
+/// number into each sector of a block that is written again and again, escapes deduplication by blocks, but not a
+/// filesystem that compresses several neighbouring writes in one record: there, all but the stamps are repeats.
+#[derive(Clone, Debug)]
+pub struct Content {
+    lanes: [u64; LANES],
+}
+
+impl Content {
+    /// A stream by its seed. Two workers that share a seed write the same blocks: give each its own.
+    pub fn new(seed: u64) -> Content {
+        let mut state = seed;
+        // A lane of zero would stay zero for ever.
+        Content { lanes: std::array::from_fn(|_| split_mix(&mut state) | 1) }
+    }
+
+    /// Writes the stream's next bytes into all of `bytes`.
+    pub fn fill(&mut self, bytes: &mut [u8]) {
+        let mut lanes = self.lanes;
+        let mut rounds = bytes.chunks_exact_mut(ROUND_BYTES);
+        for round in &mut rounds {
+            step(&mut lanes);
+            for (word, lane) in round.chunks_exact_mut(LANE_BYTES).zip(&lanes) {
+                word.copy_from_slice(&lane.to_le_bytes());
+            }
+        }
+        let rest = rounds.into_remainder();
+        if !rest.is_empty() {
+            step(&mut lanes);
+            for (word, lane) in rest.chunks_mut(LANE_BYTES).zip(&lanes) {
+                word.copy_from_slice(&lane.to_le_bytes()[..word.len()]);
+            }
+        }
+        self.lanes = lanes;
+    }
+}
+
+#[inline(always)]
+fn step(lanes: &mut [u64; LANES]) {
+    for lane in lanes {
+        *lane ^= *lane << 13;
+        *lane ^= *lane >> 7;
+        *lane ^= *lane << 17;
+    }
+}
+
+/// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
+pub(crate) fn split_mix(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut hash = *state;
+    hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    hash ^ (hash >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_follows_its_seed_however_it_is_cut() {
+        let mut whole = vec![0; 4096];
+        Content::new(7).fill(&mut whole);
+        let mut parts = vec![0; 4096];
+        let mut content = Content::new(7);
+        let (first, second) = parts.split_at_mut(1024);
+        content.fill(first);
+        content.fill(second);
+        assert_eq!(whole, parts);
+        let mut other = vec![0; 4096];
+        Content::new(8).fill(&mut other);
+        assert_ne!(whole, other);
+        let mut odd = vec![0; 13];
+        Content::new(7).fill(&mut odd);
+        assert_eq!(odd, whole[..13]);
+    }
+
+    #[test]
+    fn no_block_comes_twice_and_none_is_compressible() {
+        let mut content = Content::new(1);
+        let mut bytes = vec![0; 1 << 20];
+        content.fill(&mut bytes);
+        let sectors: std::collections::HashSet<&[u8]> = bytes.chunks_exact(512).collect();
+        assert_eq!(sectors.len(), bytes.len() / 512);
+        let packed = miniz_oxide::deflate::compress_to_vec(&bytes, 1).len();
+        assert!(packed >= bytes.len(), "{packed}");
+    }
+}

@@ -1,0 +1,72 @@
+//! One piece of memory for the buffers of all slots.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::io;
+use std::ptr::NonNull;
+
+/// Where each buffer begins: on a page, which suits every device's direct I/O.
+pub(super) const PAGE_BYTES: usize = 4096;
+
+/// The buffers of all slots, one behind the other.
+///
+/// Lent to the operating system while an operation is under way; the forms keep the rule that nobody else touches a
+/// slot's bytes meanwhile.
+pub(super) struct Arena {
+    memory: NonNull<u8>,
+    layout: Layout,
+    stride_bytes: usize,
+}
+
+// SAFETY: it owns its memory as a `Vec` does.
+unsafe impl Send for Arena {}
+
+impl Arena {
+    pub(super) fn new(slots: usize, slot_bytes: usize) -> io::Result<Arena> {
+        let too_large = || io::Error::new(io::ErrorKind::InvalidInput, "the buffers are larger than memory can be");
+        let stride_bytes = slot_bytes.max(1).checked_next_multiple_of(PAGE_BYTES).ok_or_else(too_large)?;
+        let bytes = stride_bytes.checked_mul(slots.max(1)).ok_or_else(too_large)?;
+        let layout = Layout::from_size_align(bytes, PAGE_BYTES).map_err(io::Error::other)?;
+        // SAFETY: the layout is not empty.
+        let Some(memory) = NonNull::new(unsafe { alloc_zeroed(layout) }) else { handle_alloc_error(layout) };
+        Ok(Arena { memory, layout, stride_bytes })
+    }
+
+    /// All its bytes.
+    #[cfg(target_os = "linux")]
+    pub(super) fn bytes(&self) -> usize {
+        self.layout.size()
+    }
+
+    /// Where a slot's buffer begins.
+    pub(super) fn start(&self, slot: usize) -> NonNull<u8> {
+        let offset = slot * self.stride_bytes;
+        assert!(offset < self.layout.size(), "slot {slot} lies behind the arena");
+        // SAFETY: inside the allocation, as just checked.
+        unsafe { self.memory.add(offset) }
+    }
+
+    /// A slot's buffer, to be looked at.
+    ///
+    /// # Safety
+    /// No operation is under way in the slot.
+    pub(super) unsafe fn slot(&self, slot: usize) -> &[u8] {
+        // SAFETY: `stride_bytes` from `start` on are inside the allocation, were zeroed, and nobody writes them.
+        unsafe { std::slice::from_raw_parts(self.start(slot).as_ptr(), self.stride_bytes) }
+    }
+
+    /// A slot's buffer, to be written.
+    ///
+    /// # Safety
+    /// No operation is under way in the slot.
+    pub(super) unsafe fn slot_mut(&mut self, slot: usize) -> &mut [u8] {
+        // SAFETY: as above, and `&mut self` keeps everybody else away.
+        unsafe { std::slice::from_raw_parts_mut(self.start(slot).as_ptr(), self.stride_bytes) }
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `new` with this layout. The forms drop it only once nothing is under way, or leak it.
+        unsafe { dealloc(self.memory.as_ptr(), self.layout) }
+    }
+}

@@ -1,0 +1,322 @@
+//! Files and devices opened so that a known part of the caches lies between them and the disk.
+
+use std::fs::{File, OpenOptions};
+use std::path::{Path, PathBuf};
+
+use crate::disk::{self, Backing};
+use crate::error::HostError;
+
+/// Which caches may serve an operation. The names are SQLIO's: its `-BN`, `-BH`, `-BS` and `-BY`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Cache {
+    /// None: past the page cache, and a write ends when it is durable (`O_DIRECT` with `O_DSYNC`; on Windows
+    /// `FILE_FLAG_NO_BUFFERING` with `FILE_FLAG_WRITE_THROUGH`).
+    None,
+    /// The disk's own: past the page cache only (`O_DIRECT`). What databases that manage their memory do.
+    #[default]
+    Hardware,
+    /// The filesystem's: a read may come from the page cache, a write ends when it is durable (`O_DSYNC`).
+    Filesystem,
+    /// All: a write ends when it is in the page cache.
+    All,
+}
+
+impl Cache {
+    /// All modes.
+    pub const ALL: [Cache; 4] = [Cache::None, Cache::Hardware, Cache::Filesystem, Cache::All];
+
+    /// The mode's name in plans and facts: `none`, `hw`, `fs`, `all`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Cache::None => "none",
+            Cache::Hardware => "hw",
+            Cache::Filesystem => "fs",
+            Cache::All => "all",
+        }
+    }
+
+    /// The mode by its name.
+    pub fn named(name: &str) -> Option<Cache> {
+        Cache::ALL.into_iter().find(|mode| mode.as_str() == name)
+    }
+
+    /// Whether the page cache is passed by.
+    pub fn is_direct(self) -> bool {
+        matches!(self, Cache::None | Cache::Hardware)
+    }
+
+    /// Whether a write ends only when it is durable.
+    pub fn is_durable(self) -> bool {
+        matches!(self, Cache::None | Cache::Filesystem)
+    }
+}
+
+/// What a file is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Reading.
+    Read,
+    /// Reading and writing over what is there.
+    ReadWrite,
+}
+
+/// What direct operations have to keep to, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Alignment {
+    /// Offsets and sizes are multiples of this: the device's logical block, or what the filesystem asks for.
+    pub block_bytes: u32,
+    /// Buffers begin at multiples of this.
+    pub memory_bytes: u32,
+    /// What the device writes at once, by its own account. A smaller write makes it read first.
+    pub physical_bytes: Option<u32>,
+}
+
+/// Why a file cannot be opened, or not be used, as asked.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The file, its filesystem or its device does not have it. Nothing is rounded to what it has.
+    #[error("unsupported: {0}")]
+    Unsupported(String),
+    /// Anything else.
+    #[error(transparent)]
+    Host(#[from] HostError),
+}
+
+/// A file or a device, open.
+#[derive(Debug)]
+pub struct BlockFile {
+    /// The open file. More handles of one file come from opening it again: one that is duplicated shares them.
+    pub file: File,
+    /// Its path.
+    pub path: PathBuf,
+    /// How it was opened.
+    pub cache: Cache,
+    /// Its size, or its device's, in bytes.
+    pub size_bytes: u64,
+    /// What direct operations have to keep to; the reason where the operating system does not tell.
+    pub alignment: Result<Alignment, String>,
+}
+
+impl BlockFile {
+    /// Opens a file or device that is there.
+    ///
+    /// # Errors
+    /// It cannot be opened; or the caches are to be passed by and cannot be, as in memory (Linux takes `O_DIRECT` for a
+    /// file on tmpfs, and means nothing by it).
+    pub fn open(path: &Path, access: Access, cache: Cache) -> Result<BlockFile, OpenError> {
+        if cache.is_direct() {
+            demand_disk(path)?;
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).write(access == Access::ReadWrite);
+        set_flags(&mut options, cache);
+        let file = options.open(path).map_err(|cause| refusal(path, cache, cause))?;
+        after_open(&file, cache).map_err(HostError::at("pass the cache by for", path))?;
+        let size_bytes = size_of(&file).map_err(HostError::at("read the size of", path))?;
+        let alignment = alignment_of(&file, path);
+        if let (true, Ok(Alignment { block_bytes: 0, .. })) = (cache.is_direct(), &alignment) {
+            return Err(no_direct(path, "its filesystem says so (statx)"));
+        }
+        Ok(BlockFile { file, path: path.to_owned(), cache, size_bytes, alignment })
+    }
+
+    /// Whether operations of this size, at multiples of it from an offset on, can be done at all.
+    ///
+    /// # Errors
+    /// [`OpenError::Unsupported`] if the device's blocks are larger: `1024` on a disk with sectors of 4096 bytes.
+    pub fn demand(&self, block_bytes: u64, offset_bytes: u64) -> Result<(), OpenError> {
+        let (true, Ok(alignment)) = (self.cache.is_direct(), &self.alignment) else { return Ok(()) };
+        let unit = u64::from(alignment.block_bytes);
+        for (what, bytes) in [("operations", block_bytes), ("an offset", offset_bytes)] {
+            if unit > 0 && !bytes.is_multiple_of(unit) {
+                return Err(OpenError::Unsupported(format!(
+                    "{what} of {bytes} bytes on {}: past the page cache its device takes multiples of {unit} only",
+                    self.path.display()
+                )));
+            }
+        }
+        if alignment.memory_bytes as usize > super::memory::PAGE_BYTES {
+            let words = format!("{} asks for buffers on {} bytes", self.path.display(), alignment.memory_bytes);
+            return Err(OpenError::Unsupported(words));
+        }
+        Ok(())
+    }
+
+    /// A warning if writes of this size make the device read before it writes.
+    pub fn warning(&self, block_bytes: u64) -> Option<String> {
+        let physical_bytes = u64::from(self.alignment.as_ref().ok()?.physical_bytes?);
+        (!block_bytes.is_multiple_of(physical_bytes)).then(|| {
+            format!(
+                "the device under {} writes {physical_bytes} bytes at once: a write of {block_bytes} makes it read first",
+                self.path.display()
+            )
+        })
+    }
+}
+
+/// Refuses a file whose filesystem has no disk under it.
+fn demand_disk(path: &Path) -> Result<(), OpenError> {
+    let is_file = std::fs::metadata(path).is_ok_and(|data| data.is_file());
+    if !is_file {
+        return Ok(());
+    }
+    let filesystem = disk::filesystem_of(path)?;
+    match filesystem.backing {
+        Backing::Memory => Err(no_direct(path, &format!("it is in memory ({})", filesystem.kind))),
+        _ => Ok(()),
+    }
+}
+
+fn no_direct(path: &Path, why: &str) -> OpenError {
+    OpenError::Unsupported(format!("direct I/O on {}: {why}", path.display()))
+}
+
+/// A filesystem without direct I/O refuses to open the file with it, as an invalid argument.
+fn refusal(path: &Path, cache: Cache, cause: std::io::Error) -> OpenError {
+    if cache.is_direct() && cause.kind() == std::io::ErrorKind::InvalidInput {
+        let kind = disk::filesystem_of(path).map_or_else(|_| "its filesystem".to_owned(), |filesystem| filesystem.kind);
+        return no_direct(path, &format!("{kind} has none"));
+    }
+    OpenError::Host(HostError::at("open", path)(cause))
+}
+
+/// The size of a file or, where that has an end to seek to, of a device.
+fn size_of(file: &File) -> std::io::Result<u64> {
+    use std::io::{Seek, SeekFrom};
+    let data = file.metadata()?;
+    if data.is_file() {
+        return Ok(data.len());
+    }
+    let mut file = file;
+    let end = file.seek(SeekFrom::End(0))?;
+    file.rewind()?;
+    Ok(end)
+}
+
+#[cfg(target_os = "linux")]
+fn set_flags(options: &mut OpenOptions, cache: Cache) {
+    use rustix::fs::OFlags;
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut flags = OFlags::empty();
+    flags.set(OFlags::DIRECT, cache.is_direct());
+    flags.set(OFlags::DSYNC, cache.is_durable());
+    options.custom_flags(flags.bits() as i32);
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+fn set_flags(options: &mut OpenOptions, cache: Cache) {
+    use std::os::unix::fs::OpenOptionsExt;
+    if cache.is_durable() {
+        options.custom_flags(rustix::fs::OFlags::DSYNC.bits() as i32);
+    }
+}
+
+#[cfg(windows)]
+fn set_flags(options: &mut OpenOptions, cache: Cache) {
+    use std::os::windows::fs::OpenOptionsExt;
+    use windows_sys::Win32::Storage::FileSystem::{FILE_FLAG_NO_BUFFERING, FILE_FLAG_WRITE_THROUGH};
+    let direct = if cache.is_direct() { FILE_FLAG_NO_BUFFERING } else { 0 };
+    let durable = if cache.is_durable() { FILE_FLAG_WRITE_THROUGH } else { 0 };
+    options.custom_flags(direct | durable);
+}
+
+/// macOS has no flag for it, but a request on the open file. It leaves what the cache already holds in use.
+#[cfg(target_os = "macos")]
+fn after_open(file: &File, cache: Cache) -> std::io::Result<()> {
+    if cache.is_direct() {
+        rustix::fs::fcntl_nocache(file, true)?;
+    }
+    Ok(())
+}
+
+#[cfg(not(target_os = "macos"))]
+fn after_open(_file: &File, _cache: Cache) -> std::io::Result<()> {
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn alignment_of(_file: &File, _path: &Path) -> Result<Alignment, String> {
+    Err("what direct operations have to keep to is read on Linux only".to_owned())
+}
+
+#[cfg(target_os = "linux")]
+fn alignment_of(file: &File, path: &Path) -> Result<Alignment, String> {
+    use rustix::fs::{AtFlags, StatxFlags, ioctl_blkpbszget, ioctl_blksszget, statx};
+    // A device answers for itself; a file's filesystem since Linux 6.1, and its device's folder before.
+    let is_file = file.metadata().is_ok_and(|data| data.is_file());
+    let (logical, physical) = match is_file {
+        false => (ioctl_blksszget(file).ok(), ioctl_blkpbszget(file).ok()),
+        true => {
+            let read = |name: &str| disk::queue_bytes(path, name).ok();
+            (read("logical_block_size"), read("physical_block_size"))
+        }
+    };
+    if let Ok(stat) = statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN)
+        && stat.stx_mask & StatxFlags::DIOALIGN.bits() != 0
+    {
+        return Ok(Alignment {
+            block_bytes: stat.stx_dio_offset_align,
+            memory_bytes: stat.stx_dio_mem_align,
+            physical_bytes: physical,
+        });
+    }
+    let logical = logical.ok_or("neither the filesystem nor a device under it tells")?;
+    Ok(Alignment { block_bytes: logical, memory_bytes: logical, physical_bytes: physical })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    #[test]
+    fn modes_keep_their_names() {
+        for mode in Cache::ALL {
+            assert_eq!(Cache::named(mode.as_str()), Some(mode));
+        }
+        assert_eq!(Cache::named("some"), None);
+        assert!(Cache::Hardware.is_direct() && !Cache::Hardware.is_durable());
+    }
+
+    #[test]
+    fn every_mode_opens_a_file_on_a_disk() {
+        let scratch = Scratch::new("open", None).unwrap();
+        if disk::is_memory_backed(scratch.path()).unwrap() {
+            println!("skipped: there is no folder on a disk");
+            return;
+        }
+        let path = scratch.path().join("file");
+        std::fs::write(&path, vec![1; 8192]).unwrap();
+        for cache in Cache::ALL {
+            let opened = BlockFile::open(&path, Access::ReadWrite, cache).unwrap();
+            assert_eq!((opened.size_bytes, opened.cache), (8192, cache));
+            opened.demand(4096, 8192).unwrap();
+            if cfg!(target_os = "linux") && cache.is_direct() {
+                let refused = opened.demand(100, 0).unwrap_err();
+                assert!(matches!(&refused, OpenError::Unsupported(words) if words.contains("100 bytes")), "{refused}");
+                assert!(opened.demand(4096, 100).is_err());
+            } else {
+                opened.demand(100, 0).unwrap();
+            }
+        }
+        assert!(BlockFile::open(&scratch.path().join("none"), Access::Read, Cache::All).is_err());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn memory_has_no_direct_operations() {
+        let shared = Path::new("/dev/shm");
+        if !shared.exists() || !disk::is_memory_backed(shared).unwrap() {
+            println!("skipped: /dev/shm is not in memory");
+            return;
+        }
+        let scratch = Scratch::new("open", Some(shared)).unwrap();
+        let path = scratch.path().join("file");
+        std::fs::write(&path, vec![1; 8192]).unwrap();
+        for cache in [Cache::None, Cache::Hardware] {
+            let refused = BlockFile::open(&path, Access::Read, cache).unwrap_err();
+            assert!(matches!(&refused, OpenError::Unsupported(words) if words.contains("tmpfs")), "{refused}");
+        }
+        BlockFile::open(&path, Access::Read, Cache::Filesystem).unwrap();
+    }
+}

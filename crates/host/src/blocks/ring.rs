@@ -1,0 +1,353 @@
+//! io_uring: one entry into the kernel submits a batch and waits for the next.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::time::Duration;
+
+use io_uring::types::{Fd, Fixed, FsyncFlags, SubmitArgs, Timespec};
+use io_uring::{IoUring, opcode, squeue};
+use rustix::io::Errno;
+
+use super::memory::Arena;
+use super::{BlockDone, BlockOp, Options, Polling, SubmitError};
+use crate::clock;
+use crate::system::text::size;
+use crate::system::uring::{self, MOST_COMPLETIONS, Mode, reason};
+
+/// How long a kernel thread without work asks for some before it sleeps.
+const KERNEL_THREAD_IDLE_MS: u32 = 100;
+/// The kernel's limit on requests that wait for submission, and half of that on registered buffers.
+const MOST_ENTRIES: usize = 32_768;
+const MOST_BUFFERS: usize = 16_384;
+/// How long the end of a ring waits for the device.
+const DRAIN_PATIENCE_NS: u64 = 10_000_000_000;
+
+/// How requests name their file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Files {
+    Registered,
+    Plain,
+}
+
+/// How requests name their memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Buffers {
+    Registered,
+    Plain,
+}
+
+pub(super) struct Ring {
+    io: IoUring,
+    /// `None` once leaked: the device would not let go.
+    arena: Option<Arena>,
+    files: Vec<File>,
+    fds: Vec<RawFd>,
+    file_names: Files,
+    buffer_names: Buffers,
+    polling: Polling,
+    /// Requests that are not handed over yet, and how many may be.
+    queued: u32,
+    batch: u32,
+    given: Vec<&'static str>,
+    /// Operations that were submitted and have not been reaped.
+    under_way: usize,
+    /// Syncs of a ring that polls its device, which takes none: done by this thread.
+    synced: Vec<BlockDone>,
+    entries: u64,
+}
+
+impl Ring {
+    /// A ring for the files, which are left where they are if there can be none; and what it has to do without.
+    pub(super) fn new(options: &Options, files: &mut Vec<File>) -> Result<(Ring, Vec<String>), String> {
+        let depth = options.depth as usize;
+        if depth > MOST_ENTRIES {
+            return Err(format!("it has room for {MOST_ENTRIES} operations at most"));
+        }
+        let mode = match options.polling {
+            Polling::Interrupts => Mode::Entered,
+            Polling::Device => Mode::DevicePolled,
+            Polling::KernelThread => Mode::KernelThread(KERNEL_THREAD_IDLE_MS),
+        };
+        let entries = depth.next_power_of_two().max(8);
+        let (io, given) = uring::open(entries, (2 * entries).min(MOST_COMPLETIONS), mode)?;
+        demand(&io)?;
+        let arena = Arena::new(depth, options.block_bytes as usize).map_err(|cause| cause.to_string())?;
+        let mut ring = Ring {
+            io,
+            arena: Some(arena),
+            files: Vec::new(),
+            fds: files.iter().map(AsRawFd::as_raw_fd).collect(),
+            file_names: Files::Plain,
+            buffer_names: Buffers::Plain,
+            polling: options.polling,
+            queued: 0,
+            batch: options.batch.max(1),
+            given,
+            under_way: 0,
+            synced: Vec::with_capacity(depth),
+            entries: 0,
+        };
+        let mut shortfalls = Vec::new();
+        if let Err(reason) = ring.register_files() {
+            shortfalls.push(format!("registered files: {reason}"));
+        }
+        if let Err(reason) = ring.register_buffers(depth, options.block_bytes as usize) {
+            shortfalls.push(format!("registered buffers: {reason}"));
+        }
+        ring.files = std::mem::take(files);
+        Ok((ring, shortfalls))
+    }
+
+    fn register_files(&mut self) -> Result<(), String> {
+        if self.fds.is_empty() {
+            return Ok(());
+        }
+        self.io.submitter().register_files(&self.fds).map_err(|cause| cause.to_string())?;
+        self.file_names = Files::Registered;
+        self.given.push("registered files");
+        Ok(())
+    }
+
+    fn register_buffers(&mut self, depth: usize, block_bytes: usize) -> Result<(), String> {
+        let Some(arena) = &self.arena else { return Ok(()) };
+        if depth > MOST_BUFFERS {
+            return Err(format!("the kernel takes {MOST_BUFFERS} at most"));
+        }
+        if !self.probe().is_some_and(|probe| {
+            probe.is_supported(opcode::ReadFixed::CODE) && probe.is_supported(opcode::WriteFixed::CODE)
+        }) {
+            return Err("the kernel has no operations on them".to_owned());
+        }
+        let vectors: Vec<libc::iovec> = (0..depth)
+            .map(|slot| libc::iovec { iov_base: arena.start(slot).as_ptr().cast(), iov_len: block_bytes.max(1) })
+            .collect();
+        // SAFETY: the arena is freed only after the ring is closed or its buffers are unregistered (`drop`).
+        unsafe { self.io.submitter().register_buffers(&vectors) }.map_err(|cause| {
+            match Errno::from_io_error(&cause) {
+                // Without the privilege to lock memory, the pages count against the user's limit.
+                Some(Errno::NOMEM) => format!(
+                    "{} of buffers are more than may be locked here ({}): raise RLIMIT_MEMLOCK (`ulimit -l`)",
+                    size(arena.bytes() as u64),
+                    lockable(),
+                ),
+                _ => cause.to_string(),
+            }
+        })?;
+        self.buffer_names = Buffers::Registered;
+        self.given.push("registered buffers");
+        Ok(())
+    }
+
+    fn probe(&self) -> Option<io_uring::Probe> {
+        let mut probe = io_uring::Probe::new();
+        self.io.submitter().register_probe(&mut probe).ok()?;
+        Some(probe)
+    }
+
+    pub(super) fn kind(&self) -> String {
+        format!("io_uring ({})", self.given.join(", "))
+    }
+
+    pub(super) fn entries(&self) -> u64 {
+        self.entries
+    }
+
+    pub(super) fn arena(&self) -> Option<&Arena> {
+        self.arena.as_ref()
+    }
+
+    pub(super) fn arena_mut(&mut self) -> Option<&mut Arena> {
+        self.arena.as_mut()
+    }
+
+    /// Queues an operation whose slot is free, whose file exists and whose bytes fit.
+    #[inline]
+    pub(super) fn submit(&mut self, slot: u32, file: u32, op: BlockOp) -> Result<(), SubmitError> {
+        if op == BlockOp::Sync && self.polling == Polling::Device {
+            // A ring that polls takes nothing that cannot be polled for.
+            self.entries += 1;
+            let synced = self.files[file as usize].sync_data();
+            let result = synced.map(|()| 0).map_err(|cause| cause.raw_os_error().unwrap_or(0));
+            self.synced.push(BlockDone { slot, result });
+            return Ok(());
+        }
+        if self.queued >= self.batch {
+            self.flush().map_err(|cause| SubmitError::Kernel(cause.raw_os_error().unwrap_or(0)))?;
+        }
+        let entry = self.entry(slot, file, op).user_data(u64::from(slot));
+        // SAFETY: the entry's memory is its slot's, which nobody touches until the operation is reaped, and which is
+        // freed only once nothing is under way, or leaked (`drop`). There are at least as many places as slots, so that
+        // the push succeeds.
+        let pushed = unsafe { self.io.submission().push(&entry) };
+        debug_assert!(pushed.is_ok(), "there are fewer places than slots");
+        self.under_way += 1;
+        self.queued += 1;
+        Ok(())
+    }
+
+    fn entry(&self, slot: u32, file: u32, op: BlockOp) -> squeue::Entry {
+        let Some(arena) = &self.arena else { return opcode::Nop::new().build() };
+        let (start, index) = (arena.start(slot as usize).as_ptr(), slot as u16);
+        // Numbers of descriptors and of registered files are of different types, and an operation takes either.
+        macro_rules! request {
+            ($target:expr) => {
+                match (op, self.buffer_names) {
+                    (BlockOp::Read { offset, bytes }, Buffers::Registered) => {
+                        opcode::ReadFixed::new($target, start, bytes, index).offset(offset).build()
+                    }
+                    (BlockOp::Read { offset, bytes }, Buffers::Plain) => {
+                        opcode::Read::new($target, start, bytes).offset(offset).build()
+                    }
+                    (BlockOp::Write { offset, bytes }, Buffers::Registered) => {
+                        opcode::WriteFixed::new($target, start, bytes, index).offset(offset).build()
+                    }
+                    (BlockOp::Write { offset, bytes }, Buffers::Plain) => {
+                        opcode::Write::new($target, start, bytes).offset(offset).build()
+                    }
+                    (BlockOp::Sync, _) => opcode::Fsync::new($target).flags(FsyncFlags::DATASYNC).build(),
+                }
+            };
+        }
+        match self.file_names {
+            Files::Registered => request!(Fixed(file)),
+            Files::Plain => request!(Fd(self.fds[file as usize])),
+        }
+    }
+
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        while !self.io.submission().is_empty() {
+            self.enter(Wait::No)?;
+            if self.polling == Polling::KernelThread {
+                // The thread takes them when it comes to it.
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn reap(&mut self, deadline_ns: u64, into: &mut Vec<BlockDone>) -> io::Result<()> {
+        let before = into.len();
+        into.append(&mut self.synced);
+        loop {
+            self.collect(into);
+            let is_done = into.len() > before || self.under_way == 0;
+            if is_done && self.io.submission().is_empty() {
+                return Ok(());
+            }
+            let wait = match deadline_ns {
+                _ if is_done => Wait::No,
+                u64::MAX => Wait::ForEver,
+                deadline_ns => match deadline_ns.saturating_sub(clock::now_ns()) {
+                    0 => Wait::No,
+                    ns => Wait::Ns(ns),
+                },
+            };
+            self.enter(wait)?;
+            if wait == Wait::No {
+                self.collect(into);
+                return Ok(());
+            }
+        }
+    }
+
+    /// Submits, waits, and lets the kernel work off what it has put off for this thread.
+    fn enter(&mut self, wait: Wait) -> io::Result<()> {
+        self.entries += 1;
+        // What the kernel leaves in the queue is seen there by whoever loops.
+        self.queued = 0;
+        let entered = match wait {
+            Wait::No => self.enter_without_waiting(),
+            Wait::ForEver => self.io.submitter().submit_and_wait(1),
+            Wait::Ns(ns) => {
+                let timespec = Timespec::from(Duration::from_nanos(ns));
+                self.io.submitter().submit_with_args(1, &SubmitArgs::new().timespec(&timespec))
+            }
+        };
+        match entered {
+            Ok(_) => Ok(()),
+            Err(cause) => match Errno::from_io_error(&cause) {
+                Some(Errno::TIME | Errno::INTR | Errno::BUSY | Errno::AGAIN) => Ok(()),
+                _ => Err(cause),
+            },
+        }
+    }
+
+    fn enter_without_waiting(&mut self) -> io::Result<usize> {
+        const GET_EVENTS: u32 = 1;
+        if self.polling == Polling::KernelThread {
+            return self.io.submitter().submit();
+        }
+        let waiting = self.io.submission().len() as u32;
+        // SAFETY: no argument is passed, and all requests are those that `submit` vouched for.
+        unsafe { self.io.submitter().enter::<()>(waiting, 0, GET_EVENTS, None) }
+    }
+
+    /// Takes all completions.
+    #[inline]
+    fn collect(&mut self, into: &mut Vec<BlockDone>) {
+        let before = into.len();
+        into.extend(self.io.completion().map(|entry| BlockDone {
+            slot: entry.user_data() as u32,
+            result: u32::try_from(entry.result()).map_err(|_| -entry.result()),
+        }));
+        self.under_way -= into.len() - before;
+    }
+
+    /// Waits until the device lets go of all memory. Whether it did.
+    fn drain(&mut self) -> bool {
+        let deadline_ns = clock::now_ns() + DRAIN_PATIENCE_NS;
+        let mut done = Vec::new();
+        while self.under_way > 0 && clock::now_ns() < deadline_ns {
+            if self.reap(deadline_ns, &mut done).is_err() {
+                break;
+            }
+        }
+        self.under_way == 0
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        if !self.drain() {
+            // Better lost than freed: the device may still write into it.
+            std::mem::forget(self.arena.take());
+            return;
+        }
+        // Otherwise the kernel closes and unpins what is registered only some time after the ring is closed, and a
+        // filesystem that is to be unmounted next is busy until then.
+        let _ = self.io.submitter().unregister_files();
+        let _ = self.io.submitter().unregister_buffers();
+    }
+}
+
+/// How long an entry into the kernel may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wait {
+    No,
+    Ns(u64),
+    ForEver,
+}
+
+/// What the ring is built on, and has no way around.
+fn demand(io: &IoUring) -> Result<(), String> {
+    let parameters = io.params();
+    if !(parameters.is_feature_ext_arg() && parameters.is_feature_nodrop()) {
+        return Err("the kernel is older than 5.11".to_owned());
+    }
+    let mut probe = io_uring::Probe::new();
+    io.submitter().register_probe(&mut probe).map_err(|cause| reason(&cause))?;
+    let needed = [opcode::Read::CODE, opcode::Write::CODE, opcode::Fsync::CODE];
+    if !needed.into_iter().all(|code| probe.is_supported(code)) {
+        return Err("the kernel does not take reads, writes and syncs by it".to_owned());
+    }
+    Ok(())
+}
+
+/// How much memory this process may lock, in words.
+fn lockable() -> String {
+    match rustix::process::getrlimit(rustix::process::Resource::Memlock).current {
+        Some(bytes) => size(bytes),
+        None => "no limit".to_owned(),
+    }
+}

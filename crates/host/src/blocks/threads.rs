@@ -1,0 +1,220 @@
+//! Operations that block: on the caller's own thread if only one is to be under way, else each on a thread of a pool.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::memory::Arena;
+use super::{BlockDone, BlockOp, Options};
+use crate::clock;
+
+/// More threads than this measure the scheduler, not the disk.
+const MOST_THREADS: u32 = 1_024;
+/// A thread does little more than a system call.
+const STACK_BYTES: usize = 64 << 10;
+
+/// An operation on its way to a thread.
+struct Job {
+    slot: u32,
+    file: u32,
+    op: BlockOp,
+    buffer: NonNull<u8>,
+}
+
+// SAFETY: the buffer is the slot's, which nobody else touches until the operation is reaped; see `execute`.
+unsafe impl Send for Job {}
+
+/// What the threads and their owner share.
+struct Shared {
+    files: Vec<File>,
+    queues: Mutex<Queues>,
+    work: Condvar,
+    ends: Condvar,
+    entries: AtomicU64,
+}
+
+#[derive(Default)]
+struct Queues {
+    jobs: VecDeque<Job>,
+    done: Vec<BlockDone>,
+    is_closing: bool,
+}
+
+pub(super) struct Threads {
+    shared: Arc<Shared>,
+    /// None if the owner does the work.
+    workers: Vec<JoinHandle<()>>,
+    /// Operations that were submitted and have not been reaped.
+    under_way: usize,
+    arena: Arena,
+}
+
+impl Threads {
+    pub(super) fn new(options: &Options, files: Vec<File>) -> io::Result<Threads> {
+        let depth = options.depth;
+        if depth > MOST_THREADS {
+            let words = format!("{depth} operations at once would need as many threads; {MOST_THREADS} are the limit");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, words));
+        }
+        let queues = Queues {
+            jobs: VecDeque::with_capacity(depth as usize),
+            done: Vec::with_capacity(depth as usize),
+            is_closing: false,
+        };
+        let shared = Arc::new(Shared {
+            files,
+            queues: Mutex::new(queues),
+            work: Condvar::new(),
+            ends: Condvar::new(),
+            entries: AtomicU64::new(0),
+        });
+        let arena = Arena::new(depth as usize, options.block_bytes as usize)?;
+        let mut threads = Threads { shared, workers: Vec::new(), under_way: 0, arena };
+        if depth > 1 {
+            for _ in 0..depth {
+                let shared = Arc::clone(&threads.shared);
+                let builder = std::thread::Builder::new().name("etalon-blocks".to_owned()).stack_size(STACK_BYTES);
+                threads.workers.push(builder.spawn(move || shared.work_off())?);
+            }
+        }
+        Ok(threads)
+    }
+
+    pub(super) fn kind(&self) -> String {
+        match self.workers.len() {
+            0 => "blocking calls".to_owned(),
+            count => format!("blocking calls on {count} threads"),
+        }
+    }
+
+    pub(super) fn entries(&self) -> u64 {
+        self.shared.entries.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn arena(&self) -> Option<&Arena> {
+        Some(&self.arena)
+    }
+
+    pub(super) fn arena_mut(&mut self) -> Option<&mut Arena> {
+        Some(&mut self.arena)
+    }
+
+    pub(super) fn submit(&mut self, slot: u32, file: u32, op: BlockOp) {
+        let job = Job { slot, file, op, buffer: self.arena.start(slot as usize) };
+        self.under_way += 1;
+        self.shared.lock().jobs.push_back(job);
+        if !self.workers.is_empty() {
+            self.shared.work.notify_one();
+        }
+    }
+
+    pub(super) fn reap(&mut self, deadline_ns: u64, into: &mut Vec<BlockDone>) -> io::Result<()> {
+        let before = into.len();
+        if self.workers.is_empty() {
+            // The guard is dropped before the job is done.
+            let job = self.shared.lock().jobs.pop_front();
+            into.extend(job.map(|job| self.shared.execute(&job)));
+        } else if self.under_way > 0 {
+            let mut queues = self.shared.lock();
+            while queues.done.is_empty() {
+                let left_ns = deadline_ns.saturating_sub(clock::now_ns());
+                if left_ns == 0 {
+                    break;
+                }
+                let waited = self.shared.ends.wait_timeout(queues, Duration::from_nanos(left_ns));
+                queues = waited.unwrap_or_else(PoisonError::into_inner).0;
+            }
+            into.append(&mut queues.done);
+        }
+        self.under_way -= into.len() - before;
+        Ok(())
+    }
+}
+
+impl Shared {
+    /// No thread panics while it holds the lock, and a queue is whole at any time.
+    fn lock(&self) -> MutexGuard<'_, Queues> {
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a thread does.
+    fn work_off(&self) {
+        let mut queues = self.lock();
+        loop {
+            if let Some(job) = queues.jobs.pop_front() {
+                drop(queues);
+                let done = self.execute(&job);
+                queues = self.lock();
+                queues.done.push(done);
+                self.ends.notify_one();
+            } else if queues.is_closing {
+                return;
+            } else {
+                queues = self.work.wait(queues).unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+
+    fn execute(&self, job: &Job) -> BlockDone {
+        self.entries.fetch_add(1, Ordering::Relaxed);
+        let file = &self.files[job.file as usize];
+        let result = match job.op {
+            BlockOp::Read { offset, bytes } => {
+                // SAFETY: the operation's bytes fit into its slot's buffer, which lives until `Threads` is dropped; that
+                // waits for all threads. Nobody else touches it before the operation is reaped.
+                let buffer = unsafe { std::slice::from_raw_parts_mut(job.buffer.as_ptr(), bytes as usize) };
+                read_at(file, buffer, offset)
+            }
+            BlockOp::Write { offset, bytes } => {
+                // SAFETY: as above.
+                let buffer = unsafe { std::slice::from_raw_parts(job.buffer.as_ptr(), bytes as usize) };
+                write_at(file, buffer, offset)
+            }
+            BlockOp::Sync => file.sync_data().map(|()| 0),
+        };
+        let result = result.map(|bytes| bytes as u32).map_err(|cause| cause.raw_os_error().unwrap_or(0));
+        BlockDone { slot: job.slot, result }
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        self.shared.lock().is_closing = true;
+        self.shared.work.notify_all();
+        for worker in self.workers.drain(..) {
+            // A thread that panicked has nothing under way either.
+            let _ = worker.join();
+        }
+    }
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, offset)
+}
+
+#[cfg(unix)]
+fn write_at(file: &File, buffer: &[u8], offset: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::write_at(file, buffer, offset)
+}
+
+/// A file that was not opened for overlapped I/O does one operation at a time on Windows, whatever the threads: that is
+/// the operating system's rule for a single handle.
+#[cfg(windows)]
+fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    match std::os::windows::fs::FileExt::seek_read(file, buffer, offset) {
+        // The end of the file is an error there.
+        Err(cause) if cause.raw_os_error() == Some(38) => Ok(0),
+        read => read,
+    }
+}
+
+#[cfg(windows)]
+fn write_at(file: &File, buffer: &[u8], offset: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_write(file, buffer, offset)
+}

@@ -1,0 +1,99 @@
+//! What the kernel gives an io_uring, found out by asking for each thing alone.
+
+use std::io;
+use std::sync::OnceLock;
+
+use io_uring::{Builder, IoUring};
+
+/// The kernel's own limit on completions.
+pub(crate) const MOST_COMPLETIONS: usize = 65_536;
+
+/// Who does the ring's work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// The thread that owns it, when it enters the kernel.
+    Entered,
+    /// The same, and it asks the device for completions instead of waiting for its interrupt.
+    DevicePolled,
+    /// A thread of the kernel's, which sleeps after so many milliseconds without work.
+    KernelThread(u32),
+}
+
+/// A set-up flag that a kernel may not have.
+struct Flag {
+    name: &'static str,
+    set: fn(&mut Builder),
+    /// Whether it is about work that the owner's thread does, and refused with a thread of the kernel's.
+    for_owner_only: bool,
+}
+
+/// In this order, since the later ones need the earlier.
+const FLAGS: [Flag; 5] = [
+    // One failing request does not hold back those behind it.
+    Flag { name: "submit all", set: |builder| _ = builder.setup_submit_all(), for_owner_only: false },
+    Flag { name: "single issuer", set: |builder| _ = builder.setup_single_issuer(), for_owner_only: false },
+    // Completions are worked off by the thread when it waits, not by interrupting it.
+    Flag { name: "cooperative taskrun", set: |builder| _ = builder.setup_coop_taskrun(), for_owner_only: true },
+    Flag { name: "defer taskrun", set: |builder| _ = builder.setup_defer_taskrun(), for_owner_only: true },
+    Flag { name: "no array", set: |builder| _ = builder.setup_no_sqarray(), for_owner_only: false },
+];
+
+/// Which of the flags this kernel takes.
+fn taken() -> &'static [bool; FLAGS.len()] {
+    static TAKEN: OnceLock<[bool; FLAGS.len()]> = OnceLock::new();
+    TAKEN.get_or_init(|| {
+        let mut taken = [false; FLAGS.len()];
+        for place in 0..FLAGS.len() {
+            taken[place] = true;
+            taken[place] = builder(&taken, Mode::Entered).0.build(1).is_ok();
+        }
+        taken
+    })
+}
+
+/// A builder with the flags that are taken and fit the mode, and their names.
+fn builder(taken: &[bool; FLAGS.len()], mode: Mode) -> (Builder, Vec<&'static str>) {
+    let mut builder = IoUring::builder();
+    let mut names = Vec::new();
+    let by_owner = !matches!(mode, Mode::KernelThread(_));
+    for (flag, _) in FLAGS.iter().zip(taken).filter(|(flag, taken)| **taken && (by_owner || !flag.for_owner_only)) {
+        (flag.set)(&mut builder);
+        names.push(flag.name);
+    }
+    match mode {
+        Mode::Entered => {}
+        Mode::DevicePolled => {
+            builder.setup_iopoll();
+            names.push("device polled");
+        }
+        Mode::KernelThread(idle_ms) => {
+            builder.setup_sqpoll(idle_ms);
+            names.push("kernel thread");
+        }
+    }
+    (builder, names)
+}
+
+/// A ring with so many entries for requests and for completions, and the names of what the kernel gave it.
+pub(crate) fn open(entries: usize, completions: usize, mode: Mode) -> Result<(IoUring, Vec<&'static str>), String> {
+    // First without any flag: what is wrong then is the reason why there is no ring at all.
+    IoUring::new(1).map_err(|cause| reason(&cause))?;
+    let (mut builder, names) = builder(taken(), mode);
+    builder.setup_cqsize(completions.min(MOST_COMPLETIONS) as u32);
+    let io = builder.build(entries as u32).map_err(|cause| reason(&cause))?;
+    Ok((io, names))
+}
+
+/// Why there is no ring, in words that help.
+pub(crate) fn reason(cause: &io::Error) -> String {
+    match cause.raw_os_error() {
+        Some(code) if code == rustix::io::Errno::PERM.raw_os_error() => {
+            "forbidden here, by `kernel.io_uring_disabled` or a container's rules".to_owned()
+        }
+        Some(code) if code == rustix::io::Errno::NOSYS.raw_os_error() => "the kernel has none".to_owned(),
+        Some(code) if code == rustix::io::Errno::NOMEM.raw_os_error() => {
+            "too little memory may be locked: raise RLIMIT_MEMLOCK (`ulimit -l`)".to_owned()
+        }
+        _ => cause.to_string(),
+    }
+}

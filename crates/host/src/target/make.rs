@@ -1,0 +1,190 @@
+//! Making a target, and removing it.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::Path;
+
+use super::fragment::filler_of;
+use super::marker::{Marker, MarkerState};
+use super::plain;
+use crate::blocks::{Access, BlockDone, BlockFile, BlockOp, BlockRing, Cache, Content, OpenError, Options};
+use crate::disk;
+use crate::error::HostError;
+use crate::system::text::size;
+
+/// Writes of this size keep any disk busy.
+const CHUNK_BYTES: u32 = 1 << 20;
+/// So many at once.
+const DEPTH: u32 = 8;
+/// Space that is left to whatever else lives on the volume.
+const RESERVE_BYTES: u64 = 64 << 20;
+
+/// What the maker of a target is told as it grows: bytes written so far. It says whether to go on.
+pub type Progress<'a> = &'a mut dyn FnMut(u64) -> std::ops::ControlFlow<()>;
+
+/// Makes a file of unique bytes that do not compress, of `size_bytes`, writes all of it past the page cache where that
+/// can be, and syncs it. What was begun and fails, or is stopped by `progress`, is removed.
+///
+/// A file of the same name is replaced if étalon made it (see [`Marker`]), and is otherwise let alone.
+///
+/// # Errors
+/// There is a file that étalon did not make, the volume is too small or full, or it cannot be written.
+pub fn make(path: &Path, size_bytes: u64, progress: Progress<'_>) -> Result<(), HostError> {
+    if std::fs::symlink_metadata(path).is_ok() {
+        remove(path)?;
+    }
+    demand_space(path, size_bytes)?;
+    make_with(path, size_bytes, &reserve, progress)
+}
+
+/// The same where there is no such file and the space is known to suffice; `reserve` takes it.
+pub(crate) fn make_with(
+    path: &Path,
+    size_bytes: u64,
+    reserve: &dyn Fn(&File, u64) -> io::Result<()>,
+    progress: Progress<'_>,
+) -> Result<(), HostError> {
+    let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(HostError::at("create", path))?;
+    let made = Marker::write(path, MarkerState::Making, size_bytes)
+        .and_then(|()| fill(file, path, size_bytes, reserve, progress))
+        .and_then(|()| Marker::write(path, MarkerState::Made, size_bytes));
+    if made.is_err() {
+        // The first error is the one to tell.
+        let _ = std::fs::remove_file(path);
+        let _ = Marker::remove(path);
+    }
+    made
+}
+
+/// Removes a file that étalon made, with its marker and what was left beside it. No file is no error.
+///
+/// # Errors
+/// étalon did not make the file, or it cannot be removed.
+pub fn remove(path: &Path) -> Result<(), HostError> {
+    let filler = filler_of(path);
+    if Marker::of(&filler).is_some() {
+        remove_one(&filler)?;
+    }
+    remove_one(path)
+}
+
+/// Whether there is something that [`remove`] would remove.
+pub(crate) fn is_there(path: &Path) -> bool {
+    Marker::of(path).is_some() || Marker::of(&filler_of(path)).is_some()
+}
+
+fn remove_one(path: &Path) -> Result<(), HostError> {
+    if std::fs::symlink_metadata(path).is_err() {
+        return Marker::remove(path);
+    }
+    if Marker::of(path).is_none() {
+        let tried = format!("write over or remove {}", path.display());
+        let reason = format!(
+            "étalon did not make it (there is no {} that fits it). Name another file, or remove this one yourself",
+            Marker::path(path).display()
+        );
+        return Err(HostError::unavailable(tried, reason));
+    }
+    std::fs::remove_file(path).map_err(HostError::at("remove", path))?;
+    Marker::remove(path)
+}
+
+pub(super) fn demand_space(path: &Path, size_bytes: u64) -> Result<(), HostError> {
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let free_bytes = disk::free_bytes(folder)?;
+    if free_bytes < size_bytes.saturating_add(RESERVE_BYTES) {
+        return Err(full(path, size_bytes, &format!("its volume has {} free", size(free_bytes))));
+    }
+    Ok(())
+}
+
+fn full(path: &Path, size_bytes: u64, why: &str) -> HostError {
+    let tried = format!("make {} with {}", path.display(), size(size_bytes));
+    HostError::unavailable(tried, format!("{why}, and {} are to be left to others", size(RESERVE_BYTES)))
+}
+
+fn fill(
+    file: File,
+    path: &Path,
+    size_bytes: u64,
+    reserve: &dyn Fn(&File, u64) -> io::Result<()>,
+    progress: Progress<'_>,
+) -> Result<(), HostError> {
+    reserve(&file, size_bytes).map_err(|cause| no_space(path, size_bytes, cause))?;
+    let opened = match BlockFile::open(path, Access::ReadWrite, Cache::Hardware) {
+        Ok(opened) if opened.demand(4096, 0).is_ok() => opened,
+        Ok(_) | Err(OpenError::Unsupported(_)) => {
+            BlockFile::open(path, Access::ReadWrite, Cache::All).map_err(plain)?
+        }
+        Err(OpenError::Host(error)) => return Err(error),
+    };
+    let handle = opened.file.try_clone().map_err(HostError::at("open", path))?;
+    let mut ring = BlockRing::new(&Options::new(DEPTH, CHUNK_BYTES), vec![handle])?;
+    write_all(&mut ring, size_bytes, &opened, progress).map_err(|cause| no_space(path, size_bytes, cause))?;
+    drop(ring);
+    // Whole pages were written.
+    file.set_len(size_bytes).map_err(HostError::at("cut", path))?;
+    file.sync_all().map_err(|cause| no_space(path, size_bytes, cause))
+}
+
+/// Takes the space at once, so that the file lies in few pieces and a full volume shows before it is filled. What this
+/// leaves unwritten is written next.
+#[cfg(target_os = "linux")]
+pub(crate) fn reserve(file: &File, size_bytes: u64) -> io::Result<()> {
+    use rustix::io::Errno;
+    match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, size_bytes) {
+        // Filesystems that know no such thing find their space as they go.
+        Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
+        Err(cause) => Err(cause.into()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn reserve(_file: &File, _size_bytes: u64) -> io::Result<()> {
+    Ok(())
+}
+
+fn no_space(path: &Path, size_bytes: u64, cause: io::Error) -> HostError {
+    match cause.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+            full(path, size_bytes, &cause.to_string())
+        }
+        _ => HostError::at("write", path)(cause),
+    }
+}
+
+/// Writes `size_bytes`, rounded up to whole pages if the page cache is passed by.
+fn write_all(ring: &mut BlockRing, size_bytes: u64, opened: &BlockFile, progress: Progress<'_>) -> io::Result<()> {
+    let size_bytes = if opened.cache.is_direct() { size_bytes.next_multiple_of(4096) } else { size_bytes };
+    // Two targets made at the same instant must not hold the same bytes.
+    let mut content = Content::new(crate::clock::now_ns() ^ crate::scratch::random_number());
+    let mut free: Vec<u32> = (0..DEPTH).collect();
+    let mut chunks = vec![0_u32; DEPTH as usize];
+    let mut done: Vec<BlockDone> = Vec::with_capacity(DEPTH as usize);
+    let (mut next, mut written) = (0_u64, 0_u64);
+    while written < size_bytes {
+        while next < size_bytes
+            && let Some(slot) = free.pop()
+        {
+            let bytes = u64::from(CHUNK_BYTES).min(size_bytes - next) as u32;
+            content.fill(ring.buffer_mut(slot).and_then(|buffer| buffer.get_mut(..bytes as usize)).unwrap_or_default());
+            ring.submit(slot, 0, BlockOp::Write { offset: next, bytes }).map_err(io::Error::other)?;
+            chunks[slot as usize] = bytes;
+            next += u64::from(bytes);
+        }
+        ring.reap(u64::MAX, &mut done)?;
+        for ended in done.drain(..) {
+            let bytes = ended.result.map_err(io::Error::from_raw_os_error)?;
+            if bytes != chunks[ended.slot as usize] {
+                // The rest of a write that was cut short did not fit.
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            written += u64::from(bytes);
+            free.push(ended.slot);
+        }
+        if progress(written.min(size_bytes)).is_break() {
+            return Err(io::Error::new(io::ErrorKind::Interrupted, "it was stopped"));
+        }
+    }
+    Ok(())
+}

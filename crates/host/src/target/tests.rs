@@ -1,0 +1,169 @@
+//! Targets of every kind of dishonesty, on a real disk.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "tests; the lint spares test functions but not their helpers"
+)]
+
+use std::fs::{File, OpenOptions};
+use std::ops::ControlFlow;
+
+use super::*;
+use crate::scratch::Scratch;
+
+const MIB: u64 = 1 << 20;
+
+fn go_on(_: u64) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+/// A folder on a disk whose filesystem shows its extents.
+fn on_disk() -> Option<Scratch> {
+    let scratch = Scratch::new("target", None).unwrap();
+    if !cfg!(target_os = "linux") || crate::disk::is_memory_backed(scratch.path()).unwrap() {
+        println!("skipped: there is no folder on a disk whose filesystem shows extents");
+        return None;
+    }
+    Some(scratch)
+}
+
+fn flaw(path: &Path, span_bytes: u64) -> Flaw {
+    match verify(path, span_bytes).unwrap() {
+        Verdict::Refused(flaw) => flaw,
+        Verdict::Sound(sound) => panic!("{sound:?}"),
+    }
+}
+
+#[test]
+fn what_is_made_is_sound() {
+    let scratch = Scratch::new("target", None).unwrap();
+    let path = scratch.path().join("target");
+    // No multiple of a page, nor of a chunk.
+    let size_bytes = 9 * MIB + 100;
+    let mut told = Vec::new();
+    make(&path, size_bytes, &mut |written| {
+        told.push(written);
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    assert!(told.is_sorted() && *told.last().unwrap() >= size_bytes, "{told:?}");
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), size_bytes);
+    let Verdict::Sound(sound) = verify(&path, size_bytes).unwrap() else { panic!("{:?}", verify(&path, size_bytes)) };
+    assert_eq!(sound.size_bytes, size_bytes);
+    assert!(sound.saving < 0.001, "{sound:?}");
+    assert_eq!(Marker::of(&path).unwrap().state, MarkerState::Made);
+    let before = std::fs::read(&path).unwrap();
+    make(&path, MIB, &mut go_on).unwrap();
+    let after = std::fs::read(&path).unwrap();
+    assert_eq!(after.len() as u64, MIB, "its own file may be replaced");
+    assert_ne!(before[..4096], after[..4096]);
+    assert_eq!(flaw(&path, MIB + 1), Flaw::TooSmall { size_bytes: MIB, span_bytes: MIB + 1 });
+    remove(&path).unwrap();
+    assert!(!path.exists() && !Marker::path(&path).exists());
+    remove(&path).unwrap();
+}
+
+#[test]
+fn a_sound_file_shows_its_extents() {
+    let Some(scratch) = on_disk() else { return };
+    let path = scratch.path().join("target");
+    make(&path, 4 * MIB, &mut go_on).unwrap();
+    let Verdict::Sound(sound) = verify(&path, 4 * MIB).unwrap() else { panic!() };
+    assert!(sound.extents.as_ref().unwrap().count >= 1 && sound.unseen.is_empty(), "{sound:?}");
+}
+
+#[test]
+fn a_file_of_somebody_else_s_is_let_alone() {
+    let scratch = Scratch::new("target", None).unwrap();
+    let path = scratch.path().join("precious");
+    std::fs::write(&path, "data").unwrap();
+    let refused = make(&path, MIB, &mut go_on).unwrap_err().to_string();
+    assert!(refused.contains("étalon did not make it") && refused.contains("precious"), "{refused}");
+    assert!(remove(&path).is_err());
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "data");
+    // One that took the place of a file of étalon's.
+    let own = scratch.path().join("own");
+    make(&own, MIB, &mut go_on).unwrap();
+    std::fs::rename(&path, &own).unwrap();
+    assert_eq!(Marker::of(&own), None);
+    assert!(remove(&own).is_err() && own.exists());
+}
+
+#[test]
+fn what_is_stopped_leaves_nothing() {
+    let scratch = Scratch::new("target", None).unwrap();
+    let path = scratch.path().join("target");
+    let stopped = make(&path, 64 * MIB, &mut |_| ControlFlow::Break(())).unwrap_err();
+    assert!(stopped.to_string().contains("it was stopped"), "{stopped}");
+    assert!(!path.exists() && !Marker::path(&path).exists());
+}
+
+#[test]
+fn a_volume_that_is_too_small_is_told_before_it_is_full() {
+    let scratch = Scratch::new("target", None).unwrap();
+    let path = scratch.path().join("target");
+    let free_bytes = crate::disk::free_bytes(scratch.path()).unwrap();
+    let refused = make(&path, free_bytes, &mut go_on).unwrap_err().to_string();
+    assert!(refused.contains("free") && refused.contains("left to others"), "{refused}");
+    assert!(!path.exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_hole_is_found() {
+    let Some(scratch) = on_disk() else { return };
+    let path = scratch.path().join("sparse");
+    make(&path, MIB, &mut go_on).unwrap();
+    let file = OpenOptions::new().write(true).open(&path).unwrap();
+    file.set_len(3 * MIB).unwrap();
+    let hole = |offset_bytes, bytes| Flaw::NeverWritten { kind: "a hole", offset_bytes, bytes };
+    assert_eq!(flaw(&path, 3 * MIB), hole(MIB, 2 * MIB));
+    std::os::unix::fs::FileExt::write_at(&file, &[1; 4096], 2 * MIB).unwrap();
+    assert_eq!(flaw(&path, 3 * MIB), hole(MIB, MIB), "in the middle");
+    let empty = scratch.path().join("empty");
+    File::create(&empty).unwrap().set_len(MIB).unwrap();
+    assert_eq!(flaw(&empty, MIB), hole(0, MIB));
+    // The same without the filesystem's map.
+    let seen = allocation::by_seeking(&File::open(&path).unwrap(), 3 * MIB, "no map");
+    assert_eq!(seen.flaw, Some(hole(MIB, MIB)));
+    assert!(seen.unseen[0].contains("no map"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn space_that_is_given_out_but_not_written_is_found() {
+    let Some(scratch) = on_disk() else { return };
+    let path = scratch.path().join("reserved");
+    let file = File::create(&path).unwrap();
+    if let Err(cause) = rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, 2 * MIB) {
+        println!("skipped: fallocate: {cause}");
+        return;
+    }
+    let first = flaw(&path, 2 * MIB);
+    assert!(matches!(first, Flaw::NeverWritten { kind: "an unwritten extent", offset_bytes: 0, .. }), "{first:?}");
+    let mut bytes = vec![0; MIB as usize];
+    crate::blocks::Content::new(1).fill(&mut bytes);
+    std::os::unix::fs::FileExt::write_all_at(&file, &bytes, 0).unwrap();
+    let second = flaw(&path, 2 * MIB);
+    assert!(matches!(second, Flaw::NeverWritten { offset_bytes: MIB, .. }), "{second:?}");
+    assert!(second.to_string().contains("a read of them is no I/O"));
+}
+
+#[test]
+fn zeros_and_text_are_refused() {
+    let scratch = Scratch::new("target", None).unwrap();
+    let path = scratch.path().join("zeros");
+    std::fs::write(&path, vec![0; 2 * MIB as usize]).unwrap();
+    let Flaw::Compressible { saving } = flaw(&path, 2 * MIB) else { panic!("{:?}", flaw(&path, 2 * MIB)) };
+    assert!(saving > 0.99, "{saving}");
+    std::fs::write(&path, "select 1; ".repeat(200_000)).unwrap();
+    assert!(matches!(flaw(&path, MIB), Flaw::Compressible { .. }));
+}
+
+#[test]
+fn what_is_no_file_is_refused() {
+    #[cfg(unix)]
+    assert!(verify(Path::new("/dev/null"), 1).is_ok_and(|verdict| verdict == Verdict::Refused(Flaw::NoFile)));
+    assert!(verify(Path::new("/no/such/file"), 1).unwrap_err().to_string().contains("/no/such/file"));
+}

@@ -1,0 +1,124 @@
+//! Filesystems with a chosen cluster size.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rustix::ioctl::{Getter, ioctl, opcode};
+
+use super::{VolumeFs, VolumeSpec};
+
+/// Where tools for root are, beside the places that `PATH` names.
+const PLACES: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/bin"];
+
+/// A program that makes a filesystem.
+pub(super) struct Tool {
+    program: PathBuf,
+}
+
+impl Tool {
+    pub(super) fn find(fs: VolumeFs) -> Result<Tool, String> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let places = std::env::split_paths(&path).chain(PLACES.map(PathBuf::from));
+        Tool::find_in(fs, places)
+    }
+
+    pub(super) fn find_in(fs: VolumeFs, places: impl Iterator<Item = PathBuf>) -> Result<Tool, String> {
+        let (name, package) = match fs {
+            VolumeFs::Ext4 => ("mkfs.ext4", "e2fsprogs"),
+            VolumeFs::Xfs => ("mkfs.xfs", "xfsprogs"),
+        };
+        let found = places.map(|place| place.join(name)).find(|program| program.is_file());
+        let program = found.ok_or_else(|| format!("{name} is not installed (package {package})"))?;
+        Ok(Tool { program })
+    }
+
+    /// Makes the filesystem in the image, and puts it on the disk.
+    pub(super) fn format(&self, spec: &VolumeSpec) -> Result<(), String> {
+        let mut command = Command::new(&self.program);
+        command.args(arguments(spec)).arg(&spec.image).env("LC_ALL", "C");
+        let output = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).output();
+        let name = self.program.display();
+        let output = output.map_err(|cause| format!("cannot run {name}: {cause}"))?;
+        if !output.status.success() {
+            let words = String::from_utf8_lossy(&output.stderr);
+            let words: Vec<&str> = words.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+            return Err(format!("{name} ended with {}: {}", output.status, words.join("; ")));
+        }
+        // The loop device passes the page cache by, where all of this still is.
+        let image = File::open(&spec.image).and_then(|image| image.sync_all());
+        image.map_err(|cause| format!("cannot sync {}: {cause}", spec.image.display()))
+    }
+}
+
+/// Without discards, which would make the image sparse again, and without anything left to be done in the background
+/// while something is measured.
+fn arguments(spec: &VolumeSpec) -> Vec<String> {
+    let has_clusters = spec.cluster_bytes > spec.block_bytes;
+    let mut arguments: Vec<String> = Vec::new();
+    let mut add = |words: &[&str]| arguments.extend(words.iter().map(|&word| word.to_owned()));
+    match spec.fs {
+        VolumeFs::Ext4 => {
+            add(&["-F", "-q", "-m", "0", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"]);
+            add(&["-b", &spec.block_bytes.to_string()]);
+            if has_clusters {
+                add(&["-O", "bigalloc", "-C", &spec.cluster_bytes.to_string()]);
+            }
+        }
+        VolumeFs::Xfs => {
+            add(&["-f", "-q", "-K", "-b", &format!("size={}", spec.block_bytes)]);
+            if has_clusters {
+                add(&["-d", &format!("extszinherit={}", spec.cluster_bytes / spec.block_bytes)]);
+            }
+        }
+    }
+    arguments
+}
+
+/// The unit in which a mounted volume gives out space, by what the filesystem itself has noted.
+pub(super) fn cluster_bytes(spec: &VolumeSpec, mount_point: &Path) -> Result<u32, String> {
+    match spec.fs {
+        VolumeFs::Ext4 => ext4_cluster_bytes(&spec.image),
+        VolumeFs::Xfs => xfs_cluster_bytes(mount_point, spec.block_bytes),
+    }
+}
+
+/// ext4's superblock, as the kernel's "ext4 Data Structures and Algorithms" lays it out: `s_log_block_size`,
+/// `s_log_cluster_size` (both as a power of two times 1024) and `s_feature_ro_compat`.
+fn ext4_cluster_bytes(image: &Path) -> Result<u32, String> {
+    const BIGALLOC: u32 = 0x200;
+    let mut superblock = [0; 1024];
+    let read = File::open(image).and_then(|image| image.read_exact_at(&mut superblock, 1024));
+    read.map_err(|cause| format!("cannot read {}: {cause}", image.display()))?;
+    let number = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|byte| superblock[at + byte]));
+    if superblock[0x38..0x3A] != [0x53, 0xEF] {
+        return Err(format!("{} holds no ext4", image.display()));
+    }
+    let place = if number(0x64) & BIGALLOC != 0 { 0x1C } else { 0x18 };
+    1024_u32.checked_shl(number(place)).ok_or_else(|| "its superblock tells an absurd size".to_owned())
+}
+
+/// `struct fsxattr`; see ioctl_xfs_fsgetxattr(2).
+#[repr(C)]
+struct Attributes {
+    flags: u32,
+    extent_size: u32,
+    extents: u32,
+    project: u32,
+    copy_extent_size: u32,
+    padding: [u8; 8],
+}
+
+const GET_ATTRIBUTES: rustix::ioctl::Opcode = opcode::read::<Attributes>(b'X', 31);
+const INHERITED: u32 = 0x0000_1000;
+
+/// The extent size hint that files inherit from the root, or the block where there is none.
+fn xfs_cluster_bytes(mount_point: &Path, block_bytes: u32) -> Result<u32, String> {
+    let at = |cause: std::io::Error| format!("cannot ask {} for its extent size: {cause}", mount_point.display());
+    let root = File::open(mount_point).map_err(at)?;
+    // SAFETY: the structure is the request's, of plain numbers, and the kernel fills it.
+    let attributes = unsafe { ioctl(&root, Getter::<GET_ATTRIBUTES, Attributes>::new()) };
+    let attributes = attributes.map_err(|cause| at(cause.into()))?;
+    Ok(if attributes.flags & INHERITED != 0 { attributes.extent_size } else { block_bytes })
+}

@@ -1,0 +1,70 @@
+//! Mounting, and what is mounted where étalon works.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::HostError;
+
+/// How long a volume may be busy with what has just ended on it.
+#[cfg(target_os = "linux")]
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
+
+/// What is mounted in a folder, the innermost first.
+#[cfg(target_os = "linux")]
+pub(crate) fn mounts_under(folder: &Path) -> Result<Vec<PathBuf>, HostError> {
+    use crate::system::mounts::parse_mountinfo;
+    let text = crate::system::text::read("/proc/self/mountinfo");
+    let text = text.map_err(|reason| HostError::unavailable("list the mounted filesystems", reason))?;
+    let mut under: Vec<PathBuf> =
+        parse_mountinfo(&text).into_iter().map(|mount| mount.mount_point).filter(|at| at.starts_with(folder)).collect();
+    // The list is in the order in which they were mounted.
+    under.reverse();
+    Ok(under)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn mounts_under(_folder: &Path) -> Result<Vec<PathBuf>, HostError> {
+    Ok(Vec::new())
+}
+
+/// Unmounts a filesystem. One that is busy is given a little time.
+#[cfg(target_os = "linux")]
+pub(crate) fn unmount(mount_point: &Path) -> Result<(), HostError> {
+    use rustix::io::Errno;
+    use rustix::mount::{UnmountFlags, unmount};
+    let deadline = std::time::Instant::now() + PATIENCE;
+    loop {
+        match unmount(mount_point, UnmountFlags::NOFOLLOW) {
+            Ok(()) => return Ok(()),
+            Err(Errno::BUSY) if std::time::Instant::now() < deadline => {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+            Err(Errno::BUSY) => {
+                let reason = "something on it is still in use: end what works there, then try again";
+                return Err(HostError::unavailable(format!("unmount {}", mount_point.display()), reason));
+            }
+            Err(cause) => return Err(HostError::at("unmount", mount_point)(cause.into())),
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn unmount(mount_point: &Path) -> Result<(), HostError> {
+    Err(HostError::unavailable(format!("unmount {}", mount_point.display()), "volumes are made on Linux only"))
+}
+
+/// Mounts a made volume.
+#[cfg(target_os = "linux")]
+pub(super) fn mount(device: &Path, mount_point: &Path, fs: super::VolumeFs) -> Result<(), String> {
+    use rustix::io::Errno;
+    use rustix::mount::{MountFlags, mount};
+    let flags = MountFlags::NOATIME | MountFlags::NODEV | MountFlags::NOSUID;
+    mount(device, mount_point, fs.as_str(), flags, None).map_err(|cause| match cause {
+        Errno::PERM | Errno::ACCESS => {
+            "this process may not mount (in a container, it takes the privilege SYS_ADMIN)".to_owned()
+        }
+        Errno::NODEV => format!("the kernel has no {}", fs.as_str()),
+        // XFS knows larger blocks than the kernel's page since Linux 6.12.
+        Errno::NOSYS => format!("the kernel's {} does not take blocks of this size", fs.as_str()),
+        other => format!("it cannot be mounted: {other}"),
+    })
+}
