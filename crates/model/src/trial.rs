@@ -151,7 +151,10 @@ impl FromStr for SeriesKind {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        [SeriesKind::Response, SeriesKind::Service, SeriesKind::Backlog].into_iter().find(|kind| kind.as_str() == text).ok_or(())
+        [SeriesKind::Response, SeriesKind::Service, SeriesKind::Backlog]
+            .into_iter()
+            .find(|kind| kind.as_str() == text)
+            .ok_or(())
     }
 }
 

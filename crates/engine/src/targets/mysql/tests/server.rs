@@ -11,6 +11,7 @@ use model::{DurabilityTier, Length, OnError, Order, Schedule};
 use super::*;
 use crate::observer::Silent;
 use crate::stream::Retry;
+use crate::traffic::Traffic;
 use crate::trial::TrialRun;
 use crate::worker::Pace;
 use crate::workloads::StreamTask;
@@ -144,7 +145,7 @@ fn schedule(length: Duration) -> Schedule {
 fn trial_of(target: &MySqlTarget, script: &str, clients: u32, length: Duration) -> Result<model::TrialRecord, Failure> {
     let options = Options { retry: Retry { max_tries: 0, within_ns: None }, ..Options::default() };
     let program = compile_with(script, &options).unwrap();
-    let task = StreamTask { program, clients: 0..clients, pace: Pace::Closed };
+    let task = StreamTask { program, clients: 0..clients, pace: Pace::Closed, traffic: Traffic::default() };
     let (schedule, interrupt) = (schedule(length), AtomicBool::new(false));
     TrialRun { target, task: &task, schedule: &schedule, seed: 1, interrupt: &interrupt }.run(&mut Silent)
 }

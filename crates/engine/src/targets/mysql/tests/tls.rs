@@ -10,6 +10,7 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, 
 
 use super::*;
 use crate::observer::Silent;
+use crate::traffic::Traffic;
 use crate::trial::TrialRun;
 use crate::worker::Pace;
 use crate::workloads::StreamTask;
@@ -90,7 +91,12 @@ fn a_trial_over_tls(target: &dyn Target) {
     target.prepare(&pgbench_tables(1)).unwrap();
     let script = "\\set aid random(1, 1000)\nBEGIN;\nUPDATE pgbench_accounts SET abalance = 1 WHERE aid = :aid;\nCOMMIT;\n\
                   SELECT aid FROM pgbench_accounts WHERE aid = :aid \\gset\nSELECT :aid + 0;";
-    let task = StreamTask { program: compile(script, &[]).unwrap(), clients: 0..2, pace: Pace::Closed };
+    let task = StreamTask {
+        program: compile(script, &[]).unwrap(),
+        clients: 0..2,
+        pace: Pace::Closed,
+        traffic: Traffic::default(),
+    };
     let schedule = Schedule {
         blocks: 1,
         warmup: Duration::ZERO,
