@@ -87,6 +87,28 @@ pub struct PlanSource {
     pub aa: Option<String>,
 }
 
+/// What the load may use and do.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct Loading {
+    /// What sends and receives for the clients of a server: `ring` is io_uring, `poller` epoll or its like
+    #[arg(long, value_name = "WHICH", default_value = "auto")]
+    pub reactor: Reactor,
+    /// Let scripts run commands of the shell, as you: only for scripts that you trust
+    #[arg(long)]
+    pub allow_shell: bool,
+}
+
+/// What sends and receives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Reactor {
+    /// The ring where the kernel gives one, else the poller
+    Auto,
+    /// io_uring or nothing
+    Ring,
+    /// The poller
+    Poller,
+}
+
 /// `etalon run`.
 #[derive(Args, Clone, Debug)]
 pub struct RunArgs {
@@ -99,6 +121,9 @@ pub struct RunArgs {
     /// Let étalon drop tables in its way that it did not make
     #[arg(long)]
     pub yes: bool,
+    /// How the load is made
+    #[command(flatten)]
+    pub loading: Loading,
 }
 
 /// `etalon resume`.
@@ -109,6 +134,9 @@ pub struct ResumeArgs {
     /// Let étalon drop tables in its way that it did not make
     #[arg(long)]
     pub yes: bool,
+    /// How the load is made
+    #[command(flatten)]
+    pub loading: Loading,
 }
 
 /// `etalon plan`.

@@ -101,7 +101,7 @@ impl TrialRun<'_> {
     }
 
     fn run_workers(&self, observer: &mut dyn Observer) -> Result<Ran, Failure> {
-        let shares = self.target.workers(self.task.clients.clone());
+        let shares = self.target.workers(self.task.clients.clone(), self.task.threads);
         let workers = shares.len();
         let gate = Gate::new(workers);
         let (full, intervals) = channel();

@@ -80,9 +80,9 @@ pub struct Tally {
 }
 
 impl Tally {
-    fn count_failure(&mut self, error: OpError) {
+    fn count_failures(&mut self, error: OpError, count: u64) {
         let place = ErrorClass::ALL.iter().position(|class| *class == error.class).unwrap_or_default();
-        self.failed[place] += 1;
+        self.failed[place] += count;
         if !self.messages.iter().any(|known| known.class == error.class) {
             self.messages.push(error);
         }
@@ -341,7 +341,7 @@ where
         self.stream.begin(&mut slot.state, slot.index);
         slot.index += 1;
         if self.now_ns >= self.measured_ns {
-            slot.counted += 1;
+            slot.counted += self.stream.batch();
         }
         self.advance(client);
     }
@@ -367,7 +367,10 @@ where
                 }
                 Next::End => {
                     self.now_ns = self.clock.now_ns();
-                    self.succeed(client);
+                    match self.lane.end_transaction(client) {
+                        Ok(()) => self.succeed(client),
+                        Err(error) => self.fail(client, error),
+                    }
                     return;
                 }
             }
@@ -425,12 +428,13 @@ where
         let done_ns = self.now_ns;
         self.end_transaction(client);
         self.failures_in_a_row = 0;
-        self.tally.succeeded += 1;
+        let batch = self.stream.batch();
+        self.tally.succeeded += batch;
         if done_ns >= self.measured_ns {
             let slot = &self.slots[client];
-            self.recorder.record(slot.intended_ns, slot.sent_ns, done_ns);
+            self.recorder.record_batch(batch, slot.intended_ns, slot.sent_ns, done_ns);
             if done_ns <= self.end_ns {
-                self.tally.succeeded_in_window += 1;
+                self.tally.succeeded_in_window += batch;
             }
             if self.count.is_some() {
                 self.tally.window_ns = done_ns - self.measured_ns;
@@ -463,15 +467,15 @@ where
         }
         self.end_transaction(client);
         if self.now_ns >= self.measured_ns {
-            self.recorder.record_error(self.now_ns);
+            (0..self.stream.batch()).for_each(|_| self.recorder.record_error(self.now_ns));
         }
         self.failures_in_a_row += 1;
         // A script that cannot go on ends its client in pgbench, and the run has no result. So here.
         let broken = error.class == ErrorClass::Script;
-        self.tally.count_failure(error);
+        self.tally.count_failures(error, self.stream.batch());
         if let Err(error) = recovered {
             self.tally.connection_lost |= error.class == ErrorClass::ConnectionLost;
-            self.tally.count_failure(error);
+            self.tally.count_failures(error, 1);
             self.gate.stop();
         }
         if lost {

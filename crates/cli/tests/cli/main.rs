@@ -10,6 +10,7 @@
 
 mod bad_input;
 mod interruption;
+mod loads;
 mod results;
 mod scene;
 mod verdicts;

@@ -11,7 +11,7 @@ use crate::dataset::{ColumnKind, Dataset, Dialect};
 use crate::error::{Failure, FailureKind};
 use crate::lanes::sim::{Dies, Model, SimLane, VirtualClock};
 use crate::rng::Rng;
-use crate::target::{Counters, Engine, Load, OpenRequest, Placement, Target};
+use crate::target::{Counters, Engine, Load, OpenRequest, Placement, Target, Threads};
 use crate::worker::{self, Tally, WorkerContext};
 
 /// The registry's entry.
@@ -135,8 +135,12 @@ impl Target for SimTarget {
     }
 
     /// One worker: virtual time is one thread's.
-    fn workers(&self, clients: Range<u32>) -> Vec<Range<u32>> {
+    fn workers(&self, clients: Range<u32>, _threads: Threads) -> Vec<Range<u32>> {
         vec![clients]
+    }
+
+    fn files_per_client(&self) -> u64 {
+        0
     }
 
     fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<Tally, Failure> {

@@ -1,13 +1,16 @@
-//! The connections of the native lane: to the same address as the stock driver's, with the same settings and the same
-//! words for what goes wrong, but without TLS.
+//! The connections of the load: to the same address as the stock driver's, with the same settings, the same `sslmode`, and
+//! the same words for what goes wrong.
 
 use std::io;
 use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use host::reactor::{Socket, Vigilance};
-use wire::postgres::{Config, ErrorFields};
+use postgres::config::{self, SslMode};
+use wire::postgres::{ChannelBinding, Config, Encryption, ErrorFields};
 use wire::{Secret, WireError};
 
 use super::connect::{Endpoint, LOGIN_GRACE, Refusal, STARTING_PATIENCE, STARTING_POLL};
@@ -15,33 +18,89 @@ use super::session::Session;
 use crate::error::{Failure, FailureKind};
 use crate::lanes::postgres::{LoginError, Opened, Question, fields_said, log_in};
 
+/// Logins of one worker that are under way at the same time: a server far away, or one that starts a process for each, is
+/// waited for by many of them at once.
+const LOGINS_AT_ONCE: usize = 32;
+
 impl Session {
     /// A new connection with this session's settings, on which `statements` are prepared.
     ///
     /// # Errors
     /// As [`Session::open`]; or the server does not take a statement.
     pub(super) fn open_native(&self, endpoint: &Endpoint, statements: &[String]) -> Result<Opened, Failure> {
-        let mut opened = endpoint.connect_plain(&self.options)?;
+        let mut opened = endpoint.connect_native(&self.options)?;
         let ask = |opened: &mut Opened, tried: &str, question: &Question<'_>| {
             opened.ask(question).map_err(|error| asked(tried, &error))
         };
-        ask(&mut opened, "give a session its settings", &Question::Execute(&self.sql))?;
-        ask(&mut opened, "prepare the script's statements", &Question::Prepare(statements))?;
+        if !self.sql.is_empty() {
+            ask(&mut opened, "give a session its settings", &Question::Execute(&self.sql))?;
+        }
+        if !statements.is_empty() {
+            ask(&mut opened, "prepare the script's statements", &Question::Prepare(statements))?;
+        }
         // A statement of the load may take as long as it likes.
         opened.set_timeout(None).map_err(|error| asked("lift a connection's time limit", &error.into()))?;
         Ok(opened)
     }
+
+    /// So many connections like that, many logins under way at once.
+    ///
+    /// # Errors
+    /// The first failure, with how many connections were made; no more are tried after it.
+    pub(super) fn open_many(
+        &self,
+        endpoint: &Endpoint,
+        statements: &[String],
+        count: usize,
+    ) -> Result<Vec<Opened>, Failure> {
+        let taken = AtomicUsize::new(0);
+        let made = Mutex::new(Vec::with_capacity(count));
+        let failures = Mutex::new(Vec::new());
+        let lock = |failures: &Mutex<Vec<Failure>>| match failures.lock() {
+            Ok(failures) => failures.len(),
+            Err(poisoned) => poisoned.into_inner().len(),
+        };
+        let work = || {
+            while lock(&failures) == 0 && taken.fetch_add(1, Ordering::Relaxed) < count {
+                match self.open_native(endpoint, statements) {
+                    Ok(opened) => made.lock().unwrap_or_else(|e| e.into_inner()).push(opened),
+                    Err(failure) => failures.lock().unwrap_or_else(|e| e.into_inner()).push(failure),
+                }
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 1..LOGINS_AT_ONCE.min(count) {
+                // Fewer threads are slower, and no reason to give up: this one works, too.
+                let _ = thread::Builder::new().name("etalon-login".to_owned()).spawn_scoped(scope, work);
+            }
+            work();
+        });
+        let made = made.into_inner().unwrap_or_else(|e| e.into_inner());
+        let failures = failures.into_inner().unwrap_or_else(|e| e.into_inner());
+        refuse_failed(failures, made.len(), count).map(|()| made)
+    }
+}
+
+/// The first of the failures, told together with the others.
+fn refuse_failed(failures: Vec<Failure>, made: usize, count: usize) -> Result<(), Failure> {
+    let failed = failures.len();
+    let Some(mut first) = failures.into_iter().next() else { return Ok(()) };
+    if count > 1 {
+        first.cause =
+            format!("{} ({made} of {count} connections were made, {failed} refused, then no more tried)", first.cause);
+    }
+    Err(first)
 }
 
 impl Endpoint {
-    /// Connects and logs in without TLS, for the native lane.
+    /// Connects and logs in, for the load.
     ///
     /// # Errors
     /// As [`Endpoint::connect`].
-    pub(super) fn connect_plain(&self, options: &str) -> Result<Opened, Failure> {
+    pub(super) fn connect_native(&self, options: &str) -> Result<Opened, Failure> {
         let started = Instant::now();
         loop {
-            match self.try_plain(options) {
+            match self.try_native_modes(options) {
                 Ok(opened) => return Ok(opened),
                 Err(Refusal::Starting(_)) if started.elapsed() < STARTING_PATIENCE => thread::sleep(STARTING_POLL),
                 Err(refusal) => return Err(self.explain(refusal)),
@@ -49,12 +108,25 @@ impl Endpoint {
         }
     }
 
-    fn try_plain(&self, options: &str) -> Result<Opened, Refusal> {
+    fn try_native_modes(&self, options: &str) -> Result<Opened, Refusal> {
+        let mut first = None;
+        for mode in self.address.tls.attempts() {
+            match self.try_native(*mode, options) {
+                Ok(opened) => return Ok(opened),
+                Err(refusal) if refusal.is_about_encryption() => first = first.or(Some(refusal)),
+                Err(refusal) => return Err(first.unwrap_or(refusal)),
+            }
+        }
+        // There is at least one mode to try.
+        Err(first.unwrap_or(Refusal::Silent(Duration::ZERO)))
+    }
+
+    fn try_native(&self, mode: SslMode, options: &str) -> Result<Opened, Refusal> {
         let timeout = self.address.config.get_connect_timeout().copied().unwrap_or_default();
         let patience = timeout + LOGIN_GRACE;
         let socket = self.dial(timeout.max(Duration::from_secs(1))).map_err(|cause| refusal_of_io(&cause, patience))?;
-        socket.set_timeout(Some(patience)).map_err(|cause| refusal_of_io(&cause, patience))?;
-        log_in(socket, self.login(options)).map_err(|error| refusal(error, patience))
+        let opened = log_in(socket, self.login(mode, options), self.tls.as_ref(), patience);
+        opened.map_err(|error| refusal(error, patience))
     }
 
     fn dial(&self, timeout: Duration) -> io::Result<Socket> {
@@ -76,11 +148,23 @@ impl Endpoint {
         }
     }
 
-    fn login(&self, options: &str) -> Config {
+    fn login(&self, mode: SslMode, options: &str) -> Config {
         let address = &self.address;
         let mut login = Config::new(&*address.user);
         login.database = Some(address.database.clone());
         login.password = address.config.get_password().map(Secret::new);
+        login.scram = self.scram.clone();
+        login.encryption = match mode {
+            _ if self.tls.is_none() => Encryption::Off,
+            SslMode::Disable => Encryption::Off,
+            SslMode::Prefer => Encryption::Prefer,
+            _ => Encryption::Require,
+        };
+        login.channel_binding = match address.config.get_channel_binding() {
+            config::ChannelBinding::Disable => ChannelBinding::Disable,
+            config::ChannelBinding::Require => ChannelBinding::Require,
+            _ => ChannelBinding::Prefer,
+        };
         if let Some(name) = address.config.get_application_name() {
             login.parameters.push(("application_name".to_owned(), name.to_owned()));
         }
@@ -104,8 +188,10 @@ fn refusal_of_io(cause: &io::Error, patience: Duration) -> Refusal {
 fn refusal(error: LoginError, patience: Duration) -> Refusal {
     match error {
         LoginError::Io(cause) => refusal_of_io(&cause, patience),
+        LoginError::Tls(error) => Refusal::Tls(error.to_string()),
         LoginError::Server(error) | LoginError::Wire(WireError::RefusedByPostgres(error)) => refusal_of_server(&error),
         LoginError::Wire(WireError::PasswordMissing) => Refusal::NoPassword,
+        LoginError::Wire(WireError::TlsRefused) => Refusal::Tls("server does not support TLS".to_owned()),
         LoginError::Wire(error) => Refusal::Other(error.to_string()),
     }
 }
@@ -120,7 +206,7 @@ fn refusal_of_server(error: &ErrorFields) -> Refusal {
 /// A failure of something that was asked over an open connection.
 fn asked(tried: &str, error: &LoginError) -> Failure {
     let kind = match error {
-        LoginError::Io(_) | LoginError::Wire(_) => FailureKind::ConnectionLost,
+        LoginError::Io(_) | LoginError::Wire(_) | LoginError::Tls(_) => FailureKind::ConnectionLost,
         LoginError::Server(error) if error.ends_connection() => FailureKind::ConnectionLost,
         LoginError::Server(error) if error.code.as_str() == "42501" => FailureKind::Permission,
         LoginError::Server(_) => FailureKind::Other,

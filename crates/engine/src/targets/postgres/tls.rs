@@ -13,7 +13,6 @@ use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signat
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
-use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::error::{Failure, FailureKind};
 
@@ -76,11 +75,11 @@ pub(super) enum Roots {
     File(PathBuf),
 }
 
-/// What the driver needs to encrypt; `None` if it never will.
+/// What is needed to encrypt; `None` if nothing ever is.
 ///
 /// # Errors
 /// There is no certificate to trust.
-pub(super) fn connector(mode: TlsMode, roots: &Roots) -> Result<Option<MakeRustlsConnect>, Failure> {
+pub(super) fn client(mode: TlsMode, roots: &Roots) -> Result<Option<ClientConfig>, Failure> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let verifier: Arc<dyn ServerCertVerifier> = match mode {
         TlsMode::Disable => return Ok(None),
@@ -99,7 +98,7 @@ pub(super) fn connector(mode: TlsMode, roots: &Roots) -> Result<Option<MakeRustl
         .dangerous()
         .with_custom_certificate_verifier(verifier)
         .with_no_client_auth();
-    Ok(Some(MakeRustlsConnect::new(config)))
+    Ok(Some(config))
 }
 
 fn failure(tried: &str, cause: &dyn std::fmt::Display) -> Failure {

@@ -4,6 +4,7 @@ mod client;
 mod dataset;
 mod expression;
 mod function;
+mod keys;
 mod meta;
 mod mix;
 mod options;
@@ -18,11 +19,12 @@ mod value;
 
 use model::{KeyKind, KeySpec, Literal, Point, WorkloadSpec};
 
+use crate::dataset::{Dataset, Tables};
 use crate::error::{Failure, FailureKind};
 use crate::worker::Pace;
-use crate::workloads::{Action, StreamTask, Task, Workload};
+use crate::workloads::{Action, Grants, StreamTask, Task, Workload};
 
-pub use client::{Flow, Rows, ScriptClient, StatementOp};
+pub use client::{Flow, OPEN_TRANSACTION, Rows, ScriptClient, StatementOp};
 pub use dataset::pgbench as pgbench_tables;
 pub use mix::{MixError, Source, compile_mix, weighted};
 pub use options::{Debug, Options, Shell, Unset};
@@ -58,6 +60,13 @@ const KEYS: &[KeySpec] = &[
         about: "Transactions a second, all clients together, latency counted from the intended start; 0 means as fast \
                 as the system answers",
     },
+    keys::PROTOCOL,
+    keys::PIPELINE,
+    keys::DEFINE,
+    keys::MAX_TRIES,
+    keys::RETRY_WITHIN,
+    keys::THREADS,
+    keys::TABLES,
 ];
 
 /// The `transactions` workload.
@@ -73,19 +82,32 @@ impl Workload for Transactions {
         }
     }
 
-    fn task(&self, point: &Point) -> Result<Task, Failure> {
+    fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
         let int = |key: &str| point.get(key).and_then(model::Value::as_int);
         let wrong = |what: &str| Failure::new(FailureKind::Plan, format!("read the key `{what}`"), "it has no value");
         let script = point.get("script").and_then(model::Value::as_text).ok_or_else(|| wrong("script"))?;
         let scale = int("scale").ok_or_else(|| wrong("scale"))?;
         let clients = int("clients").ok_or_else(|| wrong("clients"))?;
         let rate = point.get("rate").and_then(model::Value::as_float).unwrap_or_default();
-        let options = Options { scale, clients: clients as u32, ..Options::default() };
-        let program = program(script, &options)?;
+        let options = keys::options(point, grants)?;
+        let mut program = program(script, &options)?;
+        let dataset = match options.tables {
+            Tables::Own => dataset::pgbench(scale as u64),
+            Tables::None => {
+                // What the tables held before is not known.
+                program.check = None;
+                Dataset { name: "the tables that are there".to_owned(), tables: Vec::new(), size_bytes: 0 }
+            }
+        };
         let pace = if rate > 0.0 { Pace::Rate(rate) } else { Pace::Closed };
         Ok(Task {
-            dataset: dataset::pgbench(scale as u64),
-            action: Action::Stream(StreamTask { program, clients: 0..clients as u32, pace }),
+            dataset,
+            action: Action::Stream(StreamTask {
+                program,
+                clients: 0..clients as u32,
+                pace,
+                threads: keys::threads(point),
+            }),
         })
     }
 }
