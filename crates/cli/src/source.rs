@@ -18,8 +18,11 @@ pub struct BuiltIn {
 }
 
 /// The plans that are built in.
-pub const BUILT_IN: &[BuiltIn] =
-    &[BuiltIn { name: "quickstart", text: include_str!("../../../plans/quickstart.toml") }];
+pub const BUILT_IN: &[BuiltIn] = &[
+    BuiltIn { name: "quickstart", text: include_str!("../../../plans/quickstart.toml") },
+    BuiltIn { name: "postgres-paths", text: include_str!("../../../plans/postgres-paths.toml") },
+    BuiltIn { name: "postgres-settings", text: include_str!("../../../plans/postgres-settings.toml") },
+];
 
 /// A plan with the text that it comes from.
 #[derive(Clone, Debug)]
