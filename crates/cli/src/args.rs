@@ -89,6 +89,28 @@ pub struct PlanSource {
     pub aa: Option<String>,
 }
 
+/// What the load may use and do.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct Loading {
+    /// What sends and receives for the clients of a server: `ring` is io_uring, `poller` epoll or its like
+    #[arg(long, value_name = "WHICH", default_value = "auto")]
+    pub reactor: Reactor,
+    /// Let scripts run commands of the shell, as you: only for scripts that you trust
+    #[arg(long)]
+    pub allow_shell: bool,
+}
+
+/// What sends and receives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Reactor {
+    /// The ring where the kernel gives one, else the poller
+    Auto,
+    /// io_uring or nothing
+    Ring,
+    /// The poller
+    Poller,
+}
+
 /// `etalon run`.
 #[derive(Args, Clone, Debug)]
 pub struct RunArgs {
@@ -104,6 +126,9 @@ pub struct RunArgs {
     /// Write what became of each task of a load that consists of `tasks`: a file for each trial and process
     #[arg(long, value_name = "DIR")]
     pub task_log: Option<PathBuf>,
+    /// How the load is made
+    #[command(flatten)]
+    pub loading: Loading,
 }
 
 /// `etalon resume`.
@@ -117,6 +142,9 @@ pub struct ResumeArgs {
     /// Write what became of each task of a load that consists of `tasks`: a file for each trial and process
     #[arg(long, value_name = "DIR")]
     pub task_log: Option<PathBuf>,
+    /// How the load is made
+    #[command(flatten)]
+    pub loading: Loading,
 }
 
 /// `etalon plan`.

@@ -5,6 +5,11 @@ use std::io::{IsTerminal as _, Write as _};
 use crate::args::Color;
 use crate::error::CliError;
 
+/// A line of a script's `debug(x)`, to stderr.
+fn debug_line(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
 /// Writes what a command has to say.
 #[derive(Clone, Copy, Debug)]
 pub struct Printer {
@@ -56,6 +61,11 @@ impl Printer {
         if !self.quiet {
             let _ = writeln!(std::io::stderr().lock(), "{text}");
         }
+    }
+
+    /// Where the lines of scripts' `debug(x)` go: to stderr, from whatever thread they come.
+    pub fn debug_sink(self) -> Option<fn(&str)> {
+        if self.quiet { None } else { Some(debug_line) }
     }
 
     /// A warning, to stderr.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use engine::worker::TaskLog;
 use engine::{Observer, Progress as HowFar, Tick};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use model::{Cell, Mark, Measurement, Plan, PlannedTrial, Reading, TrialRecord, TrialState};
+use model::{Cell, Facts, Mark, Measurement, Plan, PlannedTrial, Reading, TrialRecord, TrialState};
 
 use crate::printer::Printer;
 use crate::task_log::TaskLogs;
@@ -18,6 +18,8 @@ pub struct Progress<'a> {
     bar: Option<ProgressBar>,
     running: String,
     task_logs: Option<TaskLogs>,
+    /// What sends and receives, once it was said.
+    reactor: Option<String>,
 }
 
 impl<'a> Progress<'a> {
@@ -28,7 +30,7 @@ impl<'a> Progress<'a> {
             let style = ProgressStyle::with_template("{bar:30} {pos}/{len} trials, {prefix} left\n{wide_msg}");
             bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
-        Progress { printer, plan, bar, running: String::new(), task_logs }
+        Progress { printer, plan, bar, running: String::new(), task_logs, reactor: None }
     }
 
     fn label(&self, cell: &Cell) -> String {
@@ -51,6 +53,14 @@ impl<'a> Progress<'a> {
 }
 
 impl Observer for Progress<'_> {
+    fn system_known(&mut self, _name: &str, facts: &Facts) {
+        let reactor = facts.get("client.reactor");
+        if let Some(kind) = reactor.filter(|kind| self.reactor.as_deref() != Some(kind)) {
+            self.reactor = Some(kind.to_owned());
+            self.say(&format!("reactor: {kind}"));
+        }
+    }
+
     fn trial_started(&mut self, trial: &PlannedTrial, cell: &Cell, progress: HowFar) {
         self.running = self.label(cell);
         if let Some(logs) = &mut self.task_logs {

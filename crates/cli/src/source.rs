@@ -21,6 +21,8 @@ pub struct BuiltIn {
 pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "quickstart", text: include_str!("../../../plans/quickstart.toml") },
     BuiltIn { name: "postgresql-tasks", text: include_str!("../../../plans/postgresql-tasks.toml") },
+    BuiltIn { name: "postgres-paths", text: include_str!("../../../plans/postgres-paths.toml") },
+    BuiltIn { name: "postgres-settings", text: include_str!("../../../plans/postgres-settings.toml") },
 ];
 
 /// A plan with the text that it comes from.

@@ -8,11 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use host::reactor::Choice;
 use model::{
     Cell, Direction, Facts, Length, Measurement, OnError, Plan, PlannedTrial, Role, SystemPlan, TrialRecord, TrialState,
 };
 use store::Store;
 
+use crate::dataset::Tables;
 use crate::error::{Failure, FailureKind};
 use crate::observer::{Observer, Progress};
 use crate::patience::within;
@@ -20,7 +22,7 @@ use crate::registry::Registry;
 use crate::rng::Rng;
 use crate::target::{Consent, OpenRequest, Target};
 use crate::trial::TrialRun;
-use crate::workloads::{Action, Task};
+use crate::workloads::{Action, Grants, Task};
 
 /// How long a server that has gone away is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -30,6 +32,9 @@ const LAST_PATIENCE: Duration = Duration::from_secs(5);
 const REVIVE_EVERY: Duration = Duration::from_millis(500);
 /// How often a trial is repeated whose server went away and came back.
 const ATTEMPTS: u32 = 3;
+
+/// Files that étalon itself holds open, with room for the logins under way.
+const OWN_FILES: u64 = 64;
 
 /// The subject under which the client's own facts are stored.
 pub const CLIENT: &str = "client";
@@ -43,6 +48,17 @@ pub struct Options {
     pub interrupt: Arc<AtomicBool>,
     /// Where private servers live, if not in the usual place.
     pub scratch_base: Option<PathBuf>,
+    /// What the scripts may do.
+    pub grants: Grants,
+    /// What sends and receives for the clients.
+    pub reactor: Choice,
+}
+
+impl Options {
+    /// The usual ones: nothing is granted, and the best reactor is taken.
+    pub fn new(consent: Consent, interrupt: Arc<AtomicBool>) -> Options {
+        Options { consent, interrupt, scratch_base: None, grants: Grants::default(), reactor: Choice::Auto }
+    }
 }
 
 /// How an experiment ended.
@@ -177,12 +193,13 @@ impl<'a> Conductor<'a> {
     fn compile(&mut self) -> Result<(), ExperimentError> {
         for cell in &self.cells {
             let workload = self.registry.workload(&cell.workload);
-            let task = workload.and_then(|workload| workload.task(&cell.point)).and_then(|task| {
-                if let Action::Stream(stream) = &task.action {
-                    stream.check(&self.plan.schedule)?;
-                }
-                Ok(task)
-            });
+            let task =
+                workload.and_then(|workload| workload.task(&cell.point, &self.options.grants)).and_then(|task| {
+                    if let Action::Stream(stream) = &task.action {
+                        stream.check(&self.plan.schedule)?;
+                    }
+                    Ok(task)
+                });
             let benchmark = cell.benchmark.clone();
             self.tasks.push(task.map_err(|failure| ExperimentError::Benchmark { benchmark, failure })?);
         }
@@ -192,12 +209,34 @@ impl<'a> Conductor<'a> {
     fn open(&mut self, observer: &mut dyn Observer) -> Result<(), ExperimentError> {
         for system in self.plan.systems.iter().filter(|system| system.alias_of.is_none()) {
             observer.system_opening(&system.name);
-            let request =
-                OpenRequest { system, consent: self.options.consent, scratch_base: self.options.scratch_base.clone() };
+            let request = OpenRequest {
+                scratch_base: self.options.scratch_base.clone(),
+                reactor: self.options.reactor,
+                tables: self.tables(),
+                ..OpenRequest::new(system, self.options.consent)
+            };
             let target = self.registry.open(&request).map_err(|failure| system_error(&system.name, failure))?;
+            self.refuse_too_many_files(&*target).map_err(|failure| system_error(&system.name, failure))?;
             self.targets.insert(system.name.clone(), Arc::from(target));
         }
         Ok(())
+    }
+
+    /// Whether any load needs tables of étalon's own.
+    fn tables(&self) -> Tables {
+        if self.tasks.iter().all(|task| task.tables() == Tables::None) { Tables::None } else { Tables::Own }
+    }
+
+    /// Refuses more clients than this process may open connections for, before the first of them is made.
+    fn refuse_too_many_files(&self, target: &dyn Target) -> Result<(), Failure> {
+        let clients = |task: &Task| match &task.action {
+            Action::Stream(stream) => stream.clients.len() as u64,
+            Action::Step(_) => 0,
+        };
+        let most = self.tasks.iter().map(clients).max().unwrap_or_default();
+        // An operating system without such a limit has nothing to refuse.
+        let soft = host::limits::open_files().ok().and_then(|limit| limit.soft);
+        files_allow(most, target.files_per_client(), soft)
     }
 
     /// The target that a system of the plan is measured at.
@@ -218,6 +257,7 @@ impl<'a> Conductor<'a> {
         let mut taken = vec![(CLIENT.to_owned(), host::facts::client_facts(&named))];
         for system in &self.plan.systems {
             let facts = self.target(&system.name)?.facts().map_err(|failure| system_error(&system.name, failure))?;
+            observer.system_known(&system.name, &facts);
             taken.push((system.name.clone(), facts));
         }
         for (subject, facts) in taken {
@@ -269,6 +309,9 @@ impl<'a> Conductor<'a> {
                 return Ok(Ended::Interrupted);
             }
             if block != Some(trial.block) {
+                if block.is_some() {
+                    self.begin_block()?;
+                }
                 block = Some(trial.block);
                 observer.block_started(trial.block, self.plan.schedule.blocks);
             }
@@ -287,6 +330,13 @@ impl<'a> Conductor<'a> {
             }
         }
         Ok(Ended::Complete { failed })
+    }
+
+    fn begin_block(&self) -> Result<(), ExperimentError> {
+        for (name, target) in &self.targets {
+            target.begin_block().map_err(|failure| system_error(name, failure))?;
+        }
+        Ok(())
     }
 
     /// What a trial takes: its length by the plan, and what preparation has taken so far.
@@ -415,7 +465,9 @@ impl<'a> Conductor<'a> {
             .target(&cell.system)
             .map_err(|error| Failure::new(FailureKind::Plan, format!("find the system `{}`", cell.system), error))?;
         let started = Instant::now();
-        target.prepare(&task.dataset)?;
+        if task.tables() == Tables::Own {
+            target.prepare(&task.dataset)?;
+        }
         let prepared_s = started.elapsed().as_secs_f64();
         target.settle()?;
         let mut record = self.run_action(trial, task, target, observer)?;
@@ -463,6 +515,21 @@ impl<'a> Conductor<'a> {
     /// The trials of a block draw the same keys, whatever the system: what differs is the system alone.
     fn seed_of(&self, trial: PlannedTrial) -> u64 {
         Rng::of_transaction(self.plan.schedule.seed, trial.block, 0).next_u64()
+    }
+}
+
+/// Whether so many clients fit below the limit on open files, beside what étalon itself holds open.
+fn files_allow(clients: u64, per_client: u64, limit: Option<u64>) -> Result<(), Failure> {
+    let needed = clients * per_client + OWN_FILES;
+    match limit {
+        Some(limit) if per_client > 0 && needed > limit => {
+            let cause = format!(
+                "they need {needed} open files and sockets, and the operating system lets this process open {limit} (RLIMIT_NOFILE)"
+            );
+            Err(Failure::new(FailureKind::Other, format!("open connections for {clients} clients"), cause)
+                .hint("raise the hard limit, as with `ulimit -Hn 65536` as root or `LimitNOFILE=` of systemd, or ask for fewer clients"))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -38,6 +38,16 @@ pub enum Nulls {
     Refused,
 }
 
+/// On whose tables a load works.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tables {
+    /// On tables that étalon makes and fills before each trial, and drops at the end.
+    #[default]
+    Own,
+    /// On those that are there: étalon makes, fills and drops nothing.
+    None,
+}
+
 /// A column.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {

@@ -158,6 +158,14 @@ pub trait Lane {
     /// The connection cannot be used any more.
     fn recover(&mut self, client: usize) -> Result<(), OpError>;
 
+    /// Says whether a client that has come to the end of its transaction has left one open.
+    ///
+    /// # Errors
+    /// It has.
+    fn end_transaction(&mut self, _client: usize) -> Result<(), OpError> {
+        Ok(())
+    }
+
     /// Ends a client's connection and makes it anew, with what was prepared on it. It may block: the worker's other
     /// clients wait for it, as they do in pgbench. Only asked of a client that has nothing under way.
     ///

@@ -296,9 +296,9 @@ mod tests {
         let mut mixed = evidence(1_000, 0, Pace::Closed);
         let mut reads = crate::recorder::KindTally::new("reads".to_owned());
         for ns in 1..=1_000 {
-            reads.record(ns * 1_000, crate::recorder::Inside::Window);
+            reads.record(1, ns * 1_000, crate::recorder::Inside::Window);
         }
-        reads.record(5_000_123, crate::recorder::Inside::Later);
+        reads.record(1, 5_000_123, crate::recorder::Inside::Later);
         mixed.tally.kinds = vec![reads, crate::recorder::KindTally::new("writes".to_owned())];
         let record = record(mixed);
         assert_eq!(reading(&record, "throughput_reads"), Reading::Value(1_000.0));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use model::{Cell, PlannedTrial, TrialRecord};
+use model::{Cell, Facts, PlannedTrial, TrialRecord};
 
 use crate::worker::TaskLog;
 
@@ -36,6 +36,9 @@ pub struct Progress {
 pub trait Observer {
     /// A system is being opened.
     fn system_opening(&mut self, _name: &str) {}
+
+    /// A system has said what it is.
+    fn system_known(&mut self, _name: &str, _facts: &Facts) {}
 
     /// The first trial of a block is about to begin.
     fn block_started(&mut self, _block: u32, _blocks: u32) {}

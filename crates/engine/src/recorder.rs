@@ -58,10 +58,10 @@ impl KindTally {
         KindTally { name, in_window: 0, response: histogram(), min_ns: u64::MAX, max_ns: 0 }
     }
 
-    /// Records a transaction that ended well.
-    pub fn record(&mut self, response_ns: u64, inside: Inside) {
-        self.in_window += u64::from(inside == Inside::Window);
-        self.response.saturating_record(response_ns.max(1));
+    /// Records so many transactions that ended well together.
+    pub fn record(&mut self, count: u64, response_ns: u64, inside: Inside) {
+        self.in_window += count * u64::from(inside == Inside::Window);
+        self.response.saturating_record_n(response_ns.max(1), count);
         self.min_ns = self.min_ns.min(response_ns);
         self.max_ns = self.max_ns.max(response_ns);
     }
@@ -156,10 +156,15 @@ impl Recorder {
 
     /// Records a transaction that ended well at `done_ns`.
     pub fn record(&mut self, intended_ns: u64, sent_ns: u64, done_ns: u64) {
+        self.record_batch(1, intended_ns, sent_ns, done_ns);
+    }
+
+    /// Records so many transactions that were sent at once and ended well together.
+    pub fn record_batch(&mut self, count: u64, intended_ns: u64, sent_ns: u64, done_ns: u64) {
         self.turn(done_ns);
-        self.current.response.saturating_record(done_ns.saturating_sub(intended_ns).max(1));
+        self.current.response.saturating_record_n(done_ns.saturating_sub(intended_ns).max(1), count);
         if let Some(service) = &mut self.current.service {
-            service.saturating_record(done_ns.saturating_sub(sent_ns).max(1));
+            service.saturating_record_n(done_ns.saturating_sub(sent_ns).max(1), count);
         }
     }
 

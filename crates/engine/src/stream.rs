@@ -93,6 +93,11 @@ pub trait Stream: Sync {
         0
     }
 
+    /// How many transactions are sent at once and counted together: those of a pipeline.
+    fn batch(&self) -> u64 {
+        1
+    }
+
     /// When a transaction that failed for another's sake is tried again.
     fn retry(&self) -> Retry {
         Retry::default()

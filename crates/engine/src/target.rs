@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
 
+use host::reactor::Choice;
 use model::{EngineSpec, Facts, Reading, SystemPlan};
 
-use crate::dataset::{Dataset, Dialect};
+use crate::dataset::{Dataset, Dialect, Tables};
 use crate::error::Failure;
 use crate::worker::{Tally, WorkerContext};
 use crate::workloads::transactions::Program;
@@ -30,6 +31,17 @@ pub struct OpenRequest<'a> {
     pub consent: Consent,
     /// Folder for private servers, if not the usual one.
     pub scratch_base: Option<PathBuf>,
+    /// What sends and receives for the clients.
+    pub reactor: Choice,
+    /// Whether any load works on tables of étalon's own.
+    pub tables: Tables,
+}
+
+impl<'a> OpenRequest<'a> {
+    /// A request for a system as it is usually opened.
+    pub fn new(system: &'a SystemPlan, consent: Consent) -> OpenRequest<'a> {
+        OpenRequest { system, consent, scratch_base: None, reactor: Choice::Auto, tables: Tables::Own }
+    }
 }
 
 /// An engine: one entry of the registry.
@@ -50,6 +62,24 @@ pub trait Engine: Sync {
     fn data_directory(&self, _system: &SystemPlan) -> Option<PathBuf> {
         None
     }
+}
+
+/// How many threads make the load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Threads {
+    /// As many as the target is driven best by.
+    #[default]
+    Best,
+    /// So many, if there are as many clients.
+    AtMost(u32),
+}
+
+/// Clients in ranges that are as alike as can be, one for each thread.
+pub fn shares(clients: Range<u32>, threads: u32) -> Vec<Range<u32>> {
+    let count = clients.len() as u32;
+    let threads = threads.clamp(1, count.max(1));
+    let border = |thread: u32| clients.start + (u64::from(count) * u64::from(thread) / u64::from(threads)) as u32;
+    (0..threads).map(|thread| border(thread)..border(thread + 1)).filter(|share| !share.is_empty()).collect()
 }
 
 /// Where the engine does its work, seen from the client.
@@ -157,9 +187,18 @@ pub trait Target: Send + Sync {
     /// The query failed or gave something else.
     fn scalar(&self, sql: &str) -> Result<i64, Failure>;
 
-    /// How the clients of one host are shared out to threads: a range of clients for each.
-    fn workers(&self, clients: Range<u32>) -> Vec<Range<u32>> {
-        clients.map(|client| client..client + 1).collect()
+    /// How the clients of one host are shared out to threads: a range of clients for each. An engine in the client's own
+    /// process blocks its thread, and is driven best by a thread for each client.
+    fn workers(&self, clients: Range<u32>, threads: Threads) -> Vec<Range<u32>> {
+        match threads {
+            Threads::Best => clients.map(|client| client..client + 1).collect(),
+            Threads::AtMost(count) => shares(clients, count),
+        }
+    }
+
+    /// Files and sockets that a client holds open; 0 if it holds none.
+    fn files_per_client(&self) -> u64 {
+        1
     }
 
     /// Runs one worker's share of a trial on this thread, by way of [`crate::worker::run`].
@@ -174,6 +213,15 @@ pub trait Target: Send + Sync {
     /// The reason why they cannot.
     fn server_cpu_s(&self) -> Result<f64, String> {
         Err("the server's processes are not on this host, or are not étalon's own".to_owned())
+    }
+
+    /// Begins a block that is not the first: a private server is started anew, so that no state of its process, such as
+    /// where its memory lies, is the same in all blocks and taken for a property of its settings.
+    ///
+    /// # Errors
+    /// It does not start.
+    fn begin_block(&self) -> Result<(), Failure> {
+        Ok(())
     }
 
     /// Answers once the system can be asked again after a connection was lost; a private server is started again.

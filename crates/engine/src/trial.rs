@@ -161,7 +161,7 @@ impl TrialRun<'_> {
     fn shares(&self) -> Vec<Range<u32>> {
         let Range { start, end } = self.task.clients;
         if !self.task.traffic.is_by_process() {
-            return self.target.workers(start..end);
+            return self.target.workers(start..end, self.task.threads);
         }
         let of_process = (end - start) / self.task.traffic.processes.max(1);
         (0..self.task.traffic.processes).map(|p| start + p * of_process..start + (p + 1) * of_process).collect()

@@ -20,7 +20,7 @@ use crate::recorder::{Exchange, KindTally, Latencies, Recorder, histogram};
 use crate::stream::Stream;
 use crate::traffic::Traffic;
 
-pub use opening::shortfall;
+pub use opening::{LOGINS_AT_ONCE, shortfall};
 pub use tally::{Connections, Tally, TaskEnd, TaskLog};
 
 /// When a worker's clients stop.

@@ -15,7 +15,7 @@ use std::time::Duration;
 use engine::target::{Engine, OpenRequest, Target};
 use engine::traffic::Traffic;
 use engine::trial::TrialRun;
-use engine::workloads::Action;
+use engine::workloads::{Action, Grants};
 use engine::{Consent, FailureKind, Registry, Silent};
 use model::catalog::PrivateServerSupport;
 use model::plan::{Connect, PrivateServer};
@@ -52,7 +52,7 @@ fn on_every_engine(check: impl Fn(&str, &dyn Target)) {
     for engine in registry.engines() {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let system = system(*engine, folder.path());
-        let request = OpenRequest { system: &system, consent: Consent::OwnOnly, scratch_base: None };
+        let request = OpenRequest::new(&system, Consent::OwnOnly);
         let target = registry.open(&request).unwrap_or_else(|failure| panic!("{}: {failure}", system.name));
         check(&system.name, &*target);
         target.drop_all().unwrap();
@@ -75,7 +75,7 @@ fn every_engine_runs_every_script_and_counts_right() {
                 ("scale".to_owned(), Value::Int(1)),
                 ("rate".to_owned(), Value::Float(0.0)),
             ]);
-            let task = workload.task(&point).unwrap();
+            let task = workload.task(&point, &Grants::default()).unwrap();
             let Action::Stream(stream) = &task.action else { panic!("{script} is a stream") };
             target.prepare(&task.dataset).unwrap_or_else(|failure| panic!("{name}: {failure}"));
             target.settle().unwrap();
@@ -118,6 +118,7 @@ fn a_statement_that_no_engine_takes_is_a_clear_failure() {
             program,
             clients: 0..2,
             pace: engine::worker::Pace::Closed,
+            threads: engine::target::Threads::Best,
             traffic: Traffic::default(),
         };
         let schedule = schedule();

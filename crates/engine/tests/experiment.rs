@@ -45,7 +45,7 @@ fn create(path: &Path, plan: &Plan) -> Store {
 }
 
 fn options() -> Options {
-    Options { consent: Consent::OwnOnly, interrupt: Arc::new(AtomicBool::new(false)), scratch_base: None }
+    Options::new(Consent::OwnOnly, Arc::new(AtomicBool::new(false)))
 }
 
 fn conduct(plan: &Plan, store: &mut Store, observer: &mut dyn Observer) -> Result<Ended, ExperimentError> {

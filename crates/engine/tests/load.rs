@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use engine::target::{OpenRequest, Target};
 use engine::trial::TrialRun;
 use engine::worker::TaskLog;
+use engine::workloads::Grants;
 use engine::workloads::{Action, StreamTask, Task};
 use engine::{Consent, Failure, FailureKind, Observer, Registry, Silent};
 use model::plan::{Connect, PrivateServer};
@@ -39,7 +40,7 @@ fn server(max_connections: i64) -> Option<Server> {
         alias_of: None,
     };
     let request =
-        OpenRequest { system: &system, consent: Consent::OwnOnly, scratch_base: Some(scratch.path().to_owned()) };
+        OpenRequest { scratch_base: Some(scratch.path().to_owned()), ..OpenRequest::new(&system, Consent::OwnOnly) };
     match Registry::built_in().open(&request) {
         Ok(target) => Some(Server { target, scratch }),
         Err(failure) if failure.kind == FailureKind::Missing => {
@@ -53,7 +54,7 @@ fn server(max_connections: i64) -> Option<Server> {
 fn task(keys: &[(&str, Value)]) -> Task {
     let base = [("clients", Value::Int(1)), ("scale", Value::Int(1)), ("rate", Value::Float(0.0))];
     let point: Point = base.iter().chain(keys).map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
-    Registry::built_in().workload("transactions").unwrap().task(&point).unwrap()
+    Registry::built_in().workload("transactions").unwrap().task(&point, &Grants::default()).unwrap()
 }
 
 fn stream(task: &Task) -> &StreamTask {

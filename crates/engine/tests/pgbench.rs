@@ -446,7 +446,7 @@ fn names_and_structures_are_refused_alike(server: &Server) {
     for script in scripts {
         let theirs = server.pgbench(&[(script, 1)], &["-t1"]);
         assert!(!theirs.status.success(), "pgbench takes {script:?}");
-        let ours = compile_with(script, &options(Protocol::Text, &[], 1))
+        let ours = compile_with(script, &options(Protocol::Simple, &[], 1))
             .map_err(|error| error.to_string())
             .and_then(|program| sent(&program, 1, 0, 1));
         assert!(ours.is_err(), "we take {script:?}: {ours:?}");
@@ -460,7 +460,7 @@ fn expressions_have_its_values(server: &Server) {
     for some in right.chunks(40) {
         let script = script_of(some);
         let theirs = server.seen(&[(&script, 1)], &["--random-seed=77", "-c1", "-t1"]);
-        let program = compile_with(&script, &options(Protocol::Text, &[], 1)).unwrap();
+        let program = compile_with(&script, &options(Protocol::Simple, &[], 1)).unwrap();
         let ours = sent(&program, 77, 0, 1).unwrap();
         same_values(some, inserted(&ours[0]), &theirs[0].1);
     }
@@ -521,7 +521,7 @@ fn expressions_by_chance_have_its_values(server: &Server) {
     let mut rng = engine::rng::Rng::new(2_026);
     let expressions: Vec<String> = (0..3_000).map(|n| by_chance(&mut rng, 1 + n % 3)).collect();
     let value = |expression: &&String| {
-        let program = compile_with(&script_of(&[expression]), &options(Protocol::Text, &[], 1)).ok()?;
+        let program = compile_with(&script_of(&[expression]), &options(Protocol::Simple, &[], 1)).ok()?;
         sent(&program, 5, 0, 1).ok()
     };
     let (taken, refused): (Vec<&String>, Vec<&String>) = expressions.iter().partition(|some| value(some).is_some());
@@ -530,7 +530,7 @@ fn expressions_by_chance_have_its_values(server: &Server) {
     for some in taken.chunks(60) {
         let some: Vec<&str> = some.iter().map(|text| text.as_str()).collect();
         let script = script_of(&some);
-        let program = compile_with(&script, &options(Protocol::Text, &[], 1)).unwrap();
+        let program = compile_with(&script, &options(Protocol::Simple, &[], 1)).unwrap();
         // By chance a draw makes one fail that did not fail alone.
         let Ok(ours) = sent(&program, 5, 0, 1) else { continue };
         let theirs = server.seen(&[(&script, 1)], &["--random-seed=5", "-c1", "-t1"]);
@@ -552,7 +552,7 @@ fn draws_are_its_draws(server: &Server) {
         let seed_option = format!("--random-seed={seed}");
         let theirs = server.seen(&[(&script, 1)], &[&seed_option, &clients_option, &threads, "-t", "300"]);
         assert_eq!(theirs.len(), 300 * clients as usize);
-        let program = compile_with(&script, &options(Protocol::Text, &[], clients)).unwrap();
+        let program = compile_with(&script, &options(Protocol::Simple, &[], clients)).unwrap();
         for client in 0..clients {
             let ours = sent(&program, seed.parse().unwrap(), client, 300).unwrap();
             let theirs = theirs.iter().filter(|(of, _)| *of == client as i32);
@@ -575,7 +575,7 @@ fn scripts_with_weights_are_chosen_alike(server: &Server) {
     {
         let theirs = server.seen(&scripts, &["--random-seed=3", "-c3", "-j3", "-t", "100", "-D", define]);
         let sources = scripts.map(|(text, weight)| Source { name: "s", text, weight });
-        let program = compile_mix(&sources, &options(Protocol::Text, definitions, 3)).unwrap();
+        let program = compile_mix(&sources, &options(Protocol::Simple, definitions, 3)).unwrap();
         for client in 0..3 {
             let ours = sent(&program, 3, client, 100).unwrap();
             let theirs: Vec<&str> =
@@ -590,7 +590,7 @@ fn refusals_are_shared(server: &Server) {
         let script = format!("\\set x {expression}\nSELECT 1;");
         let theirs = server.pgbench(&[(&script, 1)], &["-c1", "-t1"]);
         assert!(!theirs.status.success(), "pgbench takes {expression}");
-        let ours = compile_with(&script, &options(Protocol::Text, &[], 1))
+        let ours = compile_with(&script, &options(Protocol::Simple, &[], 1))
             .map_err(|error| error.to_string())
             .and_then(|program| sent(&program, 1, 0, 1));
         assert!(ours.is_err(), "we take {expression}: {ours:?}");
@@ -605,7 +605,7 @@ fn parameters_are_what_it_binds(server: &Server) {
                   INSERT INTO typed (i, d, b, t) VALUES (:i, :d, :b, :name);";
     let output = server.pgbench(&[(script, 1)], &["--random-seed=6", "-M", "prepared", "-t", "200", "-D", "name=007"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let program = compile_with(script, &options(Protocol::Parameters, &[("name", "007")], 1)).unwrap();
+    let program = compile_with(script, &options(Protocol::Prepared, &[("name", "007")], 1)).unwrap();
     let ours = sent(&program, 6, 0, 200).unwrap();
     let theirs = client.query("SELECT i, d, b, t FROM typed ORDER BY id", &[]).unwrap();
     assert_eq!(theirs.len(), 200);
@@ -631,7 +631,7 @@ fn the_language_around_expressions_is_the_same(server: &Server) {
         INSERT INTO seen (client, v) VALUES (0, $$a ; :x $$);"
     );
     let theirs = server.seen(&[(&script, 1)], &["--random-seed=11", "-t", "50"]);
-    let program = compile_with(&script, &options(Protocol::Text, &[], 1)).unwrap_or_else(|error| panic!("{error}"));
+    let program = compile_with(&script, &options(Protocol::Simple, &[], 1)).unwrap_or_else(|error| panic!("{error}"));
     let mut ours = Vec::new();
     let mut state = program.client(11, 0);
     let mut op = StatementOp::default();

@@ -42,7 +42,7 @@ pub fn run(args: &DoctorArgs, printer: Printer) -> Result<Exit, CliError> {
 /// The facts of a plan's only system.
 fn look_at(plan: &Plan, registry: &Registry, paths: &mut Vec<(String, PathBuf)>) -> Result<Facts, CliError> {
     let Some(system) = plan.systems.first() else { return Err(CliError::user("the plan has no system")) };
-    let request = OpenRequest { system, consent: Consent::OwnOnly, scratch_base: None };
+    let request = OpenRequest::new(system, Consent::OwnOnly);
     let target = registry.open(&request).map_err(|failure| CliError::from(&failure))?;
     let facts = target.facts().map_err(|failure| CliError::from(&failure));
     target.drop_all().map_err(|failure| CliError::from(&failure))?;

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use engine::Registry;
+use engine::workloads::Grants;
+use engine::workloads::transactions::Shell;
 use model::{Length, Order, Plan, SystemPlan};
 use report::number::count;
 use serde_json::json;
@@ -42,8 +44,10 @@ struct Work {
 
 fn work_of(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
     let mut work = Work { disk_bytes: 0, loading: Duration::ZERO };
+    // Nothing is run: what a script may do is asked when it is.
+    let grants = Grants { shell: Shell::Allowed, debug: None };
     for cell in plan.cells() {
-        let task = registry.workload(&cell.workload).and_then(|workload| workload.task(&cell.point));
+        let task = registry.workload(&cell.workload).and_then(|workload| workload.task(&cell.point, &grants));
         let task = task.map_err(|failure| CliError::from(&failure).at(format!("benchmark: {}", cell.benchmark)))?;
         let size_bytes = task.dataset.size_bytes;
         // The tables, and a pristine copy or a write-ahead log of about the same size.
@@ -71,7 +75,11 @@ fn time_text(plan: &Plan, work: &Work) -> String {
     }
 }
 
-fn dropped(system: &SystemPlan, registry: &Registry) -> String {
+fn dropped(plan: &Plan, system: &SystemPlan, registry: &Registry) -> String {
+    let none = |cell: &model::Cell| cell.point.get("tables").and_then(model::Value::as_text) == Some("none");
+    if system.server.is_none() && plan.cells().iter().all(none) {
+        return "nothing: the benchmarks work on the tables that are there".to_owned();
+    }
     registry.would_drop(system).unwrap_or_else(|failure| failure.to_string())
 }
 
@@ -95,7 +103,7 @@ fn as_text(plan: &Plan, work: &Work, registry: &Registry) -> String {
         };
         let settings: Vec<String> = system.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let _ = writeln!(text, "  {}  {place}  {}", system.name, settings.join(" ")).map(|()| ());
-        let _ = writeln!(text, "    would drop: {}", dropped(system, registry));
+        let _ = writeln!(text, "    would drop: {}", dropped(plan, system, registry));
     }
     let _ = writeln!(text, "\ncells");
     for (number, cell) in cells.iter().enumerate() {
@@ -130,7 +138,7 @@ fn as_json(plan: &Plan, work: &Work, registry: &Registry) -> serde_json::Value {
     let systems: Vec<_> = plan
         .systems
         .iter()
-        .map(|system| json!({ "name": system.name, "engine": system.engine, "would_drop": dropped(system, registry) }))
+        .map(|system| json!({ "name": system.name, "engine": system.engine, "would_drop": dropped(plan, system, registry) }))
         .collect();
     json!({
         "schema_version": 1,

@@ -1,11 +1,11 @@
 //! `etalon resume`: go on where an experiment stopped.
 
 use clap::Parser as _;
-use engine::{Consent, Registry};
+use engine::Registry;
 use report::number::count;
 use store::{Header, Store};
 
-use super::run::{conduct, finish};
+use super::run::{conduct, finish, options};
 use crate::args::{Cli, Command, PlanSource, ResumeArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -27,11 +27,11 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
     } else {
         printer.note(&format!("{}: {} pending", loaded.plan.name, count(pending, "trial")));
     }
-    let consent = if args.yes { Consent::DropForeign } else { Consent::OwnOnly };
     let result = if pending == 0 {
         Ok(engine::Ended::Complete { failed: 0 })
     } else {
-        conduct(&registry, &loaded.plan, &mut store, consent, args.task_log.as_deref(), printer)
+        let options = options(args.yes, args.loading, printer);
+        conduct(&registry, &loaded.plan, &mut store, options, args.task_log.as_deref(), printer)
     };
     finish(result, store, &loaded, &args.store, printer)
 }

@@ -6,13 +6,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use engine::conductor::Options;
+use engine::workloads::Grants;
+use engine::workloads::transactions::Shell;
 use engine::{Conductor, Consent, Ended, ExperimentError, Registry};
+use host::reactor::Choice;
 use model::Plan;
 use report::number::count;
 use store::{Header, Store};
 
 use super::report::conclude;
-use crate::args::RunArgs;
+use crate::args::{Loading, Reactor, RunArgs};
 use crate::error::{CliError, exit_of};
 use crate::exit::Exit;
 use crate::printer::Printer;
@@ -31,9 +34,24 @@ pub fn run(args: &RunArgs, printer: Printer) -> Result<Exit, CliError> {
     let path = store_path(&args.output, &loaded.plan.name);
     let mut store = Store::create(&path, &header(&loaded), &loaded.plan.order())?;
     announce(&loaded.plan, &path, printer);
-    let consent = if args.yes { Consent::DropForeign } else { Consent::OwnOnly };
-    let result = conduct(&registry, &loaded.plan, &mut store, consent, args.task_log.as_deref(), printer);
+    let options = options(args.yes, args.loading, printer);
+    let result = conduct(&registry, &loaded.plan, &mut store, options, args.task_log.as_deref(), printer);
     finish(result, store, &loaded, &path, printer)
+}
+
+/// What the command line allows and asks for.
+pub fn options(yes: bool, loading: Loading, printer: Printer) -> Options {
+    let consent = if yes { Consent::DropForeign } else { Consent::OwnOnly };
+    let shell = if loading.allow_shell { Shell::Allowed } else { Shell::Refused };
+    Options {
+        grants: Grants { shell, debug: printer.debug_sink() },
+        reactor: match loading.reactor {
+            Reactor::Auto => Choice::Auto,
+            Reactor::Ring => Choice::Ring,
+            Reactor::Poller => Choice::Poller,
+        },
+        ..Options::new(consent, interrupt_flag())
+    }
 }
 
 /// Runs what is pending in a store, with progress and Ctrl-C. The ends of tasks go to files in `task_log`.
@@ -41,12 +59,13 @@ pub fn conduct(
     registry: &Registry,
     plan: &Plan,
     store: &mut Store,
-    consent: Consent,
+    options: Options,
     task_log: Option<&Path>,
     printer: Printer,
 ) -> Result<Ended, ExperimentError> {
     remove_abandoned(printer);
-    let options = Options { consent, interrupt: interrupt_flag(), scratch_base: None };
+    // Thousands of clients need as many sockets; where the limit cannot be raised too many of them are refused.
+    let _ = host::limits::raise_open_files();
     let mut progress = Progress::new(printer, plan, task_log.map(|folder| TaskLogs::new(folder, plan)));
     let ended = Conductor::new(registry, plan, store, options).run(&mut progress);
     progress.finish();
@@ -168,9 +187,18 @@ fn announce(plan: &Plan, path: &Path, printer: Printer) {
         clock(expected),
     ));
     printer.note(&format!("store: {}", path.display()));
+    for name in on_tables_of_others(plan) {
+        printer.note(&format!("{name}: works on the tables that are there; étalon makes, fills and drops none"));
+    }
     if cfg!(debug_assertions) {
         printer.note("warning: this is a debug build of étalon: its figures are not comparable with any other");
     }
+}
+
+/// The benchmarks that work on tables which étalon did not make.
+fn on_tables_of_others(plan: &Plan) -> std::collections::BTreeSet<String> {
+    let none = |cell: &model::Cell| cell.point.get("tables").and_then(model::Value::as_text) == Some("none");
+    plan.cells().into_iter().filter(none).map(|cell| cell.benchmark).collect()
 }
 
 /// Removes what an étalon that was killed has left behind.

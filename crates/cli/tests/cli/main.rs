@@ -11,6 +11,7 @@
 mod bad_input;
 mod import;
 mod interruption;
+mod loads;
 mod results;
 mod scene;
 mod verdicts;

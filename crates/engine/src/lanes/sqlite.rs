@@ -6,7 +6,7 @@ use rusqlite::{Batch, Connection, ErrorCode, Statement};
 
 use crate::dataset::Datum;
 use crate::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, Outcome, Submitted};
-use crate::workloads::transactions::{Rows, StatementOp};
+use crate::workloads::transactions::{OPEN_TRANSACTION, Protocol, Rows, StatementOp};
 
 /// SQLite's extended code for a write on a snapshot that is no longer the newest.
 const SQLITE_BUSY_SNAPSHOT: i32 = 517;
@@ -17,6 +17,9 @@ pub struct SqliteLane<'c> {
     /// The messages of every client, one client after the other.
     messages: Vec<Message<'c>>,
     per_client: usize,
+    /// The texts of the messages, where they are prepared anew each time.
+    texts: Vec<String>,
+    protocol: Protocol,
     /// For each client, the rows that its last operation asked for.
     kept: Vec<Vec<KeptRow>>,
 }
@@ -28,25 +31,74 @@ struct Message<'c> {
 }
 
 impl<'c> SqliteLane<'c> {
-    /// Prepares `sql` on every connection; each connection is one client.
+    /// A lane over connections, each of them one client. Where the protocol says so `sql` is prepared on every connection
+    /// now, and otherwise each time: parameters and all, or as the text that the client makes of it.
     ///
     /// # Errors
     /// SQLite does not take a statement.
-    pub fn prepare(connections: &'c [Connection], sql: &[String]) -> rusqlite::Result<SqliteLane<'c>> {
-        let mut messages = Vec::with_capacity(connections.len() * sql.len());
-        for connection in connections {
-            for text in sql {
-                let mut statements = Vec::new();
-                let mut batch = Batch::new(connection, text);
-                while let Some(statement) = batch.next()? {
-                    statements.push(statement);
+    pub fn new(
+        connections: &'c [Connection],
+        sql: Vec<String>,
+        protocol: Protocol,
+    ) -> rusqlite::Result<SqliteLane<'c>> {
+        let mut messages = Vec::new();
+        if protocol == Protocol::Prepared {
+            for connection in connections {
+                for text in &sql {
+                    let statements = Batch::new(connection, text).collect()?;
+                    messages.push(Message { statements });
                 }
-                messages.push(Message { statements });
             }
         }
         let kept = vec![Vec::new(); connections.len()];
-        Ok(SqliteLane { connections, messages, per_client: sql.len(), kept })
+        Ok(SqliteLane { connections, messages, per_client: sql.len(), texts: sql, protocol, kept })
     }
+
+    fn execute(&mut self, client: usize, op: &StatementOp) -> rusqlite::Result<()> {
+        let kept = &mut self.kept[client];
+        match self.protocol {
+            Protocol::Prepared => {
+                let message = &mut self.messages[client * self.per_client + op.statement];
+                execute_message(message, op, kept)
+            }
+            Protocol::Extended => execute_text(&self.connections[client], &self.texts[op.statement], op, kept),
+            Protocol::Simple => execute_text(&self.connections[client], &op.text, op, kept),
+        }
+    }
+}
+
+/// Executes the statements of a message, which are prepared.
+fn execute_message(message: &mut Message<'_>, op: &StatementOp, kept: &mut Vec<KeptRow>) -> rusqlite::Result<()> {
+    match op.rows {
+        Rows::Discard => message.statements.iter_mut().try_for_each(|statement| execute(statement, &op.parameters)),
+        Rows::Keep => {
+            kept.resize_with(message.statements.len(), KeptRow::default);
+            let pairs = message.statements.iter_mut().zip(kept);
+            pairs.into_iter().try_for_each(|(statement, kept)| execute_and_keep(statement, &op.parameters, kept))
+        }
+    }
+}
+
+/// Prepares and executes the statements of a message one by one: a later one may need what an earlier one makes.
+fn execute_text(
+    connection: &Connection,
+    text: &str,
+    op: &StatementOp,
+    kept: &mut Vec<KeptRow>,
+) -> rusqlite::Result<()> {
+    kept.clear();
+    let mut batch = Batch::new(connection, text);
+    while let Some(mut statement) = batch.next()? {
+        match op.rows {
+            Rows::Discard => execute(&mut statement, &op.parameters)?,
+            Rows::Keep => {
+                let mut row = KeptRow::default();
+                execute_and_keep(&mut statement, &op.parameters, &mut row)?;
+                kept.push(row);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Gives a statement its parameters. Those of a message are numbered through; a statement knows the numbers up to its
@@ -130,25 +182,7 @@ impl Lane for SqliteLane<'_> {
     type Op = StatementOp;
 
     fn submit(&mut self, client: usize, op: &StatementOp) -> Submitted {
-        let message = &mut self.messages[client * self.per_client + op.statement];
-        let kept = &mut self.kept[client];
-        let execute_all = || {
-            match op.rows {
-                Rows::Discard => {
-                    for statement in &mut message.statements {
-                        execute(statement, &op.parameters)?;
-                    }
-                }
-                Rows::Keep => {
-                    kept.resize_with(message.statements.len(), KeptRow::default);
-                    for (statement, kept) in message.statements.iter_mut().zip(kept) {
-                        execute_and_keep(statement, &op.parameters, kept)?;
-                    }
-                }
-            }
-            Ok(())
-        };
-        Submitted::Done(match execute_all() {
+        Submitted::Done(match self.execute(client, op) {
             Ok(()) => Outcome::Ok,
             Err(error) => Outcome::Failed(classify(&error)),
         })
@@ -159,6 +193,13 @@ impl Lane for SqliteLane<'_> {
     }
 
     fn reap(&mut self, _deadline_ns: u64, _into: &mut Vec<Completion>) {}
+
+    fn end_transaction(&mut self, client: usize) -> Result<(), OpError> {
+        if self.connections[client].is_autocommit() {
+            return Ok(());
+        }
+        Err(OpError { class: ErrorClass::Script, message: OPEN_TRANSACTION.to_owned() })
+    }
 
     fn recover(&mut self, client: usize) -> Result<(), OpError> {
         let connection = &self.connections[client];
@@ -177,7 +218,7 @@ mod tests {
     use super::*;
     use crate::dataset::{ColumnKind, Dialect};
     use crate::stream::{Next, Stream};
-    use crate::workloads::transactions::compile;
+    use crate::workloads::transactions::{Options, Unset, compile_with};
 
     struct Numbered;
 
@@ -194,10 +235,11 @@ mod tests {
     }
 
     /// Runs transactions of a script and gives the lane's answer to the last.
-    fn drive(connections: &[Connection], script: &str, transactions: u64) -> Result<(), OpError> {
-        let program = compile(script, &[]).unwrap();
+    fn drive(connections: &[Connection], protocol: Protocol, script: &str, transactions: u64) -> Result<(), OpError> {
+        let unset = Unset::Accepted;
+        let program = compile_with(script, &Options { protocol, unset, ..Options::default() }).unwrap();
         let sql: Vec<String> = program.statements().iter().map(|s| s.sql(&Numbered)).collect();
-        let mut lane = SqliteLane::prepare(connections, &sql).unwrap();
+        let mut lane = SqliteLane::new(connections, sql, protocol).unwrap();
         let mut client = program.client(1, 0);
         let mut op = StatementOp::default();
         for index in 0..transactions {
@@ -210,23 +252,52 @@ mod tests {
                 }
             }
         }
-        Ok(())
+        lane.end_transaction(0)
     }
 
     #[test]
     fn rows_and_joined_statements_reach_the_script() {
+        for protocol in [Protocol::Prepared, Protocol::Extended, Protocol::Simple] {
+            rows_and_joined_statements(protocol);
+        }
+    }
+
+    #[test]
+    fn a_script_that_ends_in_a_transaction_is_told() {
+        let connections = [Connection::open_in_memory().unwrap()];
+        let error = drive(&connections, Protocol::Prepared, "BEGIN; SELECT 1;", 1).unwrap_err();
+        assert_eq!((error.class, error.message.as_str()), (ErrorClass::Script, OPEN_TRANSACTION));
+    }
+
+    /// What nothing sets is NULL as a parameter, and stays as it is in a text.
+    #[test]
+    fn variables_that_nothing_sets_are_pgbench_s() {
+        let connections = [Connection::open_in_memory().unwrap()];
+        connections[0].execute_batch("CREATE TABLE t (a)").unwrap();
+        drive(&connections, Protocol::Extended, "INSERT INTO t VALUES (:nobody);", 1).unwrap();
+        drive(&connections, Protocol::Simple, "INSERT INTO t VALUES (':nobody');", 1).unwrap();
+        let text: String =
+            connections[0].query_row("SELECT group_concat(quote(a)) FROM t", [], |row| row.get(0)).unwrap();
+        assert_eq!(text, "NULL,':nobody'");
+    }
+
+    fn rows_and_joined_statements(protocol: Protocol) {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch("CREATE TABLE t (a INTEGER, b REAL, c TEXT)").unwrap();
         let connections = [connection];
+        let quoted = |script: &str| match protocol {
+            Protocol::Simple => script.replace(":text", "':text'"),
+            _ => script.to_owned(),
+        };
         let script = "SELECT count(*) AS n, 1.5 AS half, 'x' AS text FROM t \\gset\n\\set m :n + 10\n\
             INSERT INTO t VALUES (:m, :half, :text) \\; INSERT INTO t VALUES (:m + 100, :half, NULL);\n\
             SELECT a AS first FROM t ORDER BY a \\; SELECT 1 AS none WHERE 0 \\; SELECT max(a) AS top FROM t \\aset\n\
             INSERT INTO t VALUES (:first, :top, 'aset');";
-        drive(&connections, script, 2).unwrap();
+        drive(&connections, protocol, &quoted(script), 2).unwrap();
         let mut rows = connections[0].prepare("SELECT a || ' ' || b || ' ' || ifnull(c, '-') FROM t").unwrap();
         let rows: Vec<String> = rows.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
         assert_eq!(rows, ["10 1.5 x", "110 1.5 -", "110 110.0 aset", "13 1.5 x", "113 1.5 -", "113 113.0 aset"]);
-        let error = drive(&connections, "SELECT a FROM t \\gset\nSELECT :a", 1).unwrap_err();
+        let error = drive(&connections, protocol, "SELECT a FROM t \\gset\nSELECT :a", 1).unwrap_err();
         assert_eq!(error.class, ErrorClass::Script);
     }
 

@@ -4,19 +4,10 @@ use std::fmt::Write as _;
 use std::fs;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::net::TcpListener;
-use std::ops::Range;
 use std::path::Path;
 
 use crate::dataset::Datum;
 use crate::error::{Failure, FailureKind};
-
-/// Clients in ranges that are as alike as can be, one for each thread.
-pub(crate) fn shares(clients: Range<u32>, threads: u32) -> Vec<Range<u32>> {
-    let count = clients.len() as u32;
-    let threads = threads.clamp(1, count.max(1));
-    let border = |thread: u32| clients.start + (u64::from(count) * u64::from(thread) / u64::from(threads)) as u32;
-    (0..threads).map(|thread| border(thread)..border(thread + 1)).filter(|share| !share.is_empty()).collect()
-}
 
 /// Undoes a URL's percent-encoding.
 ///

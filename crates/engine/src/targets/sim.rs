@@ -11,7 +11,7 @@ use crate::dataset::{ColumnKind, Dataset, Dialect};
 use crate::error::{Failure, FailureKind};
 use crate::lanes::sim::{Dies, Model, SimLane, VirtualClock};
 use crate::rng::Rng;
-use crate::target::{Counters, Engine, Load, OpenRequest, Placement, Target};
+use crate::target::{Counters, Engine, Load, OpenRequest, Placement, Target, Threads};
 use crate::worker::{self, Tally, WorkerContext};
 
 /// The registry's entry.
@@ -149,8 +149,12 @@ impl Target for SimTarget {
     }
 
     /// One worker: virtual time is one thread's.
-    fn workers(&self, clients: Range<u32>) -> Vec<Range<u32>> {
+    fn workers(&self, clients: Range<u32>, _threads: Threads) -> Vec<Range<u32>> {
         vec![clients]
+    }
+
+    fn files_per_client(&self) -> u64 {
+        0
     }
 
     fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
@@ -160,7 +164,7 @@ impl Target for SimTarget {
         let chance =
             self.name.bytes().fold(context.seed, |seed, byte| Rng::of_transaction(seed, 0, byte.into()).next_u64());
         let first = context.clients.start;
-        context.connect(|number| self.admit(number - first))?;
+        context.connect(1, |number| self.admit(number - first))?;
         context.opened.assume((self.model.connect_us * 1e3) as u64);
         let lane = SimLane::new(self.model.clone(), chance, clock.clone());
         // The thread's CPU time and virtual time have nothing to do with each other, nor have its connections.

@@ -1,9 +1,16 @@
 //! Making a worker's connections before the start.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{Tally, WorkerContext};
 use crate::error::{Failure, FailureKind};
+
+/// Logins of one worker that are under way at the same time: a server far away, or one that starts a process for each, is
+/// waited for by many of them at once.
+pub const LOGINS_AT_ONCE: usize = 32;
 
 /// So long a pool goes on asking for connections after it was first refused one; what is then missing is not asked for.
 const REFUSALS_PATIENCE: Duration = Duration::from_secs(3);
@@ -18,41 +25,100 @@ impl WorkerContext<'_> {
     }
 
     /// Makes the worker's connections by calling `open` with a number for each, from the worker's first client on, and
-    /// takes the time of each. A pool goes on with fewer than it asked for.
+    /// takes the time of each; up to `at_once` calls are under way at a time. A pool goes on with fewer than it asked for.
     ///
     /// # Errors
-    /// The failure of the first connection that could not be made; for a pool, if none could.
-    pub fn connect<T>(&mut self, mut open: impl FnMut(u32) -> Result<T, Failure>) -> Result<Vec<T>, Failure> {
+    /// The failure of the first connection that could not be made, with how many were; for a pool, if none could.
+    pub fn connect<T: Send>(
+        &mut self,
+        at_once: usize,
+        open: impl Fn(u32) -> Result<T, Failure> + Sync,
+    ) -> Result<Vec<T>, Failure> {
         let wanted = self.connections();
-        let mut connections = Vec::with_capacity(wanted as usize);
-        let mut first_refusal: Option<(Instant, Failure)> = None;
-        for number in 0..wanted {
-            if first_refusal.as_ref().is_some_and(|(since, _)| since.elapsed() > REFUSALS_PATIENCE) {
-                break;
+        let first = self.clients.start;
+        let opening =
+            Opening::new(wanted, if self.traffic.pool.is_some() { REFUSALS_PATIENCE } else { Duration::ZERO });
+        let work = || {
+            while let Some(number) = opening.next() {
+                let began_ns = host::clock::now_ns();
+                let result = open(first + number);
+                opening.note(result, host::clock::now_ns().saturating_sub(began_ns));
             }
-            let began_ns = host::clock::now_ns();
-            match open(self.clients.start + number) {
-                Ok(connection) => {
-                    self.opened.count(host::clock::now_ns().saturating_sub(began_ns));
-                    connections.push(connection);
-                }
-                Err(failure) if self.traffic.pool.is_none() => return Err(failure),
-                Err(failure) => {
-                    self.opened.refuse(failure.kind, 1, failure.cause.clone());
-                    first_refusal.get_or_insert_with(|| (Instant::now(), failure));
-                }
+        };
+        thread::scope(|scope| {
+            for _ in 1..at_once.min(wanted as usize) {
+                // Fewer threads are slower, and no reason to give up: this one works, too.
+                let _ = thread::Builder::new().name("etalon-login".to_owned()).spawn_scoped(scope, work);
             }
-        }
-        self.opened.missing = u64::from(wanted) - connections.len() as u64;
-        match first_refusal {
-            Some((_, failure)) if connections.is_empty() => Err(failure),
-            _ => Ok(connections),
+            work();
+        });
+        let Ended { made, refused, .. } = opening.ended.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let count = made.len();
+        self.opened.missing = u64::from(wanted) - count as u64;
+        made.iter().for_each(|(_, took_ns)| self.opened.count(*took_ns));
+        refused.iter().for_each(|failure| self.opened.refuse(failure.kind, 1, failure.cause.clone()));
+        let failed = refused.len();
+        match refused.into_iter().next() {
+            Some(mut failure) if count == 0 || self.traffic.pool.is_none() => {
+                if wanted > 1 {
+                    let counts =
+                        format!("{count} of {wanted} connections were made, {failed} refused, then no more tried");
+                    failure.cause = format!("{} ({counts})", failure.cause);
+                }
+                Err(failure)
+            }
+            _ => Ok(made.into_iter().map(|(connection, _)| connection).collect()),
         }
     }
 
     /// How many connections there are to work with.
     pub(super) fn open_connections(&self) -> usize {
         (u64::from(self.connections()) - self.opened.missing) as usize
+    }
+}
+
+/// Connections that several threads are making.
+struct Opening<T> {
+    wanted: u32,
+    taken: AtomicU32,
+    /// How long it goes on after the first refusal.
+    patience: Duration,
+    ended: Mutex<Ended<T>>,
+}
+
+struct Ended<T> {
+    /// Each with the time that it took, in nanoseconds.
+    made: Vec<(T, u64)>,
+    refused: Vec<Failure>,
+    first_refusal: Option<Instant>,
+}
+
+impl<T> Opening<T> {
+    fn new(wanted: u32, patience: Duration) -> Opening<T> {
+        let ended = Ended { made: Vec::with_capacity(wanted as usize), refused: Vec::new(), first_refusal: None };
+        Opening { wanted, taken: AtomicU32::new(0), patience, ended: Mutex::new(ended) }
+    }
+
+    fn ended(&self) -> MutexGuard<'_, Ended<T>> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The number of the next connection to be made, if one is.
+    fn next(&self) -> Option<u32> {
+        let given_up = self.ended().first_refusal.is_some_and(|since| since.elapsed() >= self.patience);
+        let number = self.taken.fetch_add(1, Ordering::Relaxed);
+        (!given_up && number < self.wanted).then_some(number)
+    }
+
+    fn note(&self, result: Result<T, Failure>, took_ns: u64) {
+        let mut ended = self.ended();
+        match result {
+            Ok(connection) => ended.made.push((connection, took_ns)),
+            Err(failure) => {
+                ended.refused.push(failure);
+                ended.first_refusal.get_or_insert_with(Instant::now);
+            }
+        }
     }
 }
 

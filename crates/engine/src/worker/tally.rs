@@ -136,8 +136,13 @@ pub struct TaskEnd {
 impl Tally {
     /// Counts a failed transaction.
     pub fn count_failure(&mut self, error: OpError) {
+        self.count_failures(error, 1);
+    }
+
+    /// Counts so many transactions that failed together.
+    pub fn count_failures(&mut self, error: OpError, count: u64) {
         let place = ErrorClass::ALL.iter().position(|class| *class == error.class).unwrap_or_default();
-        self.failed[place] += 1;
+        self.failed[place] += count;
         if !self.messages.iter().any(|known| known.class == error.class) {
             self.messages.push(error);
         }

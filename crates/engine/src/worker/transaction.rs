@@ -86,7 +86,7 @@ where
         self.stream.begin(&mut slot.state, slot.index);
         slot.index += 1;
         if self.now_ns >= self.rules.measured_ns {
-            slot.counted += 1;
+            slot.counted += self.stream.batch();
         }
         self.advance(client);
     }
@@ -130,8 +130,12 @@ where
                     return;
                 }
                 Next::End => {
+                    let connection = slot.connection;
                     self.now_ns = self.clock.now_ns();
-                    self.succeed(client);
+                    match self.lane.end_transaction(connection) {
+                        Ok(()) => self.succeed(client),
+                        Err(error) => self.fail(client, error),
+                    }
                     return;
                 }
             }
@@ -214,21 +218,22 @@ where
         let done_ns = self.now_ns;
         self.end_transaction(client);
         self.failures_in_a_row = 0;
-        self.tally.succeeded += 1;
+        let batch = self.stream.batch();
+        self.tally.succeeded += batch;
         let slot = &self.slots[client];
         let kind = if self.rules.kinds == Kinds::ToldApart { self.stream.kind(&slot.state) } else { 0 };
         let response_ns = done_ns.saturating_sub(slot.intended_ns);
         self.longest_ns = self.longest_ns.max(done_ns.saturating_sub(slot.sent_ns));
         if done_ns >= self.rules.measured_ns {
-            self.recorder.record(slot.intended_ns, slot.sent_ns, done_ns);
+            self.recorder.record_batch(batch, slot.intended_ns, slot.sent_ns, done_ns);
             let inside = if done_ns <= self.rules.end_ns { Inside::Window } else { Inside::Later };
-            self.tally.succeeded_in_window += u64::from(inside == Inside::Window);
+            self.tally.succeeded_in_window += batch * u64::from(inside == Inside::Window);
             if response_ns > self.rules.shortest_limit_ns {
                 self.count_limits(response_ns);
             }
             // Empty where kinds are not told apart.
             if let Some(kind) = self.tally.kinds.get_mut(kind) {
-                kind.record(response_ns, inside);
+                kind.record(batch, response_ns, inside);
             }
             if self.rules.count.is_some() {
                 self.tally.window_ns = done_ns - self.rules.measured_ns;
@@ -241,10 +246,12 @@ where
 
     /// Counts the limits that a response is beyond.
     fn count_limits(&mut self, response_ns: u64) {
+        let batch = self.stream.batch();
         for (limit_ns, over) in self.rules.limits_ns.iter().zip(&mut self.tally.over_limits) {
-            *over += u64::from(response_ns > *limit_ns);
+            *over += batch * u64::from(response_ns > *limit_ns);
         }
-        self.tally.late += u64::from(self.rules.latency_limit_ns.is_some_and(|limit_ns| response_ns > limit_ns));
+        self.tally.late +=
+            batch * u64::from(self.rules.latency_limit_ns.is_some_and(|limit_ns| response_ns > limit_ns));
     }
 
     /// Notes the end of a task: its response time, or nothing if it failed.
@@ -320,8 +327,9 @@ where
 
     /// Counts a failed transaction, and ends the run if there is no point in going on.
     fn count_failure(&mut self, error: OpError) {
+        let batch = self.stream.batch();
         if self.now_ns >= self.rules.measured_ns {
-            self.recorder.record_error(self.now_ns);
+            (0..batch).for_each(|_| self.recorder.record_error(self.now_ns));
         }
         if self.rules.count.is_some() {
             self.tally.window_ns = self.tally.window_ns.max(self.now_ns.saturating_sub(self.rules.measured_ns));
@@ -333,7 +341,7 @@ where
         }
         // A script that cannot go on ends its client in pgbench, and the run has no result. So here.
         let broken = error.class == ErrorClass::Script;
-        self.tally.count_failure(error);
+        self.tally.count_failures(error, batch);
         if broken || (self.tally.succeeded == 0 && self.failures_in_a_row >= HOPELESS_FAILURES) {
             self.tally.hopeless = true;
             self.gate.stop();

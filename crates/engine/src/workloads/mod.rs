@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use model::{Measurement, Point, Schedule, WorkloadSpec};
 
-use crate::dataset::Dataset;
+use crate::dataset::{Dataset, Tables};
 use crate::error::{Failure, FailureKind};
-use crate::target::Target;
+use crate::target::{Target, Threads};
 use crate::traffic::Traffic;
 use crate::worker::Pace;
-use transactions::Program;
+use transactions::{Debug, Program, Shell};
 
 /// A workload: one entry of the registry.
 pub trait Workload: Sync {
@@ -22,8 +22,17 @@ pub trait Workload: Sync {
     /// What one cell asks for. `point` holds a value for every key of the specification.
     ///
     /// # Errors
-    /// The point asks for something that does not exist, such as a script.
-    fn task(&self, point: &Point) -> Result<Task, Failure>;
+    /// The point asks for something that does not exist, such as a script, or that is not granted.
+    fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure>;
+}
+
+/// What the user grants on the command line; no plan can grant it to itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Grants {
+    /// What `\shell` and `\setshell` may do.
+    pub shell: Shell,
+    /// Where the lines of `debug(x)` go.
+    pub debug: Debug,
 }
 
 /// What a cell asks for.
@@ -33,6 +42,16 @@ pub struct Task {
     pub dataset: Dataset,
     /// What is executed.
     pub action: Action,
+}
+
+impl Task {
+    /// On whose tables it works.
+    pub fn tables(&self) -> Tables {
+        match &self.action {
+            Action::Stream(stream) => stream.program.tables,
+            Action::Step(_) => Tables::Own,
+        }
+    }
 }
 
 /// What is executed.
@@ -62,6 +81,8 @@ pub struct StreamTask {
     pub clients: Range<u32>,
     /// How they are paced, all together.
     pub pace: Pace,
+    /// How many threads they are shared out to.
+    pub threads: Threads,
     /// How their transactions come otherwise.
     pub traffic: Traffic,
 }

@@ -3,11 +3,11 @@
 use engine::Failure;
 use engine::dataset::Dataset;
 use engine::error::FailureKind;
-use engine::target::Target;
+use engine::target::{Target, Threads};
 use engine::traffic::Traffic;
 use engine::worker::Pace;
 use engine::workloads::transactions::{CountCheck, compile};
-use engine::workloads::{Action, Procedure, StreamTask, Task, Workload};
+use engine::workloads::{Action, Grants, Procedure, StreamTask, Task, Workload};
 use model::{Direction, KeyKind, KeySpec, Literal, Measurement, Point, Role, WorkloadSpec};
 
 /// The registry's entry.
@@ -25,7 +25,7 @@ impl Workload for Increments {
         WorkloadSpec { name: "increments", family: "transactions", about: "Adds 1", keys: KEYS }
     }
 
-    fn task(&self, point: &Point) -> Result<Task, Failure> {
+    fn task(&self, point: &Point, _grants: &Grants) -> Result<Task, Failure> {
         let mut program = compile("INCREMENT;", &[]).map_err(|e| Failure::new(FailureKind::Plan, "compile", e))?;
         program.check = Some(CountCheck { sql: "COUNT" });
         let clients = point["clients"].as_int().unwrap_or(1) as u32;
@@ -35,6 +35,7 @@ impl Workload for Increments {
                 program,
                 clients: 0..clients,
                 pace: Pace::Closed,
+                threads: Threads::Best,
                 traffic: Traffic::default(),
             }),
         })
@@ -49,7 +50,7 @@ impl Workload for AskOnce {
         WorkloadSpec { name: "ask-once", family: "pages", about: "Asks once", keys: &[] }
     }
 
-    fn task(&self, _point: &Point) -> Result<Task, Failure> {
+    fn task(&self, _point: &Point, _grants: &Grants) -> Result<Task, Failure> {
         Ok(Task {
             dataset: Dataset { name: "none".to_owned(), tables: Vec::new(), indexes: Vec::new(), size_bytes: 0 },
             action: Action::Step(Box::new(AskOnce)),

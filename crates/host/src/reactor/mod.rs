@@ -1,13 +1,14 @@
 //! Many sockets on one thread behind one safe interface: io_uring where the kernel gives it, a poller elsewhere.
 //!
 //! The kernel is where a load generator's time goes, so that the ring enters it once for a whole batch: everything that
-//! was queued is sent, and whatever came meanwhile is received, by one call. A poller (epoll, kqueue, IOCP by the crate
+//! was queued is sent, and whatever came meanwhile is received, by one call. A poller (epoll; kqueue or IOCP by the crate
 //! `polling`) needs a call for each send and each receive. Which one ran is told by [`Reactor::kind`], since it changes
 //! results.
 //!
 //! A reactor belongs to the thread that made it. Once warm it does not allocate.
 
 mod poller;
+mod readiness;
 #[cfg(target_os = "linux")]
 mod ring;
 mod socket;
@@ -137,6 +138,25 @@ impl Reactor {
     /// Which implementation runs, with what the kernel gave it.
     pub fn kind(&self) -> &str {
         &self.kind
+    }
+
+    /// How often the kernel was entered since the reactor was made: to submit and wait on a ring; to wait, to send and to
+    /// receive with epoll. `None` where that is not known exactly.
+    pub fn kernel_entries(&self) -> Option<u64> {
+        match &self.inner {
+            #[cfg(target_os = "linux")]
+            Inner::Ring(ring) => Some(ring.entries()),
+            Inner::Poller(poller) => cfg!(target_os = "linux").then(|| poller.entries()),
+        }
+    }
+
+    /// Whether another socket can be registered now. A ring's place becomes free a moment after its socket was closed.
+    pub fn has_room(&self) -> bool {
+        match &self.inner {
+            #[cfg(target_os = "linux")]
+            Inner::Ring(ring) => ring.has_room(),
+            Inner::Poller(poller) => poller.has_room(),
+        }
     }
 
     /// Takes a connected socket over, and begins to receive.

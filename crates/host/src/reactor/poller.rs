@@ -1,24 +1,14 @@
 //! The portable implementation: non-blocking sockets and the operating system's readiness queue.
 
 use std::io::{self, Read, Write};
-use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use polling::{Event as Interest, Events, PollMode, Poller as System};
-
+use super::readiness::{Interest, Readiness};
 use super::{Event, EventKind, Socket, Token, full};
 use crate::clock;
 
 /// What stands behind it here.
-pub(super) const NAME: &str = if cfg!(target_os = "linux") {
-    "epoll"
-} else if cfg!(windows) {
-    "IOCP"
-} else if cfg!(any(target_vendor = "apple", target_os = "freebsd", target_os = "netbsd", target_os = "openbsd")) {
-    "kqueue"
-} else {
-    "poll"
-};
+pub(super) const NAME: &str = Readiness::NAME;
 
 /// A receive buffer begins so large, bytes, and grows while a message fills it.
 const FIRST_BYTES: usize = 4 << 10;
@@ -48,32 +38,37 @@ struct Connection {
 }
 
 pub(super) struct Poller {
-    system: System,
-    mode: PollMode,
-    ready: Events,
-    /// Those events, apart from the list that they came in: sending and receiving need the whole poller.
+    system: Readiness,
+    /// What is ready.
     hits: Vec<Interest>,
     connections: Vec<Option<Connection>>,
     free: Vec<u32>,
     to_send: Vec<u32>,
     capacity: usize,
+    /// How often the kernel was entered to wait, to send and to receive.
+    entries: u64,
 }
 
 impl Poller {
     pub(super) fn new(capacity: usize) -> io::Result<Poller> {
-        let system = System::new()?;
-        let mode = if system.supports_level() { PollMode::Level } else { PollMode::Oneshot };
-        let events = NonZeroUsize::new(capacity.min(EVENTS)).unwrap_or(NonZeroUsize::MIN);
+        let events = capacity.clamp(1, EVENTS);
         Ok(Poller {
-            system,
-            mode,
-            ready: Events::with_capacity(events),
-            hits: Vec::with_capacity(events.get()),
+            system: Readiness::new(events)?,
+            hits: Vec::with_capacity(events),
             connections: Vec::new(),
             free: Vec::new(),
             to_send: Vec::new(),
             capacity,
+            entries: 0,
         })
+    }
+
+    pub(super) fn has_room(&self) -> bool {
+        !self.free.is_empty() || self.connections.len() < self.capacity
+    }
+
+    pub(super) fn entries(&self) -> u64 {
+        self.entries
     }
 
     pub(super) fn register(&mut self, socket: Socket) -> io::Result<u32> {
@@ -83,8 +78,7 @@ impl Poller {
             None => return Err(full(self.capacity)),
         };
         socket.set_nonblocking()?;
-        // SAFETY: the socket is taken out of the poller before it is dropped: by `close`, or by `drop` below.
-        unsafe { self.system.add_with_mode(&socket, Interest::readable(slot as usize), self.mode)? };
+        self.system.add(&socket, interest(Watch::Reading, slot))?;
         let connection = Connection {
             socket,
             watch: Watch::Reading,
@@ -124,6 +118,7 @@ impl Poller {
     fn write(&mut self, slot: u32) -> io::Result<()> {
         let Some(connection) = &mut self.connections[slot as usize] else { return Ok(()) };
         while connection.sent < connection.queued.len() {
+            self.entries += 1;
             match (&connection.socket).write(&connection.queued[connection.sent..]) {
                 Ok(bytes) => connection.sent += bytes,
                 Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
@@ -148,7 +143,7 @@ impl Poller {
             return Ok(());
         }
         connection.watch = watch;
-        renew(&self.system, self.mode, connection, slot)
+        self.system.modify(&connection.socket, interest(watch, slot))
     }
 
     pub(super) fn wait(&mut self, deadline_ns: u64, events: &mut Vec<Event>) -> io::Result<()> {
@@ -159,8 +154,8 @@ impl Poller {
                 u64::MAX => None,
                 deadline_ns => Some(Duration::from_nanos(deadline_ns.saturating_sub(clock::now_ns()))),
             };
-            self.ready.clear();
-            self.system.wait(&mut self.ready, timeout)?;
+            self.hits.clear();
+            self.entries += self.system.wait(timeout, &mut self.hits)?;
             self.take_ready(events)?;
             if events.len() > before || timeout.is_some_and(|_| clock::now_ns() >= deadline_ns) {
                 return Ok(());
@@ -169,8 +164,6 @@ impl Poller {
     }
 
     fn take_ready(&mut self, events: &mut Vec<Event>) -> io::Result<()> {
-        self.hits.clear();
-        self.hits.extend(self.ready.iter());
         for hit in 0..self.hits.len() {
             let interest = self.hits[hit];
             let slot = interest.key as u32;
@@ -188,8 +181,8 @@ impl Poller {
     /// A poller that tells each readiness once is asked again.
     fn renew_if_spent(&mut self, slot: u32) -> io::Result<()> {
         match &self.connections[slot as usize] {
-            Some(connection) if self.mode == PollMode::Oneshot && connection.watch != Watch::Nothing => {
-                renew(&self.system, self.mode, connection, slot)
+            Some(connection) if self.system.tells_once() && connection.watch != Watch::Nothing => {
+                self.system.modify(&connection.socket, interest(connection.watch, slot))
             }
             _ => Ok(()),
         }
@@ -202,6 +195,7 @@ impl Poller {
             return None;
         }
         connection.make_room();
+        self.entries += 1;
         let most = connection.buffer.len().min(connection.end + MOST_BYTES);
         let kind = match (&connection.socket).read(&mut connection.buffer[connection.end..most]) {
             Ok(0) => EventKind::Closed,
@@ -261,13 +255,13 @@ impl Connection {
     }
 }
 
-fn renew(system: &System, mode: PollMode, connection: &Connection, slot: u32) -> io::Result<()> {
-    let interest = match connection.watch {
-        Watch::ReadingAndWriting => Interest::all(slot as usize),
-        Watch::Reading => Interest::readable(slot as usize),
-        Watch::Nothing => Interest::none(slot as usize),
+fn interest(watch: Watch, slot: u32) -> Interest {
+    let (readable, writable) = match watch {
+        Watch::ReadingAndWriting => (true, true),
+        Watch::Reading => (true, false),
+        Watch::Nothing => (false, false),
     };
-    system.modify_with_mode(&connection.socket, interest, mode)
+    Interest { key: slot as usize, readable, writable }
 }
 
 impl Drop for Poller {

@@ -212,6 +212,32 @@ fn a_deadline_is_kept() {
     }
 }
 
+/// Once warm, a ring answers a batch of requests by one entry; a poller waits, sends and receives.
+#[test]
+fn entries_into_the_kernel_are_counted() {
+    for choice in choices() {
+        let mut reactor = Reactor::new(choice, 2).unwrap();
+        let token = reactor.register(unix_echo()).unwrap();
+        let turn = |reactor: &mut Reactor| {
+            reactor.send(token, b"x");
+            receive(reactor, token, 1);
+        };
+        turn(&mut reactor);
+        let before = reactor.kernel_entries().unwrap();
+        (0..100).for_each(|_| turn(&mut reactor));
+        let entries = reactor.kernel_entries().unwrap() - before;
+        match choice {
+            // The answer may come while the request is submitted, or after: then nothing but the wait is added.
+            Choice::Ring | Choice::Auto => assert!((100..=200).contains(&entries), "{entries}"),
+            Choice::Poller => assert_eq!(entries, 300),
+        }
+        reactor.close(token);
+        while !reactor.has_room() {
+            reactor.wait(now_ns() + MS, &mut Vec::new()).unwrap();
+        }
+    }
+}
+
 #[test]
 fn closing_is_seen_by_the_peer_and_frees_the_place() {
     for choice in choices() {

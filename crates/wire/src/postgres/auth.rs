@@ -1,13 +1,13 @@
-//! Proofs of identity (55.2.1, 55.3). The cryptography is `postgres-protocol`'s.
+//! Proofs of identity (55.2.1, 55.3).
 
 use postgres_protocol::authentication::md5_hash;
-use postgres_protocol::authentication::sasl::{self, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, ScramSha256};
 
 use crate::reader::Reader;
-use crate::{Result, Security, WireError};
+use crate::{Result, Secret, Security, WireError};
 
 use super::config::{ChannelBinding, Config};
 use super::frontend;
+use super::scram::{Binding, Proved, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, Started};
 use super::session::Authentication;
 
 /// How far the exchange is. Each server message is allowed in one state only; otherwise a false server could skip its own
@@ -18,9 +18,9 @@ enum Stage {
     /// A password, in the clear or hashed, is on its way.
     PasswordSent,
     /// The first SCRAM message is on its way.
-    ScramStarted(Box<ScramSha256>),
+    ScramStarted(Started),
     /// The proof is on its way; the server owes its own.
-    ScramProved(Box<ScramSha256>),
+    ScramProved(Proved),
     /// The server's proof is good.
     ScramVerified,
 }
@@ -78,13 +78,13 @@ impl Authenticator {
                 Stage::PasswordSent
             }
             (10, Stage::Fresh) => Stage::ScramStarted(self.start_scram(config, security, reader, out)?),
-            (11, Stage::ScramStarted(mut scram)) => {
-                scram.update(reader.rest()).map_err(scram_error)?;
-                frontend::sasl_response(scram.message(), out)?;
-                Stage::ScramProved(scram)
+            (11, Stage::ScramStarted(scram)) => {
+                let (proved, message) = scram.prove(&config.user, secret(config)?, &config.scram, reader.rest())?;
+                frontend::sasl_response(message.as_bytes(), out)?;
+                Stage::ScramProved(proved)
             }
-            (12, Stage::ScramProved(mut scram)) => {
-                scram.finish(reader.rest()).map_err(scram_error)?;
+            (12, Stage::ScramProved(scram)) => {
+                scram.verify(reader.rest())?;
                 Stage::ScramVerified
             }
             (3 | 5 | 10 | 11 | 12, _) => {
@@ -108,7 +108,7 @@ impl Authenticator {
         security: Security,
         mut mechanisms: Reader<'_>,
         out: &mut Vec<u8>,
-    ) -> Result<Box<ScramSha256>> {
+    ) -> Result<Started> {
         let (mut plain, mut plus) = (false, false);
         let mut names = Vec::new();
         loop {
@@ -129,31 +129,30 @@ impl Authenticator {
             return Err(WireError::ChannelBinding("one of the two sides cannot do it"));
         }
         let (mechanism, binding, method) = match &self.end_point {
-            Some(hash) if plus && can_bind => (
-                SCRAM_SHA_256_PLUS,
-                sasl::ChannelBinding::tls_server_end_point(hash.clone()),
-                Authentication::ScramPlus,
-            ),
+            Some(hash) if plus && can_bind => {
+                (SCRAM_SHA_256_PLUS, Binding::EndPoint(hash.clone()), Authentication::ScramPlus)
+            }
             _ if !plain => {
                 return Err(WireError::UnsupportedAuthentication(format!("SASL {}", names.join(", "))));
             }
             // "I could, but you do not offer it": a server that did offer it notices that somebody took the offer away.
-            _ if can_bind => (SCRAM_SHA_256, sasl::ChannelBinding::unrequested(), Authentication::Scram),
-            _ => (SCRAM_SHA_256, sasl::ChannelBinding::unsupported(), Authentication::Scram),
+            _ if can_bind => (SCRAM_SHA_256, Binding::Unrequested, Authentication::Scram),
+            _ => (SCRAM_SHA_256, Binding::Unsupported, Authentication::Scram),
         };
-        let scram = Box::new(ScramSha256::new(password(config)?, binding));
-        frontend::sasl_initial(mechanism, scram.message(), out)?;
+        secret(config)?;
+        let scram = Started::new(binding)?;
+        frontend::sasl_initial(mechanism, scram.message().as_bytes(), out)?;
         self.method = method;
         Ok(scram)
     }
 }
 
-fn password(config: &Config) -> Result<&[u8]> {
-    config.password.as_ref().map(crate::Secret::expose).ok_or(WireError::PasswordMissing)
+fn secret(config: &Config) -> Result<&Secret> {
+    config.password.as_ref().ok_or(WireError::PasswordMissing)
 }
 
-fn scram_error(error: std::io::Error) -> WireError {
-    WireError::Authentication(error.to_string())
+fn password(config: &Config) -> Result<&[u8]> {
+    secret(config).map(Secret::expose)
 }
 
 fn method_name(kind: u32) -> String {

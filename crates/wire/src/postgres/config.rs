@@ -1,5 +1,6 @@
 //! Who connects, and how.
 
+use super::ScramCache;
 use crate::{Limits, Secret};
 
 /// Whether to ask for TLS. Which certificates are good is the TLS library's business: `verify-ca` and `verify-full` of
@@ -47,6 +48,8 @@ pub struct Config {
     pub channel_binding: ChannelBinding,
     /// How much the server may send.
     pub limits: Limits,
+    /// Keys that earlier logins have derived. Clones of a configuration share them.
+    pub scram: ScramCache,
 }
 
 impl Config {
@@ -60,6 +63,7 @@ impl Config {
             encryption: Encryption::default(),
             channel_binding: ChannelBinding::default(),
             limits: Limits::default(),
+            scram: ScramCache::default(),
         }
     }
 }

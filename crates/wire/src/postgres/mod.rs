@@ -20,6 +20,7 @@ pub mod oid;
 mod param;
 mod row;
 mod scanner;
+mod scram;
 mod session;
 mod template;
 
@@ -31,6 +32,7 @@ pub use event::{CopyFormat, CopyStart, Event, TransactionStatus};
 pub use handshake::{Handshake, Progress};
 pub use row::{Field, Fields, ParameterTypes, Row, decode};
 pub use scanner::{Reply, Rows, ScanOutcome, Scanner};
+pub use scram::ScramCache;
 pub use session::{Authentication, Session};
 pub use template::{DescribePortal, Ending, Request, Statement, Template, TemplateOptions};
 

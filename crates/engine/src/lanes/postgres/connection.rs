@@ -1,9 +1,11 @@
 //! One connection of the native lane: what it is doing, and what it hears.
 
 use host::reactor::Token;
+use wire::WireError;
 use wire::postgres::{self, Event, Fields, Row, ScanOutcome, Scanner, TransactionStatus};
 
 use super::op_error;
+use super::tls::Tls;
 use crate::dataset::Datum;
 use crate::lane::{ErrorClass, KeptRow, OpError};
 use crate::workloads::transactions::Rows;
@@ -51,6 +53,7 @@ enum Step {
 /// One client's connection.
 pub(super) struct Connection {
     pub(super) token: Token,
+    pub(super) tls: Option<Tls>,
     scanner: Scanner,
     /// Where the session stands, as the server said last.
     pub(super) block: TransactionStatus,
@@ -73,10 +76,15 @@ pub(super) fn lost(cause: &(impl std::fmt::Display + ?Sized)) -> OpError {
     OpError { class: ErrorClass::ConnectionLost, message: cause.to_string() }
 }
 
+fn unasked() -> OpError {
+    lost(&WireError::Protocol("it answered a request that was not made"))
+}
+
 impl Connection {
-    pub(super) fn new(token: Token, scanner: Scanner) -> Connection {
+    pub(super) fn new(token: Token, tls: Option<Tls>, scanner: Scanner) -> Connection {
         Connection {
             token,
+            tls,
             scanner,
             block: TransactionStatus::Idle,
             state: State::Free,
@@ -108,8 +116,33 @@ impl Connection {
         &self.kept[..self.results]
     }
 
-    /// Reads what was received, to its last byte.
-    pub(super) fn read(&mut self, received: &[u8]) -> Heard {
+    /// Reads what the reactor received, to its last byte. `plain` is memory for what is decrypted, and `sealed` takes what
+    /// TLS itself has to send.
+    pub(super) fn receive(&mut self, received: &[u8], plain: &mut Vec<u8>, sealed: &mut Vec<u8>) -> Heard {
+        if self.tls.is_none() {
+            return self.read(received);
+        }
+        let mut rest = received;
+        let mut heard = Heard::Nothing;
+        while let (Some(tls), false) = (&mut self.tls, rest.is_empty()) {
+            plain.clear();
+            if let Err(cause) = tls.open(&mut rest, plain).and_then(|()| tls.take_sealed(sealed)) {
+                return Heard::End(lost(&cause));
+            }
+            if plain.is_empty() {
+                continue;
+            }
+            match self.read(plain) {
+                Heard::Nothing => {}
+                end @ Heard::End(_) => return end,
+                other => heard = other,
+            }
+        }
+        heard
+    }
+
+    /// Reads what came, to its last byte.
+    fn read(&mut self, received: &[u8]) -> Heard {
         let mut rest = received;
         let mut heard = Heard::Nothing;
         loop {
@@ -120,8 +153,10 @@ impl Connection {
             match step {
                 Step::All => return heard,
                 Step::Ready(status) => {
+                    // Taken for the answer to the next request it would spoil every count from here on.
+                    let Some(owed) = self.owed.checked_sub(1) else { return Heard::End(unasked()) };
                     self.block = status;
-                    self.owed = self.owed.saturating_sub(1);
+                    self.owed = owed;
                 }
                 Step::Heard(end @ Heard::End(_)) => return end,
                 Step::Heard(other) => heard = other,

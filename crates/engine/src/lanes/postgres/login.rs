@@ -1,11 +1,13 @@
 //! A connection's beginning, which may block: the login, a session's settings, its prepared statements.
 
 use std::io::{self, Read as _, Write as _};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use host::reactor::Socket;
 use wire::WireError;
 use wire::postgres::{Config, ErrorFields, Event, Handshake, Progress, Scanner, TransactionStatus, frontend};
+
+use super::tls::{HandshakeError, Tls, TlsClient};
 
 /// Bytes taken by one read.
 const READ_BYTES: usize = 8 << 10;
@@ -17,6 +19,8 @@ pub enum LoginError {
     Io(io::Error),
     /// The server broke the protocol, or refused.
     Wire(WireError),
+    /// No encrypted channel came about.
+    Tls(rustls::Error),
     /// The server refused a statement.
     Server(Box<ErrorFields>),
 }
@@ -24,6 +28,15 @@ pub enum LoginError {
 impl From<io::Error> for LoginError {
     fn from(cause: io::Error) -> LoginError {
         LoginError::Io(cause)
+    }
+}
+
+impl From<HandshakeError> for LoginError {
+    fn from(cause: HandshakeError) -> LoginError {
+        match cause {
+            HandshakeError::Io(cause) => LoginError::Io(cause),
+            HandshakeError::Tls(cause) => LoginError::Tls(cause),
+        }
     }
 }
 
@@ -38,6 +51,7 @@ impl std::fmt::Display for LoginError {
         match self {
             LoginError::Io(cause) => cause.fmt(f),
             LoginError::Wire(cause) => cause.fmt(f),
+            LoginError::Tls(cause) => cause.fmt(f),
             LoginError::Server(error) => f.write_str(&super::fields_said(error)),
         }
     }
@@ -45,8 +59,8 @@ impl std::fmt::Display for LoginError {
 
 /// A connection that is ready for its first request.
 pub(crate) struct Opened {
-    /// The socket, which blocks.
-    pub(super) socket: Socket,
+    /// The socket, which blocks, and its encryption.
+    pub(super) channel: Channel,
     /// What reads the server's answers from here on.
     pub(super) scanner: Scanner,
     /// The types of the parameters of each statement that was prepared.
@@ -61,30 +75,93 @@ pub(crate) enum Question<'a> {
     Prepare(&'a [String]),
 }
 
-/// Logs in over a fresh connection without TLS.
+/// A socket that blocks, and its encryption if it has one.
+pub(super) struct Channel {
+    pub(super) socket: Socket,
+    pub(super) tls: Option<Tls>,
+}
+
+impl Channel {
+    fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match &mut self.tls {
+            None => (&self.socket).write_all(bytes),
+            Some(tls) => {
+                let mut sealed = Vec::new();
+                tls.seal(bytes, &mut sealed)?;
+                (&self.socket).write_all(&sealed)
+            }
+        }
+    }
+
+    /// Appends what comes next. `false` at the end of the connection.
+    fn receive(&mut self, into: &mut Vec<u8>) -> io::Result<bool> {
+        let mut buffer = [0; READ_BYTES];
+        let before = into.len();
+        while into.len() == before {
+            let bytes = read(&self.socket, &mut buffer)?;
+            let mut input = &buffer[..bytes];
+            if input.is_empty() {
+                return Ok(false);
+            }
+            let Some(tls) = &mut self.tls else {
+                into.extend_from_slice(input);
+                break;
+            };
+            while !input.is_empty() {
+                tls.open(&mut input, into)?;
+            }
+            let mut sealed = Vec::new();
+            tls.take_sealed(&mut sealed)?;
+            (&self.socket).write_all(&sealed)?;
+        }
+        Ok(true)
+    }
+}
+
+/// Logs in over a fresh connection, by way of `tls` if the configuration asks for it, within `patience`.
 ///
 /// # Errors
-/// The server refuses the login or breaks the protocol, or the connection fails.
-pub(crate) fn log_in(socket: Socket, config: Config) -> Result<Opened, LoginError> {
+/// The server refuses the login or breaks the protocol, its certificate is not trusted, it takes too long, or the
+/// connection fails.
+pub(crate) fn log_in(
+    socket: Socket,
+    config: Config,
+    tls: Option<&TlsClient>,
+    patience: Duration,
+) -> Result<Opened, LoginError> {
+    let started = Instant::now();
+    socket.set_timeout(Some(patience))?;
+    let mut channel = Channel { socket, tls: None };
     let mut handshake = Handshake::new(config);
-    let mut out = Vec::new();
-    handshake.start(&mut out)?;
-    let mut buffer = [0; READ_BYTES];
+    let (mut out, mut input) = (Vec::new(), Vec::new());
+    let mut progress = handshake.start(&mut out)?;
     loop {
-        (&socket).write_all(&out)?;
-        out.clear();
-        let bytes = read(&socket, &mut buffer)?;
-        if bytes == 0 {
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, handshake.closed()).into());
+        // The socket's own limit holds for a single read, which one byte is enough for.
+        if started.elapsed() > patience {
+            return Err(io::Error::from(io::ErrorKind::TimedOut).into());
         }
-        match handshake.receive(&buffer[..bytes], &mut out)? {
-            Progress::Receive => {}
-            Progress::StartTls => return Err(WireError::Misuse("TLS was not asked for").into()),
+        match progress {
+            Progress::Receive => {
+                channel.send(&out)?;
+                out.clear();
+                input.clear();
+                if !channel.receive(&mut input)? {
+                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, handshake.closed()).into());
+                }
+                progress = handshake.receive(&input, &mut out)?;
+            }
+            Progress::StartTls => {
+                let client = tls.ok_or(WireError::Misuse("TLS was not asked for"))?;
+                let tls = Tls::handshake(client, &channel.socket)?;
+                let end_point = tls.end_point();
+                channel.tls = Some(tls);
+                progress = handshake.tls_started(end_point, &mut out)?;
+            }
             Progress::Ready(session) => {
                 let mut scanner = session.scanner();
                 let mut early = session.leftover();
                 while scanner.next(&mut early)?.is_some() {}
-                return Ok(Opened { socket, scanner, parameters: Vec::new() });
+                return Ok(Opened { channel, scanner, parameters: Vec::new() });
             }
         }
     }
@@ -122,7 +199,7 @@ impl Opened {
                 frontend::sync(&mut out);
             }
         }
-        (&self.socket).write_all(&out)?;
+        self.channel.send(&out)?;
         self.hear()
     }
 
@@ -131,21 +208,21 @@ impl Opened {
     /// # Errors
     /// The operating system's.
     pub(crate) fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        self.socket.set_timeout(timeout)
+        self.channel.socket.set_timeout(timeout)
     }
 
     /// Reads up to the end of the answer.
     fn hear(&mut self) -> Result<(), LoginError> {
-        let mut buffer = [0; READ_BYTES];
+        let mut received = Vec::new();
         let mut refusal = None;
         let mut ready = None;
         while ready.is_none() {
-            let bytes = read(&self.socket, &mut buffer)?;
-            if bytes == 0 {
+            received.clear();
+            if !self.channel.receive(&mut received)? {
                 let closed = io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection");
                 return Err(refusal.map_or(closed.into(), LoginError::Server));
             }
-            let mut input = &buffer[..bytes];
+            let mut input = &received[..];
             while let Some(event) = self.scanner.next(&mut input)? {
                 match event {
                     Event::Ready(status) => ready = Some(status),

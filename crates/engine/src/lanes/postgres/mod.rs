@@ -1,22 +1,21 @@
-//! PostgreSQL: the native lane, which speaks the protocol itself over a reactor, and the stock driver's for what that
-//! one does not do.
+//! PostgreSQL: a lane that speaks the protocol itself over a reactor.
 
 mod connection;
 mod login;
 mod native;
 mod statement;
-mod stock;
+mod tls;
 
 use crate::lane::{ErrorClass, OpError};
 
 pub use login::LoginError;
 pub(crate) use login::{Opened, Question, log_in};
 pub use native::NativeLane;
-pub use stock::StockLane;
-pub(crate) use stock::{classify, io_error, said};
+pub(crate) use native::Statements;
+pub(crate) use tls::TlsClient;
 
 /// What a SQLSTATE means for the load.
-fn class_of_state(state: &str) -> ErrorClass {
+pub(crate) fn class_of_state(state: &str) -> ErrorClass {
     match state {
         "40001" => ErrorClass::Serialization,
         "40P01" => ErrorClass::Deadlock,
@@ -31,7 +30,7 @@ fn class_of_state(state: &str) -> ErrorClass {
 }
 
 /// A server's error on one line.
-fn server_said(message: &str, detail: Option<&str>, state: &str) -> String {
+pub(crate) fn server_said(message: &str, detail: Option<&str>, state: &str) -> String {
     let detail = detail.map(|detail| format!(" ({detail})")).unwrap_or_default();
     format!("{message}{detail} [SQLSTATE {state}]").replace('\n', " ")
 }

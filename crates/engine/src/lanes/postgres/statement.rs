@@ -1,5 +1,6 @@
-//! A prepared statement as bytes in which only the parameters change.
+//! A statement as bytes in which only the parameters change.
 
+use wire::postgres::oid::UNSPECIFIED;
 use wire::postgres::{DescribePortal, Ending, Request, Statement, Template, TemplateOptions};
 use wire::{Value, WireError};
 
@@ -32,8 +33,8 @@ impl Shape {
     }
 }
 
-/// A statement that is prepared on every connection of a lane under one name.
-pub(super) struct Prepared {
+/// A statement that is the same on every connection of a lane.
+pub(super) struct Encoded {
     /// In the order of [`Shape`].
     forms: [Form; 3],
 }
@@ -45,27 +46,44 @@ struct Form {
 }
 
 impl Form {
-    fn new(number: usize, types: &[u32], describe: DescribePortal, ending: Ending) -> Result<Form, WireError> {
+    fn new(
+        statement: Statement<'_>,
+        types: &[u32],
+        describe: DescribePortal,
+        ending: Ending,
+    ) -> Result<Form, WireError> {
         // Columns come as text, as psql and pgbench ask for them.
         let options = TemplateOptions { describe, ending, ..TemplateOptions::default() };
-        let template = Template::new(Statement::Prepared(&name(number)), types, options)?;
+        let template = Template::new(statement, types, options)?;
         Ok(Form { request: template.request(), template })
     }
 }
 
-impl Prepared {
-    /// The statement of this number, whose parameters have these types.
+impl Encoded {
+    /// The statement that is prepared on every connection under this number, and whose parameters have these types.
     ///
     /// # Errors
     /// It has more parameters than the protocol takes.
-    pub(super) fn new(number: usize, types: &[u32]) -> Result<Prepared, WireError> {
-        let form = |describe, ending| Form::new(number, types, describe, ending);
+    pub(super) fn prepared(number: usize, types: &[u32]) -> Result<Encoded, WireError> {
+        let name = name(number);
+        let form = |describe, ending| Form::new(Statement::Prepared(&name), types, describe, ending);
         let forms = [
             form(DescribePortal::Omit, Ending::Sync)?,
             form(DescribePortal::Include, Ending::Sync)?,
             form(DescribePortal::Omit, Ending::Pipeline)?,
         ];
-        Ok(Prepared { forms })
+        Ok(Encoded { forms })
+    }
+
+    /// A statement that is parsed each time, with so many parameters. Parameters are text of no type and the columns are
+    /// asked for, as by libpq's `PQsendQueryParams`.
+    ///
+    /// # Errors
+    /// It has more parameters than the protocol takes, or its text holds a NUL.
+    pub(super) fn unprepared(sql: &str, parameters: usize) -> Result<Encoded, WireError> {
+        let types = vec![UNSPECIFIED; parameters];
+        let form = |ending| Form::new(Statement::Unprepared(sql), &types, DescribePortal::Include, ending);
+        Ok(Encoded { forms: [form(Ending::Sync)?, form(Ending::Sync)?, form(Ending::Pipeline)?] })
     }
 
     /// The request with these parameters: each in binary where it fits the type that the server inferred, and otherwise
@@ -103,8 +121,8 @@ mod tests {
     #[test]
     fn few_and_many_parameters_are_written_alike() {
         let types = vec![wire::postgres::oid::INT4; 20];
-        let mut many = Prepared::new(0, &types).unwrap();
-        let mut few = Prepared::new(0, &types[..16]).unwrap();
+        let mut many = Encoded::prepared(0, &types).unwrap();
+        let mut few = Encoded::prepared(0, &types[..16]).unwrap();
         let parameters = vec![Datum::Int(7); 20];
         let value = [0, 0, 0, 4, 0, 0, 0, 7];
         let count = |bytes: &[u8]| bytes.windows(8).filter(|window| *window == value).count();

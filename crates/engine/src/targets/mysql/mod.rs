@@ -25,13 +25,12 @@ use model::catalog::{PrivateServerSupport, Visibility};
 use model::{EngineSpec, Facts, Nature, SystemPlan};
 
 use crate::clock::RealClock;
-use crate::dataset::{Dataset, Dialect};
+use crate::dataset::{Dataset, Dialect, Tables};
 use crate::error::{Failure, FailureKind};
 use crate::lane::OpError;
 use crate::lanes::mysql::{Client, EncryptedLane, NativeLane, Opened};
-use crate::target::{Consent, Counters, Engine, Load, OpenRequest, Placement, Target};
-use crate::targets::shared::shares;
-use crate::worker::{self, Tally, WorkerContext};
+use crate::target::{Consent, Counters, Engine, Load, OpenRequest, Placement, Target, Threads, shares};
+use crate::worker::{self, LOGINS_AT_ONCE, Tally, WorkerContext};
 use crate::workloads::transactions::{Program, Protocol};
 use connect::{Endpoint, Purpose, failure};
 use control::Control;
@@ -67,14 +66,14 @@ impl Engine for MySql {
         let target = match &system.server {
             Some(server) => {
                 let (private, endpoint) = Private::start(server, &system.settings, request.scratch_base.as_deref())?;
-                MySqlTarget::new(endpoint, Session::default(), Some(private), request.consent)?
+                MySqlTarget::new(endpoint, Session::default(), Some(private), request)?
             }
             None => {
                 let endpoint = Endpoint::new(Address::parse(&system.url, &process_environment)?)?;
                 let mut client = endpoint.connect(Purpose::Control)?;
                 let session = Session::with_settings(&mut client, &system.settings)?;
                 client.close();
-                MySqlTarget::new(endpoint, session, None, request.consent)?
+                MySqlTarget::new(endpoint, session, None, request)?
             }
         };
         Ok(Box::new(target))
@@ -115,10 +114,16 @@ enum Travel {
 }
 
 /// The one place that knows how a program's protocol is spoken here.
-fn travel(protocol: Protocol) -> Travel {
+fn travel(protocol: Protocol) -> Result<Travel, Failure> {
     match protocol {
-        Protocol::Parameters => Travel::Prepared,
-        Protocol::Text => Travel::Text,
+        Protocol::Prepared => Ok(Travel::Prepared),
+        Protocol::Simple => Ok(Travel::Text),
+        Protocol::Extended => Err(Failure::new(
+            FailureKind::Unsupported,
+            "use `protocol = \"extended\"`",
+            "MySQL's protocol takes parameters only with statements that were prepared before",
+        )
+        .hint("choose `prepared` or `simple`")),
     }
 }
 
@@ -132,6 +137,8 @@ struct MySqlTarget {
     consent: Consent,
     path: Path,
     reactor: Choice,
+    /// Whether étalon's own tables are made here at all.
+    tables: Tables,
 }
 
 impl MySqlTarget {
@@ -139,17 +146,25 @@ impl MySqlTarget {
         endpoint: Endpoint,
         session: Session,
         private: Option<Private>,
-        consent: Consent,
+        request: &OpenRequest,
     ) -> Result<MySqlTarget, Failure> {
-        let control = Control::new(endpoint.clone(), session.clone());
+        let OpenRequest { consent, reactor, tables, .. } = *request;
+        // What étalon asks about, such as a count, is about the tables that the load works on.
+        let own = match tables {
+            Tables::Own => session.clone(),
+            Tables::None => session.on_tables_of_others(),
+        };
+        let control = Control::new(endpoint.clone(), own);
         let (checkpoint, path) = control.ask(|client| {
-            let owner = load::refuse_foreign(client, consent)?;
-            counters::refuse_unfit(client, &endpoint, owner != load::Owner::Nobody)?;
+            if tables == Tables::Own {
+                let owner = load::refuse_foreign(client, consent)?;
+                counters::refuse_unfit(client, &endpoint, owner != load::Owner::Nobody)?;
+            }
             let path = if client.encryption().is_some() { Path::Encrypted } else { Path::Native };
             Ok((counters::checkpoint(client)?, path))
         })?;
-        let (private, reactor) = (private.map(Mutex::new), Choice::Auto);
-        Ok(MySqlTarget { control, endpoint, session, private, checkpoint, consent, path, reactor })
+        let private = private.map(Mutex::new);
+        Ok(MySqlTarget { control, endpoint, session, private, checkpoint, consent, path, reactor, tables })
     }
 
     /// Asks over the control connection.
@@ -170,11 +185,12 @@ impl MySqlTarget {
     }
 
     /// What is prepared; nothing where statements travel as text.
-    fn statements(&self, program: &Program) -> Vec<String> {
-        match travel(program.protocol()) {
+    fn statements(&self, program: &Program) -> Result<Vec<String>, Failure> {
+        let sql = || program.statements().iter().map(|statement| statement.sql(self.dialect())).collect();
+        Ok(match travel(program.protocol())? {
             Travel::Text => Vec::new(),
-            Travel::Prepared => program.statements().iter().map(|statement| statement.sql(self.dialect())).collect(),
-        }
+            Travel::Prepared => sql(),
+        })
     }
 
     /// What sends and receives for the clients.
@@ -187,11 +203,15 @@ impl MySqlTarget {
         }
     }
 
-    fn drive_program(&self, program: &Program, context: WorkerContext<'_>) -> Result<Tally, Failure> {
-        let statements = self.statements(program);
-        let open = || self.session.open_lane(&self.endpoint, &statements);
+    fn drive_program(&self, program: &Program, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
+        let statements = self.statements(program)?;
+        let session = match program.tables {
+            Tables::Own => self.session.clone(),
+            Tables::None => self.session.on_tables_of_others(),
+        };
+        let open = || session.open_lane(&self.endpoint, &statements);
         let first = |_| open().map_err(|error| self.explain(error.failure(&self.endpoint)));
-        let opened = context.clients.clone().map(first).collect::<Result<Vec<Opened>, Failure>>()?;
+        let opened = context.connect(LOGINS_AT_ONCE, first)?;
         let anew = || -> Result<Opened, OpError> { open().map_err(|error| error.op_error(&self.endpoint)) };
         match self.path {
             Path::Native => worker::run(NativeLane::new(self.reactor, opened, &anew)?, program, &RealClock, context),
@@ -253,10 +273,11 @@ impl Target for MySqlTarget {
             .map_err(|_| Failure::new(FailureKind::Verification, tried, format!("`{answer}` is not a whole number")))
     }
 
-    fn workers(&self, clients: Range<u32>) -> Vec<Range<u32>> {
-        match self.path {
-            Path::Native => shares(clients, host::cpu::available_cores() as u32),
-            Path::Encrypted => clients.map(|client| client..client + 1).collect(),
+    fn workers(&self, clients: Range<u32>, threads: Threads) -> Vec<Range<u32>> {
+        match (threads, self.path) {
+            (Threads::AtMost(count), _) => shares(clients, count),
+            (Threads::Best, Path::Native) => shares(clients, host::cpu::available_cores() as u32),
+            (Threads::Best, Path::Encrypted) => clients.map(|client| client..client + 1).collect(),
         }
     }
 
@@ -285,6 +306,8 @@ impl Target for MySqlTarget {
                 self.control.close();
                 private.remove()
             }
+            // Nothing was made.
+            None if self.tables == Tables::None => Ok(()),
             None => self.ask(load::remove),
         };
         self.control.close();

@@ -7,6 +7,7 @@ use model::Value;
 use super::SCHEMA;
 use super::connect::{Endpoint, Purpose, Refusal, failure};
 use super::dialect::{literal, quoted};
+use crate::dataset::Tables;
 use crate::error::{Failure, FailureKind};
 use crate::lane::{ErrorClass, OpError};
 use crate::lanes::mysql::{AskError, Client, Opened, op_error};
@@ -27,6 +28,8 @@ const NO_DATABASE: u16 = 1049;
 pub(super) struct Session {
     /// Statements that give the settings.
     pub(super) settings: Vec<String>,
+    /// Whose tables it works on.
+    pub(super) tables: Tables,
 }
 
 /// Why a lane's connection did not come about.
@@ -57,6 +60,12 @@ impl OpenError {
 }
 
 impl Session {
+    /// The same in the database that the URL names.
+    #[must_use]
+    pub(super) fn on_tables_of_others(&self) -> Session {
+        Session { tables: Tables::None, ..self.clone() }
+    }
+
     /// A session with the plan's settings, each tried once, so that what is wrong is named.
     ///
     /// # Errors
@@ -95,6 +104,9 @@ impl Session {
         let mut client = endpoint.try_connect(purpose).map_err(OpenError::Refused)?;
         for statement in &self.settings {
             client.execute(statement).map_err(|error| OpenError::Asked("give a session its settings", error))?;
+        }
+        if self.tables == Tables::None {
+            return Ok(client);
         }
         match client.execute(&format!("USE {SCHEMA}")) {
             Ok(()) => {}

@@ -2,19 +2,22 @@
 
 use std::error::Error as _;
 use std::io;
+use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use postgres::config::SslMode;
 use postgres::{Client, Config, NoTls};
+use rustls::pki_types::ServerName;
 use tokio_postgres_rustls::MakeRustlsConnect;
+use wire::postgres::ScramCache;
 
 use super::tls;
 use super::url::{Address, PasswordSource};
 use crate::error::{Failure, FailureKind};
-use crate::lane::ErrorClass;
-use crate::lanes::postgres::{classify, io_error, said};
+use crate::lane::{ErrorClass, OpError};
+use crate::lanes::postgres::{TlsClient, class_of_state, server_said};
 
 /// How long a server that is starting up is waited for.
 pub(super) const STARTING_PATIENCE: Duration = Duration::from_secs(20);
@@ -28,7 +31,12 @@ pub(super) const LOGIN_GRACE: Duration = Duration::from_secs(2);
 pub(super) struct Endpoint {
     /// Where it leads.
     pub(super) address: Address,
+    /// For the driver.
     encryption: Option<MakeRustlsConnect>,
+    /// For the clients of the load.
+    pub(super) tls: Option<TlsClient>,
+    /// What logins have derived from the password.
+    pub(super) scram: ScramCache,
 }
 
 impl Endpoint {
@@ -37,8 +45,18 @@ impl Endpoint {
     /// # Errors
     /// The certificates that it trusts cannot be read.
     pub(super) fn new(address: Address) -> Result<Endpoint, Failure> {
-        let encryption = tls::connector(address.tls, &address.roots)?;
-        Ok(Endpoint { address, encryption })
+        let config = tls::client(address.tls, &address.roots)?;
+        let encryption = config.clone().map(MakeRustlsConnect::new);
+        let tls = match config {
+            Some(config) => {
+                let name = ServerName::try_from(address.host.clone()).map_err(|error| {
+                    Failure::new(FailureKind::Plan, format!("encrypt the connection to {}", address.shown()), error)
+                })?;
+                Some(TlsClient { config: Arc::new(config), name })
+            }
+            None => None,
+        };
+        Ok(Endpoint { address, encryption, tls, scram: ScramCache::default() })
     }
 
     /// Connects and logs in. `options` are settings that a session can only begin with, as `-c name=value`.
@@ -151,7 +169,7 @@ impl Refusal {
     }
 
     /// Whether with another `sslmode` it might go well.
-    fn is_about_encryption(&self) -> bool {
+    pub(super) fn is_about_encryption(&self) -> bool {
         match self {
             Refusal::Tls(_) => true,
             Refusal::Server(state, _) => state == "28000",
@@ -274,6 +292,37 @@ impl Endpoint {
             None => format!("host  {database}  {user}  ADDRESS/32  scram-sha-256"),
         };
         format!("put this line into the server's pg_hba.conf and reload it (`SELECT pg_reload_conf()`): {line}")
+    }
+}
+
+/// What an error of the driver means.
+fn classify(error: &postgres::Error) -> OpError {
+    let class = match error.as_db_error() {
+        Some(db) => class_of_state(db.code().code()),
+        None if error.is_closed() || io_error(error).is_some() => ErrorClass::ConnectionLost,
+        None => ErrorClass::Statement,
+    };
+    OpError { class, message: said(error) }
+}
+
+/// The operating system's error behind the driver's.
+fn io_error(error: &postgres::Error) -> Option<&io::Error> {
+    error.source().and_then(|source| source.downcast_ref())
+}
+
+/// What the server or the driver said, on one line.
+fn said(error: &postgres::Error) -> String {
+    match error.as_db_error() {
+        Some(db) => server_said(db.message(), db.detail(), db.code().code()),
+        None => {
+            let mut text = error.to_string();
+            let mut cause = error.source();
+            while let Some(inner) = cause {
+                text = format!("{text}: {inner}");
+                cause = inner.source();
+            }
+            text
+        }
     }
 }
 

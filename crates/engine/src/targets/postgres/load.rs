@@ -139,6 +139,36 @@ fn copy(transaction: &mut Transaction<'_>, table: &Table) -> Result<(), LoadErro
     Ok(())
 }
 
+/// A state of the whole server in which nothing is being written.
+///
+/// Whatever writes a row of a table takes a transaction number first, and so does whatever changes a table itself: as long
+/// as no number has been given out since, every row is as it was. Numbers are told with their epoch, and never return.
+/// <https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-PG-SNAPSHOT>
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Untouched {
+    /// The number after the last that has ended, and when the server was started.
+    last: String,
+}
+
+impl Untouched {
+    /// The state that the server is in, if no transaction that has a number is under way.
+    pub(super) fn now(client: &mut Client) -> Result<Option<Untouched>, Failure> {
+        let mut ask = |sql: &str| {
+            let answer = super::counters::one(client, sql);
+            answer.map_err(|error| failure("ask whether anything was written", &error))
+        };
+        // In this order: what takes its number behind the first question has not ended at the second, or is seen there.
+        let writing = "SELECT (SELECT count(*) FROM pg_catalog.pg_locks WHERE locktype = 'transactionid' AND granted \
+                       AND mode = 'ExclusiveLock') + (SELECT count(*) FROM pg_catalog.pg_prepared_xacts)";
+        if ask(writing)? != "0" {
+            return Ok(None);
+        }
+        let last = ask("SELECT concat_ws(' ', pg_catalog.txid_snapshot_xmax(pg_catalog.txid_current_snapshot()), \
+             extract(epoch FROM pg_catalog.pg_postmaster_start_time()))")?;
+        Ok(Some(Untouched { last }))
+    }
+}
+
 /// Counts dead rows, writes the visibility map and the planner's statistics: what a first trial would otherwise meet
 /// differently from a second.
 pub(super) fn vacuum(client: &mut Client, data: &Dataset) -> Result<(), Failure> {

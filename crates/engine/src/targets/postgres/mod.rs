@@ -1,8 +1,9 @@
 //! PostgreSQL: a server that is there already, or a private one that étalon makes, starts and removes.
 //!
-//! Étalon works in a schema of its own, which holds a marker, and its sessions look into no other. Each preparation
-//! makes the schema anew: whether nothing has been written since the last one cannot be known exactly and cheaply, as
-//! statistics may be late or lost, and a trial on other tables than the one before would be worth nothing.
+//! Étalon works in a schema of its own, which holds a marker, and its sessions look into no other. A preparation makes the
+//! schema anew, unless the same was prepared in this block and nothing at all has been written to the server since: a trial
+//! on other tables than the one before would be worth nothing. Statistics may be late or lost, so that the server's
+//! transaction numbers are asked ([`load::Untouched`]).
 
 mod connect;
 mod control;
@@ -31,16 +32,17 @@ use model::{EngineSpec, Facts, Nature, SystemPlan};
 use postgres::Client;
 
 use crate::clock::RealClock;
-use crate::dataset::{Dataset, Dialect};
+use crate::dataset::{Dataset, Dialect, Tables};
 use crate::error::{Failure, FailureKind};
-use crate::lanes::postgres::{NativeLane, StockLane};
-use crate::target::{Consent, Counters, Engine, Load, OpenRequest, Placement, Target};
-use crate::targets::shared::shares;
-use crate::worker::{self, Tally, WorkerContext};
-use crate::workloads::transactions::{Program, Protocol};
+use crate::lane::{ErrorClass, OpError};
+use crate::lanes::postgres::{NativeLane, Statements};
+use crate::target::{Consent, Counters, Engine, Load, OpenRequest, Placement, Target, Threads, shares};
+use crate::worker::{self, LOGINS_AT_ONCE, Tally, WorkerContext};
+use crate::workloads::transactions::{Program, Protocol, Statement};
 use connect::{Endpoint, failure};
 use control::Control;
 use counters::Abilities;
+use load::{Owner, Untouched};
 use private::Private;
 use session::Session;
 use url::{Address, process_environment};
@@ -76,14 +78,14 @@ impl Engine for Postgres {
         let target = match &system.server {
             Some(server) => {
                 let (private, endpoint) = Private::start(server, &system.settings, request.scratch_base.as_deref())?;
-                PostgresTarget::new(endpoint, Session::plain(), Some(private), request.consent)?
+                PostgresTarget::new(endpoint, Session::plain(), Some(private), request)?
             }
             None => {
                 let endpoint = Endpoint::new(Address::parse(&system.url, &process_environment)?)?;
                 let mut client = endpoint.connect("")?;
                 let session = Session::with_settings(&endpoint, &mut client, &system.settings)?;
                 session::close(client);
-                PostgresTarget::new(endpoint, session, None, request.consent)?
+                PostgresTarget::new(endpoint, session, None, request)?
             }
         };
         Ok(Box::new(target))
@@ -105,15 +107,6 @@ impl Engine for Postgres {
     }
 }
 
-/// Which lane the clients of a trial go by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Path {
-    /// Étalon's own, over a reactor: a thread a core.
-    Native,
-    /// The stock driver's, where connections are encrypted: a thread a client.
-    Stock,
-}
-
 struct PostgresTarget {
     // Dropped in this order: the connection before the server that it leads to.
     control: Control,
@@ -122,8 +115,11 @@ struct PostgresTarget {
     private: Option<Mutex<Private>>,
     abilities: Abilities,
     consent: Consent,
-    path: Path,
     reactor: Choice,
+    /// Whether étalon's own tables are made here at all.
+    tables: Tables,
+    /// What was prepared last in this block, and how the server stood then.
+    prepared: Mutex<Option<(String, Untouched)>>,
 }
 
 impl PostgresTarget {
@@ -131,16 +127,39 @@ impl PostgresTarget {
         endpoint: Endpoint,
         session: Session,
         private: Option<Private>,
-        consent: Consent,
+        request: &OpenRequest,
     ) -> Result<PostgresTarget, Failure> {
-        let control = Control::new(endpoint.clone(), session.clone());
-        let (abilities, path) = control.ask(|client| {
-            refuse_unfit(client, &endpoint)?;
-            load::refuse_foreign_schema(client, consent)?;
-            Ok((counters::abilities(client)?, path(client)?))
+        let OpenRequest { consent, reactor, tables, .. } = *request;
+        // Said before anything else is done, if the one that was asked for cannot be had.
+        Reactor::new(reactor, 1).map_err(|error| {
+            Failure::new(FailureKind::Unsupported, "set up the reactor", error)
+                .hint("`--reactor auto` takes what there is")
         })?;
-        let (private, reactor) = (private.map(Mutex::new), Choice::Auto);
-        Ok(PostgresTarget { control, endpoint, session, private, abilities, consent, path, reactor })
+        // What étalon asks about, such as a count, is about the tables that the load works on.
+        let own = match tables {
+            Tables::Own => session.clone(),
+            Tables::None => session.on_tables_of_others(),
+        };
+        let control = Control::new(endpoint.clone(), own);
+        let abilities = control.ask(|client| {
+            if tables == Tables::Own {
+                refuse_unfit(client, &endpoint)?;
+                load::refuse_foreign_schema(client, consent)?;
+            }
+            counters::abilities(client)
+        })?;
+        let private = private.map(Mutex::new);
+        Ok(PostgresTarget {
+            control,
+            endpoint,
+            session,
+            private,
+            abilities,
+            consent,
+            reactor,
+            tables,
+            prepared: Mutex::new(None),
+        })
     }
 
     /// Asks over the control connection.
@@ -155,10 +174,26 @@ impl PostgresTarget {
 
     /// The same failure, with what a private server's log knows of it.
     fn explain(&self, failure: Failure) -> Failure {
+        let failure = if is_full(&failure) { self.explain_full(failure) } else { failure };
         match self.private() {
             Some(private) if failure.may_pass() => private.explain_loss(failure),
             _ => failure,
         }
+    }
+
+    /// Says how many connections the server takes, where there is still one to ask it by.
+    fn explain_full(&self, failure: Failure) -> Failure {
+        let limits = "SELECT concat_ws(' ', current_setting('max_connections'), current_setting('superuser_reserved_connections'), \
+                      (SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE backend_type = 'client backend'))";
+        let answer = self.control.ask(|client| {
+            counters::one(client, limits).map_err(|error| connect::failure("ask for the server's limits", &error))
+        });
+        let answer = answer.unwrap_or_default();
+        let [most, reserved, used] = answer.split(' ').collect::<Vec<_>>()[..] else { return failure };
+        failure.hint(format!(
+            "max_connections is {most} on this server, of which {reserved} are reserved for superusers, and {used} were in \
+             use a moment later; raise it (the server must be started anew) or ask for fewer clients"
+        ))
     }
 
     fn private(&self) -> Option<MutexGuard<'_, Private>> {
@@ -166,46 +201,48 @@ impl PostgresTarget {
     }
 }
 
-/// The way that connections like this one go.
-fn path(client: &mut Client) -> Result<Path, Failure> {
-    let encrypted =
-        "SELECT coalesce(bool_or(ssl), false) FROM pg_catalog.pg_stat_ssl WHERE pid = pg_catalog.pg_backend_pid()";
-    let encrypted = counters::one(client, encrypted).map_err(|error| failure("ask whether TLS is used", &error))?;
-    Ok(if encrypted == "t" { Path::Stock } else { Path::Native })
-}
-
 impl PostgresTarget {
-    fn drive_stock(&self, program: &Program, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
-        let clients: Vec<Client> = context.connect(|_| self.session())?;
-        let lane = StockLane::prepare(clients, &self.statements(program))
-            .map_err(|error| failure("prepare the script's statements", &error))?;
-        worker::run(lane, program, &RealClock, context)
-    }
-
-    fn drive_native(&self, program: &Program, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
-        let statements = self.statements(program);
-        let open = |_| self.session.open_native(&self.endpoint, &statements).map_err(|failure| self.explain(failure));
-        let opened = context.connect(open)?;
-        worker::run(NativeLane::new(self.reactor, opened)?, program, &RealClock, context)
-    }
-
-    /// What is prepared; nothing where statements travel as text.
-    fn statements(&self, program: &Program) -> Vec<String> {
-        if program.protocol() == Protocol::Text {
-            return Vec::new();
-        }
+    /// The statements in the server's own words.
+    fn texts(&self, program: &Program) -> Vec<String> {
         program.statements().iter().map(|statement| statement.sql(self.dialect())).collect()
+    }
+
+    /// Makes a worker's connections.
+    fn lane(&self, program: &Program, context: &mut WorkerContext<'_>) -> Result<NativeLane<'_>, Failure> {
+        let texts = self.texts(program);
+        let (prepared, statements) = match program.protocol() {
+            Protocol::Prepared => (texts, Statements::Prepared),
+            Protocol::Extended => {
+                let counts = program.statements().iter().map(Statement::parameter_count);
+                (Vec::new(), Statements::Extended(texts.into_iter().zip(counts).collect()))
+            }
+            Protocol::Simple => (Vec::new(), Statements::Simple),
+        };
+        let session = match program.tables {
+            Tables::Own => self.session.clone(),
+            Tables::None => self.session.on_tables_of_others(),
+        };
+        let open = || session.open_native(&self.endpoint, &prepared).map_err(|failure| self.explain(failure));
+        let opened = context.connect(LOGINS_AT_ONCE, |_| open())?;
+        let reopen = move || session.open_native(&self.endpoint, &prepared).map_err(|failure| unopened(&failure));
+        NativeLane::new(self.reactor, opened, &statements, reopen)
     }
 
     /// What sends and receives for the clients.
     fn reactor_kind(&self) -> Result<String, String> {
-        match self.path {
-            Path::Native => {
-                Reactor::new(self.reactor, 1).map(|one| one.kind().to_owned()).map_err(|error| error.to_string())
-            }
-            Path::Stock => Ok("none: encrypted connections go by the stock driver, a thread a client".to_owned()),
-        }
+        Reactor::new(self.reactor, 1).map(|one| one.kind().to_owned()).map_err(|error| error.to_string())
     }
+}
+
+/// Whether the server had no connection left to give.
+fn is_full(failure: &Failure) -> bool {
+    failure.cause.contains("[SQLSTATE 53300]")
+}
+
+/// A connection that could not be made anew, as the load sees it.
+fn unopened(failure: &Failure) -> OpError {
+    let class = if is_full(failure) { ErrorClass::TooManyConnections } else { ErrorClass::ConnectionLost };
+    OpError { class, message: failure.cause.clone() }
 }
 
 /// Refuses a server or database that nothing can be written to.
@@ -254,12 +291,20 @@ impl Target for PostgresTarget {
     }
 
     fn prepare(&self, data: &Dataset) -> Result<(), Failure> {
-        self.ask(|client| {
-            load::refuse_foreign_schema(client, self.consent)?;
+        let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = prepared.take();
+        *prepared = self.ask(|client| {
+            let owner = load::refuse_foreign_schema(client, self.consent)?;
+            let now = Untouched::now(client)?.map(|now| (data.name.clone(), now));
+            if owner == Owner::Etalon && now.is_some() && now == before {
+                return Ok(now);
+            }
             load::load(client, data)?;
             self.abilities.flush(client)?;
-            load::vacuum(client, data)
-        })
+            load::vacuum(client, data)?;
+            Ok(Untouched::now(client)?.map(|now| (data.name.clone(), now)))
+        })?;
+        Ok(())
     }
 
     fn settle(&self) -> Result<(), Failure> {
@@ -287,25 +332,34 @@ impl Target for PostgresTarget {
             .map_err(|_| Failure::new(FailureKind::Verification, tried, format!("`{answer}` is not a whole number")))
     }
 
-    fn workers(&self, clients: Range<u32>) -> Vec<Range<u32>> {
-        match self.path {
-            Path::Native => shares(clients, host::cpu::available_cores() as u32),
-            Path::Stock => clients.map(|client| client..client + 1).collect(),
+    fn workers(&self, clients: Range<u32>, threads: Threads) -> Vec<Range<u32>> {
+        match threads {
+            Threads::Best => shares(clients, host::cpu::available_cores() as u32),
+            Threads::AtMost(count) => shares(clients, count),
         }
     }
 
-    fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<Tally, Failure> {
+    fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
         let Load::Statements(program) = load;
-        match self.path {
-            Path::Native => self.drive_native(program, context),
-            Path::Stock => self.drive_stock(program, context),
-        }
+        let lane = self.lane(program, &mut context)?;
+        worker::run(lane, program, &RealClock, context)
     }
 
     fn server_cpu_s(&self) -> Result<f64, String> {
         match self.private() {
             Some(private) => private.cpu_s(),
             None => Err("the server's processes are not étalon's own".to_owned()),
+        }
+    }
+
+    fn begin_block(&self) -> Result<(), Failure> {
+        *self.prepared.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        match self.private() {
+            Some(mut private) => {
+                self.control.close();
+                private.restart(&self.endpoint)
+            }
+            None => Ok(()),
         }
     }
 
@@ -331,6 +385,8 @@ impl Target for PostgresTarget {
                 self.control.close();
                 private.remove()
             }
+            // Nothing was made.
+            None if self.tables == Tables::None => Ok(()),
             None => self.ask(load::drop_schema),
         };
         self.control.close();

@@ -282,6 +282,18 @@ impl Private {
         self.spawn_and_wait(endpoint)
     }
 
+    /// Ends the server in order and starts it again, on the same data and with the same settings.
+    ///
+    /// # Errors
+    /// It does not end, or not start.
+    pub(super) fn restart(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
+        self.folders()?;
+        if let Some(mut process) = self.process.take() {
+            process.stop(StopSignal::Fast, STOP_PATIENCE).map_err(|error| failed("stop the private server", error))?;
+        }
+        self.spawn_and_wait(endpoint)
+    }
+
     /// CPU seconds of the server and its children.
     pub(super) fn cpu_s(&self) -> Result<f64, String> {
         let process = self.process.as_ref().ok_or_else(|| "the private server has been stopped".to_owned())?;

@@ -30,6 +30,13 @@ impl Session {
         Session { options: String::new(), sql: set("search_path", SCHEMA) }
     }
 
+    /// The same without étalon's schema: the role's own search path holds.
+    #[must_use]
+    pub(super) fn on_tables_of_others(&self) -> Session {
+        let own = set("search_path", SCHEMA);
+        Session { options: self.options.clone(), sql: self.sql.replacen(&own, "", 1) }
+    }
+
     /// A session with the plan's settings, each tried once, so that what is wrong is named.
     ///
     /// # Errors

@@ -5,7 +5,7 @@
 use std::str::FromStr;
 
 use postgres::config::SslMode;
-use tokio_postgres_rustls::MakeRustlsConnect;
+use rustls::ClientConfig;
 
 use crate::error::Failure;
 use crate::targets::tls::{Check, client_config};
@@ -62,17 +62,17 @@ impl TlsMode {
     }
 }
 
-/// What the driver needs to encrypt; `None` if it never will. `require` and `verify-ca` accept a certificate for any host;
-/// whoever needs more says `verify-full`.
+/// What is needed to encrypt; `None` if nothing ever is. `require` and `verify-ca` accept a certificate for any host; whoever
+/// needs more says `verify-full`.
 ///
 /// # Errors
 /// There is no certificate to trust.
-pub(super) fn connector(mode: TlsMode, roots: &Roots) -> Result<Option<MakeRustlsConnect>, Failure> {
+pub(super) fn client(mode: TlsMode, roots: &Roots) -> Result<Option<ClientConfig>, Failure> {
     let check = match mode {
         TlsMode::Disable => return Ok(None),
         TlsMode::Allow | TlsMode::Prefer | TlsMode::Require => Check::Nothing,
         TlsMode::VerifyCa => Check::Chain,
         TlsMode::VerifyFull => Check::ChainAndName,
     };
-    Ok(Some(MakeRustlsConnect::new(client_config(check, roots, "sslrootcert")?)))
+    Ok(Some(client_config(check, roots, "sslrootcert")?))
 }

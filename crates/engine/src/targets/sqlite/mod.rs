@@ -13,7 +13,7 @@ use model::{EngineSpec, Facts, SystemPlan, Value};
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 
 use crate::clock::RealClock;
-use crate::dataset::{Dataset, Datum, Dialect, Table};
+use crate::dataset::{Dataset, Datum, Dialect, Table, Tables};
 use crate::error::{Failure, FailureKind};
 use crate::lanes::sqlite::{SqliteLane, to_sql};
 use crate::target::{Counters, Engine, Load, OpenRequest, Placement, Target};
@@ -46,18 +46,23 @@ impl Engine for Sqlite {
     fn open(&self, request: &OpenRequest) -> Result<Box<dyn Target>, Failure> {
         let path = path_of(request.system)?;
         let pristine = path.with_added_extension("pristine");
-        refuse_foreign_file(&path)?;
-        refuse_foreign_file(&pristine)?;
+        match request.tables {
+            Tables::Own => refuse_foreign_file(&path).and_then(|()| refuse_foreign_file(&pristine))?,
+            Tables::None => refuse_missing_file(&path)?,
+        }
         let target = SqliteTarget {
+            tables: request.tables,
             folder_to_make: path.parent().filter(|folder| !folder.exists()).map(Path::to_owned),
             pristine,
             path,
             pragmas: request.system.settings.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
             prepared: Mutex::new(None),
         };
-        // What an étalon that was killed has left may be half a file.
-        target.remove(&target.path)?;
-        target.remove(&target.pristine)?;
+        if request.tables == Tables::Own {
+            // What an étalon that was killed has left may be half a file.
+            target.remove(&target.path)?;
+            target.remove(&target.pristine)?;
+        }
         target.connect()?;
         Ok(Box::new(target))
     }
@@ -108,6 +113,16 @@ fn refuse_foreign_file(path: &Path) -> Result<(), Failure> {
         .hint("name a file that does not exist yet; étalon makes it, and removes it at the end"))
 }
 
+/// Refuses a file that is not there, where the tables are to be.
+fn refuse_missing_file(path: &Path) -> Result<(), Failure> {
+    let tried = format!("use the tables in {}", path.display());
+    match fs::metadata(path) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(io_failure(&tried, &error)
+            .hint("with `tables = \"none\"` the database must be there; with `\"own\"` étalon makes it")),
+    }
+}
+
 fn read_header(path: &Path) -> std::io::Result<Vec<u8>> {
     use std::io::Read as _;
     let mut header = Vec::new();
@@ -136,6 +151,8 @@ fn sql_failure(tried: &str, error: &rusqlite::Error) -> Failure {
 }
 
 struct SqliteTarget {
+    /// Whether étalon makes the tables, and the file with them.
+    tables: Tables,
     path: PathBuf,
     /// The database's folder, if it did not exist: made with the database, and removed with it.
     folder_to_make: Option<PathBuf>,
@@ -154,13 +171,17 @@ impl SqliteTarget {
             fs::create_dir_all(folder).map_err(|error| io_failure(&tried, &error))?;
         }
         let tried = format!("open {}", self.path.display());
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let create = match self.tables {
+            Tables::Own => OpenFlags::SQLITE_OPEN_CREATE,
+            Tables::None => OpenFlags::empty(),
+        };
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | create | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&self.path, flags).map_err(|e| sql_failure(&tried, &e))?;
         connection.busy_timeout(BUSY_TIMEOUT).map_err(|e| sql_failure(&tried, &e))?;
         let id: i32 = connection
             .pragma_query_value(None, "application_id", |row| row.get(0))
             .map_err(|e| sql_failure(&tried, &e))?;
-        if id != APPLICATION_ID {
+        if id != APPLICATION_ID && self.tables == Tables::Own {
             connection.pragma_update(None, "application_id", APPLICATION_ID).map_err(|e| sql_failure(&tried, &e))?;
         }
         for (name, value) in &self.pragmas {
@@ -316,14 +337,27 @@ impl Target for SqliteTarget {
 
     fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
         let Load::Statements(program) = load;
-        let connections: Vec<Connection> = context.connect(|_| self.connect())?;
+        if program.depth() > 1 {
+            let tried = format!("use `pipeline = {}`", program.depth());
+            let cause = "SQLite answers within the call: there is nothing to be sent ahead";
+            return Err(Failure::new(FailureKind::Unsupported, tried, cause).hint("leave `pipeline` at 1 on SQLite"));
+        }
+        let connections: Vec<Connection> = context.connect(1, |_| self.connect())?;
         let sql: Vec<String> = program.statements().iter().map(|s| s.sql(self.dialect())).collect();
-        let lane = SqliteLane::prepare(&connections, &sql)
+        let lane = SqliteLane::new(&connections, sql, program.protocol())
             .map_err(|error| sql_failure("prepare the script's statements", &error))?;
         worker::run(lane, program, &RealClock, context)
     }
 
+    /// The database, its log and the log's index.
+    fn files_per_client(&self) -> u64 {
+        3
+    }
+
     fn drop_all(&self) -> Result<(), Failure> {
+        if self.tables == Tables::None {
+            return Ok(());
+        }
         self.remove(&self.path)?;
         self.remove(&self.pristine)?;
         if let Some(folder) = &self.folder_to_make {

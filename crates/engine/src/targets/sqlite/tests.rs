@@ -10,7 +10,7 @@ fn system(url: String, settings: &[(&str, &str)]) -> SystemPlan {
 }
 
 fn open(system: &SystemPlan) -> Result<Box<dyn Target>, Failure> {
-    Sqlite.open(&OpenRequest { system, consent: crate::target::Consent::OwnOnly, scratch_base: None })
+    Sqlite.open(&OpenRequest::new(system, crate::target::Consent::OwnOnly))
 }
 
 fn folder() -> tempfile::TempDir {

@@ -20,14 +20,17 @@ use crate::dataset::Datum;
 use crate::lane::{ErrorClass, KeptRow, OpError, SyncPoint};
 use crate::stream::{Next, Retry, Stream};
 
+/// What a script that ends in an open transaction is told.
+pub const OPEN_TRANSACTION: &str = "the script ends in an open transaction: `COMMIT` or `ROLLBACK` is missing";
+
 /// A statement to be executed.
 #[derive(Clone, Debug, Default)]
 pub struct StatementOp {
     /// Its number in [`Program::statements`].
     pub statement: usize,
-    /// The parameters' values; empty under [`Protocol::Text`].
+    /// The parameters' values; empty under [`Protocol::Simple`].
     pub parameters: Vec<Datum>,
-    /// The whole text under [`Protocol::Text`]; empty otherwise.
+    /// The whole text under [`Protocol::Simple`]; empty otherwise.
     pub text: String,
     /// What becomes of its rows.
     pub rows: Rows,
@@ -68,6 +71,12 @@ pub struct ScriptClient {
     script: usize,
     step: usize,
     flow: Flow,
+    /// Under `pipeline`: how often the script is still to be run in this pipeline.
+    left: u32,
+    /// Under `pipeline`: whether an explicit transaction is open.
+    explicit: bool,
+    /// Under `pipeline`: whether what was sent is to be committed by itself.
+    sync_due: bool,
     slots: Vec<Slot>,
     stack: Vec<Value>,
     /// The statement whose rows are wanted.
@@ -142,6 +151,9 @@ impl Program {
             script: 0,
             step: 0,
             flow: Flow::Wait,
+            left: 0,
+            explicit: false,
+            sync_due: false,
             slots,
             stack: Vec::with_capacity(16),
             asked: None,
@@ -187,7 +199,7 @@ impl Program {
                 return Ok(Went::To(sleep(number.saturating_mul(*unit_us))));
             }
             Command::Shell { into, words } => self.shell(client, step, *into, words)?,
-            Command::StartPipeline if self.protocol == Protocol::Text => {
+            Command::StartPipeline if self.protocol == Protocol::Simple => {
                 return Err(script_error(step, "a pipeline cannot be used where statements travel as text"));
             }
             Command::StartPipeline if client.flow == Flow::Pipelined => {
@@ -202,12 +214,30 @@ impl Program {
                 client.flow = Flow::Wait;
                 return Ok(Went::To(Next::Sync(SyncPoint::End)));
             }
+            Command::End if client.flow == Flow::Pipelined && self.depth > 1 => return self.repeat(client, step),
             Command::End if client.flow == Flow::Pipelined => {
                 return Err(script_error(step, "the script ends with its pipeline open"));
             }
             Command::End => return Ok(Went::To(Next::End)),
         }
         Ok(Went::On)
+    }
+
+    /// The end of a script under `pipeline`: it is run once more, or its pipeline ends.
+    fn repeat(&self, client: &mut ScriptClient, step: &Step) -> Result<Went, OpError> {
+        if client.explicit {
+            return Err(script_error(step, OPEN_TRANSACTION));
+        }
+        client.left = client.left.saturating_sub(1);
+        if client.left > 0 {
+            client.script = self.choose(&mut client.choice);
+            client.step = self.scripts[client.script].start;
+            return Ok(Went::On);
+        }
+        client.flow = Flow::Wait;
+        // This step once more: then it is the end.
+        client.step -= 1;
+        Ok(Went::To(Next::Sync(SyncPoint::End)))
     }
 
     fn fill(&self, client: &mut ScriptClient, step: &Step, number: usize, op: &mut StatementOp) -> Result<(), OpError> {
@@ -222,14 +252,19 @@ impl Program {
             op.rows = Rows::Keep;
             client.asked = Some(number);
         }
+        if self.depth > 1 {
+            let after = statement.after[usize::from(client.explicit)];
+            client.explicit = after.explicit;
+            client.sync_due = after.wrote;
+        }
         match self.protocol {
-            Protocol::Parameters => {
+            Protocol::Prepared | Protocol::Extended => {
                 op.parameters.resize(statement.parameters.len(), Datum::Null);
                 for (parameter, slot) in op.parameters.iter_mut().zip(&statement.parameters) {
                     client.slots[*slot].write_to(parameter);
                 }
             }
-            Protocol::Text => {
+            Protocol::Simple => {
                 op.text.clear();
                 for (place, piece) in statement.pieces.iter().enumerate() {
                     if let Some(slot) = place.checked_sub(1).map(|before| statement.parameters[before]) {
@@ -328,11 +363,17 @@ impl Stream for Program {
             client.script = self.choose(&mut client.choice);
         }
         client.step = self.scripts[client.script].start;
-        client.flow = Flow::Wait;
+        client.flow = if self.depth > 1 { Flow::Pipelined } else { Flow::Wait };
+        client.left = self.depth;
+        client.explicit = false;
+        client.sync_due = false;
         client.asked = None;
     }
 
     fn next(&self, client: &mut ScriptClient, op: &mut StatementOp) -> Next {
+        if std::mem::take(&mut client.sync_due) {
+            return Next::Sync(SyncPoint::Sync);
+        }
         while let Some(step) = self.steps.get(client.step) {
             client.step += 1;
             match self.step(client, step, op) {
@@ -373,6 +414,10 @@ impl Stream for Program {
             .failure
             .take()
             .unwrap_or_else(|| OpError { class: ErrorClass::Script, message: "the script failed".to_owned() })
+    }
+
+    fn batch(&self) -> u64 {
+        self.depth().into()
     }
 
     fn kinds(&self) -> Vec<String> {

@@ -4,6 +4,7 @@ mod client;
 mod dataset;
 mod expression;
 mod function;
+mod keys;
 mod meta;
 mod mix;
 mod options;
@@ -19,11 +20,11 @@ mod value;
 
 use model::{KeyKind, KeySpec, Literal, Point, WorkloadSpec};
 
-use crate::dataset::Dataset;
+use crate::dataset::{Dataset, Tables};
 use crate::error::{Failure, FailureKind};
-use crate::workloads::{Action, StreamTask, Task, Workload};
+use crate::workloads::{Action, Grants, StreamTask, Task, Workload};
 
-pub use client::{Flow, Rows, ScriptClient, StatementOp};
+pub use client::{Flow, OPEN_TRANSACTION, Rows, ScriptClient, StatementOp};
 pub use dataset::pgbench as pgbench_tables;
 pub use mix::{MixError, Source, compile_mix, weighted};
 pub use options::{Debug, Options, Shell, Unset};
@@ -141,6 +142,13 @@ const KEYS: &[KeySpec] = &[
         default: Some(Literal::Absent),
         about: "Independent copies of the load, each with its clients or tasks, its pool and a thread; one without it",
     },
+    keys::PROTOCOL,
+    keys::PIPELINE,
+    keys::DEFINE,
+    keys::MAX_TRIES,
+    keys::RETRY_WITHIN,
+    keys::THREADS,
+    keys::TABLES,
 ];
 
 /// The `transactions` workload.
@@ -156,7 +164,7 @@ impl Workload for Transactions {
         }
     }
 
-    fn task(&self, point: &Point) -> Result<Task, Failure> {
+    fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
         let int = |key: &str| point.get(key).and_then(model::Value::as_int);
         let wrong = |what: &str| Failure::new(FailureKind::Plan, format!("read the key `{what}`"), "it has no value");
         let script = point.get("script").and_then(model::Value::as_text).ok_or_else(|| wrong("script"))?;
@@ -164,13 +172,27 @@ impl Workload for Transactions {
         let clients = int("clients").ok_or_else(|| wrong("clients"))?;
         let (pace, traffic) = traffic::read(point)?;
         let clients = traffic.tasks.map_or(clients as u32, |tasks| tasks) * traffic.processes;
-        let options = Options { scale, clients, ..Options::default() };
+        let options = Options { clients, ..keys::options(point, grants)? };
         let mut program = program(script, &options)?;
         // As with `pgbench -L`: beyond the limit it is too late to try again.
-        program.retry.within_ns = traffic.latency_limit_ns;
+        program.retry.within_ns = program.retry.within_ns.into_iter().chain(traffic.latency_limit_ns).min();
+        let dataset = match options.tables {
+            Tables::Own => dataset_of(script, scale as u64),
+            Tables::None => {
+                // What the tables held before is not known.
+                program.check = None;
+                Dataset {
+                    name: "the tables that are there".to_owned(),
+                    tables: Vec::new(),
+                    indexes: Vec::new(),
+                    size_bytes: 0,
+                }
+            }
+        };
+        let threads = keys::threads(point);
         Ok(Task {
-            dataset: dataset_of(script, scale as u64),
-            action: Action::Stream(StreamTask { program, clients: 0..clients, pace, traffic }),
+            dataset,
+            action: Action::Stream(StreamTask { program, clients: 0..clients, pace, threads, traffic }),
         })
     }
 }

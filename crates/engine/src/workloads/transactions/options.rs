@@ -1,5 +1,6 @@
 //! What a script is compiled for.
 
+use crate::dataset::Tables;
 use crate::stream::Retry;
 
 use super::program::Protocol;
@@ -46,6 +47,10 @@ pub struct Options {
     pub debug: Debug,
     /// When a transaction that failed for another's sake is tried again.
     pub retry: Retry,
+    /// On whose tables the script works.
+    pub tables: Tables,
+    /// How many transactions a client sends before it waits for the first of them; 1 is no pipeline.
+    pub depth: u32,
 }
 
 impl Default for Options {
@@ -59,6 +64,8 @@ impl Default for Options {
             protocol: Protocol::default(),
             debug: None,
             retry: Retry::default(),
+            tables: Tables::default(),
+            depth: 1,
         }
     }
 }

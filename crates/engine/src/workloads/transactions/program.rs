@@ -1,9 +1,9 @@
 //! A compiled program: one script, or several with weights.
 
 use super::expression::Expression;
-use super::options::Debug;
+use super::options::{Debug, Unset};
 use super::slots::Slot;
-use crate::dataset::Dialect;
+use crate::dataset::{Dialect, Tables};
 use crate::stream::Retry;
 
 /// A query whose answer is the number of transactions that the server has seen since the tables were made.
@@ -35,16 +35,47 @@ pub struct Program {
     pub clients: u32,
     /// When a transaction that failed for another's sake is tried again.
     pub retry: Retry,
+    /// On whose tables it works.
+    pub tables: Tables,
+    /// How many transactions a client sends before it waits for the first of them; 1 is no pipeline.
+    pub(super) depth: u32,
 }
 
-/// How statements travel.
+/// How statements travel: pgbench's `-M`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protocol {
-    /// With parameters, prepared or not: [`StatementOp::parameters`](super::StatementOp::parameters).
+    /// Prepared once on each connection, then executed with parameters:
+    /// [`StatementOp::parameters`](super::StatementOp::parameters).
     #[default]
-    Parameters,
+    Prepared,
+    /// With parameters, too, but parsed anew each time.
+    Extended,
     /// As one text in which the variables have been replaced: [`StatementOp::text`](super::StatementOp::text).
-    Text,
+    Simple,
+}
+
+impl Protocol {
+    /// The words of plans, in the order of the variants.
+    pub const WORDS: &'static [&'static str] = &["prepared", "extended", "simple"];
+
+    /// What a variable is that nothing sets. A misspelt one would measure something else in silence, so the usual protocol
+    /// refuses it; the others, which are there to be compared with pgbench's, do as pgbench does.
+    pub(super) fn unset(self) -> Unset {
+        match self {
+            Protocol::Prepared => Unset::Refused,
+            Protocol::Extended | Protocol::Simple => Unset::Accepted,
+        }
+    }
+
+    /// The protocol of a word.
+    pub fn of_word(word: &str) -> Option<Protocol> {
+        match word {
+            "prepared" => Some(Protocol::Prepared),
+            "extended" => Some(Protocol::Extended),
+            "simple" => Some(Protocol::Simple),
+            _ => None,
+        }
+    }
 }
 
 /// One of the scripts.
@@ -132,6 +163,17 @@ pub struct Statement {
     /// The first word of each statement that `\;` joins into this message, in lower case.
     pub(super) heads: Vec<String>,
     pub(super) keep: Keep,
+    /// What it leaves outside an explicit transaction, and inside one.
+    pub(super) after: [After; 2],
+}
+
+/// How a client's session stands after a statement that has succeeded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct After {
+    /// Whether an explicit transaction is open.
+    pub(super) explicit: bool,
+    /// Whether it wrote something that only the end of its message commits.
+    pub(super) wrote: bool,
 }
 
 /// What the first word says of a statement.
@@ -142,6 +184,14 @@ enum Effect {
     RollsBack,
     Reads,
     Writes,
+}
+
+/// Which implicit transactions, of statements outside explicit ones, are sure to be committed by themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Implicit {
+    All,
+    Writes,
+    Ignored,
 }
 
 impl Statement {
@@ -167,9 +217,28 @@ impl Statement {
         })
     }
 
+    /// How many parameters it has.
+    pub fn parameter_count(&self) -> usize {
+        self.parameters.len()
+    }
+
+    /// How the session stands afterwards. `explicit` says whether an explicit transaction is open before.
+    pub(super) fn leaves(&self, mut explicit: bool) -> After {
+        let mut wrote = false;
+        for effect in self.effects() {
+            match effect {
+                Effect::Opens => explicit = true,
+                Effect::Commits | Effect::RollsBack => (explicit, wrote) = (false, false),
+                Effect::Writes => wrote |= !explicit,
+                Effect::Reads => {}
+            }
+        }
+        After { explicit, wrote: wrote && !explicit }
+    }
+
     /// Commits that the server sees, and whether a transaction is open afterwards. Statements in one message are one
     /// transaction unless they say otherwise.
-    fn commits(&self, mut explicit: bool) -> (u64, bool) {
+    fn commits(&self, mut explicit: bool, implicit_ones: Implicit) -> (u64, bool) {
         let mut commits = 0;
         let mut implicit = false;
         for effect in self.effects() {
@@ -177,7 +246,8 @@ impl Statement {
                 Effect::Opens => explicit = true,
                 Effect::Commits => (commits, explicit, implicit) = (commits + 1, false, false),
                 Effect::RollsBack => (explicit, implicit) = (false, false),
-                Effect::Reads | Effect::Writes => implicit |= !explicit,
+                Effect::Writes => implicit |= !explicit && implicit_ones != Implicit::Ignored,
+                Effect::Reads => implicit |= !explicit && implicit_ones == Implicit::All,
             }
         }
         (commits + u64::from(implicit), explicit)
@@ -195,14 +265,26 @@ impl Program {
         self.protocol
     }
 
+    /// How many transactions a client sends before it waits for the first of them; 1 is no pipeline.
+    pub fn depth(&self) -> u32 {
+        self.depth.max(1)
+    }
+
     /// Whether a transaction changes anything.
     pub fn writes(&self) -> bool {
         self.statements.iter().any(|statement| statement.effects().any(|effect| effect == Effect::Writes))
     }
 
     /// How many commits the server sees at least for each transaction: one for each statement outside an explicit
-    /// transaction, one for each `COMMIT`. Where branches or scripts differ, the fewest.
+    /// transaction, one for each `COMMIT`. Where branches or scripts differ, the fewest. In a pipeline what only reads
+    /// is committed together with what follows.
     pub fn commits_per_transaction(&self) -> u64 {
+        let has_pipeline = self.steps.iter().any(|step| matches!(step.command, Command::StartPipeline));
+        let implicit = match self.depth() {
+            _ if has_pipeline => Implicit::Ignored,
+            1 => Implicit::All,
+            _ => Implicit::Writes,
+        };
         // Jumps go forward only, so the counts from each step to the end can be filled in from behind: first outside
         // an explicit transaction, then inside one.
         let mut to_the_end = vec![[0u64; 2]; self.steps.len() + 1];
@@ -216,7 +298,7 @@ impl Program {
                     [here[0].min(there[0]), here[1].min(there[1])]
                 }
                 Command::Execute(number) => [false, true].map(|explicit| {
-                    let (commits, explicit) = self.statements[*number].commits(explicit);
+                    let (commits, explicit) = self.statements[*number].commits(explicit, implicit);
                     commits + from(at + 1)[usize::from(explicit)]
                 }),
                 _ => from(at + 1),

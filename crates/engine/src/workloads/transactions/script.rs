@@ -96,6 +96,8 @@ impl<'o> Compiler<'o> {
             check: None,
             clients: options.clients.max(1),
             retry: options.retry,
+            tables: options.tables,
+            depth: options.depth,
         };
         let mut compiler = Compiler {
             options,
@@ -148,7 +150,7 @@ impl<'o> Compiler<'o> {
         let start = self.program.steps.len();
         self.program.scripts.push(Entry { start, weight });
         let wrong = |(at, message): Wrong| place(text, at, message);
-        let everywhere = self.options.protocol == Protocol::Text;
+        let everywhere = self.options.protocol == Protocol::Simple;
         let references = if everywhere { References::Everywhere } else { References::OutsideQuotes };
         for item in scan(text, references).map_err(wrong)? {
             match item {
@@ -214,7 +216,9 @@ impl<'o> Compiler<'o> {
         let parameters = sql.references.iter().map(|(name, at)| self.slot_to_read(name, *at)).collect();
         let Sql { at, pieces, heads, .. } = sql;
         let number = self.program.statements.len();
-        self.program.statements.push(Statement { pieces, parameters, heads, keep: Keep::Nothing });
+        let mut statement = Statement { pieces, parameters, heads, ..Statement::default() };
+        statement.after = [false, true].map(|explicit| statement.leaves(explicit));
+        self.program.statements.push(statement);
         self.push(Command::Execute(number), at);
         Ok(())
     }
@@ -225,6 +229,7 @@ impl<'o> Compiler<'o> {
     }
 
     fn meta(&mut self, meta: Meta<'_>, at: usize, start: usize) -> Result<(), Wrong> {
+        self.refuse_in_pipeline(&meta, at)?;
         match meta {
             Meta::Set { name, expression } => {
                 let expression = self.expression(expression)?;
@@ -255,6 +260,22 @@ impl<'o> Compiler<'o> {
             Meta::If(_) | Meta::Elif(_) | Meta::Else | Meta::EndIf => self.condition(meta, at)?,
         }
         Ok(())
+    }
+
+    /// Under `pipeline` nothing is waited for within a script, and the pipeline is not the script's own.
+    fn refuse_in_pipeline(&self, meta: &Meta<'_>, at: usize) -> Result<(), Wrong> {
+        if self.options.depth <= 1 {
+            return Ok(());
+        }
+        match meta {
+            Meta::Gset(_) | Meta::Aset(_) => {
+                Err((at, "rows are not waited for under `pipeline`: `\\gset` and `\\aset` cannot be used".to_owned()))
+            }
+            Meta::StartPipeline | Meta::SyncPipeline | Meta::EndPipeline => {
+                Err((at, "under `pipeline` the whole script is in a pipeline already".to_owned()))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Branches become jumps over what is not run.

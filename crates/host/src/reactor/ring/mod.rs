@@ -67,6 +67,8 @@ pub(super) struct Ring {
     files: Files,
     given: Vec<&'static str>,
     capacity: usize,
+    /// How often the kernel was entered.
+    entries: u64,
 }
 
 impl Ring {
@@ -96,11 +98,20 @@ impl Ring {
             files,
             given,
             capacity,
+            entries: 0,
         })
     }
 
     pub(super) fn kind(&self) -> String {
         format!("io_uring ({})", self.given.join(", "))
+    }
+
+    pub(super) fn has_room(&self) -> bool {
+        !self.free.is_empty() || self.connections.len() < self.capacity
+    }
+
+    pub(super) fn entries(&self) -> u64 {
+        self.entries
     }
 
     fn at(&mut self, slot: u32) -> Option<&mut Connection> {
@@ -165,6 +176,8 @@ impl Ring {
 
     pub(super) fn close(&mut self, slot: u32) {
         self.keep_piece(slot);
+        // The place may soon be another socket's.
+        self.happened.retain(|event| event.token.0 != slot);
         let Some(connection) = self.at(slot) else { return };
         connection.queued.clear();
         if connection.is_still() {
@@ -308,6 +321,7 @@ impl Ring {
     /// Submits, and waits for a completion. The kernel may leave requests in the queue if it is short of memory or has
     /// completions to hand over first.
     fn enter(&mut self, wait: Wait) -> io::Result<()> {
+        self.entries += 1;
         let entered = match wait {
             // Deferred work is done only by an entry that asks for events, even if it does not wait for any.
             Wait::No => self.enter_without_waiting(),

@@ -47,12 +47,14 @@ fn start(connect: Connect, pairs: &[(&str, &str)]) -> MySqlTarget {
         }
         Err(failure) => panic!("{failure}"),
     };
-    MySqlTarget::new(endpoint, Session::default(), Some(private), Consent::OwnOnly).unwrap()
+    let system = system("", None, &[]);
+    let request = OpenRequest::new(&system, Consent::OwnOnly);
+    MySqlTarget::new(endpoint, Session::default(), Some(private), &request).unwrap()
 }
 
 /// Opens a server that is there already, as a plan with its URL does.
 fn open(url: &str, pairs: &[(&str, &str)], consent: Consent) -> Result<Box<dyn Target>, Failure> {
-    MySql.open(&OpenRequest { system: &system(url, None, pairs), consent, scratch_base: None })
+    MySql.open(&OpenRequest::new(&system(url, None, pairs), consent))
 }
 
 /// Why it does not open.

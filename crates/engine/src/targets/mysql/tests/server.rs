@@ -11,6 +11,7 @@ use model::{DurabilityTier, Length, OnError, Order, Schedule};
 use super::*;
 use crate::observer::Silent;
 use crate::stream::Retry;
+use crate::target::Threads;
 use crate::traffic::Traffic;
 use crate::trial::TrialRun;
 use crate::worker::Pace;
@@ -145,7 +146,8 @@ fn schedule(length: Duration) -> Schedule {
 fn trial_of(target: &MySqlTarget, script: &str, clients: u32, length: Duration) -> Result<model::TrialRecord, Failure> {
     let options = Options { retry: Retry { max_tries: 0, within_ns: None }, ..Options::default() };
     let program = compile_with(script, &options).unwrap();
-    let task = StreamTask { program, clients: 0..clients, pace: Pace::Closed, traffic: Traffic::default() };
+    let (threads, traffic) = (Threads::Best, Traffic::default());
+    let task = StreamTask { program, clients: 0..clients, pace: Pace::Closed, threads, traffic };
     let (schedule, interrupt) = (schedule(length), AtomicBool::new(false));
     TrialRun { target, task: &task, schedule: &schedule, seed: 1, interrupt: &interrupt }.run(&mut Silent)
 }
@@ -214,7 +216,7 @@ fn leaves_nothing(target: &MySqlTarget) {
 fn a_private_server_that_does_not_start_says_why() {
     let refused = |pairs: &[(&str, &str)]| {
         let system = system("", Some(Connect::Socket), pairs);
-        let opened = MySql.open(&OpenRequest { system: &system, consent: Consent::OwnOnly, scratch_base: None });
+        let opened = MySql.open(&OpenRequest::new(&system, Consent::OwnOnly));
         opened.err().unwrap_or_else(|| panic!("{pairs:?} started"))
     };
     let failure = refused(&[("inodb_buffer_pool_size", "1G")]);

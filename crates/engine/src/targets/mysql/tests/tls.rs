@@ -10,6 +10,7 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, 
 
 use super::*;
 use crate::observer::Silent;
+use crate::target::Threads;
 use crate::traffic::Traffic;
 use crate::trial::TrialRun;
 use crate::worker::Pace;
@@ -95,6 +96,7 @@ fn a_trial_over_tls(target: &dyn Target) {
         program: compile(script, &[]).unwrap(),
         clients: 0..2,
         pace: Pace::Closed,
+        threads: Threads::Best,
         traffic: Traffic::default(),
     };
     let schedule = Schedule {
@@ -105,7 +107,7 @@ fn a_trial_over_tls(target: &dyn Target) {
         seed: 1,
         on_error: OnError::Stop,
     };
-    assert_eq!(target.workers(0..2), [0..1, 1..2]);
+    assert_eq!(target.workers(0..2, Threads::Best), [0..1, 1..2]);
     let interrupt = AtomicBool::new(false);
     let record = TrialRun { target, task: &task, schedule: &schedule, seed: 1, interrupt: &interrupt };
     assert_eq!(record.run(&mut Silent).unwrap().state, model::TrialState::Measured);

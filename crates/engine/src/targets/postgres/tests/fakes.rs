@@ -9,19 +9,19 @@ use std::thread;
 use super::*;
 
 /// Listens, and lets `serve` deal with every connection. Ends with the test process.
-fn listen(serve: impl Fn(TcpStream) + Send + 'static) -> u16 {
+pub(super) fn listen(serve: impl Fn(TcpStream) + Send + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     thread::spawn(move || listener.incoming().flatten().for_each(serve));
     port
 }
 
-fn url(port: u16, query: &str) -> String {
+pub(super) fn url(port: u16, query: &str) -> String {
     format!("postgres://me:hunter2@127.0.0.1:{port}/shop?connect_timeout=1&{query}")
 }
 
 /// An error of the server's, as the protocol has it.
-fn error_message(state: &str, message: &str) -> Vec<u8> {
+pub(super) fn error_message(state: &str, message: &str) -> Vec<u8> {
     let fields = format!("SFATAL\0VFATAL\0C{state}\0M{message}\0\0");
     let mut bytes = vec![b'E'];
     bytes.extend((fields.len() as u32 + 4).to_be_bytes());

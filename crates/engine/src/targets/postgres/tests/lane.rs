@@ -1,4 +1,4 @@
-//! Both lanes on a real server: values, errors by class, the way back from them.
+//! The lane on a real server: values, errors by class, the way back from them.
 
 use std::sync::Barrier;
 use std::thread;
@@ -6,71 +6,33 @@ use std::thread;
 use super::*;
 use crate::dataset::Datum;
 use crate::lane::{ErrorClass, KeptRow, Lane, OpError, Outcome, Submitted, SyncPoint};
-use crate::workloads::transactions::{Flow, Rows, StatementOp};
+use crate::workloads::transactions::{Flow, OPEN_TRANSACTION, Rows, StatementOp};
 
-/// A lane of either kind, of which the callers wait for each answer.
-#[expect(clippy::large_enum_variant, reason = "a test has one at a time")]
-enum Probe {
-    Native(NativeLane),
-    Stock(StockLane),
-}
+/// Both ways of sending and receiving.
+pub(super) const WAYS: [Choice; 2] = [Choice::Auto, Choice::Poller];
 
-/// Every kind of lane that a socket without TLS can be asked by.
-pub(super) const WAYS: [(Path, Choice); 3] =
-    [(Path::Native, Choice::Auto), (Path::Native, Choice::Poller), (Path::Stock, Choice::Auto)];
-
-fn lane(target: &PostgresTarget, way: (Path, Choice), clients: usize, sql: &[&str]) -> Probe {
+fn lane<'t>(target: &'t PostgresTarget, way: Choice, clients: usize, sql: &[&str]) -> NativeLane<'t> {
     let sql: Vec<String> = sql.iter().map(|text| (*text).to_owned()).collect();
-    match way {
-        (Path::Native, choice) => {
-            let opened = (0..clients).map(|_| target.session.open_native(&target.endpoint, &sql).unwrap()).collect();
-            Probe::Native(NativeLane::new(choice, opened).unwrap())
-        }
-        (Path::Stock, _) => {
-            Probe::Stock(StockLane::prepare((0..clients).map(|_| target.client()).collect(), &sql).unwrap())
-        }
-    }
+    let statements = if sql.is_empty() { Statements::Simple } else { Statements::Prepared };
+    let open = |_| target.session.open_native(&target.endpoint, &sql).unwrap();
+    let opened = (0..clients).map(open).collect();
+    let reopen = move || target.session.open_native(&target.endpoint, &sql).map_err(|failure| unopened(&failure));
+    NativeLane::new(way, opened, &statements, reopen).unwrap()
 }
 
-impl Probe {
-    fn recover(&mut self, client: usize) -> Result<(), OpError> {
-        match self {
-            Probe::Native(lane) => lane.recover(client),
-            Probe::Stock(lane) => lane.recover(client),
-        }
-    }
-
-    fn kept(&self, client: usize) -> &[KeptRow] {
-        match self {
-            Probe::Native(lane) => lane.kept_rows(client),
-            Probe::Stock(lane) => lane.kept_rows(client),
-        }
-    }
-
-    fn close(self) {
-        match self {
-            Probe::Native(lane) => lane.close(),
-            Probe::Stock(lane) => lane.close(),
-        }
-    }
-}
-
-fn submit(lane: &mut Probe, client: usize, statement: usize, parameters: &[Datum]) -> Result<(), OpError> {
+fn submit(lane: &mut NativeLane<'_>, client: usize, statement: usize, parameters: &[Datum]) -> Result<(), OpError> {
     execute(lane, client, &StatementOp { statement, parameters: parameters.to_vec(), ..StatementOp::default() })
 }
 
-fn execute(lane: &mut Probe, client: usize, op: &StatementOp) -> Result<(), OpError> {
-    let submitted = match lane {
-        Probe::Native(lane) => lane.submit(client, op),
-        Probe::Stock(lane) => lane.submit(client, op),
-    };
+fn execute(lane: &mut NativeLane<'_>, client: usize, op: &StatementOp) -> Result<(), OpError> {
+    let submitted = lane.submit(client, op);
     await_end(lane, client, submitted)
 }
 
-fn await_end(lane: &mut Probe, client: usize, submitted: Submitted) -> Result<(), OpError> {
-    let outcome = match (submitted, lane) {
-        (Submitted::Done(outcome), _) => outcome,
-        (Submitted::Queued, Probe::Native(lane)) => {
+fn await_end(lane: &mut NativeLane<'_>, client: usize, submitted: Submitted) -> Result<(), OpError> {
+    let outcome = match submitted {
+        Submitted::Done(outcome) => outcome,
+        Submitted::Queued => {
             let mut ended = Vec::new();
             while ended.is_empty() {
                 lane.flush();
@@ -79,7 +41,7 @@ fn await_end(lane: &mut Probe, client: usize, submitted: Submitted) -> Result<()
             assert_eq!((ended.len(), ended[0].client), (1, client));
             ended.remove(0).outcome
         }
-        (other, _) => panic!("{other:?}"),
+        other => panic!("{other:?}"),
     };
     match outcome {
         Outcome::Ok => Ok(()),
@@ -91,7 +53,7 @@ fn class(result: Result<(), OpError>) -> ErrorClass {
     result.unwrap_err().class
 }
 
-pub(super) fn every_kind_of_value_arrives(target: &PostgresTarget, way: (Path, Choice)) {
+pub(super) fn every_kind_of_value_arrives(target: &PostgresTarget, way: Choice) {
     target.run("DROP TABLE IF EXISTS kinds; CREATE TABLE kinds (a smallint, b integer, c bigint, d float8, e text, f character(5), g numeric, h timestamp)");
     let mut lane = lane(target, way, 1, &["INSERT INTO kinds VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"]);
     let text = |text: &'static str| Datum::Text(text.into());
@@ -115,7 +77,7 @@ pub(super) fn every_kind_of_value_arrives(target: &PostgresTarget, way: (Path, C
     assert_eq!(target.text("SELECT count(*) FROM kinds WHERE kinds IS NULL"), "1");
 }
 
-pub(super) fn errors_have_classes_and_a_way_back(target: &PostgresTarget, way: (Path, Choice)) {
+pub(super) fn errors_have_classes_and_a_way_back(target: &PostgresTarget, way: Choice) {
     target.run("DROP TABLE IF EXISTS pairs; CREATE TABLE pairs (k integer PRIMARY KEY, v integer); INSERT INTO pairs VALUES (1, 0), (2, 0)");
     let sql = [
         "BEGIN",
@@ -158,7 +120,7 @@ pub(super) fn errors_have_classes_and_a_way_back(target: &PostgresTarget, way: (
     lane.close();
 }
 
-pub(super) fn one_of_two_in_a_deadlock_is_told(target: &PostgresTarget, way: (Path, Choice)) {
+pub(super) fn one_of_two_in_a_deadlock_is_told(target: &PostgresTarget, way: Choice) {
     let both_hold = Barrier::new(2);
     let client = |first: i64, second: i64| {
         let mut lane = lane(target, way, 1, &["BEGIN", "COMMIT", "UPDATE pairs SET v = v + 1 WHERE k = $1"]);
@@ -181,7 +143,7 @@ pub(super) fn one_of_two_in_a_deadlock_is_told(target: &PostgresTarget, way: (Pa
     assert_eq!(class(a.and(b)), ErrorClass::Deadlock);
 }
 
-pub(super) fn a_backend_that_is_ended_is_a_lost_connection(target: &PostgresTarget, way: (Path, Choice)) {
+pub(super) fn a_backend_that_is_ended_is_a_lost_connection(target: &PostgresTarget, way: Choice) {
     let mut lane = lane(target, way, 2, &["SELECT 1", "SELECT pg_sleep(20)"]);
     let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
                WHERE application_name = 'etalon' AND pid <> pg_backend_pid()";
@@ -206,7 +168,7 @@ fn kept(columns: &[&str], rows: u64, values: &[Option<&'static str>]) -> KeptRow
     KeptRow { rows, columns: columns.iter().map(|name| (*name).to_owned()).collect(), values }
 }
 
-pub(super) fn the_last_row_of_each_result_is_kept(target: &PostgresTarget, way: (Path, Choice)) {
+pub(super) fn the_last_row_of_each_result_is_kept(target: &PostgresTarget, way: Choice) {
     let mut text = lane(target, way, 1, &[]);
     let op = |text: &str, rows| StatementOp { text: text.to_owned(), rows, ..StatementOp::default() };
     for _ in 0..2 {
@@ -214,42 +176,35 @@ pub(super) fn the_last_row_of_each_result_is_kept(target: &PostgresTarget, way: 
         execute(&mut text, 0, &op(sql, Rows::Keep)).unwrap();
         let expected =
             [kept(&["a", "b"], 1, &[Some("1"), None]), kept(&["g"], 3, &[Some("3")]), kept(&["?column?"], 0, &[])];
-        assert_eq!(text.kept(0), expected);
+        assert_eq!(text.kept_rows(0), expected);
         execute(&mut text, 0, &op("SELECT 1", Rows::Discard)).unwrap();
     }
     assert_eq!(class(execute(&mut text, 0, &op("SELECT 1; SELECT 1 / 0", Rows::Keep))), ErrorClass::Statement);
-    if way.0 == Path::Native {
-        // The stock driver gives the connection up.
-        let refused = execute(&mut text, 0, &op("COPY pairs FROM STDIN", Rows::Discard));
-        assert_eq!(class(refused), ErrorClass::Statement);
-    }
+    let refused = execute(&mut text, 0, &op("COPY pairs FROM STDIN", Rows::Discard));
+    assert_eq!(class(refused), ErrorClass::Statement);
     execute(&mut text, 0, &op("SELECT 1", Rows::Discard)).unwrap();
     text.close();
-    if way.0 == Path::Native {
-        let sql = ["SELECT $1::integer + 1 AS x, repeat('y', 30000) AS y", "COPY pairs FROM STDIN"];
-        let mut prepared = lane(target, way, 1, &sql);
-        assert_eq!(class(submit(&mut prepared, 0, 1, &[])), ErrorClass::Statement);
-        let (parameters, rows) = (vec![Datum::Int(41)], Rows::Keep);
-        execute(&mut prepared, 0, &StatementOp { parameters, rows, ..StatementOp::default() }).unwrap();
-        assert_eq!(prepared.kept(0)[0].values[0], Datum::Text("42".into()));
-        assert_eq!(prepared.kept(0)[0].columns, ["x", "y"]);
-        prepared.close();
-    }
+    let sql = ["SELECT $1::integer + 1 AS x, repeat('y', 30000) AS y", "COPY pairs FROM STDIN"];
+    let mut prepared = lane(target, way, 1, &sql);
+    assert_eq!(class(submit(&mut prepared, 0, 1, &[])), ErrorClass::Statement);
+    let (parameters, rows) = (vec![Datum::Int(41)], Rows::Keep);
+    execute(&mut prepared, 0, &StatementOp { parameters, rows, ..StatementOp::default() }).unwrap();
+    assert_eq!(prepared.kept_rows(0)[0].values[0], Datum::Text("42".into()));
+    assert_eq!(prepared.kept_rows(0)[0].columns, ["x", "y"]);
+    prepared.close();
 }
 
-pub(super) fn a_pipeline_ends_as_its_first_failure(target: &PostgresTarget, way: (Path, Choice)) {
+pub(super) fn a_pipeline_ends_as_its_first_failure(target: &PostgresTarget, way: Choice) {
     target.run("DROP TABLE IF EXISTS piped; CREATE TABLE piped (k integer PRIMARY KEY)");
     let mut lane =
         lane(target, way, 1, &["INSERT INTO piped VALUES ($1)", "BEGIN", "COMMIT", "SELECT 1 / $1::integer"]);
-    let Probe::Native(_) = &lane else { return lane.close() };
-    let pipe = |lane: &mut Probe, statement, parameter: Option<i64>| {
+    let pipe = |lane: &mut NativeLane<'_>, statement, parameter: Option<i64>| {
         let parameters = parameter.map(Datum::Int).into_iter().collect();
         let flow = Flow::Pipelined;
         execute(lane, 0, &StatementOp { statement, parameters, flow, ..StatementOp::default() }).unwrap();
     };
-    let sync = |lane: &mut Probe, point| {
-        let Probe::Native(native) = lane else { panic!() };
-        let submitted = native.sync(0, point);
+    let sync = |lane: &mut NativeLane<'_>, point| {
+        let submitted = lane.sync(0, point);
         await_end(lane, 0, submitted)
     };
     for key in 0..500 {
@@ -272,4 +227,69 @@ pub(super) fn a_pipeline_ends_as_its_first_failure(target: &PostgresTarget, way:
     submit(&mut lane, 0, 0, &[Datum::Int(1_001)]).unwrap();
     lane.close();
     assert_eq!(target.text("SELECT count(*) FROM piped WHERE k >= 1000"), "1");
+}
+
+/// Each time parsed, with parameters as text of no type: what nothing sets is NULL.
+pub(super) fn unprepared_statements_run_as_well(target: &PostgresTarget, way: Choice) {
+    let texts = vec![
+        ("SELECT $1::integer + 1 AS x, $2::text AS y".to_owned(), 2),
+        ("SELECT 1 / $1::integer".to_owned(), 1),
+        ("BEGIN".to_owned(), 0),
+    ];
+    let opened = vec![target.session.open_native(&target.endpoint, &[]).unwrap()];
+    let reopen = || target.session.open_native(&target.endpoint, &[]).map_err(|failure| unopened(&failure));
+    let mut lane = NativeLane::new(way, opened, &Statements::Extended(texts), reopen).unwrap();
+    let (parameters, rows) = (vec![Datum::Int(41), Datum::Null], Rows::Keep);
+    for _ in 0..2 {
+        let op = StatementOp { parameters: parameters.clone(), rows, ..StatementOp::default() };
+        execute(&mut lane, 0, &op).unwrap();
+        assert_eq!(lane.kept_rows(0), [kept(&["x", "y"], 1, &[Some("42"), None])]);
+        assert_eq!(class(submit(&mut lane, 0, 1, &[Datum::Int(0)])), ErrorClass::Statement);
+        lane.recover(0).unwrap();
+    }
+    lane.end_transaction(0).unwrap();
+    submit(&mut lane, 0, 2, &[]).unwrap();
+    let open = lane.end_transaction(0).unwrap_err();
+    assert_eq!((open.class, open.message.as_str()), (ErrorClass::Script, OPEN_TRANSACTION));
+    lane.close();
+}
+
+/// A connection that is made anew has what was prepared, whether the old one lived or not.
+pub(super) fn clients_connect_anew(target: &PostgresTarget, way: Choice) {
+    let pid = "SELECT pg_backend_pid() AS pid";
+    let mut lane = lane(target, way, 2, &[pid, "SELECT pg_terminate_backend(pg_backend_pid())"]);
+    let backend = |lane: &mut NativeLane<'_>, client| {
+        execute(lane, client, &StatementOp { rows: Rows::Keep, ..StatementOp::default() }).unwrap();
+        lane.kept_rows(client)[0].values[0].clone()
+    };
+    let (mut before, other) = (backend(&mut lane, 0), backend(&mut lane, 1));
+    for _ in 0..30 {
+        lane.reconnect(0).unwrap();
+        let now = backend(&mut lane, 0);
+        assert_ne!(now, before);
+        before = now;
+    }
+    assert_eq!(class(submit(&mut lane, 0, 1, &[])), ErrorClass::ConnectionLost);
+    assert_eq!(class(submit(&mut lane, 0, 0, &[])), ErrorClass::ConnectionLost);
+    lane.reconnect(0).unwrap();
+    assert_ne!(backend(&mut lane, 0), before);
+    assert_eq!(backend(&mut lane, 1), other);
+    assert!(lane.kernel_entries().unwrap() > 60);
+    lane.close();
+}
+
+/// Each client of the load by TLS; an answer of many records arrives whole.
+pub(super) fn is_encrypted(target: &PostgresTarget, way: Choice) {
+    let sql =
+        ["SELECT ssl, version FROM pg_stat_ssl WHERE pid = pg_backend_pid()", "SELECT repeat('é', 500000) AS long"];
+    let mut lane = lane(target, way, 2, &sql);
+    for client in [0, 1] {
+        let ask = |statement| StatementOp { statement, rows: Rows::Keep, ..StatementOp::default() };
+        execute(&mut lane, client, &ask(0)).unwrap();
+        assert_eq!(lane.kept_rows(client), [kept(&["ssl", "version"], 1, &[Some("t"), Some("TLSv1.3")])]);
+        execute(&mut lane, client, &ask(1)).unwrap();
+        let Datum::Text(long) = &lane.kept_rows(client)[0].values[0] else { panic!() };
+        assert!(long.len() == 1_000_000 && long.chars().all(|c| c == 'é'));
+    }
+    lane.close();
 }

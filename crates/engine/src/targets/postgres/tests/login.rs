@@ -64,9 +64,9 @@ fn logins_that_fail(server: &PostgresTarget, refused: Refused<'_>) {
 /// Étalon's own handshake and the stock driver's, by SCRAM: both get in, or both are refused with the same advice.
 fn the_native_way_in_says_the_same(server: &PostgresTarget) {
     let both = |user: &str, password: &str, database: &str, options: &str| {
-        let url = format!("{}?sslmode=disable", server.url(user, password, database));
+        let url = server.url(user, password, database);
         let endpoint = Endpoint::new(Address::parse(&url, &|_| None).unwrap()).unwrap();
-        (endpoint.connect(options).map(session::close).err(), endpoint.connect_plain(options).err())
+        (endpoint.connect(options).map(session::close).err(), endpoint.connect_native(options).err())
     };
     assert_eq!(both("shopper", PASSWORD, "shop", ""), (None, None));
     for (user, password, database, options) in [

@@ -2,9 +2,11 @@
 //! through many small ones over a single server.
 
 mod fakes;
+mod hostile;
 mod lane;
 mod login;
-mod measure;
+mod many;
+mod modes;
 mod server;
 mod tls;
 
@@ -50,12 +52,18 @@ fn start(connect: Connect, pairs: &[(&str, &str)]) -> PostgresTarget {
         }
         Err(failure) => panic!("{failure}"),
     };
-    PostgresTarget::new(endpoint, Session::plain(), Some(private), Consent::OwnOnly).unwrap()
+    made(endpoint, Some(private))
+}
+
+/// A target as a plan without settings has it.
+fn made(endpoint: Endpoint, private: Option<Private>) -> PostgresTarget {
+    let system = system("", None, &[]);
+    PostgresTarget::new(endpoint, Session::plain(), private, &OpenRequest::new(&system, Consent::OwnOnly)).unwrap()
 }
 
 /// Opens a server that is there already, as a plan with its URL does.
 fn open(url: &str, pairs: &[(&str, &str)], consent: Consent) -> Result<Box<dyn Target>, Failure> {
-    Postgres.open(&OpenRequest { system: &system(url, None, pairs), consent, scratch_base: None })
+    Postgres.open(&OpenRequest::new(&system(url, None, pairs), consent))
 }
 
 /// Why it does not open.

@@ -10,6 +10,7 @@ use model::{DurabilityTier, Length, OnError, Order, Schedule};
 
 use super::*;
 use crate::observer::Silent;
+use crate::target::Threads;
 use crate::traffic::Traffic;
 use crate::trial::TrialRun;
 use crate::worker::Pace;
@@ -21,6 +22,7 @@ fn a_private_server_from_its_making_to_its_removal() {
     let target = start(Connect::Socket, &[("shared_buffers", "32MB"), ("synchronous_commit", "off")]);
     says_what_it_is(&target);
     prepares_the_same_tables_every_time(&target);
+    makes_them_anew_only_if_something_was_written(&target);
     counts_forwards(&target);
     for way in lane::WAYS {
         lane::every_kind_of_value_arrives(&target, way);
@@ -28,9 +30,12 @@ fn a_private_server_from_its_making_to_its_removal() {
         lane::one_of_two_in_a_deadlock_is_told(&target, way);
         lane::the_last_row_of_each_result_is_kept(&target, way);
         lane::a_pipeline_ends_as_its_first_failure(&target, way);
+        lane::unprepared_statements_run_as_well(&target, way);
+        lane::clients_connect_anew(&target, way);
         lane::a_backend_that_is_ended_is_a_lost_connection(&target, way);
     }
     a_rival_is_not_disturbed(&target);
+    is_started_anew_between_blocks(&target);
     comes_back_after_a_kill_in_mid_trial(&target);
     leaves_nothing(&target);
 }
@@ -85,6 +90,48 @@ fn prepares_the_same_tables_every_time(target: &PostgresTarget) {
     assert!(broken.cause.contains("42P01"), "{broken}");
 }
 
+fn makes_them_anew_only_if_something_was_written(target: &PostgresTarget) {
+    let data = pgbench_tables(1);
+    let file = |target: &PostgresTarget| {
+        target.prepare(&data).unwrap();
+        target.settle().unwrap();
+        target.text("SELECT relfilenode FROM pg_class WHERE oid = 'etalon.pgbench_accounts'::regclass")
+    };
+    // A server that has just been used may still write statistics of its own.
+    let patience = Instant::now();
+    let mut first = file(target);
+    loop {
+        let second = file(target);
+        if second == first {
+            break;
+        }
+        assert!(patience.elapsed() < Duration::from_secs(60), "it is made anew each time");
+        first = second;
+    }
+    assert_eq!(target.text("SELECT count(*) FROM pgbench_accounts WHERE aid < 1000"), "999");
+    assert_eq!(file(target), first);
+    let mut anew = |sql: &str| {
+        target.run(sql);
+        let now = file(target);
+        assert_ne!(now, first, "{sql}");
+        first = now;
+    };
+    anew("UPDATE pgbench_accounts SET abalance = 1 WHERE aid = 1");
+    anew("SELECT 1 FROM pgbench_accounts WHERE aid = 1 FOR UPDATE");
+    anew("BEGIN; DELETE FROM pgbench_history; UPDATE pgbench_tellers SET tbalance = 1; ROLLBACK");
+    anew("CREATE TABLE public.other (x int); DROP TABLE public.other");
+    // Under way, and not to be waited for: it holds no lock that is in the way.
+    let mut writer = target.client();
+    writer.batch_execute("CREATE TABLE public.third (x int); BEGIN; INSERT INTO public.third VALUES (1)").unwrap();
+    let (one, two) = (file(target), file(target));
+    assert_ne!(one, two);
+    writer.batch_execute("ROLLBACK").unwrap();
+    session::close(writer);
+    let now = file(target);
+    target.begin_block().unwrap();
+    assert_ne!(file(target), now, "each block begins with tables that were just made");
+}
+
 fn counts_forwards(target: &PostgresTarget) {
     let before = target.counters().unwrap();
     for name in
@@ -111,6 +158,15 @@ fn counts_forwards(target: &PostgresTarget) {
     }
 }
 
+fn is_started_anew_between_blocks(target: &PostgresTarget) {
+    let pid = target.private().unwrap().pid();
+    let before = target.text("SELECT count(*) FROM pgbench_accounts");
+    target.begin_block().unwrap();
+    assert_ne!(target.private().unwrap().pid(), pid);
+    assert_eq!(target.text("SELECT count(*) FROM pgbench_accounts"), before);
+    assert_eq!(target.text("SELECT current_setting('shared_buffers')"), "32MB");
+}
+
 fn a_rival_is_not_disturbed(target: &PostgresTarget) {
     let mut rival = target.client();
     rival.batch_execute(&format!("SELECT pg_advisory_lock_shared({}, 1)", i32::from_be_bytes(*b"etal"))).unwrap();
@@ -127,7 +183,8 @@ fn trial(target: &PostgresTarget, length: Duration) -> Result<model::TrialRecord
     let mut program =
         compile("\\set aid random(1, 1000)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;", &[]).unwrap();
     program.check = None;
-    let task = StreamTask { program, clients: 0..3, pace: Pace::Closed, traffic: Traffic::default() };
+    let (threads, traffic) = (Threads::Best, Traffic::default());
+    let task = StreamTask { program, clients: 0..3, pace: Pace::Closed, threads, traffic };
     let schedule = Schedule {
         blocks: 1,
         warmup: Duration::ZERO,
@@ -176,7 +233,7 @@ fn leaves_nothing(target: &PostgresTarget) {
 fn a_private_server_that_does_not_start_says_why() {
     let refused = |pairs: &[(&str, &str)]| {
         let system = system("", Some(Connect::Socket), pairs);
-        let opened = Postgres.open(&OpenRequest { system: &system, consent: Consent::OwnOnly, scratch_base: None });
+        let opened = Postgres.open(&OpenRequest::new(&system, Consent::OwnOnly));
         opened.err().unwrap()
     };
     let failure = refused(&[("shared_bufers", "1GB")]);
@@ -264,7 +321,7 @@ fn a_full_device_is_told_as_one() {
     };
     let server = private_server(Connect::Socket);
     let (private, endpoint) = Private::start(&server, &settings(&[]), Some(disk.0.path())).unwrap();
-    let target = PostgresTarget::new(endpoint, Session::plain(), Some(private), Consent::OwnOnly).unwrap();
+    let target = made(endpoint, Some(private));
     let facts = target.facts().unwrap();
     assert_eq!(facts.durability().unwrap().tier, DurabilityTier::Memory);
     assert_eq!(facts.get("data_directory.filesystem"), Some("tmpfs"));

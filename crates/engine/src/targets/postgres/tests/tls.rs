@@ -6,6 +6,7 @@ use std::path::Path;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 
 use super::*;
+use crate::workloads::transactions::pgbench_tables;
 
 /// Writes an authority's certificate, and a server's with its key, signed by it, for `localhost` alone.
 fn make_certificates(folder: &Path) {
@@ -67,6 +68,7 @@ fn tls_is_what_sslmode_says() {
     assert_eq!(failure.kind, FailureKind::Missing);
     assert!(failure.tried.contains("/no/such/file"), "{failure}");
     only_encrypted_or_only_plain(&server, &by_address);
+    the_load_is_encrypted_too(&by_name(&format!("sslmode=verify-full&{root}&channel_binding=require")));
     server.drop_all().unwrap();
 }
 
@@ -95,4 +97,21 @@ fn only_encrypted_or_only_plain(server: &PostgresTarget, by_address: &dyn Fn(&st
     let failure = refusal(&visitor("sslmode=require"), &[]);
     assert_eq!(failure.kind, FailureKind::Login);
     assert!(failure.hint.unwrap().contains("pg_hba.conf"));
+}
+
+/// Everything that the lane does, through TLS, by a login that is tied to the channel.
+fn the_load_is_encrypted_too(url: &str) {
+    let address = Address::parse(url, &|_| None).unwrap();
+    let target = made(Endpoint::new(address).unwrap(), None);
+    target.prepare(&pgbench_tables(1)).unwrap();
+    for way in lane::WAYS {
+        lane::is_encrypted(&target, way);
+        lane::every_kind_of_value_arrives(&target, way);
+        lane::errors_have_classes_and_a_way_back(&target, way);
+        lane::the_last_row_of_each_result_is_kept(&target, way);
+        lane::a_pipeline_ends_as_its_first_failure(&target, way);
+        lane::clients_connect_anew(&target, way);
+        lane::a_backend_that_is_ended_is_a_lost_connection(&target, way);
+    }
+    target.drop_all().unwrap();
 }

@@ -98,6 +98,45 @@ fn sleeps_and_pipelines_reach_the_worker() {
     assert!(ran("\\startpipeline\nSELECT 1 \\gset\n\\endpipeline")[0].contains("not allowed in a pipeline"));
 }
 
+fn pipelined(script: &str, depth: u32) -> Result<Program, ScriptError> {
+    compile_with(script, &Options { depth, ..Options::default() })
+}
+
+/// What only reads is waited for once; what writes is committed by itself, as without a pipeline.
+#[test]
+fn a_script_is_repeated_in_one_pipeline() {
+    let (sync, end) = (format!("{:?}", SyncPoint::Sync), format!("{:?}", SyncPoint::End));
+    let ran = |script: &str| run(&pipelined(script, 3).unwrap());
+    let read = ran("\\set a random(1, 1000000)\nSELECT :a;");
+    assert_eq!(read.len(), 4, "{read:?}");
+    assert!(read[..3].iter().all(|line| line.starts_with("| SELECT $1 [Int(")), "{read:?}");
+    assert!(read[0] != read[1] && read[3] == end);
+    assert_eq!(ran("UPDATE t SET a = 1;")[..3], ["| UPDATE t SET a = 1", &sync, "| UPDATE t SET a = 1"]);
+    let explicit = ran("BEGIN; UPDATE t SET a = 1; COMMIT;");
+    assert_eq!((explicit.len(), explicit.contains(&sync)), (10, false));
+    assert!(ran("BEGIN; SELECT 1;").last().unwrap().contains("ends in an open transaction"));
+    let error = |script: &str| pipelined(script, 2).unwrap_err().to_string();
+    assert_eq!(
+        error("SELECT 1 \\gset"),
+        "line 1, column 10: rows are not waited for under `pipeline`: `\\gset` and `\\aset` cannot be used"
+    );
+    assert!(error("\\startpipeline\nSELECT 1;\n\\endpipeline").contains("in a pipeline already"));
+    assert_eq!(pipelined("SELECT 1;", 20).unwrap().batch(), 20);
+    // The second batch runs on where the first one ended.
+    let program = pipelined("\\set a random(1, 1000000)\nSELECT :a;", 2).unwrap();
+    let mut client = program.client(1, 0);
+    let mut op = StatementOp::default();
+    let mut values = std::collections::BTreeSet::new();
+    for index in 0..3 {
+        program.begin(&mut client, index);
+        while program.next(&mut client, &mut op) == Next::Op {
+            values.insert(format!("{:?}", op.parameters));
+        }
+        assert_eq!(program.next(&mut client, &mut op), Next::End);
+    }
+    assert_eq!(values.len(), 6);
+}
+
 #[test]
 fn rows_become_variables() {
     let program = compile("SELECT 1 AS a, 2 AS b \\gset p_\nSELECT :p_a, :p_b, :p_c;", &[]).unwrap();
@@ -192,7 +231,7 @@ fn variables_are_the_user_s_or_automatic() {
 
 #[test]
 fn text_takes_the_place_of_variables_where_there_are_no_parameters() {
-    let options = Options { protocol: Protocol::Text, unset: Unset::Accepted, ..Options::default() };
+    let options = Options { protocol: Protocol::Simple, unset: Unset::Accepted, ..Options::default() };
     let script = "\\set a 1.0 / 3\n\\set b NULL\nSELECT ':a', :b, :c, now()::text";
     let program = compile_with(script, &options).unwrap();
     assert_eq!(run(&program), ["SELECT '0.333333333333333', NULL, :c, now()::text"]);
@@ -210,6 +249,11 @@ fn commits_are_counted_as_the_server_does() {
     assert_eq!(commits("BEGIN; ROLLBACK;"), 0);
     assert_eq!(commits("\\if 1\nSELECT 1; SELECT 2;\n\\else\nSELECT 3;\n\\endif\nSELECT 4;"), 2);
     assert_eq!(commits("\\if 1\nSELECT 1;\n\\endif\n\\sleep 1\n\\set x 1"), 0);
+    // In a pipeline what only reads may be committed with what follows.
+    assert_eq!(commits("\\startpipeline\nSELECT 1; SELECT 2;\n\\endpipeline"), 0);
+    let piped = |text| pipelined(text, 5).unwrap().commits_per_transaction();
+    assert_eq!(piped("SELECT 1; UPDATE t SET a = 1;"), 1);
+    assert_eq!(piped("BEGIN; UPDATE t SET a = 1; COMMIT; SELECT 1;"), 1);
 }
 
 #[test]
