@@ -187,11 +187,11 @@ impl MySqlTarget {
         }
     }
 
-    fn drive_program(&self, program: &Program, context: WorkerContext<'_>) -> Result<Tally, Failure> {
+    fn drive_program(&self, program: &Program, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
         let statements = self.statements(program);
         let open = || self.session.open_lane(&self.endpoint, &statements);
         let first = |_| open().map_err(|error| self.explain(error.failure(&self.endpoint)));
-        let opened = context.clients.clone().map(first).collect::<Result<Vec<Opened>, Failure>>()?;
+        let opened: Vec<Opened> = context.connect(first)?;
         let anew = || -> Result<Opened, OpError> { open().map_err(|error| error.op_error(&self.endpoint)) };
         match self.path {
             Path::Native => worker::run(NativeLane::new(self.reactor, opened, &anew)?, program, &RealClock, context),
