@@ -193,13 +193,8 @@ impl<'a> Conductor<'a> {
     fn compile(&mut self) -> Result<(), ExperimentError> {
         for cell in &self.cells {
             let workload = self.registry.workload(&cell.workload);
-            let task =
-                workload.and_then(|workload| workload.task(&cell.point, &self.options.grants)).and_then(|task| {
-                    if let Action::Stream(stream) = &task.action {
-                        stream.check(&self.plan.schedule)?;
-                    }
-                    Ok(task)
-                });
+            let task = workload.and_then(|workload| workload.task(&cell.point, &self.options.grants));
+            let task = task.and_then(|task| task.check(&self.plan.schedule).map(|()| task));
             let benchmark = cell.benchmark.clone();
             self.tasks.push(task.map_err(|failure| ExperimentError::Benchmark { benchmark, failure })?);
         }

@@ -197,9 +197,9 @@ mod tests {
     fn a_backlog_is_kept_for_each_interval_and_for_the_whole() {
         use hdrhistogram::serialization::Deserializer;
         let mut collector = Collector::new(1, 1_000_000_000, Gauge::Backlog);
-        (0..3).for_each(|number| {
+        for number in 0..3 {
             collector.take(&interval(0, number, &[5]));
-        });
+        }
         let series = collector.into_series("here", 3_000_000_000);
         let gauges: Vec<_> = series.iter().filter(|one| one.kind == SeriesKind::Backlog).collect();
         let worst = |bytes: &[u8]| -> u64 {

@@ -48,6 +48,7 @@ fn work_of(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
     let grants = Grants { shell: Shell::Allowed, debug: None };
     for cell in plan.cells() {
         let task = registry.workload(&cell.workload).and_then(|workload| workload.task(&cell.point, &grants));
+        let task = task.and_then(|task| task.check(&plan.schedule).map(|()| task));
         let task = task.map_err(|failure| CliError::from(&failure).at(format!("benchmark: {}", cell.benchmark)))?;
         let size_bytes = task.dataset.size_bytes;
         // The tables, and a pristine copy or a write-ahead log of about the same size.

@@ -52,6 +52,17 @@ impl Task {
             Action::Step(_) => Tables::Own,
         }
     }
+
+    /// Holds the task against the plan's schedule.
+    ///
+    /// # Errors
+    /// They contradict each other.
+    pub fn check(&self, schedule: &Schedule) -> Result<(), Failure> {
+        match &self.action {
+            Action::Stream(stream) => stream.check(schedule),
+            Action::Step(_) => Ok(()),
+        }
+    }
 }
 
 /// What is executed.
@@ -111,4 +122,32 @@ pub trait Procedure: Send + Sync {
     /// # Errors
     /// The system failed, or its answer was wrong.
     fn run(&self, target: &dyn Target) -> Result<Vec<Measurement>, Failure>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Length, OnError, Order};
+
+    #[test]
+    fn a_ramp_must_end_before_the_measured_part_begins() {
+        let program = transactions::compile("SELECT 1;", &[]).unwrap();
+        let traffic = Traffic { ramp_ns: 2_000_000_000, ..Traffic::default() };
+        let mut task = StreamTask { program, clients: 0..1, pace: Pace::Closed, threads: Threads::Best, traffic };
+        let mut schedule = Schedule {
+            blocks: 1,
+            warmup: Duration::from_secs(1),
+            length: Length::Transactions(1),
+            order: Order::Interleaved,
+            seed: 1,
+            on_error: OnError::Stop,
+        };
+        let refused = task.check(&schedule).unwrap_err();
+        assert!(refused.to_string().contains("the ramp of 2s"), "{refused}");
+        schedule.warmup = Duration::from_secs(2);
+        assert_eq!(task.check(&schedule), Ok(()));
+        schedule.warmup = Duration::ZERO;
+        task.traffic.tasks = Some(1);
+        assert_eq!(task.check(&schedule), Ok(()), "tasks have no warm-up");
+    }
 }
