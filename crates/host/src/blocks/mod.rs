@@ -76,7 +76,8 @@ pub struct Options {
     /// How many requests may wait for each other before they are handed to the kernel. With 1, each goes as soon as the
     /// next one is queued or ends are waited for, so that the device is never left with less than it could have. More
     /// spare entries into the kernel, and CPU time with them, but leave the device idle where it is quick to answer: on a
-    /// virtual disk at a depth of 32, a batch of 16 cost a tenth of the throughput.
+    /// virtual disk at depths of 8 and 32, handing over all at once when ends are waited for cost 7 % of the reads a
+    /// second and 15 % of the writes.
     pub batch: u32,
 }
 

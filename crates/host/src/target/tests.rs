@@ -6,6 +6,7 @@
     reason = "tests; the lint spares test functions but not their helpers"
 )]
 
+#[cfg(unix)]
 use std::fs::{File, OpenOptions};
 use std::ops::ControlFlow;
 
