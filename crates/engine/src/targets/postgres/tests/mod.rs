@@ -4,7 +4,6 @@
 mod fakes;
 mod lane;
 mod login;
-mod measure;
 mod server;
 mod tls;
 
