@@ -16,6 +16,7 @@ mod threads;
 mod tools;
 mod truth;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -170,12 +171,15 @@ fn measure(
     results: &Path,
 ) -> Result<Journal> {
     let mut entries = Vec::new();
+    let mut obstacles: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for entry in wanted {
         match runner.obstacle(&entry) {
-            Some(obstacle) => header.missing.push(format!("`{}`: {obstacle}", entry.key())),
+            Some(obstacle) => obstacles.entry(obstacle).or_default().push(format!("`{}`", entry.key())),
             None => entries.push(entry),
         }
     }
+    let not_measured = obstacles.iter().map(|(why, keys)| format!("{why}; not measured: {}", keys.join(", ")));
+    header.missing.extend(not_measured);
     eprintln!("looking for the best numbers of threads");
     let failures = threads::search(runner, &entries, header);
     entries.retain(|entry| !header.same_as.contains_key(&entry.key()));
@@ -194,32 +198,30 @@ fn measure(
     let mut rng = Rng::new(options.seed);
     for block in 1..=options.blocks {
         shuffle(&mut entries, &mut rng);
-        for (number, entry) in entries.iter().enumerate() {
-            let key = entry.key();
-            let threads = header.threads.get(&key).copied().unwrap_or(1);
-            let line = match runner.run(entry, threads, options.seconds) {
-                Ok(mut run) => {
-                    run.block = block;
-                    let foreign = run.foreign_share.map_or("–".to_owned(), |share| format!("{:.1} %", share * 100.0));
-                    eprintln!(
-                        "block {block}/{} {:>2}/{} {key}: {:.0} selects/s, {:.2} µs, foreign load {foreign}",
-                        options.blocks,
-                        number + 1,
-                        entries.len(),
-                        run.rate_per_s,
-                        run.cpu_us
-                    );
-                    Line::Run(run)
-                }
-                Err(error) => {
-                    eprintln!("block {block}: {key}: {error:#}");
-                    Line::Failed(Failure { key, block, reason: format!("{error:#}") })
-                }
-            };
-            journal.keep(line)?;
+        for entry in &entries {
+            let threads = header.threads.get(&entry.key()).copied().unwrap_or(1);
+            journal.keep(run_one(runner, entry, threads, block, options))?;
         }
     }
     Ok(journal)
+}
+
+/// Runs an entry once, and says what came out.
+fn run_one(runner: &mut Runner, entry: &Entry, threads: u32, block: u32, options: &Options) -> Line {
+    let key = entry.key();
+    match runner.run(entry, threads, options.seconds) {
+        Ok(mut run) => {
+            run.block = block;
+            let foreign = run.foreign_share.map_or("not known".to_owned(), |share| format!("{:.1} %", share * 100.0));
+            let (blocks, rate, cpu_us) = (options.blocks, run.rate_per_s, run.cpu_us);
+            eprintln!("block {block}/{blocks} {key}: {rate:.0} selects/s, {cpu_us:.2} µs, foreign load {foreign}");
+            Line::Run(run)
+        }
+        Err(error) => {
+            eprintln!("block {block}/{}: {key}: {error:#}", options.blocks);
+            Line::Failed(Failure { key, block, reason: format!("{error:#}") })
+        }
+    }
 }
 
 /// The median of a few runs of étalon that do almost nothing.

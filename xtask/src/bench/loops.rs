@@ -9,13 +9,8 @@ use super::process::ask;
 
 const SOURCE: &str = include_str!("select_loop.c");
 
-/// SQLite's page cache in the comparison.
-pub struct CacheSize;
-
-impl CacheSize {
-    /// As `PRAGMA cache_size` takes it: 200 MB, so that the table is in it.
-    pub const PRAGMA: i32 = -200_000;
-}
+/// SQLite's page cache in the comparison, as `PRAGMA cache_size` takes it: 200 MB, so that the table is in it.
+pub const CACHE_SIZE: i32 = -200_000;
 
 /// Compiles the loop. `sqlite` is the folder of the compiled SQLite.
 ///
@@ -34,7 +29,7 @@ pub fn compile(folder: &Path, sqlite: &Path) -> Result<PathBuf> {
 /// The command of a run.
 pub fn command(program: &Path, folder: &Path, seconds: u32, reads_clock: bool) -> Command {
     let mut command = Command::new(program);
-    command.arg(folder.join("loop.db")).arg(seconds.to_string()).arg(CacheSize::PRAGMA.to_string());
+    command.arg(folder.join("loop.db")).arg(seconds.to_string()).arg(CACHE_SIZE.to_string());
     command.arg(if reads_clock { "clock" } else { "no-clock" });
     command
 }
