@@ -176,7 +176,7 @@ impl Server {
                 format!("postgres://{ROLE}@127.0.0.1:{port}/postgres?sslmode=disable")
             }
             (System::MariaDb, Transport::Unix) => format!("mysql://{ROLE}@localhost/sbtest?socket={folder}/s"),
-            (System::MariaDb, Transport::Tcp) => format!("mysql://{ROLE}@127.0.0.1:{port}/sbtest?sslmode=disable"),
+            (System::MariaDb, Transport::Tcp) => format!("mysql://{ROLE}@127.0.0.1:{port}/sbtest?ssl-mode=disabled"),
         }
     }
 
