@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stderr, reason = "a tool for developers talks to the terminal directly")]
 
+mod bench;
 mod docs;
 mod requirements;
 mod shots;
@@ -46,6 +47,11 @@ enum Verb {
         /// Only these documents.
         documents: Vec<PathBuf>,
     },
+    /// Measure étalon beside its peers, and write docs/performance.md.
+    Bench {
+        #[command(subcommand)]
+        what: BenchVerb,
+    },
     /// Screenshots of an HTML report: light, dark, as on a phone, and printed.
     Shots {
         /// The report.
@@ -53,6 +59,34 @@ enum Verb {
         /// Where to put the pictures.
         #[arg(short, long, default_value = "target/shots")]
         output: PathBuf,
+    },
+}
+
+#[derive(Subcommand)]
+enum BenchVerb {
+    /// Transactions: cost and rate beside pgbench, sysbench and mysqlslap, on private servers.
+    Transactions {
+        /// How often everything is run; 6 are the fewest that are judged.
+        #[arg(long, default_value_t = 10)]
+        blocks: u32,
+        /// How long each run lasts, in seconds.
+        #[arg(long, default_value_t = 5)]
+        seconds: u32,
+        /// Only what has this in its key, as `unix/16`; the document goes to target/bench/.
+        #[arg(long)]
+        only: Option<String>,
+        /// Two blocks of one second: shows that it works, and judges nothing.
+        #[arg(long)]
+        quick: bool,
+        /// Cargo's profile for étalon.
+        #[arg(long, default_value = "release")]
+        profile: String,
+        /// Seed of the order.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Only write the document again, from these raw results.
+        #[arg(long, value_name = "FILE")]
+        render: Option<PathBuf>,
     },
 }
 
@@ -88,6 +122,10 @@ fn run(verb: Verb) -> Result<bool> {
                 false => docs::Difference::Fail,
             };
             docs::run(root, &documents, difference, docs::Binary::Build)
+        }
+        Verb::Bench { what: BenchVerb::Transactions { blocks, seconds, only, quick, profile, seed, render } } => {
+            let (blocks, seconds) = if quick { (2, 1) } else { (blocks, seconds) };
+            bench::transactions(root, &bench::Options { blocks, seconds, only, profile, seed, render })
         }
         Verb::Shots { report, output } => shots::run(&report, &output),
     }

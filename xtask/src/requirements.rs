@@ -50,45 +50,58 @@ pub const CHROMIUM: Requirement = Requirement {
     before_apt: &[],
 };
 
-/// Everything `cargo xtask test` needs besides cargo.
-pub const REQUIREMENTS: &[Requirement] = &[
-    Requirement {
-        name: "PostgreSQL server",
-        needed_for: "tests that start a private server",
-        programs: &[&["initdb"], &["postgres"]],
-        folders: &[
-            "/usr/lib/postgresql/*/bin",
-            "/usr/pgsql-*/bin",
-            "/opt/homebrew/opt/postgresql*/bin",
-            "/usr/local/opt/postgresql*/bin",
-            "C:/Program Files/PostgreSQL/*/bin",
-        ],
-        asks: Some(("pg_config", "--bindir")),
-        packages: Packages { apt: "postgresql", dnf: "postgresql-server", brew: "postgresql@17", choco: "postgresql" },
-        // Debian's package creates and starts a cluster on port 5432; the tests start their own.
-        before_apt: &[(
-            "/etc/postgresql-common/createcluster.conf",
-            "# Written by `cargo xtask test`: install the programs, start no server.\n\
+/// PostgreSQL, which tests and the bench start privately.
+pub const POSTGRES: Requirement = Requirement {
+    name: "PostgreSQL server",
+    needed_for: "tests that start a private server",
+    programs: &[&["initdb"], &["postgres"]],
+    folders: &[
+        "/usr/lib/postgresql/*/bin",
+        "/usr/pgsql-*/bin",
+        "/opt/homebrew/opt/postgresql*/bin",
+        "/usr/local/opt/postgresql*/bin",
+        "C:/Program Files/PostgreSQL/*/bin",
+    ],
+    asks: Some(("pg_config", "--bindir")),
+    packages: Packages { apt: "postgresql", dnf: "postgresql-server", brew: "postgresql@17", choco: "postgresql" },
+    // Debian's package creates and starts a cluster on port 5432; the tests start their own.
+    before_apt: &[(
+        "/etc/postgresql-common/createcluster.conf",
+        "# Written by `cargo xtask test`: install the programs, start no server.\n\
              create_main_cluster = false\n",
-        )],
-    },
-    Requirement {
-        name: "MariaDB server",
-        needed_for: "tests that start a private server",
-        programs: &[&["mariadbd"], &["mariadb-install-db"]],
-        folders: &[
-            "/usr/sbin",
-            "/usr/libexec",
-            "/opt/homebrew/opt/mariadb/bin",
-            "/usr/local/opt/mariadb/bin",
-            "C:/Program Files/MariaDB */bin",
-        ],
-        asks: None,
-        packages: Packages { apt: "mariadb-server", dnf: "mariadb-server", brew: "mariadb", choco: "mariadb" },
-        before_apt: &[],
-    },
-    CHROMIUM,
-];
+    )],
+};
+
+/// MariaDB, which tests and the bench start privately.
+pub const MARIADB: Requirement = Requirement {
+    name: "MariaDB server",
+    needed_for: "tests that start a private server",
+    programs: &[&["mariadbd"], &["mariadb-install-db"]],
+    folders: &[
+        "/usr/sbin",
+        "/usr/libexec",
+        "/opt/homebrew/opt/mariadb/bin",
+        "/usr/local/opt/mariadb/bin",
+        "C:/Program Files/MariaDB */bin",
+    ],
+    asks: None,
+    packages: Packages { apt: "mariadb-server", dnf: "mariadb-server", brew: "mariadb", choco: "mariadb" },
+    before_apt: &[],
+};
+
+/// A peer of the bench, which does without it.
+pub const SYSBENCH: Requirement = Requirement {
+    name: "sysbench",
+    needed_for: "comparisons in `cargo xtask bench`",
+    programs: &[&["sysbench"]],
+    folders: &[],
+    asks: None,
+    packages: Packages { apt: "sysbench", dnf: "sysbench", brew: "sysbench", choco: "sysbench (there is none)" },
+    before_apt: &[],
+};
+
+/// Everything `cargo xtask test` needs besides cargo.
+pub const REQUIREMENTS: &[Requirement] = &[POSTGRES, MARIADB, CHROMIUM];
 
 /// Something is missing and was not installed: exit code 3, "could not run".
 #[derive(Debug)]
@@ -126,6 +139,21 @@ pub fn ensure() -> Result<()> {
     Ok(())
 }
 
+/// Looks for what the bench can do without, installs it where [`ensure`] would, and names what is still missing.
+///
+/// # Errors
+///
+/// Installing failed.
+pub fn ensure_optional(wanted: &[&Requirement]) -> Result<Vec<String>> {
+    let platform = Platform::here();
+    let missing: Vec<&Requirement> = wanted.iter().copied().filter(|r| !r.present()).collect();
+    if !missing.is_empty() && platform == Platform::Debian && is_root() {
+        install_by_apt(&missing)?;
+    }
+    let missing = missing.into_iter().filter(|r| !r.present());
+    Ok(missing.map(|r| platform.advice(&[r]).replace("\nhint:", ";")).collect())
+}
+
 impl Requirement {
     fn present(&self) -> bool {
         self.programs.iter().all(|group| self.find(group).is_some())
@@ -141,7 +169,8 @@ impl Requirement {
         found.ok_or_else(|| Missing(Platform::here().advice(&[self])).into())
     }
 
-    fn find(&self, any_of: &[&str]) -> Option<PathBuf> {
+    /// Where any of these programs is.
+    pub fn find(&self, any_of: &[&str]) -> Option<PathBuf> {
         let folders = self.search_folders();
         any_of
             .iter()

@@ -1,0 +1,142 @@
+//! Agreement with pgbench: the same scripts, by both tools in turn on one server, give the same throughput and latency.
+//!
+//! Each transaction ends with a pause, so that neither tool is limited by its own cost. Runs in the slow suite.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a test's helpers may fail the test, and say what they saw"
+)]
+
+mod private;
+
+use std::process::Command;
+
+use host::cpu::CpuSample;
+use stats::{Ratio, Rng, Sample, TrialValue, paired, paired_ratio, within_margin};
+
+use private::{Outcome, ROLE, Server, conduct, is_slow, programs};
+
+/// Half width of the zone in which the two count as equal.
+const MARGIN: f64 = 0.05;
+const LEVEL: f64 = 0.95;
+const BLOCKS: u32 = 8;
+const SECONDS: u32 = 4;
+const SCALE: u32 = 10;
+/// Between transactions. A build without optimisation takes some 30 µs for a statement, which is to be lost in it.
+const PAUSE: &str = "10 ms";
+const CLIENTS: u32 = 16;
+const THREADS: u32 = 2;
+/// Share of the machine that others may take in a round that counts.
+const QUIET_SHARE: f64 = 0.05;
+/// Rounds, where others worked on the machine.
+const ROUNDS: u32 = 3;
+
+/// What one run showed.
+#[derive(Clone, Copy, Debug)]
+struct Shown {
+    throughput: f64,
+    latency_ms: f64,
+}
+
+/// One of pgbench's built-in scripts in its own words, with a pause at the end.
+fn script(name: &str, pause: &str) -> String {
+    let output = Command::new(programs().join("pgbench")).arg(format!("--show-script={name}")).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let shown = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+    let text: Vec<&str> = shown.lines().filter(|line| !line.starts_with("--")).collect();
+    assert!(text.iter().any(|line| line.contains("pgbench_accounts")), "{shown}");
+    format!("{}\n\\sleep {pause}\n", text.join("\n").trim_end())
+}
+
+fn pgbench(server: &Server, options: &[&str]) -> String {
+    let mut command = Command::new(programs().join("pgbench"));
+    command.args(["-U", ROLE, "-h"]).arg(server.folder()).args(options).arg("postgres");
+    let output = command.env_remove("PGBENCH_RANDOM_SEED").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn number_after(text: &str, before: &str) -> f64 {
+    let rest = text.split_once(before).unwrap_or_else(|| panic!("no `{before}` in {text}")).1.trim_start();
+    rest.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+fn by_pgbench(server: &Server, file: &str) -> Shown {
+    let (clients, threads, seconds) = (CLIENTS.to_string(), THREADS.to_string(), SECONDS.to_string());
+    // With `-r` the latency is measured; without it pgbench divides the time by the transactions.
+    let scale = SCALE.to_string();
+    let options =
+        ["-n", "-r", "-M", "prepared", "-s", &scale, "-c", &clients, "-j", &threads, "-T", &seconds, "-f", file];
+    let said = pgbench(server, &options);
+    Shown { throughput: number_after(&said, "tps ="), latency_ms: number_after(&said, "latency average =") }
+}
+
+fn by_etalon(server: &Server, file: &str) -> Shown {
+    let outcome = conduct(&format!(
+        "[systems.server]\nurl = \"postgres://{ROLE}@/postgres?host={}&port=5432\"\n[[benchmarks]]\n\
+         workload = \"transactions\"\nscript = \"{file}\"\nscale = {SCALE}\nclients = {CLIENTS}\nthreads = {THREADS}\n\
+         protocol = \"prepared\"\ntables = \"none\"\n[schedule]\nblocks = 1\nwarmup = \"0s\"\n\
+         duration = \"{SECONDS}s\"\n",
+        server.folder().display()
+    ));
+    Shown { throughput: outcome.value("throughput"), latency_ms: outcome.value("response_mean") / 1e3 }
+}
+
+/// Étalon's figures over pgbench's, block by block.
+fn ratio(blocks: &[(Shown, Shown)], figure: fn(&Shown) -> f64) -> Ratio {
+    let sample = |side: fn(&(Shown, Shown)) -> &Shown| {
+        let value = |(block, shown): (u32, &(Shown, Shown))| TrialValue { block, value: figure(side(shown)) };
+        Sample::from_trials((1..).zip(blocks).map(value))
+    };
+    paired_ratio(&paired(&sample(|both| &both.0), &sample(|both| &both.1)), LEVEL).unwrap()
+}
+
+/// Runs both in random order in each block. Says how much of the machine others took meanwhile.
+fn round(server: &Server, file: &str, rng: &mut Rng) -> (Vec<(Shown, Shown)>, f64) {
+    let before = CpuSample::take_with(&[server.pid()]);
+    let blocks = (0..BLOCKS).map(|_| {
+        if rng.below(2) == 0 {
+            let first = by_pgbench(server, file);
+            (first, by_etalon(server, file))
+        } else {
+            let first = by_etalon(server, file);
+            (by_pgbench(server, file), first)
+        }
+    });
+    let blocks: Vec<(Shown, Shown)> = blocks.collect();
+    let after = CpuSample::take_with(&[server.pid()]);
+    // pgbench's own time counts as foreign here; it pauses for most of the time.
+    let foreign = CpuSample::between(&before, &after).map_or(0.0, |cpu| cpu.foreign_share + cpu.steal_share);
+    (blocks, foreign)
+}
+
+#[test]
+fn pgbench_and_etalon_show_the_same() {
+    if !is_slow() {
+        eprintln!("not run: it takes minutes, `cargo xtask test --slow` runs it");
+        return;
+    }
+    let server = Server::start();
+    pgbench(&server, &["-i", "-q", "-s", &SCALE.to_string()]);
+    let folder = tempfile::tempdir().unwrap();
+    let mut rng = Rng::new(1);
+    for name in ["select-only", "simple-update", "tpcb-like"] {
+        let file = Outcome::write(folder.path(), &format!("{name}.sql"), &script(name, PAUSE));
+        let file = file.display().to_string();
+        for number in 1..=ROUNDS {
+            let (blocks, foreign) = round(&server, &file, &mut rng);
+            let ratios = [ratio(&blocks, |shown| shown.throughput), ratio(&blocks, |shown| shown.latency_ms)];
+            let words = ratios.map(|ratio| format!("{:.4} ({:.4} to {:.4})", ratio.ratio, ratio.lo, ratio.hi));
+            let words = format!("{name}: étalon over pgbench: throughput {}, mean latency {}", words[0], words[1]);
+            eprintln!("{words}; others took {:.1} % of the machine; {:?}", foreign * 100.0, blocks[0]);
+            if ratios.iter().all(|ratio| within_margin(ratio, MARGIN)) {
+                break;
+            }
+            let may_repeat = foreign > QUIET_SHARE && number < ROUNDS;
+            assert!(may_repeat, "{words}: not equivalent within {:.0} %", MARGIN * 100.0);
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Latencies against a server whose delays are known: what étalon stores must be what the server itself noted.
+//!
+//! The server is a real one behind a relay that holds each answer of the load back until its time has come. The relay
+//! notes when a request arrived and when its answer left. Étalon runs whole: plan, conductor, lane, store.
+//!
+//! What is allowed is 1 % or 20 µs, whichever is more, for the median, the 99th percentile and the maximum. On a machine
+//! that others work on, the operating system itself adds more than that between the relay and étalon. The rule:
+//!
+//! - étalon's figures may never lie below the server's, whatever the machine does;
+//! - an attempt that is off counts if others took less than [`QUIET_SHARE`] of the machine; [`HONEST_ATTEMPTS`] of those
+//!   fail the test;
+//! - an attempt that is off on a busy machine is made again, up to [`ATTEMPTS`] in all. If none was quiet, the ordinary
+//!   suite is content with medians that are not far off, and says so; the slow suite is not.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a test's helpers may fail the test, and say what they saw"
+)]
+
+mod private;
+mod relay;
+
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use host::cpu::CpuSample;
+use model::SeriesKind;
+
+use private::{Outcome, Server, conduct, is_slow};
+use relay::{Answer, Delays, MARK, Relay};
+
+/// Share of the machine that others may take in an attempt that counts, stolen time included.
+const QUIET_SHARE: f64 = 0.02;
+/// So many attempts on a quiet machine that are off fail the test.
+const HONEST_ATTEMPTS: u32 = 3;
+/// All attempts, where the machine is busy.
+const ATTEMPTS: u32 = 4;
+/// The same in the slow suite.
+const SLOW_ATTEMPTS: u32 = 30;
+/// The bar: a share, or so much.
+const ALLOWED_SHARE: f64 = 0.01;
+const ALLOWED_NS: f64 = 20_000.0;
+/// What a median may be off by where no attempt was quiet.
+const BUSY_SHARE: f64 = 0.25;
+/// A histogram of three digits rounds by at most this.
+const ROUNDING: f64 = 0.001;
+
+const MS: u64 = 1_000_000;
+
+/// A load on a server with delays.
+struct Case {
+    name: &'static str,
+    delays: Delays,
+    clients: u32,
+    /// Transactions a second; 0 for the closed loop.
+    rate: u32,
+    length_ms: u32,
+}
+
+/// What the server noted and what étalon stored.
+struct Seen {
+    expected: Vec<u64>,
+    stored: Histogram<u64>,
+    disturbed: f64,
+}
+
+/// One figure of both.
+struct Figure {
+    name: &'static str,
+    server_ns: f64,
+    etalon_ns: f64,
+}
+
+impl Figure {
+    fn allowed_ns(&self) -> f64 {
+        (self.server_ns * ALLOWED_SHARE).max(ALLOWED_NS)
+    }
+
+    fn off_ns(&self) -> f64 {
+        self.etalon_ns - self.server_ns
+    }
+}
+
+impl Case {
+    fn run(&self, server: &Server) -> Seen {
+        let relay = Relay::start(server.socket(), self.delays);
+        let folder = tempfile::tempdir().unwrap();
+        let script = Outcome::write(folder.path(), "mark.sql", &format!("SELECT 1 AS {MARK};\n"));
+        let plan = format!(
+            "[systems.known]\nurl = \"{}\"\n[[benchmarks]]\nworkload = \"transactions\"\nscript = \"{}\"\n\
+             clients = {}\nrate = {}\n[schedule]\nblocks = 1\nwarmup = \"0s\"\nduration = \"{}ms\"\nseed = 1\n",
+            relay.url(),
+            script.display(),
+            self.clients,
+            self.rate,
+            self.length_ms
+        );
+        relay.watch(server.pid());
+        let outcome = conduct(&plan);
+        let answers = relay.answers();
+        Seen { expected: self.expected(&answers), stored: stored(&outcome), disturbed: relay.disturbed() }
+    }
+
+    /// The latencies that the server's notes amount to, in ascending order. In the closed loop a transaction begins when
+    /// it is sent. Under a rate it begins at its intended instant, whenever it was sent: request number i at i periods
+    /// after the start, which is where the earliest request puts it.
+    fn expected(&self, answers: &[Answer]) -> Vec<u64> {
+        let mut latencies: Vec<u64> = if self.rate == 0 {
+            answers.iter().map(|answer| answer.left_ns - answer.arrived_ns).collect()
+        } else {
+            let period_ns = 1_000_000_000 / u64::from(self.rate);
+            let offset = |number: usize| number as u64 * period_ns;
+            let starts = answers.iter().enumerate().map(|(number, answer)| answer.arrived_ns - offset(number));
+            let start_ns = starts.min().unwrap();
+            answers.iter().enumerate().map(|(number, answer)| answer.left_ns - start_ns - offset(number)).collect()
+        };
+        latencies.sort_unstable();
+        latencies
+    }
+
+    /// Tries until the figures agree, by the rule above.
+    fn prove(&self, server: &Server) -> Seen {
+        let (mut honest, attempts) = (0, if is_slow() { SLOW_ATTEMPTS } else { ATTEMPTS });
+        let mut attempt = 1;
+        loop {
+            let seen = self.run(server);
+            let figures = seen.figures();
+            let off = figures.iter().filter(|figure| figure.off_ns() > figure.allowed_ns()).count();
+            for figure in &figures {
+                let rounding = figure.server_ns * ROUNDING;
+                assert!(
+                    figure.off_ns() >= -rounding,
+                    "{}: less than the server noted: {}",
+                    self.name,
+                    self.row(figure)
+                );
+            }
+            if off == 0 {
+                figures.iter().for_each(|figure| eprintln!("latency truth: {}", self.row(figure)));
+                return seen;
+            }
+            let rows: Vec<String> = figures.iter().map(|figure| self.row(figure)).collect();
+            let words = format!("others took {:.1} % of the machine: {rows:?}", seen.disturbed * 100.0);
+            honest += u32::from(seen.disturbed < QUIET_SHARE);
+            assert!(honest < HONEST_ATTEMPTS, "{}: {words}", self.name);
+            eprintln!("attempt {attempt} of {attempts}: {words}");
+            if attempt == attempts {
+                assert!(!is_slow(), "{}: no attempt of {attempts} met a quiet machine", self.name);
+                let median = &figures[0];
+                assert!(median.off_ns() < median.server_ns * BUSY_SHARE, "{}: {}", self.name, self.row(median));
+                eprintln!("{}: NOT SHOWN: the machine was busy in every attempt", self.name);
+                return seen;
+            }
+            attempt += 1;
+        }
+    }
+
+    fn row(&self, figure: &Figure) -> String {
+        let us = |ns: f64| format!("{:.1}", ns / 1e3);
+        let (server, etalon) = (us(figure.server_ns), us(figure.etalon_ns));
+        let (off, allowed) = (us(figure.off_ns()), us(figure.allowed_ns()));
+        format!("{}; {}; {server}; {etalon}; {off}; {allowed}", self.name, figure.name)
+    }
+}
+
+impl Seen {
+    fn figures(&self) -> Vec<Figure> {
+        assert_eq!(self.expected.len() as u64, self.stored.len(), "a transaction has no latency, or two");
+        let count = self.expected.len();
+        // As the histogram has it: the smallest value that so large a share does not exceed.
+        let exact = |quantile: f64| self.expected[((quantile * count as f64).ceil() as usize).max(1) - 1] as f64;
+        let figure = |name, quantile: f64| Figure {
+            name,
+            server_ns: exact(quantile),
+            etalon_ns: self.stored.value_at_quantile(quantile) as f64,
+        };
+        vec![figure("p50", 0.5), figure("p99", 0.99), figure("maximum", 1.0)]
+    }
+
+    /// How many latencies are longer than this, by the server's notes and by étalon's.
+    fn longer_than(&self, limit_ns: u64) -> (u64, u64) {
+        let expected = self.expected.iter().filter(|latency| **latency > limit_ns).count();
+        let stored = self.stored.iter_recorded().filter(|value| value.value_iterated_to() > limit_ns);
+        (expected as u64, stored.map(|value| value.count_at_value()).sum())
+    }
+}
+
+/// All response times of the only trial.
+fn stored(outcome: &Outcome) -> Histogram<u64> {
+    let trial = outcome.store().trials().unwrap()[0].id;
+    let series = outcome.store().series(trial).unwrap();
+    let whole = series.iter().find(|one| one.kind == SeriesKind::Response && one.interval.is_none()).unwrap();
+    Deserializer::new().deserialize(&mut whole.histogram.as_slice()).unwrap()
+}
+
+/// Foreign and stolen time between two samples.
+fn disturbance(before: &CpuSample, after: &CpuSample) -> f64 {
+    CpuSample::between(before, after).map_or(1.0, |machine| machine.foreign_share + machine.steal_share)
+}
+
+/// Longer where there is time for it.
+fn length_ms(usual: u32) -> u32 {
+    if is_slow() { usual * 6 } else { usual }
+}
+
+#[test]
+fn latencies_are_those_that_the_server_noted() {
+    let server = Server::start();
+    let fixed =
+        Case { name: "fixed, 40 ms", delays: Delays::Fixed(40 * MS), clients: 1, rate: 0, length_ms: length_ms(3_000) };
+    let seen = fixed.prove(&server);
+    assert!(seen.stored.len() > u64::from(fixed.length_ms) / 40 * 9 / 10, "{}", seen.stored.len());
+
+    let delays = Delays::Bimodal { usual_ns: 40 * MS, slow_ns: 400 * MS, slow_every: 10 };
+    let bimodal = Case { name: "bimodal, 40 and 400 ms", delays, clients: 4, rate: 0, length_ms: length_ms(2_000) };
+    let seen = bimodal.prove(&server);
+    let (expected, stored) = seen.longer_than(200 * MS);
+    assert_eq!(expected, stored);
+    assert!((expected as f64 / seen.expected.len() as f64 - 0.1).abs() < 0.03, "{expected}");
+}
+
+/// The server stops for a second. Sent late, and answered at once, the requests that it kept waiting would look as fast
+/// as any other; they are charged with the time from their intended instants.
+#[test]
+fn a_stall_is_charged_to_every_request_that_it_delayed() {
+    let server = Server::start();
+    let stall_ns = 1_000 * MS;
+    let delays = Delays::Stall { usual_ns: 2 * MS, from_ns: 500 * MS, length_ns: stall_ns };
+    let stall = Case { name: "2 ms, a stall of 1 s, 200 a second", delays, clients: 1, rate: 200, length_ms: 2_600 };
+    let seen = stall.prove(&server);
+
+    // Each that was intended while at least a tenth of a second of the stall was left, and those behind them.
+    let (expected, stored) = seen.longer_than(100 * MS);
+    let at_least = f64::from(stall.rate) * (stall_ns - 100 * MS) as f64 / 1e9;
+    assert!(expected.abs_diff(stored) <= 1, "{expected} {stored}");
+    assert!(stored as f64 > 0.98 * at_least, "{stored} were charged, and {at_least:.0} were intended meanwhile");
+    assert!(seen.stored.max() as f64 > 0.98 * stall_ns as f64, "{}", seen.stored.max());
+    // Closed in itself, the same server looks well: one request was slow.
+    let (slow_answers, _) = Case { rate: 0, ..stall }.run(&server).longer_than(100 * MS);
+    assert_eq!(slow_answers, 1);
+}

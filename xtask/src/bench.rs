@@ -1,0 +1,355 @@
+//! `cargo xtask bench`: étalon's own cost and speed beside its peers', on one machine in one interleaved run.
+//!
+//! Every block runs every entry once, in random order, so that what the machine does in the meantime meets all of them
+//! alike. All tools are measured from outside by the same means; ratios, intervals and verdicts are those of the crate
+//! `stats`. The outcome is `docs/performance.md`, of which no figure is written by hand.
+
+mod bars;
+mod build;
+mod document;
+mod entries;
+mod loops;
+mod process;
+mod record;
+mod server;
+mod threads;
+mod tools;
+mod truth;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+use host::scratch::Scratch;
+use stats::{MIN_BLOCKS, Rng};
+
+use crate::requirements::{self, MARIADB, POSTGRES, SYSBENCH};
+use build::Build;
+use entries::{Entry, Place, System, Threads, Tool, Transport};
+use record::{Failure, Header, Journal, Line};
+use server::{Programs, Server};
+use tools::{Peers, Runner};
+
+/// Where the raw results are kept: every run of every block, a line each.
+const RESULTS: &str = "target/bench/transactions.jsonl";
+/// Where the document goes.
+const DOCUMENT: &str = "docs/performance.md";
+/// Where the document of a partial run goes.
+const PARTIAL_DOCUMENT: &str = "target/bench/performance.md";
+/// The shortest run that a whole one has.
+const SHORTEST_S: u32 = 3;
+/// How often étalon's start-up is measured.
+const START_UPS: usize = 3;
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How often every entry is run.
+    pub blocks: u32,
+    /// How long each run lasts.
+    pub seconds: u32,
+    /// Only entries whose key contains this text.
+    pub only: Option<String>,
+    /// Cargo's profile for étalon.
+    pub profile: String,
+    /// Seed of the order.
+    pub seed: u64,
+    /// Render the document from these raw results, and run nothing.
+    pub render: Option<PathBuf>,
+}
+
+impl Options {
+    /// Whether the outcome stands for what the document claims.
+    fn is_whole(&self) -> bool {
+        self.only.is_none() && self.blocks >= MIN_BLOCKS && self.seconds >= SHORTEST_S && self.profile == "release"
+    }
+
+    fn wants(&self, key: &str) -> bool {
+        self.only.as_deref().is_none_or(|part| key.contains(part))
+    }
+
+    fn command(&self) -> String {
+        let only = self.only.as_ref().map(|part| format!(" --only {part}")).unwrap_or_default();
+        let profile = if self.profile == "release" { String::new() } else { format!(" --profile {}", self.profile) };
+        let Options { blocks, seconds, seed, .. } = self;
+        format!("cargo xtask bench transactions --blocks {blocks} --seconds {seconds} --seed {seed}{only}{profile}")
+    }
+}
+
+/// Measures, and writes the document. True unless a run failed.
+///
+/// # Errors
+///
+/// When étalon cannot be built, a server does not start, or a file cannot be written.
+pub fn transactions(root: &Path, options: &Options) -> Result<bool> {
+    if let Some(results) = &options.render {
+        let (header, journal) = record::read(results)?;
+        return conclude(root, &header, &journal);
+    }
+    let mut header = Header {
+        is_whole: options.is_whole(),
+        command: options.command(),
+        date: date(),
+        machine: machine(),
+        blocks: options.blocks,
+        seconds: options.seconds,
+        seed: options.seed,
+        ..Header::default()
+    };
+    let wanted: Vec<Entry> = entries::all().into_iter().filter(|entry| options.wants(&entry.key())).collect();
+    let build = Build::make(root, &options.profile)?;
+    let scratch = Scratch::new("bench", None).context("making a folder for the bench")?;
+    scratch.allow_passage().context("opening the way to the servers' folders")?;
+    let mut runner = set_up(root, build, &scratch, &wanted, &mut header)?;
+    let results = root.join(RESULTS);
+    let journal = measure(root, &mut runner, wanted, options, &mut header, &results);
+    for (_, server) in runner.servers.drain(..) {
+        server.stop()?;
+    }
+    let journal = journal?;
+    eprintln!("raw results: {}", results.display());
+    conclude(root, &header, &journal)
+}
+
+fn conclude(root: &Path, header: &Header, journal: &Journal) -> Result<bool> {
+    let path = root.join(if header.is_whole { DOCUMENT } else { PARTIAL_DOCUMENT });
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+    }
+    fs::write(&path, document::render(header, journal)).with_context(|| format!("writing {}", path.display()))?;
+    eprintln!("document: {}", path.display());
+    for failure in &journal.failures {
+        eprintln!("failed: {}, block {}: {}", failure.key, failure.block, failure.reason);
+    }
+    Ok(journal.failures.is_empty())
+}
+
+/// Finds or installs the peers, starts the servers that are wanted, and loads their tables.
+fn set_up(root: &Path, build: Build, scratch: &Scratch, wanted: &[Entry], header: &mut Header) -> Result<Runner> {
+    header.missing = requirements::ensure_optional(&[&POSTGRES, &MARIADB, &SYSBENCH])?;
+    let find = |requirement: &requirements::Requirement, name: &str| requirement.find(&[name]);
+    let peers = Peers {
+        pgbench: postgres_program("pgbench"),
+        sysbench: find(&SYSBENCH, "sysbench"),
+        mysqlslap: find(&MARIADB, "mysqlslap"),
+    };
+    let c_loop = match &build.sqlite {
+        Some(sqlite) => match loops::compile(scratch.path(), sqlite) {
+            Ok(program) => Some(program),
+            Err(error) => {
+                header.missing.push(format!("the loop in C: {error:#}"));
+                None
+            }
+        },
+        None => None,
+    };
+    let known = tools::known_words(&build.etalon)?;
+    let folder = scratch.path().to_owned();
+    let mut runner = Runner { build, known, peers, servers: Vec::new(), folder, c_loop, slap_rates: Vec::new() };
+    for system in [System::Postgres, System::MariaDb] {
+        let is_wanted = wanted.iter().any(|entry| entry.place().is_some_and(|place| place.system == system));
+        if let (true, Some(programs)) = (is_wanted, programs(system)) {
+            eprintln!("starting {}", system.name());
+            runner.servers.push((system, Server::start(system, programs, scratch)?));
+        }
+    }
+    header.versions = versions(root, &runner);
+    eprintln!("loading tables");
+    runner.load_tables()?;
+    Ok(runner)
+}
+
+/// Runs all blocks.
+fn measure(
+    root: &Path,
+    runner: &mut Runner,
+    wanted: Vec<Entry>,
+    options: &Options,
+    header: &mut Header,
+    results: &Path,
+) -> Result<Journal> {
+    let mut entries = Vec::new();
+    let mut obstacles: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for entry in wanted {
+        match runner.obstacle(&entry) {
+            Some(obstacle) => obstacles.entry(obstacle).or_default().push(format!("`{}`", entry.key())),
+            None => entries.push(entry),
+        }
+    }
+    let not_measured = obstacles.iter().map(|(why, keys)| format!("{why}; not measured: {}", keys.join(", ")));
+    header.missing.extend(not_measured);
+    eprintln!("looking for the best numbers of threads");
+    let failures = threads::search(runner, &entries, header);
+    entries.retain(|entry| !header.same_as.contains_key(&entry.key()));
+    entries.retain(|entry| failures.iter().all(|failure| failure.key != entry.key()));
+    header.start_up_cpu_s = start_up_cpu_s(runner);
+    if options.wants("truth") {
+        match truth::measure(root) {
+            Ok(rows) => header.truth = rows,
+            Err(reason) => header.missing.push(format!("latency truth: {reason}")),
+        }
+    }
+    let mut journal = Journal::create(results, header)?;
+    for failure in failures {
+        journal.keep(Line::Failed(failure))?;
+    }
+    let mut rng = Rng::new(options.seed);
+    for block in 1..=options.blocks {
+        shuffle(&mut entries, &mut rng);
+        for entry in &entries {
+            let threads = header.threads.get(&entry.key()).copied().unwrap_or(1);
+            journal.keep(run_one(runner, entry, threads, block, options))?;
+        }
+    }
+    Ok(journal)
+}
+
+/// Runs an entry once, and says what came out.
+fn run_one(runner: &mut Runner, entry: &Entry, threads: u32, block: u32, options: &Options) -> Line {
+    let key = entry.key();
+    match runner.run(entry, threads, options.seconds) {
+        Ok(mut run) => {
+            run.block = block;
+            let foreign = run.foreign_share.map_or("not known".to_owned(), |share| format!("{:.1} %", share * 100.0));
+            let (blocks, rate, cpu_us) = (options.blocks, run.rate_per_s, run.cpu_us);
+            eprintln!("block {block}/{blocks} {key}: {rate:.0} selects/s, {cpu_us:.2} µs, foreign load {foreign}");
+            Line::Run(run)
+        }
+        Err(error) => {
+            eprintln!("block {block}/{}: {key}: {error:#}", options.blocks);
+            Line::Failed(Failure { key, block, reason: format!("{error:#}") })
+        }
+    }
+}
+
+/// The median of a few runs of étalon that do almost nothing.
+fn start_up_cpu_s(runner: &Runner) -> Option<f64> {
+    let place = Place { system: System::Postgres, transport: Transport::Unix, clients: 16 };
+    let entry = Entry::Client { tool: Tool::Etalon, place, load: entries::Load::Accounts, threads: Threads::Best };
+    if runner.obstacle(&entry).is_some() {
+        return None;
+    }
+    let mut times: Vec<f64> = (0..START_UPS).filter_map(|_| runner.start_up_cpu_s(place).ok()).collect();
+    times.sort_by(f64::total_cmp);
+    times.get(times.len() / 2).copied()
+}
+
+/// Fisher and Yates' shuffle, from Knuth, "The Art of Computer Programming" 2, algorithm 3.4.2 P.
+fn shuffle<T>(items: &mut [T], rng: &mut Rng) {
+    for last in (1..items.len()).rev() {
+        items.swap(last, rng.below(last + 1));
+    }
+}
+
+/// A program of PostgreSQL's: what stands beside the server itself, behind any link. What Debian has in the path for
+/// `pgbench` is a wrapper in Perl.
+fn postgres_program(name: &str) -> Option<PathBuf> {
+    let server = POSTGRES.find(&["postgres"])?.canonicalize().ok()?;
+    let path = server.with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    path.is_file().then_some(path)
+}
+
+fn programs(system: System) -> Option<Programs> {
+    match system {
+        System::Postgres => Some(Programs {
+            install: postgres_program("initdb")?,
+            server: postgres_program("postgres")?,
+            client: postgres_program("psql")?,
+        }),
+        System::MariaDb => Some(Programs {
+            install: MARIADB.find(&["mariadb-install-db"])?,
+            server: MARIADB.find(&["mariadbd"])?,
+            client: MARIADB.find(&["mariadb"])?,
+        }),
+    }
+}
+
+/// What each program says of its version, in one line.
+fn versions(root: &Path, runner: &Runner) -> Vec<(String, String)> {
+    let say = |program: Option<&Path>, arguments: &[&str]| {
+        let output = Command::new(program?).args(arguments).current_dir(root).output().ok()?;
+        let text = String::from_utf8_lossy(&output.stdout).lines().next()?.trim().to_owned();
+        (!text.is_empty()).then_some(text)
+    };
+    let version = |program: Option<&Path>| say(program, &["--version"]);
+    let server = |system| programs(system).map(|programs| programs.server);
+    let commit = say(Some(Path::new("git")), &["describe", "--always", "--dirty"]);
+    let etalon =
+        version(Some(&runner.build.etalon)).zip(commit).map(|(version, commit)| format!("{version}, {commit}"));
+    let all = [
+        ("étalon", etalon),
+        ("PostgreSQL", version(server(System::Postgres).as_deref())),
+        ("pgbench", version(runner.peers.pgbench.as_deref())),
+        ("MariaDB", version(server(System::MariaDb).as_deref())),
+        ("sysbench", version(runner.peers.sysbench.as_deref())),
+        ("mysqlslap", version(runner.peers.mysqlslap.as_deref())),
+        ("rustc", version(Some(Path::new("rustc")))),
+        ("C compiler", version(Some(Path::new("cc")))),
+    ];
+    all.map(|(name, said)| (name.to_owned(), said.unwrap_or_else(|| "not there".to_owned()))).to_vec()
+}
+
+/// The facts of this machine that the figures depend on.
+fn machine() -> Vec<(String, String)> {
+    const NAMES: [&str; 9] = [
+        "cpu.model",
+        "cpu.available",
+        "cpu.governor",
+        "cpu.mitigations",
+        "memory.total",
+        "virtualisation",
+        "kernel.version",
+        "os.name",
+        "clock.source",
+    ];
+    let facts = host::facts::client_facts(&[]);
+    let value = |name: &str| facts.get(name).unwrap_or("not known").to_owned();
+    NAMES.map(|name| (name.to_owned(), value(name))).to_vec()
+}
+
+/// Today, in UTC. Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`.
+fn date() -> String {
+    let days = host::clock::unix_ms().div_euclid(86_400_000) + 719_468;
+    let era = days.div_euclid(146_097);
+    let day_of_era = days.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    format!("{year}-{month:02}-{day:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_partial_run_is_no_whole_one() {
+        let whole = Options { blocks: 6, seconds: 5, only: None, profile: "release".to_owned(), seed: 1, render: None };
+        assert!(whole.is_whole() && whole.wants("anything"));
+        assert!(!Options { blocks: 5, ..whole.clone() }.is_whole());
+        assert!(!Options { profile: "dev".to_owned(), ..whole.clone() }.is_whole());
+        let partial = Options { only: Some("tcp/16".to_owned()), ..whole };
+        assert!(!partial.is_whole() && partial.wants("postgres/tcp/16/x") && !partial.wants("postgres/tcp/80/x"));
+        assert!(partial.command().ends_with("--only tcp/16"));
+    }
+
+    #[test]
+    fn a_shuffle_loses_nothing_and_follows_its_seed() {
+        let order = |seed| {
+            let mut items: Vec<u32> = (0..20).collect();
+            shuffle(&mut items, &mut Rng::new(seed));
+            items
+        };
+        assert_eq!(order(7), order(7));
+        assert_ne!(order(7), order(8));
+        let mut sorted = order(7);
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..20).collect::<Vec<_>>());
+        assert_eq!(date().len(), 10);
+    }
+}

@@ -1,0 +1,226 @@
+//! The raw results: a file with one JSON object a line, so that what was measured is kept whatever happens next.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use serde::{Deserialize, Serialize};
+use stats::{Pairs, Sample, TrialValue, paired};
+
+/// What all runs have in common.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Header {
+    /// Whether this is everything, often enough to be judged.
+    pub is_whole: bool,
+    /// The command that made it.
+    pub command: String,
+    /// The day.
+    pub date: String,
+    /// The machine, by the names that étalon's facts have for it.
+    pub machine: Vec<(String, String)>,
+    /// Program and version.
+    pub versions: Vec<(String, String)>,
+    /// How often every entry was to be run.
+    pub blocks: u32,
+    /// How long each run was to last.
+    pub seconds: u32,
+    /// Seed of the order.
+    pub seed: u64,
+    /// What is missing, and what it would have measured.
+    pub missing: Vec<String>,
+    /// Rates of the runs before the blocks, by entry without its threads: threads, then the rates.
+    pub searched: BTreeMap<String, Vec<(u32, Vec<f64>)>>,
+    /// Threads of each entry.
+    pub threads: BTreeMap<String, u32>,
+    /// Entries that another stands for, since both would be the same command.
+    pub same_as: BTreeMap<String, String>,
+    /// CPU time that étalon needs for a run of almost no length.
+    pub start_up_cpu_s: Option<f64>,
+    /// What the latency test printed: what was measured, what came out, the bar.
+    pub truth: Vec<String>,
+}
+
+/// One run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Observation {
+    /// The entry.
+    pub key: String,
+    /// From 1.
+    pub block: u32,
+    /// Selects a second, as the tool says.
+    pub rate_per_s: f64,
+    /// Selects, as the server counted them; as the tool says where there is no server.
+    pub selects: f64,
+    /// CPU time of the client for one select, in microseconds.
+    pub cpu_us: f64,
+    /// CPU time of the server for one select, in microseconds.
+    pub server_cpu_us: Option<f64>,
+    /// Share of all processors that others used.
+    pub foreign_share: Option<f64>,
+    /// The most memory that the client had resident.
+    pub peak_rss_bytes: Option<u64>,
+}
+
+/// A run that gave nothing.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Failure {
+    /// The entry.
+    pub key: String,
+    /// From 1; 0 before the blocks.
+    pub block: u32,
+    /// Why.
+    pub reason: String,
+}
+
+/// One line of the file.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Line {
+    /// The first.
+    Header(Box<Header>),
+    /// A run.
+    Run(Observation),
+    /// A run that failed.
+    Failed(Failure),
+}
+
+/// What one run is compared by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metric {
+    /// Selects a second.
+    Rate,
+    /// Client CPU time for a select.
+    Cpu,
+    /// Peak memory.
+    Memory,
+}
+
+/// All runs.
+#[derive(Default)]
+pub struct Journal {
+    /// Those that were measured.
+    pub runs: Vec<Observation>,
+    /// Those that failed.
+    pub failures: Vec<Failure>,
+    file: Option<File>,
+    same_as: BTreeMap<String, String>,
+}
+
+impl Journal {
+    /// Begins the file with its header.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn create(path: &Path, header: &Header) -> Result<Journal> {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+        }
+        let file = File::create(path).with_context(|| format!("writing {}", path.display()))?;
+        let mut journal = Journal { file: Some(file), same_as: header.same_as.clone(), ..Journal::default() };
+        journal.write(&Line::Header(Box::new(header.clone())))?;
+        Ok(journal)
+    }
+
+    fn write(&mut self, line: &Line) -> Result<()> {
+        let text = serde_json::to_string(line).context("writing the raw results")?;
+        self.file.as_mut().map_or(Ok(()), |file| writeln!(file, "{text}")).context("writing the raw results")
+    }
+
+    /// Keeps a run.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn keep(&mut self, line: Line) -> Result<()> {
+        self.write(&line)?;
+        self.take(line);
+        Ok(())
+    }
+
+    fn take(&mut self, line: Line) {
+        match line {
+            Line::Header(_) => {}
+            Line::Run(run) => self.runs.push(run),
+            Line::Failed(failure) => self.failures.push(failure),
+        }
+    }
+
+    /// The runs of an entry, or of the one that stands for it.
+    pub fn of(&self, key: &str) -> Vec<&Observation> {
+        let key = self.same_as.get(key).map_or(key, String::as_str);
+        self.runs.iter().filter(|run| run.key == key).collect()
+    }
+
+    /// One value for each block.
+    pub fn sample(&self, key: &str, metric: Metric) -> Sample {
+        Sample::from_trials(self.of(key).into_iter().filter_map(|run| {
+            let value = match metric {
+                Metric::Rate => Some(run.rate_per_s),
+                Metric::Cpu => Some(run.cpu_us),
+                Metric::Memory => run.peak_rss_bytes.map(|bytes| bytes as f64),
+            };
+            value.map(|value| TrialValue { block: run.block, value })
+        }))
+    }
+
+    /// Two entries block by block.
+    pub fn pairs(&self, a: &str, b: &str, metric: Metric) -> Pairs {
+        paired(&self.sample(a, metric), &self.sample(b, metric))
+    }
+}
+
+/// Reads the file again.
+///
+/// # Errors
+/// It cannot be read, or is none.
+pub fn read(path: &Path) -> Result<(Header, Journal)> {
+    let text = fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
+    let (mut header, mut journal) = (Header::default(), Journal::default());
+    for (number, line) in text.lines().enumerate() {
+        let place = || format!("{}:{}", path.display(), number + 1);
+        match serde_json::from_str(line).with_context(place)? {
+            Line::Header(read) => header = *read,
+            other => journal.take(other),
+        }
+    }
+    journal.same_as = header.same_as.clone();
+    Ok((header, journal))
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// A run with a rate, a cost, and a memory of 16 MB.
+    pub fn run(key: &str, block: u32, rate_per_s: f64, cpu_us: f64) -> Observation {
+        Observation {
+            key: key.to_owned(),
+            block,
+            rate_per_s,
+            selects: rate_per_s,
+            cpu_us,
+            server_cpu_us: None,
+            foreign_share: Some(0.01),
+            peak_rss_bytes: Some(16 << 20),
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sub/raw.jsonl");
+        let same_as = BTreeMap::from([("x/best".to_owned(), "x/one-thread".to_owned())]);
+        let header = Header { blocks: 6, same_as, ..Header::default() };
+        let mut journal = Journal::create(&path, &header).unwrap();
+        for block in 1..=2 {
+            journal.keep(Line::Run(run("x/one-thread", block, 100.0 * f64::from(block), 2.0))).unwrap();
+        }
+        let failure = Failure { key: "y".to_owned(), block: 1, reason: "gone".to_owned() };
+        journal.keep(Line::Failed(failure)).unwrap();
+        let (header, again) = read(&path).unwrap();
+        assert_eq!((header.blocks, again.runs.len(), again.failures.len()), (6, 2, 1));
+        assert_eq!(again.sample("x/best", Metric::Rate).values(), [100.0, 200.0]);
+        assert_eq!(again.pairs("x/best", "x/one-thread", Metric::Cpu).n(), 2);
+    }
+}
