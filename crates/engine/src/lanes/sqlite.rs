@@ -49,6 +49,26 @@ impl<'c> SqliteLane<'c> {
     }
 }
 
+impl SqliteLane<'_> {
+    /// Prepares and executes a text, as `sqlite3_exec` does: for programs whose statements travel as text.
+    fn execute_text(&mut self, client: usize, op: &StatementOp) -> rusqlite::Result<()> {
+        let kept = &mut self.kept[client];
+        kept.clear();
+        let mut batch = Batch::new(&self.connections[client], &op.text);
+        while let Some(mut statement) = batch.next()? {
+            match op.rows {
+                Rows::Discard => execute(&mut statement, &[])?,
+                Rows::Keep => {
+                    let mut row = KeptRow::default();
+                    execute_and_keep(&mut statement, &[], &mut row)?;
+                    kept.push(row);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Gives a statement its parameters. Those of a message are numbered through; a statement knows the numbers up to its
 /// own last one.
 fn bind(statement: &mut Statement<'_>, parameters: &[Datum]) -> rusqlite::Result<()> {
@@ -130,6 +150,12 @@ impl Lane for SqliteLane<'_> {
     type Op = StatementOp;
 
     fn submit(&mut self, client: usize, op: &StatementOp) -> Submitted {
+        if self.per_client == 0 {
+            return Submitted::Done(match self.execute_text(client, op) {
+                Ok(()) => Outcome::Ok,
+                Err(error) => Outcome::Failed(classify(&error)),
+            });
+        }
         let message = &mut self.messages[client * self.per_client + op.statement];
         let kept = &mut self.kept[client];
         let execute_all = || {

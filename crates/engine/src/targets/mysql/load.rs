@@ -85,6 +85,12 @@ pub(super) fn load(client: &mut Client, data: &Dataset, owner: Owner) -> Result<
                 fill_table(client, table, local_files, packet_bytes)?;
             }
         }
+        for index in &data.indexes {
+            client.execute(&MySqlDialect.create_index(index))?;
+        }
+        for statement in &data.afterwards {
+            client.execute(statement)?;
+        }
         for table in &data.tables {
             analyze(client, table)?;
         }

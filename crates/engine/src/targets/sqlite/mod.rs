@@ -18,6 +18,7 @@ use crate::error::{Failure, FailureKind};
 use crate::lanes::sqlite::{SqliteLane, to_sql};
 use crate::target::{Counters, Engine, Load, OpenRequest, Placement, Target};
 use crate::worker::{self, Tally, WorkerContext};
+use crate::workloads::transactions::Protocol;
 
 /// Written into the header of every database that étalon makes: "étal" in Latin-1. A file without it is not ours.
 const APPLICATION_ID: i32 = i32::from_be_bytes([0xe9, b't', b'a', b'l']);
@@ -204,6 +205,9 @@ impl SqliteTarget {
             for index in &data.indexes {
                 transaction.execute_batch(&dialect::SqliteDialect.create_index(index))?;
             }
+            for statement in &data.afterwards {
+                transaction.execute_batch(statement)?;
+            }
             transaction.commit()?;
             connection.execute_batch("ANALYZE")
         };
@@ -212,9 +216,13 @@ impl SqliteTarget {
 }
 
 fn load_rows(connection: &Connection, table: &Table) -> rusqlite::Result<()> {
-    let places = vec!["?"; table.columns.len()].join(", ");
-    let mut insert = connection.prepare(&format!("INSERT INTO {} VALUES ({places})", table.name))?;
+    if table.rows == 0 {
+        return Ok(());
+    }
     let mut row: Vec<Datum> = Vec::new();
+    (table.row)(0, &mut row);
+    let places = vec!["?"; row.len()].join(", ");
+    let mut insert = connection.prepare(&format!("INSERT INTO {} VALUES ({places})", table.name))?;
     for index in 0..table.rows {
         row.clear();
         (table.row)(index, &mut row);
@@ -317,7 +325,8 @@ impl Target for SqliteTarget {
     fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
         let Load::Statements(program) = load;
         let connections: Vec<Connection> = context.connect(|_| self.connect())?;
-        let sql: Vec<String> = program.statements().iter().map(|s| s.sql(self.dialect())).collect();
+        let prepared = if program.protocol() == Protocol::Text { &[] } else { program.statements() };
+        let sql: Vec<String> = prepared.iter().map(|s| s.sql(self.dialect())).collect();
         let lane = SqliteLane::prepare(&connections, &sql)
             .map_err(|error| sql_failure("prepare the script's statements", &error))?;
         worker::run(lane, program, &RealClock, context)

@@ -2,6 +2,7 @@
 
 mod client;
 mod dataset;
+mod dictionary;
 mod expression;
 mod function;
 mod meta;
@@ -15,6 +16,7 @@ mod shell;
 mod slots;
 mod tokens;
 mod traffic;
+mod turns;
 mod value;
 
 use model::{KeyKind, KeySpec, Literal, Point, WorkloadSpec};
@@ -25,10 +27,12 @@ use crate::workloads::{Action, StreamTask, Task, Workload};
 
 pub use client::{Flow, Rows, ScriptClient, StatementOp};
 pub use dataset::pgbench as pgbench_tables;
+pub use dictionary::{Dictionary, Digits, Fill, Numbering, WordList, Words};
 pub use mix::{MixError, Source, compile_mix, weighted};
 pub use options::{Debug, Options, Shell, Unset};
 pub use program::{CountCheck, Program, Protocol, Statement};
 pub use script::{ScriptError, compile, compile_with};
+pub use turns::{Part, Parts, Piece, Share, Turn, WordyStatement};
 
 /// The scripts that are built in.
 const SCRIPTS: &[&str] = &["postgresql-tasks", "select-only", "select-update", "simple-update", "tpcb-like"];
