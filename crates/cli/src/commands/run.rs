@@ -12,7 +12,7 @@ use report::number::count;
 use store::{Header, Store};
 
 use super::report::conclude;
-use crate::args::RunArgs;
+use crate::args::{ResultFormat, RunArgs};
 use crate::error::{CliError, exit_of};
 use crate::exit::Exit;
 use crate::printer::Printer;
@@ -33,7 +33,7 @@ pub fn run(args: &RunArgs, printer: Printer) -> Result<Exit, CliError> {
     announce(&loaded.plan, &path, printer);
     let consent = if args.yes { Consent::DropForeign } else { Consent::OwnOnly };
     let result = conduct(&registry, &loaded.plan, &mut store, consent, args.task_log.as_deref(), printer);
-    finish(result, store, &loaded, &path, printer)
+    finish(result, store, &loaded, &path, args.format, printer)
 }
 
 /// Runs what is pending in a store, with progress and Ctrl-C. The ends of tasks go to files in `task_log`.
@@ -59,6 +59,7 @@ pub fn finish(
     store: Store,
     loaded: &Loaded,
     path: &Path,
+    format: ResultFormat,
     printer: Printer,
 ) -> Result<Exit, CliError> {
     let measured = store.measurements().is_ok_and(|measurements| !measurements.is_empty());
@@ -80,9 +81,9 @@ pub fn finish(
         }
     };
     match ended {
-        Ended::Complete { failed: 0 } => conclude(path, printer).map(|()| Exit::Done),
+        Ended::Complete { failed: 0 } => conclude(path, format, loaded.called.as_ref(), printer).map(|()| Exit::Done),
         Ended::Complete { failed } => {
-            conclude(path, printer)?;
+            conclude(path, format, loaded.called.as_ref(), printer)?;
             printer.warning(&format!("{failed} trials failed; `etalon resume {}` repeats them", path.display()));
             Ok(Exit::BadAnswer)
         }
