@@ -13,4 +13,5 @@ mod import;
 mod interruption;
 mod results;
 mod scene;
+mod smack;
 mod verdicts;

@@ -158,9 +158,11 @@ impl Script {
     /// What it comes to with these values of `$1`, `$2`, ….
     ///
     /// # Errors
-    /// Something in it is wrong, or it cannot be run as one load.
+    /// Something in it or in the files that it names is wrong, or it cannot be run as one load.
     pub fn invocation(&self, arguments: &[String]) -> Result<Invocation, Failure> {
         let wrong = |error| failure(&self.name, error);
+        // Whatever one protocol alone refuses is refused when it is known which one is used.
+        self.compile(Arguments::Given(arguments), Protocol::Parameters).map_err(wrong)?;
         let run = run::evaluate(&self.file, Arguments::Given(arguments)).map_err(wrong)?;
         let mut queries = Vec::new();
         for unload in &run.unloads {

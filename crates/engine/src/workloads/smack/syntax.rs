@@ -299,7 +299,10 @@ impl Parser {
     fn result(&mut self) -> Result<Simple, SmackError> {
         let (client, _) = self.word("a client's name")?;
         let colons = |parser: &mut Parser| match parser.next.kind {
-            Kind::Colons => Ok(drop(parser.take())),
+            Kind::Colons => {
+                parser.take();
+                Ok(())
+            }
             _ => Err(parser.wrong("`::`").hint("a text stands in double quotes")),
         };
         colons(self)?;
