@@ -22,8 +22,8 @@ pub struct BuiltIn {
 pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "quickstart", text: include_str!("../../../plans/quickstart.toml") },
     BuiltIn { name: "postgresql-tasks", text: include_str!("../../../plans/postgresql-tasks.toml") },
-    BuiltIn { name: "smack-select-key", text: include_str!("../../../plans/smack-select-key.toml") },
-    BuiltIn { name: "smack-update-select", text: include_str!("../../../plans/smack-update-select.toml") },
+    BuiltIn { name: "smack-select", text: include_str!("../../../plans/smack-select.toml") },
+    BuiltIn { name: "smack-update", text: include_str!("../../../plans/smack-update.toml") },
 ];
 
 /// A plan with the text that it comes from.

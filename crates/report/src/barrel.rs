@@ -10,6 +10,7 @@ use std::fmt::Write as _;
 use model::{Cell, Reading, TrialState, Value};
 
 use crate::evidence::Evidence;
+use crate::text::clean;
 
 /// What the names of a kind's measurements begin with.
 const THROUGHPUT: &str = "throughput_";
@@ -187,11 +188,15 @@ pub fn shown(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| "n/a".to_owned(), |value| format!("{value:.decimals$}"))
 }
 
-/// A report as text.
+/// A report as text. Names and messages come from files and servers, and cannot steer a terminal.
 pub fn render(report: &BarrelReport) -> String {
+    let mut harmless = report.clone();
+    let names = harmless.kinds.iter_mut().map(|kind| &mut kind.name);
+    let all = [&mut harmless.client, &mut harmless.system, &mut harmless.point].into_iter();
+    all.chain(names).chain(&mut harmless.marks).for_each(|text| *text = clean(text));
     let mut text = String::new();
     // Writing to a string does not fail.
-    let _ = write_report(report, &mut text);
+    let _ = write_report(&harmless, &mut text);
     text
 }
 

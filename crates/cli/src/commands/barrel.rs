@@ -20,23 +20,23 @@ pub fn render(evidence: &Evidence, trials: Trials) -> String {
 pub fn render_called(evidence: &Evidence, called: &Called) -> Result<String, CliError> {
     let script = Script::read(&called.script).map_err(|failure| CliError::from(&failure))?;
     let mut text = String::new();
-    for report in barrel::reports(evidence, Trials::Together) {
-        let results = |_: &str, kind: Option<&str>, field: &str| result(&report, kind, field);
+    for one in barrel::reports(evidence, Trials::Together) {
+        let results = |_: &str, kind: Option<&str>, field: &str| result(&one, kind, field);
         let shown = script.shown(&called.values, &results).map_err(|failure| CliError::from(&failure))?;
         // Several clients of one script are one cell, and have one report.
         let mut reported = false;
         for line in shown {
             match line {
                 Shown::Text(line) => {
-                    text.push_str(&line);
+                    text.push_str(&report::text::clean(&line));
                     text.push('\n');
                 }
-                Shown::Report(_) if !std::mem::replace(&mut reported, true) => text.push_str(&barrel::render(&report)),
+                Shown::Report(_) if !std::mem::replace(&mut reported, true) => text.push_str(&barrel::render(&one)),
                 Shown::Report(_) => {}
             }
         }
         if !reported {
-            text.push_str(&barrel::render(&report));
+            text.push_str(&barrel::render(&one));
         }
         text.push('\n');
     }
