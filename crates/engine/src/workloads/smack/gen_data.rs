@@ -16,8 +16,8 @@ const MOST_LETTERS: u32 = 256;
 const LETTERS: u32 = 25;
 /// Nobody's numbers are wider.
 const WIDEST: u32 = 1_000;
-/// Offsets into the rows are kept in 32 bits.
-pub(super) const MOST_BYTES: usize = u32::MAX as usize;
+/// Rows are kept in memory, and offsets into them in 32 bits.
+pub(super) const MOST_BYTES: usize = 1 << 30;
 
 /// A call of `gen-data`: how many rows of what.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -309,13 +309,14 @@ proptest! {
     /// Nor does a good file with a piece cut out, doubled or replaced.
     #[test]
     fn no_change_panics(cut in 0usize..900, length in 0usize..40, insert in "[\"{}();.,$=:#a-z0-9\\\\ \n-]{0,12}") {
-        let good = BUILT_IN[2].text;
+        // The rows take their time; 40 of them will do.
+        let good = BUILT_IN[2].text.replace("90000", "40");
         let start = good.char_indices().map(|(at, _)| at).nth(cut).unwrap_or(good.len());
         let end = (start..=good.len()).filter(|at| good.is_char_boundary(*at)).nth(length).unwrap_or(good.len());
         let text = format!("{}{insert}{}", &good[..start], &good[end..]);
         let lines = text.lines().count() + 1;
-        // The rows take their time; 40 of them will do.
-        match compile(&text.replace("90000", "40"), 2, Protocol::Text) {
+        prop_assume!(!text.split(|c: char| !c.is_ascii_digit()).any(|digits| digits.len() > 5));
+        match compile(&text, 2, Protocol::Text) {
             Ok((_, program)) => drop(sent(&program, 0, 3)),
             Err(error) => prop_assert!((1..=lines).contains(&error.spot.line), "{error}"),
         }
