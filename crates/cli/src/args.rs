@@ -47,7 +47,7 @@ pub enum Color {
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run a plan: a file, a built-in plan, or one system by its URL
+    /// Run a plan: a file, a built-in plan, one system by its URL, or a `.smack` file
     Run(RunArgs),
     /// Go on with an experiment that was interrupted
     Resume(ResumeArgs),
@@ -63,7 +63,7 @@ pub enum Command {
     Report(ReportArgs),
     /// List built-in plans, workloads and engines
     List,
-    /// Show a built-in plan, or what a store holds
+    /// Show a built-in plan or script, or what a store holds
     Show(ShowArgs),
     /// Say what will disturb a measurement on this machine, and how to mend it
     Doctor(DoctorArgs),
@@ -78,9 +78,15 @@ pub enum Command {
 /// What plan to use.
 #[derive(Args, Clone, Debug)]
 pub struct PlanSource {
-    /// A plan's file, the name of a built-in plan, or a system's URL
+    /// A plan's file, the name of a built-in plan, a system's URL, or a `.smack` file
     #[arg(value_name = "PLAN")]
     pub plan: String,
+    /// The values of `$1 $2 …` of a `.smack` file: clients and rounds in most of them
+    #[arg(value_name = "VALUE")]
+    pub values: Vec<String>,
+    /// A system to run a `.smack` file on, as `URL` or `NAME=URL`; several are compared
+    #[arg(long, value_name = "[NAME=]URL")]
+    pub url: Vec<String>,
     /// Override any key of the plan, as in `--set schedule.blocks=6`
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
@@ -129,6 +135,19 @@ pub struct RunArgs {
     /// How the load is made
     #[command(flatten)]
     pub loading: Loading,
+    /// How to print the results
+    #[arg(long, value_name = "FORMAT", default_value = "text", conflicts_with = "json")]
+    pub format: ResultFormat,
+}
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ResultFormat {
+    /// The comparison, as tables
+    #[default]
+    Text,
+    /// super-smack's Query Barrel Report of each cell
+    SuperSmack,
 }
 
 /// `etalon resume`.
@@ -145,6 +164,9 @@ pub struct ResumeArgs {
     /// How the load is made
     #[command(flatten)]
     pub loading: Loading,
+    /// How to print the results
+    #[arg(long, value_name = "FORMAT", default_value = "text", conflicts_with = "json")]
+    pub format: ResultFormat,
 }
 
 /// `etalon plan`.
@@ -200,6 +222,9 @@ pub struct CompareArgs {
     /// Print Markdown
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
+    /// How to print the results; `--trials` then prints a report for each trial
+    #[arg(long, value_name = "FORMAT", default_value = "text", conflicts_with_all = ["json", "markdown"])]
+    pub format: ResultFormat,
 }
 
 /// `etalon gate`.
@@ -305,7 +330,7 @@ pub struct ReportArgs {
 /// `etalon show`.
 #[derive(Args, Clone, Debug)]
 pub struct ShowArgs {
-    /// A built-in plan's name, or a store
+    /// The name of a built-in plan or `.smack` script, or a store
     pub what: String,
 }
 

@@ -8,6 +8,7 @@ mod error;
 mod exit;
 mod printer;
 mod progress;
+mod smack;
 mod source;
 mod task_log;
 

@@ -7,6 +7,7 @@ use model::Plan;
 
 use crate::args::PlanSource;
 use crate::error::CliError;
+use crate::smack::{self, Called};
 
 /// A plan that is built in.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +24,8 @@ pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "postgresql-tasks", text: include_str!("../../../plans/postgresql-tasks.toml") },
     BuiltIn { name: "postgres-paths", text: include_str!("../../../plans/postgres-paths.toml") },
     BuiltIn { name: "postgres-settings", text: include_str!("../../../plans/postgres-settings.toml") },
+    BuiltIn { name: "smack-select", text: include_str!("../../../plans/smack-select.toml") },
+    BuiltIn { name: "smack-update", text: include_str!("../../../plans/smack-update.toml") },
 ];
 
 /// A plan with the text that it comes from.
@@ -36,6 +39,8 @@ pub struct Loaded {
     pub name: String,
     /// The file, if it comes from one.
     pub path: Option<String>,
+    /// The script that it was made around, if it was.
+    pub called: Option<Called>,
 }
 
 impl BuiltIn {
@@ -58,14 +63,14 @@ impl BuiltIn {
 /// It cannot be read, or something in it is wrong.
 pub fn load(source: &PlanSource, registry: &Registry, default_seed: u64) -> Result<Loaded, CliError> {
     let catalog = registry.catalog();
-    let (text, name, path) = read(source, &catalog)?;
+    let Text { text, name, path, called } = read(source, &catalog)?;
     let overrides = source.set.iter().map(|pair| split_override(pair)).collect::<Result<Vec<_>, _>>()?;
     let plan = Plan::parse(&text, &name, &overrides, &catalog, default_seed).map_err(|errors| plan_errors(&errors))?;
     let plan = match &source.aa {
         None => plan,
         Some(system) => both_sides(&plan, system)?,
     };
-    Ok(Loaded { plan, text, name, path })
+    Ok(Loaded { plan, text, name, path, called })
 }
 
 /// The plan with one system as both sides: the one named, or the first.
@@ -78,14 +83,30 @@ fn both_sides(plan: &Plan, system: &str) -> Result<Plan, CliError> {
     })
 }
 
-/// The plan's text, its name in messages, and its file.
-fn read(source: &PlanSource, catalog: &model::Catalog) -> Result<(String, String, Option<String>), CliError> {
+/// A plan's text, its name in messages, its file, and the script that it was made around.
+struct Text {
+    text: String,
+    name: String,
+    path: Option<String>,
+    called: Option<Called>,
+}
+
+fn read(source: &PlanSource, catalog: &model::Catalog) -> Result<Text, CliError> {
     let named = &source.plan;
+    if smack::is_script(source) {
+        let smack::Wrapped { text, path, called } = smack::wrap(source, catalog)?;
+        return Ok(Text { text, name: "command line".to_owned(), path, called: Some(called) });
+    }
+    let plain = |text: String, name: &str, path| Text { text, name: name.to_owned(), path, called: None };
+    if !source.values.is_empty() || !source.url.is_empty() {
+        let message = format!("`{named}` is no `.smack` file: only that takes values and `--url` behind it");
+        return Err(CliError::user(message).hint("a plan names its systems itself; `--set KEY=VALUE` changes its keys"));
+    }
     if let Some(built_in) = BUILT_IN.iter().find(|plan| plan.name == *named) {
-        return Ok((built_in.text.to_owned(), built_in.name.to_owned(), None));
+        return Ok(plain(built_in.text.to_owned(), built_in.name, None));
     }
     if catalog.engine_of_url(named).is_some() || named.starts_with("env:") {
-        return Ok((plan_of_url(named), "command line".to_owned(), None));
+        return Ok(plain(plan_of_url(named), "command line", None));
     }
     let text = std::fs::read_to_string(named).map_err(|error| {
         let known: Vec<&str> = BUILT_IN.iter().map(|plan| plan.name).collect();
@@ -93,7 +114,7 @@ fn read(source: &PlanSource, catalog: &model::Catalog) -> Result<(String, String
             .hint(format!("name a plan's file, a system's URL, or a built-in plan: {}", known.join(", ")))
     })?;
     let path = std::path::absolute(Path::new(named)).map_or_else(|_| named.clone(), |path| path.display().to_string());
-    Ok((text, named.clone(), Some(path)))
+    Ok(plain(text, named, Some(path)))
 }
 
 /// A complete, honest experiment on one system.

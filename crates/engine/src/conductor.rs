@@ -169,7 +169,7 @@ impl<'a> Conductor<'a> {
     /// # Errors
     /// Something that no trial can be run without. What has been measured is in the store.
     pub fn run(mut self, observer: &mut dyn Observer) -> Result<Ended, ExperimentError> {
-        let ended = self.compile().and_then(|()| self.open(observer)).and_then(|()| {
+        let ended = self.compile(observer).and_then(|()| self.open(observer)).and_then(|()| {
             self.take_facts(observer)?;
             self.run_pending(observer)
         });
@@ -190,13 +190,21 @@ impl<'a> Conductor<'a> {
         ended
     }
 
-    fn compile(&mut self) -> Result<(), ExperimentError> {
+    fn compile(&mut self, observer: &mut dyn Observer) -> Result<(), ExperimentError> {
+        let mut told = BTreeSet::new();
         for cell in &self.cells {
             let workload = self.registry.workload(&cell.workload);
             let task = workload.and_then(|workload| workload.task(&cell.point, &self.options.grants));
             let task = task.and_then(|task| task.check(&self.plan.schedule).map(|()| task));
             let benchmark = cell.benchmark.clone();
-            self.tasks.push(task.map_err(|failure| ExperimentError::Benchmark { benchmark, failure })?);
+            let task = task.map_err(|failure| ExperimentError::Benchmark { benchmark, failure })?;
+            if let Action::Stream(stream) = &task.action {
+                for note in stream.program.notes.iter().filter(|note| !told.contains(*note)) {
+                    observer.warning(note);
+                }
+                told.extend(stream.program.notes.iter().cloned());
+            }
+            self.tasks.push(task);
         }
         Ok(())
     }

@@ -1,6 +1,8 @@
 //! The rows that a workload works on, described once for every engine.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
 
 /// One value that is sent to a database.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -59,19 +61,33 @@ pub struct Column {
     pub nulls: Nulls,
 }
 
+/// Fills in row `index` (from 0); pure, so that any part can be loaded anywhere.
+pub type RowRule = Arc<dyn Fn(u64, &mut Vec<Datum>) + Send + Sync>;
+
 /// A table with the rule that makes its rows.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Table {
     /// Its name.
-    pub name: &'static str,
-    /// Its columns, in order.
+    pub name: Cow<'static, str>,
+    /// Its columns, in order. Empty where the user's own statement makes the table.
     pub columns: Vec<Column>,
     /// The column of its primary key, built after the rows are loaded.
     pub primary_key: Option<&'static str>,
+    /// The user's own statement that makes the table, sent as it is: engines differ in what they take.
+    pub create: Option<String>,
     /// How many rows.
     pub rows: u64,
-    /// Fills in row `index` (from 0); pure, so that any part can be loaded anywhere.
-    pub row: fn(index: u64, into: &mut Vec<Datum>),
+    /// The rows.
+    pub row: RowRule,
+}
+
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Table { name, columns, primary_key, create, rows, row: _ } = self;
+        let mut table = f.debug_struct("Table");
+        table.field("name", name).field("columns", columns).field("primary_key", primary_key);
+        table.field("create", create).field("rows", rows).finish_non_exhaustive()
+    }
 }
 
 /// An index on one column; it need not be unique.
@@ -94,6 +110,8 @@ pub struct Dataset {
     pub tables: Vec<Table>,
     /// Indexes beside those of primary keys, built after the rows are loaded.
     pub indexes: Vec<Index>,
+    /// The user's own statements, run once when the tables have been loaded.
+    pub afterwards: Vec<String>,
     /// About how large it is once loaded, in bytes: for estimates before the run.
     pub size_bytes: u64,
 }
@@ -114,8 +132,13 @@ pub trait Dialect: Sync {
         format!("CREATE INDEX {} ON {} ({})", index.name, index.table, index.column)
     }
 
-    /// The statement that makes a table, without its primary key.
+    /// The statement that makes a table: the user's own, or the dialect's, without its primary key.
     fn create_table(&self, table: &Table) -> String {
+        table.create.clone().unwrap_or_else(|| self.define_table(table))
+    }
+
+    /// The dialect's own statement that makes a table, without its primary key unless it must be there.
+    fn define_table(&self, table: &Table) -> String {
         let columns: Vec<String> = table
             .columns
             .iter()

@@ -16,6 +16,9 @@ pub enum Next {
     Sync(SyncPoint),
     /// Wait so many nanoseconds, as part of the transaction.
     Sleep(u64),
+    /// Wait so many nanoseconds before the transaction, whose time begins afterwards. Under a rate it has begun when it
+    /// was due, and the pause is part of it.
+    Pause(u64),
     /// The stream cannot go on: [`Stream::failure`] says why.
     Failed,
     /// The transaction has ended.
@@ -82,8 +85,8 @@ pub trait Stream: Sync {
         OpError { class: ErrorClass::Script, message: "the stream failed".to_owned() }
     }
 
-    /// The names of the kinds of transactions that are told apart in the results, such as the scripts of a mix. Fewer than
-    /// two tell nothing apart.
+    /// The names of the kinds of transactions that are told apart in the results, such as the scripts of a mix. None
+    /// tell nothing apart.
     fn kinds(&self) -> Vec<String> {
         Vec::new()
     }

@@ -95,6 +95,8 @@ enum Stage {
     Between,
     /// Before a transaction, with a connection that it waited for.
     Admitted,
+    /// In a pause before its transaction.
+    Paused,
     /// In a transaction, at its next operation.
     Within,
     /// At an operation that the lane had no room for, or that a pause comes before.
@@ -135,6 +137,16 @@ struct Rules {
     /// So many clients begin at the start; each of the others when one before it has ended for good.
     first_clients: usize,
     kinds: Kinds,
+    starts: Starts,
+}
+
+/// When transactions are meant to start.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Starts {
+    /// When their client is free.
+    WhenFree,
+    /// At instants that a rate fixes in advance.
+    AtInstants,
 }
 
 /// Whether clients are tasks, whose ends are logged one by one.
@@ -219,6 +231,7 @@ impl Rules {
             first_clients: traffic.tasks_at_once.map_or(usize::MAX, |tasks| tasks.max(1) as usize),
             tasks: if traffic.tasks.is_some() { Tasks::Logged } else { Tasks::No },
             kinds,
+            starts: if context.pace == Pace::Closed { Starts::WhenFree } else { Starts::AtInstants },
         }
     }
 }
@@ -277,7 +290,7 @@ where
     fn new(lane: L, stream: &'a S, clock: &'a C, mut context: WorkerContext<'a>, start_ns: u64) -> Self {
         let traffic = context.traffic;
         let names = stream.kinds();
-        let kinds = if names.len() >= 2 { Kinds::ToldApart } else { Kinds::One };
+        let kinds = if names.is_empty() { Kinds::One } else { Kinds::ToldApart };
         let rules = Rules::new(&context, start_ns, kinds);
         let open = context.open_connections();
         let access = match traffic.pool {

@@ -19,7 +19,7 @@ use engine::workloads::{Action, Grants};
 use engine::{Consent, FailureKind, Registry, Silent};
 use model::catalog::PrivateServerSupport;
 use model::plan::{Connect, PrivateServer};
-use model::{Length, OnError, Order, Point, Reading, Schedule, SystemPlan, TrialState, Value};
+use model::{Length, MarkKind, OnError, Order, Point, Reading, Schedule, SystemPlan, TrialState, Value};
 
 /// A system of an engine that the test may do with as it likes.
 fn system(engine: &dyn Engine, folder: &Path) -> SystemPlan {
@@ -90,6 +90,47 @@ fn every_engine_runs_every_script_and_counts_right() {
             let throughput = record.measurements.iter().find(|m| m.metric.id == "throughput").unwrap();
             assert!(matches!(throughput.reading, Reading::Value(rate) if rate > 0.0), "{name}, {script}");
             assert!(!record.series.is_empty());
+        }
+    });
+}
+
+/// super-smack's scripts bring their own statements: the table's, and queries with the words in them or as parameters.
+#[test]
+fn every_engine_runs_super_smack_s_scripts() {
+    on_every_engine(|name, target| {
+        let workload = Registry::built_in().workload("super-smack").unwrap();
+        let schedule = Schedule { warmup: Duration::ZERO, length: Length::Transactions(40), ..schedule() };
+        for protocol in ["simple", "prepared"] {
+            let text = |text: &str| Value::Text(text.to_owned());
+            let point = Point::from([
+                ("script".to_owned(), text("update-select")),
+                ("clients".to_owned(), Value::Int(2)),
+                ("arguments".to_owned(), text("")),
+                ("protocol".to_owned(), text(protocol)),
+                ("rate".to_owned(), Value::Float(0.0)),
+            ]);
+            let task = workload.task(&point, &engine::workloads::Grants::default()).unwrap();
+            let Action::Stream(stream) = &task.action else { panic!("a script is a stream") };
+            target.prepare(&task.dataset).unwrap_or_else(|failure| panic!("{name}: {failure}"));
+            target.settle().unwrap();
+            let changed = "SELECT count(*) FROM http_auth WHERE length(trim(pass)) < 25";
+            let count = |sql: &str| match target.scalar(sql) {
+                Ok(count) => Some(count),
+                Err(failure) => {
+                    assert_eq!(failure.kind, FailureKind::Unsupported, "{name}: {failure}");
+                    None
+                }
+            };
+            assert!(count("SELECT count(*) FROM http_auth").is_none_or(|count| count == 90_000), "{name}");
+            assert!(count(changed).is_none_or(|count| count == 0), "{name} meets what another trial left");
+            let interrupt = AtomicBool::new(false);
+            let run = TrialRun { target, task: stream, schedule: &schedule, seed: 7, interrupt: &interrupt };
+            let record = run.run(&mut Silent).unwrap_or_else(|failure| panic!("{name}, {protocol}: {failure}"));
+            assert_eq!(record.state, TrialState::Measured);
+            let failed = record.marks.iter().find(|mark| mark.kind == MarkKind::Errors);
+            assert_eq!(failed, None, "{name}, {protocol}");
+            // 40 updates of 750 rows; few of them meet twice. The stock passwords have 25 letters, the new ones fewer.
+            assert!(count(changed).is_none_or(|count| (30..=40).contains(&count)), "{name}, {protocol}");
         }
     });
 }

@@ -132,7 +132,7 @@ fn sent(program: &Program, seed: u64, client: u32, transactions: u64) -> Result<
                     Next::Op => texts.push(op.text.clone()),
                     Next::Failed => return Err(program.failure(&mut state).message),
                     Next::End => break,
-                    Next::Sleep(_) | Next::Sync(_) => {}
+                    Next::Sleep(_) | Next::Pause(_) | Next::Sync(_) => {}
                 }
             }
             if attempt == 0 {

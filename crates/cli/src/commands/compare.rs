@@ -1,11 +1,12 @@
 //! `etalon compare`: the comparison again, with other margins, estimators or groupings.
 
 use report::Evidence;
+use report::barrel::Trials as Split;
 use report::text::Trials;
 use store::Store;
 
 use super::report::{options, print_set, set_of};
-use crate::args::CompareArgs;
+use crate::args::{CompareArgs, ResultFormat};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
@@ -13,6 +14,11 @@ use crate::printer::Printer;
 /// Compares the systems of an experiment.
 pub fn run(args: &CompareArgs, printer: Printer) -> Result<Exit, CliError> {
     let evidence = Evidence::read(&Store::open_read_only(&args.store)?)?;
+    if args.format == ResultFormat::SuperSmack {
+        let split = if args.trials { Split::Each } else { Split::Together };
+        printer.out(&super::barrel::render(&evidence, split));
+        return Ok(Exit::Done);
+    }
     let mut options = options(&args.comparing)?;
     options.a.clone_from(&args.a);
     options.b.clone_from(&args.b);

@@ -21,7 +21,8 @@ pub fn run(args: &DoctorArgs, printer: Printer) -> Result<Exit, CliError> {
     let mut system = None;
     if let Some(url) = &args.url {
         let registry = Registry::built_in();
-        let named = PlanSource { plan: url.clone(), set: Vec::new(), aa: None };
+        let (values, set) = (Vec::new(), Vec::new());
+        let named = PlanSource { plan: url.clone(), values, url: Vec::new(), set, aa: None };
         let plan = source::load(&named, &registry, 0)?.plan;
         system = Some(look_at(&plan, &registry, &mut paths)?);
     }

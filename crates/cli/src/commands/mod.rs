@@ -1,5 +1,6 @@
 //! One file for each verb.
 
+mod barrel;
 mod compare;
 mod doctor;
 mod gate;

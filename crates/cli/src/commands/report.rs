@@ -6,10 +6,12 @@ use report::text::{Style, TextOptions, Trials};
 use report::{ComparisonSet, Evidence, MetricFilter, Options, Pairing};
 use store::Store;
 
-use crate::args::{Comparing, ReportArgs};
+use super::barrel;
+use crate::args::{Comparing, ReportArgs, ResultFormat};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
+use crate::smack::Called;
 
 /// Writes the HTML report.
 pub fn run(args: &ReportArgs, printer: Printer) -> Result<Exit, CliError> {
@@ -27,13 +29,17 @@ pub fn run(args: &ReportArgs, printer: Printer) -> Result<Exit, CliError> {
 }
 
 /// Prints the comparison of an experiment that has ended, and writes its report beside the store.
-pub fn conclude(path: &Path, printer: Printer) -> Result<(), CliError> {
+pub fn conclude(path: &Path, format: ResultFormat, called: Option<&Called>, printer: Printer) -> Result<(), CliError> {
     let store = Store::open_read_only(path)?;
     let evidence = Evidence::read(&store)?;
     let options = Options::default();
     let html = path.with_extension("html");
     write_html(&store, &evidence, &options, &html)?;
-    print_set(&evidence, &options, Trials::Hidden, printer)?;
+    match (format, called) {
+        (ResultFormat::Text, _) => print_set(&evidence, &options, Trials::Hidden, printer)?,
+        (ResultFormat::SuperSmack, Some(called)) => printer.out(&barrel::render_called(&evidence, called)?),
+        (ResultFormat::SuperSmack, None) => printer.out(&barrel::render(&evidence, report::barrel::Trials::Together)),
+    }
     printer.note(&format!("\nstore:  {}\nreport: {}", path.display(), html.display()));
     Ok(())
 }

@@ -33,7 +33,7 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
         let options = options(args.yes, args.loading, printer);
         conduct(&registry, &loaded.plan, &mut store, options, args.task_log.as_deref(), printer)
     };
-    finish(result, store, &loaded, &args.store, printer)
+    finish(result, store, &loaded, &args.store, args.format, printer)
 }
 
 /// The plan that the experiment was begun with: read again from its file, so that passwords come from where they came
@@ -44,6 +44,7 @@ fn plan_of(header: &Header, registry: &Registry, printer: Printer) -> Result<Loa
         text: header.plan_text.clone(),
         name: header.plan.name.clone(),
         path: header.plan_path.clone(),
+        called: None,
     };
     let Some(source) = source_of(header) else { return Ok(stored()) };
     if header.plan_path.as_deref().is_some_and(|path| !std::path::Path::new(path).exists()) {

@@ -15,7 +15,7 @@ use report::number::count;
 use store::{Header, Store};
 
 use super::report::conclude;
-use crate::args::{Loading, Reactor, RunArgs};
+use crate::args::{Loading, Reactor, ResultFormat, RunArgs};
 use crate::error::{CliError, exit_of};
 use crate::exit::Exit;
 use crate::printer::Printer;
@@ -36,7 +36,7 @@ pub fn run(args: &RunArgs, printer: Printer) -> Result<Exit, CliError> {
     announce(&loaded.plan, &path, printer);
     let options = options(args.yes, args.loading, printer);
     let result = conduct(&registry, &loaded.plan, &mut store, options, args.task_log.as_deref(), printer);
-    finish(result, store, &loaded, &path, printer)
+    finish(result, store, &loaded, &path, args.format, printer)
 }
 
 /// What the command line allows and asks for.
@@ -78,6 +78,7 @@ pub fn finish(
     store: Store,
     loaded: &Loaded,
     path: &Path,
+    format: ResultFormat,
     printer: Printer,
 ) -> Result<Exit, CliError> {
     let measured = store.measurements().is_ok_and(|measurements| !measurements.is_empty());
@@ -99,9 +100,9 @@ pub fn finish(
         }
     };
     match ended {
-        Ended::Complete { failed: 0 } => conclude(path, printer).map(|()| Exit::Done),
+        Ended::Complete { failed: 0 } => conclude(path, format, loaded.called.as_ref(), printer).map(|()| Exit::Done),
         Ended::Complete { failed } => {
-            conclude(path, printer)?;
+            conclude(path, format, loaded.called.as_ref(), printer)?;
             printer.warning(&format!("{failed} trials failed; `etalon resume {}` repeats them", path.display()));
             Ok(Exit::BadAnswer)
         }

@@ -1,8 +1,9 @@
-//! `etalon show`: a built-in plan's text, or what a store holds.
+//! `etalon show`: a built-in plan's or script's text, or what a store holds.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
+use engine::workloads::smack;
 use model::TrialState;
 use serde_json::json;
 use store::Store;
@@ -24,11 +25,22 @@ pub fn run(args: &ShowArgs, printer: Printer) -> Result<Exit, CliError> {
         printer.out(&text);
         return Ok(Exit::Done);
     }
+    if let Some(script) = smack::BUILT_IN.iter().find(|script| script.name == args.what) {
+        let text = if printer.json {
+            json!({ "schema_version": 1, "name": script.name, "text": script.text }).to_string()
+        } else {
+            script.text.to_owned()
+        };
+        printer.out(&text);
+        return Ok(Exit::Done);
+    }
     let path = Path::new(&args.what);
     if !path.exists() {
         let known: Vec<&str> = BUILT_IN.iter().map(|plan| plan.name).collect();
-        return Err(CliError::user(format!("`{}` is neither a built-in plan nor a store", args.what))
-            .hint(format!("built-in plans: {}", known.join(", "))));
+        let scripts: Vec<&str> = smack::BUILT_IN.iter().map(|script| script.name).collect();
+        return Err(CliError::user(format!("`{}` is neither a built-in plan or script nor a store", args.what)).hint(
+            format!("built-in plans: {}; scripts in super-smack's language: {}", known.join(", "), scripts.join(", ")),
+        ));
     }
     let store = Store::open_read_only(path)?;
     let states = states(&store)?;

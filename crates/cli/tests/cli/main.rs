@@ -14,4 +14,5 @@ mod interruption;
 mod loads;
 mod results;
 mod scene;
+mod smack;
 mod verdicts;

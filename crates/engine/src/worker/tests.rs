@@ -8,7 +8,9 @@ use crate::lane::{Completion, ErrorClass, OpError, Outcome, Submitted};
 use crate::lanes::sim::VirtualClock;
 use crate::recorder::Interval;
 use crate::stream::Retry;
-use crate::workloads::transactions::{Program, StatementOp, compile};
+use crate::workloads::transactions::{
+    Options, Parts, Piece, Program, Share, StatementOp, Turn, WordyStatement, compile,
+};
 
 mod load;
 
@@ -105,13 +107,20 @@ impl Lane for Flaky {
 
 /// Runs five transactions of one client.
 fn drive(program: &Program, class: ErrorClass, failures: u32) -> (Tally, Vec<Vec<Datum>>) {
+    let (tally, seen, _) = drive_and_time(program, class, failures);
+    (tally, seen)
+}
+
+/// The same with the longest response, in nanoseconds.
+fn drive_and_time(program: &Program, class: ErrorClass, failures: u32) -> (Tally, Vec<Vec<Datum>>, u64) {
     let clock = VirtualClock::default();
     let seen = Rc::new(RefCell::new(Vec::new()));
     let lane = Flaky { class, failures, failed: 0, clock: clock.clone(), seen: seen.clone(), turns_away: false };
     let load = Load { length: RunLength::Count(5), ..Load::default() };
-    let tally = load.run(lane, program, &clock).0;
+    let (tally, intervals) = load.run(lane, program, &clock);
     let seen = seen.borrow().clone();
-    (tally, seen)
+    let longest_ns = intervals.iter().map(|interval| interval.response.max()).max().unwrap_or_default();
+    (tally, seen, longest_ns)
 }
 
 fn drawing(max_tries: u32) -> Program {
@@ -156,6 +165,22 @@ fn a_sleep_is_part_of_its_transaction() {
     let (tally, seen) = drive(&program, ErrorClass::Statement, 0);
     assert_eq!((tally.succeeded, seen.len()), (5, 5));
     assert_eq!(tally.window_ns, 5 * (5_000_000 + 1_000 + 1_000));
+}
+
+#[test]
+fn a_pause_comes_before_its_transaction() {
+    let statement = WordyStatement { pieces: vec![Piece::Sql("SELECT 1".to_owned())], head: "select".to_owned() };
+    let turn = Turn { statement: 0, first_pause_us: 0, pause_us: 5_000 };
+    let parts = Parts {
+        statements: vec![(statement, 0)],
+        shares: vec![Share { clients: 0..1, turns: vec![turn] }],
+        ..Parts::default()
+    };
+    let program = Program::of_turns(parts, &Options::default());
+    let (tally, seen, longest_ns) = drive_and_time(&program, ErrorClass::Statement, 0);
+    assert_eq!((tally.succeeded, seen.len()), (5, 5));
+    assert_eq!(tally.window_ns, 4 * 5_000_000 + 5 * 1_000);
+    assert!((1_000..1_010).contains(&longest_ns), "the longest response took {longest_ns} ns");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::{Access, Kinds, Measuring, Stage, TaskEnd, Tasks, Worker};
+use super::{Access, Kinds, Measuring, Stage, Starts, TaskEnd, Tasks, Worker};
 use crate::clock::Clock;
 use crate::lane::{Completion, ErrorClass, Lane, OpError, Outcome, Submitted};
 use crate::recorder::Inside;
@@ -27,6 +27,14 @@ where
             Stage::Between => self.enter(client),
             Stage::Admitted => self.begin(client),
             Stage::Within => self.advance(client),
+            Stage::Paused => {
+                let slot = &mut self.slots[client];
+                slot.sent_ns = self.now_ns;
+                if self.rules.starts == Starts::WhenFree {
+                    slot.intended_ns = self.now_ns;
+                }
+                self.advance(client);
+            }
             Stage::Op | Stage::Sync(_) => {
                 if self.submit(client) {
                     self.advance(client);
@@ -123,6 +131,10 @@ where
                 }
                 Next::Sync(point) => slot.stage = Stage::Sync(point),
                 Next::Sleep(duration_ns) => return self.sleep(client, duration_ns),
+                Next::Pause(duration_ns) => {
+                    slot.stage = Stage::Paused;
+                    return self.sleep_unless_too_long(client, duration_ns);
+                }
                 Next::Failed => {
                     let error = self.stream.failure(&mut slot.state);
                     self.now_ns = self.clock.now_ns();
@@ -148,6 +160,16 @@ where
     fn sleep(&mut self, client: usize, duration_ns: u64) {
         self.now_ns = self.clock.now_ns();
         self.timers.push(Reverse((self.now_ns.saturating_add(duration_ns), client)));
+    }
+
+    /// Waits before a transaction; one that would begin after the end of the trial does not begin at all.
+    fn sleep_unless_too_long(&mut self, client: usize, duration_ns: u64) {
+        self.now_ns = self.clock.now_ns();
+        if self.now_ns.saturating_add(duration_ns) < self.rules.end_ns && !self.gate.stopped() {
+            return self.sleep(client, duration_ns);
+        }
+        self.slots[client].stage = Stage::Between;
+        self.leave(client);
     }
 
     /// Waits before an operation that is not its transaction's first. A retry waits as long as the first try did.

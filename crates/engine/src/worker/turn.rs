@@ -188,7 +188,7 @@ where
         }
         self.stopped_ns = Some(self.now_ns);
         let slots = &self.slots;
-        self.timers.retain(|Reverse((_, client))| slots[*client].stage != Stage::Between);
+        self.timers.retain(|Reverse((_, client))| !matches!(slots[*client].stage, Stage::Between | Stage::Paused));
         if let Access::Pool(pool) = &mut self.access {
             pool.dismiss();
         }

@@ -30,7 +30,13 @@ impl Workload for Increments {
         program.check = Some(CountCheck { sql: "COUNT" });
         let clients = point["clients"].as_int().unwrap_or(1) as u32;
         Ok(Task {
-            dataset: Dataset { name: "none".to_owned(), tables: Vec::new(), indexes: Vec::new(), size_bytes: 0 },
+            dataset: Dataset {
+                name: "none".to_owned(),
+                tables: Vec::new(),
+                indexes: Vec::new(),
+                afterwards: Vec::new(),
+                size_bytes: 0,
+            },
             action: Action::Stream(StreamTask {
                 program,
                 clients: 0..clients,
@@ -52,7 +58,13 @@ impl Workload for AskOnce {
 
     fn task(&self, _point: &Point, _grants: &Grants) -> Result<Task, Failure> {
         Ok(Task {
-            dataset: Dataset { name: "none".to_owned(), tables: Vec::new(), indexes: Vec::new(), size_bytes: 0 },
+            dataset: Dataset {
+                name: "none".to_owned(),
+                tables: Vec::new(),
+                indexes: Vec::new(),
+                afterwards: Vec::new(),
+                size_bytes: 0,
+            },
             action: Action::Step(Box::new(AskOnce)),
         })
     }

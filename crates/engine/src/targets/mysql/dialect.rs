@@ -29,7 +29,7 @@ impl Dialect for MySqlDialect {
 
     /// The key stands in the table's definition: InnoDB keeps the rows in its order, and would copy the whole table for
     /// one that came later.
-    fn create_table(&self, table: &Table) -> String {
+    fn define_table(&self, table: &Table) -> String {
         let columns = table.columns.iter().map(|column| {
             let nulls = if column.nulls == Nulls::Refused { " NOT NULL" } else { "" };
             format!("`{}` {}{nulls}", column.name, self.column_type(column.kind))

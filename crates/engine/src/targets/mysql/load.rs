@@ -88,6 +88,9 @@ pub(super) fn load(client: &mut Client, data: &Dataset, owner: Owner) -> Result<
         for index in &data.indexes {
             client.execute(&MySqlDialect.create_index(index))?;
         }
+        for statement in &data.afterwards {
+            client.execute(statement)?;
+        }
         for table in &data.tables {
             analyze(client, table)?;
         }

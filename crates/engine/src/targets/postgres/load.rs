@@ -84,6 +84,9 @@ pub(super) fn load(client: &mut Client, data: &Dataset) -> Result<(), Failure> {
         for index in &data.indexes {
             transaction.batch_execute(&PostgresDialect.create_index(index))?;
         }
+        for statement in &data.afterwards {
+            transaction.batch_execute(statement)?;
+        }
         Ok(transaction.commit()?)
     };
     fill(client).map_err(|error| match error {

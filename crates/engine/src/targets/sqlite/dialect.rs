@@ -27,7 +27,7 @@ impl Dialect for SqliteDialect {
     }
 
     /// The key stands in the table's definition, since only so is it the row's own address.
-    fn create_table(&self, table: &Table) -> String {
+    fn define_table(&self, table: &Table) -> String {
         let columns: Vec<String> = table
             .columns
             .iter()

@@ -225,6 +225,9 @@ impl SqliteTarget {
             for index in &data.indexes {
                 transaction.execute_batch(&dialect::SqliteDialect.create_index(index))?;
             }
+            for statement in &data.afterwards {
+                transaction.execute_batch(statement)?;
+            }
             transaction.commit()?;
             connection.execute_batch("ANALYZE")
         };
@@ -233,9 +236,13 @@ impl SqliteTarget {
 }
 
 fn load_rows(connection: &Connection, table: &Table) -> rusqlite::Result<()> {
-    let places = vec!["?"; table.columns.len()].join(", ");
-    let mut insert = connection.prepare(&format!("INSERT INTO {} VALUES ({places})", table.name))?;
+    if table.rows == 0 {
+        return Ok(());
+    }
     let mut row: Vec<Datum> = Vec::new();
+    (table.row)(0, &mut row);
+    let places = vec!["?"; row.len()].join(", ");
+    let mut insert = connection.prepare(&format!("INSERT INTO {} VALUES ({places})", table.name))?;
     for index in 0..table.rows {
         row.clear();
         (table.row)(index, &mut row);

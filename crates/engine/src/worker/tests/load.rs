@@ -303,7 +303,7 @@ fn a_long_answer_is_waited_for_as_experience_tells() {
 fn ten_thousand_clients_are_soon_set_up() {
     let load = Load { clients: 10_000, length: RunLength::Count(2), ..Load::default() };
     let program = {
-        let options = crate::workloads::transactions::Options { clients: 10_000, ..Default::default() };
+        let options = Options { clients: 10_000, ..Default::default() };
         crate::workloads::transactions::compile_with("\\set x random(1, 10)\nSELECT :x;", &options).unwrap()
     };
     let began = std::time::Instant::now();

@@ -9,12 +9,14 @@
 
 use std::ops::Range;
 
+use super::dictionary::Place;
 use super::expression::{Expression, Scope};
 use super::program::{Automatic, Command, DefaultSeedSlot, Keep, Program, Protocol, ShellWord, Step};
 use super::random::{DefaultSeed, Generator, Seeds};
 use super::shell;
 use super::slots::Slot;
 use super::tokens::{continues_name, is_name};
+use super::turns::{Draw, Form, Part};
 use super::value::{Fault, Value};
 use crate::dataset::Datum;
 use crate::lane::{ErrorClass, KeptRow, OpError, SyncPoint};
@@ -82,6 +84,14 @@ pub struct ScriptClient {
     /// The statement whose rows are wanted.
     asked: Option<usize>,
     failure: Option<OpError>,
+    /// Which client it is.
+    place: Place,
+    /// How often it has drawn from each dictionary.
+    drawn: Vec<u64>,
+    /// The same when the transaction under way began.
+    drawn_at_begin: Vec<u64>,
+    /// What it pauses for before its transaction.
+    pause_us: u64,
 }
 
 /// The variables as an expression sees them.
@@ -158,6 +168,10 @@ impl Program {
             stack: Vec::with_capacity(16),
             asked: None,
             failure: None,
+            place: Place { client: u64::from(client), clients: u64::from(self.clients) },
+            drawn: vec![0; self.dictionaries.len()],
+            drawn_at_begin: vec![0; self.dictionaries.len()],
+            pause_us: 0,
         }
     }
 
@@ -182,6 +196,7 @@ impl Program {
                 let value = self.evaluate(client, step, expression)?;
                 client.slots[*slot] = Slot::Value(value);
             }
+            Command::Draw(draw) => self.draw(client, draw),
             Command::JumpUnless(expression, target) => {
                 if !self.evaluate(client, step, expression)?.truth() {
                     client.step = *target;
@@ -277,6 +292,30 @@ impl Program {
         Ok(())
     }
 
+    /// Puts a text together from words, in the memory of the slot's last.
+    fn draw(&self, client: &mut ScriptClient, draw: &Draw) {
+        let mut text = match std::mem::take(&mut client.slots[draw.slot]) {
+            Slot::Text(text) => text,
+            _ => String::new(),
+        };
+        text.clear();
+        for part in &draw.parts {
+            match part {
+                Part::Text(own) => text.push_str(own),
+                Part::Word(number) => {
+                    let drawn = &mut client.drawn[*number];
+                    self.dictionaries[*number].draw(&mut client.random, drawn, client.place, &mut text);
+                }
+            }
+        }
+        if let Form::Between(quote) = draw.form
+            && text.contains(quote)
+        {
+            text = text.replace(quote, &format!("{quote}{quote}"));
+        }
+        client.slots[draw.slot] = if draw.form == Form::Bare { Slot::of_text(&text) } else { Slot::Text(text) };
+    }
+
     fn shell(
         &self,
         client: &mut ScriptClient,
@@ -357,10 +396,15 @@ impl Stream for Program {
     fn begin(&self, client: &mut ScriptClient, index: u64) {
         if client.index == Some(index) {
             client.random = client.random_at_begin;
+            client.drawn.copy_from_slice(&client.drawn_at_begin);
         } else {
             client.random_at_begin = client.random;
+            client.drawn_at_begin.copy_from_slice(&client.drawn);
             client.index = Some(index);
-            client.script = self.choose(&mut client.choice);
+            match self.turn(client.place.client as u32, index) {
+                Some((turn, pause_us)) => (client.script, client.pause_us) = (turn.statement, pause_us),
+                None => client.script = self.choose(&mut client.choice),
+            }
         }
         client.step = self.scripts[client.script].start;
         client.flow = if self.depth > 1 { Flow::Pipelined } else { Flow::Wait };
@@ -371,6 +415,9 @@ impl Stream for Program {
     }
 
     fn next(&self, client: &mut ScriptClient, op: &mut StatementOp) -> Next {
+        if client.pause_us > 0 {
+            return Next::Pause(std::mem::take(&mut client.pause_us).saturating_mul(1_000));
+        }
         if std::mem::take(&mut client.sync_due) {
             return Next::Sync(SyncPoint::Sync);
         }
@@ -420,15 +467,15 @@ impl Stream for Program {
         self.depth().into()
     }
 
+    fn retry(&self) -> Retry {
+        self.retry
+    }
+
     fn kinds(&self) -> Vec<String> {
         self.kinds.clone()
     }
 
     fn kind(&self, client: &ScriptClient) -> usize {
-        client.script
-    }
-
-    fn retry(&self) -> Retry {
-        self.retry
+        self.scripts[client.script].kind
     }
 }

@@ -1,6 +1,7 @@
 //! pgbench's four tables, and the one of the published tasks.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::dataset::{Column, ColumnKind, Dataset, Datum, Index, Nulls, Table};
 
@@ -24,18 +25,19 @@ pub fn pgbench(scale: u64) -> Dataset {
     use ColumnKind::{Char, Int, Timestamp};
     use Nulls::{Allowed, Refused};
     let branches = Table {
-        name: "pgbench_branches",
+        name: Cow::Borrowed("pgbench_branches"),
         columns: vec![
             column("bid", Int, Refused),
             column("bbalance", Int, Allowed),
             column("filler", Char(88), Allowed),
         ],
         primary_key: Some("bid"),
+        create: None,
         rows: scale,
-        row: |index, into| into.extend([Datum::Int(index as i64 + 1), Datum::Int(0), Datum::Null]),
+        row: Arc::new(|index, into| into.extend([Datum::Int(index as i64 + 1), Datum::Int(0), Datum::Null])),
     };
     let tellers = Table {
-        name: "pgbench_tellers",
+        name: Cow::Borrowed("pgbench_tellers"),
         columns: vec![
             column("tid", Int, Refused),
             column("bid", Int, Allowed),
@@ -43,14 +45,15 @@ pub fn pgbench(scale: u64) -> Dataset {
             column("filler", Char(84), Allowed),
         ],
         primary_key: Some("tid"),
+        create: None,
         rows: TELLERS_PER_SCALE * scale,
-        row: |index, into| {
+        row: Arc::new(|index, into| {
             let bid = index / TELLERS_PER_SCALE + 1;
             into.extend([Datum::Int(index as i64 + 1), Datum::Int(bid as i64), Datum::Int(0), Datum::Null]);
-        },
+        }),
     };
     let history = Table {
-        name: "pgbench_history",
+        name: Cow::Borrowed("pgbench_history"),
         columns: vec![
             column("tid", Int, Allowed),
             column("bid", Int, Allowed),
@@ -60,13 +63,15 @@ pub fn pgbench(scale: u64) -> Dataset {
             column("filler", Char(22), Allowed),
         ],
         primary_key: None,
+        create: None,
         rows: 0,
-        row: |_, _| (),
+        row: Arc::new(|_, _| ()),
     };
     Dataset {
         name: format!("pgbench, scale {scale}"),
         tables: vec![branches, tellers, accounts(scale), history],
         indexes: Vec::new(),
+        afterwards: Vec::new(),
         size_bytes: scale * ACCOUNTS_PER_SCALE * BYTES_PER_ACCOUNT,
     }
 }
@@ -84,19 +89,21 @@ pub fn table_a(scale: u64) -> Dataset {
     use Nulls::Allowed;
     let rows = scale * THREADS * VALUES_PER_THREAD;
     let table = Table {
-        name: "table_a",
+        name: Cow::Borrowed("table_a"),
         columns: vec![column("thread_id", Int, Allowed), column("a_value", Int, Allowed)],
         primary_key: None,
+        create: None,
         rows,
-        row: |index, into| {
+        row: Arc::new(|index, into| {
             let (thread, value) = (index / VALUES_PER_THREAD + 1, index % VALUES_PER_THREAD + 1);
             into.extend([Datum::Int(thread as i64), Datum::Int(value as i64)]);
-        },
+        }),
     };
     Dataset {
         name: format!("table_a, scale {scale}"),
         tables: vec![table],
         indexes: vec![Index { name: "table_a_thread_id_idx", table: "table_a", column: "thread_id" }],
+        afterwards: Vec::new(),
         size_bytes: rows * BYTES_PER_VALUE,
     }
 }
@@ -105,7 +112,7 @@ pub fn table_a(scale: u64) -> Dataset {
 fn accounts(scale: u64) -> Table {
     let key = if scale >= 20_000 { ColumnKind::BigInt } else { ColumnKind::Int };
     Table {
-        name: "pgbench_accounts",
+        name: Cow::Borrowed("pgbench_accounts"),
         columns: vec![
             column("aid", key, Nulls::Refused),
             column("bid", ColumnKind::Int, Nulls::Allowed),
@@ -113,8 +120,9 @@ fn accounts(scale: u64) -> Table {
             column("filler", ColumnKind::Char(84), Nulls::Allowed),
         ],
         primary_key: Some("aid"),
+        create: None,
         rows: ACCOUNTS_PER_SCALE * scale,
-        row: |index, into| {
+        row: Arc::new(|index, into| {
             let bid = index / ACCOUNTS_PER_SCALE + 1;
             into.extend([
                 Datum::Int(index as i64 + 1),
@@ -122,7 +130,7 @@ fn accounts(scale: u64) -> Table {
                 Datum::Int(0),
                 Datum::Text(Cow::Borrowed(BLANK_84)),
             ]);
-        },
+        }),
     }
 }
 

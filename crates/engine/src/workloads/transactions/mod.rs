@@ -2,6 +2,7 @@
 
 mod client;
 mod dataset;
+mod dictionary;
 mod expression;
 mod function;
 mod keys;
@@ -16,6 +17,7 @@ mod shell;
 mod slots;
 mod tokens;
 mod traffic;
+mod turns;
 mod value;
 
 use model::{KeyKind, KeySpec, Literal, Point, WorkloadSpec};
@@ -26,10 +28,12 @@ use crate::workloads::{Action, Grants, StreamTask, Task, Workload};
 
 pub use client::{Flow, OPEN_TRANSACTION, Rows, ScriptClient, StatementOp};
 pub use dataset::pgbench as pgbench_tables;
+pub use dictionary::{Dictionary, Digits, Fill, Numbering, WordList, Words};
 pub use mix::{MixError, Source, compile_mix, weighted};
 pub use options::{Debug, Options, Shell, Unset};
 pub use program::{CountCheck, Program, Protocol, Statement};
 pub use script::{ScriptError, compile, compile_with};
+pub use turns::{Part, Parts, Piece, Share, Turn, WordyStatement};
 
 /// The scripts that are built in.
 const SCRIPTS: &[&str] = &["postgresql-tasks", "select-only", "select-update", "simple-update", "tpcb-like"];
@@ -185,6 +189,7 @@ impl Workload for Transactions {
                     name: "the tables that are there".to_owned(),
                     tables: Vec::new(),
                     indexes: Vec::new(),
+                    afterwards: Vec::new(),
                     size_bytes: 0,
                 }
             }

@@ -1,8 +1,10 @@
 //! A compiled program: one script, or several with weights.
 
+use super::dictionary::Dictionary;
 use super::expression::Expression;
-use super::options::{Debug, Unset};
+use super::options::{Debug, Options, Unset};
 use super::slots::Slot;
+use super::turns::{Draw, Rule};
 use crate::dataset::{Dialect, Tables};
 use crate::stream::Retry;
 
@@ -22,8 +24,6 @@ pub struct Program {
     pub(super) statements: Vec<Statement>,
     /// The names of the slots.
     pub(super) names: Vec<String>,
-    /// What the scripts of a mix are called in the results, in their order; empty if there is only one.
-    pub(super) kinds: Vec<String>,
     /// The slots' values in a new client, without those that differ from client to client.
     pub(super) initial: Vec<Slot>,
     pub(super) automatic: Automatic,
@@ -39,6 +39,14 @@ pub struct Program {
     pub tables: Tables,
     /// How many transactions a client sends before it waits for the first of them; 1 is no pipeline.
     pub(super) depth: u32,
+    /// What statements draw words from.
+    pub(in crate::workloads) dictionaries: Vec<Dictionary>,
+    /// Which script a transaction is.
+    pub(super) rule: Rule,
+    /// The names of the kinds of transactions that are told apart; empty where scripts have no names.
+    pub(super) kinds: Vec<String>,
+    /// What the user should know of the program before its figures.
+    pub notes: Vec<String>,
 }
 
 /// How statements travel: pgbench's `-M`.
@@ -84,6 +92,8 @@ pub(super) struct Entry {
     /// Its first step; the last is [`Command::End`].
     pub(super) start: usize,
     pub(super) weight: u32,
+    /// The number of its kind.
+    pub(super) kind: usize,
 }
 
 /// The slots of variables that are set unless the user defines them.
@@ -115,6 +125,8 @@ pub(super) struct Step {
 #[derive(Clone, Debug)]
 pub(super) enum Command {
     Set(usize, Expression),
+    /// Puts words into a slot.
+    Draw(Draw),
     Execute(usize),
     /// Goes there unless the expression is true.
     JumpUnless(Expression, usize),
@@ -157,7 +169,7 @@ pub(super) enum Keep {
 #[derive(Clone, Debug, Default)]
 pub struct Statement {
     /// The SQL before each parameter, and after the last.
-    pub(super) pieces: Vec<String>,
+    pub(in crate::workloads) pieces: Vec<String>,
     /// The slot of each parameter: one fewer than pieces.
     pub(super) parameters: Vec<usize>,
     /// The first word of each statement that `\;` joins into this message, in lower case.
@@ -255,6 +267,29 @@ impl Statement {
 }
 
 impl Program {
+    /// A program without scripts.
+    pub(super) fn empty(options: &Options) -> Program {
+        Program {
+            scripts: Vec::new(),
+            steps: Vec::new(),
+            statements: Vec::new(),
+            names: Vec::new(),
+            initial: Vec::new(),
+            automatic: Automatic::default(),
+            protocol: options.protocol,
+            debug: options.debug,
+            check: None,
+            clients: options.clients.max(1),
+            retry: options.retry,
+            tables: options.tables,
+            depth: options.depth,
+            dictionaries: Vec::new(),
+            rule: Rule::default(),
+            kinds: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
     /// The statements, in the order of their numbers.
     pub fn statements(&self) -> &[Statement] {
         &self.statements

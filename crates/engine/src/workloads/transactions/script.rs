@@ -3,7 +3,7 @@
 use super::expression::{self, Expression};
 use super::meta::{self, Amount, Meta, Word};
 use super::options::{Options, Shell, Unset};
-use super::program::{Automatic, Command, DefaultSeedSlot, Entry, Keep, Program, Protocol, ShellWord, Statement, Step};
+use super::program::{Command, DefaultSeedSlot, Entry, Keep, Program, Protocol, ShellWord, Statement, Step};
 use super::scan::{Item, References, Sql, scan};
 use super::slots::Slot;
 use super::tokens::is_name;
@@ -83,22 +83,7 @@ fn place(text: &str, at: usize, message: String) -> ScriptError {
 
 impl<'o> Compiler<'o> {
     pub(super) fn new(options: &'o Options) -> Compiler<'o> {
-        let program = Program {
-            scripts: Vec::new(),
-            steps: Vec::new(),
-            statements: Vec::new(),
-            names: Vec::new(),
-            kinds: Vec::new(),
-            initial: Vec::new(),
-            automatic: Automatic::default(),
-            protocol: options.protocol,
-            debug: options.debug,
-            check: None,
-            clients: options.clients.max(1),
-            retry: options.retry,
-            tables: options.tables,
-            depth: options.depth,
-        };
+        let program = Program::empty(options);
         let mut compiler = Compiler {
             options,
             program,
@@ -148,7 +133,8 @@ impl<'o> Compiler<'o> {
         self.text = text.to_owned();
         self.number = 0;
         let start = self.program.steps.len();
-        self.program.scripts.push(Entry { start, weight });
+        let kind = self.program.scripts.len();
+        self.program.scripts.push(Entry { start, weight, kind });
         let wrong = |(at, message): Wrong| place(text, at, message);
         let everywhere = self.options.protocol == Protocol::Simple;
         let references = if everywhere { References::Everywhere } else { References::OutsideQuotes };

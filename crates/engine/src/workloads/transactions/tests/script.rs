@@ -39,7 +39,7 @@ fn run(program: &Program) -> Vec<String> {
                 seen.push(format!("{piped}{text} [{}]", values.join(", ")).replace(" []", ""));
             }
             Next::Sync(point) => seen.push(format!("{point:?}")),
-            Next::Sleep(duration_ns) => seen.push(format!("sleep {duration_ns}")),
+            Next::Sleep(duration_ns) | Next::Pause(duration_ns) => seen.push(format!("sleep {duration_ns}")),
             Next::Failed => {
                 seen.push(program.failure(&mut client).message);
                 return seen;

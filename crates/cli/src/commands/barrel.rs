@@ -1,0 +1,65 @@
+//! `--format super-smack`: the Query Barrel Report of each cell, and what the script itself prints.
+
+use engine::workloads::smack::{Script, Shown};
+use report::Evidence;
+use report::barrel::{self, BarrelReport, Trials};
+
+use crate::error::CliError;
+use crate::smack::Called;
+
+/// The reports of an experiment.
+pub fn render(evidence: &Evidence, trials: Trials) -> String {
+    let reports: Vec<String> = barrel::reports(evidence, trials).iter().map(barrel::render).collect();
+    format!("{}\n{}", reports.join("\n"), barrel::FOOTNOTE)
+}
+
+/// The reports of a script that was named on the command line, with what its `print` lines say of each.
+///
+/// # Errors
+/// The script has changed since it was run.
+pub fn render_called(evidence: &Evidence, called: &Called) -> Result<String, CliError> {
+    let script = Script::read(&called.script).map_err(|failure| CliError::from(&failure))?;
+    let mut text = String::new();
+    for one in barrel::reports(evidence, Trials::Together) {
+        let results = |_: &str, kind: Option<&str>, field: &str| result(&one, kind, field);
+        let shown = script.shown(&called.values, &results).map_err(|failure| CliError::from(&failure))?;
+        // Several clients of one script are one cell, and have one report.
+        let mut reported = false;
+        for line in shown {
+            match line {
+                Shown::Text(line) => {
+                    text.push_str(&report::text::clean(&line));
+                    text.push('\n');
+                }
+                Shown::Report(_) if !std::mem::replace(&mut reported, true) => text.push_str(&barrel::render(&one)),
+                Shown::Report(_) => {}
+            }
+        }
+        if !reported {
+            text.push_str(&barrel::render(&one));
+        }
+        text.push('\n');
+    }
+    text.push_str(barrel::FOOTNOTE);
+    Ok(text)
+}
+
+/// A result as scripts name it.
+fn result(report: &BarrelReport, kind: Option<&str>, field: &str) -> Option<String> {
+    let [max, min, avg] = report.connect_ms;
+    let Some(kind) = kind else {
+        let ms = match field {
+            "max_connect_time" => max,
+            "min_connect_time" => min,
+            _ => avg,
+        };
+        return Some(barrel::shown(ms, 3));
+    };
+    let row = report.kinds.iter().find(|row| row.name == kind)?;
+    Some(match field {
+        "num_queries" => row.queries.to_string(),
+        "max_time" => barrel::shown(row.max_ms, 3),
+        "min_time" => barrel::shown(row.min_ms, 3),
+        _ => barrel::shown(row.per_s, 2),
+    })
+}

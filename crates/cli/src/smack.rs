@@ -1,0 +1,101 @@
+//! `etalon run FILE.smack CLIENTS ROUNDS --url URL`: a plan around a script in super-smack's language.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use engine::workloads::smack::{BUILT_IN, Script};
+use model::Catalog;
+
+use crate::args::PlanSource;
+use crate::error::CliError;
+
+/// A script with the values of its `$1`, `$2`, ….
+#[derive(Clone, Debug)]
+pub struct Called {
+    /// The script's path, or the name of a built-in one.
+    pub script: String,
+    /// The values.
+    pub values: Vec<String>,
+}
+
+/// A plan around a script.
+pub struct Wrapped {
+    /// The plan's text.
+    pub text: String,
+    /// The script's file, if it is one.
+    pub path: Option<String>,
+    /// What was called.
+    pub called: Called,
+}
+
+/// Whether the command line names a script in super-smack's language instead of a plan.
+pub fn is_script(source: &PlanSource) -> bool {
+    let has_values = !source.values.is_empty() || !source.url.is_empty();
+    let named = |extension: &std::ffi::OsStr| extension.eq_ignore_ascii_case("smack");
+    Path::new(&source.plan).extension().is_some_and(named)
+        || (has_values && BUILT_IN.iter().any(|script| script.name == source.plan))
+}
+
+/// The plan that runs a script.
+///
+/// # Errors
+/// The script cannot be read, its values do not fit it, or no system is given.
+pub fn wrap(source: &PlanSource, catalog: &Catalog) -> Result<Wrapped, CliError> {
+    let built_in = BUILT_IN.iter().any(|script| script.name == source.plan);
+    let path = match built_in {
+        true => None,
+        false => {
+            let path = std::path::absolute(&source.plan);
+            Some(path.map_or_else(|_| source.plan.clone(), |path| path.display().to_string()))
+        }
+    };
+    let script = Script::read(&source.plan).map_err(|failure| CliError::from(&failure))?;
+    let invocation = script.invocation(&source.values).map_err(|failure| CliError::from(&failure))?;
+    if source.url.is_empty() {
+        return Err(CliError::user(format!("`{}` is to be run, and no system is named", source.plan)).hint(
+            "name it with `--url`, as in `--url mysql://user@host/database`; the script's own host, user and database \
+             are not used",
+        ));
+    }
+    let named = path.clone().unwrap_or_else(|| source.plan.clone());
+    let stem = Path::new(&source.plan).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    // A JSON string is a TOML string, and so is a key in quotes.
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    let mut text = format!("name = {}\n", quoted(&stem));
+    // Writing to a string does not fail.
+    for (name, url) in systems(&source.url, catalog) {
+        let _ = write!(text, "\n[systems.{}]\nurl = {}\n", quoted(&name), quoted(&url));
+    }
+    let _ = write!(
+        text,
+        "\n[[benchmarks]]\nname = {}\nworkload = \"super-smack\"\nscript = {}\nclients = {}\n",
+        quoted(&invocation.client),
+        quoted(&named),
+        invocation.clients
+    );
+    if !invocation.arguments.is_empty() {
+        let _ = writeln!(text, "arguments = {}", quoted(&invocation.arguments));
+    }
+    let _ = write!(text, "\n[schedule]\nblocks = 6\nwarmup = \"0s\"\ntransactions = {}\n", invocation.queries);
+    Ok(Wrapped { text, path, called: Called { script: named, values: source.values.clone() } })
+}
+
+/// The systems with their names: those given, or else the engines'.
+fn systems(urls: &[String], catalog: &Catalog) -> Vec<(String, String)> {
+    let mut systems: Vec<(String, String)> = Vec::new();
+    for url in urls {
+        let is_name = |name: &str| !name.is_empty() && !name.contains([':', '/', '?', '@']);
+        let (name, url) = match url.split_once('=') {
+            Some((name, url)) if is_name(name) => (name.to_owned(), url.to_owned()),
+            _ => {
+                let engine = catalog.engine_of_url(url).map_or("system", |engine| engine.name);
+                (engine.to_owned(), url.clone())
+            }
+        };
+        let numbered = (2..).map(|number| format!("{name}-{number}"));
+        let free =
+            std::iter::once(name.clone()).chain(numbered).find(|name| systems.iter().all(|(known, _)| known != name));
+        systems.push((free.unwrap_or(name), url));
+    }
+    systems
+}

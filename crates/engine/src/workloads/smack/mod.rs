@@ -1,0 +1,343 @@
+//! super-smack's language: `.smack` files, compiled to a [`Program`](super::transactions::Program) that every lane
+//! executes.
+//!
+//! From the text: `token` (words and strings with their places), `syntax` (sections and `main`), `run` (what `main`
+//! asks for), `table`, `source`, `gen_data` and `glibc` (rows), `dictionary` (words), `barrel` (queries and rounds).
+//! `docs/super-smack.md` says what differs from the original.
+
+mod barrel;
+mod dictionary;
+mod error;
+mod gen_data;
+mod glibc;
+mod run;
+mod source;
+mod syntax;
+mod table;
+mod token;
+
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+
+use model::{KeyKind, KeySpec, Literal, Point, WorkloadSpec};
+
+use crate::dataset::Dataset;
+use crate::error::{Failure, FailureKind};
+use crate::target::Threads;
+use crate::traffic::Traffic;
+use crate::worker::Pace;
+use crate::workloads::transactions::{
+    Dictionary, Options, Part, Parts, Piece, Program, Protocol, Share, Words, WordyStatement,
+};
+use crate::workloads::{Action, Grants, StreamTask, Task, Workload};
+use run::{Arguments, Run};
+use source::Sources;
+use syntax::{File, Section, SectionKind};
+
+pub use error::SmackError;
+pub use gen_data::{GenData, GenDataError};
+pub use run::{Lookup, Shown};
+pub use token::Spot;
+
+/// Most clients of a script.
+const MOST_CLIENTS: u32 = 100_000;
+
+/// A script that is built in.
+#[derive(Clone, Copy, Debug)]
+pub struct BuiltIn {
+    /// Its name.
+    pub name: &'static str,
+    /// Its text.
+    pub text: &'static str,
+}
+
+/// The scripts that are built in.
+pub const BUILT_IN: &[BuiltIn] = &[
+    BuiltIn { name: "select-key", text: include_str!("scripts/select-key.smack") },
+    BuiltIn { name: "select-key-fair", text: include_str!("scripts/select-key-fair.smack") },
+    BuiltIn { name: "update-select", text: include_str!("scripts/update-select.smack") },
+    BuiltIn { name: "update-select-fair", text: include_str!("scripts/update-select-fair.smack") },
+];
+
+const SCRIPTS: &[&str] = &["select-key", "select-key-fair", "update-select", "update-select-fair"];
+
+const KEYS: &[KeySpec] = &[
+    KeySpec {
+        name: "script",
+        kind: KeyKind::ChoiceOrFile(SCRIPTS),
+        default: Some(Literal::Text("select-key")),
+        about: "A built-in script, or the path of a `.smack` file; `-fair` draws from all rows, the others from 750",
+    },
+    KeySpec {
+        name: "clients",
+        kind: KeyKind::Int { min: 1, max: MOST_CLIENTS as i64 },
+        default: Some(Literal::Int(1)),
+        about: "Clients at the same time, each on a connection of its own: `$1` of the script",
+    },
+    KeySpec {
+        name: "arguments",
+        kind: KeyKind::Text,
+        default: Some(Literal::Text("")),
+        about: "All of `$1 $2 …`, between blanks, for a script that does not count its clients by `$1`; they must come \
+                to `clients`",
+    },
+    KeySpec {
+        name: "protocol",
+        kind: KeyKind::Choice(&["simple", "prepared"]),
+        default: Some(Literal::Text("simple")),
+        about: "How queries travel: as text with the words in it, as super-smack sends them, or prepared with the words \
+                as parameters",
+    },
+    KeySpec {
+        name: "rate",
+        kind: KeyKind::Float { min: 0.0, max: 1e9 },
+        default: Some(Literal::Float(0.0)),
+        about: "Queries a second, all clients together, latency counted from the intended start; 0 means as fast as the \
+                system answers",
+    },
+];
+
+/// A script that has been read.
+#[derive(Clone, Debug)]
+pub struct Script {
+    /// What messages call it.
+    name: String,
+    file: File,
+    /// Its folder; none if it is built in.
+    folder: Option<PathBuf>,
+}
+
+/// What a command line asks of a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invocation {
+    /// The name of the client whose barrel is unloaded; several joined by `+`.
+    pub client: String,
+    /// How many clients.
+    pub clients: u32,
+    /// Queries of each client.
+    pub queries: u64,
+    /// What `arguments` must be in a plan: empty where `$1` is the number of clients and nothing else is asked.
+    pub arguments: String,
+}
+
+/// The type of a query, by which it is reported: the query's own name if it gives none.
+fn kind_of(section: &Section) -> &str {
+    section.get("type").map_or(section.name.text.as_str(), |kind| kind.text.as_str())
+}
+
+impl Script {
+    /// Reads a built-in script, or a file.
+    ///
+    /// # Errors
+    /// There is none of that name, or it is not understood.
+    pub fn read(named: &str) -> Result<Script, Failure> {
+        let tried = || format!("read the script `{named}`");
+        let (text, folder) = match BUILT_IN.iter().find(|script| script.name == named) {
+            Some(script) => (script.text.to_owned(), None),
+            None => {
+                let bytes = std::fs::read(named).map_err(|error| {
+                    Failure::new(FailureKind::Plan, tried(), error)
+                        .hint(format!("name a `.smack` file or a built-in script: {}", SCRIPTS.join(", ")))
+                })?;
+                let folder = Path::new(named).parent().map(Path::to_owned).unwrap_or_default();
+                (String::from_utf8_lossy(&bytes).into_owned(), Some(folder))
+            }
+        };
+        let script = Script::parse(named, &text)?;
+        Ok(Script { folder, ..script })
+    }
+
+    /// Reads a script's text, whose files cannot be found.
+    ///
+    /// # Errors
+    /// It is not understood.
+    pub fn parse(name: &str, text: &str) -> Result<Script, Failure> {
+        let file = syntax::parse(text).map_err(|error| failure(name, error))?;
+        Ok(Script { name: name.to_owned(), file, folder: None })
+    }
+
+    /// What it comes to with these values of `$1`, `$2`, ….
+    ///
+    /// # Errors
+    /// Something in it or in the files that it names is wrong, or it cannot be run as one load.
+    pub fn invocation(&self, arguments: &[String]) -> Result<Invocation, Failure> {
+        let wrong = |error| failure(&self.name, error);
+        // Whatever one protocol alone refuses is refused when it is known which one is used.
+        self.compile(Arguments::Given(arguments), Protocol::Prepared).map_err(wrong)?;
+        let run = run::evaluate(&self.file, Arguments::Given(arguments)).map_err(wrong)?;
+        let mut queries = Vec::new();
+        for unload in &run.unloads {
+            let client = self.file.need(SectionKind::Client, &unload.client, self.file.main_spot).map_err(wrong)?;
+            let turns = barrel::turns(&self.file, client.need("query_barrel").map_err(wrong)?).map_err(wrong)?;
+            queries.push(unload.rounds.unwrap_or_default().saturating_mul(turns.len() as u64));
+        }
+        if queries.iter().any(|count| Some(count) != queries.first()) {
+            let counts: Vec<String> = queries.iter().map(u64::to_string).collect();
+            let cause = format!("its clients run different numbers of queries: {}", counts.join(", "));
+            return Err(Failure::new(FailureKind::Plan, format!("run `{}`", self.name), cause)
+                .hint("give them rounds that come to the same, or a plan with a `duration`"));
+        }
+        let clients = total(&run);
+        let alone = run::evaluate(&self.file, Arguments::Clients(clients));
+        let same = alone.is_ok_and(|alone| {
+            let who = |run: &Run| run.unloads.iter().map(|one| (one.client.clone(), one.clients)).collect::<Vec<_>>();
+            who(&alone) == who(&run) && alone.afterwards == run.afterwards
+        });
+        let names: Vec<&str> = run.unloads.iter().map(|unload| unload.client.as_str()).collect();
+        Ok(Invocation {
+            client: names.join("+"),
+            clients,
+            queries: queries.first().copied().unwrap_or_default(),
+            arguments: if same { String::new() } else { arguments.join(" ") },
+        })
+    }
+
+    /// What `main` shows, in its order.
+    ///
+    /// # Errors
+    /// As [`Script::invocation`].
+    pub fn shown(&self, arguments: &[String], results: Lookup<'_>) -> Result<Vec<Shown>, Failure> {
+        run::shown(&self.file, Arguments::Given(arguments), results).map_err(|error| failure(&self.name, error))
+    }
+
+    /// Compiles it.
+    ///
+    /// # Errors
+    /// The first thing that is wrong in it or in the files that it names.
+    fn compile(&self, arguments: Arguments<'_>, protocol: Protocol) -> Result<(Dataset, Program), SmackError> {
+        let file = &self.file;
+        let run = run::evaluate(file, arguments)?;
+        let sources = Sources { file, folder: self.folder.as_deref() };
+        let mut parts = Parts { notes: run.notes.clone(), ..Parts::default() };
+        if file.of_kind(SectionKind::Table).next().is_none() {
+            parts.notes.push("the script has no table: étalon looks for tables in a place of its own only".to_owned());
+        }
+        for section in file.of_kind(SectionKind::Dictionary) {
+            parts.dictionaries.push(dictionary::dictionary(section, &sources, &mut parts.notes)?);
+        }
+        parts.kinds = file.of_kind(SectionKind::Query).map(|query| kind_of(query).to_owned()).collect();
+        parts.kinds.sort();
+        parts.kinds.dedup();
+        for section in file.of_kind(SectionKind::Query) {
+            let statement = barrel::statement(file, section, &mut parts.notes)?;
+            refuse_backslashes(section, &statement, &parts.dictionaries, protocol)?;
+            let kind = parts.kinds.iter().position(|kind| kind == kind_of(section)).unwrap_or_default();
+            parts.statements.push((statement, kind));
+        }
+        let mut first = 0;
+        for unload in &run.unloads {
+            let client = file.need(SectionKind::Client, &unload.client, file.main_spot)?;
+            let turns = barrel::turns(file, client.need("query_barrel")?)?;
+            parts.shares.push(Share { clients: first..first + unload.clients, turns });
+            first += unload.clients;
+        }
+        drop_unused(&mut parts);
+        let data = table::dataset(&sources, run.afterwards)?;
+        let options = Options { clients: first, protocol, ..Options::default() };
+        Ok((data, Program::of_turns(parts, &options)))
+    }
+}
+
+/// Kinds of queries that no barrel has would be reported with nothing to report.
+fn drop_unused(parts: &mut Parts) {
+    let mut used: Vec<usize> =
+        parts.shares.iter().flat_map(|share| &share.turns).map(|turn| parts.statements[turn.statement].1).collect();
+    used.sort_unstable();
+    used.dedup();
+    for (_, kind) in &mut parts.statements {
+        *kind = used.iter().position(|known| known == kind).unwrap_or_default();
+    }
+    parts.kinds = used.into_iter().map(|kind| parts.kinds[kind].clone()).collect();
+}
+
+/// Engines read a backslash between quotes differently, and the text is put together without knowing the engine.
+fn refuse_backslashes(
+    section: &Section,
+    statement: &WordyStatement,
+    dictionaries: &[Dictionary],
+    protocol: Protocol,
+) -> Result<(), SmackError> {
+    if protocol != Protocol::Simple {
+        return Ok(());
+    }
+    let literals = statement.pieces.iter().filter_map(|piece| match piece {
+        Piece::Literal(_, parts) => Some(parts),
+        _ => None,
+    });
+    for part in literals.flatten() {
+        let Part::Word(number) = part else { continue };
+        let Some(Dictionary { name, words: Words::AtRandom(list) | Words::InOrder(list) }) = dictionaries.get(*number)
+        else {
+            continue;
+        };
+        if let Some(word) = list.iter().find(|word| word.contains('\\')) {
+            let message = format!("the word `{word}` of the dictionary \"{name}\" has a backslash");
+            return Err(SmackError::new(section.need("query")?.spot, message).hint(
+                "engines read it differently between quotes; `protocol = \"prepared\"` sends words as they are",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn total(run: &Run) -> u32 {
+    run.unloads.iter().map(|unload| unload.clients).fold(0, u32::saturating_add)
+}
+
+fn failure(script: &str, error: SmackError) -> Failure {
+    let failure = Failure::new(FailureKind::Plan, format!("use the script `{script}`"), &error);
+    match error.hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+/// The `super-smack` workload.
+pub struct SuperSmack;
+
+impl Workload for SuperSmack {
+    fn spec(&self) -> WorkloadSpec {
+        WorkloadSpec {
+            name: "super-smack",
+            family: "transactions",
+            about: "Scripts in super-smack's language, with their tables and dictionaries; each query is a transaction",
+            keys: KEYS,
+        }
+    }
+
+    fn task(&self, point: &Point, _grants: &Grants) -> Result<Task, Failure> {
+        let wrong = |tried: String, cause: &dyn Display| Failure::new(FailureKind::Plan, tried, cause);
+        let text = |key: &str| {
+            let value = point.get(key).and_then(model::Value::as_text);
+            value.ok_or_else(|| wrong(format!("read the key `{key}`"), &"it has no value"))
+        };
+        let clients = point.get("clients").and_then(model::Value::as_int).and_then(|n| u32::try_from(n).ok());
+        let clients = clients.ok_or_else(|| wrong("read the key `clients`".to_owned(), &"it has no value"))?;
+        let rate = point.get("rate").and_then(model::Value::as_float).unwrap_or_default();
+        let protocol = if text("protocol")? == "prepared" { Protocol::Prepared } else { Protocol::Simple };
+        let script = Script::read(text("script")?)?;
+        let given: Vec<String> = text("arguments")?.split_whitespace().map(str::to_owned).collect();
+        let arguments = if given.is_empty() { Arguments::Clients(clients) } else { Arguments::Given(&given) };
+        let (dataset, program) = script.compile(arguments, protocol).map_err(|error| failure(&script.name, error))?;
+        if program.clients != clients {
+            let cause = format!("it makes {} clients, and `clients` is {clients}", program.clients);
+            return Err(wrong(format!("use the script `{}`", script.name), &cause)
+                .hint("write the number that it makes; a sweep over `clients` needs `create_threads($1)`"));
+        }
+        let pace = if rate > 0.0 { Pace::Rate(rate) } else { Pace::Closed };
+        Ok(Task {
+            dataset,
+            action: Action::Stream(StreamTask {
+                program,
+                clients: 0..clients,
+                pace,
+                threads: Threads::Best,
+                traffic: Traffic::default(),
+            }),
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "tests/mod.rs"]
+mod tests;

@@ -1,0 +1,288 @@
+//! `main`: what it asks for, and what it prints.
+
+use std::collections::BTreeMap;
+
+use super::error::SmackError;
+use super::syntax::{Expression, File, Line, SectionKind, Simple, Written};
+use super::token::Spot;
+
+/// The methods of a client, with how many values each takes.
+const METHODS: &[(&str, usize)] = &[
+    ("init", 0),
+    ("set_num_rounds", 1),
+    ("create_threads", 1),
+    ("connect", 0),
+    ("unload_query_barrel", 0),
+    ("collect_threads", 0),
+    ("disconnect", 0),
+    ("sleep", 2),
+    ("print", 1),
+    ("query", 1),
+    ("run_save_result", 2),
+];
+
+/// What stands for `$1`, `$2`, ….
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Arguments<'a> {
+    /// All of them.
+    Given(&'a [String]),
+    /// `$1` is the number of clients; how many rounds there are is the schedule's affair, and nothing else may be asked.
+    Clients(u32),
+}
+
+/// Who runs a barrel, and how often.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Unload {
+    /// The client's name.
+    pub(super) client: String,
+    /// How many clients of it.
+    pub(super) clients: u32,
+    /// How often each runs its barrel; unknown where that is the schedule's affair.
+    pub(super) rounds: Option<u64>,
+}
+
+/// What `main` asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Run {
+    pub(super) unloads: Vec<Unload>,
+    /// Statements before the first barrel is unloaded.
+    pub(super) afterwards: Vec<String>,
+    pub(super) notes: Vec<String>,
+}
+
+/// What a line of `main` shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// `print(…)`
+    Text(String),
+    /// `collect_threads()`: the report of this client.
+    Report(String),
+}
+
+/// A result by its client, its type of query if it has one, and its name: `select_index`, `q_per_s`.
+pub type Lookup<'a> = &'a dyn Fn(&str, Option<&str>, &str) -> Option<String>;
+
+#[derive(Clone, Debug, Default)]
+struct State {
+    begun: bool,
+    rounds: Option<Option<u64>>,
+    clients: Option<u32>,
+}
+
+struct Evaluation<'a> {
+    file: &'a File,
+    arguments: Arguments<'a>,
+    results: Option<Lookup<'a>>,
+    variables: BTreeMap<&'a str, Option<String>>,
+    clients: BTreeMap<&'a str, State>,
+    run: Run,
+    shown: Vec<Shown>,
+}
+
+/// Evaluates `main` before anything has run.
+///
+/// # Errors
+/// It asks for something that does not exist, or for nothing.
+pub(super) fn evaluate(file: &File, arguments: Arguments<'_>) -> Result<Run, SmackError> {
+    let evaluation = whole(file, arguments, None)?;
+    if evaluation.run.unloads.is_empty() {
+        return Err(SmackError::new(file.main_spot, "`main` unloads no query barrel")
+            .hint("`client.unload_query_barrel();` runs the barrel of that client"));
+    }
+    Ok(evaluation.run)
+}
+
+/// What `main` shows, once there are results.
+///
+/// # Errors
+/// As [`evaluate`].
+pub(super) fn shown(file: &File, arguments: Arguments<'_>, results: Lookup<'_>) -> Result<Vec<Shown>, SmackError> {
+    Ok(whole(file, arguments, Some(results))?.shown)
+}
+
+fn whole<'a>(
+    file: &'a File,
+    arguments: Arguments<'a>,
+    results: Option<Lookup<'a>>,
+) -> Result<Evaluation<'a>, SmackError> {
+    let (variables, clients) = (BTreeMap::new(), BTreeMap::new());
+    let (run, shown) = (Run::default(), Vec::new());
+    let mut evaluation = Evaluation { file, arguments, results, variables, clients, run, shown };
+    for line in &file.main {
+        match line {
+            Line::Assign { name, value } => {
+                let value = evaluation.value(value)?;
+                evaluation.variables.insert(name, value);
+            }
+            Line::Call { client, method, arguments } => evaluation.call(client, method, arguments)?,
+        }
+    }
+    Ok(evaluation)
+}
+
+impl<'a> Evaluation<'a> {
+    /// A value; nothing if it is not known before the results are, or is the schedule's affair.
+    fn value(&self, expression: &Expression) -> Result<Option<String>, SmackError> {
+        let mut whole = Some(String::new());
+        for (simple, spot) in expression {
+            let part = match simple {
+                Simple::Literal(text) => Some(text.clone()),
+                Simple::Argument(number) => self.argument(*number, *spot)?,
+                Simple::Variable(name) => match self.variables.get(name.as_str()) {
+                    Some(value) => value.clone(),
+                    None => {
+                        let error = SmackError::new(*spot, format!("the variable `${name}` has no value"));
+                        return Err(error.suggest(name, self.variables.keys().copied()));
+                    }
+                },
+                Simple::Result { client, kind, field } => self.result(client, kind.as_deref(), field, *spot)?,
+            };
+            whole = whole.zip(part).map(|(whole, part)| whole + &part);
+        }
+        Ok(whole)
+    }
+
+    fn argument(&self, number: usize, spot: Spot) -> Result<Option<String>, SmackError> {
+        let missing = |given: usize| {
+            let message = format!("`${number}` is argument {number} after the file's name, and there are {given}");
+            let hint = "write them behind the file: `etalon run FILE.smack 80 10000 --url …`; in a plan, `arguments`";
+            SmackError::new(spot, message).hint(hint)
+        };
+        match self.arguments {
+            Arguments::Given(all) => {
+                let argument = number.checked_sub(1).and_then(|index| all.get(index));
+                argument.map(|argument| Some(argument.clone())).ok_or_else(|| missing(all.len()))
+            }
+            Arguments::Clients(clients) if number == 1 => Ok(Some(clients.to_string())),
+            Arguments::Clients(_) if number == 0 => Err(missing(1)),
+            Arguments::Clients(_) => Ok(None),
+        }
+    }
+
+    fn result(&self, client: &str, kind: Option<&str>, field: &str, spot: Spot) -> Result<Option<String>, SmackError> {
+        self.file.need(SectionKind::Client, client, spot)?;
+        let known: &[&str] = match kind {
+            None => &["max_connect_time", "min_connect_time", "avg_connect_time"],
+            Some(_) => &["num_queries", "max_time", "min_time", "q_per_s"],
+        };
+        if !known.contains(&field) {
+            let error = SmackError::new(spot, format!("there is no result `{field}`"));
+            return Err(error.suggest(field, known.iter().copied()));
+        }
+        if let Some(kind) = kind {
+            let kinds: Vec<&str> = self.file.of_kind(SectionKind::Query).map(super::kind_of).collect();
+            if !kinds.contains(&kind) {
+                return Err(SmackError::new(spot, format!("no query has the type `{kind}`")).suggest(kind, kinds));
+            }
+        }
+        Ok(self.results.and_then(|results| results(client, kind, field)))
+    }
+
+    fn call(&mut self, client: &'a Written, method: &Written, arguments: &[Expression]) -> Result<(), SmackError> {
+        self.file.need(SectionKind::Client, &client.text, client.spot)?;
+        let unknown = || {
+            let known = METHODS.iter().map(|(name, _)| *name);
+            SmackError::new(method.spot, format!("clients have no method `{}`", method.text))
+                .suggest(&method.text, known)
+        };
+        let (_, count) = METHODS.iter().find(|(name, _)| *name == method.text).ok_or_else(unknown)?;
+        if arguments.len() != *count {
+            let (name, given) = (&method.text, arguments.len());
+            let values = if *count == 1 { "value" } else { "values" };
+            return Err(SmackError::new(method.spot, format!("`{name}` takes {count} {values}, not {given}")));
+        }
+        let values = arguments.iter().map(|value| self.value(value)).collect::<Result<Vec<_>, _>>()?;
+        if method.text == "init" {
+            self.clients.entry(&client.text).or_default().begun = true;
+            return Ok(());
+        }
+        if !self.clients.get(client.text.as_str()).is_some_and(|state| state.begun) {
+            // So it is in the original, where the client's own process begins there.
+            let (name, line, method) = (&client.text, method.spot.line, &method.text);
+            let note = format!("line {line}: `{method}` does nothing, since `{name}.init()` has not been called");
+            self.run.notes.push(note);
+            return Ok(());
+        }
+        self.perform(client, method, &values)
+    }
+
+    fn perform(&mut self, client: &'a Written, method: &Written, values: &[Option<String>]) -> Result<(), SmackError> {
+        let first = values.first().cloned().flatten();
+        let spot = method.spot;
+        let state = self.clients.entry(&client.text).or_default();
+        match method.text.as_str() {
+            "set_num_rounds" => {
+                let rounds = first.map(|rounds| whole_number(&rounds, "rounds", spot)).transpose()?;
+                state.rounds = Some(rounds);
+            }
+            "create_threads" => {
+                let unknown = || {
+                    SmackError::new(spot, "how many clients there are is not known")
+                        .hint("in a plan, `clients` is `$1`; if the file counts clients otherwise, give `arguments`")
+                };
+                let number = whole_number(&first.ok_or_else(unknown)?, "clients", spot)?;
+                let fits = u32::try_from(number).ok().filter(|number| *number <= super::MOST_CLIENTS);
+                let most = || SmackError::new(spot, format!("{number} clients are more than {}", super::MOST_CLIENTS));
+                state.clients = Some(fits.ok_or_else(most)?);
+            }
+            "unload_query_barrel" => self.unload(client, spot)?,
+            "collect_threads" => self.shown.push(Shown::Report(client.text.clone())),
+            "print" => self.shown.push(Shown::Text(first.unwrap_or_else(|| "n/a".to_owned()))),
+            "sleep" => self.run.notes.push(format!("line {}: `sleep` is passed over, and nothing waits", spot.line)),
+            "query" => self.query(&first.unwrap_or_default(), spot)?,
+            "run_save_result" => {
+                return Err(SmackError::new(spot, "étalon saves no rows of queries")
+                    .hint("remove the line: what the load did is counted at the server, and in the store"));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn unload(&mut self, client: &Written, spot: Spot) -> Result<(), SmackError> {
+        let state = self.clients.get(client.text.as_str()).cloned().unwrap_or_default();
+        let section = self.file.need(SectionKind::Client, &client.text, client.spot)?;
+        if section.get("query_barrel").is_none() {
+            let message = format!("the client \"{}\" has no `query_barrel`", client.text);
+            return Err(SmackError::new(client.spot, message));
+        }
+        if self.run.unloads.iter().any(|unload| unload.client == client.text) {
+            let message = format!("`{}` unloads its barrel twice", client.text);
+            return Err(SmackError::new(spot, message).hint("give it more rounds, or make two files of it"));
+        }
+        let no_rounds = || {
+            let message = format!("`{}` has no rounds to run", client.text);
+            SmackError::new(spot, message).hint("call `set_num_rounds($2)` before")
+        };
+        let rounds = state.rounds.ok_or_else(no_rounds)?;
+        self.run.unloads.push(Unload { client: client.text.clone(), clients: state.clients.unwrap_or(1), rounds });
+        Ok(())
+    }
+
+    fn query(&mut self, sql: &str, spot: Spot) -> Result<(), SmackError> {
+        if !self.run.unloads.is_empty() {
+            return Err(SmackError::new(spot, "étalon runs no statement after the load")
+                .hint("remove the line: the tables are made anew before every trial"));
+        }
+        let first = sql.split_whitespace().next().unwrap_or_default();
+        if first.eq_ignore_ascii_case("set") || first.eq_ignore_ascii_case("use") {
+            return Err(SmackError::new(spot, "this statement would change one session, not those of the load")
+                .hint("settings belong to the system: `settings` in a plan, or the URL"));
+        }
+        let line = spot.line;
+        self.run
+            .notes
+            .push(format!("line {line}: the statement runs once before each trial, when the tables are loaded"));
+        self.run.afterwards.push(sql.to_owned());
+        Ok(())
+    }
+}
+
+/// A count of at least 1.
+fn whole_number(text: &str, what: &str, spot: Spot) -> Result<u64, SmackError> {
+    match text.trim().parse::<u64>() {
+        Ok(0) => Err(SmackError::new(spot, format!("the number of {what} is 0")).hint("at least 1 is needed")),
+        Ok(number) => Ok(number),
+        Err(_) => Err(SmackError::new(spot, format!("`{text}` is not a number of {what}"))),
+    }
+}

@@ -1,0 +1,317 @@
+//! The grammar: sections, then `main`.
+
+use super::error::SmackError;
+use super::token::{Kind, Spot, Token, tokens};
+
+/// A text or name with its place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Written {
+    pub(super) text: String,
+    pub(super) spot: Spot,
+}
+
+/// What a section describes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SectionKind {
+    Query,
+    Dictionary,
+    Client,
+    Table,
+}
+
+impl SectionKind {
+    const ALL: [SectionKind; 4] =
+        [SectionKind::Query, SectionKind::Dictionary, SectionKind::Client, SectionKind::Table];
+
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            SectionKind::Query => "query",
+            SectionKind::Dictionary => "dictionary",
+            SectionKind::Client => "client",
+            SectionKind::Table => "table",
+        }
+    }
+
+    fn keys(self) -> &'static [&'static str] {
+        match self {
+            SectionKind::Query => &["query", "type", "has_result_set", "parsed"],
+            SectionKind::Dictionary => &["type", "source_type", "source", "delim", "file_size_equiv"],
+            SectionKind::Client => &["user", "pass", "host", "db", "port", "socket", "query_barrel"],
+            SectionKind::Table => &["client", "create", "min_rows", "data_file", "gen_data_file"],
+        }
+    }
+}
+
+/// A section: its name, and its keys with their values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Section {
+    pub(super) kind: SectionKind,
+    pub(super) name: Written,
+    pub(super) values: Vec<(String, Written)>,
+}
+
+impl Section {
+    /// The value of a key; the last one, as in the original, if it is given twice.
+    pub(super) fn get(&self, key: &str) -> Option<&Written> {
+        self.values.iter().rev().find(|(known, _)| known == key).map(|(_, value)| value)
+    }
+
+    /// The value of a key that must be there.
+    pub(super) fn need(&self, key: &str) -> Result<&Written, SmackError> {
+        let what = self.kind.as_str();
+        let missing = || SmackError::new(self.name.spot, format!("the {what} \"{}\" has no `{key}`", self.name.text));
+        self.get(key).ok_or_else(missing)
+    }
+}
+
+/// A value of `main`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Simple {
+    /// A number or text.
+    Literal(String),
+    /// `$1`: an argument of the command line.
+    Argument(usize),
+    /// `$name`
+    Variable(String),
+    /// `client::field` or `client::type::field`: a result.
+    Result { client: String, kind: Option<String>, field: String },
+}
+
+/// Simple values that `.` puts one behind the other.
+pub(super) type Expression = Vec<(Simple, Spot)>;
+
+/// A line of `main`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    /// `client.method(…);`
+    Call { client: Written, method: Written, arguments: Vec<Expression> },
+    /// `$name = …;`
+    Assign { name: String, value: Expression },
+}
+
+/// A file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct File {
+    pub(super) sections: Vec<Section>,
+    pub(super) main: Vec<Line>,
+    pub(super) main_spot: Spot,
+}
+
+impl File {
+    /// The sections of a kind.
+    pub(super) fn of_kind(&self, kind: SectionKind) -> impl Iterator<Item = &Section> {
+        self.sections.iter().filter(move |section| section.kind == kind)
+    }
+
+    /// The section of that name.
+    pub(super) fn find(&self, kind: SectionKind, name: &str) -> Option<&Section> {
+        self.of_kind(kind).find(|section| section.name.text == name)
+    }
+
+    /// The names of a kind's sections.
+    pub(super) fn names(&self, kind: SectionKind) -> impl Iterator<Item = &str> {
+        self.of_kind(kind).map(|section| section.name.text.as_str())
+    }
+
+    /// The section of that name, or what to say if there is none.
+    pub(super) fn need(&self, kind: SectionKind, name: &str, spot: Spot) -> Result<&Section, SmackError> {
+        let unknown = || {
+            let message = format!("there is no {} \"{name}\"", kind.as_str());
+            SmackError::new(spot, message).suggest(name, self.names(kind))
+        };
+        self.find(kind, name).ok_or_else(unknown)
+    }
+}
+
+struct Parser {
+    tokens: std::vec::IntoIter<Token>,
+    next: Token,
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// The first thing in it that is not understood.
+pub(super) fn parse(text: &str) -> Result<File, SmackError> {
+    let mut tokens = tokens(text)?.into_iter();
+    let end = Token { kind: Kind::End, spot: Spot::default() };
+    let next = tokens.next().unwrap_or(end);
+    let mut parser = Parser { tokens, next };
+    let mut sections: Vec<Section> = Vec::new();
+    loop {
+        let (word, spot) = parser.word("a section (`query`, `dictionary`, `client`, `table`) or `main`")?;
+        if word == "main" {
+            let main = parser.main()?;
+            parser.end()?;
+            return Ok(File { sections, main, main_spot: spot });
+        }
+        let section = parser.section(&word, spot)?;
+        let name = &section.name;
+        if sections.iter().any(|known| known.kind == section.kind && known.name.text == name.text) {
+            let message = format!("there are two of the {} \"{}\"", section.kind.as_str(), name.text);
+            return Err(SmackError::new(name.spot, message).hint("give one of them another name"));
+        }
+        sections.push(section);
+    }
+}
+
+impl Parser {
+    fn take(&mut self) -> Token {
+        // After the end comes the end.
+        let following = self.tokens.next().unwrap_or(Token { kind: Kind::End, spot: self.next.spot });
+        std::mem::replace(&mut self.next, following)
+    }
+
+    fn wrong(&self, wanted: &str) -> SmackError {
+        SmackError::new(self.next.spot, format!("{wanted} is expected here, not {}", self.next.kind.shown()))
+    }
+
+    fn word(&mut self, wanted: &str) -> Result<(String, Spot), SmackError> {
+        match &self.next.kind {
+            Kind::Word(word) => {
+                let word = word.clone();
+                Ok((word, self.take().spot))
+            }
+            Kind::End => Err(self.wrong(wanted).hint("a file ends with `main { … }`")),
+            _ => Err(self.wrong(wanted)),
+        }
+    }
+
+    fn text(&mut self, wanted: &str) -> Result<Written, SmackError> {
+        match &self.next.kind {
+            Kind::Text(text) => {
+                let text = text.clone();
+                Ok(Written { text, spot: self.take().spot })
+            }
+            Kind::Word(_) | Kind::Number(_) => Err(self.wrong(wanted).hint("put it in double quotes")),
+            _ => Err(self.wrong(wanted)),
+        }
+    }
+
+    fn is_sign(&self, sign: char) -> bool {
+        self.next.kind == Kind::Sign(sign)
+    }
+
+    fn sign(&mut self, sign: char) -> Result<Spot, SmackError> {
+        if self.is_sign(sign) { Ok(self.take().spot) } else { Err(self.wrong(&format!("`{sign}`"))) }
+    }
+
+    fn end(&mut self) -> Result<(), SmackError> {
+        match self.next.kind {
+            Kind::End => Ok(()),
+            _ => Err(self.wrong("the end of the file").hint("`main` is the last section")),
+        }
+    }
+
+    fn section(&mut self, word: &str, spot: Spot) -> Result<Section, SmackError> {
+        let kind = SectionKind::ALL.into_iter().find(|kind| kind.as_str() == word).ok_or_else(|| {
+            let known = SectionKind::ALL.map(SectionKind::as_str).into_iter().chain(["main"]);
+            SmackError::new(spot, format!("there is no section `{word}`")).suggest(word, known)
+        })?;
+        let name = self.text(&format!("the name of the {word}, in quotes,"))?;
+        self.sign('{')?;
+        let mut values = Vec::new();
+        while !self.is_sign('}') {
+            let (key, spot) = self.word(&format!("a key of the {word}, or `}}`,"))?;
+            if !kind.keys().contains(&key.as_str()) {
+                let message = format!("a {word} has no key `{key}`");
+                return Err(SmackError::new(spot, message).suggest(&key, kind.keys().iter().copied()));
+            }
+            let value = self.text(&format!("the value of `{key}`, in quotes,"))?;
+            self.sign(';')?;
+            values.push((key, value));
+        }
+        self.sign('}')?;
+        Ok(Section { kind, name, values })
+    }
+
+    fn main(&mut self) -> Result<Vec<Line>, SmackError> {
+        self.sign('{')?;
+        let mut lines = Vec::new();
+        while !self.is_sign('}') {
+            lines.push(if self.is_sign('$') { self.assignment()? } else { self.call()? });
+        }
+        self.sign('}')?;
+        Ok(lines)
+    }
+
+    fn assignment(&mut self) -> Result<Line, SmackError> {
+        self.sign('$')?;
+        let (name, _) = self.word("the name of a variable")?;
+        self.sign('=')?;
+        let value = self.expression()?;
+        self.sign(';')?;
+        Ok(Line::Assign { name, value })
+    }
+
+    fn call(&mut self) -> Result<Line, SmackError> {
+        let (text, spot) = self.word("a client's name, `$` or `}`")?;
+        let client = Written { text, spot };
+        self.sign('.')?;
+        let (text, spot) = self.word("a method")?;
+        let method = Written { text, spot };
+        self.sign('(')?;
+        let mut arguments = Vec::new();
+        while !self.is_sign(')') {
+            if !arguments.is_empty() {
+                self.sign(',')?;
+            }
+            arguments.push(self.expression()?);
+        }
+        self.sign(')')?;
+        self.sign(';')?;
+        Ok(Line::Call { client, method, arguments })
+    }
+
+    fn expression(&mut self) -> Result<Expression, SmackError> {
+        let mut parts = vec![self.simple()?];
+        while self.is_sign('.') {
+            self.take();
+            parts.push(self.simple()?);
+        }
+        Ok(parts)
+    }
+
+    fn simple(&mut self) -> Result<(Simple, Spot), SmackError> {
+        let spot = self.next.spot;
+        let simple = match self.next.kind.clone() {
+            Kind::Number(text) | Kind::Text(text) => {
+                self.take();
+                Simple::Literal(text)
+            }
+            Kind::Sign('$') => {
+                self.take();
+                match self.next.kind.clone() {
+                    Kind::Number(digits) => {
+                        let number = digits.parse().map_err(|_| self.wrong("the number of an argument"))?;
+                        self.take();
+                        Simple::Argument(number)
+                    }
+                    _ => Simple::Variable(self.word("a number or a variable's name")?.0),
+                }
+            }
+            Kind::Word(_) => self.result()?,
+            _ => return Err(self.wrong("a number, a text, `$` or a result such as `client::type::q_per_s`")),
+        };
+        Ok((simple, spot))
+    }
+
+    fn result(&mut self) -> Result<Simple, SmackError> {
+        let (client, _) = self.word("a client's name")?;
+        let colons = |parser: &mut Parser| match parser.next.kind {
+            Kind::Colons => {
+                parser.take();
+                Ok(())
+            }
+            _ => Err(parser.wrong("`::`").hint("a text stands in double quotes")),
+        };
+        colons(self)?;
+        let (first, _) = self.word("a result's name")?;
+        if self.next.kind != Kind::Colons {
+            return Ok(Simple::Result { client, kind: None, field: first });
+        }
+        colons(self)?;
+        let (field, _) = self.word("a result's name")?;
+        Ok(Simple::Result { client, kind: Some(first), field })
+    }
+}

@@ -1,0 +1,149 @@
+//! Words, strings and signs of a `.smack` file.
+
+use super::error::SmackError;
+
+/// A place in the file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spot {
+    /// The line, from 1.
+    pub line: usize,
+    /// The column, from 1, in characters.
+    pub column: usize,
+}
+
+/// What a token is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A letter, then letters, digits and underscores.
+    Word(String),
+    /// Digits.
+    Number(String),
+    /// A text in double quotes, without them.
+    Text(String),
+    /// `{ } ( ) ; . , $ =`
+    Sign(char),
+    /// `::`
+    Colons,
+    /// The end of the file.
+    End,
+}
+
+impl Kind {
+    /// How messages name it.
+    pub(super) fn shown(&self) -> String {
+        match self {
+            Kind::Word(word) | Kind::Number(word) => format!("`{word}`"),
+            Kind::Text(_) => "a text in quotes".to_owned(),
+            Kind::Sign(sign) => format!("`{sign}`"),
+            Kind::Colons => "`::`".to_owned(),
+            Kind::End => "the end of the file".to_owned(),
+        }
+    }
+}
+
+/// A token with its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Token {
+    pub(super) kind: Kind,
+    pub(super) spot: Spot,
+}
+
+/// Characters with their places.
+struct Reader<'a> {
+    rest: std::iter::Peekable<std::str::Chars<'a>>,
+    spot: Spot,
+}
+
+impl Reader<'_> {
+    fn peek(&mut self) -> Option<char> {
+        self.rest.peek().copied()
+    }
+
+    fn take(&mut self) -> Option<char> {
+        let c = self.rest.next()?;
+        if c == '\n' {
+            self.spot = Spot { line: self.spot.line + 1, column: 1 };
+        } else {
+            self.spot.column += 1;
+        }
+        Some(c)
+    }
+
+    fn take_while(&mut self, wanted: impl Fn(char) -> bool) -> String {
+        let mut taken = String::new();
+        while self.peek().is_some_and(&wanted) {
+            taken.extend(self.take());
+        }
+        taken
+    }
+
+    /// The text behind an opening quote.
+    fn text(&mut self, opened: Spot) -> Result<String, SmackError> {
+        let mut text = String::new();
+        loop {
+            let spot = self.spot;
+            match self.take() {
+                None => {
+                    return Err(SmackError::new(opened, "this text has no closing quote")
+                        .hint("a text may run over several lines; `\\\"` is a quote inside it"));
+                }
+                Some('"') => return Ok(text),
+                Some('\\') => match self.take() {
+                    Some(c @ ('"' | '\\' | '\n')) => text.push(c),
+                    // The original loses everything up to the next quote, backslash or line end.
+                    other => {
+                        let after = other.map(String::from).unwrap_or_default();
+                        return Err(SmackError::new(spot, format!("`\\{after}` means nothing in a text"))
+                            .hint("there are `\\\"`, `\\\\` and a backslash before the end of a line"));
+                    }
+                },
+                // A file from Windows means the same as one from elsewhere.
+                Some('\r') if self.peek() == Some('\n') => {}
+                Some(c) => text.push(c),
+            }
+        }
+    }
+}
+
+/// The tokens of a file, the last of them [`Kind::End`].
+///
+/// # Errors
+/// A character that means nothing, or a text without an end.
+pub(super) fn tokens(file: &str) -> Result<Vec<Token>, SmackError> {
+    let file = file.strip_prefix('\u{feff}').unwrap_or(file);
+    let mut reader = Reader { rest: file.chars().peekable(), spot: Spot { line: 1, column: 1 } };
+    let mut tokens = Vec::new();
+    loop {
+        reader.take_while(char::is_whitespace);
+        let spot = reader.spot;
+        let Some(first) = reader.take() else {
+            tokens.push(Token { kind: Kind::End, spot });
+            return Ok(tokens);
+        };
+        let kind = match (first, reader.peek()) {
+            ('#', _) | ('/', Some('/')) => {
+                reader.take_while(|c| c != '\n');
+                continue;
+            }
+            (':', Some(':')) => {
+                reader.take();
+                Kind::Colons
+            }
+            ('"', _) => Kind::Text(reader.text(spot)?),
+            ('{' | '}' | '(' | ')' | ';' | '.' | ',' | '$' | '=', _) => Kind::Sign(first),
+            (c, _) if c.is_ascii_alphabetic() => {
+                let rest = reader.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
+                Kind::Word(format!("{c}{rest}"))
+            }
+            (c, _) if c.is_ascii_digit() => {
+                let rest = reader.take_while(|c| c.is_ascii_digit());
+                Kind::Number(format!("{c}{rest}"))
+            }
+            (c, _) => {
+                return Err(SmackError::new(spot, format!("`{}` means nothing here", c.escape_default()))
+                    .hint("values are texts in double quotes; comments begin with `//` or `#`"));
+            }
+        };
+        tokens.push(Token { kind, spot });
+    }
+}

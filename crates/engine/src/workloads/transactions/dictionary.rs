@@ -1,0 +1,198 @@
+//! Dictionaries: lists of words that statements draw from.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use super::random::Generator;
+
+/// Words in one piece of memory, shared by everything that draws from them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WordList {
+    text: String,
+    /// Where each word ends.
+    ends: Vec<usize>,
+}
+
+impl WordList {
+    /// How many words.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The word of that number, from 0; empty beyond the last.
+    pub fn get(&self, index: usize) -> &str {
+        let start = index.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or_default();
+        self.ends.get(index).and_then(|end| self.text.get(start..*end)).unwrap_or_default()
+    }
+
+    /// The words, one after the other.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        (0..self.len()).map(|index| self.get(index))
+    }
+}
+
+impl<'a> FromIterator<&'a str> for WordList {
+    fn from_iter<I: IntoIterator<Item = &'a str>>(words: I) -> WordList {
+        let mut list = WordList::default();
+        for word in words {
+            list.text.push_str(word);
+            list.ends.push(list.text.len());
+        }
+        list.text.shrink_to_fit();
+        list.ends.shrink_to_fit();
+        list
+    }
+}
+
+/// How a [`Numbering`] writes its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Digits {
+    /// `%d`
+    Decimal,
+    /// `%o`
+    Octal,
+    /// `%x`
+    Hexadecimal,
+    /// `%X`
+    HexadecimalCapitals,
+}
+
+/// A word that is made from a number, as C's `printf` makes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Numbering {
+    /// What stands before the number.
+    pub before: String,
+    /// What stands after it.
+    pub after: String,
+    /// Its base.
+    pub digits: Digits,
+    /// Its least width.
+    pub width: usize,
+    /// Whether it is filled up with zeros instead of blanks.
+    pub fill: Fill,
+}
+
+/// What a number is filled up with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fill {
+    /// Blanks before it.
+    BlanksBefore,
+    /// Blanks after it.
+    BlanksAfter,
+    /// Zeros before it.
+    Zeros,
+}
+
+impl Numbering {
+    fn append(&self, number: u64, into: &mut String) {
+        let digits = match self.digits {
+            Digits::Decimal => number.to_string(),
+            Digits::Octal => format!("{number:o}"),
+            Digits::Hexadecimal => format!("{number:x}"),
+            Digits::HexadecimalCapitals => format!("{number:X}"),
+        };
+        let width = self.width;
+        into.push_str(&self.before);
+        // Writing to a string does not fail.
+        let _ = match self.fill {
+            Fill::BlanksBefore => write!(into, "{digits:>width$}"),
+            Fill::BlanksAfter => write!(into, "{digits:<width$}"),
+            Fill::Zeros => write!(into, "{digits:0>width$}"),
+        };
+        into.push_str(&self.after);
+    }
+}
+
+/// Where words come from, and in which order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Words {
+    /// Any of the list, each as likely as every other.
+    AtRandom(Arc<WordList>),
+    /// The list from its first word to its last, then again; each client by itself.
+    InOrder(Arc<WordList>),
+    /// A number that no draw has had before, of all clients of a trial.
+    Unique(Numbering),
+}
+
+/// A list of words under a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dictionary {
+    /// Its name.
+    pub name: String,
+    /// Its words.
+    pub words: Words,
+}
+
+/// Which client draws, of how many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) client: u64,
+    pub(super) clients: u64,
+}
+
+impl Dictionary {
+    /// Appends the next word. `drawn` counts the client's draws from this dictionary.
+    pub(super) fn draw(&self, random: &mut Generator, drawn: &mut u64, place: Place, into: &mut String) {
+        let count = *drawn;
+        *drawn += 1;
+        match &self.words {
+            Words::AtRandom(list) => {
+                let last = list.len().saturating_sub(1) as u64;
+                into.push_str(list.get(random.up_to(last) as usize));
+            }
+            Words::InOrder(list) => into.push_str(list.get((count % list.len().max(1) as u64) as usize)),
+            // The clients take turns, so that no two share a number and one alone has every one.
+            Words::Unique(numbering) => numbering.append(place.client + count * place.clients, into),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(dictionary: &Words, place: Place, count: usize) -> Vec<String> {
+        let dictionary = Dictionary { name: "d".to_owned(), words: dictionary.clone() };
+        let (mut random, mut drawn) = (Generator::new(1), 0);
+        let mut draw = || {
+            let mut word = String::new();
+            dictionary.draw(&mut random, &mut drawn, place, &mut word);
+            word
+        };
+        (0..count).map(|_| draw()).collect()
+    }
+
+    #[test]
+    fn a_list_is_drawn_in_order_and_begins_anew() {
+        let list: Arc<WordList> = Arc::new(["a", "", "ccc"].into_iter().collect());
+        assert_eq!((list.len(), list.get(2), list.get(3)), (3, "ccc", ""));
+        assert_eq!(words(&Words::InOrder(list), Place { client: 1, clients: 2 }, 4), ["a", "", "ccc", "a"]);
+    }
+
+    #[test]
+    fn every_word_is_drawn_about_as_often() {
+        let list: Arc<WordList> = Arc::new(["a", "b", "c", "d"].into_iter().collect());
+        let drawn = words(&Words::AtRandom(Arc::clone(&list)), Place::default(), 8_000);
+        for word in list.iter() {
+            let count = drawn.iter().filter(|drawn| *drawn == word).count();
+            assert!((1_800..2_200).contains(&count), "{word} came {count} times");
+        }
+    }
+
+    #[test]
+    fn no_two_clients_share_a_unique_word() {
+        let numbering = |fill| {
+            let (before, after) = ("u".to_owned(), ".".to_owned());
+            Words::Unique(Numbering { before, after, digits: Digits::Decimal, width: 3, fill })
+        };
+        let place = |client| Place { client, clients: 2 };
+        assert_eq!(words(&numbering(Fill::Zeros), place(0), 3), ["u000.", "u002.", "u004."]);
+        assert_eq!(words(&numbering(Fill::BlanksBefore), place(1), 2), ["u  1.", "u  3."]);
+        assert_eq!(words(&numbering(Fill::BlanksAfter), Place { client: 0, clients: 1 }, 2), ["u0  .", "u1  ."]);
+    }
+}

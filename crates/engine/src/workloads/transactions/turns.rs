@@ -1,0 +1,191 @@
+//! Programs whose clients run statements in turn, with words drawn from dictionaries: what super-smack's language
+//! compiles to.
+
+use std::ops::Range;
+
+use super::dictionary::Dictionary;
+use super::options::Options;
+use super::program::{Command, Entry, Program, Protocol, Statement, Step};
+use super::slots::Slot;
+
+/// A statement with words in it.
+#[derive(Clone, Debug, Default)]
+pub struct WordyStatement {
+    /// Its text, piece by piece.
+    pub pieces: Vec<Piece>,
+    /// Its first word, in lower case.
+    pub head: String,
+}
+
+/// A piece of a statement's text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// SQL as it stands.
+    Sql(String),
+    /// A word that stands by itself, such as a number.
+    Word(usize),
+    /// A literal in quotes with words in it.
+    Literal(char, Vec<Part>),
+}
+
+/// A part of a literal or of a drawn text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Text as it stands.
+    Text(String),
+    /// A word of the dictionary of this number.
+    Word(usize),
+}
+
+/// What a client does at one place of its round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// The statement's number.
+    pub statement: usize,
+    /// How long the client pauses before it in its first round, in microseconds.
+    pub first_pause_us: u64,
+    /// How long in every later round.
+    pub pause_us: u64,
+}
+
+/// Clients that do the same.
+#[derive(Clone, Debug)]
+pub struct Share {
+    /// The clients.
+    pub clients: Range<u32>,
+    /// Their round.
+    pub turns: Vec<Turn>,
+}
+
+/// What a program of turns is made of.
+#[derive(Clone, Debug, Default)]
+pub struct Parts {
+    /// The dictionaries.
+    pub dictionaries: Vec<Dictionary>,
+    /// The kinds of transactions.
+    pub kinds: Vec<String>,
+    /// The statements, each a transaction, with the number of its kind.
+    pub statements: Vec<(WordyStatement, usize)>,
+    /// Who does what.
+    pub shares: Vec<Share>,
+    /// What the user should know of the program.
+    pub notes: Vec<String>,
+}
+
+/// Which script a client's next transaction is.
+#[derive(Clone, Debug, Default)]
+pub(super) enum Rule {
+    /// Drawn by the scripts' weights.
+    #[default]
+    ByWeight,
+    /// Each in turn.
+    InTurn(Vec<Share>),
+}
+
+/// A text that is put together for a slot.
+#[derive(Clone, Debug)]
+pub(super) struct Draw {
+    pub(super) slot: usize,
+    pub(super) parts: Vec<Part>,
+    pub(super) form: Form,
+}
+
+/// How a drawn text is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// As it is; what is written like a number is one.
+    Bare,
+    /// As a text, whatever it looks like.
+    Text,
+    /// As a text that goes between these quotes: every quote in it is doubled.
+    Between(char),
+}
+
+impl Program {
+    /// Compiles parts to a program in which each statement is a transaction by itself.
+    pub fn of_turns(parts: Parts, options: &Options) -> Program {
+        let mut program = Program::empty(options);
+        for (number, (statement, kind)) in parts.statements.iter().enumerate() {
+            let start = program.steps.len();
+            program.scripts.push(Entry { start, weight: 1, kind: *kind });
+            program.add_statement(statement, number);
+        }
+        program.kinds = parts.kinds;
+        program.dictionaries = parts.dictionaries;
+        program.rule = Rule::InTurn(parts.shares);
+        program.notes = parts.notes;
+        program
+    }
+
+    fn add_statement(&mut self, wordy: &WordyStatement, number: usize) {
+        let mut statement =
+            Statement { pieces: vec![String::new()], heads: vec![wordy.head.clone()], ..Statement::default() };
+        let mut draws = Vec::new();
+        for piece in &wordy.pieces {
+            match (piece, self.protocol) {
+                (Piece::Sql(sql), _) => statement.push_text(sql),
+                (Piece::Word(word), _) => {
+                    draws.push(self.parameter(&mut statement, vec![Part::Word(*word)], Form::Bare))
+                }
+                (Piece::Literal(quote, parts), Protocol::Prepared | Protocol::Extended) => {
+                    let parts = parts.iter().map(|part| undoubled(part, *quote)).collect();
+                    draws.push(self.parameter(&mut statement, parts, Form::Text));
+                }
+                (Piece::Literal(quote, parts), Protocol::Simple) => {
+                    statement.push_text(quote.encode_utf8(&mut [0; 4]));
+                    for part in parts {
+                        match part {
+                            // As the user wrote it, quotes and all.
+                            Part::Text(text) => statement.push_text(text),
+                            Part::Word(_) => {
+                                let form = Form::Between(*quote);
+                                draws.push(self.parameter(&mut statement, vec![part.clone()], form));
+                            }
+                        }
+                    }
+                    statement.push_text(quote.encode_utf8(&mut [0; 4]));
+                }
+            }
+        }
+        let line = number + 1;
+        let commands =
+            draws.into_iter().map(Command::Draw).chain([Command::Execute(self.statements.len()), Command::End]);
+        self.steps.extend(commands.enumerate().map(|(at, command)| Step { command, number: at + 1, line }));
+        self.statements.push(statement);
+    }
+
+    /// A new slot that becomes the statement's next parameter.
+    fn parameter(&mut self, statement: &mut Statement, parts: Vec<Part>, form: Form) -> Draw {
+        let slot = self.names.len();
+        self.names.push(format!("word {}", slot + 1));
+        self.initial.push(Slot::Unset);
+        statement.parameters.push(slot);
+        statement.pieces.push(String::new());
+        Draw { slot, parts, form }
+    }
+
+    /// What the client does in its transaction of this number, if clients take turns.
+    pub(super) fn turn(&self, client: u32, index: u64) -> Option<(Turn, u64)> {
+        let Rule::InTurn(shares) = &self.rule else { return None };
+        let share = shares.iter().find(|share| share.clients.contains(&client)).or(shares.first())?;
+        let count = share.turns.len().max(1) as u64;
+        let turn = *share.turns.get((index % count) as usize)?;
+        Some((turn, if index < count { turn.first_pause_us } else { turn.pause_us }))
+    }
+}
+
+/// A part of a literal as the server reads it: a doubled quote is one.
+fn undoubled(part: &Part, quote: char) -> Part {
+    match part {
+        Part::Text(text) => Part::Text(text.replace(&format!("{quote}{quote}"), quote.encode_utf8(&mut [0; 4]))),
+        Part::Word(word) => Part::Word(*word),
+    }
+}
+
+impl Statement {
+    fn push_text(&mut self, text: &str) {
+        if let Some(last) = self.pieces.last_mut() {
+            last.push_str(text);
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! super-smack's Query Barrel Report, for whoever has programs that read it or old reports to put beside it.
+//!
+//! The lines and columns are super-smack's; lines that begin with `#` are étalon's. Times are milliseconds with three
+//! decimals, where super-smack has whole ones. `max_time` and `min_time` are the extremes of all queries; super-smack's
+//! own are not, since each of its processes keeps the time of its last query alone.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use model::{Cell, Reading, TrialState, Value};
+
+use crate::evidence::Evidence;
+use crate::text::clean;
+
+/// What the names of a kind's measurements begin with.
+const THROUGHPUT: &str = "throughput_";
+
+/// How trials are reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trials {
+    /// One report for each cell, of all its trials together.
+    Together,
+    /// One report for each trial.
+    Each,
+}
+
+/// A report.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BarrelReport {
+    /// The client's name: the benchmark's.
+    pub client: String,
+    /// The system.
+    pub system: String,
+    /// What tells this cell from others of its benchmark, as `clients=4`.
+    pub point: String,
+    /// How many trials it sums up.
+    pub trials: usize,
+    /// How many clients there were.
+    pub clients: Option<i64>,
+    /// The longest, shortest and mean time of a connection, in milliseconds; nothing where that was not measured.
+    pub connect_ms: [Option<f64>; 3],
+    /// The types of queries, by name.
+    pub kinds: Vec<KindRow>,
+    /// What the trials are marked with.
+    pub marks: Vec<String>,
+}
+
+/// A type of queries.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KindRow {
+    /// Its name.
+    pub name: String,
+    /// How many ended well within the measured parts.
+    pub queries: u64,
+    /// The longest, in milliseconds.
+    pub max_ms: Option<f64>,
+    /// The shortest, in milliseconds.
+    pub min_ms: Option<f64>,
+    /// Queries a second of the measured parts.
+    pub per_s: Option<f64>,
+    /// The median of the trials' medians, in milliseconds.
+    pub p50_ms: Option<f64>,
+    /// The median of the trials' 99th percentiles, in milliseconds.
+    pub p99_ms: Option<f64>,
+}
+
+/// One trial's values by metric.
+struct Measured<'a> {
+    id: i64,
+    elapsed_s: f64,
+    values: BTreeMap<&'a str, f64>,
+}
+
+/// The reports of an experiment: by cell, in the plan's order.
+pub fn reports(evidence: &Evidence, split: Trials) -> Vec<BarrelReport> {
+    let mut reports = Vec::new();
+    for (index, cell) in evidence.cells.iter().enumerate() {
+        let trials = measured(evidence, index);
+        match split {
+            Trials::Together if trials.is_empty() => {}
+            Trials::Together => reports.push(report(evidence, cell, &trials)),
+            Trials::Each => reports.extend(trials.chunks(1).map(|one| report(evidence, cell, one))),
+        }
+    }
+    reports
+}
+
+fn measured(evidence: &Evidence, cell: usize) -> Vec<Measured<'_>> {
+    let of_cell =
+        |trial: &&&store::StoredTrial| trial.planned.cell as usize == cell && trial.state == TrialState::Measured;
+    let values = |id: i64| {
+        let of_trial = evidence.measurements.iter().filter(move |one| one.trial_id == id);
+        of_trial.filter_map(|one| match one.measurement.reading {
+            Reading::Value(value) => Some((one.measurement.metric.id.as_str(), value)),
+            Reading::Unavailable(_) => None,
+        })
+    };
+    let last = evidence.last_attempts();
+    let trials = last.iter().filter(of_cell);
+    trials.map(|one| Measured { id: one.id, elapsed_s: one.elapsed_s, values: values(one.id).collect() }).collect()
+}
+
+fn report(evidence: &Evidence, cell: &Cell, trials: &[Measured<'_>]) -> BarrelReport {
+    let varying = evidence.header.plan.varying_keys(&cell.benchmark);
+    let point = varying.iter().filter_map(|key| Some(format!("{key}={}", cell.point.get(key)?)));
+    let mut names: Vec<&str> =
+        trials.iter().flat_map(|trial| trial.values.keys()).filter_map(|id| id.strip_prefix(THROUGHPUT)).collect();
+    names.sort_unstable();
+    names.dedup();
+    let kinds = if names.is_empty() {
+        vec![KindRow { name: script_of(cell), ..row("", trials) }]
+    } else {
+        names.into_iter().map(|name| KindRow { name: name.to_owned(), ..row(&format!("_{name}"), trials) }).collect()
+    };
+    let mut marks: Vec<String> = trials
+        .iter()
+        .flat_map(|trial| evidence.marks_of(trial.id))
+        .map(|mark| format!("{}: {}", mark.kind.as_str(), mark.detail.replace('\n', " ")))
+        .collect();
+    marks.sort();
+    marks.dedup();
+    BarrelReport {
+        client: cell.benchmark.clone(),
+        system: cell.system.clone(),
+        point: point.collect::<Vec<_>>().join(", "),
+        trials: trials.len(),
+        clients: cell.point.get("clients").and_then(Value::as_int),
+        connect_ms: [
+            ms(of(trials, "connect_max").max_by(f64::total_cmp)),
+            ms(of(trials, "connect_min").min_by(f64::total_cmp)),
+            ms(mean(of(trials, "connect_mean"))),
+        ],
+        kinds,
+        marks,
+    }
+}
+
+/// What the only type of queries is called where the trial does not say: the script.
+fn script_of(cell: &Cell) -> String {
+    let script = cell.point.get("script").and_then(Value::as_text).unwrap_or(&cell.benchmark);
+    let file = script.rsplit(['/', '\\']).next().unwrap_or(script);
+    file.strip_suffix(".smack").unwrap_or(file).to_owned()
+}
+
+fn of<'t>(trials: &'t [Measured<'_>], id: &'t str) -> impl Iterator<Item = f64> + 't {
+    trials.iter().filter_map(move |trial| trial.values.get(id).copied())
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let values: Vec<f64> = values.collect();
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_unstable_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    let upper = *values.get(middle)?;
+    let lower = if values.len().is_multiple_of(2) { values[middle - 1] } else { upper };
+    Some(f64::midpoint(lower, upper))
+}
+
+/// Measurements are microseconds.
+fn ms(us: Option<f64>) -> Option<f64> {
+    us.map(|us| us / 1e3)
+}
+
+fn row(suffix: &str, trials: &[Measured<'_>]) -> KindRow {
+    let id = |name: &str| format!("{name}{suffix}");
+    let rate = id("throughput");
+    // The rate was made from the count; the count comes back from it.
+    let counted = |trial: &Measured<'_>| Some((trial.values.get(rate.as_str())? * trial.elapsed_s).round());
+    let counts: Vec<(f64, f64)> = trials.iter().filter_map(|one| Some((counted(one)?, one.elapsed_s))).collect();
+    let (queries, seconds) = counts.iter().fold((0.0, 0.0), |(n, s), (count, elapsed)| (n + count, s + elapsed));
+    let median = |name: &str| ms(median(of(trials, &id(name)).collect()));
+    KindRow {
+        name: String::new(),
+        queries: queries as u64,
+        max_ms: ms(of(trials, &id("response_max")).max_by(f64::total_cmp)),
+        min_ms: ms(of(trials, &id("response_min")).min_by(f64::total_cmp)),
+        per_s: (seconds > 0.0).then(|| queries / seconds),
+        p50_ms: median("response_p50"),
+        p99_ms: median("response_p99"),
+    }
+}
+
+/// A number with its decimals, or `n/a`.
+pub fn shown(value: Option<f64>, decimals: usize) -> String {
+    value.map_or_else(|| "n/a".to_owned(), |value| format!("{value:.decimals$}"))
+}
+
+/// A report as text. Names and messages come from files and servers, and cannot steer a terminal.
+pub fn render(report: &BarrelReport) -> String {
+    let mut harmless = report.clone();
+    let names = harmless.kinds.iter_mut().map(|kind| &mut kind.name);
+    let all = [&mut harmless.client, &mut harmless.system, &mut harmless.point].into_iter();
+    all.chain(names).chain(&mut harmless.marks).for_each(|text| *text = clean(text));
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let _ = write_report(&harmless, &mut text);
+    text
+}
+
+/// What every set of reports ends with.
+pub const FOOTNOTE: &str = "# max_time and min_time are the true extremes, in ms; super-smack's own are not\n";
+
+fn write_report(report: &BarrelReport, text: &mut String) -> std::fmt::Result {
+    let point = if report.point.is_empty() { String::new() } else { format!(", {}", report.point) };
+    let trials = crate::number::count(report.trials, "trial");
+    writeln!(text, "# system {}{point}: {trials}", report.system)?;
+    writeln!(text, "Query Barrel Report for client {}", report.client)?;
+    let connect = |place: usize| match report.connect_ms[place] {
+        Some(ms) => format!("{ms:.3}ms"),
+        None => "n/a".to_owned(),
+    };
+    let clients = report.clients.map_or_else(|| "n/a".to_owned(), |clients| clients.to_string());
+    let (max, min, avg) = (connect(0), connect(1), connect(2));
+    writeln!(text, "connect: max={max}  min={min} avg= {avg} from {clients} clients ")?;
+    writeln!(text, "Query_type\tnum_queries\tmax_time\tmin_time\tq_per_s")?;
+    for kind in &report.kinds {
+        let (max, min, per_s) = (shown(kind.max_ms, 3), shown(kind.min_ms, 3), shown(kind.per_s, 2));
+        writeln!(text, "{}\t{}\t{max}\t{min}\t{per_s}", kind.name, kind.queries)?;
+    }
+    let of = if report.trials == 1 { "" } else { ", median of the trials" };
+    let in_ms = |ms: Option<f64>| ms.map_or_else(|| "n/a".to_owned(), |ms| format!("{ms:.3} ms"));
+    for kind in &report.kinds {
+        writeln!(text, "# {}: p50 {}, p99 {}{of}", kind.name, in_ms(kind.p50_ms), in_ms(kind.p99_ms))?;
+    }
+    for mark in &report.marks {
+        writeln!(text, "# marked {mark}")?;
+    }
+    Ok(())
+}

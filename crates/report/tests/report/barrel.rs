@@ -1,0 +1,73 @@
+//! super-smack's report.
+
+use model::{Direction, Mark, MarkKind, Measurement, Role};
+use report::barrel::{Trials, render, reports};
+use store::StoredMeasurement;
+
+use crate::evidence::Builder;
+
+/// Two systems, one cell each, two trials of two seconds.
+fn evidence(metrics: &[(&str, [f64; 2])]) -> report::Evidence {
+    let builder = Builder { clients: vec![10], blocks: 2, seconds: 2, noise: 0.0, ..Builder::default() };
+    let mut evidence = builder.build().evidence;
+    evidence.measurements.clear();
+    for trial in evidence.trials.clone() {
+        for (id, values) in metrics {
+            let value = values[trial.planned.block as usize];
+            let measurement = Measurement::value(id, "", Direction::Neither, Role::Primary, value);
+            let (cell, block, position) = (trial.planned.cell, trial.planned.block, trial.planned.position);
+            evidence.measurements.push(StoredMeasurement { trial_id: trial.id, block, cell, position, measurement });
+        }
+    }
+    evidence
+}
+
+#[test]
+fn counts_are_summed_and_extremes_are_the_extremes_of_all_trials() {
+    let mut evidence = evidence(&[
+        ("throughput", [150.0, 250.0]),
+        ("throughput_update_index", [50.0, 100.0]),
+        ("throughput_select_index", [100.0, 150.0]),
+        ("response_max_select_index", [9_000.0, 12_345.0]),
+        ("response_min_select_index", [21.0, 17.5]),
+        ("response_p50_select_index", [40.0, 60.0]),
+        ("connect_max", [3_000.0, 2_000.0]),
+        ("connect_min", [800.0, 900.0]),
+        ("connect_mean", [1_000.0, 1_200.0]),
+    ]);
+    let of_first_cell = evidence.trials.iter().find(|trial| trial.planned.cell == 0).unwrap().id;
+    let detail = "the client's 2 threads were busy".to_owned();
+    evidence.marks.push((of_first_cell, Mark { kind: MarkKind::ClientSaturated, detail }));
+    let all = reports(&evidence, Trials::Together);
+    assert_eq!(all.len(), 2);
+    let expected = "# system rollback-journal: 2 trials\n\
+        Query Barrel Report for client select-update\n\
+        connect: max=3.000ms  min=0.800ms avg= 1.100ms from 10 clients \n\
+        Query_type\tnum_queries\tmax_time\tmin_time\tq_per_s\n\
+        select_index\t500\t12.345\t0.018\t125.00\n\
+        update_index\t300\tn/a\tn/a\t75.00\n\
+        # select_index: p50 0.050 ms, p99 n/a, median of the trials\n\
+        # update_index: p50 n/a, p99 n/a, median of the trials\n\
+        # marked client-saturated: the client's 2 threads were busy\n";
+    assert_eq!(render(&all[0]), expected);
+    let each = reports(&evidence, Trials::Each);
+    assert_eq!(each.len(), 4);
+    assert_eq!((each[0].trials, each[0].kinds[0].queries, each[1].kinds[0].queries), (1, 200, 300));
+}
+
+#[test]
+fn a_trial_without_types_is_reported_by_its_script_and_what_is_unknown_is_not_zero() {
+    let evidence = evidence(&[("throughput", [100.0, 100.0])]);
+    let text = render(&reports(&evidence, Trials::Together)[0]);
+    assert!(text.contains("connect: max=n/a  min=n/a avg= n/a from 10 clients"), "{text}");
+    assert!(text.contains("\nselect-update\t400\tn/a\tn/a\t100.00\n"), "{text}");
+}
+
+#[test]
+fn a_cell_without_a_measured_trial_has_no_report() {
+    let mut evidence = evidence(&[("throughput", [100.0, 100.0])]);
+    for trial in evidence.trials.iter_mut().filter(|trial| trial.planned.cell == 1) {
+        trial.state = model::TrialState::Failed;
+    }
+    assert_eq!(reports(&evidence, Trials::Together).len(), 1);
+}
