@@ -109,7 +109,7 @@ fn every_engine_runs_super_smack_s_scripts() {
                 ("protocol".to_owned(), text(protocol)),
                 ("rate".to_owned(), Value::Float(0.0)),
             ]);
-            let task = workload.task(&point, &engine::workloads::Grants::default()).unwrap();
+            let task = workload.task(&point, &Grants::default()).unwrap();
             let Action::Stream(stream) = &task.action else { panic!("a script is a stream") };
             target.prepare(&task.dataset).unwrap_or_else(|failure| panic!("{name}: {failure}"));
             target.settle().unwrap();
