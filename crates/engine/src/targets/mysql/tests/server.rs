@@ -175,6 +175,12 @@ fn deadlocks_are_tried_again(target: &MySqlTarget) {
     }
     assert!(since.get("rollback_statements").unwrap() > 0.0, "{since:?}");
     assert!(matches!(value("throughput"), model::Reading::Value(rate) if rate > 0.0));
+    // Each deadlock sends its victim round again, but for those at the trial's end.
+    let number = |id: &str| match value(id) {
+        model::Reading::Value(number) => number,
+        model::Reading::Unavailable(reason) => panic!("{id}: {reason}"),
+    };
+    assert!(number("retries") > 0.0 && number("errors") <= 8.0, "{:?}", record.measurements);
     // What was given up left nothing: every commit adds two.
     let sum = target.scalar("SELECT SUM(abalance) FROM pgbench_accounts").unwrap();
     assert_eq!(sum as f64, 2.0 * since.get("commit_statements").unwrap());
