@@ -208,9 +208,9 @@ where
     /// Counts every operation that has not been answered as given up. Nothing more is asked of the system.
     fn give_up(&mut self) {
         let since_ns = match (self.rules.count, self.stopped_ns) {
-            (_, Some(stopped_ns)) => stopped_ns,
-            (None, None) => self.rules.end_ns,
-            (Some(_), None) => self.heard_ns,
+            // Another worker may have given up, and asked this one to stop, a moment before this one does.
+            (None, stopped_ns) => self.rules.end_ns.min(stopped_ns.unwrap_or(u64::MAX)),
+            (Some(_), stopped_ns) => stopped_ns.unwrap_or(self.heard_ns),
         };
         let waited_s = self.now_ns.saturating_sub(since_ns) as f64 / 1e9;
         let what = if self.rules.count.is_some() { "for" } else { "after the end of the trial for" };
