@@ -17,7 +17,7 @@ use crate::workloads::Grants;
 pub(super) const PROTOCOL: KeySpec = KeySpec {
     name: "protocol",
     kind: KeyKind::Choice(Protocol::WORDS),
-    default: Some(Literal::Text("prepared")),
+    default: Some(Literal::Absent),
     about: "How statements travel, as by pgbench's `-M`: prepared once, `extended` (with parameters, parsed each time), or \
             `simple` (as one text)",
 };
@@ -26,7 +26,7 @@ pub(super) const PROTOCOL: KeySpec = KeySpec {
 pub(super) const PIPELINE: KeySpec = KeySpec {
     name: "pipeline",
     kind: KeyKind::Int { min: 1, max: 10_000 },
-    default: Some(Literal::Int(1)),
+    default: Some(Literal::Absent),
     about: "Transactions that a client sends before it waits for the first of them; latency is then that of all of them \
             together",
 };
@@ -35,7 +35,7 @@ pub(super) const PIPELINE: KeySpec = KeySpec {
 pub(super) const DEFINE: KeySpec = KeySpec {
     name: "define",
     kind: KeyKind::Text,
-    default: Some(Literal::Text("")),
+    default: Some(Literal::Absent),
     about: "Variables of the script, as in `\"naccounts=1000, x=2\"`: pgbench's `-D`",
 };
 
@@ -43,7 +43,7 @@ pub(super) const DEFINE: KeySpec = KeySpec {
 pub(super) const MAX_TRIES: KeySpec = KeySpec {
     name: "max_tries",
     kind: KeyKind::Int { min: 0, max: 1_000_000 },
-    default: Some(Literal::Int(1)),
+    default: Some(Literal::Absent),
     about: "How often a transaction is tried that fails by a serialization failure or a deadlock, the first time included; \
             0 means until it succeeds",
 };
@@ -52,7 +52,7 @@ pub(super) const MAX_TRIES: KeySpec = KeySpec {
 pub(super) const RETRY_WITHIN: KeySpec = KeySpec {
     name: "retry_within",
     kind: KeyKind::Duration,
-    default: Some(Literal::Text("0s")),
+    default: Some(Literal::Absent),
     about: "How long after its intended start a transaction may be tried again; `\"0s\"` means without limit",
 };
 
@@ -60,7 +60,7 @@ pub(super) const RETRY_WITHIN: KeySpec = KeySpec {
 pub(super) const THREADS: KeySpec = KeySpec {
     name: "threads",
     kind: KeyKind::Int { min: 0, max: 1_024 },
-    default: Some(Literal::Int(0)),
+    default: Some(Literal::Absent),
     about: "Threads that make the load, never more than clients; 0 means one for each core, and inside SQLite one for each \
             client",
 };
@@ -69,7 +69,7 @@ pub(super) const THREADS: KeySpec = KeySpec {
 pub(super) const TABLES: KeySpec = KeySpec {
     name: "tables",
     kind: KeyKind::Choice(&["own", "none"]),
-    default: Some(Literal::Text("own")),
+    default: Some(Literal::Absent),
     about: "`own`: pgbench's tables, made by étalon before each trial; `none`: the script works on tables that are there, \
             and étalon makes and drops nothing",
 };
