@@ -18,6 +18,8 @@ mod url;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use host::reactor::{Choice, Reactor};
 use host::scratch::Scratch;
@@ -44,6 +46,10 @@ const SCHEMA: &str = "etalon";
 
 /// What the comment of the marker's table begins with.
 const MARKER: &str = "made by the benchmark etalon, which drops it and makes it anew";
+
+/// How long a private server may take from refusing connections to its end.
+const ENDING_PATIENCE: Duration = Duration::from_secs(5);
+const ENDING_POLL: Duration = Duration::from_millis(20);
 
 /// The registry's entry.
 pub struct MySql;
@@ -294,10 +300,19 @@ impl Target for MySqlTarget {
     }
 
     fn revive(&self) -> Result<(), Failure> {
-        if let Some(mut private) = self.private() {
-            private.revive(&self.endpoint)?;
+        let started = Instant::now();
+        loop {
+            if let Some(mut private) = self.private() {
+                private.revive(&self.endpoint)?;
+            }
+            match self.counters() {
+                // A server that is being killed refuses connections a moment before its process has ended.
+                Err(failure) if failure.may_pass() && self.private.is_some() && started.elapsed() < ENDING_PATIENCE => {
+                    thread::sleep(ENDING_POLL);
+                }
+                other => return other.map(|_| ()),
+            }
         }
-        self.counters().map(|_| ())
     }
 
     fn drop_all(&self) -> Result<(), Failure> {

@@ -70,7 +70,7 @@ fn what_listens_and_is_no_server_is_told_apart() {
             if stream.write_all(&[byte]).is_err() {
                 return;
             }
-            thread::sleep(std::time::Duration::from_millis(500));
+            thread::sleep(Duration::from_millis(500));
         }
     });
     let failure = refusal(&url(slow, ""), &[]);
