@@ -3,7 +3,8 @@
 use engine::Failure;
 use engine::dataset::Dataset;
 use engine::error::FailureKind;
-use engine::target::{Target, Threads};
+use engine::step::{StepContext, StepOutcome, Stepped};
+use engine::target::Threads;
 use engine::traffic::Traffic;
 use engine::worker::Pace;
 use engine::workloads::transactions::{CountCheck, compile};
@@ -59,8 +60,9 @@ impl Workload for AskOnce {
 }
 
 impl Procedure for AskOnce {
-    fn run(&self, target: &dyn Target) -> Result<Vec<Measurement>, Failure> {
-        let count = target.scalar("COUNT")? as f64;
-        Ok(vec![Measurement::value("count", "", Direction::Neither, Role::Primary, count)])
+    fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
+        let count = context.target.scalar("COUNT")? as f64;
+        let measurements = vec![Measurement::value("count", "", Direction::Neither, Role::Primary, count)];
+        Ok(Stepped::Done(StepOutcome { measurements, ..StepOutcome::default() }))
     }
 }
