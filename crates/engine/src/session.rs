@@ -17,7 +17,7 @@ pub enum SessionKind {
 ///
 /// One thread uses it at a time; several clients take several sessions. Dropping it closes it.
 pub trait Session: Send {
-    /// Runs one or several statements, separated by `;`, whose rows nobody needs.
+    /// Runs one statement whose rows nobody needs.
     ///
     /// # Errors
     /// The engine refused one, or the connection is gone.
