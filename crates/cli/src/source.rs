@@ -23,6 +23,8 @@ pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "postgresql-tasks", text: include_str!("../../../plans/postgresql-tasks.toml") },
     BuiltIn { name: "postgres-paths", text: include_str!("../../../plans/postgres-paths.toml") },
     BuiltIn { name: "postgres-settings", text: include_str!("../../../plans/postgres-settings.toml") },
+    BuiltIn { name: "spatial", text: include_str!("../../../plans/spatial.toml") },
+    BuiltIn { name: "spatial-engines", text: include_str!("../../../plans/spatial-engines.toml") },
 ];
 
 /// A plan with the text that it comes from.
