@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use engine::worker::TaskLog;
-use engine::{Observer, Progress as HowFar, Tick};
+use engine::{Observer, Progress as HowFar, StepProgress, Tick};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::{Cell, Facts, Mark, Measurement, Plan, PlannedTrial, Reading, TrialRecord, TrialState};
 
@@ -88,6 +88,12 @@ impl Observer for Progress<'_> {
                 ms(tick.p50_ns),
                 ms(tick.p99_ns)
             ));
+        }
+    }
+
+    fn step(&mut self, step: StepProgress<'_>) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(format!("{}: {}, {} of {}", self.running, step.what, step.done + 1, step.of));
         }
     }
 

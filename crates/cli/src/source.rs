@@ -26,6 +26,8 @@ pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "postgres-settings", text: include_str!("../../../plans/postgres-settings.toml") },
     BuiltIn { name: "smack-select", text: include_str!("../../../plans/smack-select.toml") },
     BuiltIn { name: "smack-update", text: include_str!("../../../plans/smack-update.toml") },
+    BuiltIn { name: "spatial", text: include_str!("../../../plans/spatial.toml") },
+    BuiltIn { name: "spatial-engines", text: include_str!("../../../plans/spatial-engines.toml") },
 ];
 
 /// A plan with the text that it comes from.

@@ -20,6 +20,8 @@ use crate::observer::{Observer, Progress};
 use crate::patience::within;
 use crate::registry::Registry;
 use crate::rng::Rng;
+use crate::session::SessionKind;
+use crate::step::{self, StepContext};
 use crate::target::{Consent, OpenRequest, Target};
 use crate::trial::TrialRun;
 use crate::workloads::{Action, Grants, Task};
@@ -259,7 +261,12 @@ impl<'a> Conductor<'a> {
             paths.iter().map(|(s, path)| (s.name.as_str(), path.as_path())).collect();
         let mut taken = vec![(CLIENT.to_owned(), host::facts::client_facts(&named))];
         for system in &self.plan.systems {
-            let facts = self.target(&system.name)?.facts().map_err(|failure| system_error(&system.name, failure))?;
+            let target = self.target(&system.name)?;
+            let failed = |failure| system_error(&system.name, failure);
+            let mut facts = target.facts().map_err(failed)?;
+            for kind in self.session_kinds() {
+                facts.absorb("session", target.session_facts(kind).map_err(failed)?);
+            }
             observer.system_known(&system.name, &facts);
             taken.push((system.name.clone(), facts));
         }
@@ -270,6 +277,18 @@ impl<'a> Conductor<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The kinds of sessions that the tasks ask for.
+    fn session_kinds(&self) -> Vec<SessionKind> {
+        let kind = |task: &Task| match &task.action {
+            Action::Step(procedure) => Some(procedure.session_kind()),
+            Action::Stream(_) => None,
+        };
+        let mut kinds: Vec<SessionKind> = self.tasks.iter().filter_map(kind).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        kinds
     }
 
     fn data_path<'p>(&self, system: &'p SystemPlan) -> Option<(&'p SystemPlan, PathBuf)> {
@@ -501,16 +520,14 @@ impl<'a> Conductor<'a> {
                 run.run(observer)
             }
             Action::Step(procedure) => {
-                let started = Instant::now();
-                let measurements = procedure.run(target)?;
-                Ok(TrialRecord {
-                    state: TrialState::Measured,
-                    reason: None,
-                    elapsed_s: started.elapsed().as_secs_f64(),
-                    measurements,
-                    series: Vec::new(),
-                    marks: Vec::new(),
-                })
+                let mut context = StepContext {
+                    target,
+                    schedule: &self.plan.schedule,
+                    seed: self.seed_of(trial),
+                    interrupt: &self.options.interrupt,
+                    observer,
+                };
+                step::run(&**procedure, &mut context)
             }
         }
     }

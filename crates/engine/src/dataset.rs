@@ -102,7 +102,7 @@ pub struct Index {
 }
 
 /// Tables in the order in which they are made.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Dataset {
     /// What it is, with its size: two data sets of one name are the same data.
     pub name: String,
@@ -118,6 +118,12 @@ pub struct Dataset {
 
 /// How an engine writes what every SQL engine has.
 pub trait Dialect: Sync {
+    /// The name under which families of SQL text keep what they ask of this engine; engines that understand the same
+    /// SQL share one. Empty where there is none.
+    fn flavour(&self) -> &'static str {
+        ""
+    }
+
     /// The type of a column.
     fn column_type(&self, kind: ColumnKind) -> String;
 

@@ -23,6 +23,8 @@ pub mod recorder;
 pub mod registry;
 pub mod rng;
 pub mod series;
+pub mod session;
+pub mod step;
 pub mod stream;
 pub mod target;
 pub mod targets;
@@ -33,6 +35,6 @@ pub mod workloads;
 
 pub use conductor::{Conductor, Ended, ExperimentError};
 pub use error::{Failure, FailureKind};
-pub use observer::{Observer, Progress, Silent, Tick};
+pub use observer::{Observer, Progress, Silent, StepProgress, Tick};
 pub use registry::Registry;
 pub use target::Consent;

@@ -32,6 +32,17 @@ pub struct Progress {
     pub left: Duration,
 }
 
+/// How far a single long step has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StepProgress<'a> {
+    /// What it does now, in a few words.
+    pub what: &'a str,
+    /// Parts that are done.
+    pub done: usize,
+    /// Parts that there are.
+    pub of: usize,
+}
+
 /// Hears what happens. Every method does nothing unless it is written.
 pub trait Observer {
     /// A system is being opened.
@@ -52,6 +63,9 @@ pub trait Observer {
     /// What each process of a trial's load did with its tasks, before [`Observer::trial_ended`]. Only loads that consist
     /// of tasks have any.
     fn tasks_ended(&mut self, _logs: &[TaskLog]) {}
+
+    /// A part of the running step begins.
+    fn step(&mut self, _progress: StepProgress<'_>) {}
 
     /// A trial has ended and is in the store.
     fn trial_ended(&mut self, _trial: &PlannedTrial, _cell: &Cell, _record: &TrialRecord) {}

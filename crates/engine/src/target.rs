@@ -9,7 +9,8 @@ use host::reactor::Choice;
 use model::{EngineSpec, Facts, Reading, SystemPlan};
 
 use crate::dataset::{Dataset, Dialect, Tables};
-use crate::error::Failure;
+use crate::error::{Failure, FailureKind};
+use crate::session::{Session, SessionKind};
 use crate::worker::{Tally, WorkerContext};
 use crate::workloads::transactions::Program;
 
@@ -206,6 +207,35 @@ pub trait Target: Send + Sync {
     /// # Errors
     /// The connections could not be made.
     fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<Tally, Failure>;
+
+    /// A connection for statements that are asked one by one, in étalon's own schema and with the plan's settings. What
+    /// its kind needs is made there, if it is missing and the login may do so.
+    ///
+    /// # Errors
+    /// The engine has no such sessions ([`FailureKind::Unsupported`], with how to install what is missing), or the
+    /// connection could not be made.
+    fn session(&self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
+        let cause = format!("this engine has no sessions of the kind {kind:?} in this build");
+        Err(Failure::new(FailureKind::Unsupported, "open a session", cause))
+    }
+
+    /// What a session of this kind adds to [`Target::facts`], such as an extension's version.
+    ///
+    /// # Errors
+    /// As [`Target::session`].
+    fn session_facts(&self, _kind: SessionKind) -> Result<Facts, Failure> {
+        Ok(Facts::default())
+    }
+
+    /// Empties the engine's caches and the operating system's of its files, so that what is asked next is read from the
+    /// device. All sessions must be closed.
+    ///
+    /// # Errors
+    /// [`FailureKind::Unsupported`] with the reason why it cannot be done here.
+    fn empty_caches(&self) -> Result<(), Failure> {
+        let cause = "étalon can empty the caches only of a server that it has started itself";
+        Err(Failure::new(FailureKind::Unsupported, "empty the caches", cause))
+    }
 
     /// CPU seconds that the server's processes have used, where they can be seen.
     ///

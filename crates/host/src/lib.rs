@@ -9,8 +9,9 @@
 
 #![allow(
     unsafe_code,
-    reason = "`pre_exec` on Unix, the Windows API, io_uring, pollers, SQLite's VFS and some requests to devices have no \
-              safe form; see `process::unix`, `system::windows`, `reactor`, `sqlite_vfs`, `blocks`, `target` and `volume`"
+    reason = "`pre_exec` on Unix, the Windows API, io_uring, pollers, SQLite's VFS and extensions, and some requests to \
+              devices have no safe form; see `process::unix`, `system::windows`, `reactor`, `sqlite_vfs`, `spatialite`, \
+              `blocks`, `target` and `volume`"
 )]
 
 pub mod affinity;
@@ -27,6 +28,7 @@ pub mod memory;
 pub mod process;
 pub mod reactor;
 pub mod scratch;
+pub mod spatialite;
 pub mod sqlite_vfs;
 mod system;
 pub mod target;

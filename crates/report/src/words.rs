@@ -10,7 +10,7 @@ use crate::number::{Change, RowUnit, Script, count, percent};
 
 /// A metric's name for people: `response p99`.
 pub fn metric_name(id: &str) -> String {
-    id.replace('_', " ")
+    id.replace(['_', '/'], " ")
 }
 
 /// Which way is better, as an arrow; empty if neither.

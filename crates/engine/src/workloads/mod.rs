@@ -1,16 +1,19 @@
 //! What can be asked of a system.
 
 pub mod smack;
+pub mod spatial;
 pub mod transactions;
 
 use std::ops::Range;
 use std::time::Duration;
 
-use model::{Measurement, Point, Schedule, WorkloadSpec};
+use model::{Point, Schedule, WorkloadSpec};
 
 use crate::dataset::{Dataset, Tables};
 use crate::error::{Failure, FailureKind};
-use crate::target::{Target, Threads};
+use crate::session::SessionKind;
+use crate::step::{StepContext, Stepped};
+use crate::target::Threads;
 use crate::traffic::Traffic;
 use crate::worker::Pace;
 use transactions::{Debug, Program, Shell};
@@ -121,8 +124,15 @@ pub trait Procedure: Send + Sync {
     /// Runs it.
     ///
     /// # Errors
-    /// The system failed, or its answer was wrong.
-    fn run(&self, target: &dyn Target) -> Result<Vec<Measurement>, Failure>;
+    /// The system failed, or its answer was wrong: the trial has no result. What an engine does not have is no error but
+    /// a [`model::Reading::Unavailable`] with the reason.
+    fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure>;
+
+    /// The sessions that it asks the target for. What they need is looked for, and put among the facts, before the first
+    /// trial.
+    fn session_kind(&self) -> SessionKind {
+        SessionKind::Plain
+    }
 }
 
 #[cfg(test)]

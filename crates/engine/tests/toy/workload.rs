@@ -3,7 +3,8 @@
 use engine::Failure;
 use engine::dataset::Dataset;
 use engine::error::FailureKind;
-use engine::target::{Target, Threads};
+use engine::step::{StepContext, StepOutcome, Stepped};
+use engine::target::Threads;
 use engine::traffic::Traffic;
 use engine::worker::Pace;
 use engine::workloads::transactions::{CountCheck, compile};
@@ -30,13 +31,7 @@ impl Workload for Increments {
         program.check = Some(CountCheck { sql: "COUNT" });
         let clients = point["clients"].as_int().unwrap_or(1) as u32;
         Ok(Task {
-            dataset: Dataset {
-                name: "none".to_owned(),
-                tables: Vec::new(),
-                indexes: Vec::new(),
-                afterwards: Vec::new(),
-                size_bytes: 0,
-            },
+            dataset: Dataset { name: "none".to_owned(), ..Dataset::default() },
             action: Action::Stream(StreamTask {
                 program,
                 clients: 0..clients,
@@ -58,21 +53,16 @@ impl Workload for AskOnce {
 
     fn task(&self, _point: &Point, _grants: &Grants) -> Result<Task, Failure> {
         Ok(Task {
-            dataset: Dataset {
-                name: "none".to_owned(),
-                tables: Vec::new(),
-                indexes: Vec::new(),
-                afterwards: Vec::new(),
-                size_bytes: 0,
-            },
+            dataset: Dataset { name: "none".to_owned(), ..Dataset::default() },
             action: Action::Step(Box::new(AskOnce)),
         })
     }
 }
 
 impl Procedure for AskOnce {
-    fn run(&self, target: &dyn Target) -> Result<Vec<Measurement>, Failure> {
-        let count = target.scalar("COUNT")? as f64;
-        Ok(vec![Measurement::value("count", "", Direction::Neither, Role::Primary, count)])
+    fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
+        let count = context.target.scalar("COUNT")? as f64;
+        let measurements = vec![Measurement::value("count", "", Direction::Neither, Role::Primary, count)];
+        Ok(Stepped::Done(StepOutcome { measurements, ..StepOutcome::default() }))
     }
 }

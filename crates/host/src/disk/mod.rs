@@ -1,6 +1,7 @@
 //! Filesystems and the devices under them.
 
 mod counters;
+mod evict;
 mod layers;
 #[cfg(target_os = "linux")]
 mod linux;
@@ -21,6 +22,7 @@ use portable as os;
 use std::path::{Path, PathBuf};
 
 pub use counters::{DeviceCounters, ProcIo};
+pub use evict::{evict, evict_tree};
 pub use layers::{Layer, LayerKind, layers_of};
 pub use probe::fsync_probe;
 pub use reached::{Asked, LayerCounters, LayerTraffic, Reached, Share};

@@ -31,8 +31,13 @@ pub enum MetricFilter {
     Primary,
     /// All of them.
     All,
-    /// Those named, in the order of the store.
+    /// Those named, in the order of the store. The name of a family stands for all of it: `cpu` for `cpu/S4-inside`.
     Named(Vec<String>),
+}
+
+/// Whether a name, or the name of a family, means a metric.
+pub(crate) fn is_named(id: &str, name: &str) -> bool {
+    id == name || id.split_once('/').is_some_and(|(family, _)| family == name)
 }
 
 impl MetricFilter {
@@ -41,7 +46,7 @@ impl MetricFilter {
         match self {
             MetricFilter::All => true,
             MetricFilter::Primary => metric.role == Role::Primary,
-            MetricFilter::Named(names) => names.contains(&metric.id),
+            MetricFilter::Named(names) => names.iter().any(|name| is_named(&metric.id, name)),
         }
     }
 }

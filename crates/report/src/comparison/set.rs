@@ -8,7 +8,7 @@ use super::builder::Builder;
 use super::figures::{Figure, figures};
 use super::judging::{self, Index};
 use super::notes::notes;
-use super::options::{CompareError, MetricFilter, Options, Pairing};
+use super::options::{CompareError, MetricFilter, Options, Pairing, is_named};
 use super::projection::{Projection, side_label};
 use super::row::Comparison;
 use crate::evidence::{Evidence, TrialCounts};
@@ -187,7 +187,7 @@ fn check_metrics(index: &Index, filter: &MetricFilter) -> Result<(), CompareErro
     let mut known: Vec<String> = index.metrics.values().flatten().map(|metric| metric.id.clone()).collect();
     known.sort();
     known.dedup();
-    match names.iter().find(|name| !known.contains(name)) {
+    match names.iter().find(|name| !known.iter().any(|id| is_named(id, name))) {
         Some(metric) => Err(CompareError::UnknownMetric { metric: metric.clone(), known }),
         None => Ok(()),
     }

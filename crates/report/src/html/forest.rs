@@ -1,4 +1,7 @@
 //! The forest plot: ratio and interval of every row, one picture per metric.
+//!
+//! Metrics of one family, `elapsed/S4-inside` and `elapsed/S5-touch`, stand in one picture: the parts of a suite are read
+//! beside each other.
 
 use maud::{Markup, html};
 use model::Direction;
@@ -6,7 +9,7 @@ use stats::Verdict;
 
 use super::chart::{Axis, BOTTOM, GridLines, Ink, Layer, Mark, Panel, Shape, text};
 use super::figure::Figure;
-use crate::comparison::{Comparison, ComparisonSet, Outcome, Table};
+use crate::comparison::{Comparison, ComparisonSet, NoVerdict, Outcome, Table};
 use crate::number::Script;
 use crate::words::{metric_name, table_title, verdict_words};
 
@@ -20,18 +23,21 @@ const TOP: i32 = 4;
 /// Letters of a label that find room beside the figures, and of a heading.
 const LABEL: usize = 30;
 const LONGEST_HEAD: usize = 58;
+/// Letters of a reason that find room at the right.
+const GIST: usize = 24;
 
 /// A row with the table that it is of.
 type Placed<'a> = (&'a Table, &'a Comparison);
 
-/// One picture per metric.
+/// One picture per metric, or family of metrics.
 pub fn figures(set: &ComparisonSet) -> Vec<Markup> {
     let mut metrics: Vec<(String, Vec<Placed<'_>>)> = Vec::new();
     for table in &set.tables {
         for row in &table.rows {
-            match metrics.iter_mut().find(|(metric, _)| *metric == row.metric.id) {
+            let (family, _) = family_and_part(&row.metric.id);
+            match metrics.iter_mut().find(|(metric, _)| metric == family) {
                 Some((_, rows)) => rows.push((table, row)),
-                None => metrics.push((row.metric.id.clone(), vec![(table, row)])),
+                None => metrics.push((family.to_owned(), vec![(table, row)])),
             }
         }
     }
@@ -41,6 +47,11 @@ pub fn figures(set: &ComparisonSet) -> Vec<Markup> {
         .filter(|((_, rows), _)| rows.iter().any(|(_, row)| row.estimate.is_some()))
         .map(|((metric, rows), number)| figure(set, metric, rows, number))
         .collect()
+}
+
+/// The family of a metric, and its part there: what stands before and after a `/`.
+fn family_and_part(metric: &str) -> (&str, Option<&str>) {
+    metric.split_once('/').map_or((metric, None), |(family, part)| (family, Some(part)))
 }
 
 /// A line of the picture, with its distance from the top.
@@ -176,7 +187,12 @@ fn caption(rows: &[Placed<'_>]) -> String {
 /// What tells a row from the others under its heading.
 fn name(table: &Table, row: &Comparison) -> String {
     let label = row.cell_label();
-    if label.is_empty() { table_title(table) } else { label }
+    match family_and_part(&row.metric.id) {
+        (_, Some(part)) if label.is_empty() => part.to_owned(),
+        (_, Some(part)) => format!("{part}, {label}"),
+        (_, None) if label.is_empty() => table_title(table),
+        (_, None) => label,
+    }
 }
 
 fn short(text: &str, most: usize) -> String {
@@ -189,12 +205,21 @@ fn short(text: &str, most: usize) -> String {
 /// The row's name at the left, its verdict and figures at the right.
 fn label(set: &ComparisonSet, table: &Table, row: &Comparison, y: f64) -> String {
     let (word, _) = verdict_words(row, set);
-    let word = if row.no_verdict().is_some() { "no verdict".to_owned() } else { word };
-    let figures =
-        crate::words::change(row).map_or_else(|| "n/a".to_owned(), |change| change.point(Script::Typographic));
+    let said = match (row.no_verdict(), crate::words::change(row)) {
+        (Some(NoVerdict::NotAvailable { side, reason }), _) => format!("n/a: {} {}", side.as_str(), gist(reason)),
+        (Some(_), Some(change)) => format!("{} no verdict", change.point(Script::Typographic)),
+        (Some(_), None) => "n/a no verdict".to_owned(),
+        (None, Some(change)) => format!("{} {word}", change.point(Script::Typographic)),
+        (None, None) => format!("n/a {word}"),
+    };
     let right = f64::from(WIDTH) - 14.0;
     text("row", (14.0, y), "start", &short(&name(table, row), LABEL))
-        + &text(&format!("row v-{}", verdict_class(row)), (right, y), "end", &format!("{figures} {word}"))
+        + &text(&format!("row v-{}", verdict_class(row)), (right, y), "end", &said)
+}
+
+/// The first words of a reason: `wrong answer` of `wrong answer: pairs: expected 360, got 342`.
+fn gist(reason: &str) -> String {
+    short(reason.split_once(": ").map_or(reason, |(gist, _)| gist), GIST)
 }
 
 /// The class of a verdict.
@@ -247,7 +272,10 @@ fn table(set: &ComparisonSet, rows: &[Placed<'_>]) -> Markup {
                     }
                     None => { td { "n/a" } td { "n/a" } }
                 }
-                td { @let (word, rest) = verdict_words(row, set); (word) " " (rest) }
+                td {
+                    @if let Some(reason @ NoVerdict::NotAvailable { .. }) = row.no_verdict() { bdi { (reason.text()) } }
+                    @else { @let (word, rest) = verdict_words(row, set); (word) " " (rest) }
+                }
             } } }
         }
     }

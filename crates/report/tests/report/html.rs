@@ -136,3 +136,34 @@ fn the_same_evidence_gives_the_same_page() {
     let made = Builder { blocks: 6, ..Builder::default() }.build();
     assert_eq!(page(&made), page(&made));
 }
+
+/// A suite: a family of metrics is one picture, in which a wrong answer is a row without a mark but with its reason.
+#[test]
+fn the_parts_of_a_suite_stand_in_one_picture_with_the_wrong_answers() {
+    let mut made = Builder { blocks: 6, clients: vec![1], ..Builder::default() }.build();
+    let wal = made.evidence.cells.iter().position(|cell| cell.system == "wal").unwrap() as u32;
+    let mut suite = Vec::new();
+    for stored in made.evidence.measurements.iter().filter(|stored| stored.measurement.metric.id == "throughput") {
+        for part in ["S4-inside", "S11-within"] {
+            let mut stored = stored.clone();
+            stored.measurement.metric.id = format!("elapsed/{part}");
+            stored.measurement.metric.unit = "ms".to_owned();
+            stored.measurement.metric.direction = model::Direction::Lower;
+            if part == "S11-within" && stored.cell == wal {
+                let reason = "wrong answer: pairs: expected 364, got 341";
+                stored.measurement.reading = model::Reading::Unavailable(reason.to_owned());
+            }
+            suite.push(stored);
+        }
+    }
+    made.evidence.measurements = suite;
+    let page = page(&made);
+    assert_eq!(page.matches("Change in elapsed").count(), 1, "one picture for the family");
+    for said in ["S4-inside", "S11-within", "n/a: B wrong answer", "pairs: expected 364, got 341"] {
+        assert!(page.contains(said), "{said} is missing");
+    }
+    let options = Options { metrics: report::MetricFilter::Named(vec!["elapsed".to_owned()]), ..Options::default() };
+    let set = compare(&made.evidence, &options).unwrap();
+    let wrong = set.tables[0].rows.iter().find(|row| row.metric.id == "elapsed/S11-within").unwrap();
+    assert!(wrong.estimate.is_none() && wrong.verdict().is_none(), "a wrong answer takes no part in ratios");
+}

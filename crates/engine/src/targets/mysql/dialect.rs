@@ -9,6 +9,10 @@ use crate::lanes::mysql::own_words;
 pub(super) struct MySqlDialect;
 
 impl Dialect for MySqlDialect {
+    fn flavour(&self) -> &'static str {
+        "mysql"
+    }
+
     fn column_type(&self, kind: ColumnKind) -> String {
         match kind {
             ColumnKind::Int => "INT".to_owned(),

@@ -13,6 +13,7 @@ mod option_file;
 mod private;
 mod programs;
 mod session;
+mod steps;
 mod url;
 
 use std::ops::Range;
@@ -31,6 +32,7 @@ use crate::dataset::{Dataset, Dialect, Tables};
 use crate::error::{Failure, FailureKind};
 use crate::lane::OpError;
 use crate::lanes::mysql::{Client, EncryptedLane, NativeLane, Opened};
+use crate::session::SessionKind;
 use crate::target::{Consent, Counters, Engine, Load, OpenRequest, Placement, Target, Threads, shares};
 use crate::worker::{self, LOGINS_AT_ONCE, Tally, WorkerContext};
 use crate::workloads::transactions::{Program, Protocol};
@@ -290,6 +292,21 @@ impl Target for MySqlTarget {
     fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<Tally, Failure> {
         let Load::Statements(program) = load;
         self.drive_program(program, context)
+    }
+
+    /// Geometries are among the engine's own types: every session is a spatial one.
+    fn session(&self, _kind: SessionKind) -> Result<Box<dyn crate::session::Session>, Failure> {
+        let client = self.session.open(&self.endpoint, Purpose::Load).map_err(|failure| self.explain(failure))?;
+        Ok(Box::new(steps::MySqlSession::new(client)))
+    }
+
+    fn empty_caches(&self) -> Result<(), Failure> {
+        let Some(mut private) = self.private() else {
+            let cause = "étalon can restart only a server that it has started itself";
+            return Err(Failure::new(FailureKind::Unsupported, "empty the caches", cause));
+        };
+        self.control.close();
+        private.restart_cold(&self.endpoint)
     }
 
     fn server_cpu_s(&self) -> Result<f64, String> {

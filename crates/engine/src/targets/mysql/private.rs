@@ -28,6 +28,8 @@ const START_PATIENCE: Duration = Duration::from_secs(90);
 const START_POLL: Duration = Duration::from_millis(20);
 /// How long an ending server may take.
 const STOP_PATIENCE: Duration = Duration::from_secs(10);
+/// How long an orderly end may take: it writes what has changed.
+const RESTART_PATIENCE: Duration = Duration::from_secs(60);
 /// How often another port is tried.
 const PORT_ATTEMPTS: u32 = 5;
 /// A socket's path may be 103 bytes long on macOS, 107 on Linux.
@@ -299,6 +301,22 @@ impl Private {
         }
         self.process = None;
         self.spawn_and_wait(endpoint, &[])
+    }
+
+    /// Ends the server in order, gives up what the operating system has cached of its files, and starts it again without
+    /// the pages that it had in its buffer pool.
+    ///
+    /// # Errors
+    /// [`FailureKind::Unsupported`] where the operating system does not give up its cache; the server runs again.
+    pub(super) fn restart_cold(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
+        let data = self.folders()?.data();
+        if let Some(mut process) = self.process.take() {
+            let stopped = process.stop(StopSignal::Terminate, RESTART_PATIENCE);
+            stopped.map_err(|error| failed("stop the private server", error))?;
+        }
+        let evicted = host::disk::evict_tree(&data);
+        self.spawn_and_wait(endpoint, &["--innodb-buffer-pool-load-at-startup=OFF".to_owned()])?;
+        evicted.map_err(|error| Failure::new(FailureKind::Unsupported, "empty the caches", error))
     }
 
     /// CPU seconds of the server.

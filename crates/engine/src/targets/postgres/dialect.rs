@@ -8,6 +8,10 @@ use crate::dataset::{ColumnKind, Dialect};
 pub(super) struct PostgresDialect;
 
 impl Dialect for PostgresDialect {
+    fn flavour(&self) -> &'static str {
+        "postgres"
+    }
+
     fn column_type(&self, kind: ColumnKind) -> String {
         match kind {
             ColumnKind::Int => "integer".to_owned(),

@@ -16,6 +16,7 @@ mod pgpass;
 mod private;
 mod programs;
 mod session;
+mod steps;
 mod tls;
 mod url;
 
@@ -36,6 +37,7 @@ use crate::dataset::{Dataset, Dialect, Tables};
 use crate::error::{Failure, FailureKind};
 use crate::lane::{ErrorClass, OpError};
 use crate::lanes::postgres::{NativeLane, Statements};
+use crate::session::SessionKind;
 use crate::target::{Consent, Counters, Engine, Load, OpenRequest, Placement, Target, Threads, shares};
 use crate::worker::{self, LOGINS_AT_ONCE, Tally, WorkerContext};
 use crate::workloads::transactions::{Program, Protocol, Statement};
@@ -343,6 +345,26 @@ impl Target for PostgresTarget {
         let Load::Statements(program) = load;
         let lane = self.lane(program, &mut context)?;
         worker::run(lane, program, &RealClock, context)
+    }
+
+    fn session(&self, kind: SessionKind) -> Result<Box<dyn crate::session::Session>, Failure> {
+        Ok(Box::new(steps::PostgresSession::new(PostgresTarget::session(self)?, kind)?))
+    }
+
+    fn session_facts(&self, kind: SessionKind) -> Result<Facts, Failure> {
+        let mut client = PostgresTarget::session(self)?;
+        let facts = steps::facts(&mut client, kind);
+        session::close(client);
+        facts
+    }
+
+    fn empty_caches(&self) -> Result<(), Failure> {
+        let Some(mut private) = self.private() else {
+            let cause = "étalon can restart only a server that it has started itself";
+            return Err(Failure::new(FailureKind::Unsupported, "empty the caches", cause));
+        };
+        self.control.close();
+        private.restart_cold(&self.endpoint)
     }
 
     fn server_cpu_s(&self) -> Result<f64, String> {

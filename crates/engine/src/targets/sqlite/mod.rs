@@ -2,6 +2,7 @@
 
 mod dialect;
 mod facts;
+mod session;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use crate::clock::RealClock;
 use crate::dataset::{Dataset, Datum, Dialect, Table, Tables};
 use crate::error::{Failure, FailureKind};
 use crate::lanes::sqlite::{SqliteLane, to_sql};
+use crate::session::{Session, SessionKind};
 use crate::target::{Counters, Engine, Load, OpenRequest, Placement, Target};
 use crate::worker::{self, Tally, WorkerContext};
 
@@ -123,6 +125,13 @@ fn refuse_missing_file(path: &Path) -> Result<(), Failure> {
     }
 }
 
+/// The file that SQLite puts beside a database under its name and a suffix.
+fn companion(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
 fn read_header(path: &Path) -> std::io::Result<Vec<u8>> {
     use std::io::Read as _;
     let mut header = Vec::new();
@@ -191,11 +200,7 @@ impl SqliteTarget {
     }
 
     fn remove(&self, path: &Path) -> Result<(), Failure> {
-        let companions = COMPANIONS.iter().map(|suffix| {
-            let mut name = path.as_os_str().to_owned();
-            name.push(suffix);
-            PathBuf::from(name)
-        });
+        let companions = COMPANIONS.iter().map(|suffix| companion(path, suffix));
         for file in companions.chain([path.to_owned()]) {
             match fs::remove_file(&file) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -359,6 +364,25 @@ impl Target for SqliteTarget {
     /// The database, its log and the log's index.
     fn files_per_client(&self) -> u64 {
         3
+    }
+
+    fn session(&self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
+        Ok(Box::new(session::SqliteSession::new(self.connect()?, kind)?))
+    }
+
+    fn session_facts(&self, kind: SessionKind) -> Result<Facts, Failure> {
+        session::facts(&self.connect()?, kind)
+    }
+
+    /// SQLite's own cache goes with its connections.
+    fn empty_caches(&self) -> Result<(), Failure> {
+        for path in [self.path.clone(), companion(&self.path, COMPANIONS[0])] {
+            match host::disk::evict(&path) {
+                Err(host::HostError::Path { cause, .. }) if cause.kind() == std::io::ErrorKind::NotFound => {}
+                other => other.map_err(|e| Failure::new(FailureKind::Unsupported, "empty the caches", e))?,
+            }
+        }
+        Ok(())
     }
 
     fn drop_all(&self) -> Result<(), Failure> {

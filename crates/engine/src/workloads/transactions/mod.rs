@@ -185,13 +185,7 @@ impl Workload for Transactions {
             Tables::None => {
                 // What the tables held before is not known.
                 program.check = None;
-                Dataset {
-                    name: "the tables that are there".to_owned(),
-                    tables: Vec::new(),
-                    indexes: Vec::new(),
-                    afterwards: Vec::new(),
-                    size_bytes: 0,
-                }
+                Dataset { name: "the tables that are there".to_owned(), ..Dataset::default() }
             }
         };
         let threads = keys::threads(point);

@@ -1,0 +1,31 @@
+//! Statements asked one by one over an ordinary connection, for steps that take long: not for a stream's hot path.
+
+use crate::dataset::Datum;
+use crate::error::Failure;
+
+/// What a session must be able to do beside plain SQL.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SessionKind {
+    /// Nothing.
+    #[default]
+    Plain,
+    /// Hold geometries and answer questions about them: the engine's own ability, or an extension that is loaded.
+    Spatial,
+}
+
+/// A connection in étalon's own schema, with the plan's settings.
+///
+/// One thread uses it at a time; several clients take several sessions. Dropping it closes it.
+pub trait Session: Send {
+    /// Runs one statement whose rows nobody needs.
+    ///
+    /// # Errors
+    /// The engine refused one, or the connection is gone.
+    fn execute(&mut self, sql: &str) -> Result<(), Failure>;
+
+    /// Runs one statement and gives its rows. Numbers may come as text: whoever asks knows what they are.
+    ///
+    /// # Errors
+    /// As [`Session::execute`].
+    fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure>;
+}

@@ -1,0 +1,351 @@
+//! The data: a country made of whole numbers, the same from a seed on every machine, at any size.
+//!
+//! Everything is drawn by a hash of (seed, what, i, j) and never by a stream, so that any part can be made alone.
+//! - **Cells** cover a square without gap or overlap: a grid whose inner corners are moved, and whose inner edges are
+//!   broken into eight by midpoint displacement, each edge made once and used by both its cells.
+//! - **Departments** are blocks of eight by eight cells.
+//! - **Roads** are walks in the eight directions of the compass.
+//! - **Points** are even over the square, or gathered in clusters.
+//! - **Shapes** are cells of which about one in eight is drawn as a bow-tie, which is no valid polygon.
+
+use super::exact::{Pt, pt};
+
+/// Side of the grid's squares.
+pub(super) const CELL: i64 = 4096;
+/// Cells along the side of a department.
+const DEPARTMENT: i64 = 8;
+/// An inner corner is moved by less than this each way: a sixth of a cell.
+const JITTER: i64 = CELL / 6;
+/// How far the midpoints of an edge are moved each way, level by level.
+const DISPLACEMENT: [i64; 3] = [160, 40, 10];
+/// Classes of roads.
+pub(super) const CLASSES: i64 = 5;
+/// One shape in so many is a bow-tie.
+const BOW_TIES: u64 = 8;
+/// The eight directions, counter-clockwise from the east.
+const DIRECTIONS: [(i64, i64); 8] = [(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)];
+
+/// How the points lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spread {
+    /// Evenly.
+    Uniform,
+    /// Nine in ten in clusters.
+    Clustered,
+}
+
+/// Which country: from these the same data follow on every machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Country {
+    /// Cells along one side of the square.
+    pub side: i64,
+    /// The seed.
+    pub seed: u64,
+    /// How the points lie.
+    pub spread: Spread,
+}
+
+/// What a number is drawn for.
+#[derive(Clone, Copy)]
+enum Draw {
+    CornerX,
+    CornerY,
+    MiddleX,
+    MiddleY,
+    Road,
+    Walk,
+    Point,
+    Centre,
+    Shape,
+}
+
+/// The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+fn mix(z: u64) -> u64 {
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Turns a draw into a whole number of `lo..=hi`. The range is far below 2^32, so that the bias of the remainder is
+/// below 2^-32.
+fn between(draw: u64, lo: i64, hi: i64) -> i64 {
+    lo + (draw % (hi - lo + 1) as u64) as i64
+}
+
+impl Country {
+    fn draw(&self, what: Draw, i: i64, j: i64) -> u64 {
+        const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+        let mut state = mix(self.seed.wrapping_add(STEP));
+        for part in [what as u64, i as u64, j as u64] {
+            state = mix(state.wrapping_add(STEP) ^ part);
+        }
+        state
+    }
+
+    /// Side of the square.
+    pub(super) fn extent(&self) -> i64 {
+        self.side * CELL
+    }
+
+    /// How many cells there are.
+    pub(super) fn cells(&self) -> i64 {
+        self.side * self.side
+    }
+
+    /// How many roads there are.
+    pub(super) fn roads(&self) -> i64 {
+        (self.cells() / 4).max(1)
+    }
+
+    /// How many points there are.
+    pub(super) fn points(&self) -> i64 {
+        self.cells() * 25 / 2
+    }
+
+    /// How many shapes there are.
+    pub(super) fn shapes(&self) -> i64 {
+        (self.cells() / 4).max(1)
+    }
+
+    /// How many departments there are along one side.
+    fn departments_a_side(&self) -> i64 {
+        (self.side + DEPARTMENT - 1) / DEPARTMENT
+    }
+
+    /// How many departments there are.
+    pub(super) fn departments(&self) -> i64 {
+        self.departments_a_side().pow(2)
+    }
+
+    /// The number of a cell, from 1, by its column and row.
+    pub(super) fn cell_id(&self, i: i64, j: i64) -> i64 {
+        j * self.side + i + 1
+    }
+
+    /// The department of a cell, from 1.
+    pub(super) fn department(&self, i: i64, j: i64) -> i64 {
+        (j / DEPARTMENT) * self.departments_a_side() + i / DEPARTMENT + 1
+    }
+
+    /// A corner of the grid. Those on the border stay on it.
+    fn corner(&self, i: i64, j: i64) -> Pt {
+        let jitter = |what, at: i64| match at {
+            0 => 0,
+            last if last == self.side => 0,
+            _ => between(self.draw(what, i, j), 1 - JITTER, JITTER - 1),
+        };
+        pt(i * CELL + jitter(Draw::CornerX, i), j * CELL + jitter(Draw::CornerY, j))
+    }
+
+    /// The edge from a corner to the next one eastward, from west to east. Those on the border are straight.
+    pub(super) fn edge_east(&self, i: i64, j: i64) -> Vec<Pt> {
+        self.edge((self.corner(i, j), self.corner(i + 1, j)), j, (i * 2, j))
+    }
+
+    /// The edge from a corner to the next one northward, from south to north.
+    pub(super) fn edge_north(&self, i: i64, j: i64) -> Vec<Pt> {
+        self.edge((self.corner(i, j), self.corner(i, j + 1)), i, (i * 2 + 1, j))
+    }
+
+    /// An edge on grid line `line`; `key` names it.
+    fn edge(&self, (from, to): (Pt, Pt), line: i64, key: (i64, i64)) -> Vec<Pt> {
+        let mut points = vec![from, to];
+        if line == 0 || line == self.side {
+            return points;
+        }
+        let mut number = 0;
+        for far in DISPLACEMENT {
+            let mut finer = vec![points[0]];
+            for pair in points.windows(2) {
+                let place = key.1 * 8 + number;
+                number += 1;
+                let moved = |what| between(self.draw(what, key.0, place), -far, far);
+                let middle = |a: i64, b: i64| (a + b).div_euclid(2);
+                finer.push(pt(
+                    middle(pair[0].x, pair[1].x) + moved(Draw::MiddleX),
+                    middle(pair[0].y, pair[1].y) + moved(Draw::MiddleY),
+                ));
+                finer.push(pair[1]);
+            }
+            points = finer;
+        }
+        points
+    }
+
+    /// A cell's ring, closed, counter-clockwise.
+    pub(super) fn cell(&self, i: i64, j: i64) -> Vec<Pt> {
+        let mut ring = self.edge_east(i, j);
+        ring.extend(&self.edge_north(i + 1, j)[1..]);
+        ring.extend(self.edge_east(i, j + 1).iter().rev().skip(1));
+        ring.extend(self.edge_north(i, j).iter().rev().skip(1));
+        ring
+    }
+
+    /// A road by its number from 1. It never turns straight back.
+    pub(super) fn road(&self, id: i64) -> Vec<Pt> {
+        let draw = self.draw(Draw::Road, id, 0);
+        let extent = self.extent();
+        let start = |n| between(self.draw(Draw::Road, id, n), 0, extent);
+        let mut here = pt(start(1), start(2));
+        let mut heading = between(draw, 0, 7);
+        let mut path = vec![here];
+        for step in 0..between(draw >> 32, 12, 28) {
+            let draw = self.draw(Draw::Walk, id, step);
+            let turn = [0, 0, 1, -1][(draw % 4) as usize];
+            let far = between(draw >> 8, 300, 1000);
+            // At the border it turns left until it can go on; straight back is not among the turns.
+            let next = [0, 1, 2, 3, 5, 6, 7].iter().find_map(|more| {
+                let towards = (heading + turn + more).rem_euclid(8);
+                let (dx, dy) = DIRECTIONS[towards as usize];
+                let next = pt(here.x + dx * far, here.y + dy * far);
+                let fits = (0..=extent).contains(&next.x) && (0..=extent).contains(&next.y);
+                (fits && towards != (heading + 4).rem_euclid(8)).then_some((next, towards))
+            });
+            // A square of two cells and more leaves a way from everywhere.
+            let Some((next, towards)) = next else { break };
+            path.push(next);
+            (here, heading) = (next, towards);
+        }
+        path
+    }
+
+    /// The class of a road, from 1.
+    pub(super) fn class(&self, id: i64) -> i64 {
+        id % CLASSES + 1
+    }
+
+    /// A point by its number from 1.
+    pub(super) fn point(&self, id: i64) -> Pt {
+        let extent = self.extent();
+        let even = |n| between(self.draw(Draw::Point, id, n), 1, extent - 1);
+        if self.spread == Spread::Uniform || self.draw(Draw::Point, id, 2).is_multiple_of(10) {
+            return pt(even(0), even(1));
+        }
+        let clusters = (self.cells() / 16).max(1);
+        let cluster = between(self.draw(Draw::Point, id, 3), 0, clusters - 1);
+        let near = |n: i64| {
+            let centre = between(self.draw(Draw::Centre, cluster, n), 1, extent - 1);
+            // The sum of four draws: dense in the middle.
+            let off: i64 =
+                (0..4).map(|k| between(self.draw(Draw::Point, id, 4 + 4 * n + k), -CELL / 6, CELL / 6)).sum();
+            (centre + off).clamp(1, extent - 1)
+        };
+        pt(near(0), near(1))
+    }
+
+    /// A shape by its number from 1: a cell, or a bow-tie over its corners.
+    pub(super) fn shape(&self, id: i64) -> Vec<Pt> {
+        let (i, j) = ((id * 4 - 4) % self.side, (id * 4 - 4) / self.side);
+        if !self.draw(Draw::Shape, id, 0).is_multiple_of(BOW_TIES) {
+            return self.cell(i, j);
+        }
+        let corner = |di, dj| self.corner(i + di, j + dj);
+        vec![corner(0, 0), corner(1, 1), corner(1, 0), corner(0, 1), corner(0, 0)]
+    }
+
+    /// About what the tables take with their indexes, in bytes.
+    pub(super) fn size_bytes(&self) -> u64 {
+        let vertices = self.cells() * 33 + self.roads() * 21 + self.shapes() * 29 + self.points();
+        (vertices * 16 + self.points() * 150 + (self.cells() + self.roads() + self.shapes()) * 200) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::exact::{Side, hull, is_simple, meet, segments, side_of, twice_area};
+    use super::*;
+
+    fn country(side: i64, seed: u64) -> Country {
+        Country { side, seed, spread: Spread::Uniform }
+    }
+
+    #[test]
+    fn the_data_of_a_seed_never_change() {
+        let country = country(40, 1);
+        assert_eq!(country.cell(3, 7)[..4], PINNED_CELL);
+        assert_eq!(country.road(5)[..3], PINNED_ROAD);
+        assert_eq!([country.point(1), country.point(20_000)], PINNED_POINTS);
+    }
+
+    const PINNED_CELL: [Pt; 4] = [pt(12218, 28811), pt(12772, 28758), pt(13340, 28695), pt(13877, 28675)];
+    const PINNED_ROAD: [Pt; 3] = [pt(122997, 142053), pt(123417, 141633), pt(123908, 141633)];
+    const PINNED_POINTS: [Pt; 2] = [pt(59070, 125725), pt(160604, 158539)];
+
+    /// Cells are valid, do not overlap, and leave no gap: rings are simple, their areas add up to the square's, and
+    /// no two edges cross.
+    #[test]
+    fn cells_cover_the_square_without_gap_or_overlap() {
+        for seed in 0..10 {
+            let country = country(6, seed);
+            let mut sum = 0;
+            for (i, j) in (0..6).flat_map(|j| (0..6).map(move |i| (i, j))) {
+                let ring = country.cell(i, j);
+                assert!(is_simple(&ring), "seed {seed}, cell {i} {j}");
+                assert!(twice_area(&ring) > 0);
+                assert_eq!(side_of(&ring, pt(i * CELL + CELL / 2, j * CELL + CELL / 2)), Side::Inside);
+                sum += twice_area(&ring);
+            }
+            assert_eq!(sum, 2 * i128::from(country.extent()).pow(2));
+            let edges: Vec<Vec<Pt>> = (0..=6)
+                .flat_map(|j| (0..6).map(move |i| (i, j)))
+                .flat_map(|(i, j)| [country.edge_east(i, j), country.edge_north(j, i)])
+                .collect();
+            for (n, a) in edges.iter().enumerate() {
+                for b in &edges[n + 1..] {
+                    let ends = [a[0], a[a.len() - 1]];
+                    let shared = ends.contains(&b[0]) || ends.contains(&b[b.len() - 1]);
+                    for (s, t) in segments(a).flat_map(|s| segments(b).map(move |t| (s, t))) {
+                        let at_shared_end =
+                            shared && [s.0, s.1].iter().any(|p| ends.contains(p) && [t.0, t.1].contains(p));
+                        assert!(at_shared_end || !meet(s, t), "seed {seed}: {s:?} {t:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn roads_stay_in_the_square_and_never_turn_straight_back() {
+        for spread in [Spread::Uniform, Spread::Clustered] {
+            let country = Country { side: 4, seed: 9, spread };
+            let inside = |p: &Pt| (0..=country.extent()).contains(&p.x) && (0..=country.extent()).contains(&p.y);
+            for id in 1..=2_000 {
+                let road = country.road(id);
+                assert!(road.len() >= 13 && road.iter().all(inside), "{road:?}");
+                for turn in road.windows(3) {
+                    let (a, b) = (
+                        (turn[1].x - turn[0].x, turn[1].y - turn[0].y),
+                        (turn[2].x - turn[1].x, turn[2].y - turn[1].y),
+                    );
+                    assert!(a.0 == 0 || a.1 == 0 || a.0.abs() == a.1.abs());
+                    let back = a.0 * b.1 == a.1 * b.0 && a.0 * b.0 + a.1 * b.1 < 0;
+                    assert!(!back, "{turn:?}");
+                }
+            }
+            assert!((1..=country.points()).all(|id| inside(&country.point(id))));
+        }
+    }
+
+    #[test]
+    fn clusters_are_denser_than_an_even_spread() {
+        let busiest = |spread| {
+            let country = Country { side: 16, seed: 3, spread };
+            let mut counts = vec![0; 256];
+            for id in 1..=country.points() {
+                let p = country.point(id);
+                counts[((p.y / CELL) * 16 + p.x / CELL) as usize] += 1;
+            }
+            counts.into_iter().max().unwrap_or(0)
+        };
+        assert!(busiest(Spread::Uniform) < 40);
+        assert!(busiest(Spread::Clustered) > 80);
+    }
+
+    #[test]
+    fn some_shapes_are_bow_ties_and_no_other_is_invalid() {
+        let country = country(40, 1);
+        let invalid = (1..=country.shapes()).filter(|id| !is_simple(&country.shape(*id))).count();
+        assert!((30..70).contains(&invalid), "{invalid} of {}", country.shapes());
+        assert!(hull(&country.shape(1)).len() >= 4);
+    }
+}

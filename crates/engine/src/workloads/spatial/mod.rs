@@ -1,0 +1,145 @@
+//! Spatial queries: a portable suite whose every answer is known before it is timed.
+//!
+//! The data are made of whole numbers ([`data`]), so that the answers follow from exact arithmetic ([`oracle`]) and not
+//! from whichever engine is believed. An answer that is wrong or missing is shown with its evidence and takes no part in
+//! ratios.
+
+mod buffer;
+mod data;
+pub mod dialects;
+mod exact;
+mod load;
+mod oracle;
+mod query;
+mod suite;
+mod timing;
+
+use model::{KeyKind, KeySpec, Literal, Point, Value, WorkloadSpec};
+
+use crate::dataset::Dataset;
+use crate::error::{Failure, FailureKind};
+use crate::workloads::{Action, Grants, Task, Workload};
+use suite::Suite;
+
+pub use data::{Country, Spread};
+pub use query::{Expected, Query, Rounding, Value as ExpectedValue, judge};
+pub use suite::Cold;
+
+/// What every query must answer on the data of a country, by exact arithmetic; for tests of engines.
+pub fn expected(country: Country, queries: &[Query]) -> Vec<(Query, Vec<Expected>)> {
+    let oracle = oracle::Oracle::new(country);
+    queries.iter().map(|query| (*query, oracle.answer(*query))).collect()
+}
+
+const KEYS: &[KeySpec] = &[
+    KeySpec {
+        name: "side",
+        kind: KeyKind::Int { min: 2, max: 1_000 },
+        default: Some(Literal::Int(40)),
+        about: "Size of the data: cells along one side of a square; there are side² polygons, a quarter as many lines and \
+                12.5 times as many points",
+    },
+    KeySpec {
+        name: "points",
+        kind: KeyKind::Choice(&["uniform", "clustered"]),
+        default: Some(Literal::Text("uniform")),
+        about: "How the points lie",
+    },
+    KeySpec {
+        name: "data_seed",
+        kind: KeyKind::Int { min: 0, max: i64::MAX },
+        default: Some(Literal::Int(1)),
+        about: "Seed of the data: the same data on every machine",
+    },
+    KeySpec {
+        name: "queries",
+        kind: KeyKind::Text,
+        default: Some(Literal::Text("core")),
+        about: "`core` is S1 to S12, `all` adds S13 to S15; or numbers, as in \"S4, S7\"",
+    },
+    KeySpec {
+        name: "clients",
+        kind: KeyKind::Int { min: 1, max: 1_000 },
+        default: Some(Literal::Int(1)),
+        about: "Clients that ask the same query at the same time; a run lasts until the last of them has its answer",
+    },
+    KeySpec {
+        name: "runs",
+        kind: KeyKind::Int { min: 1, max: 1_000 },
+        default: Some(Literal::Int(10)),
+        about: "How often each query is run in a trial, with warm caches; a trial's figure is the mean of its runs",
+    },
+    KeySpec {
+        name: "cold",
+        kind: KeyKind::Bool,
+        default: Some(Literal::Bool(true)),
+        about: "Whether each query is also run once after the caches were emptied, where that can be done",
+    },
+];
+
+/// The `spatial` workload.
+pub struct Spatial;
+
+impl Workload for Spatial {
+    fn spec(&self) -> WorkloadSpec {
+        WorkloadSpec {
+            name: "spatial",
+            family: "spatial",
+            about: "Twelve to fifteen spatial queries whose answers are checked before they are timed",
+            keys: KEYS,
+        }
+    }
+
+    fn task(&self, point: &Point, _grants: &Grants) -> Result<Task, Failure> {
+        let missing = |key: &str| Failure::new(FailureKind::Plan, format!("read the key `{key}`"), "it has no value");
+        let int = |key: &str| point.get(key).and_then(Value::as_int).ok_or_else(|| missing(key));
+        let text = |key: &str| point.get(key).and_then(Value::as_text).ok_or_else(|| missing(key));
+        let spread = if text("points")? == "clustered" { Spread::Clustered } else { Spread::Uniform };
+        let country = Country { side: int("side")?, seed: int("data_seed")? as u64, spread };
+        let queries = Query::parse_list(text("queries")?).map_err(|word| {
+            let known: Vec<&str> = Query::all().map(Query::number).collect();
+            Failure::new(FailureKind::Plan, "read the key `queries`", format!("there is no query `{word}`"))
+                .hint(format!("`core`, `all`, or some of {}", known.join(", ")))
+        })?;
+        let cold = if point.get("cold") == Some(&Value::Bool(false)) { Cold::Skipped } else { Cold::Measured };
+        let name = format!(
+            "spatial data of {0} × {0} cells, seed {1}, {2} points",
+            country.side,
+            country.seed,
+            text("points")?
+        );
+        let suite = Suite::new(country, queries, int("clients")? as usize, int("runs")? as usize, cold);
+        Ok(Task {
+            // The suite makes and loads its tables itself, since that is part of what it measures.
+            dataset: Dataset { name, size_bytes: country.size_bytes(), ..Dataset::default() },
+            action: Action::Step(Box::new(suite)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point(queries: &str) -> Point {
+        let mut point: Point =
+            KEYS.iter().filter_map(|key| Some((key.name.to_owned(), key.default?.value()?))).collect();
+        point.insert("queries".to_owned(), Value::Text(queries.to_owned()));
+        point
+    }
+
+    #[test]
+    fn the_defaults_are_a_task() {
+        let task = Spatial.task(&point("core"), &Grants::default()).unwrap();
+        assert_eq!(task.dataset.name, "spatial data of 40 × 40 cells, seed 1, uniform points");
+        assert!((1_000_000..20_000_000).contains(&task.dataset.size_bytes), "{}", task.dataset.size_bytes);
+        assert!(matches!(task.action, Action::Step(_)));
+    }
+
+    #[test]
+    fn a_query_that_does_not_exist_is_named() {
+        let failure = Spatial.task(&point("S1, S99"), &Grants::default()).unwrap_err();
+        assert!(failure.to_string().contains("no query `S99`"), "{failure}");
+        assert!(failure.hint.unwrap().contains("S15"));
+    }
+}

@@ -1,0 +1,393 @@
+//! The procedure: load, index, then every query, verified before and after it is timed.
+
+use std::sync::OnceLock;
+
+use model::{Direction, Measurement, Reading, Role};
+
+use super::data::Country;
+use super::dialects::{SpatialDialect, dialect_of};
+use super::load;
+use super::oracle::Oracle;
+use super::query::{Expected, Query, judge};
+use super::timing::{Question, Run};
+use crate::dataset::Datum;
+use crate::error::{Failure, FailureKind};
+use crate::rng::Rng;
+use crate::session::{Session, SessionKind};
+use crate::step::{Spent, StepContext, StepOutcome, Stepped, Stopwatch};
+use crate::workloads::Procedure;
+
+/// The published estimator drops the shortest and the longest run.
+const FEWEST_TO_TRIM: usize = 3;
+
+/// Whether queries are also run with empty caches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cold {
+    /// They are, where caches can be emptied.
+    Measured,
+    /// They are not.
+    Skipped,
+}
+
+/// The suite on one country.
+pub(super) struct Suite {
+    country: Country,
+    queries: Vec<Query>,
+    clients: usize,
+    runs: usize,
+    cold: Cold,
+    /// Computed when first needed: `etalon plan` has no use for it.
+    answers: OnceLock<Answers>,
+}
+
+/// What the queries must answer.
+struct Answers {
+    expected: Vec<Vec<Expected>>,
+    window: i64,
+}
+
+/// What is known of an answer.
+#[derive(Clone, Debug, PartialEq)]
+enum Standing {
+    /// Every answer was right.
+    Right,
+    /// One was wrong: what was expected, and what came.
+    Wrong(String),
+    /// The engine cannot answer.
+    Unsupported(String),
+}
+
+/// What one query gave.
+struct Asked {
+    query: Query,
+    standing: Standing,
+    /// Seconds of each run with warm caches.
+    runs_s: Vec<f64>,
+    /// CPU seconds of a run.
+    cpu_s: Reading,
+    /// Seconds with empty caches.
+    cold_s: Reading,
+}
+
+impl Suite {
+    pub(super) fn new(country: Country, queries: Vec<Query>, clients: usize, runs: usize, cold: Cold) -> Suite {
+        Suite { country, queries, clients, runs, cold, answers: OnceLock::new() }
+    }
+
+    fn answers(&self) -> &Answers {
+        self.answers.get_or_init(|| {
+            let oracle = Oracle::new(self.country);
+            let expected = self.queries.iter().map(|query| oracle.answer(*query)).collect();
+            Answers { expected, window: oracle.window() }
+        })
+    }
+
+    /// The places of the queries in the order of this trial: another for each block, so that none always profits from
+    /// the one before it.
+    fn order(&self, seed: u64) -> Vec<usize> {
+        let mut rng = Rng::new(seed);
+        let mut order: Vec<usize> = (0..self.queries.len()).collect();
+        for last in (1..order.len()).rev() {
+            order.swap(last, rng.int_between(0, last as i64) as usize);
+        }
+        order
+    }
+}
+
+impl Procedure for Suite {
+    fn session_kind(&self) -> SessionKind {
+        SessionKind::Spatial
+    }
+
+    fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
+        let target = context.target;
+        let flavour = target.dialect().flavour();
+        let dialect = dialect_of(flavour).ok_or_else(|| {
+            let cause = "the suite is not written in this engine's SQL";
+            Failure::new(FailureKind::Unsupported, "ask spatial queries", cause)
+        })?;
+        let parts = self.queries.len() + 2;
+        context.progress("computing the answers", 0, parts);
+        let answers = self.answers();
+        context.progress("loading", 1, parts);
+        let mut first = target.session(SessionKind::Spatial)?;
+        let loaded = load::load(target, &mut *first, dialect, &self.country)?;
+        drop(first);
+        target.settle()?;
+        let mut sessions = self.open(context)?;
+        let mut asked: Vec<Option<Asked>> = self.queries.iter().map(|_| None).collect();
+        for (done, place) in self.order(context.seed).into_iter().enumerate() {
+            context.progress(&self.queries[place].name(), done + 2, parts);
+            let round = Round { suite: self, dialect, answers, place };
+            match round.warm(context, &mut sessions)? {
+                Some(one) => asked[place] = Some(one),
+                None => return Ok(Stepped::Interrupted),
+            }
+        }
+        drop(sessions);
+        let mut asked: Vec<Asked> = asked.into_iter().flatten().collect();
+        for (place, one) in asked.iter_mut().enumerate() {
+            if context.interrupted() {
+                return Ok(Stepped::Interrupted);
+            }
+            Round { suite: self, dialect, answers, place }.cold(context, one)?;
+        }
+        Ok(Stepped::Done(self.outcome(&loaded, &asked)))
+    }
+}
+
+/// One query of one trial.
+struct Round<'a> {
+    suite: &'a Suite,
+    dialect: &'a dyn SpatialDialect,
+    answers: &'a Answers,
+    place: usize,
+}
+
+/// Whether a failure is the query's own, or the system's.
+fn standing_of(failure: Failure) -> Result<Standing, Failure> {
+    match failure.kind {
+        FailureKind::Unreachable | FailureKind::ConnectionLost | FailureKind::DiskFull | FailureKind::Login => {
+            Err(failure)
+        }
+        _ => Ok(Standing::Unsupported(failure.cause)),
+    }
+}
+
+impl Round<'_> {
+    fn judge(&self, answer: &Result<Vec<Vec<Datum>>, Failure>) -> Result<Standing, Failure> {
+        let rows = match answer {
+            Ok(rows) => rows,
+            Err(failure) => return standing_of(failure.clone()),
+        };
+        let expected = &self.answers.expected[self.place];
+        Ok(match judge(expected, rows, self.dialect.rounding()) {
+            Ok(()) => Standing::Right,
+            Err(evidence) => Standing::Wrong(evidence),
+        })
+    }
+
+    /// The worst that is to be said of the answers of a run.
+    fn judge_run(&self, run: &Run) -> Result<Standing, Failure> {
+        for answer in &run.answers {
+            match self.judge(answer)? {
+                Standing::Right => {}
+                other => return Ok(other),
+            }
+        }
+        Ok(Standing::Right)
+    }
+
+    /// Verifies the query, which warms the caches too, and runs it if the answer was right. `None` if the user
+    /// interrupted.
+    fn warm(&self, context: &StepContext<'_>, sessions: &mut [Box<dyn Session>]) -> Result<Option<Asked>, Failure> {
+        let query = self.suite.queries[self.place];
+        let mut asked = Asked {
+            query,
+            standing: Standing::Right,
+            runs_s: Vec::with_capacity(self.suite.runs),
+            cpu_s: Reading::Unavailable(String::new()),
+            cold_s: Reading::Unavailable(String::new()),
+        };
+        let sql = match self.dialect.query(query, self.answers.window) {
+            Ok(sql) => sql,
+            Err(reason) => {
+                asked.standing = Standing::Unsupported(reason);
+                return Ok(Some(asked));
+            }
+        };
+        let question = Question { sql: &sql, around: self.dialect.around_query() };
+        // A single client first: what it cannot answer, many need not try.
+        let (one, _) = sessions.split_at_mut(1);
+        asked.standing = self.judge_run(&question.run(one))?;
+        if asked.standing == Standing::Right && sessions.len() > 1 {
+            asked.standing = self.judge_run(&question.run(sessions))?;
+        }
+        let watch = Stopwatch::start(context.target);
+        let mut runs = Vec::with_capacity(self.suite.runs);
+        while asked.standing == Standing::Right && runs.len() < self.suite.runs {
+            if context.interrupted() {
+                return Ok(None);
+            }
+            let run = question.run(sessions);
+            asked.standing = self.judge_run(&run)?;
+            runs.push(run.elapsed_s);
+        }
+        let Spent { cpu_s, .. } = watch.read(context.target);
+        asked.cpu_s = match cpu_s {
+            Reading::Value(all) => Reading::Value(all / runs.len().max(1) as f64),
+            unavailable => unavailable,
+        };
+        asked.runs_s = runs;
+        Ok(Some(asked))
+    }
+
+    /// Runs the query once, by one client, with empty caches.
+    fn cold(&self, context: &StepContext<'_>, asked: &mut Asked) -> Result<(), Failure> {
+        if self.suite.cold == Cold::Skipped {
+            asked.cold_s = Reading::Unavailable("the plan says `cold = false`".to_owned());
+            return Ok(());
+        }
+        let (Standing::Right, Ok(sql)) = (&asked.standing, self.dialect.query(asked.query, self.answers.window)) else {
+            return Ok(());
+        };
+        match context.target.empty_caches() {
+            Ok(()) => {}
+            Err(failure) if failure.kind == FailureKind::Unsupported => {
+                asked.cold_s = Reading::Unavailable(failure.cause);
+                return Ok(());
+            }
+            Err(failure) => return Err(failure),
+        }
+        let mut session = [context.target.session(SessionKind::Spatial)?];
+        let run = Question { sql: &sql, around: self.dialect.around_query() }.run(&mut session);
+        asked.standing = self.judge_run(&run)?;
+        asked.cold_s = Reading::Value(run.elapsed_s);
+        Ok(())
+    }
+}
+
+impl Suite {
+    fn open(&self, context: &StepContext<'_>) -> Result<Vec<Box<dyn Session>>, Failure> {
+        (0..self.clients).map(|_| context.target.session(SessionKind::Spatial)).collect()
+    }
+
+    fn outcome(&self, loaded: &load::Loaded, asked: &[Asked]) -> StepOutcome {
+        type Read = fn(&Asked) -> Reading;
+        let kinds: [(&str, Role, Read); 4] = [
+            ("elapsed", Role::Primary, Asked::elapsed_s),
+            ("published", Role::Secondary, Asked::published_s),
+            ("cpu", Role::Secondary, |asked| asked.cpu_s.clone()),
+            ("cold", Role::Secondary, |asked| asked.cold_s.clone()),
+        ];
+        let mut measurements = Vec::new();
+        for (kind, role, read) in kinds {
+            let readings: Vec<Reading> = asked.iter().map(|one| one.standing.refuse(read(one))).collect();
+            if asked.len() > 1 {
+                measurements.push(milliseconds(&format!("{kind}/suite"), role, total(asked, &readings)));
+            }
+            for (one, reading) in asked.iter().zip(readings) {
+                measurements.push(milliseconds(&format!("{kind}/{}", one.query.name()), role, reading));
+            }
+        }
+        for (phase, spent) in [("load", &loaded.load), ("index_build", &loaded.index)] {
+            measurements.push(milliseconds(phase, Role::Secondary, Reading::Value(spent.elapsed_s)));
+            measurements.push(milliseconds(&format!("{phase}_cpu"), Role::Secondary, spent.cpu_s.clone()));
+        }
+        let right = asked.iter().filter(|one| one.standing == Standing::Right).count() as f64;
+        let count = |id, count| Measurement::value(id, "", Direction::Neither, Role::Diagnostic, count);
+        measurements.push(count("answers_right", right));
+        measurements.push(count("answers_asked", asked.len() as f64));
+        StepOutcome {
+            elapsed_s: asked.iter().flat_map(|one| &one.runs_s).sum(),
+            measurements,
+            series: Vec::new(),
+            // What is not right is said by its readings, with the evidence.
+            marks: Vec::new(),
+        }
+    }
+}
+
+/// A measurement in milliseconds from a reading in seconds.
+fn milliseconds(id: &str, role: Role, seconds: Reading) -> Measurement {
+    let reading = match seconds {
+        Reading::Value(seconds) => Reading::Value(seconds * 1e3),
+        unavailable => unavailable,
+    };
+    Measurement::new(id, "ms", Direction::Lower, role, reading)
+}
+
+/// The sum of all queries' figures. One that misses a query could be compared with nothing.
+fn total(asked: &[Asked], readings: &[Reading]) -> Reading {
+    let mut sum = 0.0;
+    for (one, reading) in asked.iter().zip(readings) {
+        match reading {
+            Reading::Value(value) => sum += value,
+            Reading::Unavailable(reason) => {
+                let number = one.query.number();
+                return Reading::Unavailable(format!("no total without {number}, {reason}"));
+            }
+        }
+    }
+    Reading::Value(sum)
+}
+
+impl Standing {
+    /// A figure of a query whose answer is not right is none.
+    fn refuse(&self, reading: Reading) -> Reading {
+        match self {
+            Standing::Right => reading,
+            Standing::Wrong(evidence) => Reading::Unavailable(format!("wrong answer: {evidence}")),
+            Standing::Unsupported(reason) => Reading::Unavailable(format!("unsupported: {reason}")),
+        }
+    }
+}
+
+impl Asked {
+    /// The mean of the runs.
+    fn elapsed_s(&self) -> Reading {
+        match self.runs_s.len() {
+            0 => Reading::Unavailable("it was not run".to_owned()),
+            runs => Reading::Value(self.runs_s.iter().sum::<f64>() / runs as f64),
+        }
+    }
+
+    /// The mean of the runs without the shortest and the longest, as it has been published.
+    fn published_s(&self) -> Reading {
+        if self.runs_s.len() < FEWEST_TO_TRIM {
+            return Reading::Unavailable(format!(
+                "it takes {FEWEST_TO_TRIM} runs to drop the shortest and the longest"
+            ));
+        }
+        let mut runs = self.runs_s.clone();
+        runs.sort_by(f64::total_cmp);
+        let kept = &runs[1..runs.len() - 1];
+        Reading::Value(kept.iter().sum::<f64>() / kept.len() as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(standing: Standing, runs_s: &[f64]) -> Asked {
+        let none = || Reading::Unavailable("none".to_owned());
+        Asked { query: Query::Nearest, standing, runs_s: runs_s.to_vec(), cpu_s: none(), cold_s: none() }
+    }
+
+    #[test]
+    fn the_published_estimator_drops_one_run_at_each_end() {
+        let runs = [9.0, 2.0, 2.0, 2.0, 3.0, 3.0, 3.0, 2.0, 3.0, 0.1];
+        assert_eq!(asked(Standing::Right, &runs).published_s(), Reading::Value(20.0 / 8.0));
+        assert_eq!(asked(Standing::Right, &runs).elapsed_s(), Reading::Value(2.91));
+        assert!(matches!(asked(Standing::Right, &runs[..2]).published_s(), Reading::Unavailable(_)));
+    }
+
+    #[test]
+    fn what_is_not_right_has_no_figure_and_no_total() {
+        let wrong = Standing::Wrong("pairs: expected 360, got 342".to_owned());
+        let all = [asked(Standing::Right, &[1.0]), asked(wrong, &[1.0])];
+        let readings: Vec<Reading> = all.iter().map(|one| one.standing.refuse(one.elapsed_s())).collect();
+        let Reading::Unavailable(why) = total(&all, &readings) else { panic!("a total of half the queries") };
+        assert_eq!(why, "no total without S10, wrong answer: pairs: expected 360, got 342");
+        assert_eq!(readings[1], Reading::Unavailable("wrong answer: pairs: expected 360, got 342".to_owned()));
+    }
+
+    #[test]
+    fn a_lost_connection_fails_the_trial_and_a_refused_query_does_not() {
+        let failure = |kind| Failure::new(kind, "ask", "why");
+        assert!(standing_of(failure(FailureKind::ConnectionLost)).is_err());
+        assert_eq!(standing_of(failure(FailureKind::Other)), Ok(Standing::Unsupported("why".to_owned())));
+    }
+
+    #[test]
+    fn every_block_has_an_order_of_its_own_that_its_systems_share() {
+        let country = Country { side: 2, seed: 1, spread: super::super::Spread::Uniform };
+        let suite = Suite::new(country, Query::all().collect(), 1, 1, Cold::Skipped);
+        assert_eq!(suite.order(5), suite.order(5));
+        assert_ne!(suite.order(5), suite.order(6));
+        let mut sorted = suite.order(7);
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..15).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,182 @@
+//! The spatial suite on real engines, small: their answers equal the oracle's.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use engine::session::SessionKind;
+use engine::step::{self, StepContext};
+use engine::target::{OpenRequest, Target};
+use engine::workloads::spatial::Query;
+use engine::workloads::spatial::dialects::dialect_of;
+use engine::workloads::{Action, Grants};
+use engine::{Consent, Failure, Registry, Silent};
+use model::plan::{Connect, PrivateServer};
+use model::{Length, Measurement, OnError, Order, Point, Reading, Schedule, SystemPlan, TrialRecord, Value};
+
+const SCHEDULE: Schedule = Schedule {
+    blocks: 1,
+    warmup: Duration::ZERO,
+    length: Length::Duration(Duration::from_secs(1)),
+    order: Order::Interleaved,
+    seed: 1,
+    on_error: OnError::Stop,
+};
+
+fn sqlite(folder: &Path) -> SystemPlan {
+    SystemPlan {
+        name: "spatialite".to_owned(),
+        engine: "sqlite".to_owned(),
+        url: format!("sqlite:{}/country.db", folder.display()),
+        // The answers matter here, and not what a crash would leave.
+        settings: BTreeMap::from([("synchronous".to_owned(), Value::Text("OFF".to_owned()))]),
+        server: None,
+        alias_of: None,
+    }
+}
+
+/// A private server, where nothing waits for the disk: the answers matter here.
+fn private(engine: &str, setting: (&str, Value)) -> SystemPlan {
+    let server = PrivateServer { engine: engine.to_owned(), bin_dir: None, connect: Connect::Socket };
+    SystemPlan {
+        name: engine.to_owned(),
+        engine: engine.to_owned(),
+        url: String::new(),
+        settings: BTreeMap::from([(setting.0.to_owned(), setting.1)]),
+        server: Some(server),
+        alias_of: None,
+    }
+}
+
+fn open(system: &SystemPlan) -> Box<dyn Target> {
+    let request = OpenRequest::new(system, Consent::OwnOnly);
+    Registry::built_in().open(&request).unwrap_or_else(|failure| panic!("{}: {failure}", system.name))
+}
+
+/// A trial of the suite with some keys other than the defaults.
+fn trial(target: &dyn Target, keys: &[(&str, Value)]) -> Result<TrialRecord, Failure> {
+    let workload = Registry::built_in().workload("spatial").unwrap();
+    let mut point: Point =
+        workload.spec().keys.iter().filter_map(|key| Some((key.name.to_owned(), key.default?.value()?))).collect();
+    point.extend(keys.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
+    let task = workload.task(&point, &Grants::default())?;
+    let Action::Step(procedure) = &task.action else { panic!("the suite is a step") };
+    target.prepare(&task.dataset)?;
+    target.settle()?;
+    let interrupt = AtomicBool::new(false);
+    let mut context =
+        StepContext { target, schedule: &SCHEDULE, seed: 7, interrupt: &interrupt, observer: &mut Silent };
+    step::run(&**procedure, &mut context)
+}
+
+fn small(side: i64) -> Vec<(&'static str, Value)> {
+    vec![
+        ("side", Value::Int(side)),
+        ("queries", Value::Text("all".to_owned())),
+        ("runs", Value::Int(3)),
+        ("cold", Value::Bool(false)),
+    ]
+}
+
+fn reading<'r>(record: &'r TrialRecord, id: &str) -> &'r Reading {
+    let found: Option<&Measurement> = record.measurements.iter().find(|m| m.metric.id == id);
+    &found.unwrap_or_else(|| panic!("no {id}")).reading
+}
+
+fn assert_all_right(name: &str, record: &TrialRecord) {
+    for measurement in record.measurements.iter().filter(|m| m.metric.id.starts_with("elapsed/")) {
+        let Measurement { metric, reading } = measurement;
+        assert!(matches!(reading, Reading::Value(ms) if *ms > 0.0), "{name}: {}: {reading:?}", metric.id);
+    }
+    assert_eq!(reading(record, "answers_right"), &Reading::Value(15.0), "{name}");
+    for metric in ["elapsed/suite", "published/suite", "load", "index_build"] {
+        assert!(matches!(reading(record, metric), Reading::Value(ms) if *ms > 0.0), "{name}: {metric}");
+    }
+}
+
+#[test]
+fn spatialite_answers_as_the_oracle_does() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let target = open(&sqlite(folder.path()));
+    let facts = target.session_facts(SessionKind::Spatial).unwrap();
+    assert!(facts.get("spatialite.version").is_some());
+    for (seed, points) in [(1, "uniform"), (2, "clustered")] {
+        let mut keys = small(9);
+        keys.extend([("data_seed", Value::Int(seed)), ("points", Value::Text(points.to_owned()))]);
+        assert_all_right(points, &trial(&*target, &keys).unwrap());
+    }
+    target.drop_all().unwrap();
+}
+
+/// SQLite's planner must search the second table of a join by the rows that the R-tree gives, and not try each of them.
+#[test]
+fn joins_in_spatialite_go_by_the_r_tree() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let target = open(&sqlite(folder.path()));
+    trial(&*target, &small(9)).unwrap();
+    let mut session = target.session(SessionKind::Spatial).unwrap();
+    let dialect = dialect_of(target.dialect().flavour()).unwrap();
+    for query in Query::all() {
+        let sql = dialect.query(query, 4_096).unwrap();
+        if !sql.contains("SpatialIndex") {
+            continue;
+        }
+        let plan = session.query(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let steps: Vec<String> = plan.iter().map(|row| format!("{:?}", row[3])).collect();
+        let by_row = steps.iter().any(|step| step.contains("USING INTEGER PRIMARY KEY (rowid=?)"));
+        assert!(by_row, "{}: {steps:?}", query.name());
+    }
+    drop(session);
+    target.drop_all().unwrap();
+}
+
+#[test]
+fn postgis_answers_as_the_oracle_does() {
+    let target = open(&private("postgres", ("fsync", Value::Text("off".to_owned()))));
+    let facts = target.session_facts(SessionKind::Spatial).unwrap();
+    assert!(facts.get("postgis.version").is_some() && facts.get("geos.version").is_some());
+    let mut keys = small(9);
+    keys.push(("clients", Value::Int(3)));
+    assert_all_right("postgis", &trial(&*target, &keys).unwrap());
+    target.drop_all().unwrap();
+}
+
+/// MariaDB 10.11 gives wrong answers to three of the queries and none to two: that is found, shown, and stops nothing.
+/// Other versions may know more; whatever is right is measured.
+#[test]
+fn mariadb_is_judged_query_by_query() {
+    let target = open(&private("mysql", ("innodb_flush_log_at_trx_commit", Value::Int(0))));
+    let product = target.facts().unwrap().get("server.product").unwrap().to_owned();
+    let mut keys = small(9);
+    // A seed on whose data the distance from a point to a line comes out wrong.
+    keys.push(("data_seed", Value::Int(1)));
+    let record = trial(&*target, &keys).unwrap();
+    let right =
+        ["S2-area", "S3-length", "S4-inside", "S5-touch", "S6-cross", "S7-clip", "S9-buffer", "S10-knn", "S12-hull"];
+    for query in right {
+        let reading = reading(&record, &format!("elapsed/{query}"));
+        assert!(matches!(reading, Reading::Value(ms) if *ms > 0.0), "{product}: {query}: {reading:?}");
+    }
+    let Reading::Unavailable(why) = reading(&record, "elapsed/suite") else { panic!("a total without S8") };
+    assert!(why.starts_with("no total without S"), "{why}");
+    let union = Reading::Unavailable("unsupported: the engine has no union as an aggregate".to_owned());
+    assert_eq!(reading(&record, "elapsed/S8-union"), &union);
+    if product == "MariaDB" {
+        // It measures to the nearest corner of a line and not to the line.
+        let within = reading(&record, "elapsed/S11-within");
+        assert!(
+            matches!(within, Reading::Unavailable(why) if why.starts_with("wrong answer: pairs: expected")),
+            "{within:?}"
+        );
+    }
+    target.drop_all().unwrap();
+}

@@ -1,0 +1,68 @@
+//! SpatiaLite, loaded into the SQLite that étalon brings along.
+
+use rusqlite::{Connection, LoadExtensionGuard};
+
+use crate::error::HostError;
+
+/// The function that the module begins with.
+const ENTRY_POINT: &str = "sqlite3_modspatialite_init";
+
+/// Where the module is looked for, in order. SQLite adds the ending that the operating system's libraries have.
+///
+/// A plain name is looked for in the loader's own folders. That of Homebrew is not among them.
+const PLACES: [&str; 3] = ["mod_spatialite", "/opt/homebrew/lib/mod_spatialite", "/usr/local/lib/mod_spatialite"];
+
+/// How to install it.
+pub const HINT: &str = "install it: `apt-get install libsqlite3-mod-spatialite`, `dnf install libspatialite`, \
+                        `brew install libspatialite`; on Windows put mod_spatialite.dll and what comes with it into a \
+                        folder of the PATH";
+
+/// Loads the module into a connection. Other extensions cannot be loaded before or after it.
+///
+/// # Errors
+/// It is not there, or does not load: with the loader's words.
+pub fn load(connection: &Connection) -> Result<(), HostError> {
+    let mut first = None;
+    for place in PLACES {
+        match load_from(connection, place) {
+            Ok(()) => return Ok(()),
+            Err(error) => first = first.or(Some(error)),
+        }
+    }
+    let reason = first.map_or_else(String::new, |error| error.to_string());
+    Err(HostError::unavailable("load SpatiaLite into SQLite", reason))
+}
+
+fn load_from(connection: &Connection, place: &str) -> rusqlite::Result<()> {
+    // SAFETY: SQL may load code only while the guard lives, and no SQL runs in that time. The module itself is what the
+    // administrator installed under this name; its entry point is the documented one.
+    unsafe {
+        let _guard = LoadExtensionGuard::new(connection)?;
+        connection.load_extension(place, Some(ENTRY_POINT))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sql_cannot_load_code_before_or_after() {
+        let connection = Connection::open_in_memory().unwrap();
+        let by_sql = || connection.query_row("SELECT load_extension('mod_spatialite')", [], |_| Ok(()));
+        assert!(by_sql().unwrap_err().to_string().contains("not authorized"));
+        load(&connection).unwrap();
+        let area: f64 = connection
+            .query_row("SELECT ST_Area(ST_GeomFromText('POLYGON((0 0,2 0,2 3,0 3,0 0))'))", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(area, 6.0);
+        assert!(by_sql().unwrap_err().to_string().contains("not authorized"));
+    }
+
+    #[test]
+    fn what_is_not_there_is_said_in_the_loader_s_words() {
+        let connection = Connection::open_in_memory().unwrap();
+        let error = load_from(&connection, "no_such_module_anywhere").unwrap_err();
+        assert!(error.to_string().contains("no_such_module_anywhere"), "{error}");
+    }
+}
