@@ -270,10 +270,10 @@ fn an_answer_that_is_a_little_wrong_is_caught_on_every_query_and_column() {
             if dialect.query(query, window()).is_err() {
                 continue;
             }
-            for column in 0..answer.len() {
+            for (column, asked) in answer.iter().enumerate() {
                 let record = trial(&Parrot::new(*dialect, Fault::Perturb(query, column)), &suite).unwrap();
                 assert_caught(&record, query, "wrong answer");
-                assert_caught(&record, query, answer[column].name);
+                assert_caught(&record, query, asked.name);
                 assert_caught(&record, query, "expected");
             }
         }
