@@ -232,13 +232,13 @@ impl<'a> Conductor<'a> {
         if self.tasks.iter().all(|task| task.tables() == Tables::None) { Tables::None } else { Tables::Own }
     }
 
-    /// Refuses more clients than this process may open connections for, before the first of them is made.
+    /// Refuses more connections than this process may open, before the first of them is made.
     fn refuse_too_many_files(&self, target: &dyn Target) -> Result<(), Failure> {
-        let clients = |task: &Task| match &task.action {
-            Action::Stream(stream) => stream.clients.len() as u64,
+        let connections = |task: &Task| match &task.action {
+            Action::Stream(stream) => stream.connections(),
             Action::Step(_) => 0,
         };
-        let most = self.tasks.iter().map(clients).max().unwrap_or_default();
+        let most = self.tasks.iter().map(connections).max().unwrap_or_default();
         // An operating system without such a limit has nothing to refuse.
         let soft = host::limits::open_files().ok().and_then(|limit| limit.soft);
         files_allow(most, target.files_per_client(), soft)
@@ -539,15 +539,15 @@ impl<'a> Conductor<'a> {
 }
 
 /// Whether so many clients fit below the limit on open files, beside what étalon itself holds open.
-fn files_allow(clients: u64, per_client: u64, limit: Option<u64>) -> Result<(), Failure> {
-    let needed = clients * per_client + OWN_FILES;
+fn files_allow(connections: u64, per_client: u64, limit: Option<u64>) -> Result<(), Failure> {
+    let needed = connections * per_client + OWN_FILES;
     match limit {
         Some(limit) if per_client > 0 && needed > limit => {
             let cause = format!(
                 "they need {needed} open files and sockets, and the operating system lets this process open {limit} (RLIMIT_NOFILE)"
             );
-            Err(Failure::new(FailureKind::Other, format!("open connections for {clients} clients"), cause)
-                .hint("raise the hard limit, as with `ulimit -Hn 65536` as root or `LimitNOFILE=` of systemd, or ask for fewer clients"))
+            Err(Failure::new(FailureKind::Other, format!("open {connections} connections"), cause)
+                .hint("raise the hard limit, as with `ulimit -Hn 65536` as root or `LimitNOFILE=` of systemd, or ask for fewer clients or a smaller pool"))
         }
         _ => Ok(()),
     }

@@ -96,10 +96,17 @@ fn more_clients_than_open_files_are_refused_before_the_first_connects() {
     let scene = Scene::new();
     scene.write("mine.sql", "SELECT 1;\n").write("p.toml", &plan("clients = 500"));
     // Both limits, so that étalon cannot raise its own.
-    let mut shell = std::process::Command::new("sh");
-    shell.args(["-c", "ulimit -n 300; exec \"$0\" run p.toml", env!("CARGO_BIN_EXE_etalon")]);
-    let Ok(output) = shell.current_dir(scene.path()).env("NO_COLOR", "1").output() else {
+    let limited = || {
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", "ulimit -n 300; exec \"$0\" run p.toml", env!("CARGO_BIN_EXE_etalon")]);
+        shell.current_dir(scene.path()).env("NO_COLOR", "1").output()
+    };
+    let Ok(output) = limited() else {
         return println!("skipped: there is no `sh` to lower the limit");
     };
-    ran(output).says(3, &["500 clients", "lets this process open 300", "RLIMIT_NOFILE", "hint: raise the hard limit"]);
+    ran(output)
+        .says(3, &["500 connections", "lets this process open 300", "RLIMIT_NOFILE", "hint: raise the hard limit"]);
+    // What counts is the connections, not who waits for one of them.
+    scene.write("p.toml", &plan("clients = 500\npool = { size = 5 }"));
+    ran(limited().unwrap()).says(0, &[]);
 }

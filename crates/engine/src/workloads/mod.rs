@@ -103,6 +103,14 @@ pub struct StreamTask {
 }
 
 impl StreamTask {
+    /// How many connections it needs: one for each client, or those of its processes' pools.
+    pub fn connections(&self) -> u64 {
+        match self.traffic.pool {
+            Some(pool) => u64::from(pool.connections) * u64::from(self.traffic.processes),
+            None => self.clients.len() as u64,
+        }
+    }
+
     /// Holds the task against the plan's schedule.
     ///
     /// # Errors

@@ -126,6 +126,9 @@ fn refuse_with_pipeline(point: &Point, depth: u32, protocol: Protocol, retry: Re
     if point.get("rate").and_then(Value::as_float).unwrap_or_default() > 0.0 {
         return refuse("a pipeline is sent at once, so that its transactions cannot keep a `rate`");
     }
+    if let Some(key) = ["tasks", "pause"].into_iter().find(|key| point.contains_key(*key)) {
+        return refuse(&format!("a pipeline is sent at once, and `{key}` is about transactions one by one"));
+    }
     Ok(())
 }
 
@@ -220,5 +223,7 @@ mod tests {
         assert!(refused("protocol", word("simple")).contains("`pipeline = 5`"));
         assert!(refused("max_tries", Value::Int(2)).contains("tried again"));
         assert!(refused("rate", Value::Float(10.0)).contains("rate"));
+        assert!(refused("pause", word("5ms")).contains("`pause`"));
+        assert!(refused("tasks", Value::Int(9)).contains("`tasks`"));
     }
 }

@@ -122,6 +122,13 @@ fn a_script_is_repeated_in_one_pipeline() {
     );
     assert!(error("\\startpipeline\nSELECT 1;\n\\endpipeline").contains("in a pipeline already"));
     assert_eq!(pipelined("SELECT 1;", 20).unwrap().batch(), 20);
+    // A pipeline is of several kinds at once, and none of them is told apart.
+    let source = |name, text| Source { name, text, weight: 1 };
+    let mix = |depth| {
+        let options = Options { depth, ..Options::default() };
+        compile_mix(&[source("a", "SELECT 1;"), source("b", "SELECT 2;")], &options).unwrap().kinds().len()
+    };
+    assert_eq!((mix(1), mix(2)), (2, 0));
     // The second batch runs on where the first one ended.
     let program = pipelined("\\set a random(1, 1000000)\nSELECT :a;", 2).unwrap();
     let mut client = program.client(1, 0);
