@@ -4,8 +4,10 @@
 //! notes when a request arrived and when its answer left. Étalon runs whole: plan, conductor, lane, store.
 //!
 //! What is allowed is 1 % or 20 µs, whichever is more, for the median, the 99th percentile and the maximum. On a machine
-//! that others work on, the operating system itself adds more than that between the relay and étalon. The rule:
+//! that others work on, the operating system itself adds more than that between the relay and étalon; and even on a quiet
+//! one, a single late wake-up of a few milliseconds is the maximum of a short run. The rule:
 //!
+//! - the ordinary suite holds the median to what is allowed, the slow one all three;
 //! - étalon's figures may never lie below the server's, whatever the machine does;
 //! - an attempt that is off counts if others took less than [`QUIET_SHARE`] of the machine; [`HONEST_ATTEMPTS`] of those
 //!   fail the test;
@@ -127,7 +129,8 @@ impl Case {
         loop {
             let seen = self.run(server);
             let figures = seen.figures();
-            let off = figures.iter().filter(|figure| figure.off_ns() > figure.allowed_ns()).count();
+            let held = if is_slow() { &figures[..] } else { &figures[..1] };
+            let off = held.iter().filter(|figure| figure.off_ns() > figure.allowed_ns()).count();
             for figure in &figures {
                 let rounding = figure.server_ns * ROUNDING;
                 assert!(
