@@ -84,9 +84,13 @@ pub struct PlanSource {
     /// The values of `$1 $2 …` of a `.smack` file: clients and rounds in most of them
     #[arg(value_name = "VALUE")]
     pub values: Vec<String>,
-    /// A system to run a `.smack` file on, as `URL` or `NAME=URL`; several are compared
-    #[arg(long, value_name = "[NAME=]URL")]
-    pub url: Vec<String>,
+    /// A system to run on instead of the plan's, as `NAME=URL` or `URL`, or one of the plan's by its `NAME`; several
+    /// are compared
+    #[arg(long, visible_alias = "url", value_name = "[NAME=]URL")]
+    pub system: Vec<String>,
+    /// Run the plan's quick form: to see it work, not to publish it
+    #[arg(long)]
+    pub quick: bool,
     /// Override any key of the plan, as in `--set schedule.blocks=6`
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,

@@ -1,13 +1,11 @@
-//! `etalon run FILE.smack CLIENTS ROUNDS --url URL`: a plan around a script in super-smack's language.
+//! `etalon run FILE.smack CLIENTS ROUNDS --system URL`: a plan around a script in super-smack's language.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
-use engine::workloads::smack::{BUILT_IN, Script};
-use model::Catalog;
-
 use crate::args::PlanSource;
 use crate::error::CliError;
+use engine::workloads::smack::{BUILT_IN, Script};
 
 /// A script with the values of its `$1`, `$2`, ….
 #[derive(Clone, Debug)]
@@ -30,7 +28,7 @@ pub struct Wrapped {
 
 /// Whether the command line names a script in super-smack's language instead of a plan.
 pub fn is_script(source: &PlanSource) -> bool {
-    let has_values = !source.values.is_empty() || !source.url.is_empty();
+    let has_values = !source.values.is_empty() || !source.system.is_empty();
     let named = |extension: &std::ffi::OsStr| extension.eq_ignore_ascii_case("smack");
     Path::new(&source.plan).extension().is_some_and(named)
         || (has_values && BUILT_IN.iter().any(|script| script.name == source.plan))
@@ -40,7 +38,7 @@ pub fn is_script(source: &PlanSource) -> bool {
 ///
 /// # Errors
 /// The script cannot be read, its values do not fit it, or no system is given.
-pub fn wrap(source: &PlanSource, catalog: &Catalog) -> Result<Wrapped, CliError> {
+pub fn wrap(source: &PlanSource) -> Result<Wrapped, CliError> {
     let built_in = BUILT_IN.iter().any(|script| script.name == source.plan);
     let path = match built_in {
         true => None,
@@ -51,9 +49,9 @@ pub fn wrap(source: &PlanSource, catalog: &Catalog) -> Result<Wrapped, CliError>
     };
     let script = Script::read(&source.plan).map_err(|failure| CliError::from(&failure))?;
     let invocation = script.invocation(&source.values).map_err(|failure| CliError::from(&failure))?;
-    if source.url.is_empty() {
+    if source.system.is_empty() {
         return Err(CliError::user(format!("`{}` is to be run, and no system is named", source.plan)).hint(
-            "name it with `--url`, as in `--url mysql://user@host/database`; the script's own host, user and database \
+            "name it with `--system`, as in `--system mysql://user@host/database`; the script's own host, user and database \
              are not used",
         ));
     }
@@ -63,9 +61,6 @@ pub fn wrap(source: &PlanSource, catalog: &Catalog) -> Result<Wrapped, CliError>
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let mut text = format!("name = {}\n", quoted(&stem));
     // Writing to a string does not fail.
-    for (name, url) in systems(&source.url, catalog) {
-        let _ = write!(text, "\n[systems.{}]\nurl = {}\n", quoted(&name), quoted(&url));
-    }
     let _ = write!(
         text,
         "\n[[benchmarks]]\nname = {}\nworkload = \"super-smack\"\nscript = {}\nclients = {}\n",
@@ -78,24 +73,4 @@ pub fn wrap(source: &PlanSource, catalog: &Catalog) -> Result<Wrapped, CliError>
     }
     let _ = write!(text, "\n[schedule]\nblocks = 6\nwarmup = \"0s\"\ntransactions = {}\n", invocation.queries);
     Ok(Wrapped { text, path, called: Called { script: named, values: source.values.clone() } })
-}
-
-/// The systems with their names: those given, or else the engines'.
-fn systems(urls: &[String], catalog: &Catalog) -> Vec<(String, String)> {
-    let mut systems: Vec<(String, String)> = Vec::new();
-    for url in urls {
-        let is_name = |name: &str| !name.is_empty() && !name.contains([':', '/', '?', '@']);
-        let (name, url) = match url.split_once('=') {
-            Some((name, url)) if is_name(name) => (name.to_owned(), url.to_owned()),
-            _ => {
-                let engine = catalog.engine_of_url(url).map_or("system", |engine| engine.name);
-                (engine.to_owned(), url.clone())
-            }
-        };
-        let numbered = (2..).map(|number| format!("{name}-{number}"));
-        let free =
-            std::iter::once(name.clone()).chain(numbered).find(|name| systems.iter().all(|(known, _)| known != name));
-        systems.push((free.unwrap_or(name), url));
-    }
-    systems
 }

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use engine::Registry;
-use model::Plan;
+use model::plan::{Changes, Form, NamedSystem};
+use model::{Catalog, Plan};
 
 use crate::args::PlanSource;
 use crate::error::CliError;
@@ -66,8 +67,12 @@ impl BuiltIn {
 pub fn load(source: &PlanSource, registry: &Registry, default_seed: u64) -> Result<Loaded, CliError> {
     let catalog = registry.catalog();
     let Text { text, name, path, called } = read(source, &catalog)?;
-    let overrides = source.set.iter().map(|pair| split_override(pair)).collect::<Result<Vec<_>, _>>()?;
-    let plan = Plan::parse(&text, &name, &overrides, &catalog, default_seed).map_err(|errors| plan_errors(&errors))?;
+    let changes = Changes {
+        form: if source.quick { Form::Quick } else { Form::Whole },
+        systems: systems(&source.system, &catalog),
+        set: source.set.iter().map(|pair| split_override(pair)).collect::<Result<_, _>>()?,
+    };
+    let plan = Plan::parse(&text, &name, &changes, &catalog, default_seed).map_err(|errors| plan_errors(&errors))?;
     let plan = match &source.aa {
         None => plan,
         Some(system) => both_sides(&plan, system)?,
@@ -93,15 +98,15 @@ struct Text {
     called: Option<Called>,
 }
 
-fn read(source: &PlanSource, catalog: &model::Catalog) -> Result<Text, CliError> {
+fn read(source: &PlanSource, catalog: &Catalog) -> Result<Text, CliError> {
     let named = &source.plan;
     if smack::is_script(source) {
-        let smack::Wrapped { text, path, called } = smack::wrap(source, catalog)?;
+        let smack::Wrapped { text, path, called } = smack::wrap(source)?;
         return Ok(Text { text, name: "command line".to_owned(), path, called: Some(called) });
     }
     let plain = |text: String, name: &str, path| Text { text, name: name.to_owned(), path, called: None };
-    if !source.values.is_empty() || !source.url.is_empty() {
-        let message = format!("`{named}` is no `.smack` file: only that takes values and `--url` behind it");
+    if !source.values.is_empty() {
+        let message = format!("`{named}` is no `.smack` file: only that takes values behind it");
         return Err(CliError::user(message).hint("a plan names its systems itself; `--set KEY=VALUE` changes its keys"));
     }
     if let Some(built_in) = BUILT_IN.iter().find(|plan| plan.name == *named) {
@@ -128,6 +133,26 @@ fn plan_of_url(url: &str) -> String {
     )
 }
 
+/// The systems with their names: those given, or else the engines'. What is no URL is the name of a system of the plan.
+fn systems(arguments: &[String], catalog: &Catalog) -> Vec<NamedSystem> {
+    let mut systems: Vec<NamedSystem> = Vec::new();
+    for argument in arguments {
+        let is_name = |name: &str| !name.is_empty() && !name.contains([':', '/', '?', '@']);
+        systems.push(match argument.split_once('=') {
+            Some((name, url)) if is_name(name) => NamedSystem { name: name.to_owned(), url: Some(url.to_owned()) },
+            None if is_name(argument) => NamedSystem { name: argument.clone(), url: None },
+            _ => {
+                let engine = catalog.engine_of_url(argument).map_or("system", |engine| engine.name);
+                let is_free = |name: &String| systems.iter().all(|system| system.name != *name);
+                let numbered = (2..).map(|number| format!("{engine}-{number}"));
+                let name = std::iter::once(engine.to_owned()).chain(numbered).find(is_free);
+                NamedSystem { name: name.unwrap_or_default(), url: Some(argument.clone()) }
+            }
+        });
+    }
+    systems
+}
+
 fn split_override(pair: &str) -> Result<(String, String), CliError> {
     pair.split_once('=').map(|(key, value)| (key.trim().to_owned(), value.trim().to_owned())).ok_or_else(|| {
         CliError::user(format!("`--set {pair}` has no `=`")).hint("write it as `--set schedule.blocks=6`")
@@ -139,4 +164,37 @@ fn plan_errors(errors: &model::plan::PlanErrors) -> CliError {
     let rendered = errors.to_string();
     let text = rendered.strip_prefix("error: ").unwrap_or(&rendered);
     CliError::user(text.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_plan_is_valid_in_both_forms_and_tells_in_a_sentence_what_it_asks() {
+        let catalog = Registry::built_in().catalog();
+        for plan in BUILT_IN {
+            for form in [Form::Whole, Form::Quick] {
+                let changes = Changes { form, ..Changes::default() };
+                let parsed = Plan::parse(plan.text, plan.name, &changes, &catalog, 1);
+                assert_eq!(parsed.unwrap_or_else(|errors| panic!("{errors}")).name, plan.name);
+            }
+            assert!(plan.about().len() > 30, "{}", plan.about());
+        }
+    }
+
+    #[test]
+    fn systems_are_named_by_the_user_or_after_their_engine() {
+        let arguments = ["a=sqlite:x", "sqlite:y", "sqlite:z?m=1", "wal", "env:URL"].map(str::to_owned);
+        let named = systems(&arguments, &Registry::built_in().catalog());
+        let found: Vec<_> = named.iter().map(|s| (s.name.as_str(), s.url.as_deref())).collect();
+        let expected = [
+            ("a", Some("sqlite:x")),
+            ("sqlite", Some("sqlite:y")),
+            ("sqlite-2", Some("sqlite:z?m=1")),
+            ("wal", None),
+            ("system", Some("env:URL")),
+        ];
+        assert_eq!(found, expected);
+    }
 }

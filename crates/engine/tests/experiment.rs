@@ -27,7 +27,8 @@ fn registry() -> Registry {
 }
 
 fn parse(text: &str) -> Plan {
-    Plan::parse(text, "test.toml", &[], &registry().catalog(), 1).unwrap_or_else(|errors| panic!("{errors}"))
+    Plan::parse(text, "test.toml", &model::plan::Changes::default(), &registry().catalog(), 1)
+        .unwrap_or_else(|errors| panic!("{errors}"))
 }
 
 fn create(path: &Path, plan: &Plan) -> Store {

@@ -49,7 +49,7 @@ fn counts(ran: &Ran) -> Vec<(String, u64)> {
 #[test]
 fn a_script_runs_unchanged_and_its_report_counts_every_query() {
     let scene = scene();
-    let args = ["run", "mixed.smack", "3", "20", "--url", "one=sqlite:a.db", "--url", "sqlite:b.db", "--format"];
+    let args = ["run", "mixed.smack", "3", "20", "--system", "one=sqlite:a.db", "--system", "sqlite:b.db", "--format"];
     let args = [&args[..], &["super-smack", "--set", "schedule.blocks=2", "--set", "schedule.warmup=0s"]].concat();
     let ran = scene.etalon(&args);
     ran.says(0, &["holds 90 of 900 words, every 10th"]);
@@ -86,14 +86,14 @@ fn a_plan_sweeps_clients_of_a_built_in_script() {
 #[test]
 fn what_is_wrong_is_said_with_its_place_and_a_hint() {
     let scene = scene();
-    let url = ["--url", "sqlite:a.db"];
+    let url = ["--system", "sqlite:a.db"];
     let run = |args: &[&str]| scene.etalon(&[&["run"], args, &url].concat());
     run(&["mixed.smack", "3"]).says(2, &["line 21, column 42: `$2` is argument 2", "there are 1", "hint: write them"]);
     run(&["mixed.smack", "0", "5"]).says(2, &["line 21, column 55", "the number of clients is 0"]);
     run(&["mixed.smack", "x", "5"]).says(2, &["`x` is not a number of clients"]);
     run(&["no.smack", "1", "1"]).says(2, &["cannot read the script `no.smack`", "hint: name a `.smack` file"]);
     run(&["quickstart", "1", "1"]).says(2, &["`quickstart` is no `.smack` file"]);
-    scene.etalon(&["run", "mixed.smack", "1", "1"]).says(2, &["no system is named", "--url mysql://"]);
+    scene.etalon(&["run", "mixed.smack", "1", "1"]).says(2, &["no system is named", "--system mysql://"]);
     let variant = |from: &str, to: &str| {
         scene.write("v.smack", &SCRIPT.replace(from, to));
         run(&["v.smack", "1", "1"])
@@ -116,7 +116,7 @@ fn what_is_wrong_is_said_with_its_place_and_a_hint() {
 fn a_password_in_a_url_is_not_shown() {
     let scene = scene();
     let url = "x=postgres://somebody:hunter2@127.0.0.1:1/nothing?connect_timeout=1";
-    let ran = scene.etalon(&["run", "mixed.smack", "1", "1", "--url", url]);
+    let ran = scene.etalon(&["run", "mixed.smack", "1", "1", "--system", url]);
     ran.says(3, &["system `x`"]);
     assert!(!ran.stderr.contains("hunter2") && !ran.stdout.contains("hunter2"), "{}", ran.stderr);
 }
@@ -205,7 +205,7 @@ fn the_server_s_log_has_every_query_and_no_other() {
     let scene = scene();
     let url = server.url();
     let args =
-        ["run", "mixed.smack", "3", "20", "--url", &url, "--format", "super-smack", "--set", "schedule.blocks=2"];
+        ["run", "mixed.smack", "3", "20", "--system", &url, "--format", "super-smack", "--set", "schedule.blocks=2"];
     let ran = scene.etalon(&[&args[..], &["--set", "schedule.warmup=0s"]].concat());
     ran.says(0, &[]);
     let log = server.log();

@@ -114,8 +114,8 @@ pub struct Outcome {
 /// Runs a plan whose trials must all be measured.
 pub fn conduct(text: &str) -> Outcome {
     let registry = Registry::built_in();
-    let plan =
-        Plan::parse(text, "test.toml", &[], &registry.catalog(), 1).unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+    let plan = Plan::parse(text, "test.toml", &model::plan::Changes::default(), &registry.catalog(), 1)
+        .unwrap_or_else(|errors| panic!("{errors}\n{text}"));
     let header = Header {
         etalon_version: "test".to_owned(),
         build: "debug".to_owned(),

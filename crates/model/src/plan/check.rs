@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use super::changes::{self, Changes};
 use super::error::{PlanErrors, Problems, quote};
 use super::file::{BenchmarkFile, PlanFile, ScheduleFile, ServerFile, SystemFile, file_stem, list_choices, list_names};
 use super::redact::redact_url;
 use super::section::name_is_fit;
 use super::tree::{Located, Origin};
 use super::{ComparisonRules, DEFAULT_BLOCKS, DEFAULT_DURATION, DEFAULT_LEVEL, DEFAULT_MARGIN, DEFAULT_WARMUP};
-use super::{MAX_CELLS, MAX_TRIALS, Plan, PrivateServer, SystemPlan, set, sweep, tree};
+use super::{MAX_CELLS, MAX_TRIALS, Plan, PrivateServer, SystemPlan, sweep, tree};
 use crate::catalog::{Catalog, EngineSpec, PrivateServerSupport, Visibility};
 use crate::near::nearest;
 use crate::schedule::{Length, OnError, Order, Schedule};
@@ -16,10 +17,7 @@ use crate::schedule::{Length, OnError, Order, Schedule};
 impl Plan {
     /// Reads a plan.
     ///
-    /// `text` is the TOML, `source` the file's name for messages and for the default of `name`. `overrides` are the
-    /// `--set` arguments as path and value: `schedule.blocks`, `systems.NAME.settings.fsync`, and benchmarks by name,
-    /// by number from 0, or all of them: `benchmarks.*.clients`; a value is TOML, or else a bare string. A later argument
-    /// wins over an earlier one. `catalog` says what engines and workloads there are. `default_seed` is used when the
+    /// `text` is the TOML, `source` the file's name for messages and for the default of `name`. `catalog` says what engines and workloads there are. `default_seed` is used when the
     /// schedule has no `seed`. A `url` of the form `env:NAME` is kept as it is.
     ///
     /// # Errors
@@ -28,13 +26,13 @@ impl Plan {
     pub fn parse(
         text: &str,
         source: &str,
-        overrides: &[(String, String)],
+        changes: &Changes,
         catalog: &Catalog,
         default_seed: u64,
     ) -> Result<Plan, PlanErrors> {
-        let mut problems = Problems::new(source, text, overrides);
+        let mut problems = Problems::new(source, text, changes);
         let plan = tree::parse(text, &mut problems).map(|mut root| {
-            set::apply(&mut root, overrides, &mut problems);
+            changes::apply(&mut root, changes, &mut problems);
             let file = PlanFile::read(&root, &mut problems);
             validated(file, source, catalog, default_seed, &mut problems)
         });

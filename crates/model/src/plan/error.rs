@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::changes::Changes;
 use super::redact;
 use super::tree::Origin;
 
@@ -11,9 +12,9 @@ use super::tree::Origin;
 /// masked and control characters escaped, so it can go to a terminal as it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PlanError {
-    /// The plan file as the caller named it, or the `--set` argument at fault.
+    /// The plan file as the caller named it, or the argument at fault.
     pub source: String,
-    /// Line in the file, from 1; none when it concerns the file as a whole or a `--set` argument.
+    /// Line in the file, from 1; none when it concerns the file as a whole or an argument.
     pub line: Option<u32>,
     /// Column in characters, from 1.
     pub column: Option<u32>,
@@ -71,7 +72,7 @@ const LONGEST_SNIPPET: usize = 1000;
 pub(super) struct Problems<'a> {
     source: &'a str,
     text: &'a str,
-    overrides: &'a [(String, String)],
+    changes: &'a Changes,
     /// Byte offset at which each line starts.
     line_starts: Vec<usize>,
     /// Each with its place in the order of the report.
@@ -82,10 +83,10 @@ pub(super) struct Problems<'a> {
 const QUOTED_CHARS: usize = 100;
 
 impl<'a> Problems<'a> {
-    /// None yet, in `text`, the content of `source` as changed by `overrides`.
-    pub(super) fn new(source: &'a str, text: &'a str, overrides: &'a [(String, String)]) -> Problems<'a> {
+    /// None yet, in `text`, the content of `source` as changed by `changes`.
+    pub(super) fn new(source: &'a str, text: &'a str, changes: &'a Changes) -> Problems<'a> {
         let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-        Problems { source, text, overrides, line_starts, found: Vec::new() }
+        Problems { source, text, changes, line_starts, found: Vec::new() }
     }
 
     /// Adds one, found at `at`.
@@ -97,9 +98,13 @@ impl<'a> Problems<'a> {
         let (place, error) = match at {
             Origin::Whole => (0, whole),
             Origin::Set(index) => {
-                let (path, value) = self.overrides.get(*index).map_or(("", ""), |(p, v)| (p, v));
+                let (path, value) = self.changes.set.get(*index).map_or(("", ""), |(p, v)| (p, v));
                 let argument = quote(&redact::redact_line(&format!("--set {path}={value}")));
                 (u64::MAX, PlanError { source: argument, ..whole })
+            }
+            Origin::System(index) => {
+                let name = self.changes.systems.get(*index).map_or("", |system| &system.name);
+                (u64::MAX, PlanError { source: quote(&format!("--system {name}")), ..whole })
             }
             Origin::File(offset) => {
                 let line = self.line_starts.partition_point(|start| start <= offset).max(1);
@@ -120,8 +125,8 @@ impl<'a> Problems<'a> {
     /// where a string is needed `--set …=5` means the string.
     pub(super) fn as_written(&self, at: &Origin) -> Option<&'a str> {
         match at {
-            Origin::Set(index) => self.overrides.get(*index).map(|(_, value)| value.trim()),
-            Origin::Whole | Origin::File(_) => None,
+            Origin::Set(index) => self.changes.set.get(*index).map(|(_, value)| value.trim()),
+            Origin::Whole | Origin::File(_) | Origin::System(_) => None,
         }
         .filter(|value| !value.starts_with(['[', '{']))
     }

@@ -3,6 +3,7 @@
 //! It is read from the tree by hand, and not by serde's derive, because serde stops at the first error, and a user with
 //! three slips in a plan wants to hear of all three.
 
+use super::changes::QUICK;
 use super::error::{Problems, quote};
 use super::section::{Section, name_is_fit, text_of};
 use super::tree::{Data, Entry, Located, Node, Origin};
@@ -10,8 +11,8 @@ use super::{Connect, DEFAULT_LEVEL, DEFAULT_MARGIN, LEVEL_LIMITS, MARGIN_LIMITS,
 use crate::schedule::{OnError, Order};
 use crate::value::Value;
 
-pub(super) const TOP_KEYS: [&str; 8] =
-    ["name", "allow_unequal_durability", "baseline", "margin", "level", "systems", "benchmarks", "schedule"];
+pub(super) const TOP_KEYS: [&str; 9] =
+    ["name", "allow_unequal_durability", "baseline", "margin", "level", "systems", "benchmarks", "schedule", QUICK];
 pub(super) const SYSTEM_KEYS: [&str; 3] = ["url", "server", "settings"];
 pub(super) const SERVER_KEYS: [&str; 3] = ["engine", "bin_dir", "connect"];
 pub(super) const BENCHMARK_KEYS: [&str; 2] = ["name", "workload"];
@@ -337,7 +338,7 @@ fn schedule(top: &Section<'_>, problems: &mut Problems<'_>) -> ScheduleFile {
 fn follows(a: &Origin, b: &Origin) -> bool {
     match (a, b) {
         (Origin::File(a), Origin::File(b)) => a > b,
-        (Origin::Set(_), Origin::File(_)) => true,
+        (Origin::Set(_) | Origin::System(_), Origin::File(_)) => true,
         _ => false,
     }
 }

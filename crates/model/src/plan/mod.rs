@@ -3,6 +3,7 @@
 //! From the text to the [`Plan`]: `tree` (TOML, every value with its place), `set` (`--set` arguments), `file` (the
 //! right keys and types), `check` and `sweep` (the meaning). Whatever is wrong on the way goes to `error`.
 
+mod changes;
 mod check;
 mod error;
 mod file;
@@ -23,6 +24,7 @@ use crate::cell::Cell;
 use crate::schedule::Schedule;
 use crate::value::{Point, Value};
 
+pub use changes::{Changes, Form, NamedSystem};
 pub use error::{PlanError, PlanErrors};
 pub use redact::{redact_text, redact_url};
 pub use schema::json_schema;

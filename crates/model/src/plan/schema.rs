@@ -59,6 +59,10 @@ pub fn json_schema(catalog: &Catalog) -> Json {
                 "items": benchmark,
             },
             "schedule": schedule(),
+            "quick": {
+                "description": "What the quick form of the plan (`--quick`) changes: paths as of `--set`, with their values.",
+                "type": "object",
+            },
         },
         "$defs": { "system": system(catalog), "settings": settings() },
     })

@@ -10,10 +10,10 @@ const SCHEDULE_RIVALS: (&str, &str) = ("duration", "transactions");
 /// As [`SCHEDULE_RIVALS`], in a system.
 const SYSTEM_RIVALS: (&str, &str) = ("url", "server");
 
-/// Why an argument cannot be applied, and what to do about it.
-struct Refusal {
-    message: String,
-    hint: Option<String>,
+/// Why a change cannot be made, and what to do about it.
+pub(super) struct Refusal {
+    pub(super) message: String,
+    pub(super) hint: Option<String>,
 }
 
 impl Refusal {
@@ -28,10 +28,7 @@ pub(super) fn apply(root: &mut Vec<Entry>, overrides: &[(String, String)], probl
     for (index, (path, value)) in overrides.iter().enumerate() {
         let at = Origin::Set(index);
         let outcome = match (split(path), parse_value(value, &at, problems)) {
-            (None, _) => Err(Refusal {
-                message: format!("`{}` is not a path in a plan", quote(path)),
-                hint: Some("a path looks like `schedule.blocks` or `benchmarks.NAME.clients`".to_owned()),
-            }),
+            (None, _) => Err(no_path(path)),
             (_, Err(message)) => Err(Refusal::new(format!("the argument's value is not TOML: {message}"))),
             (Some(keys), Ok(value)) => {
                 let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
@@ -41,6 +38,41 @@ pub(super) fn apply(root: &mut Vec<Entry>, overrides: &[(String, String)], probl
         if let Err(refusal) = outcome {
             problems.add(&at, refusal.message, refusal.hint);
         }
+    }
+}
+
+/// Changes the tree as a table in the plan says: its keys are paths, `"benchmarks.*.clients" = 4`, or, as TOML has it,
+/// tables in tables, `schedule.blocks = 2`.
+pub(super) fn apply_table(root: &mut Vec<Entry>, table: &Entry, problems: &mut Problems<'_>) {
+    let Data::Table(entries) = &table.value.data else {
+        let message = format!("`{}` must be a table, not {}", quote(&table.key), table.value.kind());
+        return problems.add(&table.at, message, None);
+    };
+    entries.iter().for_each(|entry| apply_entry(root, &mut Vec::new(), entry, problems));
+}
+
+fn apply_entry(root: &mut Vec<Entry>, above: &mut Vec<String>, entry: &Entry, problems: &mut Problems<'_>) {
+    let Some(keys) = split(&entry.key) else {
+        let refusal = no_path(&entry.key);
+        return problems.add(&entry.at, refusal.message, refusal.hint);
+    };
+    let depth = above.len();
+    above.extend(keys);
+    if let Data::Table(inner) = &entry.value.data {
+        inner.iter().for_each(|entry| apply_entry(root, above, entry, problems));
+    } else {
+        let path: Vec<&str> = above.iter().map(String::as_str).collect();
+        if let Err(refusal) = set(root, &path, &entry.value) {
+            problems.add(&entry.at, refusal.message, refusal.hint);
+        }
+    }
+    above.truncate(depth);
+}
+
+fn no_path(path: &str) -> Refusal {
+    Refusal {
+        message: format!("`{}` is not a path in a plan", quote(path)),
+        hint: Some("a path looks like `schedule.blocks` or `benchmarks.NAME.clients`".to_owned()),
     }
 }
 
@@ -72,7 +104,7 @@ fn set(root: &mut Vec<Entry>, keys: &[&str], value: &Node) -> Result<(), Refusal
         ["schedule", key, ..] => {
             set_path(root, keys, value)?;
             if let Some(Data::Table(schedule)) = data_of(root, "schedule") {
-                drop_rival(schedule, key, SCHEDULE_RIVALS);
+                drop_rival(schedule, key, &value.at, SCHEDULE_RIVALS);
             }
             Ok(())
         }
@@ -94,7 +126,7 @@ fn set_systems(root: &mut [Entry], which: &str, keys: &[&str], value: &Node) -> 
     for system in systems.iter_mut().filter(|entry| which == "*" || entry.key == which) {
         if let Data::Table(entries) = &mut system.value.data {
             set_path(entries, keys, value)?;
-            drop_rival(entries, key, SYSTEM_RIVALS);
+            drop_rival(entries, key, &value.at, SYSTEM_RIVALS);
         }
     }
     Ok(())
@@ -130,7 +162,7 @@ fn set_benchmarks(root: &mut [Entry], which: &str, keys: &[&str], value: &Node) 
     Ok(())
 }
 
-fn nothing_of_that_name(noun: &str, which: &str, names: &[&str]) -> Refusal {
+pub(super) fn nothing_of_that_name(noun: &str, which: &str, names: &[&str]) -> Refusal {
     let hint = match nearest(which, names.iter().copied()) {
         Some(name) => format!("did you mean `{}`?", quote(name)),
         None => format!("it has {}", list_names(names)),
@@ -162,12 +194,13 @@ fn data_of<'t>(entries: &'t mut [Entry], key: &str) -> Option<&'t mut Data> {
     entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.value.data)
 }
 
-fn drop_rival(entries: &mut Vec<Entry>, key: &str, rivals: (&str, &str)) {
+fn drop_rival(entries: &mut Vec<Entry>, key: &str, at: &Origin, rivals: (&str, &str)) {
     let rival = match key {
         _ if key == rivals.0 => rivals.1,
         _ if key == rivals.1 => rivals.0,
         _ => return,
     };
     // Two arguments that exclude each other are the user's contradiction, and stay for validation to tell.
-    entries.retain(|entry| entry.key != rival || matches!(entry.value.at, Origin::Set(_)));
+    let is_argument = matches!(at, Origin::Set(_));
+    entries.retain(|entry| entry.key != rival || (is_argument && matches!(entry.value.at, Origin::Set(_))));
 }

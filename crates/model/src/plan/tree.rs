@@ -13,6 +13,8 @@ pub(super) enum Origin {
     File(usize),
     /// The `--set` argument of this index.
     Set(usize),
+    /// The `--system` argument of this index.
+    System(usize),
 }
 
 /// A value, and where it came from.

@@ -110,12 +110,18 @@ clients = [1, 4]
 "#;
 
 pub fn parse(text: &str) -> Result<Plan, PlanErrors> {
-    Plan::parse(text, "db.toml", &[], &catalog(), 7)
+    Plan::parse(text, "db.toml", &model::plan::Changes::default(), &catalog(), 7)
 }
 
 pub fn parse_with(text: &str, overrides: &[(&str, &str)]) -> Result<Plan, PlanErrors> {
     let overrides: Vec<_> = overrides.iter().map(|(path, value)| (path.to_string(), value.to_string())).collect();
-    Plan::parse(text, "db.toml", &overrides, &catalog(), 7)
+    Plan::parse(
+        text,
+        "db.toml",
+        &model::plan::Changes { set: overrides, ..model::plan::Changes::default() },
+        &catalog(),
+        7,
+    )
 }
 
 /// What is wrong with a text, as it is shown.

@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod common;
 #[cfg(test)]
+mod plan_changes;
 mod plan_errors;
 #[cfg(test)]
 mod plan_errors_set;

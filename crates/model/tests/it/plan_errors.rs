@@ -70,7 +70,7 @@ fn an_unknown_key_at_the_top() {
     error: unknown key `x` in the plan
       plan: db.toml:1  x = 1
 
-    hint: the keys here are `name`, `allow_unequal_durability`, `baseline`, `margin`, `level`, `systems`, `benchmarks` and `schedule`
+    hint: the keys here are `name`, `allow_unequal_durability`, `baseline`, `margin`, `level`, `systems`, `benchmarks`, `schedule` and `quick`
     "#);
 }
 
@@ -502,7 +502,7 @@ fn a_message_is_fit_for_a_terminal() {
     let shown = errors(&format!("\"\\u001b]0;x\\u0007\" = 1\n\"\u{202e}\" = '{}'\n{GOOD}", "long".repeat(200)));
     assert!(shown.chars().all(|c| c == '\n' || !(c.is_control() || c == '\u{202e}')), "{shown:?}");
     assert!(shown.lines().all(|line| line.chars().count() < 300), "{shown}");
-    let shown = Plan::parse("x", "\u{1b}[2J", &[], &catalog(), 0).unwrap_err().to_string();
+    let shown = Plan::parse("x", "\u{1b}[2J", &model::plan::Changes::default(), &catalog(), 0).unwrap_err().to_string();
     assert!(!shown.contains('\u{1b}'));
 }
 

@@ -79,7 +79,11 @@ fn the_name_is_that_of_the_file() {
         ("a/", "plan"),
         (".toml", ".toml"),
     ] {
-        assert_eq!(Plan::parse(SMALL, source, &[], &catalog(), 0).unwrap().name, name, "{source}");
+        assert_eq!(
+            Plan::parse(SMALL, source, &model::plan::Changes::default(), &catalog(), 0).unwrap().name,
+            name,
+            "{source}"
+        );
     }
 }
 

@@ -145,7 +145,8 @@ impl<'a> Evaluation<'a> {
     fn argument(&self, number: usize, spot: Spot) -> Result<Option<String>, SmackError> {
         let missing = |given: usize| {
             let message = format!("`${number}` is argument {number} after the file's name, and there are {given}");
-            let hint = "write them behind the file: `etalon run FILE.smack 80 10000 --url …`; in a plan, `arguments`";
+            let hint =
+                "write them behind the file: `etalon run FILE.smack 80 10000 --system …`; in a plan, `arguments`";
             SmackError::new(spot, message).hint(hint)
         };
         match self.arguments {

@@ -1,0 +1,103 @@
+//! What the command line changes in a plan.
+
+use super::error::{Problems, quote};
+use super::set;
+use super::tree::{Data, Entry, Node, Origin, find};
+
+/// The table of a plan with what its quick form changes.
+pub(super) const QUICK: &str = "quick";
+
+/// What the command line changes in a plan: first its form, then its systems, then single keys.
+#[derive(Clone, Debug, Default)]
+pub struct Changes {
+    /// In which of its forms it runs.
+    pub form: Form,
+    /// The systems that take the place of the plan's; none: the plan's own.
+    pub systems: Vec<NamedSystem>,
+    /// Paths with their values: `schedule.blocks`, `systems.NAME.settings.fsync`, and benchmarks by name, by number from
+    /// 0, or all of them: `benchmarks.*.clients`; a value is TOML, or else a bare string. A later one wins over an
+    /// earlier one.
+    pub set: Vec<(String, String)>,
+}
+
+/// A system that the command line names.
+#[derive(Clone, Debug)]
+pub struct NamedSystem {
+    /// Its name. A system of the plan with that name keeps what else the plan says of it.
+    pub name: String,
+    /// Its URL; without one it is the plan's system of that name.
+    pub url: Option<String>,
+}
+
+/// In which of its forms a plan runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// As it is written.
+    #[default]
+    Whole,
+    /// Changed as its table `[quick]` says: to see it work, not to publish it.
+    Quick,
+}
+
+/// Changes the tree.
+pub(super) fn apply(root: &mut Vec<Entry>, changes: &Changes, problems: &mut Problems<'_>) {
+    let quick = root.iter().position(|entry| entry.key == QUICK).map(|at| root.remove(at));
+    match (changes.form, quick) {
+        (Form::Whole, None) => {}
+        (Form::Whole, Some(quick)) => {
+            // A slip in the quick form is a slip in the plan, and told whenever the plan is read.
+            set::apply_table(&mut root.clone(), &quick, problems);
+        }
+        (Form::Quick, Some(quick)) => set::apply_table(root, &quick, problems),
+        (Form::Quick, None) => problems.add(
+            &Origin::Whole,
+            "the plan has no quick form",
+            Some("give it a table `[quick]`, or shorten it with `--set schedule.blocks=1`".to_owned()),
+        ),
+    }
+    if !changes.systems.is_empty() {
+        replace_systems(root, &changes.systems, problems);
+    }
+    set::apply(root, &changes.set, problems);
+}
+
+fn replace_systems(root: &mut Vec<Entry>, named: &[NamedSystem], problems: &mut Problems<'_>) {
+    let written = root.iter().position(|entry| entry.key == "systems").map(|at| root.remove(at));
+    let written = match written.map(|entry| entry.value.data) {
+        Some(Data::Table(systems)) => systems,
+        _ => Vec::new(),
+    };
+    let mut systems: Vec<Entry> = Vec::new();
+    for (index, NamedSystem { name, url }) in named.iter().enumerate() {
+        let at = Origin::System(index);
+        let known = find(&written, name);
+        if find(&systems, name).is_some() {
+            problems.add(&at, format!("the system `{}` is named twice", quote(name)), None);
+        } else if url.is_none() && known.is_none() {
+            let names: Vec<&str> = written.iter().map(|entry| entry.key.as_str()).collect();
+            let refusal = set::nothing_of_that_name("system", name, &names);
+            let hint = refusal.hint.map(|hint| format!("{hint}; one of your own is written `NAME=URL`"));
+            problems.add(&at, refusal.message, hint);
+        } else {
+            let mut entry = known.cloned().unwrap_or_else(|| new_system(name, &at));
+            if let (Some(url), Data::Table(keys)) = (url, &mut entry.value.data) {
+                // What the plan says of a private server is not about this one.
+                keys.retain(|key| key.key != "url" && key.key != "server");
+                let value = Node { at: at.clone(), data: Data::Text(url.clone()) };
+                keys.push(Entry { key: "url".to_owned(), at: at.clone(), value });
+            }
+            systems.push(entry);
+        }
+    }
+    // A baseline that does not take part is no baseline.
+    root.retain(|entry| match &entry.value.data {
+        Data::Text(name) if entry.key == "baseline" => find(&systems, name).is_some() || find(&written, name).is_none(),
+        _ => true,
+    });
+    let value = Node { at: Origin::Whole, data: Data::Table(systems) };
+    root.push(Entry { key: "systems".to_owned(), at: Origin::Whole, value });
+}
+
+fn new_system(name: &str, at: &Origin) -> Entry {
+    Entry { key: name.to_owned(), at: at.clone(), value: Node { at: at.clone(), data: Data::Table(Vec::new()) } }
+}

@@ -1,0 +1,73 @@
+//! The quick form of a plan, and the systems that take the place of its own.
+
+use std::time::Duration;
+
+use model::Length;
+use model::plan::{Changes, Form, NamedSystem, Plan, PlanErrors};
+
+use crate::common::{SMALL, catalog};
+
+const QUICK: &str = r#"
+[schedule]
+blocks = 9
+transactions = 5
+[quick]
+"benchmarks.*.clients" = 2
+schedule.blocks = 1
+schedule.duration = "3s"
+"#;
+
+fn parse(text: &str, changes: &Changes) -> Result<Plan, PlanErrors> {
+    Plan::parse(text, "db.toml", changes, &catalog(), 7)
+}
+
+fn on(systems: &[(&str, Option<&str>)]) -> Changes {
+    let named =
+        |(name, url): &(&str, Option<&str>)| NamedSystem { name: (*name).into(), url: url.map(ToOwned::to_owned) };
+    Changes { systems: systems.iter().map(named).collect(), ..Changes::default() }
+}
+
+#[test]
+fn the_quick_form_changes_what_it_names_only_when_asked_for() {
+    let text = format!("{SMALL}{QUICK}");
+    let whole = parse(&text, &Changes::default()).unwrap();
+    assert_eq!((whole.schedule.blocks, whole.schedule.length), (9, Length::Transactions(5)));
+    let quick = parse(&text, &Changes { form: Form::Quick, ..Changes::default() }).unwrap();
+    assert_eq!((quick.schedule.blocks, quick.schedule.length), (1, Length::Duration(Duration::from_secs(3))));
+    assert_eq!(quick.benchmarks[0].points.len(), 1);
+    assert_ne!(whole.hash(), quick.hash(), "they do not mix in a store");
+    let set = vec![("schedule.blocks".to_owned(), "2".to_owned())];
+    let both = parse(&text, &Changes { form: Form::Quick, set, ..Changes::default() }).unwrap();
+    assert_eq!(both.schedule.blocks, 2, "an argument wins");
+}
+
+#[test]
+fn a_slip_in_the_quick_form_is_told_with_its_line_even_when_it_is_not_asked_for() {
+    let text = format!("{SMALL}[quick]\n\"benchmarks.nothing.clients\" = 2\n");
+    let error = parse(&text, &Changes::default()).unwrap_err().to_string();
+    assert!(error.contains("no benchmark `nothing`") && error.contains("db.toml:10"), "{error}");
+    let error = parse(SMALL, &Changes { form: Form::Quick, ..Changes::default() }).unwrap_err().to_string();
+    assert!(error.contains("no quick form") && error.contains("[quick]"), "{error}");
+}
+
+#[test]
+fn named_systems_take_the_place_of_the_plans_own() {
+    let text = format!("baseline = \"a\"\n{SMALL}").replace("[systems.b]", "[systems.b]\nsettings = { x = 1 }");
+    let plan = parse(&text, &on(&[("b", Some("postgres://h/other")), ("new", Some("mysql://h/d"))])).unwrap();
+    let systems: Vec<_> = plan.systems.iter().map(|s| (s.name.as_str(), s.engine.as_str(), s.settings.len())).collect();
+    assert_eq!(systems, [("b", "postgres", 1), ("new", "mysql", 0)]);
+    assert_eq!(plan.comparison.baseline, "b", "a baseline that takes no part is none");
+    let kept = parse(&text, &on(&[("new", Some("mysql://h/d")), ("a", None)])).unwrap();
+    assert_eq!((kept.systems.len(), kept.comparison.baseline.as_str()), (2, "a"));
+}
+
+#[test]
+fn what_is_wrong_with_a_named_system_is_told_by_its_argument() {
+    let refused = |systems: &[(&str, Option<&str>)]| parse(SMALL, &on(systems)).unwrap_err().to_string();
+    let error = refused(&[("c", None)]);
+    assert!(error.contains("no system `c`") && error.contains("NAME=URL"), "{error}");
+    let error = refused(&[("c", Some("nosuch://h")), ("c", Some("mysql://h/d"))]);
+    assert!(error.contains("named twice") && error.contains("--system c"), "{error}");
+    let error = refused(&[("c", Some("postgres://u:secret@h/\u{7}"))]);
+    assert!(!error.contains("secret"), "{error}");
+}
