@@ -15,9 +15,9 @@ use crate::lock::beside;
 use crate::{Result, Store};
 
 /// Below this the reserve is filled up: more than a trial's record takes.
-const LOW_BYTES: i64 = 1 << 20;
+const LOW_BYTES: i64 = 1 << 19;
 /// To this: so that it is not done before every trial.
-const FULL_BYTES: i64 = 2 << 20;
+const FULL_BYTES: i64 = 1 << 20;
 
 impl Store {
     /// Makes sure of the reserve, and that the next transaction begins the WAL anew.

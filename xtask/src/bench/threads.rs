@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use stats::{Sample, TrialValue, summarise};
+
 use super::entries::{Entry, Threads, Tool};
 use super::record::{Failure, Header};
 use super::tools::Runner;
 
 /// How often each number of threads is tried.
-const TRIES: u32 = 2;
+const TRIES: u32 = 4;
 /// How long each try lasts.
 const SECONDS: u32 = 2;
 
@@ -65,10 +67,12 @@ fn try_all(runner: &mut Runner, entry: &Entry, numbers: &[u32]) -> (Vec<(u32, Ve
     (rates.into_iter().collect(), None)
 }
 
-/// The number with the highest mean rate; 1 where there is nothing to choose.
+/// The number with the highest median rate; 1 where there is nothing to choose.
 fn best(rates: &[(u32, Vec<f64>)]) -> u32 {
-    let mean = |rates: &[f64]| rates.iter().sum::<f64>() / rates.len().max(1) as f64;
-    let highest = rates.iter().max_by(|a, b| mean(&a.1).total_cmp(&mean(&b.1)));
+    let trials =
+        |rates: &[f64]| Sample::from_trials((1..).zip(rates).map(|(block, &value)| TrialValue { block, value }));
+    let median = |rates: &[f64]| summarise(&trials(rates)).map_or(0.0, |summary| summary.median);
+    let highest = rates.iter().max_by(|a, b| median(&a.1).total_cmp(&median(&b.1)));
     highest.map_or(1, |(threads, _)| *threads)
 }
 
@@ -77,8 +81,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_highest_mean_wins_and_one_client_has_one_thread() {
-        assert_eq!(best(&[(1, vec![10.0, 12.0]), (2, vec![9.0, 20.0])]), 2);
+    fn the_highest_median_wins_and_one_client_has_one_thread() {
+        assert_eq!(best(&[(1, vec![10.0, 12.0]), (2, vec![9.0, 12.0, 20.0])]), 2);
         assert_eq!(best(&[]), 1);
         assert_eq!(candidates(1), [1]);
         assert!(candidates(80).contains(&2));

@@ -1,12 +1,18 @@
 //! Reading small text files, and the shapes their contents take.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
+
+/// Most of these files fit into a page, and those of the kernel tell no length: this saves growing step by step.
+const PAGE_BYTES: usize = 4096;
 
 /// The contents of a small file without the white space around it; the error names the file.
 pub(crate) fn read(path: impl AsRef<Path>) -> Result<String, String> {
     let path = path.as_ref();
-    match std::fs::read(path) {
-        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).trim_matches(['\0', ' ', '\n', '\t']).to_owned()),
+    let mut bytes = Vec::with_capacity(PAGE_BYTES);
+    match File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)) {
+        Ok(_) => Ok(String::from_utf8_lossy(&bytes).trim_matches(['\0', ' ', '\n', '\t']).to_owned()),
         Err(cause) => Err(format!("cannot read {}: {cause}", path.display())),
     }
 }
