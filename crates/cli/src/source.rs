@@ -22,7 +22,8 @@ pub struct BuiltIn {
 /// The plans that are built in.
 pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "quickstart", text: include_str!("../../../plans/quickstart.toml") },
-    BuiltIn { name: "postgresql-tasks", text: include_str!("../../../plans/postgresql-tasks.toml") },
+    BuiltIn { name: "mysql-super-smack", text: include_str!("../../../plans/mysql-super-smack.toml") },
+    BuiltIn { name: "postgresql-select-update", text: include_str!("../../../plans/postgresql-select-update.toml") },
     BuiltIn { name: "postgres-paths", text: include_str!("../../../plans/postgres-paths.toml") },
     BuiltIn { name: "postgres-settings", text: include_str!("../../../plans/postgres-settings.toml") },
     BuiltIn { name: "smack-select", text: include_str!("../../../plans/smack-select.toml") },

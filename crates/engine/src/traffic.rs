@@ -67,6 +67,8 @@ pub struct Traffic {
     pub limits_ns: Vec<u64>,
     /// The connections that clients share, in each process.
     pub pool: Option<PoolSize>,
+    /// So many transactions of each client, whatever the schedule says of the length.
+    pub transactions: Option<u64>,
     /// So many tasks in each process, each of which is one transaction, instead of clients that go on.
     pub tasks: Option<u32>,
     /// At most so many tasks of a process are under way at a time; `None` for all of them.
@@ -86,6 +88,7 @@ impl Default for Traffic {
             latency_limit_ns: None,
             limits_ns: LIMITS.iter().map(|limit| limit.as_nanos() as u64).collect(),
             pool: None,
+            transactions: None,
             tasks: None,
             tasks_at_once: None,
             processes: 1,

@@ -105,13 +105,18 @@ impl TrialRun<'_> {
         }))
     }
 
+    /// The workload's own length, or else the schedule's.
+    fn length(&self) -> Length {
+        self.task.traffic.transactions.map_or(self.schedule.length, Length::Transactions)
+    }
+
     fn run_workers(&self, observer: &mut dyn Observer) -> Result<Ran, Failure> {
         let shares = self.shares();
         let workers = shares.len();
         let gate = Gate::new(workers);
         let (full, intervals) = channel();
         let mut returns = Vec::with_capacity(workers);
-        let interval_ns = interval_ns(self.schedule.length);
+        let interval_ns = interval_ns(self.length());
         thread::scope(|scope| {
             let mut handles = Vec::with_capacity(workers);
             for (worker, clients) in shares.into_iter().enumerate() {
@@ -187,7 +192,7 @@ impl TrialRun<'_> {
             },
             // Tasks are all of the load: there is no part of them to leave out, and they end when they have ended.
             warmup_ns: if is_tasks { 0 } else { self.schedule.warmup.as_nanos() as u64 },
-            length: match self.schedule.length {
+            length: match self.length() {
                 _ if is_tasks => RunLength::Count(1),
                 Length::Duration(duration) => RunLength::Time(duration.as_nanos() as u64),
                 Length::Transactions(count) => RunLength::Count(count),
@@ -209,7 +214,7 @@ impl TrialRun<'_> {
         observer: &mut dyn Observer,
     ) -> bool {
         use std::sync::mpsc::RecvTimeoutError::{Disconnected, Timeout};
-        let interval_s = interval_ns(self.schedule.length) as f64 / 1e9;
+        let interval_s = interval_ns(self.length()) as f64 / 1e9;
         let mut interrupted = false;
         loop {
             if self.interrupt.load(Ordering::Relaxed) && !interrupted {

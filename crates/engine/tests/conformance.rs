@@ -12,6 +12,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use engine::step::{self, StepContext};
 use engine::target::{Engine, OpenRequest, Target};
 use engine::traffic::Traffic;
 use engine::trial::TrialRun;
@@ -131,6 +132,31 @@ fn every_engine_runs_super_smack_s_scripts() {
             assert_eq!(failed, None, "{name}, {protocol}");
             // 40 updates of 750 rows; few of them meet twice. The stock passwords have 25 letters, the new ones fewer.
             assert!(count(changed).is_none_or(|count| (30..=40).contains(&count)), "{name}, {protocol}");
+        }
+    });
+}
+
+/// A table that one statement makes inside the server: the same rows everywhere, or why the engine has no sessions.
+#[test]
+fn every_engine_makes_the_published_table() {
+    on_every_engine(|name, target| {
+        let workload = Registry::built_in().workload("table-creation").unwrap();
+        let point = Point::from([("thread_count".to_owned(), Value::Int(3)), ("digits".to_owned(), Value::Int(3))]);
+        let task = workload.task(&point, &Grants::default()).unwrap();
+        let Action::Step(procedure) = &task.action else { panic!("it is a step") };
+        target.prepare(&task.dataset).unwrap();
+        let interrupt = AtomicBool::new(false);
+        let schedule = schedule();
+        let mut context =
+            StepContext { target, schedule: &schedule, seed: 7, interrupt: &interrupt, observer: &mut Silent };
+        match step::run(&**procedure, &mut context) {
+            Ok(record) => {
+                let elapsed = &record.measurements[0];
+                assert!(elapsed.metric.id == "elapsed" && matches!(elapsed.reading, Reading::Value(s) if s > 0.0));
+                let rows = target.scalar("SELECT count(*) FROM table_a");
+                assert!(rows.is_ok_and(|rows| rows == 3_000), "{name}");
+            }
+            Err(failure) => assert_eq!(failure.kind, FailureKind::Unsupported, "{name}: {failure}"),
         }
     });
 }

@@ -89,6 +89,12 @@ const KEYS: &[KeySpec] = &[
                 as parameters",
     },
     KeySpec {
+        name: "queries",
+        kind: KeyKind::Int { min: 1, max: i64::MAX },
+        default: Some(Literal::Absent),
+        about: "Queries of each client, instead of the schedule's length: rounds times the queries of the barrel",
+    },
+    KeySpec {
         name: "rate",
         kind: KeyKind::Float { min: 0.0, max: 1e9 },
         default: Some(Literal::Float(0.0)),
@@ -325,6 +331,7 @@ impl Workload for SuperSmack {
                 .hint("write the number that it makes; a sweep over `clients` needs `create_threads($1)`"));
         }
         let pace = if rate > 0.0 { Pace::Rate(rate) } else { Pace::Closed };
+        let transactions = point.get("queries").and_then(model::Value::as_int).and_then(|n| u64::try_from(n).ok());
         Ok(Task {
             dataset,
             action: Action::Stream(StreamTask {
@@ -332,7 +339,7 @@ impl Workload for SuperSmack {
                 clients: 0..clients,
                 pace,
                 threads: Threads::Best,
-                traffic: Traffic::default(),
+                traffic: Traffic { transactions, ..Traffic::default() },
             }),
         })
     }

@@ -38,6 +38,7 @@ pub(super) fn read(point: &Point) -> Result<(Pace, Traffic), Failure> {
         latency_limit_ns: length("latency_limit"),
         limits_ns,
         pool: whole("pool.size").map(|connections| PoolSize { connections, acquire_timeout_ns }),
+        transactions: None,
         tasks: whole("tasks"),
         tasks_at_once: whole("tasks_at_once"),
         processes: whole("processes").unwrap_or(default.processes),
