@@ -360,6 +360,8 @@ pub enum WhichSchema {
     Plan,
     /// Of what `--json` prints
     Comparison,
+    /// That of plans as a document in Markdown
+    Reference,
 }
 
 /// `etalon completions`.

@@ -7,12 +7,13 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
 
-/// Prints a JSON Schema.
+/// Prints a JSON Schema, or the reference that is made of one.
 pub fn run(args: &SchemaArgs, printer: Printer) -> Result<Exit, CliError> {
-    let schema = match args.which {
-        WhichSchema::Plan => model::plan::json_schema(&Registry::built_in().catalog()),
-        WhichSchema::Comparison => report::json::schema(),
-    };
-    printer.out(&format!("{schema:#}"));
+    let catalog = || Registry::built_in().catalog();
+    printer.out(&match args.which {
+        WhichSchema::Plan => format!("{:#}", model::plan::json_schema(&catalog())),
+        WhichSchema::Comparison => format!("{:#}", report::json::schema()),
+        WhichSchema::Reference => model::plan::reference(&catalog()).trim_end().to_owned(),
+    });
     Ok(Exit::Done)
 }

@@ -9,6 +9,7 @@
 )]
 
 mod bad_input;
+mod documents;
 mod import;
 mod interruption;
 mod loads;

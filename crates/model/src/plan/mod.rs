@@ -9,6 +9,7 @@ mod error;
 mod file;
 mod order;
 mod redact;
+mod reference;
 mod schema;
 mod section;
 mod set;
@@ -27,6 +28,7 @@ use crate::value::{Point, Value};
 pub use changes::{Changes, Form, NamedSystem};
 pub use error::{PlanError, PlanErrors};
 pub use redact::{redact_text, redact_url};
+pub use reference::reference;
 pub use schema::json_schema;
 
 /// Largest number of cells in a plan.

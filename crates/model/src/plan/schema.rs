@@ -116,7 +116,10 @@ fn system(catalog: &Catalog) -> Json {
                     "connect": words("The path from client to server.", &CONNECTS, "socket"),
                 },
             },
-            "settings": { "$ref": "#/$defs/settings" },
+            "settings": {
+                "description": "Settings to give the system: pragmas, session or server settings.",
+                "$ref": "#/$defs/settings",
+            },
         },
     })
 }

@@ -1,0 +1,93 @@
+//! The reference of plans in Markdown, made of their JSON Schema: what an editor knows, and what a reader is told, is
+//! one text.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value as Json};
+
+use super::schema::json_schema;
+use crate::catalog::Catalog;
+
+/// The reference of every key that a plan may have.
+pub fn reference(catalog: &Catalog) -> String {
+    let schema = json_schema(catalog);
+    let mut text = String::from(
+        "# Reference of the plan\n\nEvery key of a plan file, made of the schema that `etalon schema` prints. \
+         [The plan](plan.md) says what they are for.\n",
+    );
+    section(&mut text, "The plan", &schema["properties"]);
+    section(&mut text, "`[systems.NAME]`", &schema["$defs"]["system"]["properties"]);
+    section(&mut text, "`[schedule]`", &schema["properties"]["schedule"]["properties"]);
+    for workload in schema["properties"]["benchmarks"]["items"]["oneOf"].as_array().into_iter().flatten() {
+        let title = format!("`[[benchmarks]]` of `workload = {}`", workload["title"]);
+        section(&mut text, &title, &workload["properties"]);
+    }
+    text
+}
+
+fn section(text: &mut String, title: &str, properties: &Json) {
+    // Writing to a string does not fail.
+    let _ = write!(text, "\n## {title}\n\n| key | takes | default | what it is |\n|---|---|---|---|\n");
+    for (key, property) in properties.as_object().into_iter().flatten() {
+        row(text, key, property);
+    }
+}
+
+fn row(text: &mut String, key: &str, property: &Json) {
+    if key == "workload" {
+        // The section's title.
+        return;
+    }
+    let about = property["description"].as_str().unwrap_or("").replace('|', "\\|").replace('\n', "; ");
+    let default = match property.get("default") {
+        Some(Json::String(text)) if text.is_empty() => "\"\"".to_owned(),
+        Some(Json::String(text)) => format!("`\"{text}\"`"),
+        Some(other) => format!("`{other}`"),
+        None => "–".to_owned(),
+    };
+    let _ = writeln!(text, "| `{key}` | {} | {default} | {about} |", takes(property));
+    // The keys of an inline table are the table's, and stand below it; those of a section have their own.
+    if let Some(inner) = inline_table(property) {
+        inner.iter().for_each(|(inner, property)| row(text, &format!("{key}.{inner}"), property));
+    }
+}
+
+fn inline_table(property: &Json) -> Option<&Map<String, Json>> {
+    let is_section = property["properties"].get("blocks").is_some();
+    property["properties"].as_object().filter(|_| !is_section)
+}
+
+/// What a key takes, in few words.
+fn takes(property: &Json) -> String {
+    if let Some(choices) = property["anyOf"].as_array() {
+        // One value, a list of such values, a range: the first says what the value is.
+        let is_sweep = choices.iter().any(|choice| choice["type"] == "array");
+        let first = choices.iter().find(|choice| choice["type"] != "array").map(takes).unwrap_or_default();
+        return if is_sweep && !first.ends_with("list") { format!("{first}, or a list") } else { first };
+    }
+    if let Some(words) = property["enum"].as_array() {
+        let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+        return words.join(", ");
+    }
+    if let Some(word) = property.get("const") {
+        return format!("`{word}`");
+    }
+    let limit = |name: &str| property.get(name).map(|limit| limit.to_string().trim_end_matches(".0").to_owned());
+    let noun = match property["type"].as_str() {
+        Some("integer") => "whole number",
+        Some("number") => "number",
+        Some("boolean") => "`true` or `false`",
+        Some("array") => "list",
+        Some("object") => "table",
+        Some("string") if property.get("minLength").is_some() => "length of time",
+        Some("string") => "text",
+        // What refers to another part of the schema is a table of its own.
+        _ => "table",
+    };
+    match (limit("minimum"), limit("maximum")) {
+        (Some(min), Some(max)) => format!("{noun} from {min} to {max}"),
+        (Some(min), None) => format!("{noun} from {min}"),
+        (None, Some(max)) => format!("{noun} to {max}"),
+        (None, None) => noun.to_owned(),
+    }
+}
