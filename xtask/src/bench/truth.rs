@@ -12,7 +12,17 @@ pub const PREFIX: &str = "latency truth: ";
 /// The test failed: with its last words.
 pub fn measure(root: &Path) -> Result<Vec<String>, String> {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-    command.args(["test", "--package", "engine", "--test", "latency_truth", "--", "--nocapture", "--test-threads=1"]);
+    command.args([
+        "test",
+        "--package",
+        "engine",
+        "--test",
+        "truth",
+        "latency::",
+        "--",
+        "--nocapture",
+        "--test-threads=1",
+    ]);
     let output = command.current_dir(root).env("ETALON_SLOW", "1").stdin(Stdio::null()).output();
     let output = output.map_err(|error| format!("starting cargo: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);

@@ -2,22 +2,12 @@
 //!
 //! Each transaction ends with a pause, so that neither tool is limited by its own cost. Runs in the slow suite.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "a test's helpers may fail the test, and say what they saw"
-)]
-
-mod private;
-
 use std::process::Command;
 
 use host::cpu::CpuSample;
 use stats::{Ratio, Rng, Sample, TrialValue, paired, paired_ratio, within_margin};
 
-use private::{Outcome, ROLE, Server, conduct, is_slow, programs};
+use crate::private::{Outcome, ROLE, Server, conduct, is_slow, programs};
 
 /// Half width of the zone in which the two count as equal.
 const MARGIN: f64 = 0.05;

@@ -1,12 +1,10 @@
 //! A private PostgreSQL server, and whole experiments on it.
 
-#![allow(dead_code, reason = "each test uses its part")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use engine::conductor::Options;
@@ -27,7 +25,11 @@ pub fn is_slow() -> bool {
 pub struct Server {
     folder: tempfile::TempDir,
     process: Child,
+    _alone: MutexGuard<'static, ()>,
 }
+
+/// Held while a server runs: two measurements at a time would disturb each other.
+static ALONE: Mutex<()> = Mutex::new(());
 
 /// The folder of PostgreSQL's own programs.
 pub fn programs() -> PathBuf {
@@ -50,6 +52,8 @@ fn as_server_user(program: &Path) -> Command {
 impl Server {
     /// Makes and starts one. Nothing waits for the disk.
     pub fn start() -> Server {
+        // Whether another test failed while it held the lock is not this one's concern.
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = tempfile::Builder::new().prefix("etalon-private-").tempdir().unwrap();
         if host::process::is_root() {
             host::process::chown(folder.path(), &host::process::user_by_name("postgres").unwrap()).unwrap();
@@ -68,7 +72,7 @@ impl Server {
             command.args(["-c", setting]);
         }
         let process = command.current_dir("/").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let server = Server { folder, process };
+        let server = Server { folder, process, _alone: alone };
         let patience = Instant::now() + Duration::from_secs(30);
         while server.try_client().is_err() {
             assert!(Instant::now() < patience, "the server does not start");

@@ -17,7 +17,7 @@ use std::thread;
 use host::clock::{now_ns, sleep_until};
 use host::cpu::CpuSample;
 
-use crate::disturbance;
+use crate::latency::disturbance;
 
 /// What the load's statement has in its text.
 pub const MARK: &str = "known_delay";

@@ -14,24 +14,13 @@
 //! - an attempt that is off on a busy machine is made again, up to [`ATTEMPTS`] in all. If none was quiet, the ordinary
 //!   suite is content with medians that are not far off, and says so; the slow suite is not.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "a test's helpers may fail the test, and say what they saw"
-)]
-
-mod private;
-mod relay;
-
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use host::cpu::CpuSample;
 use model::SeriesKind;
 
-use private::{Outcome, Server, conduct, is_slow};
-use relay::{Answer, Delays, MARK, Relay};
+use crate::private::{Outcome, Server, conduct, is_slow};
+use crate::relay::{Answer, Delays, MARK, Relay};
 
 /// Share of the machine that others may take in an attempt that counts, stolen time included.
 const QUIET_SHARE: f64 = 0.02;
@@ -199,7 +188,7 @@ fn stored(outcome: &Outcome) -> Histogram<u64> {
 }
 
 /// Foreign and stolen time between two samples.
-fn disturbance(before: &CpuSample, after: &CpuSample) -> f64 {
+pub fn disturbance(before: &CpuSample, after: &CpuSample) -> f64 {
     CpuSample::between(before, after).map_or(1.0, |machine| machine.foreign_share + machine.steal_share)
 }
 
