@@ -23,6 +23,15 @@ pub trait Session: Send {
     /// The engine refused one, or the connection is gone.
     fn execute(&mut self, sql: &str) -> Result<(), Failure>;
 
+    /// Runs one statement that will be run again and again. In process it is prepared once; a server gets its text each
+    /// time.
+    ///
+    /// # Errors
+    /// As [`Session::execute`].
+    fn repeat(&mut self, sql: &str) -> Result<(), Failure> {
+        self.execute(sql)
+    }
+
     /// Runs one statement and gives its rows. Numbers may come as text: whoever asks knows what they are.
     ///
     /// # Errors

@@ -3,9 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use host::disk::{DeviceCounters, ProcIo};
 use host::reactor::Choice;
+use host::sqlite_vfs::Traffic;
 use model::{EngineSpec, Facts, Reading, SystemPlan};
 
 use crate::dataset::{Dataset, Dialect, Tables};
@@ -150,6 +152,27 @@ impl Counters {
     }
 }
 
+/// What the operating system has counted of an engine's I/O so far.
+#[derive(Clone, Debug)]
+pub struct OsIo {
+    /// By all of its processes, or by étalon's own where the engine works in it.
+    pub processes: ProcIo,
+    /// By the device under its data, whoever asked for it: the device's name and its counters, or why there are none.
+    pub device: Result<(String, DeviceCounters), String>,
+}
+
+impl OsIo {
+    /// The account of these processes, whose data are in `folder`.
+    pub fn of(processes: ProcIo, folder: &Path) -> OsIo {
+        let device = || {
+            let filesystem = host::disk::filesystem_of(folder).map_err(|error| error.to_string())?;
+            let name = filesystem.device?.name;
+            Ok((name.clone(), DeviceCounters::read(&name)?))
+        };
+        OsIo { processes, device: device() }
+    }
+}
+
 /// A system that is ready to be asked.
 pub trait Target: Send + Sync {
     /// Product, version, every setting, the effective durability, the data directory: read back, never assumed.
@@ -242,6 +265,22 @@ pub trait Target: Send + Sync {
     /// # Errors
     /// The reason why they cannot.
     fn server_cpu_s(&self) -> Result<f64, String> {
+        Err("the server's processes are not on this host, or are not étalon's own".to_owned())
+    }
+
+    /// The I/O of an engine that works in this process, by kind of file, since the process began.
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn own_files(&self) -> Result<Traffic, String> {
+        Err("the engine does not work in étalon's process".to_owned())
+    }
+
+    /// What the operating system has counted of the engine's I/O.
+    ///
+    /// # Errors
+    /// The reason why it cannot be seen.
+    fn os_io(&self) -> Result<OsIo, String> {
         Err("the server's processes are not on this host, or are not étalon's own".to_owned())
     }
 

@@ -1,6 +1,7 @@
 //! What can be asked of a system.
 
 pub mod creation;
+pub mod pages;
 pub mod smack;
 pub mod spatial;
 pub mod transactions;

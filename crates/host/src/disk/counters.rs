@@ -75,6 +75,19 @@ impl ProcIo {
         parse_io(&text::read(&path)?).ok_or_else(|| format!("{path} does not follow proc_pid_io(5)"))
     }
 
+    /// The sum of two processes' counters.
+    #[must_use]
+    pub fn plus(&self, other: &ProcIo) -> ProcIo {
+        ProcIo {
+            read_call_bytes: self.read_call_bytes + other.read_call_bytes,
+            write_call_bytes: self.write_call_bytes + other.write_call_bytes,
+            read_calls: self.read_calls + other.read_calls,
+            write_calls: self.write_calls + other.write_calls,
+            device_read_bytes: self.device_read_bytes + other.device_read_bytes,
+            device_write_bytes: self.device_write_bytes + other.device_write_bytes,
+        }
+    }
+
     /// What happened since an earlier reading.
     pub fn since(&self, earlier: &ProcIo) -> ProcIo {
         ProcIo {

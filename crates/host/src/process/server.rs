@@ -191,6 +191,11 @@ impl ServerProcess {
         tree::tree_cpu(self.pid())
     }
 
+    /// What the server and its children have read and written so far, by the operating system's account.
+    pub fn io(&self) -> Result<crate::disk::ProcIo, String> {
+        tree::tree_io(self.pid())
+    }
+
     /// Sends it a signal, without waiting.
     pub fn signal(&mut self, signal: StopSignal) -> Result<(), HostError> {
         // A process that was waited for has given its number away.

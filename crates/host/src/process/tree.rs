@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use crate::disk::ProcIo;
 use crate::system::{Life, ProcessEntry, os};
 
 /// The processes whose parent is `pid`.
@@ -30,6 +31,24 @@ pub fn tree_cpu(pid: u32) -> Result<Duration, String> {
         return Err(format!("there is no process {pid}"));
     }
     Ok(tree.iter().map(|entry| entry.cpu).sum())
+}
+
+/// What a process and all that descend from it have read and written. Children that have ended are included once their
+/// parent has waited for them (Linux adds their counters to the parent's).
+///
+/// # Errors
+/// There is no such process, its counters may not be read, or the operating system has none.
+pub fn tree_io(pid: u32) -> Result<ProcIo, String> {
+    let mut sum = ProcIo::of(pid)?;
+    for child in tree_pids(pid)?.into_iter().filter(|&child| child != pid) {
+        // One that has ended since the list was made is among its parent's.
+        match ProcIo::of(child) {
+            Ok(io) => sum = sum.plus(&io),
+            Err(reason) if start_mark(child).is_ok() => return Err(reason),
+            Err(_) => {}
+        }
+    }
+    Ok(sum)
 }
 
 /// CPU time of some processes together, their children not included.
@@ -94,6 +113,10 @@ mod tests {
         assert!(!is_alive(own, start_mark(own).unwrap() + 1));
         assert!(tree_pids(own).unwrap().contains(&own));
         assert!(tree_cpu(own).unwrap() >= processes_cpu(&[own]).unwrap().saturating_sub(Duration::from_secs(1)));
+        if cfg!(target_os = "linux") {
+            assert!(tree_io(own).unwrap().read_calls >= ProcIo::of(own).unwrap().read_calls.saturating_sub(1_000));
+        }
+        assert!(tree_io(u32::MAX - 7).is_err());
         assert!(processes_cpu(&[own, u32::MAX - 7]).is_err());
         assert!(tree_cpu(u32::MAX - 7).is_err());
     }

@@ -16,6 +16,7 @@ use super::programs::{Installer, Programs};
 use super::session;
 use super::url::{Address, Place};
 use crate::error::{Failure, FailureKind};
+use crate::target::OsIo;
 use crate::targets::shared::{FULL_HINT, free_port, log_length, log_since, random_password};
 
 /// The account that the installation makes; it is let in by the socket, whose folder lets nobody else in.
@@ -59,6 +60,16 @@ const OWN_SETTINGS: [&str; 20] = [
     "super_read_only",
     "tmpdir",
     "user",
+];
+
+/// Settings that a server's files are made with, and that cannot be changed afterwards.
+const SHAPING: [&str; 6] = [
+    "innodb_checksum_algorithm",
+    "innodb_data_file_path",
+    "innodb_log_file_size",
+    "innodb_page_size",
+    "innodb_undo_tablespaces",
+    "lower_case_table_names",
 ];
 
 /// Variables that would change what the programs do.
@@ -143,7 +154,7 @@ impl Private {
         let folders = make_folders(scratch_base, server.connect, user.as_ref())?;
         fs::write(folders.options(), option_file(settings)?)
             .map_err(|error| failed("write the private server's option file", error))?;
-        initialise(&programs, &folders, user.as_ref())?;
+        initialise(&programs, &folders, settings, user.as_ref())?;
         let mut private = Private {
             process: None,
             spec: ServerSpec::new(&programs.server, folders.log()),
@@ -325,6 +336,13 @@ impl Private {
         process.cpu().map(|cpu| cpu.as_secs_f64())
     }
 
+    /// What the operating system has counted of the server's I/O.
+    pub(super) fn os_io(&self) -> Result<OsIo, String> {
+        let process = self.process.as_ref().ok_or_else(|| "the private server has been stopped".to_owned())?;
+        let folder = self.folders().map_err(|failure| failure.to_string())?.data();
+        Ok(OsIo::of(process.io()?, &folder))
+    }
+
     /// What is to be said of how the server was made.
     pub(super) fn add_facts(&self, facts: &mut Facts) {
         facts.identity("server.made_by", format!("étalon: {}", self.programs.made_by()));
@@ -425,7 +443,19 @@ fn make_folders(base: Option<&Path>, connect: Connect, user: Option<&User>) -> R
     Ok(folders)
 }
 
-fn initialise(programs: &Programs, folders: &Folders, user: Option<&User>) -> Result<(), Failure> {
+/// The settings of the plan that the files are made with, as arguments.
+fn shaping(settings: &BTreeMap<String, Value>) -> Vec<String> {
+    let shapes = |name: &str| SHAPING.contains(&session::plain(name).as_str());
+    let argument = |(name, value): (&String, &Value)| format!("--{}={}", session::plain(name), session::text_of(value));
+    settings.iter().filter(|(name, _)| shapes(name)).map(argument).collect()
+}
+
+fn initialise(
+    programs: &Programs,
+    folders: &Folders,
+    settings: &BTreeMap<String, Value>,
+    user: Option<&User>,
+) -> Result<(), Failure> {
     let tried = "initialise a private server";
     let log = folders.scratch.path().join("install.log");
     let program = match &programs.installer {
@@ -435,6 +465,7 @@ fn initialise(programs: &Programs, folders: &Folders, user: Option<&User>) -> Re
     let mut spec = ServerSpec::new(program, &log)
         .args(["--no-defaults".to_owned(), format!("--datadir={}", folders.data().display())])
         .args(programs.base.iter().map(|base| format!("--basedir={}", base.display())))
+        .args(shaping(settings))
         .working_dir(folders.data())
         .in_scratch(&folders.scratch);
     spec = match &programs.installer {

@@ -38,7 +38,7 @@ use crate::error::{Failure, FailureKind};
 use crate::lane::{ErrorClass, OpError};
 use crate::lanes::postgres::{NativeLane, Statements};
 use crate::session::SessionKind;
-use crate::target::{Consent, Counters, Engine, Load, OpenRequest, Placement, Target, Threads, shares};
+use crate::target::{Consent, Counters, Engine, Load, OpenRequest, OsIo, Placement, Target, Threads, shares};
 use crate::worker::{self, LOGINS_AT_ONCE, Tally, WorkerContext};
 use crate::workloads::transactions::{Program, Protocol, Statement};
 use connect::{Endpoint, failure};
@@ -365,6 +365,13 @@ impl Target for PostgresTarget {
         };
         self.control.close();
         private.restart_cold(&self.endpoint)
+    }
+
+    fn os_io(&self) -> Result<OsIo, String> {
+        match self.private() {
+            Some(private) => private.os_io(),
+            None => Err("the server's processes are not étalon's own".to_owned()),
+        }
     }
 
     fn server_cpu_s(&self) -> Result<f64, String> {

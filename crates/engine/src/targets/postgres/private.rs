@@ -16,6 +16,7 @@ use super::programs::Programs;
 use super::session;
 use super::url::Address;
 use crate::error::{Failure, FailureKind};
+use crate::target::OsIo;
 use crate::targets::shared::{FULL_HINT, free_port, log_length, log_since, random_password};
 
 /// The role that initdb makes.
@@ -315,6 +316,13 @@ impl Private {
     pub(super) fn cpu_s(&self) -> Result<f64, String> {
         let process = self.process.as_ref().ok_or_else(|| "the private server has been stopped".to_owned())?;
         process.cpu().map(|cpu| cpu.as_secs_f64())
+    }
+
+    /// What the operating system has counted of the server's I/O.
+    pub(super) fn os_io(&self) -> Result<OsIo, String> {
+        let process = self.process.as_ref().ok_or_else(|| "the private server has been stopped".to_owned())?;
+        let folder = self.folders().map_err(|failure| failure.to_string())?.data();
+        Ok(OsIo::of(process.io()?, &folder))
     }
 
     /// What is to be said of how the server was made.

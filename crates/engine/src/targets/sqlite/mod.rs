@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use host::disk::ProcIo;
+use host::sqlite_vfs::Traffic;
 use model::catalog::{PrivateServerSupport, Visibility};
 use model::{EngineSpec, Facts, SystemPlan, Value};
 use rusqlite::{Connection, OpenFlags, params_from_iter};
@@ -18,7 +20,7 @@ use crate::dataset::{Dataset, Datum, Dialect, Table, Tables};
 use crate::error::{Failure, FailureKind};
 use crate::lanes::sqlite::{SqliteLane, to_sql};
 use crate::session::{Session, SessionKind};
-use crate::target::{Counters, Engine, Load, OpenRequest, Placement, Target};
+use crate::target::{Counters, Engine, Load, OpenRequest, OsIo, Placement, Target};
 use crate::worker::{self, Tally, WorkerContext};
 
 /// Written into the header of every database that étalon makes: "étal" in Latin-1. A file without it is not ours.
@@ -185,18 +187,31 @@ impl SqliteTarget {
             Tables::None => OpenFlags::empty(),
         };
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | create | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&self.path, flags).map_err(|e| sql_failure(&tried, &e))?;
+        // What passes between SQLite and its files is counted on the way.
+        let vfs = host::sqlite_vfs::register().map_err(|e| Failure::new(FailureKind::Other, &tried, e))?;
+        let connection =
+            Connection::open_with_flags_and_vfs(&self.path, flags, vfs).map_err(|e| sql_failure(&tried, &e))?;
         connection.busy_timeout(BUSY_TIMEOUT).map_err(|e| sql_failure(&tried, &e))?;
         let id: i32 = connection
             .pragma_query_value(None, "application_id", |row| row.get(0))
             .map_err(|e| sql_failure(&tried, &e))?;
         if id != APPLICATION_ID && self.tables == Tables::Own {
+            self.shape(&connection).map_err(|e| sql_failure(&tried, &e))?;
             connection.pragma_update(None, "application_id", APPLICATION_ID).map_err(|e| sql_failure(&tried, &e))?;
         }
         for (name, value) in &self.pragmas {
             set_pragma(&connection, name, value)?;
         }
         Ok(connection)
+    }
+
+    /// Gives a new file what can be given only before anything is written to it.
+    fn shape(&self, connection: &Connection) -> rusqlite::Result<()> {
+        let shaping = self.pragmas.iter().filter(|(name, _)| name == "page_size" || name == "auto_vacuum");
+        for (name, value) in shaping {
+            connection.pragma_update(None, name, PragmaValue(value))?;
+        }
+        Ok(())
     }
 
     fn remove(&self, path: &Path) -> Result<(), Failure> {
@@ -218,10 +233,8 @@ impl SqliteTarget {
         self.remove(&self.pristine)?;
         let load = || -> rusqlite::Result<()> {
             let mut connection = Connection::open(&self.pristine)?;
+            self.shape(&connection)?;
             connection.pragma_update(None, "application_id", APPLICATION_ID)?;
-            for (name, value) in self.pragmas.iter().filter(|(name, _)| name == "page_size" || name == "auto_vacuum") {
-                connection.pragma_update(None, name, PragmaValue(value))?;
-            }
             let transaction = connection.transaction()?;
             for table in &data.tables {
                 transaction.execute_batch(&dialect::SqliteDialect.create_table(table))?;
@@ -383,6 +396,14 @@ impl Target for SqliteTarget {
             }
         }
         Ok(())
+    }
+
+    fn own_files(&self) -> Result<Traffic, String> {
+        host::sqlite_vfs::traffic(&self.path).map_err(|error| error.to_string())
+    }
+
+    fn os_io(&self) -> Result<OsIo, String> {
+        Ok(OsIo::of(ProcIo::of(std::process::id())?, &self.path))
     }
 
     fn drop_all(&self) -> Result<(), Failure> {

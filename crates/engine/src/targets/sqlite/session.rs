@@ -72,6 +72,11 @@ impl Session for SqliteSession {
         self.connection.execute_batch(sql).map_err(|error| failed(sql, &error))
     }
 
+    fn repeat(&mut self, sql: &str) -> Result<(), Failure> {
+        let run = self.connection.prepare_cached(sql).and_then(|mut statement| statement.execute([]));
+        run.map(|_| ()).map_err(|error| failed(sql, &error))
+    }
+
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure> {
         let read = || -> rusqlite::Result<Vec<Vec<Datum>>> {
             let mut statement = self.connection.prepare(sql)?;

@@ -1,0 +1,248 @@
+//! An engine's account of its I/O at one instant, and what happened between two of them.
+
+use std::collections::BTreeMap;
+
+use model::Reading;
+
+/// What a file is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FileClass {
+    /// Tables and indexes.
+    Data,
+    /// What a commit waits for: the write-ahead log, the rollback journal.
+    Log,
+    /// Sorters and temporary tables.
+    Temporary,
+}
+
+impl FileClass {
+    /// Every class.
+    pub const ALL: [FileClass; 3] = [FileClass::Data, FileClass::Log, FileClass::Temporary];
+
+    /// Its name in metrics.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            FileClass::Data => "data",
+            FileClass::Log => "log",
+            FileClass::Temporary => "temporary",
+        }
+    }
+}
+
+/// One figure of an account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Figure {
+    /// Reads.
+    Reads,
+    /// Bytes that they gave.
+    ReadBytes,
+    /// Time that was waited in them, in milliseconds.
+    ReadStall,
+    /// Writes, extensions of a file among them.
+    Writes,
+    /// Bytes that they took.
+    WriteBytes,
+    /// Time that was waited in them, in milliseconds.
+    WriteStall,
+    /// Requests that made a file durable.
+    Syncs,
+    /// Time that was waited in them, in milliseconds.
+    SyncStall,
+}
+
+impl Figure {
+    /// Every figure.
+    pub const ALL: [Figure; 8] = [
+        Figure::Reads,
+        Figure::ReadBytes,
+        Figure::ReadStall,
+        Figure::Writes,
+        Figure::WriteBytes,
+        Figure::WriteStall,
+        Figure::Syncs,
+        Figure::SyncStall,
+    ];
+
+    /// Its name in metrics: that of a family, followed by `/` and the place.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Figure::Reads => "reads",
+            Figure::ReadBytes => "read_bytes",
+            Figure::ReadStall => "read_stall",
+            Figure::Writes => "writes",
+            Figure::WriteBytes => "write_bytes",
+            Figure::WriteStall => "write_stall",
+            Figure::Syncs => "syncs",
+            Figure::SyncStall => "sync_stall",
+        }
+    }
+
+    /// Its unit in metrics.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Figure::Reads | Figure::Writes | Figure::Syncs => "",
+            Figure::ReadBytes | Figure::WriteBytes => "bytes",
+            Figure::ReadStall | Figure::WriteStall | Figure::SyncStall => "ms",
+        }
+    }
+
+    /// Of how many things a time is.
+    fn counted_by(self) -> Option<Figure> {
+        match self {
+            Figure::ReadStall => Some(Figure::Reads),
+            Figure::WriteStall => Some(Figure::Writes),
+            Figure::SyncStall => Some(Figure::Syncs),
+            _ => None,
+        }
+    }
+}
+
+/// A file, or what an engine has in place of files.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IoPlace {
+    /// What it is for.
+    pub class: FileClass,
+    /// Its name: a file's, or object and context.
+    pub name: String,
+    figures: [Reading; 8],
+}
+
+impl IoPlace {
+    /// A place of which nothing is known, for this reason.
+    pub fn unknown(class: FileClass, name: impl Into<String>, reason: &str) -> IoPlace {
+        let figures = std::array::from_fn(|_| Reading::Unavailable(reason.to_owned()));
+        IoPlace { class, name: name.into(), figures }
+    }
+
+    /// A figure.
+    pub fn get(&self, figure: Figure) -> &Reading {
+        &self.figures[figure as usize]
+    }
+
+    /// The same place with a figure.
+    #[must_use]
+    pub fn with(mut self, figure: Figure, value: f64) -> IoPlace {
+        self.figures[figure as usize] = Reading::Value(value);
+        self
+    }
+
+    /// The same place, where a figure is either known or not for a reason.
+    #[must_use]
+    pub fn with_reading(mut self, figure: Figure, reading: Reading) -> IoPlace {
+        self.figures[figure as usize] = reading;
+        self
+    }
+
+    fn since(&self, before: Option<&IoPlace>) -> IoPlace {
+        let figures = std::array::from_fn(|place| match (&self.figures[place], before) {
+            (Reading::Value(now), Some(before)) => match &before.figures[place] {
+                Reading::Value(then) => Reading::Value(now - then),
+                unknown => unknown.clone(),
+            },
+            // A file that was made in between had done nothing before.
+            (reading, _) => reading.clone(),
+        });
+        IoPlace { class: self.class, name: self.name.clone(), figures }
+    }
+}
+
+/// An engine's account of its I/O.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct IoAccount {
+    /// The files, or what stands for them.
+    pub places: Vec<IoPlace>,
+    /// Bytes of log that were made, whatever of them has been written.
+    pub log_bytes: Option<Reading>,
+    /// Bytes that the engine is known to write beside what it counts, by what they are.
+    pub explained: BTreeMap<&'static str, Reading>,
+    /// What a reader should know: what is not counted, and how it is switched on.
+    pub notes: Vec<String>,
+}
+
+fn minus(now: &Reading, then: Option<&Reading>) -> Reading {
+    match (now, then) {
+        (Reading::Value(now), Some(Reading::Value(then))) => Reading::Value(now - then),
+        (Reading::Value(_), Some(unknown)) => unknown.clone(),
+        (Reading::Value(_), None) => Reading::Unavailable("there was no reading before the trial".to_owned()),
+        (unknown, _) => unknown.clone(),
+    }
+}
+
+impl IoAccount {
+    /// What happened between `before` and this.
+    #[must_use]
+    pub fn since(&self, before: &IoAccount) -> IoAccount {
+        let same =
+            |place: &IoPlace| before.places.iter().find(|other| other.class == place.class && other.name == place.name);
+        IoAccount {
+            places: self.places.iter().map(|place| place.since(same(place))).collect(),
+            log_bytes: self.log_bytes.as_ref().map(|now| minus(now, before.log_bytes.as_ref())),
+            explained: self
+                .explained
+                .iter()
+                .map(|(what, now)| (*what, minus(now, before.explained.get(what))))
+                .collect(),
+            notes: self.notes.clone(),
+        }
+    }
+
+    /// A figure of all places of a class together. Unknown where a part of it is; but a place that did nothing has waited
+    /// for nothing, whether that is timed or not.
+    pub fn of_class(&self, class: FileClass, figure: Figure) -> Reading {
+        let mut sum = None;
+        for place in self.places.iter().filter(|place| place.class == class) {
+            let idle = figure.counted_by().is_some_and(|count| place.get(count) == &Reading::Value(0.0));
+            match place.get(figure) {
+                Reading::Value(value) => sum = Some(sum.unwrap_or(0.0) + value),
+                Reading::Unavailable(_) if idle => sum = Some(sum.unwrap_or(0.0)),
+                unknown @ Reading::Unavailable(_) => return unknown.clone(),
+            }
+        }
+        let none = || Reading::Unavailable(format!("nothing was read, written or synced: no {} file", class.as_str()));
+        sum.map_or_else(none, Reading::Value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(name: &str, writes: f64, stall: Option<f64>) -> IoPlace {
+        let place = IoPlace::unknown(FileClass::Data, name, "not timed").with(Figure::Writes, writes);
+        match stall {
+            Some(stall) => place.with(Figure::WriteStall, stall),
+            None => place,
+        }
+    }
+
+    fn account(places: Vec<IoPlace>) -> IoAccount {
+        IoAccount { places, ..IoAccount::default() }
+    }
+
+    #[test]
+    fn two_snapshots_differ_place_by_place() {
+        let before = account(vec![place("a", 10.0, Some(5.0))]);
+        let after = account(vec![place("a", 15.0, Some(7.0)), place("new", 2.0, Some(1.0))]);
+        let did = after.since(&before);
+        assert_eq!(did.of_class(FileClass::Data, Figure::Writes), Reading::Value(7.0));
+        assert_eq!(did.of_class(FileClass::Data, Figure::WriteStall), Reading::Value(3.0));
+        assert_eq!(did.of_class(FileClass::Data, Figure::Reads), Reading::Unavailable("not timed".to_owned()));
+        assert!(matches!(did.of_class(FileClass::Log, Figure::Writes), Reading::Unavailable(_)));
+    }
+
+    #[test]
+    fn a_part_that_is_not_timed_spoils_a_sum_only_if_it_did_something() {
+        let busy = account(vec![place("a", 1.0, Some(5.0)), place("b", 2.0, None)]);
+        assert_eq!(busy.of_class(FileClass::Data, Figure::WriteStall), Reading::Unavailable("not timed".to_owned()));
+        let idle = account(vec![place("a", 1.0, Some(5.0)), place("b", 0.0, None)]);
+        assert_eq!(idle.of_class(FileClass::Data, Figure::WriteStall), Reading::Value(5.0));
+    }
+
+    #[test]
+    fn what_was_unknown_before_is_unknown_in_between() {
+        let before = IoAccount { log_bytes: Some(Reading::Unavailable("no".to_owned())), ..IoAccount::default() };
+        let after = IoAccount { log_bytes: Some(Reading::Value(1.0)), ..IoAccount::default() };
+        assert_eq!(after.since(&before).log_bytes, Some(Reading::Unavailable("no".to_owned())));
+        assert_eq!(place("a", 3.0, None).since(Some(&place("a", 1.0, None))).get(Figure::Writes), &Reading::Value(2.0));
+    }
+}

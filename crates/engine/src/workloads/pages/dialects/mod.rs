@@ -1,0 +1,148 @@
+//! How each engine is asked: the table, the insert, the end of all writing, and its counters.
+
+mod mysql;
+mod postgres;
+mod sqlite;
+mod sqlserver;
+
+use model::Reading;
+
+use super::account::{FileClass, IoAccount};
+use crate::dataset::Datum;
+use crate::error::{Failure, FailureKind};
+use crate::session::Session;
+use crate::target::Target;
+
+/// What of a page a row leaves to the engine's own headers: `CHAR(8000)` in the published test's pages of 8 192 bytes.
+const SPARE_BYTES: u64 = 192;
+
+/// Characters of a row's filler, so that the row fills a page of this size.
+pub(super) fn filler(page_bytes: u64) -> u64 {
+    page_bytes.saturating_sub(SPARE_BYTES)
+}
+
+/// How an engine writes, which decides where the operating system counts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WrittenBy {
+    /// By `write` and its kin, into the page cache. What the kernel then counts on the way to the device are whole folios of
+    /// the cache, which can be many times as large as what was written into them.
+    Calls,
+    /// Past the page cache, or asynchronously, which no count of calls sees.
+    Device,
+}
+
+/// What an engine is asked in a test of page inserts.
+pub trait PagesDialect: Sync {
+    /// The name that the engine's [`crate::dataset::Dialect::flavour`] gives.
+    fn flavour(&self) -> &'static str;
+
+    /// The size of the engine's pages.
+    ///
+    /// # Errors
+    /// The engine did not answer.
+    fn page_bytes(&self, session: &mut dyn Session) -> Result<u64, Failure>;
+
+    /// The statements that make the table.
+    fn tables(&self, page_bytes: u64) -> Vec<String>;
+
+    /// The statement that inserts so many rows.
+    fn insert(&self, page_bytes: u64, rows: u64) -> String;
+
+    /// The query that gives the number of rows in the table, without reading it.
+    fn rows(&self) -> &'static str;
+
+    /// Bytes that the table, or the database with it, has taken so far: its growth is asked.
+    ///
+    /// # Errors
+    /// The engine did not answer.
+    fn size_bytes(&self, session: &mut dyn Session) -> Result<f64, Failure>;
+
+    /// Writes what the engine still holds in memory, and returns when that has ended. The inner error is why the login
+    /// may not.
+    ///
+    /// # Errors
+    /// The engine failed.
+    fn flush(&self, session: &mut dyn Session) -> Result<Result<(), String>, Failure>;
+
+    /// Waits until the counters show what has happened.
+    ///
+    /// # Errors
+    /// The engine did not answer.
+    fn report(&self, _session: &mut dyn Session) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// The engine's account of its I/O so far.
+    ///
+    /// # Errors
+    /// The engine did not answer. What it does not count, or the login may not see, is in the account with the reason.
+    fn account(&self, target: &dyn Target, session: &mut dyn Session) -> Result<IoAccount, Failure>;
+
+    /// By which of the operating system's counters the engine's writes are to be found.
+    fn written_by(&self) -> WrittenBy {
+        WrittenBy::Calls
+    }
+
+    /// How large the files of a class are now, in bytes, or why that is not known.
+    ///
+    /// # Errors
+    /// The engine did not answer.
+    fn file_bytes(&self, class: FileClass, session: &mut dyn Session) -> Result<Reading, Failure>;
+}
+
+/// Every dialect.
+pub const DIALECTS: &[&dyn PagesDialect] =
+    &[&mysql::MySql, &postgres::Postgres, &sqlite::Sqlite, &sqlserver::SqlServer];
+
+/// The dialect of an engine.
+pub fn dialect_of(flavour: &str) -> Option<&'static dyn PagesDialect> {
+    DIALECTS.iter().copied().find(|dialect| dialect.flavour() == flavour)
+}
+
+/// A value as text; empty for NULL.
+fn text(datum: Option<&Datum>) -> String {
+    match datum {
+        None | Some(Datum::Null) => String::new(),
+        Some(Datum::Int(number)) => number.to_string(),
+        Some(Datum::Double(number)) => number.to_string(),
+        Some(Datum::Text(text)) => text.to_string(),
+    }
+}
+
+/// A value as a number, if it is one.
+fn number(datum: Option<&Datum>) -> Option<f64> {
+    text(datum).trim().parse().ok()
+}
+
+/// The only number that a query gives.
+pub(super) fn one(session: &mut dyn Session, sql: &str) -> Result<f64, Failure> {
+    let rows = session.query(sql)?;
+    let cell = rows.first().and_then(|row| row.first());
+    let shown: String = sql.chars().take(80).collect();
+    let wrong = || Failure::new(FailureKind::Verification, format!("run `{shown}`"), "it gave no number");
+    number(cell).ok_or_else(wrong)
+}
+
+/// The same; what the login may not ask, or the engine does not have, is a reason.
+fn readable(session: &mut dyn Session, sql: &str) -> Result<Reading, Failure> {
+    Ok(match refused(one(session, sql))? {
+        Ok(value) => Reading::Value(value),
+        Err(reason) => Reading::Unavailable(reason),
+    })
+}
+
+/// Tells what the server refuses, which the trial goes on without, from what ends it.
+fn refused<T>(asked: Result<T, Failure>) -> Result<Result<T, String>, Failure> {
+    match asked {
+        Ok(answer) => Ok(Ok(answer)),
+        Err(failure) => match failure.kind {
+            FailureKind::Permission | FailureKind::Unsupported | FailureKind::Other | FailureKind::Verification => {
+                Ok(Err(failure.cause))
+            }
+            _ => Err(failure),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests;

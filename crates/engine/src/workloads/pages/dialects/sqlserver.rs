@@ -1,0 +1,96 @@
+//! SQL Server: the published statements, in T-SQL, and its counters by file.
+//!
+//! These texts are written after the published test and Microsoft's documentation, and have not been executed: this build
+//! has no target for SQL Server.
+
+use model::Reading;
+
+use super::super::account::{Figure, FileClass, IoAccount, IoPlace};
+use super::{PagesDialect, filler, number, one, readable, refused, text};
+use crate::error::Failure;
+use crate::session::Session;
+use crate::target::Target;
+
+/// SQL Server from 2005 on.
+pub(super) struct SqlServer;
+
+/// Its pages are all of one size.
+const PAGE_BYTES: u64 = 8192;
+
+/// Counters by file, since each was opened: `type` 1 is the log. Times are milliseconds.
+/// <https://learn.microsoft.com/sql/relational-databases/system-dynamic-management-views/sys-dm-io-virtual-file-stats-transact-sql>
+const FILES: &str = "SELECT mf.type, mf.name, fs.num_of_reads, fs.num_of_bytes_read, fs.io_stall_read_ms, fs.num_of_writes, \
+                     fs.num_of_bytes_written, fs.io_stall_write_ms FROM sys.database_files AS mf CROSS APPLY \
+                     sys.dm_io_virtual_file_stats(DB_ID(), mf.file_id) AS fs ORDER BY mf.file_id";
+const BACKUP: &str = "DECLARE @own sysname = DB_NAME(); BACKUP DATABASE @own TO DISK = 'NUL'";
+const NO_RIGHT: &str = "the login may not read sys.dm_io_virtual_file_stats; `GRANT VIEW SERVER STATE TO …` (from 2022 on \
+                        `VIEW SERVER PERFORMANCE STATE`) lets it";
+const NO_VALUE: &str = "SQL Server has no such counter";
+
+impl PagesDialect for SqlServer {
+    fn flavour(&self) -> &'static str {
+        "sqlserver"
+    }
+
+    fn page_bytes(&self, _session: &mut dyn Session) -> Result<u64, Failure> {
+        Ok(PAGE_BYTES)
+    }
+
+    fn tables(&self, page_bytes: u64) -> Vec<String> {
+        let create = format!("CREATE TABLE TIO (TIO_ID INT IDENTITY, TIO_DATA CHAR({}))", filler(page_bytes));
+        // Only after a first backup is the log of a database under full recovery kept, as in production.
+        vec!["SET NOCOUNT ON".to_owned(), create, BACKUP.to_owned()]
+    }
+
+    fn insert(&self, _page_bytes: u64, rows: u64) -> String {
+        // The server pads what is shorter.
+        format!("INSERT INTO TIO VALUES {}", vec!["('')"; rows as usize].join(", "))
+    }
+
+    fn rows(&self) -> &'static str {
+        "SELECT SUM(row_count) FROM sys.dm_db_partition_stats WHERE object_id = OBJECT_ID('TIO') AND index_id IN (0, 1)"
+    }
+
+    fn size_bytes(&self, session: &mut dyn Session) -> Result<f64, Failure> {
+        let pages =
+            "SELECT SUM(used_page_count) * 8192 FROM sys.dm_db_partition_stats WHERE object_id = OBJECT_ID('TIO')";
+        one(session, pages)
+    }
+
+    fn flush(&self, session: &mut dyn Session) -> Result<Result<(), String>, Failure> {
+        refused(session.execute("CHECKPOINT"))
+    }
+
+    fn account(&self, _target: &dyn Target, session: &mut dyn Session) -> Result<IoAccount, Failure> {
+        let rows = match refused(session.query(FILES))? {
+            Ok(rows) => rows,
+            Err(reason) => {
+                let reason = format!("{NO_RIGHT}: {reason}");
+                let classes = [FileClass::Data, FileClass::Log];
+                let places = classes.map(|class| IoPlace::unknown(class, class.as_str(), &reason)).to_vec();
+                return Ok(IoAccount { places, notes: vec![NO_RIGHT.to_owned()], ..IoAccount::default() });
+            }
+        };
+        let place = |row: &Vec<crate::dataset::Datum>| {
+            let class = if text(row.first()) == "1" { FileClass::Log } else { FileClass::Data };
+            let figures = &Figure::ALL[..6];
+            // It writes through: what a sync would wait for is in the time of its writes.
+            let unknown = IoPlace::unknown(class, text(row.get(1)), NO_VALUE).with(Figure::Syncs, 0.0);
+            figures.iter().enumerate().fold(unknown, |place, (index, figure)| match number(row.get(index + 2)) {
+                Some(value) => place.with(*figure, value),
+                None => place,
+            })
+        };
+        Ok(IoAccount { places: rows.iter().map(place).collect(), ..IoAccount::default() })
+    }
+
+    fn file_bytes(&self, class: FileClass, session: &mut dyn Session) -> Result<Reading, Failure> {
+        let kind = match class {
+            FileClass::Data => 0,
+            FileClass::Log => 1,
+            FileClass::Temporary => return Ok(Reading::Unavailable("it is in another database, tempdb".to_owned())),
+        };
+        let sql = format!("SELECT SUM(CAST(size AS bigint)) * 8192 FROM sys.database_files WHERE type = {kind}");
+        readable(session, &sql)
+    }
+}

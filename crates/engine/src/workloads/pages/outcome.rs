@@ -1,0 +1,212 @@
+//! From what was found out to what a trial leaves behind.
+
+use model::{Direction, Measurement, Reading, Role};
+
+use super::account::{Figure, FileClass, IoAccount, IoPlace};
+use super::dialects::WrittenBy;
+use super::procedure::Found;
+use crate::step::StepOutcome;
+use crate::target::OsIo;
+
+const MIB: f64 = 1_048_576.0;
+
+/// A reading made of two.
+fn both(a: &Reading, b: &Reading, of: impl FnOnce(f64, f64) -> Reading) -> Reading {
+    match (a, b) {
+        (Reading::Value(a), Reading::Value(b)) => of(*a, *b),
+        (unknown @ Reading::Unavailable(_), _) | (_, unknown) => unknown.clone(),
+    }
+}
+
+/// A share, or why there is none: of nothing.
+fn per(a: &Reading, b: &Reading, nothing: &str) -> Reading {
+    both(a, b, |a, b| if b > 0.0 { Reading::Value(a / b) } else { Reading::Unavailable(nothing.to_owned()) })
+}
+
+fn times(reading: Reading, factor: f64) -> Reading {
+    match reading {
+        Reading::Value(value) => Reading::Value(value * factor),
+        unknown => unknown,
+    }
+}
+
+/// What a trial leaves behind.
+pub(super) fn outcome(found: Found) -> StepOutcome {
+    let insert_s = found.inserted.elapsed_ns as f64 / 1e9;
+    let elapsed_s = both(&found.flush_s, &Reading::Value(insert_s), |flush, insert| Reading::Value(flush + insert));
+    let mut all = headline(&found, insert_s, &elapsed_s);
+    latencies(&found.engine, found.statements as f64, &mut all);
+    operating_system(&found, &mut all);
+    all.extend(found.files.iter().map(|(class, size)| diagnostic("file_size", class.as_str(), "bytes", size.clone())));
+    for class in FileClass::ALL {
+        for figure in Figure::ALL {
+            let reading = found.engine.of_class(class, figure);
+            all.push(diagnostic(figure.as_str(), class.as_str(), figure.unit(), reading));
+        }
+    }
+    found.engine.places.iter().for_each(|place| details(place, &mut all));
+    let elapsed_s = match elapsed_s {
+        Reading::Value(elapsed_s) => elapsed_s,
+        Reading::Unavailable(_) => insert_s,
+    };
+    let series = found.inserted.collector.into_series("local", found.inserted.elapsed_ns);
+    StepOutcome { elapsed_s, measurements: all, series, marks: found.marks }
+}
+
+fn headline(found: &Found, insert_s: f64, elapsed_s: &Reading) -> Vec<Measurement> {
+    use Direction::{Higher, Lower, Neither};
+    let commits = found.statements as f64;
+    let response = &found.inserted.collector.response;
+    let us = |quantile: f64| Reading::Value(response.value_at_quantile(quantile) as f64 / 1e3);
+    let new = Measurement::new;
+    let value = Reading::Value;
+    let log_bytes = match &found.engine.log_bytes {
+        Some(made) => made.clone(),
+        None => found.engine.of_class(FileClass::Log, Figure::WriteBytes),
+    };
+    vec![
+        new("commits", "commits/s", Higher, Role::Primary, value(commits / insert_s.max(1e-9))),
+        new("elapsed", "s", Lower, Role::Primary, elapsed_s.clone()),
+        new("insert", "s", Lower, Role::Secondary, value(insert_s)),
+        new("flush", "s", Lower, Role::Secondary, found.flush_s.clone()),
+        new("log_per_commit", "bytes", Lower, Role::Secondary, times(log_bytes, 1.0 / commits)),
+        new("response_p50", "us", Lower, Role::Secondary, us(0.5)),
+        new("response_p99", "us", Lower, Role::Secondary, us(0.99)),
+        new("cpu_per_commit", "us", Lower, Role::Secondary, times(found.cpu_s.clone(), 1e6 / commits)),
+        new("statements", "", Neither, Role::Diagnostic, value(commits)),
+        new("rows", "", Neither, Role::Diagnostic, value(commits * found.rows as f64)),
+        new("page_size", "bytes", Neither, Role::Diagnostic, value(found.page_bytes as f64)),
+        new("row_size", "bytes", Neither, Role::Diagnostic, value(found.row_bytes)),
+    ]
+}
+
+fn diagnostic(family: &str, place: &str, unit: &str, reading: Reading) -> Measurement {
+    Measurement::new(&format!("{family}/{place}"), unit, Direction::Neither, Role::Diagnostic, reading)
+}
+
+/// The average latencies, per operation and per MiB: two engines that write pieces of different sizes compare by the
+/// latter.
+fn latencies(engine: &IoAccount, commits: f64, all: &mut Vec<Measurement>) {
+    let kinds = [
+        ("avg_read", "mib_read", Figure::ReadStall, Figure::Reads, Some(Figure::ReadBytes)),
+        ("avg_write", "mib_write", Figure::WriteStall, Figure::Writes, Some(Figure::WriteBytes)),
+        ("avg_sync", "", Figure::SyncStall, Figure::Syncs, None),
+    ];
+    for class in [FileClass::Data, FileClass::Log] {
+        waits(engine, class, commits, all);
+    }
+    for (per_operation, per_mib, stall, count, bytes) in kinds {
+        for class in [FileClass::Data, FileClass::Log] {
+            let of = |figure| engine.of_class(class, figure);
+            let none = format!("there were no {}", count.as_str());
+            let secondary = |family: &str, unit: &str, reading: Reading| {
+                let id = format!("{family}/{}", class.as_str());
+                Measurement::new(&id, unit, Direction::Lower, Role::Secondary, reading)
+            };
+            all.push(secondary(per_operation, "ms", per(&of(stall), &of(count), &none)));
+            if let Some(bytes) = bytes {
+                let mib = times(of(bytes), 1.0 / MIB);
+                all.push(secondary(per_mib, "ms/MiB", per(&of(stall), &mib, &none)));
+            }
+        }
+    }
+}
+
+/// All that a commit waits for, on average. An engine that writes into the page cache waits in its syncs, one that writes
+/// through in its writes: only their sum compares.
+fn waits(engine: &IoAccount, class: FileClass, commits: f64, all: &mut Vec<Measurement>) {
+    let of = |figure| engine.of_class(class, figure);
+    // SQL Server writes through and has no syncs; then the writes are all there is.
+    let sync = match (of(Figure::SyncStall), of(Figure::Syncs)) {
+        (Reading::Unavailable(_), Reading::Value(0.0)) => Reading::Value(0.0),
+        (stall, _) => stall,
+    };
+    let wait = both(&of(Figure::WriteStall), &sync, |write, sync| Reading::Value(write + sync));
+    let id = format!("wait_per_commit/{}", class.as_str());
+    all.push(Measurement::new(&id, "ms", Direction::Lower, Role::Secondary, times(wait, 1.0 / commits)));
+}
+
+/// The figures of a single file, under its name. Those that are not counted are said once, with their class.
+fn details(place: &IoPlace, all: &mut Vec<Measurement>) {
+    for figure in Figure::ALL {
+        if let known @ Reading::Value(_) = place.get(figure) {
+            let name = format!("{}.{}", place.class.as_str(), place.name);
+            all.push(diagnostic(figure.as_str(), &name, figure.unit(), known.clone()));
+        }
+    }
+}
+
+/// What the operating system has counted, and the share of it that the engine has not.
+fn operating_system(found: &Found, all: &mut Vec<Measurement>) {
+    let (before, after) = match &found.os {
+        Ok(both) => both,
+        Err(reason) => {
+            let unknown = || Reading::Unavailable(reason.clone());
+            for place in ["calls", "processes", "device"] {
+                all.push(diagnostic("os_write_bytes", place, "bytes", unknown()));
+            }
+            all.push(diagnostic("unseen", "writes", "%", unknown()));
+            all.push(diagnostic("unexplained", "writes", "%", unknown()));
+            return;
+        }
+    };
+    let did = after.processes.since(&before.processes);
+    let mut counted = |family: &str, place: &str, unit: &str, value: u64| {
+        all.push(diagnostic(family, place, unit, Reading::Value(value as f64)));
+    };
+    counted("os_reads", "processes", "", did.read_calls);
+    counted("os_read_bytes", "processes", "bytes", did.device_read_bytes);
+    counted("os_writes", "processes", "", did.write_calls);
+    counted("os_write_bytes", "processes", "bytes", did.device_write_bytes);
+    counted("os_write_bytes", "calls", "bytes", did.write_call_bytes);
+    device(before, after, all);
+    let written = match found.written_by {
+        WrittenBy::Calls => did.write_call_bytes,
+        WrittenBy::Device => did.device_write_bytes,
+    };
+    shares(found, &Reading::Value(written as f64), all);
+}
+
+/// Which share of what the operating system has counted the engine has not, and which is not explained either.
+fn shares(found: &Found, written: &Reading, all: &mut Vec<Measurement>) {
+    let mut seen = Reading::Value(0.0);
+    for class in FileClass::ALL {
+        // A class without a file has written nothing.
+        if found.engine.places.iter().any(|place| place.class == class) {
+            seen = both(&seen, &found.engine.of_class(class, Figure::WriteBytes), |a, b| Reading::Value(a + b));
+        }
+    }
+    let missing = |seen: &Reading| {
+        let share = per(seen, written, "the operating system has counted no writes");
+        times(both(&Reading::Value(1.0), &share, |one, share| Reading::Value(one - share)), 100.0)
+    };
+    all.push(diagnostic("unseen", "writes", "%", missing(&seen)));
+    for (what, bytes) in &found.engine.explained {
+        all.push(diagnostic("explained", what, "bytes", bytes.clone()));
+        seen = both(&seen, bytes, |a, b| Reading::Value(a + b));
+    }
+    all.push(diagnostic("unexplained", "writes", "%", missing(&seen)));
+}
+
+fn device(before: &OsIo, after: &OsIo, all: &mut Vec<Measurement>) {
+    let (then, now) = match (&before.device, &after.device) {
+        (Ok((_, then)), Ok((_, now))) => (then, now),
+        (Err(reason), _) | (_, Err(reason)) => {
+            all.push(diagnostic("os_write_bytes", "device", "bytes", Reading::Unavailable(reason.clone())));
+            return;
+        }
+    };
+    let did = now.since(then);
+    let mut counted = |family: &str, unit: &str, value: u64| {
+        all.push(diagnostic(family, "device", unit, Reading::Value(value as f64)));
+    };
+    counted("os_reads", "", did.reads);
+    counted("os_read_bytes", "bytes", did.read_bytes);
+    counted("os_read_wait", "ms", did.read_wait_ms);
+    counted("os_writes", "", did.writes);
+    counted("os_write_bytes", "bytes", did.written_bytes);
+    counted("os_write_wait", "ms", did.write_wait_ms);
+    if let Some(flushes) = did.flushes {
+        counted("os_syncs", "", flushes);
+    }
+}

@@ -1,0 +1,220 @@
+//! Page inserts on real engines, small: what is counted, and how far it agrees with the operating system.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use engine::step::{self, StepContext};
+use engine::target::{OpenRequest, Target};
+use engine::workloads::{Action, Grants};
+use engine::{Consent, Failure, Registry, Silent};
+use model::plan::{Connect, PrivateServer};
+use model::{Length, Measurement, OnError, Order, Point, Reading, Schedule, SystemPlan, TrialRecord, Value};
+
+const SCHEDULE: Schedule = Schedule {
+    blocks: 1,
+    warmup: Duration::ZERO,
+    length: Length::Duration(Duration::from_secs(1)),
+    order: Order::Interleaved,
+    seed: 1,
+    on_error: OnError::Stop,
+};
+
+/// Where other versions of PostgreSQL than the installed one are, for those who have them: folders of programs.
+const MORE_POSTGRES: &str = "ETALON_TEST_POSTGRES_BIN_DIRS";
+
+fn text(text: &str) -> Value {
+    Value::Text(text.to_owned())
+}
+
+fn settings(all: &[(&str, &str)]) -> BTreeMap<String, Value> {
+    all.iter().map(|(name, value)| ((*name).to_owned(), text(value))).collect()
+}
+
+fn sqlite(folder: &Path, all: &[(&str, &str)]) -> SystemPlan {
+    SystemPlan {
+        name: "sqlite".to_owned(),
+        engine: "sqlite".to_owned(),
+        url: format!("sqlite:{}/pages.db", folder.display()),
+        settings: settings(all),
+        server: None,
+        alias_of: None,
+    }
+}
+
+fn private(engine: &str, bin_dir: Option<String>, all: &[(&str, &str)]) -> SystemPlan {
+    let server = PrivateServer { engine: engine.to_owned(), bin_dir, connect: Connect::Socket };
+    SystemPlan {
+        name: engine.to_owned(),
+        engine: engine.to_owned(),
+        url: String::new(),
+        settings: settings(all),
+        server: Some(server),
+        alias_of: None,
+    }
+}
+
+fn open(system: &SystemPlan) -> Box<dyn Target> {
+    let request = OpenRequest::new(system, Consent::OwnOnly);
+    Registry::built_in().open(&request).unwrap_or_else(|failure| panic!("{}: {failure}", system.name))
+}
+
+fn trial(target: &dyn Target, statements: i64) -> Result<TrialRecord, Failure> {
+    let workload = Registry::built_in().workload("pages").unwrap();
+    let point = Point::from([("statements".to_owned(), Value::Int(statements)), ("rows".to_owned(), Value::Int(8))]);
+    let task = workload.task(&point, &Grants::default())?;
+    let Action::Step(procedure) = &task.action else { panic!("page inserts are a step") };
+    target.prepare(&task.dataset)?;
+    target.settle()?;
+    let interrupt = AtomicBool::new(false);
+    let mut context =
+        StepContext { target, schedule: &SCHEDULE, seed: 7, interrupt: &interrupt, observer: &mut Silent };
+    step::run(&**procedure, &mut context)
+}
+
+fn reading<'r>(record: &'r TrialRecord, id: &str) -> &'r Reading {
+    let found: Option<&Measurement> = record.measurements.iter().find(|m| m.metric.id == id);
+    &found.unwrap_or_else(|| panic!("no {id}")).reading
+}
+
+fn value(record: &TrialRecord, id: &str) -> f64 {
+    match reading(record, id) {
+        Reading::Value(value) => *value,
+        Reading::Unavailable(reason) => panic!("{id}: {reason}"),
+    }
+}
+
+fn reason<'r>(record: &'r TrialRecord, id: &str) -> &'r str {
+    match reading(record, id) {
+        Reading::Unavailable(reason) => reason,
+        Reading::Value(value) => panic!("{id} is {value}"),
+    }
+}
+
+fn notes(record: &TrialRecord) -> String {
+    record.marks.iter().map(|mark| mark.detail.as_str()).collect::<Vec<_>>().join("\n")
+}
+
+/// What holds on every engine, whatever it counts.
+fn assert_sound(name: &str, record: &TrialRecord, statements: f64) {
+    let page = value(record, "page_size");
+    assert_eq!(value(record, "rows"), statements * 8.0, "{name}");
+    let pages = value(record, "row_size") / page;
+    assert!((0.99..1.25).contains(&pages), "{name}: a row takes {pages} pages");
+    let sum = value(record, "insert") + value(record, "flush");
+    assert!((value(record, "elapsed") - sum).abs() < 1e-9, "{name}");
+    assert!((value(record, "commits") * value(record, "insert") / statements - 1.0).abs() < 1e-6, "{name}");
+    // Every row is in the data once; and in the log, with its page or without.
+    let bytes = statements * 8.0 * (page - 192.0);
+    assert!(value(record, "write_bytes/data") >= bytes, "{name}: the checkpoint has not ended");
+    assert!(value(record, "log_per_commit") >= 8.0 * (page - 192.0), "{name}");
+    let whole = record.series.iter().find(|series| series.interval.is_none());
+    assert!(whole.is_some(), "{name} has no response times");
+}
+
+/// On a private server the engine's counters and what they are known to leave out make up what the operating system has
+/// counted. `unexplained` is in per cent.
+fn assert_true(name: &str, record: &TrialRecord) {
+    if !cfg!(target_os = "linux") {
+        return;
+    }
+    let share = value(record, "unexplained/writes");
+    assert!(share.abs() <= 5.0, "{name}: {share} % of what the system has written is not accounted for");
+}
+
+#[test]
+fn sqlite_is_counted_to_the_byte() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let target =
+        open(&sqlite(folder.path(), &[("page_size", "8192"), ("journal_mode", "WAL"), ("synchronous", "FULL")]));
+    let record = trial(&*target, 100).unwrap();
+    assert_sound("sqlite", &record, 100.0);
+    assert_eq!(value(&record, "page_size"), 8192.0);
+    // A frame of the log is a page and 24 bytes; a commit syncs once.
+    let frames = (value(&record, "write_bytes/log.wal") - 32.0) / (8192.0 + 24.0);
+    assert!((800.0..1_300.0).contains(&frames), "{frames} frames");
+    assert!((100.0..110.0).contains(&value(&record, "syncs/log")));
+    assert!(value(&record, "wait_per_commit/log") > 0.0 && value(&record, "mib_write/log") > 0.0);
+    let again = trial(&*target, 100).unwrap();
+    assert_sound("sqlite, once more", &again, 100.0);
+    target.drop_all().unwrap();
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "something was left behind");
+}
+
+#[test]
+fn sqlite_s_rollback_journal_is_a_log_too_and_pages_may_be_of_any_size() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let target = open(&sqlite(folder.path(), &[("synchronous", "OFF")]));
+    let record = trial(&*target, 64).unwrap();
+    assert_eq!(value(&record, "page_size"), 4096.0);
+    let pages = value(&record, "row_size") / 4096.0;
+    assert!((0.99..1.25).contains(&pages), "a row takes {pages} pages");
+    assert!(value(&record, "writes/log.journal") > 0.0);
+    assert_eq!(value(&record, "syncs/log"), 0.0);
+    assert_eq!(reason(&record, "avg_sync/log"), "there were no syncs");
+    target.drop_all().unwrap();
+}
+
+/// The installed version and those that [`MORE_POSTGRES`] names.
+#[test]
+fn every_version_of_postgresql_accounts_for_what_it_writes() {
+    let timing = [("track_io_timing", "on"), ("track_wal_io_timing", "on")];
+    let more = std::env::var(MORE_POSTGRES).unwrap_or_default();
+    let folders = more.split(':').filter(|folder| !folder.is_empty()).map(|folder| Some(folder.to_owned()));
+    for bin_dir in std::iter::once(None).chain(folders) {
+        let name = bin_dir.clone().unwrap_or_else(|| "the installed PostgreSQL".to_owned());
+        let target = open(&private("postgres", bin_dir, &timing));
+        let record = trial(&*target, 300).unwrap();
+        assert_sound(&name, &record, 300.0);
+        assert_true(&name, &record);
+        assert!(value(&record, "avg_sync/log") > 0.0, "{name}");
+        assert!(value(&record, "mib_write/log") > 0.0, "{name}");
+        assert!((300.0..400.0).contains(&value(&record, "syncs/log")), "{name}");
+        assert!(!notes(&record).contains("track_"), "{name}: {}", notes(&record));
+        target.drop_all().unwrap();
+    }
+}
+
+#[test]
+fn postgresql_without_timing_goes_on_and_says_how_to_switch_it_on() {
+    let target = open(&private("postgres", None, &[("fsync", "off")]));
+    let record = trial(&*target, 32).unwrap();
+    assert!(reason(&record, "avg_write/log").contains("SET track_wal_io_timing = on"));
+    assert!(notes(&record).contains("SET track_io_timing = on"), "{}", notes(&record));
+    assert!(value(&record, "commits") > 0.0 && value(&record, "elapsed") > 0.0);
+    target.drop_all().unwrap();
+}
+
+#[test]
+fn mariadb_accounts_for_what_it_writes_by_file() {
+    let target = open(&private("mysql", None, &[("performance_schema", "ON"), ("innodb_page_size", "8k")]));
+    let record = trial(&*target, 300).unwrap();
+    assert_sound("mariadb", &record, 300.0);
+    assert_eq!(value(&record, "page_size"), 8192.0);
+    assert!(value(&record, "writes/data.tio.ibd") >= 2_400.0);
+    assert!(value(&record, "avg_write/data") > 0.0);
+    assert!(reason(&record, "avg_write/log").contains("MDEV-27848"));
+    assert_true("mariadb", &record);
+    target.drop_all().unwrap();
+}
+
+#[test]
+fn mariadb_without_performance_schema_goes_on_and_says_how_to_switch_it_on() {
+    let target = open(&private("mysql", None, &[]));
+    let record = trial(&*target, 100).unwrap();
+    assert_sound("mariadb", &record, 100.0);
+    assert_eq!(value(&record, "page_size"), 16_384.0);
+    assert!(reason(&record, "avg_write/data").contains("performance_schema = ON"));
+    assert!(notes(&record).contains("performance_schema = ON"), "{}", notes(&record));
+    assert!(value(&record, "write_bytes/data.innodb") > 0.0);
+    target.drop_all().unwrap();
+}
