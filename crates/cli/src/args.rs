@@ -152,6 +152,8 @@ pub enum ResultFormat {
     Text,
     /// super-smack's Query Barrel Report of each cell
     SuperSmack,
+    /// Page inserts as they were published: counters by file, mean latencies, gains
+    Pages,
 }
 
 /// `etalon resume`.

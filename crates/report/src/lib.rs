@@ -13,6 +13,7 @@ pub mod html;
 pub mod json;
 pub mod markdown;
 pub mod number;
+pub mod pages;
 pub mod text;
 mod words;
 

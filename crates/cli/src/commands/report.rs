@@ -37,11 +37,24 @@ pub fn conclude(path: &Path, format: ResultFormat, called: Option<&Called>, prin
     write_html(&store, &evidence, &options, &html)?;
     match (format, called) {
         (ResultFormat::Text, _) => print_set(&evidence, &options, Trials::Hidden, printer)?,
+        (ResultFormat::Pages, _) => printer.out(&pages(&evidence)?),
         (ResultFormat::SuperSmack, Some(called)) => printer.out(&barrel::render_called(&evidence, called)?),
         (ResultFormat::SuperSmack, None) => printer.out(&barrel::render(&evidence, report::barrel::Trials::Together)),
     }
     printer.note(&format!("\nstore:  {}\nreport: {}", path.display(), html.display()));
     Ok(())
+}
+
+/// The tables of page inserts, with verdicts where there are two systems.
+pub fn pages(evidence: &Evidence) -> Result<String, CliError> {
+    let named = report::pages::JUDGED.map(str::to_owned).to_vec();
+    let judged = Options { metrics: MetricFilter::Named(named), ..Options::default() };
+    // Without page inserts there are no such metrics, which is said better below.
+    let set = set_of(evidence, &judged).ok();
+    report::pages::render(evidence, set.as_ref()).ok_or_else(|| {
+        CliError::user("this experiment has no benchmark of the workload `pages`".to_owned())
+            .hint("`--format pages` prints the tables of page inserts, as those of the plan `sqlserver-pages`")
+    })
 }
 
 /// Prints the comparisons as text, or as JSON if that was asked for.

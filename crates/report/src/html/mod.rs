@@ -4,7 +4,7 @@
 //! content security policy in the page forbids every request and every script but ours, by its hash: what comes from a
 //! server or a file is escaped, and were it not, it would still not run.
 
-mod cells;
+pub(crate) mod cells;
 mod chart;
 mod data;
 mod facts;
@@ -13,6 +13,7 @@ mod forest;
 mod head;
 mod load;
 mod method;
+mod pages;
 mod series;
 mod single;
 mod table;
@@ -75,6 +76,7 @@ pub fn render(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSourc
                         (section("forest", "Changes", FOREST, html! { div.grid { @for f in forest::figures(set) { (f) } } }))
                     }
                     (section("results", "Results", "", results(set)))
+                    @if let Some(pages) = pages::pages(evidence) { (section("pages", "I/O of the page inserts", PAGES, pages)) }
                     (section("trials", "Every trial", TRIALS, charts.trials))
                     (section("latency", "Response times", LATENCY, charts.latency))
                     (section("seconds", "Over the measured part", SECONDS, charts.seconds))
@@ -100,6 +102,8 @@ const LATENCY: &str = "Response time, from the intended start of an operation to
                        histograms are merged, no percentile is averaged. Curves end where fewer than 10 operations are left.";
 const SECONDS: &str =
     "What happened within the trials. Seconds of one trial are not independent, so no verdict rests on them.";
+const PAGES: &str = "By the engines' own counters, as differences of two snapshots. An engine that writes into the page cache \
+                     waits in its syncs, one that writes through waits in its writes: only the time waited compares.";
 const FACTS: &str = "Read from the servers and the machine, not typed in. A mark shows where compared systems differ.";
 const DATA: &str = "Everything above as files; they are part of this page.";
 

@@ -7,6 +7,7 @@ mod figures;
 mod grid;
 mod table;
 
+pub(crate) use grid::{Align, Grid, GridCell, GridLine};
 pub use grid::{Style, clean, wrapped};
 
 use crate::comparison::{ComparisonSet, NoteKind, Pairing, Table};

@@ -10,4 +10,5 @@ mod evidence;
 mod gate;
 mod html;
 mod json;
+mod pages;
 mod text;

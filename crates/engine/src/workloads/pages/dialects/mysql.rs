@@ -191,9 +191,16 @@ impl PagesDialect for MySql {
     fn file_bytes(&self, class: FileClass, session: &mut dyn Session) -> Result<Reading, Failure> {
         match class {
             FileClass::Data => {
-                let sql = "SELECT SUM(data_length + index_length + data_free) FROM information_schema.tables WHERE \
-                           table_schema = DATABASE()";
-                readable(session, sql)
+                // MariaDB's view, then that of MySQL 8.
+                let size = |view: &str| {
+                    format!(
+                        "SELECT SUM(FILE_SIZE) FROM information_schema.{view} WHERE NAME = CONCAT(DATABASE(), '/tio')"
+                    )
+                };
+                match readable(session, &size("INNODB_SYS_TABLESPACES"))? {
+                    Reading::Unavailable(_) => readable(session, &size("INNODB_TABLESPACES")),
+                    known => Ok(known),
+                }
             }
             FileClass::Log => readable(session, "SELECT @@innodb_log_file_size"),
             FileClass::Temporary => Ok(Reading::Unavailable("temporary files are gone with their session".to_owned())),
