@@ -9,6 +9,7 @@ mod build;
 mod document;
 mod entries;
 mod loops;
+pub mod pages;
 mod process;
 mod record;
 mod server;

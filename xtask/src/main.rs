@@ -88,6 +88,24 @@ enum BenchVerb {
         #[arg(long, value_name = "FILE")]
         render: Option<PathBuf>,
     },
+    /// Page inserts: what étalon adds to SQLite, beside a loop in C.
+    Pages {
+        /// How often both are run; 6 are the fewest that are judged.
+        #[arg(long, default_value_t = 10)]
+        blocks: u32,
+        /// Statements of each run.
+        #[arg(long, default_value_t = 5_000)]
+        statements: u32,
+        /// SQLite's `synchronous`.
+        #[arg(long, default_value = "FULL")]
+        synchronous: String,
+        /// Cargo's profile for étalon.
+        #[arg(long, default_value = "release")]
+        profile: String,
+        /// Seed of the order.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
 }
 
 fn main() -> ExitCode {
@@ -126,6 +144,9 @@ fn run(verb: Verb) -> Result<bool> {
         Verb::Bench { what: BenchVerb::Transactions { blocks, seconds, only, quick, profile, seed, render } } => {
             let (blocks, seconds) = if quick { (2, 1) } else { (blocks, seconds) };
             bench::transactions(root, &bench::Options { blocks, seconds, only, profile, seed, render })
+        }
+        Verb::Bench { what: BenchVerb::Pages { blocks, statements, synchronous, profile, seed } } => {
+            bench::pages::run(root, &bench::pages::Options { blocks, statements, synchronous, profile, seed })
         }
         Verb::Shots { report, output } => shots::run(&report, &output),
     }
