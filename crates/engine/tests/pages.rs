@@ -8,6 +8,8 @@
     reason = "a test fails by panicking"
 )]
 
+mod private;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -216,5 +218,68 @@ fn mariadb_without_performance_schema_goes_on_and_says_how_to_switch_it_on() {
     assert!(reason(&record, "avg_write/data").contains("performance_schema = ON"));
     assert!(notes(&record).contains("performance_schema = ON"), "{}", notes(&record));
     assert!(value(&record, "write_bytes/data.innodb") > 0.0);
+    target.drop_all().unwrap();
+}
+
+fn url(server: &private::Server, role: &str) -> String {
+    let host = server.folder().display().to_string().replace('/', "%2F");
+    format!("postgres://{role}@{host}/postgres")
+}
+
+fn admin(server: &private::Server) -> postgres::Client {
+    let (host, role) = (server.folder().display().to_string(), private::ROLE);
+    postgres::Client::connect(&format!("host={host} user={role} dbname=postgres"), postgres::NoTls).unwrap()
+}
+
+fn existing(name: &str, url: String) -> SystemPlan {
+    SystemPlan {
+        name: name.to_owned(),
+        engine: "postgres".to_owned(),
+        url,
+        settings: BTreeMap::new(),
+        server: None,
+        alias_of: None,
+    }
+}
+
+/// A role that may neither checkpoint nor see the log's folder: the rest is measured.
+#[test]
+fn a_role_without_rights_measures_what_it_may() {
+    let server = private::Server::start();
+    let mut admin = admin(&server);
+    admin.batch_execute("CREATE ROLE plain LOGIN; GRANT CREATE ON DATABASE postgres TO plain").unwrap();
+    let target = open(&existing("plain", url(&server, "plain")));
+    let record = trial(&*target, 16).unwrap();
+    assert!(value(&record, "commits") > 0.0 && value(&record, "insert") > 0.0);
+    assert!(reason(&record, "elapsed").contains("GRANT pg_checkpoint"), "{}", reason(&record, "elapsed"));
+    assert!(reason(&record, "file_size/log").contains("permission denied"));
+    assert!(reason(&record, "unseen/writes").contains("not étalon's own"));
+    assert!(notes(&record).contains("no checkpoint, so that the elapsed time has no end"), "{}", notes(&record));
+    target.drop_all().unwrap();
+}
+
+/// The trial fails, so that the conductor waits for the server and repeats it; nothing of half a trial is kept.
+#[test]
+fn a_server_that_dies_fails_the_trial() {
+    let server = private::Server::start();
+    let target = open(&existing("dying", url(&server, private::ROLE)));
+    let mut admin = admin(&server);
+    let killer = std::thread::spawn(move || {
+        let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE query LIKE 'INSERT INTO tio%' AND \
+                   pid <> pg_backend_pid()";
+        for _ in 0..600 {
+            let row = admin.query_one(end, &[]).unwrap();
+            if row.get::<_, i64>(0) > 0 {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        false
+    });
+    let failure = trial(&*target, 1_000_000).unwrap_err();
+    assert!(killer.join().unwrap(), "nothing was there to be ended");
+    assert!(failure.may_pass(), "{failure:?}");
+    let record = trial(&*target, 16).unwrap();
+    assert_eq!(value(&record, "rows"), 128.0, "what half a trial has left is gone");
     target.drop_all().unwrap();
 }
