@@ -71,7 +71,7 @@ pub fn run(root: &Path, options: &Options) -> Result<bool> {
 fn conclude(options: &Options, pairs: &stats::Pairs) -> Result<bool> {
     let figure = ratio(pairs).context("the runs have no ratio")?;
     let Options { statements, synchronous, profile, .. } = options;
-    println!(
+    eprintln!(
         "étalon over a loop in C, elapsed, {statements} statements, synchronous = {synchronous}, profile {profile}: {:.4} \
          ({:.0} % interval {:.4} to {:.4}, {} blocks); at most {MOST}",
         figure.median,
@@ -81,7 +81,7 @@ fn conclude(options: &Options, pairs: &stats::Pairs) -> Result<bool> {
         figure.blocks
     );
     if figure.blocks < MIN_BLOCKS {
-        println!("too few blocks to judge: {MIN_BLOCKS} are needed");
+        eprintln!("too few blocks to judge: {MIN_BLOCKS} are needed");
     }
     Ok(figure.median <= MOST)
 }
