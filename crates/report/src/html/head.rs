@@ -47,11 +47,13 @@ fn identity(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     }
 }
 
-/// Links to the parts.
-pub fn navigation(set: &ComparisonSet) -> Markup {
+/// Links to the parts that are there.
+pub fn navigation(evidence: &Evidence, set: &ComparisonSet) -> Markup {
+    let has_pages = !crate::pages::sections(evidence).is_empty();
     let parts = [
         ("forest", "Changes"),
         ("results", "Results"),
+        ("pages", "I/O"),
         ("trials", "Trials"),
         ("latency", "Response times"),
         ("seconds", "Over time"),
@@ -60,7 +62,8 @@ pub fn navigation(set: &ComparisonSet) -> Markup {
         ("method", "Method"),
         ("data", "Data"),
     ];
-    let parts = parts.into_iter().skip(usize::from(set.tables.is_empty()));
+    let parts =
+        parts.into_iter().skip(usize::from(set.tables.is_empty())).filter(|(id, _)| *id != "pages" || has_pages);
     html! { nav aria-label="Parts of the report" { @for (id, title) in parts { a href={ "#" (id) } { (title) } } } }
 }
 

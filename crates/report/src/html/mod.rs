@@ -71,7 +71,7 @@ pub fn render(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSourc
                 a.skip href="#results" { "Skip to the results" }
                 main {
                     (head::header(evidence, set))
-                    (head::navigation(set))
+                    (head::navigation(evidence, set))
                     @if !set.tables.is_empty() {
                         (section("forest", "Changes", FOREST, html! { div.grid { @for f in forest::figures(set) { (f) } } }))
                     }
