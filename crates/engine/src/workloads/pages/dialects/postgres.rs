@@ -213,11 +213,9 @@ impl PagesDialect for Postgres {
     fn account(&self, _target: &dyn Target, session: &mut dyn Session) -> Result<IoAccount, Failure> {
         let able = Abilities::ask(session)?;
         let mut account = IoAccount::default();
-        account.places = if able.has("pg_stat_io.reads") {
-            by_object(&able, session)?
-        } else {
-            account.notes.push("before version 16 PostgreSQL counts its I/O by kind of process alone".to_owned());
-            by_process(&able, session)?
+        account.places = match able.has("pg_stat_io.reads") {
+            true => by_object(&able, session)?,
+            false => by_process(&able, session)?,
         };
         if able.has("pg_stat_wal.wal_write") {
             let (log, again) = log_by_writes(&able, session)?;
