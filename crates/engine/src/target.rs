@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use host::reactor::Choice;
 use model::{EngineSpec, Facts, Reading, SystemPlan};
 
+use crate::backup::Backups;
 use crate::dataset::{Dataset, Dialect, Tables};
 use crate::error::{Failure, FailureKind};
 use crate::session::{Session, SessionKind};
@@ -235,6 +236,15 @@ pub trait Target: Send + Sync {
     fn empty_caches(&self) -> Result<(), Failure> {
         let cause = "étalon can empty the caches only of a server that it has started itself";
         Err(Failure::new(FailureKind::Unsupported, "empty the caches", cause))
+    }
+
+    /// The ability to back up and restore.
+    ///
+    /// # Errors
+    /// [`FailureKind::Unsupported`]: étalon cannot do so with this engine.
+    fn backups(&self) -> Result<Box<dyn Backups + '_>, Failure> {
+        let cause = "étalon knows no way to back up this engine";
+        Err(Failure::new(FailureKind::Unsupported, "take a backup", cause))
     }
 
     /// CPU seconds that the server's processes have used, where they can be seen.

@@ -1,5 +1,6 @@
 //! What can be asked of a system.
 
+pub mod backup;
 pub mod creation;
 pub mod smack;
 pub mod spatial;
