@@ -152,6 +152,8 @@ pub enum ResultFormat {
     Text,
     /// super-smack's Query Barrel Report of each cell
     SuperSmack,
+    /// Backups by codec: sizes, rates, CPU time, and what each codec is worth in one line
+    Backup,
 }
 
 /// `etalon resume`.

@@ -37,6 +37,7 @@ pub fn conclude(path: &Path, format: ResultFormat, called: Option<&Called>, prin
     write_html(&store, &evidence, &options, &html)?;
     match (format, called) {
         (ResultFormat::Text, _) => print_set(&evidence, &options, Trials::Hidden, printer)?,
+        (ResultFormat::Backup, _) => printer.out(&report::backup::render(&report::backup::rows(&evidence))),
         (ResultFormat::SuperSmack, Some(called)) => printer.out(&barrel::render_called(&evidence, called)?),
         (ResultFormat::SuperSmack, None) => printer.out(&barrel::render(&evidence, report::barrel::Trials::Together)),
     }

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 
 use host::process::User;
 
@@ -13,22 +13,18 @@ struct Unpacking<'a> {
     folder: &'a Path,
     user: Option<&'a User>,
     file: Option<File>,
-    made: Vec<PathBuf>,
 }
 
-/// Unpacks what PostgreSQL has packed: files and folders, all of them given to `user`, and every file brought to the
-/// device.
+/// Unpacks what PostgreSQL has packed: files and folders, all of them given to `user`. The server itself brings them to
+/// the device before it recovers.
 ///
 /// # Errors
 /// The archive is broken, leads out of the folder, holds a tablespace; the device is full.
 pub fn unpack_tar(from: &mut dyn Read, folder: &Path, user: Option<&User>) -> io::Result<()> {
-    let mut unpacking = Unpacking { folder, user, file: None, made: Vec::new() };
+    let mut unpacking = Unpacking { folder, user, file: None };
     archive::read(Layout::Tar, from, &mut unpacking, &mut |it, entry| it.begin(entry), &mut |it, bytes| {
         it.file.as_mut().map_or(Ok(()), |file| file.write_all(bytes))
     })?;
-    for path in &unpacking.made {
-        File::open(path)?.sync_all()?;
-    }
     Ok(())
 }
 
@@ -50,7 +46,6 @@ impl Unpacking<'_> {
                     fs::create_dir_all(parent)?;
                 }
                 self.file = Some(File::create_new(&path)?);
-                self.made.push(path.clone());
             }
             Kind::Link(_) => {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, "it holds a link out of the data folder"));

@@ -4,6 +4,7 @@
 //! content security policy in the page forbids every request and every script but ours, by its hash: what comes from a
 //! server or a file is escaped, and were it not, it would still not run.
 
+mod backups;
 mod cells;
 mod chart;
 mod data;
@@ -75,6 +76,9 @@ pub fn render(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSourc
                         (section("forest", "Changes", FOREST, html! { div.grid { @for f in forest::figures(set) { (f) } } }))
                     }
                     (section("results", "Results", "", results(set)))
+                    @if let Some(figures) = backups::figures(&crate::backup::rows(evidence)) {
+                        (section("backups", "Backups", BACKUPS, figures))
+                    }
                     (section("trials", "Every trial", TRIALS, charts.trials))
                     (section("latency", "Response times", LATENCY, charts.latency))
                     (section("seconds", "Over the measured part", SECONDS, charts.seconds))
@@ -101,6 +105,7 @@ const LATENCY: &str = "Response time, from the intended start of an operation to
 const SECONDS: &str =
     "What happened within the trials. Seconds of one trial are not independent, so no verdict rests on them.";
 const FACTS: &str = "Read from the servers and the machine, not typed in. A mark shows where compared systems differ.";
+const BACKUPS: &str = "What each codec saves and costs, and how the backup's file grew. Every restore was verified.";
 const DATA: &str = "Everything above as files; they are part of this page.";
 
 fn results(set: &ComparisonSet) -> Markup {

@@ -3,11 +3,13 @@
 //! Étalon works in a database of its own, which holds a marker. Each preparation makes it anew: a trial on other tables
 //! than the one before would be worth nothing.
 
+mod backup;
 mod connect;
 mod control;
 mod counters;
 mod dialect;
 mod facts;
+mod keys;
 mod load;
 mod option_file;
 mod private;
@@ -298,6 +300,10 @@ impl Target for MySqlTarget {
     fn session(&self, _kind: SessionKind) -> Result<Box<dyn crate::session::Session>, Failure> {
         let client = self.session.open(&self.endpoint, Purpose::Load).map_err(|failure| self.explain(failure))?;
         Ok(Box::new(steps::MySqlSession::new(client)))
+    }
+
+    fn backups(&self) -> Result<Box<dyn crate::backup::Backups + '_>, Failure> {
+        Ok(Box::new(backup::MySqlBackups { target: self }))
     }
 
     fn empty_caches(&self) -> Result<(), Failure> {

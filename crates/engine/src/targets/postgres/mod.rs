@@ -5,6 +5,7 @@
 //! on other tables than the one before would be worth nothing. Statistics may be late or lost, so that the server's
 //! transaction numbers are asked ([`load::Untouched`]).
 
+mod backup;
 mod connect;
 mod control;
 mod counters;
@@ -356,6 +357,10 @@ impl Target for PostgresTarget {
         let facts = steps::facts(&mut client, kind);
         session::close(client);
         facts
+    }
+
+    fn backups(&self) -> Result<Box<dyn crate::backup::Backups + '_>, Failure> {
+        Ok(Box::new(backup::PostgresBackups { target: self }))
     }
 
     fn empty_caches(&self) -> Result<(), Failure> {

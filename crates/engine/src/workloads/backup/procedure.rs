@@ -101,7 +101,8 @@ impl Procedure {
         let removed = back.remove();
         verified.and(removed)?;
         let classes = self.split(&taken)?;
-        let source_bytes = backup.source_bytes.or(meter.source_bytes).unwrap_or_else(|| {
+        // A count of what was unpacked is exact; what a server says on the way is not.
+        let source_bytes = meter.source_bytes.or(backup.source_bytes).unwrap_or_else(|| {
             // What came out of the codec is what went in.
             classes.values().map(|share| share.source_bytes).sum()
         });
