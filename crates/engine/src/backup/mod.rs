@@ -50,6 +50,14 @@ impl Method {
     pub fn name(self) -> &'static str {
         METHODS.iter().find(|(_, method)| *method == self).map_or("native", |(name, _)| name)
     }
+
+    /// Refuses a method that is another engine's.
+    pub fn unknown_to(self, engine: &str, known: &[Method]) -> Failure {
+        let names: Vec<String> = known.iter().map(|method| format!("`{}`", method.name())).collect();
+        let tried = format!("take a backup by `method = \"{}\"`", self.name());
+        Failure::new(FailureKind::Unsupported, tried, format!("it is not a way to back up {engine}"))
+            .hint(format!("`native`, or one of {}", names.join(", ")))
+    }
 }
 
 /// Which process compresses.
@@ -100,14 +108,6 @@ impl BackupRequest<'_> {
             Compressor::Own => self.compression,
             Compressor::Server | Compressor::Client => Compression::NONE,
         }
-    }
-
-    /// Refuses a method that is another engine's.
-    pub fn unknown_here(&self, engine: &str, known: &[Method]) -> Failure {
-        let names: Vec<String> = known.iter().map(|method| format!("`{}`", method.name())).collect();
-        let tried = format!("take a backup by `method = \"{}\"`", self.method.name());
-        Failure::new(FailureKind::Unsupported, tried, format!("it is not a way to back up {engine}"))
-            .hint(format!("`native`, or one of {}", names.join(", ")))
     }
 
     /// Refuses a compressor that this method does not have.
@@ -166,7 +166,7 @@ pub struct Taken {
     pub layout: Layout,
     /// CPU seconds of étalon's threads that compressed; 0 where none did.
     pub compressor_cpu_s: f64,
-    /// What a reader should know: the program and its version, a second choice.
+    /// What a reader should know, such as that it is a second choice.
     pub notes: Vec<String>,
 }
 
@@ -206,6 +206,12 @@ pub trait Backups {
     /// # Errors
     /// It cannot, with the reason.
     fn check(&self, request: &BackupRequest<'_>) -> Result<(), Failure>;
+
+    /// The programs of a method with their versions; none where étalon does it all itself or they are missing.
+    fn programs(&self, method: Method) -> Vec<(String, String)> {
+        let _ = method;
+        Vec::new()
+    }
 
     /// Takes a backup. The parts are told to the meter.
     ///

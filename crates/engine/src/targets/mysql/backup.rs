@@ -60,8 +60,8 @@ impl MySqlBackups<'_> {
     }
 
     /// The programs, and why it is not the first choice.
-    fn programs(&self, request: &BackupRequest<'_>) -> Result<(Method, Programs, Option<String>), Failure> {
-        match request.method {
+    fn choose(&self, method: Method) -> Result<(Method, Programs, Option<String>), Failure> {
+        match method {
             Method::MariadbBackup => Ok((Method::MariadbBackup, self.files()?, None)),
             Method::MariadbDump => Ok((Method::MariadbDump, self.dump()?, None)),
             Method::Native => match self.files() {
@@ -71,7 +71,7 @@ impl MySqlBackups<'_> {
                     Ok((Method::MariadbDump, self.dump()?, Some(note)))
                 }
             },
-            _ => Err(request.unknown_here("MariaDB", &[Method::MariadbBackup, Method::MariadbDump])),
+            other => Err(other.unknown_to("MariaDB", &[Method::MariadbBackup, Method::MariadbDump])),
         }
     }
 
@@ -185,20 +185,29 @@ impl Backups for MySqlBackups<'_> {
             let why = "MariaDB's server compresses no backups, and its programs only by a codec that is being withdrawn";
             return Err(request.no_such_compressor(why).hint("`where = \"own\"`"));
         }
-        self.programs(request).map(|_| ())
+        self.choose(request.method).map(|_| ())
+    }
+
+    fn programs(&self, method: Method) -> Vec<(String, String)> {
+        let program = match self.choose(method) {
+            Ok((_, Programs::Files { backup: program, .. } | Programs::Dump { dump: program, .. }, _)) => program,
+            Err(_) => return Vec::new(),
+        };
+        let name = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        // Without the place where it lies, which tells nothing.
+        let version = tool::version(&program).replace(&program.display().to_string(), "").trim().to_owned();
+        vec![(name, version)]
     }
 
     fn back_up(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<Taken, Failure> {
-        let (method, programs, note) = self.programs(request)?;
-        let (written, layout, program) = match &programs {
+        let (method, programs, note) = self.choose(request.method)?;
+        let (written, layout) = match &programs {
             Programs::Files { backup, .. } => {
-                (meter.part("stream", || self.take_files(backup, request))?, Layout::Xbstream, backup)
+                (meter.part("stream", || self.take_files(backup, request))?, Layout::Xbstream)
             }
-            Programs::Dump { dump, .. } => {
-                (meter.part("stream", || self.take_dump(dump, request))?, Layout::Sql, dump)
-            }
+            Programs::Dump { dump, .. } => (meter.part("stream", || self.take_dump(dump, request))?, Layout::Sql),
         };
-        let notes = note.into_iter().chain([tool::version(program)]).collect();
+        let notes = note.into_iter().collect();
         Ok(Taken {
             method,
             file: written.path,

@@ -38,7 +38,7 @@ fn method(request: &BackupRequest<'_>) -> Result<Method, Failure> {
     match request.method {
         Method::Native | Method::BaseBackup => Ok(Method::BaseBackup),
         Method::PgBasebackup => Ok(Method::PgBasebackup),
-        _ => Err(request.unknown_here("PostgreSQL", &[Method::BaseBackup, Method::PgBasebackup])),
+        other => Err(other.unknown_to("PostgreSQL", &[Method::BaseBackup, Method::PgBasebackup])),
     }
 }
 
@@ -162,7 +162,7 @@ impl PostgresBackups<'_> {
             compression,
             layout: Layout::Tar,
             compressor_cpu_s: 0.0,
-            notes: vec![tool::version(&program)],
+            notes: Vec::new(),
         };
         if own.codec == Codec::None {
             let call = call.args(["-D".into(), request.folder.as_os_str().to_owned()]);
@@ -245,6 +245,11 @@ impl Backups for PostgresBackups<'_> {
             _ => {}
         }
         self.check_server(request)
+    }
+
+    fn programs(&self, method: Method) -> Vec<(String, String)> {
+        let found = (method == Method::PgBasebackup).then(|| self.program().ok()).flatten();
+        found.map(|program| ("pg_basebackup".to_owned(), tool::version(&program))).into_iter().collect()
     }
 
     fn back_up(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<Taken, Failure> {

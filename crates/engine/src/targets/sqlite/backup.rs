@@ -31,7 +31,7 @@ fn method(request: &BackupRequest<'_>) -> Result<Method, Failure> {
     match request.method {
         Method::Native | Method::Interface => Ok(Method::Interface),
         Method::VacuumInto => Ok(Method::VacuumInto),
-        _ => Err(request.unknown_here("SQLite", &[Method::Interface, Method::VacuumInto])),
+        other => Err(other.unknown_to("SQLite", &[Method::Interface, Method::VacuumInto])),
     }
 }
 

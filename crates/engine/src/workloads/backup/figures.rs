@@ -126,9 +126,8 @@ impl Figures {
         self.class_figures(&mut all);
         growth("backup_file", &self.growth, &mut all);
         growth("restored_files", &self.restored_growth, &mut all);
-        let notes = [format!("taken by {}", self.taken.method.name())];
-        let note = |detail: String| Mark { kind: MarkKind::Note, detail };
-        let marks = self.taken.notes.iter().cloned().chain(notes).map(note).collect();
+        let note = |detail: &String| Mark { kind: MarkKind::Note, detail: detail.clone() };
+        let marks = self.taken.notes.iter().map(note).collect();
         let elapsed_s = self.backup.elapsed_s + self.restore.elapsed_s;
         StepOutcome { elapsed_s, measurements: all, series: Vec::new(), marks }
     }

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::PathBuf;
 
 use host::scratch::Scratch;
-use model::Reading;
+use model::{Facts, Reading};
 
 use super::data::{self, Answer, Material};
 use super::figures::{Cost, Figures};
@@ -37,6 +37,13 @@ fn failed(tried: &str, error: impl std::fmt::Display) -> Failure {
 }
 
 impl workloads::Procedure for Procedure {
+    fn facts(&self, target: &dyn Target) -> Facts {
+        let mut facts = Facts::default();
+        let programs = target.backups().map(|backups| backups.programs(self.method)).unwrap_or_default();
+        programs.into_iter().for_each(|(name, version)| facts.identity(name, version));
+        facts
+    }
+
     fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
         let ran = self.run_in_scratch(context);
         match ran {
