@@ -150,9 +150,9 @@ fn row(evidence: &Evidence, cell: &Cell, own: &[Measured], baseline: Option<&[Me
             }
         }
     }
-    let growth = (0..=100).step_by(GROWTH_STEP).filter_map(|percent| {
-        Some((percent as f64 / 100.0, *figures.get(&format!("backup_file/{percent:03}"))?))
-    });
+    let growth = (0..=100)
+        .step_by(GROWTH_STEP)
+        .filter_map(|percent| Some((percent as f64 / 100.0, *figures.get(&format!("backup_file/{percent:03}"))?)));
     BackupRow {
         system: cell.system.clone(),
         group: group.join(", "),
@@ -203,17 +203,8 @@ impl BackupRow {
     }
 }
 
-const HEAD: [&str; 9] = [
-    "codec",
-    "backup MiB",
-    "saving %",
-    "MiB/s",
-    "time",
-    "CPU s/GiB",
-    "restore MiB/s",
-    "time",
-    "CPU s/GiB",
-];
+const HEAD: [&str; 9] =
+    ["codec", "backup MiB", "saving %", "MiB/s", "time", "CPU s/GiB", "restore MiB/s", "time", "CPU s/GiB"];
 
 /// The tables, one for each system and group, with their verdicts; nothing if there are no backups.
 pub fn render(rows: &[BackupRow]) -> String {
@@ -231,7 +222,8 @@ pub fn render(rows: &[BackupRow]) -> String {
         let comma = if group.is_empty() { "" } else { ", " };
         let source = first.shown("source_size", 1, MIB);
         let _ = writeln!(text, "{}{comma}{}: {source} MiB", clean(system), clean(group));
-        let times = |ratio: Option<[f64; 3]>| ratio.map_or_else(|| "-".to_owned(), |[middle, ..]| format!("{middle:.2}×"));
+        let times =
+            |ratio: Option<[f64; 3]>| ratio.map_or_else(|| "-".to_owned(), |[middle, ..]| format!("{middle:.2}×"));
         let mut lines = vec![HEAD.map(str::to_owned)];
         lines.extend(own.iter().map(|row| {
             [
@@ -298,7 +290,8 @@ mod tests {
 
     #[test]
     fn a_verdict_is_one_line() {
-        let expected = "zstd-3 saves 78 % and takes 0.90× the time (0.85 to 0.97 in 6 blocks) for 14.0 CPU-seconds per GiB";
+        let expected =
+            "zstd-3 saves 78 % and takes 0.90× the time (0.85 to 0.97 in 6 blocks) for 14.0 CPU-seconds per GiB";
         assert_eq!(row("zstd-3", 6).verdict().unwrap(), expected);
         assert!(row("zstd-3", 1).verdict().unwrap().contains("one trial"));
         assert_eq!(row("none", 6).verdict(), None);
@@ -308,7 +301,10 @@ mod tests {
     fn what_is_not_known_is_no_number() {
         let text = render(&[row("none", 6), row("zstd-3", 6)]);
         let line = text.lines().find(|line| line.trim_start().starts_with("none")).unwrap();
-        assert_eq!(line.split_whitespace().collect::<Vec<_>>(), ["none", "1.0", "78.2", "n/a", "-", "14.04", "n/a", "-", "n/a"]);
+        assert_eq!(
+            line.split_whitespace().collect::<Vec<_>>(),
+            ["none", "1.0", "78.2", "n/a", "-", "14.04", "n/a", "-", "n/a"]
+        );
     }
 
     #[test]

@@ -337,7 +337,12 @@ mod tests {
     fn a_tar_archive_is_split_by_class_and_its_zero_pages_counted() {
         let mut table = vec![7u8; 8192];
         table.extend_from_slice(&[0; 16384]);
-        let archive = tar(&[("base", b'5', b""), ("base/5/16384", b'0', &table), ("pg_wal/1", b'0', &[1; 700]), ("PG_VERSION", b'0', b"15\n")]);
+        let archive = tar(&[
+            ("base", b'5', b""),
+            ("base/5/16384", b'0', &table),
+            ("pg_wal/1", b'0', &[1; 700]),
+            ("PG_VERSION", b'0', b"15\n"),
+        ]);
         let shares = split(Layout::Tar, &mut &archive[..], Compression::NONE).unwrap();
         let expected = Share { source_bytes: 24576, stored_bytes: 24576, zero_bytes: 16384 };
         assert_eq!(shares[&Class::Data], expected);

@@ -217,7 +217,9 @@ mod tests {
     fn every_codec_gives_back_what_it_was_given() {
         let bytes: Vec<u8> = (0..300_000u32).flat_map(|n| (n / 7).to_le_bytes()).collect();
         let plain = there_and_back(Compression::NONE, &bytes);
-        for (name, level, workers) in [("gzip", 0, 0), ("gzip", 9, 0), ("lz4", 0, 0), ("lz4", 9, 0), ("zstd", 0, 0), ("zstd", 9, 2)] {
+        for (name, level, workers) in
+            [("gzip", 0, 0), ("gzip", 9, 0), ("lz4", 0, 0), ("lz4", 9, 0), ("zstd", 0, 0), ("zstd", 9, 2)]
+        {
             let compressed = there_and_back(Compression::new(name, level, workers).unwrap(), &bytes);
             assert!(compressed < plain / 2, "{name}: {compressed} of {plain}");
             there_and_back(Compression::new(name, level, workers).unwrap(), &[]);

@@ -53,7 +53,9 @@ pub fn io_failure(tried: &str, error: &io::Error) -> Failure {
     let (kind, hint) = match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => (
             FailureKind::DiskFull,
-            Some("free space there, or name another place with the key `folder`; what was written of the backup is removed"),
+            Some(
+                "free space there, or name another place with the key `folder`; what was written of the backup is removed",
+            ),
         ),
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => (FailureKind::Permission, None),
         ErrorKind::NotFound => (FailureKind::Missing, None),
@@ -231,7 +233,7 @@ impl Rate {
 /// The bytes of all files in a folder and below.
 pub fn folder_bytes(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.metadata().ok().map(|meta| (entry, meta))).fold(0, |sum, (entry, meta)| {
-        sum + if meta.is_dir() { folder_bytes(&entry.path()) } else { meta.len() }
-    })
+    entries
+        .filter_map(|entry| entry.metadata().ok().map(|meta| (entry, meta)))
+        .fold(0, |sum, (entry, meta)| sum + if meta.is_dir() { folder_bytes(&entry.path()) } else { meta.len() })
 }

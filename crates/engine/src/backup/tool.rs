@@ -196,13 +196,15 @@ struct Running {
 
 impl Running {
     fn has_ended(&mut self) -> Result<Option<bool>, Failure> {
-        let status = self.child.try_wait().map_err(|error| Failure::new(FailureKind::Other, "watch a program", error))?;
+        let status =
+            self.child.try_wait().map_err(|error| Failure::new(FailureKind::Other, "watch a program", error))?;
         self.ended = status.is_some();
         Ok(status.map(|status| status.success()))
     }
 
     fn wait(&mut self) -> Result<bool, Failure> {
-        let status = self.child.wait().map_err(|error| Failure::new(FailureKind::Other, "wait for a program", error))?;
+        let status =
+            self.child.wait().map_err(|error| Failure::new(FailureKind::Other, "wait for a program", error))?;
         self.ended = true;
         Ok(status.success())
     }

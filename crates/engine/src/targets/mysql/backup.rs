@@ -19,8 +19,7 @@ use crate::backup::{BackupRequest, Backups, Compressor, Layout, Method, Restored
 use crate::error::{Failure, FailureKind};
 
 /// Where the programs come from.
-const BACKUP_HINT: &str =
-    "`apt install mariadb-backup`, or put the folder of `mariadb-backup` and `mbstream` on PATH; `method = \"mariadb-dump\"` \
+const BACKUP_HINT: &str = "`apt install mariadb-backup`, or put the folder of `mariadb-backup` and `mbstream` on PATH; `method = \"mariadb-dump\"` \
      needs neither";
 const DUMP_HINT: &str = "`apt install mariadb-client`";
 
@@ -42,7 +41,8 @@ impl MySqlBackups<'_> {
 
     fn files(&self) -> Result<Programs, Failure> {
         if self.target.private.is_none() {
-            let cause = "mariadb-backup reads the server's files, and étalon reads only those of a server that it has started";
+            let cause =
+                "mariadb-backup reads the server's files, and étalon reads only those of a server that it has started";
             return Err(Failure::new(FailureKind::Unsupported, "back up by `mariadb-backup`", cause)
                 .hint("`method = \"mariadb-dump\"`"));
         }
@@ -54,7 +54,8 @@ impl MySqlBackups<'_> {
     fn dump(&self) -> Result<Programs, Failure> {
         let folders = self.folders();
         let find = |new, old| {
-            tool::find(new, &folders, DUMP_HINT).or_else(|missing| tool::find(old, &folders, DUMP_HINT).map_err(|_| missing))
+            tool::find(new, &folders, DUMP_HINT)
+                .or_else(|missing| tool::find(old, &folders, DUMP_HINT).map_err(|_| missing))
         };
         Ok(Programs::Dump { dump: find("mariadb-dump", "mysqldump")?, client: find("mariadb", "mysql")? })
     }
@@ -112,7 +113,8 @@ impl MySqlBackups<'_> {
         let Programs::Files { backup, stream } = self.files()? else {
             return Err(Failure::new(FailureKind::Other, "restore", "its programs are gone"));
         };
-        let Some(mut private) = self.target.private().map(|private| private.empty_twin(request.folder)).transpose()? else {
+        let Some(mut private) = self.target.private().map(|private| private.empty_twin(request.folder)).transpose()?
+        else {
             return Err(Failure::new(FailureKind::Other, "restore", "the server is not étalon's own"));
         };
         let data = private.data()?;
@@ -182,7 +184,8 @@ fn login(address: &Address) -> Vec<String> {
 impl Backups for MySqlBackups<'_> {
     fn check(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
         if request.compressor != Compressor::Own && request.compression.codec != Codec::None {
-            let why = "MariaDB's server compresses no backups, and its programs only by a codec that is being withdrawn";
+            let why =
+                "MariaDB's server compresses no backups, and its programs only by a codec that is being withdrawn";
             return Err(request.no_such_compressor(why).hint("`where = \"own\"`"));
         }
         self.choose(request.method).map(|_| ())

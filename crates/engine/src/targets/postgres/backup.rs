@@ -72,7 +72,8 @@ impl PostgresBackups<'_> {
         let mut numbers = answer.split(' ').map(|word| word.parse::<u32>().unwrap_or_default());
         let (release, tablespaces) = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
         if release < FIRST_RELEASE {
-            let cause = format!("the server is of release {}, and étalon speaks BASE_BACKUP from 15 on", release / 10_000);
+            let cause =
+                format!("the server is of release {}, and étalon speaks BASE_BACKUP from 15 on", release / 10_000);
             return Err(Failure::new(FailureKind::Unsupported, tried, cause));
         }
         if tablespaces > 0 {
@@ -108,20 +109,20 @@ impl PostgresBackups<'_> {
         let tried = "take a base backup";
         let mut endpoint = self.target.endpoint.clone();
         endpoint.startup = Some(("replication", "true"));
-        let mut opened = endpoint.connect_native("").map_err(|failure| self.target.explain(failure))?;
-        opened.set_timeout(None).map_err(|error| io_failure("lift a connection's time limit", &error))?;
         let (written, source_bytes) = meter.part("stream", || {
+            let mut opened = endpoint.connect_native("").map_err(|failure| self.target.explain(failure))?;
+            opened.set_timeout(None).map_err(|error| io_failure("lift a connection's time limit", &error))?;
             let mut stream = Stream::new(request);
             let command = Self::options(request).command(LABEL);
-            let copied = opened.copy_out(&command, &mut |body| stream.take(body));
-            match copied {
+            match opened.copy_out(&command, &mut |body| stream.take(body)) {
                 Ok(()) => {}
                 Err(CopyError::Taker(failure)) => return Err(failure),
                 Err(CopyError::Server(error)) => return Err(self.target.explain(native::asked(tried, &error))),
             }
-            stream.finish()
+            let written = stream.finish()?;
+            opened.leave();
+            Ok(written)
         })?;
-        opened.leave();
         meter.source_bytes = Some(source_bytes);
         let compression = match request.compressor {
             Compressor::Server => request.compression,

@@ -12,7 +12,7 @@ use super::{COMPANIONS, SqliteTarget, companion, sql_failure};
 use crate::backup::codec::{Codec, Decoder};
 use crate::backup::meter::Meter;
 use crate::backup::sink::{Rate, Sink, io_failure};
-use crate::backup::{Backups, BackupRequest, Compressor, Layout, Method, Restored, Taken};
+use crate::backup::{BackupRequest, Backups, Compressor, Layout, Method, Restored, Taken};
 use crate::error::{Failure, FailureKind};
 use crate::session::{Session, SessionKind};
 
@@ -120,15 +120,16 @@ impl Backups for SqliteBackups<'_> {
         let path = request.folder.join("restored.db");
         let tried = format!("restore into {}", path.display());
         let failed = |error: std::io::Error| io_failure(&tried, &error);
-        meter.part("copy back", || {
-            let file = File::open(&taken.file).map_err(failed)?;
-            let mut from = Decoder::new(taken.compression, file).map_err(failed)?;
-            let mut into = Sink::new(request, "restored.db", crate::backup::codec::Compression::NONE)?;
-            into.copy(&mut from, "the backup")?;
-            into.finish()?;
-            Ok(from.cpu)
-        })
-        .map(|cpu| meter.codec_cpu_s += cpu.as_secs_f64())?;
+        meter
+            .part("copy back", || {
+                let file = File::open(&taken.file).map_err(failed)?;
+                let mut from = Decoder::new(taken.compression, file).map_err(failed)?;
+                let mut into = Sink::new(request, "restored.db", crate::backup::codec::Compression::NONE)?;
+                into.copy(&mut from, "the backup")?;
+                into.finish()?;
+                Ok(from.cpu)
+            })
+            .map(|cpu| meter.codec_cpu_s += cpu.as_secs_f64())?;
         Ok(Box::new(RestoredFile { path }))
     }
 }

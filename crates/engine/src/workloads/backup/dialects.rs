@@ -46,7 +46,9 @@ impl BackupDialect for SqlServer {
                 };
                 format!("COMPRESSION (ALGORITHM = ZSTD, LEVEL = {level})")
             }
-            Codec::Gzip | Codec::Lz4 => return Err("SQL Server compresses with MS_XPRESS, QAT_DEFLATE or ZSTD".to_owned()),
+            Codec::Gzip | Codec::Lz4 => {
+                return Err("SQL Server compresses with MS_XPRESS, QAT_DEFLATE or ZSTD".to_owned());
+            }
         };
         // More than 64 KiB a transfer lets it compress encrypted databases, too, from 2016 on.
         Ok(format!(

@@ -142,11 +142,13 @@ impl Figures {
             }
         }
         let compressor = match self.taken.compression.codec {
-            Codec::None if self.compression.codec == Codec::None => Reading::Unavailable("nothing compresses".to_owned()),
-            // It was the server, or a program: the figure is in theirs.
-            _ if cost.compressor == 0.0 => {
-                Reading::Unavailable("no thread of étalon's compresses: it is in the server's or the client's".to_owned())
+            Codec::None if self.compression.codec == Codec::None => {
+                Reading::Unavailable("nothing compresses".to_owned())
             }
+            // It was the server, or a program: the figure is in theirs.
+            _ if cost.compressor == 0.0 => Reading::Unavailable(
+                "no thread of étalon's compresses: it is in the server's or the client's".to_owned(),
+            ),
             _ => Reading::Value(cost.compressor),
         };
         all.push(seconds(format!("{name}_cpu"), Role::Secondary, cost.total()));
