@@ -255,6 +255,15 @@ pub trait Target: Send + Sync {
         Err("the server's processes are not on this host, or are not étalon's own".to_owned())
     }
 
+    /// Holds the server's processes to some cores, such as 0.5, until what this gives is dropped.
+    ///
+    /// # Errors
+    /// [`FailureKind::Unsupported`]: the server is not étalon's own, or the operating system does not let étalon do so.
+    fn limit_cpu(&self, cores: f64) -> Result<host::process::CpuLimit, Failure> {
+        let cause = "étalon can limit only a server that it has started itself";
+        Err(Failure::new(FailureKind::Unsupported, format!("hold the server to {cores} cores"), cause))
+    }
+
     /// Begins a block that is not the first: a private server is started anew, so that no state of its process, such as
     /// where its memory lies, is the same in all blocks and taken for a property of its settings.
     ///

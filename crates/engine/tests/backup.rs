@@ -284,6 +284,27 @@ fn postgres_compressed_by_server_program_and_etalon() {
 }
 
 #[test]
+fn a_server_that_is_held_compresses_more_slowly() {
+    let place = Place::new();
+    let refused = trial(&place, &place.sqlite(), "server_cpu_percent = 20").unwrap_err();
+    assert_eq!(refused.kind, FailureKind::Unsupported);
+    let keys = "codec = \"zstd\"\nlevel = 9\nwhere = \"server\"";
+    let free = trial(&place, POSTGRES, keys).unwrap();
+    match trial(&place, POSTGRES, &format!("{keys}\nserver_cpu_percent = 20")) {
+        Ok(held) => {
+            assert_whole(&held);
+            let share = value(&held, "backup_cpu/server") / value(&held, "backup_time");
+            assert!(share < 0.35, "{share} of a core");
+            assert!(value(&held, "backup_time") > value(&free, "backup_time"));
+        }
+        Err(failure) => {
+            assert_eq!(failure.kind, FailureKind::Unsupported);
+            println!("skipped: {failure}");
+        }
+    }
+}
+
+#[test]
 fn a_server_of_others_is_copied_only_if_the_plan_says_so() {
     let server = private::Server::start();
     let place = Place::new();

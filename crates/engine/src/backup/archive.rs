@@ -78,30 +78,28 @@ pub fn read<C>(
 /// The next header of a tar archive; `None` at its end.
 fn tar_entry(from: &mut dyn Read) -> io::Result<Option<Entry>> {
     let mut header = [0; BLOCK];
-    loop {
-        if !read_all_or_nothing(from, &mut header)? {
-            return Ok(None);
-        }
-        if header.iter().all(|byte| *byte == 0) {
-            // Two of them are the end; what follows is padding.
-            io::copy(from, &mut io::sink())?;
-            return Ok(None);
-        }
-        if header.get(257..262) != Some(b"ustar") {
-            return Err(broken("a header of the tar archive is broken"));
-        }
-        let (name, prefix) = (text(&header[..100]), text(&header[345..500]));
-        let path = if prefix.is_empty() { name } else { format!("{prefix}/{name}") };
-        let size = number(&header[124..136])?;
-        let kind = match header[156] {
-            b'0' | 0 => Kind::File { offset: 0 },
-            b'5' => Kind::Folder,
-            b'2' => Kind::Link(text(&header[157..257])),
-            _ => return Err(broken("the tar archive has an entry of a kind that PostgreSQL does not write")),
-        };
-        let size = if matches!(kind, Kind::File { .. }) { size } else { 0 };
-        return Ok(Some(Entry { path, kind, size }));
+    if !read_all_or_nothing(from, &mut header)? {
+        return Ok(None);
     }
+    if header.iter().all(|byte| *byte == 0) {
+        // Two of them are the end; what follows is padding.
+        io::copy(from, &mut io::sink())?;
+        return Ok(None);
+    }
+    if header.get(257..262) != Some(b"ustar") {
+        return Err(broken("a header of the tar archive is broken"));
+    }
+    let (name, prefix) = (text(&header[..100]), text(&header[345..500]));
+    let path = if prefix.is_empty() { name } else { format!("{prefix}/{name}") };
+    let size = number(&header[124..136])?;
+    let kind = match header[156] {
+        b'0' | 0 => Kind::File { offset: 0 },
+        b'5' => Kind::Folder,
+        b'2' => Kind::Link(text(&header[157..257])),
+        _ => return Err(broken("the tar archive has an entry of a kind that PostgreSQL does not write")),
+    };
+    let size = if matches!(kind, Kind::File { .. }) { size } else { 0 };
+    Ok(Some(Entry { path, kind, size }))
 }
 
 fn text(field: &[u8]) -> String {

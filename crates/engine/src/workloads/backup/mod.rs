@@ -70,6 +70,12 @@ const KEYS: &[KeySpec] = &[
         "The most MiB of source data a second that are backed up; 0 is no limit",
     ),
     key(
+        "server_cpu_percent",
+        KeyKind::Int { min: 0, max: 100_000 },
+        Literal::Int(0),
+        "The most CPU time that a server of étalon's own may use during the backup, in percent of a core; 0 is no limit",
+    ),
+    key(
         "whole_server",
         KeyKind::Bool,
         Literal::Bool(false),
@@ -108,6 +114,7 @@ impl Workload for Backup {
         let method = text("method")?;
         let method = METHODS.iter().find(|(name, _)| *name == method).map_or(Method::Native, |(_, method)| *method);
         let rate = int("max_rate_mib_s")?;
+        let percent = int("server_cpu_percent")?;
         let whole = point.get("whole_server") == Some(&Value::Bool(true));
         let folder = text("folder")?;
         let procedure = Procedure {
@@ -120,6 +127,7 @@ impl Workload for Backup {
                 _ => Compressor::Own,
             },
             max_rate_bytes_s: (rate > 0).then_some(rate << 20),
+            server_cores: (percent > 0).then_some(percent as f64 / 100.0),
             scope: if whole { Scope::WholeServer } else { Scope::OwnDatabase },
             folder: (!folder.is_empty()).then(|| PathBuf::from(folder)),
         };

@@ -10,7 +10,7 @@ use super::data::{self, Answer, Material};
 use super::figures::{Cost, Figures};
 use crate::backup::archive;
 use crate::backup::codec::{Compression, Decoder};
-use crate::backup::meter::{Meter, watched};
+use crate::backup::meter::{Growth, Meter, watched};
 use crate::backup::sink::io_failure;
 use crate::backup::{BackupRequest, Backups, Compressor, Method, Restored, Scope, Taken};
 use crate::error::{Failure, FailureKind};
@@ -28,6 +28,8 @@ pub(super) struct Procedure {
     pub(super) compression: Compression,
     pub(super) compressor: Compressor,
     pub(super) max_rate_bytes_s: Option<u64>,
+    /// Cores that the server may use during the backup.
+    pub(super) server_cores: Option<f64>,
     pub(super) scope: Scope,
     pub(super) folder: Option<PathBuf>,
 }
@@ -95,7 +97,9 @@ impl Procedure {
         context.progress("reading the original", 0, PARTS);
         let original = self.original(target, request)?;
         context.progress("backing up", 1, PARTS);
+        let limit = self.server_cores.map(|cores| target.limit_cpu(cores)).transpose()?;
         let (taken, backup, growth) = back_up(target, &*backups, request)?;
+        drop(limit);
         let stored_bytes = fs::metadata(&taken.file).map_err(|error| io_failure("look at the backup", &error))?.len();
         context.progress("restoring", 2, PARTS);
         let into = BackupRequest { folder: restored, ..*request };
@@ -153,7 +157,7 @@ fn back_up(
     target: &dyn Target,
     backups: &dyn Backups,
     request: &BackupRequest<'_>,
-) -> Result<(Taken, Cost, Vec<(f64, u64)>), Failure> {
+) -> Result<(Taken, Cost, Growth), Failure> {
     let server_before = target.server_cpu_s();
     let mut meter = Meter::default();
     let (taken, growth) = watched(request.folder, || backups.back_up(request, &mut meter));
