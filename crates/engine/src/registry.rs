@@ -14,13 +14,8 @@ const ENGINES: &[&dyn Engine] =
     &[&targets::postgres::Postgres, &targets::mysql::MySql, &targets::sqlite::Sqlite, &targets::sim::Sim];
 
 /// The workloads of this build.
-const WORKLOADS: &[&dyn Workload] = &[
-    &transactions::Transactions,
-    &creation::TableCreation,
-    &smack::SuperSmack,
-    &spatial::Spatial,
-    &backup::Backup,
-];
+const WORKLOADS: &[&dyn Workload] =
+    &[&transactions::Transactions, &creation::TableCreation, &smack::SuperSmack, &spatial::Spatial, &backup::Backup];
 
 /// The engines and workloads that can be named.
 #[derive(Clone)]
