@@ -154,6 +154,8 @@ pub enum ResultFormat {
     SuperSmack,
     /// Page inserts as they were published: counters by file, mean latencies, gains
     Pages,
+    /// Backups by codec: sizes, rates, CPU time, and what each codec is worth in one line
+    Backup,
 }
 
 /// `etalon resume`.

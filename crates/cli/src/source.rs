@@ -30,6 +30,9 @@ pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "smack-update", text: include_str!("../../../plans/smack-update.toml") },
     BuiltIn { name: "sqlserver-pages", text: include_str!("../../../plans/sqlserver-pages.toml") },
     BuiltIn { name: "pages-engines", text: include_str!("../../../plans/pages-engines.toml") },
+    BuiltIn { name: "backup-compression", text: include_str!("../../../plans/backup-compression.toml") },
+    BuiltIn { name: "backup-engines", text: include_str!("../../../plans/backup-engines.toml") },
+    BuiltIn { name: "backup-encrypted", text: include_str!("../../../plans/backup-encrypted.toml") },
     BuiltIn { name: "spatial", text: include_str!("../../../plans/spatial.toml") },
     BuiltIn { name: "spatial-engines", text: include_str!("../../../plans/spatial-engines.toml") },
 ];

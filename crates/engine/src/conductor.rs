@@ -267,6 +267,11 @@ impl<'a> Conductor<'a> {
             for kind in self.session_kinds() {
                 facts.absorb("session", target.session_facts(kind).map_err(failed)?);
             }
+            for task in &self.tasks {
+                if let Action::Step(procedure) = &task.action {
+                    facts.absorb("program", procedure.facts(&**target));
+                }
+            }
             observer.system_known(&system.name, &facts);
             taken.push((system.name.clone(), facts));
         }

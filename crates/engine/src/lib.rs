@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod backup;
 pub mod clock;
 pub mod conductor;
 pub mod dataset;

@@ -7,7 +7,7 @@ use model::{Catalog, SystemPlan};
 use crate::error::{Failure, FailureKind};
 use crate::target::{Engine, OpenRequest, Target};
 use crate::targets;
-use crate::workloads::{Workload, creation, pages, smack, spatial, transactions};
+use crate::workloads::{Workload, backup, creation, pages, smack, spatial, transactions};
 
 /// The engines of this build.
 const ENGINES: &[&dyn Engine] =
@@ -15,7 +15,14 @@ const ENGINES: &[&dyn Engine] =
 
 /// The workloads of this build.
 const WORKLOADS: &[&dyn Workload] =
-    &[&transactions::Transactions, &creation::TableCreation, &smack::SuperSmack, &pages::Pages, &spatial::Spatial];
+    &[
+        &transactions::Transactions,
+        &creation::TableCreation,
+        &smack::SuperSmack,
+        &pages::Pages,
+        &spatial::Spatial,
+        &backup::Backup,
+    ];
 
 /// The engines and workloads that can be named.
 #[derive(Clone)]

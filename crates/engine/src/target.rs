@@ -10,6 +10,7 @@ use host::reactor::Choice;
 use host::sqlite_vfs::Traffic;
 use model::{EngineSpec, Facts, Reading, SystemPlan};
 
+use crate::backup::Backups;
 use crate::dataset::{Dataset, Dialect, Tables};
 use crate::error::{Failure, FailureKind};
 use crate::session::{Session, SessionKind};
@@ -260,6 +261,15 @@ pub trait Target: Send + Sync {
         Err(Failure::new(FailureKind::Unsupported, "empty the caches", cause))
     }
 
+    /// The ability to back up and restore.
+    ///
+    /// # Errors
+    /// [`FailureKind::Unsupported`]: étalon cannot do so with this engine.
+    fn backups(&self) -> Result<Box<dyn Backups + '_>, Failure> {
+        let cause = "étalon knows no way to back up this engine";
+        Err(Failure::new(FailureKind::Unsupported, "take a backup", cause))
+    }
+
     /// CPU seconds that the server's processes have used, where they can be seen.
     ///
     /// # Errors
@@ -282,6 +292,15 @@ pub trait Target: Send + Sync {
     /// The reason why it cannot be seen.
     fn os_io(&self) -> Result<OsIo, String> {
         Err("the server's processes are not on this host, or are not étalon's own".to_owned())
+    }
+
+    /// Holds the server's processes to some cores, such as 0.5, until what this gives is dropped.
+    ///
+    /// # Errors
+    /// [`FailureKind::Unsupported`]: the server is not étalon's own, or the operating system does not let étalon do so.
+    fn limit_cpu(&self, cores: f64) -> Result<host::process::CpuLimit, Failure> {
+        let cause = "étalon can limit only a server that it has started itself";
+        Err(Failure::new(FailureKind::Unsupported, format!("hold the server to {cores} cores"), cause))
     }
 
     /// Begins a block that is not the first: a private server is started anew, so that no state of its process, such as

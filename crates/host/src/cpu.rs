@@ -37,6 +37,23 @@ pub fn process_cpu() -> Result<CpuTimes, String> {
     Ok(CpuTimes { user: duration(usage.user_time()), system: duration(usage.system_time()) })
 }
 
+/// CPU time of the child processes that have ended and were waited for, and of theirs: two readings around a tool give
+/// what it used.
+#[cfg(unix)]
+pub fn ended_children_cpu() -> Result<Duration, String> {
+    use nix::sys::resource::{UsageWho, getrusage};
+    use nix::sys::time::TimeValLike;
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).map_err(|cause| format!("getrusage failed: {cause}"))?;
+    let us = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
+    Ok(Duration::from_micros(us.max(0) as u64))
+}
+
+/// Windows keeps no such figure.
+#[cfg(not(unix))]
+pub fn ended_children_cpu() -> Result<Duration, String> {
+    Err("this operating system does not keep the CPU time of processes that have ended".to_owned())
+}
+
 /// CPU time of the calling thread, user and system together. Windows counts it in steps of a clock tick (15.6 ms).
 #[cfg(windows)]
 pub fn thread_cpu() -> Result<Duration, String> {

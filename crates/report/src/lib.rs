@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod backup;
 pub mod barrel;
 pub mod comparison;
 pub mod evidence;

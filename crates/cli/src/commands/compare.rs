@@ -23,6 +23,10 @@ pub fn run(args: &CompareArgs, printer: Printer) -> Result<Exit, CliError> {
         printer.out(&super::report::pages(&evidence)?);
         return Ok(Exit::Done);
     }
+    if args.format == ResultFormat::Backup {
+        printer.out(&report::backup::render(&report::backup::rows(&evidence)));
+        return Ok(Exit::Done);
+    }
     let mut options = options(&args.comparing)?;
     options.a.clone_from(&args.a);
     options.b.clone_from(&args.b);

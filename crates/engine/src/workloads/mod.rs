@@ -1,5 +1,6 @@
 //! What can be asked of a system.
 
+pub mod backup;
 pub mod creation;
 pub mod pages;
 pub mod smack;
@@ -9,13 +10,13 @@ pub mod transactions;
 use std::ops::Range;
 use std::time::Duration;
 
-use model::{Point, Schedule, WorkloadSpec};
+use model::{Facts, Point, Schedule, WorkloadSpec};
 
 use crate::dataset::{Dataset, Tables};
 use crate::error::{Failure, FailureKind};
 use crate::session::SessionKind;
 use crate::step::{StepContext, Stepped};
-use crate::target::Threads;
+use crate::target::{Target, Threads};
 use crate::traffic::Traffic;
 use crate::worker::Pace;
 use transactions::{Debug, Program, Shell};
@@ -142,6 +143,12 @@ pub trait Procedure: Send + Sync {
     /// trial.
     fn session_kind(&self) -> SessionKind {
         SessionKind::Plain
+    }
+
+    /// What is to be known of a system beside its own facts, such as the versions of programs that the procedure calls. What
+    /// cannot be had is told by the trials.
+    fn facts(&self, _target: &dyn Target) -> Facts {
+        Facts::default()
     }
 }
 

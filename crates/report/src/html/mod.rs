@@ -4,6 +4,7 @@
 //! content security policy in the page forbids every request and every script but ours, by its hash: what comes from a
 //! server or a file is escaped, and were it not, it would still not run.
 
+mod backups;
 pub(crate) mod cells;
 mod chart;
 mod data;
@@ -77,6 +78,9 @@ pub fn render(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSourc
                     }
                     (section("results", "Results", "", results(set)))
                     @if let Some(pages) = pages::pages(evidence) { (section("pages", "I/O of the page inserts", PAGES, pages)) }
+                    @if let Some(figures) = backups::figures(&crate::backup::rows(evidence)) {
+                        (section("backups", "Backups", BACKUPS, figures))
+                    }
                     (section("trials", "Every trial", TRIALS, charts.trials))
                     (section("latency", "Response times", LATENCY, charts.latency))
                     (section("seconds", "Over the measured part", SECONDS, charts.seconds))
@@ -105,6 +109,7 @@ const SECONDS: &str =
 const PAGES: &str = "By the engines' own counters, as differences of two snapshots. An engine that writes into the page cache \
                      waits in its syncs, one that writes through waits in its writes: only the time waited compares.";
 const FACTS: &str = "Read from the servers and the machine, not typed in. A mark shows where compared systems differ.";
+const BACKUPS: &str = "What each codec saves and costs, and how the backup's file grew. Every restore was verified.";
 const DATA: &str = "Everything above as files; they are part of this page.";
 
 fn results(set: &ComparisonSet) -> Markup {

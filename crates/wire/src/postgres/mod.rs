@@ -7,6 +7,7 @@
 //! through a [`Scanner`], [`frontend::terminate`] at the end.
 
 mod auth;
+pub mod base_backup;
 mod command_tag;
 mod config;
 pub mod copy;

@@ -82,7 +82,7 @@ pub(super) struct Channel {
 }
 
 impl Channel {
-    fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub(super) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         match &mut self.tls {
             None => (&self.socket).write_all(bytes),
             Some(tls) => {
@@ -94,7 +94,7 @@ impl Channel {
     }
 
     /// Appends what comes next. `false` at the end of the connection.
-    fn receive(&mut self, into: &mut Vec<u8>) -> io::Result<bool> {
+    pub(super) fn receive(&mut self, into: &mut Vec<u8>) -> io::Result<bool> {
         let mut buffer = [0; READ_BYTES];
         let before = into.len();
         while into.len() == before {
@@ -168,7 +168,7 @@ pub(crate) fn log_in(
 }
 
 /// Reads once. Unlike others, a read with a time limit is not gone on with by the kernel after a signal.
-fn read(mut socket: &Socket, into: &mut [u8]) -> io::Result<usize> {
+pub(super) fn read(mut socket: &Socket, into: &mut [u8]) -> io::Result<usize> {
     loop {
         match socket.read(into) {
             Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}

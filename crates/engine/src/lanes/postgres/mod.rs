@@ -1,6 +1,7 @@
 //! PostgreSQL: a lane that speaks the protocol itself over a reactor.
 
 mod connection;
+mod copy_out;
 mod login;
 mod native;
 mod statement;
@@ -8,6 +9,7 @@ mod tls;
 
 use crate::lane::{ErrorClass, OpError};
 
+pub(crate) use copy_out::CopyError;
 pub use login::LoginError;
 pub(crate) use login::{Opened, Question, log_in};
 pub use native::NativeLane;

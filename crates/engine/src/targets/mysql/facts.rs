@@ -21,6 +21,7 @@ const PASSING: &[&str] = &[
     "character_set_database",
     "error_count",
     "external_user",
+    "file_key_management_filename",
     "hostname",
     "identity",
     "in_predicate_conversion_threshold_used",
@@ -131,6 +132,7 @@ fn shown(name: &str, value: &str) -> String {
     let may_be_secret = ["init_connect", "init_slave", "init_replica", "wsrep_sst_auth", "report_password"]
         .contains(&name)
         || name.ends_with("_secret")
+        || name.ends_with("_filekey")
         || name.contains("token")
         || name.contains("provider_options");
     match (may_be_secret, value.is_empty()) {

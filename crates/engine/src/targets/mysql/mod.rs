@@ -3,11 +3,13 @@
 //! Étalon works in a database of its own, which holds a marker. Each preparation makes it anew: a trial on other tables
 //! than the one before would be worth nothing.
 
+mod backup;
 mod connect;
 mod control;
 mod counters;
 mod dialect;
 mod facts;
+mod keys;
 mod load;
 mod option_file;
 mod private;
@@ -298,6 +300,19 @@ impl Target for MySqlTarget {
     fn session(&self, _kind: SessionKind) -> Result<Box<dyn crate::session::Session>, Failure> {
         let client = self.session.open(&self.endpoint, Purpose::Load).map_err(|failure| self.explain(failure))?;
         Ok(Box::new(steps::MySqlSession::new(client)))
+    }
+
+    fn limit_cpu(&self, cores: f64) -> Result<host::process::CpuLimit, Failure> {
+        let tried = format!("hold the server to {cores} cores");
+        let refused = |cause: String| Failure::new(FailureKind::Unsupported, &tried, cause);
+        let not_own = || refused("étalon can limit only a server that it has started itself".to_owned());
+        let private = self.private().ok_or_else(not_own)?;
+        let pid = private.process.as_ref().map(host::process::ServerProcess::pid).ok_or_else(not_own)?;
+        host::process::CpuLimit::hold(pid, cores).map_err(|error| refused(error.to_string()))
+    }
+
+    fn backups(&self) -> Result<Box<dyn crate::backup::Backups + '_>, Failure> {
+        Ok(Box::new(backup::MySqlBackups { target: self }))
     }
 
     fn empty_caches(&self) -> Result<(), Failure> {

@@ -12,6 +12,7 @@ use model::plan::{Connect, PrivateServer};
 use model::{Facts, Value};
 
 use super::connect::{Endpoint, Purpose};
+use super::keys;
 use super::programs::{Installer, Programs};
 use super::session;
 use super::url::{Address, Place};
@@ -93,6 +94,8 @@ pub(super) struct Private {
     settings: BTreeMap<String, Value>,
     /// How long the log was when the server was last started, in bytes.
     log_from_bytes: u64,
+    /// Who it runs as; étalon's own user if `None`.
+    user: Option<User>,
     folders: Option<Folders>,
 }
 
@@ -129,6 +132,11 @@ impl Folders {
         self.socket_folder().join("init.sql")
     }
 
+    /// Where the keys are, if the server has any of étalon's.
+    fn keys(&self) -> PathBuf {
+        self.socket_folder().join("keys.txt")
+    }
+
     fn log(&self) -> PathBuf {
         self.scratch.path().join("server.log")
     }
@@ -155,12 +163,16 @@ impl Private {
         fs::write(folders.options(), option_file(settings)?)
             .map_err(|error| failed("write the private server's option file", error))?;
         initialise(&programs, &folders, settings, user.as_ref())?;
+        if keys::are_wanted(settings) {
+            keys::make(&folders.keys(), user.as_ref())?;
+        }
         let mut private = Private {
             process: None,
             spec: ServerSpec::new(&programs.server, folders.log()),
             programs,
             settings: settings.clone(),
             log_from_bytes: 0,
+            user: user.clone(),
             folders: Some(folders),
         };
         let endpoint = match server.connect {
@@ -168,6 +180,83 @@ impl Private {
             Connect::Tcp => private.start_on_port(user.as_ref())?,
         };
         Ok((private, endpoint))
+    }
+
+    /// A server that has no data yet, in a folder of `base`, with the programs, settings and key file of this one.
+    ///
+    /// # Errors
+    /// The folders cannot be made.
+    pub(super) fn empty_twin(&self, base: &Path) -> Result<Private, Failure> {
+        let twin = Private::empty(self.programs.clone(), &self.settings, base)?;
+        if keys::are_wanted(&self.settings) {
+            keys::copy(&self.folders()?.keys(), &twin.folders()?.keys(), twin.user())?;
+        }
+        Ok(twin)
+    }
+
+    /// A server that runs and holds nothing, in a folder of `base`, with the programs and settings of this one.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub(super) fn fresh_twin(&self, base: &Path) -> Result<(Private, Endpoint), Failure> {
+        let mut private = self.empty_twin(base)?;
+        let user = private.user.clone();
+        initialise(&private.programs, private.folders()?, user.as_ref())?;
+        let endpoint = private.start_on_socket(user.as_ref())?;
+        Ok((private, endpoint))
+    }
+
+    /// A server that runs and holds nothing, in a folder of `base`, with the usual settings.
+    ///
+    /// # Errors
+    /// Its programs are missing, or it does not start.
+    pub(super) fn fresh(base: &Path) -> Result<(Private, Endpoint), Failure> {
+        Private::empty(Programs::find(None)?, &BTreeMap::new(), base)?.fresh_twin(base)
+    }
+
+    fn empty(programs: Programs, settings: &BTreeMap<String, Value>, base: &Path) -> Result<Private, Failure> {
+        let user = server_user()?;
+        let folders = make_folders(Some(base), Connect::Socket, user.as_ref())?;
+        fs::write(folders.options(), option_file(settings)?)
+            .map_err(|error| failed("write the private server's option file", error))?;
+        Ok(Private {
+            process: None,
+            spec: ServerSpec::new(&programs.server, folders.log()),
+            programs,
+            settings: settings.clone(),
+            log_from_bytes: 0,
+            user,
+            folders: Some(folders),
+        })
+    }
+
+    /// Starts the server on restored data.
+    ///
+    /// # Errors
+    /// It does not start: its log's words.
+    pub(super) fn start_restored(&mut self) -> Result<Endpoint, Failure> {
+        let user = self.user.clone();
+        self.start_on_socket(user.as_ref())
+    }
+
+    /// The folders of the server's own programs.
+    pub(super) fn bin_dirs(&self) -> Vec<PathBuf> {
+        let own = self.programs.server.parent().map(Path::to_path_buf);
+        let base = self.programs.base.iter().map(|base| base.join("bin"));
+        own.into_iter().chain(base).collect()
+    }
+
+    /// Who owns what is in the data folder; étalon's own user if `None`.
+    pub(super) fn user(&self) -> Option<&User> {
+        self.user.as_ref()
+    }
+
+    /// The data folder.
+    ///
+    /// # Errors
+    /// The server has been removed.
+    pub(super) fn data(&self) -> Result<PathBuf, Failure> {
+        Ok(self.folders()?.data())
     }
 
     fn start_on_socket(&mut self, user: Option<&User>) -> Result<Endpoint, Failure> {
@@ -223,6 +312,9 @@ impl Private {
             args.push("--mysqlx=OFF".to_owned());
         }
         args.extend(self.programs.base.iter().map(|base| path("basedir", base.clone())));
+        if keys::are_wanted(&self.settings) {
+            args.push(path(keys::SETTING, folders.keys()));
+        }
         let mut spec = ServerSpec::new(&self.programs.server, folders.log())
             .args(args)
             .args(own)

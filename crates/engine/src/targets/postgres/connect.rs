@@ -37,6 +37,8 @@ pub(super) struct Endpoint {
     pub(super) tls: Option<TlsClient>,
     /// What logins have derived from the password.
     pub(super) scram: ScramCache,
+    /// What the clients of the load say at the start beyond the usual.
+    pub(super) startup: Option<(&'static str, &'static str)>,
 }
 
 impl Endpoint {
@@ -56,7 +58,7 @@ impl Endpoint {
             }
             None => None,
         };
-        Ok(Endpoint { address, encryption, tls, scram: ScramCache::default() })
+        Ok(Endpoint { address, encryption, tls, scram: ScramCache::default(), startup: None })
     }
 
     /// Connects and logs in. `options` are settings that a session can only begin with, as `-c name=value`.

@@ -5,6 +5,7 @@
 //! on other tables than the one before would be worth nothing. Statistics may be late or lost, so that the server's
 //! transaction numbers are asked ([`load::Untouched`]).
 
+mod backup;
 mod connect;
 mod control;
 mod counters;
@@ -356,6 +357,19 @@ impl Target for PostgresTarget {
         let facts = steps::facts(&mut client, kind);
         session::close(client);
         facts
+    }
+
+    fn limit_cpu(&self, cores: f64) -> Result<host::process::CpuLimit, Failure> {
+        let tried = format!("hold the server to {cores} cores");
+        let refused = |cause: String| Failure::new(FailureKind::Unsupported, &tried, cause);
+        let not_own = || refused("étalon can limit only a server that it has started itself".to_owned());
+        let private = self.private().ok_or_else(not_own)?;
+        let pid = private.process.as_ref().map(host::process::ServerProcess::pid).ok_or_else(not_own)?;
+        host::process::CpuLimit::hold(pid, cores).map_err(|error| refused(error.to_string()))
+    }
+
+    fn backups(&self) -> Result<Box<dyn crate::backup::Backups + '_>, Failure> {
+        Ok(Box::new(backup::PostgresBackups { target: self }))
     }
 
     fn empty_caches(&self) -> Result<(), Failure> {

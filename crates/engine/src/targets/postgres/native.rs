@@ -114,6 +114,7 @@ impl Endpoint {
         if let Some(name) = address.config.get_application_name() {
             login.parameters.push(("application_name".to_owned(), name.to_owned()));
         }
+        login.parameters.extend(self.startup.map(|(name, value)| (name.to_owned(), value.to_owned())));
         let all: Vec<&str> =
             address.config.get_options().into_iter().chain([options]).filter(|o| !o.is_empty()).collect();
         if !all.is_empty() {
@@ -150,7 +151,7 @@ fn refusal_of_server(error: &ErrorFields) -> Refusal {
 }
 
 /// A failure of something that was asked over an open connection.
-fn asked(tried: &str, error: &LoginError) -> Failure {
+pub(super) fn asked(tried: &str, error: &LoginError) -> Failure {
     let kind = match error {
         LoginError::Io(_) | LoginError::Wire(_) | LoginError::Tls(_) => FailureKind::ConnectionLost,
         LoginError::Server(error) if error.ends_connection() => FailureKind::ConnectionLost,

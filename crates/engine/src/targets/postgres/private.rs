@@ -83,6 +83,8 @@ pub(super) struct Private {
     login: &'static str,
     /// How long the log was when the server was last started, in bytes.
     log_from_bytes: u64,
+    /// Who it runs as; étalon's own user if `None`.
+    user: Option<User>,
     folders: Option<Folders>,
 }
 
@@ -139,6 +141,7 @@ impl Private {
             settings: settings.clone(),
             login: if password.is_some() { "scram-sha-256" } else { "trust" },
             log_from_bytes: 0,
+            user: user.clone(),
             folders: Some(folders),
         };
         let endpoint = match password {
@@ -148,9 +151,100 @@ impl Private {
         Ok((private, endpoint))
     }
 
+    /// A server that has no data yet, in a folder of `base`, with the programs and settings of this one.
+    ///
+    /// # Errors
+    /// As [`Private::empty`].
+    pub(super) fn empty_twin(&self, base: &Path) -> Result<Private, Failure> {
+        Private::empty(Some(self.programs.clone()), &self.settings, base)
+    }
+
+    /// A server that has no data yet, for what is to be restored: its programs, its folders, and nothing in them.
+    ///
+    /// # Errors
+    /// The programs are missing, or the folders cannot be made.
+    pub(super) fn empty(
+        programs: Option<Programs>,
+        settings: &BTreeMap<String, Value>,
+        base: &Path,
+    ) -> Result<Private, Failure> {
+        let programs = programs.map_or_else(|| Programs::find(None), Ok)?;
+        let user = server_user()?;
+        let folders = make_folders(Some(base), Connect::Socket, user.as_ref())?;
+        Ok(Private {
+            process: None,
+            spec: ServerSpec::new(programs.postgres(), folders.log()),
+            programs,
+            settings: settings.clone(),
+            login: "trust",
+            log_from_bytes: 0,
+            user,
+            folders: Some(folders),
+        })
+    }
+
+    /// The folder of the server's programs.
+    pub(super) fn bin_dir(&self) -> PathBuf {
+        self.programs.folder.clone()
+    }
+
+    /// Who owns what is in the data folder; étalon's own user if `None`.
+    pub(super) fn user(&self) -> Option<&User> {
+        self.user.as_ref()
+    }
+
+    /// The data folder.
+    ///
+    /// # Errors
+    /// The server has been removed.
+    pub(super) fn data(&self) -> Result<PathBuf, Failure> {
+        Ok(self.folders()?.data())
+    }
+
+    /// Takes the original's own settings out of restored data: they could have it archive its log where the original does,
+    /// or ask for a password that étalon does not know. Only étalon enters the folder of its socket.
+    ///
+    /// # Errors
+    /// The files cannot be written.
+    pub(super) fn make_settings_own(&self, address: &Address) -> Result<(), Failure> {
+        let tried = "write the restored server's settings";
+        let data = self.folders()?.data();
+        // Names in double quotes may hold anything but those.
+        let role = address.user.replace('"', "");
+        let files = [
+            ("postgresql.conf", String::new()),
+            ("postgresql.auto.conf", String::new()),
+            ("pg_hba.conf", format!("local all \"{role}\" trust\n")),
+            ("pg_ident.conf", String::new()),
+        ];
+        for (name, text) in files {
+            let file = data.join(name);
+            fs::write(&file, text).map_err(|error| failed(tried, error))?;
+            if let Some(user) = &self.user {
+                host::process::chown(&file, user).map_err(|error| failed(tried, error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts the server on restored data and gives the way to the original's database in it.
+    ///
+    /// # Errors
+    /// It does not start: its log's words.
+    pub(super) fn start_restored(&mut self, original: &Address) -> Result<Endpoint, Failure> {
+        let folder = self.folders()?.socket().to_string_lossy().into_owned();
+        let address = Address::plain(&folder, SOCKET_PORT, &original.user, &original.database, None);
+        let user = self.user.clone();
+        self.start_on(Endpoint::new(address)?, user.as_ref())
+    }
+
     fn start_on_socket(&mut self, user: Option<&User>) -> Result<Endpoint, Failure> {
         let folder = self.folders()?.socket().to_string_lossy().into_owned();
-        let endpoint = Endpoint::new(Address::plain(&folder, SOCKET_PORT, ROLE, DATABASE, None))?;
+        self.start_on(Endpoint::new(Address::plain(&folder, SOCKET_PORT, ROLE, DATABASE, None))?, user)
+    }
+
+    fn start_on(&mut self, endpoint: Endpoint, user: Option<&User>) -> Result<Endpoint, Failure> {
+        let folder = self.folders()?.socket().to_string_lossy().into_owned();
         let own = [
             ("unix_socket_directories", folder),
             ("listen_addresses", String::new()),

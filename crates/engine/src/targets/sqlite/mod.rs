@@ -1,5 +1,6 @@
 //! SQLite, embedded: a database file that étalon makes, fills, measures and removes.
 
+mod backup;
 mod dialect;
 mod facts;
 mod session;
@@ -385,6 +386,10 @@ impl Target for SqliteTarget {
 
     fn session_facts(&self, kind: SessionKind) -> Result<Facts, Failure> {
         session::facts(&self.connect()?, kind)
+    }
+
+    fn backups(&self) -> Result<Box<dyn crate::backup::Backups + '_>, Failure> {
+        Ok(Box::new(backup::SqliteBackups { target: self }))
     }
 
     /// SQLite's own cache goes with its connections.

@@ -1,0 +1,366 @@
+//! Reads what backups are made of: tar archives and MariaDB's stream of files. Tells what in them is data and what is
+//! empty, since pages that were never used compress well whatever is encrypted.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+
+use super::Layout;
+use super::codec::{Compression, Encoder};
+
+/// The unit of tar archives. <https://www.gnu.org/software/tar/manual/html_node/Standard.html>
+const BLOCK: usize = 512;
+/// Bytes that are handed on at a time.
+const CHUNK: usize = 1 << 16;
+
+/// What an entry of an archive is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A file, or a piece of one that begins at `offset`.
+    File {
+        /// Where in the file it begins, in bytes.
+        offset: u64,
+    },
+    /// A folder.
+    Folder,
+    /// A link to this target.
+    Link(String),
+}
+
+/// An entry of an archive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its path in the archive.
+    pub path: String,
+    /// What it is.
+    pub kind: Kind,
+    /// Bytes that follow.
+    pub size: u64,
+}
+
+fn broken(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+/// Hands each entry to `begin`, and its bytes, piece by piece, to `data`.
+///
+/// # Errors
+/// The archive is torn or is none; those of the two.
+pub fn read<C>(
+    layout: Layout,
+    from: &mut dyn Read,
+    context: &mut C,
+    begin: &mut dyn FnMut(&mut C, &Entry) -> io::Result<()>,
+    data: &mut dyn FnMut(&mut C, &[u8]) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut buffer = vec![0; CHUNK];
+    loop {
+        let entry = match layout {
+            Layout::Tar => tar_entry(from)?,
+            Layout::Xbstream => xbstream_entry(from)?,
+            Layout::Database | Layout::Sql => return Err(broken("it is no archive")),
+        };
+        let Some(entry) = entry else { return Ok(()) };
+        begin(context, &entry)?;
+        let mut left = entry.size;
+        while left > 0 {
+            let now = left.min(CHUNK as u64) as usize;
+            from.read_exact(&mut buffer[..now])?;
+            data(context, &buffer[..now])?;
+            left -= now as u64;
+        }
+        if layout == Layout::Tar {
+            let padding = (BLOCK - (entry.size % BLOCK as u64) as usize) % BLOCK;
+            from.read_exact(&mut buffer[..padding])?;
+        }
+    }
+}
+
+/// The next header of a tar archive; `None` at its end.
+fn tar_entry(from: &mut dyn Read) -> io::Result<Option<Entry>> {
+    let mut header = [0; BLOCK];
+    if !read_all_or_nothing(from, &mut header)? {
+        return Ok(None);
+    }
+    if header.iter().all(|byte| *byte == 0) {
+        // Two of them are the end; what follows is padding.
+        io::copy(from, &mut io::sink())?;
+        return Ok(None);
+    }
+    if header.get(257..262) != Some(b"ustar") {
+        return Err(broken("a header of the tar archive is broken"));
+    }
+    let (name, prefix) = (text(&header[..100]), text(&header[345..500]));
+    let path = if prefix.is_empty() { name } else { format!("{prefix}/{name}") };
+    let size = number(&header[124..136])?;
+    let kind = match header[156] {
+        b'0' | 0 => Kind::File { offset: 0 },
+        b'5' => Kind::Folder,
+        b'2' => Kind::Link(text(&header[157..257])),
+        _ => return Err(broken("the tar archive has an entry of a kind that PostgreSQL does not write")),
+    };
+    let size = if matches!(kind, Kind::File { .. }) { size } else { 0 };
+    Ok(Some(Entry { path, kind, size }))
+}
+
+fn text(field: &[u8]) -> String {
+    let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
+    String::from_utf8_lossy(&field[..end]).into_owned()
+}
+
+/// A number in octal digits, or in base 256 where the first bit is set.
+fn number(field: &[u8]) -> io::Result<u64> {
+    if field.first().is_some_and(|byte| byte & 0x80 != 0) {
+        let (first, rest) = (u64::from(field[0] & 0x7f), &field[1..]);
+        return Ok(rest.iter().fold(first, |sum, byte| (sum << 8) | u64::from(*byte)));
+    }
+    let digits = text(field);
+    u64::from_str_radix(digits.trim(), 8).map_err(|_| broken("a size in the tar archive is no number"))
+}
+
+/// The next chunk of MariaDB's stream; `None` at its end. The layout is that of `extra/mariabackup/xbstream.h`: magic,
+/// flags, type, path; and for a payload its length, its place in the file and a CRC-32.
+fn xbstream_entry(from: &mut dyn Read) -> io::Result<Option<Entry>> {
+    loop {
+        let mut head = [0; 14];
+        if !read_all_or_nothing(from, &mut head)? {
+            return Ok(None);
+        }
+        if &head[..8] != b"XBSTCK01" {
+            return Err(broken("it is no stream of mariadb-backup"));
+        }
+        let kind = head[9];
+        let length = u32::from_le_bytes([head[10], head[11], head[12], head[13]]) as usize;
+        if length > 4096 {
+            return Err(broken("a path in the stream is longer than any"));
+        }
+        let mut path = vec![0; length];
+        from.read_exact(&mut path)?;
+        if kind != b'P' {
+            continue;
+        }
+        let mut payload = [0; 20];
+        from.read_exact(&mut payload)?;
+        let word = |at: usize| payload[at..at + 8].iter().rev().fold(0, |sum, byte| (sum << 8) | u64::from(*byte));
+        let path = String::from_utf8_lossy(&path).into_owned();
+        return Ok(Some(Entry { path, kind: Kind::File { offset: word(8) }, size: word(0) }));
+    }
+}
+
+/// Fills the buffer; `false` if there is nothing more at all.
+fn read_all_or_nothing(from: &mut dyn Read, into: &mut [u8]) -> io::Result<bool> {
+    let mut filled = 0;
+    while filled < into.len() {
+        match from.read(&mut into[filled..]) {
+            Ok(0) if filled == 0 => return Ok(false),
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(bytes) => filled += bytes,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(true)
+}
+
+/// What kind of file something is, by which the saving is split.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// Tables and indexes.
+    Data,
+    /// The log: WAL, redo.
+    Log,
+    /// Rows as they were before, of InnoDB: undo and the system tablespace.
+    Undo,
+    /// Everything else.
+    Other,
+}
+
+impl Class {
+    /// Every class with its name.
+    pub const ALL: [(Class, &'static str); 4] =
+        [(Class::Data, "data"), (Class::Log, "log"), (Class::Undo, "undo"), (Class::Other, "other")];
+
+    fn of(layout: Layout, path: &str) -> Class {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        match layout {
+            Layout::Database | Layout::Sql => Class::Data,
+            Layout::Tar if path.trim_start_matches("./").starts_with("pg_wal") => Class::Log,
+            Layout::Tar if path.starts_with("base/") || path.starts_with("global/") => Class::Data,
+            Layout::Tar => Class::Other,
+            Layout::Xbstream if name.starts_with("ib_logfile") || name == "xtrabackup_logfile" => Class::Log,
+            Layout::Xbstream if name.starts_with("undo") || name.starts_with("ibdata") => Class::Undo,
+            Layout::Xbstream if name.ends_with(".ibd") => Class::Data,
+            Layout::Xbstream => Class::Other,
+        }
+    }
+
+    /// Bytes of a page, by which zero pages are counted.
+    fn page_bytes(layout: Layout) -> usize {
+        match layout {
+            Layout::Database | Layout::Sql => 4096,
+            Layout::Tar => 8192,
+            Layout::Xbstream => 16384,
+        }
+    }
+}
+
+/// What there is of a class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Share {
+    /// Bytes before compression.
+    pub source_bytes: u64,
+    /// Bytes after it, each class compressed by itself.
+    pub stored_bytes: u64,
+    /// Bytes in whole pages of zeros.
+    pub zero_bytes: u64,
+}
+
+/// Counts the bytes written to it.
+#[derive(Default)]
+struct Count(u64);
+
+impl Write for Count {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+struct Split {
+    compression: Compression,
+    layout: Layout,
+    shares: BTreeMap<Class, (Share, Encoder<Count>)>,
+    now: Class,
+    page: Vec<u8>,
+}
+
+impl Split {
+    fn begin(&mut self, path: &str) -> io::Result<()> {
+        self.page.clear();
+        self.now = Class::of(self.layout, path);
+        if !self.shares.contains_key(&self.now) {
+            let encoder = Encoder::new(self.compression, Count::default())?;
+            self.shares.insert(self.now, (Share::default(), encoder));
+        }
+        Ok(())
+    }
+
+    fn data(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        let Some((share, encoder)) = self.shares.get_mut(&self.now) else { return Ok(()) };
+        share.source_bytes += bytes.len() as u64;
+        encoder.write_all(bytes)?;
+        let page_bytes = Class::page_bytes(self.layout);
+        while !bytes.is_empty() {
+            let now = bytes.len().min(page_bytes - self.page.len());
+            self.page.extend_from_slice(&bytes[..now]);
+            bytes = &bytes[now..];
+            if self.page.len() == page_bytes {
+                if self.page.iter().all(|byte| *byte == 0) {
+                    share.zero_bytes += page_bytes as u64;
+                }
+                self.page.clear();
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Splits a backup by what its files are. Each class is compressed by itself with `compression`, so that the sum may
+/// differ a little from the backup's own size.
+///
+/// # Errors
+/// The backup cannot be read.
+pub fn split(layout: Layout, from: &mut dyn Read, compression: Compression) -> io::Result<BTreeMap<Class, Share>> {
+    let mut split = Split { compression, layout, shares: BTreeMap::new(), now: Class::Other, page: Vec::new() };
+    match layout {
+        Layout::Tar | Layout::Xbstream => {
+            read(layout, from, &mut split, &mut |split, entry| split.begin(&entry.path), &mut Split::data)?;
+        }
+        Layout::Database | Layout::Sql => {
+            split.begin("")?;
+            let mut buffer = vec![0; CHUNK];
+            loop {
+                match from.read(&mut buffer)? {
+                    0 => break,
+                    bytes => split.data(&buffer[..bytes])?,
+                }
+            }
+        }
+    }
+    let finish = |(class, (share, encoder)): (Class, (Share, Encoder<Count>))| {
+        Ok((class, Share { stored_bytes: encoder.finish()?.0, ..share }))
+    };
+    split.shares.into_iter().map(finish).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tar archive as PostgreSQL writes it.
+    fn tar(entries: &[(&str, u8, &[u8])]) -> Vec<u8> {
+        let mut all = Vec::new();
+        for (path, kind, bytes) in entries {
+            let mut header = [0u8; BLOCK];
+            header[..path.len()].copy_from_slice(path.as_bytes());
+            header[124..135].copy_from_slice(format!("{:011o}", bytes.len()).as_bytes());
+            header[156] = *kind;
+            header[257..262].copy_from_slice(b"ustar");
+            all.extend_from_slice(&header);
+            all.extend_from_slice(bytes);
+            all.resize(all.len().next_multiple_of(BLOCK), 0);
+        }
+        all.resize(all.len() + 2 * BLOCK, 0);
+        all
+    }
+
+    fn chunk(path: &str, kind: u8, offset: u64, bytes: &[u8]) -> Vec<u8> {
+        let mut all = b"XBSTCK01\0".to_vec();
+        all.push(kind);
+        all.extend_from_slice(&(path.len() as u32).to_le_bytes());
+        all.extend_from_slice(path.as_bytes());
+        if kind == b'P' {
+            all.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+            all.extend_from_slice(&offset.to_le_bytes());
+            all.extend_from_slice(&[0; 4]);
+            all.extend_from_slice(bytes);
+        }
+        all
+    }
+
+    #[test]
+    fn a_tar_archive_is_split_by_class_and_its_zero_pages_counted() {
+        let mut table = vec![7u8; 8192];
+        table.extend_from_slice(&[0; 16384]);
+        let archive = tar(&[
+            ("base", b'5', b""),
+            ("base/5/16384", b'0', &table),
+            ("pg_wal/1", b'0', &[1; 700]),
+            ("PG_VERSION", b'0', b"15\n"),
+        ]);
+        let shares = split(Layout::Tar, &mut &archive[..], Compression::NONE).unwrap();
+        let expected = Share { source_bytes: 24576, stored_bytes: 24576, zero_bytes: 16384 };
+        assert_eq!(shares[&Class::Data], expected);
+        assert_eq!(shares[&Class::Log].source_bytes, 700);
+        assert_eq!(shares[&Class::Other].source_bytes, 3);
+        let torn = &archive[..archive.len() / 2];
+        assert!(split(Layout::Tar, &mut &torn[..], Compression::NONE).is_err());
+    }
+
+    #[test]
+    fn a_stream_of_mariadb_is_split_by_class() {
+        let mut stream = chunk("etalon/item.ibd", b'P', 0, &[0; 16384]);
+        stream.extend(chunk("ib_logfile0", b'P', 0, &[5; 100]));
+        stream.extend(chunk("etalon/item.ibd", b'P', 16384, &[9; 16384]));
+        stream.extend(chunk("etalon/item.ibd", b'E', 0, b""));
+        let zstd = Compression::new("zstd", 0, 0).unwrap();
+        let shares = split(Layout::Xbstream, &mut &stream[..], zstd).unwrap();
+        assert_eq!((shares[&Class::Data].source_bytes, shares[&Class::Data].zero_bytes), (32768, 16384));
+        assert!(shares[&Class::Data].stored_bytes < 100);
+        assert_eq!(shares[&Class::Log].source_bytes, 100);
+        assert!(split(Layout::Xbstream, &mut &b"SELECT 1, and more than that"[..], zstd).is_err());
+    }
+}

@@ -1,0 +1,238 @@
+//! Codecs: the bytes of a backup, compressed and decompressed.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Write};
+use std::time::Duration;
+
+use crate::error::{Failure, FailureKind};
+
+/// What compresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Codec {
+    /// Nothing.
+    None,
+    /// Deflate, RFC 1952.
+    Gzip,
+    /// LZ4 frames.
+    Lz4,
+    /// Zstandard, RFC 8878.
+    Zstd,
+}
+
+/// Every codec with its name, the ending of its files, its usual level and the highest one.
+const CODECS: [(Codec, &str, &str, u32, u32); 4] = [
+    (Codec::None, "none", "", 0, 0),
+    (Codec::Gzip, "gzip", ".gz", 6, 9),
+    (Codec::Lz4, "lz4", ".lz4", 1, 12),
+    (Codec::Zstd, "zstd", ".zst", 3, 22),
+];
+
+/// The names of all codecs.
+pub const NAMES: [&str; 4] = ["none", "gzip", "lz4", "zstd"];
+
+/// A codec with how it works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compression {
+    /// Which.
+    pub codec: Codec,
+    /// How hard it tries.
+    pub level: u32,
+    /// Threads that compress beside the one that feeds them; 0 is none. Zstandard alone has them.
+    pub workers: u32,
+}
+
+impl Compression {
+    /// No compression.
+    pub const NONE: Compression = Compression { codec: Codec::None, level: 0, workers: 0 };
+
+    /// A codec by name; level 0 is its usual one.
+    ///
+    /// # Errors
+    /// It has no such level, or no workers.
+    pub fn new(name: &str, level: u32, workers: u32) -> Result<Compression, Failure> {
+        let refuse = |what: String, cause: String| Err(Failure::new(FailureKind::Plan, what, cause));
+        let found = CODECS.iter().find(|(_, known, ..)| *known == name);
+        let Some(&(codec, name, _, usual, highest)) = found else {
+            return refuse(format!("compress with `{name}`"), "there is no such codec".to_owned());
+        };
+        // A sweep over codecs takes its levels and workers along: without a codec they mean nothing.
+        if codec == Codec::None {
+            return Ok(Compression::NONE);
+        }
+        if level > highest {
+            let cause = format!("{name} has levels from 1 to {highest}, and 0 for its usual one, {usual}");
+            return refuse(format!("compress with {name} at level {level}"), cause);
+        }
+        if workers > 0 && codec != Codec::Zstd {
+            let cause = "only zstd has them; the others compress in one thread".to_owned();
+            return refuse(format!("compress with {name} by {workers} workers"), cause);
+        }
+        Ok(Compression { codec, level: if level == 0 { usual } else { level }, workers })
+    }
+
+    /// The codec's name.
+    pub fn name(self) -> &'static str {
+        self.entry().1
+    }
+
+    /// What the names of its files end in, with the dot; empty without a codec.
+    pub fn ending(self) -> &'static str {
+        self.entry().2
+    }
+
+    fn entry(self) -> (Codec, &'static str, &'static str, u32, u32) {
+        CODECS.iter().find(|entry| entry.0 == self.codec).copied().unwrap_or(CODECS[0])
+    }
+}
+
+/// Compresses what is written to it.
+pub enum Encoder<W: Write> {
+    /// Nothing is done.
+    None(W),
+    /// Deflate.
+    Gzip(flate2::write::GzEncoder<W>),
+    /// LZ4.
+    Lz4(lz4::Encoder<W>),
+    /// Zstandard.
+    Zstd(zstd::stream::write::Encoder<'static, W>),
+}
+
+impl<W: Write> Encoder<W> {
+    /// An encoder that writes to `into`.
+    ///
+    /// # Errors
+    /// The codec's memory cannot be had.
+    pub fn new(compression: Compression, into: W) -> io::Result<Encoder<W>> {
+        let Compression { codec, level, workers } = compression;
+        Ok(match codec {
+            Codec::None => Encoder::None(into),
+            Codec::Gzip => Encoder::Gzip(flate2::write::GzEncoder::new(into, flate2::Compression::new(level))),
+            Codec::Lz4 => Encoder::Lz4(lz4::EncoderBuilder::new().level(level).build(into)?),
+            Codec::Zstd => {
+                let mut encoder = zstd::stream::write::Encoder::new(into, level as i32)?;
+                encoder.include_checksum(true)?;
+                if workers > 0 {
+                    encoder.multithread(workers)?;
+                }
+                Encoder::Zstd(encoder)
+            }
+        })
+    }
+
+    /// Writes what is left and gives back what it wrote to.
+    ///
+    /// # Errors
+    /// It could not be written.
+    pub fn finish(self) -> io::Result<W> {
+        match self {
+            Encoder::None(into) => Ok(into),
+            Encoder::Gzip(encoder) => encoder.finish(),
+            Encoder::Lz4(encoder) => {
+                let (into, ended) = encoder.finish();
+                ended.map(|()| into)
+            }
+            Encoder::Zstd(encoder) => encoder.finish(),
+        }
+    }
+}
+
+impl<W: Write> Write for Encoder<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Encoder::None(into) => into.write(bytes),
+            Encoder::Gzip(encoder) => encoder.write(bytes),
+            Encoder::Lz4(encoder) => encoder.write(bytes),
+            Encoder::Zstd(encoder) => encoder.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Encoder::None(into) => into.flush(),
+            Encoder::Gzip(encoder) => encoder.flush(),
+            Encoder::Lz4(encoder) => encoder.flush(),
+            Encoder::Zstd(encoder) => encoder.flush(),
+        }
+    }
+}
+
+/// Reads a file as it was before it was compressed, and counts what that took.
+pub struct Decoder {
+    inner: Box<dyn Read + Send>,
+    compression: Compression,
+    /// Bytes that it has given.
+    pub bytes: u64,
+    /// CPU time of reading and decompressing; stays zero without a codec.
+    pub cpu: Duration,
+}
+
+impl Decoder {
+    /// A decoder of a file.
+    ///
+    /// # Errors
+    /// The codec's memory cannot be had, or the file is not of this codec.
+    pub fn new(compression: Compression, file: File) -> io::Result<Decoder> {
+        let file = BufReader::with_capacity(1 << 18, file);
+        let inner: Box<dyn Read + Send> = match compression.codec {
+            Codec::None => Box::new(file),
+            // A server with several workers writes one member after the other.
+            Codec::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(file)),
+            Codec::Lz4 => Box::new(lz4::Decoder::new(file)?),
+            Codec::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(file)?),
+        };
+        Ok(Decoder { inner, compression, bytes: 0, cpu: Duration::ZERO })
+    }
+}
+
+impl Read for Decoder {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let before = (self.compression.codec != Codec::None).then(host::cpu::thread_cpu);
+        let read = self.inner.read(into)?;
+        if let Some(Ok(before)) = before {
+            self.cpu += host::cpu::thread_cpu().unwrap_or(before).saturating_sub(before);
+        }
+        self.bytes += read as u64;
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn there_and_back(compression: Compression, bytes: &[u8]) -> u64 {
+        let mut file = tempfile::tempfile().unwrap();
+        let mut encoder = Encoder::new(compression, file.try_clone().unwrap()).unwrap();
+        bytes.chunks(7_777).for_each(|chunk| encoder.write_all(chunk).unwrap());
+        encoder.finish().unwrap();
+        let length = file.metadata().unwrap().len();
+        io::Seek::rewind(&mut file).unwrap();
+        let mut read = Vec::new();
+        Decoder::new(compression, file).unwrap().read_to_end(&mut read).unwrap();
+        assert!(read == bytes, "{compression:?}");
+        length
+    }
+
+    #[test]
+    fn every_codec_gives_back_what_it_was_given() {
+        let bytes: Vec<u8> = (0..300_000u32).flat_map(|n| (n / 7).to_le_bytes()).collect();
+        let plain = there_and_back(Compression::NONE, &bytes);
+        for (name, level, workers) in
+            [("gzip", 0, 0), ("gzip", 9, 0), ("lz4", 0, 0), ("lz4", 9, 0), ("zstd", 0, 0), ("zstd", 9, 2)]
+        {
+            let compressed = there_and_back(Compression::new(name, level, workers).unwrap(), &bytes);
+            assert!(compressed < plain / 2, "{name}: {compressed} of {plain}");
+            there_and_back(Compression::new(name, level, workers).unwrap(), &[]);
+        }
+    }
+
+    #[test]
+    fn levels_and_workers_that_do_not_exist_are_refused() {
+        assert_eq!(Compression::new("zstd", 0, 0).unwrap().level, 3);
+        assert_eq!(Compression::new("none", 7, 3).unwrap(), Compression::NONE);
+        let refused = |name, level, workers| Compression::new(name, level, workers).unwrap_err().to_string();
+        assert!(refused("gzip", 10, 0).contains("1 to 9"));
+        assert!(refused("lz4", 0, 2).contains("only zstd"));
+        assert!(refused("brotli", 0, 0).contains("no such codec"));
+    }
+}

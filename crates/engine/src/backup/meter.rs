@@ -1,0 +1,110 @@
+//! What a backup or a restore took, part by part.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::sink::folder_bytes;
+use crate::error::Failure;
+
+/// How often a growing folder is looked at.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// The parts of a backup or a restore.
+#[derive(Debug, Default)]
+pub struct Meter {
+    /// Name and seconds of each part, in order.
+    pub parts: Vec<(&'static str, f64)>,
+    /// CPU seconds of étalon's own process in the parts, all threads.
+    pub own_cpu_s: f64,
+    /// CPU seconds of programs that ended in the parts; or why that is not known.
+    pub tools_cpu_s: Option<Result<f64, String>>,
+    /// CPU seconds of decompressing in étalon.
+    pub codec_cpu_s: f64,
+    /// Bytes of the backup before compression, where the step has counted them.
+    pub source_bytes: Option<u64>,
+    /// CPU seconds that a server that was made for a restore had used when the first part began.
+    pub server_cpu_before_s: f64,
+}
+
+impl Meter {
+    /// Runs a part and keeps what it took.
+    ///
+    /// # Errors
+    /// Those of the part.
+    pub fn part<T>(&mut self, name: &'static str, run: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+        let tools_before = host::cpu::ended_children_cpu();
+        let own_before = host::cpu::process_cpu();
+        let started = Instant::now();
+        let result = run()?;
+        self.parts.push((name, started.elapsed().as_secs_f64()));
+        if let (Ok(before), Ok(after)) = (own_before, host::cpu::process_cpu()) {
+            self.own_cpu_s += after.total().saturating_sub(before.total()).as_secs_f64();
+        }
+        let tools = tools_before.and_then(|before| Ok(host::cpu::ended_children_cpu()?.saturating_sub(before)));
+        let so_far = self.tools_cpu_s.take().unwrap_or(Ok(0.0));
+        self.tools_cpu_s = Some(so_far.and_then(|sum| Ok(sum + tools?.as_secs_f64())));
+        Ok(result)
+    }
+
+    /// All parts together, in seconds.
+    pub fn elapsed_s(&self) -> f64 {
+        self.parts.iter().map(|(_, seconds)| seconds).sum()
+    }
+}
+
+/// How a folder grew: seconds since the start, and bytes of all its files.
+pub type Growth = Vec<(f64, u64)>;
+
+struct EndAtDrop<'a>(&'a AtomicBool);
+
+impl Drop for EndAtDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+/// Looks at a folder's size while something runs.
+pub fn watched<T>(folder: &Path, run: impl FnOnce() -> T) -> (T, Growth) {
+    let ended = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let watcher = scope.spawn(|| {
+            let started = Instant::now();
+            let mut growth = Vec::new();
+            loop {
+                let last = ended.load(Ordering::Acquire);
+                growth.push((started.elapsed().as_secs_f64(), folder_bytes(folder)));
+                if last {
+                    return growth;
+                }
+                thread::sleep(LOOK);
+            }
+        });
+        let result = {
+            // Also when it panics, or the watcher would never end.
+            let _end = EndAtDrop(&ended);
+            run()
+        };
+        (result, watcher.join().unwrap_or_default())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_growing_file_is_seen_to_grow() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a");
+        let ((), growth) = watched(folder.path(), || {
+            for size in [10, 20, 30] {
+                std::fs::write(&file, vec![0; size]).unwrap();
+                thread::sleep(LOOK * 3);
+            }
+        });
+        let sizes: Vec<u64> = growth.iter().map(|(_, bytes)| *bytes).collect();
+        assert!(sizes.is_sorted() && sizes.contains(&20) && sizes.last() == Some(&30), "{sizes:?}");
+    }
+}

@@ -1,0 +1,239 @@
+//! Writes a backup's bytes to a file, by way of a codec that works in a thread of its own.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::BackupRequest;
+use super::codec::{Codec, Compression, Encoder};
+use crate::error::{Failure, FailureKind};
+
+/// Bytes that are handed to the codec's thread at a time.
+const CHUNK_BYTES: usize = 1 << 18;
+/// Chunks that may wait for it.
+const CHUNKS: usize = 8;
+
+/// The file of a backup that is being written.
+pub struct Sink<'a> {
+    request: &'a BackupRequest<'a>,
+    path: PathBuf,
+    inner: Inner,
+    rate: Option<Rate>,
+    bytes: u64,
+}
+
+enum Inner {
+    Plain(File),
+    Coded(Coded),
+}
+
+/// The codec's thread.
+struct Coded {
+    chunk: Vec<u8>,
+    give: SyncSender<Vec<u8>>,
+    emptied: Receiver<Vec<u8>>,
+    thread: JoinHandle<io::Result<(File, Duration)>>,
+}
+
+/// What was written.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// The file.
+    pub path: PathBuf,
+    /// CPU seconds of the thread that compressed; without those of its workers.
+    pub compressor_cpu_s: f64,
+}
+
+/// A failure of the operating system, while a backup's file is written or read.
+pub fn io_failure(tried: &str, error: &io::Error) -> Failure {
+    use io::ErrorKind;
+    let (kind, hint) = match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => (
+            FailureKind::DiskFull,
+            Some(
+                "free space there, or name another place with the key `folder`; what was written of the backup is removed",
+            ),
+        ),
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => (FailureKind::Permission, None),
+        ErrorKind::NotFound => (FailureKind::Missing, None),
+        _ => (FailureKind::Other, None),
+    };
+    let failure = Failure::new(kind, tried, error);
+    match hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+impl<'a> Sink<'a> {
+    /// A file of that name in the request's folder, with the codec's ending added.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn new(request: &'a BackupRequest<'a>, name: &str, compression: Compression) -> Result<Sink<'a>, Failure> {
+        let path = request.folder.join(format!("{name}{}", compression.ending()));
+        let tried = format!("write the backup {}", path.display());
+        let file = File::create_new(&path).map_err(|error| io_failure(&tried, &error))?;
+        let inner = match compression.codec {
+            Codec::None => Inner::Plain(file),
+            _ => Inner::Coded(Coded::start(compression, file).map_err(|error| io_failure(&tried, &error))?),
+        };
+        Ok(Sink { request, path, inner, rate: None, bytes: 0 })
+    }
+
+    /// Takes no more than the request's rate.
+    #[must_use]
+    pub fn limited(mut self) -> Sink<'a> {
+        self.rate = self.request.max_rate_bytes_s.map(Rate::new);
+        self
+    }
+
+    /// Writes.
+    ///
+    /// # Errors
+    /// The device is full; the user pressed Ctrl-C.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.request.go_on()?;
+        self.bytes += bytes.len() as u64;
+        let written = match &mut self.inner {
+            Inner::Plain(file) => file.write_all(bytes),
+            Inner::Coded(coded) => coded.write(bytes),
+        };
+        if let Err(error) = written {
+            return Err(self.explain(error));
+        }
+        if let Some(rate) = &mut self.rate {
+            rate.took(bytes.len() as u64);
+        }
+        Ok(())
+    }
+
+    /// Writes everything that `from` gives.
+    ///
+    /// # Errors
+    /// As [`Sink::write`], or it cannot be read.
+    pub fn copy(&mut self, from: &mut dyn io::Read, what: &str) -> Result<(), Failure> {
+        let mut buffer = vec![0; CHUNK_BYTES];
+        loop {
+            match from.read(&mut buffer) {
+                Ok(0) => return Ok(()),
+                Ok(bytes) => self.write(&buffer[..bytes])?,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(io_failure(&format!("read {what}"), &error)),
+            }
+        }
+    }
+
+    /// Waits until the file is on the device.
+    ///
+    /// # Errors
+    /// As [`Sink::write`].
+    pub fn finish(self) -> Result<Written, Failure> {
+        let tried = format!("write the backup {}", self.path.display());
+        let ended = match self.inner {
+            Inner::Plain(file) => Ok((file, Duration::ZERO)),
+            Inner::Coded(coded) => coded.finish(),
+        };
+        let (file, cpu) = ended.map_err(|error| io_failure(&tried, &error))?;
+        file.sync_all().map_err(|error| io_failure(&tried, &error))?;
+        Ok(Written { path: self.path, compressor_cpu_s: cpu.as_secs_f64() })
+    }
+
+    /// What went wrong: the codec's thread knows better than its channel.
+    fn explain(&mut self, error: io::Error) -> Failure {
+        let tried = format!("write the backup {}", self.path.display());
+        let inner = std::mem::replace(&mut self.inner, Inner::Coded(Coded::ended()));
+        let cause = match inner {
+            Inner::Coded(coded) => coded.finish().err().unwrap_or(error),
+            Inner::Plain(_) => error,
+        };
+        io_failure(&tried, &cause)
+    }
+}
+
+fn gone() -> io::Error {
+    io::Error::other("the thread that compresses has ended")
+}
+
+impl Coded {
+    fn start(compression: Compression, file: File) -> io::Result<Coded> {
+        let (give, full) = sync_channel::<Vec<u8>>(CHUNKS);
+        let (give_back, emptied) = channel();
+        let mut encoder = Encoder::new(compression, file)?;
+        let compress = move || {
+            for mut chunk in full {
+                encoder.write_all(&chunk)?;
+                chunk.clear();
+                // The other side may have ended.
+                let _ = give_back.send(chunk);
+            }
+            let file = encoder.finish()?;
+            Ok((file, host::cpu::thread_cpu().unwrap_or_default()))
+        };
+        let thread = std::thread::Builder::new().name("etalon-codec".to_owned()).spawn(compress)?;
+        Ok(Coded { chunk: Vec::with_capacity(CHUNK_BYTES), give, emptied, thread })
+    }
+
+    /// One that stands in for another that has failed.
+    fn ended() -> Coded {
+        let thread = std::thread::spawn(|| Err(gone()));
+        Coded { chunk: Vec::new(), give: sync_channel(0).0, emptied: channel().1, thread }
+    }
+
+    fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let now = bytes.len().min(CHUNK_BYTES - self.chunk.len());
+            self.chunk.extend_from_slice(&bytes[..now]);
+            bytes = &bytes[now..];
+            if self.chunk.len() == CHUNK_BYTES {
+                let empty = self.emptied.try_recv().unwrap_or_else(|_| Vec::with_capacity(CHUNK_BYTES));
+                self.give.send(std::mem::replace(&mut self.chunk, empty)).map_err(|_| gone())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> io::Result<(File, Duration)> {
+        let Coded { chunk, give, emptied: _emptied, thread } = self;
+        // If it has ended by now, its own error is told below.
+        let _ = give.send(chunk);
+        drop(give);
+        match thread.join() {
+            Ok(ended) => ended,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+}
+
+/// Holds a stream to a number of bytes a second, over the whole of it.
+#[derive(Debug)]
+pub struct Rate {
+    bytes_s: u64,
+    started: Instant,
+    taken: u64,
+}
+
+impl Rate {
+    /// A limit.
+    pub fn new(bytes_s: u64) -> Rate {
+        Rate { bytes_s, started: Instant::now(), taken: 0 }
+    }
+
+    /// Waits until so many bytes more may have been taken.
+    pub fn took(&mut self, bytes: u64) {
+        self.taken += bytes;
+        let due = Duration::from_secs_f64(self.taken as f64 / self.bytes_s.max(1) as f64);
+        std::thread::sleep(due.saturating_sub(self.started.elapsed()));
+    }
+}
+
+/// The bytes of all files in a folder and below.
+pub fn folder_bytes(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| entry.metadata().ok().map(|meta| (entry, meta)))
+        .fold(0, |sum, (entry, meta)| sum + if meta.is_dir() { folder_bytes(&entry.path()) } else { meta.len() })
+}

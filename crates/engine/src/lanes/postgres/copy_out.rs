@@ -1,0 +1,90 @@
+//! A command whose answer is one long stream of copied data, read as it comes.
+
+use std::io;
+
+use wire::WireError;
+use wire::postgres::{Event, Rows, frontend};
+
+use super::login::{LoginError, Opened, read};
+use crate::error::Failure;
+
+/// Bytes taken by one read: several of the server's messages.
+const READ_BYTES: usize = 1 << 18;
+
+/// Why a stream ended early.
+pub(crate) enum CopyError {
+    /// The server or the connection.
+    Server(LoginError),
+    /// Whoever took the data.
+    Taker(Failure),
+}
+
+impl<E: Into<LoginError>> From<E> for CopyError {
+    fn from(error: E) -> CopyError {
+        CopyError::Server(error.into())
+    }
+}
+
+impl Opened {
+    /// Runs a command and hands every piece of its data to `take`; a row of a result goes to `row`.
+    ///
+    /// # Errors
+    /// The server refuses, the connection is lost; those of `take`.
+    pub(crate) fn copy_out(
+        &mut self,
+        command: &str,
+        take: &mut dyn FnMut(&[u8]) -> Result<(), Failure>,
+    ) -> Result<(), CopyError> {
+        let mut out = Vec::new();
+        frontend::query(command, &mut out)?;
+        self.channel.send(&out)?;
+        self.scanner.set_rows(Rows::Keep);
+        let mut buffer = vec![0; READ_BYTES];
+        let mut opened = Vec::new();
+        let mut refusal = None;
+        loop {
+            let mut input = match &self.channel.tls {
+                None => {
+                    let bytes = read(&self.channel.socket, &mut buffer)?;
+                    &buffer[..bytes]
+                }
+                Some(_) => {
+                    opened.clear();
+                    self.channel.receive(&mut opened)?;
+                    &opened[..]
+                }
+            };
+            if input.is_empty() {
+                let closed = io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection");
+                return Err(refusal.map_or(closed.into(), LoginError::Server).into());
+            }
+            while let Some(event) = self.scanner.next(&mut input)? {
+                match event {
+                    Event::CopyData(data) => take(data).map_err(CopyError::Taker)?,
+                    Event::Error(error) => refusal = refusal.or(Some(error)),
+                    Event::Ready(_) => {
+                        return match refusal {
+                            Some(error) => Err(LoginError::Server(error).into()),
+                            None => Ok(()),
+                        };
+                    }
+                    Event::CopyIn(_) => return Err(WireError::Protocol("the server wants data").into()),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Takes leave and waits until the server's process has gone, so that what it used can be counted.
+    pub(crate) fn leave(mut self) {
+        let mut out = Vec::new();
+        frontend::terminate(&mut out);
+        // It may have gone already.
+        if self.channel.send(&out).is_ok() {
+            let mut rest = Vec::new();
+            while self.channel.receive(&mut rest).unwrap_or(false) {
+                rest.clear();
+            }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Backups by SQLite's backup interface and by `VACUUM INTO`. Both write a database, which is then compressed by étalon.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::Connection;
+use rusqlite::backup::{Backup, StepResult};
+
+use super::session::SqliteSession;
+use super::{COMPANIONS, SqliteTarget, companion, sql_failure};
+use crate::backup::codec::{Codec, Decoder};
+use crate::backup::meter::Meter;
+use crate::backup::sink::{Rate, Sink, io_failure};
+use crate::backup::{BackupRequest, Backups, Compressor, Layout, Method, Restored, Taken};
+use crate::error::{Failure, FailureKind};
+use crate::session::{Session, SessionKind};
+
+/// Pages that the backup interface copies in one step; between steps the rate is held and Ctrl-C is heard.
+const STEP_PAGES: i32 = 256;
+/// How long a step waits for a writer.
+const BUSY: Duration = Duration::from_millis(5);
+
+/// The backups of one database file.
+pub(super) struct SqliteBackups<'a> {
+    pub(super) target: &'a SqliteTarget,
+}
+
+/// What `native` comes to.
+fn method(request: &BackupRequest<'_>) -> Result<Method, Failure> {
+    match request.method {
+        Method::Native | Method::Interface => Ok(Method::Interface),
+        Method::VacuumInto => Ok(Method::VacuumInto),
+        other => Err(other.unknown_to("SQLite", &[Method::Interface, Method::VacuumInto])),
+    }
+}
+
+impl SqliteBackups<'_> {
+    /// Copies the database as it is into `copy`.
+    fn copy(&self, request: &BackupRequest<'_>, method: Method, copy: &Path) -> Result<(), Failure> {
+        let tried = format!("write the backup {}", copy.display());
+        let failed = |error: rusqlite::Error| sql_failure(&tried, &error);
+        let from = self.target.connect()?;
+        if method == Method::VacuumInto {
+            from.execute("VACUUM INTO ?1", [copy.to_string_lossy()]).map_err(failed)?;
+        } else {
+            let page_bytes: i64 = from.pragma_query_value(None, "page_size", |row| row.get(0)).map_err(failed)?;
+            let mut into = Connection::open(copy).map_err(failed)?;
+            // What is copied is thrown away if it fails: it needs no journal, and is brought to the device below.
+            into.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF").map_err(failed)?;
+            let backup = Backup::new(&from, &mut into).map_err(failed)?;
+            let mut rate = request.max_rate_bytes_s.map(Rate::new);
+            loop {
+                request.go_on()?;
+                match backup.step(STEP_PAGES).map_err(failed)? {
+                    StepResult::Done => break,
+                    StepResult::More => {}
+                    _ => std::thread::sleep(BUSY),
+                }
+                if let Some(rate) = &mut rate {
+                    rate.took(STEP_PAGES as u64 * page_bytes as u64);
+                }
+            }
+        }
+        let synced = fs::OpenOptions::new().write(true).open(copy).and_then(|file| file.sync_all());
+        synced.map_err(|error| io_failure(&tried, &error))
+    }
+}
+
+impl Backups for SqliteBackups<'_> {
+    fn check(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
+        let method = method(request)?;
+        if request.compressor != Compressor::Own && request.compression.codec != Codec::None {
+            return Err(request.no_such_compressor("SQLite works inside étalon: there is neither server nor program"));
+        }
+        if method == Method::VacuumInto && request.max_rate_bytes_s.is_some() {
+            let cause = "`VACUUM INTO` is one statement, which cannot be slowed";
+            return Err(Failure::new(FailureKind::Unsupported, "hold a backup to `max_rate`", cause)
+                .hint("`method = \"backup-interface\"` goes step by step"));
+        }
+        Ok(())
+    }
+
+    fn back_up(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<Taken, Failure> {
+        let method = method(request)?;
+        let copy = request.folder.join("backup.db");
+        meter.part("copy", || self.copy(request, method, &copy))?;
+        let length = fs::metadata(&copy).map_err(|error| io_failure("look at the backup", &error))?.len();
+        meter.source_bytes = Some(length);
+        let compression = request.own_compression();
+        let mut taken = Taken {
+            method,
+            file: copy.clone(),
+            compression,
+            layout: Layout::Database,
+            compressor_cpu_s: 0.0,
+            notes: Vec::new(),
+        };
+        if compression.codec != Codec::None {
+            let written = meter.part("compress", || {
+                let mut sink = Sink::new(request, "backup.db", compression)?;
+                let mut from = File::open(&copy).map_err(|error| io_failure("read the copy", &error))?;
+                sink.copy(&mut from, "the copy")?;
+                let written = sink.finish()?;
+                fs::remove_file(&copy).map_err(|error| io_failure("remove the copy", &error))?;
+                Ok(written)
+            })?;
+            taken.file = written.path;
+            taken.compressor_cpu_s = written.compressor_cpu_s;
+        }
+        Ok(taken)
+    }
+
+    fn restore(
+        &self,
+        taken: &Taken,
+        request: &BackupRequest<'_>,
+        meter: &mut Meter,
+    ) -> Result<Box<dyn Restored>, Failure> {
+        let path = request.folder.join("restored.db");
+        let tried = format!("restore into {}", path.display());
+        let failed = |error: std::io::Error| io_failure(&tried, &error);
+        meter
+            .part("copy back", || {
+                let file = File::open(&taken.file).map_err(failed)?;
+                let mut from = Decoder::new(taken.compression, file).map_err(failed)?;
+                let mut into = Sink::new(request, "restored.db", crate::backup::codec::Compression::NONE)?;
+                into.copy(&mut from, "the backup")?;
+                into.finish()?;
+                Ok(from.cpu)
+            })
+            .map(|cpu| meter.codec_cpu_s += cpu.as_secs_f64())?;
+        Ok(Box::new(RestoredFile { path }))
+    }
+}
+
+/// A database file that was restored.
+struct RestoredFile {
+    path: PathBuf,
+}
+
+impl RestoredFile {
+    fn open(&self) -> Result<Connection, Failure> {
+        let tried = format!("open the restored database {}", self.path.display());
+        let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_WRITE | rusqlite::OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        Connection::open_with_flags(&self.path, flags).map_err(|error| sql_failure(&tried, &error))
+    }
+}
+
+impl Restored for RestoredFile {
+    fn session(&self) -> Result<Box<dyn Session>, Failure> {
+        Ok(Box::new(SqliteSession::new(self.open()?, SessionKind::Plain)?))
+    }
+
+    fn server_cpu_s(&self) -> Result<f64, String> {
+        Err("SQLite works inside étalon".to_owned())
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        let tried = "check the restored database";
+        let found: String = self
+            .open()?
+            .query_row("PRAGMA integrity_check", [], |row| row.get(0))
+            .map_err(|error| sql_failure(tried, &error))?;
+        match found.as_str() {
+            "ok" => Ok(()),
+            wrong => Err(Failure::new(FailureKind::Verification, tried, format!("integrity_check says: {wrong}"))),
+        }
+    }
+
+    fn remove(self: Box<Self>) -> Result<(), Failure> {
+        for file in COMPANIONS.iter().map(|suffix| companion(&self.path, suffix)).chain([self.path.clone()]) {
+            match fs::remove_file(&file) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(io_failure(&format!("remove {}", file.display()), &error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}

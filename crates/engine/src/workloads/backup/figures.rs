@@ -1,0 +1,193 @@
+//! What a trial's figures are, and what they are called.
+
+use std::collections::BTreeMap;
+
+use model::{Direction, Mark, MarkKind, Measurement, Reading, Role};
+
+use super::procedure::server_reading;
+use crate::backup::Taken;
+use crate::backup::archive::{Class, Share};
+use crate::backup::codec::{Codec, Compression};
+use crate::backup::meter::{Growth, Meter};
+use crate::step::StepOutcome;
+use crate::target::Placement;
+
+/// A gibibyte, which CPU time is told for.
+const GIB: f64 = (1u64 << 30) as f64;
+const MIB: f64 = (1u64 << 20) as f64;
+/// Into how many steps the growth of a file is divided.
+const STEPS: usize = 20;
+
+/// What a backup or a restore cost.
+#[derive(Clone, Debug)]
+pub(super) struct Cost {
+    pub(super) elapsed_s: f64,
+    pub(super) parts: Vec<(&'static str, f64)>,
+    server: Reading,
+    client: Reading,
+    compressor: f64,
+    placement: Placement,
+    pub(super) source_bytes: Option<u64>,
+}
+
+/// The client's share: étalon's process without what it compressed, and the programs that it called.
+fn client(meter: &Meter, compressor: f64) -> Reading {
+    match meter.tools_cpu_s.clone().unwrap_or(Ok(0.0)) {
+        Ok(tools) => Reading::Value((meter.own_cpu_s - compressor).max(0.0) + tools),
+        Err(reason) => Reading::Unavailable(reason),
+    }
+}
+
+impl Cost {
+    pub(super) fn of_backup(meter: &Meter, compressor: f64, server: Result<f64, String>, placement: Placement) -> Cost {
+        Cost {
+            elapsed_s: meter.elapsed_s(),
+            parts: meter.parts.clone(),
+            server: server_reading(server, placement),
+            client: client(meter, compressor),
+            compressor,
+            placement,
+            source_bytes: meter.source_bytes,
+        }
+    }
+
+    pub(super) fn of_restore(meter: &Meter, server: Result<f64, String>, placement: Placement) -> Cost {
+        Cost::of_backup(meter, meter.codec_cpu_s, server, placement)
+    }
+
+    /// The codec's workers are threads of étalon's that cannot be asked one by one: what is not the client's is theirs. The
+    /// client's part of such a backup is little, and is put to them.
+    pub(super) fn compressor_with_workers(&mut self, meter: &Meter) {
+        self.compressor = meter.own_cpu_s;
+        self.client = client(meter, self.compressor);
+    }
+
+    /// All together; none without the server's.
+    fn total(&self) -> Reading {
+        match (&self.server, &self.client) {
+            (Reading::Value(server), Reading::Value(client)) => Reading::Value(server + client + self.compressor),
+            (Reading::Unavailable(_), Reading::Value(client)) if self.placement == Placement::InProcess => {
+                Reading::Value(client + self.compressor)
+            }
+            (Reading::Unavailable(reason), _) | (_, Reading::Unavailable(reason)) => {
+                Reading::Unavailable(reason.clone())
+            }
+        }
+    }
+}
+
+/// Everything that a trial gave.
+pub(super) struct Figures {
+    pub(super) source_bytes: u64,
+    pub(super) stored_bytes: u64,
+    pub(super) rows: u64,
+    pub(super) backup: Cost,
+    pub(super) restore: Cost,
+    pub(super) growth: Growth,
+    pub(super) restored_growth: Growth,
+    pub(super) classes: BTreeMap<Class, Share>,
+    pub(super) compression: Compression,
+    pub(super) taken: Taken,
+}
+
+fn of(id: &str, unit: &str, direction: Direction, role: Role, value: f64) -> Measurement {
+    Measurement::value(id, unit, direction, role, value)
+}
+
+fn percent_saved(source: u64, stored: u64) -> f64 {
+    100.0 * (1.0 - stored as f64 / source.max(1) as f64)
+}
+
+impl Figures {
+    pub(super) fn outcome(self) -> StepOutcome {
+        let mut all = Vec::new();
+        let step = |all: &mut Vec<Measurement>, name: &str, cost: &Cost| {
+            let rate = self.source_bytes as f64 / MIB / cost.elapsed_s.max(1e-9);
+            all.push(of(&format!("{name}_rate"), "MiB/s", Direction::Higher, Role::Primary, rate));
+            let per_gib = match cost.total() {
+                Reading::Value(seconds) => Reading::Value(seconds / (self.source_bytes.max(1) as f64 / GIB)),
+                unavailable => unavailable,
+            };
+            let id = format!("{name}_cpu_per_gib");
+            all.push(Measurement::new(&id, "s/GiB", Direction::Lower, Role::Primary, per_gib));
+            if name == "backup" {
+                let size = self.stored_bytes as f64;
+                all.push(of("backup_size", "bytes", Direction::Lower, Role::Primary, size));
+            }
+        };
+        step(&mut all, "backup", &self.backup);
+        step(&mut all, "restore", &self.restore);
+        all.push(of("source_size", "bytes", Direction::Neither, Role::Diagnostic, self.source_bytes as f64));
+        let saved = percent_saved(self.source_bytes, self.stored_bytes);
+        all.push(of("saving", "%", Direction::Neither, Role::Diagnostic, saved));
+        all.push(of("rows_verified", "", Direction::Neither, Role::Diagnostic, self.rows as f64));
+        self.costs("backup", &self.backup, &mut all);
+        self.costs("restore", &self.restore, &mut all);
+        self.class_figures(&mut all);
+        growth("backup_file", &self.growth, &mut all);
+        growth("restored_files", &self.restored_growth, &mut all);
+        let note = |detail: &String| Mark { kind: MarkKind::Note, detail: detail.clone() };
+        let marks = self.taken.notes.iter().map(note).collect();
+        let elapsed_s = self.backup.elapsed_s + self.restore.elapsed_s;
+        StepOutcome { elapsed_s, measurements: all, series: Vec::new(), marks }
+    }
+
+    fn costs(&self, name: &str, cost: &Cost, all: &mut Vec<Measurement>) {
+        let seconds = |id: String, role, reading| Measurement::new(&id, "s", Direction::Lower, role, reading);
+        all.push(seconds(format!("{name}_time"), Role::Secondary, Reading::Value(cost.elapsed_s)));
+        if cost.parts.len() > 1 {
+            for (part, elapsed_s) in &cost.parts {
+                let id = format!("{name}_time/{}", part.replace(' ', "_"));
+                all.push(seconds(id, Role::Diagnostic, Reading::Value(*elapsed_s)));
+            }
+        }
+        let compressor = match self.taken.compression.codec {
+            Codec::None if self.compression.codec == Codec::None => {
+                Reading::Unavailable("nothing compresses".to_owned())
+            }
+            // It was the server, or a program: the figure is in theirs.
+            _ if cost.compressor == 0.0 => Reading::Unavailable(
+                "no thread of étalon's compresses: it is in the server's or the client's".to_owned(),
+            ),
+            _ => Reading::Value(cost.compressor),
+        };
+        all.push(seconds(format!("{name}_cpu"), Role::Secondary, cost.total()));
+        for (part, reading) in
+            [("server", cost.server.clone()), ("client", cost.client.clone()), ("compressor", compressor)]
+        {
+            all.push(seconds(format!("{name}_cpu/{part}"), Role::Diagnostic, reading));
+        }
+    }
+
+    /// The saving by class of files, and how much of the source is pages of zeros, which save whatever is encrypted.
+    fn class_figures(&self, all: &mut Vec<Measurement>) {
+        let neither = |id: String, unit, value| of(&id, unit, Direction::Neither, Role::Diagnostic, value);
+        for (class, name) in Class::ALL {
+            let Some(share) = self.classes.get(&class).filter(|share| share.source_bytes > 0) else { continue };
+            all.push(neither(format!("source_size/{name}"), "bytes", share.source_bytes as f64));
+            all.push(neither(format!("saving/{name}"), "%", percent_saved(share.source_bytes, share.stored_bytes)));
+            all.push(neither(format!("zero_pages/{name}"), "bytes", share.zero_bytes as f64));
+            if share.zero_bytes > 0 && share.zero_bytes < share.source_bytes {
+                // A page of zeros takes no room worth the name in any codec: what is left is what pages with content save.
+                let content = share.source_bytes - share.zero_bytes;
+                let saved = percent_saved(content, share.stored_bytes);
+                if self.compression.codec != Codec::None {
+                    all.push(neither(format!("saving_without_zero_pages/{name}"), "%", saved));
+                }
+            }
+        }
+    }
+}
+
+/// The size of files at twentieths of the time, from the first look on.
+fn growth(name: &str, growth: &Growth, all: &mut Vec<Measurement>) {
+    let Some((end, _)) = growth.last().copied() else { return };
+    for step in 0..=STEPS {
+        let at = end * step as f64 / STEPS as f64;
+        let seen = growth.iter().take_while(|(when, _)| *when <= at + 1e-9).last().or(growth.first());
+        if let Some((_, bytes)) = seen {
+            let id = format!("{name}/{:03}", step * 100 / STEPS);
+            all.push(of(&id, "bytes", Direction::Neither, Role::Diagnostic, *bytes as f64));
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Backup and restore: codec × level × workers × where it compresses, each trial with a restore that is verified.
+
+mod data;
+pub mod dialects;
+mod figures;
+mod procedure;
+
+use std::path::PathBuf;
+
+use model::{KeyKind, KeySpec, Literal, Point, Value, WorkloadSpec};
+
+use crate::backup::codec::Compression;
+use crate::backup::{Compressor, METHODS, Method, Scope};
+use crate::error::{Failure, FailureKind};
+use crate::workloads::{Action, Grants, Task, Workload};
+use data::Material;
+use procedure::Procedure;
+
+const fn key(name: &'static str, kind: KeyKind, default: Literal, about: &'static str) -> KeySpec {
+    KeySpec { name, kind, default: Some(default), about }
+}
+
+const KEYS: &[KeySpec] = &[
+    key("size_mib", KeyKind::Int { min: 1, max: 1 << 20 }, Literal::Int(64), "About how large the database is, in MiB"),
+    key(
+        "compressible",
+        KeyKind::Int { min: 0, max: 100 },
+        Literal::Int(75),
+        "Share of each row's text that is a pattern, in percent; the rest is random letters, of which a good codec saves \
+         a sixth",
+    ),
+    key("data_seed", KeyKind::Int { min: 0, max: i64::MAX }, Literal::Int(1), "Seed of the data"),
+    key(
+        "method",
+        KeyKind::Choice(&[
+            METHODS[0].0,
+            METHODS[1].0,
+            METHODS[2].0,
+            METHODS[3].0,
+            METHODS[4].0,
+            METHODS[5].0,
+            METHODS[6].0,
+        ]),
+        Literal::Text("native"),
+        "How the backup is taken; `native` is the engine's own first choice",
+    ),
+    key("codec", KeyKind::Choice(&crate::backup::codec::NAMES), Literal::Text("zstd"), "What compresses"),
+    key(
+        "level",
+        KeyKind::Int { min: 0, max: 22 },
+        Literal::Int(0),
+        "The codec's level; 0 is its usual one: gzip 6, lz4 1, zstd 3",
+    ),
+    key(
+        "workers",
+        KeyKind::Int { min: 0, max: 256 },
+        Literal::Int(0),
+        "Threads that zstd compresses with, beside the one that feeds them",
+    ),
+    key(
+        "where",
+        KeyKind::Choice(&["server", "client", "own"]),
+        Literal::Text("own"),
+        "Which process compresses: the server, the engine's client program, or étalon",
+    ),
+    key(
+        "max_rate_mib_s",
+        KeyKind::Int { min: 0, max: 1024 },
+        Literal::Int(0),
+        "The most MiB of source data a second that are backed up; 0 is no limit",
+    ),
+    key(
+        "server_cpu_percent",
+        KeyKind::Int { min: 0, max: 100_000 },
+        Literal::Int(0),
+        "The most CPU time that a server of étalon's own may use during the backup, in percent of a core; 0 is no limit",
+    ),
+    key(
+        "whole_server",
+        KeyKind::Bool,
+        Literal::Bool(false),
+        "Whether databases that étalon did not make may be copied, too: a base backup is of a whole server",
+    ),
+    key(
+        "folder",
+        KeyKind::Text,
+        Literal::Text(""),
+        "Where the backup and what is restored from it lie for a while; empty is where private servers are",
+    ),
+];
+
+/// The `backup` workload.
+pub struct Backup;
+
+impl Workload for Backup {
+    fn spec(&self) -> WorkloadSpec {
+        WorkloadSpec {
+            name: "backup",
+            family: "backup",
+            about: "A backup and its restore, which is verified: size, speed and CPU time by codec and level",
+            keys: KEYS,
+        }
+    }
+
+    fn task(&self, point: &Point, _grants: &Grants) -> Result<Task, Failure> {
+        let missing = |key: &str| Failure::new(FailureKind::Plan, format!("read the key `{key}`"), "it has no value");
+        let int = |key: &str| {
+            let value = point.get(key).and_then(Value::as_int).ok_or_else(|| missing(key))?;
+            u64::try_from(value).map_err(|_| missing(key))
+        };
+        let text = |key: &str| point.get(key).and_then(Value::as_text).ok_or_else(|| missing(key));
+        let material =
+            Material { size_mib: int("size_mib")?, compressible: int("compressible")?, seed: int("data_seed")? };
+        let method = text("method")?;
+        let method = METHODS.iter().find(|(name, _)| *name == method).map_or(Method::Native, |(_, method)| *method);
+        let rate = int("max_rate_mib_s")?;
+        let percent = int("server_cpu_percent")?;
+        let whole = point.get("whole_server") == Some(&Value::Bool(true));
+        let folder = text("folder")?;
+        let procedure = Procedure {
+            material,
+            method,
+            compression: Compression::new(text("codec")?, int("level")? as u32, int("workers")? as u32)?,
+            compressor: match text("where")? {
+                "server" => Compressor::Server,
+                "client" => Compressor::Client,
+                _ => Compressor::Own,
+            },
+            max_rate_bytes_s: (rate > 0).then_some(rate << 20),
+            server_cores: (percent > 0).then_some(percent as f64 / 100.0),
+            scope: if whole { Scope::WholeServer } else { Scope::OwnDatabase },
+            folder: (!folder.is_empty()).then(|| PathBuf::from(folder)),
+        };
+        Ok(Task { dataset: material.dataset(), action: Action::Step(Box::new(procedure)) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point(changed: &[(&str, Value)]) -> Point {
+        let mut point: Point =
+            KEYS.iter().filter_map(|key| Some((key.name.to_owned(), key.default?.value()?))).collect();
+        point.extend(changed.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
+        point
+    }
+
+    #[test]
+    fn the_defaults_are_a_task() {
+        let task = Backup.task(&point(&[]), &Grants::default()).unwrap();
+        assert_eq!(task.dataset.name, "backup data of 64 MiB, 75 % of it patterns, seed 1");
+        assert!(matches!(task.action, Action::Step(_)));
+    }
+
+    #[test]
+    fn a_level_that_a_codec_does_not_have_is_refused_before_anything_runs() {
+        let point = point(&[("codec", Value::Text("gzip".to_owned())), ("level", Value::Int(19))]);
+        let failure = Backup.task(&point, &Grants::default()).unwrap_err();
+        assert_eq!(failure.kind, FailureKind::Plan);
+        assert!(failure.to_string().contains("gzip has levels from 1 to 9"), "{failure}");
+    }
+}

@@ -1,0 +1,196 @@
+//! One trial: back up, restore, verify; nothing is left behind.
+
+use std::fs::{self, File};
+use std::path::PathBuf;
+
+use host::scratch::Scratch;
+use model::{Facts, Reading};
+
+use super::data::{self, Answer, Material};
+use super::figures::{Cost, Figures};
+use crate::backup::archive;
+use crate::backup::codec::{Compression, Decoder};
+use crate::backup::meter::{Growth, Meter, watched};
+use crate::backup::sink::io_failure;
+use crate::backup::{BackupRequest, Backups, Compressor, Method, Restored, Scope, Taken};
+use crate::error::{Failure, FailureKind};
+use crate::step::{StepContext, Stepped};
+use crate::target::{Placement, Target};
+use crate::workloads;
+
+/// What is done, for the progress.
+const PARTS: usize = 4;
+
+/// The procedure of a cell.
+pub(super) struct Procedure {
+    pub(super) material: Material,
+    pub(super) method: Method,
+    pub(super) compression: Compression,
+    pub(super) compressor: Compressor,
+    pub(super) max_rate_bytes_s: Option<u64>,
+    /// Cores that the server may use during the backup.
+    pub(super) server_cores: Option<f64>,
+    pub(super) scope: Scope,
+    pub(super) folder: Option<PathBuf>,
+}
+
+fn failed(tried: &str, error: impl std::fmt::Display) -> Failure {
+    Failure::new(FailureKind::Other, tried, error)
+}
+
+impl workloads::Procedure for Procedure {
+    fn facts(&self, target: &dyn Target) -> Facts {
+        let mut facts = Facts::default();
+        let programs = target.backups().map(|backups| backups.programs(self.method)).unwrap_or_default();
+        programs.into_iter().for_each(|(name, version)| facts.identity(name, version));
+        facts
+    }
+
+    fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
+        let ran = self.run_in_scratch(context);
+        match ran {
+            Err(_) if context.interrupted() => Ok(Stepped::Interrupted),
+            other => other.map(|figures| Stepped::Done(figures.outcome())),
+        }
+    }
+}
+
+impl Procedure {
+    fn run_in_scratch(&self, context: &mut StepContext<'_>) -> Result<Figures, Failure> {
+        let tried = "make a folder for the backup";
+        let scratch = Scratch::new("backup", self.folder.as_deref()).map_err(|error| failed(tried, error))?;
+        let folders = ["taken", "work", "restored"].map(|name| scratch.path().join(name));
+        for folder in &folders {
+            fs::create_dir(folder).map_err(|error| io_failure(tried, &error))?;
+        }
+        let [folder, work, restored] = &folders;
+        // A restored server that runs as another user has its folder in the last of them.
+        scratch.allow_passage().map_err(|error| failed(tried, error))?;
+        for private in [folder, work] {
+            host::identity::close_to_others(private).map_err(|error| failed(tried, error))?;
+        }
+        let request = BackupRequest {
+            method: self.method,
+            compression: self.compression,
+            compressor: self.compressor,
+            max_rate_bytes_s: self.max_rate_bytes_s,
+            scope: self.scope,
+            folder,
+            work,
+            interrupt: context.interrupt,
+        };
+        let figures = self.trial(context, &request, restored);
+        // What could not be removed is said, unless something else went wrong before.
+        let removed = scratch.remove().map_err(|error| failed("remove the backup", error));
+        figures.and_then(|figures| removed.map(|()| figures))
+    }
+
+    fn trial(
+        &self,
+        context: &mut StepContext<'_>,
+        request: &BackupRequest<'_>,
+        restored: &std::path::Path,
+    ) -> Result<Figures, Failure> {
+        let target = context.target;
+        let backups = target.backups()?;
+        backups.check(request)?;
+        context.progress("reading the original", 0, PARTS);
+        let original = self.original(target, request)?;
+        context.progress("backing up", 1, PARTS);
+        let limit = self.server_cores.map(|cores| target.limit_cpu(cores)).transpose()?;
+        let (taken, backup, growth) = back_up(target, &*backups, request)?;
+        drop(limit);
+        let stored_bytes = fs::metadata(&taken.file).map_err(|error| io_failure("look at the backup", &error))?.len();
+        context.progress("restoring", 2, PARTS);
+        let into = BackupRequest { folder: restored, ..*request };
+        let mut meter = Meter::default();
+        let (back, restored_growth) = watched(restored, || backups.restore(&taken, &into, &mut meter));
+        let back = back?;
+        let server_cpu = back.server_cpu_s().map(|all| all - meter.server_cpu_before_s);
+        context.progress("verifying", 3, PARTS);
+        let verified = verify(&*back, original, request);
+        let removed = back.remove();
+        verified.and(removed)?;
+        let classes = self.split(&taken)?;
+        // A count of what was unpacked is exact; what a server says on the way is not.
+        let source_bytes = meter.source_bytes.or(backup.source_bytes).unwrap_or_else(|| {
+            // What came out of the codec is what went in.
+            classes.values().map(|share| share.source_bytes).sum()
+        });
+        Ok(Figures {
+            source_bytes,
+            stored_bytes,
+            rows: original.rows,
+            restore: Cost::of_restore(&meter, server_cpu, target.placement()),
+            backup,
+            growth,
+            restored_growth,
+            classes,
+            compression: self.compression,
+            taken,
+        })
+    }
+
+    /// What the original answers; it must be what was loaded.
+    fn original(&self, target: &dyn Target, request: &BackupRequest<'_>) -> Result<Answer, Failure> {
+        let mut session = target.session(crate::session::SessionKind::Plain)?;
+        let answer = data::ask(&mut *session, &|| request.go_on())?;
+        let rows = self.material.rows();
+        if answer.rows != rows {
+            let cause = format!("it has {} rows, and {rows} were loaded", answer.rows);
+            return Err(Failure::new(FailureKind::Verification, "trust the original", cause));
+        }
+        Ok(answer)
+    }
+
+    /// The saving by class of files, outside of all that is timed.
+    fn split(&self, taken: &Taken) -> Result<std::collections::BTreeMap<archive::Class, archive::Share>, Failure> {
+        let tried = "look into the backup";
+        let file = File::open(&taken.file).map_err(|error| io_failure(tried, &error))?;
+        let mut from = Decoder::new(taken.compression, file).map_err(|error| io_failure(tried, &error))?;
+        archive::split(taken.layout, &mut from, self.compression).map_err(|error| io_failure(tried, &error))
+    }
+}
+
+/// Takes the backup, with what it cost and how its files grew.
+fn back_up(
+    target: &dyn Target,
+    backups: &dyn Backups,
+    request: &BackupRequest<'_>,
+) -> Result<(Taken, Cost, Growth), Failure> {
+    let server_before = target.server_cpu_s();
+    let mut meter = Meter::default();
+    let (taken, growth) = watched(request.folder, || backups.back_up(request, &mut meter));
+    let taken = taken?;
+    // Processes of the server that have ended are counted once it has noticed.
+    let server_cpu = server_before.and_then(|before| Ok(target.server_cpu_s()? - before));
+    let mut cost = Cost::of_backup(&meter, taken.compressor_cpu_s, server_cpu, target.placement());
+    if request.compressor == Compressor::Own && request.compression.workers > 0 {
+        cost.compressor_with_workers(&meter);
+    }
+    Ok((taken, cost, growth))
+}
+
+/// Holds what was restored against the original.
+fn verify(restored: &dyn Restored, original: Answer, request: &BackupRequest<'_>) -> Result<(), Failure> {
+    restored.check()?;
+    let mut session = restored.session()?;
+    let answer = data::ask(&mut *session, &|| request.go_on())?;
+    if answer == original {
+        return Ok(());
+    }
+    let said = |answer: Answer| format!("{} rows with the checksum {:016x}", answer.rows, answer.checksum);
+    let cause = format!("it answers {}, and the original {}", said(answer), said(original));
+    Err(Failure::new(FailureKind::Verification, "trust the restored database", cause))
+}
+
+/// CPU seconds that cannot be told from a server's.
+pub(super) fn server_reading(cpu: Result<f64, String>, placement: Placement) -> Reading {
+    match (placement, cpu) {
+        (Placement::InProcess, _) => {
+            Reading::Unavailable("the engine works inside étalon: its CPU time is the client's".to_owned())
+        }
+        (Placement::Server, Ok(seconds)) => Reading::Value(seconds),
+        (Placement::Server, Err(reason)) => Reading::Unavailable(reason),
+    }
+}

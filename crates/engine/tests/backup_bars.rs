@@ -1,0 +1,108 @@
+//! `BASE_BACKUP` by étalon's own client against `pg_basebackup`: on the same server and disk, interleaved.
+//!
+//! Run by `cargo xtask test --slow`, in a debug build too: what étalon's client does for each byte is so little that it
+//! need not be compiled with optimisation to hold the bars.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
+mod private;
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use engine::backup::codec::Compression;
+use engine::backup::meter::Meter;
+use engine::backup::{BackupRequest, Compressor, Method, Scope};
+use engine::target::{OpenRequest, Target};
+use engine::workloads::{Action, Grants};
+use engine::{Consent, Registry};
+use model::Plan;
+
+/// Pairs of backups.
+const PAIRS: usize = 12;
+/// The least share of the program's speed.
+const LEAST_SPEED: f64 = 0.97;
+
+/// Elapsed and CPU seconds of the client of one backup.
+fn once(target: &dyn Target, base: &Path, method: Method, codec: &str) -> (f64, f64) {
+    let scratch = tempfile::tempdir_in(base).unwrap();
+    let [folder, work] = ["taken", "work"].map(|name| scratch.path().join(name));
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::create_dir(&work).unwrap();
+    let interrupt = AtomicBool::new(false);
+    let request = BackupRequest {
+        method,
+        compression: Compression::new(codec, 0, 0).unwrap(),
+        compressor: Compressor::Server,
+        max_rate_bytes_s: None,
+        scope: Scope::OwnDatabase,
+        folder: &folder,
+        work: &work,
+        interrupt: &interrupt,
+    };
+    let mut meter = Meter::default();
+    let taken = target.backups().unwrap().back_up(&request, &mut meter).unwrap();
+    assert!(taken.file.metadata().unwrap().len() > 1 << 20);
+    // Étalon's own process only waits for the program.
+    let cpu_s = match method {
+        Method::PgBasebackup => meter.tools_cpu_s.clone().unwrap().unwrap(),
+        _ => meter.own_cpu_s,
+    };
+    (meter.elapsed_s(), cpu_s)
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    f64::midpoint(values[values.len() / 2], values[(values.len() - 1) / 2])
+}
+
+#[test]
+fn our_base_backup_is_as_fast_as_the_program_and_takes_no_more_cpu() {
+    if !private::is_slow() {
+        println!("skipped: ETALON_SLOW=1 runs it");
+        return;
+    }
+    let base = Path::new("/var/tmp");
+    let registry = Registry::built_in();
+    let text = format!(
+        "[systems.it]\nserver = {{ engine = \"postgres\", bin_dir = {:?} }}\n[[benchmarks]]\nworkload = \"backup\"\n\
+         size_mib = 256\n[schedule]\nblocks = 1\nwarmup = \"0s\"\nduration = \"1s\"\n",
+        private::programs().display().to_string()
+    );
+    let changes = model::plan::Changes::default();
+    let plan = Plan::parse(&text, "test.toml", &changes, &registry.catalog(), 1).unwrap();
+    let target = registry.open(&OpenRequest::new(&plan.systems[0], Consent::OwnOnly)).unwrap();
+    let task = registry.workload("backup").unwrap().task(&plan.cells()[0].point, &Grants::default()).unwrap();
+    assert!(matches!(task.action, Action::Step(_)));
+    target.prepare(&task.dataset).unwrap();
+    target.settle().unwrap();
+    let mut misses = Vec::new();
+    for codec in ["none", "zstd"] {
+        // The first one of each reads the files into memory.
+        once(&*target, base, Method::BaseBackup, codec);
+        let (mut speeds, mut cpus) = (Vec::new(), Vec::new());
+        for pair in 0..PAIRS {
+            let methods = [Method::BaseBackup, Method::PgBasebackup];
+            let order = if pair % 2 == 0 { [0, 1] } else { [1, 0] };
+            let mut figures = [(0.0, 0.0); 2];
+            for which in order {
+                figures[which] = once(&*target, base, methods[which], codec);
+            }
+            speeds.push(figures[1].0 / figures[0].0);
+            cpus.push(figures[0].1 / figures[1].1);
+        }
+        let (speed, cpu) = (median(speeds), median(cpus));
+        println!("{codec}: {speed:.3} of pg_basebackup's speed, {cpu:.3} of its CPU time, medians of {PAIRS} pairs");
+        if speed < LEAST_SPEED || cpu > 1.0 {
+            misses.push(codec);
+        }
+    }
+    target.drop_all().unwrap();
+    assert!(misses.is_empty(), "missed: {misses:?}");
+}

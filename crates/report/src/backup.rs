@@ -1,0 +1,321 @@
+//! Backups by codec: the published table, and what a codec is worth in one line.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use model::{Cell, Reading, TrialState, Value};
+
+use crate::evidence::Evidence;
+use crate::text::clean;
+
+/// The workload whose cells these are.
+const WORKLOAD: &str = "backup";
+/// The keys that say how it was compressed; cells that agree in all others are held against the one without a codec.
+const CODEC_KEYS: [&str; 4] = ["codec", "level", "workers", "where"];
+/// The levels that 0 stands for; those of the codecs' own programs.
+const USUAL_LEVELS: [(&str, i64); 3] = [("gzip", 6), ("lz4", 1), ("zstd", 3)];
+/// Steps of a file's growth that are stored, in percent of the time.
+const GROWTH_STEP: usize = 5;
+
+/// One cell's backups.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BackupRow {
+    /// The system.
+    pub system: String,
+    /// What tells its group from others: keys that vary and say nothing of the codec.
+    pub group: String,
+    /// The codec with its level: `zstd-3`, `none`.
+    pub codec: String,
+    /// How many trials it sums up.
+    pub trials: usize,
+    /// Medians of the trials, by metric.
+    pub figures: BTreeMap<String, f64>,
+    /// Why a metric has no figure in any trial.
+    pub missing: BTreeMap<String, String>,
+    /// Time of the backup over that without a codec: median, lowest and highest of the blocks.
+    pub time_ratio: Option<[f64; 3]>,
+    /// The same of the restore.
+    pub restore_ratio: Option<[f64; 3]>,
+    /// Share of the time and bytes of the backup's file: the median of the trials.
+    pub growth: Vec<(f64, f64)>,
+}
+
+/// A trial's block and values.
+struct Measured {
+    block: u32,
+    values: BTreeMap<String, Reading>,
+}
+
+fn value(reading: &Reading) -> Option<f64> {
+    match reading {
+        Reading::Value(value) if value.is_finite() => Some(*value),
+        _ => None,
+    }
+}
+
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let upper = values.get(values.len() / 2)?;
+    let lower = values.get(values.len().saturating_sub(1) / 2)?;
+    Some(f64::midpoint(*lower, *upper))
+}
+
+/// The rows of an experiment, in the plan's order; none if it has no backups.
+pub fn rows(evidence: &Evidence) -> Vec<BackupRow> {
+    let cells: Vec<(usize, &Cell)> =
+        evidence.cells.iter().enumerate().filter(|(_, cell)| cell.workload == WORKLOAD).collect();
+    let measured: Vec<Vec<Measured>> = cells.iter().map(|(index, _)| trials(evidence, *index)).collect();
+    let mut rows = Vec::new();
+    for ((_, cell), own) in cells.iter().zip(&measured) {
+        if own.is_empty() {
+            continue;
+        }
+        let baseline = cells.iter().zip(&measured).find(|((_, other), _)| is_baseline(cell, other));
+        let baseline = baseline.map(|(_, trials)| trials.as_slice()).filter(|_| codec_of(cell) != "none");
+        rows.push(row(evidence, cell, own, baseline));
+    }
+    rows
+}
+
+fn trials(evidence: &Evidence, cell: usize) -> Vec<Measured> {
+    let last = evidence.last_attempts();
+    let own = last.iter().filter(|t| t.planned.cell as usize == cell && t.state == TrialState::Measured);
+    own.map(|trial| Measured {
+        block: trial.planned.block,
+        values: evidence
+            .measurements
+            .iter()
+            .filter(|one| one.trial_id == trial.id)
+            .map(|one| (one.measurement.metric.id.clone(), one.measurement.reading.clone()))
+            .collect(),
+    })
+    .collect()
+}
+
+fn is_baseline(cell: &Cell, other: &Cell) -> bool {
+    let same = |key: &String| CODEC_KEYS.contains(&key.as_str()) || cell.point.get(key) == other.point.get(key);
+    other.system == cell.system
+        && other.benchmark == cell.benchmark
+        && codec_of(other) == "none"
+        && cell.point.keys().all(same)
+}
+
+fn codec_of(cell: &Cell) -> &str {
+    cell.point.get("codec").and_then(Value::as_text).unwrap_or("none")
+}
+
+/// `zstd-3, 2 workers, at the server`: what is not usual is said.
+fn codec_label(cell: &Cell) -> String {
+    let codec = codec_of(cell);
+    let int = |key: &str| cell.point.get(key).and_then(Value::as_int).unwrap_or(0);
+    let usual = USUAL_LEVELS.iter().find(|(name, _)| *name == codec).map_or(0, |(_, level)| *level);
+    if codec == "none" {
+        return codec.to_owned();
+    }
+    let mut label = format!("{codec}-{}", if int("level") == 0 { usual } else { int("level") });
+    if int("workers") > 0 {
+        let _ = write!(label, " ×{}", int("workers"));
+    }
+    match cell.point.get("where").and_then(Value::as_text) {
+        Some("server") => label.push_str(" at the server"),
+        Some("client") => label.push_str(" at the client"),
+        _ => {}
+    }
+    label
+}
+
+fn row(evidence: &Evidence, cell: &Cell, own: &[Measured], baseline: Option<&[Measured]>) -> BackupRow {
+    let varying = evidence.header.plan.varying_keys(&cell.benchmark);
+    let keys = varying.iter().filter(|key| !CODEC_KEYS.contains(&key.as_str()));
+    let mut group: Vec<String> = keys.filter_map(|key| Some(format!("{key}={}", cell.point.get(key)?))).collect();
+    if evidence.header.plan.benchmarks.len() > 1 {
+        group.insert(0, cell.benchmark.clone());
+    }
+    let mut ids: Vec<&String> = own.iter().flat_map(|trial| trial.values.keys()).collect();
+    ids.sort();
+    ids.dedup();
+    let mut figures = BTreeMap::new();
+    let mut missing = BTreeMap::new();
+    for id in ids {
+        let readings = || own.iter().filter_map(|trial| trial.values.get(id));
+        match median(readings().filter_map(value)) {
+            Some(middle) => drop(figures.insert(id.clone(), middle)),
+            None => {
+                let why = readings().find_map(|reading| match reading {
+                    Reading::Unavailable(why) => Some(why.clone()),
+                    Reading::Value(_) => None,
+                });
+                missing.insert(id.clone(), why.unwrap_or_default());
+            }
+        }
+    }
+    let growth = (0..=100)
+        .step_by(GROWTH_STEP)
+        .filter_map(|percent| Some((percent as f64 / 100.0, *figures.get(&format!("backup_file/{percent:03}"))?)));
+    BackupRow {
+        system: cell.system.clone(),
+        group: group.join(", "),
+        codec: codec_label(cell),
+        trials: own.len(),
+        time_ratio: baseline.and_then(|baseline| ratio(own, baseline, "backup_time")),
+        restore_ratio: baseline.and_then(|baseline| ratio(own, baseline, "restore_time")),
+        growth: growth.collect(),
+        figures,
+        missing,
+    }
+}
+
+/// The ratio to the baseline in each block: median, lowest, highest.
+fn ratio(own: &[Measured], baseline: &[Measured], metric: &str) -> Option<[f64; 3]> {
+    let of = |trial: &Measured| trial.values.get(metric).and_then(value).filter(|value| *value > 0.0);
+    let ratios: Vec<f64> = own
+        .iter()
+        .filter_map(|trial| {
+            let other = baseline.iter().find(|other| other.block == trial.block)?;
+            Some(of(trial)? / of(other)?)
+        })
+        .collect();
+    let lowest = ratios.iter().copied().min_by(f64::total_cmp)?;
+    let highest = ratios.iter().copied().max_by(f64::total_cmp)?;
+    Some([median(ratios.into_iter())?, lowest, highest])
+}
+
+impl BackupRow {
+    /// A figure as text; a dash where there is none.
+    fn shown(&self, metric: &str, decimals: usize, divisor: f64) -> String {
+        self.figures.get(metric).map_or_else(|| "n/a".to_owned(), |value| format!("{:.decimals$}", value / divisor))
+    }
+
+    /// What the codec is worth, in one line; nothing of a backup without one.
+    pub fn verdict(&self) -> Option<String> {
+        let [ratio, lowest, highest] = self.time_ratio?;
+        let saving = self.figures.get("saving")?;
+        let cpu = match self.figures.get("backup_cpu_per_gib") {
+            Some(cpu) => format!("{cpu:.1} CPU-seconds per GiB"),
+            None => "CPU time that is not known".to_owned(),
+        };
+        let of_blocks = match self.trials {
+            1 => " (one trial: no more than a hint)".to_owned(),
+            blocks => format!(" ({lowest:.2} to {highest:.2} in {blocks} blocks)"),
+        };
+        Some(format!("{} saves {saving:.0} % and takes {ratio:.2}× the time{of_blocks} for {cpu}", self.codec))
+    }
+}
+
+const HEAD: [&str; 9] =
+    ["codec", "backup MiB", "saving %", "MiB/s", "time", "CPU s/GiB", "restore MiB/s", "time", "CPU s/GiB"];
+
+/// The tables, one for each system and group, with their verdicts; nothing if there are no backups.
+pub fn render(rows: &[BackupRow]) -> String {
+    const MIB: f64 = (1u64 << 20) as f64;
+    let mut text = String::new();
+    let mut groups: Vec<(&str, &str)> = Vec::new();
+    for row in rows {
+        if !groups.contains(&(&row.system, &row.group)) {
+            groups.push((&row.system, &row.group));
+        }
+    }
+    for (system, group) in groups {
+        let own: Vec<&BackupRow> = rows.iter().filter(|row| row.system == system && row.group == group).collect();
+        let Some(first) = own.first() else { continue };
+        let comma = if group.is_empty() { "" } else { ", " };
+        let source = first.shown("source_size", 1, MIB);
+        let _ = writeln!(text, "{}{comma}{}: {source} MiB", clean(system), clean(group));
+        let times =
+            |ratio: Option<[f64; 3]>| ratio.map_or_else(|| "-".to_owned(), |[middle, ..]| format!("{middle:.2}×"));
+        let mut lines = vec![HEAD.map(str::to_owned)];
+        lines.extend(own.iter().map(|row| {
+            [
+                row.codec.clone(),
+                row.shown("backup_size", 1, MIB),
+                row.shown("saving", 1, 1.0),
+                row.shown("backup_rate", 1, 1.0),
+                times(row.time_ratio),
+                row.shown("backup_cpu_per_gib", 2, 1.0),
+                row.shown("restore_rate", 1, 1.0),
+                times(row.restore_ratio),
+                row.shown("restore_cpu_per_gib", 2, 1.0),
+            ]
+        }));
+        text.push_str(&columns(&lines));
+        for verdict in own.iter().filter_map(|row| row.verdict()) {
+            let _ = writeln!(text, "  {verdict}");
+        }
+        text.push('\n');
+    }
+    text.push_str(FOOTNOTE);
+    text
+}
+
+/// What the figures are.
+const FOOTNOTE: &str = "Medians of the trials; every restore was verified. Rates are of source data, CPU time is of server, \
+                        client and\ncompressor together. `time` is that of the backup without a codec in the same block. \
+                        Intervals and verdicts:\n`etalon compare STORE --cols codec`.";
+
+/// Lines in columns: the first to the left, the others to the right.
+fn columns(lines: &[[String; 9]]) -> String {
+    let width = |place: usize| lines.iter().map(|line| line[place].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..HEAD.len()).map(width).collect();
+    let mut text = String::new();
+    for line in lines {
+        let mut row = String::from("  ");
+        for (place, (word, width)) in line.iter().zip(&widths).enumerate() {
+            let pad = " ".repeat(width - word.chars().count());
+            let _ = if place == 0 { write!(row, "{word}{pad}") } else { write!(row, "  {pad}{word}") };
+        }
+        let _ = writeln!(text, "{}", row.trim_end());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(codec: &str, trials: usize) -> BackupRow {
+        let figures = [("saving", 78.2), ("backup_cpu_per_gib", 14.04), ("backup_size", 1048576.0)];
+        BackupRow {
+            system: "here".to_owned(),
+            group: String::new(),
+            codec: codec.to_owned(),
+            trials,
+            figures: figures.iter().map(|(id, value)| ((*id).to_owned(), *value)).collect(),
+            missing: BTreeMap::new(),
+            time_ratio: (codec != "none").then_some([0.9, 0.85, 0.97]),
+            restore_ratio: None,
+            growth: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_verdict_is_one_line() {
+        let expected =
+            "zstd-3 saves 78 % and takes 0.90× the time (0.85 to 0.97 in 6 blocks) for 14.0 CPU-seconds per GiB";
+        assert_eq!(row("zstd-3", 6).verdict().unwrap(), expected);
+        assert!(row("zstd-3", 1).verdict().unwrap().contains("one trial"));
+        assert_eq!(row("none", 6).verdict(), None);
+    }
+
+    #[test]
+    fn what_is_not_known_is_no_number() {
+        let text = render(&[row("none", 6), row("zstd-3", 6)]);
+        let line = text.lines().find(|line| line.trim_start().starts_with("none")).unwrap();
+        assert_eq!(
+            line.split_whitespace().collect::<Vec<_>>(),
+            ["none", "1.0", "78.2", "n/a", "-", "14.04", "n/a", "-", "n/a"]
+        );
+    }
+
+    #[test]
+    fn ratios_are_taken_within_blocks() {
+        let trial = |block, time| Measured {
+            block,
+            values: BTreeMap::from([("backup_time".to_owned(), Reading::Value(time))]),
+        };
+        let own = [trial(0, 2.0), trial(1, 30.0), trial(2, 5.0)];
+        let none = [trial(0, 1.0), trial(1, 10.0), trial(3, 9.0)];
+        assert_eq!(ratio(&own, &none, "backup_time"), Some([2.5, 2.0, 3.0]));
+        assert_eq!(ratio(&own, &none, "restore_time"), None);
+    }
+}

@@ -1,0 +1,133 @@
+//! Backups: what is saved against CPU time and time, and how the backup's file grew.
+
+use maud::{Markup, html};
+
+use super::chart::{Axis, Ink, Layer, Mark, Panel, Shape, series_class};
+use super::figure::{Figure, swatch};
+use crate::backup::BackupRow;
+use crate::number::{Script, significant};
+
+const WIDTH: i32 = 480;
+const HEIGHT: i32 = 280;
+const MIB: f64 = (1u64 << 20) as f64;
+/// The radius of a mark whose backup takes as long as that without a codec.
+const RADIUS: f64 = 6.0;
+
+/// Both figures; nothing if the experiment has no backups.
+pub fn figures(rows: &[BackupRow]) -> Option<Markup> {
+    if rows.is_empty() {
+        return None;
+    }
+    let verdicts: Vec<String> =
+        rows.iter().filter_map(|row| Some(format!("{}: {}", name(row), row.verdict()?))).collect();
+    Some(html! {
+        @if !verdicts.is_empty() { ul { @for verdict in &verdicts { li { bdi { (verdict) } } } } }
+        div.grid { (worth(rows)) (growth(rows)) }
+    })
+}
+
+fn name(row: &BackupRow) -> String {
+    let parts = [row.system.as_str(), row.group.as_str(), row.codec.as_str()];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+fn legend(rows: &[BackupRow]) -> Markup {
+    html! { span.legend { @for (index, row) in rows.iter().enumerate() { span.key { (swatch(index)) bdi { (name(row)) } } } } }
+}
+
+fn shown(row: &BackupRow, metric: &str) -> String {
+    row.figures.get(metric).map_or_else(|| "n/a".to_owned(), |value| significant(*value, 3, Script::Typographic))
+}
+
+/// Saving across, CPU time up, time as the size of the mark.
+fn worth(rows: &[BackupRow]) -> Markup {
+    let places: Vec<(usize, &BackupRow, f64, f64)> = rows
+        .iter()
+        .enumerate()
+        .filter_map(|(index, row)| {
+            let figure = |id: &str| row.figures.get(id).copied();
+            Some((index, row, figure("saving")?, figure("backup_cpu_per_gib")?))
+        })
+        .collect();
+    if places.is_empty() {
+        return super::figure::nothing("Saving, CPU time and time", "no CPU time is known");
+    }
+    let x = Axis::linear(places.iter().map(|place| place.2), 6);
+    let mut panel = Panel::new(WIDTH, HEIGHT, x, Axis::from_zero(places.iter().map(|place| place.3), 5));
+    panel.title = "What is saved, against CPU time and time".to_owned();
+    panel.description = "One mark for each codec; its area is the backup's time.".to_owned();
+    panel.x_caption = "saving, % of the source".to_owned();
+    panel.y_caption = "CPU s/GiB; the larger the mark, the longer the backup".to_owned();
+    panel.marks = places
+        .iter()
+        .map(|(index, row, saving, cpu)| {
+            let ratio = row.time_ratio.map_or(1.0, |[middle, ..]| middle);
+            Mark {
+                x: *saving,
+                y: *cpu,
+                shape: Shape::of_series(*index),
+                radius: (RADIUS * ratio.sqrt()).clamp(3.0, 24.0),
+                class: format!("pt {}", series_class(*index)),
+                title: format!("{}: saves {saving:.1} %, {cpu:.2} CPU s/GiB, {ratio:.2}× the time", name(row)),
+            }
+        })
+        .collect();
+    let table = html! {
+        table.small {
+            thead { tr { th { "backup" } th.num { "saving, %" } th.num { "CPU s/GiB" } th.num { "time, s" } } }
+            tbody { @for row in rows { tr {
+                td { bdi { (name(row)) } }
+                td.num { (shown(row, "saving")) }
+                td.num { (shown(row, "backup_cpu_per_gib")) }
+                td.num { (shown(row, "backup_time")) }
+            } } }
+        }
+    };
+    let figure = Figure {
+        title: "Saving, CPU time and time",
+        panel: &panel,
+        id: "backup-worth",
+        legend: legend(rows),
+        live: None,
+    };
+    figure.render(table)
+}
+
+/// The size of the backup's file over the time of the backup.
+fn growth(rows: &[BackupRow]) -> Markup {
+    let curve = |row: &BackupRow| -> Vec<(f64, f64)> {
+        let seconds = row.figures.get("backup_time").copied().unwrap_or(0.0);
+        row.growth.iter().map(|(share, bytes)| (share * seconds, bytes / MIB)).collect()
+    };
+    let curves: Vec<Vec<(f64, f64)>> = rows.iter().map(curve).collect();
+    let end = curves.iter().flatten().map(|(at, _)| *at).fold(0.0, f64::max);
+    if end <= 0.0 {
+        return super::figure::nothing("Size of the backup's file", "its growth was not stored");
+    }
+    let y = Axis::from_zero(curves.iter().flatten().map(|(_, size)| *size), 5);
+    let mut panel = Panel::new(WIDTH, HEIGHT, Axis::between(0.0, end * 1.02, 8), y);
+    panel.left = 60;
+    panel.title = "Size of the backup's file over the backup".to_owned();
+    panel.description = "From the first moment on: an engine that reserves room at once begins high.".to_owned();
+    panel.x_caption = "seconds since the backup began".to_owned();
+    panel.y_caption = "MiB in the backup's folder".to_owned();
+    panel.layers =
+        curves.iter().enumerate().map(|(index, curve)| Layer::Line(curve.clone(), Ink::Line(index))).collect();
+    let line = |curve: &[(f64, f64)]| {
+        let sizes: Vec<String> = curve.iter().map(|(_, size)| significant(*size, 3, Script::Typographic)).collect();
+        sizes.join(" · ")
+    };
+    let table = html! {
+        dl.values { @for (row, curve) in rows.iter().zip(&curves) {
+            dt { bdi { (name(row)) } ", MiB at every twentieth of the time" } dd { (line(curve)) }
+        } }
+    };
+    let figure = Figure {
+        title: "Size of the backup's file",
+        panel: &panel,
+        id: "backup-growth",
+        legend: legend(rows),
+        live: None,
+    };
+    figure.render(table)
+}

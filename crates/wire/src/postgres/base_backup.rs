@@ -1,0 +1,107 @@
+//! `BASE_BACKUP` of the streaming replication protocol (55.4), as servers from release 15 on speak it: one stream of
+//! copied data in which archives and a manifest follow each other.
+
+use crate::{Result, WireError};
+
+/// What a piece of the copied data says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Message<'a> {
+    /// What follows is an archive.
+    Archive {
+        /// Its file name, such as `base.tar.zst`.
+        name: &'a [u8],
+        /// Where the tablespace is on the server; empty for the data folder.
+        tablespace: &'a [u8],
+    },
+    /// What follows is the backup's manifest.
+    Manifest,
+    /// Bytes of the archive or the manifest.
+    Data(&'a [u8]),
+    /// Bytes of source data that the server has read so far.
+    Progress(u64),
+}
+
+impl<'a> Message<'a> {
+    /// Reads the body of a `CopyData` message.
+    ///
+    /// # Errors
+    /// It is none of these: the server speaks the protocol of an earlier release.
+    pub fn parse(body: &'a [u8]) -> Result<Self> {
+        let broken = WireError::Protocol("a message of BASE_BACKUP is not of release 15 or later");
+        match body.split_first() {
+            Some((b'd', data)) => Ok(Self::Data(data)),
+            Some((b'n', rest)) => {
+                let mut words = rest.split(|byte| *byte == 0);
+                match (words.next(), words.next(), words.next(), words.next()) {
+                    (Some(name), Some(tablespace), Some([]), None) => Ok(Self::Archive { name, tablespace }),
+                    _ => Err(broken),
+                }
+            }
+            Some((b'm', [])) => Ok(Self::Manifest),
+            Some((b'p', &[a, b, c, d, e, f, g, h])) => Ok(Self::Progress(u64::from_be_bytes([a, b, c, d, e, f, g, h]))),
+            _ => Err(broken),
+        }
+    }
+}
+
+/// What a backup is asked for with.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The server's codec with its level and workers, such as `("zstd", "level=3,workers=2")`.
+    pub compression: Option<(&'static str, String)>,
+    /// The most that the server sends, in kB/s: from 32 to 1048576.
+    pub max_rate_kb_s: Option<u32>,
+}
+
+impl Options {
+    /// The command: of everything that a server needs to start from it, its log included, after a checkpoint that is made
+    /// at once, with a manifest as `pg_basebackup` asks for it.
+    pub fn command(&self, label: &str) -> String {
+        let quote = |text: &str| format!("'{}'", text.replace('\'', "''"));
+        let mut words = vec![
+            format!("LABEL {}", quote(label)),
+            "PROGRESS".to_owned(),
+            "CHECKPOINT 'fast'".to_owned(),
+            "WAL".to_owned(),
+            "MANIFEST 'yes'".to_owned(),
+            "TARGET 'client'".to_owned(),
+        ];
+        if let Some((codec, detail)) = &self.compression {
+            words.push(format!("COMPRESSION {}", quote(codec)));
+            words.push(format!("COMPRESSION_DETAIL {}", quote(detail)));
+        }
+        words.extend(self.max_rate_kb_s.map(|rate| format!("MAX_RATE {rate}")));
+        format!("BASE_BACKUP ({})", words.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_told_apart() {
+        let archive = Message::Archive { name: b"base.tar.zst", tablespace: b"" };
+        assert_eq!(Message::parse(b"nbase.tar.zst\0\0").unwrap(), archive);
+        assert_eq!(Message::parse(b"dabc").unwrap(), Message::Data(b"abc"));
+        assert_eq!(Message::parse(b"d").unwrap(), Message::Data(b""));
+        assert_eq!(Message::parse(b"m").unwrap(), Message::Manifest);
+        assert_eq!(Message::parse(b"p\0\0\0\0\0\0\x01\0").unwrap(), Message::Progress(256));
+        for broken in [&b""[..], b"x", b"nbase.tar\0", b"nbase.tar", b"p\0", b"m1", b"na\0b\0c\0"] {
+            assert!(Message::parse(broken).is_err(), "{broken:?}");
+        }
+    }
+
+    #[test]
+    fn a_command_has_what_was_asked_for() {
+        let plain = Options::default().command("it's");
+        assert_eq!(
+            plain,
+            "BASE_BACKUP (LABEL 'it''s', PROGRESS, CHECKPOINT 'fast', WAL, MANIFEST 'yes', TARGET 'client')"
+        );
+        let options =
+            Options { compression: Some(("zstd", "level=3,workers=2".to_owned())), max_rate_kb_s: Some(1024) };
+        let command = options.command("x");
+        assert!(command.ends_with("COMPRESSION 'zstd', COMPRESSION_DETAIL 'level=3,workers=2', MAX_RATE 1024)"));
+    }
+}
