@@ -1,5 +1,6 @@
 //! From counts and histograms to measurements and marks.
 
+pub mod blocks;
 mod client;
 mod load;
 

@@ -33,6 +33,7 @@ fn system(engine: &dyn Engine, folder: &Path) -> SystemPlan {
         url: if private { String::new() } else { format!("{}:{}/db", spec.schemes[0], folder.display()) },
         settings: std::collections::BTreeMap::new(),
         server: private.then_some(server),
+        volume: None,
         alias_of: None,
     }
 }
@@ -182,7 +183,7 @@ fn a_statement_that_no_engine_takes_is_a_clear_failure() {
     on_every_engine(|name, target| {
         let program = engine::workloads::transactions::compile("FROBNICATE THE ROWS;", &[]).unwrap();
         let task = engine::workloads::StreamTask {
-            program,
+            work: program.into(),
             clients: 0..2,
             pace: engine::worker::Pace::Closed,
             threads: engine::target::Threads::Best,

@@ -127,6 +127,16 @@ fn fill(
     file.sync_all().map_err(|cause| no_space(path, size_bytes, cause))
 }
 
+/// Fills the beginning of a device.
+pub(super) fn fill_device(path: &Path, size_bytes: u64, progress: Progress<'_>) -> Result<(), HostError> {
+    let opened = BlockFile::open(path, Access::ReadWrite, Cache::Hardware).map_err(plain)?;
+    let handle = opened.file.try_clone().map_err(HostError::at("open", path))?;
+    let mut ring = BlockRing::new(&Options::new(DEPTH, CHUNK_BYTES), vec![handle])?;
+    write_all(&mut ring, size_bytes, &opened, progress).map_err(HostError::at("write", path))?;
+    drop(ring);
+    opened.file.sync_all().map_err(HostError::at("sync", path))
+}
+
 /// Takes the space at once, so that the file lies in few pieces and a full volume shows before it is filled. What this
 /// leaves unwritten is written next.
 #[cfg(target_os = "linux")]

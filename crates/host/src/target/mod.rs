@@ -22,7 +22,7 @@ pub use make::{Progress, make, remove};
 #[cfg(all(test, target_os = "linux"))]
 pub(crate) use make::{make_with, reserve};
 pub use marker::{Marker, MarkerState};
-pub use raw::RawDevice;
+pub use raw::{RawDevice, is_device};
 
 use crate::blocks::{Access, BlockFile, Cache, OpenError};
 use crate::error::HostError;

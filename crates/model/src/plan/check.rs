@@ -156,6 +156,7 @@ fn system(file: SystemFile, catalog: &Catalog, problems: &mut Problems<'_>) -> S
         url: String::new(),
         settings: file.settings.into_iter().collect(),
         server: None,
+        volume: None,
         alias_of: None,
     };
     if let Some(url) = file.url {
