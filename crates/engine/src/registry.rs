@@ -7,15 +7,20 @@ use model::{Catalog, SystemPlan};
 use crate::error::{Failure, FailureKind};
 use crate::target::{Engine, OpenRequest, Target};
 use crate::targets;
-use crate::workloads::{Workload, creation, smack, spatial, transactions};
+use crate::workloads::{Workload, creation, disk, smack, spatial, transactions};
 
 /// The engines of this build.
-const ENGINES: &[&dyn Engine] =
-    &[&targets::postgres::Postgres, &targets::mysql::MySql, &targets::sqlite::Sqlite, &targets::sim::Sim];
+const ENGINES: &[&dyn Engine] = &[
+    &targets::postgres::Postgres,
+    &targets::mysql::MySql,
+    &targets::sqlite::Sqlite,
+    &targets::disk::Disk,
+    &targets::sim::Sim,
+];
 
 /// The workloads of this build.
 const WORKLOADS: &[&dyn Workload] =
-    &[&transactions::Transactions, &creation::TableCreation, &smack::SuperSmack, &spatial::Spatial];
+    &[&transactions::Transactions, &creation::TableCreation, &smack::SuperSmack, &spatial::Spatial, &disk::DiskWorkload];
 
 /// The engines and workloads that can be named.
 #[derive(Clone)]
