@@ -98,9 +98,13 @@ fn as_text(plan: &Plan, work: &Work, registry: &Registry) -> String {
     let _ = writeln!(text, "plan {}: valid", plan.name);
     let _ = writeln!(text, "\nsystems");
     for system in &plan.systems {
-        let place = match &system.server {
-            Some(server) => format!("private {} server", server.engine),
-            None => model::plan::redact_url(&system.url),
+        let place = match (&system.server, &system.volume) {
+            (Some(server), _) => format!("private {} server", server.engine),
+            (None, Some(volume)) => {
+                let kib = volume.cluster_bytes >> 10;
+                format!("volume {} in {}, clusters of {kib} KiB", volume.fs, volume.image)
+            }
+            (None, None) => model::plan::redact_url(&system.url),
         };
         let settings: Vec<String> = system.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let _ = writeln!(text, "  {}  {place}  {}", system.name, settings.join(" ")).map(|()| ());

@@ -34,7 +34,7 @@ pub fn record(evidence: Evidence<'_>, load: &BlockLoad, before: Option<&Devices>
     of_devices(&evidence, before, reached.as_ref(), &mut all);
     let mut marks = evidence.marks.clone();
     marks.extend(error_marks(&evidence.tally));
-    marks.extend(client::marks(&evidence));
+    marks.extend(client::marks_of_blocks(&evidence));
     marks.extend(rate_not_met(&evidence, rate));
     marks.extend(steady.mark());
     marks.extend(reached.as_ref().ok().and_then(served_by_cache));

@@ -103,6 +103,14 @@ pub(super) fn marks(evidence: &Evidence<'_>) -> Vec<Mark> {
     detail.map(|detail| Mark { kind: MarkKind::ClientSaturated, detail }).into_iter().collect()
 }
 
+/// The same where the lane takes the instants of operations: what the loop is late by is in no latency of a closed loop.
+pub(super) fn marks_of_blocks(evidence: &Evidence<'_>) -> Vec<Mark> {
+    if evidence.pace != Pace::Closed {
+        return marks(evidence);
+    }
+    saturated(evidence).map(|detail| Mark { kind: MarkKind::ClientSaturated, detail }).into_iter().collect()
+}
+
 /// Whether all threads together, or one by itself, used up what they had.
 fn saturated(evidence: &Evidence<'_>) -> Option<String> {
     let percent = |share: f64| share * 100.0;

@@ -15,6 +15,7 @@ mod section;
 mod set;
 mod sweep;
 mod tree;
+mod volume;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

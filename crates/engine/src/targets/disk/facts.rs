@@ -29,7 +29,8 @@ pub(super) fn read(place: &Place, folder: &Path, ring: &BlockRing) -> Facts {
     facts.passing("data_directory.path", folder.display().to_string());
     let memory = host::disk::is_memory_backed(folder).unwrap_or(false);
     for (name, fact) in host::facts::path_facts(folder).entries {
-        let is_place = matches!(name.as_str(), "mount_point" | "source" | "device");
+        // A loop device's model is the name of its image.
+        let is_place = matches!(name.as_str(), "mount_point" | "source" | "device" | "device.model");
         let nature = match place {
             Place::Volume { .. } if is_place => Nature::Passing,
             _ => fact.nature,

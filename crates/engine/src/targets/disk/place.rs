@@ -148,6 +148,16 @@ impl Place {
     }
 }
 
+impl Drop for Place {
+    /// Folders that other systems had their files in when this one's were removed are empty by now.
+    fn drop(&mut self) {
+        match self {
+            Place::Folder { made, .. } | Place::File { made, .. } | Place::Volume { made, .. } => remove_folders(made),
+            Place::Device(_) => {}
+        }
+    }
+}
+
 /// Makes a folder with those above it, and tells which were not there, the innermost first.
 fn make_folders(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let missing = folder.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.exists());
