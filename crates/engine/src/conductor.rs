@@ -408,7 +408,9 @@ impl<'a> Conductor<'a> {
 
     fn why(&self, trial: PlannedTrial, failure: &Failure) -> String {
         let cell = &self.cells[trial.cell as usize];
-        format!("block {}, {}: {failure}", trial.block + 1, cell.label(&self.plan.varying_keys(&cell.benchmark)))
+        let label = cell.label(&self.plan.varying_keys(&cell.benchmark));
+        let hint = failure.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+        format!("block {}, {label}: {failure}{hint}", trial.block + 1)
     }
 
     /// Runs a trial; if its server went away, waits for it and repeats the trial.

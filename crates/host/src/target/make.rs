@@ -17,7 +17,7 @@ const CHUNK_BYTES: u32 = 1 << 20;
 /// So many at once.
 const DEPTH: u32 = 8;
 /// Space that is left to whatever else lives on the volume.
-const RESERVE_BYTES: u64 = 64 << 20;
+pub const RESERVE_BYTES: u64 = 64 << 20;
 
 /// What the maker of a target is told as it grows: bytes written so far. It says whether to go on.
 pub type Progress<'a> = &'a mut dyn FnMut(u64) -> std::ops::ControlFlow<()>;

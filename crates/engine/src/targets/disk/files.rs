@@ -10,8 +10,8 @@ use host::disk::{Layer, LayerCounters};
 use host::scratch::Scratch;
 use host::target::{Flaw, Marker, MarkerState, Sound, Verdict};
 
-use super::failed;
 use super::place::Place;
+use super::{failed, of_words};
 use crate::dataset::{DataFile, Layout};
 use crate::error::{Failure, FailureKind};
 use crate::target::{Consent, Devices};
@@ -31,6 +31,7 @@ pub(super) struct File {
     pub(super) path: PathBuf,
     pub(super) sound: Sound,
     whose: Whose,
+    layout: Layout,
 }
 
 /// Who made a file.
@@ -77,7 +78,14 @@ impl Files {
     }
 
     fn prepare_one(&mut self, file: &DataFile, path: &Path, making: &Making<'_>) -> Result<(), Failure> {
-        if let Some(known) = self.known.get(path) {
+        let is_another = |known: &File| {
+            let has_other_size = file.size_bytes.is_some_and(|bytes| bytes != known.sound.size_bytes);
+            known.whose == Whose::Ours && (has_other_size || known.layout != file.layout)
+        };
+        let is_to_be_made_anew = self.known.get(path).is_some_and(is_another);
+        if is_to_be_made_anew {
+            self.known.remove(path);
+        } else if let Some(known) = self.known.get(path) {
             return refuse_beyond(file, path, known.sound.size_bytes)
                 .and_then(|()| refuse_foreign(file, path, known.whose, making));
         }
@@ -86,15 +94,20 @@ impl Files {
                 fill(device, file, making)?;
                 Whose::Foreign
             }
-            _ if is_to_be_made(file, path) => {
+            _ if is_to_be_made_anew || is_to_be_made(file, path) => {
                 make(file, path, making)?;
+                Whose::Ours
+            }
+            // A name that étalon gave, and its mark: what an earlier run has left.
+            Place::Folder { .. } | Place::Volume { .. } if file.name.is_none() && Marker::of(path).is_some() => {
                 Whose::Ours
             }
             _ => Whose::Foreign,
         };
         refuse_foreign(file, path, whose, making)?;
         let sound = verified(path, file.reach_bytes)?;
-        self.known.insert(path.to_owned(), File { path: path.to_owned(), sound, whose });
+        let layout = file.layout;
+        self.known.insert(path.to_owned(), File { path: path.to_owned(), sound, whose, layout });
         Ok(())
     }
 
@@ -116,8 +129,9 @@ impl Files {
         let folder = making.place.folder();
         let tried = format!("make files of {} in {}", mib(needed), folder.display());
         let free = host::disk::free_bytes(&folder).map_err(|error| failed(&tried, error))?;
-        if needed > 0 && needed > free {
-            let cause = format!("its volume has {} free", mib(free));
+        if needed > 0 && needed.saturating_add(host::target::RESERVE_BYTES) > free {
+            let left = mib(host::target::RESERVE_BYTES);
+            let cause = format!("its volume has {} free, and {left} are left to others", mib(free));
             let hint = "lower `size_mb`, or name a folder on a larger volume";
             return Err(Failure::new(FailureKind::DiskFull, tried, cause).hint(hint));
         }
@@ -138,11 +152,11 @@ impl Files {
     pub(super) fn sync(&self) -> Result<(), Failure> {
         for path in &self.current {
             let tried = format!("sync {}", path.display());
-            let file = std::fs::File::open(path).map_err(|error| failed(&tried, error))?;
+            let file = std::fs::File::open(path).map_err(|error| of_words(&tried, error.to_string()))?;
             match file.sync_all() {
                 // A file that is open for reading only is not synced on Windows; nothing writes to it then.
                 Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {}
-                other => other.map_err(|error| failed(&tried, error))?,
+                other => other.map_err(|error| of_words(&tried, error.to_string()))?,
             }
         }
         Ok(())

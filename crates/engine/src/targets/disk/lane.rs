@@ -4,7 +4,7 @@ use host::affinity;
 use host::blocks::{Access, BlockFile, OpenError};
 
 use super::files::File;
-use super::{DiskTarget, failed};
+use super::{DiskTarget, of_words};
 use crate::clock::RealClock;
 use crate::error::{Failure, FailureKind};
 use crate::lane::Helpers;
@@ -48,7 +48,7 @@ fn open(file: &File, load: &BlockLoad) -> Result<BlockFile, Failure> {
     let access = if load.read_percent == 100 { Access::Read } else { Access::ReadWrite };
     let tried = format!("open {} with the caches `{}`", file.path.display(), load.cache.as_str());
     let explain = |error: OpenError| {
-        let failure = failed(&tried, &error);
+        let failure = of_words(&tried, error.to_string());
         match failure.kind {
             FailureKind::Unsupported => failure.hint(
                 "take blocks that it can do, a folder on a disk, or `cache = \"fs\"` or `\"all\"`, which use the page \

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use host::HostError;
 use host::blocks::{Form, Options as RingOptions};
 use host::scratch::Scratch;
 use model::catalog::{PrivateServerSupport, Visibility};
@@ -87,8 +88,16 @@ impl Dialect for NoDialect {
 }
 
 /// A failure of the machine's, with its words.
-fn failed(tried: &str, error: impl std::fmt::Display) -> Failure {
-    let cause = error.to_string();
+fn failed(tried: &str, error: HostError) -> Failure {
+    match error {
+        // It says itself what was tried.
+        HostError::Unavailable { tried, reason } => of_words(&tried, reason),
+        error => of_words(tried, error.to_string()),
+    }
+}
+
+/// A failure whose kind shows in its words.
+fn of_words(tried: &str, cause: String) -> Failure {
     let kind = match () {
         () if cause.starts_with("unsupported: ") => FailureKind::Unsupported,
         () if cause.contains("are to be left to others") => FailureKind::DiskFull,

@@ -7,7 +7,7 @@ mod tests;
 
 use model::{Point, WorkloadSpec};
 
-use crate::dataset::Dataset;
+use crate::dataset::{DataFile, Dataset};
 use crate::error::Failure;
 use crate::target::Threads;
 use crate::traffic::Traffic;
@@ -33,8 +33,13 @@ impl Workload for DiskWorkload {
     fn task(&self, point: &Point, _grants: &Grants) -> Result<Task, Failure> {
         let load = keys::load(point)?;
         let rate = point.get("rate").and_then(model::Value::as_float).unwrap_or_default();
+        let name_of = |file: &DataFile| {
+            let name = file.name.as_deref().unwrap_or("a file");
+            format!("{name}, {} MiB, {:?}", size_to_make(file) >> 20, file.layout)
+        };
+        let names: Vec<String> = load.files.iter().map(name_of).collect();
         let dataset = Dataset {
-            name: format!("{:?}", load.files),
+            name: names.join(", "),
             size_bytes: load.files.iter().map(size_to_make).sum(),
             files: load.files.clone(),
             ..Dataset::default()
