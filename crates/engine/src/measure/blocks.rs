@@ -4,7 +4,7 @@ use host::disk::{Asked, LayerTraffic, Reached, Share};
 use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, TrialRecord, TrialState};
 use stats::Steadiness;
 
-use super::{Evidence, FEWEST_INTERVALS, RATE_MET, client, error_marks, errors, latencies, reading_of_quantile};
+use super::{Evidence, FEWEST_INTERVALS, RATE_MET, client, error_marks, errors, latencies_of, reading_of_quantile};
 use crate::lane::{Helpers, Transfer};
 use crate::recorder::KindTally;
 use crate::target::Devices;
@@ -12,6 +12,8 @@ use crate::worker::Pace;
 use crate::workloads::disk::BlockLoad;
 
 const MIB: f64 = 1_048_576.0;
+/// What latencies are taken of.
+const WHAT: &str = "operations in the trial";
 
 /// The record of a trial of blocks that ran to its end; `before` is what the devices showed at its start.
 pub fn record(evidence: Evidence<'_>, load: &BlockLoad, before: Option<&Devices>) -> TrialRecord {
@@ -19,9 +21,9 @@ pub fn record(evidence: Evidence<'_>, load: &BlockLoad, before: Option<&Devices>
     let rate = evidence.tally.succeeded_in_window as f64 / window_s;
     let mut all = rates(load, rate);
     let service = evidence.collector.service.as_ref().unwrap_or(&evidence.collector.response);
-    latencies("latency", service, Role::Secondary, &mut all);
+    latencies_of(WHAT, "latency", service, Role::Secondary, &mut all);
     if evidence.pace != Pace::Closed {
-        latencies("response", &evidence.collector.response, Role::Secondary, &mut all);
+        latencies_of(WHAT, "response", &evidence.collector.response, Role::Secondary, &mut all);
     }
     for kind in &evidence.tally.kinds {
         of_kind(kind, evidence.tally.window_ns, &mut all);
@@ -92,7 +94,7 @@ fn cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     };
     into.push(Measurement::new("cpu_per_io", "us", Direction::Lower, Role::Secondary, cpu));
     if let Some(transfer) = &tally.transfer {
-        latencies("submission", &transfer.submission, Role::Diagnostic, into);
+        latencies_of("hand-overs that were timed", "submission", &transfer.submission, Role::Diagnostic, into);
         let syncs = transfer.syncs as f64;
         into.push(Measurement::value("syncs", "", Direction::Neither, Role::Diagnostic, syncs));
     }

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use host::blocks::BlockRing;
 use host::disk::LayerKind;
 use model::{Durability, DurabilityTier, Facts, Nature};
 
@@ -10,7 +9,7 @@ use super::lock;
 use super::place::Place;
 
 /// Reads the facts of a place.
-pub(super) fn read(place: &Place, folder: &Path, ring: &BlockRing) -> Facts {
+pub(super) fn read(place: &Place, folder: &Path) -> Facts {
     let mut facts = Facts::default();
     facts.identity("server.product", "blocks");
     let (kind, version) = match place {
@@ -39,11 +38,6 @@ pub(super) fn read(place: &Place, folder: &Path, ring: &BlockRing) -> Facts {
     }
     devices(&mut facts, place, folder);
     volume(&mut facts, place);
-    facts.passing("client.blocks", ring.kind().to_owned());
-    let shortfalls = ring.shortfalls();
-    if !shortfalls.is_empty() {
-        facts.passing("client.blocks.without", shortfalls.join("; "));
-    }
     let (tier, because) = match memory {
         true => (DurabilityTier::Memory, "the files are on a file system in memory"),
         false => (DurabilityTier::Durable, "what a write promises is each benchmark's `cache` and `fsync_every`"),

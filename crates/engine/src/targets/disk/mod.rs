@@ -65,6 +65,8 @@ struct DiskTarget {
     settings: Settings,
     consent: Consent,
     interrupt: Arc<AtomicBool>,
+    /// How operations are carried out, with what could not be had.
+    reactor: String,
     files: Mutex<Files>,
     /// Notes what is made elsewhere, for the next start if this one is killed. Gone once everything is removed.
     scratch: Mutex<Option<Scratch>>,
@@ -118,8 +120,9 @@ impl DiskTarget {
         let scratch = Scratch::new("disk", request.scratch_base.as_deref())
             .map_err(|error| failed("note what is made", error))?;
         let place = Place::open(request)?;
-        let target = DiskTarget {
+        let mut target = DiskTarget {
             place,
+            reactor: String::new(),
             settings,
             consent: request.consent,
             interrupt: Arc::clone(&request.interrupt),
@@ -127,7 +130,9 @@ impl DiskTarget {
             scratch: Mutex::new(Some(scratch)),
         };
         // What cannot be had shows now, and not in the first trial.
-        target.ring(1, 4096, Vec::new())?;
+        let ring = target.ring(1, 4096, Vec::new())?;
+        let without = ring.shortfalls().iter().map(|shortfall| format!("; without {shortfall}"));
+        target.reactor = std::iter::once(ring.kind().to_owned()).chain(without).collect();
         Ok(target)
     }
 
@@ -160,8 +165,9 @@ impl DiskTarget {
 
 impl Target for DiskTarget {
     fn facts(&self) -> Result<Facts, Failure> {
-        let ring = self.ring(1, 4096, Vec::new())?;
-        Ok(facts::read(&self.place, &self.folder(), &ring))
+        let mut facts = facts::read(&self.place, &self.folder());
+        facts.passing("client.reactor", self.reactor.clone());
+        Ok(facts)
     }
 
     fn carries(&self) -> LoadKind {

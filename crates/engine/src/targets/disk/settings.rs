@@ -39,7 +39,7 @@ impl Settings {
                 ("batch", _) => return Err(refuse(name, value, "a whole number from 1 to 4096 is expected")),
                 _ => {
                     let failure = refuse(name, value, "a system of blocks has no setting of that name");
-                    let near = model::nearest(name, NAMES.into_iter());
+                    let near = model::nearest(name, NAMES);
                     return Err(match near {
                         Some(near) => failure.hint(format!("did you mean `{near}`?")),
                         None => failure.hint(format!("its settings are {}", NAMES.join(", "))),
