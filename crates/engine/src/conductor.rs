@@ -237,10 +237,12 @@ impl<'a> Conductor<'a> {
                 interrupt: Arc::clone(&self.options.interrupt),
                 ..OpenRequest::new(system, self.options.consent)
             };
-            let target = self.registry.open(&request).map_err(|failure| system_error(&system.name, failure))?;
-            self.refuse_other_loads(&system.name, &*target).map_err(|failure| system_error(&system.name, failure))?;
-            self.refuse_too_many_files(&*target).map_err(|failure| system_error(&system.name, failure))?;
-            self.targets.insert(system.name.clone(), Arc::from(target));
+            let failed = |failure| system_error(&system.name, failure);
+            let target: Arc<dyn Target> = Arc::from(self.registry.open(&request).map_err(failed)?);
+            // From here on, what it made is removed, however the run ends.
+            self.targets.insert(system.name.clone(), Arc::clone(&target));
+            self.refuse_other_loads(&system.name, &*target).map_err(failed)?;
+            self.refuse_too_many_files(&*target).map_err(failed)?;
         }
         Ok(())
     }

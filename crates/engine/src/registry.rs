@@ -19,8 +19,13 @@ const ENGINES: &[&dyn Engine] = &[
 ];
 
 /// The workloads of this build.
-const WORKLOADS: &[&dyn Workload] =
-    &[&transactions::Transactions, &creation::TableCreation, &smack::SuperSmack, &spatial::Spatial, &disk::DiskWorkload];
+const WORKLOADS: &[&dyn Workload] = &[
+    &transactions::Transactions,
+    &creation::TableCreation,
+    &smack::SuperSmack,
+    &spatial::Spatial,
+    &disk::DiskWorkload,
+];
 
 /// The engines and workloads that can be named.
 #[derive(Clone)]

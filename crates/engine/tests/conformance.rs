@@ -149,7 +149,7 @@ fn every_engine_runs_super_smack_s_scripts() {
 /// A table that one statement makes inside the server: the same rows everywhere, or why the engine has no sessions.
 #[test]
 fn every_engine_makes_the_published_table() {
-    on_every_engine(|name, target| {
+    on_every_sql_engine(|name, target| {
         let workload = Registry::built_in().workload("table-creation").unwrap();
         let point = Point::from([("thread_count".to_owned(), Value::Int(3)), ("digits".to_owned(), Value::Int(3))]);
         let task = workload.task(&point, &Grants::default()).unwrap();
