@@ -88,6 +88,9 @@ pub struct PlanSource {
     /// are compared
     #[arg(long, visible_alias = "url", value_name = "[NAME=]URL")]
     pub system: Vec<String>,
+    /// The folder, file or device that the plan's disk systems work on, or that their volumes' images are made in
+    #[arg(long, value_name = "DIR")]
+    pub target: Option<PathBuf>,
     /// Run the plan's quick form: to see it work, not to publish it
     #[arg(long)]
     pub quick: bool,
@@ -100,14 +103,18 @@ pub struct PlanSource {
 }
 
 /// What the load may use and do.
-#[derive(Args, Clone, Copy, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct Loading {
-    /// What sends and receives for the clients of a server: `ring` is io_uring, `poller` epoll or its like
+    /// What sends and receives for the clients of a server, and reads and writes blocks: `ring` is io_uring, `poller`
+    /// epoll or its like, and threads that block
     #[arg(long, value_name = "WHICH", default_value = "auto")]
     pub reactor: Reactor,
     /// Let scripts run commands of the shell, as you: only for scripts that you trust
     #[arg(long)]
     pub allow_shell: bool,
+    /// Write over a whole device that a disk system names, such as `disk:/dev/sdb`
+    #[arg(long = "i-will-lose-the-data-on", value_name = "DEVICE")]
+    pub forfeit: Vec<PathBuf>,
 }
 
 /// What sends and receives.

@@ -10,6 +10,9 @@ use crate::args::PlanSource;
 use crate::error::CliError;
 use crate::smack::{self, Called};
 
+/// The engine that works on folders, files and devices.
+const DISK: &str = "disk";
+
 /// A plan that is built in.
 #[derive(Clone, Copy, Debug)]
 pub struct BuiltIn {
@@ -33,6 +36,11 @@ pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "backup-compression", text: include_str!("../../../plans/backup-compression.toml") },
     BuiltIn { name: "backup-engines", text: include_str!("../../../plans/backup-engines.toml") },
     BuiltIn { name: "backup-encrypted", text: include_str!("../../../plans/backup-encrypted.toml") },
+    BuiltIn { name: "sqlserver-disk", text: include_str!("../../../plans/sqlserver-disk.toml") },
+    BuiltIn { name: "cluster-size", text: include_str!("../../../plans/cluster-size.toml") },
+    BuiltIn { name: "postgres-disk", text: include_str!("../../../plans/postgres-disk.toml") },
+    BuiltIn { name: "innodb-disk", text: include_str!("../../../plans/innodb-disk.toml") },
+    BuiltIn { name: "sqlite-disk", text: include_str!("../../../plans/sqlite-disk.toml") },
     BuiltIn { name: "spatial", text: include_str!("../../../plans/spatial.toml") },
     BuiltIn { name: "spatial-engines", text: include_str!("../../../plans/spatial-engines.toml") },
 ];
@@ -79,11 +87,35 @@ pub fn load(source: &PlanSource, registry: &Registry, default_seed: u64) -> Resu
         set: source.set.iter().map(|pair| split_override(pair)).collect::<Result<_, _>>()?,
     };
     let plan = Plan::parse(&text, &name, &changes, &catalog, default_seed).map_err(|errors| plan_errors(&errors))?;
+    let plan = match &source.target {
+        None => plan,
+        Some(target) => on_target(plan, target)?,
+    };
     let plan = match &source.aa {
         None => plan,
         Some(system) => both_sides(&plan, system)?,
     };
     Ok(Loaded { plan, text, name, path, called })
+}
+
+/// The plan with its disk systems elsewhere: those of files there, and the images of volumes in that folder.
+fn on_target(mut plan: Plan, target: &Path) -> Result<Plan, CliError> {
+    let mut moved = 0;
+    for system in plan.systems.iter_mut().filter(|system| system.engine == DISK) {
+        match &mut system.volume {
+            Some(volume) => {
+                let image = Path::new(&volume.image).file_name().unwrap_or_default();
+                volume.image = target.join(image).display().to_string();
+            }
+            None => system.url = format!("{DISK}:{}", target.display()),
+        }
+        moved += 1;
+    }
+    match moved {
+        0 => Err(CliError::user("`--target` says where disk systems work, and the plan has none")
+            .hint("`--system NAME=URL` names any system")),
+        _ => Ok(plan),
+    }
 }
 
 /// The plan with one system as both sides: the one named, or the first.

@@ -22,9 +22,9 @@ use crate::registry::Registry;
 use crate::rng::Rng;
 use crate::session::SessionKind;
 use crate::step::{self, StepContext};
-use crate::target::{Consent, OpenRequest, Target};
+use crate::target::{Consent, LoadKind, OpenRequest, Target};
 use crate::trial::TrialRun;
-use crate::workloads::{Action, Grants, Task};
+use crate::workloads::{Action, Grants, StreamTask, Task, Work};
 
 /// How long a server that has gone away is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -54,12 +54,21 @@ pub struct Options {
     pub grants: Grants,
     /// What sends and receives for the clients.
     pub reactor: Choice,
+    /// Block devices whose data the user gives up by name.
+    pub forfeited: Vec<PathBuf>,
 }
 
 impl Options {
     /// The usual ones: nothing is granted, and the best reactor is taken.
     pub fn new(consent: Consent, interrupt: Arc<AtomicBool>) -> Options {
-        Options { consent, interrupt, scratch_base: None, grants: Grants::default(), reactor: Choice::Auto }
+        Options {
+            consent,
+            interrupt,
+            scratch_base: None,
+            grants: Grants::default(),
+            reactor: Choice::Auto,
+            forfeited: Vec::new(),
+        }
     }
 }
 
@@ -175,6 +184,12 @@ impl<'a> Conductor<'a> {
             self.take_facts(observer)?;
             self.run_pending(observer)
         });
+        let ended = match ended {
+            Err(ExperimentError::System { .. }) if self.options.interrupt.load(Ordering::Relaxed) => {
+                Ok(Ended::Interrupted)
+            }
+            ended => ended,
+        };
         for (name, target) in &self.targets {
             let dropped = if self.silent.contains(name) {
                 let target = Arc::clone(target);
@@ -200,11 +215,11 @@ impl<'a> Conductor<'a> {
             let task = task.and_then(|task| task.check(&self.plan.schedule).map(|()| task));
             let benchmark = cell.benchmark.clone();
             let task = task.map_err(|failure| ExperimentError::Benchmark { benchmark, failure })?;
-            if let Action::Stream(stream) = &task.action {
-                for note in stream.program.notes.iter().filter(|note| !told.contains(*note)) {
+            if let Action::Stream(StreamTask { work: Work::Statements(program), .. }) = &task.action {
+                for note in program.notes.iter().filter(|note| !told.contains(*note)) {
                     observer.warning(note);
                 }
-                told.extend(stream.program.notes.iter().cloned());
+                told.extend(program.notes.iter().cloned());
             }
             self.tasks.push(task);
         }
@@ -218,11 +233,16 @@ impl<'a> Conductor<'a> {
                 scratch_base: self.options.scratch_base.clone(),
                 reactor: self.options.reactor,
                 tables: self.tables(),
+                forfeited: self.options.forfeited.clone(),
+                interrupt: Arc::clone(&self.options.interrupt),
                 ..OpenRequest::new(system, self.options.consent)
             };
-            let target = self.registry.open(&request).map_err(|failure| system_error(&system.name, failure))?;
-            self.refuse_too_many_files(&*target).map_err(|failure| system_error(&system.name, failure))?;
-            self.targets.insert(system.name.clone(), Arc::from(target));
+            let failed = |failure| system_error(&system.name, failure);
+            let target: Arc<dyn Target> = Arc::from(self.registry.open(&request).map_err(failed)?);
+            // From here on, what it made is removed, however the run ends.
+            self.targets.insert(system.name.clone(), Arc::clone(&target));
+            self.refuse_other_loads(&system.name, &*target).map_err(failed)?;
+            self.refuse_too_many_files(&*target).map_err(failed)?;
         }
         Ok(())
     }
@@ -230,6 +250,24 @@ impl<'a> Conductor<'a> {
     /// Whether any load needs tables of étalon's own.
     fn tables(&self) -> Tables {
         if self.tasks.iter().all(|task| task.tables() == Tables::None) { Tables::None } else { Tables::Own }
+    }
+
+    /// Refuses a benchmark of a kind that the target does not carry.
+    fn refuse_other_loads(&self, system: &str, target: &dyn Target) -> Result<(), Failure> {
+        let of_system = |(cell, _): &(&Cell, &Task)| self.name_of(&cell.system) == system;
+        let mut cells = self.cells.iter().zip(&self.tasks).filter(of_system);
+        let Some((cell, task)) = cells.find(|(_, task)| task.load_kind() != target.carries()) else { return Ok(()) };
+        let tried = format!("run the benchmark `{}`", cell.benchmark);
+        let (cause, hint) = match task.load_kind() {
+            LoadKind::Blocks => (
+                "it reads and writes blocks, and the system answers statements",
+                "name a folder or a file: `url = \"disk:DIR\"`",
+            ),
+            LoadKind::Statements => {
+                ("it asks statements, and the system holds blocks", "write `workload = \"disk\"`, or name a database")
+            }
+        };
+        Err(Failure::new(FailureKind::Unsupported, tried, cause).hint(hint))
     }
 
     /// Refuses more connections than this process may open, before the first of them is made.
@@ -377,7 +415,9 @@ impl<'a> Conductor<'a> {
 
     fn why(&self, trial: PlannedTrial, failure: &Failure) -> String {
         let cell = &self.cells[trial.cell as usize];
-        format!("block {}, {}: {failure}", trial.block + 1, cell.label(&self.plan.varying_keys(&cell.benchmark)))
+        let label = cell.label(&self.plan.varying_keys(&cell.benchmark));
+        let hint = failure.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+        format!("block {}, {label}: {failure}{hint}", trial.block + 1)
     }
 
     /// Runs a trial; if its server went away, waits for it and repeats the trial.
@@ -462,6 +502,11 @@ impl<'a> Conductor<'a> {
         let (record, ended) = match self.prepare_and_run(trial, &cell, observer) {
             Ok(record) if record.state == TrialState::Aborted => (record, Trialed::Aborted),
             Ok(record) => (record, Trialed::Measured),
+            // What takes long to make is stopped, too, and has failed by no fault of its own.
+            Err(failure) if self.options.interrupt.load(Ordering::Relaxed) => {
+                let reason = format!("interrupted by the user: {failure}");
+                (TrialRecord::without_result(TrialState::Aborted, reason), Trialed::Aborted)
+            }
             Err(failure) => {
                 let record = TrialRecord::without_result(TrialState::Failed, failure.to_string());
                 (record, Trialed::Failed(failure))

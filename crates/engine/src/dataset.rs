@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use host::blocks::Access;
+
 /// One value that is sent to a database.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Datum {
@@ -114,6 +116,36 @@ pub struct Dataset {
     pub afterwards: Vec<String>,
     /// About how large it is once loaded, in bytes: for estimates before the run.
     pub size_bytes: u64,
+    /// Files of blocks, for targets that hold no tables.
+    pub files: Vec<DataFile>,
+}
+
+/// A file of blocks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DataFile {
+    /// Its name or path; without one the target gives it a name by its size and layout.
+    pub name: Option<String>,
+    /// How large étalon makes it, in bytes; without one a file that is there is taken as it is.
+    pub size_bytes: Option<u64>,
+    /// How it lies on its volume.
+    pub layout: Layout,
+    /// What of it is touched at least, from its beginning on, in bytes.
+    pub reach_bytes: u64,
+    /// What is done to it.
+    pub access: Access,
+}
+
+/// How a file lies on its volume.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// In as few pieces as the filesystem likes.
+    #[default]
+    Fresh,
+    /// In pieces that lie apart.
+    Fragmented {
+        /// So long, in bytes; a filesystem with larger clusters makes them of clusters.
+        piece_bytes: u64,
+    },
 }
 
 /// How an engine writes what every SQL engine has.

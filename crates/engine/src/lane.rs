@@ -4,7 +4,10 @@
 //! answers [`Submitted::Done`] at once, and a server behind a socket, which answers [`Submitted::Queued`] and is
 //! heard again in [`Lane::reap`].
 
+use hdrhistogram::Histogram;
+
 use crate::dataset::Datum;
+use crate::recorder::histogram;
 
 /// What an operation's failure means for the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -125,8 +128,70 @@ pub struct KeptRow {
     pub values: Vec<Datum>,
 }
 
+/// What a lane of blocks moved, and what handing over cost.
+#[derive(Clone, Debug)]
+pub struct Transfer {
+    /// How operations were carried out, with what the kernel gave.
+    pub form: String,
+    /// What could not be had and was done without.
+    pub shortfalls: Vec<String>,
+    /// Whether threads of their own carried them out, whose CPU time is not the worker's.
+    pub helpers: Helpers,
+    /// Bytes that were read from the first to the last operation, warm-up included.
+    pub read_bytes: u64,
+    /// Bytes that were written, likewise.
+    pub written_bytes: u64,
+    /// Syncs, likewise.
+    pub syncs: u64,
+    /// The cost of handing an operation over in the measured part, in nanoseconds; of a sample of them.
+    pub submission: Histogram<u64>,
+}
+
+/// Who carries out what a lane hands over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Helpers {
+    /// The worker's thread and the kernel.
+    None,
+    /// Threads that block.
+    Threads,
+}
+
+impl Transfer {
+    /// A lane that has moved nothing.
+    pub fn new(form: String, shortfalls: Vec<String>, helpers: Helpers) -> Transfer {
+        Transfer { form, shortfalls, helpers, read_bytes: 0, written_bytes: 0, syncs: 0, submission: histogram() }
+    }
+
+    /// Takes in what another worker's lane moved.
+    pub fn merge(&mut self, other: Transfer) {
+        for shortfall in other.shortfalls {
+            if !self.shortfalls.contains(&shortfall) {
+                self.shortfalls.push(shortfall);
+            }
+        }
+        self.read_bytes += other.read_bytes;
+        self.written_bytes += other.written_bytes;
+        self.syncs += other.syncs;
+        // Both have the same bounds, so adding cannot fail.
+        let _ = self.submission.add(&other.submission);
+    }
+}
+
+/// Who takes the instants of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instants {
+    /// The worker: it was sent when its client's turn came, and has ended when its end is worked off.
+    Worker,
+    /// The lane, by [`Lane::instants_ns`]: handing over and reaping cost as much as the operations themselves, and are
+    /// no part of them.
+    Lane,
+}
+
 /// One worker's way to a system. Made, used and closed by a single thread.
 pub trait Lane {
+    /// Who takes the instants of an operation.
+    const INSTANTS: Instants = Instants::Worker;
+
     /// What it executes.
     type Op;
 
@@ -174,6 +239,20 @@ pub trait Lane {
     fn reconnect(&mut self, _client: usize) -> Result<(), OpError> {
         let message = "this lane cannot make a connection anew".to_owned();
         Err(OpError { class: ErrorClass::ConnectionLost, message })
+    }
+
+    /// When a client's transaction that has just ended was handed over, and when its end was reaped, in nanoseconds of
+    /// the machine's clock. Asked only of a lane that takes them.
+    fn instants_ns(&self, _client: usize) -> (u64, u64) {
+        (0, 0)
+    }
+
+    /// The measured part begins.
+    fn begin_measurement(&mut self) {}
+
+    /// What a lane of blocks has moved. Asked once, at the end.
+    fn transfer(&mut self) -> Option<Transfer> {
+        None
     }
 
     /// How often this lane has entered the kernel since it was made, where it counts that exactly.

@@ -1,5 +1,6 @@
 //! From counts and histograms to measurements and marks.
 
+pub mod blocks;
 mod client;
 mod load;
 
@@ -75,6 +76,11 @@ pub fn record(evidence: Evidence<'_>) -> TrialRecord {
 
 /// Quantiles, mean and extremes of one kind of latency, in microseconds.
 fn latencies(kind: &str, histogram: &Histogram<u64>, role: Role, into: &mut Vec<Measurement>) {
+    latencies_of("transactions in the trial", kind, histogram, role, into);
+}
+
+/// The same of something that is named.
+fn latencies_of(what: &str, kind: &str, histogram: &Histogram<u64>, role: Role, into: &mut Vec<Measurement>) {
     let mut push = |name: &str, role: Role, reading: Reading| {
         into.push(Measurement::new(&format!("{kind}_{name}"), "us", Direction::Lower, role, reading));
     };
@@ -90,7 +96,7 @@ fn latencies(kind: &str, histogram: &Histogram<u64>, role: Role, into: &mut Vec<
         ("p99", 0.99, role),
         ("p999", 0.999, Role::Secondary),
     ] {
-        push(name, own_role, reading_of_quantile(histogram, quantile, "transactions in the trial"));
+        push(name, own_role, reading_of_quantile(histogram, quantile, what));
     }
     push("max", Role::Secondary, us(histogram.max() as f64));
 }

@@ -7,22 +7,27 @@ use model::{Catalog, SystemPlan};
 use crate::error::{Failure, FailureKind};
 use crate::target::{Engine, OpenRequest, Target};
 use crate::targets;
-use crate::workloads::{Workload, backup, creation, pages, smack, spatial, transactions};
+use crate::workloads::{Workload, backup, creation, disk, pages, smack, spatial, transactions};
 
 /// The engines of this build.
-const ENGINES: &[&dyn Engine] =
-    &[&targets::postgres::Postgres, &targets::mysql::MySql, &targets::sqlite::Sqlite, &targets::sim::Sim];
+const ENGINES: &[&dyn Engine] = &[
+    &targets::postgres::Postgres,
+    &targets::mysql::MySql,
+    &targets::sqlite::Sqlite,
+    &targets::disk::Disk,
+    &targets::sim::Sim,
+];
 
 /// The workloads of this build.
-const WORKLOADS: &[&dyn Workload] =
-    &[
-        &transactions::Transactions,
-        &creation::TableCreation,
-        &smack::SuperSmack,
-        &pages::Pages,
-        &spatial::Spatial,
-        &backup::Backup,
-    ];
+const WORKLOADS: &[&dyn Workload] = &[
+    &transactions::Transactions,
+    &creation::TableCreation,
+    &smack::SuperSmack,
+    &pages::Pages,
+    &spatial::Spatial,
+    &backup::Backup,
+    &disk::DiskWorkload,
+];
 
 /// The engines and workloads that can be named.
 #[derive(Clone)]

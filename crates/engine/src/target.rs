@@ -4,8 +4,10 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use host::disk::{DeviceCounters, ProcIo};
+use host::disk::{DeviceCounters, LayerCounters, ProcIo};
 use host::reactor::Choice;
 use host::sqlite_vfs::Traffic;
 use model::{EngineSpec, Facts, Reading, SystemPlan};
@@ -15,6 +17,7 @@ use crate::dataset::{Dataset, Dialect, Tables};
 use crate::error::{Failure, FailureKind};
 use crate::session::{Session, SessionKind};
 use crate::worker::{Tally, WorkerContext};
+use crate::workloads::disk::{BlockLoad, Cursors};
 use crate::workloads::transactions::Program;
 
 /// What the user allows étalon to do.
@@ -39,12 +42,24 @@ pub struct OpenRequest<'a> {
     pub reactor: Choice,
     /// Whether any load works on tables of étalon's own.
     pub tables: Tables,
+    /// Block devices whose data the user gives up by name.
+    pub forfeited: Vec<PathBuf>,
+    /// Set by the user's Ctrl-C, for what takes long to make.
+    pub interrupt: Arc<AtomicBool>,
 }
 
 impl<'a> OpenRequest<'a> {
     /// A request for a system as it is usually opened.
     pub fn new(system: &'a SystemPlan, consent: Consent) -> OpenRequest<'a> {
-        OpenRequest { system, consent, scratch_base: None, reactor: Choice::Auto, tables: Tables::Own }
+        OpenRequest {
+            system,
+            consent,
+            scratch_base: None,
+            reactor: Choice::Auto,
+            tables: Tables::Own,
+            forfeited: Vec::new(),
+            interrupt: Arc::default(),
+        }
     }
 }
 
@@ -100,6 +115,39 @@ pub enum Placement {
 pub enum Load<'a> {
     /// SQL statements.
     Statements(&'a Program),
+    /// Reads and writes of blocks.
+    Blocks {
+        /// Which.
+        load: &'a BlockLoad,
+        /// How far the trial's threads have come, shared by them.
+        cursors: &'a Cursors,
+    },
+}
+
+impl<'a> Load<'a> {
+    /// The statements.
+    ///
+    /// # Errors
+    /// There are none, and this engine carries nothing else.
+    pub fn statements(self) -> Result<&'a Program, Failure> {
+        match self {
+            Load::Statements(program) => Ok(program),
+            Load::Blocks { .. } => {
+                let cause = "this engine answers statements, and has no blocks to read and write";
+                let hint = "name a folder or a file: `url = \"disk:DIR\"`";
+                Err(Failure::new(FailureKind::Unsupported, "carry the load", cause).hint(hint))
+            }
+        }
+    }
+}
+
+/// The kinds of load that a target carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoadKind {
+    /// SQL statements, one by one or as a stream.
+    Statements,
+    /// Reads and writes of blocks.
+    Blocks,
 }
 
 /// The counters of an engine at one instant, by name. A trial shows the differences of two snapshots.
@@ -108,6 +156,19 @@ pub struct Counters {
     /// The engine's counters. `commits` counts commits seen by the server. One that does not count them may have
     /// `statements`, the statements that clients have sent: a trial's counts are then held against those.
     pub counts: BTreeMap<&'static str, Counter>,
+    /// The devices under a target of blocks.
+    pub devices: Option<Devices>,
+}
+
+/// The devices under a target of blocks at one instant. What they do not tell is an `Err` that says why.
+#[derive(Clone, Debug)]
+pub struct Devices {
+    /// The counters of each, from the one that the filesystem is on down to the disks.
+    pub layers: Result<LayerCounters, String>,
+    /// The warmest sensor, in degrees Celsius.
+    pub celsius: Result<f64, String>,
+    /// In how many pieces the files lie.
+    pub extents: Result<u64, String>,
 }
 
 /// One counter.
@@ -149,7 +210,8 @@ impl Counters {
             };
             Counter { reading, unit: now.unit }
         };
-        Counters { counts: self.counts.iter().map(|(name, now)| (*name, difference(name, now))).collect() }
+        let counts = self.counts.iter().map(|(name, now)| (*name, difference(name, now))).collect();
+        Counters { counts, devices: self.devices.clone() }
     }
 }
 
@@ -181,6 +243,11 @@ pub trait Target: Send + Sync {
     /// # Errors
     /// The system did not answer.
     fn facts(&self) -> Result<Facts, Failure>;
+
+    /// What kind of load it carries.
+    fn carries(&self) -> LoadKind {
+        LoadKind::Statements
+    }
 
     /// How the engine writes SQL.
     fn dialect(&self) -> &'static dyn Dialect;

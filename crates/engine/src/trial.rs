@@ -17,7 +17,9 @@ use crate::recorder::{Exchange, Interval};
 use crate::series::{Collector, Gauge};
 use crate::target::{Counters, Load, Target};
 use crate::worker::{Connections, Pace, RunLength, Tally, WorkerContext};
-use crate::workloads::StreamTask;
+use crate::workloads::disk::Cursors;
+use crate::workloads::transactions::Program;
+use crate::workloads::{StreamTask, Work};
 
 /// Between the moment when all workers are ready and their common start.
 const START_DELAY_NS: u64 = 2_000_000;
@@ -89,9 +91,15 @@ impl TrialRun<'_> {
             return Ok(TrialRecord::without_result(TrialState::Aborted, "interrupted by the user"));
         }
         refuse_broken(&ran.tally)?;
-        let counters = self.counters_after(&before, &ran.tally)?;
-        let marks = self.check_counts(&ran.tally, &counters)?;
-        Ok(measure::record(Evidence {
+        let (counters, marks) = match &self.task.work {
+            Work::Statements(program) => {
+                let counters = self.counters_after(&before, program, &ran.tally)?;
+                let marks = self.check_counts(program, &ran.tally, &counters)?;
+                (counters, marks)
+            }
+            Work::Blocks(_) => (self.target.counters()?.since(&before), Vec::new()),
+        };
+        let evidence = Evidence {
             tally: ran.tally,
             collector: ran.collector,
             workers: ran.workers,
@@ -102,7 +110,11 @@ impl TrialRun<'_> {
             pace: self.task.pace,
             traffic: &self.task.traffic,
             marks,
-        }))
+        };
+        Ok(match &self.task.work {
+            Work::Statements(_) => measure::record(evidence),
+            Work::Blocks(load) => measure::blocks::record(evidence, load, before.devices.as_ref()),
+        })
     }
 
     /// The workload's own length, or else the schedule's.
@@ -117,6 +129,8 @@ impl TrialRun<'_> {
         let (full, intervals) = channel();
         let mut returns = Vec::with_capacity(workers);
         let interval_ns = interval_ns(self.length());
+        let cursors = Cursors::of(&self.task.work);
+        let load = self.load(&cursors);
         thread::scope(|scope| {
             let mut handles = Vec::with_capacity(workers);
             for (worker, clients) in shares.into_iter().enumerate() {
@@ -124,9 +138,9 @@ impl TrialRun<'_> {
                 returns.push(give_back);
                 let exchange = Exchange { worker, full: full.clone(), emptied };
                 let context = self.context(clients, &gate, interval_ns, exchange);
-                handles.push(scope.spawn(|| {
+                handles.push(scope.spawn(move || {
                     let mut waiting = AbandonUnlessRun { gate: context.gate, ran: false };
-                    let tally = self.target.drive(Load::Statements(&self.task.program), context);
+                    let tally = self.target.drive(load, context);
                     waiting.ran = tally.is_ok();
                     tally
                 }));
@@ -160,6 +174,13 @@ impl TrialRun<'_> {
             tally.tasks.iter_mut().for_each(|log| log.began_unix_ms = began_unix_ms);
             Ok(Ran { tally, collector, workers, interrupted })
         })
+    }
+
+    fn load<'t>(&'t self, cursors: &'t Cursors) -> Load<'t> {
+        match &self.task.work {
+            Work::Statements(program) => Load::Statements(program),
+            Work::Blocks(load) => Load::Blocks { load, cursors },
+        }
     }
 
     /// The clients of each worker: a worker for each process where that is asked for, else as the target likes it.
@@ -244,8 +265,8 @@ impl TrialRun<'_> {
     }
 
     /// The engine's counters once they show everything that was committed, less those before the trial.
-    fn counters_after(&self, before: &Counters, tally: &Tally) -> Result<Counters, Failure> {
-        let claimed = (tally.succeeded * self.task.program.commits_per_transaction()) as f64;
+    fn counters_after(&self, before: &Counters, program: &Program, tally: &Tally) -> Result<Counters, Failure> {
+        let claimed = (tally.succeeded * program.commits_per_transaction()) as f64;
         let started_ns = host::clock::now_ns();
         loop {
             let since = self.target.counters()?.since(before);
@@ -258,7 +279,7 @@ impl TrialRun<'_> {
     }
 
     /// Holds what the client claims against what the server has seen.
-    fn check_counts(&self, tally: &Tally, counters: &Counters) -> Result<Vec<Mark>, Failure> {
+    fn check_counts(&self, program: &Program, tally: &Tally, counters: &Counters) -> Result<Vec<Mark>, Failure> {
         let mut marks = Vec::new();
         let disagree = |what: &str, claimed: u64, seen: String| {
             let cause = format!("the client counted {claimed} {what}, the server {seen}");
@@ -266,7 +287,7 @@ impl TrialRun<'_> {
         };
         // A transaction that failed may have been committed before its failure was heard of.
         let (least, most) = (tally.succeeded, tally.succeeded + tally.failures());
-        if let Some(check) = self.task.program.check {
+        if let Some(check) = program.check {
             match self.target.scalar(check.sql) {
                 Ok(seen) if u64::try_from(seen).is_ok_and(|seen| (least..=most).contains(&seen)) => {}
                 Ok(seen) => return disagree("transactions", least, format!("{seen} (`{}`)", check.sql)),
@@ -277,7 +298,7 @@ impl TrialRun<'_> {
                 Err(failure) => return Err(failure),
             }
         }
-        let claimed = least * self.task.program.commits_per_transaction();
+        let claimed = least * program.commits_per_transaction();
         match seen_by_server(counters) {
             Some((what, seen)) if seen < claimed as f64 => disagree("commits", claimed, format!("only {seen}{what}")),
             _ => Ok(marks),

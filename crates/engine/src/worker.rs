@@ -13,7 +13,7 @@ use crate::clock::Clock;
 use crate::error::Failure;
 use crate::gate::Gate;
 use crate::lag::Lag;
-use crate::lane::{Lane, SyncPoint};
+use crate::lane::{Instants, Lane, SyncPoint};
 use crate::pacer::{Eased, Pacer, Schedule, ScheduleOptions};
 use crate::pool::Pool;
 use crate::recorder::{Exchange, KindTally, Latencies, Recorder, histogram};
@@ -300,7 +300,8 @@ where
         // What may pass between the intended instant and the sending is the wait for an instant, for a connection of
         // the pool, or for a new one.
         let is_sent_at_once = context.pace == Pace::Closed && traffic.pool.is_none() && traffic.reconnect_every == 0;
-        let latencies = if is_sent_at_once { Latencies::ResponseOnly } else { Latencies::ResponseAndService };
+        let is_one = is_sent_at_once && L::INSTANTS == Instants::Worker;
+        let latencies = if is_one { Latencies::ResponseOnly } else { Latencies::ResponseAndService };
         let states = stream.clients(context.seed, context.clients.clone());
         let slots: Vec<Slot<S>> =
             states.into_iter().enumerate().map(|(client, state)| Slot::new(client, state)).collect();
@@ -356,6 +357,7 @@ where
             self.cpu_at_start = thread_cpu_ns();
             self.entries_at_start = self.lane.kernel_entries();
             self.lag.clear();
+            self.lane.begin_measurement();
         }
     }
 
@@ -368,6 +370,7 @@ where
             self.tally.window_ns = self.rules.end_ns - self.rules.measured_ns;
         }
         self.tally.lag = self.lag;
+        self.tally.transfer = self.lane.transfer();
         self.recorder.finish();
         self.lane.close();
         self.tally

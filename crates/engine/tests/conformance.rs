@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use engine::step::{self, StepContext};
-use engine::target::{Engine, OpenRequest, Target};
+use engine::target::{Engine, LoadKind, OpenRequest, Target};
 use engine::traffic::Traffic;
 use engine::trial::TrialRun;
 use engine::workloads::{Action, Grants};
@@ -33,6 +33,7 @@ fn system(engine: &dyn Engine, folder: &Path) -> SystemPlan {
         url: if private { String::new() } else { format!("{}:{}/db", spec.schemes[0], folder.display()) },
         settings: std::collections::BTreeMap::new(),
         server: private.then_some(server),
+        volume: None,
         alias_of: None,
     }
 }
@@ -46,6 +47,15 @@ fn schedule() -> Schedule {
         seed: 1,
         on_error: OnError::Stop,
     }
+}
+
+/// The engines that answer statements; the others have suites of their own.
+fn on_every_sql_engine(check: impl Fn(&str, &dyn Target)) {
+    on_every_engine(|name, target| {
+        if target.carries() == LoadKind::Statements {
+            check(name, target);
+        }
+    });
 }
 
 fn on_every_engine(check: impl Fn(&str, &dyn Target)) {
@@ -66,7 +76,7 @@ fn on_every_engine(check: impl Fn(&str, &dyn Target)) {
 /// Every built-in script runs, its counts agree with the server's, and every trial meets the same tables.
 #[test]
 fn every_engine_runs_every_script_and_counts_right() {
-    on_every_engine(|name, target| {
+    on_every_sql_engine(|name, target| {
         let workload = Registry::built_in().workload("transactions").unwrap();
         let schedule = schedule();
         for (script, clients) in [("select-only", 1), ("select-update", 2), ("simple-update", 2), ("tpcb-like", 3)] {
@@ -98,7 +108,7 @@ fn every_engine_runs_every_script_and_counts_right() {
 /// super-smack's scripts bring their own statements: the table's, and queries with the words in them or as parameters.
 #[test]
 fn every_engine_runs_super_smack_s_scripts() {
-    on_every_engine(|name, target| {
+    on_every_sql_engine(|name, target| {
         let workload = Registry::built_in().workload("super-smack").unwrap();
         let schedule = Schedule { warmup: Duration::ZERO, length: Length::Transactions(40), ..schedule() };
         for protocol in ["simple", "prepared"] {
@@ -139,7 +149,7 @@ fn every_engine_runs_super_smack_s_scripts() {
 /// A table that one statement makes inside the server: the same rows everywhere, or why the engine has no sessions.
 #[test]
 fn every_engine_makes_the_published_table() {
-    on_every_engine(|name, target| {
+    on_every_sql_engine(|name, target| {
         let workload = Registry::built_in().workload("table-creation").unwrap();
         let point = Point::from([("thread_count".to_owned(), Value::Int(3)), ("digits".to_owned(), Value::Int(3))]);
         let task = workload.task(&point, &Grants::default()).unwrap();
@@ -179,10 +189,10 @@ fn every_engine_says_what_it_is_and_what_its_commits_promise() {
 
 #[test]
 fn a_statement_that_no_engine_takes_is_a_clear_failure() {
-    on_every_engine(|name, target| {
+    on_every_sql_engine(|name, target| {
         let program = engine::workloads::transactions::compile("FROBNICATE THE ROWS;", &[]).unwrap();
         let task = engine::workloads::StreamTask {
-            program,
+            work: program.into(),
             clients: 0..2,
             pace: engine::worker::Pace::Closed,
             threads: engine::target::Threads::Best,

@@ -37,6 +37,7 @@ fn server(max_connections: i64) -> Option<Server> {
         url: String::new(),
         settings: BTreeMap::from([("max_connections".to_owned(), Value::Int(max_connections))]),
         server: Some(PrivateServer { engine: "postgres".to_owned(), bin_dir: None, connect: Connect::Socket }),
+        volume: None,
         alias_of: None,
     };
     let request =

@@ -40,6 +40,7 @@ fn sqlite(folder: &Path) -> SystemPlan {
         // The answers matter here, and not what a crash would leave.
         settings: BTreeMap::from([("synchronous".to_owned(), Value::Text("OFF".to_owned()))]),
         server: None,
+        volume: None,
         alias_of: None,
     }
 }
@@ -53,6 +54,7 @@ fn private(engine: &str, setting: (&str, Value)) -> SystemPlan {
         url: String::new(),
         settings: BTreeMap::from([(setting.0.to_owned(), setting.1)]),
         server: Some(server),
+        volume: None,
         alias_of: None,
     }
 }

@@ -129,6 +129,7 @@ impl Shape {
             url: String::new(),
             settings: BTreeMap::new(),
             server: None,
+            volume: None,
             alias_of: None,
         };
         let comparison = ComparisonRules {

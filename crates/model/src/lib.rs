@@ -23,7 +23,7 @@ pub use durability::{Durability, DurabilityTier};
 pub use facts::{Fact, Facts, Nature};
 pub use metric::{Direction, Measurement, Metric, Reading, Role};
 pub use near::nearest;
-pub use plan::{Benchmark, ComparisonRules, Plan, PlanError, PlanErrors, PrivateServer, SystemPlan};
+pub use plan::{Benchmark, ComparisonRules, Plan, PlanError, PlanErrors, PrivateServer, SystemPlan, VolumePlan};
 pub use schedule::{Length, OnError, Order, Schedule};
 pub use trial::{Mark, MarkKind, PlannedTrial, Series, SeriesKind, TrialRecord, TrialState};
 pub use value::{Point, Value};

@@ -76,6 +76,8 @@ pub enum MarkKind {
     WarmUpTooShort,
     /// The plan's rate was not met.
     RateNotMet,
+    /// A cache answered for the device: the figures are not the disk's.
+    ServedByCache,
     /// Fewer operations than the statistics of the trial need.
     TooFewOperations,
     /// Anything else that a reader should know.
@@ -85,7 +87,7 @@ pub enum MarkKind {
 impl MarkKind {
     /// Whether a trial so marked carries no verdict.
     pub fn voids_verdict(self) -> bool {
-        matches!(self, MarkKind::ClientSaturated | MarkKind::RateNotMet)
+        matches!(self, MarkKind::ClientSaturated | MarkKind::RateNotMet | MarkKind::ServedByCache)
     }
 
     /// The mark's name in the store and in JSON.
@@ -96,6 +98,7 @@ impl MarkKind {
             MarkKind::NotSteady => "not-steady",
             MarkKind::WarmUpTooShort => "warm-up-too-short",
             MarkKind::RateNotMet => "rate-not-met",
+            MarkKind::ServedByCache => "served-by-cache",
             MarkKind::TooFewOperations => "too-few-operations",
             MarkKind::Note => "note",
         }
@@ -106,8 +109,10 @@ impl FromStr for MarkKind {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        use MarkKind::{ClientSaturated, Errors, NotSteady, Note, RateNotMet, TooFewOperations, WarmUpTooShort};
-        [ClientSaturated, Errors, NotSteady, WarmUpTooShort, RateNotMet, TooFewOperations, Note]
+        use MarkKind::{
+            ClientSaturated, Errors, NotSteady, Note, RateNotMet, ServedByCache, TooFewOperations, WarmUpTooShort,
+        };
+        [ClientSaturated, Errors, NotSteady, WarmUpTooShort, RateNotMet, ServedByCache, TooFewOperations, Note]
             .into_iter()
             .find(|kind| kind.as_str() == text)
             .ok_or(())

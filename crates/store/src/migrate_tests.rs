@@ -29,6 +29,7 @@ fn header() -> Header {
         url: "sim:".into(),
         settings: BTreeMap::new(),
         server: None,
+        volume: None,
         alias_of: None,
     };
     let point = BTreeMap::from([("clients".to_owned(), Value::Int(4))]);

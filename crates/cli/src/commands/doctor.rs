@@ -22,7 +22,8 @@ pub fn run(args: &DoctorArgs, printer: Printer) -> Result<Exit, CliError> {
     if let Some(url) = &args.url {
         let registry = Registry::built_in();
         let (values, set) = (Vec::new(), Vec::new());
-        let named = PlanSource { plan: url.clone(), values, system: Vec::new(), quick: false, set, aa: None };
+        let plan = url.clone();
+        let named = PlanSource { plan, values, system: Vec::new(), target: None, quick: false, set, aa: None };
         let plan = source::load(&named, &registry, 0)?.plan;
         system = Some(look_at(&plan, &registry, &mut paths)?);
     }

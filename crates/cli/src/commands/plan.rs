@@ -22,6 +22,9 @@ const PREPARATION: Duration = Duration::from_millis(200);
 /// About how fast rows are loaded, in bytes a second; only for the estimate.
 const LOAD_BYTES_PER_S: f64 = 60e6;
 
+/// The same for files of blocks.
+const FILL_BYTES_PER_S: f64 = 300e6;
+
 /// Checks a plan and shows what it would do.
 pub fn run(args: &PlanArgs, printer: Printer) -> Result<Exit, CliError> {
     let registry = Registry::built_in();
@@ -46,11 +49,20 @@ fn work_of(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
     let mut work = Work { disk_bytes: 0, loading: Duration::ZERO };
     // Nothing is run: what a script may do is asked when it is.
     let grants = Grants { shell: Shell::Allowed, debug: None };
+    let mut files = std::collections::BTreeSet::new();
     for cell in plan.cells() {
         let task = registry.workload(&cell.workload).and_then(|workload| workload.task(&cell.point, &grants));
         let task = task.and_then(|task| task.check(&plan.schedule).map(|()| task));
         let task = task.map_err(|failure| CliError::from(&failure).at(format!("benchmark: {}", cell.benchmark)))?;
         let size_bytes = task.dataset.size_bytes;
+        if !task.dataset.files.is_empty() {
+            // Made once for the whole run, beside those of other benchmarks.
+            if files.insert((cell.system.clone(), task.dataset.name)) {
+                work.disk_bytes += size_bytes;
+                work.loading += Duration::from_secs_f64(size_bytes as f64 / FILL_BYTES_PER_S);
+            }
+            continue;
+        }
         // The tables, and a pristine copy or a write-ahead log of about the same size.
         work.disk_bytes = work.disk_bytes.max(size_bytes * 2 * plan.systems.len() as u64);
         work.loading += Duration::from_secs_f64(size_bytes as f64 / LOAD_BYTES_PER_S) * plan.schedule.blocks;
@@ -98,9 +110,13 @@ fn as_text(plan: &Plan, work: &Work, registry: &Registry) -> String {
     let _ = writeln!(text, "plan {}: valid", plan.name);
     let _ = writeln!(text, "\nsystems");
     for system in &plan.systems {
-        let place = match &system.server {
-            Some(server) => format!("private {} server", server.engine),
-            None => model::plan::redact_url(&system.url),
+        let place = match (&system.server, &system.volume) {
+            (Some(server), _) => format!("private {} server", server.engine),
+            (None, Some(volume)) => {
+                let kib = volume.cluster_bytes >> 10;
+                format!("volume {} in {}, clusters of {kib} KiB", volume.fs, volume.image)
+            }
+            (None, None) => model::plan::redact_url(&system.url),
         };
         let settings: Vec<String> = system.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let _ = writeln!(text, "  {}  {place}  {}", system.name, settings.join(" ")).map(|()| ());

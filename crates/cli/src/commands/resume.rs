@@ -30,7 +30,7 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
     let result = if pending == 0 {
         Ok(engine::Ended::Complete { failed: 0 })
     } else {
-        let options = options(args.yes, args.loading, printer);
+        let options = options(args.yes, &args.loading, printer);
         conduct(&registry, &loaded.plan, &mut store, options, args.task_log.as_deref(), printer)
     };
     finish(result, store, &loaded, &args.store, args.format, printer)

@@ -34,13 +34,13 @@ pub fn run(args: &RunArgs, printer: Printer) -> Result<Exit, CliError> {
     let path = store_path(&args.output, &loaded.plan.name);
     let mut store = Store::create(&path, &header(&loaded), &loaded.plan.order())?;
     announce(&loaded.plan, &path, printer);
-    let options = options(args.yes, args.loading, printer);
+    let options = options(args.yes, &args.loading, printer);
     let result = conduct(&registry, &loaded.plan, &mut store, options, args.task_log.as_deref(), printer);
     finish(result, store, &loaded, &path, args.format, printer)
 }
 
 /// What the command line allows and asks for.
-pub fn options(yes: bool, loading: Loading, printer: Printer) -> Options {
+pub fn options(yes: bool, loading: &Loading, printer: Printer) -> Options {
     let consent = if yes { Consent::DropForeign } else { Consent::OwnOnly };
     let shell = if loading.allow_shell { Shell::Allowed } else { Shell::Refused };
     Options {
@@ -50,6 +50,7 @@ pub fn options(yes: bool, loading: Loading, printer: Printer) -> Options {
             Reactor::Ring => Choice::Ring,
             Reactor::Poller => Choice::Poller,
         },
+        forfeited: loading.forfeit.clone(),
         ..Options::new(consent, interrupt_flag())
     }
 }
@@ -207,7 +208,12 @@ fn remove_abandoned(printer: Printer) {
     for abandoned in host::scratch::find_abandoned() {
         let path = abandoned.path.display().to_string();
         match host::scratch::remove_abandoned(&abandoned) {
-            Ok(_) => printer.note(&format!("removed {path}, left behind by an étalon that was killed")),
+            Ok(removed) => {
+                let mounts = removed.unmounted.iter().map(|mount| format!("the volume on {}", mount.display()));
+                let files = removed.files.iter().map(|file| file.display().to_string());
+                let all: Vec<String> = std::iter::once(path).chain(mounts).chain(files).collect();
+                printer.note(&format!("removed {}, left behind by an étalon that was killed", all.join(", ")));
+            }
             Err(error) => printer.warning(&format!("an étalon that was killed left {path} behind: {error}")),
         }
     }

@@ -9,6 +9,7 @@
 )]
 
 mod bad_input;
+mod disk;
 mod documents;
 mod import;
 mod interruption;

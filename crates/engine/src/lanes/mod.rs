@@ -1,5 +1,6 @@
 //! Data planes, one folder or file an engine.
 
+pub mod blocks;
 pub mod mysql;
 pub mod postgres;
 pub mod sim;

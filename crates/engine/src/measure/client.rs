@@ -20,29 +20,16 @@ const MOST_THREADS: usize = 16;
 /// What the load generator itself took.
 pub(super) fn cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     let tally = &evidence.tally;
-    let unavailable = || {
-        Reading::Unavailable(match evidence.placement {
-            Placement::InProcess => "the engine works in the client's own threads".to_owned(),
-            Placement::Server => "the operating system did not tell, or time is virtual".to_owned(),
-        })
-    };
-    let mut push = |id: &str, unit: &str, direction, reading| {
-        into.push(Measurement::new(id, unit, direction, Role::Diagnostic, reading));
-    };
+    let unavailable = || unavailable(evidence);
     let transactions = tally.succeeded_in_window.max(1) as f64;
     let cpu_ns = tally.cpu_ns.filter(|_| evidence.placement == Placement::Server);
     let per_transaction = cpu_ns.map_or_else(unavailable, |cpu| Reading::Value(cpu as f64 / 1e3 / transactions));
-    push("client_cpu_per_tx", "us", Direction::Lower, per_transaction);
-    let share = share_of_cores(evidence).map_or_else(unavailable, Reading::Value);
-    push("client_busy_share", "", Direction::Neither, share);
-    let busiest = busiest_thread(evidence).map_or_else(unavailable, Reading::Value);
-    push("busiest_thread", "", Direction::Neither, busiest);
-    if evidence.placement == Placement::Server && (2..=MOST_THREADS).contains(&tally.threads.len()) {
-        for (number, cpu_ns) in tally.threads.iter().enumerate() {
-            let share = Reading::Value(*cpu_ns as f64 / tally.window_ns.max(1) as f64);
-            push(&format!("thread_{}_busy", number + 1), "", Direction::Neither, share);
-        }
-    }
+    let id = "client_cpu_per_tx";
+    into.push(Measurement::new(id, "us", Direction::Lower, Role::Diagnostic, per_transaction));
+    shares(evidence, into);
+    let mut push = |id: &str, unit: &str, direction, reading| {
+        into.push(Measurement::new(id, unit, direction, Role::Diagnostic, reading));
+    };
     if let (Placement::InProcess, Some(cpu)) = (evidence.placement, tally.cpu_ns) {
         push("process_cpu_per_tx", "us", Direction::Lower, Reading::Value(cpu as f64 / 1e3 / transactions));
     }
@@ -57,8 +44,32 @@ pub(super) fn cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     lag(evidence, into);
 }
 
+/// Why the client's own cost is not known.
+fn unavailable(evidence: &Evidence<'_>) -> Reading {
+    Reading::Unavailable(match evidence.placement {
+        Placement::InProcess => "the engine works in the client's own threads".to_owned(),
+        Placement::Server => "the operating system did not tell, or time is virtual".to_owned(),
+    })
+}
+
+/// How busy the load generator's threads were.
+pub(super) fn shares(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
+    let tally = &evidence.tally;
+    let mut push = |id: &str, reading| {
+        into.push(Measurement::new(id, "", Direction::Neither, Role::Diagnostic, reading));
+    };
+    push("client_busy_share", share_of_cores(evidence).map_or_else(|| unavailable(evidence), Reading::Value));
+    push("busiest_thread", busiest_thread(evidence).map_or_else(|| unavailable(evidence), Reading::Value));
+    if evidence.placement == Placement::Server && (2..=MOST_THREADS).contains(&tally.threads.len()) {
+        for (number, cpu_ns) in tally.threads.iter().enumerate() {
+            let share = Reading::Value(*cpu_ns as f64 / tally.window_ns.max(1) as f64);
+            push(&format!("thread_{}_busy", number + 1), share);
+        }
+    }
+}
+
 /// How late the loop turned to what was due.
-fn lag(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
+pub(super) fn lag(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     let lag = &evidence.tally.lag;
     let never = || Reading::Unavailable("the loop never waited for anything".to_owned());
     let us = |ns: u64| Reading::Value(ns as f64 / 1e3);
@@ -90,6 +101,14 @@ fn busiest_thread(evidence: &Evidence<'_>) -> Option<f64> {
 pub(super) fn marks(evidence: &Evidence<'_>) -> Vec<Mark> {
     let detail = saturated(evidence).or_else(|| late(evidence));
     detail.map(|detail| Mark { kind: MarkKind::ClientSaturated, detail }).into_iter().collect()
+}
+
+/// The same where the lane takes the instants of operations: what the loop is late by is in no latency of a closed loop.
+pub(super) fn marks_of_blocks(evidence: &Evidence<'_>) -> Vec<Mark> {
+    if evidence.pace != Pace::Closed {
+        return marks(evidence);
+    }
+    saturated(evidence).map(|detail| Mark { kind: MarkKind::ClientSaturated, detail }).into_iter().collect()
 }
 
 /// Whether all threads together, or one by itself, used up what they had.

@@ -1,5 +1,6 @@
 //! Control planes, one folder or file an engine.
 
+pub mod disk;
 pub mod mysql;
 pub mod postgres;
 mod shared;

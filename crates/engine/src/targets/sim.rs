@@ -159,7 +159,7 @@ impl Target for SimTarget {
 
     fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
         let clock = VirtualClock::default();
-        let Load::Statements(program) = load;
+        let program = load.statements()?;
         // Both systems of a block draw the same keys; their chance must be their own.
         let chance =
             self.name.bytes().fold(context.seed, |seed, byte| Rng::of_transaction(seed, 0, byte.into()).next_u64());

@@ -4,7 +4,7 @@ use hdrhistogram::Histogram;
 
 use crate::error::FailureKind;
 use crate::lag::Lag;
-use crate::lane::{ErrorClass, OpError};
+use crate::lane::{ErrorClass, OpError, Transfer};
 use crate::recorder::KindTally;
 
 /// What a worker counted.
@@ -52,6 +52,8 @@ pub struct Tally {
     pub kinds: Vec<KindTally>,
     /// What became of each task, in the order in which they ended.
     pub tasks: Vec<TaskLog>,
+    /// What the lanes of blocks moved.
+    pub transfer: Option<Transfer>,
 }
 
 /// How connections were made.
@@ -192,6 +194,10 @@ impl Tally {
             self.kinds.iter_mut().zip(&other.kinds).for_each(|(mine, theirs)| mine.merge(theirs));
         }
         self.tasks.extend(other.tasks);
+        match (&mut self.transfer, other.transfer) {
+            (Some(mine), Some(theirs)) => mine.merge(theirs),
+            (mine, theirs) => *mine = mine.take().or(theirs),
+        }
     }
 
     /// Failed transactions of all classes.

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use super::{Access, Kinds, Measuring, Stage, Starts, TaskEnd, Tasks, Worker};
 use crate::clock::Clock;
-use crate::lane::{Completion, ErrorClass, Lane, OpError, Outcome, Submitted};
+use crate::lane::{Completion, ErrorClass, Instants, Lane, OpError, Outcome, Submitted};
 use crate::recorder::Inside;
 use crate::stream::{Next, Stream};
 
@@ -237,7 +237,10 @@ where
     }
 
     fn succeed(&mut self, client: usize) {
-        let done_ns = self.now_ns;
+        let (sent_ns, done_ns) = match L::INSTANTS {
+            Instants::Worker => (self.slots[client].sent_ns, self.now_ns),
+            Instants::Lane => self.lane.instants_ns(self.slots[client].connection),
+        };
         self.end_transaction(client);
         self.failures_in_a_row = 0;
         let batch = self.stream.batch();
@@ -245,9 +248,9 @@ where
         let slot = &self.slots[client];
         let kind = if self.rules.kinds == Kinds::ToldApart { self.stream.kind(&slot.state) } else { 0 };
         let response_ns = done_ns.saturating_sub(slot.intended_ns);
-        self.longest_ns = self.longest_ns.max(done_ns.saturating_sub(slot.sent_ns));
+        self.longest_ns = self.longest_ns.max(done_ns.saturating_sub(sent_ns));
         if done_ns >= self.rules.measured_ns {
-            self.recorder.record_batch(batch, slot.intended_ns, slot.sent_ns, done_ns);
+            self.recorder.record_batch(batch, slot.intended_ns, sent_ns, done_ns);
             let inside = if done_ns <= self.rules.end_ns { Inside::Window } else { Inside::Later };
             self.tally.succeeded_in_window += batch * u64::from(inside == Inside::Window);
             if response_ns > self.rules.shortest_limit_ns {

@@ -2,6 +2,7 @@
 
 pub mod backup;
 pub mod creation;
+pub mod disk;
 pub mod pages;
 pub mod smack;
 pub mod spatial;
@@ -16,9 +17,10 @@ use crate::dataset::{Dataset, Tables};
 use crate::error::{Failure, FailureKind};
 use crate::session::SessionKind;
 use crate::step::{StepContext, Stepped};
-use crate::target::{Target, Threads};
+use crate::target::{LoadKind, Target, Threads};
 use crate::traffic::Traffic;
 use crate::worker::Pace;
+use disk::BlockLoad;
 use transactions::{Debug, Program, Shell};
 
 /// A workload: one entry of the registry.
@@ -55,8 +57,17 @@ impl Task {
     /// On whose tables it works.
     pub fn tables(&self) -> Tables {
         match &self.action {
-            Action::Stream(stream) => stream.program.tables,
+            Action::Stream(StreamTask { work: Work::Statements(program), .. }) => program.tables,
+            Action::Stream(StreamTask { work: Work::Blocks(_), .. }) => Tables::Own,
             Action::Step(_) => Tables::Own,
+        }
+    }
+
+    /// What a target must be able to carry.
+    pub fn load_kind(&self) -> LoadKind {
+        match &self.action {
+            Action::Stream(StreamTask { work: Work::Blocks(_), .. }) => LoadKind::Blocks,
+            Action::Stream(StreamTask { work: Work::Statements(_), .. }) | Action::Step(_) => LoadKind::Statements,
         }
     }
 
@@ -90,11 +101,26 @@ impl std::fmt::Debug for Action {
     }
 }
 
+/// What a stream consists of.
+#[derive(Debug)]
+pub enum Work {
+    /// A compiled script of SQL statements.
+    Statements(Program),
+    /// Reads and writes of blocks.
+    Blocks(BlockLoad),
+}
+
+impl From<Program> for Work {
+    fn from(program: Program) -> Work {
+        Work::Statements(program)
+    }
+}
+
 /// A stream of transactions.
 #[derive(Debug)]
 pub struct StreamTask {
-    /// The compiled script.
-    pub program: Program,
+    /// What each transaction is.
+    pub work: Work,
     /// How many clients, or tasks, counted from 0; those of all processes.
     pub clients: Range<u32>,
     /// How they are paced, all together.
@@ -161,7 +187,8 @@ mod tests {
     fn a_ramp_must_end_before_the_measured_part_begins() {
         let program = transactions::compile("SELECT 1;", &[]).unwrap();
         let traffic = Traffic { ramp_ns: 2_000_000_000, ..Traffic::default() };
-        let mut task = StreamTask { program, clients: 0..1, pace: Pace::Closed, threads: Threads::Best, traffic };
+        let work = program.into();
+        let mut task = StreamTask { work, clients: 0..1, pace: Pace::Closed, threads: Threads::Best, traffic };
         let mut schedule = Schedule {
             blocks: 1,
             warmup: Duration::from_secs(1),

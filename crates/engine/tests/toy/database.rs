@@ -86,7 +86,7 @@ impl Target for ToyTarget {
         Ok(count - count / self.forget_every)
     }
     fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<Tally, Failure> {
-        let Load::Statements(program) = load;
+        let program = load.statements()?;
         worker::run(ToyLane { count: &self.count }, program, &RealClock, context)
     }
     fn drop_all(&self) -> Result<(), Failure> {

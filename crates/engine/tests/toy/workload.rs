@@ -33,7 +33,7 @@ impl Workload for Increments {
         Ok(Task {
             dataset: Dataset { name: "none".to_owned(), ..Dataset::default() },
             action: Action::Stream(StreamTask {
-                program,
+                work: program.into(),
                 clients: 0..clients,
                 pace: Pace::Closed,
                 threads: Threads::Best,

@@ -134,6 +134,25 @@ pub fn free_bytes(path: &Path) -> Result<u64, HostError> {
     Ok(space(path)?.0)
 }
 
+/// The logical and the physical sector of the device under a path, in bytes: what it can be asked for, and what it
+/// writes at once.
+///
+/// # Errors
+/// The reason why they are not known.
+#[cfg(target_os = "linux")]
+pub fn sector_bytes(path: &Path) -> Result<(u32, u32), String> {
+    Ok((queue_bytes(path, "logical_block_size")?, queue_bytes(path, "physical_block_size")?))
+}
+
+/// The logical and the physical sector of the device under a path, in bytes.
+///
+/// # Errors
+/// They are read on Linux only.
+#[cfg(not(target_os = "linux"))]
+pub fn sector_bytes(_path: &Path) -> Result<(u32, u32), String> {
+    Err("the sectors of a device are read on Linux only".to_owned())
+}
+
 /// A size of the queue of the device under a file, by its name in `/sys/block/*/queue`.
 #[cfg(target_os = "linux")]
 pub(crate) fn queue_bytes(path: &Path, name: &str) -> Result<u32, String> {

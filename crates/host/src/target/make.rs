@@ -17,7 +17,7 @@ const CHUNK_BYTES: u32 = 1 << 20;
 /// So many at once.
 const DEPTH: u32 = 8;
 /// Space that is left to whatever else lives on the volume.
-const RESERVE_BYTES: u64 = 64 << 20;
+pub const RESERVE_BYTES: u64 = 64 << 20;
 
 /// What the maker of a target is told as it grows: bytes written so far. It says whether to go on.
 pub type Progress<'a> = &'a mut dyn FnMut(u64) -> std::ops::ControlFlow<()>;
@@ -125,6 +125,16 @@ fn fill(
     // Whole pages were written.
     file.set_len(size_bytes).map_err(HostError::at("cut", path))?;
     file.sync_all().map_err(|cause| no_space(path, size_bytes, cause))
+}
+
+/// Fills the beginning of a device.
+pub(super) fn fill_device(path: &Path, size_bytes: u64, progress: Progress<'_>) -> Result<(), HostError> {
+    let opened = BlockFile::open(path, Access::ReadWrite, Cache::Hardware).map_err(plain)?;
+    let handle = opened.file.try_clone().map_err(HostError::at("open", path))?;
+    let mut ring = BlockRing::new(&Options::new(DEPTH, CHUNK_BYTES), vec![handle])?;
+    write_all(&mut ring, size_bytes, &opened, progress).map_err(HostError::at("write", path))?;
+    drop(ring);
+    opened.file.sync_all().map_err(HostError::at("sync", path))
 }
 
 /// Takes the space at once, so that the file lies in few pieces and a full volume shows before it is filled. What this

@@ -18,11 +18,11 @@ use std::path::Path;
 pub use allocation::{Allocation, Extents, allocation_of};
 pub use fragment::make_fragmented;
 pub(crate) use make::is_there;
-pub use make::{Progress, make, remove};
+pub use make::{Progress, RESERVE_BYTES, make, remove};
 #[cfg(all(test, target_os = "linux"))]
 pub(crate) use make::{make_with, reserve};
 pub use marker::{Marker, MarkerState};
-pub use raw::RawDevice;
+pub use raw::{RawDevice, is_device};
 
 use crate::blocks::{Access, BlockFile, Cache, OpenError};
 use crate::error::HostError;

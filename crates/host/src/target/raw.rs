@@ -6,6 +6,19 @@ use std::path::{Path, PathBuf};
 
 use crate::error::HostError;
 
+/// Whether a path names a block device.
+#[cfg(unix)]
+pub fn is_device(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    std::fs::metadata(path).is_ok_and(|data| data.file_type().is_block_device())
+}
+
+/// Whether a path names a block device.
+#[cfg(not(unix))]
+pub fn is_device(_path: &Path) -> bool {
+    false
+}
+
 /// A block device that nobody else uses, held so that nobody can mount it.
 #[derive(Debug)]
 pub struct RawDevice {
@@ -28,6 +41,14 @@ impl RawDevice {
     pub fn claim(path: &Path, consent: Option<&Path>) -> Result<RawDevice, HostError> {
         let tried = || format!("use the device {}", path.display());
         claim(path, consent).map_err(|reason| HostError::unavailable(tried(), reason))
+    }
+
+    /// Writes unique bytes that do not compress over its first `bytes`, as [`super::make`] does in a file.
+    ///
+    /// # Errors
+    /// It is smaller, cannot be written, or `progress` stops it.
+    pub fn fill(&self, bytes: u64, progress: super::Progress<'_>) -> Result<(), HostError> {
+        super::make::fill_device(&self.path, bytes, progress)
     }
 }
 

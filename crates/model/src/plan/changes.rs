@@ -81,8 +81,8 @@ fn replace_systems(root: &mut Vec<Entry>, named: &[NamedSystem], problems: &mut 
         } else {
             let mut entry = known.cloned().unwrap_or_else(|| new_system(name, &at));
             if let (Some(url), Data::Table(keys)) = (url, &mut entry.value.data) {
-                // What the plan says of a private server is not about this one.
-                keys.retain(|key| key.key != "url" && key.key != "server");
+                // What the plan says of a private server or a volume is not about this one.
+                keys.retain(|key| !["url", "server", "volume"].contains(&key.key.as_str()));
                 let value = Node { at: at.clone(), data: Data::Text(url.clone()) };
                 keys.push(Entry { key: "url".to_owned(), at: at.clone(), value });
             }

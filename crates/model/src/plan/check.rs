@@ -8,6 +8,7 @@ use super::file::{BenchmarkFile, PlanFile, ScheduleFile, ServerFile, SystemFile,
 use super::redact::redact_url;
 use super::section::name_is_fit;
 use super::tree::{Located, Origin};
+use super::volume::VOLUME_URL;
 use super::{ComparisonRules, DEFAULT_BLOCKS, DEFAULT_DURATION, DEFAULT_LEVEL, DEFAULT_MARGIN, DEFAULT_WARMUP};
 use super::{MAX_CELLS, MAX_TRIALS, Plan, PrivateServer, SystemPlan, sweep, tree};
 use crate::catalog::{Catalog, EngineSpec, PrivateServerSupport, Visibility};
@@ -156,6 +157,7 @@ fn system(file: SystemFile, catalog: &Catalog, problems: &mut Problems<'_>) -> S
         url: String::new(),
         settings: file.settings.into_iter().collect(),
         server: None,
+        volume: None,
         alias_of: None,
     };
     if let Some(url) = file.url {
@@ -164,6 +166,9 @@ fn system(file: SystemFile, catalog: &Catalog, problems: &mut Problems<'_>) -> S
     } else if let Some(server) = file.server {
         plan.server = private_server(server, &plan.name, catalog, problems);
         plan.engine = plan.server.as_ref().map(|server| server.engine.clone()).unwrap_or_default();
+    } else if let Some(volume) = file.volume {
+        plan.engine = catalog.engine_of_url(VOLUME_URL).map(|engine| engine.name.to_owned()).unwrap_or_default();
+        plan.volume = Some(volume);
     }
     plan
 }

@@ -7,13 +7,13 @@ use super::changes::QUICK;
 use super::error::{Problems, quote};
 use super::section::{Section, name_is_fit, text_of};
 use super::tree::{Data, Entry, Located, Node, Origin};
-use super::{Connect, DEFAULT_LEVEL, DEFAULT_MARGIN, LEVEL_LIMITS, MARGIN_LIMITS, MAX_BLOCKS};
+use super::{Connect, DEFAULT_LEVEL, DEFAULT_MARGIN, LEVEL_LIMITS, MARGIN_LIMITS, MAX_BLOCKS, VolumePlan, volume};
 use crate::schedule::{OnError, Order};
 use crate::value::Value;
 
 pub(super) const TOP_KEYS: [&str; 9] =
     ["name", "allow_unequal_durability", "baseline", "margin", "level", "systems", "benchmarks", "schedule", QUICK];
-pub(super) const SYSTEM_KEYS: [&str; 3] = ["url", "server", "settings"];
+pub(super) const SYSTEM_KEYS: [&str; 4] = ["url", "server", "volume", "settings"];
 pub(super) const SERVER_KEYS: [&str; 3] = ["engine", "bin_dir", "connect"];
 pub(super) const BENCHMARK_KEYS: [&str; 2] = ["name", "workload"];
 pub(super) const SCHEDULE_KEYS: [&str; 7] =
@@ -39,6 +39,7 @@ pub(super) struct SystemFile {
     pub(super) name: String,
     pub(super) url: Option<Located<String>>,
     pub(super) server: Option<ServerFile>,
+    pub(super) volume: Option<VolumePlan>,
     pub(super) settings: Vec<(String, Value)>,
 }
 
@@ -173,6 +174,16 @@ fn system(entry: &Entry, problems: &mut Problems<'_>) -> Option<SystemFile> {
     let section = Section { place: place.clone(), entries };
     section.refuse_unknown(&SYSTEM_KEYS, |_| None, problems);
     match (section.get("url"), section.get("server")) {
+        (url, server) if section.get("volume").is_some() => {
+            if let Some(other) = url.or(server) {
+                let hint = "a volume of étalon's is a system by itself: its files are made on it".to_owned();
+                problems.add(
+                    &other.at,
+                    format!("{place} has a `volume`, and a `url` or `server` beside it"),
+                    Some(hint),
+                );
+            }
+        }
         (None, None) => {
             let hint = "give it a `url`, or a `server = { engine = \"…\" }` for étalon to start".to_owned();
             problems.add(&entry.at, format!("{place} has neither `url` nor `server`"), Some(hint));
@@ -187,6 +198,7 @@ fn system(entry: &Entry, problems: &mut Problems<'_>) -> Option<SystemFile> {
         name: entry.key.clone(),
         url: section.text("url", problems),
         server: section.get("server").and_then(|node| server(&section, node, problems)),
+        volume: section.get("volume").and_then(|node| volume::read(&section, node, problems)),
         settings: settings(&section, problems),
     })
 }

@@ -15,6 +15,7 @@ mod section;
 mod set;
 mod sweep;
 mod tree;
+mod volume;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -79,8 +80,26 @@ pub struct SystemPlan {
     pub settings: BTreeMap<String, Value>,
     /// The private server that étalon starts for it, if it does.
     pub server: Option<PrivateServer>,
+    /// The volume that étalon makes for it, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volume: Option<VolumePlan>,
     /// The system that this one is another name for: both sides of an A/A experiment are one server.
     pub alias_of: Option<String>,
+}
+
+/// A volume that étalon makes in an image file, mounts and removes itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VolumePlan {
+    /// The image file, on the disk that is to be measured.
+    pub image: String,
+    /// Its size in bytes.
+    pub size_bytes: u64,
+    /// The filesystem: `ext4` or `xfs`.
+    pub fs: String,
+    /// The filesystem's block in bytes.
+    pub block_bytes: u32,
+    /// The unit in which it gives out space, in bytes.
+    pub cluster_bytes: u32,
 }
 
 /// A server that étalon initialises, starts and removes itself.

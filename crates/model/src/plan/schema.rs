@@ -8,6 +8,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::file::{CONNECTS, ON_ERRORS, ORDERS};
+use super::volume::{FILESYSTEMS, SIZE_PATTERN};
 use super::{DEFAULT_BLOCKS, DEFAULT_DURATION, DEFAULT_LEVEL, DEFAULT_MARGIN, DEFAULT_WARMUP};
 use super::{ENV_PREFIX, LEVEL_LIMITS, MARGIN_LIMITS, MAX_BLOCKS};
 use crate::catalog::{Catalog, EngineSpec, KeyKind, KeySpec, Literal, PrivateServerSupport, Visibility, WorkloadSpec};
@@ -92,10 +93,10 @@ fn system(catalog: &Catalog) -> Json {
     let engines: Vec<&str> = startable.iter().map(|engine| engine.name).collect();
     let about: Vec<String> = startable.iter().map(|engine| format!("{}: {}", engine.name, engine.about)).collect();
     json!({
-        "description": "A system: a database that runs already, or a server that étalon starts and removes.",
+        "description": "A system: a database that runs already, a server or a volume that étalon makes and removes, a folder.",
         "type": "object",
         "additionalProperties": false,
-        "oneOf": [{ "required": ["url"] }, { "required": ["server"] }],
+        "oneOf": [{ "required": ["url"] }, { "required": ["server"] }, { "required": ["volume"] }],
         "properties": {
             "url": {
                 "description": "Where the database is, or env:NAME to read that from the environment.",
@@ -116,10 +117,30 @@ fn system(catalog: &Catalog) -> Json {
                     "connect": words("The path from client to server.", &CONNECTS, "socket"),
                 },
             },
+            "volume": volume(),
             "settings": {
                 "description": "Settings to give the system: pragmas, session or server settings.",
                 "$ref": "#/$defs/settings",
             },
+        },
+    })
+}
+
+fn volume() -> Json {
+    json!({
+        "description": "A volume that étalon makes in an image file, mounts and removes itself, as root on Linux.",
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["image", "size"],
+        "properties": {
+            "image": { "description": "The image file, on the disk that is to be measured.", "type": "string" },
+            "size": {
+                "description": "Its size, in bytes or as in \"2G\".",
+                "anyOf": [{ "type": "integer", "minimum": 1 }, { "type": "string", "pattern": SIZE_PATTERN }],
+            },
+            "fs": words("The filesystem.", &FILESYSTEMS, "ext4"),
+            "block": { "description": "Its block in bytes.", "type": "integer", "default": 4096 },
+            "cluster": { "description": "The unit in which it gives out space, in bytes; its block when absent.", "type": "integer" },
         },
     })
 }

@@ -212,6 +212,7 @@ pub fn mark_name(kind: MarkKind) -> &'static str {
         MarkKind::NotSteady => "not steady",
         MarkKind::WarmUpTooShort => "warm-up too short",
         MarkKind::RateNotMet => "rate not met",
+        MarkKind::ServedByCache => "served by a cache",
         MarkKind::TooFewOperations => "too few operations",
         MarkKind::Note => "note",
     }

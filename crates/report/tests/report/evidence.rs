@@ -65,6 +65,7 @@ impl Builder {
             url: "sqlite:bench.db".to_owned(),
             settings: BTreeMap::new(),
             server: None,
+            volume: None,
             alias_of: None,
         };
         let point = |clients: &i64| {

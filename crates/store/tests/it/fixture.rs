@@ -19,6 +19,7 @@ pub fn system(name: &str) -> SystemPlan {
         url: format!("sim:{name}"),
         settings: BTreeMap::from([("fsync".to_owned(), Value::Bool(true))]),
         server: None,
+        volume: None,
         alias_of: None,
     }
 }

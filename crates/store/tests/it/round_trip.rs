@@ -42,7 +42,15 @@ fn system() -> impl Strategy<Value = SystemPlan> {
         connect,
     });
     (text(), text(), text(), btree_map(text(), value(), 0..4), option::of(server), option::of(text())).prop_map(
-        |(name, engine, url, settings, server, alias_of)| SystemPlan { name, engine, url, settings, server, alias_of },
+        |(name, engine, url, settings, server, alias_of)| SystemPlan {
+            name,
+            engine,
+            url,
+            settings,
+            server,
+            volume: None,
+            alias_of,
+        },
     )
 }
 
@@ -118,8 +126,11 @@ fn series() -> impl Strategy<Value = Vec<Series>> {
 }
 
 fn marks() -> impl Strategy<Value = Vec<Mark>> {
-    use MarkKind::{ClientSaturated, Errors, NotSteady, Note, RateNotMet, TooFewOperations, WarmUpTooShort};
-    let kind = select(vec![ClientSaturated, Errors, NotSteady, WarmUpTooShort, RateNotMet, TooFewOperations, Note]);
+    use MarkKind::{
+        ClientSaturated, Errors, NotSteady, Note, RateNotMet, ServedByCache, TooFewOperations, WarmUpTooShort,
+    };
+    let kinds = [ClientSaturated, Errors, NotSteady, WarmUpTooShort, RateNotMet, ServedByCache, TooFewOperations, Note];
+    let kind = select(kinds.to_vec());
     vec((kind, text()).prop_map(|(kind, detail)| Mark { kind, detail }), 0..5)
 }
 

@@ -292,7 +292,7 @@ impl Target for MySqlTarget {
     }
 
     fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<Tally, Failure> {
-        let Load::Statements(program) = load;
+        let program = load.statements()?;
         self.drive_program(program, context)
     }
 

@@ -343,7 +343,7 @@ impl Target for PostgresTarget {
     }
 
     fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
-        let Load::Statements(program) = load;
+        let program = load.statements()?;
         let lane = self.lane(program, &mut context)?;
         worker::run(lane, program, &RealClock, context)
     }

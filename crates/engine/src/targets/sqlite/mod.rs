@@ -362,7 +362,7 @@ impl Target for SqliteTarget {
     }
 
     fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
-        let Load::Statements(program) = load;
+        let program = load.statements()?;
         if program.depth() > 1 {
             let tried = format!("use `pipeline = {}`", program.depth());
             let cause = "SQLite answers within the call: there is nothing to be sent ahead";

@@ -6,7 +6,15 @@ use model::DurabilityTier;
 fn system(url: String, settings: &[(&str, &str)]) -> SystemPlan {
     let settings: BTreeMap<String, Value> =
         settings.iter().map(|(k, v)| ((*k).to_owned(), Value::Text((*v).to_owned()))).collect();
-    SystemPlan { name: "s".to_owned(), engine: "sqlite".to_owned(), url, settings, server: None, alias_of: None }
+    SystemPlan {
+        name: "s".to_owned(),
+        engine: "sqlite".to_owned(),
+        url,
+        settings,
+        server: None,
+        volume: None,
+        alias_of: None,
+    }
 }
 
 fn open(system: &SystemPlan) -> Result<Box<dyn Target>, Failure> {

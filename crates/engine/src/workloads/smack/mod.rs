@@ -335,7 +335,7 @@ impl Workload for SuperSmack {
         Ok(Task {
             dataset,
             action: Action::Stream(StreamTask {
-                program,
+                work: program.into(),
                 clients: 0..clients,
                 pace,
                 threads: Threads::Best,

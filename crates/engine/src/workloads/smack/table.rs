@@ -16,7 +16,7 @@ const DISK_BYTES_PER_FILE_BYTE: u64 = 2;
 /// # Errors
 /// A section is not understood, its rows cannot be had, or there are too few.
 pub(super) fn dataset(sources: &Sources<'_>, afterwards: Vec<String>) -> Result<Dataset, SmackError> {
-    let mut data = Dataset { name: String::new(), tables: Vec::new(), indexes: Vec::new(), afterwards, size_bytes: 0 };
+    let mut data = Dataset { afterwards, ..Dataset::default() };
     let mut identity = String::new();
     for section in sources.file.of_kind(SectionKind::Table) {
         let client = section.need("client")?;

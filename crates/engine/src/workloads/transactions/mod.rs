@@ -191,7 +191,7 @@ impl Workload for Transactions {
         let threads = keys::threads(point);
         Ok(Task {
             dataset,
-            action: Action::Stream(StreamTask { program, clients: 0..clients, pace, threads, traffic }),
+            action: Action::Stream(StreamTask { work: program.into(), clients: 0..clients, pace, threads, traffic }),
         })
     }
 }

@@ -147,7 +147,7 @@ fn trial_of(target: &MySqlTarget, script: &str, clients: u32, length: Duration) 
     let options = Options { retry: Retry { max_tries: 0, within_ns: None }, ..Options::default() };
     let program = compile_with(script, &options).unwrap();
     let (threads, traffic) = (Threads::Best, Traffic::default());
-    let task = StreamTask { program, clients: 0..clients, pace: Pace::Closed, threads, traffic };
+    let task = StreamTask { work: program.into(), clients: 0..clients, pace: Pace::Closed, threads, traffic };
     let (schedule, interrupt) = (schedule(length), AtomicBool::new(false));
     TrialRun { target, task: &task, schedule: &schedule, seed: 1, interrupt: &interrupt }.run(&mut Silent)
 }

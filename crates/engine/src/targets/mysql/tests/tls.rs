@@ -93,7 +93,7 @@ fn a_trial_over_tls(target: &dyn Target) {
     let script = "\\set aid random(1, 1000)\nBEGIN;\nUPDATE pgbench_accounts SET abalance = 1 WHERE aid = :aid;\nCOMMIT;\n\
                   SELECT aid FROM pgbench_accounts WHERE aid = :aid \\gset\nSELECT :aid + 0;";
     let task = StreamTask {
-        program: compile(script, &[]).unwrap(),
+        work: compile(script, &[]).unwrap().into(),
         clients: 0..2,
         pace: Pace::Closed,
         threads: Threads::Best,

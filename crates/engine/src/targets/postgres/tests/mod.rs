@@ -30,6 +30,7 @@ fn system(url: &str, server: Option<Connect>, pairs: &[(&str, &str)]) -> SystemP
         url: url.to_owned(),
         settings: settings(pairs),
         server: server.map(private_server),
+        volume: None,
         alias_of: None,
     }
 }

@@ -184,7 +184,7 @@ fn trial(target: &PostgresTarget, length: Duration) -> Result<model::TrialRecord
         compile("\\set aid random(1, 1000)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;", &[]).unwrap();
     program.check = None;
     let (threads, traffic) = (Threads::Best, Traffic::default());
-    let task = StreamTask { program, clients: 0..3, pace: Pace::Closed, threads, traffic };
+    let task = StreamTask { work: program.into(), clients: 0..3, pace: Pace::Closed, threads, traffic };
     let schedule = Schedule {
         blocks: 1,
         warmup: Duration::ZERO,

@@ -1,0 +1,197 @@
+//! Disk plans: files, volumes and devices, and what must never stay behind.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::Path;
+use std::process::{Child, Command};
+
+use crate::scene::{Ran, Scene};
+
+/// Small and short.
+const SMALL: [&str; 8] = [
+    "--set",
+    "benchmarks.*.size_mb=8",
+    "--set",
+    "schedule.blocks=1",
+    "--set",
+    "schedule.warmup=10ms",
+    "--set",
+    "schedule.duration=100ms",
+];
+
+const VOLUME: &str = r#"
+    [systems.small]
+    volume = { image = "images/small.img", size = "128M", fs = "ext4", cluster = 4096 }
+    [systems.large]
+    volume = { image = "images/large.img", size = "128M", fs = "ext4", cluster = 65536 }
+    [[benchmarks]]
+    workload = "disk"
+    size_mb = 4
+    layout = ["fresh", "fragmented"]
+    [schedule]
+    blocks = 1
+    warmup = "10ms"
+    duration = "100ms"
+"#;
+
+fn names(folder: &Path) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// Whether this process may make volumes; says so if not.
+fn may_make_volumes() -> bool {
+    let may = host::process::is_root() && Path::new("/dev/loop-control").exists();
+    if !may {
+        eprintln!("skipped: volumes take root and loop devices");
+    }
+    may
+}
+
+/// Whether a volume could not be made for want of a tool or of a part of the kernel.
+fn is_missing(ran: &Ran) -> bool {
+    let missing = ["not installed", "the kernel has no", "may not", "no loop device"];
+    let is_missing = ran.code != 0 && missing.iter().any(|reason| ran.stderr.contains(reason));
+    if is_missing {
+        eprintln!("skipped: {}", ran.stderr);
+    }
+    is_missing
+}
+
+#[test]
+fn every_built_in_disk_plan_runs_and_leaves_nothing() {
+    let scene = Scene::new();
+    for (plan, rows) in [
+        ("sqlserver-disk", ["random_R_512KB", "sequential_W_8KB"]),
+        ("postgres-disk", ["read-ahead", "checkpoint"]),
+        ("innodb-disk", ["doublewrite", "redo-log"]),
+        ("sqlite-disk", ["rollback-journal", "wal"]),
+    ] {
+        let mut args = vec!["run", plan, "--quick", "--target", "there"];
+        args.extend(SMALL);
+        if plan == "sqlserver-disk" {
+            args.extend(["--set", "benchmarks.*.threads=2", "--set", "benchmarks.*.depth=[1, 4]"]);
+        }
+        let ran = scene.etalon(&args);
+        // A disk with sectors of 4 KB takes no blocks of 1 KB past the page cache, and the plan goes on.
+        assert!(ran.code == 0 || ran.stderr.contains("unsupported"), "{plan}: {}", ran.stderr);
+        assert!(rows.iter().all(|row| ran.stdout.contains(row)), "{plan}: {}", ran.stdout);
+        assert_eq!(names(scene.path()), ["etalon-results"], "{plan}");
+    }
+}
+
+#[test]
+fn volumes_are_made_compared_and_removed() {
+    let scene = Scene::new();
+    if !may_make_volumes() {
+        return;
+    }
+    let ran = scene.write("p.toml", VOLUME).etalon(&["run", "p.toml"]);
+    if is_missing(&ran) {
+        return;
+    }
+    ran.says(0, &["layout=fragmented @ large"]);
+    assert!(ran.stdout.contains("volume.cluster (4096 | 65536)"), "{}", ran.stdout);
+    assert!(!scene.path().join("images").exists(), "the images' folder was made, and is removed");
+    let plan = scene.etalon(&["plan", "p.toml", "--target", "elsewhere"]);
+    assert!(plan.stdout.contains("volume ext4 in elsewhere/large.img, clusters of 64 KiB"), "{}", plan.stdout);
+}
+
+/// Starts a run on volumes that lasts, and waits until its first trial has begun. `None` if volumes cannot be made.
+fn under_way(scene: &Scene) -> Option<Child> {
+    scene.write("p.toml", &VOLUME.replace("100ms", "500ms").replace("blocks = 1", "blocks = 100"));
+    let mut child = scene.start(&["run", "p.toml"]);
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    while stderr.read_line(&mut line).unwrap() > 0 && !line.contains("block 1: ") {}
+    if line.contains("block 1: ") {
+        // So that the run never waits for somebody who reads.
+        std::thread::spawn(move || stderr.read_to_end(&mut Vec::new()));
+        return Some(child);
+    }
+    eprintln!("skipped: {line}");
+    child.wait().unwrap();
+    None
+}
+
+fn is_mounted(scene: &Scene) -> bool {
+    // The image is what `/sys` calls the loop device's file.
+    let image = scene.path().join("images/small.img");
+    let image = std::fs::canonicalize(&image).unwrap_or(image);
+    let devices = std::fs::read_dir("/sys/block").unwrap().map(|entry| entry.unwrap().path());
+    let files = devices.filter_map(|device| std::fs::read_to_string(device.join("loop/backing_file")).ok());
+    files.map(|file| file.trim().to_owned()).any(|file| Path::new(&file) == image)
+}
+
+#[test]
+fn ctrl_c_removes_volumes() {
+    let scene = Scene::new();
+    if !may_make_volumes() {
+        return;
+    }
+    let Some(mut child) = under_way(&scene) else { return };
+    assert!(is_mounted(&scene));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(!is_mounted(&scene) && !scene.path().join("images").exists());
+}
+
+#[test]
+fn the_next_start_removes_what_a_killed_run_left() {
+    let scene = Scene::new();
+    if !may_make_volumes() {
+        return;
+    }
+    let Some(mut child) = under_way(&scene) else { return };
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let next = Scene::new();
+    next.write("p.toml", &crate::scene::sim_plan("", "", "blocks = 1\nwarmup = \"10ms\"\nduration = \"100ms\""));
+    next.etalon(&["run", "p.toml"]).says(0, &[]);
+    assert!(!is_mounted(&scene));
+    assert_eq!(names(&scene.path().join("images")), [""; 0]);
+}
+
+#[test]
+fn a_volume_takes_root() {
+    if host::process::is_root() {
+        eprintln!("skipped: this is root, who may");
+        return;
+    }
+    let scene = Scene::new();
+    scene
+        .write("p.toml", VOLUME)
+        .etalon(&["run", "p.toml"])
+        .says(3, &["only root may mount one", "hint: run étalon as root"]);
+}
+
+#[test]
+fn a_volume_s_keys_are_checked() {
+    let scene = Scene::new();
+    let wrong = |from: &str, to: &str, texts: &[&str]| {
+        scene.write("p.toml", &VOLUME.replace(from, to)).etalon(&["run", "p.toml"]).says(2, texts);
+    };
+    wrong("cluster = 65536", "cluster = 5000", &["must be a power of two from 4096 to 16777216, not 5000"]);
+    wrong("\"128M\"", "\"128 MB\"", &["`size`", "such as \"2G\""]);
+    wrong("fs = \"ext4\"", "fs = \"ntfs\"", &["one of `ext4` or `xfs`"]);
+    wrong("cluster = 4096 }", "cluster = 4096 }\n    url = \"disk:x\"", &["has a `volume`, and a `url`"]);
+    wrong("image = \"images/small.img\", ", "", &["has no `image`"]);
+}
+
+#[test]
+fn wrong_disk_plans_say_what_is_wrong() {
+    let scene = Scene::new();
+    let plan = "[systems.d]\nurl = \"disk:there\"\n\n[[benchmarks]]\nworkload = \"disk\"\nsize_mb = 4\n\n[schedule]\n\
+                blocks = 1\nwarmup = \"10ms\"\nduration = \"100ms\"\n";
+    let run = |from: &str, to: &str, args: &[&str]| {
+        let args: Vec<&str> = ["run", "p.toml"].iter().chain(args).copied().collect();
+        scene.write("p.toml", &plan.replace(from, to)).etalon(&args)
+    };
+    run("size_mb = 4", "op = \"mixed\"", &[]).says(2, &["set `read_percent`", "p.toml"]);
+    run("size_mb = 4", "size_mb = 4\nspan_mb = 5", &[]).says(2, &["it has 4.0 MiB, and 5.0 MiB are to be touched"]);
+    run("size_mb = 4", "size_mb = 1000000000", &[]).says(3, &["its volume has", "; lower `size_mb`"]);
+    run("workload = \"disk\"\nsize_mb = 4", "workload = \"transactions\"", &[]).says(3, &["the system holds blocks"]);
+    run("disk:there", "sqlite:a.db", &[]).says(3, &["the system answers statements", "disk:DIR"]);
+    run("disk:there", "sim:", &["--target", "x"]).says(2, &["`--target` says where disk systems work"]);
+    run("disk:there", "disk:/dev/null", &[]).says(1, &["it is neither a file nor a block device"]);
+    assert_eq!(names(scene.path()).len(), 2, "{:?}", names(scene.path()));
+}

@@ -1,0 +1,229 @@
+//! Measurements and marks of a trial of blocks.
+
+use host::disk::{Asked, LayerTraffic, Reached, Share};
+use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, TrialRecord, TrialState};
+use stats::Steadiness;
+
+use super::{Evidence, FEWEST_INTERVALS, RATE_MET, client, error_marks, errors, latencies_of, reading_of_quantile};
+use crate::lane::{Helpers, Transfer};
+use crate::recorder::KindTally;
+use crate::target::Devices;
+use crate::worker::Pace;
+use crate::workloads::disk::BlockLoad;
+
+const MIB: f64 = 1_048_576.0;
+/// What latencies are taken of.
+const WHAT: &str = "operations in the trial";
+
+/// The record of a trial of blocks that ran to its end; `before` is what the devices showed at its start.
+pub fn record(evidence: Evidence<'_>, load: &BlockLoad, before: Option<&Devices>) -> TrialRecord {
+    let window_s = evidence.tally.window_ns as f64 / 1e9;
+    let rate = evidence.tally.succeeded_in_window as f64 / window_s;
+    let mut all = rates(load, rate);
+    let service = evidence.collector.service.as_ref().unwrap_or(&evidence.collector.response);
+    latencies_of(WHAT, "latency", service, Role::Secondary, &mut all);
+    if evidence.pace != Pace::Closed {
+        latencies_of(WHAT, "response", &evidence.collector.response, Role::Secondary, &mut all);
+    }
+    for kind in &evidence.tally.kinds {
+        of_kind(kind, evidence.tally.window_ns, &mut all);
+    }
+    errors(&evidence.tally, &mut all);
+    cost(&evidence, &mut all);
+    let steady = judged(&evidence.collector.rates_per_s(evidence.tally.window_ns));
+    all.push(steady.measurement());
+    let reached = reached(&evidence, before);
+    of_devices(&evidence, before, reached.as_ref(), &mut all);
+    let mut marks = evidence.marks.clone();
+    marks.extend(error_marks(&evidence.tally));
+    marks.extend(client::marks_of_blocks(&evidence));
+    marks.extend(rate_not_met(&evidence, rate));
+    marks.extend(steady.mark());
+    marks.extend(reached.as_ref().ok().and_then(served_by_cache));
+    marks.extend(done_without(evidence.tally.transfer.as_ref()));
+    TrialRecord {
+        state: TrialState::Measured,
+        reason: None,
+        elapsed_s: window_s,
+        measurements: all,
+        series: evidence.collector.into_series("local", evidence.tally.window_ns),
+        marks,
+    }
+}
+
+/// Operations and bytes a second. Published tables judge random I/O by the one and sequential I/O by the other.
+fn rates(load: &BlockLoad, rate: f64) -> Vec<Measurement> {
+    let (iops, bandwidth) = match load.pattern.is_sequential() {
+        true => (Role::Secondary, Role::Primary),
+        false => (Role::Primary, Role::Secondary),
+    };
+    let mib_per_s = rate * f64::from(load.block_bytes) / MIB;
+    let mut all = vec![
+        Measurement::value("iops", "io/s", Direction::Higher, iops, rate),
+        Measurement::value("bandwidth", "MiB/s", Direction::Higher, bandwidth, mib_per_s),
+    ];
+    // The headline first.
+    if load.pattern.is_sequential() {
+        all.reverse();
+    }
+    all
+}
+
+/// Rate and latency of the reads, or of the writes, of a mixed load.
+fn of_kind(kind: &KindTally, window_ns: u64, into: &mut Vec<Measurement>) {
+    let name = &kind.name;
+    let rate = kind.in_window as f64 * 1e9 / window_ns.max(1) as f64;
+    into.push(Measurement::value(&format!("iops_{name}"), "io/s", Direction::Higher, Role::Secondary, rate));
+    for (id, quantile) in [("p50", 0.5), ("p99", 0.99)] {
+        let reading = reading_of_quantile(&kind.response, quantile, "operations of this kind");
+        let id = format!("latency_{id}_{name}");
+        into.push(Measurement::new(&id, "us", Direction::Lower, Role::Secondary, reading));
+    }
+}
+
+/// What the client took for each operation.
+fn cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
+    let tally = &evidence.tally;
+    let operations = tally.succeeded_in_window.max(1) as f64;
+    let unknown = |why: &str| Reading::Unavailable(why.to_owned());
+    let with_helpers = tally.transfer.as_ref().is_some_and(|transfer| transfer.helpers == Helpers::Threads);
+    let cpu = match tally.cpu_ns {
+        _ if with_helpers => unknown("threads of their own carry the operations out, and are not counted"),
+        Some(cpu_ns) => Reading::Value(cpu_ns as f64 / 1e3 / operations),
+        None => unknown("the operating system did not tell"),
+    };
+    into.push(Measurement::new("cpu_per_io", "us", Direction::Lower, Role::Secondary, cpu));
+    if let Some(transfer) = &tally.transfer {
+        latencies_of("hand-overs that were timed", "submission", &transfer.submission, Role::Diagnostic, into);
+        let syncs = transfer.syncs as f64;
+        into.push(Measurement::value("syncs", "", Direction::Neither, Role::Diagnostic, syncs));
+    }
+    client::shares(evidence, into);
+    let entries = match tally.kernel_entries {
+        Some(entries) => Reading::Value(entries as f64 / operations),
+        None => unknown("they are not counted"),
+    };
+    into.push(Measurement::new("kernel_entries", "/io", Direction::Lower, Role::Diagnostic, entries));
+    client::lag(evidence, into);
+    if let Ok(machine) = &evidence.machine {
+        for (id, share) in [("machine_busy_share", machine.busy_share), ("machine_steal_share", machine.steal_share)] {
+            into.push(Measurement::value(id, "", Direction::Neither, Role::Diagnostic, share));
+        }
+    }
+}
+
+/// What the devices did for what was asked.
+fn reached(evidence: &Evidence<'_>, before: Option<&Devices>) -> Result<Reached, String> {
+    let missing = || "the devices were not asked".to_owned();
+    let transfer = evidence.tally.transfer.as_ref().ok_or_else(missing)?;
+    let then = before.ok_or_else(missing)?.layers.as_ref().map_err(Clone::clone)?;
+    let now = evidence.counters.devices.as_ref().ok_or_else(missing)?.layers.as_ref().map_err(Clone::clone)?;
+    let asked = Asked { read_bytes: transfer.read_bytes, written_bytes: transfer.written_bytes };
+    Ok(now.since(then, asked))
+}
+
+fn of_devices(
+    evidence: &Evidence<'_>,
+    before: Option<&Devices>,
+    reached: Result<&Reached, &String>,
+    into: &mut Vec<Measurement>,
+) {
+    let mut push = |id: &str, unit: &str, reading| {
+        into.push(Measurement::new(id, unit, Direction::Neither, Role::Diagnostic, reading));
+    };
+    let of_reached = |value: &dyn Fn(&Reached) -> Option<f64>, why: &str| match reached {
+        Ok(reached) => value(reached).map_or_else(|| Reading::Unavailable(why.to_owned()), Reading::Value),
+        Err(reason) => Reading::Unavailable(reason.clone()),
+    };
+    push("device_read_share", "", of_reached(&|reached| reached.read.value(), "nothing was to be read"));
+    push("device_write_share", "", of_reached(&|reached| reached.written.value(), "nothing was to be written"));
+    let deepest = |reached: &Reached, of: &dyn Fn(&LayerTraffic) -> f64| {
+        let depth = reached.layers.iter().map(|traffic| traffic.layer.depth).max()?;
+        Some(reached.layers.iter().filter(|traffic| traffic.layer.depth == depth).map(of).sum())
+    };
+    let none = "there are no devices";
+    push("device_reads", "", of_reached(&|reached| deepest(reached, &|traffic| traffic.did.reads as f64), none));
+    push("device_writes", "", of_reached(&|reached| deepest(reached, &|traffic| traffic.did.writes as f64), none));
+    let flushes = |traffic: &LayerTraffic| traffic.did.flushes.map_or(f64::NAN, |flushes| flushes as f64);
+    let flushes = |reached: &Reached| deepest(reached, &flushes).filter(|count| !count.is_nan());
+    push("device_flushes", "", of_reached(&flushes, "this kernel does not count them"));
+    let of = |devices: Option<&Devices>, value: &dyn Fn(&Devices) -> Result<f64, String>| {
+        let read = devices.ok_or_else(|| "the devices were not asked".to_owned()).and_then(value);
+        read.map_or_else(Reading::Unavailable, Reading::Value)
+    };
+    let celsius = |devices: &Devices| devices.celsius.clone();
+    let after = evidence.counters.devices.as_ref();
+    push("temperature_before", "°C", of(before, &celsius));
+    push("temperature_after", "°C", of(after, &celsius));
+    push("extents", "", of(after, &|devices| devices.extents.clone().map(|count| count as f64)));
+}
+
+/// The mark of reads for which something above the devices answered.
+fn served_by_cache(reached: &Reached) -> Option<Mark> {
+    let Share::Cached(share) = reached.read else { return None };
+    let percent = share * 100.0;
+    let detail = format!("the devices read {percent:.0} % of the bytes that were read: a cache answered for the rest");
+    Some(Mark { kind: MarkKind::ServedByCache, detail })
+}
+
+/// What the kernel did not give.
+fn done_without(transfer: Option<&Transfer>) -> Vec<Mark> {
+    let shortfalls = transfer.map(|transfer| transfer.shortfalls.as_slice()).unwrap_or_default();
+    let note = |shortfall: &String| Mark { kind: MarkKind::Note, detail: format!("done without: {shortfall}") };
+    shortfalls.iter().map(note).collect()
+}
+
+fn rate_not_met(evidence: &Evidence<'_>, measured: f64) -> Option<Mark> {
+    let Pace::Rate(asked) = evidence.pace else { return None };
+    let detail = format!("{measured:.0} of {asked:.0} operations a second");
+    (measured < asked * RATE_MET).then_some(Mark { kind: MarkKind::RateNotMet, detail })
+}
+
+/// How the series of a trial is judged.
+enum Judged {
+    /// It is too short for that.
+    TooShort,
+    Steady,
+    NotSteady(MarkKind, String),
+}
+
+fn judged(rates_per_s: &[f64]) -> Judged {
+    if rates_per_s.len() < FEWEST_INTERVALS {
+        return Judged::TooShort;
+    }
+    if let Some(end) = stats::warm_up_end(rates_per_s) {
+        let detail = format!("drifting: io/s changed their level after {end} of {} intervals", rates_per_s.len());
+        return Judged::NotSteady(MarkKind::WarmUpTooShort, detail);
+    }
+    match stats::classify(rates_per_s) {
+        None => Judged::TooShort,
+        Some(Steadiness::Steady) => Judged::Steady,
+        Some(Steadiness::Drifting { p, relative_change }) => {
+            let change = relative_change * 100.0;
+            let detail = format!("drifting: io/s changed by {change:+.1} % within the trial (p = {p:.3})");
+            Judged::NotSteady(MarkKind::NotSteady, detail)
+        }
+        Some(Steadiness::Bimodal { low, high, low_share }) => {
+            let share = low_share * 100.0;
+            let detail = format!("bimodal: {low:.0} io/s for {share:.0} % of the time, else {high:.0}");
+            Judged::NotSteady(MarkKind::NotSteady, detail)
+        }
+    }
+}
+
+impl Judged {
+    /// 1 for a steady trial, 0 for one that was not.
+    fn measurement(&self) -> Measurement {
+        let reading = match self {
+            Judged::TooShort => Reading::Unavailable(format!("fewer than {FEWEST_INTERVALS} whole intervals")),
+            Judged::Steady => Reading::Value(1.0),
+            Judged::NotSteady(..) => Reading::Value(0.0),
+        };
+        Measurement::new("steady", "", Direction::Neither, Role::Diagnostic, reading)
+    }
+
+    fn mark(&self) -> Option<Mark> {
+        let Judged::NotSteady(kind, detail) = self else { return None };
+        Some(Mark { kind: *kind, detail: detail.clone() })
+    }
+}

@@ -1,0 +1,281 @@
+//! The keys of the `disk` workload.
+
+use host::blocks::{Access, Cache};
+use model::{KeyKind, KeySpec, Literal, Point, Value};
+
+use super::load::{Affinity, BlockLoad, Pattern, Pools};
+use crate::dataset::{DataFile, Layout};
+use crate::error::{Failure, FailureKind};
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+
+/// What a file has that étalon makes, unless the plan says otherwise.
+const DEFAULT_SIZE_MB: u64 = 1_024;
+/// Pieces of a fragmented file, unless the plan says otherwise: the smallest that ext4 and XFS give out by default.
+const DEFAULT_FRAGMENT_KB: u64 = 4;
+/// More operations at once than this, of all threads, measure the queue and not the disk.
+const MOST_CLIENTS: u64 = 65_536;
+
+pub(super) const KEYS: &[KeySpec] = &[
+    KeySpec {
+        name: "op",
+        kind: KeyKind::Choice(&["read", "write", "mixed"]),
+        default: Some(Literal::Text("read")),
+        about: "What is done; `mixed` takes the share of reads from `read_percent`",
+    },
+    KeySpec {
+        name: "pattern",
+        kind: KeyKind::Choice(&["random", "sequential", "sequential-own", "sequential-split", "stride"]),
+        default: Some(Literal::Text("random")),
+        about: "Where it is done: `random`, any block of the span with the same chance; `sequential`, the block behind \
+                the last, whichever thread asked for that; `sequential-own`, each thread over the whole span by itself; \
+                `sequential-split`, each in a part of its own; `stride`, so many blocks further each time",
+    },
+    KeySpec {
+        name: "block_kb",
+        kind: KeyKind::Int { min: 1, max: 65_536 },
+        default: Some(Literal::Int(8)),
+        about: "Size of each operation in KiB; places are multiples of it",
+    },
+    KeySpec {
+        name: "threads",
+        kind: KeyKind::Int { min: 1, max: 256 },
+        default: Some(Literal::Int(1)),
+        about: "Threads that ask",
+    },
+    KeySpec {
+        name: "depth",
+        kind: KeyKind::Int { min: 1, max: 4_096 },
+        default: Some(Literal::Int(1)),
+        about: "Operations that each thread has under way at a time, on each of its files",
+    },
+    KeySpec {
+        name: "cache",
+        kind: KeyKind::Choice(&["none", "hw", "fs", "all"]),
+        default: Some(Literal::Text("hw")),
+        about: "Which caches may serve: `none` (O_DIRECT with O_DSYNC), `hw`, the device's (O_DIRECT), `fs`, the \
+                filesystem's, but a write ends when it is durable (O_DSYNC), or `all`",
+    },
+    KeySpec {
+        name: "read_percent",
+        kind: KeyKind::Int { min: 1, max: 99 },
+        default: Some(Literal::Absent),
+        about: "The share of reads where `op` is `mixed`",
+    },
+    KeySpec {
+        name: "fsync_every",
+        kind: KeyKind::Int { min: 1, max: 1_000_000_000 },
+        default: Some(Literal::Absent),
+        about: "Of so many writes that a thread has made one behind the other, the last ends only with an `fdatasync`, \
+                which is part of its latency; no syncs without it",
+    },
+    KeySpec {
+        name: "rate",
+        kind: KeyKind::Float { min: 0.0, max: 1e9 },
+        default: Some(Literal::Absent),
+        about: "Operations a second, all threads together, with response times from the intended start; as fast as the \
+                device answers without it",
+    },
+    KeySpec {
+        name: "size_mb",
+        kind: KeyKind::Int { min: 1, max: 1_000_000_000 },
+        default: Some(Literal::Absent),
+        about: "Size in MiB of each file that étalon makes; 1024 without it. A file that is there is taken as it is",
+    },
+    KeySpec {
+        name: "offset_kb",
+        kind: KeyKind::Int { min: 0, max: 1_000_000_000_000 },
+        default: Some(Literal::Absent),
+        about: "Where in each file the span begins, in KiB; at its beginning without it",
+    },
+    KeySpec {
+        name: "span_mb",
+        kind: KeyKind::Int { min: 1, max: 1_000_000_000 },
+        default: Some(Literal::Absent),
+        about: "How much of each file is worked on, in MiB; the rest of it without it",
+    },
+    KeySpec {
+        name: "targets",
+        kind: KeyKind::Text,
+        default: Some(Literal::Absent),
+        about: "Files to work on, as in `a.dat, b.dat`, from the system's folder on; `a.dat@4, b.dat@1` gives each file \
+                threads of its own. One file of étalon's without it",
+    },
+    KeySpec {
+        name: "stride.blocks",
+        kind: KeyKind::Int { min: 1, max: 1_000_000_000 },
+        default: Some(Literal::Absent),
+        about: "Blocks from one operation of a `stride` to the next; 64 without it, as in SQLIO",
+    },
+    KeySpec {
+        name: "stride.rows",
+        kind: KeyKind::Int { min: 1, max: 1_000_000_000 },
+        default: Some(Literal::Absent),
+        about: "Operations of a `stride` until it begins again one block further; as many as the span has without it",
+    },
+    KeySpec {
+        name: "layout",
+        kind: KeyKind::Choice(&["fresh", "fragmented"]),
+        default: Some(Literal::Absent),
+        about: "How a file lies that étalon makes: `fresh`, in as few pieces as the filesystem likes, or `fragmented`, \
+                in pieces of `fragment_kb` that lie apart; `fresh` without it",
+    },
+    KeySpec {
+        name: "fragment_kb",
+        kind: KeyKind::Int { min: 4, max: 1_048_576 },
+        default: Some(Literal::Absent),
+        about: "Size of a fragmented file's pieces in KiB, a multiple of 4; 4 without it. A filesystem with larger \
+                clusters makes them of clusters",
+    },
+    KeySpec {
+        name: "affinity",
+        kind: KeyKind::Text,
+        default: Some(Literal::Absent),
+        about: "Processors that the threads are bound to, in turn: a mask such as `0x3`, or `spread` for all; none \
+                without it",
+    },
+];
+
+fn refuse(cause: impl std::fmt::Display, hint: &str) -> Failure {
+    Failure::new(FailureKind::Plan, "run the benchmark as its keys say", cause).hint(hint)
+}
+
+/// What a point of the sweep asks for.
+///
+/// # Errors
+/// Keys contradict each other.
+pub(super) fn load(point: &Point) -> Result<BlockLoad, Failure> {
+    let text = |key: &str| point.get(key).and_then(Value::as_text);
+    let whole = |key: &str| point.get(key).and_then(Value::as_int).and_then(|number| u64::try_from(number).ok());
+    let read_percent = reads(point)?;
+    let block_bytes = whole("block_kb").unwrap_or(8) * KIB;
+    let offset_bytes = whole("offset_kb").unwrap_or_default() * KIB;
+    let span_bytes = whole("span_mb").map(|mb| mb * MIB);
+    if span_bytes.is_some_and(|span| span < block_bytes) {
+        return Err(refuse("a block is larger than the span", "raise `span_mb`, or take smaller blocks"));
+    }
+    let fsync_every = whole("fsync_every").unwrap_or_default();
+    if fsync_every > 0 && read_percent == 100 {
+        return Err(refuse("`fsync_every` is about writes, and there are none", "leave it out, or write"));
+    }
+    let file = DataFile {
+        name: None,
+        size_bytes: whole("size_mb").map(|mb| mb * MIB),
+        layout: layout(point)?,
+        reach_bytes: offset_bytes + span_bytes.unwrap_or(block_bytes),
+        access: if read_percent == 100 { Access::Read } else { Access::ReadWrite },
+    };
+    let threads = whole("threads").unwrap_or(1) as u32;
+    let (files, pools) = targets(text("targets"), &file, threads)?;
+    let load = BlockLoad {
+        read_percent,
+        pattern: pattern(point)?,
+        block_bytes: block_bytes as u32,
+        depth: whole("depth").unwrap_or(1) as u32,
+        pools,
+        files,
+        offset_bytes,
+        span_bytes,
+        cache: text("cache").and_then(Cache::named).unwrap_or_default(),
+        fsync_every: fsync_every as u32,
+        affinity: affinity(text("affinity"))?,
+    };
+    let clients = u64::from(load.threads()) * u64::from(load.clients_per_thread());
+    if clients > MOST_CLIENTS {
+        let cause = format!("{clients} operations would be under way at a time, more than {MOST_CLIENTS}");
+        return Err(refuse(cause, "lower `depth` or `threads`"));
+    }
+    Ok(load)
+}
+
+/// The share of reads, in percent.
+fn reads(point: &Point) -> Result<u32, Failure> {
+    let percent = point.get("read_percent").and_then(Value::as_int);
+    match (point.get("op").and_then(Value::as_text), percent) {
+        (Some("mixed"), Some(percent)) => Ok(percent as u32),
+        (Some("mixed"), None) => Err(refuse("`op` is `mixed`, and nothing says how", "set `read_percent`, as to 70")),
+        (_, Some(_)) => Err(refuse("`read_percent` is set, and `op` is not `mixed`", "set `op = \"mixed\"`")),
+        (Some("write"), None) => Ok(0),
+        (_, None) => Ok(100),
+    }
+}
+
+fn pattern(point: &Point) -> Result<Pattern, Failure> {
+    let whole = |key: &str| point.get(key).and_then(Value::as_int).map(|number| number as u64);
+    let (blocks, rows) = (whole("stride.blocks"), whole("stride.rows"));
+    let name = point.get("pattern").and_then(Value::as_text).unwrap_or("random");
+    if name != "stride" && (blocks.is_some() || rows.is_some()) {
+        return Err(refuse("`stride` is set, and `pattern` is not `stride`", "set `pattern = \"stride\"`"));
+    }
+    Ok(match name {
+        "sequential" => Pattern::Sequential,
+        "sequential-own" => Pattern::SequentialOwn,
+        "sequential-split" => Pattern::SequentialSplit,
+        "stride" => Pattern::Stride { blocks: blocks.unwrap_or(64), rows },
+        _ => Pattern::Random,
+    })
+}
+
+fn layout(point: &Point) -> Result<Layout, Failure> {
+    let fragment_kb = point.get("fragment_kb").and_then(Value::as_int).map(|kb| kb as u64);
+    if point.get("layout").and_then(Value::as_text) == Some("fragmented") {
+        let kb = fragment_kb.unwrap_or(DEFAULT_FRAGMENT_KB);
+        if !kb.is_multiple_of(4) {
+            return Err(refuse(format!("pieces of {kb} KiB cannot be had"), "write a multiple of 4"));
+        }
+        return Ok(Layout::Fragmented { piece_bytes: kb * KIB });
+    }
+    match fragment_kb {
+        Some(_) => Err(refuse("`fragment_kb` is set, and the file is fresh", "set `layout = \"fragmented\"`")),
+        None => Ok(Layout::Fresh),
+    }
+}
+
+/// The files, and which threads work on them.
+fn targets(written: Option<&str>, file: &DataFile, threads: u32) -> Result<(Vec<DataFile>, Pools), Failure> {
+    let Some(written) = written else { return Ok((vec![file.clone()], Pools::OnAll(threads))) };
+    let mut files = Vec::new();
+    let mut pools = Vec::new();
+    for part in written.split(',').map(str::trim) {
+        let number = part.rsplit_once('@').and_then(|(name, count)| Some((name, count.parse::<u32>().ok()?)));
+        let name = number.map_or(part, |(name, _)| name);
+        if name.is_empty() {
+            return Err(refuse(format!("`{written}` names no file between two commas"), "write `a.dat, b.dat`"));
+        }
+        pools.extend(number.map(|(_, count)| count).filter(|count| (1..=256).contains(count)));
+        files.push(DataFile { name: Some(name.to_owned()), ..file.clone() });
+    }
+    match pools.len() {
+        0 => Ok((files, Pools::OnAll(threads))),
+        count if count == files.len() => Ok((files, Pools::ByFile(pools))),
+        _ => {
+            let cause = format!("`{written}` gives threads to some of the files only");
+            Err(refuse(cause, "give each of them 1 to 256, as in `a.dat@4, b.dat@1`, or none"))
+        }
+    }
+}
+
+/// A mask in decimal or hexadecimal, as SQLIO has it, or a word.
+fn affinity(written: Option<&str>) -> Result<Affinity, Failure> {
+    let Some(written) = written else { return Ok(Affinity::Free) };
+    if written == "spread" {
+        return Ok(Affinity::Spread);
+    }
+    let digits = written.strip_prefix("0x").or_else(|| written.strip_prefix("0X"));
+    let mask = match digits {
+        Some(digits) => u128::from_str_radix(digits, 16),
+        None => written.parse(),
+    };
+    match mask {
+        // SQLIO's word for any processor.
+        Ok(0) => Ok(Affinity::Free),
+        Ok(mask) => Ok(Affinity::Cores((0..128).filter(|core| mask >> core & 1 == 1).collect())),
+        Err(_) => Err(refuse(format!("`affinity = \"{written}\"` is no mask"), "write one such as `0x3`, or `spread`")),
+    }
+}
+
+/// The size of a file that étalon makes, in bytes.
+pub(crate) fn size_to_make(file: &DataFile) -> u64 {
+    file.size_bytes.unwrap_or((DEFAULT_SIZE_MB * MIB).max(file.reach_bytes))
+}

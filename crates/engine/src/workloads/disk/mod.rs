@@ -1,0 +1,58 @@
+//! Blocks of files, read and written: the shapes of a database's I/O without the database.
+
+mod keys;
+mod load;
+#[cfg(test)]
+mod tests;
+
+use model::{Point, WorkloadSpec};
+
+use crate::dataset::{DataFile, Dataset};
+use crate::error::Failure;
+use crate::target::Threads;
+use crate::traffic::Traffic;
+use crate::worker::Pace;
+use crate::workloads::{Action, Grants, StreamTask, Task, Work, Workload};
+
+pub(crate) use keys::size_to_make;
+pub use load::{Affinity, BlockClient, BlockLoad, BlockRequest, BlockStream, Cursors, Pattern, Pools};
+
+/// The `disk` workload.
+pub struct DiskWorkload;
+
+impl Workload for DiskWorkload {
+    fn spec(&self) -> WorkloadSpec {
+        WorkloadSpec {
+            name: "disk",
+            family: "disk",
+            about: "Reads and writes of a file's blocks by many threads, each with several under way",
+            keys: keys::KEYS,
+        }
+    }
+
+    fn task(&self, point: &Point, _grants: &Grants) -> Result<Task, Failure> {
+        let load = keys::load(point)?;
+        let rate = point.get("rate").and_then(model::Value::as_float).unwrap_or_default();
+        let name_of = |file: &DataFile| {
+            let name = file.name.as_deref().unwrap_or("a file");
+            format!("{name}, {} MiB, {:?}", size_to_make(file) >> 20, file.layout)
+        };
+        let names: Vec<String> = load.files.iter().map(name_of).collect();
+        let dataset = Dataset {
+            name: names.join(", "),
+            size_bytes: load.files.iter().map(size_to_make).sum(),
+            files: load.files.clone(),
+            ..Dataset::default()
+        };
+        Ok(Task {
+            dataset,
+            action: Action::Stream(StreamTask {
+                clients: 0..load.clients(),
+                threads: Threads::AtMost(load.threads()),
+                pace: if rate > 0.0 { Pace::Rate(rate) } else { Pace::Closed },
+                traffic: Traffic { limits_ns: Vec::new(), ..Traffic::default() },
+                work: Work::Blocks(load),
+            }),
+        })
+    }
+}
