@@ -51,6 +51,7 @@ fn identity(evidence: &Evidence, set: &ComparisonSet) -> Markup {
 pub fn navigation(set: &ComparisonSet) -> Markup {
     let parts = [
         ("forest", "Changes"),
+        ("disk", "Disk"),
         ("results", "Results"),
         ("trials", "Trials"),
         ("latency", "Response times"),
@@ -60,7 +61,12 @@ pub fn navigation(set: &ComparisonSet) -> Markup {
         ("method", "Method"),
         ("data", "Data"),
     ];
-    let parts = parts.into_iter().skip(usize::from(set.tables.is_empty()));
+    let is_there = |id: &str| match id {
+        "forest" => !set.tables.is_empty(),
+        "disk" => !set.disk.is_empty(),
+        _ => true,
+    };
+    let parts = parts.into_iter().filter(|(id, _)| is_there(id));
     html! { nav aria-label="Parts of the report" { @for (id, title) in parts { a href={ "#" (id) } { (title) } } } }
 }
 
