@@ -6,9 +6,11 @@
 
 mod bars;
 mod build;
+pub mod disk;
 mod document;
 mod entries;
 mod loops;
+mod part;
 pub mod pages;
 mod process;
 mod record;
@@ -119,7 +121,10 @@ fn conclude(root: &Path, header: &Header, journal: &Journal) -> Result<bool> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
     }
-    fs::write(&path, document::render(header, journal)).with_context(|| format!("writing {}", path.display()))?;
+    // The part that another bench made stays.
+    let before = fs::read_to_string(&path).unwrap_or_default();
+    let text = part::kept(&before, &document::render(header, journal));
+    fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
     eprintln!("document: {}", path.display());
     for failure in &journal.failures {
         eprintln!("failed: {}, block {}: {}", failure.key, failure.block, failure.reason);

@@ -106,6 +106,36 @@ enum BenchVerb {
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
+    /// Disks: rate, CPU and latency beside fio, and the rate without a disk.
+    Disk {
+        /// How often everything is run; 6 are the fewest that are judged.
+        #[arg(long, default_value_t = 10)]
+        blocks: u32,
+        /// How long each run lasts, in seconds.
+        #[arg(long, default_value_t = 5)]
+        seconds: u32,
+        /// Only what has this in its key, as `read/8`; the document goes to target/bench/.
+        #[arg(long)]
+        only: Option<String>,
+        /// Two blocks of one second on a small file: shows that it works, and judges nothing.
+        #[arg(long)]
+        quick: bool,
+        /// Cargo's profile for étalon.
+        #[arg(long, default_value = "release")]
+        profile: String,
+        /// Seed of the order.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Only write the document again, from these raw results.
+        #[arg(long, value_name = "FILE")]
+        render: Option<PathBuf>,
+        /// The folder in which the file is made: its disk is measured.
+        #[arg(long, value_name = "DIR", default_value = "target")]
+        target: PathBuf,
+        /// Size of the file in MiB.
+        #[arg(long, default_value_t = 4096)]
+        size_mb: u64,
+    },
 }
 
 fn main() -> ExitCode {
@@ -147,6 +177,13 @@ fn run(verb: Verb) -> Result<bool> {
         }
         Verb::Bench { what: BenchVerb::Pages { blocks, statements, synchronous, profile, seed } } => {
             bench::pages::run(root, &bench::pages::Options { blocks, statements, synchronous, profile, seed })
+        }
+        Verb::Bench {
+            what: BenchVerb::Disk { blocks, seconds, only, quick, profile, seed, render, target, size_mb },
+        } => {
+            let (blocks, seconds, size_mb) = if quick { (2, 1, 64) } else { (blocks, seconds, size_mb) };
+            let options = bench::disk::Options { blocks, seconds, only, profile, seed, render, target, size_mb };
+            bench::disk::disk(root, &options)
         }
         Verb::Shots { report, output } => shots::run(&report, &output),
     }

@@ -100,6 +100,17 @@ pub const SYSBENCH: Requirement = Requirement {
     before_apt: &[],
 };
 
+/// The peer of the disk's bench, which does without it.
+pub const FIO: Requirement = Requirement {
+    name: "fio",
+    needed_for: "comparisons in `cargo xtask bench disk`",
+    programs: &[&["fio"]],
+    folders: &[],
+    asks: None,
+    packages: Packages { apt: "fio", dnf: "fio", brew: "fio", choco: "fio" },
+    before_apt: &[],
+};
+
 /// Spatial types for PostgreSQL. On Debian with all that it needs 36 MB to fetch and 160 MB on disk: some ten seconds.
 pub const POSTGIS: Requirement = Requirement {
     name: "PostGIS",

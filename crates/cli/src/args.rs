@@ -47,7 +47,7 @@ pub enum Color {
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run a plan: a file, a built-in plan, one system by its URL, or a `.smack` file
+    /// Run a plan: a file, a built-in plan, one system by its URL, a `.smack` file, or a batch file of SQLIO's
     Run(RunArgs),
     /// Go on with an experiment that was interrupted
     Resume(ResumeArgs),
@@ -55,6 +55,8 @@ pub enum Command {
     Plan(PlanArgs),
     /// Compare the systems of an experiment
     Compare(CompareArgs),
+    /// Carry out a command line of SQLIO's, or a batch file of them, unchanged
+    Sqlio(SqlioArgs),
     /// Pass or fail, for continuous integration
     Gate(GateArgs),
     /// Read results of other tools into a store, to compare and report them like étalon's own
@@ -78,7 +80,7 @@ pub enum Command {
 /// What plan to use.
 #[derive(Args, Clone, Debug)]
 pub struct PlanSource {
-    /// A plan's file, the name of a built-in plan, a system's URL, or a `.smack` file
+    /// A plan's file, the name of a built-in plan, a system's URL, a `.smack` file, or a `.bat` file that runs SQLIO
     #[arg(value_name = "PLAN")]
     pub plan: String,
     /// The values of `$1 $2 …` of a `.smack` file: clients and rounds in most of them
@@ -163,6 +165,8 @@ pub enum ResultFormat {
     Pages,
     /// Backups by codec: sizes, rates, CPU time, and what each codec is worth in one line
     Backup,
+    /// What SQLIO prints of each trial of a disk
+    Sqlio,
 }
 
 /// `etalon resume`.
@@ -240,6 +244,44 @@ pub struct CompareArgs {
     /// How to print the results; `--trials` then prints a report for each trial
     #[arg(long, value_name = "FORMAT", default_value = "text", conflicts_with_all = ["json", "markdown"])]
     pub format: ResultFormat,
+}
+
+/// `etalon sqlio`.
+#[derive(Args, Clone, Debug)]
+pub struct SqlioArgs {
+    /// SQLIO's own options and files, as in `-kR -s300 -frandom -o8 -b8 -LS -BH -Fparam.txt`
+    #[arg(value_name = "OPTION", allow_hyphen_values = true)]
+    pub words: Vec<String>,
+    /// Run a batch file of such command lines
+    #[arg(long, value_name = "FILE", conflicts_with = "words")]
+    pub batch: Option<String>,
+    /// Print what SQLIO prints, to the letter, instead of étalon's tables
+    #[arg(long)]
+    pub sqlio_exact: bool,
+    /// Write `1 threads` there, as SQLIO Analyzer wants it
+    #[arg(long, requires = "sqlio_exact")]
+    pub analyzer: bool,
+    /// Where the files are, as `[NAME=]disk:FOLDER`; this folder without it. Several are compared
+    #[arg(long, value_name = "[NAME=]URL")]
+    pub system: Vec<String>,
+    /// The folder that the files are in, for a single system
+    #[arg(long, value_name = "DIR")]
+    pub target: Option<PathBuf>,
+    /// Two seconds a run: to see it work, not to publish it
+    #[arg(long)]
+    pub quick: bool,
+    /// Override any key of the plan that is made, as in `--set schedule.blocks=6`
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Folder for the store and the report
+    #[arg(long, value_name = "DIR", default_value = "etalon-results")]
+    pub output: PathBuf,
+    /// Let étalon write to files that it did not make
+    #[arg(long)]
+    pub yes: bool,
+    /// How the load is made
+    #[command(flatten)]
+    pub loading: Loading,
 }
 
 /// `etalon gate`.

@@ -10,6 +10,7 @@ mod printer;
 mod progress;
 mod smack;
 mod source;
+mod sqlio;
 mod task_log;
 
 use std::process::ExitCode;

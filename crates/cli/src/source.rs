@@ -8,7 +8,7 @@ use model::{Catalog, Plan};
 
 use crate::args::PlanSource;
 use crate::error::CliError;
-use crate::smack::{self, Called};
+use crate::{smack, sqlio};
 
 /// The engine that works on folders, files and devices.
 const DISK: &str = "disk";
@@ -45,6 +45,15 @@ pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "spatial-engines", text: include_str!("../../../plans/spatial-engines.toml") },
 ];
 
+/// What a plan was made around.
+#[derive(Clone, Debug)]
+pub enum Called {
+    /// A script in super-smack's language.
+    Smack(smack::Called),
+    /// Command lines of SQLIO.
+    Sqlio(sqlio::Called),
+}
+
 /// A plan with the text that it comes from.
 #[derive(Clone, Debug)]
 pub struct Loaded {
@@ -56,8 +65,10 @@ pub struct Loaded {
     pub name: String,
     /// The file, if it comes from one.
     pub path: Option<String>,
-    /// The script that it was made around, if it was.
+    /// What it was made around, if it was.
     pub called: Option<Called>,
+    /// What a reader should know of how it was made, each as a sentence.
+    pub notes: Vec<String>,
 }
 
 impl BuiltIn {
@@ -79,8 +90,26 @@ impl BuiltIn {
 /// # Errors
 /// It cannot be read, or something in it is wrong.
 pub fn load(source: &PlanSource, registry: &Registry, default_seed: u64) -> Result<Loaded, CliError> {
+    let text = read(source, &registry.catalog())?;
+    complete(text, source, registry, default_seed)
+}
+
+/// The same for the words of a command line of SQLIO's, or for a batch file of them.
+///
+/// # Errors
+/// They cannot be carried out.
+pub fn load_sqlio(
+    wrapped: sqlio::Wrapped,
+    source: &PlanSource,
+    registry: &Registry,
+    default_seed: u64,
+) -> Result<Loaded, CliError> {
+    complete(of_sqlio(wrapped), source, registry, default_seed)
+}
+
+fn complete(text: Text, source: &PlanSource, registry: &Registry, default_seed: u64) -> Result<Loaded, CliError> {
     let catalog = registry.catalog();
-    let Text { text, name, path, called } = read(source, &catalog)?;
+    let Text { text, name, path, called, notes } = text;
     let changes = Changes {
         form: if source.quick { Form::Quick } else { Form::Whole },
         systems: systems(&source.system, &catalog),
@@ -95,7 +124,7 @@ pub fn load(source: &PlanSource, registry: &Registry, default_seed: u64) -> Resu
         None => plan,
         Some(system) => both_sides(&plan, system)?,
     };
-    Ok(Loaded { plan, text, name, path, called })
+    Ok(Loaded { plan, text, name, path, called, notes })
 }
 
 /// The plan with its disk systems elsewhere: those of files there, and the images of volumes in that folder.
@@ -134,15 +163,26 @@ struct Text {
     name: String,
     path: Option<String>,
     called: Option<Called>,
+    notes: Vec<String>,
+}
+
+fn of_sqlio(wrapped: sqlio::Wrapped) -> Text {
+    let sqlio::Wrapped { text, path, called, notes } = wrapped;
+    Text { text, name: "command line".to_owned(), path, called: Some(Called::Sqlio(called)), notes }
 }
 
 fn read(source: &PlanSource, catalog: &Catalog) -> Result<Text, CliError> {
     let named = &source.plan;
     if smack::is_script(source) {
         let smack::Wrapped { text, path, called } = smack::wrap(source)?;
-        return Ok(Text { text, name: "command line".to_owned(), path, called: Some(called) });
+        let called = Some(Called::Smack(called));
+        return Ok(Text { text, name: "command line".to_owned(), path, called, notes: Vec::new() });
     }
-    let plain = |text: String, name: &str, path| Text { text, name: name.to_owned(), path, called: None };
+    if sqlio::is_batch(source) && source.values.is_empty() {
+        return sqlio::wrap_batch(named).map(of_sqlio);
+    }
+    let plain =
+        |text: String, name: &str, path| Text { text, name: name.to_owned(), path, called: None, notes: Vec::new() };
     if !source.values.is_empty() {
         let message = format!("`{named}` is no `.smack` file: only that takes values behind it");
         return Err(CliError::user(message).hint("a plan names its systems itself; `--set KEY=VALUE` changes its keys"));

@@ -256,6 +256,67 @@ fn two_outputs_become_an_experiment() {
     assert_eq!(experiment.plan.benchmarks[0].points.len(), 1);
 }
 
+/// The article's groups are rebuilt from what the runs say of themselves, since its `echo` lines went to the console.
+#[test]
+fn the_articles_groups_are_rebuilt_and_compared_by_their_depths() {
+    let run = |threads: u32, op: &str, kb: u32, pattern: &str, depth: u32, ios: f64| {
+        let (verb, way) = if op == "R" { ("reading", "from") } else { ("writing", "to") };
+        BLOG_2013
+            .replace("4 threads writing for 5 secs to", &format!("{threads} threads {verb} for 300 secs {way}"))
+            .replace("8KB sequential", &format!("{kb}KB {pattern}"))
+            .replace("with 8 outstanding", &format!("with {depth} outstanding"))
+            .replace("28807.29", &format!("{ios:.2}"))
+            .replace("1 threads", "1 thread")
+    };
+    let matrix = |factor: f64| -> String {
+        let groups = [
+            (24, "R", 8, "random"),
+            (24, "R", 64, "random"),
+            (24, "R", 512, "random"),
+            (24, "W", 8, "random"),
+            (1, "W", 256, "random"),
+            (24, "W", 1, "sequential"),
+            (24, "W", 8, "sequential"),
+        ];
+        let runs = groups.iter().flat_map(|group| [1, 2, 4, 8, 16].map(|depth| (*group, depth)));
+        runs.map(|((threads, op, kb, pattern), depth)| {
+            run(threads, op, kb, pattern, depth, factor * 1000.0 * f64::from(depth).sqrt() / f64::from(kb).sqrt())
+        })
+        .collect()
+    };
+    let imports = [("4 KB", 1.0), ("64 KB", 1.1)]
+        .map(|(system, factor)| import(&read(matrix(factor).as_bytes()), system, &format!("{system}.txt")));
+    let experiment = into_experiment("clusters", &imports).unwrap();
+    let groups: Vec<&str> = experiment.plan.benchmarks.iter().map(|one| one.name.as_str()).collect();
+    let rebuilt = [
+        "random_R_8KB",
+        "random_R_64KB",
+        "random_R_512KB",
+        "random_W_8KB",
+        "random_W_256KB",
+        "sequential_W_1KB",
+        "sequential_W_8KB",
+    ];
+    assert_eq!(groups, rebuilt);
+    assert!(experiment.plan.benchmarks.iter().all(|one| one.points.len() == 5));
+    assert_eq!((experiment.trials.len(), experiment.plan.schedule.blocks), (70, 1));
+    let roles = |position: usize| {
+        let measurements = &experiment.trials[position].1.measurements;
+        ["iops", "bandwidth"].map(|id| measurements.iter().find(|one| one.metric.id == id).unwrap().metric.role)
+    };
+    use model::Role::{Primary, Secondary};
+    assert_eq!((roles(0), roles(69)), ([Primary, Secondary], [Secondary, Primary]));
+}
+
+#[test]
+fn a_run_without_o_has_one_outstanding_io() {
+    let text = BLOG_2013.replace("enabling multiple I/Os per thread with 8 outstanding\n", "");
+    let imported = import(&read(text.as_bytes()), "a", "a.txt");
+    let result = &imported.results[0];
+    assert_eq!(result.keys["depth"].as_int(), Some(1));
+    assert!(result.notes.iter().any(|note| note.contains("each I/O is waited for")));
+}
+
 /// A script of the shape of the article's, down to a `timeout` with an `echo` glued to it.
 const SCRIPT: &str = "@echo off\r\nrem clusters\r\necho ****** Read Tests *****\r\n\r\necho ******random_R_8KB**********\r\n\
     sqlio -kR -s300 -frandom -o1 -b8 -LS -BH -FparamMT.txt > Cluster_4KB_test.txt\r\ntimeout /T 5\r\n\

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use model::{Direction, Metric, Order};
 use stats::Verdict;
 
-use crate::comparison::{Comparison, ComparisonSet, Outcome, Pairing, Table};
+use crate::comparison::{Comparison, ComparisonSet, DepthPoint, DiskGroup, Outcome, Pairing, Table};
 use crate::evidence::Evidence;
 use crate::number::{Change, RowUnit, Script, count, percent};
 
@@ -110,4 +110,32 @@ pub fn estimator_words(set: &ComparisonSet) -> &'static str {
         stats::Estimator::Median => "median of the trials",
         stats::Estimator::Best => "best of the trials",
     }
+}
+
+/// What a rate counts: `I/Os a second`.
+pub fn rate_words(metric: &Metric) -> &str {
+    match metric.unit.as_str() {
+        "io/s" => "I/Os a second",
+        "MiB/s" => "MiB a second",
+        unit => unit,
+    }
+}
+
+/// A point's latency with its metric.
+pub type LatencyPick = fn(&DepthPoint) -> Option<(&Metric, f64)>;
+
+/// The latency that is shown of a group, with its name: the 99th percentile, or the mean where no percentile is known.
+/// All systems of a group have the same, so that they can be read beside each other.
+pub fn latency_of(group: &DiskGroup) -> (LatencyPick, &'static str) {
+    let p99: LatencyPick = |point| {
+        let (metric, side) = point.p99.as_ref()?;
+        Some((metric, side.summary?.mean))
+    };
+    let mean: LatencyPick = |point| {
+        let (metric, side) = point.mean_latency.as_ref()?;
+        Some((metric, side.summary?.mean))
+    };
+    let points = || group.curves.iter().flat_map(|curve| &curve.points);
+    let known = |pick: LatencyPick| points().any(|point| pick(point).is_some());
+    if known(p99) || !known(mean) { (p99, "p99") } else { (mean, "mean latency") }
 }

@@ -41,8 +41,8 @@ pub struct Bar {
     pub subject: Subject,
 }
 
-/// Whether a bar was met. The median decides; the interval says how surely.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Whether a bar was met. The median decides; the interval says how surely. From good to bad.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// It was, and the whole interval is on the good side.
     Met,
@@ -206,11 +206,18 @@ impl Bar {
 
     /// Whether a figure meets it.
     pub fn judge(&self, figure: Option<Figure>) -> Verdict {
+        self.bound.judge(figure)
+    }
+}
+
+impl Bound {
+    /// Whether a figure is on its good side.
+    pub fn judge(self, figure: Option<Figure>) -> Verdict {
         let Some(Figure { median, lo, hi, blocks }) = figure else { return Verdict::Unmeasured };
         if blocks < MIN_BLOCKS {
             return Verdict::TooFew;
         }
-        let is_good = |value: f64| match self.bound {
+        let is_good = |value: f64| match self {
             Bound::AtMost(most) => value <= most,
             Bound::AtLeast(least) => value >= least,
         };

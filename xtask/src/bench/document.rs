@@ -96,7 +96,8 @@ fn start_up(header: &Header) -> String {
     }
 }
 
-fn facts(facts: &[(String, String)]) -> String {
+/// A table of names and values.
+pub fn facts(facts: &[(String, String)]) -> String {
     let rows = facts.iter().map(|(name, value)| format!("| {name} | {} |\n", value.replace('|', "\\|")));
     format!("| | |\n|---|---|\n{}", rows.collect::<String>())
 }
@@ -114,7 +115,8 @@ fn servers() -> String {
     )
 }
 
-fn list(items: &[String], none: &str) -> String {
+/// A list, or the word for an empty one.
+pub fn list(items: &[String], none: &str) -> String {
     if items.is_empty() {
         return none.to_owned();
     }
@@ -148,7 +150,7 @@ fn foreign(journal: &Journal) -> String {
 }
 
 /// Three significant digits, and no more behind the point than they need.
-fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     match value.abs() {
         v if v >= 99.95 => format!("{value:.0}"),
         v if v >= 9.995 => format!("{value:.1}"),
@@ -156,14 +158,16 @@ fn number(value: f64) -> String {
     }
 }
 
-fn thousands(value: f64) -> String {
+/// A whole number, thousands apart.
+pub fn thousands(value: f64) -> String {
     let digits = format!("{value:.0}");
     let groups: Vec<&str> =
         digits.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();
     groups.join(",")
 }
 
-fn interval(figure: &Figure) -> String {
+/// Both ends of a figure's interval.
+pub fn interval(figure: &Figure) -> String {
     if figure.lo.is_nan() {
         return "–".to_owned();
     }

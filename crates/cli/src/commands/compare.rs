@@ -10,10 +10,16 @@ use crate::args::{CompareArgs, ResultFormat};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
+use crate::sqlio;
 
 /// Compares the systems of an experiment.
 pub fn run(args: &CompareArgs, printer: Printer) -> Result<Exit, CliError> {
-    let evidence = Evidence::read(&Store::open_read_only(&args.store)?)?;
+    let store = Store::open_read_only(&args.store)?;
+    let evidence = Evidence::read(&store)?;
+    if args.format == ResultFormat::Sqlio {
+        printer.out(&sqlio::render(&evidence, &store, None)?);
+        return Ok(Exit::Done);
+    }
     if args.format == ResultFormat::SuperSmack {
         let split = if args.trials { Split::Each } else { Split::Together };
         printer.out(&super::barrel::render(&evidence, split));

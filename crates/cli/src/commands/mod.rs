@@ -12,6 +12,7 @@ mod resume;
 mod run;
 mod schema;
 mod show;
+mod sqlio;
 
 use clap::CommandFactory as _;
 
@@ -29,6 +30,7 @@ pub fn dispatch(command: Command, printer: Printer) -> Result<Exit, CliError> {
         Command::Run(args) => run::run(&args, printer),
         Command::Resume(args) => resume::run(&args, printer),
         Command::Plan(args) => plan::run(&args, printer),
+        Command::Sqlio(args) => sqlio::run(args, printer),
         Command::Compare(args) => compare::run(&args, printer),
         Command::Gate(args) => gate::run(&args, printer),
         Command::Import(args) => import::run(&args, printer),

@@ -11,7 +11,8 @@ use crate::args::{Comparing, ReportArgs, ResultFormat};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
-use crate::smack::Called;
+use crate::source::Called;
+use crate::sqlio;
 
 /// Writes the HTML report.
 pub fn run(args: &ReportArgs, printer: Printer) -> Result<Exit, CliError> {
@@ -39,8 +40,14 @@ pub fn conclude(path: &Path, format: ResultFormat, called: Option<&Called>, prin
         (ResultFormat::Text, _) => print_set(&evidence, &options, Trials::Hidden, printer)?,
         (ResultFormat::Pages, _) => printer.out(&pages(&evidence)?),
         (ResultFormat::Backup, _) => printer.out(&report::backup::render(&report::backup::rows(&evidence))),
-        (ResultFormat::SuperSmack, Some(called)) => printer.out(&barrel::render_called(&evidence, called)?),
-        (ResultFormat::SuperSmack, None) => printer.out(&barrel::render(&evidence, report::barrel::Trials::Together)),
+        (ResultFormat::SuperSmack, Some(Called::Smack(called))) => {
+            printer.out(&barrel::render_called(&evidence, called)?);
+        }
+        (ResultFormat::SuperSmack, _) => printer.out(&barrel::render(&evidence, report::barrel::Trials::Together)),
+        (ResultFormat::Sqlio, Some(Called::Sqlio(called))) => {
+            printer.out(&sqlio::render(&evidence, &store, Some(called))?);
+        }
+        (ResultFormat::Sqlio, _) => printer.out(&sqlio::render(&evidence, &store, None)?),
     }
     printer.note(&format!("\nstore:  {}\nreport: {}", path.display(), html.display()));
     Ok(())

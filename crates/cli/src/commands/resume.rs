@@ -45,6 +45,7 @@ fn plan_of(header: &Header, registry: &Registry, printer: Printer) -> Result<Loa
         name: header.plan.name.clone(),
         path: header.plan_path.clone(),
         called: None,
+        notes: Vec::new(),
     };
     let Some(source) = source_of(header) else { return Ok(stored()) };
     if header.plan_path.as_deref().is_some_and(|path| !std::path::Path::new(path).exists()) {

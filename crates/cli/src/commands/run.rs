@@ -26,17 +26,28 @@ use crate::task_log::TaskLogs;
 /// Runs a plan into a new store.
 pub fn run(args: &RunArgs, printer: Printer) -> Result<Exit, CliError> {
     let registry = Registry::built_in();
-    let loaded = source::load(&args.source, &registry, RandomState::new().hash_one(std::process::id()))?;
+    let loaded = source::load(&args.source, &registry, fresh_seed())?;
+    run_loaded(&loaded, args, &registry, printer)
+}
+
+/// A seed for whoever names none.
+pub fn fresh_seed() -> u64 {
+    RandomState::new().hash_one(std::process::id())
+}
+
+/// Runs a plan that is loaded.
+pub fn run_loaded(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer: Printer) -> Result<Exit, CliError> {
     std::fs::create_dir_all(&args.output).map_err(|error| {
         CliError::could_not(format!("cannot make the folder {}: {error}", args.output.display()))
             .hint("name another one with `--output DIR`")
     })?;
     let path = store_path(&args.output, &loaded.plan.name);
-    let mut store = Store::create(&path, &header(&loaded), &loaded.plan.order())?;
+    let mut store = Store::create(&path, &header(loaded), &loaded.plan.order())?;
+    loaded.notes.iter().for_each(|note| printer.note(&format!("note: {note}")));
     announce(&loaded.plan, &path, printer);
     let options = options(args.yes, &args.loading, printer);
-    let result = conduct(&registry, &loaded.plan, &mut store, options, args.task_log.as_deref(), printer);
-    finish(result, store, &loaded, &path, args.format, printer)
+    let result = conduct(registry, &loaded.plan, &mut store, options, args.task_log.as_deref(), printer);
+    finish(result, store, loaded, &path, args.format, printer)
 }
 
 /// What the command line allows and asks for.

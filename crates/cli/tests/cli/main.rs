@@ -17,4 +17,5 @@ mod loads;
 mod results;
 mod scene;
 mod smack;
+mod sqlio;
 mod verdicts;

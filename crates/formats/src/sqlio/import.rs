@@ -5,7 +5,7 @@ use model::{Direction, Measurement, Reading, Role, Value};
 use super::{Op, Output, Pattern, Report, Run};
 use crate::{Imported, ImportedResult, Tool};
 
-/// The benchmark's name.
+/// The benchmark of a run that tells no group.
 const BENCHMARK: &str = "sqlio";
 /// SQLIO prints this for latencies of its own accord.
 const WHOLE_MS: &str = "latencies are whole milliseconds, floored: 0 is anything below 1 ms";
@@ -63,7 +63,9 @@ pub fn import(output: &Output, system: &str, source: &str) -> Imported {
 
 fn result(run: &Run, system: &str) -> ImportedResult {
     let report = &run.report;
-    let mut result = ImportedResult::new(system, BENCHMARK);
+    // Each group is a benchmark of its own, as in published tables; its depths are the points.
+    let group = group_name(report).unwrap_or_else(|| BENCHMARK.to_owned());
+    let mut result = ImportedResult::new(system, &group);
     let mut key = |name: &str, value: Value| result.keys.insert(name.to_owned(), value);
     if let Some(op) = report.op {
         key("op", Value::Text(op.as_str().to_owned()));
@@ -78,7 +80,8 @@ fn result(run: &Run, system: &str) -> ImportedResult {
     };
     number("block_kb", report.block_kb.map(u64::from));
     number("threads", report.threads.map(u64::from));
-    number("depth", Some(report.outstanding.map_or(0, u64::from)));
+    // Without -o a thread waits for each I/O: one is outstanding.
+    number("depth", Some(report.outstanding.map_or(1, u64::from)));
     number("span_mb", Some(report.sizes.iter().map(|size| size.mb).fold(0, u64::saturating_add)).filter(|mb| *mb > 0));
     if let Some(buffering) = report.buffering {
         key("cache", Value::Text(buffering.as_str().to_owned()));
@@ -86,6 +89,9 @@ fn result(run: &Run, system: &str) -> ImportedResult {
     // The planned length: SQLIO prints no other.
     result.elapsed_s = report.seconds.map(f64::from);
     result.measurements = measurements(report);
+    if report.outstanding.is_none() {
+        result.notes.push("without -o: each I/O is waited for".to_owned());
+    }
     result.notes.extend(run.label.iter().map(|label| format!("group {label:?}")));
     result
 }

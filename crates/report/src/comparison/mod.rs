@@ -1,6 +1,7 @@
 //! From evidence to rows: two samples paired by block, their ratio with its interval, and what may be said of it.
 
 mod builder;
+mod disk;
 mod figures;
 mod judging;
 mod notes;
@@ -10,6 +11,7 @@ mod row;
 mod set;
 mod warning;
 
+pub use disk::{DepthCurve, DepthPoint, DiskGroup, KNEE_SHARE, Knee};
 pub use figures::Figure;
 pub(crate) use judging::measured_trials;
 pub use options::{CompareError, MetricFilter, Options, Pairing};

@@ -5,11 +5,12 @@ use model::{Order, TrialState};
 use stats::Estimator;
 
 use super::builder::Builder;
+use super::disk::{self, DiskGroup};
 use super::figures::{Figure, figures};
 use super::judging::{self, Index};
 use super::notes::notes;
 use super::options::{CompareError, MetricFilter, Options, Pairing, is_named};
-use super::projection::{Projection, side_label};
+use super::projection::{KEY_SYSTEM, Projection, side_label};
 use super::row::Comparison;
 use crate::evidence::{Evidence, TrialCounts};
 
@@ -113,6 +114,8 @@ pub struct ComparisonSet {
     pub tables: Vec<Table>,
     /// What each cell of a single system gave; empty if there are systems to compare.
     pub figures: Vec<Figure>,
+    /// Cells of disks by their groups, over the depths; empty if there are none.
+    pub disk: Vec<DiskGroup>,
     /// How many trials came to which end.
     pub counts: TrialCounts,
     /// Blocks of the plan.
@@ -163,10 +166,16 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
     filter_metrics(&mut tables, &options.metrics);
     let figures = if others.is_empty() { figures(evidence, &index, &options.metrics, &rules) } else { Vec::new() };
     let notes = notes(evidence, &tables);
+    // Unless systems are compared, all of them are looked at.
+    let of_systems = projection.cols == [KEY_SYSTEM];
+    let looked_at: Vec<String> =
+        if of_systems { others.iter().chain([&baseline]).cloned().collect() } else { Vec::new() };
+    let disk = disk::groups(evidence, &index, &looked_at, &rules);
     Ok(ComparisonSet {
         rules,
         tables,
         figures,
+        disk,
         counts: evidence.counts(),
         blocks: plan.schedule.blocks,
         order: plan.schedule.order,

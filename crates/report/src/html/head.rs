@@ -52,6 +52,7 @@ pub fn navigation(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     let has_pages = !crate::pages::sections(evidence).is_empty();
     let parts = [
         ("forest", "Changes"),
+        ("disk", "Disk"),
         ("results", "Results"),
         ("pages", "I/O"),
         ("trials", "Trials"),
@@ -62,8 +63,13 @@ pub fn navigation(evidence: &Evidence, set: &ComparisonSet) -> Markup {
         ("method", "Method"),
         ("data", "Data"),
     ];
-    let parts =
-        parts.into_iter().skip(usize::from(set.tables.is_empty())).filter(|(id, _)| *id != "pages" || has_pages);
+    let is_there = |id: &str| match id {
+        "forest" => !set.tables.is_empty(),
+        "disk" => !set.disk.is_empty(),
+        "pages" => has_pages,
+        _ => true,
+    };
+    let parts = parts.into_iter().filter(|(id, _)| is_there(id));
     html! { nav aria-label="Parts of the report" { @for (id, title) in parts { a href={ "#" (id) } { (title) } } } }
 }
 

@@ -121,6 +121,18 @@ fn decode(part: &Series, trial: i64) -> Result<Histogram<u64>, ReportError> {
     Ok(histogram)
 }
 
+/// The values of a trial's whole response times with their counts.
+pub fn counts(source: &dyn SeriesSource, trial: i64) -> Result<Vec<(u64, u64)>, ReportError> {
+    let mut all = Vec::new();
+    let series = source.series(trial)?;
+    for part in series.iter().filter(|part| part.kind == SeriesKind::Response && part.interval.is_none()) {
+        let histogram = decode(part, trial)?;
+        let steps = histogram.iter_recorded();
+        all.extend(steps.map(|step| (histogram.median_equivalent(step.value_iterated_to()), step.count_at_value())));
+    }
+    Ok(all)
+}
+
 /// A quantile in nanoseconds, if enough samples lie beyond it.
 pub fn quantile(histogram: &Histogram<u64>, quantile: f64) -> Option<f64> {
     let beyond = histogram.len() as f64 * (1.0 - quantile);

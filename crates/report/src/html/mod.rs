@@ -8,6 +8,7 @@ mod backups;
 pub(crate) mod cells;
 mod chart;
 mod data;
+mod disk;
 mod facts;
 mod figure;
 mod forest;
@@ -75,6 +76,9 @@ pub fn render(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSourc
                     (head::navigation(evidence, set))
                     @if !set.tables.is_empty() {
                         (section("forest", "Changes", FOREST, html! { div.grid { @for f in forest::figures(set) { (f) } } }))
+                    }
+                    @if !set.disk.is_empty() {
+                        (section("disk", "Disk: the best of each group, and what it hides", &disk::lead(set), disk::view(set)))
                     }
                     (section("results", "Results", "", results(set)))
                     @if let Some(pages) = pages::pages(evidence) { (section("pages", "I/O of the page inserts", PAGES, pages)) }
@@ -173,4 +177,13 @@ fn policy() -> String {
         hash(SCRIPT),
         hash(STYLE)
     )
+}
+
+/// The latencies of one trial, each in nanoseconds with how many operations had it. Those that are merged over the
+/// trial's seconds; of several hosts all together.
+///
+/// # Errors
+/// When the histograms cannot be read.
+pub fn latencies(source: &dyn SeriesSource, trial: i64) -> Result<Vec<(u64, u64)>, ReportError> {
+    load::counts(source, trial)
 }

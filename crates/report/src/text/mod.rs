@@ -3,6 +3,7 @@
 //! Above it what differs between the two sides, in it one line per metric and cell, below it what the symbols mean and
 //! the footnotes. Nothing is told by colour alone. It is laid out in the widest form that fits.
 
+mod disk;
 mod figures;
 mod grid;
 mod table;
@@ -72,6 +73,7 @@ pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
     if !set.figures.is_empty() {
         out.push_str(&figures::render(set, &options));
     }
+    out.push_str(&disk::render(set, &options));
     if !set.tables.is_empty() {
         out.push('\n');
         out.push_str(&legend(set, options.width, has_p));

@@ -9,6 +9,7 @@ use model::MarkKind;
 use serde_json::json;
 
 use crate::chromium::Browser;
+use crate::disk::volumes;
 use crate::evidence::{Builder, Made};
 use crate::html::{hostile, page};
 
@@ -70,6 +71,35 @@ fn charts_are_drawn_and_answer_the_pointer() {
     browser.emulate(390, 844, "light");
     assert_eq!(browser.evaluate(wide), json!(true), "nothing sticks out of a phone");
     assert_eq!(small_texts(&mut browser), json!([]), "letters that nobody can read on a phone");
+}
+
+/// Charts of disks: bars with long names and figures beside them, on a desk and on a phone.
+#[test]
+fn charts_of_disks_keep_their_labels() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(&folder, "disk.html", &page(&volumes("random", "iops", "io/s")));
+    let mut browser = Browser::start();
+    for (width, height) in [(1280, 900), (390, 844)] {
+        browser.emulate(width, height, "light");
+        browser.open(&path);
+        let wide = "document.documentElement.scrollWidth <= window.innerWidth";
+        assert_eq!(browser.evaluate(wide), json!(true), "nothing sticks out at {width}");
+        let cut = "[...document.querySelectorAll('#disk .plot svg text')].filter(t => { const b = t.getBBox(), \
+                   v = t.ownerSVGElement.viewBox.baseVal; return b.x < 0 || b.y < -3 || b.x + b.width > v.width || \
+                   b.y + b.height > v.height + 3; }).map(t => t.textContent)";
+        assert_eq!(browser.evaluate(cut), json!([]), "labels that are cut at {width}");
+        let over = "[...document.querySelectorAll('#disk .plot svg')].flatMap(svg => { const all = \
+                    [...svg.querySelectorAll('text')].map(t => [t.textContent, t.getBoundingClientRect()]); return \
+                    all.flatMap(([x, a], i) => all.slice(i + 1).filter(([, b]) => Math.min(a.right, b.right) - \
+                    Math.max(a.left, b.left) > 2 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4).map(([y]) \
+                    => x + ' over ' + y)); })";
+        assert_eq!(browser.evaluate(over), json!([]), "labels that lie on each other at {width}");
+        assert_eq!(small_texts(&mut browser), json!([]));
+    }
+    // Two bars, and a ring around the only knee.
+    assert_eq!(browser.evaluate("document.querySelectorAll('#disk-iops .bar').length"), json!(2));
+    assert_eq!(browser.evaluate("document.querySelectorAll('#depth-0 .knee').length"), json!(1));
+    check_quiet(&browser, &path);
 }
 
 /// Texts of pictures that are shown smaller than 9 pixels.

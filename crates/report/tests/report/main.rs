@@ -6,6 +6,7 @@ mod barrel;
 mod browser;
 mod chromium;
 mod comparison;
+mod disk;
 mod evidence;
 mod gate;
 mod html;

@@ -35,6 +35,8 @@ pub enum Ink {
     Range(usize),
     /// A system's middle, a thin line.
     Middle(usize),
+    /// A system's bar.
+    Bar(usize),
 }
 
 const FIXED: [(Ink, &str); 9] = [
@@ -53,6 +55,7 @@ const FIXED_SPACE: u8 = 0;
 const LINE_SPACE: u8 = 1;
 const RANGE_SPACE: u8 = 2;
 const MIDDLE_SPACE: u8 = 3;
+const BAR_SPACE: u8 = 4;
 
 /// The class of a system: its colour and its dashes.
 pub fn series_class(index: usize) -> String {
@@ -67,6 +70,7 @@ impl Ink {
             Ink::Line(index) => RGBColor(LINE_SPACE, number(index), 0),
             Ink::Range(index) => RGBColor(RANGE_SPACE, number(index), 0),
             Ink::Middle(index) => RGBColor(MIDDLE_SPACE, number(index), 0),
+            Ink::Bar(index) => RGBColor(BAR_SPACE, number(index), 0),
             _ => {
                 let index = FIXED.iter().position(|(ink, _)| *ink == self).unwrap_or(0);
                 RGBColor(FIXED_SPACE, number(index), 0)
@@ -100,6 +104,7 @@ impl Ink {
             LINE_SPACE => Some(format!("ln {}", series_class(index))),
             RANGE_SPACE => Some(format!("rg {}", series_class(index))),
             MIDDLE_SPACE => Some(format!("mid {}", series_class(index))),
+            BAR_SPACE => Some(format!("bar {}", series_class(index))),
             _ => FIXED.get(index).map(|(_, class)| (*class).to_owned()),
         }
     }

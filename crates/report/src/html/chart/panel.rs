@@ -95,8 +95,10 @@ pub enum Layer {
     Line(Vec<(f64, f64)>, Ink),
     /// The area between two curves over the same places: place, low, high.
     Area(Vec<(f64, f64, f64)>, Ink),
-    /// A box from corner to corner.
+    /// A box from corner to corner, behind the grid.
     Box((f64, f64), (f64, f64), Ink),
+    /// A box from corner to corner, before the grid.
+    Bar((f64, f64), (f64, f64), Ink),
 }
 
 /// Which lines of the grid are drawn.
@@ -261,7 +263,7 @@ impl Panel {
                 let back = points.iter().rev().map(|(x, _, hi)| (*x, *hi));
                 chart.draw_series([Polygon::new(there.chain(back).collect::<Vec<_>>(), ink.fill())]).ok()?;
             }
-            Layer::Box(from, to, ink) => {
+            Layer::Box(from, to, ink) | Layer::Bar(from, to, ink) => {
                 chart.draw_series([Rectangle::new([*from, *to], ink.fill())]).ok()?;
             }
         }

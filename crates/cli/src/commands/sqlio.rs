@@ -1,0 +1,30 @@
+//! `etalon sqlio`: a command line of SQLIO's, or a batch file of them, as an experiment.
+
+use engine::Registry;
+use formats::sqlio::Wording;
+
+use super::run::{fresh_seed, run_loaded};
+use crate::args::{PlanSource, ResultFormat, RunArgs, SqlioArgs};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::printer::Printer;
+use crate::{source, sqlio};
+
+/// Carries it out.
+pub fn run(args: SqlioArgs, printer: Printer) -> Result<Exit, CliError> {
+    let registry = Registry::built_in();
+    let mut wrapped = match &args.batch {
+        Some(file) => sqlio::wrap_batch(file)?,
+        None => sqlio::wrap_words(&args.words)?,
+    };
+    if args.analyzer {
+        wrapped.called.wording = Wording::ForAnalyzer;
+    }
+    let format = if args.sqlio_exact { ResultFormat::Sqlio } else { ResultFormat::Text };
+    let plan = args.batch.unwrap_or_else(|| "sqlio".to_owned());
+    let SqlioArgs { system, target, quick, set, .. } = args;
+    let source = PlanSource { plan, values: Vec::new(), system, target, quick, set, aa: None };
+    let loaded = source::load_sqlio(wrapped, &source, &registry, fresh_seed())?;
+    let run = RunArgs { source, output: args.output, yes: args.yes, task_log: None, loading: args.loading, format };
+    run_loaded(&loaded, &run, &registry, printer)
+}

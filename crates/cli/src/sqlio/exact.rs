@@ -1,0 +1,193 @@
+//! What SQLIO would have printed of étalon's trials.
+
+use formats::sqlio::{
+    Buffering, Command, Initiation, InitiationUs, LatencyCounts, LatencyTimer, Measured, Op, Pattern, Pool, PoolLine,
+    Report, SizeLine, SizeOrigin, Timing, Wording,
+};
+use model::{Cell, Reading, TrialState, Value};
+use report::{Evidence, SeriesSource};
+use store::StoredTrial;
+
+use super::{Called, CalledRun};
+use crate::error::CliError;
+
+/// The version whose output is followed.
+const VERSION: &str = "1.5.SG";
+/// Counts of étalon's clock a second.
+const CLOCK_PER_S: u64 = 1_000_000_000;
+/// MiB of a file that étalon makes when nothing says how large.
+const DEFAULT_MB: u64 = 1_024;
+
+/// One output of SQLIO for each measured trial, run after run; within a run system after system, block after block.
+/// Without what was called the runs are made of the cells' keys.
+///
+/// # Errors
+/// The store cannot be read, or it holds no trials of disks.
+pub fn render(evidence: &Evidence, source: &dyn SeriesSource, called: Option<&Called>) -> Result<String, CliError> {
+    let made;
+    let called = match called {
+        Some(called) => called,
+        None => {
+            made = of_cells(evidence);
+            &made
+        }
+    };
+    let mut text = String::new();
+    let last = evidence.last_attempts();
+    for run in &called.runs {
+        let mut cells: Vec<(u32, &Cell)> = (0..).zip(&evidence.cells).filter(|(_, cell)| is_of(cell, run)).collect();
+        let place = |cell: &Cell| evidence.header.plan.systems.iter().position(|one| one.name == cell.system);
+        cells.sort_by_key(|(_, cell)| place(cell));
+        for (number, cell) in cells {
+            let mut trials: Vec<&&StoredTrial> = last
+                .iter()
+                .filter(|trial| trial.planned.cell == number && trial.state == TrialState::Measured)
+                .collect();
+            trials.sort_by_key(|trial| trial.planned.block);
+            for trial in trials {
+                text.push_str(&output(evidence, source, run, cell, trial)?.render(called.wording));
+            }
+        }
+    }
+    if text.is_empty() {
+        let error = CliError::user("no trial of the workload `disk` was measured: there is nothing that SQLIO prints");
+        return Err(error);
+    }
+    Ok(text)
+}
+
+fn is_of(cell: &Cell, run: &CalledRun) -> bool {
+    cell.benchmark == run.benchmark && cell.point.get("depth").and_then(Value::as_int) == Some(i64::from(run.depth))
+}
+
+/// The runs as command lines that ask for the same.
+fn of_cells(evidence: &Evidence) -> Called {
+    let mut runs: Vec<CalledRun> = Vec::new();
+    for cell in &evidence.cells {
+        if let Some(run) = of_cell(evidence, cell).filter(|_| !runs.iter().any(|run| is_of(cell, run))) {
+            runs.push(run);
+        }
+    }
+    Called { runs, wording: Wording::AsSqlio }
+}
+
+fn of_cell(evidence: &Evidence, cell: &Cell) -> Option<CalledRun> {
+    let text = |key: &str| cell.point.get(key).and_then(Value::as_text);
+    let number = |key: &str| cell.point.get(key).and_then(Value::as_int).and_then(|one| u32::try_from(one).ok());
+    let buffering = match text("cache")? {
+        "none" => Buffering::None,
+        "fs" => Buffering::Software,
+        "all" => Buffering::All,
+        _ => Buffering::Hardware,
+    };
+    let depth = number("depth")?;
+    let pattern = match text("pattern")? {
+        "random" => Pattern::Random,
+        "stride" => Pattern::Stride(number("stride.blocks").unwrap_or(64)),
+        _ => Pattern::Sequential,
+    };
+    let model::Length::Duration(length) = evidence.header.plan.schedule.length else { return None };
+    let command = Command {
+        op: if text("op")? == "write" { Op::Write } else { Op::Read },
+        threads: number("threads")?,
+        seconds: u32::try_from(length.as_secs()).ok()?,
+        pattern,
+        block_kb: number("block_kb")?,
+        outstanding: Some(depth),
+        buffering: Some(buffering),
+        latency: Some(LatencyTimer { timer: Timing::System, initiation: Initiation::Untimed }),
+        ..Command::default()
+    };
+    let size_mb = cell.point.get("size_mb").and_then(Value::as_int).and_then(|mb| u64::try_from(mb).ok());
+    let bare = |part: &str| part.rsplit_once('@').map_or(part, |(name, _)| name).trim().to_owned();
+    let files = text("targets").map_or_else(|| command.files.clone(), |all| all.split(',').map(bare).collect());
+    let pools = vec![Pool { files, threads: command.threads, mask: 0, size_mb }];
+    Some(CalledRun { benchmark: cell.benchmark.clone(), depth, command, pools })
+}
+
+/// One trial's output.
+fn output(
+    evidence: &Evidence,
+    source: &dyn SeriesSource,
+    run: &CalledRun,
+    cell: &Cell,
+    trial: &StoredTrial,
+) -> Result<Report, CliError> {
+    let value = |id: &str| {
+        let mut of_trial = evidence.measurements.iter().filter(|stored| stored.trial_id == trial.id);
+        let found = of_trial.find(|stored| stored.measurement.metric.id == id)?;
+        match found.measurement.reading {
+            Reading::Value(value) if value.is_finite() => Some(value),
+            _ => None,
+        }
+    };
+    let ios = value("iops").map_or(0.0, |rate| rate * trial.elapsed_s);
+    let mut report = head(run, cell, trial);
+    let latency = match run.command.latency {
+        None => None,
+        Some(_) => {
+            let mut counts = LatencyCounts::default();
+            let all = report::html::latencies(source, trial.id)
+                .map_err(|error| CliError::could_not(format!("cannot read the latencies: {error}")))?;
+            all.into_iter().for_each(|(ns, ios)| counts.add(ns, ios));
+            Some(counts)
+        }
+    };
+    report.set_figures(&Measured {
+        // The rate was made from the count; the count comes back from it.
+        ios: ios.round() as u64,
+        elapsed_ns: (trial.elapsed_s * 1e9).round() as u64,
+        latency,
+    });
+    if run.command.latency.is_some_and(|timer| timer.initiation == Initiation::Timed) {
+        let whole = |id: &str| value(id).map(|us| us as u64);
+        let figures = (whole("submission_min"), whole("submission_mean"), whole("submission_max"));
+        if let (min, Some(avg), Some(max)) = figures {
+            report.initiation = Some(InitiationUs { min: min.unwrap_or(0), avg, max });
+        }
+    }
+    Ok(report)
+}
+
+/// What stands above the figures.
+fn head(run: &CalledRun, cell: &Cell, trial: &StoredTrial) -> Report {
+    let command = &run.command;
+    let threads: u32 = run.pools.iter().map(|pool| pool.threads).sum();
+    let files: Vec<String> = run.pools.iter().flat_map(|pool| pool.files.clone()).collect();
+    let mut first = 0;
+    let mut lines = Vec::new();
+    for pool in run.pools.iter().filter(|_| command.param_file.is_some()) {
+        let (file, threads) = (pool.files.join(" "), pool.threads);
+        lines.push(PoolLine { file, threads, first, last: first + threads.saturating_sub(1), mask: pool.mask });
+        first += threads;
+    }
+    // The quick form makes smaller files than the line asks for: what was there is told.
+    let made_mb = cell.point.get("size_mb").and_then(Value::as_int).and_then(|mb| u64::try_from(mb).ok());
+    let sizes = run.pools.iter().flat_map(|pool| pool.files.iter().map(|file| size(pool, made_mb, file))).collect();
+    let planned = f64::from(command.seconds);
+    // Neither is the length that of the line then.
+    let is_as_planned = (trial.elapsed_s - planned).abs() <= 0.1 * planned + 1.0;
+    let seconds = if is_as_planned { command.seconds } else { trial.elapsed_s.round() as u32 };
+    Report {
+        version: Some(VERSION.to_owned()),
+        timer: command.latency.map(|latency| latency.timer),
+        timer_counts_per_s: command.latency.map(|_| CLOCK_PER_S),
+        param_file: command.param_file.clone(),
+        pools: lines,
+        threads: Some(threads),
+        op: Some(command.op),
+        seconds: Some(seconds),
+        files,
+        block_kb: Some(command.block_kb),
+        pattern: Some(command.pattern),
+        outstanding: command.outstanding,
+        buffering: command.buffering,
+        sizes,
+        ..Report::default()
+    }
+}
+
+fn size(pool: &Pool, made_mb: Option<u64>, file: &str) -> SizeLine {
+    let origin = if pool.size_mb.is_some() { SizeOrigin::Specified } else { SizeOrigin::Current };
+    SizeLine { origin, mb: made_mb.or(pool.size_mb).unwrap_or(DEFAULT_MB), file: file.to_owned() }
+}

@@ -1,0 +1,210 @@
+//! From SQLIO's options to the keys of the `disk` workload.
+
+use std::fmt::Write as _;
+
+use formats::sqlio::{Affinity, Command, Pattern, Pool, Spread};
+
+use crate::error::CliError;
+
+/// The keys of a run, but for its depth.
+#[derive(Debug)]
+pub struct Keys {
+    /// Lines of a plan.
+    pub text: String,
+    /// The files' size in MiB, if it is given.
+    pub size_mb: Option<u64>,
+    /// What is carried out otherwise than written.
+    pub notes: Vec<String>,
+}
+
+/// The group of a run, as published tables have it: `random_R_8KB`.
+pub fn name(command: &Command) -> String {
+    let pattern = match command.pattern {
+        Pattern::Stride(blocks) => format!("stride{blocks}"),
+        other => other.to_string(),
+    };
+    format!("{pattern}_{}_{}KB", command.op.letter(), command.block_kb)
+}
+
+/// The keys of a run.
+///
+/// # Errors
+/// It asks for what cannot be done here.
+pub fn of(command: &Command, pools: &[Pool]) -> Result<Keys, CliError> {
+    let mut notes = Vec::new();
+    let mut text = format!("op = \"{}\"\n", command.op.as_str());
+    // Writing to a string does not fail.
+    let _ = match command.pattern {
+        Pattern::Random => writeln!(text, "pattern = \"random\""),
+        Pattern::Sequential => writeln!(text, "pattern = \"sequential\""),
+        Pattern::Stride(blocks) => {
+            let rows = command.ios_per_run;
+            writeln!(text, "pattern = \"stride\"\nstride.blocks = {blocks}\nstride.rows = {rows}")
+        }
+    };
+    let threads: u32 = pools.iter().map(|pool| pool.threads).sum();
+    let _ = writeln!(text, "block_kb = {}\nthreads = {threads}", command.block_kb);
+    let _ = writeln!(text, "cache = \"{}\"", command.cache().as_str());
+    let targets = targets(pools, &mut notes)?;
+    let _ = writeln!(text, "targets = {}", serde_json::Value::from(targets));
+    let size_mb = one_size(pools)?;
+    if let Some(mb) = size_mb {
+        let _ = writeln!(text, "size_mb = {mb}");
+    }
+    if command.start_block > 0 {
+        let _ = writeln!(text, "offset_kb = {}", command.start_block.saturating_mul(u64::from(command.block_kb)));
+    }
+    if let Some(mask) = mask(command, pools, &mut notes)? {
+        let _ = writeln!(text, "affinity = \"0x{mask:x}\"");
+    }
+    if command.utilisation.is_some() {
+        notes.push("-U: what the processors did is in the report, under the client's CPU time".to_owned());
+    }
+    Ok(Keys { text, size_mb, notes })
+}
+
+/// `testfile.dat`, or `a.dat@4, b.dat@1` where each line of a parameter file has threads of its own.
+fn targets(pools: &[Pool], notes: &mut Vec<String>) -> Result<String, CliError> {
+    let names: Vec<&String> = pools.iter().flat_map(|pool| &pool.files).collect();
+    let mut drives: Vec<char> = names.iter().filter_map(|name| drive(name)).map(|c| c.to_ascii_lowercase()).collect();
+    drives.sort_unstable();
+    drives.dedup();
+    let mut written = Vec::new();
+    for pool in pools {
+        for file in &pool.files {
+            let here = here(file, drives.len() > 1)?;
+            if here != *file {
+                notes.push(format!("{file} is {here} in the system's folder; name it with `--target DIR`"));
+            }
+            let own = if pools.len() > 1 { format!("@{}", pool.threads) } else { String::new() };
+            written.push(format!("{here}{own}"));
+        }
+    }
+    Ok(written.join(", "))
+}
+
+/// The letter of `D:\testfile.dat`.
+fn drive(name: &str) -> Option<char> {
+    let mut characters = name.chars();
+    let letter = characters.next().filter(char::is_ascii_alphabetic)?;
+    (characters.next() == Some(':')).then_some(letter)
+}
+
+/// A file's name on this machine. A path of Windows elsewhere is one in the system's folder: its drive is what the system
+/// stands for. Several drives are folders in it.
+fn here(name: &str, has_several_drives: bool) -> Result<String, CliError> {
+    let rest = if drive(name).is_some() { &name[2..] } else { name };
+    if rest.is_empty() || name.bytes().all(|byte| byte.is_ascii_digit() || byte == b':') {
+        let error = CliError::user(format!("{name} is a whole drive: étalon works on files"));
+        return Err(error.hint("name a file on it; a plan may name a device, as `url = \"disk:/dev/NAME\"`"));
+    }
+    if name.contains([',', '@']) {
+        return Err(CliError::user(format!("{name}: names of files cannot hold `,` or `@`")));
+    }
+    if std::path::MAIN_SEPARATOR == '\\' || (drive(name).is_none() && !name.contains('\\')) {
+        return Ok(name.to_owned());
+    }
+    let plain = rest.replace('\\', "/");
+    let plain = plain.trim_start_matches('/');
+    match drive(name).filter(|_| has_several_drives) {
+        Some(letter) => Ok(format!("{}/{plain}", letter.to_ascii_lowercase())),
+        None => Ok(plain.to_owned()),
+    }
+}
+
+fn one_size(pools: &[Pool]) -> Result<Option<u64>, CliError> {
+    let first = pools.first().and_then(|pool| pool.size_mb);
+    if pools.iter().all(|pool| pool.size_mb == first) {
+        return Ok(first);
+    }
+    let error = CliError::user("the lines of the parameter file give their files different sizes");
+    Err(error.hint("give all of them one size: étalon makes the files of a run equally large"))
+}
+
+/// The processors that threads are bound to.
+fn mask(command: &Command, pools: &[Pool], notes: &mut Vec<String>) -> Result<Option<u64>, CliError> {
+    let of_lines = pools.first().map_or(0, |pool| pool.mask);
+    if pools.iter().any(|pool| pool.mask != of_lines) {
+        let error = CliError::user("the lines of the parameter file bind their threads to different processors");
+        return Err(error.hint("give all of them one mask, or 0x0 for any processor"));
+    }
+    Ok(match command.affinity {
+        Affinity::None if of_lines > 0 => {
+            notes.push(IN_TURN.to_owned());
+            Some(of_lines)
+        }
+        Affinity::None => None,
+        Affinity::Cpu { cpu, .. } => Some(1 << cpu),
+        Affinity::Mask { mask, spread } => {
+            if spread == Spread::Together {
+                notes.push(IN_TURN.to_owned());
+            }
+            Some(mask)
+        }
+    })
+}
+
+const IN_TURN: &str = "the threads are bound to the processors of the mask in turn, one each";
+
+#[cfg(test)]
+mod tests {
+    use formats::sqlio::{parse_command, parse_params, split_words};
+
+    use super::*;
+
+    fn keys(line: &str, params: Option<&str>) -> Result<Keys, CliError> {
+        let command = parse_command(&split_words(line)).unwrap();
+        let params = params.map(|text| parse_params(text).unwrap());
+        of(&command, &command.pools(params.as_deref()).unwrap())
+    }
+
+    #[test]
+    fn the_articles_line_becomes_keys() {
+        let keys = keys("-kR -s300 -frandom -o8 -b8 -LS -BH -FparamMT.txt", Some("D:\\testfile.dat 24 0x0 5000"));
+        let keys = keys.unwrap();
+        let file = if std::path::MAIN_SEPARATOR == '\\' { "D:\\\\testfile.dat" } else { "testfile.dat" };
+        assert_eq!(
+            keys.text,
+            format!(
+                "op = \"read\"\npattern = \"random\"\nblock_kb = 8\nthreads = 24\ncache = \"hw\"\n\
+                 targets = \"{file}\"\nsize_mb = 5000\n"
+            )
+        );
+        assert_eq!(keys.size_mb, Some(5000));
+    }
+
+    #[test]
+    fn strides_offsets_masks_and_pools_become_keys() {
+        let one = keys("-kW -t4 -f64 -i16 -b2 -S10 -a0x3 a.dat b.dat", None).unwrap();
+        for line in ["stride.blocks = 64\n", "stride.rows = 16\n", "offset_kb = 20\n", "targets = \"a.dat, b.dat\"\n"] {
+            assert!(one.text.contains(line), "{line}: {}", one.text);
+        }
+        assert!(one.text.contains("affinity = \"0x3\"") && one.text.contains("cache = \"none\""), "{}", one.text);
+        let pools = keys("-frandom -Fp", Some("a.dat 4 0x0 10\nb.dat 1 0x0 10")).unwrap();
+        assert!(pools.text.contains("targets = \"a.dat@4, b.dat@1\"\n") && pools.text.contains("threads = 5\n"));
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_refused() {
+        for (line, params, said) in [
+            ("-frandom -Fp", Some("a 4 0x0 10\nb 1 0x0 11"), "different sizes"),
+            ("-frandom -Fp", Some("a 4 0x1 10\nb 1 0x2 10"), "different processors"),
+            ("-RX -frandom", None, "X: is a whole drive"),
+            ("-R1 -frandom", None, "1: is a whole drive"),
+            ("-frandom a,b", None, "cannot hold"),
+        ] {
+            let error = keys(line, params).unwrap_err();
+            assert!(error.message.contains(said), "{line}: {}", error.message);
+        }
+    }
+
+    #[test]
+    fn paths_of_windows_are_in_the_systems_folder() {
+        if std::path::MAIN_SEPARATOR == '/' {
+            assert_eq!(here("D:\\a\\t.dat", false).unwrap(), "a/t.dat");
+            assert_eq!(here("c:testfile.dat", false).unwrap(), "testfile.dat");
+            assert_eq!(here("D:\\t.dat", true).unwrap(), "d/t.dat");
+            assert_eq!(here("/mnt/x/t.dat", false).unwrap(), "/mnt/x/t.dat");
+        }
+    }
+}

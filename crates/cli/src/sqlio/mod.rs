@@ -1,0 +1,239 @@
+//! `etalon sqlio` and `etalon run FILE.bat`: a plan around SQLIO's command lines.
+
+mod exact;
+mod keys;
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use formats::FormatError;
+use formats::sqlio::{BatchRun, Command, ParamLine, Pool, Wording, parse_command, parse_params, parse_script};
+use report::number::count;
+
+use crate::args::PlanSource;
+use crate::error::CliError;
+
+pub use exact::render;
+
+/// The name of the only system when none is named.
+const SYSTEM: &str = "disk";
+/// Blocks of the quick form of a batch: the fewest that have intervals.
+const QUICK_BLOCKS: u32 = 2;
+/// What `--quick` makes of a file that is larger, in MiB.
+const QUICK_MB: u64 = 256;
+
+/// The runs that were asked for, as their author wrote them.
+#[derive(Clone, Debug)]
+pub struct Called {
+    /// The runs, in their order.
+    pub runs: Vec<CalledRun>,
+    /// How a single thread is written.
+    pub wording: Wording,
+}
+
+/// One run.
+#[derive(Clone, Debug)]
+pub struct CalledRun {
+    /// The benchmark that it became.
+    pub benchmark: String,
+    /// Its depth there.
+    pub depth: u32,
+    /// What was asked for.
+    pub command: Command,
+    /// Its threads with their files.
+    pub pools: Vec<Pool>,
+}
+
+/// A plan around command lines.
+#[derive(Debug)]
+pub struct Wrapped {
+    /// The plan's text.
+    pub text: String,
+    /// The batch file, if it is one.
+    pub path: Option<String>,
+    /// What was called.
+    pub called: Called,
+    /// What a reader should know of the translation, each as a sentence.
+    pub notes: Vec<String>,
+}
+
+/// Whether the command line names a batch file instead of a plan.
+pub fn is_batch(source: &PlanSource) -> bool {
+    let named = |extension: &std::ffi::OsStr| ["bat", "cmd"].iter().any(|known| extension.eq_ignore_ascii_case(known));
+    Path::new(&source.plan).extension().is_some_and(named)
+}
+
+/// The plan that carries out one command line: the words behind `sqlio`.
+///
+/// # Errors
+/// The words are no command line of SQLIO's, or it cannot be carried out here.
+pub fn wrap_words(words: &[String]) -> Result<Wrapped, CliError> {
+    if let Some(own) = words.iter().find(|word| word.starts_with("--")) {
+        let error = CliError::user(format!("{own} among SQLIO's options"));
+        return Err(error.hint("étalon's own options stand before SQLIO's: `etalon sqlio --sqlio-exact -kR …`"));
+    }
+    let command = parse_command(words).map_err(|error| user(&error))?;
+    let run = BatchRun { line: 1, label: None, command, output: None, pause_s: 0 };
+    let mut draft = Draft::default();
+    draft.take(&run, None)?;
+    draft.finish("sqlio", None)
+}
+
+/// The plan that carries out a batch file.
+///
+/// # Errors
+/// It cannot be read, or a line of it cannot be carried out.
+pub fn wrap_batch(file: &str) -> Result<Wrapped, CliError> {
+    let bytes = std::fs::read(file).map_err(|error| CliError::user(format!("cannot read {file}: {error}")))?;
+    let script = parse_script(&bytes);
+    if let Some(problem) = script.problems.first() {
+        let mut error = CliError::user(format!("{file}:{}: {}", problem.line, problem.what));
+        error.hints.extend(problem.hint.clone());
+        for other in script.problems.iter().skip(1).take(4) {
+            error.context.push(format!("{file}:{}: {}", other.line, other.what));
+        }
+        return Err(error);
+    }
+    if script.runs.is_empty() {
+        let error = CliError::user(format!("{file} runs no sqlio"));
+        return Err(error.hint("a line is: sqlio -kR -s300 -frandom -o8 -b8 -LS -BH -Fparam.txt"));
+    }
+    let mut draft = Draft::default();
+    for run in &script.runs {
+        draft
+            .take(run, Some(Path::new(file)))
+            .map_err(|error| CliError { message: format!("{file}:{}: {}", run.line, error.message), ..error })?;
+    }
+    if script.runs.iter().any(|run| run.pause_s > 0) {
+        draft.note("the pauses between runs are left out: étalon waits until the disk has settled".to_owned());
+    }
+    let stem = Path::new(file).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    let path = std::path::absolute(file).map_or_else(|_| file.to_owned(), |path| path.display().to_string());
+    draft.finish(&stem, Some(path))
+}
+
+fn user(error: &FormatError) -> CliError {
+    let hint = error.hint().map(str::to_owned);
+    CliError { hints: hint.into_iter().collect(), ..CliError::user(error.to_string()) }
+}
+
+/// A benchmark that is being made: the keys of its runs, all alike but for the depth.
+#[derive(Debug)]
+struct Group {
+    name: String,
+    keys: String,
+    depths: Vec<u32>,
+    size_mb: Option<u64>,
+}
+
+/// A plan that is being made.
+#[derive(Debug, Default)]
+struct Draft {
+    groups: Vec<Group>,
+    runs: Vec<CalledRun>,
+    seconds: Option<u32>,
+    notes: Vec<String>,
+}
+
+impl Draft {
+    fn note(&mut self, note: String) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// Adds a run. `batch` is the file that it stands in.
+    fn take(&mut self, run: &BatchRun, batch: Option<&Path>) -> Result<(), CliError> {
+        let command = &run.command;
+        let params = command.param_file.as_deref().map(|name| read_params(name, batch)).transpose()?;
+        let pools = command.pools(params.as_deref()).map_err(|error| user(&error))?;
+        if *self.seconds.get_or_insert(command.seconds) != command.seconds {
+            let error = CliError::user(format!(
+                "a run of -s{} among runs of -s{}: the trials of an experiment are equally long",
+                command.seconds,
+                self.seconds.unwrap_or_default()
+            ));
+            return Err(error.hint("write the same -s in each line, or make two batch files of it"));
+        }
+        let keys = keys::of(command, &pools)?;
+        keys.notes.into_iter().chain(command.warnings.iter().cloned()).for_each(|note| self.note(note));
+        let depth = command.outstanding.unwrap_or(1);
+        let group = match self.groups.iter_mut().find(|group| group.keys == keys.text) {
+            Some(group) => group,
+            None => {
+                let name = free_name(&keys::name(command), &self.groups);
+                self.groups.push(Group { name, keys: keys.text, depths: Vec::new(), size_mb: keys.size_mb });
+                let last = self.groups.len() - 1;
+                &mut self.groups[last]
+            }
+        };
+        if group.depths.contains(&depth) {
+            let note = format!("{} with -o{depth} stands twice: étalon repeats every run by its blocks", group.name);
+            self.note(note);
+            return Ok(());
+        }
+        group.depths.push(depth);
+        let benchmark = group.name.clone();
+        self.runs.push(CalledRun { benchmark, depth, command: command.clone(), pools });
+        Ok(())
+    }
+
+    fn finish(mut self, name: &str, path: Option<String>) -> Result<Wrapped, CliError> {
+        // A JSON string is a TOML string, and so is a key in quotes.
+        let quoted = |text: &str| serde_json::Value::from(text).to_string();
+        let folder = std::path::absolute(".").unwrap_or_else(|_| PathBuf::from("."));
+        let url = format!("disk:{}", folder.display());
+        let mut text = format!("name = {}\n\n[systems.{SYSTEM}]\nurl = {}\n", quoted(name), quoted(&url));
+        // Writing to a string does not fail.
+        for group in &self.groups {
+            let depths: Vec<String> = group.depths.iter().map(u32::to_string).collect();
+            let _ = write!(
+                text,
+                "\n[[benchmarks]]\nname = {}\nworkload = \"disk\"\n{}depth = [{}]\n",
+                quoted(&group.name),
+                group.keys,
+                depths.join(", ")
+            );
+        }
+        let seconds = self.seconds.unwrap_or(30);
+        let _ = write!(
+            text,
+            "\n[schedule]\nblocks = 1\nwarmup = \"0s\"\nduration = \"{seconds}s\"\n\n[quick]\n\
+             schedule.blocks = {}\nschedule.duration = \"{}s\"\n",
+            if path.is_some() { QUICK_BLOCKS } else { 1 },
+            seconds.min(2)
+        );
+        if self.groups.iter().filter_map(|group| group.size_mb).any(|mb| mb > QUICK_MB) {
+            let _ = writeln!(text, "\"benchmarks.*.size_mb\" = {QUICK_MB}");
+        }
+        if path.is_some() {
+            let runs = count(self.runs.len(), "run");
+            let groups = count(self.groups.len(), "group");
+            self.note(format!(
+                "{runs} of SQLIO in {groups}, each once, as the file has it: `--set schedule.blocks=6` gives verdicts"
+            ));
+        }
+        let called = Called { runs: self.runs, wording: Wording::AsSqlio };
+        Ok(Wrapped { text, path, called, notes: self.notes })
+    }
+}
+
+fn free_name(name: &str, groups: &[Group]) -> String {
+    let numbered = (2..).map(|number| format!("{name}-{number}"));
+    let is_free = |name: &String| groups.iter().all(|group| group.name != *name);
+    std::iter::once(name.to_owned()).chain(numbered).find(is_free).unwrap_or_default()
+}
+
+/// The parameter file: where the command line says, or beside the batch file.
+fn read_params(name: &str, batch: Option<&Path>) -> Result<Vec<ParamLine>, CliError> {
+    let here = PathBuf::from(name);
+    let last = name.rsplit(['\\', '/']).next().unwrap_or(name);
+    let beside = batch.and_then(Path::parent).map(|folder| folder.join(last));
+    let path = [Some(here.clone()), beside].into_iter().flatten().find(|path| path.is_file()).unwrap_or(here);
+    let bytes = std::fs::read(&path)
+        .map_err(|error| CliError::user(format!("cannot read the parameter file {name}: {error}")))?;
+    parse_params(&formats::text::decode(&bytes)).map_err(|error| {
+        let error = user(&error);
+        CliError { message: format!("{}: {}", path.display(), error.message), ..error }
+    })
+}

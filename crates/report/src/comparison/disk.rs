@@ -1,0 +1,226 @@
+//! Disk cells as such tests are published, and what that form hides.
+//!
+//! A group is every depth of one shape of I/O: operation, pattern, block. Published charts show the best of each group
+//! and nothing else. Here the whole curve over the depths stands beside it, and its knee: the depth beyond which more
+//! outstanding I/Os buy waiting instead of work. In a closed loop the mean latency is threads · depth / rate (J. D. C.
+//! Little, 1961), so that on the flat part of the curve it grows with the depth.
+
+use model::{Cell, Metric, Point};
+
+use super::judging::{self, Index, voiding_mark};
+use super::row::{NoVerdict, Side};
+use super::set::Rules;
+use crate::evidence::Evidence;
+
+/// The knee is at the smallest depth whose mean has this share of the curve's highest mean.
+pub const KNEE_SHARE: f64 = 0.95;
+
+/// The keys that every disk cell has.
+const SHAPE: [&str; 3] = ["op", "pattern", "block_kb"];
+/// Outstanding I/Os of a thread.
+const DEPTH: &str = "depth";
+/// Names of the 99th percentile of the latency.
+const P99: [&str; 3] = ["response_p99", "latency_p99", "service_p99"];
+/// Names of the mean latency, the one by Little's law last.
+const MEAN_LATENCY: [&str; 3] = ["response_mean", "latency_little", "latency_mean"];
+
+/// One shape of I/O on every system, over its depths.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DiskGroup {
+    /// The benchmark.
+    pub benchmark: String,
+    /// `random read, 8 KB`, with what else tells it from the others.
+    pub label: String,
+    /// What it is judged by: I/Os a second, or MiB a second if it is sequential.
+    pub metric: Metric,
+    /// The curves, in the order of the plan's systems.
+    pub curves: Vec<DepthCurve>,
+}
+
+/// A system's rates by depth.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DepthCurve {
+    /// The system.
+    pub system: String,
+    /// Its place in the plan: its colour and form.
+    pub index: usize,
+    /// From the smallest depth to the largest.
+    pub points: Vec<DepthPoint>,
+}
+
+/// One cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DepthPoint {
+    /// Outstanding I/Os of a thread.
+    pub depth: i64,
+    /// The rate.
+    pub rate: Side,
+    /// The 99th percentile of the latency with its metric, one value a trial.
+    pub p99: Option<(Metric, Side)>,
+    /// The mean latency with its metric.
+    pub mean_latency: Option<(Metric, Side)>,
+    /// Why nothing rests on these figures.
+    pub void: Option<NoVerdict>,
+}
+
+/// Where a curve bends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Knee<'a> {
+    /// At this depth.
+    At(&'a DepthPoint),
+    /// The curve still rises at this depth, which is the largest that was measured.
+    NotReached(&'a DepthPoint),
+    /// There are no two depths with a figure.
+    Unknown,
+}
+
+impl DepthPoint {
+    /// The mean of the trials.
+    pub fn mean(&self) -> Option<f64> {
+        self.rate.summary.map(|summary| summary.mean)
+    }
+
+    /// The interval of the mean, if there are trials enough for one.
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        let (mean, share) = (self.mean()?, self.rate.half_width?);
+        Some(((mean * (1.0 - share)).max(0.0), mean * (1.0 + share)))
+    }
+}
+
+impl DepthCurve {
+    /// What is published: the highest of all trials at all depths, and where it was.
+    pub fn best(&self) -> Option<(&DepthPoint, f64)> {
+        let highest = |point: &DepthPoint| point.rate.summary.map(|summary| summary.max);
+        let known = self.points.iter().filter_map(|point| Some((point, highest(point)?)));
+        // Of equal ones the first: the smaller depth.
+        known.fold(None, |best, one| match best {
+            Some((_, value)) if value >= one.1 => best,
+            _ => Some(one),
+        })
+    }
+
+    /// Whether the means at the knee and at the top are known better than to the share that tells them apart. Those of
+    /// single trials are not.
+    pub fn knee_is_sure(&self) -> bool {
+        let Knee::At(knee) = self.knee() else { return false };
+        let top = self.points.iter().max_by(|x, y| x.mean().unwrap_or(0.0).total_cmp(&y.mean().unwrap_or(0.0)));
+        let known = |point: &DepthPoint| point.rate.half_width.is_some_and(|share| share <= 1.0 - KNEE_SHARE);
+        known(knee) && top.is_some_and(known)
+    }
+
+    /// Where it bends.
+    pub fn knee(&self) -> Knee<'_> {
+        let known: Vec<(&DepthPoint, f64)> =
+            self.points.iter().filter_map(|point| Some((point, point.mean()?))).collect();
+        let highest = known.iter().map(|(_, mean)| *mean).fold(0.0, f64::max);
+        let bend = known.iter().position(|(_, mean)| *mean >= KNEE_SHARE * highest);
+        match bend.and_then(|at| known.get(at).map(|(point, _)| (at, *point))) {
+            _ if known.len() < 2 => Knee::Unknown,
+            Some((at, point)) if at + 1 == known.len() => Knee::NotReached(point),
+            Some((_, point)) => Knee::At(point),
+            None => Knee::Unknown,
+        }
+    }
+}
+
+/// The groups of an experiment, in the order of its plan; none if its cells are of another kind. `systems` are those that
+/// are looked at.
+pub fn groups(evidence: &Evidence, index: &Index, systems: &[String], rules: &Rules) -> Vec<DiskGroup> {
+    let disk: Vec<(u32, &Cell)> = (0..)
+        .zip(&evidence.cells)
+        .filter(|(_, cell)| is_disk(&cell.point) && (systems.is_empty() || systems.contains(&cell.system)))
+        .collect();
+    let mut found: Vec<(&Cell, Vec<(u32, &Cell)>)> = Vec::new();
+    for (number, cell) in disk {
+        match found.iter_mut().find(|(first, _)| first.benchmark == cell.benchmark && same_group(first, cell)) {
+            Some((_, cells)) => cells.push((number, cell)),
+            None => found.push((cell, vec![(number, cell)])),
+        }
+    }
+    let firsts: Vec<&Cell> = found.iter().map(|(first, _)| *first).collect();
+    let group = |(first, cells): &(&Cell, Vec<(u32, &Cell)>)| {
+        let metric = metric_of(index, first)?;
+        let curves = curves(evidence, index, cells, &metric, rules);
+        Some(DiskGroup { benchmark: first.benchmark.clone(), label: label(first, &firsts), metric, curves })
+    };
+    found.iter().filter_map(group).collect()
+}
+
+fn is_disk(point: &Point) -> bool {
+    SHAPE.iter().all(|key| point.contains_key(*key)) && point.get(DEPTH).and_then(model::Value::as_int).is_some()
+}
+
+fn same_group(a: &Cell, b: &Cell) -> bool {
+    let keys = |cell: &Cell| cell.point.clone().into_iter().filter(|(key, _)| key != DEPTH).collect::<Point>();
+    keys(a) == keys(b)
+}
+
+/// Random I/O is judged by I/Os a second, sequential I/O by MiB a second.
+fn metric_of(index: &Index, cell: &Cell) -> Option<Metric> {
+    let sequential = text(cell, "pattern").starts_with("sequential");
+    let wanted = if sequential { "bandwidth" } else { "iops" };
+    named(index, &cell.benchmark, &[wanted])
+}
+
+fn named(index: &Index, benchmark: &str, names: &[&str]) -> Option<Metric> {
+    let known = index.metrics.get(benchmark)?;
+    names.iter().find_map(|name| known.iter().find(|metric| metric.id == *name)).cloned()
+}
+
+fn text(cell: &Cell, key: &str) -> String {
+    cell.point.get(key).map_or_else(String::new, ToString::to_string)
+}
+
+/// `random read, 8 KB, threads=24`: of the further keys those in which groups of the same shape differ.
+fn label(cell: &Cell, all: &[&Cell]) -> String {
+    let alike = |other: &&&Cell| SHAPE.iter().all(|key| other.point.get(*key) == cell.point.get(*key));
+    let like: Vec<&&Cell> = all.iter().filter(alike).collect();
+    let mut parts = vec![format!("{} {}, {} KB", text(cell, "pattern"), text(cell, "op"), text(cell, "block_kb"))];
+    if like.iter().any(|other| other.benchmark != cell.benchmark) {
+        parts.push(cell.benchmark.clone());
+    }
+    let further = cell.point.iter().filter(|(key, _)| !SHAPE.contains(&key.as_str()) && *key != DEPTH);
+    let differing = further.filter(|(key, value)| like.iter().any(|other| other.point.get(*key) != Some(*value)));
+    parts.extend(differing.map(|(key, value)| format!("{key}={value}")));
+    parts.join(", ")
+}
+
+fn curves(
+    evidence: &Evidence,
+    index: &Index,
+    cells: &[(u32, &Cell)],
+    metric: &Metric,
+    rules: &Rules,
+) -> Vec<DepthCurve> {
+    let systems = evidence.header.plan.systems.iter().enumerate();
+    let curve = |(place, system): (usize, &model::SystemPlan)| {
+        let own = cells.iter().filter(|(_, cell)| cell.system == system.name);
+        let mut points: Vec<DepthPoint> =
+            own.filter_map(|(number, cell)| point(evidence, index, (*number, cell), metric, rules)).collect();
+        points.sort_by_key(|point| point.depth);
+        DepthCurve { system: system.name.clone(), index: place, points }
+    };
+    systems.map(curve).filter(|curve| !curve.points.is_empty()).collect()
+}
+
+fn point(
+    evidence: &Evidence,
+    index: &Index,
+    (number, cell): (u32, &Cell),
+    metric: &Metric,
+    rules: &Rules,
+) -> Option<DepthPoint> {
+    let of = |metric: &Metric| judging::side(evidence, index, &cell.system, &[number], metric, rules).0;
+    let further = |names: &[&str]| {
+        let metric = named(index, &cell.benchmark, names)?;
+        let side = of(&metric);
+        Some((metric, side))
+    };
+    Some(DepthPoint {
+        depth: cell.point.get(DEPTH)?.as_int()?,
+        rate: of(metric),
+        p99: further(&P99),
+        mean_latency: further(&MEAN_LATENCY),
+        void: voiding_mark(evidence, &[number]),
+    })
+}

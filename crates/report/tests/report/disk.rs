@@ -1,0 +1,135 @@
+//! Disk cells: the published charts, and what they hide.
+
+use model::{MarkKind, Value};
+use report::comparison::Knee;
+use report::text::{TextOptions, render};
+use report::{ComparisonSet, Options, compare};
+
+use crate::evidence::{Builder, Made};
+use crate::html::page;
+
+/// Two volumes, random reads of 8 KB. The first bends at depth 4, the second rises to the end.
+pub fn volumes(pattern: &str, metric: &str, unit: &str) -> Made {
+    let mut builder = Builder { clients: vec![1, 2, 4, 8], blocks: 6, noise: 0.002, ..Builder::default() };
+    builder.systems = vec![
+        ("4 KB".to_owned(), |depth| (1_000.0 * depth as f64).min(4_000.0)),
+        ("64 KB".to_owned(), |depth| 1_000.0 * depth as f64),
+    ];
+    let mut made = builder.build();
+    let shape = |point: &mut model::Point| {
+        let depth = point.remove("clients").unwrap();
+        *point = [("depth", depth), ("block_kb", Value::Int(8)), ("threads", Value::Int(24))]
+            .into_iter()
+            .chain([("op", Value::Text("read".to_owned())), ("pattern", Value::Text(pattern.to_owned()))])
+            .map(|(key, value)| (key.to_owned(), value))
+            .collect();
+    };
+    made.evidence.cells.iter_mut().for_each(|cell| shape(&mut cell.point));
+    made.evidence.header.plan.benchmarks.iter_mut().flat_map(|one| &mut one.points).for_each(shape);
+    for stored in &mut made.evidence.measurements {
+        let of = &mut stored.measurement.metric;
+        if of.id == "throughput" {
+            (of.id, of.unit) = (metric.to_owned(), unit.to_owned());
+        }
+    }
+    made
+}
+
+fn set(made: &Made) -> ComparisonSet {
+    compare(&made.evidence, &Options::default()).unwrap()
+}
+
+#[test]
+fn the_best_is_the_highest_trial_and_the_knee_the_first_near_it() {
+    let set = set(&volumes("random", "iops", "io/s"));
+    let [group] = set.disk.as_slice() else { panic!("{:?}", set.disk) };
+    assert_eq!((group.label.as_str(), group.metric.id.as_str()), ("random read, 8 KB", "iops"));
+    let [bent, rising] = group.curves.as_slice() else { panic!("{group:?}") };
+    let depths: Vec<i64> = bent.points.iter().map(|point| point.depth).collect();
+    assert_eq!(depths, [1, 2, 4, 8]);
+    let all = || bent.points.iter().flat_map(|point| &point.rate.trials).map(|trial| trial.value);
+    let (at, best) = bent.best().unwrap();
+    assert_eq!(best, all().fold(0.0, f64::max));
+    assert!(best > at.mean().unwrap(), "the best of several trials is above their mean");
+    assert!(matches!(bent.knee(), Knee::At(point) if point.depth == 4), "{:?}", bent.knee());
+    assert!(matches!(rising.knee(), Knee::NotReached(point) if point.depth == 8), "{:?}", rising.knee());
+    let (lo, hi) = bent.points[2].interval().unwrap();
+    assert!(lo < 4_000.0 * 1.01 && hi > 4_000.0 * 0.99 && hi - lo < 100.0, "{lo} {hi}");
+    assert!(bent.points[2].p99.is_some());
+}
+
+#[test]
+fn the_text_has_the_charts_and_what_they_hide() {
+    let mut made = volumes("random", "iops", "io/s");
+    let position = made.position_of("4 KB");
+    made.mark(position, MarkKind::ClientSaturated, "busy");
+    let text = render(&set(&made), &TextOptions { width: 100, ..TextOptions::default() });
+    for part in [
+        "Best of each group, I/Os a second",
+        "█",
+        "at depth 8",
+        "What the best of a group hides",
+        "random read, 8 KB, I/Os a second",
+        "  knee",
+        "no knee: still rising at depth 8: 64 KB",
+        "! 4 KB, depth",
+        "p99",
+    ] {
+        assert!(text.contains(part), "{part} is missing:\n{text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    let narrow = render(&set(&made), &TextOptions::default());
+    assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+    assert!(!text.contains("MiB a second"));
+}
+
+#[test]
+fn sequential_groups_are_judged_by_bandwidth_and_other_cells_have_no_view() {
+    let sequential = set(&volumes("sequential", "bandwidth", "MiB/s"));
+    assert_eq!(sequential.disk[0].metric.id, "bandwidth");
+    assert!(render(&sequential, &TextOptions::default()).contains("Best of each group, MiB a second"));
+    let other = Builder { blocks: 6, ..Builder::default() }.build();
+    assert!(set(&other).disk.is_empty());
+    assert!(!page(&other).contains("id=\"disk\"") && !page(&other).contains("href=\"#disk\""));
+}
+
+#[test]
+fn a_single_volume_has_its_charts_too() {
+    let mut made = volumes("random", "iops", "io/s");
+    made.evidence.header.plan.systems.truncate(1);
+    let kept: Vec<u32> =
+        (0..).zip(&made.evidence.cells).filter(|(_, cell)| cell.system == "4 KB").map(|(index, _)| index).collect();
+    let place = |cell: u32| kept.iter().position(|known| *known == cell).map(|at| at as u32);
+    made.evidence.cells.retain(|cell| cell.system == "4 KB");
+    made.evidence.trials.retain_mut(|trial| {
+        let found = place(trial.planned.cell);
+        trial.planned.cell = found.unwrap_or(0);
+        found.is_some()
+    });
+    made.evidence.measurements.retain_mut(|stored| {
+        let found = place(stored.cell);
+        stored.cell = found.unwrap_or(0);
+        found.is_some()
+    });
+    let set = set(&made);
+    assert!(set.tables.is_empty() && set.disk.len() == 1);
+    assert!(render(&set, &TextOptions::default()).contains("Best of each group"));
+    assert!(page(&made).contains("id=\"disk\""));
+}
+
+#[test]
+fn the_page_has_charts_curves_and_the_table() {
+    let page = page(&volumes("random", "iops", "io/s"));
+    for part in [
+        "id=\"disk\"",
+        "href=\"#disk\"",
+        "id=\"disk-iops\"",
+        "id=\"depth-0\"",
+        "class=\"knee ",
+        "still rising at depth 8",
+    ] {
+        assert!(page.contains(part), "{part} is missing");
+    }
+    // A bar for each volume.
+    assert_eq!(page.matches("class=\"bar ").count(), 2);
+}

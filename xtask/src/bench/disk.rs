@@ -1,0 +1,373 @@
+//! `cargo xtask bench disk`: étalon beside fio on one file, and both without a disk at all.
+//!
+//! Both run as whole processes, one after the other, at their best settings: io_uring with fixed buffers and registered
+//! files, past the page cache. What is compared is what each says of itself, and the CPU time of the whole process as
+//! the kernel gives it. The outcome is the part "Disk" of `docs/performance.md`.
+
+mod document;
+mod tools;
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use host::blocks::Content;
+use host::scratch::Scratch;
+use serde::{Deserialize, Serialize};
+use stats::{MIN_BLOCKS, Pairs, Rng, Sample, TrialValue, paired};
+
+use super::build::Build;
+use super::record::Failure;
+use super::{date, machine, shuffle};
+use crate::requirements::{self, FIO};
+use tools::Runner;
+
+/// Depths at which the tools are compared.
+pub const DEPTHS: [u32; 6] = [1, 2, 4, 8, 16, 32];
+/// Depths without a disk.
+pub const NULL_DEPTHS: [u32; 3] = [1, 8, 32];
+/// The block, in KiB.
+pub const BLOCK_KB: u32 = 8;
+/// Where the raw results are kept.
+const RESULTS: &str = "target/bench/disk.jsonl";
+/// Where the document goes, and where that of a partial run.
+const DOCUMENT: &str = "docs/performance.md";
+const PARTIAL_DOCUMENT: &str = "target/bench/performance-disk.md";
+/// The shortest run that a whole one has.
+const SHORTEST_S: u32 = 3;
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How often every entry is run.
+    pub blocks: u32,
+    /// How long each run lasts.
+    pub seconds: u32,
+    /// Only entries whose key contains this text.
+    pub only: Option<String>,
+    /// Cargo's profile for étalon.
+    pub profile: String,
+    /// Seed of the order.
+    pub seed: u64,
+    /// Render the document from these raw results, and run nothing.
+    pub render: Option<PathBuf>,
+    /// The folder in which the file is made.
+    pub target: PathBuf,
+    /// Size of the file, in MiB.
+    pub size_mb: u64,
+}
+
+impl Options {
+    fn is_whole(&self) -> bool {
+        self.only.is_none() && self.blocks >= MIN_BLOCKS && self.seconds >= SHORTEST_S && self.profile == "release"
+    }
+
+    fn command(&self) -> String {
+        let only = self.only.as_ref().map(|part| format!(" --only {part}")).unwrap_or_default();
+        let Options { blocks, seconds, seed, size_mb, .. } = self;
+        format!("cargo xtask bench disk --blocks {blocks} --seconds {seconds} --size-mb {size_mb} --seed {seed}{only}")
+    }
+}
+
+/// A tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tool {
+    /// The one under test.
+    Etalon,
+    /// The one that others are compared with.
+    Fio,
+}
+
+/// What is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Op {
+    /// Random reads of the file.
+    Read,
+    /// Random writes of the file.
+    Write,
+    /// Nothing: every operation ends at once.
+    Null,
+}
+
+/// One thing that is run in every block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// By which tool.
+    pub tool: Tool,
+    /// What.
+    pub op: Op,
+    /// How many at a time.
+    pub depth: u32,
+}
+
+impl Entry {
+    /// Its name in the raw results, and for `--only`.
+    pub fn key(self) -> String {
+        let op = match self.op {
+            Op::Read => "read",
+            Op::Write => "write",
+            Op::Null => "null",
+        };
+        let tool = if self.tool == Tool::Etalon { "etalon" } else { "fio" };
+        format!("{op}/{}/{tool}", self.depth)
+    }
+}
+
+/// Everything.
+pub fn entries() -> Vec<Entry> {
+    let of = |op: Op, depths: &'static [u32]| {
+        depths.iter().flat_map(move |depth| [Tool::Etalon, Tool::Fio].map(|tool| Entry { tool, op, depth: *depth }))
+    };
+    of(Op::Read, &DEPTHS).chain(of(Op::Write, &DEPTHS)).chain(of(Op::Null, &NULL_DEPTHS)).collect()
+}
+
+/// What one run is compared by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metric {
+    /// Operations a second.
+    Iops,
+    /// CPU time for an operation in the measured part, as the tool says of itself.
+    OwnCpu,
+    /// CPU time of the whole process for an operation, from its start to its end.
+    Cpu,
+    /// The median latency.
+    P50,
+    /// The 99th percentile of the latency.
+    P99,
+    /// Operations for a second of CPU time: what one core carries.
+    PerCore,
+}
+
+/// One run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Run {
+    /// The entry.
+    pub key: String,
+    /// From 1.
+    pub block: u32,
+    /// Operations a second.
+    pub iops: f64,
+    /// CPU time for an operation as the tool says, in microseconds.
+    pub own_cpu_us: Option<f64>,
+    /// CPU time of the whole process for an operation, in microseconds.
+    pub cpu_us: f64,
+    /// Median latency, in microseconds.
+    pub p50_us: Option<f64>,
+    /// 99th percentile, in microseconds.
+    pub p99_us: Option<f64>,
+    /// Share of all processors that others used.
+    pub foreign_share: Option<f64>,
+}
+
+/// What all runs have in common.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Header {
+    /// Whether this is everything, often enough to be judged.
+    pub is_whole: bool,
+    /// The command that made it.
+    pub command: String,
+    /// The day.
+    pub date: String,
+    /// The machine.
+    pub machine: Vec<(String, String)>,
+    /// Program and version.
+    pub versions: Vec<(String, String)>,
+    /// How often every entry was to be run.
+    pub blocks: u32,
+    /// How long each run was to last.
+    pub seconds: u32,
+    /// Seed of the order.
+    pub seed: u64,
+    /// Size of the file, in MiB.
+    pub size_mb: u64,
+    /// What is missing.
+    pub missing: Vec<String>,
+}
+
+/// One line of the raw results.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Line {
+    Header(Box<Header>),
+    Run(Run),
+    Failed(Failure),
+}
+
+/// All runs.
+#[derive(Default)]
+pub struct Journal {
+    /// Those that were measured.
+    pub runs: Vec<Run>,
+    /// Those that failed.
+    pub failures: Vec<Failure>,
+}
+
+impl Journal {
+    /// One value for each block.
+    pub fn sample(&self, key: &str, metric: Metric) -> Sample {
+        let of = |run: &Run| match metric {
+            Metric::Iops => Some(run.iops),
+            Metric::OwnCpu => run.own_cpu_us,
+            Metric::Cpu => Some(run.cpu_us),
+            Metric::P50 => run.p50_us,
+            Metric::P99 => run.p99_us,
+            Metric::PerCore => run.own_cpu_us.map(|us| 1e6 / us),
+        };
+        let runs = self.runs.iter().filter(|run| run.key == key);
+        Sample::from_trials(runs.filter_map(|run| Some(TrialValue { block: run.block, value: of(run)? })))
+    }
+
+    /// Fio and étalon block by block.
+    pub fn pairs(&self, op: Op, depth: u32, metric: Metric) -> Pairs {
+        let of = |tool| self.sample(&Entry { tool, op, depth }.key(), metric);
+        paired(&of(Tool::Fio), &of(Tool::Etalon))
+    }
+}
+
+/// Measures, and writes the document's part. True unless a run failed.
+///
+/// # Errors
+/// When étalon cannot be built, there is no fio, or a file cannot be written.
+pub fn disk(root: &Path, options: &Options) -> Result<bool> {
+    if let Some(results) = &options.render {
+        let (header, journal) = read(results)?;
+        return conclude(root, &header, &journal);
+    }
+    let missing = requirements::ensure_optional(&[&FIO])?;
+    let build = Build::make(root, &options.profile)?;
+    let scratch = Scratch::new("bench-disk", Some(&options.target)).context("making a folder for the bench")?;
+    let file = scratch.path().join("blocks");
+    eprintln!("making {} of {} MiB", file.display(), options.size_mb);
+    make(&file, options.size_mb)?;
+    let runner = Runner::new(&build, FIO.find(&["fio"]), &file, scratch.path());
+    let header = Header {
+        is_whole: options.is_whole(),
+        command: options.command(),
+        date: date(),
+        machine: facts_of(&file),
+        versions: runner.versions(root),
+        blocks: options.blocks,
+        seconds: options.seconds,
+        seed: options.seed,
+        size_mb: options.size_mb,
+        missing,
+    };
+    let journal = measure(root, &runner, options, &header)?;
+    conclude(root, &header, &journal)
+}
+
+fn measure(root: &Path, runner: &Runner, options: &Options, header: &Header) -> Result<Journal> {
+    let path = root.join(RESULTS);
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+    }
+    let mut raw = fs::File::create(&path).with_context(|| format!("writing {}", path.display()))?;
+    let mut keep = |line: &Line| -> Result<()> {
+        writeln!(raw, "{}", serde_json::to_string(line)?).context("writing the raw results")
+    };
+    keep(&Line::Header(Box::new(header.clone())))?;
+    let wanted = |entry: &Entry| options.only.as_deref().is_none_or(|part| entry.key().contains(part));
+    let mut entries: Vec<Entry> = entries().into_iter().filter(wanted).collect();
+    let (mut journal, mut rng) = (Journal::default(), Rng::new(options.seed));
+    for block in 1..=options.blocks {
+        shuffle(&mut entries, &mut rng);
+        for entry in &entries {
+            let key = entry.key();
+            match runner.run(*entry, options.seconds) {
+                Ok(run) => {
+                    let run = Run { block, ..run };
+                    let own = run.own_cpu_us.unwrap_or(f64::NAN);
+                    eprintln!("block {block}/{} {key}: {:.0} IOPS, {own:.2} µs CPU", options.blocks, run.iops);
+                    keep(&Line::Run(run.clone()))?;
+                    journal.runs.push(run);
+                }
+                Err(error) => {
+                    let failure = Failure { key, block, reason: format!("{error:#}") };
+                    eprintln!("block {block}/{}: {}: {}", options.blocks, failure.key, failure.reason);
+                    keep(&Line::Failed(failure.clone()))?;
+                    journal.failures.push(failure);
+                }
+            }
+        }
+    }
+    eprintln!("raw results: {}", path.display());
+    Ok(journal)
+}
+
+fn read(path: &Path) -> Result<(Header, Journal)> {
+    let text = fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
+    let (mut header, mut journal) = (Header::default(), Journal::default());
+    for (number, line) in text.lines().enumerate() {
+        match serde_json::from_str(line).with_context(|| format!("{}:{}", path.display(), number + 1))? {
+            Line::Header(read) => header = *read,
+            Line::Run(run) => journal.runs.push(run),
+            Line::Failed(failure) => journal.failures.push(failure),
+        }
+    }
+    Ok((header, journal))
+}
+
+fn conclude(root: &Path, header: &Header, journal: &Journal) -> Result<bool> {
+    let path = root.join(if header.is_whole { DOCUMENT } else { PARTIAL_DOCUMENT });
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+    }
+    let before = fs::read_to_string(&path).unwrap_or_default();
+    let text = super::part::put(&before, &document::render(header, journal));
+    fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
+    eprintln!("document: {}", path.display());
+    Ok(journal.failures.is_empty())
+}
+
+/// A file of bytes that do not compress, all of them written.
+fn make(path: &Path, size_mb: u64) -> Result<()> {
+    let mut file = fs::File::create(path).with_context(|| format!("making {}", path.display()))?;
+    let (mut content, mut chunk) = (Content::new(host::clock::now_ns()), vec![0; 1 << 20]);
+    for _ in 0..size_mb {
+        content.fill(&mut chunk);
+        file.write_all(&chunk).with_context(|| format!("writing {}", path.display()))?;
+    }
+    file.sync_all().with_context(|| format!("syncing {}", path.display()))
+}
+
+/// The machine, and what is under the file.
+fn facts_of(file: &Path) -> Vec<(String, String)> {
+    let mut all = machine();
+    let facts = host::facts::path_facts(file);
+    for name in ["filesystem", "block_size", "device", "device.model", "device.media", "device.scheduler"] {
+        all.extend(facts.get(name).map(|value| (name.to_owned(), value.to_owned())));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_tell_all_entries_apart_and_every_one_has_its_peer() {
+        let all = entries();
+        let mut keys: Vec<String> = all.iter().map(|entry| entry.key()).collect();
+        assert!(keys.contains(&"read/32/fio".to_owned()) && keys.contains(&"null/1/etalon".to_owned()));
+        keys.sort();
+        keys.dedup();
+        assert_eq!(keys.len(), all.len());
+        for entry in &all {
+            let peer = if entry.tool == Tool::Fio { Tool::Etalon } else { Tool::Fio };
+            assert!(all.contains(&Entry { tool: peer, ..*entry }), "{entry:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_has_its_size_and_does_not_compress() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("blocks");
+        make(&path, 2).unwrap();
+        let bytes = fs::read(&path).unwrap();
+        assert_eq!(bytes.len(), 2 << 20);
+        let mut counts = [0_u32; 256];
+        bytes.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
+        assert!(counts.iter().all(|count| (6_000..10_500).contains(count)), "{counts:?}");
+    }
+}
