@@ -59,6 +59,8 @@ pub enum Command {
     Gate(GateArgs),
     /// Read results of other tools into a store, to compare and report them like étalon's own
     Import(ImportArgs),
+    /// Recompute the printed figures of a published table: which follow from its own rows, and how
+    Audit(AuditArgs),
     /// Write the HTML report of an experiment
     Report(ReportArgs),
     /// List built-in plans, workloads and engines
@@ -316,6 +318,28 @@ pub enum Seventh {
     Lag,
     /// Retries: it ran with `--max-tries`
     Retries,
+}
+
+/// `etalon audit`.
+#[derive(Args, Clone, Debug)]
+pub struct AuditArgs {
+    /// A tidy table: rows that were measured, and rows of kind `printed` with the figures as they were published
+    pub file: PathBuf,
+    /// More rows, of a task log of the published C# client, in seconds; several files of a system are one run
+    #[arg(long, value_name = "SYSTEM=FILE")]
+    pub task_log: Vec<String>,
+    /// How to print it
+    #[arg(long, value_name = "FORMAT", default_value = "text", conflicts_with = "json")]
+    pub format: AuditFormat,
+}
+
+/// How an audit is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AuditFormat {
+    /// A table
+    Text,
+    /// Markdown, for a comment under an article
+    Markdown,
 }
 
 /// `etalon report`.

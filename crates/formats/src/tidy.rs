@@ -4,7 +4,7 @@
 //! `kind` and `benchmark`; every other column is a key of the cell. Fields are separated as in the heading by commas,
 //! semicolons or tabs, and quoted as in RFC 4180; lines that begin with `#` are remarks. A value is a number with a
 //! point; an empty one or `n/a` is not available. Rows whose kind is neither empty nor `measured` (`printed` ones, which an
-//! audit checks) are no measurements.
+//! audit checks) are no measurements: their value may be any text, and their repetition may be empty.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,7 +53,7 @@ pub struct Row {
     pub benchmark: Option<String>,
     /// The keys with their values; an empty field is no value.
     pub point: Point,
-    /// The repetition, from 1, if the table has the column.
+    /// The repetition, from 1, if the table has the column; a row that is no measurement may have none.
     pub repetition: Option<u32>,
     /// The metric.
     pub metric: String,
@@ -65,6 +65,8 @@ pub struct Row {
     pub kind: String,
     /// The value.
     pub value: Reading,
+    /// The value as it stands there: its decimals tell how exact it is.
+    pub written: String,
 }
 
 /// A field with its place.
@@ -273,6 +275,7 @@ impl Columns {
         }
         let repetition = match self.field(record, REPETITION) {
             None => None,
+            Some(field) if field.text.is_empty() && !self.measures(record) => None,
             Some(field) => {
                 let parsed: Option<u32> = field.text.parse().ok().filter(|n| *n > 0);
                 Some(parsed.ok_or_else(|| wrong(field, "a repetition is a number from 1"))?)
@@ -303,7 +306,12 @@ impl Columns {
             direction,
             kind: self.text(record, KIND),
             value: self.value(record)?,
+            written: self.text(record, VALUE),
         })
+    }
+
+    fn measures(&self, record: &Record) -> bool {
+        is_measurement(&self.text(record, KIND))
     }
 
     fn value(&self, record: &Record) -> Result<Reading, FormatError> {
@@ -317,6 +325,9 @@ impl Columns {
         }
         if let Some(value) = number(text) {
             return Ok(Reading::Value(value));
+        }
+        if !self.measures(record) {
+            return Ok(Reading::Unavailable("this is text".to_owned()));
         }
         let what = format!("{}: this is no number", shortened(text));
         let error = FormatError::at_column(record.line, field.column, what);
@@ -364,12 +375,15 @@ pub fn write(table: &Table) -> String {
         fields.extend(optional(with_benchmark, row.benchmark.as_deref().unwrap_or_default()));
         let value = |key: &String| row.point.get(key).map_or_else(String::new, |value| quoted(&value.to_string()));
         fields.extend(table.keys.iter().map(value));
-        fields.extend(has(REPETITION).then(|| row.repetition.unwrap_or(1).to_string()));
+        let repetition =
+            row.repetition.map_or_else(|| if is_measured(row) { "1" } else { "" }.to_owned(), |n| n.to_string());
+        fields.extend(has(REPETITION).then_some(repetition));
         fields.push(quoted(&row.metric));
         fields.extend(optional(has(UNIT), &row.unit));
         fields.extend(optional(with_direction, direction_word(row.direction)));
         fields.extend(optional(with_kind, &row.kind));
         fields.push(match &row.value {
+            _ if !is_measured(row) => quoted(&row.written),
             Reading::Value(value) => value.to_string(),
             Reading::Unavailable(_) => "n/a".to_owned(),
         });
@@ -461,5 +475,9 @@ pub fn import(table: &Table, source: &str) -> Result<Imported, FormatError> {
 }
 
 fn is_measured(row: &Row) -> bool {
-    row.kind.is_empty() || row.kind.eq_ignore_ascii_case(MEASURED)
+    is_measurement(&row.kind)
+}
+
+fn is_measurement(kind: &str) -> bool {
+    kind.is_empty() || kind.eq_ignore_ascii_case(MEASURED)
 }
