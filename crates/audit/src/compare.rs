@@ -6,7 +6,7 @@ use crate::estimate::{Found, direction, of_estimate};
 use crate::figure::{Match, Printed, shown};
 use crate::finding::{Checked, Status};
 use crate::level::{LevelKind, levels};
-use crate::statistic::{Comparing, Estimate, Form};
+use crate::statistic::{Comparing, Estimate, Form, Sign};
 use crate::table::{Claim, Facts};
 
 /// The figures of both sides.
@@ -148,7 +148,9 @@ impl Question<'_> {
     /// A form's value in the figure's unit: its size, or with its sign where the label has one.
     fn value(&self, form: Form, system: f64, against: f64) -> f64 {
         let value = form.of(system, against) * self.scale(form);
-        if self.comparing.is_signed() { value } else { value.abs() }
+        let below_zero = self.claim.printed.value.is_some_and(|printed| printed < 0.0);
+        let is_signed = self.comparing.is_signed() || (self.comparing == Comparing::Difference && below_zero);
+        if is_signed { value } else { value.abs() }
     }
 
     /// Whether the side that is named as the better or smaller one is the other.
@@ -172,7 +174,10 @@ impl Question<'_> {
         let value = self.value(form, base.system, base.against);
         let digits = self.claim.printed.decimals.max(0) + 2;
         let percent = if self.scale(form) == 100.0 { " %" } else { "" };
-        format!("{} = {}{percent} {}", form.written(&ours, &theirs), shown(value, digits), base.words())
+        // The size of a share is written as the larger less the smaller.
+        let is_size = value > 0.0 && form.of(base.system, base.against) < 0.0;
+        let written = form.written(&ours, &theirs, if is_size { Sign::Size } else { Sign::Kept });
+        format!("{written} = {}{percent} {}", shown(value, digits), base.words())
     }
 
     fn by_label(&self, bases: &[Base], right: Option<f64>) -> Option<Found> {
@@ -250,7 +255,7 @@ impl Question<'_> {
                 let value = self.value(form, base.system, base.against);
                 let is_new = !self.forms().contains(&form);
                 if is_new && enough && self.is_like(form) && printed.fits(value) == Match::Rounded {
-                    return Some(self.mislabelled(self.arithmetic(form, base), base, right));
+                    return Some(self.mislabelled(self.arithmetic(form, base), &bases[0], right));
                 }
                 // A share of one, printed as a percentage.
                 if self.claim.unit == "%"
@@ -284,8 +289,8 @@ impl Question<'_> {
         }
     }
 
-    fn mislabelled(&self, because: String, base: &Base, right: Option<f64>) -> Found {
-        let label = self.forms().first().map_or_else(String::new, |form| self.arithmetic(*form, base));
+    fn mislabelled(&self, because: String, primary: &Base, right: Option<f64>) -> Found {
+        let label = self.forms().first().map_or_else(String::new, |form| self.arithmetic(*form, primary));
         Found::new(Status::Mislabelled, right, format!("it is {because}; by its label {label}"))
     }
 

@@ -14,6 +14,8 @@ const MIN_CLOCK_VALUES: usize = 20;
 const MIN_TOTALS: usize = 4;
 /// Increments of a total vary less than this from repetition to repetition, as a share of their mean.
 const MAX_VARIATION: f64 = 0.25;
+/// A step is one of the clock when it is so many times the last written digit.
+const WRITTEN_STEP: f64 = 1.5;
 /// A difference of so many steps of the clock is one step.
 const ONE_STEP: f64 = 1.01;
 
@@ -247,9 +249,10 @@ fn clocks(facts: &Facts) -> Vec<Remark> {
     let mut steps: BTreeMap<(&Keys, &str), (f64, &str)> = BTreeMap::new();
     for ((keys, metric, system), rows) in groups(facts) {
         let single: Vec<f64> = rows.iter().filter(|row| row.count.unwrap_or(1) == 1).map(|row| row.value).collect();
-        let Some(step) = (single.len() >= MIN_CLOCK_VALUES).then(|| stats::clock_step(&single)).flatten() else {
-            continue;
-        };
+        let found = (single.len() >= MIN_CLOCK_VALUES).then(|| stats::clock_step(&single)).flatten();
+        // The digits with which the values are written are no clock.
+        let digit = rows.iter().map(|row| 10_f64.powi(-row.decimals)).fold(f64::INFINITY, f64::min);
+        let Some(step) = found.filter(|step| *step > WRITTEN_STEP * digit) else { continue };
         let text = format!("{} of {system}: steps of {} {}", called(keys, metric), four(step), rows[0].unit);
         remarks.push(remark(RemarkKind::QuantisedClock, text));
         let known = steps.entry((keys, metric)).or_insert((step, &rows[0].unit));

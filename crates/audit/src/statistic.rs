@@ -204,6 +204,15 @@ impl Statistic {
     }
 }
 
+/// Whether a negative share is written with its sign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// As it is.
+    Kept,
+    /// Without: the larger figure first.
+    Size,
+}
+
 /// One way to set two figures against each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
@@ -241,13 +250,14 @@ impl Form {
     }
 
     /// The arithmetic in figures.
-    pub fn written(self, system: &str, against: &str) -> String {
+    pub fn written(self, system: &str, against: &str, sign: Sign) -> String {
+        let (more, less) = if sign == Sign::Size { (against, system) } else { (system, against) };
         match self {
             Form::SystemOverAgainst => format!("{system} / {against}"),
             Form::AgainstOverSystem => format!("{against} / {system}"),
-            Form::ShareOfAgainst => format!("({system} - {against}) / {against}"),
-            Form::ShareOfSystem => format!("({system} - {against}) / {system}"),
-            Form::Difference => format!("{system} - {against}"),
+            Form::ShareOfAgainst => format!("({more} - {less}) / {against}"),
+            Form::ShareOfSystem => format!("({more} - {less}) / {system}"),
+            Form::Difference => format!("{more} - {less}"),
         }
     }
 }
