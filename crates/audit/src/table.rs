@@ -123,6 +123,8 @@ impl Facts {
                     name: row.metric.clone(),
                     value: row.written.clone(),
                 }),
+                // An export of étalon's own says so which trials it marked.
+                formats::tidy::MARK => {}
                 other => {
                     let what = format!("{}: no such kind of row", formats::text::shortened(other));
                     return Err(FormatError::at(row.line, what).with_hint("there are measured, printed and factor"));

@@ -22,6 +22,9 @@ struct Side {
     values: Vec<f64>,
 }
 
+/// An estimate with its name.
+type Named = (&'static str, fn(&[f64]) -> f64);
+
 /// A metric with both sides and how its rows are written.
 struct Data {
     metric: String,
@@ -136,8 +139,7 @@ fn ordered(data: &Data, of: fn(&[f64]) -> f64) -> (&Side, &Side) {
 fn print_all(rng: &mut Rng, text: &mut Text, data: &Data) {
     for side in &data.sides {
         let decimals = data.decimals + between(rng, 0, 2);
-        let estimates: [(&str, fn(&[f64]) -> f64); 4] =
-            [("mean", mean), ("median", median), ("trimmed", trimmed), ("sd", sd)];
+        let estimates: [Named; 4] = [("mean", mean), ("median", median), ("trimmed", trimmed), ("sd", sd)];
         for (name, of) in estimates {
             text.printed(side.name, data, data.unit, &round(of(&side.values), decimals), name, "");
         }
@@ -146,7 +148,7 @@ fn print_all(rng: &mut Rng, text: &mut Text, data: &Data) {
         text.printed(side.name, data, data.unit, &round(ends[ends.len() - 1], data.decimals), "max", "");
         text.printed(side.name, data, "", &ends.len().to_string(), "count", "");
     }
-    let of: (&str, fn(&[f64]) -> f64) = if rng.below(2) == 0 { ("mean", mean) } else { ("median", median) };
+    let of: Named = if rng.below(2) == 0 { ("mean", mean) } else { ("median", median) };
     let (best, worst) = ordered(data, of.1);
     let (x, y) = (of.1(&best.values), of.1(&worst.values));
     let is_time = data.direction == "lower";
@@ -343,7 +345,7 @@ fn a_rounding_is_found() {
 
 #[test]
 fn a_wrong_label_is_found() {
-    let estimates: [(&str, fn(&[f64]) -> f64); 4] = [
+    let estimates: [Named; 4] = [
         ("median", median),
         ("trimmed", trimmed),
         ("best", |values| sorted(values)[0]),

@@ -59,6 +59,8 @@ pub enum Command {
     Gate(GateArgs),
     /// Read results of other tools into a store, to compare and report them like étalon's own
     Import(ImportArgs),
+    /// Write what an experiment holds in other forms: tables, text of other tools, charts
+    Export(ExportArgs),
     /// Recompute the printed figures of a published table: which follow from its own rows, and how
     Audit(AuditArgs),
     /// Write the HTML report of an experiment
@@ -318,6 +320,45 @@ pub enum Seventh {
     Lag,
     /// Retries: it ran with `--max-tries`
     Retries,
+}
+
+/// `etalon export`.
+#[derive(Args, Clone, Debug)]
+pub struct ExportArgs {
+    /// The experiment's store
+    pub store: PathBuf,
+    /// What to write
+    #[arg(long, value_name = "FORMAT", default_value = "csv")]
+    pub format: ExportFormat,
+    /// The file to write, the folder for charts; text goes to stdout when not given
+    #[arg(long, short, value_name = "PATH")]
+    pub output: Option<PathBuf>,
+    /// How results are compared, where they are
+    #[command(flatten)]
+    pub comparing: Comparing,
+}
+
+/// What an export writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// A tidy table of every trial; `etalon import tidy` reads it back
+    Csv,
+    /// The comparison as `--json` prints it, with every metric and trial
+    Json,
+    /// The tables of the comparison as Markdown
+    Markdown,
+    /// For each trial what pgbench prints at its end
+    Pgbench,
+    /// super-smack's Query Barrel Report of each cell
+    SuperSmack,
+    /// The report's charts, a file each
+    Svg,
+    /// The same as pictures
+    #[cfg(feature = "png")]
+    Png,
+    /// The tidy table as Parquet
+    #[cfg(feature = "parquet")]
+    Parquet,
 }
 
 /// `etalon audit`.

@@ -13,6 +13,8 @@ pub mod html;
 pub mod json;
 pub mod markdown;
 pub mod number;
+pub mod pgbench;
+pub mod svg;
 pub mod text;
 mod words;
 

@@ -4,6 +4,7 @@ mod audit;
 mod barrel;
 mod compare;
 mod doctor;
+mod export;
 mod gate;
 mod import;
 mod list;
@@ -33,6 +34,7 @@ pub fn dispatch(command: Command, printer: Printer) -> Result<Exit, CliError> {
         Command::Compare(args) => compare::run(&args, printer),
         Command::Gate(args) => gate::run(&args, printer),
         Command::Import(args) => import::run(&args, printer),
+        Command::Export(args) => export::run(&args, printer),
         Command::Audit(args) => audit::run(&args, printer),
         Command::Report(args) => report::run(&args, printer),
         Command::List => list::run(printer),

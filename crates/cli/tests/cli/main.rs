@@ -8,8 +8,10 @@
     reason = "a test fails by panicking"
 )]
 
+mod audit;
 mod bad_input;
 mod documents;
+mod export;
 mod import;
 mod interruption;
 mod loads;
