@@ -46,6 +46,11 @@ fn collect(value: &Value, rows: &mut Vec<Value>) {
                 }
             }
             row.remove("warnings");
+            // A table has numbers, not whole and other ones.
+            let cell = row.get_mut("cell").and_then(Value::as_object_mut);
+            for value in cell.into_iter().flat_map(|cell| cell.values_mut()) {
+                *value = value.as_f64().map_or_else(|| value.clone(), Value::from);
+            }
             rows.push(Value::Object(row));
         }
         Value::Object(map) => map.values().for_each(|value| collect(value, rows)),
