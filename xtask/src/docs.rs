@@ -8,7 +8,8 @@
 //! | ```` ```toml,fragment ```` | is not checked |
 //! | ```` ```console,no-run ```` | is not run; `<!-- not run: reason -->` stands just before it |
 //!
-//! The blocks of one document share one empty folder, in order. Commands are `etalon ...`,
+//! The blocks of one document share one folder, in order; it is empty but for copies of the tables (`.csv`) that lie
+//! beside the document. Commands are `etalon ...`,
 //! `cat FILE...` and `ls [FOLDER]`; there is no shell, and a `\` at the end of a line continues it.
 //! `? 2` right after the command is its exit code (0 otherwise). A line `...` stands for any lines,
 //! `[..]` for any text within a line, `[CWD]` for the folder. What goes to stdout and stderr is
@@ -64,6 +65,7 @@ pub fn run(root: &Path, documents: &[PathBuf], difference: Difference, binary: B
         let name = name.to_string_lossy().replace('\\', "/");
         let text = fs::read_to_string(path).with_context(|| name.clone())?;
         let mut document = Document::new(name, &text, &etalon)?;
+        copy_tables(path.parent().unwrap_or(root), &document.sandbox.folder)?;
         document.run()?;
         commands += document.commands;
         if difference == Difference::Bless && !document.edits.is_empty() {
@@ -104,6 +106,17 @@ fn all_documents(root: &Path) -> Result<Vec<PathBuf>> {
     }
     found.sort();
     Ok(found)
+}
+
+/// Copies the tables of one folder into another.
+fn copy_tables(from: &Path, to: &Path) -> Result<()> {
+    for entry in fs::read_dir(from).with_context(|| from.display().to_string())? {
+        let path = entry?.path();
+        if let (Some("csv"), Some(name)) = (path.extension().and_then(|e| e.to_str()), path.file_name()) {
+            fs::copy(&path, to.join(name)).with_context(|| path.display().to_string())?;
+        }
+    }
+    Ok(())
 }
 
 /// Where the `etalon` to run is: `ETALON_BIN`, or beside this program.

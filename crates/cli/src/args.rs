@@ -61,6 +61,10 @@ pub enum Command {
     Gate(GateArgs),
     /// Read results of other tools into a store, to compare and report them like étalon's own
     Import(ImportArgs),
+    /// Write what an experiment holds in other forms: tables, text of other tools, charts
+    Export(ExportArgs),
+    /// Recompute the printed figures of a published table: which follow from its own rows, and how
+    Audit(AuditArgs),
     /// Write the HTML report of an experiment
     Report(ReportArgs),
     /// List built-in plans, workloads and engines
@@ -369,6 +373,67 @@ pub enum Seventh {
     Lag,
     /// Retries: it ran with `--max-tries`
     Retries,
+}
+
+/// `etalon export`.
+#[derive(Args, Clone, Debug)]
+pub struct ExportArgs {
+    /// The experiment's store
+    pub store: PathBuf,
+    /// What to write
+    #[arg(long, value_name = "FORMAT", default_value = "csv")]
+    pub format: ExportFormat,
+    /// The file to write, the folder for charts; text goes to stdout when not given
+    #[arg(long, short, value_name = "PATH")]
+    pub output: Option<PathBuf>,
+    /// How results are compared, where they are
+    #[command(flatten)]
+    pub comparing: Comparing,
+}
+
+/// What an export writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// A tidy table of every trial; `etalon import tidy` reads it back
+    Csv,
+    /// The comparison as `--json` prints it, with every metric and trial
+    Json,
+    /// The tables of the comparison as Markdown
+    Markdown,
+    /// For each trial what pgbench prints at its end
+    Pgbench,
+    /// super-smack's Query Barrel Report of each cell
+    SuperSmack,
+    /// The report's charts, a file each
+    Svg,
+    /// The same as pictures
+    #[cfg(feature = "png")]
+    Png,
+    /// The tidy table as Parquet
+    #[cfg(feature = "parquet")]
+    Parquet,
+}
+
+/// `etalon audit`.
+#[derive(Args, Clone, Debug)]
+pub struct AuditArgs {
+    /// A tidy table: rows that were measured, and rows of kind `printed` with the figures as they were published
+    pub file: PathBuf,
+    /// More rows, of a task log of the published C# client, in seconds; several files of a system are one run
+    #[arg(long, value_name = "SYSTEM=FILE")]
+    pub task_log: Vec<String>,
+    /// How to print it
+    #[arg(long, value_name = "FORMAT", default_value = "text", conflicts_with = "json")]
+    pub format: AuditFormat,
+}
+
+/// How an audit is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AuditFormat {
+    /// A table
+    Text,
+    /// Markdown, for a comment under an article
+    Markdown,
 }
 
 /// `etalon report`.

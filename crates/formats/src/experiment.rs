@@ -9,10 +9,14 @@ use model::{
     SystemPlan, TrialRecord, TrialState, Value,
 };
 
-use crate::{FormatError, Imported, ImportedResult};
+use crate::{ExportedRules, FormatError, Imported, ImportedResult, Repetitions};
 
 /// The engine's and the workload's name of what was imported.
 pub const IMPORTED: &str = "imported";
+/// The fact of an imported system whose repetitions are blocks; its value is [`BLOCKS`].
+pub const PAIRING: &str = "imported.repetitions";
+/// The value of [`PAIRING`].
+pub const BLOCKS: &str = "blocks";
 /// The value of a key that a result does not tell, where another result of the benchmark has it.
 pub const UNKNOWN: &str = "unknown";
 
@@ -59,11 +63,12 @@ pub fn into_experiment(name: &str, imports: &[Imported]) -> Result<Experiment, F
     }
     // Stable: results of one block stay in the order in which they stood.
     placed.sort_by_key(|(block, cell, _)| (*block, *cell));
+    let rules = imports.iter().find_map(|import| import.rules.as_ref());
     let blocks = placed.iter().map(|(block, _, _)| block + 1).max().unwrap_or(0);
     let trials = (0..).zip(placed);
     let trials =
         trials.map(|(position, (block, cell, record))| (PlannedTrial { position, block, cell }, record)).collect();
-    Ok(Experiment { facts: shape.facts(imports), plan: shape.plan(name, blocks), trials })
+    Ok(Experiment { facts: shape.facts(imports), plan: shape.plan(name, blocks, rules), trials })
 }
 
 /// Systems, benchmarks and points, each in the order of their first mention.
@@ -122,7 +127,7 @@ impl Shape {
         ((before + point) * self.systems.len() + system) as u32
     }
 
-    fn plan(self, name: &str, blocks: u32) -> Plan {
+    fn plan(self, name: &str, blocks: u32, rules: Option<&ExportedRules>) -> Plan {
         let system = |name: &String| SystemPlan {
             name: name.clone(),
             engine: IMPORTED.to_owned(),
@@ -133,10 +138,14 @@ impl Shape {
             alias_of: None,
         };
         let comparison = ComparisonRules {
-            baseline: self.systems.first().cloned().unwrap_or_default(),
-            margin: MARGIN,
-            level: LEVEL,
-            allow_unequal_durability: false,
+            baseline: rules
+                .map(|rules| rules.baseline.clone())
+                .filter(|name| self.systems.contains(name))
+                .or_else(|| self.systems.first().cloned())
+                .unwrap_or_default(),
+            margin: rules.map_or(MARGIN, |rules| rules.margin),
+            level: rules.map_or(LEVEL, |rules| rules.level),
+            allow_unequal_durability: rules.is_some_and(|rules| rules.allow_unequal_durability),
         };
         let whole = |name: &str, mut point: Point| {
             for key in self.keys.get(name).into_iter().flatten() {
@@ -157,8 +166,8 @@ impl Shape {
                 blocks,
                 warmup: Duration::ZERO,
                 length: Length::Duration(Duration::ZERO),
-                order: Order::Sequential,
-                seed: 0,
+                order: rules.map_or(Order::Sequential, |rules| rules.order),
+                seed: rules.map_or(0, |rules| rules.seed),
                 on_error: OnError::Continue,
             },
             comparison,
@@ -174,6 +183,11 @@ impl Shape {
             for import in of_system {
                 facts.passing("imported.tool", describe(import));
                 sources.push(import.source.as_str());
+                if import.rules.as_ref().is_some_and(|rules| rules.repetitions == Repetitions::Blocks) {
+                    facts.passing(PAIRING, BLOCKS);
+                }
+                let told = import.facts.get(system).into_iter().flat_map(|told| &told.entries);
+                facts.entries.extend(told.map(|(name, fact)| (name.clone(), fact.clone())));
                 for unknown in &import.unknown {
                     facts.unavailable(format!("imported.{unknown}"), format!("{} does not tell it", import.source));
                 }
@@ -252,7 +266,7 @@ fn record(import: &Imported, result: &ImportedResult) -> TrialRecord {
         elapsed_s: result.elapsed_s.filter(|s| s.is_finite() && *s >= 0.0).unwrap_or(0.0),
         measurements: result.measurements.clone(),
         series: result.series.clone(),
-        marks: details.map(mark).collect(),
+        marks: details.map(mark).chain(result.marks.iter().cloned()).collect(),
     }
 }
 
@@ -279,6 +293,8 @@ mod tests {
             results,
             unknown: vec!["the order".to_owned()],
             notes: Vec::new(),
+            rules: None,
+            facts: BTreeMap::new(),
         }
     }
 

@@ -241,6 +241,8 @@ pub fn import(documents: &[Document], system: &str, source: &str) -> Imported {
         .map(str::to_owned)
         .to_vec(),
         notes: Vec::new(),
+        rules: None,
+        facts: BTreeMap::new(),
     };
     for document in documents {
         if !document.note.is_empty() {

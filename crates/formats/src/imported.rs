@@ -1,6 +1,10 @@
 //! The neutral form of what another tool measured.
 
-use model::{Direction, Measurement, Point, Series};
+use std::collections::BTreeMap;
+
+use model::{Direction, Facts, Mark, Measurement, Point, Series};
+
+use crate::exported::ExportedRules;
 
 /// The tool that made a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,6 +55,10 @@ pub struct Imported {
     pub unknown: Vec<String>,
     /// What a reader of the figures should know.
     pub notes: Vec<String>,
+    /// By what rules étalon compared the results, if it exported them.
+    pub rules: Option<ExportedRules>,
+    /// What the file tells of its systems.
+    pub facts: BTreeMap<String, Facts>,
 }
 
 /// One execution of a cell.
@@ -72,6 +80,8 @@ pub struct ImportedResult {
     pub series: Vec<Series>,
     /// What a reader of this result should know.
     pub notes: Vec<String>,
+    /// What étalon marked the trial with, if it exported it.
+    pub marks: Vec<Mark>,
 }
 
 impl ImportedResult {
@@ -86,6 +96,7 @@ impl ImportedResult {
             measurements: Vec::new(),
             series: Vec::new(),
             notes: Vec::new(),
+            marks: Vec::new(),
         }
     }
 }

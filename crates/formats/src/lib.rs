@@ -25,6 +25,7 @@
 pub mod durations;
 pub mod error;
 pub mod experiment;
+pub mod exported;
 pub mod fio;
 pub mod imported;
 pub mod lines;
@@ -37,5 +38,6 @@ pub mod tidy;
 
 pub use error::FormatError;
 pub use experiment::{Experiment, into_experiment};
+pub use exported::{ExportedRules, Repetitions};
 pub use imported::{Imported, ImportedResult, Tool};
 pub use text::NotUnderstood;

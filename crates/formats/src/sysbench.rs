@@ -222,6 +222,8 @@ pub fn import(output: &Output, system: &str, source: &str) -> Imported {
             .map(str::to_owned)
             .to_vec(),
         notes,
+        rules: None,
+        facts: BTreeMap::new(),
     }
 }
 

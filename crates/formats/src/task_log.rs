@@ -273,6 +273,8 @@ pub fn import(summary: &mut Summary, system: &str, source: &str) -> Imported {
         results: vec![result],
         unknown: unknown.map(str::to_owned).to_vec(),
         notes: vec!["a task's time holds the wait for a connection and the client's own sleep".to_owned()],
+        rules: None,
+        facts: std::collections::BTreeMap::new(),
     }
 }
 

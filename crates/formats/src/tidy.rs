@@ -1,23 +1,32 @@
 //! Tidy CSV: one figure a row.
 //!
 //! Columns: `system`, `metric` and `value`; if there, `repetition`, `unit`, `direction` (`higher`, `lower`, `neither`),
-//! `kind` and `benchmark`; every other column is a key of the cell. Fields are separated as in the heading by commas,
+//! `role` (`primary`, `secondary`, `diagnostic`), `kind` and `benchmark`; every other column is a key of the cell. Fields are separated as in the heading by commas,
 //! semicolons or tabs, and quoted as in RFC 4180; lines that begin with `#` are remarks. A value is a number with a
-//! point; an empty one or `n/a` is not available. Rows whose kind is neither empty nor `measured` (`printed` ones, which an
-//! audit checks) are no measurements.
+//! point; an empty one, `n/a` or `n/a: reason` is not available. Rows whose kind is neither empty nor `measured` (`printed` ones, which an
+//! audit checks) are no measurements: their value may be any text, and their repetition may be empty.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Direction, Measurement, Point, Reading, Role, Value};
+use model::{Direction, Facts, Mark, Measurement, Point, Reading, Role, Value};
 
 use crate::imported::direction_of;
 use crate::text::{number, shortened};
-use crate::{FormatError, Imported, ImportedResult, Tool};
+use crate::{ExportedRules, FormatError, Imported, ImportedResult, Tool};
 
 /// The benchmark of rows that name none.
 pub const BENCHMARK: &str = "imported";
 /// The kind of rows that are measurements.
 pub const MEASURED: &str = "measured";
+
+/// The kind of rows that tell facts of a system: the metric is the fact's name, the value its text.
+pub const FACTOR: &str = "factor";
+/// The kind of rows with which étalon marked a trial: the metric is the mark's kind, the value its detail.
+pub const MARK: &str = "mark";
+/// What stands before the reason why a value is not available.
+const REASON: &str = "n/a: ";
+/// The reason where the table has none.
+const NO_REASON: &str = "the table says n/a";
 
 const SYSTEM: &str = "system";
 const METRIC: &str = "metric";
@@ -26,8 +35,9 @@ const REPETITION: &str = "repetition";
 const UNIT: &str = "unit";
 const DIRECTION: &str = "direction";
 const KIND: &str = "kind";
+const ROLE: &str = "role";
 const BENCHMARK_COLUMN: &str = "benchmark";
-const KNOWN: [&str; 8] = [SYSTEM, METRIC, VALUE, REPETITION, UNIT, DIRECTION, KIND, BENCHMARK_COLUMN];
+const KNOWN: [&str; 9] = [SYSTEM, METRIC, VALUE, REPETITION, UNIT, DIRECTION, ROLE, KIND, BENCHMARK_COLUMN];
 
 /// A table.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -53,7 +63,7 @@ pub struct Row {
     pub benchmark: Option<String>,
     /// The keys with their values; an empty field is no value.
     pub point: Point,
-    /// The repetition, from 1, if the table has the column.
+    /// The repetition, from 1, if the table has the column; a row that is no measurement may have none.
     pub repetition: Option<u32>,
     /// The metric.
     pub metric: String,
@@ -61,10 +71,14 @@ pub struct Row {
     pub unit: String,
     /// Which way is better, if the table says it.
     pub direction: Option<Direction>,
+    /// The metric's part in the verdict, if the table says it.
+    pub role: Option<Role>,
     /// The kind of the row; empty for a measurement.
     pub kind: String,
     /// The value.
     pub value: Reading,
+    /// The value as it stands there: its decimals tell how exact it is.
+    pub written: String,
 }
 
 /// A field with its place.
@@ -273,6 +287,7 @@ impl Columns {
         }
         let repetition = match self.field(record, REPETITION) {
             None => None,
+            Some(field) if field.text.is_empty() && !self.measures(record) => None,
             Some(field) => {
                 let parsed: Option<u32> = field.text.parse().ok().filter(|n| *n > 0);
                 Some(parsed.ok_or_else(|| wrong(field, "a repetition is a number from 1"))?)
@@ -288,6 +303,16 @@ impl Columns {
                 _ => return Err(wrong(field, "a direction is higher, lower or neither")),
             },
         };
+        let role = match self.field(record, ROLE) {
+            None => None,
+            Some(field) => match field.text.to_lowercase().as_str() {
+                "" => None,
+                "primary" => Some(Role::Primary),
+                "secondary" => Some(Role::Secondary),
+                "diagnostic" => Some(Role::Diagnostic),
+                _ => return Err(wrong(field, "a role is primary, secondary or diagnostic")),
+            },
+        };
         let point = self.keys.iter().filter_map(|(index, name)| {
             let text = &record.fields.get(*index)?.text;
             (!text.is_empty()).then(|| (name.clone(), key_value(text)))
@@ -301,9 +326,15 @@ impl Columns {
             metric: self.text(record, METRIC),
             unit: self.text(record, UNIT),
             direction,
+            role,
             kind: self.text(record, KIND),
             value: self.value(record)?,
+            written: self.text(record, VALUE),
         })
+    }
+
+    fn measures(&self, record: &Record) -> bool {
+        is_measurement(&self.text(record, KIND))
     }
 
     fn value(&self, record: &Record) -> Result<Reading, FormatError> {
@@ -313,10 +344,16 @@ impl Columns {
             return Ok(Reading::Unavailable("the field is empty".to_owned()));
         }
         if text.eq_ignore_ascii_case("n/a") {
-            return Ok(Reading::Unavailable("the table says n/a".to_owned()));
+            return Ok(Reading::Unavailable(NO_REASON.to_owned()));
+        }
+        if let Some(reason) = text.strip_prefix(REASON).filter(|reason| !reason.is_empty()) {
+            return Ok(Reading::Unavailable(reason.to_owned()));
         }
         if let Some(value) = number(text) {
             return Ok(Reading::Value(value));
+        }
+        if !self.measures(record) {
+            return Ok(Reading::Unavailable("this is text".to_owned()));
         }
         let what = format!("{}: this is no number", shortened(text));
         let error = FormatError::at_column(record.line, field.column, what);
@@ -348,6 +385,7 @@ pub fn write(table: &Table) -> String {
     let has = |name: &str| !table.missing.contains(&name);
     let with_benchmark = table.rows.iter().any(|row| row.benchmark.is_some());
     let with_direction = table.rows.iter().any(|row| row.direction.is_some());
+    let with_role = table.rows.iter().any(|row| row.role.is_some());
     let with_kind = table.rows.iter().any(|row| !row.kind.is_empty());
     let optional = |wanted: bool, name: &str| wanted.then(|| quoted(name));
     heading.extend(optional(with_benchmark, BENCHMARK_COLUMN));
@@ -356,6 +394,7 @@ pub fn write(table: &Table) -> String {
     heading.push(quoted(METRIC));
     heading.extend(optional(has(UNIT), UNIT));
     heading.extend(optional(with_direction, DIRECTION));
+    heading.extend(optional(with_role, ROLE));
     heading.extend(optional(with_kind, KIND));
     heading.push(quoted(VALUE));
     lines.push(heading.join(","));
@@ -364,14 +403,19 @@ pub fn write(table: &Table) -> String {
         fields.extend(optional(with_benchmark, row.benchmark.as_deref().unwrap_or_default()));
         let value = |key: &String| row.point.get(key).map_or_else(String::new, |value| quoted(&value.to_string()));
         fields.extend(table.keys.iter().map(value));
-        fields.extend(has(REPETITION).then(|| row.repetition.unwrap_or(1).to_string()));
+        let repetition =
+            row.repetition.map_or_else(|| if is_measured(row) { "1" } else { "" }.to_owned(), |n| n.to_string());
+        fields.extend(has(REPETITION).then_some(repetition));
         fields.push(quoted(&row.metric));
         fields.extend(optional(has(UNIT), &row.unit));
         fields.extend(optional(with_direction, direction_word(row.direction)));
+        fields.extend(optional(with_role, role_word(row.role)));
         fields.extend(optional(with_kind, &row.kind));
         fields.push(match &row.value {
+            _ if !is_measured(row) => quoted(&row.written),
             Reading::Value(value) => value.to_string(),
-            Reading::Unavailable(_) => "n/a".to_owned(),
+            Reading::Unavailable(reason) if reason == NO_REASON => "n/a".to_owned(),
+            Reading::Unavailable(reason) => quoted(&format!("{REASON}{}", reason.trim())),
         });
         lines.push(fields.join(","));
     }
@@ -385,6 +429,15 @@ fn direction_word(direction: Option<Direction>) -> &'static str {
         Some(Direction::Higher) => "higher",
         Some(Direction::Lower) => "lower",
         Some(Direction::Neither) => "neither",
+    }
+}
+
+fn role_word(role: Option<Role>) -> &'static str {
+    match role {
+        None => "",
+        Some(Role::Primary) => "primary",
+        Some(Role::Secondary) => "secondary",
+        Some(Role::Diagnostic) => "diagnostic",
     }
 }
 
@@ -409,8 +462,7 @@ pub fn import(table: &Table, source: &str) -> Result<Imported, FormatError> {
     let mut undirected = BTreeSet::new();
     let measured: Vec<&Row> = table.rows.iter().filter(|row| is_measured(row)).collect();
     for row in &measured {
-        let benchmark = row.benchmark.clone().unwrap_or_else(|| BENCHMARK.to_owned());
-        let cell = (row.system.clone(), benchmark, format!("{:?}", row.point));
+        let cell = place(row, 0);
         let repetition = row.repetition.unwrap_or_else(|| {
             let count = seen.entry((cell.0.clone(), cell.1.clone(), cell.2.clone(), row.metric.clone())).or_default();
             *count += 1;
@@ -440,7 +492,7 @@ pub fn import(table: &Table, source: &str) -> Result<Imported, FormatError> {
                 &row.metric,
                 &row.unit,
                 direction,
-                Role::Primary,
+                row.role.unwrap_or(Role::Primary),
                 row.value.clone(),
             ));
         }
@@ -453,13 +505,52 @@ pub fn import(table: &Table, source: &str) -> Result<Imported, FormatError> {
     unknown.extend(table.missing.iter().map(|name| column(&name)));
     unknown.extend(undirected.iter().map(|metric| format!("which way is better for {metric}")));
     unknown.push("the order of the measurements".to_owned());
-    let mut notes = table.remarks.clone();
-    if measured.len() < table.rows.len() {
-        notes.push(format!("{} rows are of other kinds and no measurements", table.rows.len() - measured.len()));
+    let of_kind = |kind: &'static str| table.rows.iter().filter(move |row| row.kind.eq_ignore_ascii_case(kind));
+    for row in of_kind(MARK) {
+        mark(row, &index, &mut found)?;
     }
-    Ok(Imported { tool: Tool::Tidy, version: None, source: source.to_owned(), results: found, unknown, notes })
+    let mut facts: BTreeMap<String, Facts> = BTreeMap::new();
+    for row in of_kind(FACTOR) {
+        facts.entry(row.system.clone()).or_default().identity(&row.metric, &row.written);
+    }
+    let rules = table.remarks.iter().find_map(|remark| ExportedRules::read(remark));
+    let mut notes: Vec<String> =
+        table.remarks.iter().filter(|remark| ExportedRules::read(remark).is_none()).cloned().collect();
+    let others = table.rows.len() - measured.len() - of_kind(MARK).count() - of_kind(FACTOR).count();
+    if others > 0 {
+        notes.push(format!("{others} rows are of other kinds and no measurements"));
+    }
+    if rules.is_some() {
+        // It tells the order, and which results belong together.
+        unknown.clear();
+    }
+    let source = source.to_owned();
+    Ok(Imported { tool: Tool::Tidy, version: None, source, results: found, unknown, notes, rules, facts })
+}
+
+/// Puts a mark on the result that it is of.
+fn mark(row: &Row, index: &BTreeMap<Place, usize>, found: &mut [ImportedResult]) -> Result<(), FormatError> {
+    let kind = row
+        .metric
+        .parse()
+        .map_err(|()| FormatError::at(row.line, format!("{}: no such mark", shortened(&row.metric))))?;
+    let place = place(row, row.repetition.unwrap_or(1));
+    let Some(result) = index.get(&place).and_then(|at| found.get_mut(*at)) else {
+        return Err(FormatError::at(row.line, "this mark is of no measurement in the table"));
+    };
+    result.marks.push(Mark { kind, detail: row.written.clone() });
+    Ok(())
+}
+
+fn place(row: &Row, repetition: u32) -> Place {
+    let benchmark = row.benchmark.clone().unwrap_or_else(|| BENCHMARK.to_owned());
+    (row.system.clone(), benchmark, format!("{:?}", row.point), repetition)
 }
 
 fn is_measured(row: &Row) -> bool {
-    row.kind.is_empty() || row.kind.eq_ignore_ascii_case(MEASURED)
+    is_measurement(&row.kind)
+}
+
+fn is_measurement(kind: &str) -> bool {
+    kind.is_empty() || kind.eq_ignore_ascii_case(MEASURED)
 }

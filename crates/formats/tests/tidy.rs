@@ -112,7 +112,9 @@ fn tables() -> impl Strategy<Value = Table> {
                 metric: metric.trim().to_owned(),
                 unit: unit.trim().to_owned(),
                 direction: None,
+                role: None,
                 kind: String::new(),
+                written: value.map_or_else(|| "n/a".to_owned(), |value: f64| value.to_string()),
                 value: value.map_or_else(|| Reading::Unavailable("the table says n/a".to_owned()), Reading::Value),
             })
             .collect(),

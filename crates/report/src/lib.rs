@@ -15,6 +15,8 @@ pub mod json;
 pub mod markdown;
 pub mod number;
 pub mod pages;
+pub mod pgbench;
+pub mod svg;
 pub mod text;
 mod words;
 

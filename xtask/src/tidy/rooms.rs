@@ -14,9 +14,10 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("store", &["model"]),
     ("host", &["model"]),
     ("formats", &["model"]),
+    ("audit", &["formats", "stats", "model"]),
     ("engine", &["host", "store", "stats", "wire", "model"]),
     ("report", &["store", "stats", "model"]),
-    ("cli", &["engine", "report", "formats"]),
+    ("cli", &["engine", "report", "formats", "audit"]),
     ("xtask", &[]),
 ];
 

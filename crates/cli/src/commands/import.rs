@@ -144,11 +144,13 @@ fn show_strange(source: &str, strange: &[NotUnderstood], printer: Printer) {
     }
 }
 
-fn unreadable(path: &Path, error: &std::io::Error) -> CliError {
+/// A file that cannot be opened or read.
+pub fn unreadable(path: &Path, error: &std::io::Error) -> CliError {
     CliError::user(format!("cannot read {}: {error}", path.display()))
 }
 
-fn in_file(path: &Path, error: &FormatError) -> CliError {
+/// A file that is not as its format wants it.
+pub fn in_file(path: &Path, error: &FormatError) -> CliError {
     let error = user(error);
     CliError { message: format!("{}: {}", path.display(), error.message), ..error }
 }

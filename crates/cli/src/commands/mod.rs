@@ -1,8 +1,10 @@
 //! One file for each verb.
 
+mod audit;
 mod barrel;
 mod compare;
 mod doctor;
+mod export;
 mod gate;
 mod import;
 mod list;
@@ -34,6 +36,8 @@ pub fn dispatch(command: Command, printer: Printer) -> Result<Exit, CliError> {
         Command::Compare(args) => compare::run(&args, printer),
         Command::Gate(args) => gate::run(&args, printer),
         Command::Import(args) => import::run(&args, printer),
+        Command::Export(args) => export::run(&args, printer),
+        Command::Audit(args) => audit::run(&args, printer),
         Command::Report(args) => report::run(&args, printer),
         Command::List => list::run(printer),
         Command::Show(args) => show::run(&args, printer),

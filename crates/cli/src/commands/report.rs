@@ -84,7 +84,12 @@ pub fn print_set(evidence: &Evidence, options: &Options, trials: Trials, printer
 /// The comparisons that the options ask for. Imported repetitions have nothing in common but their number, so the two sides
 /// are not paired then.
 pub fn set_of(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, CliError> {
-    let imported = |system: &model::SystemPlan| system.engine == formats::experiment::IMPORTED;
+    let in_blocks = |name: &str| {
+        let facts = evidence.facts_of(name);
+        facts.and_then(|facts| facts.get(formats::experiment::PAIRING)) == Some(formats::experiment::BLOCKS)
+    };
+    let imported =
+        |system: &model::SystemPlan| system.engine == formats::experiment::IMPORTED && !in_blocks(&system.name);
     let mut options = options.clone();
     if evidence.header.plan.systems.iter().all(imported) {
         options.pairing = Pairing::Unpaired;

@@ -8,9 +8,11 @@
     reason = "a test fails by panicking"
 )]
 
+mod audit;
 mod bad_input;
 mod disk;
 mod documents;
+mod export;
 mod import;
 mod interruption;
 mod loads;

@@ -126,6 +126,8 @@ fn imported(source: &str, results: Vec<ImportedResult>, unknown: &[&str]) -> Imp
         results,
         unknown: unknown.iter().map(|what| (*what).to_owned()).collect(),
         notes: Vec::new(),
+        rules: None,
+        facts: std::collections::BTreeMap::new(),
     }
 }
 

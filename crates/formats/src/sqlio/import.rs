@@ -58,6 +58,8 @@ pub fn import(output: &Output, system: &str, source: &str) -> Imported {
         results,
         unknown: unknown.into_iter().map(str::to_owned).collect(),
         notes,
+        rules: None,
+        facts: std::collections::BTreeMap::new(),
     }
 }
 

@@ -26,14 +26,16 @@ pub fn notes(evidence: &Evidence, tables: &[Table]) -> Vec<Note> {
             ),
         );
     }
-    if evidence.header.build == IMPORTED {
+    // A table that étalon itself exported tells the order.
+    let is_sequential = evidence.header.plan.schedule.order == Order::Sequential;
+    if evidence.header.build == IMPORTED && is_sequential {
         add(
             NoteKind::SequentialOrder,
             "imported: nobody tells in what order the cells ran, so what changed on the machine in the meantime may look \
              like a difference between them"
                 .to_owned(),
         );
-    } else if evidence.header.plan.schedule.order == Order::Sequential {
+    } else if is_sequential {
         add(
             NoteKind::SequentialOrder,
             "the cells ran one after the other, not interleaved: what changed on the machine in the meantime looks like a \

@@ -1,0 +1,327 @@
+//! Checks a figure that sets two sides against each other.
+
+use model::Direction;
+
+use crate::estimate::{Found, direction, of_estimate};
+use crate::figure::{Match, Printed, shown};
+use crate::finding::{Checked, Status};
+use crate::level::{LevelKind, levels};
+use crate::statistic::{Comparing, Estimate, Form, Sign};
+use crate::table::{Claim, Facts};
+
+/// The figures of both sides.
+#[derive(Clone, Debug)]
+struct Base {
+    system: f64,
+    against: f64,
+    kind: BaseKind,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum BaseKind {
+    Level(LevelKind),
+    /// The figures that the table itself prints.
+    Printed(Box<(Printed, Printed)>),
+}
+
+impl Base {
+    fn words(&self) -> &'static str {
+        match &self.kind {
+            BaseKind::Level(kind) => kind.words(),
+            BaseKind::Printed(_) => "as printed",
+        }
+    }
+
+    fn is_printed(&self) -> bool {
+        matches!(self.kind, BaseKind::Printed(_))
+    }
+
+    /// Both figures in digits, as the arithmetic shows them.
+    fn written(&self) -> (String, String) {
+        match &self.kind {
+            BaseKind::Printed(both) => (both.0.text.clone(), both.1.text.clone()),
+            BaseKind::Level(_) => {
+                let digits = |value: f64| (5 - value.abs().max(1e-9).log10().floor() as i32).clamp(0, 7);
+                let plain =
+                    |value: f64| if value.fract() == 0.0 { shown(value, 0) } else { shown(value, digits(value)) };
+                (plain(self.system), plain(self.against))
+            }
+        }
+    }
+}
+
+/// Checks a comparison.
+pub fn check(facts: &Facts, claim: &Claim, comparing: Comparing) -> Checked {
+    let Some(against) = claim.against.as_deref() else {
+        return Found::new(Status::CannotBeChecked, None, "the other side is not named").of(claim);
+    };
+    let estimate = claim.statistic.map_or(Estimate::Mean, |statistic| statistic.estimate);
+    let direction = direction(facts, claim);
+    let bases = bases(facts, claim, against, estimate, direction);
+    let Some(primary) = bases.first() else {
+        let because =
+            format!("{} of {} and {against} are not published", of_estimate(estimate, comparing), claim.system);
+        return Found::new(Status::CannotBeChecked, None, because).of(claim);
+    };
+    if comparing == Comparing::Winner {
+        return winner(claim, against, primary, direction).of(claim);
+    }
+    let question = Question { facts, claim, comparing, direction, estimate, against };
+    let right = question.right(primary);
+    let found = question
+        .by_label(&bases, right)
+        .or_else(|| question.by_other_form(&bases, right))
+        .or_else(|| question.by_other_estimate(right))
+        .unwrap_or_else(|| question.not_at_all(&bases, right));
+    found.of(claim)
+}
+
+/// The figures of both sides, those of the rows first.
+fn bases(facts: &Facts, claim: &Claim, against: &str, estimate: Estimate, direction: Option<Direction>) -> Vec<Base> {
+    let of = |system: &str| levels(facts, system, &claim.keys, &claim.metric, claim.formula.as_ref());
+    let theirs = of(against);
+    let mut bases = Vec::new();
+    for ours in of(&claim.system) {
+        let Some(other) = theirs.iter().find(|level| level.kind == ours.kind) else { continue };
+        if let (Some(system), Some(against)) = (ours.estimate(estimate, direction), other.estimate(estimate, direction))
+        {
+            bases.push(Base { system, against, kind: BaseKind::Level(ours.kind) });
+        }
+    }
+    let printed = |system: &str| printed_estimate(facts, claim, system, estimate);
+    if let (Some(ours), Some(other)) = (printed(&claim.system), printed(against))
+        && let (Some(system), Some(against)) = (ours.value, other.value)
+    {
+        bases.push(Base { system, against, kind: BaseKind::Printed(Box::new((ours, other))) });
+    }
+    bases
+}
+
+/// The figure that the table prints for a side by that estimate.
+fn printed_estimate(facts: &Facts, claim: &Claim, system: &str, estimate: Estimate) -> Option<Printed> {
+    let mut printed = facts.printed(system, &claim.keys, &claim.metric).filter(|other| {
+        other.repetition.is_none() && other.statistic.is_some_and(|statistic| statistic.estimate == estimate)
+    });
+    printed.next().map(|claim| claim.printed.clone())
+}
+
+fn winner(claim: &Claim, against: &str, base: &Base, direction: Option<Direction>) -> Found {
+    let (ours, theirs) = base.written();
+    let arithmetic = format!("{} {ours}, {against} {theirs} {}", claim.system, base.words());
+    let Some(direction) = direction.filter(|direction| *direction != Direction::Neither) else {
+        let because = format!("nothing tells whether more or less of it is better; {arithmetic}");
+        return Found::new(Status::CannotBeChecked, None, because);
+    };
+    let better = |x: f64, y: f64| if direction == Direction::Higher { x > y } else { x < y };
+    let wins = if better(base.system, base.against) {
+        claim.system.as_str()
+    } else if better(base.against, base.system) {
+        against
+    } else {
+        "both"
+    };
+    if claim.printed.text.eq_ignore_ascii_case(wins) {
+        Found::new(Status::Follows, None, arithmetic)
+    } else {
+        Found::new(Status::DoesNotFollow, None, format!("{wins} is better: {arithmetic}"))
+    }
+}
+
+struct Question<'a> {
+    facts: &'a Facts,
+    claim: &'a Claim,
+    comparing: Comparing,
+    direction: Option<Direction>,
+    estimate: Estimate,
+    against: &'a str,
+}
+
+impl Question<'_> {
+    fn scale(&self, form: Form) -> f64 {
+        if self.claim.unit == "%" && form != Form::Difference { 100.0 } else { 1.0 }
+    }
+
+    fn forms(&self) -> &'static [Form] {
+        self.comparing.forms(self.direction)
+    }
+
+    /// A form's value in the figure's unit: its size, or with its sign where the label has one.
+    fn value(&self, form: Form, system: f64, against: f64) -> f64 {
+        let value = form.of(system, against) * self.scale(form);
+        let below_zero = self.claim.printed.value.is_some_and(|printed| printed < 0.0);
+        let is_signed = self.comparing.is_signed() || (self.comparing == Comparing::Difference && below_zero);
+        if is_signed { value } else { value.abs() }
+    }
+
+    /// Whether the side that is named as the better or smaller one is the other.
+    fn wrong_way(&self, base: &Base) -> bool {
+        let smaller = base.system < base.against;
+        match (self.comparing, self.direction) {
+            (Comparing::Saving, _) => !smaller,
+            (Comparing::Gain | Comparing::TimeGain | Comparing::SpeedGain, Some(Direction::Higher)) => smaller,
+            (Comparing::Gain | Comparing::TimeGain | Comparing::SpeedGain, Some(Direction::Lower)) => !smaller,
+            _ => false,
+        }
+    }
+
+    fn right(&self, base: &Base) -> Option<f64> {
+        let form = self.forms().first()?;
+        Some(self.value(*form, base.system, base.against))
+    }
+
+    fn arithmetic(&self, form: Form, base: &Base) -> String {
+        let (ours, theirs) = base.written();
+        let value = self.value(form, base.system, base.against);
+        let digits = self.claim.printed.decimals.max(0) + 2;
+        let percent = if self.scale(form) == 100.0 { " %" } else { "" };
+        // The size of a share is written as the larger less the smaller.
+        let is_size = value > 0.0 && form.of(base.system, base.against) < 0.0;
+        let written = form.written(&ours, &theirs, if is_size { Sign::Size } else { Sign::Kept });
+        format!("{written} = {}{percent} {}", shown(value, digits), base.words())
+    }
+
+    fn by_label(&self, bases: &[Base], right: Option<f64>) -> Option<Found> {
+        let primary = bases.first()?;
+        let mut weaker = None;
+        for wanted in [Match::Rounded, Match::Cut] {
+            for base in bases.iter().filter(|base| !self.wrong_way(base)) {
+                for &form in self.forms() {
+                    if self.claim.printed.fits(self.value(form, base.system, base.against)) != wanted {
+                        continue;
+                    }
+                    let right = Some(self.value(form, primary.system, primary.against));
+                    let because = self.arithmetic(form, base);
+                    let exact = std::ptr::eq(base, primary) || base.kind == BaseKind::Level(LevelKind::Sums);
+                    if exact && wanted == Match::Rounded {
+                        return Some(Found::new(Status::Follows, right, because));
+                    }
+                    weaker = weaker.or_else(|| Some(self.weaker(base, primary, form, because, right)));
+                }
+            }
+        }
+        let form = *self.forms().first()?;
+        let is_fair = primary.is_printed() && !self.wrong_way(primary);
+        weaker.or_else(|| is_fair.then(|| self.within_rounding(primary, form, right)).flatten())
+    }
+
+    /// A figure that follows only from rounded ones, or by cutting: rounding, unless those do not follow themselves.
+    fn weaker(&self, base: &Base, primary: &Base, form: Form, because: String, right: Option<f64>) -> Found {
+        if std::ptr::eq(base, primary) {
+            return Found::new(Status::Rounding, right, format!("{because}, not rounded to the nearest"));
+        }
+        let of_rows = self.arithmetic(form, primary);
+        if let BaseKind::Printed(both) = &base.kind {
+            let fits = |printed: &Printed, value| printed.fits(value) != Match::No;
+            let cells_fit =
+                |printed: &Printed, system: &str| self.of_cells(system).is_some_and(|value| fits(printed, value));
+            let ours = fits(&both.0, primary.system) || cells_fit(&both.0, &self.claim.system);
+            let theirs = fits(&both.1, primary.against) || cells_fit(&both.1, self.against);
+            if !ours || !theirs {
+                let because = format!("{because}, which do not follow; {of_rows}");
+                return Found::new(Status::DoesNotFollow, right, because);
+            }
+        }
+        Found::new(Status::Rounding, right, format!("{because}; {of_rows}"))
+    }
+
+    fn of_cells(&self, system: &str) -> Option<f64> {
+        let levels = levels(self.facts, system, &self.claim.keys, &self.claim.metric, self.claim.formula.as_ref());
+        let cells = levels.iter().find(|level| level.kind == LevelKind::Cells)?;
+        cells.estimate(self.estimate, self.direction)
+    }
+
+    /// Whether figures that round to the printed ones could have given it.
+    fn within_rounding(&self, base: &Base, form: Form, right: Option<f64>) -> Option<Found> {
+        let because = self.arithmetic(form, base);
+        let BaseKind::Printed(both) = &base.kind else { return None };
+        let ((s_low, s_high), (o_low, o_high)) = (both.0.interval()?, both.1.interval()?);
+        let corners = [(s_low, o_low), (s_low, o_high), (s_high, o_low), (s_high, o_high)];
+        let values: Vec<f64> = corners.iter().map(|(s, o)| self.value(form, *s, *o)).collect();
+        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let (from, to) = self.claim.printed.interval()?;
+        let digits = self.claim.printed.decimals.max(0);
+        (to >= low && from <= high).then(|| {
+            let range = format!("unrounded figures can give {} to {}", shown(low, digits), shown(high, digits));
+            Found::new(Status::Rounding, right, format!("{because}; {range}"))
+        })
+    }
+
+    fn by_other_form(&self, bases: &[Base], right: Option<f64>) -> Option<Found> {
+        let printed = &self.claim.printed;
+        let enough = printed.significant_digits() >= 2;
+        for base in bases {
+            for form in Form::ALL {
+                let value = self.value(form, base.system, base.against);
+                let is_new = !self.forms().contains(&form);
+                if is_new && enough && self.is_like(form) && printed.fits(value) == Match::Rounded {
+                    return Some(self.mislabelled(self.arithmetic(form, base), &bases[0], right));
+                }
+                // A share of one, printed as a percentage.
+                if self.claim.unit == "%"
+                    && form.is_share()
+                    && printed.fits(value / 100.0) == Match::Rounded
+                    && value < 100.0
+                {
+                    let because = format!("{}, printed as a share of 1", self.arithmetic(form, base));
+                    return Some(Found::new(Status::Mislabelled, right, because));
+                }
+            }
+            if enough
+                && self.wrong_way(base)
+                && self
+                    .forms()
+                    .iter()
+                    .any(|form| printed.fits(self.value(*form, base.system, base.against)) == Match::Rounded)
+            {
+                let because = format!("the sides are swapped: {}", self.arithmetic(self.forms()[0], base));
+                return Some(Found::new(Status::Mislabelled, right, because));
+            }
+        }
+        None
+    }
+
+    /// Whether a form could be printed in this figure's unit.
+    fn is_like(&self, form: Form) -> bool {
+        match form {
+            Form::Difference => self.claim.unit != "%" && self.comparing == Comparing::Difference,
+            _ => true,
+        }
+    }
+
+    fn mislabelled(&self, because: String, primary: &Base, right: Option<f64>) -> Found {
+        let label = self.forms().first().map_or_else(String::new, |form| self.arithmetic(*form, primary));
+        Found::new(Status::Mislabelled, right, format!("it is {because}; by its label {label}"))
+    }
+
+    fn by_other_estimate(&self, right: Option<f64>) -> Option<Found> {
+        if self.claim.printed.significant_digits() < 2 {
+            return None;
+        }
+        for other in Estimate::USUAL.into_iter().filter(|other| *other != self.estimate) {
+            for base in bases(self.facts, self.claim, self.against, other, self.direction) {
+                for &form in self.forms() {
+                    if self.claim.printed.fits(self.value(form, base.system, base.against)) == Match::Rounded
+                        && !self.wrong_way(&base)
+                    {
+                        let because = format!("it compares each side's {other}: {}", self.arithmetic(form, &base));
+                        return Some(Found::new(Status::Mislabelled, right, because));
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    fn not_at_all(&self, bases: &[Base], right: Option<f64>) -> Found {
+        let Some(base) = bases.first() else { return Found::new(Status::CannotBeChecked, right, "") };
+        let arithmetic: Vec<String> = self.forms().iter().map(|form| self.arithmetic(*form, base)).collect();
+        let way = if self.wrong_way(base) { "; and the other side is the better one" } else { "" };
+        let mut because = format!("{}{way}", arithmetic.join(", or "));
+        // A comparison of printed figures that are themselves wrong is said above; this one has another source.
+        if let (Some(printed), false) = (bases.iter().find(|base| base.is_printed()), base.is_printed()) {
+            because.push_str(&format!("; {}", self.arithmetic(self.forms()[0], printed)));
+        }
+        Found::new(Status::DoesNotFollow, right, because)
+    }
+}

@@ -1,0 +1,298 @@
+//! What is wrong with a table as a whole.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::figure::shown;
+use crate::finding::{Remark, RemarkKind};
+use crate::level::{Level, LevelKind, levels};
+use crate::statistic::{Comparing, Estimate, Statistic};
+use crate::table::{Claim, Facts, Keys, Measured};
+
+/// Fewest values in which a clock's step is looked for.
+const MIN_CLOCK_VALUES: usize = 20;
+/// Fewest repetitions in which a total is told from a difference.
+const MIN_TOTALS: usize = 4;
+/// Increments of a total vary less than this from repetition to repetition, as a share of their mean.
+const MAX_VARIATION: f64 = 0.25;
+/// A step is one of the clock when it is so many times the last written digit.
+const WRITTEN_STEP: f64 = 1.5;
+/// A difference of so many steps of the clock is one step.
+const ONE_STEP: f64 = 1.01;
+
+/// Everything that is wrong.
+pub fn remarks(facts: &Facts) -> Vec<Remark> {
+    let mut remarks = repetitions(facts);
+    remarks.extend(units(facts));
+    remarks.extend(spreads(facts));
+    remarks.extend(factors(facts));
+    remarks.extend(totals(facts));
+    remarks.extend(best(facts));
+    remarks.extend(clocks(facts));
+    remarks
+}
+
+fn remark(kind: RemarkKind, text: String) -> Remark {
+    Remark { kind, text }
+}
+
+/// The measured rows of one metric of one cell of one system.
+fn groups(facts: &Facts) -> BTreeMap<(&Keys, &str, &str), Vec<&Measured>> {
+    let mut groups: BTreeMap<(&Keys, &str, &str), Vec<&Measured>> = BTreeMap::new();
+    for row in &facts.measured {
+        groups.entry((&row.keys, row.metric.as_str(), row.system.as_str())).or_default().push(row);
+    }
+    groups
+}
+
+fn called(keys: &Keys, metric: &str) -> String {
+    let words: Vec<&str> = keys.values().map(String::as_str).chain([metric]).collect();
+    words.join(" ")
+}
+
+fn repetitions(facts: &Facts) -> Vec<Remark> {
+    let mut by_counts: BTreeMap<Vec<(&str, u64)>, BTreeSet<String>> = BTreeMap::new();
+    let mut metrics: BTreeMap<(&Keys, &str), Vec<(&str, u64)>> = BTreeMap::new();
+    for ((keys, metric, system), rows) in groups(facts) {
+        let n = rows.iter().map(|row| row.count.unwrap_or(1)).sum();
+        metrics.entry((keys, metric)).or_default().push((system, n));
+    }
+    for ((keys, metric), counts) in metrics {
+        if counts.iter().any(|(_, n)| *n != counts[0].1) {
+            by_counts.entry(counts).or_default().insert(called(keys, metric));
+        }
+    }
+    let mut remarks: Vec<Remark> = Vec::new();
+    for (counts, metrics) in by_counts {
+        let sides: Vec<String> = counts.iter().map(|(system, n)| format!("{system} {n}")).collect();
+        let text = format!("{}: rows of {}", sides.join(", "), list(metrics));
+        remarks.push(remark(RemarkKind::UnequalRepetitions, text));
+    }
+    let mut stated: BTreeMap<(String, u64, u64), usize> = BTreeMap::new();
+    for claim in plain(facts) {
+        let own = levels(facts, &claim.system, &claim.keys, &claim.metric, claim.formula.as_ref());
+        if let (Some(n), Some(level)) = (claim.n, own.first())
+            && n != level.n()
+        {
+            *stated.entry((claim.system.clone(), n, level.n())).or_default() += 1;
+        }
+    }
+    for ((system, n, rows), figures) in stated {
+        let text = format!("{system}: {n} stated, {rows} rows published ({})", times(figures, "figure"));
+        remarks.push(remark(RemarkKind::UnequalRepetitions, text));
+    }
+    let unstated = plain(facts).filter(|claim| {
+        let averages =
+            matches!(estimate(claim), Some(Estimate::Mean | Estimate::Trimmed | Estimate::Median | Estimate::Best));
+        averages
+            && claim.n.is_none()
+            && levels(facts, &claim.system, &claim.keys, &claim.metric, claim.formula.as_ref()).is_empty()
+    });
+    let labels: BTreeSet<String> = unstated.map(|claim| claim.label.clone()).collect();
+    if !labels.is_empty() {
+        remarks.push(remark(RemarkKind::UnstatedRepetitions, list(labels)));
+    }
+    remarks
+}
+
+/// Printed figures of one side that are no cells of the table.
+fn plain(facts: &Facts) -> impl Iterator<Item = &Claim> {
+    facts.claims.iter().filter(|claim| {
+        claim.repetition.is_none() && claim.statistic.is_some_and(|statistic| statistic.comparing.is_none())
+    })
+}
+
+fn estimate(claim: &Claim) -> Option<Estimate> {
+    claim.statistic.map(|Statistic { estimate, .. }| estimate)
+}
+
+fn times(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
+/// At most a few names.
+fn list(names: BTreeSet<String>) -> String {
+    const SHOWN: usize = 6;
+    let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
+    let rest = names.len().saturating_sub(SHOWN);
+    if rest == 0 { shown.join(", ") } else { format!("{} and {rest} more", shown.join(", ")) }
+}
+
+fn units(facts: &Facts) -> Option<Remark> {
+    let counts = |claim: &&Claim| {
+        matches!(estimate(claim), Some(Estimate::Count | Estimate::CountBelow(_) | Estimate::Rank(_) | Estimate::Value))
+    };
+    let bare = plain(facts).filter(|claim| claim.unit.is_empty() && estimate(claim).is_some() && !counts(claim));
+    let labels: BTreeSet<String> = bare.map(|claim| claim.label.clone()).collect();
+    (!labels.is_empty()).then(|| remark(RemarkKind::MissingUnit, list(labels)))
+}
+
+fn spreads(facts: &Facts) -> Option<Remark> {
+    let averages = plain(facts).filter(|claim| {
+        matches!(estimate(claim), Some(Estimate::Mean | Estimate::Trimmed | Estimate::Median | Estimate::Best))
+    });
+    let has_spread = |claim: &&Claim| {
+        let of_metric = facts.printed(&claim.system, &claim.keys, &claim.metric);
+        let mut spreads =
+            of_metric.filter(|other| matches!(estimate(other), Some(Estimate::Sd | Estimate::Min | Estimate::Max)));
+        spreads.next().is_some()
+    };
+    let rows =
+        |claim: &Claim| !levels(facts, &claim.system, &claim.keys, &claim.metric, claim.formula.as_ref()).is_empty();
+    let without: Vec<&Claim> = averages.filter(|claim| !has_spread(claim)).collect();
+    let hidden = without.iter().filter(|claim| !rows(claim)).count();
+    (!without.is_empty()).then(|| {
+        let unknown = match hidden {
+            0 => "their rows show it".to_owned(),
+            _ => format!("and no row shows it for {hidden} of them"),
+        };
+        let text = format!("{} printed without a spread, {unknown}", times(without.len(), "average"));
+        remark(RemarkKind::MissingSpread, text)
+    })
+}
+
+fn factors(facts: &Facts) -> Option<Remark> {
+    let mut values: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
+    let mut order: Vec<&str> = Vec::new();
+    for factor in &facts.factors {
+        if !order.contains(&factor.name.as_str()) {
+            order.push(&factor.name);
+        }
+        values.entry(&factor.name).or_default().push((&factor.system, &factor.value));
+    }
+    let differs = |name: &&str| values.get(name).is_some_and(|v| v.iter().any(|(_, value)| *value != v[0].1));
+    let differing: Vec<&str> = order.into_iter().filter(differs).collect();
+    (differing.len() > 1).then(|| {
+        let described = differing.iter().filter_map(|name| {
+            let sides: Vec<String> = values.get(name)?.iter().map(|(_, value)| (*value).to_owned()).collect();
+            Some(format!("{name} ({})", sides.join(" / ")))
+        });
+        let text = format!(
+            "{} things differ between the sides: {}",
+            differing.len(),
+            described.collect::<Vec<_>>().join(", ")
+        );
+        remark(RemarkKind::Confounded, text)
+    })
+}
+
+fn totals(facts: &Facts) -> Vec<Remark> {
+    let mut growing: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut constant: Vec<String> = Vec::new();
+    for ((keys, metric, system), rows) in groups(facts) {
+        let mut rows: Vec<&Measured> =
+            rows.into_iter().filter(|row| row.repetition.is_some() && row.count.is_none()).collect();
+        rows.sort_by_key(|row| row.repetition);
+        if rows.len() < MIN_TOTALS || rows.iter().any(|row| row.decimals > 0) {
+            continue;
+        }
+        let values: Vec<f64> = rows.iter().map(|row| row.value).collect();
+        if is_total(&values) {
+            let shown: Vec<String> = values.iter().take(4).map(|value| shown(*value, 0)).collect();
+            let text = format!("{system} {} …", shown.join(", "));
+            growing.entry(called(keys, metric)).or_default().push(text);
+        } else if values[0] != 0.0 && values.iter().all(|value| *value == values[0]) && varies_elsewhere(facts, rows[0])
+        {
+            constant.push(format!("{} on {system} {}", called(keys, metric), shown(values[0], 0)));
+        }
+    }
+    let mut remarks: Vec<Remark> = growing
+        .into_iter()
+        .map(|(metric, sides)| {
+            let text = format!(
+                "{metric} grows by the same from repetition to repetition ({}): a total since some start",
+                sides.join("; ")
+            );
+            remark(RemarkKind::NotDifferenced, text)
+        })
+        .collect();
+    if !constant.is_empty() {
+        let text = format!(
+            "the same in every repetition, while the rest of the cell varies: {}. What does not depend on the work cannot measure it; \
+             a difference of two readings would be free of what came before",
+            constant.join(", ")
+        );
+        remarks.push(remark(RemarkKind::Constant, text));
+    }
+    remarks
+}
+
+/// Whether the values grow by nearly the same each time.
+fn is_total(values: &[f64]) -> bool {
+    let steps: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let mean = steps.iter().sum::<f64>() / steps.len() as f64;
+    let last = values.last().copied().unwrap_or(0.0);
+    // A drift of a few percent is no total.
+    mean > 0.0 && mean > 0.05 * last && steps.iter().all(|step| (step - mean).abs() <= MAX_VARIATION * mean)
+}
+
+fn varies_elsewhere(facts: &Facts, row: &Measured) -> bool {
+    let others = facts.measured.iter().filter(|other| other.system == row.system && other.keys == row.keys);
+    let mut first: BTreeMap<&str, f64> = BTreeMap::new();
+    let mut varies = false;
+    for other in others.filter(|other| other.metric != row.metric) {
+        varies |= *first.entry(&other.metric).or_insert(other.value) != other.value;
+    }
+    varies
+}
+
+fn best(facts: &Facts) -> Option<Remark> {
+    let of_best = facts.claims.iter().filter(|claim| estimate(claim) == Some(Estimate::Best));
+    let labels: BTreeSet<String> = of_best.map(|claim| claim.label.clone()).collect();
+    (!labels.is_empty()).then(|| {
+        let text = format!("{}: the best of n grows with n and tells nothing of the spread", list(labels));
+        remark(RemarkKind::BestOf, text)
+    })
+}
+
+fn clocks(facts: &Facts) -> Vec<Remark> {
+    let mut remarks = Vec::new();
+    let mut steps: BTreeMap<(&Keys, &str), (f64, &str)> = BTreeMap::new();
+    for ((keys, metric, system), rows) in groups(facts) {
+        let single: Vec<f64> = rows.iter().filter(|row| row.count.unwrap_or(1) == 1).map(|row| row.value).collect();
+        let found = (single.len() >= MIN_CLOCK_VALUES).then(|| stats::clock_step(&single)).flatten();
+        // The digits with which the values are written are no clock.
+        let digit = rows.iter().map(|row| 10_f64.powi(-row.decimals)).fold(f64::INFINITY, f64::min);
+        let Some(step) = found.filter(|step| *step > WRITTEN_STEP * digit) else { continue };
+        let text = format!("{} of {system}: steps of {} {}", called(keys, metric), four(step), rows[0].unit);
+        remarks.push(remark(RemarkKind::QuantisedClock, text));
+        let known = steps.entry((keys, metric)).or_insert((step, &rows[0].unit));
+        known.0 = known.0.max(step);
+    }
+    for claim in &facts.claims {
+        if let Some((step, unit)) = steps.get(&(&claim.keys, claim.metric.as_str()))
+            && let Some(difference) = difference(facts, claim).filter(|difference| *difference <= ONE_STEP * step)
+        {
+            let text = format!(
+                "{}: refused, the sides differ by {} {unit}, one step of the clock or less",
+                claim.label,
+                four(difference)
+            );
+            remarks.push(remark(RemarkKind::UnderClockStep, text));
+        }
+    }
+    remarks
+}
+
+/// Four significant digits.
+fn four(value: f64) -> String {
+    shown(value, 3 - value.abs().max(1e-9).log10().floor() as i32)
+}
+
+/// How far apart the single values behind a comparison are. A mean of many is finer than the clock.
+fn difference(facts: &Facts, claim: &Claim) -> Option<f64> {
+    let statistic = claim
+        .statistic
+        .filter(|s| s.comparing.is_some_and(|c| c != Comparing::Winner || claim.printed.text != "both"))?;
+    if !matches!(
+        statistic.estimate,
+        Estimate::Min | Estimate::Max | Estimate::Median | Estimate::Value | Estimate::Best
+    ) {
+        return None;
+    }
+    let of = |system: &str| {
+        let levels = levels(facts, system, &claim.keys, &claim.metric, claim.formula.as_ref());
+        let rows = levels.into_iter().find(|level: &Level| level.kind == LevelKind::Rows)?;
+        rows.estimate(statistic.estimate, crate::estimate::direction(facts, claim))
+    };
+    Some((of(&claim.system)? - of(claim.against.as_deref()?)?).abs())
+}

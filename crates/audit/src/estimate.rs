@@ -1,0 +1,301 @@
+//! Checks a figure of one side.
+
+use model::Direction;
+
+use crate::figure::{Match, Printed, shown};
+use crate::finding::{Checked, Status};
+use crate::level::{Level, LevelKind, Value, levels};
+use crate::statistic::{Comparing, Estimate};
+use crate::subset;
+use crate::table::{Claim, Facts};
+
+/// What was found, with the arithmetic.
+pub struct Found {
+    /// The status.
+    pub status: Status,
+    /// The reading or the arithmetic.
+    pub because: String,
+    /// What the rows give by the label.
+    pub right: Option<f64>,
+}
+
+impl Found {
+    /// Something found.
+    pub fn new(status: Status, right: Option<f64>, because: impl Into<String>) -> Found {
+        Found { status, because: because.into(), right }
+    }
+
+    /// It beside its claim.
+    pub fn of(self, claim: &Claim) -> Checked {
+        Checked {
+            line: claim.line,
+            label: claim.label.clone(),
+            printed: claim.printed.text.clone(),
+            unit: claim.unit.clone(),
+            right: self.right,
+            decimals: claim.printed.decimals,
+            status: self.status,
+            because: self.because,
+        }
+    }
+}
+
+/// Checks a figure that compares nothing.
+pub fn check(facts: &Facts, claim: &Claim) -> Checked {
+    found(facts, claim).of(claim)
+}
+
+fn found(facts: &Facts, claim: &Claim) -> Found {
+    let Some(statistic) = claim.statistic else {
+        return Found::new(Status::CannotBeChecked, None, "the table holds nothing that it could be computed from");
+    };
+    let levels = own_levels(facts, claim);
+    let Some(primary) = levels.first() else { return without_rows(claim, statistic.estimate) };
+    let direction = direction(facts, claim);
+    let Some(right) = primary.estimate(statistic.estimate, direction) else {
+        let because = format!("the rows have no {}", statistic.estimate);
+        return Found::new(Status::CannotBeChecked, None, because);
+    };
+    by_label(claim, &levels, statistic.estimate, direction, right)
+        .or_else(|| by_other_reading(facts, claim, &levels, statistic.estimate, direction, right))
+        .or_else(|| by_subset(facts, claim, &levels, statistic.estimate, direction, right))
+        .unwrap_or_else(|| not_at_all(facts, claim, &levels, statistic.estimate, right))
+}
+
+/// The levels of a claim's own side: for a cell of the printed table only its own repetition.
+fn own_levels(facts: &Facts, claim: &Claim) -> Vec<Level> {
+    let mut levels = levels(facts, &claim.system, &claim.keys, &claim.metric, claim.formula.as_ref());
+    if let Some(repetition) = claim.repetition {
+        levels.retain(|level| level.kind == LevelKind::Rows);
+        for level in &mut levels {
+            level.values.retain(|value| value.repetition == repetition);
+        }
+        levels.retain(|level| !level.values.is_empty());
+    }
+    levels
+}
+
+/// Which way is better in a claim's metric: as its own row tells, or the measured ones.
+pub fn direction(facts: &Facts, claim: &Claim) -> Option<Direction> {
+    let of_rows = || facts.measured.iter().find(|row| row.metric == claim.metric).and_then(|row| row.direction);
+    let of_others = || facts.claims.iter().filter(|c| c.metric == claim.metric).find_map(|c| c.direction);
+    claim.direction.or_else(of_rows).or_else(of_others)
+}
+
+fn by_label(
+    claim: &Claim,
+    levels: &[Level],
+    estimate: Estimate,
+    direction: Option<Direction>,
+    right: f64,
+) -> Option<Found> {
+    let digits = claim.printed.decimals + 2;
+    let mut cut = None;
+    for (index, level) in levels.iter().enumerate() {
+        let Some(value) = level.estimate(estimate, direction) else { continue };
+        let what = format!("{estimate} {}", level.kind.words());
+        match claim.printed.fits(value) {
+            Match::Rounded if index == 0 => {
+                return Some(Found::new(Status::Follows, Some(right), reading(claim, level, estimate)));
+            }
+            // The ratio of sums is exact, too.
+            Match::Rounded if level.kind == LevelKind::Sums => {
+                return Some(Found::new(Status::Follows, Some(right), what));
+            }
+            Match::Rounded => {
+                let because = format!("{what}; of the rows themselves {}", shown(right, digits));
+                return Some(Found::new(Status::Rounding, Some(right), because));
+            }
+            Match::Cut if cut.is_none() => {
+                let way = if value.abs() > claim.printed.value.unwrap_or(0.0).abs() { "down" } else { "up" };
+                let because = format!("{what} is {}, rounded {way}", shown(value, digits));
+                cut = Some(Found::new(Status::Rounding, Some(right), because));
+            }
+            Match::Cut | Match::No => {}
+        }
+    }
+    cut
+}
+
+/// `mean of 5 rows`, `stall / (1 + reads)`.
+fn reading(claim: &Claim, level: &Level, estimate: Estimate) -> String {
+    match (&claim.formula, estimate) {
+        (Some(formula), Estimate::Value) => formula.as_str().to_owned(),
+        (Some(formula), _) => format!("{estimate} of {}", formula.as_str()),
+        (None, Estimate::Value) => "value of the row".to_owned(),
+        (None, _) if level.n() == 1 => "value of the only row".to_owned(),
+        (None, _) if level.are_executions => format!("{estimate} of {} executions", level.n()),
+        (None, _) => format!("{estimate} of {} rows", level.n()),
+    }
+}
+
+/// Another estimate, another unit, or the other side.
+fn by_other_reading(
+    facts: &Facts,
+    claim: &Claim,
+    levels: &[Level],
+    estimate: Estimate,
+    direction: Option<Direction>,
+    right: f64,
+) -> Option<Found> {
+    // One digit fits too much to prove anything.
+    if claim.printed.significant_digits() < 2 || claim.repetition.is_some() {
+        return None;
+    }
+    let fits = |value: f64| claim.printed.fits(value) == Match::Rounded;
+    let digits = claim.printed.decimals + 1;
+    let mislabelled = |because: String| Some(Found::new(Status::Mislabelled, Some(right), because));
+    for level in levels {
+        for other in Estimate::USUAL.into_iter().filter(|other| *other != estimate) {
+            if level.estimate(other, direction).is_some_and(fits) {
+                let words = level.kind.words();
+                return mislabelled(format!("it is the {other} {words}; the {estimate} is {}", shown(right, digits)));
+            }
+        }
+    }
+    let others = facts.systems().into_iter().filter(|system| *system != claim.system);
+    for other in others {
+        for level in self::levels(facts, other, &claim.keys, &claim.metric, claim.formula.as_ref()) {
+            if level.estimate(estimate, direction).is_some_and(fits) {
+                return mislabelled(format!("it is the {estimate} of {other}; here it is {}", shown(right, digits)));
+            }
+        }
+    }
+    for scale in [1e3, 1e-3, 1e6, 1e-6, 1024.0, 1.0 / 1024.0, 1_048_576.0, 1.0 / 1_048_576.0] {
+        if fits(right * scale) {
+            return mislabelled(format!("it is the {estimate} in another unit ({} times)", scale_words(scale)));
+        }
+    }
+    None
+}
+
+fn scale_words(scale: f64) -> String {
+    if scale >= 1.0 { format!("{scale}") } else { format!("1/{}", (1.0 / scale).round()) }
+}
+
+fn by_subset(
+    facts: &Facts,
+    claim: &Claim,
+    levels: &[Level],
+    estimate: Estimate,
+    direction: Option<Direction>,
+    right: f64,
+) -> Option<Found> {
+    let ours = levels.first().map_or(0, Level::n);
+    let others = facts.systems().into_iter().filter(|system| *system != claim.system);
+    let missing = others
+        .filter_map(|other| {
+            self::levels(facts, other, &claim.keys, &claim.metric, claim.formula.as_ref()).first().map(Level::n)
+        })
+        .find_map(|theirs| ours.checked_sub(theirs).filter(|n| *n > 0));
+    levels.iter().find_map(|level| {
+        let left_out = subset::search(level, estimate, direction, &claim.printed, missing)?;
+        let digits = claim.printed.decimals + 1;
+        let cut = if left_out.fit == Match::Cut { ", its last digit not rounded" } else { "" };
+        let because = format!(
+            "{estimate} {} without {}: {}{cut}; of all {} it is {}",
+            level.kind.words(),
+            left_out.which,
+            shown(left_out.value, digits),
+            level.n(),
+            shown(right, digits)
+        );
+        Some(Found::new(Status::Subset, Some(right), because))
+    })
+}
+
+fn not_at_all(facts: &Facts, claim: &Claim, levels: &[Level], estimate: Estimate, right: f64) -> Found {
+    let digits = claim.printed.decimals + 1;
+    let mut notes: Vec<String> = Vec::new();
+    for level in levels.iter().skip(1) {
+        if let Some(value) = level.estimate(estimate, None) {
+            notes.push(format!("{} {}", level.kind.words(), shown(value, digits)));
+        }
+    }
+    let kind = levels.first().map_or("of the rows", |level| level.kind.words());
+    let mut because = format!("the {estimate} {kind} is {}", shown(right, digits));
+    for note in notes {
+        because.push_str(&format!(", {note}"));
+    }
+    if let Some(grim) = levels.iter().find_map(|level| grim_of(level, estimate, &claim.printed)) {
+        return Found::new(Status::Impossible, Some(right), format!("{grim}; {because}"));
+    }
+    because.push_str(&hints(facts, claim, levels, estimate, right));
+    Found::new(Status::DoesNotFollow, Some(right), because)
+}
+
+/// A slip of the decimal point, perhaps on the wrong side too, or the rank that the figure has.
+fn hints(facts: &Facts, claim: &Claim, levels: &[Level], estimate: Estimate, right: f64) -> String {
+    let Some(printed) = claim.printed.value else { return String::new() };
+    let of_other = |system| {
+        let levels = self::levels(facts, system, &claim.keys, &claim.metric, claim.formula.as_ref());
+        Some((system, levels.first()?.estimate(estimate, None)?))
+    };
+    let others = facts.systems().into_iter().filter(|system| *system != claim.system).filter_map(of_other);
+    for (system, value) in [(claim.system.as_str(), right)].into_iter().chain(others) {
+        for power in [10.0, 100.0, 1000.0, 0.1, 0.01, 0.001] {
+            if claim.printed.significant_digits() >= 2 && claim.printed.fits(value / power) != Match::No {
+                return format!("; {power} times the printed figure is that of {system}: a slip of the decimal point");
+            }
+        }
+    }
+    let Some(level) = levels.first().filter(|level| level.n() > 100) else { return String::new() };
+    let half = claim.printed.unit() / 2.0;
+    let below: u64 = level.values.iter().filter(|v| v.value < printed - half).map(|v| v.count).sum();
+    let at: Vec<&Value> = level.values.iter().filter(|v| (v.value - printed).abs() <= half).collect();
+    if at.is_empty() || at.iter().any(|v| v.count != 1) {
+        return String::new();
+    }
+    let last = below + at.len() as u64;
+    let ranks = if at.len() == 1 { format!("rank {last}") } else { format!("the ranks {} to {last}", below + 1) };
+    format!("; {} is the value at {ranks} of {}", claim.printed.text, level.n())
+}
+
+/// The GRIM test (Brown & Heathers, "The GRIM test", Social Psychological and Personality Science 8, 2017) on rows with a known step.
+fn grim_of(level: &Level, estimate: Estimate, printed: &Printed) -> Option<String> {
+    let grain = 10_f64.powi(-level.decimals?);
+    let single = level.values.iter().all(|v| v.count == 1);
+    (estimate == Estimate::Mean && single).then(|| grim(printed, level.n(), grain)).flatten()
+}
+
+/// Why no `n` multiples of `grain` have this mean; `None` if some have.
+fn grim(printed: &Printed, n: u64, grain: f64) -> Option<String> {
+    let value = printed.value?;
+    let step = grain / n as f64;
+    let steps = value / step;
+    let possible = |k: f64| printed.fits(k * step) == Match::Rounded;
+    if [steps.floor(), steps.ceil()].into_iter().any(possible) {
+        return None;
+    }
+    let digits = printed.decimals + 1;
+    let of = if grain == 1.0 { format!("{n} whole numbers") } else { format!("{n} multiples of {grain}") };
+    let (low, high) = (shown(steps.floor() * step, digits), shown(steps.ceil() * step, digits));
+    let fitting = (1..n).rev().find(|m| {
+        let k = (value * *m as f64 / grain).round();
+        printed.fits(k * grain / *m as f64) == Match::Rounded
+    });
+    let hint = fitting.map_or_else(String::new, |m| format!("; {m} could"));
+    Some(format!("{of} have a mean of {low} or {high}, none of {}{hint}", printed.text))
+}
+
+fn without_rows(claim: &Claim, estimate: Estimate) -> Found {
+    if let (Estimate::Mean, Some(n), Some(grain)) = (estimate, claim.n, claim.grain)
+        && let Some(because) = grim(&claim.printed, n, grain)
+    {
+        return Found::new(Status::Impossible, None, because);
+    }
+    let because = match claim.n {
+        Some(n) => format!("none of its {n} rows is published"),
+        None => "its rows are not published".to_owned(),
+    };
+    Found::new(Status::CannotBeChecked, None, because)
+}
+
+/// The words of a comparison, for labels of estimates.
+pub fn of_estimate(estimate: Estimate, comparing: Comparing) -> String {
+    match (estimate, comparing) {
+        (Estimate::Value, _) => "the values".to_owned(),
+        (Estimate::Mean, _) => "the means".to_owned(),
+        (other, _) => format!("each side's {other}"),
+    }
+}

@@ -1,0 +1,157 @@
+//! How a column was computed from others: `stall_ms / (1 + reads)`.
+
+use std::collections::BTreeSet;
+
+/// An arithmetic expression of names and numbers with `+ - * /` and brackets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expression {
+    text: String,
+    root: Node,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Node {
+    Number(f64),
+    Name(String),
+    Binary(char, Box<Node>, Box<Node>),
+}
+
+/// Deepest nesting of brackets that is read.
+const MAX_DEPTH: u32 = 32;
+
+struct Parser<'a> {
+    rest: &'a str,
+    depth: u32,
+}
+
+impl Expression {
+    /// Reads an expression.
+    ///
+    /// # Errors
+    /// What stands where something else should.
+    pub fn parse(text: &str) -> Result<Expression, String> {
+        let mut parser = Parser { rest: text.trim(), depth: 0 };
+        let root = parser.sum()?;
+        if parser.rest.is_empty() {
+            Ok(Expression { text: text.trim().to_owned(), root })
+        } else {
+            Err(format!("`{}` is not understood", formats::text::shortened(parser.rest)))
+        }
+    }
+
+    /// As it was written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The names in it.
+    pub fn names(&self) -> BTreeSet<&str> {
+        let mut names = BTreeSet::new();
+        self.root.collect(&mut names);
+        names
+    }
+
+    /// Its value, if every name has one and it is finite.
+    pub fn value(&self, of: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
+        self.root.value(of).filter(|value| value.is_finite())
+    }
+}
+
+impl Node {
+    fn collect<'a>(&'a self, names: &mut BTreeSet<&'a str>) {
+        match self {
+            Node::Number(_) => {}
+            Node::Name(name) => {
+                names.insert(name);
+            }
+            Node::Binary(_, left, right) => {
+                left.collect(names);
+                right.collect(names);
+            }
+        }
+    }
+
+    fn value(&self, of: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
+        match self {
+            Node::Number(number) => Some(*number),
+            Node::Name(name) => of(name),
+            Node::Binary(sign, left, right) => {
+                let (left, right) = (left.value(of)?, right.value(of)?);
+                Some(match sign {
+                    '+' => left + right,
+                    '-' => left - right,
+                    '*' => left * right,
+                    _ => left / right,
+                })
+            }
+        }
+    }
+}
+
+impl Parser<'_> {
+    fn sum(&mut self) -> Result<Node, String> {
+        let mut node = self.product()?;
+        while let Some(sign) = self.sign(&['+', '-']) {
+            node = Node::Binary(sign, Box::new(node), Box::new(self.product()?));
+        }
+        Ok(node)
+    }
+
+    fn product(&mut self) -> Result<Node, String> {
+        let mut node = self.atom()?;
+        while let Some(sign) = self.sign(&['*', '/']) {
+            node = Node::Binary(sign, Box::new(node), Box::new(self.atom()?));
+        }
+        Ok(node)
+    }
+
+    fn sign(&mut self, signs: &[char]) -> Option<char> {
+        let sign = self.rest.chars().next().filter(|c| signs.contains(c))?;
+        self.rest = self.rest[1..].trim_start();
+        Some(sign)
+    }
+
+    fn atom(&mut self) -> Result<Node, String> {
+        if self.sign(&['(']).is_some() {
+            self.depth += 1;
+            if self.depth > MAX_DEPTH {
+                return Err("too many brackets".to_owned());
+            }
+            let node = self.sum()?;
+            self.depth -= 1;
+            return match self.sign(&[')']) {
+                Some(_) => Ok(node),
+                None => Err("a bracket is not closed".to_owned()),
+            };
+        }
+        let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+        let end = self.rest.find(|c| !is_word(c)).unwrap_or(self.rest.len());
+        let (word, rest) = self.rest.split_at(end);
+        if word.is_empty() {
+            return Err("a name or a number is missing".to_owned());
+        }
+        self.rest = rest.trim_start();
+        if !word.starts_with(|c: char| c.is_ascii_digit()) {
+            return Ok(Node::Name(word.to_owned()));
+        }
+        formats::text::number(word).map(Node::Number).ok_or_else(|| format!("`{word}` is no number"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn precedence_and_brackets() {
+        let of = |name: &str| (name == "reads").then_some(9.0);
+        let value = |text| Expression::parse(text).unwrap().value(&of);
+        assert_eq!((value("20 / (1 + reads)"), value("2+3*4-1")), (Some(2.0), Some(13.0)));
+        assert_eq!((value("unknown"), value("1/0")), (None, None));
+        assert_eq!(Expression::parse("a/(b+a)").unwrap().names().into_iter().collect::<Vec<_>>(), ["a", "b"]);
+        for wrong in ["", "1 +", "(1", "1 2", "1..2", "a ^ b"] {
+            assert!(Expression::parse(wrong).is_err(), "{wrong}");
+        }
+        assert!(Expression::parse(&"(".repeat(100_000)).is_err());
+    }
+}

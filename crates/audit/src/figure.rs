@@ -1,0 +1,157 @@
+//! A figure as somebody printed it: its digits tell how exact it claims to be.
+
+/// Share of the last digit by which a computed figure may miss a half because of binary fractions.
+const SLACK: f64 = 1e-6;
+/// Relative error of a sum of many doubles.
+const RELATIVE_SLACK: f64 = 1e-12;
+
+/// How a figure was stated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Relation {
+    /// As it stands.
+    Equal,
+    /// `~30`: the zeros at its end are no digits.
+    About,
+    /// `>1000`.
+    Above,
+    /// `<5`.
+    Below,
+    /// `15..25`; the number is the upper end.
+    UpTo(f64),
+}
+
+/// A printed figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Printed {
+    /// As it was printed.
+    pub text: String,
+    /// Its value; the lower end of a range. `None` for a name.
+    pub value: Option<f64>,
+    /// Decimals: the last digit is worth 10^-decimals. Negative for a figure in tens.
+    pub decimals: i32,
+    /// How it was stated.
+    pub relation: Relation,
+}
+
+/// How well a computed value fits a printed one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Match {
+    /// Rounding the computed value gives the printed one.
+    Rounded,
+    /// They differ by less than one unit of the last digit: digits were cut off, or rounded the wrong way.
+    Cut,
+    /// They differ.
+    No,
+}
+
+impl Printed {
+    /// Reads a figure: `27.24`, `~30`, `>1000`, `<5`, `15..25`; anything else is a name.
+    pub fn parse(text: &str) -> Printed {
+        let text = text.trim();
+        let (relation, number) = match text.chars().next() {
+            Some('~') => (Relation::About, text[1..].trim()),
+            Some('>') => (Relation::Above, text[1..].trim()),
+            Some('<') => (Relation::Below, text[1..].trim()),
+            _ => match text.split_once("..") {
+                Some((low, high)) => (formats::text::number(high).map_or(Relation::Equal, Relation::UpTo), low),
+                None => (Relation::Equal, text),
+            },
+        };
+        let value = formats::text::number(number);
+        let mut decimals = decimals_of(number);
+        if relation == Relation::About && decimals == 0 {
+            let digits = number.trim_start_matches('-');
+            let zeros = digits.len() - digits.trim_end_matches('0').len();
+            // At least one digit stays.
+            decimals = -(zeros.min(digits.len().saturating_sub(1)) as i32);
+        }
+        Printed { text: text.to_owned(), value, decimals, relation }
+    }
+
+    /// What one unit of the last digit is worth.
+    pub fn unit(&self) -> f64 {
+        10_f64.powi(-self.decimals)
+    }
+
+    /// Digits from the first that is not zero.
+    pub fn significant_digits(&self) -> i32 {
+        let value = self.value.unwrap_or(0.0).abs();
+        if value == 0.0 { 0 } else { value.log10().floor() as i32 + 1 + self.decimals }
+    }
+
+    /// How well a computed value fits. The half is rounded either way.
+    pub fn fits(&self, computed: f64) -> Match {
+        let Some(value) = self.value else { return Match::No };
+        if !computed.is_finite() {
+            return Match::No;
+        }
+        let slack = SLACK * self.unit() + RELATIVE_SLACK * computed.abs();
+        let holds = |holds: bool| if holds { Match::Rounded } else { Match::No };
+        match self.relation {
+            Relation::Above => return holds(computed > value - slack),
+            Relation::Below => return holds(computed < value + slack),
+            Relation::UpTo(high) => {
+                let half = self.unit() / 2.0 + slack;
+                return holds((value - half..=high + half).contains(&computed));
+            }
+            Relation::Equal | Relation::About => {}
+        }
+        let distance = (computed - value).abs();
+        if distance <= self.unit() / 2.0 + slack {
+            Match::Rounded
+        } else if self.relation == Relation::Equal && distance < self.unit() - slack {
+            Match::Cut
+        } else {
+            Match::No
+        }
+    }
+
+    /// The interval of values that round to it.
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        let half = self.unit() / 2.0;
+        self.value.map(|value| (value - half, value + half))
+    }
+}
+
+/// Decimals of a number as written.
+pub fn decimals_of(number: &str) -> i32 {
+    let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
+    mantissa.split_once('.').map_or(0, |(_, decimals)| decimals.len() as i32)
+}
+
+/// A value with so many decimals, at least none, without an end of zeros beyond `keep`.
+pub fn shown(value: f64, decimals: i32) -> String {
+    let decimals = decimals.clamp(0, 12) as usize;
+    let text = format!("{value:.decimals$}");
+    // -0.00 is 0.00.
+    if text.trim_start_matches(['-', '0', '.']).is_empty() { text.trim_start_matches('-').to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_tell_how_exact_a_figure_is() {
+        assert_eq!((Printed::parse("4.30").decimals, Printed::parse("15").decimals), (2, 0));
+        assert_eq!((Printed::parse("~30").decimals, Printed::parse("~1000").decimals), (-1, -3));
+        assert_eq!(Printed::parse("linux").value, None);
+        assert_eq!((Printed::parse("0.001").significant_digits(), Printed::parse("2.50").significant_digits()), (1, 3));
+    }
+
+    #[test]
+    fn a_half_goes_either_way_and_a_cut_is_told_from_a_rounding() {
+        let fits = |text: &str, value| Printed::parse(text).fits(value);
+        assert_eq!((fits("2.4", 2.35), fits("2.3", 2.35)), (Match::Rounded, Match::Rounded));
+        assert_eq!((fits("118", 118.62), fits("118", 119.1)), (Match::Cut, Match::No));
+        assert_eq!(
+            (fits("~30", 29.67), fits("~80", 80.64), fits("~1000", 12.8)),
+            (Match::Rounded, Match::Rounded, Match::No)
+        );
+        assert_eq!(
+            (fits(">1000", 1177.34), fits("15..25", 24.8), fits("15..20", 24.8)),
+            (Match::Rounded, Match::Rounded, Match::No)
+        );
+        assert_eq!(fits("1", f64::NAN), Match::No);
+    }
+}

@@ -1,0 +1,46 @@
+//! An audit as JSON.
+
+use serde_json::{Value, json};
+
+use crate::finding::{Audit, Status};
+use crate::support::Ground;
+
+/// The version of the document's form.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// The document: `schema_version`, `source`, `notes`, `summary` (a count for each status), `figures`, `remarks`,
+/// `supports`.
+pub fn document(audit: &Audit) -> Value {
+    let figures = audit.figures.iter().map(|figure| {
+        json!({
+            "line": figure.line, "label": figure.label, "printed": figure.printed, "unit": figure.unit,
+            "computed": figure.right, "status": name(figure.status), "because": figure.because,
+        })
+    });
+    let remarks = audit.remarks.iter().map(|remark| json!({ "kind": remark.kind.as_str(), "text": remark.text }));
+    let supports = audit.supports.iter().map(|support| {
+        let (verdict, reason) = match &support.ground {
+            Ground::Verdict(verdict) => (Some(verdict.as_str()), None),
+            Ground::None(reason) => (None, Some(reason.as_str())),
+        };
+        let estimate = support
+            .estimate
+            .map(|e| json!({ "ratio": e.ratio, "low": e.lo, "high": e.hi, "p": e.p, "p_holm": e.p_holm }));
+        json!({
+            "what": support.what, "a": support.a, "b": support.b, "n_a": support.n.0, "n_b": support.n.1,
+            "estimate": estimate, "verdict": verdict, "no_verdict": reason,
+        })
+    });
+    let summary: serde_json::Map<String, Value> =
+        Status::ALL.iter().map(|status| (name(*status), json!(audit.count(*status)))).collect();
+    json!({
+        "schema_version": SCHEMA_VERSION, "source": audit.source, "notes": audit.notes, "summary": summary,
+        "figures": figures.collect::<Vec<_>>(), "remarks": remarks.collect::<Vec<_>>(),
+        "supports": supports.collect::<Vec<_>>(),
+    })
+}
+
+/// `does-not-follow`.
+fn name(status: Status) -> String {
+    status.words().replace(' ', "-")
+}

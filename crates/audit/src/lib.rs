@@ -1,0 +1,48 @@
+//! The arithmetic of `etalon audit`: which printed figures of a published table follow from its own rows.
+//!
+//! Pure: a [`formats::tidy::Table`] in, an [`Audit`] out, and the audit as text, Markdown or JSON. A row of kind
+//! `measured` is a fact; one of kind `printed` is a figure as somebody published it, with what its label says it is; one of
+//! kind `factor` says in what a side differs. Each printed figure is recomputed by the reading that its label names, then
+//! by the others that the field uses, then without some rows; what that gives is a [`Status`] with the arithmetic beside
+//! it. [`Remark`]s are about the table as a whole, and [`Support`] says what its rows allow to conclude.
+
+#![forbid(unsafe_code)]
+
+mod compare;
+mod detect;
+mod estimate;
+mod expression;
+mod figure;
+mod finding;
+pub mod json;
+mod level;
+pub mod markdown;
+mod statistic;
+mod subset;
+mod support;
+mod table;
+pub mod text;
+
+pub use expression::Expression;
+pub use figure::{Match, Printed, Relation};
+pub use finding::{Audit, Checked, Remark, RemarkKind, Status};
+pub use statistic::{Comparing, Estimate, Statistic};
+pub use support::{Ground, Support};
+pub use table::{Claim, Factor, Facts, Keys, Measured};
+
+/// Audits a table; `source` is how its file was called.
+///
+/// Figures come in the order of their rows.
+pub fn audit(facts: &Facts, source: &str) -> Audit {
+    let figures: Vec<Checked> = facts.claims.iter().map(|claim| check(facts, claim)).collect();
+    let supports = support::supports(facts);
+    let remarks = detect::remarks(facts);
+    Audit { source: source.to_owned(), figures, remarks, supports, notes: facts.remarks.clone() }
+}
+
+fn check(facts: &Facts, claim: &Claim) -> Checked {
+    match claim.statistic.and_then(|statistic| statistic.comparing) {
+        Some(comparing) => compare::check(facts, claim, comparing),
+        None => estimate::check(facts, claim),
+    }
+}

@@ -1,0 +1,287 @@
+//! The readings of the field: how a figure is made of rows, and how two figures are set against each other.
+
+use std::fmt;
+
+use model::Direction;
+
+use crate::level::Value;
+
+/// How many rows become one figure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Estimate {
+    /// The arithmetic mean.
+    Mean,
+    /// The mean without one smallest and one largest value.
+    Trimmed,
+    /// The median.
+    Median,
+    /// The best by the metric's direction.
+    Best,
+    /// The smallest.
+    Min,
+    /// The largest.
+    Max,
+    /// The sum.
+    Sum,
+    /// How many.
+    Count,
+    /// The standard deviation (n - 1).
+    Sd,
+    /// The value with this rank, from 1, in ascending order.
+    Rank(u64),
+    /// How many are smaller than this.
+    CountBelow(f64),
+    /// How many percent are smaller than this.
+    ShareBelow(f64),
+    /// The only one.
+    Value,
+}
+
+/// How two figures are set against each other: that of the row's system, and that of `against`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparing {
+    /// System / against.
+    Ratio,
+    /// How many times better the system is, by the metric's direction.
+    Times,
+    /// (system - against) / against.
+    Change,
+    /// (against - system) / against.
+    Saving,
+    /// How much better the system is, as a share of `against`.
+    Gain,
+    /// How much better or worse, as a share of either: texts rarely say of which.
+    Apart,
+    /// How much less time it takes: of a speed, 1 - against / system.
+    TimeGain,
+    /// How much more it does in the same time: of a time, against / system - 1.
+    SpeedGain,
+    /// System - against.
+    Difference,
+    /// Who is better.
+    Winner,
+}
+
+/// What a printed figure is said to be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Statistic {
+    /// Of each side.
+    pub estimate: Estimate,
+    /// Of both.
+    pub comparing: Option<Comparing>,
+}
+
+impl Estimate {
+    /// The readings that a label may have been mistaken for.
+    pub const USUAL: [Estimate; 6] =
+        [Estimate::Mean, Estimate::Trimmed, Estimate::Median, Estimate::Min, Estimate::Max, Estimate::Sum];
+
+    /// Reads a name: `mean`, `count<5`, `rank:8543`, ….
+    pub fn parse(name: &str) -> Option<Estimate> {
+        let plain = match name {
+            "mean" => Estimate::Mean,
+            "trimmed" => Estimate::Trimmed,
+            "median" => Estimate::Median,
+            "best" => Estimate::Best,
+            "min" => Estimate::Min,
+            "max" => Estimate::Max,
+            "sum" => Estimate::Sum,
+            "count" => Estimate::Count,
+            "sd" => Estimate::Sd,
+            "value" => Estimate::Value,
+            _ => {
+                let number = |prefix| name.strip_prefix(prefix).and_then(formats::text::number);
+                return number("count<")
+                    .map(Estimate::CountBelow)
+                    .or_else(|| number("share<").map(Estimate::ShareBelow))
+                    .or_else(|| name.strip_prefix("rank:")?.parse().ok().map(Estimate::Rank));
+            }
+        };
+        Some(plain)
+    }
+
+    /// The figure, if the values have it. A rank that falls into a group of executions has none.
+    pub fn of(self, values: &[Value], direction: Option<Direction>) -> Option<f64> {
+        let n: u64 = values.iter().map(|v| v.count).sum();
+        if n == 0 {
+            return (self == Estimate::Count).then_some(0.0);
+        }
+        let total = || values.iter().map(|v| v.value * v.count as f64).sum::<f64>();
+        let all = || values.iter().map(|v| v.value);
+        let min = || all().fold(f64::INFINITY, f64::min);
+        let max = || all().fold(f64::NEG_INFINITY, f64::max);
+        match self {
+            Estimate::Mean => Some(total() / n as f64),
+            Estimate::Trimmed => (n >= 3).then(|| (total() - min() - max()) / (n - 2) as f64),
+            Estimate::Median => {
+                let (low, high) = (ranked(values, n.div_ceil(2))?, ranked(values, n / 2 + 1)?);
+                Some(f64::midpoint(low, high))
+            }
+            Estimate::Best => match direction? {
+                Direction::Higher => Some(max()),
+                Direction::Lower => Some(min()),
+                Direction::Neither => None,
+            },
+            Estimate::Min => Some(min()),
+            Estimate::Max => Some(max()),
+            Estimate::Sum => Some(total()),
+            Estimate::Count => Some(n as f64),
+            Estimate::Sd => sd(values, total() / n as f64, n),
+            Estimate::Rank(rank) => ranked(values, rank),
+            Estimate::CountBelow(limit) => Some(below(values, limit)),
+            Estimate::ShareBelow(limit) => Some(100.0 * below(values, limit) / n as f64),
+            Estimate::Value => (n == 1).then(min),
+        }
+    }
+}
+
+fn below(values: &[Value], limit: f64) -> f64 {
+    values.iter().filter(|v| v.value < limit).map(|v| v.count as f64).sum()
+}
+
+fn sd(values: &[Value], mean: f64, n: u64) -> Option<f64> {
+    // The spread within a group is not told.
+    if n < 2 || values.iter().any(|v| v.count > 1) {
+        return None;
+    }
+    let squares: f64 = values.iter().map(|v| (v.value - mean).powi(2)).sum();
+    Some((squares / (n - 1) as f64).sqrt())
+}
+
+fn ranked(values: &[Value], rank: u64) -> Option<f64> {
+    let mut ordered: Vec<&Value> = values.iter().collect();
+    ordered.sort_by(|x, y| x.value.total_cmp(&y.value));
+    let mut seen = 0;
+    let found = ordered.into_iter().find(|v| {
+        seen += v.count;
+        seen >= rank
+    })?;
+    (rank > 0 && found.count == 1).then_some(found.value)
+}
+
+impl fmt::Display for Estimate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Estimate::Mean => f.write_str("mean"),
+            Estimate::Trimmed => f.write_str("trimmed mean"),
+            Estimate::Median => f.write_str("median"),
+            Estimate::Best => f.write_str("best"),
+            Estimate::Min => f.write_str("minimum"),
+            Estimate::Max => f.write_str("maximum"),
+            Estimate::Sum => f.write_str("sum"),
+            Estimate::Count => f.write_str("number"),
+            Estimate::Sd => f.write_str("standard deviation"),
+            Estimate::Rank(rank) => write!(f, "value at rank {rank}"),
+            Estimate::CountBelow(limit) => write!(f, "number below {limit}"),
+            Estimate::ShareBelow(limit) => write!(f, "share below {limit}"),
+            Estimate::Value => f.write_str("value"),
+        }
+    }
+}
+
+impl Statistic {
+    /// Reads `mean`, `change`, `times of median`, ….
+    pub fn parse(text: &str) -> Option<Statistic> {
+        let (first, of) = text.split_once(" of ").map_or((text.trim(), None), |(first, of)| (first.trim(), Some(of)));
+        if let (Some(estimate), None) = (Estimate::parse(first), of) {
+            return Some(Statistic { estimate, comparing: None });
+        }
+        let comparing = Some(match first {
+            "ratio" => Comparing::Ratio,
+            "times" => Comparing::Times,
+            "change" => Comparing::Change,
+            "saving" => Comparing::Saving,
+            "gain" => Comparing::Gain,
+            "apart" => Comparing::Apart,
+            "time_gain" => Comparing::TimeGain,
+            "speed_gain" => Comparing::SpeedGain,
+            "difference" => Comparing::Difference,
+            "winner" => Comparing::Winner,
+            _ => return None,
+        });
+        let estimate = of.map_or(Some(Estimate::Mean), |of| Estimate::parse(of.trim()))?;
+        Some(Statistic { estimate, comparing })
+    }
+}
+
+/// Whether a negative share is written with its sign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// As it is.
+    Kept,
+    /// Without: the larger figure first.
+    Size,
+}
+
+/// One way to set two figures against each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// s / o.
+    SystemOverAgainst,
+    /// o / s.
+    AgainstOverSystem,
+    /// (s - o) / o.
+    ShareOfAgainst,
+    /// (s - o) / s.
+    ShareOfSystem,
+    /// s - o.
+    Difference,
+}
+
+impl Form {
+    /// Every form.
+    pub const ALL: [Form; 5] =
+        [Form::SystemOverAgainst, Form::AgainstOverSystem, Form::ShareOfAgainst, Form::ShareOfSystem, Form::Difference];
+
+    /// Whether it is a share, which may be printed in percent.
+    pub fn is_share(self) -> bool {
+        matches!(self, Form::ShareOfAgainst | Form::ShareOfSystem)
+    }
+
+    /// The value of the form.
+    pub fn of(self, system: f64, against: f64) -> f64 {
+        match self {
+            Form::SystemOverAgainst => system / against,
+            Form::AgainstOverSystem => against / system,
+            Form::ShareOfAgainst => (system - against) / against,
+            Form::ShareOfSystem => (system - against) / system,
+            Form::Difference => system - against,
+        }
+    }
+
+    /// The arithmetic in figures.
+    pub fn written(self, system: &str, against: &str, sign: Sign) -> String {
+        let (more, less) = if sign == Sign::Size { (against, system) } else { (system, against) };
+        match self {
+            Form::SystemOverAgainst => format!("{system} / {against}"),
+            Form::AgainstOverSystem => format!("{against} / {system}"),
+            Form::ShareOfAgainst => format!("({more} - {less}) / {against}"),
+            Form::ShareOfSystem => format!("({more} - {less}) / {system}"),
+            Form::Difference => format!("{more} - {less}"),
+        }
+    }
+}
+
+impl Comparing {
+    /// The forms that the label allows, the likeliest first, by the metric's direction.
+    pub fn forms(self, direction: Option<Direction>) -> &'static [Form] {
+        let is_speed = direction == Some(Direction::Higher);
+        match self {
+            Comparing::Ratio => &[Form::SystemOverAgainst],
+            Comparing::Times if is_speed => &[Form::SystemOverAgainst],
+            Comparing::Times => &[Form::AgainstOverSystem],
+            Comparing::Change | Comparing::Saving | Comparing::Gain => &[Form::ShareOfAgainst],
+            Comparing::Apart => &[Form::ShareOfAgainst, Form::ShareOfSystem],
+            Comparing::TimeGain if is_speed => &[Form::ShareOfSystem],
+            Comparing::SpeedGain if !is_speed => &[Form::ShareOfSystem],
+            Comparing::TimeGain | Comparing::SpeedGain => &[Form::ShareOfAgainst],
+            Comparing::Difference => &[Form::Difference],
+            Comparing::Winner => &[],
+        }
+    }
+
+    /// Whether its sign is that of the change; the others are printed as a size, since their words tell the way.
+    pub fn is_signed(self) -> bool {
+        matches!(self, Comparing::Change | Comparing::Ratio | Comparing::Times)
+    }
+}

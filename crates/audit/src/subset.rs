@@ -1,0 +1,152 @@
+//! Which rows would have to be left out for a printed figure to follow.
+
+use model::Direction;
+
+use crate::figure::{Match, Printed};
+use crate::level::{Level, Value};
+use crate::statistic::Estimate;
+
+/// Most rows of which every small subset is tried.
+const MAX_ENUMERATED: usize = 40;
+/// Most rows that are left out together there.
+const MAX_LEFT_OUT: usize = 3;
+/// Most rows that are left out at one place of a long sorted list.
+const MAX_TRIMMED: usize = 20;
+/// A subset counts only if fewer than this many would have matched by chance.
+const MAX_BY_CHANCE: f64 = 0.1;
+
+/// Rows that were left out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LeftOut {
+    /// In words: `row 6`, `the 8 rows about the median`.
+    pub which: String,
+    /// What the others give.
+    pub value: f64,
+    /// How well it fits.
+    pub fit: Match,
+}
+
+/// Looks for rows without which the figure follows.
+pub fn search(
+    level: &Level,
+    estimate: Estimate,
+    direction: Option<Direction>,
+    printed: &Printed,
+    likely: Option<u64>,
+) -> Option<LeftOut> {
+    // A count changes by one with every row: that explains any count.
+    let counts = matches!(estimate, Estimate::Count | Estimate::CountBelow(_) | Estimate::Value);
+    if counts || printed.value.is_none() || level.kind == crate::level::LevelKind::Sums {
+        return None;
+    }
+    let of = |kept: &[Value]| estimate.of(kept, direction);
+    if level.values.len() <= MAX_ENUMERATED && level.n() == level.values.len() as u64 {
+        (1..=MAX_LEFT_OUT.min(level.values.len().saturating_sub(2))).find_map(|left| few(level, left, printed, &of))
+    } else {
+        trimmed(level, printed, likely, &of)
+    }
+}
+
+/// Every subset of that size.
+fn few(level: &Level, left: usize, printed: &Printed, of: &dyn Fn(&[Value]) -> Option<f64>) -> Option<LeftOut> {
+    let mut found: Option<(Vec<usize>, f64)> = None;
+    let (mut tried, mut low, mut high) = (0_u32, f64::INFINITY, f64::NEG_INFINITY);
+    let mut without: Vec<usize> = (0..left).collect();
+    let n = level.values.len();
+    loop {
+        let kept: Vec<Value> =
+            level.values.iter().enumerate().filter(|(i, _)| !without.contains(i)).map(|(_, v)| *v).collect();
+        if let Some(value) = of(&kept) {
+            tried += 1;
+            (low, high) = (low.min(value), high.max(value));
+            if found.is_none() && printed.fits(value) == Match::Rounded {
+                found = Some((without.clone(), value));
+            }
+        }
+        if !next_subset(&mut without, n) {
+            break;
+        }
+    }
+    let (without, value) = found?;
+    by_chance(tried, low, high, printed).then(|| {
+        let name = |i: &usize| match level.values[*i].repetition {
+            0 => (i + 1).to_string(),
+            repetition => repetition.to_string(),
+        };
+        let names: Vec<String> = without.iter().map(name).collect();
+        let plural = if names.len() == 1 { "row" } else { "rows" };
+        LeftOut { which: format!("{plural} {}", names.join(", ")), value, fit: Match::Rounded }
+    })
+}
+
+/// The next subset in lexical order; false after the last.
+fn next_subset(without: &mut [usize], n: usize) -> bool {
+    let k = without.len();
+    let Some(at) = (0..k).rev().find(|&i| without[i] < n - k + i) else { return false };
+    without[at] += 1;
+    for i in at + 1..k {
+        without[i] = without[i - 1] + 1;
+    }
+    true
+}
+
+/// Whether so many tries over such a range would hardly have hit the figure by chance.
+fn by_chance(tried: u32, low: f64, high: f64, printed: &Printed) -> bool {
+    let range = (high - low).max(printed.unit());
+    f64::from(tried) * printed.unit() / range < MAX_BY_CHANCE
+}
+
+/// Of a long list: some about the median, the longest, or the shortest; first as many as the other side lost.
+fn trimmed(
+    level: &Level,
+    printed: &Printed,
+    likely: Option<u64>,
+    of: &dyn Fn(&[Value]) -> Option<f64>,
+) -> Option<LeftOut> {
+    let mut ordered = level.values.clone();
+    ordered.sort_by(|x, y| x.value.total_cmp(&y.value));
+    let likely = likely.and_then(|n| usize::try_from(n).ok()).filter(|n| (1..=MAX_TRIMMED).contains(n));
+    let sizes: Vec<usize> = likely.into_iter().chain((1..=MAX_TRIMMED).filter(|n| Some(*n) != likely)).collect();
+    let n = level.n();
+    for (place, words) in [(n / 2, "about the median"), (n, "with the largest values"), (0, "with the smallest values")]
+    {
+        let mut range = (f64::INFINITY, f64::NEG_INFINITY);
+        let mut found: Option<LeftOut> = None;
+        let mut tried = 0_u32;
+        for &left in &sizes {
+            let Some(value) = without(&ordered, place, left).and_then(|kept| of(&kept)) else { continue };
+            tried += 1;
+            range = (range.0.min(value), range.1.max(value));
+            let fit = printed.fits(value);
+            let better = found
+                .as_ref()
+                .is_none_or(|known| known.fit == Match::Cut && fit == Match::Rounded && Some(left) == likely);
+            if fit != Match::No && better {
+                let which = if left == 1 { format!("the row {words}") } else { format!("the {left} rows {words}") };
+                found = Some(LeftOut { which, value, fit });
+            }
+        }
+        // Cutting digits off doubles the chances.
+        if let Some(found) = found.filter(|_| by_chance(2 * tried, range.0, range.1, printed)) {
+            return Some(found);
+        }
+    }
+    None
+}
+
+/// The list without `left` rows about a place; `None` where that would cut a group of executions.
+fn without(ordered: &[Value], place: u64, left: usize) -> Option<Vec<Value>> {
+    let mut before = 0;
+    let index = ordered.iter().position(|v| {
+        let here = before >= place;
+        before += v.count;
+        here
+    });
+    let index = index.unwrap_or(ordered.len());
+    let from = index.saturating_sub(left.div_ceil(2)).min(ordered.len().checked_sub(left)?);
+    let gone = &ordered[from..from + left];
+    if gone.iter().any(|v| v.count != 1) {
+        return None;
+    }
+    Some([&ordered[..from], &ordered[from + left..]].concat())
+}

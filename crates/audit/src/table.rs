@@ -1,0 +1,262 @@
+//! A tidy table as an audit takes it.
+
+use std::collections::BTreeMap;
+
+use formats::FormatError;
+use formats::imported::direction_of;
+use formats::tidy::{Row, Table};
+use model::{Direction, Reading};
+
+use crate::expression::Expression;
+use crate::figure::{Printed, decimals_of};
+use crate::statistic::{Estimate, Statistic};
+
+/// What tells a cell from others, without the system.
+pub type Keys = BTreeMap<String, String>;
+
+const STATISTIC: &str = "statistic";
+const AGAINST: &str = "against";
+const FORMULA: &str = "formula";
+const LABEL: &str = "label";
+const COUNT: &str = "count";
+const N: &str = "n";
+const GRAIN: &str = "grain";
+/// Columns that are no keys of a cell here.
+const RESERVED: [&str; 7] = [STATISTIC, AGAINST, FORMULA, LABEL, COUNT, N, GRAIN];
+
+/// A row that is a fact.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// Its line.
+    pub line: u64,
+    /// The system.
+    pub system: String,
+    /// The cell.
+    pub keys: Keys,
+    /// The repetition, if the row tells it.
+    pub repetition: Option<u32>,
+    /// The metric.
+    pub metric: String,
+    /// Its unit.
+    pub unit: String,
+    /// Which way is better, as far as anything tells.
+    pub direction: Option<Direction>,
+    /// The value.
+    pub value: f64,
+    /// Its decimals.
+    pub decimals: i32,
+    /// How many executions of one run the row stands for, with their mean; `None` for a row that is a repetition.
+    pub count: Option<u64>,
+}
+
+/// A row that is a printed figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim {
+    /// Its line.
+    pub line: u64,
+    /// The system.
+    pub system: String,
+    /// The cell.
+    pub keys: Keys,
+    /// The repetition, for a cell of the published table.
+    pub repetition: Option<u32>,
+    /// The metric.
+    pub metric: String,
+    /// The figure's own unit.
+    pub unit: String,
+    /// Which way is better in the metric.
+    pub direction: Option<Direction>,
+    /// The figure.
+    pub printed: Printed,
+    /// What its label says it is; `None` for a claim that no arithmetic could check.
+    pub statistic: Option<Statistic>,
+    /// The other side of a comparison.
+    pub against: Option<String>,
+    /// How the metric is made of others.
+    pub formula: Option<Expression>,
+    /// The stated number of values behind it.
+    pub n: Option<u64>,
+    /// The stated step of each value: 1 for whole numbers.
+    pub grain: Option<f64>,
+    /// What the figure is called.
+    pub label: String,
+}
+
+/// What a side is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Factor {
+    /// The system.
+    pub system: String,
+    /// The name of what may differ.
+    pub name: String,
+    /// What it is there.
+    pub value: String,
+}
+
+/// A table, sorted by what its rows are.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Facts {
+    /// The rows.
+    pub measured: Vec<Measured>,
+    /// The printed figures.
+    pub claims: Vec<Claim>,
+    /// What the sides are made of.
+    pub factors: Vec<Factor>,
+    /// The remarks of the file.
+    pub remarks: Vec<String>,
+}
+
+impl Facts {
+    /// Takes a table.
+    ///
+    /// # Errors
+    /// A kind, statistic or formula that is not known, a comparison without its other side, no printed figure at all; each
+    /// with its line.
+    pub fn read(table: &Table) -> Result<Facts, FormatError> {
+        let mut facts = Facts { remarks: table.remarks.clone(), ..Facts::default() };
+        for row in &table.rows {
+            match row.kind.to_lowercase().as_str() {
+                "" | "measured" => facts.measured.extend(measured(row)?),
+                "printed" => facts.claims.push(claim(row)?),
+                "factor" => facts.factors.push(Factor {
+                    system: row.system.clone(),
+                    name: row.metric.clone(),
+                    value: row.written.clone(),
+                }),
+                // An export of étalon's own says so which trials it marked.
+                formats::tidy::MARK => {}
+                other => {
+                    let what = format!("{}: no such kind of row", formats::text::shortened(other));
+                    return Err(FormatError::at(row.line, what).with_hint("there are measured, printed and factor"));
+                }
+            }
+        }
+        if facts.claims.is_empty() {
+            let error = FormatError::whole("the table has no printed figure, so there is nothing to audit");
+            return Err(error.with_hint(
+                "add what was published as rows of kind `printed`, with a column `statistic`: mean, median, times, …",
+            ));
+        }
+        Ok(facts)
+    }
+
+    /// The systems in the order of their first row.
+    pub fn systems(&self) -> Vec<&str> {
+        let mut systems: Vec<&str> = Vec::new();
+        let measured = self.measured.iter().map(|row| row.system.as_str());
+        for system in measured.chain(self.claims.iter().map(|claim| claim.system.as_str())) {
+            if !systems.contains(&system) {
+                systems.push(system);
+            }
+        }
+        systems
+    }
+
+    /// The measured rows of a metric in a cell.
+    pub fn rows<'a>(&'a self, system: &str, keys: &Keys, metric: &str) -> impl Iterator<Item = &'a Measured> {
+        self.measured.iter().filter(move |row| row.metric == metric && row.system == system && row.keys == *keys)
+    }
+
+    /// The printed figures of a metric in a cell that compare nothing.
+    pub fn printed<'a>(&'a self, system: &str, keys: &Keys, metric: &str) -> impl Iterator<Item = &'a Claim> {
+        self.claims.iter().filter(move |claim| {
+            let plain = claim.statistic.is_some_and(|statistic| statistic.comparing.is_none());
+            plain && claim.metric == metric && claim.system == system && claim.keys == *keys
+        })
+    }
+}
+
+fn text<'a>(row: &'a Row, name: &str) -> Option<std::borrow::Cow<'a, str>> {
+    match row.point.get(name)? {
+        model::Value::Text(text) => Some(text.as_str().into()),
+        other => Some(other.to_string().into()),
+    }
+}
+
+fn keys(row: &Row) -> Keys {
+    let kept = row.point.iter().filter(|(key, _)| !RESERVED.contains(&key.as_str()));
+    let mut keys: Keys = kept.map(|(key, value)| (key.clone(), value.to_string())).collect();
+    keys.extend(row.benchmark.clone().map(|benchmark| ("benchmark".to_owned(), benchmark)));
+    keys
+}
+
+fn whole(row: &Row, name: &str) -> Result<Option<u64>, FormatError> {
+    let Some(text) = text(row, name) else { return Ok(None) };
+    let number = text.parse().ok().filter(|n| *n > 0);
+    let wrong = || FormatError::at(row.line, format!("{name}: {}: a number from 1", formats::text::shortened(&text)));
+    number.map(Some).ok_or_else(wrong)
+}
+
+fn measured(row: &Row) -> Result<Option<Measured>, FormatError> {
+    let count = whole(row, COUNT)?;
+    let Reading::Value(value) = row.value else { return Ok(None) };
+    Ok(Some(Measured {
+        line: row.line,
+        system: row.system.clone(),
+        keys: keys(row),
+        repetition: row.repetition,
+        metric: row.metric.clone(),
+        unit: row.unit.clone(),
+        direction: row.direction.or_else(|| direction_of(&row.metric, &row.unit)),
+        value,
+        decimals: decimals_of(&row.written),
+        count,
+    }))
+}
+
+fn claim(row: &Row) -> Result<Claim, FormatError> {
+    let at = |what: String| FormatError::at(row.line, what);
+    let statistic = match text(row, STATISTIC) {
+        None => None,
+        Some(name) if name == "claim" => None,
+        Some(name) => Some(Statistic::parse(&name).ok_or_else(|| {
+            at(format!("{}: no such statistic", formats::text::shortened(&name))).with_hint(
+                "mean, trimmed, median, best, min, max, sum, count, sd, value, count<N, share<N, rank:N; or ratio, times, \
+                 change, saving, gain, apart, time_gain, speed_gain, difference, winner, each with ` of ESTIMATE`",
+            )
+        })?),
+    };
+    let formula = match text(row, FORMULA) {
+        None => None,
+        Some(formula) => Some(Expression::parse(&formula).map_err(|what| at(format!("formula: {what}")))?),
+    };
+    let against = text(row, AGAINST).map(std::borrow::Cow::into_owned);
+    if statistic.is_some_and(|s| s.comparing.is_some()) && against.is_none() {
+        return Err(at("a comparison has another side".to_owned()).with_hint("name it in the column `against`"));
+    }
+    let grain = text(row, GRAIN).map(|text| formats::text::number(&text).filter(|grain| *grain > 0.0));
+    if grain == Some(None) {
+        return Err(at("grain: the step of a value is a number above 0".to_owned()));
+    }
+    // A mean has the unit of its metric, a share has its own.
+    Ok(Claim {
+        line: row.line,
+        system: row.system.clone(),
+        keys: keys(row),
+        repetition: row.repetition,
+        metric: row.metric.clone(),
+        unit: row.unit.clone(),
+        direction: row.direction.or_else(|| direction_of(&row.metric, &row.unit)),
+        printed: Printed::parse(&row.written),
+        n: whole(row, N)?,
+        grain: grain.flatten(),
+        label: text(row, LABEL).map_or_else(|| label(row, statistic), std::borrow::Cow::into_owned),
+        statistic,
+        against,
+        formula,
+    })
+}
+
+/// `linux data read_stall 3 mean`.
+fn label(row: &Row, statistic: Option<Statistic>) -> String {
+    let mut words = vec![row.system.clone()];
+    words.extend(keys(row).into_values());
+    words.push(row.metric.clone());
+    words.extend(row.repetition.map(|repetition| format!("#{repetition}")));
+    match statistic {
+        Some(Statistic { comparing: Some(_), .. }) | None => words.extend(text(row, STATISTIC).map(|s| s.into_owned())),
+        Some(Statistic { estimate: Estimate::Value, .. }) => {}
+        Some(Statistic { estimate, .. }) => words.push(estimate.to_string()),
+    }
+    words.join(" ")
+}

@@ -1,0 +1,134 @@
+//! An audit as text.
+
+use unicode_width::UnicodeWidthStr;
+
+use crate::finding::{Audit, Checked, Status};
+use crate::support::{Ground, Support};
+
+const PRINTED: usize = 12;
+const RIGHT: usize = 12;
+const SAYS: usize = 17;
+/// Narrowest column of labels.
+const MIN_LABEL: usize = 20;
+const INDENT: usize = 4;
+
+/// Renders an audit in so many columns.
+pub fn render(audit: &Audit, width: usize) -> String {
+    let mut text = String::new();
+    for note in &audit.notes {
+        text.push_str(&wrapped(note, width, 0));
+    }
+    let label = width.saturating_sub(PRINTED + RIGHT + SAYS + 5).max(MIN_LABEL);
+    text.push_str(&format!("\n{:<label$} {:>PRINTED$} {:>RIGHT$}   says\n", "figure", "printed", "rows give"));
+    for figure in &audit.figures {
+        text.push_str(&line(figure, label));
+        if figure.status != Status::Follows {
+            text.push_str(&wrapped(&figure.because, width, INDENT));
+        }
+    }
+    text.push_str(&format!("\n{}", wrapped(&summary(audit), width, 0)));
+    if !audit.remarks.is_empty() {
+        text.push_str("\nthe table as a whole\n");
+        for remark in &audit.remarks {
+            text.push_str(&wrapped(&format!("{}: {}", remark.kind.as_str(), remark.text), width, INDENT));
+        }
+    }
+    if !audit.supports.is_empty() {
+        text.push_str("\nwhat the rows support (Welch on logarithms, 95 %, p by Holm)\n");
+        for line in support_lines(&audit.supports) {
+            text.push_str(&wrapped(&line, width, INDENT));
+        }
+    }
+    text
+}
+
+fn line(figure: &Checked, label: usize) -> String {
+    let printed = with_unit(&figure.printed, &figure.unit);
+    let right = figure.right_text();
+    let name = padded(&figure.label, label);
+    let trimmed = format!("{name} {printed:>PRINTED$} {right:>RIGHT$}   {}", figure.status.words());
+    format!("{}\n", trimmed.trim_end())
+}
+
+/// `118 %`; a unit that is long is left to the label.
+pub(crate) fn with_unit(printed: &str, unit: &str) -> String {
+    let whole = if unit.is_empty() { printed.to_owned() } else { format!("{printed} {unit}") };
+    if whole.width() <= PRINTED { whole } else { printed.to_owned() }
+}
+
+/// Cut or filled to a width.
+fn padded(text: &str, width: usize) -> String {
+    let mut kept = String::new();
+    for c in text.chars().filter(|c| !c.is_control()) {
+        if kept.width() + 1 >= width && text.width() > width {
+            kept.push('…');
+            break;
+        }
+        kept.push(c);
+    }
+    let fill = width.saturating_sub(kept.width());
+    format!("{kept}{}", " ".repeat(fill))
+}
+
+/// `71 figures: 52 follow, 4 rounding, …`.
+pub(crate) fn summary(audit: &Audit) -> String {
+    let counts = Status::ALL.iter().map(|status| (audit.count(*status), status)).filter(|(count, _)| *count > 0);
+    let words: Vec<String> = counts.map(|(count, status)| format!("{count} {}", status.words_for(count))).collect();
+    format!("{} figures: {}", audit.figures.len(), words.join(", "))
+}
+
+/// The supports, a line each; those without figures together, by the reason.
+pub(crate) fn support_lines(supports: &[Support]) -> Vec<String> {
+    let mut lines: Vec<String> = supports.iter().filter(|s| s.estimate.is_some()).map(support_line).collect();
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for support in supports.iter().filter(|support| support.estimate.is_none()) {
+        let Ground::None(why) = &support.ground else { continue };
+        match reasons.iter_mut().find(|(known, _)| known == why) {
+            Some((_, what)) => what.push(&support.what),
+            None => reasons.push((why, vec![&support.what])),
+        }
+    }
+    lines.extend(reasons.into_iter().map(|(why, what)| format!("{}: no verdict: {why}", what.join(", "))));
+    lines
+}
+
+/// One support in a line.
+fn support_line(support: &Support) -> String {
+    let sides = format!("{}: {} / {}", support.what, support.b, support.a);
+    let ground = match &support.ground {
+        Ground::Verdict(verdict) => format!("{} {verdict}", support.b),
+        Ground::None(why) => format!("no verdict: {why}"),
+    };
+    match &support.estimate {
+        None => format!("{sides}: {ground}"),
+        Some(e) => {
+            let n = format!("n = {} and {}", support.n.1, support.n.0);
+            format!("{sides} = {:.3} ({:.3} to {:.3}), p {}, {n}: {ground}", e.ratio, e.lo, e.hi, p_words(e.p_holm))
+        }
+    }
+}
+
+fn p_words(p: f64) -> String {
+    if p < 0.0001 { "< 0.0001".to_owned() } else { format!("{p:.4}") }
+}
+
+/// Lines of at most so many columns, each indented, with no control characters.
+fn wrapped(text: &str, width: usize, indent: usize) -> String {
+    let mut lines = String::new();
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        let word: String = word.chars().filter(|c| !c.is_control()).collect();
+        if !line.is_empty() && indent + line.width() + 1 + word.width() > width {
+            lines.push_str(&format!("{:indent$}{line}\n", ""));
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(&word);
+    }
+    if !line.is_empty() {
+        lines.push_str(&format!("{:indent$}{line}\n", ""));
+    }
+    lines
+}

@@ -1,0 +1,103 @@
+//! `etalon export`: what an experiment holds, in the forms of others.
+
+#[cfg(feature = "parquet")]
+mod parquet;
+#[cfg(feature = "png")]
+mod png;
+mod tidy;
+
+use std::path::Path;
+
+use report::{Evidence, MetricFilter, Options};
+use store::Store;
+
+use super::report::{options, set_of};
+use crate::args::{ExportArgs, ExportFormat};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::printer::Printer;
+
+/// Exports an experiment.
+pub fn run(args: &ExportArgs, printer: Printer) -> Result<Exit, CliError> {
+    let store = Store::open_read_only(&args.store)?;
+    let evidence = Evidence::read(&store)?;
+    let options = options(&args.comparing)?;
+    let text = match args.format {
+        ExportFormat::Csv => formats::tidy::write(&tidy::table(&evidence)),
+        ExportFormat::Json => json(&evidence, &options)?,
+        ExportFormat::Markdown => report::markdown::render(&set_of(&evidence, &options)?),
+        ExportFormat::Pgbench => report::pgbench::render(&evidence),
+        ExportFormat::SuperSmack => super::barrel::render(&evidence, report::barrel::Trials::Together),
+        ExportFormat::Svg => {
+            return charts(args, &store, &evidence, &options, "svg", |svg| Ok(svg.as_bytes().to_vec()), printer);
+        }
+        #[cfg(feature = "png")]
+        ExportFormat::Png => return charts(args, &store, &evidence, &options, "png", png::render, printer),
+        #[cfg(feature = "parquet")]
+        ExportFormat::Parquet => {
+            let path = args.output.clone().unwrap_or_else(|| args.store.with_extension("parquet"));
+            put(&path, &parquet::write(&tidy::table(&evidence))?)?;
+            return tell(&[path.display().to_string()], printer);
+        }
+    };
+    match &args.output {
+        None => printer.out(&text),
+        Some(path) => {
+            put(path, text.as_bytes())?;
+            return tell(&[path.display().to_string()], printer);
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn json(evidence: &Evidence, options: &Options) -> Result<String, CliError> {
+    let metrics = match &options.metrics {
+        MetricFilter::Primary => MetricFilter::All,
+        asked => asked.clone(),
+    };
+    let set = set_of(evidence, &Options { metrics, ..options.clone() })?;
+    serde_json::to_string_pretty(&report::json::document(evidence, &set))
+        .map_err(|error| CliError::could_not(format!("cannot write the comparison as JSON: {error}")))
+}
+
+/// Writes every chart of the report into a folder.
+fn charts(
+    args: &ExportArgs,
+    store: &Store,
+    evidence: &Evidence,
+    options: &Options,
+    extension: &str,
+    draw: impl Fn(&str) -> Result<Vec<u8>, CliError>,
+    printer: Printer,
+) -> Result<Exit, CliError> {
+    let set = set_of(evidence, options)?;
+    let html = report::html::render(evidence, &set, store)
+        .map_err(|error| CliError::could_not(format!("cannot draw the charts: {error}")))?;
+    let folder = args.output.clone().unwrap_or_else(|| args.store.with_extension("charts"));
+    std::fs::create_dir_all(&folder)
+        .map_err(|error| CliError::could_not(format!("cannot make the folder {}: {error}", folder.display())))?;
+    let mut written = Vec::new();
+    for chart in report::svg::charts(&html) {
+        let path = folder.join(format!("{}.{extension}", chart.id));
+        put(&path, &draw(&chart.svg)?)?;
+        written.push(path.display().to_string());
+    }
+    tell(&written, printer)
+}
+
+/// Writes a file: beside its place first, so that nobody reads half of it.
+fn put(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
+    let draft = path.with_added_extension("new");
+    std::fs::write(&draft, bytes)
+        .and_then(|()| std::fs::rename(&draft, path))
+        .map_err(|error| CliError::could_not(format!("cannot write {}: {error}", path.display())))
+}
+
+fn tell(files: &[String], printer: Printer) -> Result<Exit, CliError> {
+    if printer.json {
+        printer.out(&serde_json::json!({ "schema_version": 1, "files": files }).to_string());
+    } else {
+        files.iter().for_each(|file| printer.note(&format!("wrote {file}")));
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,69 @@
+//! Each trial as pgbench would have printed it, for programs that read that.
+//!
+//! The lines are pgbench's; those that begin with `#` are étalon's, and tell cell and block. What a trial does not have is
+//! left out, as pgbench leaves out what it did not measure.
+
+use std::fmt::Write as _;
+
+use model::{Cell, Reading, TrialState};
+use store::StoredTrial;
+
+use crate::evidence::Evidence;
+use crate::text::clean;
+
+/// Every measured trial with a rate of transactions, by cell and block.
+pub fn render(evidence: &Evidence) -> String {
+    let mut trials: Vec<&StoredTrial> =
+        evidence.last_attempts().into_iter().filter(|trial| trial.state == TrialState::Measured).collect();
+    trials.sort_by_key(|trial| (trial.planned.cell, trial.planned.block));
+    let mut text = String::new();
+    for trial in trials {
+        if let Some(cell) = evidence.cell(trial.planned.cell) {
+            // Writing to a string does not fail.
+            let _ = write_trial(evidence, trial, cell, &mut text);
+        }
+    }
+    text
+}
+
+fn write_trial(evidence: &Evidence, trial: &StoredTrial, cell: &Cell, text: &mut String) -> std::fmt::Result {
+    let of = |id: &str| {
+        let mut all = evidence.measurements.iter().filter(|stored| stored.trial_id == trial.id);
+        all.find(|stored| stored.measurement.metric.id == id).and_then(|stored| match stored.measurement.reading {
+            Reading::Value(value) => Some(value),
+            Reading::Unavailable(_) => None,
+        })
+    };
+    let Some(tps) = of("throughput") else { return Ok(()) };
+    let varying = evidence.header.plan.varying_keys(&cell.benchmark);
+    let point = varying.iter().filter_map(|key| Some(format!(", {key}={}", cell.point.get(key)?)));
+    let point: String = point.collect();
+    writeln!(text, "# system {}{}, block {}", clean(&cell.system), clean(&point), trial.planned.block + 1)?;
+    let key = |name: &str| cell.point.get(name).map(|value| clean(&value.to_string()));
+    let script = key("script").or_else(|| key("mix")).unwrap_or_else(|| clean(&cell.benchmark));
+    writeln!(text, "transaction type: {script}")?;
+    let keys = [
+        ("scaling factor", "scale"),
+        ("query mode", "protocol"),
+        ("number of clients", "clients"),
+        ("number of threads", "threads"),
+    ];
+    for (line, name) in keys {
+        if let Some(value) = key(name) {
+            writeln!(text, "{line}: {value}")?;
+        }
+    }
+    writeln!(text, "duration: {:.0} s", trial.elapsed_s)?;
+    writeln!(text, "number of transactions actually processed: {:.0}", tps * trial.elapsed_s)?;
+    if let Some(errors) = of("errors") {
+        let share = 100.0 * errors / (tps * trial.elapsed_s + errors).max(1.0);
+        writeln!(text, "number of failed transactions: {errors:.0} ({share:.3}%)")?;
+    }
+    if let Some(us) = of("response_mean") {
+        writeln!(text, "latency average = {:.3} ms", us / 1e3)?;
+    }
+    if let Some(us) = of("response_stddev") {
+        writeln!(text, "latency stddev = {:.3} ms", us / 1e3)?;
+    }
+    writeln!(text, "tps = {tps:.6} (without initial connection time)\n")
+}

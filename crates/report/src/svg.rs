@@ -1,0 +1,80 @@
+//! The report's charts as pictures that stand alone.
+//!
+//! A chart of the page is taken out of it and given what the page lent it: a background, colours, fonts, its title and
+//! its legend. The sheet has plain values where that of the page has variables, which few programs that draw SVG know.
+
+use std::fmt::Write as _;
+
+const SHEET: &str = include_str!("svg.css");
+/// Room above a chart for its title and legend.
+const HEAD: f64 = 46.0;
+/// Width of a letter of the legend, about.
+const LETTER: f64 = 6.6;
+const FIGURE: &str = "<figure class=\"chart\" id=\"";
+const SVG: &str = "<svg viewBox=\"0 0 ";
+const KEY: &str = "<span class=\"key\">";
+
+/// A chart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chart {
+    /// Its name in the page, such as `forest-0`: letters, digits and dashes.
+    pub id: String,
+    /// The picture, a whole file.
+    pub svg: String,
+}
+
+/// Every chart of a report that [`crate::html::render`] made.
+pub fn charts(html: &str) -> Vec<Chart> {
+    html.split(FIGURE).skip(1).filter_map(chart).collect()
+}
+
+/// A chart from the text that follows the beginning of its figure.
+fn chart(text: &str) -> Option<Chart> {
+    let text = &text[..text.find("</figure>")?];
+    let id = &text[..text.find('"')?];
+    let caption = between(text, "<figcaption>", "</figcaption>")?;
+    let title = between(caption, ">", "</span>")?;
+    let picture = &text[text.find("<div class=\"plot\">")?..];
+    let picture = &picture[picture.find(SVG)? + SVG.len()..];
+    let (size, rest) = picture.split_once("\"")?;
+    let (width, height) = size.split_once(' ')?;
+    let (width, height): (f64, f64) = (width.parse().ok()?, height.parse().ok()?);
+    let body = &rest[rest.find('>')? + 1..rest.find("</svg>")?];
+    let total = height + HEAD;
+    let mut svg = String::new();
+    // Writing to a string does not fail.
+    let _ = write!(
+        svg,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{total}\" viewBox=\"0 0 {width} {total}\">\
+         <style>{SHEET}</style><rect class=\"paper\" width=\"{width}\" height=\"{total}\"/>\
+         <text class=\"title\" x=\"12\" y=\"18\">{title}</text>{}<g transform=\"translate(0 {HEAD})\">{body}</g></svg>\n",
+        legend(caption)
+    );
+    Some(Chart { id: id.to_owned(), svg })
+}
+
+/// What stands between two texts.
+fn between<'a>(text: &'a str, from: &str, to: &str) -> Option<&'a str> {
+    let rest = &text[text.find(from)? + from.len()..];
+    Some(&rest[..rest.find(to)?])
+}
+
+/// The swatches of a caption with their names, in a row.
+fn legend(caption: &str) -> String {
+    let mut legend = String::new();
+    let mut x = 12.0;
+    for key in caption.split(KEY).skip(1) {
+        let (Some(swatch), Some(name)) =
+            (between(key, "aria-hidden=\"true\">", "</svg>"), between(key, "<bdi>", "</bdi>"))
+        else {
+            continue;
+        };
+        let _ = write!(
+            legend,
+            "<g transform=\"translate({x} 26)\">{swatch}</g><text class=\"key\" x=\"{}\" y=\"36\">{name}</text>",
+            x + 31.0
+        );
+        x += 31.0 + LETTER * name.chars().count() as f64 + 18.0;
+    }
+    legend
+}
