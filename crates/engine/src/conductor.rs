@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use host::reactor::Choice;
+use model::catalog::Publication;
 use model::{
     Cell, Direction, Facts, Length, Measurement, OnError, Plan, PlannedTrial, Role, SystemPlan, TrialRecord, TrialState,
 };
@@ -266,6 +267,10 @@ impl<'a> Conductor<'a> {
             let mut facts = target.facts().map_err(failed)?;
             for kind in self.session_kinds() {
                 facts.absorb("session", target.session_facts(kind).map_err(failed)?);
+            }
+            let (engine, _) = self.registry.resolve(system).map_err(failed)?;
+            if let Publication::Restricted(restriction) = engine.spec().publication {
+                facts.passing(model::facts::PUBLICATION, restriction);
             }
             observer.system_known(&system.name, &facts);
             taken.push((system.name.clone(), facts));

@@ -10,8 +10,13 @@ use crate::targets;
 use crate::workloads::{Workload, creation, smack, spatial, transactions};
 
 /// The engines of this build.
-const ENGINES: &[&dyn Engine] =
-    &[&targets::postgres::Postgres, &targets::mysql::MySql, &targets::sqlite::Sqlite, &targets::sim::Sim];
+const ENGINES: &[&dyn Engine] = &[
+    &targets::postgres::Postgres,
+    &targets::mysql::MySql,
+    &targets::sqlserver::SqlServer,
+    &targets::sqlite::Sqlite,
+    &targets::sim::Sim,
+];
 
 /// The workloads of this build.
 const WORKLOADS: &[&dyn Workload] =

@@ -1,6 +1,8 @@
 //! Data planes, one folder or file an engine.
 
+pub mod dialogue;
 pub mod mysql;
 pub mod postgres;
 pub mod sim;
 pub mod sqlite;
+pub mod sqlserver;

@@ -5,4 +5,5 @@ pub mod postgres;
 mod shared;
 pub mod sim;
 pub mod sqlite;
+pub mod sqlserver;
 mod tls;

@@ -79,6 +79,8 @@ pub enum NoteKind {
     UnequalDurability,
     /// Something asked for has no result.
     Missing,
+    /// A licence does not let everybody publish what was measured.
+    Publication,
 }
 
 impl NoteKind {
@@ -91,6 +93,7 @@ impl NoteKind {
             NoteKind::SameServer => "same-server",
             NoteKind::UnequalDurability => "unequal-durability",
             NoteKind::Missing => "missing",
+            NoteKind::Publication => "publication",
         }
     }
 }

@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 
 use host::reactor::{Choice, Reactor};
 use host::scratch::Scratch;
-use model::catalog::{PrivateServerSupport, Visibility};
+use model::catalog::{PrivateServerSupport, Publication, Visibility};
 use model::{EngineSpec, Facts, Nature, SystemPlan};
 use postgres::Client;
 
@@ -72,6 +72,7 @@ impl Engine for Postgres {
                     where they are the server's",
             private_server: PrivateServerSupport::Yes,
             visibility: Visibility::Public,
+            publication: Publication::Free,
         }
     }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use model::catalog::{PrivateServerSupport, Visibility};
+use model::catalog::{PrivateServerSupport, Publication, Visibility};
 use model::{EngineSpec, Facts, SystemPlan, Value};
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 
@@ -42,6 +42,7 @@ impl Engine for Sqlite {
                     pragmas",
             private_server: PrivateServerSupport::No,
             visibility: Visibility::Public,
+            publication: Publication::Free,
         }
     }
 
