@@ -13,8 +13,9 @@ use wire::tds::{
 use wire::{Value, WireError};
 
 use super::connection::Connection;
-use super::statement::{Mode, Statement, Typed};
+use super::statement::{Mode, Statement, Typed, value};
 use super::{Opened, said};
+use crate::dataset::Datum;
 use crate::lanes::dialogue::{Link, Timed, Tls};
 
 /// Bytes taken by one read.
@@ -277,8 +278,8 @@ impl Client {
         Ok(rows.into_iter().next().and_then(|row| row.into_iter().next()).flatten().unwrap_or_default())
     }
 
-    /// Copies rows into a table whose columns are these, after `INSERT BULK`. `rows` fills in the values of the next row,
-    /// `false` when there is none. Gives the number of rows that the server has taken.
+    /// Copies rows into a table whose columns are these, after `INSERT BULK`. `rows` fills in the values of the next row;
+    /// `false` says that there is none. Gives the number of rows that the server has taken.
     ///
     /// # Errors
     /// As of [`Client::ask`]; or a value cannot be copied so ([`WireError::NoBinaryForm`]), which ends the connection's
@@ -287,16 +288,16 @@ impl Client {
         &mut self,
         insert_bulk: &str,
         columns: Vec<Column>,
-        rows: &mut dyn FnMut(&mut dyn FnMut(&[Value<'_>]) -> Result<(), WireError>) -> Result<bool, WireError>,
+        rows: &mut dyn FnMut(&mut Vec<Datum>) -> bool,
     ) -> Result<u64, AskError> {
         let mut bulk = Bulk::new(columns, self.scanner.packet_bytes())?;
         self.execute(insert_bulk)?;
-        loop {
-            let more = rows(&mut |values| bulk.row(values))?;
+        let mut row = Vec::new();
+        while rows(&mut row) {
+            let values: Vec<Value<'_>> = row.iter().map(value).collect();
+            bulk.row(&values)?;
+            row.clear();
             bulk.drain(&mut self.out);
-            if !more {
-                break;
-            }
             if self.out.len() >= PIECE_BYTES {
                 self.send()?;
             }

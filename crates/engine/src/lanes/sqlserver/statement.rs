@@ -150,7 +150,7 @@ fn types_of(values: &[Datum]) -> Vec<String> {
     values.iter().map(|datum| name(datum).to_owned()).collect()
 }
 
-fn value(datum: &Datum) -> Value<'_> {
+pub(super) fn value(datum: &Datum) -> Value<'_> {
     match datum {
         Datum::Null => Value::Null,
         Datum::Int(number) => Value::Int(*number),

@@ -2,8 +2,6 @@
 
 use std::fmt::Write as _;
 
-use wire::{Value, WireError};
-
 use super::connect::{Endpoint, failure};
 use super::dialect::{TSql, literal, quoted, wide_literal};
 use super::session::{Session, is_at_home};
@@ -232,27 +230,14 @@ pub(super) fn insert_bulk(table: &Table) -> String {
 fn copy(client: &mut Client, table: &Table) -> Result<u64, AskError> {
     let columns = client.ask(&format!("SELECT TOP (0) * FROM {}", quoted(&table.name)))?.columns;
     let mut index = 0;
-    let mut row: Vec<Datum> = Vec::new();
-    client.copy(&insert_bulk(table), columns, &mut |send| {
+    client.copy(&insert_bulk(table), columns, &mut |row| {
         if index == table.rows {
-            return Ok(false);
+            return false;
         }
-        row.clear();
-        (table.row)(index, &mut row);
+        (table.row)(index, row);
         index += 1;
-        let values: Vec<Value<'_>> = row.iter().map(value).collect();
-        send(&values)?;
-        Ok::<bool, WireError>(true)
+        true
     })
-}
-
-fn value(datum: &Datum) -> Value<'_> {
-    match datum {
-        Datum::Null => Value::Null,
-        Datum::Int(number) => Value::Int(*number),
-        Datum::Double(number) => Value::Float(*number),
-        Datum::Text(text) => Value::Text(text),
-    }
 }
 
 /// Many rows a statement; each commits by itself.
