@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test's helpers may fail the test")]
 
+mod private;
 mod tds_server;
 
 use std::collections::BTreeMap;
@@ -127,6 +128,27 @@ fn an_experiment_asks_in_t_sql() {
     assert_eq!(database.logins[0], ("sa".to_owned(), String::new(), "etalon".to_owned()));
     drop(database);
     insta::assert_snapshot!(transcript(&server));
+}
+
+#[test]
+fn two_engines_stand_in_one_plan() {
+    let server = Server::plain();
+    let folder = tempfile::tempdir().unwrap();
+    let outcome = private::conduct(&format!(
+        "[systems.here]\nurl = \"sqlite:{}/x.db\"\n[systems.there]\nurl = \"{}\"\n[[benchmarks]]\nworkload = \
+         \"transactions\"\nscript = \"tpcb-like\"\n[schedule]\nblocks = 1\nwarmup = \"50ms\"\nduration = \"300ms\"\n",
+        folder.path().display(),
+        server.url()
+    ));
+    let facts = outcome.store().facts().unwrap();
+    let restriction = |system: &str| facts[system].get(model::facts::PUBLICATION).map(str::to_owned);
+    assert_eq!(restriction("here"), None);
+    assert!(restriction("there").unwrap().contains("Microsoft's written approval"));
+    assert!(!server.database().exists, "nothing of étalon's is left");
+    let kept = std::fs::read(outcome.store().path()).unwrap();
+    let password = PASSWORD.replace(' ', "%20");
+    let holds = |secret: &str| kept.windows(secret.len()).any(|window| window == secret.as_bytes());
+    assert!(!holds(PASSWORD) && !holds(&password), "the password is in the store");
 }
 
 #[test]
