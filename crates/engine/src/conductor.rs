@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use host::reactor::Choice;
+use model::catalog::Publication;
 use model::{
     Cell, Direction, Facts, Length, Measurement, OnError, Plan, PlannedTrial, Role, SystemPlan, TrialRecord, TrialState,
 };
@@ -309,6 +310,10 @@ impl<'a> Conductor<'a> {
                 if let Action::Step(procedure) = &task.action {
                     facts.absorb("program", procedure.facts(&**target));
                 }
+            }
+            let (engine, _) = self.registry.resolve(system).map_err(failed)?;
+            if let Publication::Restricted(restriction) = engine.spec().publication {
+                facts.passing(model::facts::PUBLICATION, restriction);
             }
             observer.system_known(&system.name, &facts);
             taken.push((system.name.clone(), facts));

@@ -13,6 +13,7 @@ use crate::workloads::{Workload, backup, creation, disk, pages, smack, spatial, 
 const ENGINES: &[&dyn Engine] = &[
     &targets::postgres::Postgres,
     &targets::mysql::MySql,
+    &targets::sqlserver::SqlServer,
     &targets::sqlite::Sqlite,
     &targets::disk::Disk,
     &targets::sim::Sim,

@@ -22,20 +22,28 @@ use model::catalog::PrivateServerSupport;
 use model::plan::{Connect, PrivateServer};
 use model::{Length, MarkKind, OnError, Order, Point, Reading, Schedule, SystemPlan, TrialState, Value};
 
-/// A system of an engine that the test may do with as it likes.
-fn system(engine: &dyn Engine, folder: &Path) -> SystemPlan {
+/// Servers that étalon cannot start, and the variables that name one.
+const NAMED: [(&str, &str); 1] = [("sqlserver", "ETALON_TEST_MSSQL")];
+
+/// A system of an engine that the test may do with as it likes; none where nobody names a server.
+fn system(engine: &dyn Engine, folder: &Path) -> Option<SystemPlan> {
     let spec = engine.spec();
+    if let Some((_, variable)) = NAMED.iter().find(|(name, _)| *name == spec.name) {
+        let Ok(url) = std::env::var(variable) else {
+            eprintln!("{}: left out, since {variable} names no server", spec.name);
+            return None;
+        };
+        return Some(named(spec.name, url, None));
+    }
     let private = spec.private_server == PrivateServerSupport::Yes;
     let server = PrivateServer { engine: spec.name.to_owned(), bin_dir: None, connect: Connect::Socket };
-    SystemPlan {
-        name: spec.name.to_owned(),
-        engine: spec.name.to_owned(),
-        url: if private { String::new() } else { format!("{}:{}/db", spec.schemes[0], folder.display()) },
-        settings: std::collections::BTreeMap::new(),
-        server: private.then_some(server),
-        volume: None,
-        alias_of: None,
-    }
+    let url = if private { String::new() } else { format!("{}:{}/db", spec.schemes[0], folder.display()) };
+    Some(named(spec.name, url, private.then_some(server)))
+}
+
+fn named(name: &str, url: String, server: Option<PrivateServer>) -> SystemPlan {
+    let (name, engine) = (name.to_owned(), name.to_owned());
+    SystemPlan { name, engine, url, settings: std::collections::BTreeMap::new(), server, volume: None, alias_of: None }
 }
 
 fn schedule() -> Schedule {
@@ -62,7 +70,7 @@ fn on_every_engine(check: impl Fn(&str, &dyn Target)) {
     let registry = Registry::built_in();
     for engine in registry.engines() {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let system = system(*engine, folder.path());
+        let Some(system) = system(*engine, folder.path()) else { continue };
         let request = OpenRequest::new(&system, Consent::OwnOnly);
         let target = registry.open(&request).unwrap_or_else(|failure| panic!("{}: {failure}", system.name));
         check(&system.name, &*target);
@@ -124,7 +132,9 @@ fn every_engine_runs_super_smack_s_scripts() {
             let Action::Stream(stream) = &task.action else { panic!("a script is a stream") };
             target.prepare(&task.dataset).unwrap_or_else(|failure| panic!("{name}: {failure}"));
             target.settle().unwrap();
-            let changed = "SELECT count(*) FROM http_auth WHERE length(trim(pass)) < 25";
+            // T-SQL's `LEN` does not count the blanks at the end.
+            let letters = if target.dialect().flavour() == "sqlserver" { "LEN(pass)" } else { "length(trim(pass))" };
+            let changed = &format!("SELECT count(*) FROM http_auth WHERE {letters} < 25");
             let count = |sql: &str| match target.scalar(sql) {
                 Ok(count) => Some(count),
                 Err(failure) => {

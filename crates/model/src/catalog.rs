@@ -110,6 +110,18 @@ pub struct EngineSpec {
     pub private_server: PrivateServerSupport,
     /// Whether it is shown to users; the simulator is not.
     pub visibility: Visibility,
+    /// Whether what is measured of it may be published.
+    pub publication: Publication,
+}
+
+/// Whether an engine's licence lets everybody publish what they have measured of it. Licences that do not are said to
+/// have a "DeWitt clause", after the author of the benchmark of 1983 that first moved a vendor to write one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Publication {
+    /// It does, or says nothing of it.
+    Free,
+    /// It does not: what to keep in mind, as a sentence without a capital letter and a full stop.
+    Restricted(&'static str),
 }
 
 /// Whether étalon can initialise, start and remove a server of an engine itself.

@@ -32,6 +32,9 @@ pub struct Facts {
     pub entries: BTreeMap<String, Fact>,
 }
 
+/// The fact that says what a licence says of publishing results; it is there only where one restricts it.
+pub const PUBLICATION: &str = "licence.publication";
+
 /// The fact that names the durability tier.
 const TIER: &str = "durability.tier";
 /// The fact that names what the tier follows from.

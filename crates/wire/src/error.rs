@@ -2,6 +2,7 @@
 
 use crate::mysql::ErrorPacket;
 use crate::postgres::ErrorFields;
+use crate::tds::ServerMessage;
 
 /// An error of a protocol. After any of these except [`ParameterCount`](Self::ParameterCount),
 /// [`RequestTooLarge`](Self::RequestTooLarge), [`NulByte`](Self::NulByte) and [`NoBinaryForm`](Self::NoBinaryForm), which
@@ -40,6 +41,10 @@ pub enum WireError {
     /// MySQL or MariaDB refused the connection.
     #[error("the server refused the connection: {0}")]
     RefusedByMysql(Box<ErrorPacket>),
+
+    /// SQL Server refused the connection.
+    #[error("the server refused the connection: {0}")]
+    RefusedBySqlServer(Box<ServerMessage>),
 
     /// The server wants a password and the configuration has none.
     #[error("the server asks for a password and none is set")]

@@ -2,15 +2,15 @@
 //!
 //! Nothing here opens a socket, starts a thread, reads a clock or knows TLS. A caller moves bytes; this crate says which
 //! bytes to send and what the received ones mean. That lets one codec serve an `io_uring` loop, a poller, a blocking test
-//! and a fuzzer. Two protocols share four ideas:
+//! and a fuzzer. Three protocols share four ideas:
 //!
-//! - a **handshake** ([`postgres::Handshake`], [`mysql::Handshake`]) takes received bytes and appends what is to be
-//!   sent, says when to start TLS, and ends in a session;
-//! - a **template** ([`postgres::Template`], [`mysql::Template`]) is a request that was encoded once, for one statement;
-//!   its parameters are encoded behind it or patched in place, in binary where the type allows it;
-//! - a **scanner** ([`postgres::Scanner`], [`mysql::Scanner`]) consumes every byte it is given, in chunks of any size,
-//!   and copies only messages that are torn by a chunk's end. Its fast path reads headers up to the end of the reply and
-//!   decodes nothing else;
+//! - a **handshake** ([`postgres::Handshake`], [`mysql::Handshake`], [`tds::Handshake`]) takes received bytes and appends
+//!   what is to be sent, says when to start TLS, and ends in a session;
+//! - a **template** ([`postgres::Template`], [`mysql::Template`], [`tds::Request`]) is a request that was encoded once, for
+//!   one statement; its parameters are encoded behind it or patched in place, in binary where the type allows it;
+//! - a **scanner** ([`postgres::Scanner`], [`mysql::Scanner`], [`tds::Scanner`]) consumes every byte it is given, in chunks
+//!   of any size, and copies only messages that are torn by a chunk's end. Its fast path reads headers up to the end of the
+//!   reply and decodes nothing else; where a protocol has rows without lengths, as TDS has, it goes past their values;
 //! - every length that a server sends is checked against [`Limits`] before a byte is stored for it. A hostile server
 //!   gets a [`WireError`], never a panic, an endless loop or unbounded memory.
 //!
@@ -27,6 +27,7 @@ mod reader;
 mod secret;
 mod security;
 mod sqlstate;
+pub mod tds;
 mod text;
 mod value;
 

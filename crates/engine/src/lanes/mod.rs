@@ -1,7 +1,9 @@
 //! Data planes, one folder or file an engine.
 
 pub mod blocks;
+pub mod dialogue;
 pub mod mysql;
 pub mod postgres;
 pub mod sim;
 pub mod sqlite;
+pub mod sqlserver;

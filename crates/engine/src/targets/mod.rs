@@ -6,4 +6,5 @@ pub mod postgres;
 mod shared;
 pub mod sim;
 pub mod sqlite;
+pub mod sqlserver;
 mod tls;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::str::FromStr;
 
-use model::catalog::{PrivateServerSupport, Visibility};
+use model::catalog::{PrivateServerSupport, Publication, Visibility};
 use model::{Durability, DurabilityTier, EngineSpec, Facts, SystemPlan};
 
 use crate::dataset::{ColumnKind, Dataset, Dialect};
@@ -25,6 +25,7 @@ impl Engine for Sim {
             about: "A queueing model on virtual time",
             private_server: PrivateServerSupport::No,
             visibility: Visibility::Hidden,
+            publication: Publication::Free,
         }
     }
 

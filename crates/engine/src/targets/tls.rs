@@ -8,7 +8,9 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme, SupportedProtocolVersion,
+};
 
 use crate::error::{Failure, FailureKind};
 
@@ -37,6 +39,19 @@ pub(crate) enum Check {
 /// # Errors
 /// There is no certificate to trust.
 pub(crate) fn client_config(check: Check, roots: &Roots, option: &str) -> Result<ClientConfig, Failure> {
+    client_config_of(rustls::DEFAULT_VERSIONS, check, roots, option)
+}
+
+/// The same for these versions of TLS alone.
+///
+/// # Errors
+/// As of [`client_config`].
+pub(crate) fn client_config_of(
+    versions: &[&'static SupportedProtocolVersion],
+    check: Check,
+    roots: &Roots,
+    option: &str,
+) -> Result<ClientConfig, Failure> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let verifier: Arc<dyn ServerCertVerifier> = match check {
         Check::Nothing => Arc::new(LenientVerifier { provider: Arc::clone(&provider), chain: None }),
@@ -47,7 +62,7 @@ pub(crate) fn client_config(check: Check, roots: &Roots, option: &str) -> Result
         Check::ChainAndName => chain_verifier(roots, option, &provider)?,
     };
     Ok(ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
+        .with_protocol_versions(versions)
         .map_err(|error| failure("set up TLS", &error))?
         .dangerous()
         .with_custom_certificate_verifier(verifier)

@@ -1,6 +1,6 @@
 //! A catalog such as the engine room's, and a plan that is right.
 
-use model::catalog::{PrivateServerSupport, Visibility};
+use model::catalog::{PrivateServerSupport, Publication, Visibility};
 use model::{Catalog, EngineSpec, KeyKind, KeySpec, Literal, Plan, PlanErrors, WorkloadSpec};
 
 const fn key(name: &'static str, kind: KeyKind, default: Option<Literal>, about: &'static str) -> KeySpec {
@@ -44,6 +44,7 @@ pub fn catalog() -> Catalog {
         about: "A database.",
         private_server,
         visibility,
+        publication: Publication::Free,
     };
     Catalog {
         engines: vec![

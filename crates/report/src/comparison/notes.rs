@@ -54,6 +54,9 @@ pub fn notes(evidence: &Evidence, tables: &[Table]) -> Vec<Note> {
             add(NoteKind::UnequalDurability, text);
         }
     }
+    for (system, restriction) in restrictions(evidence) {
+        add(NoteKind::Publication, format!("before this is published: {restriction} ({system})"));
+    }
     if tables.iter().all(|table| table.rows.is_empty()) {
         let text = if evidence.header.plan.systems.len() == 1 && !evidence.measurements.is_empty() {
             "a single system: figures, and nothing to compare them with"
@@ -66,6 +69,17 @@ pub fn notes(evidence: &Evidence, tables: &[Table]) -> Vec<Note> {
     }
     notes.dedup();
     notes
+}
+
+/// What licences say of publishing, each with the systems that it holds for.
+fn restrictions(evidence: &Evidence) -> Vec<(String, String)> {
+    let mut systems: std::collections::BTreeMap<&str, Vec<&str>> = std::collections::BTreeMap::new();
+    for (system, facts) in &evidence.facts {
+        if let Some(restriction) = facts.get(model::facts::PUBLICATION) {
+            systems.entry(restriction).or_default().push(system);
+        }
+    }
+    systems.into_iter().map(|(restriction, systems)| (systems.join(", "), restriction.to_owned())).collect()
 }
 
 fn incomplete(evidence: &Evidence) -> Option<String> {

@@ -80,6 +80,8 @@ pub enum NoteKind {
     UnequalDurability,
     /// Something asked for has no result.
     Missing,
+    /// A licence does not let everybody publish what was measured.
+    Publication,
 }
 
 impl NoteKind {
@@ -92,6 +94,7 @@ impl NoteKind {
             NoteKind::SameServer => "same-server",
             NoteKind::UnequalDurability => "unequal-durability",
             NoteKind::Missing => "missing",
+            NoteKind::Publication => "publication",
         }
     }
 }

@@ -246,6 +246,25 @@ fn unpaired_data_are_compared_without_blocks() {
     assert!(estimate.p < 0.001);
 }
 
+/// Which engine it is does not matter: a fact says so.
+#[test]
+fn a_licence_that_restricts_publication_is_noted_once() {
+    let mut made = Builder::default().build();
+    let free = set(&made);
+    assert!(!free.notes.iter().any(|note| note.kind == NoteKind::Publication));
+    let systems: Vec<String> = made.evidence.header.plan.systems.iter().map(|system| system.name.clone()).collect();
+    for system in &systems {
+        let facts = made.evidence.facts.entry(system.clone()).or_default();
+        facts.passing(model::facts::PUBLICATION, "the licence of X forbids it");
+    }
+    let set = set(&made);
+    let said: Vec<&str> =
+        set.notes.iter().filter(|note| note.kind == NoteKind::Publication).map(|note| note.text.as_str()).collect();
+    let mut named = systems;
+    named.sort();
+    assert_eq!(said, [format!("before this is published: the licence of X forbids it ({})", named.join(", "))]);
+}
+
 #[test]
 fn debug_builds_and_sequential_orders_are_noted() {
     let mut made = Builder::default().build();

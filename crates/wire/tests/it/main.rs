@@ -35,4 +35,6 @@ mod pg_session;
 #[cfg(test)]
 mod private;
 #[cfg(test)]
+mod tds_fuzz;
+#[cfg(test)]
 mod transport;

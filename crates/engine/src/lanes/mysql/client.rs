@@ -10,10 +10,10 @@ use wire::mysql::{
     Command, Config, ErrorPacket, Event, Handshake, Progress, Reply, Rows, Scanner, ServerStatus, Session, command,
 };
 
-use super::connection::{Connection, Opened};
-use super::link::{Link, Tls};
-use super::own_words;
+use super::connection::Connection;
 use super::statement::{Binary, Columns, Form};
+use super::{Opened, own_words};
+use crate::lanes::dialogue::{Link, Tls};
 
 /// Bytes taken by one read.
 const READ_BYTES: usize = 16 << 10;
@@ -281,23 +281,6 @@ impl Client {
 
     /// Ends the connection, and waits until the server has closed it.
     pub(crate) fn close(self) {
-        say_farewell(self.link);
+        self.link.part(command::quit);
     }
-}
-
-/// How long the server may take to close its side.
-const CLOSING_PATIENCE: Duration = Duration::from_secs(5);
-
-/// Says the polite end, and waits until the server has closed the connection: one that is still there would count among
-/// its connections.
-pub(super) fn say_farewell(mut link: Link) {
-    let mut farewell = Vec::new();
-    command::quit(&mut farewell);
-    // A connection that has ended already needs no closing.
-    let said = link
-        .set_deadline(Some(Instant::now() + CLOSING_PATIENCE))
-        .and_then(|()| link.write_all(&farewell))
-        .and_then(|()| link.flush());
-    let mut rest = [0; 1024];
-    while said.is_ok() && link.read(&mut rest).is_ok_and(|count| count > 0) {}
 }

@@ -1,47 +1,20 @@
-//! One connection of a lane: what it is doing, and what it hears. Who moves the bytes is the lanes' affair.
+//! One connection of a lane: a request is encoded once for each statement, and its parameters are patched in place. An
+//! answer is scanned by the headers of its packets up to the end.
 
 use wire::mysql::{Command, Event, ScanOutcome, Scanner, ServerStatus, command};
 use wire::{WireError, mysql};
 
-use super::link::Link;
 use super::row::{keep_binary, keep_text};
 use super::statement::{Columns, Form};
-use super::{lost, op_error, own_words};
+use super::{op_error, own_words};
 use crate::lane::{ErrorClass, KeptRow, OpError, Outcome};
+use crate::lanes::dialogue::{Conversation, Heard, State, lost};
 use crate::workloads::transactions::{Rows, StatementOp};
 
 /// More bytes than this are no answer to a statement of a load but a server without end, bytes.
 const ANSWER_BYTES: u64 = 1 << 30;
 /// And so are more results, of which the last rows are kept.
 const ANSWER_RESULTS: usize = 1 << 16;
-
-/// A connection that is ready for its first request.
-pub(crate) struct Opened {
-    pub(super) link: Link,
-    pub(super) connection: Connection,
-}
-
-/// What a connection is doing.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum State {
-    /// Its client does not wait for it.
-    Free,
-    /// Its client waits for the answer.
-    Waiting,
-    /// It is gone, for this reason.
-    Gone(OpError),
-}
-
-/// What received bytes came to.
-#[derive(Debug)]
-pub(super) enum Heard {
-    /// The answer goes on.
-    Nothing,
-    /// The answer is complete.
-    Answer(Outcome),
-    /// The connection cannot be used any more.
-    End(OpError),
-}
 
 /// What the next bytes came to.
 enum Step {
@@ -53,11 +26,11 @@ enum Step {
 }
 
 /// One client's connection.
-pub(super) struct Connection {
+pub struct Connection {
     scanner: Scanner,
     /// Empty where statements travel as text.
     forms: Vec<Form>,
-    pub(super) state: State,
+    state: State,
     /// Where the session stands, as the server said last: errors do not say.
     status: ServerStatus,
     /// What the answer that comes has failed with.
@@ -90,81 +63,6 @@ impl Connection {
             described: false,
             kept: Vec::new(),
             results: 0,
-        }
-    }
-
-    /// Encodes an operation, and waits for its answer from here on. `text` is room for a request that is not prepared.
-    ///
-    /// # Errors
-    /// The operation cannot be sent; nothing is waited for then. That includes a connection that is gone.
-    pub(super) fn request<'a>(&'a mut self, op: &StatementOp, text: &'a mut Vec<u8>) -> Result<&'a [u8], OpError> {
-        if let State::Gone(error) = &self.state {
-            return Err(error.clone());
-        }
-        let misfit = |error: WireError| OpError { class: ErrorClass::Statement, message: error.to_string() };
-        let (command, request) = match self.forms.get_mut(op.statement) {
-            Some(Form::Binary(binary)) => (Command::Execute, binary.request(&op.parameters).map_err(misfit)?),
-            Some(Form::Text(bytes)) => (Command::Query, bytes.as_slice()),
-            None => {
-                text.clear();
-                command::query(own_words(&op.text), text).map_err(misfit)?;
-                (Command::Query, text.as_slice())
-            }
-        };
-        self.asked = op.statement;
-        self.results = 0;
-        self.answer_bytes = 0;
-        self.scanner.expect(command);
-        if self.rows != op.rows {
-            self.rows = op.rows;
-            self.scanner.set_rows(match op.rows {
-                Rows::Discard => mysql::Rows::Skip,
-                Rows::Keep => mysql::Rows::Keep,
-            });
-        }
-        self.state = State::Waiting;
-        Ok(request)
-    }
-
-    /// Whether a transaction may be open, so that one that failed has to be rolled back.
-    pub(super) fn needs_rollback(&self) -> bool {
-        self.status.in_transaction() || !self.status.autocommit()
-    }
-
-    /// The request that rolls back.
-    pub(super) fn rollback() -> StatementOp {
-        StatementOp { statement: usize::MAX, text: "ROLLBACK".to_owned(), ..StatementOp::default() }
-    }
-
-    /// What was kept of the last operation's rows.
-    pub(super) fn kept(&self) -> &[KeptRow] {
-        &self.kept[..self.results]
-    }
-
-    /// Reads what was received, to its last byte.
-    pub(super) fn read(&mut self, received: &[u8]) -> Heard {
-        let mut rest = received;
-        let mut heard = Heard::Nothing;
-        self.answer_bytes += received.len() as u64;
-        if self.answer_bytes > ANSWER_BYTES {
-            return Heard::End(lost(&format_args!("the server's answer has no end after {} MiB", ANSWER_BYTES >> 20)));
-        }
-        loop {
-            let step = match self.rows {
-                Rows::Discard => self.scan(&mut rest),
-                Rows::Keep => self.keep(&mut rest),
-            };
-            match step {
-                Step::All => return heard,
-                Step::End(error) => return Heard::End(error),
-                Step::Ready => match self.end_answer() {
-                    Ok(outcome) => heard = Heard::Answer(outcome),
-                    Err(error) => return Heard::End(error),
-                },
-            }
-            if rest.is_empty() {
-                return heard;
-            }
         }
     }
 
@@ -274,6 +172,87 @@ impl Connection {
             result.columns.clone_from(&described(&self.columns, known).names);
         }
         true
+    }
+}
+
+impl Conversation for Connection {
+    fn state(&self) -> &State {
+        &self.state
+    }
+
+    fn state_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+
+    fn request<'a>(&'a mut self, op: &StatementOp, text: &'a mut Vec<u8>) -> Result<&'a [u8], OpError> {
+        if let State::Gone(error) = &self.state {
+            return Err(error.clone());
+        }
+        let misfit = |error: WireError| OpError { class: ErrorClass::Statement, message: error.to_string() };
+        let (command, request) = match self.forms.get_mut(op.statement) {
+            Some(Form::Binary(binary)) => (Command::Execute, binary.request(&op.parameters).map_err(misfit)?),
+            Some(Form::Text(bytes)) => (Command::Query, bytes.as_slice()),
+            None => {
+                text.clear();
+                command::query(own_words(&op.text), text).map_err(misfit)?;
+                (Command::Query, text.as_slice())
+            }
+        };
+        self.asked = op.statement;
+        self.results = 0;
+        self.answer_bytes = 0;
+        self.scanner.expect(command);
+        if self.rows != op.rows {
+            self.rows = op.rows;
+            self.scanner.set_rows(match op.rows {
+                Rows::Discard => mysql::Rows::Skip,
+                Rows::Keep => mysql::Rows::Keep,
+            });
+        }
+        self.state = State::Waiting;
+        Ok(request)
+    }
+
+    fn needs_rollback(&self) -> bool {
+        self.status.in_transaction() || !self.status.autocommit()
+    }
+
+    fn rollback() -> StatementOp {
+        StatementOp { statement: usize::MAX, text: "ROLLBACK".to_owned(), ..StatementOp::default() }
+    }
+
+    fn kept(&self) -> &[KeptRow] {
+        &self.kept[..self.results]
+    }
+
+    fn read(&mut self, received: &[u8]) -> Heard {
+        let mut rest = received;
+        let mut heard = Heard::Nothing;
+        self.answer_bytes += received.len() as u64;
+        if self.answer_bytes > ANSWER_BYTES {
+            return Heard::End(lost(&format_args!("the server's answer has no end after {} MiB", ANSWER_BYTES >> 20)));
+        }
+        loop {
+            let step = match self.rows {
+                Rows::Discard => self.scan(&mut rest),
+                Rows::Keep => self.keep(&mut rest),
+            };
+            match step {
+                Step::All => return heard,
+                Step::End(error) => return Heard::End(error),
+                Step::Ready => match self.end_answer() {
+                    Ok(outcome) => heard = Heard::Answer(outcome),
+                    Err(error) => return Heard::End(error),
+                },
+            }
+            if rest.is_empty() {
+                return heard;
+            }
+        }
+    }
+
+    fn farewell(out: &mut Vec<u8>) {
+        command::quit(out);
     }
 }
 

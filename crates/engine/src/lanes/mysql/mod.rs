@@ -1,26 +1,25 @@
 //! MySQL and MariaDB in étalon's own words: over a reactor, or, where connections are encrypted, on a thread for each
-//! client. Both read the same answers by the same [`connection::Connection`].
+//! client. Both read the same answers by the same [`Connection`].
 
 mod client;
 mod connection;
-mod encrypted;
-mod link;
-mod native;
 mod row;
 mod statement;
 
 use wire::mysql::ErrorPacket;
 
 use crate::lane::{ErrorClass, OpError};
+use crate::lanes::dialogue;
 
 pub(crate) use client::{AskError, Client, log_in};
-pub(crate) use connection::Opened;
-pub use encrypted::EncryptedLane;
-pub(crate) use link::Tls;
-pub use native::NativeLane;
+pub use connection::Connection;
 
-/// Makes a client's connection anew.
-pub(crate) type Opener<'a> = &'a dyn Fn() -> Result<Opened, OpError>;
+/// A connection that is ready for its first request.
+pub(crate) type Opened = dialogue::Opened<Connection>;
+/// A worker's connections over a reactor.
+pub type NativeLane<'a> = dialogue::NativeLane<'a, Connection>;
+/// Connections that are encrypted.
+pub type EncryptedLane<'a> = dialogue::EncryptedLane<'a, Connection>;
 
 /// What an error means for the load, by the server's own number: most of them share the SQLSTATE `HY000`.
 ///
@@ -62,11 +61,6 @@ pub(crate) fn said(error: &ErrorPacket) -> String {
 /// An error that the server sent, as the load sees it.
 pub(crate) fn op_error(error: &ErrorPacket) -> OpError {
     OpError { class: class_of(error), message: said(error) }
-}
-
-/// The loss of a connection.
-fn lost(cause: &(impl std::fmt::Display + ?Sized)) -> OpError {
-    OpError { class: ErrorClass::ConnectionLost, message: cause.to_string() }
 }
 
 /// The words of a portable script that MySQL has others for. <https://www.postgresql.org/docs/current/sql-end.html>

@@ -13,7 +13,8 @@ use wire::{Secret, WireError};
 use super::url::{Address, PasswordSource, Place, ServerKey, SslMode};
 use crate::error::{Failure, FailureKind};
 use crate::lane::{ErrorClass, OpError};
-use crate::lanes::mysql::{AskError, Client, Tls, class_of, log_in, op_error, said};
+use crate::lanes::dialogue::Tls;
+use crate::lanes::mysql::{AskError, Client, class_of, log_in, op_error, said};
 use crate::targets::tls::{Check, client_config};
 
 /// What the handshake and the login may take beyond the connection's own time-out.

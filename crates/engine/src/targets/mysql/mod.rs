@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 
 use host::reactor::{Choice, Reactor};
 use host::scratch::Scratch;
-use model::catalog::{PrivateServerSupport, Visibility};
+use model::catalog::{PrivateServerSupport, Publication, Visibility};
 use model::{EngineSpec, Facts, Nature, SystemPlan};
 
 use crate::clock::RealClock;
@@ -68,6 +68,7 @@ impl Engine for MySql {
                     are the server's",
             private_server: PrivateServerSupport::Yes,
             visibility: Visibility::Public,
+            publication: Publication::Free,
         }
     }
 

@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 
 use host::reactor::{Choice, Reactor};
 use host::scratch::Scratch;
-use model::catalog::{PrivateServerSupport, Visibility};
+use model::catalog::{PrivateServerSupport, Publication, Visibility};
 use model::{EngineSpec, Facts, Nature, SystemPlan};
 use postgres::Client;
 
@@ -73,6 +73,7 @@ impl Engine for Postgres {
                     where they are the server's",
             private_server: PrivateServerSupport::Yes,
             visibility: Visibility::Public,
+            publication: Publication::Free,
         }
     }
 

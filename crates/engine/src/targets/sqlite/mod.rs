@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use host::disk::ProcIo;
 use host::sqlite_vfs::Traffic;
-use model::catalog::{PrivateServerSupport, Visibility};
+use model::catalog::{PrivateServerSupport, Publication, Visibility};
 use model::{EngineSpec, Facts, SystemPlan, Value};
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 
@@ -45,6 +45,7 @@ impl Engine for Sqlite {
                     pragmas",
             private_server: PrivateServerSupport::No,
             visibility: Visibility::Public,
+            publication: Publication::Free,
         }
     }
 

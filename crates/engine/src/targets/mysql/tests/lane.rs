@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::*;
 use crate::dataset::Datum;
 use crate::lane::{ErrorClass, KeptRow, Lane, Outcome, Submitted};
-use crate::lanes::mysql::Opener;
+use crate::lanes::mysql::Connection;
 use crate::workloads::transactions::{Rows, StatementOp};
 
 /// Every kind of lane; the encrypted one goes without encryption, too.
@@ -33,7 +33,7 @@ fn with_lane(
     let open = || target.session.open_lane(&target.endpoint, &sql);
     let opened = (0..clients).map(|_| open().map_err(|error| error.failure(&target.endpoint)).unwrap()).collect();
     let anew = || open().map_err(|error| error.op_error(&target.endpoint));
-    let opener: Opener<'_> = &anew;
+    let opener: crate::lanes::dialogue::Opener<'_, Connection> = &anew;
     let mut probe = match way {
         (Path::Native, choice) => Probe::Native(NativeLane::new(choice, opened, opener).unwrap()),
         (Path::Encrypted, _) => Probe::Encrypted(EncryptedLane::new(opened, opener)),

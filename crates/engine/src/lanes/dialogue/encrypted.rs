@@ -3,10 +3,7 @@
 
 use std::io::{Read as _, Write as _};
 
-use super::client::say_farewell;
-use super::connection::{Connection, Heard, Opened, State};
-use super::link::Link;
-use super::{Opener, lost};
+use super::{Conversation, Heard, Link, Opened, Opener, State, lost};
 use crate::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, Outcome, Submitted};
 use crate::workloads::transactions::StatementOp;
 
@@ -14,21 +11,21 @@ use crate::workloads::transactions::StatementOp;
 const READ_BYTES: usize = 16 << 10;
 
 /// Connections with their statements prepared.
-pub struct EncryptedLane<'a> {
-    clients: Vec<One>,
+pub struct EncryptedLane<'a, C> {
+    clients: Vec<One<C>>,
     buffer: Vec<u8>,
     text: Vec<u8>,
-    opener: Opener<'a>,
+    opener: Opener<'a, C>,
 }
 
-struct One {
+struct One<C> {
     /// `None` while it is being made anew.
     link: Option<Link>,
-    connection: Connection,
+    connection: C,
 }
 
-impl One {
-    fn of(Opened { link, connection }: Opened) -> One {
+impl<C: Conversation> One<C> {
+    fn of(Opened { link, connection }: Opened<C>) -> One<C> {
         One { link: Some(link), connection }
     }
 
@@ -58,21 +55,21 @@ impl One {
 
     fn lose(&mut self, error: OpError) -> Outcome {
         let afterwards = OpError { class: ErrorClass::ConnectionLost, message: error.message.clone() };
-        self.connection.state = State::Gone(afterwards);
+        *self.connection.state_mut() = State::Gone(afterwards);
         self.link = None;
         Outcome::Failed(error)
     }
 }
 
-impl<'a> EncryptedLane<'a> {
+impl<'a, C: Conversation> EncryptedLane<'a, C> {
     /// Takes connections over, each of them one client. `opener` makes one anew.
-    pub(crate) fn new(opened: Vec<Opened>, opener: Opener<'a>) -> EncryptedLane<'a> {
+    pub(crate) fn new(opened: Vec<Opened<C>>, opener: Opener<'a, C>) -> EncryptedLane<'a, C> {
         let clients = opened.into_iter().map(One::of).collect();
         EncryptedLane { clients, buffer: vec![0; READ_BYTES], text: Vec::new(), opener }
     }
 }
 
-impl Lane for EncryptedLane<'_> {
+impl<C: Conversation> Lane for EncryptedLane<'_, C> {
     type Op = StatementOp;
 
     fn submit(&mut self, client: usize, op: &StatementOp) -> Submitted {
@@ -88,10 +85,10 @@ impl Lane for EncryptedLane<'_> {
     /// The server leaves a transaction open in which a statement has failed. Outside of one there is nothing to do.
     fn recover(&mut self, client: usize) -> Result<(), OpError> {
         let one = &mut self.clients[client];
-        if one.connection.state != State::Free || !one.connection.needs_rollback() {
+        if *one.connection.state() != State::Free || !one.connection.needs_rollback() {
             return Ok(());
         }
-        match one.exchange(&Connection::rollback(), &mut self.text, &mut self.buffer) {
+        match one.exchange(&C::rollback(), &mut self.text, &mut self.buffer) {
             Outcome::Ok => Ok(()),
             Outcome::Failed(error) => Err(error),
         }
@@ -99,14 +96,14 @@ impl Lane for EncryptedLane<'_> {
 
     fn reconnect(&mut self, client: usize) -> Result<(), OpError> {
         if let Some(link) = self.clients[client].link.take() {
-            say_farewell(link);
+            link.part(C::farewell);
         }
-        self.clients[client].connection.state = State::Gone(lost("the connection was not made anew"));
+        *self.clients[client].connection.state_mut() = State::Gone(lost("the connection was not made anew"));
         self.clients[client] = One::of((self.opener)()?);
         Ok(())
     }
 
     fn close(self) {
-        self.clients.into_iter().filter_map(|one| one.link).for_each(say_farewell);
+        self.clients.into_iter().filter_map(|one| one.link).for_each(|link| link.part(C::farewell));
     }
 }

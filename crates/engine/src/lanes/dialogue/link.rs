@@ -2,11 +2,14 @@
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use host::reactor::Socket;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
+
+/// How long the server may take to close its side.
+const CLOSING_PATIENCE: Duration = Duration::from_secs(5);
 
 /// How connections are encrypted.
 #[derive(Clone)]
@@ -87,13 +90,50 @@ impl Link {
     /// # Errors
     /// The two sides found no common ground, the certificate is not what it should be, or the connection failed.
     pub(crate) fn start_tls(self, tls: &Tls) -> io::Result<Link> {
+        self.start_tls_through(tls, |connection, timed| connection.complete_io(timed).map(|_| ()))
+    }
+
+    /// The same, with the bytes of the handshake moved by `exchange`, which is called until it is done.
+    ///
+    /// # Errors
+    /// As of [`Link::start_tls`].
+    pub(crate) fn start_tls_through(
+        self,
+        tls: &Tls,
+        mut exchange: impl FnMut(&mut ClientConnection, &mut Timed) -> io::Result<()>,
+    ) -> io::Result<Link> {
         let Link::Plain(mut timed) = self else { return Ok(self) };
         let mut connection =
             ClientConnection::new(Arc::clone(&tls.config), tls.name.clone()).map_err(io::Error::other)?;
-        while connection.is_handshaking() {
-            connection.complete_io(&mut timed)?;
+        while connection.is_handshaking() || connection.wants_write() {
+            exchange(&mut connection, &mut timed)?;
         }
         Ok(Link::Tls(Box::new(StreamOwned::new(connection, timed))))
+    }
+
+    /// Encrypts no more of what follows: where both sides have agreed that only the login is.
+    pub(crate) fn end_tls(self) -> Link {
+        match self {
+            Link::Tls(stream) => Link::Plain(stream.sock),
+            plain => plain,
+        }
+    }
+
+    /// Says the polite end, if the protocol has one, and waits until the server has closed the connection: one that is
+    /// still there would count among its connections.
+    pub(crate) fn part(mut self, farewell: impl FnOnce(&mut Vec<u8>)) {
+        let mut bytes = Vec::new();
+        farewell(&mut bytes);
+        if bytes.is_empty() {
+            return;
+        }
+        // A connection that has ended already needs no closing.
+        let said = self
+            .set_deadline(Some(Instant::now() + CLOSING_PATIENCE))
+            .and_then(|()| self.write_all(&bytes))
+            .and_then(|()| self.flush());
+        let mut rest = [0; 1024];
+        while said.is_ok() && self.read(&mut rest).is_ok_and(|count| count > 0) {}
     }
 
     /// The TLS version and cipher, if it is encrypted.

@@ -1,19 +1,16 @@
 //! A worker's connections on one thread, over a reactor.
 //!
-//! A request is encoded once for each statement and connection, and its parameters are patched in place. An answer is
-//! scanned by the headers of its packets up to the end. The reactor sends and receives for all connections at once.
+//! The reactor sends and receives for all connections at once.
 //!
-//! The protocol has no pipelines: nothing makes a server skip what follows a statement that failed. So operations inside
+//! The protocols have no pipelines: nothing makes their servers skip what follows a statement that failed. So operations inside
 //! one are executed like others, each waited for.
 
 use std::io;
 
 use host::clock;
 use host::reactor::{Choice, Event, EventKind, Reactor, Token};
-use wire::mysql::command;
 
-use super::connection::{Connection, Heard, Opened, State};
-use super::{Opener, lost};
+use super::{Conversation, Heard, Opened, Opener, State, lost};
 use crate::error::{Failure, FailureKind};
 use crate::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, Outcome, Submitted};
 use crate::workloads::transactions::StatementOp;
@@ -27,9 +24,9 @@ const PLACE_ATTEMPTS: u32 = 100;
 const PLACE_WAIT_NS: u64 = 10_000_000;
 
 /// A worker's connections with their statements prepared.
-pub struct NativeLane<'a> {
+pub struct NativeLane<'a, C> {
     reactor: Reactor,
-    clients: Vec<One>,
+    clients: Vec<One<C>>,
     /// The client of each token.
     by_token: Vec<usize>,
     events: Vec<Event>,
@@ -37,20 +34,24 @@ pub struct NativeLane<'a> {
     early: Vec<Completion>,
     /// Requests that are not prepared.
     text: Vec<u8>,
-    opener: Opener<'a>,
+    opener: Opener<'a, C>,
 }
 
-struct One {
+struct One<C> {
     token: Token,
-    connection: Connection,
+    connection: C,
 }
 
-impl<'a> NativeLane<'a> {
+impl<'a, C: Conversation> NativeLane<'a, C> {
     /// Puts connections, each of them one client, on a reactor of this thread. `opener` makes one anew.
     ///
     /// # Errors
     /// There is no reactor to be had, or a connection is encrypted.
-    pub(crate) fn new(choice: Choice, opened: Vec<Opened>, opener: Opener<'a>) -> Result<NativeLane<'a>, Failure> {
+    pub(crate) fn new(
+        choice: Choice,
+        opened: Vec<Opened<C>>,
+        opener: Opener<'a, C>,
+    ) -> Result<NativeLane<'a, C>, Failure> {
         let fail = |cause: &dyn std::fmt::Display| Failure::new(FailureKind::Other, "set up the connections", cause);
         // One place more, for a connection that is made while the one before it is still being closed.
         let reactor = Reactor::new(choice, opened.len() + 1).map_err(|error| fail(&error))?;
@@ -121,12 +122,12 @@ impl<'a> NativeLane<'a> {
     /// Gives a connection up.
     fn lose(&mut self, client: usize, error: OpError, into: &mut Vec<Completion>) {
         let One { token, connection } = &mut self.clients[client];
-        if matches!(connection.state, State::Gone(_)) {
+        if matches!(connection.state(), State::Gone(_)) {
             return;
         }
         self.reactor.close(*token);
         let afterwards = OpError { class: ErrorClass::ConnectionLost, message: error.message.clone() };
-        if std::mem::replace(&mut connection.state, State::Gone(afterwards)) == State::Waiting {
+        if std::mem::replace(connection.state_mut(), State::Gone(afterwards)) == State::Waiting {
             into.push(Completion { client, outcome: Outcome::Failed(error) });
         }
     }
@@ -134,7 +135,7 @@ impl<'a> NativeLane<'a> {
     /// Waits while a client's connection is in a state, at most until `deadline_ns`. What others get meanwhile is told
     /// by the next `reap`.
     fn wait_while(&mut self, client: usize, deadline_ns: u64, stays: impl Fn(&State) -> bool) -> bool {
-        while stays(&self.clients[client].connection.state) {
+        while stays(self.clients[client].connection.state()) {
             if clock::now_ns() >= deadline_ns {
                 return false;
             }
@@ -148,22 +149,27 @@ impl<'a> NativeLane<'a> {
     /// Ends a client's connection politely.
     fn part_from(&mut self, client: usize) {
         let One { token, connection } = &self.clients[client];
-        if matches!(connection.state, State::Gone(_)) {
+        if matches!(connection.state(), State::Gone(_)) {
             return;
         }
         let token = *token;
         let mut farewell = Vec::new();
-        command::quit(&mut farewell);
+        C::farewell(&mut farewell);
+        if farewell.is_empty() {
+            self.reactor.close(token);
+            *self.clients[client].connection.state_mut() = State::Gone(lost("étalon closed the connection"));
+            return;
+        }
         self.reactor.send(token, &farewell);
         let deadline_ns = clock::now_ns() + CLOSING_PATIENCE_NS;
         if !self.wait_while(client, deadline_ns, |state| !matches!(state, State::Gone(_))) {
             self.reactor.close(token);
-            self.clients[client].connection.state = State::Gone(lost("étalon closed the connection"));
+            *self.clients[client].connection.state_mut() = State::Gone(lost("étalon closed the connection"));
         }
     }
 
     /// Takes over a new connection as a client's.
-    fn take_over(&mut self, client: usize, mut opened: Opened) -> Result<(), OpError> {
+    fn take_over(&mut self, client: usize, mut opened: Opened<C>) -> Result<(), OpError> {
         let mut attempt = 0;
         loop {
             attempt += 1;
@@ -188,7 +194,7 @@ impl<'a> NativeLane<'a> {
     }
 }
 
-impl Lane for NativeLane<'_> {
+impl<C: Conversation> Lane for NativeLane<'_, C> {
     type Op = StatementOp;
 
     fn submit(&mut self, client: usize, op: &StatementOp) -> Submitted {
@@ -217,10 +223,10 @@ impl Lane for NativeLane<'_> {
     /// The server leaves a transaction open in which a statement has failed. Outside of one there is nothing to do.
     fn recover(&mut self, client: usize) -> Result<(), OpError> {
         let One { token, connection } = &mut self.clients[client];
-        if connection.state != State::Free || !connection.needs_rollback() {
+        if *connection.state() != State::Free || !connection.needs_rollback() {
             return Ok(());
         }
-        let request = connection.request(&Connection::rollback(), &mut self.text)?;
+        let request = connection.request(&C::rollback(), &mut self.text)?;
         self.reactor.send(*token, request);
         let deadline_ns = clock::now_ns() + ROLLBACK_PATIENCE_NS;
         if !self.wait_while(client, deadline_ns, |state| *state == State::Waiting) {
@@ -243,10 +249,16 @@ impl Lane for NativeLane<'_> {
 
     fn close(mut self) {
         let mut farewell = Vec::new();
-        command::quit(&mut farewell);
-        let is_there = |one: &One| !matches!(one.connection.state, State::Gone(_));
+        C::farewell(&mut farewell);
+        let is_there = |one: &One<C>| !matches!(one.connection.state(), State::Gone(_));
         for one in self.clients.iter().filter(|one| is_there(one)) {
-            self.reactor.send(one.token, &farewell);
+            match farewell.is_empty() {
+                true => self.reactor.close(one.token),
+                false => self.reactor.send(one.token, &farewell),
+            }
+        }
+        if farewell.is_empty() {
+            return;
         }
         // A connection that is still there would count among the server's.
         let deadline_ns = clock::now_ns() + CLOSING_PATIENCE_NS;

@@ -1,0 +1,81 @@
+//! Protocols in which a client asks, and waits for the whole answer before it asks again: over a reactor, or, where
+//! connections are encrypted, on a thread for each client. What is said is each protocol's own affair: its
+//! [`Conversation`].
+
+mod encrypted;
+mod link;
+mod native;
+
+use crate::lane::{ErrorClass, KeptRow, OpError, Outcome};
+use crate::workloads::transactions::StatementOp;
+
+pub use encrypted::EncryptedLane;
+pub(crate) use link::{Link, Timed, Tls};
+pub use native::NativeLane;
+
+/// A connection that is ready for its first request.
+pub(crate) struct Opened<C> {
+    pub(crate) link: Link,
+    pub(crate) connection: C,
+}
+
+/// Makes a client's connection anew.
+pub(crate) type Opener<'a, C> = &'a dyn Fn() -> Result<Opened<C>, OpError>;
+
+/// What a connection is doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Its client does not wait for it.
+    Free,
+    /// Its client waits for the answer.
+    Waiting,
+    /// It is gone, for this reason.
+    Gone(OpError),
+}
+
+/// What received bytes came to.
+#[derive(Debug)]
+pub enum Heard {
+    /// The answer goes on.
+    Nothing,
+    /// The answer is complete.
+    Answer(Outcome),
+    /// The connection cannot be used any more.
+    End(OpError),
+}
+
+/// One client's connection: what it is doing, and what it hears. Who moves the bytes is the lanes' affair.
+pub trait Conversation {
+    /// What it is doing.
+    fn state(&self) -> &State;
+
+    /// The same, for lanes that find it gone.
+    fn state_mut(&mut self) -> &mut State;
+
+    /// Encodes an operation, and waits for its answer from here on. `text` is room for a request that is not prepared.
+    ///
+    /// # Errors
+    /// The operation cannot be sent; nothing is waited for then. That includes a connection that is gone.
+    fn request<'a>(&'a mut self, op: &StatementOp, text: &'a mut Vec<u8>) -> Result<&'a [u8], OpError>;
+
+    /// Reads what was received, to its last byte.
+    fn read(&mut self, received: &[u8]) -> Heard;
+
+    /// Whether a transaction may be open, so that one that failed has to be rolled back.
+    fn needs_rollback(&self) -> bool;
+
+    /// The request that rolls back.
+    fn rollback() -> StatementOp;
+
+    /// What was kept of the last operation's rows.
+    fn kept(&self) -> &[KeptRow];
+
+    /// Appends what is said before a connection is closed. Where it is something, the server is waited for to close its
+    /// side.
+    fn farewell(out: &mut Vec<u8>);
+}
+
+/// The loss of a connection.
+pub(super) fn lost(cause: &(impl std::fmt::Display + ?Sized)) -> OpError {
+    OpError { class: ErrorClass::ConnectionLost, message: cause.to_string() }
+}

@@ -1,0 +1,319 @@
+//! A connection that may block: the login, the control plane's questions, bulk copy, a lane's beginning.
+
+use std::fmt;
+use std::io::{self, Read as _, Write as _};
+use std::time::{Duration, Instant};
+
+use host::reactor::Socket;
+use rustls::ClientConnection;
+use wire::tds::{
+    Bulk, Cell, Column, Config, Done, HEADER_BYTES, Handshake, Progress, RequestSession, Row, Scan, Scanner,
+    ServerMessage, Session, Sink, TlsScope, batch, unwrap_tls, wrap_tls,
+};
+use wire::{Value, WireError};
+
+use super::connection::Connection;
+use super::statement::{Mode, Statement, Typed, value};
+use super::{Opened, said};
+use crate::dataset::Datum;
+use crate::lanes::dialogue::{Link, Timed, Tls};
+
+/// Bytes taken by one read.
+const READ_BYTES: usize = 16 << 10;
+/// A control question has no larger answer, bytes.
+const ANSWER_BYTES: u64 = 64 << 20;
+/// A server that says nothing for so long to a question of the control plane is given up.
+const SILENCE: Duration = Duration::from_secs(900);
+/// Rows of a bulk copy go to the server in pieces of about this size, bytes.
+const PIECE_BYTES: usize = 64 << 10;
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(crate) enum AskError {
+    /// The operating system says so.
+    Io(io::Error),
+    /// No encrypted channel came about.
+    Tls(io::Error),
+    /// The server broke the protocol, or refused the login.
+    Wire(WireError),
+    /// The server refused what was asked.
+    Server(Box<ServerMessage>),
+}
+
+impl From<io::Error> for AskError {
+    fn from(cause: io::Error) -> AskError {
+        AskError::Io(cause)
+    }
+}
+
+impl From<WireError> for AskError {
+    fn from(cause: WireError) -> AskError {
+        AskError::Wire(cause)
+    }
+}
+
+impl fmt::Display for AskError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AskError::Io(cause) | AskError::Tls(cause) => cause.fmt(f),
+            AskError::Wire(cause) => cause.fmt(f),
+            AskError::Server(error) => f.write_str(&said(error)),
+        }
+    }
+}
+
+impl AskError {
+    /// The server's number of the error, if it was the server who refused.
+    pub(crate) fn number(&self) -> Option<i32> {
+        match self {
+            AskError::Server(error) => Some(error.number),
+            AskError::Io(_) | AskError::Tls(_) | AskError::Wire(_) => None,
+        }
+    }
+}
+
+/// What a question brought.
+#[derive(Debug, Default)]
+pub(crate) struct Answer {
+    /// The columns of the last result.
+    pub(crate) columns: Vec<Column>,
+    /// The rows of all results; `None` is `NULL`.
+    pub(crate) rows: Vec<Vec<Cell>>,
+    /// Remarks, such as those of `SET STATISTICS TIME`.
+    pub(crate) remarks: Vec<ServerMessage>,
+    /// Rows that were touched, as far as the server counts them.
+    pub(crate) touched: u64,
+    refusal: Option<Box<ServerMessage>>,
+}
+
+impl Sink for Answer {
+    fn columns(&mut self, columns: &[Column]) {
+        self.columns = columns.to_vec();
+    }
+
+    fn row(&mut self, row: Row<'_>) -> wire::Result<()> {
+        self.rows.push(row.cells()?);
+        Ok(())
+    }
+
+    fn done(&mut self, done: Done) {
+        self.touched += done.rows().unwrap_or_default();
+    }
+
+    fn error(&mut self, error: ServerMessage) {
+        self.refusal.get_or_insert(Box::new(error));
+    }
+
+    fn info(&mut self, info: ServerMessage) {
+        self.remarks.push(info);
+    }
+}
+
+/// A connection whose answers are waited for.
+pub(crate) struct Client {
+    link: Link,
+    /// What the login left.
+    pub(crate) session: Session,
+    scanner: Scanner,
+    buffer: Vec<u8>,
+    out: Vec<u8>,
+}
+
+/// How a login ended that was not refused.
+pub(crate) enum LoggedIn {
+    /// With a session.
+    Here(Box<Client>),
+    /// Another server is to be asked, as this one says.
+    Elsewhere(String, u16),
+}
+
+/// Logs in over a fresh connection, within `patience`.
+///
+/// # Errors
+/// The server refuses the login or breaks the protocol, the encryption fails, or the connection does.
+pub(crate) fn log_in(socket: Socket, config: Config, tls: &Tls, patience: Duration) -> Result<LoggedIn, AskError> {
+    let mut link = Link::new(socket, Some(Instant::now() + patience));
+    let mut handshake = Handshake::new(config);
+    let mut out = Vec::new();
+    let mut buffer = vec![0; READ_BYTES];
+    handshake.begin(&mut out);
+    let mut progress = Progress::Receive;
+    loop {
+        link.write_all(&out)?;
+        link.flush()?;
+        out.clear();
+        progress = match progress {
+            Progress::Receive => match link.read(&mut buffer)? {
+                0 => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, handshake.closed()).into()),
+                count => handshake.receive(&buffer[..count], &mut out)?,
+            },
+            Progress::StartTls(scope) => {
+                link = link.start_tls_through(tls, exchange_wrapped).map_err(AskError::Tls)?;
+                let next = handshake.tls_started(&mut out)?;
+                if scope == TlsScope::Login {
+                    link.write_all(&out)?;
+                    link.flush()?;
+                    out.clear();
+                    link = link.end_tls();
+                }
+                next
+            }
+            Progress::Redirect { host, port } => return Ok(LoggedIn::Elsewhere(host, port)),
+            Progress::Ready(session) => {
+                let mut scanner = session.scanner();
+                scanner.scan(session.leftover(), &mut wire::tds::Ignore)?;
+                link.set_deadline(None)?;
+                return Ok(LoggedIn::Here(Box::new(Client { link, session: *session, scanner, buffer, out })));
+            }
+        };
+    }
+}
+
+/// Moves one flight of the handshake of TLS, wrapped in packets.
+fn exchange_wrapped(connection: &mut ClientConnection, timed: &mut Timed) -> io::Result<()> {
+    let mut flight = Vec::new();
+    while connection.wants_write() {
+        connection.write_tls(&mut flight)?;
+    }
+    if !flight.is_empty() {
+        let mut packets = Vec::new();
+        wrap_tls(&flight, &mut packets);
+        timed.write_all(&packets)?;
+        return timed.flush();
+    }
+    let mut packet = vec![0; HEADER_BYTES];
+    timed.read_exact(&mut packet)?;
+    let length = usize::from(u16::from_be_bytes([packet[2], packet[3]])).max(HEADER_BYTES);
+    packet.resize(length, 0);
+    timed.read_exact(&mut packet[HEADER_BYTES..])?;
+    let invalid = |error: &dyn fmt::Display| io::Error::new(io::ErrorKind::InvalidData, error.to_string());
+    let (mut bytes, _) = unwrap_tls(&packet).map_err(|error| invalid(&error))?.unwrap_or_default();
+    while !bytes.is_empty() {
+        connection.read_tls(&mut bytes)?;
+        if let Err(error) = connection.process_new_packets() {
+            return Err(invalid(&error));
+        }
+    }
+    Ok(())
+}
+
+impl Client {
+    /// The TLS version and cipher, if it is encrypted.
+    pub(crate) fn encryption(&self) -> Option<String> {
+        self.link.encryption()
+    }
+
+    fn request_session(&self) -> RequestSession {
+        RequestSession::of(&self.scanner)
+    }
+
+    /// Sends what is in `out`.
+    fn send(&mut self) -> Result<(), AskError> {
+        // Counted from now: the connection may have lain idle for hours.
+        self.link.set_deadline(Some(Instant::now() + SILENCE))?;
+        self.link.write_all(&self.out)?;
+        self.link.flush()?;
+        self.out.clear();
+        Ok(())
+    }
+
+    /// Sends what is in `out`, and reads to the end of the answer.
+    fn hear(&mut self) -> Result<Answer, AskError> {
+        self.send()?;
+        let mut answer = Answer::default();
+        let mut answer_bytes = 0;
+        loop {
+            self.link.set_deadline(Some(Instant::now() + SILENCE))?;
+            let count = self.link.read(&mut self.buffer)?;
+            if count == 0 {
+                let closed = io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection");
+                return Err(answer.refusal.map_or(closed.into(), AskError::Server));
+            }
+            answer_bytes += count as u64;
+            if answer_bytes > ANSWER_BYTES {
+                return Err(WireError::Protocol("an answer to one of étalon's own questions has no end").into());
+            }
+            if let Scan::Ready { .. } = self.scanner.scan(&self.buffer[..count], &mut answer)? {
+                break;
+            }
+        }
+        match answer.refusal.take() {
+            Some(refusal) => Err(AskError::Server(refusal)),
+            None => Ok(answer),
+        }
+    }
+
+    /// Asks a batch, and gives all that its answer holds.
+    ///
+    /// # Errors
+    /// The server refuses, or the connection fails.
+    pub(crate) fn ask(&mut self, sql: &str) -> Result<Answer, AskError> {
+        batch(sql, self.request_session(), &mut self.out)?;
+        self.hear()
+    }
+
+    /// Asks a batch, and gives its rows as text.
+    ///
+    /// # Errors
+    /// As of [`Client::ask`].
+    pub(crate) fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, AskError> {
+        let rows = self.ask(sql)?.rows;
+        Ok(rows.into_iter().map(|row| row.into_iter().map(Cell::text).collect()).collect())
+    }
+
+    /// Executes a batch whose rows do not matter.
+    ///
+    /// # Errors
+    /// As of [`Client::ask`].
+    pub(crate) fn execute(&mut self, sql: &str) -> Result<(), AskError> {
+        self.ask(sql).map(|_| ())
+    }
+
+    /// The single value of a query; empty for `NULL` or no row.
+    ///
+    /// # Errors
+    /// As of [`Client::ask`].
+    pub(crate) fn one(&mut self, sql: &str) -> Result<String, AskError> {
+        let rows = self.rows(sql)?;
+        Ok(rows.into_iter().next().and_then(|row| row.into_iter().next()).flatten().unwrap_or_default())
+    }
+
+    /// Copies rows into a table whose columns are these, after `INSERT BULK`. `rows` fills in the values of the next row;
+    /// `false` says that there is none. Gives the number of rows that the server has taken.
+    ///
+    /// # Errors
+    /// As of [`Client::ask`]; or a value cannot be copied so ([`WireError::NoBinaryForm`]), which ends the connection's
+    /// use: the server waits for rows.
+    pub(crate) fn copy(
+        &mut self,
+        insert_bulk: &str,
+        columns: Vec<Column>,
+        rows: &mut dyn FnMut(&mut Vec<Datum>) -> bool,
+    ) -> Result<u64, AskError> {
+        let mut bulk = Bulk::new(columns, self.scanner.packet_bytes())?;
+        self.execute(insert_bulk)?;
+        let mut row = Vec::new();
+        while rows(&mut row) {
+            let values: Vec<Value<'_>> = row.iter().map(value).collect();
+            bulk.row(&values)?;
+            row.clear();
+            bulk.drain(&mut self.out);
+            if self.out.len() >= PIECE_BYTES {
+                self.send()?;
+            }
+        }
+        bulk.finish(&mut self.out);
+        Ok(self.hear()?.touched)
+    }
+
+    /// Makes it a connection of a lane.
+    ///
+    /// # Errors
+    /// The connection fails.
+    pub(crate) fn into_opened(mut self, statements: &[Typed], mode: Mode) -> Result<Opened, AskError> {
+        let statements = statements.iter().map(|typed| Statement::new(typed, mode)).collect();
+        // A statement of the load may take as long as it likes.
+        self.link.set_deadline(None)?;
+        Ok(Opened { link: self.link, connection: Connection::new(self.scanner, statements) })
+    }
+}

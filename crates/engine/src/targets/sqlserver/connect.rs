@@ -1,0 +1,306 @@
+//! Making a connection, and saying clearly why there is none.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use host::reactor::{Socket, Vigilance};
+use rustls::pki_types::ServerName;
+use wire::tds::{Config, Encryption, Medium, ServerMessage};
+use wire::{Secret, WireError};
+
+use super::url::{Address, Encrypt, PasswordSource, Trust};
+use crate::error::{Failure, FailureKind};
+use crate::lane::{ErrorClass, OpError};
+use crate::lanes::dialogue::Tls;
+use crate::lanes::sqlserver::{AskError, Client, LoggedIn, class_of, log_in, op_error, said};
+use crate::targets::tls::{Check, client_config_of};
+
+/// What the handshake and the login may take beyond the connection's own time-out.
+const LOGIN_GRACE: Duration = Duration::from_secs(5);
+/// How often one server may send a login to another.
+const REDIRECTS: u32 = 3;
+/// A TCP connection to a server that has vanished is given up by these.
+const VIGILANCE: Vigilance = Vigilance {
+    user_timeout: Some(Duration::from_secs(30)),
+    keepalive_idle: Some(Duration::from_secs(10)),
+    keepalive_interval: Some(Duration::from_secs(5)),
+    keepalive_retries: Some(4),
+};
+
+/// A way to a server that can be gone again and again.
+#[derive(Clone)]
+pub(super) struct Endpoint {
+    /// Where it leads.
+    pub(super) address: Address,
+    tls: Tls,
+}
+
+impl Endpoint {
+    /// The way to an address.
+    ///
+    /// # Errors
+    /// The certificates that it trusts cannot be read.
+    pub(super) fn new(address: Address) -> Result<Endpoint, Failure> {
+        let check = match (address.trust, address.encrypt) {
+            (Trust::Blind, _) => Check::Nothing,
+            // As Microsoft's own clients: what encrypts the login alone need not be trusted.
+            (Trust::Checked, Encrypt::Login) => Check::Nothing,
+            (Trust::Checked, Encrypt::Everything) => Check::ChainAndName,
+        };
+        // The server speaks TLS 1.3 only where all of the connection is within TLS, which is TDS 8.
+        let config = client_config_of(&[&rustls::version::TLS12], check, &address.roots, "ca_file")?;
+        let name = address.certificate_name.clone().unwrap_or_else(|| address.host.clone());
+        let name = ServerName::try_from(name).map_err(|_| {
+            Failure::new(FailureKind::Plan, format!("connect to {}", address.shown()), "the host's name is no DNS name")
+        })?;
+        Ok(Endpoint { address, tls: Tls { config: Arc::new(config), name } })
+    }
+
+    /// Connects and logs in.
+    ///
+    /// # Errors
+    /// One for each reason; [`Endpoint::explain`] says what to do about it.
+    pub(super) fn try_connect(&self) -> Result<Client, Refusal> {
+        let patience = self.address.connect_timeout + LOGIN_GRACE;
+        let (mut host, mut port) = (self.address.host.clone(), self.address.port);
+        for _ in 0..=REDIRECTS {
+            let socket = Socket::connect_tcp(&host, port, self.address.connect_timeout, VIGILANCE);
+            let socket = socket.map_err(|cause| Refusal::of_io(&cause, patience))?;
+            let logged_in = log_in(socket, self.login(), &self.tls, patience);
+            match logged_in.map_err(|error| Refusal::of(error, patience))? {
+                LoggedIn::Here(client) => return Ok(*client),
+                LoggedIn::Elsewhere(to, at) => (host, port) = (to, at),
+            }
+        }
+        Err(Refusal::Other(format!("servers sent the login to each other {REDIRECTS} times")))
+    }
+
+    fn login(&self) -> Config {
+        let address = &self.address;
+        Config {
+            password: address.password.as_deref().map(Secret::from),
+            database: address.database.clone(),
+            server: address.host.clone(),
+            host: "etalon".to_owned(),
+            application: "etalon".to_owned(),
+            encryption: match address.encrypt {
+                Encrypt::Login => Encryption::LoginOnly,
+                Encrypt::Everything => Encryption::Everything,
+            },
+            medium: if address.is_local() { Medium::Local } else { Medium::Network },
+            packet_bytes: address.packet_bytes,
+            ..Config::new(address.user.clone())
+        }
+    }
+}
+
+/// Why there is no connection.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// The operating system says so.
+    Io(io::ErrorKind, String),
+    /// No encrypted channel came about.
+    Tls(String),
+    /// The server has no TLS.
+    NoTls,
+    /// The password would have to cross a network in the clear.
+    Insecure,
+    /// The server says so.
+    Server(Box<ServerMessage>),
+    /// It listens, and does not answer for so long.
+    Silent(Duration),
+    /// Anything else.
+    Other(String),
+}
+
+impl Refusal {
+    fn of_io(cause: &io::Error, patience: Duration) -> Refusal {
+        match cause.kind() {
+            // What a blocking read says at the end of its patience.
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Refusal::Silent(patience),
+            kind => Refusal::Io(kind, cause.to_string()),
+        }
+    }
+
+    fn of(error: AskError, patience: Duration) -> Refusal {
+        match error {
+            AskError::Io(cause) => Refusal::of_io(&cause, patience),
+            AskError::Tls(cause) if cause.kind() == io::ErrorKind::TimedOut => Refusal::Silent(patience),
+            AskError::Tls(cause) => Refusal::Tls(cause.to_string()),
+            AskError::Server(error) | AskError::Wire(WireError::RefusedBySqlServer(error)) => Refusal::Server(error),
+            AskError::Wire(WireError::TlsRefused) => Refusal::NoTls,
+            AskError::Wire(WireError::InsecureTransport) => Refusal::Insecure,
+            AskError::Wire(error) => Refusal::Other(error.to_string()),
+        }
+    }
+
+    /// The refusal as the load sees it.
+    pub(super) fn op_error(&self, endpoint: &Endpoint) -> OpError {
+        match self {
+            Refusal::Server(error) => op_error(error),
+            other => OpError { class: ErrorClass::ConnectionLost, message: endpoint.explain(other).cause },
+        }
+    }
+}
+
+impl Endpoint {
+    pub(super) fn explain(&self, refusal: &Refusal) -> Failure {
+        let (cause, kind, hint) = match refusal {
+            Refusal::Server(error) => {
+                let (kind, hint) = self.explain_server(error);
+                (said(error), kind, hint)
+            }
+            other => self.explain_words(other),
+        };
+        let tried = match refusal {
+            Refusal::Tls(_) | Refusal::NoTls | Refusal::Insecure => "encrypt the connection to",
+            _ => "connect to",
+        };
+        Failure::new(kind, format!("{tried} {}", self.address.shown()), cause).hint(hint)
+    }
+
+    fn explain_words(&self, refusal: &Refusal) -> (String, FailureKind, String) {
+        let Address { host, port, user, .. } = &self.address;
+        let check = format!("`sqlcmd -S {host},{port} -U {user}` asks the same");
+        match refusal {
+            Refusal::Silent(patience) => (
+                format!("nothing answered within {} s", patience.as_secs()),
+                FailureKind::Unreachable,
+                format!("something listens there that may not be SQL Server, or hangs; {check}"),
+            ),
+            Refusal::Io(kind, said) => {
+                let hint = match kind {
+                    io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
+                        format!("a server that forces strict encryption (TDS 8) ends connections so; {check}")
+                    }
+                    _ => format!("start the server and let it listen on TCP, or correct the address: {check}"),
+                };
+                (said.clone(), FailureKind::Unreachable, hint)
+            }
+            Refusal::NoTls => (
+                "the server offers no encryption".to_owned(),
+                FailureKind::Unsupported,
+                "give the server a certificate, or write `encrypt=false`".to_owned(),
+            ),
+            Refusal::Insecure => (
+                "the server offers no encryption, and the password would cross the network in the clear".to_owned(),
+                FailureKind::Login,
+                "give the server a certificate, or reach it over the loopback interface".to_owned(),
+            ),
+            Refusal::Tls(said) => (
+                said.clone(),
+                FailureKind::Other,
+                "name the authority that signed the server's certificate, `ca_file=/path/to/ca.pem`; where its name is not \
+                 the host's, `host_name_in_certificate=NAME`; `trust_server_certificate=true` encrypts without asking with \
+                 whom"
+                    .to_owned(),
+            ),
+            Refusal::Server(error) => (said(error), FailureKind::Other, check),
+            Refusal::Other(said) => {
+                (said.clone(), FailureKind::Other, format!("is it SQL Server that listens there? {check}"))
+            }
+        }
+    }
+
+    /// <https://learn.microsoft.com/en-us/sql/relational-databases/errors-events/mssqlserver-18456-database-engine-error>
+    fn explain_server(&self, error: &ServerMessage) -> (FailureKind, String) {
+        let database = self.address.database.as_deref().unwrap_or_default();
+        match error.number {
+            18_456 => (FailureKind::Login, format!("{}; {}", login_state(error.state), self.password_hint())),
+            18_452 => (FailureKind::Login, "étalon speaks SQL authentication only: name an SQL login".to_owned()),
+            18_470 => (FailureKind::Login, "the login is disabled: `ALTER LOGIN … ENABLE`".to_owned()),
+            18_486 => {
+                (FailureKind::Login, "the login is locked out: `ALTER LOGIN … WITH PASSWORD = '…' UNLOCK`".to_owned())
+            }
+            18_487 | 18_488 => {
+                (FailureKind::Login, "set a new password: `ALTER LOGIN … WITH PASSWORD = '…'`".to_owned())
+            }
+            18_461 => (FailureKind::Login, "the server is in single-user mode, and somebody else is in".to_owned()),
+            4060 => (
+                FailureKind::Missing,
+                format!(
+                    "`CREATE DATABASE [{database}]` makes it, or the login has no user in it; étalon needs none, and works \
+                     in one of its own"
+                ),
+            ),
+            4064 => (
+                FailureKind::Missing,
+                "the login's default database cannot be opened: name another in the URL".to_owned(),
+            ),
+            916 => {
+                (FailureKind::Permission, format!("`USE [{database}]; CREATE USER … FOR LOGIN …` lets the login in"))
+            }
+            40_615 => (FailureKind::Permission, "add this machine's address to the server's firewall rules".to_owned()),
+            17_809 | 10_928 | 10_929 => {
+                (FailureKind::Other, "raise `user connections` on the server, or ask for fewer clients".to_owned())
+            }
+            17_142 | 18_401 | 6005 => {
+                (FailureKind::Unreachable, "the server is starting or ending: try again later".to_owned())
+            }
+            _ => (FailureKind::Other, "look into the server's error log".to_owned()),
+        }
+    }
+
+    fn password_hint(&self) -> &'static str {
+        match self.address.password_source {
+            PasswordSource::Url => "the password in the URL was refused; SQLCMDPASSWORD holds one that no plan shows",
+            PasswordSource::Environment => "the password in SQLCMDPASSWORD was refused",
+            PasswordSource::Nowhere => "no password was given: set SQLCMDPASSWORD",
+        }
+    }
+}
+
+/// What a state of 18456 says.
+fn login_state(state: u8) -> &'static str {
+    match state {
+        2 | 5 => "there is no such login",
+        6 => "it is a Windows login, and SQL authentication was tried",
+        7 => "the login is disabled, and the password wrong",
+        8 | 9 => "the password is wrong",
+        11 | 12 => "the login is known, and may not connect to this server: `GRANT CONNECT SQL TO …`",
+        18 => "the password must be changed",
+        38 | 40 | 46 => "the database cannot be opened by this login",
+        58 => "the server takes Windows authentication only",
+        _ => {
+            "the server tells clients no reason; its error log has the state: 5 no such login, 7 disabled, 8 wrong password, \
+              58 Windows authentication only"
+        }
+    }
+}
+
+/// Permissions that are missing, by the number of the error.
+/// <https://learn.microsoft.com/en-us/sql/relational-databases/errors-events/database-engine-events-and-errors>
+const PERMISSION: [i32; 13] = [229, 230, 262, 297, 300, 371, 378, 916, 1088, 3704, 5011, 15_247, 15_151];
+/// And what cannot be written.
+const READ_ONLY: [i32; 4] = [3906, 3908, 976, 978];
+
+/// A failure of something that was asked of a server over an open connection.
+pub(super) fn failure(tried: impl Into<String>, error: &AskError) -> Failure {
+    let tried = tried.into();
+    let AskError::Server(message) = error else {
+        return Failure::new(FailureKind::ConnectionLost, tried, error);
+    };
+    let class = class_of(message);
+    let number = message.number;
+    let kind = match class {
+        _ if PERMISSION.contains(&number) || READ_ONLY.contains(&number) => FailureKind::Permission,
+        ErrorClass::ConnectionLost => FailureKind::ConnectionLost,
+        ErrorClass::DiskFull => FailureKind::DiskFull,
+        _ => FailureKind::Other,
+    };
+    let failure = Failure::new(kind, tried, error);
+    match (class, number) {
+        (ErrorClass::LockTimeout, _) => failure.hint("another session holds a lock on étalon's tables; end it"),
+        (ErrorClass::DiskFull, _) => failure.hint("free space on the server's device, or choose a smaller `scale`"),
+        (_, 300 | 297) => {
+            failure.hint("`GRANT VIEW SERVER STATE TO …`; from SQL Server 2022 on VIEW SERVER PERFORMANCE STATE")
+        }
+        (_, 262) => failure.hint("`ALTER SERVER ROLE dbcreator ADD MEMBER …` lets the login make étalon's database"),
+        (_, number) if READ_ONLY.contains(&number) => {
+            failure.hint("the database is read-only: étalon needs a server that it can write to")
+        }
+        (_, 40_508) => failure.hint("Azure SQL Database: make a database `etalon`, and name it in the URL"),
+        _ => failure,
+    }
+}

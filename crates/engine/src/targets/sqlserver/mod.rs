@@ -1,0 +1,245 @@
+//! SQL Server: a server that is there already, on Windows, Linux or Azure.
+//!
+//! Étalon works in a database of its own, which holds a marker. Each preparation makes it anew: a trial on other tables
+//! than the one before would be worth nothing.
+
+mod connect;
+mod control;
+mod counters;
+mod dialect;
+mod facts;
+mod load;
+mod session;
+mod steps;
+mod url;
+
+use std::ops::Range;
+
+use host::reactor::{Choice, Reactor};
+use model::catalog::{PrivateServerSupport, Publication, Visibility};
+use model::{EngineSpec, Facts, Nature, SystemPlan};
+
+use crate::clock::RealClock;
+use crate::dataset::{Dataset, Dialect, Tables};
+use crate::error::{Failure, FailureKind};
+use crate::lane::OpError;
+use crate::lanes::sqlserver::{Client, EncryptedLane, Mode, NativeLane, Opened, Typed};
+use crate::session::SessionKind;
+use crate::target::{Consent, Counters, Engine, Load, OpenRequest, Placement, Target, Threads, shares};
+use crate::worker::{self, LOGINS_AT_ONCE, Tally, WorkerContext};
+use crate::workloads::transactions::Program;
+use connect::{Endpoint, failure};
+use control::Control;
+use session::Session;
+use url::{Address, process_environment};
+
+/// The database that étalon works in.
+const SCHEMA: &str = "etalon";
+
+/// What the marker begins with.
+const MARKER: &str = "made by the benchmark etalon, which drops it and makes it anew";
+
+/// The registry's entry.
+pub struct SqlServer;
+
+impl Engine for SqlServer {
+    fn spec(&self) -> EngineSpec {
+        EngineSpec {
+            name: "sqlserver",
+            schemes: &["mssql", "sqlserver"],
+            about: "SQL Server: `mssql://login@host:port/` is a server that is there, where settings are `SET` options of \
+                    étalon's sessions and options of the database that étalon makes",
+            private_server: PrivateServerSupport::No,
+            visibility: Visibility::Public,
+            publication: Publication::Restricted(
+                "the licence of SQL Server forbids giving results of benchmarks to others without Microsoft's written \
+                 approval",
+            ),
+        }
+    }
+
+    fn open(&self, request: &OpenRequest) -> Result<Box<dyn Target>, Failure> {
+        let system = request.system;
+        let session = Session::of_settings(&system.settings)?;
+        let endpoint = Endpoint::new(Address::parse(&system.url, &process_environment)?)?;
+        Ok(Box::new(SqlServerTarget::new(endpoint, session, request)?))
+    }
+
+    fn would_drop(&self, system: &SystemPlan) -> String {
+        match Address::parse(&system.url, &process_environment) {
+            Ok(address) => format!("the database `{SCHEMA}` at {}, if étalon made it", address.shown()),
+            Err(failure) => failure.to_string(),
+        }
+    }
+}
+
+/// Which lane the clients of a trial go by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Path {
+    /// Over a reactor: a thread a core.
+    Native,
+    /// Where connections are encrypted: a thread a client.
+    Encrypted,
+}
+
+struct SqlServerTarget {
+    control: Control,
+    endpoint: Endpoint,
+    session: Session,
+    consent: Consent,
+    path: Path,
+    reactor: Choice,
+    /// Whether étalon's own tables are made here at all.
+    tables: Tables,
+}
+
+impl SqlServerTarget {
+    fn new(endpoint: Endpoint, session: Session, request: &OpenRequest) -> Result<SqlServerTarget, Failure> {
+        let OpenRequest { consent, reactor, tables, .. } = *request;
+        // A setting that the server does not take is said at once.
+        drop(session.open(&endpoint)?);
+        // What étalon asks about, such as a count, is about the tables that the load works on.
+        let own = match tables {
+            Tables::Own => session.clone(),
+            Tables::None => session.on_tables_of_others(),
+        };
+        let control = Control::new(endpoint.clone(), own);
+        let path = control.ask(|client| {
+            if tables == Tables::Own {
+                let owner = load::refuse_foreign(client, consent)?;
+                load::refuse_unfit(client, &endpoint, owner)?;
+            }
+            Ok(if client.encryption().is_some() { Path::Encrypted } else { Path::Native })
+        })?;
+        Ok(SqlServerTarget { control, endpoint, session, consent, path, reactor, tables })
+    }
+
+    /// Asks over the control connection.
+    fn ask<T>(&self, question: impl FnMut(&mut Client) -> Result<T, Failure>) -> Result<T, Failure> {
+        self.control.ask(question)
+    }
+
+    fn session_on(&self, tables: Tables) -> Session {
+        match tables {
+            Tables::Own => self.session.clone(),
+            Tables::None => self.session.on_tables_of_others(),
+        }
+    }
+
+    /// What is sent as calls with parameters, with the types that the server wants; nothing where statements travel as
+    /// text.
+    fn statements(&self, program: &Program, session: &Session) -> Result<(Vec<Typed>, Mode), Failure> {
+        let Some(mode) = session::mode(program.protocol()) else { return Ok((Vec::new(), Mode::Unprepared)) };
+        let statement = |statement: &crate::workloads::transactions::Statement| {
+            (statement.sql(self.dialect()), statement.parameter_count())
+        };
+        let statements = program.statements().iter().map(statement).collect();
+        let mut client = session.open(&self.endpoint)?;
+        Ok((session::describe(&mut client, statements)?, mode))
+    }
+
+    /// What sends and receives for the clients.
+    fn reactor_kind(&self) -> Result<String, String> {
+        match self.path {
+            Path::Native => {
+                Reactor::new(self.reactor, 1).map(|one| one.kind().to_owned()).map_err(|error| error.to_string())
+            }
+            Path::Encrypted => Ok("none: encrypted connections block, a thread a client".to_owned()),
+        }
+    }
+}
+
+impl Target for SqlServerTarget {
+    fn facts(&self) -> Result<Facts, Failure> {
+        if self.tables == Tables::Own {
+            self.ask(|client| {
+                let owner = load::refuse_foreign(client, self.consent)?;
+                load::ensure(client, &self.session, owner)
+            })?;
+        }
+        // The control connection has settings of its own.
+        let mut client = self.session_on(self.tables).open(&self.endpoint)?;
+        let mut facts = facts::read(&mut client, &self.endpoint)?;
+        facts::add_checkpoint(&mut facts, &mut client)?;
+        facts.insert("client.reactor", self.reactor_kind(), Nature::Passing);
+        Ok(facts)
+    }
+
+    fn dialect(&self) -> &'static dyn Dialect {
+        &dialect::TSql
+    }
+
+    fn placement(&self) -> Placement {
+        Placement::Server
+    }
+
+    fn prepare(&self, data: &Dataset) -> Result<(), Failure> {
+        self.ask(|client| {
+            let owner = load::refuse_foreign(client, self.consent)?;
+            load::load(client, &self.session, data, owner)
+        })
+    }
+
+    fn settle(&self) -> Result<(), Failure> {
+        self.ask(|client| counters::checkpoint(client).map(|_| ()))
+    }
+
+    fn counters(&self) -> Result<Counters, Failure> {
+        self.ask(counters::read)
+    }
+
+    fn scalar(&self, sql: &str) -> Result<i64, Failure> {
+        let tried = format!("run `{sql}`");
+        let answer = self.ask(|client| client.one(sql).map_err(|error| failure(tried.clone(), &error)))?;
+        if answer.is_empty() {
+            return Ok(0);
+        }
+        answer
+            .parse()
+            .map_err(|_| Failure::new(FailureKind::Verification, tried, format!("`{answer}` is not a whole number")))
+    }
+
+    fn workers(&self, clients: Range<u32>, threads: Threads) -> Vec<Range<u32>> {
+        match (threads, self.path) {
+            (Threads::AtMost(count), _) => shares(clients, count),
+            (Threads::Best, Path::Native) => shares(clients, host::cpu::available_cores() as u32),
+            (Threads::Best, Path::Encrypted) => clients.map(|client| client..client + 1).collect(),
+        }
+    }
+
+    fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
+        let Load::Statements(program) = load;
+        let session = self.session_on(program.tables);
+        let (statements, mode) = self.statements(program, &session)?;
+        let open = || session.open_lane(&self.endpoint, &statements, mode);
+        let first = |_| open().map_err(|error| error.failure(&self.endpoint));
+        let opened = context.connect(LOGINS_AT_ONCE, first)?;
+        let anew = || -> Result<Opened, OpError> { open().map_err(|error| error.op_error(&self.endpoint)) };
+        match self.path {
+            Path::Native => worker::run(NativeLane::new(self.reactor, opened, &anew)?, program, &RealClock, context),
+            Path::Encrypted => worker::run(EncryptedLane::new(opened, &anew), program, &RealClock, context),
+        }
+    }
+
+    /// Geometries are among the engine's own types: every session is a spatial one.
+    fn session(&self, _kind: SessionKind) -> Result<Box<dyn crate::session::Session>, Failure> {
+        Ok(Box::new(steps::SqlServerSession::new(self.session.open(&self.endpoint)?)))
+    }
+
+    /// All of the server's process, whoever made it work.
+    fn server_cpu_s(&self) -> Result<f64, String> {
+        let ask = |client: &mut Client| Ok(client.one(counters::CPU).map_err(|error| error.to_string()));
+        let seconds = self.ask(ask).map_err(|failure| failure.to_string())??;
+        seconds.parse().map_err(|_| format!("the server gives `{seconds}` for its CPU time"))
+    }
+
+    fn drop_all(&self) -> Result<(), Failure> {
+        let dropped = match self.tables {
+            Tables::Own => self.ask(|client| load::remove(client, &self.endpoint)),
+            // Nothing was made.
+            Tables::None => Ok(()),
+        };
+        self.control.close();
+        dropped
+    }
+}

@@ -1,0 +1,300 @@
+//! Where a server is, by its URL and the variables that `sqlcmd` honours.
+//!
+//! <https://learn.microsoft.com/en-us/sql/tools/sqlcmd/sqlcmd-use-scripting-variables>; the options have the names and the
+//! meaning that Microsoft's own clients give them,
+//! <https://learn.microsoft.com/en-us/sql/connect/ado-net/connection-string-syntax>.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::error::{Failure, FailureKind};
+use crate::targets::shared::decode_percent;
+use crate::targets::tls::Roots;
+
+/// How long a server may take to answer a connection, unless the URL says otherwise.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
+/// The port unless the URL says otherwise.
+const PORT: u16 = 1433;
+/// The size of packets that is asked for unless the URL says otherwise, in bytes: that of Microsoft's own clients.
+const PACKET_BYTES: u16 = 8000;
+/// Options that a URL may have.
+const OPTIONS: [&str; 10] = [
+    "encrypt",
+    "trust_server_certificate",
+    "ca_file",
+    "host_name_in_certificate",
+    "connect_timeout",
+    "packet_size",
+    "user",
+    "password",
+    "host",
+    "port",
+];
+
+/// What is encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Encrypt {
+    /// The login alone, unless the server insists on more: `encrypt=false`.
+    Login,
+    /// Everything: `encrypt=true`.
+    Everything,
+}
+
+/// Whether a certificate is believed without being checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trust {
+    /// It is checked.
+    Checked,
+    /// `trust_server_certificate=true`: it is not.
+    Blind,
+}
+
+/// Where a password comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PasswordSource {
+    /// The URL.
+    Url,
+    /// `SQLCMDPASSWORD`.
+    Environment,
+    /// Nowhere.
+    Nowhere,
+}
+
+/// A server's address, with everything that a connection to it needs.
+#[derive(Clone)]
+pub(super) struct Address {
+    /// Name or address.
+    pub(super) host: String,
+    /// TCP port.
+    pub(super) port: u16,
+    /// The login's name.
+    pub(super) user: String,
+    /// The password; `None` is the empty one.
+    pub(super) password: Option<String>,
+    /// Where the password comes from: for hints.
+    pub(super) password_source: PasswordSource,
+    /// The database that the URL names.
+    pub(super) database: Option<String>,
+    /// What is encrypted.
+    pub(super) encrypt: Encrypt,
+    /// Whether the certificate is checked.
+    pub(super) trust: Trust,
+    /// Whose certificates are trusted.
+    pub(super) roots: Roots,
+    /// Whom the certificate has to name, if not the host.
+    pub(super) certificate_name: Option<String>,
+    /// How long the server may take to take the connection.
+    pub(super) connect_timeout: Duration,
+    /// The size of packets that is asked for, in bytes.
+    pub(super) packet_bytes: u16,
+}
+
+/// The variables of the environment; a parameter, so that tests need not change those of the process.
+pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// The process's own environment.
+pub(super) fn process_environment(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+fn wrong(cause: impl std::fmt::Display) -> Failure {
+    Failure::new(FailureKind::Plan, "read the URL of SQL Server", cause)
+}
+
+fn decode(text: &str) -> Result<String, Failure> {
+    decode_percent(text).map_err(wrong)
+}
+
+impl Address {
+    /// Reads a URL, or `env:NAME` for one that is in the environment.
+    ///
+    /// # Errors
+    /// It is not a URL of SQL Server, or an option in it is not known. Never repeats the password.
+    pub(super) fn parse(url: &str, environment: Environment<'_>) -> Result<Address, Failure> {
+        let from_environment;
+        let url = match url.strip_prefix(model::plan::ENV_PREFIX) {
+            None => url,
+            Some(name) => {
+                let hint = format!("export {name}=mssql://user@host:port/database");
+                from_environment = environment(name).ok_or_else(|| wrong("it is not set or empty").hint(hint))?;
+                &from_environment
+            }
+        };
+        let rest = ["mssql://", "sqlserver://"].iter().find_map(|scheme| url.strip_prefix(scheme));
+        let rest = rest.ok_or_else(|| wrong("it does not begin with `mssql://` or `sqlserver://`"))?;
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
+        let mut options = authority_options(authority)?;
+        let database = Some(decode(database)?).filter(|name| !name.is_empty());
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (key, value) = pair.split_once('=').ok_or_else(|| wrong("each option is written as `name=value`"))?;
+            options.insert(option_name(&decode(key)?)?, decode(value)?);
+        }
+        Address::of_options(&options, database, environment)
+    }
+
+    fn of_options(
+        options: &BTreeMap<&'static str, String>,
+        database: Option<String>,
+        environment: Environment<'_>,
+    ) -> Result<Address, Failure> {
+        let host = options.get("host").cloned().unwrap_or_else(|| "localhost".to_owned());
+        if host.contains('\\') {
+            return Err(wrong("it names an instance, and étalon does not ask the SQL Server Browser for its port")
+                .hint("write the instance's port: `mssql://user@host:port/`"));
+        }
+        let user = options.get("user").cloned().or_else(|| environment("SQLCMDUSER"));
+        let user = user.ok_or_else(|| {
+            wrong("it names no login, and integrated authentication is not spoken")
+                .hint("write `mssql://LOGIN@host/database` for SQL authentication, or set SQLCMDUSER")
+        })?;
+        let (password, password_source) = match options.get("password") {
+            Some(password) => (Some(password.clone()), PasswordSource::Url),
+            None => match environment("SQLCMDPASSWORD") {
+                Some(password) => (Some(password), PasswordSource::Environment),
+                None => (None, PasswordSource::Nowhere),
+            },
+        };
+        let trust = options.get("trust_server_certificate").map_or(Ok(false), |text| truth(text))?;
+        let number = |name: &str, default: u64, range: std::ops::RangeInclusive<u64>| match options.get(name) {
+            None => Ok(default),
+            Some(text) => text.parse().ok().filter(|number| range.contains(number)).ok_or_else(|| {
+                wrong(format!("`{name}={text}`: a number from {} to {} is expected", range.start(), range.end()))
+            }),
+        };
+        Ok(Address {
+            host,
+            port: number("port", PORT.into(), 1..=65_535)? as u16,
+            user,
+            password: password.filter(|password| !password.is_empty()),
+            password_source,
+            database,
+            encrypt: options.get("encrypt").map_or(Ok(Encrypt::Everything), |text| encrypt(text))?,
+            trust: if trust { Trust::Blind } else { Trust::Checked },
+            roots: options.get("ca_file").map_or(Roots::System, |file| Roots::File(PathBuf::from(file))),
+            certificate_name: options.get("host_name_in_certificate").cloned(),
+            connect_timeout: Duration::from_secs(number("connect_timeout", CONNECT_TIMEOUT.as_secs(), 1..=86_400)?),
+            packet_bytes: number("packet_size", PACKET_BYTES.into(), 512..=32_767)? as u16,
+        })
+    }
+
+    /// The address as it may be shown: without the password.
+    pub(super) fn shown(&self) -> String {
+        let Address { user, port, .. } = self;
+        let database = self.database.as_deref().unwrap_or_default();
+        match self.host.contains(':') {
+            true => format!("mssql://{user}@[{}]:{port}/{database}", self.host),
+            false => format!("mssql://{user}@{}:{port}/{database}", self.host),
+        }
+    }
+
+    /// Whether the server can only be on this machine, by the way to it.
+    pub(super) fn is_local(&self) -> bool {
+        self.host == "localhost" || self.host.parse().is_ok_and(|address: std::net::IpAddr| address.is_loopback())
+    }
+}
+
+/// What stands before the path: login, password, host, port.
+fn authority_options(authority: &str) -> Result<BTreeMap<&'static str, String>, Failure> {
+    let (login, place) = authority.rsplit_once('@').unwrap_or(("", authority));
+    let (user, password) = login.split_once(':').unwrap_or((login, ""));
+    let (host, port) = match place.strip_prefix('[') {
+        Some(rest) => {
+            let (host, rest) = rest.split_once(']').ok_or_else(|| wrong("the `]` of an IPv6 address is missing"))?;
+            (host, rest.strip_prefix(':').unwrap_or(rest))
+        }
+        // `host,port` is how Microsoft's own clients write it.
+        None => place.split_once([':', ',']).unwrap_or((place, "")),
+    };
+    let mut options = BTreeMap::new();
+    for (name, value) in [("user", user), ("password", password), ("host", host), ("port", port)] {
+        if !value.is_empty() {
+            options.insert(name, decode(value)?);
+        }
+    }
+    Ok(options)
+}
+
+/// An option's name; `TrustServerCertificate` and `trust-server-certificate` are `trust_server_certificate`.
+fn option_name(key: &str) -> Result<&'static str, Failure> {
+    let bare = |name: &str| name.to_ascii_lowercase().replace(['_', '-', ' '], "");
+    let known = OPTIONS.iter().find(|option| bare(option) == bare(key));
+    known.copied().ok_or_else(|| {
+        let failure = wrong(format!("it has no option `{key}`; known are {}", OPTIONS.join(", ")));
+        match model::near::nearest(key, OPTIONS) {
+            Some(near) => failure.hint(format!("did you mean `{near}`?")),
+            None => failure,
+        }
+    })
+}
+
+fn truth(text: &str) -> Result<bool, Failure> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "yes" | "1" => Ok(true),
+        "false" | "no" | "0" => Ok(false),
+        _ => Err(wrong(format!("`{text}` is neither `true` nor `false`"))),
+    }
+}
+
+fn encrypt(text: &str) -> Result<Encrypt, Failure> {
+    match text.to_ascii_lowercase().as_str() {
+        "mandatory" => Ok(Encrypt::Everything),
+        "optional" => Ok(Encrypt::Login),
+        "strict" => Err(wrong("`encrypt=strict` is TDS 8, which étalon does not speak").hint("write `encrypt=true`")),
+        other => truth(other).map(|all| if all { Encrypt::Everything } else { Encrypt::Login }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(url: &str) -> Result<Address, Failure> {
+        Address::parse(url, &|name| (name == "SQLCMDPASSWORD").then(|| "from-env".to_owned()))
+    }
+
+    #[test]
+    fn a_url_says_everything() {
+        let address = parse(
+            "mssql://s%61:p%40ss@db.example:1444/stock?encrypt=false&TrustServerCertificate=yes&packet-size=4096&connect_timeout=3",
+        )
+        .unwrap();
+        assert_eq!((address.host.as_str(), address.port, address.user.as_str()), ("db.example", 1444, "sa"));
+        assert_eq!((address.password.as_deref(), address.database.as_deref()), (Some("p@ss"), Some("stock")));
+        assert_eq!((address.encrypt, address.trust, address.packet_bytes), (Encrypt::Login, Trust::Blind, 4096));
+        assert_eq!(address.connect_timeout, Duration::from_secs(3));
+        assert_eq!(address.shown(), "mssql://sa@db.example:1444/stock");
+    }
+
+    #[test]
+    fn what_is_left_out_is_what_microsoft_s_clients_do() {
+        let address = parse("sqlserver://sa@[::1],1433").unwrap();
+        assert_eq!((address.host.as_str(), address.port), ("::1", 1433));
+        assert_eq!((address.encrypt, address.trust), (Encrypt::Everything, Trust::Checked));
+        assert_eq!(
+            (address.password.as_deref(), address.password_source),
+            (Some("from-env"), PasswordSource::Environment)
+        );
+        assert!(address.is_local() && !parse("mssql://sa@db/").unwrap().is_local());
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_and_the_password_is_not() {
+        for (url, words) in [
+            ("mssql://sa:hunter2@h/?encript=true", "encript"),
+            ("mssql://sa:hunter2@h/?encrypt=strict", "TDS 8"),
+            ("mssql://sa:hunter2@h/?encrypt=perhaps", "perhaps"),
+            ("mssql://sa:hunter2@h/?packet_size=7", "512"),
+            ("mssql://sa:hunter2@h%5Cexpress/", "instance"),
+            ("mssql://h/", "login"),
+            ("mysql://sa:hunter2@h/", "mssql://"),
+            ("mssql://sa:hunter2@h:0/", "65535"),
+        ] {
+            let failure = parse(url).err().unwrap();
+            let said = format!("{failure} {:?}", failure.hint);
+            assert!(said.contains(words), "{url}: {said}");
+            assert!(!said.contains("hunter2"), "{said}");
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! A server that speaks TDS and understands no SQL.
+//!
+//! It answers what the tests script: the login, batches, calls of procedures with their parameters, rows, errors, broken
+//! packets. Of SQL it knows the first words of a transaction and enough of pgbench's statements to count rows. So it shows
+//! that étalon sends what it should and takes what may come; that a SQL Server takes what étalon sends, it cannot show.
+
+#![allow(dead_code, reason = "each test uses its part")]
+
+mod talk;
+mod tokens;
+
+use std::collections::BTreeMap;
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use rustls::ServerConfig;
+
+pub use talk::Call;
+pub use tokens::{Reply, error, result};
+
+/// The password that is let in.
+pub const PASSWORD: &str = "right Pa55";
+
+/// What the server says of encryption.
+#[derive(Clone)]
+pub enum Encryption {
+    /// It has none.
+    None,
+    /// For the login alone.
+    Login(Arc<ServerConfig>),
+    /// For everything.
+    Everything(Arc<ServerConfig>),
+}
+
+/// What a client sent.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Asked {
+    Batch(String),
+    Call(Call),
+    /// So many rows of a bulk copy.
+    Rows(u64),
+    Attention,
+}
+
+/// What is answered in place of what the server would: `None` leaves it to the server.
+pub type Script = Arc<dyn Fn(&Asked) -> Option<Reply> + Send + Sync>;
+
+/// What the server knows of its database.
+#[derive(Default)]
+pub struct Database {
+    pub exists: bool,
+    pub marker: Option<String>,
+    pub history: i64,
+    pub balance: i64,
+    /// Rows that were copied, by table.
+    pub copied: BTreeMap<String, u64>,
+    /// Everything that was asked, in order of arrival.
+    pub log: Vec<Asked>,
+    /// User, database and program of each login.
+    pub logins: Vec<(String, String, String)>,
+    /// The password as it came over the wire, to see that nobody could have read it.
+    pub plain_logins: u32,
+}
+
+pub struct Server {
+    port: u16,
+    shared: Arc<Shared>,
+}
+
+pub(super) struct Shared {
+    pub(super) database: Mutex<Database>,
+    pub(super) script: Script,
+    pub(super) encryption: Encryption,
+    stopping: AtomicBool,
+}
+
+impl Shared {
+    pub(super) fn database(&self) -> MutexGuard<'_, Database> {
+        self.database.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Server {
+    /// A server on a free port of the loopback interface. It ends with the value.
+    pub fn start(encryption: Encryption, script: Script) -> Server {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let shared =
+            Arc::new(Shared { database: Mutex::default(), script, encryption, stopping: AtomicBool::new(false) });
+        let accepting = Arc::clone(&shared);
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                if accepting.stopping.load(Ordering::Relaxed) {
+                    return;
+                }
+                let shared = Arc::clone(&accepting);
+                // What ends a connection is the client's to notice.
+                thread::spawn(move || stream.and_then(|stream| talk::serve(stream, &shared)));
+            }
+        });
+        Server { port, shared }
+    }
+
+    /// One that answers by itself.
+    pub fn plain() -> Server {
+        Server::start(Encryption::None, Arc::new(|_| None))
+    }
+
+    /// One that answers batches with these words in another way.
+    pub fn answering(words: &'static str, reply: Reply) -> Server {
+        Server::start(
+            Encryption::None,
+            Arc::new(move |asked| match asked {
+                Asked::Batch(sql) if sql.contains(words) => Some(reply.clone()),
+                _ => None,
+            }),
+        )
+    }
+
+    /// Its URL, with the right password.
+    pub fn url(&self) -> String {
+        self.url_of("sa", PASSWORD, "encrypt=false")
+    }
+
+    pub fn url_of(&self, user: &str, password: &str, options: &str) -> String {
+        format!("mssql://{user}:{}@127.0.0.1:{}/?{options}", password.replace(' ', "%20"), self.port)
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub fn database(&self) -> MutexGuard<'_, Database> {
+        self.shared.database()
+    }
+
+    /// The batches, in order of arrival.
+    pub fn batches(&self) -> Vec<String> {
+        let log = &self.database().log;
+        log.iter().filter_map(|asked| if let Asked::Batch(sql) = asked { Some(sql.clone()) } else { None }).collect()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.shared.stopping.store(true, Ordering::Relaxed);
+        let _ = TcpStream::connect(("127.0.0.1", self.port));
+    }
+}
+
+/// A certificate for a name, and a server's configuration with it.
+pub fn certificate(name: &str) -> (String, Arc<ServerConfig>) {
+    let made = rcgen::generate_simple_self_signed(vec![name.to_owned()]).unwrap();
+    let chain = vec![made.cert.der().clone()];
+    let key = rustls::pki_types::PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(chain, key.into())
+        .unwrap();
+    (made.cert.pem(), Arc::new(config))
+}

@@ -1,0 +1,304 @@
+//! Values of rows, decoded only when somebody asks.
+
+use super::cursor::{Cursor, Parse, utf16, wrong};
+use super::types::{Framing, TypeInfo, kind};
+
+/// One value of a row.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell {
+    /// `NULL`.
+    Null,
+    /// A whole number or a bit.
+    Int(i64),
+    /// A floating point number.
+    Double(f64),
+    /// Characters; numbers with a decimal point, dates and times as the server would write them.
+    Text(String),
+    /// Bytes.
+    Bytes(Vec<u8>),
+}
+
+impl Cell {
+    /// As text; `None` is `NULL`. Bytes are hexadecimal, as the server writes them.
+    #[must_use]
+    pub fn text(self) -> Option<String> {
+        Some(match self {
+            Cell::Null => return None,
+            Cell::Int(number) => number.to_string(),
+            Cell::Double(number) => number.to_string(),
+            Cell::Text(text) => text,
+            Cell::Bytes(bytes) => bytes.iter().fold("0x".to_owned(), |text, byte| text + &format!("{byte:02X}")),
+        })
+    }
+
+    /// Reads a value.
+    pub(super) fn parse(info: &TypeInfo, cursor: &mut Cursor<'_>) -> Parse<Self> {
+        let bytes = match info.framing() {
+            Framing::Fixed(0) => return Ok(Cell::Null),
+            Framing::Fixed(count) => cursor.take(count)?,
+            Framing::Byte => match cursor.short_bytes()? {
+                [] if !matches!(info.id, kind::VARCHAR | kind::CHAR) => return Ok(Cell::Null),
+                bytes => bytes,
+            },
+            Framing::Short => match cursor.u16()? {
+                u16::MAX => return Ok(Cell::Null),
+                count => cursor.take(count.into())?,
+            },
+            Framing::Long => match cursor.u32()? {
+                0 => return Ok(Cell::Null),
+                count => cursor.take(count as usize)?,
+            },
+            Framing::Pointer => {
+                if cursor.short_bytes()?.is_empty() {
+                    return Ok(Cell::Null);
+                }
+                cursor.take(8)?;
+                let count = cursor.u32()?;
+                cursor.take(count as usize)?
+            }
+            Framing::Parts => return parts(info, cursor),
+        };
+        if info.id == kind::VARIANT { variant(bytes) } else { decode(info, bytes) }
+    }
+}
+
+/// A value in parts.
+fn parts(info: &TypeInfo, cursor: &mut Cursor<'_>) -> Parse<Cell> {
+    if cursor.u64()? == u64::MAX {
+        return Ok(Cell::Null);
+    }
+    let mut bytes = Vec::new();
+    loop {
+        match cursor.u32()? {
+            0 => return decode(info, &bytes),
+            count => bytes.extend_from_slice(cursor.take(count as usize)?),
+        }
+    }
+}
+
+/// "sql_variant": the type and its properties stand before the value.
+fn variant(bytes: &[u8]) -> Parse<Cell> {
+    let mut cursor = Cursor::new(bytes);
+    let mut info = TypeInfo { id: cursor.u8()?, length_bytes: 0, precision: 0, scale: 0, collation: [0; 5] };
+    let count = cursor.u8()?.into();
+    let properties = cursor.take(count)?;
+    match (info.id, properties) {
+        (kind::DECIMALN | kind::NUMERICN, &[precision, scale]) => (info.precision, info.scale) = (precision, scale),
+        (kind::TIMEN | kind::DATETIME2N | kind::DATETIMEOFFSETN, &[scale]) => info.scale = scale,
+        _ => {}
+    }
+    let rest = bytes.len() - cursor.at();
+    decode(&info, cursor.take(rest)?)
+}
+
+fn decode(info: &TypeInfo, bytes: &[u8]) -> Parse<Cell> {
+    Ok(match info.id {
+        kind::INT1 | kind::INT2 | kind::INT4 | kind::INT8 | kind::INTN | kind::BIT | kind::BITN => whole(bytes)?,
+        kind::FLT4 | kind::FLT8 | kind::FLTN => float(bytes)?,
+        kind::MONEY | kind::MONEY4 | kind::MONEYN => money(bytes)?,
+        kind::DECIMAL | kind::NUMERIC | kind::DECIMALN | kind::NUMERICN => decimal(bytes, info.scale)?,
+        kind::DATETIME | kind::DATETIME4 | kind::DATETIMN => datetime(bytes)?,
+        kind::DATEN => Cell::Text(date(number(bytes)?)),
+        kind::TIMEN => Cell::Text(time(number(bytes)?, info.scale)),
+        kind::DATETIME2N => Cell::Text(datetime2(bytes, info.scale)?),
+        kind::DATETIMEOFFSETN => datetimeoffset(bytes, info.scale)?,
+        kind::GUID => Cell::Text(guid(bytes)?),
+        kind::NVARCHAR | kind::NCHAR | kind::NTEXT | kind::XML => Cell::Text(utf16(bytes)),
+        kind::VARCHAR | kind::CHAR | kind::BIGVARCHAR | kind::BIGCHAR | kind::TEXT | kind::JSON => {
+            Cell::Text(characters(bytes))
+        }
+        _ => Cell::Bytes(bytes.to_vec()),
+    })
+}
+
+/// Characters of a code page: UTF-8, or what is nearly all of them, Latin.
+fn characters(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => bytes.iter().map(|&byte| char::from(byte)).collect(),
+    }
+}
+
+/// A number without sign, least byte first.
+fn number(bytes: &[u8]) -> Parse<u64> {
+    let mut wide = [0; 8];
+    match wide.get_mut(..bytes.len()) {
+        Some(room) => room.copy_from_slice(bytes),
+        None => return wrong("a number is longer than its type"),
+    }
+    Ok(u64::from_le_bytes(wide))
+}
+
+fn whole(bytes: &[u8]) -> Parse<Cell> {
+    let value = number(bytes)?;
+    Ok(Cell::Int(match bytes.len() {
+        // `tinyint` has no sign.
+        1 => value as i64,
+        2 => (value as i16).into(),
+        4 => (value as i32).into(),
+        8 => value.cast_signed(),
+        _ => return wrong("a whole number has no such length"),
+    }))
+}
+
+fn float(bytes: &[u8]) -> Parse<Cell> {
+    match bytes.len() {
+        // By the shortest text of its 32 bits: what the server itself would print.
+        4 => {
+            let single = f32::from_bits(number(bytes)? as u32);
+            Ok(Cell::Double(single.to_string().parse().unwrap_or(single.into())))
+        }
+        8 => Ok(Cell::Double(f64::from_bits(number(bytes)?))),
+        _ => wrong("a floating point number has no such length"),
+    }
+}
+
+/// Ten-thousandths, the upper half first.
+fn money(bytes: &[u8]) -> Parse<Cell> {
+    let value: i64 = match bytes.len() {
+        4 => (number(bytes)? as i32).into(),
+        8 => number(bytes)?.rotate_left(32).cast_signed(),
+        _ => return wrong("an amount of money has no such length"),
+    };
+    Ok(Cell::Text(scaled(value < 0, value.unsigned_abs().into(), 4)))
+}
+
+fn decimal(bytes: &[u8], scale: u8) -> Parse<Cell> {
+    let Some((&sign, digits)) = bytes.split_first() else { return wrong("a decimal number has no sign") };
+    let mut wide = [0; 16];
+    match wide.get_mut(..digits.len()) {
+        Some(room) => room.copy_from_slice(digits),
+        None => return wrong("a decimal number is longer than its type"),
+    }
+    let value = u128::from_le_bytes(wide);
+    Ok(Cell::Text(scaled(sign == 0 && value != 0, value, scale)))
+}
+
+fn scaled(negative: bool, magnitude: u128, scale: u8) -> String {
+    let scale = usize::from(scale.min(38));
+    let digits = format!("{magnitude:0width$}", width = scale + 1);
+    let (front, behind) = digits.split_at(digits.len() - scale);
+    let sign = if negative { "-" } else { "" };
+    if behind.is_empty() { format!("{sign}{front}") } else { format!("{sign}{front}.{behind}") }
+}
+
+/// Days from 0001-01-01 to 1900-01-01.
+const DAYS_TO_1900: i64 = 693_595;
+
+/// A day as year, month and day, by days since 0001-01-01. Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms",
+/// <https://howardhinnant.github.io/date_algorithms.html#civil_from_days>.
+fn date(days: u64) -> String {
+    // That algorithm counts from 0000-03-01; more days than the type has are cut to its last.
+    let shifted = days.min(3_652_058) + 306;
+    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    format!("{:04}-{month:02}-{day:02}", era * 400 + year + next)
+}
+
+/// A time of the day in units of 10 to the power of minus `scale` seconds.
+fn time(units: u64, scale: u8) -> String {
+    let scale = u32::from(scale.min(7));
+    let per_second = 10_u64.pow(scale);
+    let (seconds, fraction) = (units / per_second, units % per_second);
+    let clock = format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if scale == 0 { clock } else { format!("{clock}.{fraction:0width$}", width = scale as usize) }
+}
+
+fn datetime2(bytes: &[u8], scale: u8) -> Parse<String> {
+    let Some(clock) = bytes.len().checked_sub(3) else { return wrong("a date with a time is too short") };
+    Ok(format!("{} {}", date(number(&bytes[clock..])?), time(number(&bytes[..clock])?, scale)))
+}
+
+fn datetimeoffset(bytes: &[u8], scale: u8) -> Parse<Cell> {
+    let Some(at) = bytes.len().checked_sub(2) else { return wrong("a date with an offset is too short") };
+    let offset_min = number(&bytes[at..])? as i16;
+    let sign = if offset_min < 0 { '-' } else { '+' };
+    let offset = offset_min.unsigned_abs();
+    // The value is in UTC; it is written so, with the offset that it was given.
+    Ok(Cell::Text(format!("{} UTC{sign}{:02}:{:02}", datetime2(&bytes[..at], scale)?, offset / 60, offset % 60)))
+}
+
+fn datetime(bytes: &[u8]) -> Parse<Cell> {
+    let (days, milliseconds) = match bytes.len() {
+        4 => (number(&bytes[..2])? as i64, number(&bytes[2..])? * 60_000),
+        // Three hundredths of a second; the server rounds what it prints to milliseconds.
+        8 => ((number(&bytes[..4])? as i32).into(), (number(&bytes[4..])? * 10 + 1) / 3),
+        _ => return wrong("a date has no such length"),
+    };
+    let days = (days + DAYS_TO_1900).max(0).cast_unsigned();
+    Ok(Cell::Text(format!("{} {}", date(days), time(milliseconds, 3))))
+}
+
+fn guid(bytes: &[u8]) -> Parse<String> {
+    let Ok(b) = <[u8; 16]>::try_from(bytes) else { return wrong("a uniqueidentifier has no such length") };
+    let first = u32::from_le_bytes([b[0], b[1], b[2], b[3]]);
+    let (second, third) = (u16::from_le_bytes([b[4], b[5]]), u16::from_le_bytes([b[6], b[7]]));
+    let rest = b[10..].iter().fold(String::new(), |text, byte| text + &format!("{byte:02X}"));
+    Ok(format!("{first:08X}-{second:04X}-{third:04X}-{:02X}{:02X}-{rest}", b[8], b[9]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(id: u8, scale: u8, bytes: &[u8]) -> Cell {
+        decode(&TypeInfo { id, length_bytes: 0, precision: 38, scale, collation: [0; 5] }, bytes).unwrap()
+    }
+
+    fn text(id: u8, scale: u8, bytes: &[u8]) -> String {
+        cell(id, scale, bytes).text().unwrap()
+    }
+
+    #[test]
+    fn numbers_are_what_they_are() {
+        assert_eq!(cell(kind::INTN, 0, &[0xff]), Cell::Int(255));
+        assert_eq!(cell(kind::INTN, 0, &[0xfe, 0xff]), Cell::Int(-2));
+        assert_eq!(cell(kind::INT4, 0, &[7, 0, 0, 0x80]), Cell::Int(7 - (1 << 31)));
+        assert_eq!(cell(kind::INT8, 0, &[0xff; 8]), Cell::Int(-1));
+        assert_eq!(cell(kind::FLTN, 0, &0.1_f32.to_le_bytes()), Cell::Double(0.1));
+        assert_eq!(text(kind::DECIMALN, 2, &[1, 0x39, 0x30, 0, 0]), "123.45");
+        assert_eq!(text(kind::NUMERICN, 3, &[0, 5, 0, 0, 0]), "-0.005");
+        assert_eq!(text(kind::NUMERICN, 0, &[1, 0, 0, 0, 0]), "0");
+        assert_eq!(text(kind::MONEYN, 0, &[0xff, 0xff, 0xff, 0xff, 0xf0, 0xd8, 0xff, 0xff]), "-1.0000");
+    }
+
+    #[test]
+    fn dates_and_times_are_written_as_the_server_writes_them() {
+        assert_eq!(text(kind::DATEN, 0, &[0, 0, 0]), "0001-01-01");
+        assert_eq!(text(kind::DATEN, 0, &3_652_058_u32.to_le_bytes()[..3]), "9999-12-31");
+        assert_eq!(date(693_595), "1900-01-01");
+        // 2008-02-29 12:34:56.7 is day 733,100 since 0001-01-01.
+        let mut bytes = 452_967_u32.to_le_bytes()[..3].to_vec();
+        bytes.extend(&733_100_u32.to_le_bytes()[..3]);
+        assert_eq!(text(kind::DATETIME2N, 1, &bytes), "2008-02-29 12:34:56.7");
+        let day = (733_100 - 693_595_i32).to_le_bytes();
+        let ticks = (45_296_u32 * 300 + 1).to_le_bytes();
+        assert_eq!(text(kind::DATETIME, 0, &[day, ticks].concat()), "2008-02-29 12:34:56.003");
+        assert_eq!(text(kind::DATETIMN, 0, &[1, 0, 61, 0]), "1900-01-02 01:01:00.000");
+    }
+
+    #[test]
+    fn texts_and_bytes_are_told_apart() {
+        assert_eq!(text(kind::NVARCHAR, 0, b"\xe9\x00t\x00"), "ét");
+        assert_eq!(text(kind::BIGCHAR, 0, b"\xe9t"), "ét");
+        assert_eq!(text(kind::BIGVARBINARY, 0, &[1, 0xab]), "0x01AB");
+        let guid = [0x33, 0x22, 0x11, 0, 0x55, 0x44, 0x77, 0x66, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff];
+        assert_eq!(text(kind::GUID, 0, &guid), "00112233-4455-6677-8899-AABBCCDDEEFF");
+        assert!(decode(&TypeInfo { id: kind::INTN, ..cell_info() }, &[1, 2, 3]).is_err());
+    }
+
+    fn cell_info() -> TypeInfo {
+        TypeInfo { id: 0, length_bytes: 0, precision: 0, scale: 0, collation: [0; 5] }
+    }
+
+    #[test]
+    fn a_variant_says_what_it_is() {
+        assert_eq!(variant(&[kind::INT4, 0, 7, 0, 0, 0]).unwrap(), Cell::Int(7));
+        assert_eq!(variant(&[kind::NVARCHAR, 7, 0, 0, 0, 0, 0, 0, 0, b'a', 0]).unwrap(), Cell::Text("a".to_owned()));
+        assert!(variant(&[kind::NVARCHAR, 200]).is_err());
+    }
+}

@@ -1,0 +1,196 @@
+//! From a fresh connection to a session.
+
+use crate::{Result, Security, WireError};
+
+use super::prelogin::Stance;
+use super::scanner::Scan;
+use super::{Config, Encryption, Medium, Scanner, ServerMessage, Session, Sink, login, prelogin};
+
+/// What TLS is for, once both sides have agreed on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TlsScope {
+    /// The login alone: when what [`Handshake::tls_started`] gave has been sent, both sides go on as before.
+    Login,
+    /// Everything that follows.
+    Connection,
+}
+
+/// What to do next. Whatever was appended to be sent comes first.
+#[derive(Debug)]
+pub enum Progress {
+    /// Receive more.
+    Receive,
+    /// Start TLS, its handshake wrapped in packets ([`wrap_tls`](super::wrap_tls), [`unwrap_tls`](super::unwrap_tls)), then
+    /// call [`Handshake::tls_started`]. What follows that handshake is not wrapped.
+    StartTls(TlsScope),
+    /// Ask another server, as this one says.
+    Redirect {
+        /// Its name.
+        host: String,
+        /// Its port.
+        port: u16,
+    },
+    /// Logged in.
+    Ready(Box<Session>),
+}
+
+#[derive(Debug)]
+enum State {
+    Begin,
+    Prelogin(Vec<u8>),
+    Tls(TlsScope),
+    Login(Security),
+    Over,
+}
+
+/// The way from a fresh connection to a session.
+#[derive(Debug)]
+pub struct Handshake {
+    config: Config,
+    state: State,
+    scanner: Scanner,
+    received_bytes: u64,
+    refusal: Refusal,
+}
+
+/// What the server says during the login.
+#[derive(Debug, Default)]
+struct Refusal(Option<Box<ServerMessage>>);
+
+impl Sink for Refusal {
+    fn error(&mut self, error: ServerMessage) {
+        // The first says why; those behind it, that the login failed.
+        self.0.get_or_insert(Box::new(error));
+    }
+}
+
+impl Handshake {
+    /// A handshake; [`Handshake::begin`] comes first.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        let mut limits = config.limits;
+        limits.message_bytes = limits.handshake_message_bytes;
+        let scanner = Scanner::new(limits, 4096, [0; 5]);
+        Self { config, state: State::Begin, scanner, received_bytes: 0, refusal: Refusal::default() }
+    }
+
+    /// Appends what opens the conversation: in this protocol the client speaks first.
+    pub fn begin(&mut self, out: &mut Vec<u8>) {
+        let stance = match self.config.encryption {
+            Encryption::LoginOnly => Stance::Off,
+            Encryption::Everything => Stance::On,
+        };
+        prelogin::write(stance, out);
+        self.state = State::Prelogin(Vec::new());
+    }
+
+    /// What it means when the server closes the connection now.
+    #[must_use]
+    pub fn closed(&self) -> &'static str {
+        match self.state {
+            State::Begin | State::Prelogin(_) => "the server closed the connection before it had said anything",
+            State::Tls(_) => "the server closed the connection while TLS was agreed on",
+            State::Login(_) | State::Over => "the server closed the connection during the login",
+        }
+    }
+
+    /// Takes what was received.
+    ///
+    /// # Errors
+    ///
+    /// The server refuses the login or breaks the protocol, or the two sides do not agree on encryption.
+    pub fn receive(&mut self, received: &[u8], out: &mut Vec<u8>) -> Result<Progress> {
+        self.received_bytes += received.len() as u64;
+        let limit_bytes = u64::from(self.config.limits.handshake_total_bytes);
+        if self.received_bytes > limit_bytes {
+            let length_bytes = self.received_bytes;
+            return Err(WireError::TooLarge { what: "a handshake", length_bytes, limit_bytes });
+        }
+        match std::mem::replace(&mut self.state, State::Over) {
+            State::Prelogin(held) => self.receive_prelogin(held, received, out),
+            State::Login(security) => self.receive_login(security, received),
+            State::Begin | State::Tls(_) | State::Over => Err(WireError::Misuse("nothing is to be received now")),
+        }
+    }
+
+    /// TLS is there: appends the login, which is to be sent through it.
+    ///
+    /// # Errors
+    ///
+    /// [`WireError::Misuse`], or a name is too long.
+    pub fn tls_started(&mut self, out: &mut Vec<u8>) -> Result<Progress> {
+        let State::Tls(scope) = self.state else {
+            return Err(WireError::Misuse("TLS was not asked for"));
+        };
+        let security = match scope {
+            TlsScope::Login => Security::Plain,
+            TlsScope::Connection => Security::Tls,
+        };
+        self.log_in(security, out)
+    }
+
+    fn log_in(&mut self, security: Security, out: &mut Vec<u8>) -> Result<Progress> {
+        login::write(&self.config, out)?;
+        self.state = State::Login(security);
+        Ok(Progress::Receive)
+    }
+
+    fn receive_prelogin(&mut self, mut held: Vec<u8>, received: &[u8], out: &mut Vec<u8>) -> Result<Progress> {
+        held.extend_from_slice(received);
+        let Some((payload, length)) = super::unwrap_tls(&held)? else {
+            self.state = State::Prelogin(held);
+            return Ok(Progress::Receive);
+        };
+        if length != held.len() {
+            return Err(WireError::Protocol("it speaks before it was spoken to"));
+        }
+        let scope = match (self.config.encryption, prelogin::parse(payload)?) {
+            (_, Stance::On | Stance::Required) => TlsScope::Connection,
+            (Encryption::LoginOnly, Stance::Off) => TlsScope::Login,
+            (Encryption::Everything, Stance::Off | Stance::Unsupported) => return Err(WireError::TlsRefused),
+            (Encryption::LoginOnly, Stance::Unsupported) => {
+                return match self.config.medium {
+                    Medium::Local => self.log_in(Security::Plain, out),
+                    Medium::Network => Err(WireError::InsecureTransport),
+                };
+            }
+        };
+        self.state = State::Tls(scope);
+        Ok(Progress::StartTls(scope))
+    }
+
+    fn receive_login(&mut self, security: Security, received: &[u8]) -> Result<Progress> {
+        let consumed = match self.scanner.scan(received, &mut self.refusal)? {
+            Scan::NeedMore => {
+                self.state = State::Login(security);
+                return Ok(Progress::Receive);
+            }
+            Scan::Ready { consumed } => consumed,
+        };
+        let greeting = std::mem::take(&mut self.scanner.greeting);
+        if let Some((host, port)) = greeting.routed {
+            return Ok(Progress::Redirect { host, port });
+        }
+        let Some((tds_version, program, version)) = greeting.acknowledged else {
+            return Err(match self.refusal.0.take() {
+                Some(refusal) => WireError::RefusedBySqlServer(refusal),
+                None if greeting.negotiates => WireError::UnsupportedAuthentication("integrated".to_owned()),
+                None => WireError::Protocol("it neither lets the login in nor says why"),
+            });
+        };
+        // An error beside the greeting: the login holds, but not as it was asked for.
+        if let Some(refusal) = self.refusal.0.take() {
+            return Err(WireError::RefusedBySqlServer(refusal));
+        }
+        Ok(Progress::Ready(Box::new(Session {
+            program,
+            version,
+            tds_version,
+            security,
+            packet_bytes: self.scanner.packet_bytes(),
+            collation: self.scanner.collation(),
+            limits: self.config.limits,
+            leftover: received[consumed..].to_vec(),
+        })))
+    }
+}

@@ -1,0 +1,78 @@
+//! "PRELOGIN": what both sides say before the login.
+
+use crate::reader::Reader;
+use crate::{Result, WireError};
+
+use super::packet::{self, Kind};
+
+const VERSION: u8 = 0x00;
+const ENCRYPTION: u8 = 0x01;
+const MARS: u8 = 0x04;
+const TERMINATOR: u8 = 0xff;
+
+/// "B_FENCRYPTION": what a side says of encryption.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stance {
+    /// It can, and would rather not.
+    Off,
+    /// It can, and does.
+    On,
+    /// It cannot.
+    Unsupported,
+    /// It insists.
+    Required,
+}
+
+/// Appends the client's message.
+pub(super) fn write(stance: Stance, out: &mut Vec<u8>) {
+    let stance = match stance {
+        Stance::Off => 0,
+        Stance::On => 1,
+        Stance::Unsupported => 2,
+        Stance::Required => 3,
+    };
+    // Three options of five bytes each and the terminator, then their data at these places.
+    let mut payload = vec![VERSION, 0, 16, 0, 6, ENCRYPTION, 0, 22, 0, 1, MARS, 0, 23, 0, 1, TERMINATOR];
+    payload.extend([0, 0, 0, 0, 0, 0, stance, 0]);
+    packet::write(Kind::Prelogin, &payload, 4096, out);
+}
+
+/// Reads the server's answer.
+pub(super) fn parse(payload: &[u8]) -> Result<Stance> {
+    let mut reader = Reader::new(payload);
+    loop {
+        let option = reader.u8()?;
+        if option == TERMINATOR {
+            return Err(WireError::Protocol("it does not say whether it encrypts"));
+        }
+        let (offset, length) = (usize::from(reader.u16_be()?), usize::from(reader.u16_be()?));
+        let data = payload.get(offset..offset + length).ok_or_else(WireError::malformed)?;
+        if option == ENCRYPTION {
+            return match data.first() {
+                Some(0) => Ok(Stance::Off),
+                Some(1) => Ok(Stance::On),
+                Some(2) => Ok(Stance::Unsupported),
+                Some(3) => Ok(Stance::Required),
+                _ => Err(WireError::Protocol("it says something unknown of encryption")),
+            };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_can_be_read() {
+        for stance in [Stance::Off, Stance::On, Stance::Unsupported, Stance::Required] {
+            let mut out = Vec::new();
+            write(stance, &mut out);
+            assert_eq!(usize::from(u16::from_be_bytes([out[2], out[3]])), out.len());
+            assert_eq!(parse(&out[8..]).unwrap(), stance);
+        }
+        assert!(parse(&[]).is_err());
+        assert!(parse(&[TERMINATOR]).is_err());
+        assert!(parse(&[ENCRYPTION, 0xff, 0xff, 0xff, 0xff, TERMINATOR]).is_err());
+    }
+}

@@ -1,0 +1,321 @@
+//! What a client sends: batches, and calls of procedures with binary parameters.
+
+use crate::{Result, Value, WireError};
+
+use super::cursor::write_utf16;
+use super::packet::{self, END_OF_MESSAGE, HEADER_BYTES, Kind};
+use super::types::{IN_PARTS, kind};
+
+/// "ALL_HEADERS" with the descriptor of the transaction, bytes.
+const ALL_HEADERS_BYTES: usize = 22;
+/// Where that descriptor stands in a request's first packet.
+const DESCRIPTOR_AT: usize = HEADER_BYTES + 10;
+/// Texts and bytes up to this size are sent whole, in bytes; longer ones in parts.
+const WHOLE_BYTES: usize = 8000;
+
+/// Numbers of procedures, "ProcID".
+const EXECUTE_SQL: u16 = 10;
+const EXECUTE: u16 = 12;
+const PREPARE_AND_EXECUTE: u16 = 13;
+
+/// "fByRefValue": the procedure gives a value back.
+const BY_REFERENCE: u8 = 0x01;
+
+/// What the session says that every request depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Session {
+    /// The transaction that is open, [`Scanner::transaction`](super::Scanner::transaction).
+    pub transaction: u64,
+    /// The size of packets, in bytes.
+    pub packet_bytes: usize,
+    /// The collation that texts are sent with.
+    pub collation: [u8; 5],
+}
+
+impl Session {
+    /// As a scanner knows it.
+    #[must_use]
+    pub fn of(scanner: &super::Scanner) -> Self {
+        Self {
+            transaction: scanner.transaction(),
+            packet_bytes: scanner.packet_bytes(),
+            collation: scanner.collation(),
+        }
+    }
+}
+
+/// How a parameter was declared: decides the form in which its value travels, where there are several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Declared {
+    /// Like the value.
+    #[default]
+    Any,
+    /// `int` or narrower: whole numbers take four bytes if they fit.
+    Int,
+    /// `char` or `varchar`: texts take a byte a character if they are ASCII. A wider text would make the server convert
+    /// the column instead of the parameter.
+    Narrow,
+}
+
+/// A request of which everything but the parameters is encoded once. They are encoded behind it each time.
+#[derive(Debug, Clone)]
+pub struct Request {
+    bytes: Vec<u8>,
+    /// Up to here it stays.
+    prefix: usize,
+    declared: Vec<Declared>,
+    /// The request in several packets, if it does not fit into one.
+    split: Vec<u8>,
+}
+
+/// Appends the headers of a request that is not in any transaction yet.
+fn begin(kind: Kind, out: &mut Vec<u8>) {
+    out.extend(packet::header(kind, END_OF_MESSAGE, 0, 1));
+    out.extend((ALL_HEADERS_BYTES as u32).to_le_bytes());
+    out.extend((ALL_HEADERS_BYTES as u32 - 4).to_le_bytes());
+    out.extend(2_u16.to_le_bytes());
+    out.extend(0_u64.to_le_bytes());
+    out.extend(1_u32.to_le_bytes());
+}
+
+impl Request {
+    fn call(procedure: u16, declared: Vec<Declared>) -> Self {
+        let mut bytes = Vec::with_capacity(128);
+        begin(Kind::Rpc, &mut bytes);
+        bytes.extend(0xffff_u16.to_le_bytes());
+        bytes.extend(procedure.to_le_bytes());
+        bytes.extend([0, 0]);
+        Self { bytes, prefix: 0, declared, split: Vec::new() }
+    }
+
+    fn sealed(mut self) -> Self {
+        self.prefix = self.bytes.len();
+        self
+    }
+
+    /// `sp_execute`: a statement that was prepared.
+    #[must_use]
+    pub fn execute(handle: i32, declared: Vec<Declared>) -> Self {
+        let mut request = Self::call(EXECUTE, declared);
+        request.bytes.extend([0, 0, kind::INTN, 4, 4]);
+        request.bytes.extend(handle.to_le_bytes());
+        request.sealed()
+    }
+
+    /// `sp_prepexec`: prepares a statement and executes it. Its handle is the return value. `declarations` are those of
+    /// the parameters: `@p1 int, @p2 char(25)`; empty if it has none.
+    #[must_use]
+    pub fn prepare_and_execute(declarations: &str, sql: &str, declared: Vec<Declared>) -> Self {
+        let mut request = Self::call(PREPARE_AND_EXECUTE, declared);
+        request.bytes.extend([0, BY_REFERENCE, kind::INTN, 4, 0]);
+        write_name_and_text(declarations, &mut request.bytes);
+        write_name_and_text(sql, &mut request.bytes);
+        request.sealed()
+    }
+
+    /// `sp_executesql`: a statement with parameters that is not kept.
+    #[must_use]
+    pub fn execute_sql(declarations: &str, sql: &str, declared: Vec<Declared>) -> Self {
+        let mut request = Self::call(EXECUTE_SQL, declared);
+        write_name_and_text(sql, &mut request.bytes);
+        if !declarations.is_empty() {
+            write_name_and_text(declarations, &mut request.bytes);
+        }
+        request.sealed()
+    }
+
+    /// A batch, which has no parameters.
+    #[must_use]
+    pub fn batch(sql: &str) -> Self {
+        let mut bytes = Vec::new();
+        begin(Kind::Batch, &mut bytes);
+        write_utf16(sql, &mut bytes);
+        Self { bytes, prefix: 0, declared: Vec::new(), split: Vec::new() }.sealed()
+    }
+
+    /// The request with these values, in this session.
+    ///
+    /// # Errors
+    ///
+    /// [`WireError::ParameterCount`], [`WireError::RequestTooLarge`].
+    pub fn encode(&mut self, values: &[Value<'_>], session: Session) -> Result<&[u8]> {
+        if values.len() != self.declared.len() {
+            return Err(WireError::ParameterCount { expected: self.declared.len(), given: values.len() });
+        }
+        self.bytes.truncate(self.prefix);
+        for (value, declared) in values.iter().zip(&self.declared) {
+            self.bytes.extend([0, 0]);
+            write_value(*value, *declared, session.collation, &mut self.bytes)?;
+        }
+        self.bytes[DESCRIPTOR_AT..DESCRIPTOR_AT + 8].copy_from_slice(&session.transaction.to_le_bytes());
+        seal(&mut self.bytes, session.packet_bytes, &mut self.split)
+    }
+}
+
+/// Gives a request its length, or cuts it into packets.
+fn seal<'a>(bytes: &'a mut [u8], packet_bytes: usize, split: &'a mut Vec<u8>) -> Result<&'a [u8]> {
+    if bytes.len() > packet_bytes {
+        u32::try_from(bytes.len()).map_err(|_| WireError::RequestTooLarge(bytes.len() as u64))?;
+        split.clear();
+        let kind = if bytes[0] == Kind::Batch as u8 { Kind::Batch } else { Kind::Rpc };
+        packet::write(kind, &bytes[HEADER_BYTES..], packet_bytes, split);
+        return Ok(split);
+    }
+    let length = (bytes.len() as u16).to_be_bytes();
+    bytes[2..4].copy_from_slice(&length);
+    Ok(bytes)
+}
+
+/// Appends a batch.
+///
+/// # Errors
+///
+/// [`WireError::RequestTooLarge`].
+pub fn batch(sql: &str, session: Session, out: &mut Vec<u8>) -> Result<()> {
+    let mut request = Request::batch(sql);
+    out.extend_from_slice(request.encode(&[], session)?);
+    Ok(())
+}
+
+/// Appends an attention: what is under way is given up. The scanner must be told.
+pub fn attention(out: &mut Vec<u8>) {
+    out.extend(packet::header(Kind::Attention, END_OF_MESSAGE, HEADER_BYTES, 1));
+}
+
+/// A parameter without name that holds a statement or declarations.
+fn write_name_and_text(text: &str, out: &mut Vec<u8>) {
+    out.extend([0, 0]);
+    // A statement has no collation of its own.
+    write_text(text, [0; 5], out);
+}
+
+fn write_value(value: Value<'_>, declared: Declared, collation: [u8; 5], out: &mut Vec<u8>) -> Result<()> {
+    match value {
+        // A `NULL` of the shortest type that converts to all others.
+        Value::Null => match declared {
+            Declared::Int => out.extend([kind::INTN, 4, 0]),
+            Declared::Any | Declared::Narrow => {
+                out.push(kind::BIGVARCHAR);
+                out.extend((WHOLE_BYTES as u16).to_le_bytes());
+                out.extend(collation);
+                out.extend([0xff, 0xff]);
+            }
+        },
+        Value::Bool(truth) => out.extend([kind::BITN, 1, 1, u8::from(truth)]),
+        Value::Int(number) => write_int(number, declared, out),
+        Value::Unsigned(number) => match i64::try_from(number) {
+            Ok(number) => write_int(number, declared, out),
+            Err(_) => write_text(&number.to_string(), collation, out),
+        },
+        Value::Float(number) => {
+            out.extend([kind::FLTN, 8, 8]);
+            out.extend(number.to_le_bytes());
+        }
+        Value::Text(text) if declared == Declared::Narrow && text.is_ascii() && text.len() <= WHOLE_BYTES => {
+            out.push(kind::BIGVARCHAR);
+            out.extend((WHOLE_BYTES as u16).to_le_bytes());
+            out.extend(collation);
+            out.extend((text.len() as u16).to_le_bytes());
+            out.extend_from_slice(text.as_bytes());
+        }
+        Value::Text(text) => write_text(text, collation, out),
+        Value::Bytes(bytes) => {
+            out.push(kind::BIGVARBINARY);
+            write_sized(bytes.len(), &[], out, |out| out.extend_from_slice(bytes));
+        }
+    }
+    match u32::try_from(out.len()) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(WireError::RequestTooLarge(out.len() as u64)),
+    }
+}
+
+fn write_int(number: i64, declared: Declared, out: &mut Vec<u8>) {
+    match i32::try_from(number) {
+        Ok(narrow) if declared == Declared::Int => {
+            out.extend([kind::INTN, 4, 4]);
+            out.extend(narrow.to_le_bytes());
+        }
+        _ => {
+            out.extend([kind::INTN, 8, 8]);
+            out.extend(number.to_le_bytes());
+        }
+    }
+}
+
+fn write_text(text: &str, collation: [u8; 5], out: &mut Vec<u8>) {
+    out.push(kind::NVARCHAR);
+    let length = if text.is_ascii() { 2 * text.len() } else { 2 * text.encode_utf16().count() };
+    write_sized(length, &collation, out, |out| write_utf16(text, out));
+}
+
+/// The largest length, what else the type has, the length, and the bytes.
+fn write_sized(length: usize, rest_of_type: &[u8], out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    if length <= WHOLE_BYTES {
+        out.extend((WHOLE_BYTES as u16).to_le_bytes());
+        out.extend_from_slice(rest_of_type);
+        out.extend((length as u16).to_le_bytes());
+        return write(out);
+    }
+    out.extend((IN_PARTS as u16).to_le_bytes());
+    out.extend_from_slice(rest_of_type);
+    out.extend((length as u64).to_le_bytes());
+    out.extend((length as u32).to_le_bytes());
+    write(out);
+    out.extend([0; 4]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SESSION: Session = Session { transaction: 0x0102, packet_bytes: 4096, collation: [9, 4, 0xd0, 0, 0x34] };
+
+    /// The header as "4.8 RPC Client Request" has it, but for the procedure's number in place of a name.
+    #[test]
+    fn a_call_has_the_documented_header() {
+        let mut request = Request::execute(7, vec![Declared::Int]);
+        let bytes = request.encode(&[Value::Int(-2)], SESSION).unwrap();
+        let expected = [
+            &[3, 1, 0, 54, 0, 0, 1, 0][..],
+            &[0x16, 0, 0, 0, 0x12, 0, 0, 0, 2, 0, 2, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0],
+            &[0xff, 0xff, 12, 0, 0, 0],
+            &[0, 0, 0x26, 4, 4, 7, 0, 0, 0],
+            &[0, 0, 0x26, 4, 4, 0xfe, 0xff, 0xff, 0xff],
+        ]
+        .concat();
+        assert_eq!(bytes, expected);
+        let again = request.encode(&[Value::Int(1 << 40)], Session { transaction: 0, ..SESSION }).unwrap();
+        assert_eq!(again.len(), 58, "a number that does not fit four bytes takes eight");
+        assert_eq!(again[18..26], [0; 8]);
+        assert!(request.encode(&[], SESSION).is_err());
+    }
+
+    #[test]
+    fn values_have_their_types() {
+        let encoded = |value, declared| {
+            let mut out = Vec::new();
+            write_value(value, declared, [9, 4, 0xd0, 0, 0x34], &mut out).unwrap();
+            out
+        };
+        assert_eq!(encoded(Value::Text("ab"), Declared::Narrow), b"\xa7\x40\x1f\x09\x04\xd0\0\x34\x02\0ab");
+        assert_eq!(encoded(Value::Text("ab"), Declared::Any), b"\xe7\x40\x1f\x09\x04\xd0\0\x34\x04\0a\0b\0");
+        assert_eq!(encoded(Value::Text("é"), Declared::Narrow), b"\xe7\x40\x1f\x09\x04\xd0\0\x34\x02\0\xe9\0");
+        assert_eq!(encoded(Value::Null, Declared::Int), [0x26, 4, 0]);
+        assert_eq!(encoded(Value::Bool(true), Declared::Any), [0x68, 1, 1, 1]);
+        assert_eq!(encoded(Value::Bytes(&[1]), Declared::Any), [0xa5, 0x40, 0x1f, 1, 0, 1]);
+        let long = encoded(Value::Text(&"x".repeat(4001)), Declared::Any);
+        assert_eq!(long[..3], [0xe7, 0xff, 0xff]);
+        assert_eq!(long[8..16], 8002_u64.to_le_bytes());
+        assert_eq!(long.len(), 8 + 8 + 4 + 8002 + 4);
+    }
+
+    #[test]
+    fn a_long_batch_is_cut_into_packets() {
+        let mut out = Vec::new();
+        batch(&"x".repeat(5000), SESSION, &mut out).unwrap();
+        assert_eq!(out[..4], [1, 0, 0x10, 0]);
+        assert_eq!(out.len(), 10_022 + 3 * 8);
+        assert_eq!(out[4096 * 2 + 1], END_OF_MESSAGE);
+    }
+}

@@ -1,0 +1,337 @@
+//! What the server sends, after the login and during it.
+
+use crate::{Limits, Result, WireError};
+
+use super::cursor::{Cursor, Trouble};
+use super::packet::Framer;
+use super::token::{Change, Token, is_null};
+use super::{Cell, Column, ServerMessage};
+
+/// "DONE" and its kin: a statement or a procedure has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Done {
+    pub(super) status: u16,
+    /// The kind of statement, "CurCmd".
+    pub command: u16,
+    pub(super) rows: u64,
+    /// Whether it is a statement inside of a procedure, of which prepared statements are one.
+    pub in_procedure: bool,
+}
+
+impl Done {
+    /// Whether it failed.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.status & 0x102 != 0
+    }
+
+    /// The rows that it touched, if it counts them.
+    #[must_use]
+    pub fn rows(&self) -> Option<u64> {
+        (self.status & 0x10 != 0).then_some(self.rows)
+    }
+
+    /// Whether this is the answer to an attention.
+    #[must_use]
+    pub fn is_attention(&self) -> bool {
+        self.status & 0x20 != 0
+    }
+}
+
+/// One row of a result.
+#[derive(Debug, Clone, Copy)]
+pub struct Row<'a> {
+    columns: &'a [Column],
+    nulls: Option<&'a [u8]>,
+    values: &'a [u8],
+}
+
+impl Row<'_> {
+    /// How many columns it has.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Whether it has none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.columns.is_empty()
+    }
+
+    /// Its values.
+    ///
+    /// # Errors
+    ///
+    /// [`WireError::Protocol`] if one is not what its column says.
+    pub fn cells(&self) -> Result<Vec<Cell>> {
+        let mut cursor = Cursor::new(self.values);
+        let cell = |(place, column): (usize, &Column)| match self.nulls {
+            Some(nulls) if is_null(nulls, place) => Ok(Cell::Null),
+            _ => Cell::parse(&column.info, &mut cursor).map_err(plain),
+        };
+        self.columns.iter().enumerate().map(cell).collect()
+    }
+}
+
+/// Who wants to know what an answer holds. Nothing of it need be taken.
+pub trait Sink {
+    /// A result begins.
+    fn columns(&mut self, _columns: &[Column]) {}
+
+    /// A row of it.
+    ///
+    /// # Errors
+    ///
+    /// Whatever [`Row::cells`] found.
+    fn row(&mut self, _row: Row<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    /// A statement has ended.
+    fn done(&mut self, _done: Done) {}
+
+    /// An error.
+    fn error(&mut self, _error: ServerMessage) {}
+
+    /// A remark.
+    fn info(&mut self, _info: ServerMessage) {}
+
+    /// What a procedure gives back, such as the handle of a prepared statement.
+    fn return_value(&mut self, _value: Cell) {}
+}
+
+/// Takes nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Ignore;
+
+impl Sink for Ignore {}
+
+/// What received bytes came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scan {
+    /// All of them are used up, and the answer goes on.
+    NeedMore,
+    /// The answer is complete, and ended behind so many bytes.
+    Ready {
+        /// Bytes used.
+        consumed: usize,
+    },
+}
+
+/// Whether an attention is still to be answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Attention {
+    None,
+    Awaited,
+}
+
+/// What a login is told, and what else may have come before it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Greeting {
+    pub(super) acknowledged: Option<(u32, String, [u8; 4])>,
+    pub(super) routed: Option<(String, u16)>,
+    pub(super) negotiates: bool,
+}
+
+/// Takes answers apart, in chunks of any size. Tokens that are torn are kept until their end has come.
+#[derive(Debug, Clone)]
+pub struct Scanner {
+    limits: Limits,
+    framer: Framer,
+    torn: Vec<u8>,
+    /// A torn token is looked at again when so much is there: so that its length costs no more than its bytes.
+    retry_bytes: usize,
+    columns: Vec<Column>,
+    /// What described these columns: a statement that is executed again describes the same, which need not be read again.
+    description: Vec<u8>,
+    /// Whether rows may come.
+    result: InResult,
+    packet_bytes: usize,
+    collation: [u8; 5],
+    transaction: u64,
+    attention: Attention,
+    pub(super) greeting: Greeting,
+}
+
+/// Whether an answer is within a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum InResult {
+    No,
+    Yes,
+}
+
+/// Errors of reading what was complete.
+fn plain(trouble: Trouble) -> WireError {
+    match trouble {
+        Trouble::Short => WireError::malformed(),
+        Trouble::Wrong(error) => error,
+    }
+}
+
+impl Scanner {
+    pub(super) fn new(limits: Limits, packet_bytes: usize, collation: [u8; 5]) -> Self {
+        Self {
+            limits,
+            framer: Framer::default(),
+            torn: Vec::new(),
+            retry_bytes: 0,
+            columns: Vec::new(),
+            description: Vec::new(),
+            result: InResult::No,
+            packet_bytes,
+            collation,
+            transaction: 0,
+            attention: Attention::None,
+            greeting: Greeting::default(),
+        }
+    }
+
+    /// The descriptor of the transaction that is open, which every request carries; 0 if none is.
+    #[must_use]
+    pub fn transaction(&self) -> u64 {
+        self.transaction
+    }
+
+    /// The size of packets, in bytes.
+    #[must_use]
+    pub fn packet_bytes(&self) -> usize {
+        self.packet_bytes
+    }
+
+    /// The session's collation.
+    #[must_use]
+    pub fn collation(&self) -> [u8; 5] {
+        self.collation
+    }
+
+    /// Bytes that it keeps allocated.
+    #[must_use]
+    pub fn retained_bytes(&self) -> usize {
+        self.torn.capacity() + self.description.capacity()
+    }
+
+    /// An attention was sent: the answer ends only with the server's word for it.
+    pub fn attention_sent(&mut self) {
+        self.attention = Attention::Awaited;
+    }
+
+    /// Reads what was received, up to the end of an answer.
+    ///
+    /// # Errors
+    ///
+    /// The server broke the protocol, or sends more than the limits allow.
+    pub fn scan<S: Sink>(&mut self, received: &[u8], sink: &mut S) -> Result<Scan> {
+        let mut input = received;
+        while let Some(piece) = self.framer.next(&mut input)? {
+            if self.torn.is_empty() {
+                let used = self.tokens(piece.bytes, sink)?;
+                self.torn.extend_from_slice(&piece.bytes[used..]);
+                self.retry_bytes = 2 * self.torn.len();
+            } else {
+                self.torn.extend_from_slice(piece.bytes);
+                if piece.ends || self.torn.len() >= self.retry_bytes {
+                    let mut torn = std::mem::take(&mut self.torn);
+                    let used = self.tokens(&torn, sink)?;
+                    torn.drain(..used);
+                    self.torn = torn;
+                    self.retry_bytes = 2 * self.torn.len();
+                }
+            }
+            let limit_bytes = u64::from(self.limits.message_bytes);
+            if self.torn.len() as u64 > limit_bytes {
+                let length_bytes = self.torn.len() as u64;
+                return Err(WireError::TooLarge { what: "a token", length_bytes, limit_bytes });
+            }
+            if piece.ends && self.end_message()? {
+                return Ok(Scan::Ready { consumed: received.len() - input.len() });
+            }
+        }
+        Ok(Scan::NeedMore)
+    }
+
+    /// A message is complete. `false`: the answer goes on with another, which answers an attention.
+    fn end_message(&mut self) -> Result<bool> {
+        if !self.torn.is_empty() {
+            return Err(WireError::Protocol("an answer ends within a token"));
+        }
+        self.result = InResult::No;
+        if self.torn.capacity() > self.limits.retained_bytes as usize {
+            self.torn = Vec::new();
+        }
+        Ok(self.attention == Attention::None)
+    }
+
+    /// Reads tokens, and says how many bytes those that are complete have.
+    fn tokens<S: Sink>(&mut self, bytes: &[u8], sink: &mut S) -> Result<usize> {
+        let mut cursor = Cursor::new(bytes);
+        loop {
+            let complete = cursor.at();
+            if cursor.is_empty() {
+                return Ok(complete);
+            }
+            if self.is_known(&bytes[complete..]) {
+                cursor.pass(self.description.len());
+                self.result = InResult::Yes;
+                sink.columns(&self.columns);
+                continue;
+            }
+            match Token::parse(&mut cursor, &self.columns) {
+                Ok(Token::Columns(Some(columns))) => {
+                    sink.columns(&columns);
+                    self.describe(columns, &bytes[complete..cursor.at()]);
+                }
+                Ok(token) => self.take(token, sink)?,
+                Err(Trouble::Short) => return Ok(complete),
+                Err(Trouble::Wrong(error)) => return Err(error),
+            }
+        }
+    }
+
+    /// Whether the columns of the last result are described here once more.
+    fn is_known(&self, bytes: &[u8]) -> bool {
+        !self.description.is_empty() && bytes.starts_with(&self.description)
+    }
+
+    fn describe(&mut self, columns: Vec<Column>, description: &[u8]) {
+        self.columns = columns;
+        self.result = InResult::Yes;
+        self.description.clear();
+        if description.len() <= self.limits.retained_bytes as usize {
+            self.description.extend_from_slice(description);
+        }
+    }
+
+    fn take<S: Sink>(&mut self, token: Token<'_>, sink: &mut S) -> Result<()> {
+        match token {
+            // Those with columns were taken already.
+            Token::Columns(_) => self.result = InResult::No,
+            Token::Row { nulls, values } => {
+                if self.result == InResult::No {
+                    return Err(WireError::Protocol("a row belongs to no result"));
+                }
+                sink.row(Row { columns: &self.columns, nulls, values })?;
+            }
+            Token::Error(error) => sink.error(error),
+            Token::Info(info) => sink.info(info),
+            Token::Done(done) => {
+                if done.is_attention() {
+                    self.attention = Attention::None;
+                }
+                sink.done(done);
+            }
+            Token::ReturnValue(value) => sink.return_value(value),
+            Token::LoginAck { tds_version, program, version } => {
+                self.greeting.acknowledged = Some((tds_version, program, version));
+            }
+            Token::Change(Change::PacketBytes(bytes)) => self.packet_bytes = bytes,
+            Token::Change(Change::Collation(collation)) => self.collation = collation,
+            Token::Change(Change::Began(descriptor)) => self.transaction = descriptor,
+            Token::Change(Change::Ended) => self.transaction = 0,
+            Token::Change(Change::Routed { host, port }) => self.greeting.routed = Some((host, port)),
+            Token::Negotiate => self.greeting.negotiates = true,
+            Token::Change(Change::Other) | Token::Skipped => {}
+        }
+        Ok(())
+    }
+}

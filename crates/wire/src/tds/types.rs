@@ -1,0 +1,211 @@
+//! "TYPE_INFO" and columns.
+
+use super::cursor::{Cursor, Parse, wrong};
+
+/// Numbers of types, as "Data Type Definitions" names them.
+#[allow(missing_docs, reason = "the names are the protocol's own")]
+pub mod kind {
+    pub const NULL: u8 = 0x1f;
+    pub const INT1: u8 = 0x30;
+    pub const BIT: u8 = 0x32;
+    pub const INT2: u8 = 0x34;
+    pub const INT4: u8 = 0x38;
+    pub const DATETIME4: u8 = 0x3a;
+    pub const FLT4: u8 = 0x3b;
+    pub const MONEY: u8 = 0x3c;
+    pub const DATETIME: u8 = 0x3d;
+    pub const FLT8: u8 = 0x3e;
+    pub const MONEY4: u8 = 0x7a;
+    pub const INT8: u8 = 0x7f;
+    pub const GUID: u8 = 0x24;
+    pub const INTN: u8 = 0x26;
+    pub const DATEN: u8 = 0x28;
+    pub const TIMEN: u8 = 0x29;
+    pub const DATETIME2N: u8 = 0x2a;
+    pub const DATETIMEOFFSETN: u8 = 0x2b;
+    pub const DECIMAL: u8 = 0x37;
+    pub const NUMERIC: u8 = 0x3f;
+    pub const BITN: u8 = 0x68;
+    pub const DECIMALN: u8 = 0x6a;
+    pub const NUMERICN: u8 = 0x6c;
+    pub const FLTN: u8 = 0x6d;
+    pub const MONEYN: u8 = 0x6e;
+    pub const DATETIMN: u8 = 0x6f;
+    pub const VARBINARY: u8 = 0x25;
+    pub const VARCHAR: u8 = 0x27;
+    pub const BINARY: u8 = 0x2d;
+    pub const CHAR: u8 = 0x2f;
+    pub const BIGVARBINARY: u8 = 0xa5;
+    pub const BIGVARCHAR: u8 = 0xa7;
+    pub const BIGBINARY: u8 = 0xad;
+    pub const BIGCHAR: u8 = 0xaf;
+    pub const NVARCHAR: u8 = 0xe7;
+    pub const NCHAR: u8 = 0xef;
+    pub const UDT: u8 = 0xf0;
+    pub const XML: u8 = 0xf1;
+    pub const JSON: u8 = 0xf4;
+    pub const TEXT: u8 = 0x23;
+    pub const IMAGE: u8 = 0x22;
+    pub const NTEXT: u8 = 0x63;
+    pub const VARIANT: u8 = 0x62;
+}
+
+/// The length that stands for "in parts" ("PLP").
+pub(super) const IN_PARTS: u32 = 0xffff;
+
+/// How a value's bytes are delimited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Framing {
+    /// Always so many bytes.
+    Fixed(usize),
+    /// A length in one byte; 0 is `NULL`.
+    Byte,
+    /// A length in two bytes; 0xffff is `NULL`.
+    Short,
+    /// A length in four bytes; 0 is `NULL`.
+    Long,
+    /// A pointer, a time stamp, and a length in four bytes; an empty pointer is `NULL`.
+    Pointer,
+    /// A total length in eight bytes, then parts with lengths in four, up to an empty one.
+    Parts,
+}
+
+/// What a column or a parameter holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TypeInfo {
+    /// The type: one of [`kind`].
+    pub id: u8,
+    /// The largest length of a value, in bytes; 65,535 stands for values without limit. 0 where the type has one length
+    /// only.
+    pub length_bytes: u32,
+    /// Digits, for decimal types.
+    pub precision: u8,
+    /// Digits behind the point, or of a second.
+    pub scale: u8,
+    /// The collation of characters.
+    pub collation: [u8; 5],
+}
+
+impl TypeInfo {
+    pub(super) fn parse(cursor: &mut Cursor<'_>) -> Parse<Self> {
+        let id = cursor.u8()?;
+        let mut info = Self { id, length_bytes: 0, precision: 0, scale: 0, collation: [0; 5] };
+        match id {
+            kind::NULL | kind::INT1 | kind::BIT | kind::INT2 | kind::INT4 | kind::DATETIME4 | kind::FLT4 => {}
+            kind::MONEY | kind::DATETIME | kind::FLT8 | kind::MONEY4 | kind::INT8 | kind::DATEN => {}
+            kind::TIMEN | kind::DATETIME2N | kind::DATETIMEOFFSETN => info.scale = cursor.u8()?,
+            kind::GUID | kind::INTN | kind::BITN | kind::FLTN | kind::MONEYN | kind::DATETIMN => {
+                info.length_bytes = cursor.u8()?.into();
+            }
+            kind::VARBINARY | kind::VARCHAR | kind::BINARY | kind::CHAR => info.length_bytes = cursor.u8()?.into(),
+            kind::DECIMAL | kind::NUMERIC | kind::DECIMALN | kind::NUMERICN => {
+                info.length_bytes = cursor.u8()?.into();
+                (info.precision, info.scale) = (cursor.u8()?, cursor.u8()?);
+            }
+            kind::BIGVARBINARY | kind::BIGBINARY => info.length_bytes = cursor.u16()?.into(),
+            kind::BIGVARCHAR | kind::BIGCHAR | kind::NVARCHAR | kind::NCHAR => {
+                info.length_bytes = cursor.u16()?.into();
+                info.collation = cursor.array()?;
+            }
+            kind::UDT => {
+                info.length_bytes = cursor.u16()?.into();
+                for _ in 0..3 {
+                    cursor.short_text()?;
+                }
+                cursor.text()?;
+            }
+            kind::XML => {
+                if cursor.u8()? != 0 {
+                    cursor.short_text()?;
+                    cursor.short_text()?;
+                    cursor.text()?;
+                }
+            }
+            kind::JSON => {}
+            kind::TEXT | kind::NTEXT => {
+                info.length_bytes = cursor.u32()?;
+                info.collation = cursor.array()?;
+            }
+            kind::IMAGE | kind::VARIANT => info.length_bytes = cursor.u32()?,
+            _ => return wrong("a column is of a type that the protocol does not have"),
+        }
+        Ok(info)
+    }
+
+    pub(super) fn framing(&self) -> Framing {
+        match self.id {
+            kind::NULL => Framing::Fixed(0),
+            kind::INT1 | kind::BIT => Framing::Fixed(1),
+            kind::INT2 => Framing::Fixed(2),
+            kind::INT4 | kind::DATETIME4 | kind::FLT4 | kind::MONEY4 => Framing::Fixed(4),
+            kind::MONEY | kind::DATETIME | kind::FLT8 | kind::INT8 => Framing::Fixed(8),
+            kind::UDT | kind::XML | kind::JSON => Framing::Parts,
+            kind::BIGVARBINARY | kind::BIGVARCHAR | kind::NVARCHAR if self.length_bytes == IN_PARTS => Framing::Parts,
+            kind::BIGVARBINARY | kind::BIGBINARY | kind::BIGVARCHAR | kind::BIGCHAR => Framing::Short,
+            kind::NVARCHAR | kind::NCHAR => Framing::Short,
+            kind::TEXT | kind::NTEXT | kind::IMAGE => Framing::Pointer,
+            kind::VARIANT => Framing::Long,
+            _ => Framing::Byte,
+        }
+    }
+
+    /// Goes past a value without looking at it.
+    pub(super) fn skip(&self, cursor: &mut Cursor<'_>) -> Parse<()> {
+        match self.framing() {
+            Framing::Fixed(count) => cursor.take(count).map(|_| ()),
+            Framing::Byte => cursor.short_bytes().map(|_| ()),
+            Framing::Short => match cursor.u16()? {
+                u16::MAX => Ok(()),
+                count => cursor.take(count.into()).map(|_| ()),
+            },
+            Framing::Long => {
+                let count = cursor.u32()?;
+                cursor.take(count as usize).map(|_| ())
+            }
+            Framing::Pointer => {
+                if cursor.short_bytes()?.is_empty() {
+                    return Ok(());
+                }
+                cursor.take(8)?;
+                let count = cursor.u32()?;
+                cursor.take(count as usize).map(|_| ())
+            }
+            Framing::Parts => {
+                if cursor.u64()? == u64::MAX {
+                    return Ok(());
+                }
+                loop {
+                    match cursor.u32()? {
+                        0 => return Ok(()),
+                        count => cursor.take(count as usize)?,
+                    };
+                }
+            }
+        }
+    }
+}
+
+/// A column of a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// Its name; empty where the statement gives none.
+    pub name: String,
+    /// What it holds.
+    pub info: TypeInfo,
+    /// "Flags", as the server sent them.
+    pub flags: u16,
+}
+
+impl Column {
+    pub(super) fn parse(cursor: &mut Cursor<'_>) -> Parse<Self> {
+        cursor.u32()?;
+        let flags = cursor.u16()?;
+        let info = TypeInfo::parse(cursor)?;
+        if matches!(info.id, kind::TEXT | kind::NTEXT | kind::IMAGE) {
+            for _ in 0..cursor.u8()? {
+                cursor.text()?;
+            }
+        }
+        Ok(Self { name: cursor.short_text()?, info, flags })
+    }
+}
