@@ -49,6 +49,7 @@ fn sqlite(folder: &Path, all: &[(&str, &str)]) -> SystemPlan {
         url: format!("sqlite:{}/pages.db", folder.display()),
         settings: settings(all),
         server: None,
+        volume: None,
         alias_of: None,
     }
 }
@@ -61,6 +62,7 @@ fn private(engine: &str, bin_dir: Option<String>, all: &[(&str, &str)]) -> Syste
         url: String::new(),
         settings: settings(all),
         server: Some(server),
+        volume: None,
         alias_of: None,
     }
 }
@@ -239,6 +241,7 @@ fn existing(name: &str, url: String) -> SystemPlan {
         url,
         settings: BTreeMap::new(),
         server: None,
+        volume: None,
         alias_of: None,
     }
 }

@@ -26,6 +26,7 @@ fn system(url: &str, settings: &[(&str, Value)]) -> SystemPlan {
         url: url.to_owned(),
         settings: settings.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
         server: None,
+        volume: None,
         alias_of: None,
     }
 }

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use host::HostError;
 use host::blocks::{Form, Options as RingOptions};
 use host::scratch::Scratch;
-use model::catalog::{PrivateServerSupport, Visibility};
+use model::catalog::{PrivateServerSupport, Publication, Visibility};
 use model::{EngineSpec, Facts, SystemPlan};
 
 use crate::dataset::{ColumnKind, Dataset, Dialect};
@@ -40,6 +40,7 @@ impl Engine for Disk {
                     or a volume that étalon makes",
             private_server: PrivateServerSupport::No,
             visibility: Visibility::Public,
+            publication: Publication::Free,
         }
     }
 

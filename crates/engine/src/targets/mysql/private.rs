@@ -201,7 +201,7 @@ impl Private {
     pub(super) fn fresh_twin(&self, base: &Path) -> Result<(Private, Endpoint), Failure> {
         let mut private = self.empty_twin(base)?;
         let user = private.user.clone();
-        initialise(&private.programs, private.folders()?, user.as_ref())?;
+        initialise(&private.programs, private.folders()?, &private.settings, user.as_ref())?;
         let endpoint = private.start_on_socket(user.as_ref())?;
         Ok((private, endpoint))
     }

@@ -208,7 +208,7 @@ impl Target for SqlServerTarget {
     }
 
     fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
-        let Load::Statements(program) = load;
+        let program = load.statements()?;
         let session = self.session_on(program.tables);
         let (statements, mode) = self.statements(program, &session)?;
         let open = || session.open_lane(&self.endpoint, &statements, mode);
