@@ -8,13 +8,13 @@
     reason = "a test fails by panicking"
 )]
 
-mod private;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use engine::dataset::Datum;
+use engine::session::SessionKind;
 use engine::step::{self, StepContext};
 use engine::target::{OpenRequest, Target};
 use engine::workloads::{Action, Grants};
@@ -224,14 +224,25 @@ fn mariadb_without_performance_schema_goes_on_and_says_how_to_switch_it_on() {
     target.drop_all().unwrap();
 }
 
-fn url(server: &private::Server, role: &str) -> String {
-    let host = server.folder().display().to_string().replace('/', "%2F");
-    format!("postgres://{role}@{host}/postgres")
+/// The role that étalon's private servers have.
+const OWNER: &str = "etalon";
+
+/// The folder of a private server's socket.
+fn socket(target: &dyn Target) -> String {
+    let rows = target.session(SessionKind::Plain).unwrap().query("SHOW unix_socket_directories").unwrap();
+    match &rows[0][0] {
+        Datum::Text(folder) => folder.to_string(),
+        other => panic!("{other:?}"),
+    }
 }
 
-fn admin(server: &private::Server) -> postgres::Client {
-    let (host, role) = (server.folder().display().to_string(), private::ROLE);
-    postgres::Client::connect(&format!("host={host} user={role} dbname=postgres"), postgres::NoTls).unwrap()
+fn url(server: &dyn Target, role: &str) -> String {
+    format!("postgres://{role}@{}/postgres", socket(server).replace('/', "%2F"))
+}
+
+fn admin(server: &dyn Target) -> postgres::Client {
+    let host = socket(server);
+    postgres::Client::connect(&format!("host={host} user={OWNER} dbname=postgres"), postgres::NoTls).unwrap()
 }
 
 fn existing(name: &str, url: String) -> SystemPlan {
@@ -249,10 +260,10 @@ fn existing(name: &str, url: String) -> SystemPlan {
 /// A role that may neither checkpoint nor see the log's folder: the rest is measured.
 #[test]
 fn a_role_without_rights_measures_what_it_may() {
-    let server = private::Server::start();
-    let mut admin = admin(&server);
+    let server = open(&private("postgres", None, &[("fsync", "off")]));
+    let mut admin = admin(&*server);
     admin.batch_execute("CREATE ROLE plain LOGIN; GRANT CREATE ON DATABASE postgres TO plain").unwrap();
-    let target = open(&existing("plain", url(&server, "plain")));
+    let target = open(&existing("plain", url(&*server, "plain")));
     let record = trial(&*target, 16).unwrap();
     assert!(value(&record, "commits") > 0.0 && value(&record, "insert") > 0.0);
     assert!(reason(&record, "elapsed").contains("GRANT pg_checkpoint"), "{}", reason(&record, "elapsed"));
@@ -260,14 +271,17 @@ fn a_role_without_rights_measures_what_it_may() {
     assert!(reason(&record, "unseen/writes").contains("not étalon's own"));
     assert!(notes(&record).contains("no checkpoint, so that the elapsed time has no end"), "{}", notes(&record));
     target.drop_all().unwrap();
+    drop(target);
+    drop(admin);
+    server.drop_all().unwrap();
 }
 
 /// The trial fails, so that the conductor waits for the server and repeats it; nothing of half a trial is kept.
 #[test]
 fn a_server_that_dies_fails_the_trial() {
-    let server = private::Server::start();
-    let target = open(&existing("dying", url(&server, private::ROLE)));
-    let mut admin = admin(&server);
+    let server = open(&private("postgres", None, &[("fsync", "off")]));
+    let target = open(&existing("dying", url(&*server, OWNER)));
+    let mut admin = admin(&*server);
     let killer = std::thread::spawn(move || {
         let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE query LIKE 'INSERT INTO tio%' AND \
                    pid <> pg_backend_pid()";
@@ -286,4 +300,6 @@ fn a_server_that_dies_fails_the_trial() {
     let record = trial(&*target, 16).unwrap();
     assert_eq!(value(&record, "rows"), 128.0, "what half a trial has left is gone");
     target.drop_all().unwrap();
+    drop(target);
+    server.drop_all().unwrap();
 }
