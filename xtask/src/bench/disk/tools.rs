@@ -127,6 +127,11 @@ impl Runner {
         command.arg(format!("--rw={}", if entry.op == Op::Write { "randwrite" } else { "randread" }));
         command.args([format!("--bs={BLOCK_KB}k"), format!("--iodepth={}", entry.depth)]);
         command.arg(format!("--runtime={seconds}"));
+        if entry.op == Op::Write {
+            // Without it fio writes the same buffers again, and after a run of it the file would compress: étalon refuses
+            // to measure on such a one.
+            command.arg("--refill_buffers");
+        }
         match entry.op {
             Op::Null => command.args(["--ioengine=null", "--size=4g"]),
             _ => {
