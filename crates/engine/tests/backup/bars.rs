@@ -3,16 +3,6 @@
 //! Run by `cargo xtask test --slow`, in a debug build too: what étalon's client does for each byte is so little that it
 //! need not be compiled with optimisation to hold the bars.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "a test fails by panicking"
-)]
-
-mod private;
-
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -64,7 +54,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 #[test]
 fn our_base_backup_is_as_fast_as_the_program_and_takes_no_more_cpu() {
-    if !private::is_slow() {
+    if !crate::private::is_slow() {
         println!("skipped: ETALON_SLOW=1 runs it");
         return;
     }
@@ -73,7 +63,7 @@ fn our_base_backup_is_as_fast_as_the_program_and_takes_no_more_cpu() {
     let text = format!(
         "[systems.it]\nserver = {{ engine = \"postgres\", bin_dir = {:?} }}\n[[benchmarks]]\nworkload = \"backup\"\n\
          size_mib = 256\n[schedule]\nblocks = 1\nwarmup = \"0s\"\nduration = \"1s\"\n",
-        private::programs().display().to_string()
+        crate::private::programs().display().to_string()
     );
     let changes = model::plan::Changes::default();
     let plan = Plan::parse(&text, "test.toml", &changes, &registry.catalog(), 1).unwrap();

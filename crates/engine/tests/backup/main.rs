@@ -1,0 +1,15 @@
+//! Backups and restores on real engines, and the bars of étalon's own client.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, and says why it is skipped"
+)]
+
+mod bars;
+#[allow(dead_code, reason = "whole experiments are made by other tests")]
+#[path = "../truth/private/mod.rs"]
+mod private;
+mod trials;
