@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test's helpers may fail the test")]
 
+#[allow(dead_code, reason = "servers of PostgreSQL are started by other tests")]
+#[path = "truth/private/mod.rs"]
 mod private;
 mod tds_server;
 
@@ -221,7 +223,7 @@ fn a_statement_that_the_server_does_not_take_is_named_before_the_trial() {
     let program = engine::workloads::transactions::compile("FROBNICATE THE ROWS;", &[]).unwrap();
     let mut task = task(&[]);
     let Action::Stream(stream) = &mut task.action else { panic!("a script is a stream") };
-    stream.program = program;
+    stream.work = program.into();
     let failure = run(&*target, &task, 5).err().unwrap();
     let said = failure.to_string();
     assert!(said.contains("FROBNICATE") && said.contains("Incorrect syntax near 'ROWS'. [102"), "{said}");

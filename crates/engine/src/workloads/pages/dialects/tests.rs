@@ -39,7 +39,8 @@ fn target() -> Box<dyn Target> {
     use model::SystemPlan;
     let url = "sim:".to_owned();
     let (name, engine) = ("s".to_owned(), "sim".to_owned());
-    let system = SystemPlan { name, engine, url, settings: Default::default(), server: None, volume: None, alias_of: None };
+    let system =
+        SystemPlan { name, engine, url, settings: Default::default(), server: None, volume: None, alias_of: None };
     let request = crate::target::OpenRequest::new(&system, crate::Consent::OwnOnly);
     crate::Registry::built_in().open(&request).unwrap()
 }
