@@ -497,14 +497,6 @@ pub fn import(table: &Table, source: &str) -> Result<Imported, FormatError> {
             ));
         }
     }
-    let mut unknown: Vec<String> = Vec::new();
-    let column = |name: &&&str| match **name {
-        REPETITION => "which rows belong to one repetition".to_owned(),
-        _ => "the units".to_owned(),
-    };
-    unknown.extend(table.missing.iter().map(|name| column(&name)));
-    unknown.extend(undirected.iter().map(|metric| format!("which way is better for {metric}")));
-    unknown.push("the order of the measurements".to_owned());
     let of_kind = |kind: &'static str| table.rows.iter().filter(move |row| row.kind.eq_ignore_ascii_case(kind));
     for row in of_kind(MARK) {
         mark(row, &index, &mut found)?;
@@ -520,12 +512,25 @@ pub fn import(table: &Table, source: &str) -> Result<Imported, FormatError> {
     if others > 0 {
         notes.push(format!("{others} rows are of other kinds and no measurements"));
     }
-    if rules.is_some() {
-        // It tells the order, and which results belong together.
-        unknown.clear();
-    }
+    let unknown = match rules {
+        // An export of étalon's tells the order, and which results belong together.
+        Some(_) => Vec::new(),
+        None => left_open(table, &undirected),
+    };
     let source = source.to_owned();
     Ok(Imported { tool: Tool::Tidy, version: None, source, results: found, unknown, notes, rules, facts })
+}
+
+/// What a table of others does not say.
+fn left_open(table: &Table, undirected: &BTreeSet<String>) -> Vec<String> {
+    let column = |name: &&str| match *name {
+        REPETITION => "which rows belong to one repetition".to_owned(),
+        _ => "the units".to_owned(),
+    };
+    let mut open: Vec<String> = table.missing.iter().map(column).collect();
+    open.extend(undirected.iter().map(|metric| format!("which way is better for {metric}")));
+    open.push("the order of the measurements".to_owned());
+    open
 }
 
 /// Puts a mark on the result that it is of.

@@ -43,11 +43,11 @@ fn chart(text: &str) -> Option<Chart> {
     let total = height + HEAD;
     let mut svg = String::new();
     // Writing to a string does not fail.
-    let _ = write!(
+    let _ = writeln!(
         svg,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{total}\" viewBox=\"0 0 {width} {total}\">\
          <style>{SHEET}</style><rect class=\"paper\" width=\"{width}\" height=\"{total}\"/>\
-         <text class=\"title\" x=\"12\" y=\"18\">{title}</text>{}<g transform=\"translate(0 {HEAD})\">{body}</g></svg>\n",
+         <text class=\"title\" x=\"12\" y=\"18\">{title}</text>{}<g transform=\"translate(0 {HEAD})\">{body}</g></svg>",
         legend(caption)
     );
     Some(Chart { id: id.to_owned(), svg })

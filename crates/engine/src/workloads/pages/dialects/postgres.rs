@@ -212,11 +212,11 @@ impl PagesDialect for Postgres {
 
     fn account(&self, _target: &dyn Target, session: &mut dyn Session) -> Result<IoAccount, Failure> {
         let able = Abilities::ask(session)?;
-        let mut account = IoAccount::default();
-        account.places = match able.has("pg_stat_io.reads") {
+        let places = match able.has("pg_stat_io.reads") {
             true => by_object(&able, session)?,
             false => by_process(&able, session)?,
         };
+        let mut account = IoAccount { places, ..IoAccount::default() };
         if able.has("pg_stat_wal.wal_write") {
             let (log, again) = log_by_writes(&able, session)?;
             account.places.push(log);
