@@ -202,7 +202,7 @@ fn authority_options(authority: &str) -> Result<BTreeMap<&'static str, String>, 
     let (host, port) = match place.strip_prefix('[') {
         Some(rest) => {
             let (host, rest) = rest.split_once(']').ok_or_else(|| wrong("the `]` of an IPv6 address is missing"))?;
-            (host, rest.strip_prefix(':').unwrap_or(rest))
+            (host, rest.strip_prefix([':', ',']).unwrap_or(rest))
         }
         // `host,port` is how Microsoft's own clients write it.
         None => place.split_once([':', ',']).unwrap_or((place, "")),
