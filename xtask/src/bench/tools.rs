@@ -186,7 +186,7 @@ impl Runner {
     /// As [`Runner::run`].
     pub fn start_up_cpu_s(&self, place: Place) -> Result<f64> {
         let plan = self.plan(place, Load::Accounts, 1)?;
-        let usage = process::run(self.etalon_for(&plan, "1ms")?, None, Duration::from_secs(1))?;
+        let usage = process::run(self.etalon_for(&plan, "20ms")?, None, Duration::from_secs(1))?;
         Ok(usage.cpu_s)
     }
 
