@@ -32,6 +32,10 @@ pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "smack-select", text: include_str!("../../../plans/smack-select.toml") },
     BuiltIn { name: "smack-update", text: include_str!("../../../plans/smack-update.toml") },
     BuiltIn { name: "sqlserver-pages", text: include_str!("../../../plans/sqlserver-pages.toml") },
+    BuiltIn {
+        name: "sqlserver-pages-and-spatial",
+        text: include_str!("../../../plans/sqlserver-pages-and-spatial.toml"),
+    },
     BuiltIn { name: "pages-engines", text: include_str!("../../../plans/pages-engines.toml") },
     BuiltIn { name: "backup-compression", text: include_str!("../../../plans/backup-compression.toml") },
     BuiltIn { name: "backup-engines", text: include_str!("../../../plans/backup-engines.toml") },

@@ -157,6 +157,7 @@ impl Shape {
             points: points.into_iter().map(|point| whole(&name, point)).collect(),
             name,
             workload: IMPORTED.to_owned(),
+            stands_for: None,
         });
         Plan {
             name: name.to_owned(),

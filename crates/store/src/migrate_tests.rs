@@ -40,7 +40,12 @@ fn header() -> Header {
         plan: Plan {
             name: "p".into(),
             systems: vec![system],
-            benchmarks: vec![Benchmark { name: "b".into(), workload: "w".into(), points: vec![point] }],
+            benchmarks: vec![Benchmark {
+                name: "b".into(),
+                workload: "w".into(),
+                stands_for: None,
+                points: vec![point],
+            }],
             schedule: Schedule {
                 blocks: 2,
                 warmup: Duration::ZERO,

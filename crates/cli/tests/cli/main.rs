@@ -16,6 +16,7 @@ mod export;
 mod import;
 mod interruption;
 mod loads;
+mod published;
 mod results;
 mod scene;
 mod smack;

@@ -15,7 +15,7 @@ pub(super) const TOP_KEYS: [&str; 9] =
     ["name", "allow_unequal_durability", "baseline", "margin", "level", "systems", "benchmarks", "schedule", QUICK];
 pub(super) const SYSTEM_KEYS: [&str; 4] = ["url", "server", "volume", "settings"];
 pub(super) const SERVER_KEYS: [&str; 3] = ["engine", "bin_dir", "connect"];
-pub(super) const BENCHMARK_KEYS: [&str; 2] = ["name", "workload"];
+pub(super) const BENCHMARK_KEYS: [&str; 3] = ["name", "workload", "stands_for"];
 pub(super) const SCHEDULE_KEYS: [&str; 7] =
     ["blocks", "warmup", "duration", "transactions", "order", "seed", "on_error"];
 pub(super) const CONNECTS: [(&str, Connect); 2] = [("socket", Connect::Socket), ("tcp", Connect::Tcp)];
@@ -56,6 +56,7 @@ pub(super) struct BenchmarkFile {
     /// As written, or from the script or the workload.
     pub(super) name: String,
     pub(super) workload: Option<Located<String>>,
+    pub(super) stands_for: Option<String>,
     pub(super) keys: Vec<Entry>,
 }
 
@@ -316,6 +317,7 @@ fn benchmark(index: usize, node: &Node, problems: &mut Problems<'_>) -> Option<B
         at: name_at.clone(),
         name: written.unwrap_or(name),
         workload: section.text("workload", problems),
+        stands_for: section.text("stands_for", problems).map(|text| text.value),
         keys: entries.iter().filter(is_own).cloned().collect(),
     })
 }

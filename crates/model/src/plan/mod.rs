@@ -131,6 +131,9 @@ pub struct Benchmark {
     pub name: String,
     /// The workload's name in the registry.
     pub workload: String,
+    /// Which figures of a published test its cells stand for, if it repeats one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stands_for: Option<String>,
     /// Every point of the sweep, each with a value for every key of the workload.
     pub points: Vec<Point>,
 }

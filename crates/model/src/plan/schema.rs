@@ -211,6 +211,8 @@ fn benchmark(workload: &WorkloadSpec) -> Json {
     properties.insert("name".to_owned(), name("The benchmark's name; that of its script or workload when absent."));
     let about = json!({ "description": workload.about, "type": "string", "const": workload.name });
     properties.insert("workload".to_owned(), about);
+    let stands_for = "Which figures of a published test its cells stand for; the report shows it beside them.";
+    properties.insert("stands_for".to_owned(), json!({ "description": stands_for, "type": "string" }));
     for spec in workload.keys {
         match spec.name.split_once('.') {
             None => {

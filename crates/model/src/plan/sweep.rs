@@ -14,6 +14,7 @@ use crate::value::{Point, Value};
 pub(super) struct Sweep {
     name: String,
     workload: &'static str,
+    stands_for: Option<String>,
     /// Each key with its values, in the order of the file; the defaults of the other keys come after them.
     axes: Vec<(&'static str, Vec<Value>)>,
 }
@@ -38,7 +39,7 @@ impl Sweep {
             };
             points = points.iter().flat_map(extended).collect();
         }
-        Benchmark { name: self.name, workload: self.workload.to_owned(), points }
+        Benchmark { name: self.name, workload: self.workload.to_owned(), stands_for: self.stands_for, points }
     }
 }
 
@@ -68,7 +69,7 @@ pub(super) fn read(file: BenchmarkFile, catalog: &Catalog, problems: &mut Proble
         }
     }
     let axes: Option<Vec<_>> = axes.into_iter().collect();
-    Some(Sweep { name: file.name, workload: workload.name, axes: axes? })
+    Some(Sweep { name: file.name, workload: workload.name, stands_for: file.stands_for, axes: axes? })
 }
 
 /// The keys that a workload knows, those of inline tables by their dotted names; the others are reported.

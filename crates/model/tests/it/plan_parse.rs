@@ -226,3 +226,13 @@ proptest! {
         let _ = parse_with(SMALL, &[(&path, &value)]);
     }
 }
+
+#[test]
+fn a_benchmark_may_say_which_published_figures_it_stands_for() {
+    assert_eq!(parse(SMALL).unwrap().benchmarks[0].stands_for, None);
+    let told = parse(&format!("{SMALL}stands_for = \"table 2\"\n")).unwrap();
+    assert_eq!(told.benchmarks[0].stands_for.as_deref(), Some("table 2"));
+    assert!(told.benchmarks[0].points.iter().all(|point| !point.contains_key("stands_for")));
+    let wrong = parse(&format!("{SMALL}stands_for = 2\n")).unwrap_err().to_string();
+    assert!(wrong.contains("`stands_for` in benchmark `transactions` must be a string, not 2"), "{wrong}");
+}

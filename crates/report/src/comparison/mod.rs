@@ -1,6 +1,7 @@
 //! From evidence to rows: two samples paired by block, their ratio with its interval, and what may be said of it.
 
 mod builder;
+mod clients;
 mod disk;
 mod figures;
 mod judging;
@@ -11,6 +12,7 @@ mod row;
 mod set;
 mod warning;
 
+pub use clients::{ClientsCurve, ClientsGroup, ClientsPoint};
 pub use disk::{DepthCurve, DepthPoint, DiskGroup, KNEE_SHARE, Knee};
 pub use figures::Figure;
 pub(crate) use judging::measured_trials;

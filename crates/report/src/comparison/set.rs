@@ -5,6 +5,7 @@ use model::{Order, TrialState};
 use stats::Estimator;
 
 use super::builder::Builder;
+use super::clients::{self, ClientsGroup};
 use super::disk::{self, DiskGroup};
 use super::figures::{Figure, figures};
 use super::judging::{self, Index};
@@ -119,6 +120,8 @@ pub struct ComparisonSet {
     pub figures: Vec<Figure>,
     /// Cells of disks by their groups, over the depths; empty if there are none.
     pub disk: Vec<DiskGroup>,
+    /// Cells over their numbers of clients; empty if a benchmark has one number only.
+    pub clients: Vec<ClientsGroup>,
     /// How many trials came to which end.
     pub counts: TrialCounts,
     /// Blocks of the plan.
@@ -174,11 +177,13 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
     let looked_at: Vec<String> =
         if of_systems { others.iter().chain([&baseline]).cloned().collect() } else { Vec::new() };
     let disk = disk::groups(evidence, &index, &looked_at, &rules);
+    let clients = clients::groups(evidence, &index, &looked_at, &rules);
     Ok(ComparisonSet {
         rules,
         tables,
         figures,
         disk,
+        clients,
         counts: evidence.counts(),
         blocks: plan.schedule.blocks,
         order: plan.schedule.order,

@@ -79,7 +79,7 @@
       return [(event.clientX - box.left) * scale, (event.clientY - box.top) * scale, 1 / scale];
     };
     const cross = make("path", { class: "hover" }, svg);
-    const place = (x) => data.kind === "depth" ? `depth ${Math.round(2 ** x)}` : data.kind === "percentile"
+    const place = (x) => data.kind === "depth" ? `depth ${Math.round(2 ** x)}` : data.kind === "clients" ? `${x} clients` : data.kind === "percentile"
       ? (100 * (1 - 10 ** -x)).toFixed(Math.max(0, Math.ceil(x) - 1)) + "\u202f%" : number(x) + "\u202fs";
 
     const hover = (event) => {

@@ -2,9 +2,12 @@
 
 use maud::{Markup, html};
 
+use super::bars::{Bar, Bars};
 use super::chart::{Axis, Ink, Layer, Mark, Panel, Shape, series_class};
 use super::figure::{Figure, swatch};
 use crate::backup::BackupRow;
+use crate::comparison::{ComparisonSet, Options, compare};
+use crate::evidence::Evidence;
 use crate::number::{Script, significant};
 
 const WIDTH: i32 = 480;
@@ -13,8 +16,22 @@ const MIB: f64 = (1u64 << 20) as f64;
 /// The radius of a mark whose backup takes as long as that without a codec.
 const RADIUS: f64 = 6.0;
 
-/// Both figures; nothing if the experiment has no backups.
-pub fn figures(rows: &[BackupRow]) -> Option<Markup> {
+/// How a figure is taken from a row.
+type Of = fn(&BackupRow) -> Option<f64>;
+
+/// The published charts: their place in the page, title, caption, and figure.
+const CHARTS: [(&str, &str, &str, Of); 5] = [
+    ("backup-sizes", "Size of the backup", "MiB", |row| Some(row.figures.get("backup_size")? / MIB)),
+    ("backup-rates", "Speed of the backup", "MiB of source data a second", |row| figure(row, "backup_rate")),
+    ("backup-cpu", "CPU time of the backup", "s, of server, client and compressor", |row| figure(row, "backup_cpu")),
+    ("restore-rates", "Speed of the restore", "MiB of source data a second", |row| figure(row, "restore_rate")),
+    ("restore-cpu", "CPU time of the restore", "s, of server, client and compressor", |row| figure(row, "restore_cpu")),
+];
+
+/// The figures and tables; nothing if the experiment has no backups.
+pub fn view(evidence: &Evidence, set: &ComparisonSet) -> Option<Markup> {
+    let rows = crate::backup::rows(evidence);
+    let rows = rows.as_slice();
     if rows.is_empty() {
         return None;
     }
@@ -22,6 +39,10 @@ pub fn figures(rows: &[BackupRow]) -> Option<Markup> {
         rows.iter().filter_map(|row| Some(format!("{}: {}", name(row), row.verdict()?))).collect();
     Some(html! {
         @if !verdicts.is_empty() { ul { @for verdict in &verdicts { li { bdi { (verdict) } } } } }
+        (published(rows))
+        div.grid { @for (id, title, caption, of) in CHARTS { (bars(rows, id, title, caption, of)) } }
+        (by_codec(evidence, set))
+        h3 { "What it is worth" }
         div.grid { (worth(rows)) (growth(rows)) }
     })
 }
@@ -29,6 +50,104 @@ pub fn figures(rows: &[BackupRow]) -> Option<Markup> {
 fn name(row: &BackupRow) -> String {
     let parts = [row.system.as_str(), row.group.as_str(), row.codec.as_str()];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+/// Each codec against none, with intervals and verdicts: what the published tables have no word about.
+fn by_codec(evidence: &Evidence, set: &ComparisonSet) -> Markup {
+    let options = Options {
+        a: Some("none".to_owned()),
+        cols: Some(vec!["codec".to_owned()]),
+        margin: Some(set.rules.margin),
+        level: Some(set.rules.level),
+        pairing: set.rules.pairing,
+        min_blocks: set.rules.min_blocks,
+        ..Options::default()
+    };
+    // Without a backup that is not compressed there is nothing to compare with.
+    let Ok(compared) = compare(evidence, &options) else { return html! {} };
+    html! {
+        h3 { "Each codec against none" }
+        (super::table::tables_after(set.tables.len(), &compared))
+    }
+}
+
+fn figure(row: &BackupRow, metric: &str) -> Option<f64> {
+    row.figures.get(metric).copied()
+}
+
+/// The backup without a codec that a row is held against; itself, if it has none.
+fn plain<'r>(rows: &'r [BackupRow], row: &BackupRow) -> Option<&'r BackupRow> {
+    rows.iter().find(|other| other.system == row.system && other.group == row.group && other.codec == "none")
+}
+
+/// `+24.8 %`: how much more a figure is than without a codec.
+fn more(rows: &[BackupRow], row: &BackupRow, metric: &str) -> String {
+    if row.codec == "none" {
+        return "–".to_owned();
+    }
+    let of = || Some((figure(row, metric)?, plain(rows, row).and_then(|plain| figure(plain, metric))?));
+    match of() {
+        Some((own, without)) if without > 0.0 => {
+            let share = (own / without - 1.0) * 100.0;
+            let sign = if share < 0.0 { "\u{2212}" } else { "+" };
+            format!("{sign}{} %", significant(share.abs(), 3, Script::Typographic))
+        }
+        _ => "n/a".to_owned(),
+    }
+}
+
+/// The five published tables side by side: sizes, speeds and CPU time of backups and restores, each against the backup
+/// without a codec.
+fn published(rows: &[BackupRow]) -> Markup {
+    let mib = |row: &BackupRow| {
+        let size = figure(row, "backup_size").map(|size| significant(size / MIB, 3, Script::Typographic));
+        size.unwrap_or_else(|| "n/a".to_owned())
+    };
+    html! {
+        div.scroll { table.disk {
+            thead {
+                tr {
+                    th scope="col" rowspan="2" { "backup" }
+                    th.num scope="colgroup" colspan="2" { "size" }
+                    th.num scope="colgroup" colspan="2" { "backup" }
+                    th.num scope="colgroup" colspan="2" { "CPU of the backup" }
+                    th.num scope="colgroup" colspan="2" { "restore" }
+                    th.num scope="colgroup" colspan="2" { "CPU of the restore" }
+                }
+                tr {
+                    th.num scope="col" { "MiB" } th.num scope="col" { "saved" }
+                    th.num scope="col" { "MiB/s" } th.num scope="col" { "gain" }
+                    th.num scope="col" { "s" } th.num scope="col" { "more" }
+                    th.num scope="col" { "MiB/s" } th.num scope="col" { "gain" }
+                    th.num scope="col" { "s" } th.num scope="col" { "more" }
+                }
+            }
+            tbody { @for row in rows { tr {
+                th scope="row" { bdi { (name(row)) } }
+                td.num { (mib(row)) }
+                td.num { (figure(row, "saving").map_or_else(|| "n/a".to_owned(), |saved| format!("{saved:.1} %"))) }
+                @for metric in ["backup_rate", "backup_cpu", "restore_rate", "restore_cpu"] {
+                    td.num { (shown(row, metric)) }
+                    td.num { (more(rows, row, metric)) }
+                }
+            } } }
+        } }
+        p.note {
+            "Medians of the trials. Saved is of the source's size; gain and more are against the backup without a codec of the \
+             same system. CPU time is of server, client and compressor together: a figure of the server's session alone \
+             misses the threads that compress."
+        }
+    }
+}
+
+fn bars(rows: &[BackupRow], id: &str, title: &str, caption: &str, of: Of) -> Markup {
+    let bar = |(index, row): (usize, &BackupRow)| {
+        let value = of(row);
+        let said = value.map(|value| significant(value, 3, Script::Typographic));
+        Bar { index, name: name(row), value, interval: None, said: said.unwrap_or_else(|| "n/a".to_owned()) }
+    };
+    let groups = vec![(String::new(), rows.iter().enumerate().map(bar).collect())];
+    Bars { title, id, caption, groups }.render()
 }
 
 fn legend(rows: &[BackupRow]) -> Markup {

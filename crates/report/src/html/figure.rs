@@ -12,7 +12,7 @@ use super::data::script_safe_json;
 pub struct Live {
     /// Unit of the values.
     pub unit: String,
-    /// What the places mean: `seconds`, `percentile` or `depth` (its logarithm of base 2).
+    /// What the places mean: `seconds`, `percentile`, `clients` or `depth` (its logarithm of base 2).
     pub kind: &'static str,
     /// Whether the reader may zoom in.
     pub zoom: bool,

@@ -5,7 +5,7 @@ use model::Role;
 use stats::Verdict;
 
 use super::forest::{verdict_class, verdict_shape};
-use crate::comparison::{Comparison, ComparisonSet, NoteKind, Table};
+use crate::comparison::{Comparison, ComparisonSet, NoVerdict, NoteKind, Table};
 use crate::evidence::Evidence;
 use crate::number::{Change, Script, count, percent};
 use crate::words::{created, metric_name, table_title};
@@ -20,9 +20,12 @@ pub fn header(evidence: &Evidence, set: &ComparisonSet) -> Markup {
                 p.stamp role="note" { strong { "Not comparable: debug build." } " " (note.text) "." }
             }
             @if super::single::is_single(set) { (super::single::cards(set)) }
-            @for (heading, sentences) in sentences(set) {
-                @if let Some(heading) = heading { p.pair { (heading) } }
-                div.verdicts { @for sentence in sentences { (sentence) } }
+            @match nothing_judged(set) {
+                Some(why) => { p.notice role="note" { strong { "No verdict" } " on any of the " (set.rows().count()) " rows: " (why) "." } }
+                None => @for (heading, sentences) in sentences(set) {
+                    @if let Some(heading) = heading { p.pair { (heading) } }
+                    div.verdicts { @for sentence in sentences { (sentence) } }
+                }
             }
             @for note in set.notes.iter().filter(|n| !matches!(n.kind, NoteKind::DebugBuild | NoteKind::Incomplete)) {
                 p.notice role="note" { (note.text) "." }
@@ -30,6 +33,23 @@ pub fn header(evidence: &Evidence, set: &ComparisonSet) -> Markup {
             (identity(evidence, set))
         }
     }
+}
+
+/// More cards than this that all say the same are one sentence.
+const FEW_CARDS: usize = 4;
+
+/// Why none of many rows has a verdict: the reasons, of which there are few; cards would say it again and again.
+fn nothing_judged(set: &ComparisonSet) -> Option<String> {
+    let primary: Vec<&Comparison> = set.rows().filter(|row| row.metric.role == Role::Primary).collect();
+    let reason = |row: &&Comparison| match row.no_verdict()? {
+        NoVerdict::NotAvailable { .. } => Some("a side has no value".to_owned()),
+        reason => Some(reason.short()),
+    };
+    let reasons: Option<Vec<String>> = primary.iter().map(reason).collect();
+    let mut reasons = reasons.filter(|reasons| reasons.len() > FEW_CARDS)?;
+    reasons.sort();
+    reasons.dedup();
+    Some(reasons.join(", or "))
 }
 
 fn identity(evidence: &Evidence, set: &ComparisonSet) -> Markup {
@@ -47,29 +67,8 @@ fn identity(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     }
 }
 
-/// Links to the parts that are there.
-pub fn navigation(evidence: &Evidence, set: &ComparisonSet) -> Markup {
-    let has_pages = !crate::pages::sections(evidence).is_empty();
-    let parts = [
-        ("forest", "Changes"),
-        ("disk", "Disk"),
-        ("results", "Results"),
-        ("pages", "I/O"),
-        ("trials", "Trials"),
-        ("latency", "Response times"),
-        ("seconds", "Over time"),
-        ("facts", "Facts"),
-        ("warnings", "Warnings"),
-        ("method", "Method"),
-        ("data", "Data"),
-    ];
-    let is_there = |id: &str| match id {
-        "forest" => !set.tables.is_empty(),
-        "disk" => !set.disk.is_empty(),
-        "pages" => has_pages,
-        _ => true,
-    };
-    let parts = parts.into_iter().filter(|(id, _)| is_there(id));
+/// Links to the parts that are there: their places in the page, and what they are called here.
+pub fn navigation<'a>(parts: impl Iterator<Item = (&'a str, &'a str)>) -> Markup {
     html! { nav aria-label="Parts of the report" { @for (id, title) in parts { a href={ "#" (id) } { (title) } } } }
 }
 

@@ -5,8 +5,10 @@
 //! server or a file is escaped, and were it not, it would still not run.
 
 mod backups;
+mod bars;
 pub(crate) mod cells;
 mod chart;
+mod clients;
 mod data;
 mod disk;
 mod facts;
@@ -16,8 +18,10 @@ mod head;
 mod load;
 mod method;
 mod pages;
+mod responses;
 mod series;
 mod single;
+mod spatial;
 mod table;
 mod trials;
 
@@ -56,7 +60,7 @@ pub enum ReportError {
 /// # Errors
 /// When the histograms cannot be read.
 pub fn render(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSource) -> Result<String, ReportError> {
-    let charts = charts(evidence, source)?;
+    let parts = parts(evidence, set, source)?;
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -73,25 +77,8 @@ pub fn render(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSourc
                 a.skip href="#results" { "Skip to the results" }
                 main {
                     (head::header(evidence, set))
-                    (head::navigation(evidence, set))
-                    @if !set.tables.is_empty() {
-                        (section("forest", "Changes", FOREST, html! { div.grid { @for f in forest::figures(set) { (f) } } }))
-                    }
-                    @if !set.disk.is_empty() {
-                        (section("disk", "Disk: the best of each group, and what it hides", &disk::lead(set), disk::view(set)))
-                    }
-                    (section("results", "Results", "", results(set)))
-                    @if let Some(pages) = pages::pages(evidence) { (section("pages", "I/O of the page inserts", PAGES, pages)) }
-                    @if let Some(figures) = backups::figures(&crate::backup::rows(evidence)) {
-                        (section("backups", "Backups", BACKUPS, figures))
-                    }
-                    (section("trials", "Every trial", TRIALS, charts.trials))
-                    (section("latency", "Response times", LATENCY, charts.latency))
-                    (section("seconds", "Over the measured part", SECONDS, charts.seconds))
-                    (section("facts", "What was measured", FACTS, facts::facts(evidence, set)))
-                    (section("warnings", "Warnings and dropped trials", "", facts::warnings(set)))
-                    (section("method", "Method", "", method::method(evidence, set)))
-                    (section("data", "Data", DATA, data::downloads(evidence, set)))
+                    (head::navigation(parts.iter().map(|part| (part.id, part.short))))
+                    @for part in &parts { (part.render()) }
                 }
                 footer { p { "étalon " (evidence.header.etalon_version) " · " (crate::words::created(evidence)) " UTC" } }
                 script type="application/json" id="etalon-data" { (PreEscaped(data::embedded(evidence, set))) }
@@ -102,6 +89,82 @@ pub fn render(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSourc
     Ok(page.into_string())
 }
 
+/// A part of the page.
+struct Part {
+    id: &'static str,
+    /// What the navigation calls it.
+    short: &'static str,
+    title: &'static str,
+    lead: String,
+    content: Markup,
+}
+
+impl Part {
+    fn new(id: &'static str, short: &'static str, title: &'static str, lead: &str, content: Markup) -> Part {
+        Part { id, short, title, lead: lead.to_owned(), content }
+    }
+
+    fn render(&self) -> Markup {
+        html! {
+            section id=(self.id) {
+                h2 { (self.title) }
+                @if !self.lead.is_empty() { p.lead { (self.lead) } }
+                (self.content)
+            }
+        }
+    }
+}
+
+/// Everything below the head, in order; parts that this experiment does not have are not there.
+fn parts(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSource) -> Result<Vec<Part>, ReportError> {
+    let charts = charts(evidence, source)?;
+    let part = Part::new;
+    let mut parts = Vec::new();
+    parts.extend(stands_for(evidence).map(|list| part("published", "Published", "What it repeats", STANDS_FOR, list)));
+    let figures = forest::figures(set);
+    if !figures.is_empty() {
+        parts.push(part("forest", "Changes", "Changes", FOREST, html! { div.grid { @for f in &figures { (f) } } }));
+    }
+    if !set.disk.is_empty() {
+        let title = "Disk: the best of each group, and what it hides";
+        parts.push(part("disk", "Disk", title, &disk::lead(set), disk::view(set)));
+    }
+    if !set.clients.is_empty() {
+        let title = "Throughput by number of clients";
+        parts.push(part("clients", "Clients", title, &clients::lead(set), clients::view(set)));
+    }
+    parts.push(part("results", "Results", "Results", "", results(set)));
+    let limits = responses::view(evidence, source)?;
+    parts.extend(limits.map(|limits| part("limits", "Limits", "Response times against limits", LIMITS, limits)));
+    let pages = pages::pages(evidence);
+    parts.extend(pages.map(|pages| part("pages", "I/O", "I/O of the page inserts", PAGES, pages)));
+    let spatial = spatial::view(evidence);
+    parts.extend(spatial.map(|spatial| part("spatial", "Spatial", "Spatial queries", SPATIAL, spatial)));
+    let backups = backups::view(evidence, set);
+    parts.extend(backups.map(|backups| part("backups", "Backups", "Backups", BACKUPS, backups)));
+    parts.push(part("trials", "Trials", "Every trial", TRIALS, charts.trials));
+    parts.push(part("latency", "Response times", "Response times", LATENCY, charts.latency));
+    parts.push(part("seconds", "Over time", "Over the measured part", SECONDS, charts.seconds));
+    parts.push(part("facts", "Facts", "What was measured", FACTS, facts::facts(evidence, set)));
+    parts.push(part("warnings", "Warnings", "Warnings and dropped trials", "", facts::warnings(set)));
+    parts.push(part("method", "Method", "Method", "", method::method(evidence, set)));
+    parts.push(part("data", "Data", "Data", DATA, data::downloads(evidence, set)));
+    Ok(parts)
+}
+
+/// Which published figures each benchmark stands for, if the plan says so.
+fn stands_for(evidence: &Evidence) -> Option<Markup> {
+    let told = || evidence.header.plan.benchmarks.iter().filter_map(|one| Some((&one.name, one.stands_for.as_ref()?)));
+    told().next()?;
+    Some(html! { dl.stands { @for (name, text) in told() { dt { bdi { (name) } } dd dir="auto" { (text) } } } })
+}
+
+const STANDS_FOR: &str = "The published figures that the cells of this plan stand for. The same figures of this run are below, \
+                          in the published form and as a comparison that says how sure it is.";
+const LIMITS: &str = "The published summary of response times: who was within the limits up to which people feel no wait (0.1 s), \
+                      keep their thought (1 s) and their attention (10 s).";
+const SPATIAL: &str = "The published table: for each query the mean of its runs without the shortest and the longest, and its \
+                       processor time. Every answer was checked; one that is wrong has no figure.";
 const FOREST: &str = "Each mark is the change of B against A with its interval. The grey zone is the margin within which \
                       systems count as equivalent. Scales are logarithmic, so that halving and doubling are equally far.";
 const TRIALS: &str = "One mark per trial in the order in which they ran; every other block is shaded, the thin line is the \
@@ -118,16 +181,6 @@ const DATA: &str = "Everything above as files; they are part of this page.";
 
 fn results(set: &ComparisonSet) -> Markup {
     if single::is_single(set) { single::table(set) } else { table::tables(set) }
-}
-
-fn section(id: &str, title: &str, lead: &str, content: Markup) -> Markup {
-    html! {
-        section id=(id) {
-            h2 { (title) }
-            @if !lead.is_empty() { p.lead { (lead) } }
-            (content)
-        }
-    }
 }
 
 /// The charts of all cells.

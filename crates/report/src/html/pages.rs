@@ -102,7 +102,11 @@ fn conclusions(a: &str, b: &str, all: &[Conclusion]) -> Markup {
             tbody { @for one in all { tr {
                 th scope="row" data-l="files" { (one.class) }
                 td data-l="measure" { (one.measure) }
-                @for value in [one.a[0], one.b[0], one.a[1], one.b[1]] { td.num { (mean_words(value)) } }
+                @for (kind, side, value) in
+                    [("reads", a, one.a[0]), ("reads", b, one.b[0]), ("writes", a, one.a[1]), ("writes", b, one.b[1])]
+                {
+                    td.num data-l={ (kind) ", " (side) } { (mean_words(value)) }
+                }
                 td data-l="gain in reads" { bdi { (gain_words(one.gains[0].as_ref())) } }
                 td data-l="gain in writes" { bdi { (gain_words(one.gains[1].as_ref())) } }
             } } }

@@ -16,7 +16,14 @@ pub fn tables(set: &ComparisonSet) -> Markup {
     html! {
         @if set.tables.is_empty() { p.notice { "There is nothing to compare." } }
         @else { p.filter hidden { label { input type="checkbox" id="relevant"; " only differences beyond noise and margin" } } }
-        @for (index, table) in set.tables.iter().enumerate() { (one(table, set, index)) }
+        (tables_after(0, set))
+    }
+}
+
+/// The tables alone, in a page that has so many already: links to footnotes are told apart by their number.
+pub fn tables_after(others: usize, set: &ComparisonSet) -> Markup {
+    html! {
+        @for (index, table) in set.tables.iter().enumerate() { (one(table, set, others + index)) }
         @if !set.tables.is_empty() { (legend(set)) }
     }
 }

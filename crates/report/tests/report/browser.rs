@@ -54,10 +54,10 @@ fn charts_are_drawn_and_answer_the_pointer() {
     browser.emulate(1280, 900, "light");
     browser.open(&path);
     assert_eq!(browser.evaluate("document.documentElement.dataset.ready"), "yes");
-    // 3 forests; 3 cells with 3 metrics, 1 curve, 2 series each.
+    // 3 forests; a curve and bars over the clients; 3 cells with 3 metrics, 1 curve, 2 series each.
     assert_eq!(
         browser.evaluate("document.querySelectorAll('figure.chart .plot > svg').length"),
-        json!(3 + 3 * (3 + 1 + 2))
+        json!(3 + 2 + 3 * (3 + 1 + 2))
     );
     assert_eq!(browser.evaluate("document.querySelectorAll('figure.chart.empty').length"), json!(0));
     // Every measured trial is a mark in three pictures, and so is the lost one.

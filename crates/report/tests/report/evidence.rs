@@ -81,6 +81,7 @@ impl Builder {
             benchmarks: vec![Benchmark {
                 name: self.benchmark.clone(),
                 workload: "transactions".to_owned(),
+                stands_for: None,
                 points: self.clients.iter().map(point).collect(),
             }],
             schedule: Schedule {

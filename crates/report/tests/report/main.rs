@@ -12,4 +12,5 @@ mod gate;
 mod html;
 mod json;
 mod pages;
+mod published;
 mod text;

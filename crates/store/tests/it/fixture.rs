@@ -30,7 +30,7 @@ pub fn plan() -> Plan {
     Plan {
         name: "p".into(),
         systems: vec![system("a"), system("b")],
-        benchmarks: vec![Benchmark { name: "tpcb".into(), workload: "tpcb".into(), points }],
+        benchmarks: vec![Benchmark { name: "tpcb".into(), workload: "tpcb".into(), stands_for: None, points }],
         schedule: Schedule {
             blocks: 10,
             warmup: Duration::from_millis(1500),

@@ -55,9 +55,11 @@ fn system() -> impl Strategy<Value = SystemPlan> {
 }
 
 fn benchmark() -> impl Strategy<Value = Benchmark> {
-    (text(), text(), vec(btree_map(text(), value(), 0..4), 0..4)).prop_map(|(name, workload, points)| Benchmark {
+    let points = vec(btree_map(text(), value(), 0..4), 0..4);
+    (text(), text(), option::of(text()), points).prop_map(|(name, workload, stands_for, points)| Benchmark {
         name,
         workload,
+        stands_for,
         points,
     })
 }

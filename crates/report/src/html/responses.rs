@@ -1,0 +1,274 @@
+//! Response times as they were published: executions, errors, extremes, mean and median, and how many executions were
+//! within the limits of attention (Nielsen, *Usability Engineering*, 1993: 0.1 s is instant, 1 s keeps the thought, 10 s
+//! keeps the attention; the published test gave the database 5 of those 10).
+
+use hdrhistogram::Histogram;
+use maud::{Markup, html};
+
+use super::bars::{Bar, Bars};
+use super::cells::{CellView, SystemCell, points, views};
+use super::{ReportError, load};
+use crate::evidence::{Evidence, SeriesSource};
+use crate::number::{RowUnit, Script, significant, whole};
+
+/// What counts of responses beyond a limit, and of those below one, are called.
+const LIMITS: [&str; 2] = ["over_", "below_"];
+
+/// One system.
+struct Column {
+    system: String,
+    index: usize,
+    trials: usize,
+    /// Executions with those that failed.
+    executions: u64,
+    errors: u64,
+    /// Shortest, longest, mean and median, in microseconds.
+    times_us: [Option<f64>; 4],
+    /// Whether these are those of the single executions, and not of a histogram with three digits.
+    is_exact: bool,
+    /// Executions within each limit.
+    within: Vec<Option<u64>>,
+}
+
+/// Who has the better number.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Better {
+    Lower,
+    Higher,
+    Neither,
+}
+
+/// The tables of all cells that count their responses by limits; nothing where none does.
+///
+/// # Errors
+/// When the histograms cannot be read.
+pub fn view(evidence: &Evidence, source: &dyn SeriesSource) -> Result<Option<Markup>, ReportError> {
+    let mut parts = Vec::new();
+    for (number, view) in views(evidence).iter().enumerate() {
+        let limits = if is_of_tasks(evidence, view) { limits(evidence, view) } else { Vec::new() };
+        if limits.is_empty() {
+            continue;
+        }
+        let columns = view
+            .systems
+            .iter()
+            .map(|system| column(evidence, source, system, &limits))
+            .collect::<Result<Vec<_>, ReportError>>()?;
+        let columns: Vec<Column> = columns.into_iter().filter(|column| column.trials > 0).collect();
+        if !columns.is_empty() {
+            parts.push(html! {
+                h3 dir="auto" { (view.title) }
+                div.grid { div { (table(&limits, &columns)) } (bars(view, &limits, &columns, number)) }
+            });
+        }
+    }
+    Ok((!parts.is_empty()).then(|| html! { @for part in &parts { (part) } }))
+}
+
+/// Whether these are tasks that people wait for, as the published ones: a plan that says how many there are, or a log of
+/// them. In a closed loop of clients the limits say nothing.
+fn is_of_tasks(evidence: &Evidence, view: &CellView<'_>) -> bool {
+    let Some(cell) = view.systems.first().and_then(|system| evidence.cell(system.cell)) else { return false };
+    let counts_below = |stored: &store::StoredMeasurement| {
+        view.systems.iter().any(|system| system.cell == stored.cell)
+            && stored.measurement.metric.id.starts_with(LIMITS[1])
+    };
+    cell.point.get("tasks").and_then(model::Value::as_int).is_some_and(|tasks| tasks > 0)
+        || evidence.measurements.iter().any(counts_below)
+}
+
+/// The limits of a cell, in milliseconds with the metric that counts, from the shortest.
+fn limits(evidence: &Evidence, view: &CellView<'_>) -> Vec<(u64, String)> {
+    let mut found: Vec<(u64, String)> = Vec::new();
+    let of_view = |cell: u32| view.systems.iter().any(|system| system.cell == cell);
+    for stored in evidence.measurements.iter().filter(|stored| of_view(stored.cell)) {
+        let id = &stored.measurement.metric.id;
+        let limit = LIMITS.iter().find_map(|prefix| id.strip_prefix(prefix)).and_then(milliseconds);
+        if let Some(limit) = limit
+            && !found.iter().any(|(known, _)| *known == limit)
+        {
+            found.push((limit, id.clone()));
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+/// `100ms`, `5s`, `1m`.
+fn milliseconds(text: &str) -> Option<u64> {
+    let duration = model::duration::parse(text).ok()?;
+    u64::try_from(duration.as_millis()).ok()
+}
+
+fn column(
+    evidence: &Evidence,
+    source: &dyn SeriesSource,
+    system: &SystemCell<'_>,
+    limits: &[(u64, String)],
+) -> Result<Column, ReportError> {
+    let values = |id: &str| -> Vec<f64> { points(evidence, system.cell, id).iter().map(|point| point.value).collect() };
+    let sum = |id: &str| -> Option<u64> {
+        let all = values(id);
+        (!all.is_empty()).then(|| all.iter().sum::<f64>() as u64)
+    };
+    let merged = load::cell(evidence, source, system.cell)?.whole;
+    let errors = sum("errors").unwrap_or(0);
+    let stated = sum("executions");
+    let succeeded = stated.map(|all| all.saturating_sub(errors)).or_else(|| merged.as_ref().map(Histogram::len));
+    let succeeded = succeeded.unwrap_or(0);
+    let within = limits.iter().map(|(_, id)| {
+        let counted = sum(id)?;
+        Some(if id.starts_with(LIMITS[0]) { succeeded.saturating_sub(counted) } else { counted })
+    });
+    let one = |id: &str| match values(id).as_slice() {
+        [value] => Some(*value),
+        _ => None,
+    };
+    let us = |ns: fn(&Histogram<u64>) -> f64| merged.as_ref().filter(|all| !all.is_empty()).map(|all| ns(all) / 1e3);
+    let times_us = [
+        one("response_min").or_else(|| us(|all| all.min() as f64)),
+        one("response_max").or_else(|| us(|all| all.max() as f64)),
+        one("response_mean").or_else(|| us(Histogram::mean)),
+        one("response_p50").or_else(|| us(|all| all.value_at_quantile(0.5) as f64)),
+    ];
+    Ok(Column {
+        system: system.name.to_owned(),
+        index: system.index,
+        trials: crate::comparison::measured_trials(evidence, &[system.cell]).len(),
+        executions: succeeded + errors,
+        errors,
+        times_us,
+        is_exact: stated.is_some() && one("response_p50").is_some(),
+        within: within.collect(),
+    })
+}
+
+fn time(column: &Column, at: usize) -> String {
+    let Some(us) = column.times_us[at] else { return "n/a".to_owned() };
+    // As the clock gave it, so that it can be held against what was published.
+    if column.is_exact {
+        return format!("{:.7} s", us / 1e6);
+    }
+    let unit = RowUnit::new("us", [us]);
+    format!("{} {}", unit.print(us, Script::Typographic), unit.name())
+}
+
+fn limit_words(limit_ms: u64) -> String {
+    format!("{} s", significant(limit_ms as f64 / 1e3, 1, Script::Typographic))
+}
+
+fn share(column: &Column, at: usize) -> Option<f64> {
+    let within = column.within.get(at).copied().flatten()?;
+    (column.executions > 0).then(|| within as f64 / column.executions as f64)
+}
+
+fn table(limits: &[(u64, String)], columns: &[Column]) -> Markup {
+    let several = columns.len() > 1;
+    html! {
+        div.scroll { table.disk {
+            thead { tr {
+                th scope="col" { "" }
+                @for column in columns { th.num scope="col" { bdi { (column.system) } } }
+                @if several { th scope="col" { "winner" } }
+            } }
+            tbody {
+                (row("executions", columns, Better::Neither, |c| Some(c.executions as f64), |c| count(c.executions)))
+                (row("errors", columns, Better::Lower, |c| Some(c.errors as f64), |c| count(c.errors)))
+                @for (at, name) in ["shortest", "longest", "mean", "median"].into_iter().enumerate() {
+                    (row(name, columns, Better::Lower, |c| c.times_us[at], |c| time(c, at)))
+                }
+                @for (at, (limit_ms, _)) in limits.iter().enumerate() {
+                    (row(
+                        &format!("within {}", limit_words(*limit_ms)),
+                        columns,
+                        Better::Higher,
+                        |c| share(c, at),
+                        |c| within_words(c, at),
+                    ))
+                }
+            }
+        } }
+        (note(columns))
+    }
+}
+
+fn count(n: u64) -> String {
+    whole(n, Script::Typographic)
+}
+
+fn within_words(column: &Column, at: usize) -> String {
+    let Some(within) = column.within.get(at).copied().flatten() else { return "n/a".to_owned() };
+    share(column, at).map_or_else(|| count(within), |share| format!("{} ({:.2} %)", count(within), share * 100.0))
+}
+
+fn row(
+    name: &str,
+    columns: &[Column],
+    better: Better,
+    value: impl Fn(&Column) -> Option<f64>,
+    said: impl Fn(&Column) -> String,
+) -> Markup {
+    html! {
+        tr {
+            th scope="row" { (name) }
+            @for column in columns { td.num { (said(column)) } }
+            @if columns.len() > 1 { td { bdi { (winner(columns, better, value)) } } }
+        }
+    }
+}
+
+/// Who has the better number; whoever shares it shares the place.
+fn winner(columns: &[Column], better: Better, value: impl Fn(&Column) -> Option<f64>) -> String {
+    let values: Option<Vec<f64>> = columns.iter().map(value).collect();
+    let Some(values) = values else { return "n/a".to_owned() };
+    let best = match better {
+        Better::Higher => values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        Better::Lower | Better::Neither => values.iter().copied().fold(f64::INFINITY, f64::min),
+    };
+    if values.iter().all(|value| *value == best) {
+        return if columns.len() == 2 { "both".to_owned() } else { "all".to_owned() };
+    }
+    if better == Better::Neither {
+        return "–".to_owned();
+    }
+    let names = columns.iter().zip(&values).filter(|(_, value)| **value == best).map(|(column, _)| &*column.system);
+    names.collect::<Vec<_>>().join(", ")
+}
+
+fn note(columns: &[Column]) -> Markup {
+    let of = columns.iter().map(|column| column.trials).max().unwrap_or(0);
+    html! {
+        p.note {
+            @if of > 1 { "All executions of " (of) " trials together: counts are sums, times are of the merged histograms, which have three digits. " }
+            @else if columns.iter().any(|column| !column.is_exact) { "Times are of a histogram with three digits. " }
+            "Shares are of all executions, so that one that failed was not in time. "
+            @if columns.len() > 1 {
+                "A winner has the better number, by however little and of however few trials: whether that is more than chance \
+                 is said by the verdicts above."
+            }
+        }
+    }
+}
+
+fn bars(view: &CellView<'_>, limits: &[(u64, String)], columns: &[Column], number: usize) -> Markup {
+    let bar = |column: &Column, at: usize| {
+        let share = share(column, at);
+        Bar {
+            index: column.index,
+            name: column.system.clone(),
+            value: share.map(|share| share * 100.0),
+            interval: None,
+            said: share.map_or_else(|| "n/a".to_owned(), |share| format!("{:.2} %", share * 100.0)),
+        }
+    };
+    let groups = limits.iter().enumerate().map(|(at, (limit_ms, _))| {
+        (format!("within {}", limit_words(*limit_ms)), columns.iter().map(|column| bar(column, at)).collect())
+    });
+    Bars {
+        title: &format!("{}: executions within the limits", view.title),
+        id: &format!("limits-{number}"),
+        caption: "% of all executions",
+        groups: groups.collect(),
+    }
+    .render()
+}
