@@ -14,6 +14,7 @@ mod disk;
 mod documents;
 mod export;
 mod import;
+mod leftovers;
 mod interruption;
 mod loads;
 mod results;

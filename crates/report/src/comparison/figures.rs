@@ -1,11 +1,12 @@
 //! What a single system gave: there is nothing to compare it with, but its figures are asked for all the same.
 
-use model::{Metric, Point};
+use model::{Metric, Point, Role};
 
 use super::judging::{self, Index};
 use super::options::MetricFilter;
 use super::row::Side;
 use super::set::Rules;
+use super::warning::Warning;
 use crate::evidence::Evidence;
 
 /// One metric of one cell.
@@ -21,6 +22,8 @@ pub struct Figure {
     pub metric: Metric,
     /// The trials and their figures.
     pub side: Side,
+    /// The marks of its trials, told beside what the cell is judged by: none beside further metrics.
+    pub warnings: Vec<Warning>,
 }
 
 /// The figures of every cell.
@@ -31,14 +34,17 @@ pub fn figures(evidence: &Evidence, index: &Index, filter: &MetricFilter, rules:
         let keys = varying.iter().filter_map(|key| Some(format!("{key}={}", cell.point.get(key)?)));
         let label = keys.collect::<Vec<_>>().join(", ");
         let metrics = index.metrics.get(&cell.benchmark).into_iter().flatten();
+        let marks = judging::marks(evidence, &[number as u32], None);
         for metric in metrics.filter(|metric| filter.shows(metric)) {
             let (side, _) = judging::side(evidence, index, &cell.system, &[number as u32], metric, rules);
+            let warnings = if metric.role == Role::Primary { marks.clone() } else { Vec::new() };
             figures.push(Figure {
                 benchmark: cell.benchmark.clone(),
                 cell: cell.point.clone(),
                 label: label.clone(),
                 metric: metric.clone(),
                 side,
+                warnings,
             });
         }
     }

@@ -111,10 +111,22 @@ fn a_single_volume_has_its_charts_too() {
         stored.cell = found.unwrap_or(0);
         found.is_some()
     });
+    let first = made.evidence.trials[0].planned.position;
+    made.mark(first, MarkKind::ServedByCache, "the devices read 3 % of the bytes");
+    made.mark(first, MarkKind::NotSteady, "bimodal");
     let set = set(&made);
     assert!(set.tables.is_empty() && set.disk.len() == 1);
-    assert!(render(&set, &TextOptions::default()).contains("Best of each group"));
-    assert!(page(&made).contains("id=\"disk\""));
+    let text = render(&set, &TextOptions::default());
+    assert!(text.contains("Best of each group"), "{text}");
+    // A mark is told beside the figure that it is about, with its evidence, also where it voids no verdict.
+    let ending = |end: &str| text.lines().filter(|line| line.ends_with(end)).count();
+    assert_eq!(ending("  1,2)"), 1, "{text}");
+    assert!(text.contains("\n1) served by a cache in 1 of 6 trials: the devices read 3 % of the bytes\n"), "{text}");
+    assert!(text.contains("\n2) not steady in 1 of 6 trials: bimodal\n"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert_eq!(text.matches("served by a cache in 1 of 6 trials").count(), 1, "{text}");
+    let page = page(&made);
+    assert!(page.contains("id=\"disk\"") && page.contains("not steady in 1 of 6 trials: bimodal"));
 }
 
 #[test]
