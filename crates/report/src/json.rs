@@ -263,7 +263,7 @@ pub struct Figure {
     pub unit: String,
     /// The figures.
     pub side: Side,
-    /// The marks of the cell's trials, beside its primary metrics.
+    /// The marks of the cell's trials, beside its first metric; none beside the others.
     pub warnings: Vec<Warning>,
 }
 

@@ -124,8 +124,9 @@ pub fn finish(
             Ok(Exit::Interrupted)
         }
         Ended::Stopped { reason, kind } => {
-            Err(CliError { exit: exit_of(kind), ..CliError::could_not(format!("a trial failed: {reason}")) }
-                .hint(resume))
+            let error = CliError { exit: exit_of(kind), ..CliError::could_not(format!("a trial failed: {reason}")) };
+            let again = format!("once that is mended, go on with `etalon resume {}`", path.display());
+            Err(error.hint(if measured { resume } else { again }))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a single system gave: there is nothing to compare it with, but its figures are asked for all the same.
 
-use model::{Metric, Point, Role};
+use model::{Metric, Point};
 
 use super::judging::{self, Index};
 use super::options::MetricFilter;
@@ -22,7 +22,7 @@ pub struct Figure {
     pub metric: Metric,
     /// The trials and their figures.
     pub side: Side,
-    /// The marks of its trials, told beside what the cell is judged by: none beside further metrics.
+    /// The marks of its trials, beside the first metric of a cell that is shown; none beside the others.
     pub warnings: Vec<Warning>,
 }
 
@@ -34,10 +34,10 @@ pub fn figures(evidence: &Evidence, index: &Index, filter: &MetricFilter, rules:
         let keys = varying.iter().filter_map(|key| Some(format!("{key}={}", cell.point.get(key)?)));
         let label = keys.collect::<Vec<_>>().join(", ");
         let metrics = index.metrics.get(&cell.benchmark).into_iter().flatten();
-        let marks = judging::marks(evidence, &[number as u32], None);
+        let mut marks = judging::marks(evidence, &[number as u32], None);
         for metric in metrics.filter(|metric| filter.shows(metric)) {
             let (side, _) = judging::side(evidence, index, &cell.system, &[number as u32], metric, rules);
-            let warnings = if metric.role == Role::Primary { marks.clone() } else { Vec::new() };
+            let warnings = std::mem::take(&mut marks);
             figures.push(Figure {
                 benchmark: cell.benchmark.clone(),
                 cell: cell.point.clone(),

@@ -145,3 +145,18 @@ fn the_page_has_charts_curves_and_the_table() {
     // A bar for each volume.
     assert_eq!(page.matches("class=\"bar ").count(), 2);
 }
+
+#[test]
+fn disks_of_virtual_machines_are_called_so() {
+    let mut made = volumes("random", "iops", "io/s");
+    let said = |made: &Made| set(made).notes.iter().any(|note| note.text.contains("one of a virtual machine (kvm)"));
+    let mut as_on = |machine: &str| {
+        let client = made.evidence.facts.get_mut("client").unwrap();
+        client.identity("virtualisation", machine);
+        said(&made)
+    };
+    assert!(as_on("kvm") && !as_on("none seen"));
+    let mut other = Builder { blocks: 6, ..Builder::default() }.build();
+    other.evidence.facts.get_mut("client").unwrap().identity("virtualisation", "kvm");
+    assert!(!said(&other), "its cells are none of disks");
+}
