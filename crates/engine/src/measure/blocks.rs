@@ -265,10 +265,13 @@ mod tests {
 
     fn load(pairs: &[(&str, &str)]) -> BlockLoad {
         let spec = DiskWorkload.spec();
-        let defaults = spec.keys.iter().filter_map(|key| Some((key.name.to_owned(), key.default.and_then(Literal::value)?)));
+        let defaults =
+            spec.keys.iter().filter_map(|key| Some((key.name.to_owned(), key.default.and_then(Literal::value)?)));
         let mut point: Point = defaults.collect();
         point.extend(pairs.iter().map(|(key, value)| ((*key).to_owned(), Value::Text((*value).to_owned()))));
-        let Action::Stream(task) = DiskWorkload.task(&point, &Grants::default()).unwrap().action else { panic!("a stream") };
+        let Action::Stream(task) = DiskWorkload.task(&point, &Grants::default()).unwrap().action else {
+            panic!("a stream")
+        };
         let Work::Blocks(load) = task.work else { panic!("of blocks") };
         load
     }
