@@ -135,7 +135,7 @@ fn ctrl_c_removes_volumes() {
     assert!(!is_mounted(&scene) && !scene.path().join("images").exists());
     // The volumes are made anew, with the same facts, and the trials that are missing follow.
     let resumed = resume_shortly(&scene);
-    assert!(resumed.stdout.contains("layout=fragmented @ large"), "{}{}", resumed.stdout, resumed.stderr);
+    assert!(resumed.stdout.contains("volume.cluster (4096 | 65536)"), "{}{}", resumed.stdout, resumed.stderr);
     assert!(!is_mounted(&scene) && !scene.path().join("images").exists());
 }
 
