@@ -461,6 +461,9 @@ pub struct ShowArgs {
 pub struct DoctorArgs {
     /// A system to look at as well
     pub url: Option<String>,
+    /// First remove what étalons that were killed have left behind: servers, mounted volumes, images, files
+    #[arg(long)]
+    pub clean: bool,
 }
 
 /// `etalon schema`.

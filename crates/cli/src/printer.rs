@@ -63,6 +63,18 @@ impl Printer {
         }
     }
 
+    /// Whether only results and errors are said.
+    pub fn is_quiet(self) -> bool {
+        self.quiet
+    }
+
+    /// A question, to stderr, the answer to stand behind it.
+    pub fn ask(self, text: &str) {
+        let mut stderr = std::io::stderr().lock();
+        let _ = write!(stderr, "{text}");
+        let _ = stderr.flush();
+    }
+
     /// Where the lines of scripts' `debug(x)` go: to stderr, from whatever thread they come.
     pub fn debug_sink(self) -> Option<fn(&str)> {
         if self.quiet { None } else { Some(debug_line) }

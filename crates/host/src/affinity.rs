@@ -1,15 +1,27 @@
 //! Binding threads to cores.
 
-/// Binds the calling thread to one logical processor, counted from 0 as the operating system does.
+/// Binds the calling thread to some logical processors, counted from 0 as the operating system does: it runs on any of
+/// those that there are.
+///
+/// # Errors
+/// None of them is there, or one of them cannot be named.
 #[cfg(target_os = "linux")]
-pub fn pin_thread(core: usize) -> Result<(), String> {
+pub fn pin_thread(cores: &[usize]) -> Result<(), String> {
     use rustix::thread::{CpuSet, sched_setaffinity};
-    if core >= CpuSet::MAX_CPU {
-        return Err(format!("core {core} is beyond the {} that can be named", CpuSet::MAX_CPU));
-    }
     let mut set = CpuSet::new();
-    set.set(core);
-    sched_setaffinity(None, &set).map_err(|cause| format!("cannot bind the thread to core {core}: {cause}"))
+    for &core in cores {
+        if core >= CpuSet::MAX_CPU {
+            return Err(format!("core {core} is beyond the {} that can be named", CpuSet::MAX_CPU));
+        }
+        set.set(core);
+    }
+    sched_setaffinity(None, &set).map_err(|cause| format!("cannot bind the thread to {}: {cause}", named(cores)))
+}
+
+#[cfg(target_os = "linux")]
+fn named(cores: &[usize]) -> String {
+    let all: Vec<String> = cores.iter().map(usize::to_string).collect();
+    format!("{} {}", if all.len() == 1 { "core" } else { "cores" }, all.join(", "))
 }
 
 /// The logical processors that the calling thread may run on, in ascending order.
@@ -20,10 +32,10 @@ pub fn allowed_cores() -> Result<Vec<usize>, String> {
     Ok((0..CpuSet::MAX_CPU).filter(|&core| set.is_set(core)).collect())
 }
 
-/// Binds the calling thread to one logical processor of its processor group.
+/// Binds the calling thread to some logical processors of its processor group.
 #[cfg(windows)]
-pub fn pin_thread(core: usize) -> Result<(), String> {
-    crate::system::windows::pin_thread(core)
+pub fn pin_thread(cores: &[usize]) -> Result<(), String> {
+    crate::system::windows::pin_thread(cores)
 }
 
 /// The logical processors that the calling thread may run on.
@@ -32,9 +44,9 @@ pub fn allowed_cores() -> Result<Vec<usize>, String> {
     Err("Windows has no call that reads a thread's affinity without changing it".to_owned())
 }
 
-/// Binds the calling thread to one logical processor.
+/// Binds the calling thread to some logical processors.
 #[cfg(not(any(target_os = "linux", windows)))]
-pub fn pin_thread(_core: usize) -> Result<(), String> {
+pub fn pin_thread(_cores: &[usize]) -> Result<(), String> {
     Err("this operating system does not bind threads to cores (macOS takes hints only)".to_owned())
 }
 
@@ -53,7 +65,9 @@ mod tests {
         std::thread::spawn(|| {
             let allowed = allowed_cores().unwrap();
             let last = *allowed.last().unwrap();
-            pin_thread(last).unwrap();
+            pin_thread(&allowed).unwrap();
+            assert_eq!(allowed_cores().unwrap(), allowed);
+            pin_thread(&[last]).unwrap();
             assert_eq!(allowed_cores().unwrap(), [last]);
             assert_eq!(rustix::thread::sched_getcpu(), last);
         })
@@ -63,7 +77,8 @@ mod tests {
 
     #[test]
     fn a_core_that_is_not_there_is_an_error() {
-        assert!(pin_thread(1_000_000).unwrap_err().contains("1000000"));
-        assert!(pin_thread(1023).is_err());
+        assert!(pin_thread(&[1_000_000]).unwrap_err().contains("1000000"));
+        assert!(pin_thread(&[1023]).unwrap_err().contains("core 1023"));
+        assert!(pin_thread(&[]).is_err());
     }
 }

@@ -263,6 +263,8 @@ pub struct Figure {
     pub unit: String,
     /// The figures.
     pub side: Side,
+    /// The marks of the cell's trials, beside its first metric; none beside the others.
+    pub warnings: Vec<Warning>,
 }
 
 /// The object of a set.
@@ -401,6 +403,7 @@ fn figure(figure: &comparison::Figure) -> Figure {
         metric: figure.metric.id.clone(),
         unit: figure.metric.unit.clone(),
         side: side(&figure.side),
+        warnings: figure.warnings.iter().map(warning).collect(),
     }
 }
 

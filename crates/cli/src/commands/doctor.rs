@@ -12,11 +12,13 @@ use serde_json::json;
 use crate::args::{DoctorArgs, PlanSource};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::leftovers;
 use crate::printer::Printer;
 use crate::source;
 
 /// Looks at this machine, and at a system if one is named.
 pub fn run(args: &DoctorArgs, printer: Printer) -> Result<Exit, CliError> {
+    let uncleaned = if args.clean { leftovers::remove(&host::scratch::find_abandoned(), printer) } else { 0 };
     let mut paths = vec![("here".to_owned(), PathBuf::from("."))];
     let mut system = None;
     if let Some(url) = &args.url {
@@ -37,7 +39,7 @@ pub fn run(args: &DoctorArgs, printer: Printer) -> Result<Exit, CliError> {
     } else {
         printer.out(&text(&checks, system.as_ref(), printer.width()));
     }
-    let unfit = checks.iter().any(|check| check.status == Status::Bad);
+    let unfit = uncleaned > 0 || checks.iter().any(|check| check.status == Status::Bad);
     Ok(if unfit { Exit::BadAnswer } else { Exit::Done })
 }
 

@@ -9,6 +9,7 @@ use super::run::{conduct, finish, options};
 use crate::args::{Cli, Command, PlanSource, ResumeArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::leftovers;
 use crate::printer::Printer;
 use crate::source::{self, Loaded};
 
@@ -30,6 +31,7 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
     let result = if pending == 0 {
         Ok(engine::Ended::Complete { failed: 0 })
     } else {
+        leftovers::offer(if args.yes { leftovers::Consent::Given } else { leftovers::Consent::Ask }, printer);
         let options = options(args.yes, &args.loading, printer);
         conduct(&registry, &loaded.plan, &mut store, options, args.task_log.as_deref(), printer)
     };

@@ -18,6 +18,7 @@ use super::report::conclude;
 use crate::args::{Loading, Reactor, ResultFormat, RunArgs};
 use crate::error::{CliError, exit_of};
 use crate::exit::Exit;
+use crate::leftovers;
 use crate::printer::Printer;
 use crate::progress::{Progress, clock};
 use crate::source::{self, Loaded};
@@ -37,6 +38,7 @@ pub fn fresh_seed() -> u64 {
 
 /// Runs a plan that is loaded.
 pub fn run_loaded(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer: Printer) -> Result<Exit, CliError> {
+    leftovers::offer(if args.yes { leftovers::Consent::Given } else { leftovers::Consent::Ask }, printer);
     std::fs::create_dir_all(&args.output).map_err(|error| {
         CliError::could_not(format!("cannot make the folder {}: {error}", args.output.display()))
             .hint("name another one with `--output DIR`")
@@ -75,7 +77,6 @@ pub fn conduct(
     task_log: Option<&Path>,
     printer: Printer,
 ) -> Result<Ended, ExperimentError> {
-    remove_abandoned(printer);
     // Thousands of clients need as many sockets; where the limit cannot be raised too many of them are refused.
     let _ = host::limits::raise_open_files();
     let mut progress = Progress::new(printer, plan, task_log.map(|folder| TaskLogs::new(folder, plan)));
@@ -123,8 +124,9 @@ pub fn finish(
             Ok(Exit::Interrupted)
         }
         Ended::Stopped { reason, kind } => {
-            Err(CliError { exit: exit_of(kind), ..CliError::could_not(format!("a trial failed: {reason}")) }
-                .hint(resume))
+            let error = CliError { exit: exit_of(kind), ..CliError::could_not(format!("a trial failed: {reason}")) };
+            let again = format!("once that is mended, go on with `etalon resume {}`", path.display());
+            Err(error.hint(if measured { resume } else { again }))
         }
     }
 }
@@ -212,22 +214,6 @@ fn announce(plan: &Plan, path: &Path, printer: Printer) {
 fn on_tables_of_others(plan: &Plan) -> std::collections::BTreeSet<String> {
     let none = |cell: &model::Cell| cell.point.get("tables").and_then(model::Value::as_text) == Some("none");
     plan.cells().into_iter().filter(none).map(|cell| cell.benchmark).collect()
-}
-
-/// Removes what an étalon that was killed has left behind.
-fn remove_abandoned(printer: Printer) {
-    for abandoned in host::scratch::find_abandoned() {
-        let path = abandoned.path.display().to_string();
-        match host::scratch::remove_abandoned(&abandoned) {
-            Ok(removed) => {
-                let mounts = removed.unmounted.iter().map(|mount| format!("the volume on {}", mount.display()));
-                let files = removed.files.iter().map(|file| file.display().to_string());
-                let all: Vec<String> = std::iter::once(path).chain(mounts).chain(files).collect();
-                printer.note(&format!("removed {}, left behind by an étalon that was killed", all.join(", ")));
-            }
-            Err(error) => printer.warning(&format!("an étalon that was killed left {path} behind: {error}")),
-        }
-    }
 }
 
 /// A flag that the first Ctrl-C sets. The second leaves at once: private servers end with their parent, and the next

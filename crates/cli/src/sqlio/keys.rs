@@ -54,8 +54,8 @@ pub fn of(command: &Command, pools: &[Pool]) -> Result<Keys, CliError> {
     if command.start_block > 0 {
         let _ = writeln!(text, "offset_kb = {}", command.start_block.saturating_mul(u64::from(command.block_kb)));
     }
-    if let Some(mask) = mask(command, pools, &mut notes)? {
-        let _ = writeln!(text, "affinity = \"0x{mask:x}\"");
+    if let Some(affinity) = affinity(command, pools) {
+        let _ = writeln!(text, "affinity = \"{affinity}\"");
     }
     if command.utilisation.is_some() {
         notes.push("-U: what the processors did is in the report, under the client's CPU time".to_owned());
@@ -121,30 +121,24 @@ fn one_size(pools: &[Pool]) -> Result<Option<u64>, CliError> {
     Err(error.hint("give all of them one size: étalon makes the files of a run equally large"))
 }
 
-/// The processors that threads are bound to.
-fn mask(command: &Command, pools: &[Pool], notes: &mut Vec<String>) -> Result<Option<u64>, CliError> {
-    let of_lines = pools.first().map_or(0, |pool| pool.mask);
-    if pools.iter().any(|pool| pool.mask != of_lines) {
-        let error = CliError::user("the lines of the parameter file bind their threads to different processors");
-        return Err(error.hint("give all of them one mask, or 0x0 for any processor"));
-    }
-    Ok(match command.affinity {
-        Affinity::None if of_lines > 0 => {
-            notes.push(IN_TURN.to_owned());
-            Some(of_lines)
-        }
-        Affinity::None => None,
-        Affinity::Cpu { cpu, .. } => Some(1 << cpu),
-        Affinity::Mask { mask, spread } => {
-            if spread == Spread::Together {
-                notes.push(IN_TURN.to_owned());
+/// The processors that threads are bound to: `-a` lets each thread run on any of its mask, `-aR` gives each one of it in
+/// turn, and the masks of a parameter file are for the threads of their lines.
+fn affinity(command: &Command, pools: &[Pool]) -> Option<String> {
+    match command.affinity {
+        Affinity::Cpu { cpu, .. } => Some(format!("0x{:x}", 1_u64 << cpu)),
+        Affinity::Mask { mask, spread: Spread::Together } => Some(format!("0x{mask:x}")),
+        Affinity::Mask { mask, spread: Spread::RoundRobin(_) } => Some(format!("spread 0x{mask:x}")),
+        Affinity::None if pools.iter().all(|pool| pool.mask == 0) => None,
+        Affinity::None => {
+            let masks = pools.iter().flat_map(|pool| pool.files.iter().map(|_| format!("0x{:x}", pool.mask)));
+            let mut masks: Vec<String> = masks.collect();
+            if pools.len() == 1 || masks.iter().all(|mask| *mask == masks[0]) {
+                masks.truncate(1);
             }
-            Some(mask)
+            Some(masks.join(", "))
         }
-    })
+    }
 }
-
-const IN_TURN: &str = "the threads are bound to the processors of the mask in turn, one each";
 
 #[cfg(test)]
 mod tests {
@@ -182,13 +176,27 @@ mod tests {
         assert!(one.text.contains("affinity = \"0x3\"") && one.text.contains("cache = \"none\""), "{}", one.text);
         let pools = keys("-frandom -Fp", Some("a.dat 4 0x0 10\nb.dat 1 0x0 10")).unwrap();
         assert!(pools.text.contains("targets = \"a.dat@4, b.dat@1\"\n") && pools.text.contains("threads = 5\n"));
+        assert!(!pools.text.contains("affinity"), "{}", pools.text);
+    }
+
+    #[test]
+    fn masks_and_their_ways_become_keys() {
+        for (line, params, affinity) in [
+            ("-p2 -frandom a.dat", None, "0x4"),
+            ("-aR0x6 -frandom a.dat", None, "spread 0x6"),
+            ("-frandom -Fp", Some("a.dat 4 0x1 10\nb.dat 1 0x2 10"), "0x1, 0x2"),
+            ("-frandom -Fp", Some("a.dat 4 0x3 10\nb.dat 1 0x3 10"), "0x3"),
+            ("-frandom -Fp", Some("a.dat 4 0x0 10\nb.dat 1 0x2 10"), "0x0, 0x2"),
+        ] {
+            let text = keys(line, params).unwrap().text;
+            assert!(text.contains(&format!("affinity = \"{affinity}\"\n")), "{line}: {text}");
+        }
     }
 
     #[test]
     fn what_cannot_be_done_is_refused() {
         for (line, params, said) in [
             ("-frandom -Fp", Some("a 4 0x0 10\nb 1 0x0 11"), "different sizes"),
-            ("-frandom -Fp", Some("a 4 0x1 10\nb 1 0x2 10"), "different processors"),
             ("-RX -frandom", None, "X: is a whole drive"),
             ("-R1 -frandom", None, "1: is a whole drive"),
             ("-frandom a,b", None, "cannot hold"),

@@ -133,6 +133,38 @@ fn ctrl_c_removes_volumes() {
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(!is_mounted(&scene) && !scene.path().join("images").exists());
+    // The volumes are made anew, with the same facts, and the trials that are missing follow.
+    let resumed = resume_shortly(&scene);
+    assert!(resumed.stdout.contains("volume.cluster (4096 | 65536)"), "{}{}", resumed.stdout, resumed.stderr);
+    assert!(!is_mounted(&scene) && !scene.path().join("images").exists());
+}
+
+/// Resumes the only experiment for some more trials than it has, and interrupts it then: it has hundreds pending.
+fn resume_shortly(scene: &Scene) -> Ran {
+    let store = scene.store().display().to_string();
+    let before = measured(scene, &store);
+    let mut child = scene.start(&["resume", &store]);
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let (mut line, mut all, mut trials) = (String::new(), String::new(), 0);
+    while trials < 4 && stderr.read_line(&mut line).unwrap() > 0 {
+        trials += usize::from(line.starts_with("block "));
+        all.push_str(&line);
+        line.clear();
+    }
+    assert_eq!(trials, 4, "{all}");
+    assert!(is_mounted(scene));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    stderr.read_to_string(&mut all).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{all}");
+    assert!(measured(scene, &store) >= before + 4, "{all}");
+    scene.etalon(&["compare", &store])
+}
+
+/// The trials of a store that were measured.
+fn measured(scene: &Scene, store: &str) -> usize {
+    let ran = scene.etalon(&["--json", "compare", store]);
+    let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    json["experiment"]["trials"]["measured"].as_u64().unwrap() as usize
 }
 
 #[test]
@@ -149,6 +181,65 @@ fn the_next_start_removes_what_a_killed_run_left() {
     next.etalon(&["run", "p.toml"]).says(0, &[]);
     assert!(!is_mounted(&scene));
     assert_eq!(names(&scene.path().join("images")), [""; 0]);
+    resume_shortly(&scene);
+    assert!(!is_mounted(&scene));
+    assert_eq!(names(&scene.path().join("images")), [""; 0]);
+}
+
+/// A plan of one small cell.
+const ONE: &str = "[systems.d]\nurl = \"disk:there\"\n\n[[benchmarks]]\nworkload = \"disk\"\nsize_mb = 4\ndepth = 4\n\n\
+                   [schedule]\nblocks = 1\nwarmup = \"10ms\"\nduration = \"100ms\"\n";
+
+/// Runs `etalon run p.toml` by way of a program that takes something from it. `None` where there is no such program, or
+/// it may not do so here.
+fn run_by(scene: &Scene, program: &str, args: &[&str], further: &[&str]) -> Option<Ran> {
+    let etalon = scene.write("p.toml", ONE).command(&[]);
+    let mut command = Command::new(program);
+    command.args(args).arg(etalon.get_program()).args(["run", "p.toml"]).args(further).current_dir(scene.path());
+    let Ok(output) = command.env("NO_COLOR", "1").output() else {
+        eprintln!("skipped: there is no `{program}`");
+        return None;
+    };
+    let ran = crate::scene::ran(output);
+    let is_refused = ["PTRACE", "not permitted", "nvalid", "unsupported"].iter().any(|why| ran.stderr.contains(why));
+    if ran.code != 0 && is_refused && !ran.stderr.contains("error: ") {
+        eprintln!("skipped: {}", ran.stderr);
+        return None;
+    }
+    Some(ran)
+}
+
+#[test]
+fn a_run_goes_on_without_io_uring_and_says_so() {
+    if !Path::new("/proc/sys/kernel/io_uring_disabled").exists() {
+        eprintln!("skipped: this kernel has no io_uring to be forbidden");
+        return;
+    }
+    let scene = Scene::new();
+    // As a container's profile answers.
+    let forbid = ["-f", "-qq", "-e", "trace=io_uring_setup", "-e", "inject=io_uring_setup:error=EPERM", "-o", "calls"];
+    let Some(ran) = run_by(&scene, "strace", &forbid, &[]) else { return };
+    ran.says(0, &["reactor: blocking calls; without io_uring: forbidden here, by `kernel.io_uring_disabled`"]);
+    assert!(ran.stdout.contains("done without: io_uring: forbidden here"), "{}", ran.stdout);
+    let asked = run_by(&scene, "strace", &forbid, &["--reactor", "ring"]).unwrap();
+    asked.says(3, &["io_uring: forbidden here", "hint: io_uring may be forbidden", "without `--reactor ring`"]);
+}
+
+#[test]
+fn little_lockable_memory_is_done_without_and_told() {
+    let scene = Scene::new();
+    // Root may lock more than its limit, unless that privilege is taken away.
+    let args = ["--memlock=65536:65536", "setpriv", "--bounding-set", "-ipc_lock"];
+    let args = if host::process::is_root() { &args[..] } else { &args[..1] };
+    let Some(ran) = run_by(&scene, "prlimit", args, &["--set", "benchmarks.*.block_kb=64"]) else { return };
+    if ran.stderr.contains("reactor: blocking calls") {
+        eprintln!("skipped: there is no io_uring here");
+        return;
+    }
+    ran.says(0, &[]);
+    for said in ["done without: registered buffers: 256.0 KiB of buffers", "raise RLIMIT_MEMLOCK (`ulimit -l`)"] {
+        assert!(ran.stdout.replace("\n   ", " ").contains(said), "{said}: {}", ran.stdout);
+    }
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod documents;
 mod export;
 mod import;
 mod interruption;
+mod leftovers;
 mod loads;
 mod published;
 mod results;

@@ -1,5 +1,6 @@
 //! Measurements and marks of a trial of blocks.
 
+use hdrhistogram::Histogram;
 use host::disk::{Asked, LayerTraffic, Reached, Share};
 use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, TrialRecord, TrialState};
 use stats::Steadiness;
@@ -12,6 +13,10 @@ use crate::worker::Pace;
 use crate::workloads::disk::BlockLoad;
 
 const MIB: f64 = 1_048_576.0;
+/// Reading a page into the chip's own register takes some 50 µs of flash with two bits a cell and 75 of one with three (R.
+/// H. and A. C. Arpaci-Dusseau, "Operating Systems: Three Easy Pieces", chapter 44), and its answer is still on its way then.
+/// Flash with one bit a cell and other kinds of memory are sooner: a note, and no more.
+const SOONEST_OF_FLASH_NS: u64 = 30_000;
 /// What latencies are taken of.
 const WHAT: &str = "operations in the trial";
 
@@ -41,6 +46,8 @@ pub fn record(evidence: Evidence<'_>, load: &BlockLoad, before: Option<&Devices>
     marks.extend(steady.mark());
     marks.extend(reached.as_ref().ok().and_then(served_by_cache));
     marks.extend(done_without(evidence.tally.transfer.as_ref()));
+    let is_real = evidence.tally.transfer.as_ref().is_some_and(|transfer| transfer.form != "null");
+    marks.extend(Some(service).filter(|_| is_real).and_then(|latencies| sooner_than_flash(load, latencies)));
     TrialRecord {
         state: TrialState::Measured,
         reason: None,
@@ -166,6 +173,23 @@ fn served_by_cache(reached: &Reached) -> Option<Mark> {
     Some(Mark { kind: MarkKind::ServedByCache, detail })
 }
 
+/// The note of reads past the page cache that something under this system must have answered: what its devices count
+/// cannot tell the controller's memory, or the host's of a virtual machine, from the disk. Sequential ones are no sign,
+/// since disks read ahead.
+fn sooner_than_flash(load: &BlockLoad, latencies: &Histogram<u64>) -> Option<Mark> {
+    let is_scattered = !load.pattern.is_sequential() && load.read_percent == 100 && load.cache.is_direct();
+    let p50_ns = latencies.value_at_quantile(0.5);
+    if !is_scattered || latencies.is_empty() || p50_ns >= SOONEST_OF_FLASH_NS {
+        return None;
+    }
+    let detail = format!(
+        "half of the reads ended within {:.0} µs, sooner than common flash answers: memory under this system, of the \
+         controller or of a virtual machine's host, may have served them",
+        p50_ns as f64 / 1e3
+    );
+    Some(Mark { kind: MarkKind::Note, detail })
+}
+
 /// What the kernel did not give.
 fn done_without(transfer: Option<&Transfer>) -> Vec<Mark> {
     let shortfalls = transfer.map(|transfer| transfer.shortfalls.as_slice()).unwrap_or_default();
@@ -199,8 +223,11 @@ fn judged(rates_per_s: &[f64]) -> Judged {
         None => Judged::TooShort,
         Some(Steadiness::Steady) => Judged::Steady,
         Some(Steadiness::Drifting { p, relative_change }) => {
-            let change = relative_change * 100.0;
-            let detail = format!("drifting: io/s changed by {change:+.1} % within the trial (p = {p:.3})");
+            let (way, change) = (if relative_change < 0.0 { "fell" } else { "rose" }, relative_change.abs() * 100.0);
+            let detail = format!(
+                "drifting: io/s {way} by {change:.0} % of their median from the trial's first interval to its last \
+                 (p = {p:.3})"
+            );
             Judged::NotSteady(MarkKind::NotSteady, detail)
         }
         Some(Steadiness::Bimodal { low, high, low_share }) => {
@@ -225,5 +252,43 @@ impl Judged {
     fn mark(&self) -> Option<Mark> {
         let Judged::NotSteady(kind, detail) = self else { return None };
         Some(Mark { kind: *kind, detail: detail.clone() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Literal, Point, Value};
+
+    use super::*;
+    use crate::workloads::disk::DiskWorkload;
+    use crate::workloads::{Action, Grants, Work, Workload as _};
+
+    fn load(pairs: &[(&str, &str)]) -> BlockLoad {
+        let spec = DiskWorkload.spec();
+        let defaults =
+            spec.keys.iter().filter_map(|key| Some((key.name.to_owned(), key.default.and_then(Literal::value)?)));
+        let mut point: Point = defaults.collect();
+        point.extend(pairs.iter().map(|(key, value)| ((*key).to_owned(), Value::Text((*value).to_owned()))));
+        let Action::Stream(task) = DiskWorkload.task(&point, &Grants::default()).unwrap().action else {
+            panic!("a stream")
+        };
+        let Work::Blocks(load) = task.work else { panic!("of blocks") };
+        load
+    }
+
+    #[test]
+    fn reads_that_no_flash_could_answer_are_noted() {
+        let of = |ns: u64, pairs: &[(&str, &str)]| {
+            let mut latencies = Histogram::new(3).unwrap();
+            latencies.record_n(ns, 1_000).unwrap();
+            sooner_than_flash(&load(pairs), &latencies)
+        };
+        let mark = of(9_000, &[]).unwrap();
+        assert!(mark.kind == MarkKind::Note && mark.detail.contains("within 9 µs"), "{}", mark.detail);
+        assert!(of(80_000, &[]).is_none());
+        assert!(of(9_000, &[("pattern", "sequential")]).is_none(), "disks read ahead");
+        assert!(of(9_000, &[("op", "write")]).is_none(), "disks take writes into their memory");
+        assert!(of(9_000, &[("cache", "all")]).is_none(), "the page cache is asked for");
+        assert!(sooner_than_flash(&load(&[]), &Histogram::new(3).unwrap()).is_none());
     }
 }

@@ -226,3 +226,45 @@ fn dropping_waits_for_what_is_under_way() {
         ring.flush().unwrap();
     }
 }
+
+/// Forbids this thread `io_uring_setup(2)` as the profiles of containers do: it ends with `EPERM`. See seccomp(2).
+#[cfg(target_os = "linux")]
+fn forbid_ring() {
+    // Load the call's number; is it this one? Then refuse, else allow.
+    let load = libc::sock_filter { code: 0x20, jt: 0, jf: 0, k: 0 };
+    let is_setup = libc::sock_filter { code: 0x15, jt: 0, jf: 1, k: libc::SYS_io_uring_setup as u32 };
+    let refuse = libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: libc::SECCOMP_RET_ERRNO | libc::EPERM as u32 };
+    let allow = libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: libc::SECCOMP_RET_ALLOW };
+    let mut filter = [load, is_setup, refuse, allow];
+    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
+    // SAFETY: the calls read the program, which outlives them, and nothing else of ours.
+    let results = unsafe {
+        [
+            libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0),
+            libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program),
+        ]
+    };
+    assert_eq!(results, [0, 0]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn where_the_ring_is_forbidden_threads_do_the_work_and_the_reason_is_told() {
+    // A filter is the thread's own, and goes with it.
+    let told = std::thread::spawn(|| {
+        forbid_ring();
+        let scratch = Scratch::new("blocks", None).unwrap();
+        let file = file_in(&scratch, &[5; 8192]);
+        let mut ring = BlockRing::new(&Options::new(2, 4096), vec![file.try_clone().unwrap()]).unwrap();
+        ring.submit(0, 0, BlockOp::Read { offset: 4096, bytes: 4096 }).unwrap();
+        assert_eq!(reap_all(&mut ring, 1), [BlockDone { slot: 0, result: Ok(4096) }]);
+        assert_eq!(ring.buffer(0).unwrap(), [5; 4096]);
+        let asked = Options { form: Form::Ring, ..Options::new(2, 4096) };
+        let refused = BlockRing::new(&asked, vec![file]).unwrap_err().to_string();
+        (ring.kind().to_owned(), ring.shortfalls().to_vec(), refused)
+    });
+    let (kind, shortfalls, refused) = told.join().unwrap();
+    assert_eq!(kind, "blocking calls on 2 threads");
+    assert_eq!(shortfalls, ["io_uring: forbidden here, by `kernel.io_uring_disabled` or a container's rules"]);
+    assert!(refused.contains("forbidden here"), "{refused}");
+}

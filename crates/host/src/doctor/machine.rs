@@ -5,6 +5,7 @@ use model::Facts;
 use super::{Build, Check, Status, reading};
 use crate::limits;
 use crate::memory::{self, Memory};
+use crate::scratch::{self, Abandoned};
 use crate::system::text::size;
 use crate::system::{Power, power};
 
@@ -63,7 +64,33 @@ fn swap_status(memory: &Memory) -> Status {
 
 /// Limits, power, and what else is there.
 pub(super) fn surroundings(facts: &Facts) -> Vec<Check> {
-    vec![open_files(), on_power(), virtualisation(facts), databases(facts), antivirus(facts), backups(facts)]
+    let mut all =
+        vec![open_files(), on_power(), virtualisation(facts), databases(facts), antivirus(facts), backups(facts)];
+    all.push(left_behind(&scratch::find_abandoned()));
+    all
+}
+
+/// What étalons that were killed have left.
+fn left_behind(found: &[Abandoned]) -> Check {
+    let name = "left behind";
+    let why = "an étalon that was killed leaves its servers, volumes and files: servers take part in what is measured, \
+               and the others take space";
+    if found.is_empty() {
+        return Check::new(name, Status::Good, "nothing by an étalon that was killed", why);
+    }
+    let one = |abandoned: &Abandoned| {
+        let parts = [
+            (abandoned.servers.len(), "running servers"),
+            (abandoned.mounts.len(), "mounted volumes"),
+            (abandoned.files.len(), "files elsewhere"),
+        ];
+        let parts = parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{what}: {count}"));
+        let parts: Vec<String> = parts.collect();
+        let with = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
+        format!("{}{with}", abandoned.path.display())
+    };
+    let all: Vec<String> = found.iter().map(one).collect();
+    Check::new(name, Status::Warn, all.join(", "), why).mend("etalon doctor --clean; or agree when the next run asks")
 }
 
 fn open_files() -> Check {
@@ -135,6 +162,23 @@ mod tests {
 
     fn memory_of(available: u64, swap_used: u64) -> Memory {
         Memory { total_bytes: 1000, available_bytes: available, swap_bytes: 500, swap_used_bytes: swap_used }
+    }
+
+    #[test]
+    fn leftovers_are_counted_and_mended() {
+        assert_eq!(left_behind(&[]).status, Status::Good);
+        let found = Abandoned {
+            path: "/var/tmp/etalon-volume-1-x".into(),
+            pid: 1,
+            kind: "volume".to_owned(),
+            age: std::time::Duration::from_secs(90),
+            servers: Vec::new(),
+            mounts: vec!["/var/tmp/etalon-volume-1-x/mount".into()],
+            files: vec!["/mnt/a.img".into(), "/mnt/b.img".into()],
+        };
+        let check = left_behind(&[found]);
+        assert_eq!(check.found, "/var/tmp/etalon-volume-1-x (mounted volumes: 1, files elsewhere: 2)");
+        assert!(check.status == Status::Warn && check.mend.unwrap().contains("doctor --clean"));
     }
 
     #[test]

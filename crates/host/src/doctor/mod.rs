@@ -145,6 +145,7 @@ mod tests {
             "other databases",
             "antivirus",
             "backups",
+            "left behind",
             "data: backing",
             "data: free space",
             "data: sync",

@@ -75,12 +75,13 @@ pub(crate) fn peak_working_set_bytes() -> Result<u64, String> {
 }
 
 /// Binds the calling thread to one logical processor of its group.
-pub(crate) fn pin_thread(core: usize) -> Result<(), String> {
-    if core >= usize::BITS as usize {
+pub(crate) fn pin_thread(cores: &[usize]) -> Result<(), String> {
+    if let Some(core) = cores.iter().find(|core| **core >= usize::BITS as usize) {
         return Err(format!("core {core} is beyond the {} of a processor group", usize::BITS));
     }
+    let mask = cores.iter().fold(0, |mask: usize, core| mask | 1 << core);
     // SAFETY: no pointers; the pseudo handle is always valid.
-    if unsafe { SetThreadAffinityMask(GetCurrentThread(), 1 << core) } == 0 {
+    if unsafe { SetThreadAffinityMask(GetCurrentThread(), mask) } == 0 {
         return Err(last_error("SetThreadAffinityMask"));
     }
     Ok(())

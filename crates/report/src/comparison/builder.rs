@@ -1,8 +1,8 @@
 //! Tables and rows from cells, by a projection.
 
-use model::{DurabilityTier, MarkKind, Metric, TrialState};
+use model::{DurabilityTier, Metric, TrialState};
 
-use super::judging::{Index, RowCells, measured_trials, row, voiding_mark};
+use super::judging::{Index, RowCells, marks, row, voiding_mark};
 use super::projection::{KEY_SYSTEM, Projection, hidden, side_label, values_of};
 use super::row::{Comparison, NoVerdict, SideLetter};
 use super::set::{Rules, Table};
@@ -148,7 +148,7 @@ impl<'a> Builder<'a> {
         }
         for (cells, letter) in [(a, SideLetter::A), (b, SideLetter::B)] {
             warnings.extend(self.dropped(cells, letter));
-            warnings.extend(self.marks(cells, letter));
+            warnings.extend(marks(self.evidence, cells, Some(letter)));
         }
         warnings
     }
@@ -182,27 +182,6 @@ impl<'a> Builder<'a> {
             .collect();
         let reason = lost.first()?.reason.clone().unwrap_or_default();
         Some(Warning::Dropped { side, trials: lost.len(), reason })
-    }
-
-    /// The marks of these cells' trials, one warning per kind.
-    fn marks(&self, cells: &[u32], side: SideLetter) -> Vec<Warning> {
-        let trials = measured_trials(self.evidence, cells);
-        let mut found: Vec<(MarkKind, Vec<i64>, &str)> = Vec::new();
-        for (id, mark) in self.evidence.marks.iter().filter(|(id, _)| trials.contains(id)) {
-            // Notes differ in what they say, so each text is a warning of its own.
-            let same =
-                |kind: MarkKind, detail: &str| kind == mark.kind && (kind != MarkKind::Note || detail == mark.detail);
-            match found.iter_mut().find(|(kind, _, detail)| same(*kind, detail)) {
-                Some((_, ids, _)) => ids.push(*id),
-                None => found.push((mark.kind, vec![*id], &mark.detail)),
-            }
-        }
-        let warning = |(kind, mut ids, detail): (MarkKind, Vec<i64>, &str)| {
-            ids.sort_unstable();
-            ids.dedup();
-            Warning::Marked { side, kind, trials: ids.len(), of: trials.len(), detail: detail.to_owned() }
-        };
-        found.into_iter().map(warning).collect()
     }
 }
 

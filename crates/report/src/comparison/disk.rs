@@ -146,7 +146,8 @@ pub fn groups(evidence: &Evidence, index: &Index, systems: &[String], rules: &Ru
     found.iter().filter_map(group).collect()
 }
 
-fn is_disk(point: &Point) -> bool {
+/// Whether a cell's keys are those of the workload of disks.
+pub fn is_disk(point: &Point) -> bool {
     SHAPE.iter().all(|key| point.contains_key(*key)) && point.get(DEPTH).and_then(model::Value::as_int).is_some()
 }
 

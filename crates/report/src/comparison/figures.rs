@@ -6,6 +6,7 @@ use super::judging::{self, Index};
 use super::options::MetricFilter;
 use super::row::Side;
 use super::set::Rules;
+use super::warning::Warning;
 use crate::evidence::Evidence;
 
 /// One metric of one cell.
@@ -21,6 +22,8 @@ pub struct Figure {
     pub metric: Metric,
     /// The trials and their figures.
     pub side: Side,
+    /// The marks of its trials, beside the first metric of a cell that is shown; none beside the others.
+    pub warnings: Vec<Warning>,
 }
 
 /// The figures of every cell.
@@ -31,14 +34,17 @@ pub fn figures(evidence: &Evidence, index: &Index, filter: &MetricFilter, rules:
         let keys = varying.iter().filter_map(|key| Some(format!("{key}={}", cell.point.get(key)?)));
         let label = keys.collect::<Vec<_>>().join(", ");
         let metrics = index.metrics.get(&cell.benchmark).into_iter().flatten();
+        let mut marks = judging::marks(evidence, &[number as u32], None);
         for metric in metrics.filter(|metric| filter.shows(metric)) {
             let (side, _) = judging::side(evidence, index, &cell.system, &[number as u32], metric, rules);
+            let warnings = std::mem::take(&mut marks);
             figures.push(Figure {
                 benchmark: cell.benchmark.clone(),
                 cell: cell.point.clone(),
                 label: label.clone(),
                 metric: metric.clone(),
                 side,
+                warnings,
             });
         }
     }

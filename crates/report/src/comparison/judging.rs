@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Cell, Direction, Metric, Reading, Role};
+use model::{Cell, Direction, MarkKind, Metric, Reading, Role};
 use stats::{Ratio, Sample, TrialValue, Verdict};
 
 use super::options::Pairing;
@@ -290,6 +290,27 @@ pub fn voiding_mark(evidence: &Evidence, cells: &[u32]) -> Option<NoVerdict> {
     with_it.sort_unstable();
     with_it.dedup();
     Some(NoVerdict::Voided { what: (*what).to_owned(), trials: with_it.len() })
+}
+
+/// The marks of these cells' trials, one warning for each kind.
+pub fn marks(evidence: &Evidence, cells: &[u32], side: Option<SideLetter>) -> Vec<Warning> {
+    let trials = measured_trials(evidence, cells);
+    let mut found: Vec<(MarkKind, Vec<i64>, &str)> = Vec::new();
+    for (id, mark) in evidence.marks.iter().filter(|(id, _)| trials.contains(id)) {
+        // Notes differ in what they say, so each text is a warning of its own.
+        let same =
+            |kind: MarkKind, detail: &str| kind == mark.kind && (kind != MarkKind::Note || detail == mark.detail);
+        match found.iter_mut().find(|(kind, _, detail)| same(*kind, detail)) {
+            Some((_, ids, _)) => ids.push(*id),
+            None => found.push((mark.kind, vec![*id], &mark.detail)),
+        }
+    }
+    let warning = |(kind, mut ids, detail): (MarkKind, Vec<i64>, &str)| {
+        ids.sort_unstable();
+        ids.dedup();
+        Warning::Marked { side, kind, trials: ids.len(), of: trials.len(), detail: detail.to_owned() }
+    };
+    found.into_iter().map(warning).collect()
 }
 
 /// The measured trials of some cells.

@@ -5,7 +5,7 @@ use model::Order;
 use super::row::NoVerdict;
 use super::set::{Note, NoteKind, Table};
 use super::warning::Warning;
-use crate::evidence::Evidence;
+use crate::evidence::{CLIENT, Evidence};
 use crate::number::{Script, count, percent};
 
 /// The value of [`store::Header::build`] whose figures can be compared.
@@ -57,6 +57,9 @@ pub fn notes(evidence: &Evidence, tables: &[Table]) -> Vec<Note> {
     for (system, restriction) in restrictions(evidence) {
         add(NoteKind::Publication, format!("before this is published: {restriction} ({system})"));
     }
+    if let Some(text) = virtual_disk(evidence) {
+        add(NoteKind::VirtualDisk, text);
+    }
     if tables.iter().all(|table| table.rows.is_empty()) {
         let text = if evidence.header.plan.systems.len() == 1 && !evidence.measurements.is_empty() {
             "a single system: figures, and nothing to compare them with"
@@ -69,6 +72,18 @@ pub fn notes(evidence: &Evidence, tables: &[Table]) -> Vec<Note> {
     }
     notes.dedup();
     notes
+}
+
+/// What nobody can see from inside a virtual machine, if disks were measured in one.
+fn virtual_disk(evidence: &Evidence) -> Option<String> {
+    let machine = evidence.facts.get(CLIENT)?.get("virtualisation").filter(|found| *found != "none seen")?;
+    let has_disks = evidence.cells.iter().any(|cell| super::disk::is_disk(&cell.point));
+    has_disks.then(|| {
+        format!(
+            "the disk is one of a virtual machine ({machine}): caches and limits of the host under it are in the figures, \
+             and the counters of its devices do not show them"
+        )
+    })
 }
 
 /// What licences say of publishing, each with the systems that it holds for.

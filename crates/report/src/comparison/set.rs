@@ -83,6 +83,8 @@ pub enum NoteKind {
     Missing,
     /// A licence does not let everybody publish what was measured.
     Publication,
+    /// The disk is one of a virtual machine.
+    VirtualDisk,
 }
 
 impl NoteKind {
@@ -96,6 +98,7 @@ impl NoteKind {
             NoteKind::UnequalDurability => "unequal-durability",
             NoteKind::Missing => "missing",
             NoteKind::Publication => "publication",
+            NoteKind::VirtualDisk => "virtual-disk",
         }
     }
 }

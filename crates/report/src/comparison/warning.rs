@@ -40,8 +40,8 @@ pub enum Warning {
     },
     /// Trials carry a mark.
     Marked {
-        /// Which side.
-        side: SideLetter,
+        /// Which side; `None` where there is but one.
+        side: Option<SideLetter>,
         /// The mark.
         kind: MarkKind,
         /// Trials with it.
@@ -123,9 +123,9 @@ impl Warning {
         match self {
             Warning::Drift { side, .. }
             | Warning::Bimodal { side, .. }
-            | Warning::Marked { side, .. }
             | Warning::Missing { side, .. }
             | Warning::Dropped { side, .. } => Some(*side),
+            Warning::Marked { side, .. } => *side,
             _ => None,
         }
     }
@@ -170,7 +170,8 @@ impl Warning {
             Warning::Marked { side, kind, trials, of, detail } => {
                 let what = mark_name(*kind);
                 let evidence = if detail.is_empty() { String::new() } else { format!(": {detail}") };
-                format!("{what} in {trials} of {} of {}{evidence}", count(*of, "trial"), side.as_str())
+                let of_side = side.map_or_else(String::new, |side| format!(" of {}", side.as_str()));
+                format!("{what} in {trials} of {}{of_side}{evidence}", count(*of, "trial"))
             }
             Warning::Unpaired { a, b } => unpaired(*a, *b),
             Warning::Missing { side, trials, reason } => {

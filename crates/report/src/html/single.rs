@@ -85,6 +85,7 @@ fn line(figure: &Figure, several: bool) -> Markup {
             th scope="row" data-l="metric" {
                 (metric_name(&figure.metric.id)) " "
                 span.unit title=(better_words(&figure.metric)) { (unit.name()) " " (arrow(figure.metric.direction)) }
+                @for warning in &figure.warnings { br; span.half { (warning.text()) } }
             }
             td.num data-l="figure" data-v=[figure.side.estimate.map(|value| value.to_string())] {
                 @match figure.side.estimate {

@@ -2,7 +2,7 @@
 
 use super::TextOptions;
 use super::grid::{Align, Grid, GridCell, GridLine, clean, clipped, wrapped};
-use super::table::figure;
+use super::table::{Footnotes, figure};
 use crate::comparison::{ComparisonSet, Figure};
 use crate::number::{RowUnit, Script};
 use crate::words::{arrow, design, estimator_words, metric_name};
@@ -10,9 +10,10 @@ use crate::words::{arrow, design, estimator_words, metric_name};
 /// One line for each metric and cell, under the benchmark's name.
 pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
     use Align::{Left, Right};
-    let mut grid = Grid::new(vec![Left, Left, Right, Right, Right, Right]);
-    let head = ["", "", "figure", "", "lowest", "highest"].map(GridCell::new);
+    let mut grid = Grid::new(vec![Left, Left, Right, Right, Right, Right, Left]);
+    let head = ["", "", "figure", "", "lowest", "highest", ""].map(GridCell::new);
     grid.push(GridLine::Cells(head.to_vec()));
+    let mut notes = Footnotes::default();
     let mut group = String::new();
     for one in &set.figures {
         let title = [one.benchmark.as_str(), one.label.as_str()].join(", ");
@@ -21,11 +22,13 @@ pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
             grid.push(GridLine::Across(clean(&clipped(&title, options.width))));
             group = title;
         }
-        grid.push(GridLine::Cells(cells(one)));
+        let numbers = notes.of_warnings(&one.warnings);
+        grid.push(GridLine::Cells(cells(one, numbers)));
     }
     let mut out = wrapped(&design(set), options.width, 2);
     out.push('\n');
     out.push_str(&grid.render(options.style));
+    out.push_str(&notes.render(options.width));
     let legend = format!("\nFigure: {}, ± half the interval of their mean.", estimator_words(set));
     out.push_str(&wrapped(&legend, options.width, 0));
     for reason in reasons(set) {
@@ -43,7 +46,7 @@ fn reasons(set: &ComparisonSet) -> Vec<&str> {
     reasons
 }
 
-fn cells(one: &Figure) -> Vec<GridCell> {
+fn cells(one: &Figure, notes: String) -> Vec<GridCell> {
     let unit = RowUnit::new(&one.metric.unit, one.side.estimate);
     let mut figure = figure(&one.side, &unit);
     figure.resize(2, String::new());
@@ -52,6 +55,7 @@ fn cells(one: &Figure) -> Vec<GridCell> {
     let name = format!("  {}", clipped(&clean(&metric_name(&one.metric.id)), 30));
     let of_unit = format!("{} {}", clean(unit.name()), arrow(one.metric.direction));
     let [value, half] = [figure[0].clone(), figure[1].clone()];
-    let texts = [name, of_unit, value, half, extreme(summary.map(|s| s.min)), extreme(summary.map(|s| s.max))];
+    let (lowest, highest) = (extreme(summary.map(|s| s.min)), extreme(summary.map(|s| s.max)));
+    let texts = [name, of_unit, value, half, lowest, highest, notes];
     texts.into_iter().map(GridCell::new).collect()
 }

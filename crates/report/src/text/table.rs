@@ -5,7 +5,7 @@ use stats::Verdict;
 
 use super::grid::{Align, Grid, GridCell, GridLine, clean, clipped, wrapped};
 use super::{TextOptions, Trials};
-use crate::comparison::{Comparison, ComparisonSet, NoVerdict, Outcome, Side, SideLetter, Table};
+use crate::comparison::{Comparison, ComparisonSet, NoVerdict, Outcome, Side, SideLetter, Table, Warning};
 use crate::number::{RowUnit, Script, p_value, percent};
 use crate::words::{arrow, change, metric_name, row_unit, verdict_words};
 
@@ -77,15 +77,13 @@ pub fn render(table: &Table, set: &ComparisonSet, options: &TextOptions) -> Rend
         .find(|(form, grid)| grid.width() <= options.width || *form == Form::Tight)
         .unwrap_or_else(|| (Form::Tight, laid_out(Form::Tight)));
     let mut text = grid.render(options.style);
-    for (index, note) in notes.texts.iter().enumerate() {
-        text.push_str(&wrapped(&format!("{}) {}", index + 1, clean(note)), options.width, 3));
-    }
+    text.push_str(&notes.render(options.width));
     Rendered { text, has_p: form == Form::WithP }
 }
 
 /// Footnotes of a table; the same text has one number.
 #[derive(Default)]
-struct Footnotes {
+pub(super) struct Footnotes {
     texts: Vec<String>,
 }
 
@@ -113,13 +111,29 @@ impl Footnotes {
             }
         }
         numbers.extend(row.warnings.iter().map(|warning| self.number(warning.text())));
-        numbers.sort_unstable();
-        numbers.dedup();
-        if numbers.is_empty() {
-            return String::new();
-        }
-        format!("{})", numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(","))
+        shown(numbers)
     }
+
+    /// The marks of the footnotes of some warnings: `1,3)`.
+    pub(super) fn of_warnings(&mut self, warnings: &[Warning]) -> String {
+        shown(warnings.iter().map(|warning| self.number(warning.text())).collect())
+    }
+
+    /// The notes, each on lines of its own.
+    pub(super) fn render(&self, width: usize) -> String {
+        let note = |(index, note): (usize, &String)| wrapped(&format!("{}) {}", index + 1, clean(note)), width, 3);
+        self.texts.iter().enumerate().map(note).collect()
+    }
+}
+
+/// `1,3)`.
+fn shown(mut numbers: Vec<usize>) -> String {
+    numbers.sort_unstable();
+    numbers.dedup();
+    if numbers.is_empty() {
+        return String::new();
+    }
+    format!("{})", numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(","))
 }
 
 fn grid(table: &Table, set: &ComparisonSet, marks: &[String], form: Form, options: &TextOptions) -> Grid {

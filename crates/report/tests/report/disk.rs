@@ -111,10 +111,22 @@ fn a_single_volume_has_its_charts_too() {
         stored.cell = found.unwrap_or(0);
         found.is_some()
     });
+    let first = made.evidence.trials[0].planned.position;
+    made.mark(first, MarkKind::ServedByCache, "the devices read 3 % of the bytes");
+    made.mark(first, MarkKind::NotSteady, "bimodal");
     let set = set(&made);
     assert!(set.tables.is_empty() && set.disk.len() == 1);
-    assert!(render(&set, &TextOptions::default()).contains("Best of each group"));
-    assert!(page(&made).contains("id=\"disk\""));
+    let text = render(&set, &TextOptions::default());
+    assert!(text.contains("Best of each group"), "{text}");
+    // A mark is told beside the figure that it is about, with its evidence, also where it voids no verdict.
+    let ending = |end: &str| text.lines().filter(|line| line.ends_with(end)).count();
+    assert_eq!(ending("  1,2)"), 1, "{text}");
+    assert!(text.contains("\n1) served by a cache in 1 of 6 trials: the devices read 3 % of the bytes\n"), "{text}");
+    assert!(text.contains("\n2) not steady in 1 of 6 trials: bimodal\n"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert_eq!(text.matches("served by a cache in 1 of 6 trials").count(), 1, "{text}");
+    let page = page(&made);
+    assert!(page.contains("id=\"disk\"") && page.contains("not steady in 1 of 6 trials: bimodal"));
 }
 
 #[test]
@@ -132,4 +144,19 @@ fn the_page_has_charts_curves_and_the_table() {
     }
     // A bar for each volume.
     assert_eq!(page.matches("class=\"bar ").count(), 2);
+}
+
+#[test]
+fn disks_of_virtual_machines_are_called_so() {
+    let mut made = volumes("random", "iops", "io/s");
+    let said = |made: &Made| set(made).notes.iter().any(|note| note.text.contains("one of a virtual machine (kvm)"));
+    let mut as_on = |machine: &str| {
+        let client = made.evidence.facts.get_mut("client").unwrap();
+        client.identity("virtualisation", machine);
+        said(&made)
+    };
+    assert!(as_on("kvm") && !as_on("none seen"));
+    let mut other = Builder { blocks: 6, ..Builder::default() }.build();
+    other.evidence.facts.get_mut("client").unwrap().identity("virtualisation", "kvm");
+    assert!(!said(&other), "its cells are none of disks");
 }

@@ -24,7 +24,7 @@ pub(super) fn drive(
     context: WorkerContext<'_>,
 ) -> Result<Tally, Failure> {
     let thread = context.clients.start / load.clients_per_thread().max(1);
-    bind(&load.affinity, thread)?;
+    bind(load, thread)?;
     let opened = files.iter().map(|file| open(file, load)).collect::<Result<Vec<_>, _>>()?;
     let sizes: Vec<u64> = opened.iter().map(|file| file.size_bytes).collect();
     let stream = BlockStream::new(load, cursors, &sizes).ok_or_else(|| {
@@ -62,19 +62,19 @@ fn open(file: &File, load: &BlockLoad) -> Result<BlockFile, Failure> {
     Ok(opened)
 }
 
-/// Binds this thread to its processor.
-fn bind(affinity: &Affinity, thread: u32) -> Result<(), Failure> {
+/// Binds this thread to its processors.
+fn bind(load: &BlockLoad, thread: u32) -> Result<(), Failure> {
     let refused = |cause: String| {
         Failure::new(FailureKind::Unsupported, "bind the load's threads to processors", cause)
             .hint("leave `affinity` out, or name processors that this process may use")
     };
-    let cores = match affinity {
-        Affinity::Free => return Ok(()),
-        Affinity::Spread => affinity::allowed_cores().map_err(refused)?,
-        Affinity::Cores(cores) => cores.clone(),
+    let in_turn = |cores: &[usize]| cores.get(thread as usize % cores.len().max(1)).copied().into_iter().collect();
+    let cores: Vec<usize> = match &load.affinity {
+        Affinity::Free => Vec::new(),
+        Affinity::Spread => in_turn(&affinity::allowed_cores().map_err(refused)?),
+        Affinity::InTurn(cores) => in_turn(cores),
+        Affinity::Among(cores) => cores.clone(),
+        Affinity::ByPool(pools) => pools.get(load.pool(thread) as usize).cloned().unwrap_or_default(),
     };
-    match cores.get(thread as usize % cores.len().max(1)) {
-        Some(core) => affinity::pin_thread(*core).map_err(refused),
-        None => Ok(()),
-    }
+    if cores.is_empty() { Ok(()) } else { affinity::pin_thread(&cores).map_err(refused) }
 }

@@ -83,10 +83,14 @@ impl Place {
         let consent = forfeited.iter().find(same).or(forfeited.first());
         let claimed = RawDevice::claim(path, consent.map(PathBuf::as_path));
         let device = claimed.map_err(|error| {
-            Failure::new(FailureKind::NotOurs, format!("use the device {}", path.display()), error).hint(format!(
-                "everything on it is lost: say so with `--i-will-lose-the-data-on {}`, if nothing uses it",
-                path.display()
-            ))
+            let failure = Failure { kind: FailureKind::NotOurs, ..failed("use the device", error) };
+            match forfeited.iter().find(same) {
+                Some(_) => failure,
+                None => failure.hint(format!(
+                    "everything on it is lost: say so with `--i-will-lose-the-data-on {}`, if nothing uses it",
+                    path.display()
+                )),
+            }
         })?;
         Ok(Place::Device(device))
     }

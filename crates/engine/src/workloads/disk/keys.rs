@@ -67,8 +67,8 @@ pub(super) const KEYS: &[KeySpec] = &[
         name: "fsync_every",
         kind: KeyKind::Int { min: 1, max: 1_000_000_000 },
         default: Some(Literal::Absent),
-        about: "Of so many writes that a thread has made one behind the other, the last ends only with an `fdatasync`, \
-                which is part of its latency; no syncs without it",
+        about: "Of so many writes of a thread on a file, whichever of its outstanding operations made them, the last ends \
+                only with an `fdatasync`, which is part of its latency; no syncs without it",
     },
     KeySpec {
         name: "rate",
@@ -132,8 +132,9 @@ pub(super) const KEYS: &[KeySpec] = &[
         name: "affinity",
         kind: KeyKind::Text,
         default: Some(Literal::Absent),
-        about: "Processors that the threads are bound to, in turn: a mask such as `0x3`, or `spread` for all; none \
-                without it",
+        about: "Processors that the threads are bound to: a mask such as `0x3`, each thread to any of it; `spread 0x3`, \
+                each to one of it, in turn; `spread`, in turn to all; `0x1, 0x2`, a mask for the threads of each of the \
+                `targets`; to none without it",
     },
 ];
 
@@ -173,13 +174,13 @@ pub(super) fn load(point: &Point) -> Result<BlockLoad, Failure> {
         pattern: pattern(point)?,
         block_bytes: block_bytes as u32,
         depth: whole("depth").unwrap_or(1) as u32,
+        affinity: affinity(text("affinity"), &pools)?,
         pools,
         files,
         offset_bytes,
         span_bytes,
         cache: text("cache").and_then(Cache::named).unwrap_or_default(),
         fsync_every: fsync_every as u32,
-        affinity: affinity(text("affinity"))?,
     };
     let clients = u64::from(load.threads()) * u64::from(load.clients_per_thread());
     if clients > MOST_CLIENTS {
@@ -256,22 +257,45 @@ fn targets(written: Option<&str>, file: &DataFile, threads: u32) -> Result<(Vec<
     }
 }
 
-/// A mask in decimal or hexadecimal, as SQLIO has it, or a word.
-fn affinity(written: Option<&str>) -> Result<Affinity, Failure> {
+/// Masks in decimal or hexadecimal, as SQLIO has them, or a word.
+fn affinity(written: Option<&str>, pools: &Pools) -> Result<Affinity, Failure> {
     let Some(written) = written else { return Ok(Affinity::Free) };
-    if written == "spread" {
-        return Ok(Affinity::Spread);
+    let mask = |text: &str| mask(text.trim(), written);
+    if let Some(rest) = written.trim().strip_prefix("spread") {
+        return match rest.trim() {
+            "" => Ok(Affinity::Spread),
+            rest => mask(rest).map(|cores| if cores.is_empty() { Affinity::Spread } else { Affinity::InTurn(cores) }),
+        };
     }
-    let digits = written.strip_prefix("0x").or_else(|| written.strip_prefix("0X"));
+    let mut masks = written.split(',').map(mask).collect::<Result<Vec<_>, _>>()?;
+    match (masks.len(), pools) {
+        (1, _) => match masks.swap_remove(0) {
+            // SQLIO's word for any processor.
+            cores if cores.is_empty() => Ok(Affinity::Free),
+            cores => Ok(Affinity::Among(cores)),
+        },
+        (count, Pools::ByFile(threads)) if count == threads.len() => Ok(Affinity::ByPool(masks)),
+        (count, _) => {
+            let cause =
+                format!("`affinity = \"{written}\"` holds {count} masks, and not as many files have own threads");
+            Err(refuse(cause, "write one mask, or one for each of `targets = \"a.dat@4, b.dat@1\"`"))
+        }
+    }
+}
+
+/// The processors of a mask.
+fn mask(text: &str, written: &str) -> Result<Vec<usize>, Failure> {
+    let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let mask = match digits {
         Some(digits) => u128::from_str_radix(digits, 16),
-        None => written.parse(),
+        None => text.parse(),
     };
     match mask {
-        // SQLIO's word for any processor.
-        Ok(0) => Ok(Affinity::Free),
-        Ok(mask) => Ok(Affinity::Cores((0..128).filter(|core| mask >> core & 1 == 1).collect())),
-        Err(_) => Err(refuse(format!("`affinity = \"{written}\"` is no mask"), "write one such as `0x3`, or `spread`")),
+        Ok(mask) => Ok((0..128).filter(|core| mask >> core & 1 == 1).collect()),
+        Err(_) => Err(refuse(
+            format!("`affinity = \"{written}\"`: `{text}` is no mask"),
+            "write `0x3`, `spread 0x3` or `spread`",
+        )),
     }
 }
 

@@ -1,6 +1,6 @@
 //! A load of blocks: what each thread does where, pure in (seed, client, index) but for the cursors.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use host::blocks::Cache;
 
@@ -69,8 +69,12 @@ pub enum Affinity {
     Free,
     /// Each to one of those that the process may use, in turn.
     Spread,
-    /// Each to one of these, in turn.
-    Cores(Vec<usize>),
+    /// Each to one of these, in turn. SQLIO's `-aR`, fio's `cpus_allowed_policy=split`.
+    InTurn(Vec<usize>),
+    /// Each may run on any of these. SQLIO's `-a`, fio's `cpus_allowed`.
+    Among(Vec<usize>),
+    /// The threads of each file may run on any of its own; none for any. The masks of a parameter file of SQLIO's.
+    ByPool(Vec<Vec<usize>>),
 }
 
 /// Reads and writes of blocks by several threads.
@@ -94,7 +98,7 @@ pub struct BlockLoad {
     pub span_bytes: Option<u64>,
     /// Which caches may serve an operation.
     pub cache: Cache,
-    /// After how many writes of a client the next ends only with a sync; 0 for never.
+    /// After how many writes of a thread on a file the last of them ends only with a sync; 0 for never.
     pub fsync_every: u32,
     /// To which processors its threads are bound.
     pub affinity: Affinity,
@@ -136,6 +140,14 @@ impl BlockLoad {
             }
         };
         (thread, file.min(self.files.len().saturating_sub(1) as u32))
+    }
+
+    /// The pool that a thread belongs to: that of its file, where files have threads of their own.
+    pub fn pool(&self, thread: u32) -> u32 {
+        match &self.pools {
+            Pools::OnAll(_) => 0,
+            Pools::ByFile(_) => self.place(thread * self.clients_per_thread()).1,
+        }
     }
 
     /// The place of a thread among those that work on a file, and how many these are.
@@ -224,6 +236,8 @@ pub struct BlockStream<'a> {
     cursors: &'a Cursors,
     /// Blocks in the span of each file.
     blocks: Vec<u64>,
+    /// Writes on each file since its last sync: a worker has a stream, and a thread, of its own.
+    unsynced: Vec<AtomicU32>,
 }
 
 impl<'a> BlockStream<'a> {
@@ -236,7 +250,8 @@ impl<'a> BlockStream<'a> {
             (span <= rest && span >= block_bytes).then_some(span / block_bytes)
         };
         let blocks = sizes.iter().map(blocks_of).collect::<Option<Vec<u64>>>()?;
-        (blocks.len() == load.files.len()).then_some(BlockStream { load, cursors, blocks })
+        let unsynced = load.files.iter().map(|_| AtomicU32::new(0)).collect();
+        (blocks.len() == load.files.len()).then_some(BlockStream { load, cursors, blocks, unsynced })
     }
 
     /// The block of a client's operation, counted from the beginning of the span.
@@ -276,8 +291,6 @@ pub struct BlockClient {
     among: (u64, u64),
     request: BlockRequest,
     stage: Stage,
-    /// Writes since the last sync.
-    unsynced: u32,
 }
 
 /// How far an operation has come.
@@ -295,16 +308,7 @@ impl Stream for BlockStream<'_> {
     fn client(&self, seed: u64, client: u32) -> BlockClient {
         let (thread, file) = self.load.place(client);
         let among = self.load.among(thread, file);
-        BlockClient {
-            seed,
-            number: client,
-            thread,
-            file,
-            among,
-            request: BlockRequest::Nothing,
-            stage: Stage::Begun,
-            unsynced: 0,
-        }
+        BlockClient { seed, number: client, thread, file, among, request: BlockRequest::Nothing, stage: Stage::Begun }
     }
 
     fn begin(&self, client: &mut BlockClient, index: u64) {
@@ -331,12 +335,13 @@ impl Stream for BlockStream<'_> {
                 Next::Op
             }
             Stage::Moved if self.load.fsync_every > 0 && matches!(client.request, BlockRequest::Write { .. }) => {
-                client.unsynced += 1;
                 client.stage = Stage::Synced;
-                if client.unsynced < self.load.fsync_every {
+                // A sync makes durable what has ended before it: those that are under way beside it count for the next.
+                let Some(unsynced) = self.unsynced.get(client.file as usize) else { return Next::End };
+                if unsynced.fetch_add(1, Ordering::Relaxed) + 1 < self.load.fsync_every {
                     return Next::End;
                 }
-                client.unsynced = 0;
+                unsynced.store(0, Ordering::Relaxed);
                 *op = BlockRequest::Sync { file: client.file };
                 Next::Op
             }

@@ -82,12 +82,18 @@ fn keys_become_a_load() {
         ("fsync_every", Value::Int(10)),
     ]);
     assert_eq!((full.clients(), full.clients_per_thread(), full.fsync_every), (24, 8, 10));
-    assert_eq!(full.affinity, Affinity::Cores(vec![0, 2]));
+    assert_eq!(full.affinity, Affinity::Among(vec![0, 2]));
     let file = &full.files[1];
     assert_eq!((file.name.as_deref(), file.access), (Some("b.dat"), Access::ReadWrite));
     assert_eq!((file.layout, file.reach_bytes), (Layout::Fragmented { piece_bytes: 4096 }, (64 << 10) + (2 << 20)));
     assert_eq!(load(&[("targets", text("a@4, b@1"))]).pools, Pools::ByFile(vec![4, 1]));
-    assert_eq!(load(&[("affinity", text("0"))]).affinity, Affinity::Free);
+    let bound = |affinity: &str| load(&[("affinity", text(affinity)), ("targets", text("a@2, b@1"))]);
+    assert_eq!(bound("0").affinity, Affinity::Free);
+    assert_eq!(bound("spread").affinity, Affinity::Spread);
+    assert_eq!(bound("spread 0x6").affinity, Affinity::InTurn(vec![1, 2]));
+    let by_file = bound("0x3, 0");
+    assert_eq!(by_file.affinity, Affinity::ByPool(vec![vec![0, 1], Vec::new()]));
+    assert_eq!([0, 1, 2].map(|thread| by_file.pool(thread)), [0, 0, 1]);
 }
 
 #[test]
@@ -103,7 +109,8 @@ fn keys_that_contradict_each_other_are_refused() {
     assert!(refused(&[("threads", number(256)), ("depth", number(4096))]).contains("more than 65536"));
     assert!(refused(&[("targets", text("a, ,b"))]).contains("names no file"));
     assert!(refused(&[("targets", text("a@2, b"))]).contains("some of the files"));
-    assert!(refused(&[("affinity", text("0xg"))]).contains("no mask"));
+    assert!(refused(&[("affinity", text("0xg"))]).contains("`0xg` is no mask"));
+    assert!(refused(&[("affinity", text("1, 2"))]).contains("holds 2 masks"));
 }
 
 #[test]
@@ -189,6 +196,33 @@ fn every_so_many_writes_end_with_a_sync() {
         seen.push(' ');
     }
     assert_eq!(seen, "w ws w ws ");
+}
+
+#[test]
+fn the_writes_of_all_outstanding_operations_of_a_thread_on_a_file_count_together() {
+    let load = load(&[
+        ("op", text("write")),
+        ("fsync_every", Value::Int(3)),
+        ("depth", Value::Int(2)),
+        ("targets", text("a, b")),
+    ]);
+    let cursors = Cursors::default();
+    let stream = BlockStream::new(&load, &cursors, &[1 << 20, 1 << 20]).unwrap();
+    let mut clients = stream.clients(1, 0..4);
+    let mut synced = Vec::new();
+    // Clients 0 and 1 are on the first file, 2 and 3 on the second.
+    for (number, client) in [0, 1, 2, 1, 3, 0, 2].into_iter().enumerate() {
+        let client = &mut clients[client];
+        stream.begin(client, number as u64);
+        let mut op = BlockRequest::Nothing;
+        assert_eq!(stream.next(client, &mut op), Next::Op);
+        if stream.next(client, &mut op) == Next::Op {
+            let BlockRequest::Sync { file } = op else { panic!("{op:?}") };
+            synced.push((number, file));
+            assert_eq!(stream.next(client, &mut op), Next::End);
+        }
+    }
+    assert_eq!(synced, [(3, 0), (6, 1)]);
 }
 
 #[test]

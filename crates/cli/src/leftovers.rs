@@ -1,0 +1,90 @@
+//! What an étalon that was killed has left behind: servers, mounted volumes, images, files.
+//!
+//! On a terminal the next run asks before it removes them: somebody may want to look at them first. Elsewhere it removes
+//! them and says so: a server that still runs would take part in what is measured next, nobody is there to be asked, and
+//! an unattended machine would fill up. Nothing but étalon's own is ever removed: its folder names the process and the
+//! boot that made it, and each file beside it bears étalon's mark.
+
+use std::io::{BufRead as _, IsTerminal as _};
+
+use host::scratch::Abandoned;
+use report::number::count;
+
+use crate::printer::Printer;
+
+/// How leftovers are removed when a run did not.
+const COMMAND: &str = "etalon doctor --clean";
+
+/// Whether somebody has to be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Consent {
+    /// On a terminal.
+    Ask,
+    /// It has been given.
+    Given,
+}
+
+/// Finds what is left, and removes it once whoever is there agrees. To be called before Ctrl-C is caught, which ends the
+/// question and étalon with it.
+pub fn offer(consent: Consent, printer: Printer) {
+    let found = host::scratch::find_abandoned();
+    if found.is_empty() {
+        return;
+    }
+    let is_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    if consent == Consent::Ask && is_terminal && !printer.is_quiet() {
+        let what = if found.len() == 1 { "An étalon that was killed has" } else { "Étalons that were killed have" };
+        printer.note(&format!("{what} left behind:"));
+        found.iter().flat_map(described).for_each(|line| printer.note(&format!("  {line}")));
+        printer.ask("Remove it all? [Y/n] ");
+        if !agrees() {
+            printer.note(&format!("left as it is; `{COMMAND}` removes it"));
+            return;
+        }
+    }
+    remove(&found, printer);
+}
+
+/// Removes what was found, and says so. How many folders could not be removed.
+pub fn remove(found: &[Abandoned], printer: Printer) -> usize {
+    let mut failed = 0;
+    for abandoned in found {
+        match host::scratch::remove_abandoned(abandoned) {
+            Ok(_) => {
+                let what = described(abandoned).join("; ");
+                printer.note(&format!("removed what an étalon that was killed has left behind: {what}"));
+            }
+            Err(error) => {
+                failed += 1;
+                let path = abandoned.path.display();
+                printer.warning(&format!("an étalon that was killed has left {path} behind: {error}"));
+            }
+        }
+    }
+    failed
+}
+
+/// What is there, a line each: the folder first.
+fn described(abandoned: &Abandoned) -> Vec<String> {
+    let minutes = abandoned.age.as_secs() / 60;
+    let age = match minutes {
+        0 => "less than a minute".to_owned(),
+        1..120 => count(minutes as usize, "minute"),
+        120..2_880 => count((minutes / 60) as usize, "hour"),
+        _ => count((minutes / 1_440) as usize, "day"),
+    };
+    let folder = format!("{} (process {}, {age} old)", abandoned.path.display(), abandoned.pid);
+    let servers = abandoned.servers.iter().map(|pid| format!("the server {pid}, which still runs"));
+    let mounts = abandoned.mounts.iter().map(|mount| format!("the volume on {}", mount.display()));
+    let files = abandoned.files.iter().map(|file| format!("the file {}", file.display()));
+    std::iter::once(folder).chain(servers).chain(mounts).chain(files).collect()
+}
+
+/// Whether the line that is typed agrees: an empty one does, the end of the input does not.
+fn agrees() -> bool {
+    let mut line = String::new();
+    match std::io::stdin().lock().read_line(&mut line) {
+        Ok(1..) => matches!(line.trim().to_lowercase().as_str(), "" | "y" | "yes"),
+        Ok(0) | Err(_) => false,
+    }
+}
