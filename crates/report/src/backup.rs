@@ -41,19 +41,19 @@ pub struct BackupRow {
 }
 
 /// A trial's block and values.
-struct Measured {
-    block: u32,
-    values: BTreeMap<String, Reading>,
+pub(crate) struct Measured {
+    pub(crate) block: u32,
+    pub(crate) values: BTreeMap<String, Reading>,
 }
 
-fn value(reading: &Reading) -> Option<f64> {
+pub(crate) fn value(reading: &Reading) -> Option<f64> {
     match reading {
         Reading::Value(value) if value.is_finite() => Some(*value),
         _ => None,
     }
 }
 
-fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+pub(crate) fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     let upper = values.get(values.len() / 2)?;
@@ -63,8 +63,10 @@ fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
 
 /// The rows of an experiment, in the plan's order; none if it has no backups.
 pub fn rows(evidence: &Evidence) -> Vec<BackupRow> {
-    let cells: Vec<(usize, &Cell)> =
-        evidence.cells.iter().enumerate().filter(|(_, cell)| cell.workload == WORKLOAD).collect();
+    let backed_up = |cell: &Cell| {
+        cell.workload == WORKLOAD && cell.point.get("method").and_then(Value::as_text) != Some("none")
+    };
+    let cells: Vec<(usize, &Cell)> = evidence.cells.iter().enumerate().filter(|(_, cell)| backed_up(cell)).collect();
     let measured: Vec<Vec<Measured>> = cells.iter().map(|(index, _)| trials(evidence, *index)).collect();
     let mut rows = Vec::new();
     for ((_, cell), own) in cells.iter().zip(&measured) {
@@ -78,7 +80,7 @@ pub fn rows(evidence: &Evidence) -> Vec<BackupRow> {
     rows
 }
 
-fn trials(evidence: &Evidence, cell: usize) -> Vec<Measured> {
+pub(crate) fn trials(evidence: &Evidence, cell: usize) -> Vec<Measured> {
     let last = evidence.last_attempts();
     let own = last.iter().filter(|t| t.planned.cell as usize == cell && t.state == TrialState::Measured);
     own.map(|trial| Measured {
@@ -106,7 +108,7 @@ fn codec_of(cell: &Cell) -> &str {
 }
 
 /// `zstd-3, 2 workers, at the server`: what is not usual is said.
-fn codec_label(cell: &Cell) -> String {
+pub(crate) fn codec_label(cell: &Cell) -> String {
     let codec = codec_of(cell);
     let int = |key: &str| cell.point.get(key).and_then(Value::as_int).unwrap_or(0);
     let usual = USUAL_LEVELS.iter().find(|(name, _)| *name == codec).map_or(0, |(_, level)| *level);
@@ -167,7 +169,7 @@ fn row(evidence: &Evidence, cell: &Cell, own: &[Measured], baseline: Option<&[Me
 }
 
 /// The ratio to the baseline in each block: median, lowest, highest.
-fn ratio(own: &[Measured], baseline: &[Measured], metric: &str) -> Option<[f64; 3]> {
+pub(crate) fn ratio(own: &[Measured], baseline: &[Measured], metric: &str) -> Option<[f64; 3]> {
     let of = |trial: &Measured| trial.values.get(metric).and_then(value).filter(|value| *value > 0.0);
     let ratios: Vec<f64> = own
         .iter()
@@ -206,7 +208,12 @@ impl BackupRow {
 const HEAD: [&str; 9] =
     ["codec", "backup MiB", "saving %", "MiB/s", "time", "CPU s/GiB", "restore MiB/s", "time", "CPU s/GiB"];
 
-/// The tables, one for each system and group, with their verdicts; nothing if there are no backups.
+/// The tables of an experiment: those of its loads beside backups, and one for each system and group.
+pub fn tables(evidence: &Evidence) -> String {
+    crate::backup_load::render(&crate::backup_load::rows(evidence)) + &render(&rows(evidence))
+}
+
+/// The tables, one for each system and group, with their verdicts.
 pub fn render(rows: &[BackupRow]) -> String {
     const MIB: f64 = (1u64 << 20) as f64;
     let mut text = String::new();

@@ -15,25 +15,26 @@ use engine::{Consent, Failure, FailureKind, Registry, Silent};
 use model::{Plan, Reading, TrialRecord};
 
 /// Where a test keeps everything, so that it can look at what stays behind.
-struct Place(tempfile::TempDir);
+pub struct Place(tempfile::TempDir);
 
 impl Place {
-    fn new() -> Place {
+    pub fn new() -> Place {
         let folder = tempfile::Builder::new().prefix("etalon-backup-test-").tempdir().unwrap();
         let status = Command::new("chmod").arg("0755").arg(folder.path()).status().unwrap();
         assert!(status.success());
         Place(folder)
     }
 
-    fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         self.0.path()
     }
 
     /// A plan of one cell on a system.
     fn plan(&self, system: &str, keys: &str) -> Plan {
         let folder = self.path().join("backups");
+        let size = if keys.contains("size_mib") { "" } else { "size_mib = 2\n" };
         let text = format!(
-            "[systems.it]\n{system}\n[[benchmarks]]\nworkload = \"backup\"\nsize_mib = 2\nfolder = {:?}\n{keys}\n\
+            "[systems.it]\n{system}\n[[benchmarks]]\nworkload = \"backup\"\n{size}folder = {:?}\n{keys}\n\
              [schedule]\nblocks = 1\nwarmup = \"0s\"\nduration = \"1s\"\n",
             folder.display().to_string()
         );
@@ -42,13 +43,19 @@ impl Place {
             .unwrap_or_else(|errors| panic!("{errors}\n{text}"))
     }
 
+    /// Why a cell is refused before anything runs.
+    pub fn refused(&self, system: &str, keys: &str) -> Failure {
+        let point = self.plan(system, keys).cells()[0].point.clone();
+        Registry::built_in().workload("backup").unwrap().task(&point, &Grants::default()).unwrap_err()
+    }
+
     /// What a backup has left behind.
     fn left(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.path().join("backups")).into_iter().flatten();
         entries.map(|entry| entry.unwrap().path()).collect()
     }
 
-    fn sqlite(&self) -> String {
+    pub fn sqlite(&self) -> String {
         format!("url = {:?}", format!("sqlite:{}", self.path().join("data.db").display()))
     }
 }
@@ -70,7 +77,7 @@ fn run(plan: &Plan, target: &dyn Target, interrupt: &AtomicBool) -> Result<Trial
 }
 
 /// Runs a plan's only trial, from its system's start to its end.
-fn trial(place: &Place, system: &str, keys: &str) -> Result<TrialRecord, Failure> {
+pub fn trial(place: &Place, system: &str, keys: &str) -> Result<TrialRecord, Failure> {
     let plan = place.plan(system, keys);
     let target = open(&plan);
     let record = run(&plan, &*target, &AtomicBool::new(false));
@@ -79,14 +86,14 @@ fn trial(place: &Place, system: &str, keys: &str) -> Result<TrialRecord, Failure
     record
 }
 
-fn value(record: &TrialRecord, metric: &str) -> f64 {
+pub fn value(record: &TrialRecord, metric: &str) -> f64 {
     match record.measurements.iter().find(|one| one.metric.id == metric).map(|one| &one.reading) {
         Some(Reading::Value(value)) => *value,
         other => panic!("{metric}: {other:?}"),
     }
 }
 
-fn missing(record: &TrialRecord, metric: &str) -> String {
+pub fn missing(record: &TrialRecord, metric: &str) -> String {
     match record.measurements.iter().find(|one| one.metric.id == metric).map(|one| &one.reading) {
         Some(Reading::Unavailable(why)) => why.clone(),
         other => panic!("{metric}: {other:?}"),
@@ -215,6 +222,7 @@ fn a_backup_that_is_damaged_is_not_taken_for_restored() {
         compression: Compression::new("zstd", 0, 0).unwrap(),
         compressor: Compressor::Own,
         max_rate_bytes_s: None,
+        cores: None,
         scope: Scope::OwnDatabase,
         folder: &taken,
         work: &work,
@@ -247,7 +255,7 @@ fn an_interrupted_backup_is_no_trial_and_leaves_nothing() {
     target.drop_all().unwrap();
 }
 
-const POSTGRES: &str = "server = { engine = \"postgres\" }";
+pub const POSTGRES: &str = "server = { engine = \"postgres\" }";
 
 #[test]
 fn postgres_compressed_by_server_program_and_etalon() {

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use super::chart::{Axis, Ink, Layer, Mark, Panel, Shape, series_class};
 use super::figure::{Figure, swatch};
 use crate::backup::BackupRow;
+use crate::backup_load::{HEADS, LoadRow};
 use crate::number::{Script, significant};
 
 const WIDTH: i32 = 480;
@@ -13,17 +14,34 @@ const MIB: f64 = (1u64 << 20) as f64;
 /// The radius of a mark whose backup takes as long as that without a codec.
 const RADIUS: f64 = 6.0;
 
-/// Both figures; nothing if the experiment has no backups.
-pub fn figures(rows: &[BackupRow]) -> Option<Markup> {
-    if rows.is_empty() {
+/// Both figures, and what transactions beside the backups lost; nothing if the experiment has no backups.
+pub fn figures(rows: &[BackupRow], loads: &[LoadRow]) -> Option<Markup> {
+    if rows.is_empty() && loads.is_empty() {
         return None;
     }
     let verdicts: Vec<String> =
         rows.iter().filter_map(|row| Some(format!("{}: {}", name(row), row.verdict()?))).collect();
     Some(html! {
         @if !verdicts.is_empty() { ul { @for verdict in &verdicts { li { bdi { (verdict) } } } } }
-        div.grid { (worth(rows)) (growth(rows)) }
+        @if !loads.is_empty() { (beside(loads)) }
+        @if !rows.is_empty() { div.grid { (worth(rows)) (growth(rows)) } }
     })
+}
+
+/// What transactions lost while backups were taken.
+fn beside(loads: &[LoadRow]) -> Markup {
+    let verdicts: Vec<String> = loads.iter().filter_map(|row| Some(format!("{}: {}", row.system, row.verdict()?))).collect();
+    html! {
+        ul { @for verdict in &verdicts { li { bdi { (verdict) } } } }
+        div.scroll { table.small {
+            thead { tr { th { "transactions" } th { "backup beside them" } @for head in HEADS { th.num { (head) } } } }
+            tbody { @for row in loads { tr {
+                th scope="row" { bdi { (row.system) ": " (row.load) } }
+                td { bdi { (row.backup) } }
+                @for figure in row.shown() { td.num { (figure) } }
+            } } }
+        } }
+    }
 }
 
 fn name(row: &BackupRow) -> String {

@@ -82,7 +82,7 @@ pub fn render(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSourc
                     }
                     (section("results", "Results", "", results(set)))
                     @if let Some(pages) = pages::pages(evidence) { (section("pages", "I/O of the page inserts", PAGES, pages)) }
-                    @if let Some(figures) = backups::figures(&crate::backup::rows(evidence)) {
+                    @if let Some(figures) = backups::figures(&crate::backup::rows(evidence), &crate::backup_load::rows(evidence)) {
                         (section("backups", "Backups", BACKUPS, figures))
                     }
                     (section("trials", "Every trial", TRIALS, charts.trials))
