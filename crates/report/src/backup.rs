@@ -63,9 +63,8 @@ pub(crate) fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
 
 /// The rows of an experiment, in the plan's order; none if it has no backups.
 pub fn rows(evidence: &Evidence) -> Vec<BackupRow> {
-    let backed_up = |cell: &Cell| {
-        cell.workload == WORKLOAD && cell.point.get("method").and_then(Value::as_text) != Some("none")
-    };
+    let backed_up =
+        |cell: &Cell| cell.workload == WORKLOAD && cell.point.get("method").and_then(Value::as_text) != Some("none");
     let cells: Vec<(usize, &Cell)> = evidence.cells.iter().enumerate().filter(|(_, cell)| backed_up(cell)).collect();
     let measured: Vec<Vec<Measured>> = cells.iter().map(|(index, _)| trials(evidence, *index)).collect();
     let mut rows = Vec::new();
@@ -198,15 +197,16 @@ impl BackupRow {
             None => "CPU time that is not known".to_owned(),
         };
         let of_blocks = match self.trials {
-            1 => " (one trial: no more than a hint)".to_owned(),
-            blocks => format!(" ({lowest:.2} to {highest:.2} in {blocks} blocks)"),
+            1 => "one trial: no more than a hint".to_owned(),
+            blocks => format!("{lowest:.2}× to {highest:.2}× in {blocks} blocks"),
         };
-        Some(format!("{} saves {saving:.0} % and takes {ratio:.2}× the time{of_blocks} for {cpu}", self.codec))
+        Some(format!("{} saves {saving:.0} % and takes {ratio:.2}× the time for {cpu} ({of_blocks})", self.codec))
     }
 }
 
-const HEAD: [&str; 9] =
-    ["codec", "backup MiB", "saving %", "MiB/s", "time", "CPU s/GiB", "restore MiB/s", "time", "CPU s/GiB"];
+const HEAD: [&str; 9] = ["codec", "MiB", "saved %", "MiB/s", "time", "s/GiB", "MiB/s", "time", "s/GiB"];
+/// Over them: what they are of, and the column that it ends with.
+const OVER: [(&str, usize); 2] = [("backup", 5), ("restore", 8)];
 
 /// The tables of an experiment: those of its loads beside backups, and one for each system and group.
 pub fn tables(evidence: &Evidence) -> String {
@@ -246,25 +246,41 @@ pub fn render(rows: &[BackupRow]) -> String {
             ]
         }));
         text.push_str(&columns(&lines));
-        for verdict in own.iter().filter_map(|row| row.verdict()) {
-            let _ = writeln!(text, "  {verdict}");
-        }
+        own.iter().filter_map(|row| row.verdict()).for_each(|verdict| text.push_str(&said(&verdict)));
         text.push('\n');
     }
     text.push_str(FOOTNOTE);
     text
 }
 
+/// A verdict for a terminal: what stands in parentheses has a line of its own.
+pub(crate) fn said(verdict: &str) -> String {
+    match verdict.rsplit_once(" (") {
+        Some((verdict, rest)) => format!("  {verdict}\n    ({rest}\n"),
+        None => format!("  {verdict}\n"),
+    }
+}
+
 /// What the figures are.
-const FOOTNOTE: &str = "Medians of the trials; every restore was verified. Rates are of source data, CPU time is of server, \
-                        client and\ncompressor together. `time` is that of the backup without a codec in the same block. \
-                        Intervals and verdicts:\n`etalon compare STORE --cols codec`.";
+const FOOTNOTE: &str = "Medians of the trials; every restore was verified. Rates are of source data,\n\
+                        s/GiB are CPU seconds of server, client and compressor together for a GiB of it.\n\
+                        `time` is against the backup without a codec in the same block. Intervals and\n\
+                        verdicts: `etalon compare STORE --cols codec`.";
 
 /// Lines in columns: the first to the left, the others to the right.
 fn columns(lines: &[[String; 9]]) -> String {
     let width = |place: usize| lines.iter().map(|line| line[place].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..HEAD.len()).map(width).collect();
-    let mut text = String::new();
+    let mut text = String::from("  ");
+    let mut at = 0;
+    for (name, last) in OVER {
+        // Two blanks stand between columns.
+        let end = widths.iter().take(last + 1).sum::<usize>() + 2 * last;
+        let _ = write!(text, "{}", " ".repeat((end - at).saturating_sub(name.len())));
+        text.push_str(name);
+        at = end;
+    }
+    text.push('\n');
     for line in lines {
         let mut row = String::from("  ");
         for (place, (word, width)) in line.iter().zip(&widths).enumerate() {
@@ -298,7 +314,7 @@ mod tests {
     #[test]
     fn a_verdict_is_one_line() {
         let expected =
-            "zstd-3 saves 78 % and takes 0.90× the time (0.85 to 0.97 in 6 blocks) for 14.0 CPU-seconds per GiB";
+            "zstd-3 saves 78 % and takes 0.90× the time for 14.0 CPU-seconds per GiB (0.85× to 0.97× in 6 blocks)";
         assert_eq!(row("zstd-3", 6).verdict().unwrap(), expected);
         assert!(row("zstd-3", 1).verdict().unwrap().contains("one trial"));
         assert_eq!(row("none", 6).verdict(), None);
@@ -312,6 +328,19 @@ mod tests {
             line.split_whitespace().collect::<Vec<_>>(),
             ["none", "1.0", "78.2", "n/a", "-", "14.04", "n/a", "-", "n/a"]
         );
+    }
+
+    #[test]
+    fn a_terminal_of_80_columns_is_enough() {
+        let mut rows = [row("none", 6), row("zstd-19 ×16 at the server", 6)];
+        let figures = ["backup_rate", "restore_rate", "restore_cpu_per_gib"].map(|id| (id.to_owned(), 1234.5));
+        rows.iter_mut().for_each(|row| row.figures.extend(figures.clone()));
+        rows[1].restore_ratio = Some([12.34; 3]);
+        let text = render(&rows);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[1].split_whitespace().collect::<Vec<_>>(), ["backup", "restore"]);
+        assert_eq!(lines[1].chars().count(), lines[2].chars().count(), "{text}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use model::{Cell, Value};
 
-use crate::backup::{Measured, codec_label, median, ratio, trials, value};
+use crate::backup::{Measured, codec_label, median, ratio, said, trials, value};
 use crate::evidence::Evidence;
 use crate::text::clean;
 
@@ -77,9 +77,8 @@ fn row(evidence: &Evidence, cell: &Cell, own: &[Measured], alone: Option<&[Measu
     let clients = cell.point.get("load.clients").and_then(Value::as_int).unwrap_or(1);
     let clients = if clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") };
     let mut load = vec![text(cell, SCRIPT).unwrap_or_default().to_owned(), clients];
-    let told = |key: &&String| {
-        !OF_THE_BACKUP.contains(&key.as_str()) && ![SCRIPT, "load.clients"].contains(&key.as_str())
-    };
+    let told =
+        |key: &&String| !OF_THE_BACKUP.contains(&key.as_str()) && ![SCRIPT, "load.clients"].contains(&key.as_str());
     load.extend(varying.iter().filter(told).filter_map(|key| Some(format!("{key}={}", cell.point.get(key)?))));
     LoadRow {
         system: cell.system.clone(),
@@ -104,7 +103,9 @@ fn label(cell: &Cell) -> String {
         codec => codec.to_owned(),
     };
     let mut parts: Vec<String> = method.map(str::to_owned).into_iter().chain([codec]).collect();
-    for (key, unit) in [("max_rate_mib_s", "MiB/s"), ("server_cpu_percent", "% CPU of the server"), ("backup_cpu_percent", "% CPU")] {
+    for (key, unit) in
+        [("max_rate_mib_s", "MiB/s"), ("server_cpu_percent", "% CPU of the server"), ("backup_cpu_percent", "% CPU")]
+    {
         let limit = cell.point.get(key).and_then(Value::as_int).filter(|limit| *limit > 0);
         parts.extend(limit.map(|limit| format!("{limit} {unit}")));
     }
@@ -116,14 +117,14 @@ impl LoadRow {
     pub fn verdict(&self) -> Option<String> {
         let [left, lowest, highest] = self.throughput_ratio?.map(|ratio| 100.0 * ratio);
         let of_blocks = match self.trials {
-            1 => " (one trial: no more than a hint)".to_owned(),
-            blocks => format!(" ({lowest:.0} to {highest:.0} in {blocks} blocks)"),
+            1 => "one trial: no more than a hint".to_owned(),
+            blocks => format!("{lowest:.0} to {highest:.0} % in {blocks} blocks"),
         };
         let p99 = match self.p99_ratio {
             Some([ratio, ..]) => format!("at {ratio:.2}× the p99"),
             None => "at a p99 that is not known".to_owned(),
         };
-        Some(format!("beside {} {left:.0} % of the transactions are left{of_blocks}, {p99}", self.backup))
+        Some(format!("beside {}: {left:.0} % of the transactions, {p99} ({of_blocks})", self.backup))
     }
 
     /// The row's figures as they are shown: transactions a second, share of the load alone, p50 and p99 in ms, share.
@@ -175,9 +176,7 @@ pub fn render(rows: &[LoadRow]) -> String {
         };
         line("backup", &HEADS.map(str::to_owned));
         own.iter().zip(&shown).for_each(|(row, figures)| line(&row.backup, figures));
-        for verdict in own.iter().filter_map(|row| row.verdict()) {
-            let _ = writeln!(out, "  {verdict}");
-        }
+        own.iter().filter_map(|row| row.verdict()).for_each(|verdict| out.push_str(&said(&verdict)));
         out.push('\n');
     }
     out
@@ -209,8 +208,8 @@ mod tests {
         assert_eq!(lines[2].split_whitespace().collect::<Vec<_>>(), ["none", "1234", "-", "1.20", "n/a", "-"]);
         assert!(lines[3].ends_with("1234     0.66×    1.20     n/a       n/a"), "{}", lines[3]);
         assert_eq!(
-            lines[4].trim(),
-            "beside zstd-3, 20 MiB/s 66 % of the transactions are left (61 to 70 in 6 blocks), at a p99 that is not known"
+            lines[4..6].join(""),
+            "  beside zstd-3, 20 MiB/s: 66 % of the transactions, at a p99 that is not known    (61 to 70 % in 6 blocks)"
         );
         assert!(row("zstd-3", Some([0.66, 0.61, 0.7]), 1).verdict().unwrap().contains("one trial"));
         assert_eq!(render(&[]), "");

@@ -92,7 +92,7 @@ pub struct BackupRequest<'a> {
     pub compression: Compression,
     /// Which process compresses.
     pub compressor: Compressor,
-    /// The most bytes of source data a second; `None` is no limit.
+    /// The most bytes of source data a second, of the backup or of the restore that this is; `None` is no limit.
     pub max_rate_bytes_s: Option<u64>,
     /// The most CPU time that what takes the backup may use, in cores: a server's process for it, or a program.
     pub cores: Option<f64>,

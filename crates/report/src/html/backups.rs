@@ -30,7 +30,8 @@ pub fn figures(rows: &[BackupRow], loads: &[LoadRow]) -> Option<Markup> {
 
 /// What transactions lost while backups were taken.
 fn beside(loads: &[LoadRow]) -> Markup {
-    let verdicts: Vec<String> = loads.iter().filter_map(|row| Some(format!("{}: {}", row.system, row.verdict()?))).collect();
+    let verdicts: Vec<String> =
+        loads.iter().filter_map(|row| Some(format!("{}: {}", row.system, row.verdict()?))).collect();
     html! {
         ul { @for verdict in &verdicts { li { bdi { (verdict) } } } }
         div.scroll { table.small {

@@ -47,14 +47,24 @@ fn identity(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     }
 }
 
+/// Whether an experiment has response times.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Responses {
+    /// It has.
+    Stored,
+    /// Its trials are single long steps.
+    None,
+}
+
 /// Links to the parts that are there.
-pub fn navigation(evidence: &Evidence, set: &ComparisonSet) -> Markup {
+pub fn navigation(evidence: &Evidence, set: &ComparisonSet, responses: Responses) -> Markup {
     let has_pages = !crate::pages::sections(evidence).is_empty();
     let parts = [
         ("forest", "Changes"),
         ("disk", "Disk"),
         ("results", "Results"),
         ("pages", "I/O"),
+        ("backups", "Backups"),
         ("trials", "Trials"),
         ("latency", "Response times"),
         ("seconds", "Over time"),
@@ -67,6 +77,8 @@ pub fn navigation(evidence: &Evidence, set: &ComparisonSet) -> Markup {
         "forest" => !set.tables.is_empty(),
         "disk" => !set.disk.is_empty(),
         "pages" => has_pages,
+        "backups" => evidence.cells.iter().any(|cell| cell.workload == "backup"),
+        "latency" | "seconds" => responses == Responses::Stored,
         _ => true,
     };
     let parts = parts.into_iter().filter(|(id, _)| is_there(id));

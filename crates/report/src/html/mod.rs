@@ -28,6 +28,7 @@ use sha2::{Digest, Sha256};
 
 use crate::comparison::ComparisonSet;
 use crate::evidence::{Evidence, SeriesSource};
+use head::Responses;
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("app.js");
@@ -57,6 +58,7 @@ pub enum ReportError {
 /// When the histograms cannot be read.
 pub fn render(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSource) -> Result<String, ReportError> {
     let charts = charts(evidence, source)?;
+    let responses = if charts.responses.is_some() { Responses::Stored } else { Responses::None };
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -73,7 +75,7 @@ pub fn render(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSourc
                 a.skip href="#results" { "Skip to the results" }
                 main {
                     (head::header(evidence, set))
-                    (head::navigation(evidence, set))
+                    (head::navigation(evidence, set, responses))
                     @if !set.tables.is_empty() {
                         (section("forest", "Changes", FOREST, html! { div.grid { @for f in forest::figures(set) { (f) } } }))
                     }
@@ -86,8 +88,10 @@ pub fn render(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSourc
                         (section("backups", "Backups", BACKUPS, figures))
                     }
                     (section("trials", "Every trial", TRIALS, charts.trials))
-                    (section("latency", "Response times", LATENCY, charts.latency))
-                    (section("seconds", "Over the measured part", SECONDS, charts.seconds))
+                    @if let Some((latency, seconds)) = charts.responses {
+                        (section("latency", "Response times", LATENCY, latency))
+                        (section("seconds", "Over the measured part", SECONDS, seconds))
+                    }
                     (section("facts", "What was measured", FACTS, facts::facts(evidence, set)))
                     (section("warnings", "Warnings and dropped trials", "", facts::warnings(set)))
                     (section("method", "Method", "", method::method(evidence, set)))
@@ -133,8 +137,8 @@ fn section(id: &str, title: &str, lead: &str, content: Markup) -> Markup {
 /// The charts of all cells.
 struct Charts {
     trials: Markup,
-    latency: Markup,
-    seconds: Markup,
+    /// Response times and their course; nothing of an experiment that has none, such as one of backups alone.
+    responses: Option<(Markup, Markup)>,
 }
 
 fn charts(evidence: &Evidence, source: &dyn SeriesSource) -> Result<Charts, ReportError> {
@@ -142,6 +146,7 @@ fn charts(evidence: &Evidence, source: &dyn SeriesSource) -> Result<Charts, Repo
     let mut dots = Vec::new();
     let mut curves = Vec::new();
     let mut over_time = Vec::new();
+    let mut has_responses = false;
     for (number, view) in views.iter().enumerate() {
         let metrics = cells::primary_metrics(evidence, view.benchmark);
         let of_metric = |(index, metric)| trials::dots(evidence, view, metric, &format!("dots-{number}-{index}"));
@@ -152,10 +157,12 @@ fn charts(evidence: &Evidence, source: &dyn SeriesSource) -> Result<Charts, Repo
             .iter()
             .map(|system| Ok((system, load::cell(evidence, source, system.cell)?)))
             .collect::<Result<series::Loaded<'_>, ReportError>>()?;
+        has_responses |= loaded.iter().any(|(_, latency)| latency.whole.is_some());
         curves.push((view.title.clone(), vec![series::latency(view, &loaded, &format!("latency-{number}"))]));
         over_time.push((view.title.clone(), series::seconds(view, &loaded, &format!("seconds-{number}"))));
     }
-    Ok(Charts { trials: folded(dots), latency: folded(curves), seconds: folded(over_time) })
+    let responses = has_responses.then(|| (folded(curves), folded(over_time)));
+    Ok(Charts { trials: folded(dots), responses })
 }
 
 /// The first cells' figures, and the others folded.

@@ -292,7 +292,7 @@ impl Backups for PostgresBackups<'_> {
         };
         let data = private.data()?;
         let user = private.user().cloned();
-        let (bytes, cpu_s) = meter.part("unpack", || unpack(taken, &data, user.as_ref()))?;
+        let (bytes, cpu_s) = meter.part("unpack", || unpack(taken, request.max_rate_bytes_s, &data, user.as_ref()))?;
         meter.source_bytes = Some(bytes);
         meter.codec_cpu_s += cpu_s;
         private.make_settings_own(address)?;
@@ -302,10 +302,16 @@ impl Backups for PostgresBackups<'_> {
 }
 
 /// Unpacks the archive; gives its bytes and the CPU seconds of decompressing it.
-fn unpack(taken: &Taken, data: &Path, user: Option<&host::process::User>) -> Result<(u64, f64), Failure> {
+fn unpack(
+    taken: &Taken,
+    max_rate_bytes_s: Option<u64>,
+    data: &Path,
+    user: Option<&host::process::User>,
+) -> Result<(u64, f64), Failure> {
     let tried = format!("unpack the backup into {}", data.display());
     let file = File::open(&taken.file).map_err(|error| io_failure(&tried, &error))?;
-    let mut from = Decoder::new(taken.compression, file).map_err(|error| io_failure(&tried, &error))?;
+    let from = Decoder::new(taken.compression, file).map_err(|error| io_failure(&tried, &error))?;
+    let mut from = from.at_most(max_rate_bytes_s);
     unpack_tar(&mut from, data, user).map_err(|error| io_failure(&tried, &error))?;
     fs::create_dir_all(data.join("pg_wal")).map_err(|error| io_failure(&tried, &error))?;
     Ok((from.bytes, from.cpu.as_secs_f64()))

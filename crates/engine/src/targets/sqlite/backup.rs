@@ -170,7 +170,7 @@ impl Backups for SqliteBackups<'_> {
         meter
             .part("copy back", || {
                 let file = File::open(&taken.file).map_err(failed)?;
-                let mut from = Decoder::new(taken.compression, file).map_err(failed)?;
+                let mut from = Decoder::new(taken.compression, file).map_err(failed)?.at_most(request.max_rate_bytes_s);
                 let mut into = Sink::new(request, "restored.db", crate::backup::codec::Compression::NONE)?;
                 into.copy(&mut from, "the backup")?;
                 into.finish()?;

@@ -58,7 +58,13 @@ pub(super) fn beside(mut all: Dataset, load: Dataset) -> Dataset {
 }
 
 fn of<'t>(context: &'t StepContext<'_>, task: &'t StreamTask) -> TrialRun<'t> {
-    TrialRun { target: context.target, task, schedule: context.schedule, seed: context.seed, interrupt: context.interrupt }
+    TrialRun {
+        target: context.target,
+        task,
+        schedule: context.schedule,
+        seed: context.seed,
+        interrupt: context.interrupt,
+    }
 }
 
 /// Runs something while the load runs, from the end of the load's warm-up on; the load ends with it.
@@ -107,7 +113,8 @@ pub(super) fn alone(task: &StreamTask, context: &mut StepContext<'_>) -> Result<
     }
     let TrialRecord { elapsed_s, mut measurements, series, marks, .. } = record;
     let none = || Reading::Unavailable("no backup was taken".to_owned());
-    let missing = OF_A_BACKUP.iter().map(|(id, unit, better)| Measurement::new(id, unit, *better, Role::Primary, none()));
+    let missing =
+        OF_A_BACKUP.iter().map(|(id, unit, better)| Measurement::new(id, unit, *better, Role::Primary, none()));
     measurements.extend(missing);
     Ok(Stepped::Done(StepOutcome { elapsed_s, measurements, series, marks }))
 }

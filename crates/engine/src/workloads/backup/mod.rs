@@ -79,6 +79,12 @@ const KEYS: &[KeySpec] = &[
         "The most CPU time that a server of étalon's own may use during the backup, in percent of a core; 0 is no limit",
     ),
     KeySpec {
+        name: "restore_max_rate_mib_s",
+        kind: KeyKind::Int { min: 1, max: 1 << 20 },
+        default: Some(Literal::Absent),
+        about: "The most MiB of source data a second that are given to a restore; no limit without it",
+    },
+    KeySpec {
         name: "backup_cpu_percent",
         kind: KeyKind::Int { min: 1, max: 100_000 },
         default: Some(Literal::Absent),
@@ -148,6 +154,7 @@ impl Workload for Backup {
         let method = text("method")?;
         let method = METHODS.iter().find(|(name, _)| *name == method).map_or(Method::Native, |(_, method)| *method);
         let rate = int("max_rate_mib_s")?;
+        let restore_rate = point.get("restore_max_rate_mib_s").and_then(Value::as_int);
         let percent = int("server_cpu_percent")?;
         let cores = point.get("backup_cpu_percent").and_then(Value::as_int).map(|percent| percent as f64 / 100.0);
         let load = load::read(point, grants)?;
@@ -172,6 +179,7 @@ impl Workload for Backup {
                 _ => Compressor::Own,
             },
             max_rate_bytes_s: (rate > 0).then_some(rate << 20),
+            restore_max_rate_bytes_s: restore_rate.map(|rate| (rate as u64) << 20),
             server_cores: (percent > 0).then_some(percent as f64 / 100.0),
             cores,
             load,

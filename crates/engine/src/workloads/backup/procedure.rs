@@ -29,6 +29,7 @@ pub(super) struct Procedure {
     pub(super) compression: Compression,
     pub(super) compressor: Compressor,
     pub(super) max_rate_bytes_s: Option<u64>,
+    pub(super) restore_max_rate_bytes_s: Option<u64>,
     /// Cores that the server may use during the backup.
     pub(super) server_cores: Option<f64>,
     /// Cores that only what takes the backup may use.
@@ -123,7 +124,7 @@ impl Procedure {
         }
         let stored_bytes = fs::metadata(&taken.file).map_err(|error| io_failure("look at the backup", &error))?.len();
         context.progress("restoring", 2, PARTS);
-        let into = BackupRequest { folder: restored, ..*request };
+        let into = BackupRequest { folder: restored, max_rate_bytes_s: self.restore_max_rate_bytes_s, ..*request };
         let mut meter = Meter::default();
         let (back, restored_growth) = watched(restored, || backups.restore(&taken, &into, &mut meter));
         let back = back?;
