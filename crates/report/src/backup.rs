@@ -253,10 +253,10 @@ pub fn render(rows: &[BackupRow]) -> String {
     text
 }
 
-/// A verdict for a terminal: what stands in parentheses has a line of its own.
+/// A verdict for a terminal, in two lines: what it costs, or how sure it is, has the second.
 pub(crate) fn said(verdict: &str) -> String {
-    match verdict.rsplit_once(" (") {
-        Some((verdict, rest)) => format!("  {verdict}\n    ({rest}\n"),
+    match verdict.find(" for ").or_else(|| verdict.rfind(" (")) {
+        Some(place) => format!("  {}\n   {}\n", &verdict[..place], &verdict[place..]),
         None => format!("  {verdict}\n"),
     }
 }
@@ -332,8 +332,9 @@ mod tests {
 
     #[test]
     fn a_terminal_of_80_columns_is_enough() {
-        let mut rows = [row("none", 6), row("zstd-19 ×16 at the server", 6)];
-        let figures = ["backup_rate", "restore_rate", "restore_cpu_per_gib"].map(|id| (id.to_owned(), 1234.5));
+        let mut rows = [row("none", 6), row("zstd-3 at the server", 6)];
+        let figures = [("backup_rate", 1234.5), ("restore_rate", 1234.5), ("restore_cpu_per_gib", 2.5)];
+        let figures = figures.map(|(id, value)| (id.to_owned(), value));
         rows.iter_mut().for_each(|row| row.figures.extend(figures.clone()));
         rows[1].restore_ratio = Some([12.34; 3]);
         let text = render(&rows);
