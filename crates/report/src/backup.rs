@@ -336,7 +336,7 @@ mod tests {
         let figures = [("backup_rate", 1234.5), ("restore_rate", 1234.5), ("restore_cpu_per_gib", 2.5)];
         let figures = figures.map(|(id, value)| (id.to_owned(), value));
         rows.iter_mut().for_each(|row| row.figures.extend(figures.clone()));
-        rows[1].restore_ratio = Some([12.34; 3]);
+        rows[1].restore_ratio = Some([2.34; 3]);
         let text = render(&rows);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         let lines: Vec<&str> = text.lines().collect();

@@ -65,8 +65,16 @@ fn transactions_beside_a_backup_have_verdicts() {
         "benchmarks.*.size_mib=8",
         "benchmarks.*.load.scale=1",
         "benchmarks.*.max_rate_mib_s=32",
+        "systems.here.settings.journal_mode=WAL",
     ];
-    run(&scene, "backup-load", &changes);
+    // Inside étalon, where the tables are there at once. The engine's own tests do the same on servers.
+    let ran = scene.etalon(
+        &["run", "backup-load", "--json", "--quick", "--system", "here=sqlite:data.db"]
+            .into_iter()
+            .chain(changes.iter().flat_map(|change| ["--set", change]))
+            .collect::<Vec<_>>(),
+    );
+    ran.says(0, &[]);
     let store = scene.store();
     let store = store.to_str().unwrap();
     let compared = scene.etalon(&["compare", store, "--cols", "method", "--json"]);
@@ -93,6 +101,19 @@ fn two_releases_of_postgresql_have_verdicts() {
         let changes = [SIX_BLOCKS, "benchmarks.*.size_mib=2", "benchmarks.*.codec=gzip", &new];
         let object = run(&Scene::new(), "backup-versions", &changes);
         assert_eq!(verdicts(&object, "backup_rate").len(), 1, "{folder}");
+    }
+}
+
+/// Packages that hold nothing but a server have no PostGIS.
+#[test]
+fn postgis_that_is_missing_is_told_with_where_it_comes_from() {
+    let more = std::env::var(MORE_POSTGRES).unwrap_or_default();
+    for folder in more.split(':').filter(|folder| !folder.is_empty()) {
+        let new = format!("systems.new.server.bin_dir={folder}");
+        let ran = Scene::new().etalon(&["run", "spatial-versions", "--quick", "--set", &new]);
+        if ran.code != 0 {
+            ran.says(3, &["system `new`", "postgis", "install it on the server's host", "-postgis-3"]);
+        }
     }
 }
 

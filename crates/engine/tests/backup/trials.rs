@@ -387,6 +387,9 @@ fn mariadb_by_its_dump() {
 #[test]
 fn mariadb_by_its_files_plain_and_encrypted() {
     if !has_mariadb_backup() {
+        let missing = trial(&Place::new(), MARIADB, "method = \"mariadb-backup\"").unwrap_err();
+        assert_eq!(missing.kind, FailureKind::Missing, "{missing}");
+        assert!(missing.hint.unwrap().contains("apt install mariadb-backup"));
         // The second choice says that it is one.
         let record = trial(&Place::new(), MARIADB, "").unwrap();
         assert!(record.marks.iter().any(|mark| mark.detail.contains("second choice")), "{:?}", record.marks);
@@ -403,4 +406,31 @@ fn mariadb_by_its_files_plain_and_encrypted() {
     // there before the keys and are much of so small a server.
     let [plain, encrypted] = [&plain, &encrypted].map(|record| value(record, "saving_without_zero_pages/data"));
     assert!(plain > 60.0 && encrypted < 30.0, "{plain} % and {encrypted} % saved");
+}
+
+/// Every file below a folder.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn a_key_file_that_is_lost_is_named_and_nothing_is_left() {
+    let place = Place::new();
+    let servers = place.path().join("servers");
+    fs::create_dir(&servers).unwrap();
+    let plan = place.plan(ENCRYPTED, "method = \"mariadb-dump\"");
+    let request =
+        OpenRequest { scratch_base: Some(servers.clone()), ..OpenRequest::new(&plan.systems[0], Consent::OwnOnly) };
+    let target = Registry::built_in().open(&request).unwrap_or_else(|failure| panic!("{failure}"));
+    let is_key = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().contains("key"));
+    let keys: Vec<PathBuf> = files_below(&servers).into_iter().filter(is_key).collect();
+    assert!(!keys.is_empty(), "{:?}", files_below(&servers));
+    keys.iter().for_each(|key| fs::remove_file(key).unwrap());
+    let failure = run(&plan, &*target, &AtomicBool::new(false)).unwrap_err();
+    assert_eq!(failure.kind, FailureKind::Missing, "{failure}");
+    assert!(failure.to_string().contains("read the key file"), "{failure}");
+    assert_eq!(place.left(), Vec::<PathBuf>::new());
+    target.drop_all().unwrap();
+    assert_eq!(files_below(&servers), Vec::<PathBuf>::new(), "neither server nor key stays behind");
 }
