@@ -128,7 +128,9 @@ pub(crate) fn codec_label(cell: &Cell) -> String {
 
 fn row(evidence: &Evidence, cell: &Cell, own: &[Measured], baseline: Option<&[Measured]>) -> BackupRow {
     let varying = evidence.header.plan.varying_keys(&cell.benchmark);
-    let keys = varying.iter().filter(|key| !CODEC_KEYS.contains(&key.as_str()));
+    // Beside `none`, which has no row here, `native` says nothing.
+    let is_usual = |key: &str| key == "method" && cell.point.get(key).and_then(Value::as_text) == Some("native");
+    let keys = varying.iter().filter(|key| !CODEC_KEYS.contains(&key.as_str()) && !is_usual(key));
     let mut group: Vec<String> = keys.filter_map(|key| Some(format!("{key}={}", cell.point.get(key)?))).collect();
     if evidence.header.plan.benchmarks.len() > 1 {
         group.insert(0, cell.benchmark.clone());

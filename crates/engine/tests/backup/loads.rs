@@ -77,8 +77,12 @@ fn mariadb_is_dumped_beside_a_load_and_its_program_can_be_held() {
     let keys = format!("method = \"mariadb-dump\"\n{LOAD}");
     let free = trial(&place, system, &keys).unwrap();
     assert!(value(&free, "throughput") > 0.0);
-    match trial(&place, system, &format!("{keys}\nbackup_cpu_percent = 10")) {
-        Ok(held) => assert!(value(&held, "backup_time") > value(&free, "backup_time")),
+    // Without a load the program's CPU time is known, and étalon's own is little beside it.
+    match trial(&place, system, "method = \"mariadb-dump\"\ncodec = \"none\"\nsize_mib = 16\nbackup_cpu_percent = 10") {
+        Ok(held) => {
+            let share = value(&held, "backup_cpu/client") / value(&held, "backup_time");
+            assert!(share < 0.3, "{share} of a core");
+        }
         Err(failure) => {
             assert_eq!(failure.kind, FailureKind::Unsupported);
             println!("skipped: {failure}");
