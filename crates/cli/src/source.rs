@@ -37,9 +37,12 @@ pub const BUILT_IN: &[BuiltIn] = &[
         text: include_str!("../../../plans/sqlserver-pages-and-spatial.toml"),
     },
     BuiltIn { name: "pages-engines", text: include_str!("../../../plans/pages-engines.toml") },
+    BuiltIn { name: "pages-versions", text: include_str!("../../../plans/pages-versions.toml") },
     BuiltIn { name: "backup-compression", text: include_str!("../../../plans/backup-compression.toml") },
     BuiltIn { name: "backup-engines", text: include_str!("../../../plans/backup-engines.toml") },
+    BuiltIn { name: "backup-versions", text: include_str!("../../../plans/backup-versions.toml") },
     BuiltIn { name: "backup-encrypted", text: include_str!("../../../plans/backup-encrypted.toml") },
+    BuiltIn { name: "backup-load", text: include_str!("../../../plans/backup-load.toml") },
     BuiltIn { name: "sqlserver-disk", text: include_str!("../../../plans/sqlserver-disk.toml") },
     BuiltIn { name: "cluster-size", text: include_str!("../../../plans/cluster-size.toml") },
     BuiltIn { name: "postgres-disk", text: include_str!("../../../plans/postgres-disk.toml") },
@@ -47,6 +50,7 @@ pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "sqlite-disk", text: include_str!("../../../plans/sqlite-disk.toml") },
     BuiltIn { name: "spatial", text: include_str!("../../../plans/spatial.toml") },
     BuiltIn { name: "spatial-engines", text: include_str!("../../../plans/spatial-engines.toml") },
+    BuiltIn { name: "spatial-versions", text: include_str!("../../../plans/spatial-versions.toml") },
 ];
 
 /// What a plan was made around.

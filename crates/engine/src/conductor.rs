@@ -275,7 +275,7 @@ impl<'a> Conductor<'a> {
     fn refuse_too_many_files(&self, target: &dyn Target) -> Result<(), Failure> {
         let connections = |task: &Task| match &task.action {
             Action::Stream(stream) => stream.connections(),
-            Action::Step(_) => 0,
+            Action::Step(procedure) => procedure.connections(),
         };
         let most = self.tasks.iter().map(connections).max().unwrap_or_default();
         // An operating system without such a limit has nothing to refuse.

@@ -1,6 +1,6 @@
 //! The common start of a trial's workers, and the flag that ends it early.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Lets workers begin at one instant once all of them are ready, or none of them if one cannot.
@@ -9,6 +9,8 @@ pub struct Gate {
     state: Mutex<State>,
     changed: Condvar,
     stop: AtomicBool,
+    /// The end of the measured part, where it is not known beforehand; `u64::MAX` until it is.
+    end_ns: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -25,6 +27,7 @@ impl Gate {
             state: Mutex::new(State { missing: workers, start_ns: None, abandoned: false }),
             changed: Condvar::new(),
             stop: AtomicBool::new(false),
+            end_ns: AtomicU64::new(u64::MAX),
         }
     }
 
@@ -69,6 +72,18 @@ impl Gate {
     /// Asks the workers to end early.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends a load that lasts as long as something else: its measured part ended at `end_ns`.
+    pub fn end(&self, end_ns: u64) {
+        self.end_ns.store(end_ns, Ordering::Relaxed);
+        self.stop.store(true, Ordering::Release);
+    }
+
+    /// The instant that [`Gate::end`] has named; `None` before, and after a [`Gate::stop`].
+    pub fn end_ns(&self) -> Option<u64> {
+        let ended = self.stop.load(Ordering::Acquire);
+        ended.then(|| self.end_ns.load(Ordering::Relaxed)).filter(|end_ns| *end_ns != u64::MAX)
     }
 
     /// Whether the workers should end early. Written once and otherwise only read, so it costs the loop nothing.

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod backup;
+pub mod beside;
 pub mod clock;
 pub mod conductor;
 pub mod dataset;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use model::{Length, Mark, MarkKind, Schedule, TrialRecord, TrialState};
 
+use crate::beside::Beside;
 use crate::error::{Failure, FailureKind};
 use crate::gate::Gate;
 use crate::lane::ErrorClass;
@@ -27,6 +28,8 @@ const START_DELAY_NS: u64 = 2_000_000;
 const STATISTICS_PATIENCE: Duration = Duration::from_secs(3);
 /// How often the coordinator looks whether the user wants to stop.
 const STOP_POLL: Duration = Duration::from_millis(100);
+/// The same whether what runs beside the load has ended; the load goes on meanwhile, and is not counted.
+const END_POLL: Duration = Duration::from_millis(2);
 
 /// The length of the series' intervals: a second, or a tenth of a trial that is shorter than ten.
 pub fn interval_ns(length: Length) -> u64 {
@@ -58,6 +61,17 @@ struct Ran {
     interrupted: bool,
 }
 
+/// Tells what runs beside a load that there is none any more.
+struct EndOfLoad<'a>(Option<&'a Beside>);
+
+impl Drop for EndOfLoad<'_> {
+    fn drop(&mut self) {
+        if let Some(beside) = self.0 {
+            beside.load_has_ended();
+        }
+    }
+}
+
 /// Calls the trial off if a worker fails or panics, so that the others do not wait for it for ever.
 struct AbandonUnlessRun<'a> {
     gate: &'a Gate,
@@ -78,10 +92,23 @@ impl TrialRun<'_> {
     /// # Errors
     /// The system could not be reached, or its counters not be read: the trial has no result.
     pub fn run(&self, observer: &mut dyn Observer) -> Result<TrialRecord, Failure> {
+        self.run_until(None, observer)
+    }
+
+    /// Runs the trial for as long as something beside it takes, in place of the schedule's length.
+    ///
+    /// # Errors
+    /// As [`TrialRun::run`].
+    pub fn run_beside(&self, beside: &Beside, observer: &mut dyn Observer) -> Result<TrialRecord, Failure> {
+        self.run_until(Some(beside), observer)
+    }
+
+    fn run_until(&self, beside: Option<&Beside>, observer: &mut dyn Observer) -> Result<TrialRecord, Failure> {
+        let _end_of_load = EndOfLoad(beside);
         let before = self.target.counters()?;
         let server_cpu_before = self.target.server_cpu_s();
         let machine_before = host::cpu::CpuSample::take();
-        let ran = self.run_workers(observer)?;
+        let ran = self.run_workers(beside, observer)?;
         let machine = host::cpu::CpuSample::between(&machine_before, &host::cpu::CpuSample::take());
         let server_cpu_s = server_cpu_before.and_then(|before| Ok(self.target.server_cpu_s()? - before));
         if !ran.tally.tasks.is_empty() {
@@ -122,7 +149,7 @@ impl TrialRun<'_> {
         self.task.traffic.transactions.map_or(self.schedule.length, Length::Transactions)
     }
 
-    fn run_workers(&self, observer: &mut dyn Observer) -> Result<Ran, Failure> {
+    fn run_workers(&self, beside: Option<&Beside>, observer: &mut dyn Observer) -> Result<Ran, Failure> {
         let shares = self.shares();
         let workers = shares.len();
         let gate = Gate::new(workers);
@@ -137,7 +164,7 @@ impl TrialRun<'_> {
                 let (give_back, emptied) = channel();
                 returns.push(give_back);
                 let exchange = Exchange { worker, full: full.clone(), emptied };
-                let context = self.context(clients, &gate, interval_ns, exchange);
+                let context = self.context(clients, beside, &gate, interval_ns, exchange);
                 handles.push(scope.spawn(move || {
                     let mut waiting = AbandonUnlessRun { gate: context.gate, ran: false };
                     let tally = self.target.drive(load, context);
@@ -152,8 +179,12 @@ impl TrialRun<'_> {
             let mut began_unix_ms = 0;
             if gate.wait_for_workers() {
                 began_unix_ms = host::clock::unix_ms();
-                gate.open(host::clock::now_ns() + START_DELAY_NS);
-                interrupted = self.coordinate(&intervals, &returns, &gate, &mut collector, observer);
+                let start_ns = host::clock::now_ns() + START_DELAY_NS;
+                gate.open(start_ns);
+                if let Some(beside) = beside {
+                    beside.load_is_measured_from(start_ns + self.schedule.warmup.as_nanos() as u64);
+                }
+                interrupted = self.coordinate(&intervals, &returns, beside, &gate, &mut collector, observer);
             }
             let mut tally: Option<Tally> = None;
             let mut first_failure = None;
@@ -196,6 +227,7 @@ impl TrialRun<'_> {
     fn context<'g>(
         &'g self,
         clients: Range<u32>,
+        beside: Option<&Beside>,
         gate: &'g Gate,
         interval_ns: u64,
         exchange: Exchange,
@@ -215,6 +247,7 @@ impl TrialRun<'_> {
             warmup_ns: if is_tasks { 0 } else { self.schedule.warmup.as_nanos() as u64 },
             length: match self.length() {
                 _ if is_tasks => RunLength::Count(1),
+                _ if beside.is_some() => RunLength::UntilEnded,
                 Length::Duration(duration) => RunLength::Time(duration.as_nanos() as u64),
                 Length::Transactions(count) => RunLength::Count(count),
             },
@@ -230,6 +263,7 @@ impl TrialRun<'_> {
         &self,
         intervals: &Receiver<Interval>,
         returns: &[Sender<Interval>],
+        beside: Option<&Beside>,
         gate: &Gate,
         collector: &mut Collector,
         observer: &mut dyn Observer,
@@ -237,12 +271,18 @@ impl TrialRun<'_> {
         use std::sync::mpsc::RecvTimeoutError::{Disconnected, Timeout};
         let interval_s = interval_ns(self.length()) as f64 / 1e9;
         let mut interrupted = false;
+        let poll = if beside.is_some() { END_POLL } else { STOP_POLL };
         loop {
+            if let Some(end_ns) = beside.and_then(Beside::end_ns)
+                && !gate.stopped()
+            {
+                gate.end(end_ns);
+            }
             if self.interrupt.load(Ordering::Relaxed) && !interrupted {
                 interrupted = true;
                 gate.stop();
             }
-            match intervals.recv_timeout(STOP_POLL) {
+            match intervals.recv_timeout(poll) {
                 Ok(interval) => {
                     for whole in collector.take(&interval) {
                         observer.tick(Tick {

@@ -30,6 +30,8 @@ pub enum RunLength {
     Time(u64),
     /// After so many transactions of each client that began in the measured part.
     Count(u64),
+    /// At the instant that [`Gate::end`] names: the load lasts as long as something beside it.
+    UntilEnded,
 }
 
 /// How a worker's clients are paced.
@@ -214,6 +216,7 @@ impl Rules {
         let (end_ns, count) = match context.length {
             RunLength::Time(length_ns) => (measured_ns + length_ns, None),
             RunLength::Count(count) => (u64::MAX, Some(count)),
+            RunLength::UntilEnded => (u64::MAX, None),
         };
         let all_limits = traffic.limits_ns.iter().copied().chain(traffic.latency_limit_ns);
         Rules {
@@ -366,8 +369,9 @@ where
         self.tally.cpu_ns = used(thread_cpu_ns(), self.cpu_at_start);
         self.tally.kernel_entries = used(self.lane.kernel_entries(), self.entries_at_start);
         self.tally.threads.extend(self.tally.cpu_ns);
-        if self.rules.count.is_none() {
-            self.tally.window_ns = self.rules.end_ns - self.rules.measured_ns;
+        self.heed_end();
+        if self.rules.count.is_none() && self.rules.end_ns != u64::MAX {
+            self.tally.window_ns = self.rules.end_ns.saturating_sub(self.rules.measured_ns);
         }
         self.tally.lag = self.lag;
         self.tally.transfer = self.lane.transfer();

@@ -41,19 +41,19 @@ pub struct BackupRow {
 }
 
 /// A trial's block and values.
-struct Measured {
-    block: u32,
-    values: BTreeMap<String, Reading>,
+pub(crate) struct Measured {
+    pub(crate) block: u32,
+    pub(crate) values: BTreeMap<String, Reading>,
 }
 
-fn value(reading: &Reading) -> Option<f64> {
+pub(crate) fn value(reading: &Reading) -> Option<f64> {
     match reading {
         Reading::Value(value) if value.is_finite() => Some(*value),
         _ => None,
     }
 }
 
-fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+pub(crate) fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     let upper = values.get(values.len() / 2)?;
@@ -63,8 +63,9 @@ fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
 
 /// The rows of an experiment, in the plan's order; none if it has no backups.
 pub fn rows(evidence: &Evidence) -> Vec<BackupRow> {
-    let cells: Vec<(usize, &Cell)> =
-        evidence.cells.iter().enumerate().filter(|(_, cell)| cell.workload == WORKLOAD).collect();
+    let backed_up =
+        |cell: &Cell| cell.workload == WORKLOAD && cell.point.get("method").and_then(Value::as_text) != Some("none");
+    let cells: Vec<(usize, &Cell)> = evidence.cells.iter().enumerate().filter(|(_, cell)| backed_up(cell)).collect();
     let measured: Vec<Vec<Measured>> = cells.iter().map(|(index, _)| trials(evidence, *index)).collect();
     let mut rows = Vec::new();
     for ((_, cell), own) in cells.iter().zip(&measured) {
@@ -78,7 +79,7 @@ pub fn rows(evidence: &Evidence) -> Vec<BackupRow> {
     rows
 }
 
-fn trials(evidence: &Evidence, cell: usize) -> Vec<Measured> {
+pub(crate) fn trials(evidence: &Evidence, cell: usize) -> Vec<Measured> {
     let last = evidence.last_attempts();
     let own = last.iter().filter(|t| t.planned.cell as usize == cell && t.state == TrialState::Measured);
     own.map(|trial| Measured {
@@ -106,7 +107,7 @@ fn codec_of(cell: &Cell) -> &str {
 }
 
 /// `zstd-3, 2 workers, at the server`: what is not usual is said.
-fn codec_label(cell: &Cell) -> String {
+pub(crate) fn codec_label(cell: &Cell) -> String {
     let codec = codec_of(cell);
     let int = |key: &str| cell.point.get(key).and_then(Value::as_int).unwrap_or(0);
     let usual = USUAL_LEVELS.iter().find(|(name, _)| *name == codec).map_or(0, |(_, level)| *level);
@@ -127,7 +128,9 @@ fn codec_label(cell: &Cell) -> String {
 
 fn row(evidence: &Evidence, cell: &Cell, own: &[Measured], baseline: Option<&[Measured]>) -> BackupRow {
     let varying = evidence.header.plan.varying_keys(&cell.benchmark);
-    let keys = varying.iter().filter(|key| !CODEC_KEYS.contains(&key.as_str()));
+    // Beside `none`, which has no row here, `native` says nothing.
+    let is_usual = |key: &str| key == "method" && cell.point.get(key).and_then(Value::as_text) == Some("native");
+    let keys = varying.iter().filter(|key| !CODEC_KEYS.contains(&key.as_str()) && !is_usual(key));
     let mut group: Vec<String> = keys.filter_map(|key| Some(format!("{key}={}", cell.point.get(key)?))).collect();
     if evidence.header.plan.benchmarks.len() > 1 {
         group.insert(0, cell.benchmark.clone());
@@ -167,7 +170,7 @@ fn row(evidence: &Evidence, cell: &Cell, own: &[Measured], baseline: Option<&[Me
 }
 
 /// The ratio to the baseline in each block: median, lowest, highest.
-fn ratio(own: &[Measured], baseline: &[Measured], metric: &str) -> Option<[f64; 3]> {
+pub(crate) fn ratio(own: &[Measured], baseline: &[Measured], metric: &str) -> Option<[f64; 3]> {
     let of = |trial: &Measured| trial.values.get(metric).and_then(value).filter(|value| *value > 0.0);
     let ratios: Vec<f64> = own
         .iter()
@@ -196,17 +199,23 @@ impl BackupRow {
             None => "CPU time that is not known".to_owned(),
         };
         let of_blocks = match self.trials {
-            1 => " (one trial: no more than a hint)".to_owned(),
-            blocks => format!(" ({lowest:.2} to {highest:.2} in {blocks} blocks)"),
+            1 => "one trial: no more than a hint".to_owned(),
+            blocks => format!("{lowest:.2}× to {highest:.2}× in {blocks} blocks"),
         };
-        Some(format!("{} saves {saving:.0} % and takes {ratio:.2}× the time{of_blocks} for {cpu}", self.codec))
+        Some(format!("{} saves {saving:.0} % and takes {ratio:.2}× the time for {cpu} ({of_blocks})", self.codec))
     }
 }
 
-const HEAD: [&str; 9] =
-    ["codec", "backup MiB", "saving %", "MiB/s", "time", "CPU s/GiB", "restore MiB/s", "time", "CPU s/GiB"];
+const HEAD: [&str; 9] = ["codec", "MiB", "saved %", "MiB/s", "time", "s/GiB", "MiB/s", "time", "s/GiB"];
+/// Over them: what they are of, and the column that it ends with.
+const OVER: [(&str, usize); 2] = [("backup", 5), ("restore", 8)];
 
-/// The tables, one for each system and group, with their verdicts; nothing if there are no backups.
+/// The tables of an experiment: those of its loads beside backups, and one for each system and group.
+pub fn tables(evidence: &Evidence) -> String {
+    crate::backup_load::render(&crate::backup_load::rows(evidence)) + &render(&rows(evidence))
+}
+
+/// The tables, one for each system and group, with their verdicts.
 pub fn render(rows: &[BackupRow]) -> String {
     const MIB: f64 = (1u64 << 20) as f64;
     let mut text = String::new();
@@ -239,25 +248,41 @@ pub fn render(rows: &[BackupRow]) -> String {
             ]
         }));
         text.push_str(&columns(&lines));
-        for verdict in own.iter().filter_map(|row| row.verdict()) {
-            let _ = writeln!(text, "  {verdict}");
-        }
+        own.iter().filter_map(|row| row.verdict()).for_each(|verdict| text.push_str(&said(&verdict)));
         text.push('\n');
     }
     text.push_str(FOOTNOTE);
     text
 }
 
+/// A verdict for a terminal, in two lines: what it costs, or how sure it is, has the second.
+pub(crate) fn said(verdict: &str) -> String {
+    match verdict.find(" for ").or_else(|| verdict.rfind(" (")) {
+        Some(place) => format!("  {}\n   {}\n", &verdict[..place], &verdict[place..]),
+        None => format!("  {verdict}\n"),
+    }
+}
+
 /// What the figures are.
-const FOOTNOTE: &str = "Medians of the trials; every restore was verified. Rates are of source data, CPU time is of server, \
-                        client and\ncompressor together. `time` is that of the backup without a codec in the same block. \
-                        Intervals and verdicts:\n`etalon compare STORE --cols codec`.";
+const FOOTNOTE: &str = "Medians of the trials; every restore was verified. Rates are of source data,\n\
+                        s/GiB are CPU seconds of server, client and compressor together for a GiB of it.\n\
+                        `time` is against the backup without a codec in the same block. Intervals and\n\
+                        verdicts: `etalon compare STORE --cols codec`.";
 
 /// Lines in columns: the first to the left, the others to the right.
 fn columns(lines: &[[String; 9]]) -> String {
     let width = |place: usize| lines.iter().map(|line| line[place].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..HEAD.len()).map(width).collect();
-    let mut text = String::new();
+    let mut text = String::from("  ");
+    let mut at = 0;
+    for (name, last) in OVER {
+        // Two blanks stand between columns.
+        let end = widths.iter().take(last + 1).sum::<usize>() + 2 * last;
+        let _ = write!(text, "{}", " ".repeat((end - at).saturating_sub(name.len())));
+        text.push_str(name);
+        at = end;
+    }
+    text.push('\n');
     for line in lines {
         let mut row = String::from("  ");
         for (place, (word, width)) in line.iter().zip(&widths).enumerate() {
@@ -291,7 +316,7 @@ mod tests {
     #[test]
     fn a_verdict_is_one_line() {
         let expected =
-            "zstd-3 saves 78 % and takes 0.90× the time (0.85 to 0.97 in 6 blocks) for 14.0 CPU-seconds per GiB";
+            "zstd-3 saves 78 % and takes 0.90× the time for 14.0 CPU-seconds per GiB (0.85× to 0.97× in 6 blocks)";
         assert_eq!(row("zstd-3", 6).verdict().unwrap(), expected);
         assert!(row("zstd-3", 1).verdict().unwrap().contains("one trial"));
         assert_eq!(row("none", 6).verdict(), None);
@@ -305,6 +330,20 @@ mod tests {
             line.split_whitespace().collect::<Vec<_>>(),
             ["none", "1.0", "78.2", "n/a", "-", "14.04", "n/a", "-", "n/a"]
         );
+    }
+
+    #[test]
+    fn a_terminal_of_80_columns_is_enough() {
+        let mut rows = [row("none", 6), row("zstd-3 at the server", 6)];
+        let figures = [("backup_rate", 1234.5), ("restore_rate", 1234.5), ("restore_cpu_per_gib", 2.5)];
+        let figures = figures.map(|(id, value)| (id.to_owned(), value));
+        rows.iter_mut().for_each(|row| row.figures.extend(figures.clone()));
+        rows[1].restore_ratio = Some([2.34; 3]);
+        let text = render(&rows);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[1].split_whitespace().collect::<Vec<_>>(), ["backup", "restore"]);
+        assert_eq!(lines[1].chars().count(), lines[2].chars().count(), "{text}");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod backup;
+pub mod backup_load;
 pub mod barrel;
 pub mod comparison;
 pub mod evidence;

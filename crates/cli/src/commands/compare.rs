@@ -30,7 +30,7 @@ pub fn run(args: &CompareArgs, printer: Printer) -> Result<Exit, CliError> {
         return Ok(Exit::Done);
     }
     if args.format == ResultFormat::Backup {
-        printer.out(&report::backup::render(&report::backup::rows(&evidence)));
+        printer.out(&report::backup::tables(&evidence));
         return Ok(Exit::Done);
     }
     let mut options = options(&args.comparing)?;

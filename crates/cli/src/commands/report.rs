@@ -39,7 +39,7 @@ pub fn conclude(path: &Path, format: ResultFormat, called: Option<&Called>, prin
     match (format, called) {
         (ResultFormat::Text, _) => print_set(&evidence, &options, Trials::Hidden, printer)?,
         (ResultFormat::Pages, _) => printer.out(&pages(&evidence)?),
-        (ResultFormat::Backup, _) => printer.out(&report::backup::render(&report::backup::rows(&evidence))),
+        (ResultFormat::Backup, _) => printer.out(&report::backup::tables(&evidence)),
         (ResultFormat::SuperSmack, Some(Called::Smack(called))) => {
             printer.out(&barrel::render_called(&evidence, called)?);
         }

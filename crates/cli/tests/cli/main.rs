@@ -13,6 +13,7 @@ mod bad_input;
 mod disk;
 mod documents;
 mod export;
+mod families;
 mod import;
 mod interruption;
 mod leftovers;

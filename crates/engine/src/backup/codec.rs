@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use std::time::Duration;
 
+use super::sink::Rate;
 use crate::error::{Failure, FailureKind};
 
 /// What compresses.
@@ -164,6 +165,7 @@ pub struct Decoder {
     pub bytes: u64,
     /// CPU time of reading and decompressing; stays zero without a codec.
     pub cpu: Duration,
+    rate: Option<Rate>,
 }
 
 impl Decoder {
@@ -180,7 +182,14 @@ impl Decoder {
             Codec::Lz4 => Box::new(lz4::Decoder::new(file)?),
             Codec::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(file)?),
         };
-        Ok(Decoder { inner, compression, bytes: 0, cpu: Duration::ZERO })
+        Ok(Decoder { inner, compression, bytes: 0, cpu: Duration::ZERO, rate: None })
+    }
+
+    /// Gives no more than so many bytes a second, if there is a limit.
+    #[must_use]
+    pub fn at_most(mut self, bytes_s: Option<u64>) -> Decoder {
+        self.rate = bytes_s.map(Rate::new);
+        self
     }
 }
 
@@ -192,6 +201,9 @@ impl Read for Decoder {
             self.cpu += host::cpu::thread_cpu().unwrap_or(before).saturating_sub(before);
         }
         self.bytes += read as u64;
+        if let Some(rate) = &mut self.rate {
+            rate.took(read as u64);
+        }
         Ok(read)
     }
 }

@@ -32,10 +32,12 @@ pub enum Method {
     MariadbBackup,
     /// MariaDB's program of that name: SQL.
     MariadbDump,
+    /// No backup: the load that others are held against runs alone.
+    None,
 }
 
 /// Every method with its name in plans.
-pub const METHODS: [(&str, Method); 7] = [
+pub const METHODS: [(&str, Method); 8] = [
     ("native", Method::Native),
     ("backup-interface", Method::Interface),
     ("vacuum-into", Method::VacuumInto),
@@ -43,6 +45,7 @@ pub const METHODS: [(&str, Method); 7] = [
     ("pg_basebackup", Method::PgBasebackup),
     ("mariadb-backup", Method::MariadbBackup),
     ("mariadb-dump", Method::MariadbDump),
+    ("none", Method::None),
 ];
 
 impl Method {
@@ -89,8 +92,10 @@ pub struct BackupRequest<'a> {
     pub compression: Compression,
     /// Which process compresses.
     pub compressor: Compressor,
-    /// The most bytes of source data a second; `None` is no limit.
+    /// The most bytes of source data a second, of the backup or of the restore that this is; `None` is no limit.
     pub max_rate_bytes_s: Option<u64>,
+    /// The most CPU time that what takes the backup may use, in cores: a server's process for it, or a program.
+    pub cores: Option<f64>,
     /// What may be copied.
     pub scope: Scope,
     /// An empty folder for the backup's files.
@@ -118,6 +123,13 @@ impl BackupRequest<'_> {
             Compressor::Own => "own",
         };
         Failure::new(FailureKind::Unsupported, format!("compress at `where = \"{place}\"`"), why)
+    }
+
+    /// Refuses a limit on CPU time where no process of its own takes the backup.
+    pub fn no_process_to_hold(&self, why: &str) -> Failure {
+        let percent = self.cores.unwrap_or_default() * 100.0;
+        Failure::new(FailureKind::Unsupported, format!("hold the backup to {percent:.0} % of a core"), why)
+            .hint("leave out `backup_cpu_percent`; `max_rate_mib_s` is a limit, too")
     }
 
     /// Refuses to go on after the user's Ctrl-C.

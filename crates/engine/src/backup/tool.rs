@@ -46,6 +46,8 @@ pub struct Tool {
     /// May hold a password, which is not to be among the arguments.
     environment: Vec<(OsString, OsString)>,
     log: PathBuf,
+    /// The most CPU time that it may use.
+    cores: Option<f64>,
 }
 
 impl Tool {
@@ -57,6 +59,7 @@ impl Tool {
             args: Vec::new(),
             environment: Vec::new(),
             log: folder.join(format!("{name}.said")),
+            cores: None,
         }
     }
 
@@ -71,6 +74,13 @@ impl Tool {
     #[must_use]
     pub fn env(mut self, name: &str, value: Option<&str>) -> Tool {
         self.environment.extend(value.map(|value| (name.into(), value.into())));
+        self
+    }
+
+    /// Holds it to so many cores, if there are any.
+    #[must_use]
+    pub fn held(mut self, cores: Option<f64>) -> Tool {
+        self.cores = cores;
         self
     }
 
@@ -90,7 +100,11 @@ impl Tool {
         // Its messages are read below.
         command.env("LC_ALL", "C").stdin(stdin).stdout(stdout).stderr(log);
         let child = command.spawn().map_err(|error| Failure::new(FailureKind::Missing, &tried, error))?;
-        Ok(Running { child, ended: false })
+        let mut running = Running { child, ended: false, limit: None };
+        if let Some(cores) = self.cores {
+            running.limit = Some(hold(running.child.id(), cores)?);
+        }
+        Ok(running)
     }
 
     /// Runs it to its end.
@@ -188,10 +202,23 @@ fn feed(from: &mut dyn Read, into: &mut dyn Write, interrupt: &AtomicBool) -> Re
     }
 }
 
+/// Holds a process to some cores until what it gives is dropped.
+///
+/// # Errors
+/// The operating system does not let étalon do so.
+pub fn hold(pid: u32, cores: f64) -> Result<host::process::CpuLimit, Failure> {
+    host::process::CpuLimit::hold(pid, cores).map_err(|error| {
+        let tried = format!("hold the backup to {:.0} % of a core", cores * 100.0);
+        Failure::new(FailureKind::Unsupported, tried, error)
+    })
+}
+
 /// A running program. Dropping it kills it and waits for it.
 struct Running {
     child: Child,
     ended: bool,
+    /// After the program has ended its group is removed.
+    limit: Option<host::process::CpuLimit>,
 }
 
 impl Running {
@@ -217,5 +244,6 @@ impl Drop for Running {
             let _ = self.child.kill();
             let _ = self.child.wait();
         }
+        drop(self.limit.take());
     }
 }

@@ -28,6 +28,7 @@ where
         }
         let mut completions = Vec::with_capacity(self.slots.len().min(4096));
         while self.is_busy() {
+            self.heed_end();
             self.begin_due();
             self.end_waits();
             if self.in_flight > 0 {
@@ -178,6 +179,16 @@ where
             let waited_s = (self.now_ns - waiting.since_ns) as f64 / 1e9;
             let message = format!("no connection of the pool became free within {waited_s:.1} s");
             self.end_without_connection(waiting.client, OpError { class: ErrorClass::PoolTimeout, message });
+        }
+    }
+
+    /// Learns when the measured part has ended, where that was not known before. What ends in the turn in which it did is
+    /// counted inside.
+    pub(super) fn heed_end(&mut self) {
+        if self.rules.end_ns == u64::MAX
+            && let Some(end_ns) = self.gate.end_ns()
+        {
+            self.rules.end_ns = end_ns;
         }
     }
 

@@ -171,6 +171,11 @@ pub trait Procedure: Send + Sync {
         SessionKind::Plain
     }
 
+    /// How many connections it holds at a time, beside the one or two that it asks by.
+    fn connections(&self) -> u64 {
+        0
+    }
+
     /// What is to be known of a system beside its own facts, such as the versions of programs that the procedure calls. What
     /// cannot be had is told by the trials.
     fn facts(&self, _target: &dyn Target) -> Facts {

@@ -9,6 +9,7 @@
 )]
 
 mod bars;
+mod loads;
 #[allow(dead_code, reason = "whole experiments are made by other tests")]
 #[path = "../truth/private/mod.rs"]
 mod private;

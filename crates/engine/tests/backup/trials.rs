@@ -15,25 +15,26 @@ use engine::{Consent, Failure, FailureKind, Registry, Silent};
 use model::{Plan, Reading, TrialRecord};
 
 /// Where a test keeps everything, so that it can look at what stays behind.
-struct Place(tempfile::TempDir);
+pub struct Place(tempfile::TempDir);
 
 impl Place {
-    fn new() -> Place {
+    pub fn new() -> Place {
         let folder = tempfile::Builder::new().prefix("etalon-backup-test-").tempdir().unwrap();
         let status = Command::new("chmod").arg("0755").arg(folder.path()).status().unwrap();
         assert!(status.success());
         Place(folder)
     }
 
-    fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         self.0.path()
     }
 
     /// A plan of one cell on a system.
     fn plan(&self, system: &str, keys: &str) -> Plan {
         let folder = self.path().join("backups");
+        let size = if keys.contains("size_mib") { "" } else { "size_mib = 2\n" };
         let text = format!(
-            "[systems.it]\n{system}\n[[benchmarks]]\nworkload = \"backup\"\nsize_mib = 2\nfolder = {:?}\n{keys}\n\
+            "[systems.it]\n{system}\n[[benchmarks]]\nworkload = \"backup\"\n{size}folder = {:?}\n{keys}\n\
              [schedule]\nblocks = 1\nwarmup = \"0s\"\nduration = \"1s\"\n",
             folder.display().to_string()
         );
@@ -42,13 +43,19 @@ impl Place {
             .unwrap_or_else(|errors| panic!("{errors}\n{text}"))
     }
 
+    /// Why a cell is refused before anything runs.
+    pub fn refused(&self, system: &str, keys: &str) -> Failure {
+        let point = self.plan(system, keys).cells()[0].point.clone();
+        Registry::built_in().workload("backup").unwrap().task(&point, &Grants::default()).unwrap_err()
+    }
+
     /// What a backup has left behind.
     fn left(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.path().join("backups")).into_iter().flatten();
         entries.map(|entry| entry.unwrap().path()).collect()
     }
 
-    fn sqlite(&self) -> String {
+    pub fn sqlite(&self) -> String {
         format!("url = {:?}", format!("sqlite:{}", self.path().join("data.db").display()))
     }
 }
@@ -70,7 +77,7 @@ fn run(plan: &Plan, target: &dyn Target, interrupt: &AtomicBool) -> Result<Trial
 }
 
 /// Runs a plan's only trial, from its system's start to its end.
-fn trial(place: &Place, system: &str, keys: &str) -> Result<TrialRecord, Failure> {
+pub fn trial(place: &Place, system: &str, keys: &str) -> Result<TrialRecord, Failure> {
     let plan = place.plan(system, keys);
     let target = open(&plan);
     let record = run(&plan, &*target, &AtomicBool::new(false));
@@ -79,14 +86,14 @@ fn trial(place: &Place, system: &str, keys: &str) -> Result<TrialRecord, Failure
     record
 }
 
-fn value(record: &TrialRecord, metric: &str) -> f64 {
+pub fn value(record: &TrialRecord, metric: &str) -> f64 {
     match record.measurements.iter().find(|one| one.metric.id == metric).map(|one| &one.reading) {
         Some(Reading::Value(value)) => *value,
         other => panic!("{metric}: {other:?}"),
     }
 }
 
-fn missing(record: &TrialRecord, metric: &str) -> String {
+pub fn missing(record: &TrialRecord, metric: &str) -> String {
     match record.measurements.iter().find(|one| one.metric.id == metric).map(|one| &one.reading) {
         Some(Reading::Unavailable(why)) => why.clone(),
         other => panic!("{metric}: {other:?}"),
@@ -140,6 +147,9 @@ fn a_rate_is_held() {
     let place = Place::new();
     let record = trial(&place, &place.sqlite(), "codec = \"none\"\nmax_rate_mib_s = 4").unwrap();
     let rate = value(&record, "backup_rate");
+    assert!((2.0..=4.2).contains(&rate), "{rate} MiB/s");
+    let held = trial(&place, &place.sqlite(), "restore_max_rate_mib_s = 4").unwrap();
+    let rate = value(&held, "restore_rate");
     assert!((2.0..=4.2).contains(&rate), "{rate} MiB/s");
     let refused = trial(&place, &place.sqlite(), "method = \"vacuum-into\"\nmax_rate_mib_s = 4").unwrap_err();
     assert_eq!(refused.kind, FailureKind::Unsupported);
@@ -215,6 +225,7 @@ fn a_backup_that_is_damaged_is_not_taken_for_restored() {
         compression: Compression::new("zstd", 0, 0).unwrap(),
         compressor: Compressor::Own,
         max_rate_bytes_s: None,
+        cores: None,
         scope: Scope::OwnDatabase,
         folder: &taken,
         work: &work,
@@ -247,7 +258,7 @@ fn an_interrupted_backup_is_no_trial_and_leaves_nothing() {
     target.drop_all().unwrap();
 }
 
-const POSTGRES: &str = "server = { engine = \"postgres\" }";
+pub const POSTGRES: &str = "server = { engine = \"postgres\" }";
 
 #[test]
 fn postgres_compressed_by_server_program_and_etalon() {
@@ -376,6 +387,9 @@ fn mariadb_by_its_dump() {
 #[test]
 fn mariadb_by_its_files_plain_and_encrypted() {
     if !has_mariadb_backup() {
+        let missing = trial(&Place::new(), MARIADB, "method = \"mariadb-backup\"").unwrap_err();
+        assert_eq!(missing.kind, FailureKind::Missing, "{missing}");
+        assert!(missing.hint.unwrap().contains("apt install mariadb-backup"));
         // The second choice says that it is one.
         let record = trial(&Place::new(), MARIADB, "").unwrap();
         assert!(record.marks.iter().any(|mark| mark.detail.contains("second choice")), "{:?}", record.marks);
@@ -392,4 +406,31 @@ fn mariadb_by_its_files_plain_and_encrypted() {
     // there before the keys and are much of so small a server.
     let [plain, encrypted] = [&plain, &encrypted].map(|record| value(record, "saving_without_zero_pages/data"));
     assert!(plain > 60.0 && encrypted < 30.0, "{plain} % and {encrypted} % saved");
+}
+
+/// Every file below a folder.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn a_key_file_that_is_lost_is_named_and_nothing_is_left() {
+    let place = Place::new();
+    let servers = place.path().join("servers");
+    fs::create_dir(&servers).unwrap();
+    let plan = place.plan(ENCRYPTED, "method = \"mariadb-dump\"");
+    let request =
+        OpenRequest { scratch_base: Some(servers.clone()), ..OpenRequest::new(&plan.systems[0], Consent::OwnOnly) };
+    let target = Registry::built_in().open(&request).unwrap_or_else(|failure| panic!("{failure}"));
+    let is_key = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().contains("key"));
+    let keys: Vec<PathBuf> = files_below(&servers).into_iter().filter(is_key).collect();
+    assert!(!keys.is_empty(), "{:?}", files_below(&servers));
+    keys.iter().for_each(|key| fs::remove_file(key).unwrap());
+    let failure = run(&plan, &*target, &AtomicBool::new(false)).unwrap_err();
+    assert_eq!(failure.kind, FailureKind::Missing, "{failure}");
+    assert!(failure.to_string().contains("read the key file"), "{failure}");
+    assert_eq!(place.left(), Vec::<PathBuf>::new());
+    target.drop_all().unwrap();
+    assert_eq!(files_below(&servers), Vec::<PathBuf>::new(), "neither server nor key stays behind");
 }

@@ -8,6 +8,7 @@ use super::figure::{Figure, swatch};
 use crate::backup::BackupRow;
 use crate::comparison::{ComparisonSet, Options, compare};
 use crate::evidence::Evidence;
+use crate::backup_load::{HEADS, LoadRow};
 use crate::number::{Script, significant};
 
 const WIDTH: i32 = 480;
@@ -28,23 +29,43 @@ const CHARTS: [(&str, &str, &str, Of); 5] = [
     ("restore-cpu", "CPU time of the restore", "s, of server, client and compressor", |row| figure(row, "restore_cpu")),
 ];
 
-/// The figures and tables; nothing if the experiment has no backups.
+/// The figures and tables, and what transactions beside the backups lost; nothing if the experiment has no backups.
 pub fn view(evidence: &Evidence, set: &ComparisonSet) -> Option<Markup> {
-    let rows = crate::backup::rows(evidence);
-    let rows = rows.as_slice();
-    if rows.is_empty() {
+    let (rows, loads) = (crate::backup::rows(evidence), crate::backup_load::rows(evidence));
+    let (rows, loads) = (rows.as_slice(), loads.as_slice());
+    if rows.is_empty() && loads.is_empty() {
         return None;
     }
     let verdicts: Vec<String> =
         rows.iter().filter_map(|row| Some(format!("{}: {}", name(row), row.verdict()?))).collect();
     Some(html! {
         @if !verdicts.is_empty() { ul { @for verdict in &verdicts { li { bdi { (verdict) } } } } }
-        (published(rows))
-        div.grid { @for (id, title, caption, of) in CHARTS { (bars(rows, id, title, caption, of)) } }
-        (by_codec(evidence, set))
-        h3 { "What it is worth" }
-        div.grid { (worth(rows)) (growth(rows)) }
+        @if !loads.is_empty() { (beside(loads)) }
+        @if !rows.is_empty() {
+            (published(rows))
+            div.grid { @for (id, title, caption, of) in CHARTS { (bars(rows, id, title, caption, of)) } }
+            (by_codec(evidence, set))
+            h3 { "What it is worth" }
+            div.grid { (worth(rows)) (growth(rows)) }
+        }
     })
+}
+
+/// What transactions lost while backups were taken.
+fn beside(loads: &[LoadRow]) -> Markup {
+    let verdicts: Vec<String> =
+        loads.iter().filter_map(|row| Some(format!("{}: {}", row.system, row.verdict()?))).collect();
+    html! {
+        ul { @for verdict in &verdicts { li { bdi { (verdict) } } } }
+        div.scroll { table.small {
+            thead { tr { th { "transactions" } th { "backup beside them" } @for head in HEADS { th.num { (head) } } } }
+            tbody { @for row in loads { tr {
+                th scope="row" { bdi { (row.system) ": " (row.load) } }
+                td { bdi { (row.backup) } }
+                @for figure in row.shown() { td.num { (figure) } }
+            } } }
+        } }
+    }
 }
 
 fn name(row: &BackupRow) -> String {

@@ -92,6 +92,18 @@ impl Figure<'_> {
         }
     }
 
+    /// The figure across the page, as `across`; where there is room for half of it only, as itself.
+    pub fn render_across(&self, across: &Panel, table: Markup) -> Markup {
+        html! {
+            figure.chart.across id=(self.id) {
+                figcaption { span.what dir="auto" { (self.title) } (self.legend) }
+                div.plot.roomy { (across.svg(&format!("{}-across", self.id))) }
+                div.plot.narrow { (self.panel.svg(&format!("{}-svg", self.id))) }
+                details.values { summary { "values" } div.scroll { (table) } }
+            }
+        }
+    }
+
     fn values(&self, live: &Live) -> Markup {
         let plot = self.panel.plot_box();
         let frame = Frame {

@@ -13,9 +13,27 @@ use crate::comparison::{Comparison, ComparisonSet, NoVerdict, Outcome, Table};
 use crate::number::Script;
 use crate::words::{metric_name, table_title, verdict_words};
 
-const WIDTH: i32 = 480;
-/// A row's height: its label above its interval.
-const ROW: i32 = 44;
+/// How a picture is laid out.
+struct Layout {
+    width: i32,
+    /// Where the plot begins.
+    left: i32,
+    /// A row's height.
+    row: i32,
+    /// A label's base line, from the row's top.
+    label: i32,
+    /// An interval, from the row's top.
+    interval: i32,
+    /// Where the figures end that stand at the right of a label.
+    figures: i32,
+}
+
+/// Half of a page: a row's label stands above its interval.
+const HALF: Layout = Layout { width: 480, left: 12, row: 44, label: 17, interval: 31, figures: 466 };
+/// A whole page, for families of many rows: label, figures and interval beside each other.
+const WHOLE: Layout = Layout { width: 980, left: 440, row: 27, label: 18, interval: 14, figures: 424 };
+/// A family with so many rows or more has the whole width of the page.
+const MANY_ROWS: usize = 6;
 /// Height of a heading over the rows of one pair of sides.
 const HEAD: i32 = 28;
 /// Room above the rows.
@@ -63,7 +81,7 @@ enum Item<'a> {
 }
 
 /// The lines of a picture, and its height. Rows of several pairs of sides stand under the names of theirs.
-fn items<'a>(rows: &[Placed<'a>]) -> (Vec<Item<'a>>, i32) {
+fn items<'a>(rows: &[Placed<'a>], layout: &Layout) -> (Vec<Item<'a>>, i32) {
     let several = rows.iter().any(|(table, _)| heading(table, rows) != heading(rows[0].0, rows));
     let mut items = Vec::new();
     let mut offset = 0;
@@ -76,7 +94,7 @@ fn items<'a>(rows: &[Placed<'a>]) -> (Vec<Item<'a>>, i32) {
         }
         last = Some(head);
         items.push(Item::Row(*placed, offset));
-        offset += ROW;
+        offset += layout.row;
     }
     (items, offset)
 }
@@ -91,11 +109,23 @@ fn heading(table: &Table, rows: &[Placed<'_>]) -> String {
 }
 
 fn figure(set: &ComparisonSet, metric: &str, rows: &[Placed<'_>], number: usize) -> Markup {
-    let (items, tall) = items(rows);
-    let y = Axis { lo: 0.0, hi: f64::from(tall), ticks: Vec::new() };
     let (x, beyond) = axis(set, rows);
-    let mut panel = Panel::new(WIDTH, TOP + tall + BOTTOM, x.clone(), y.clone());
-    (panel.left, panel.top, panel.grid) = (12, TOP, GridLines::Vertical);
+    let half = panel(set, metric, rows, &x, &HALF);
+    let title = format!("{}{}", metric_name(metric), if beyond { " (intervals beyond the edge are cut)" } else { "" });
+    let id = format!("forest-{number}");
+    let figure = Figure { title: &title, panel: &half, id: &id, legend: html! {}, live: None };
+    let is_family = rows.iter().any(|(_, row)| family_and_part(&row.metric.id).1.is_some());
+    if is_family && rows.len() >= MANY_ROWS {
+        return figure.render_across(&panel(set, metric, rows, &x, &WHOLE), table(set, rows));
+    }
+    figure.render(table(set, rows))
+}
+
+fn panel(set: &ComparisonSet, metric: &str, rows: &[Placed<'_>], x: &Axis, layout: &Layout) -> Panel {
+    let (items, tall) = items(rows, layout);
+    let y = Axis { lo: 0.0, hi: f64::from(tall), ticks: Vec::new() };
+    let mut panel = Panel::new(layout.width, TOP + tall + BOTTOM, x.clone(), y.clone());
+    (panel.left, panel.top, panel.grid) = (layout.left, TOP, GridLines::Vertical);
     panel.title = format!("Change in {}", metric_name(metric));
     panel.description = "One row per cell: a mark at the change of B against A, a line over its interval.".to_owned();
     panel.x_caption = caption(rows);
@@ -109,8 +139,8 @@ fn figure(set: &ComparisonSet, metric: &str, rows: &[Placed<'_>], number: usize)
                 panel.extra.push_str(&text("row head", place, "start", &short(name, LONGEST_HEAD)));
             }
             Item::Row((table, row), offset) => {
-                panel.extra.push_str(&label(set, table, row, f64::from(TOP + offset + 17)));
-                let place = y.hi - f64::from(offset + 31);
+                panel.extra.push_str(&label(set, table, row, f64::from(TOP + offset + layout.label), layout));
+                let place = y.hi - f64::from(offset + layout.interval);
                 if let Some(estimate) = &row.estimate {
                     let (lo, hi) = (estimate.lo.ln().max(x.lo), estimate.hi.ln().min(x.hi));
                     panel.layers.push(Layer::Line(vec![(lo, place), (hi, place)], Ink::Interval));
@@ -119,9 +149,7 @@ fn figure(set: &ComparisonSet, metric: &str, rows: &[Placed<'_>], number: usize)
             }
         }
     }
-    let title = format!("{}{}", metric_name(metric), if beyond { " (intervals beyond the edge are cut)" } else { "" });
-    Figure { title: &title, panel: &panel, id: &format!("forest-{number}"), legend: html! {}, live: None }
-        .render(table(set, rows))
+    panel
 }
 
 /// The axis of the logarithm of the ratio, labelled in percent, and whether an interval goes beyond it.
@@ -203,7 +231,7 @@ fn short(text: &str, most: usize) -> String {
 }
 
 /// The row's name at the left, its verdict and figures at the right.
-fn label(set: &ComparisonSet, table: &Table, row: &Comparison, y: f64) -> String {
+fn label(set: &ComparisonSet, table: &Table, row: &Comparison, y: f64, layout: &Layout) -> String {
     let (word, _) = verdict_words(row, set);
     let said = match (row.no_verdict(), crate::words::change(row)) {
         (Some(NoVerdict::NotAvailable { side, reason }), _) => format!("n/a: {} {}", side.as_str(), gist(reason)),
@@ -212,7 +240,7 @@ fn label(set: &ComparisonSet, table: &Table, row: &Comparison, y: f64) -> String
         (None, Some(change)) => format!("{} {word}", change.point(Script::Typographic)),
         (None, None) => format!("n/a {word}"),
     };
-    let right = f64::from(WIDTH) - 14.0;
+    let right = f64::from(layout.figures);
     text("row", (14.0, y), "start", &short(&name(table, row), LABEL))
         + &text(&format!("row v-{}", verdict_class(row)), (right, y), "end", &said)
 }

@@ -143,8 +143,10 @@ fn parts(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSource) ->
     let backups = backups::view(evidence, set);
     parts.extend(backups.map(|backups| part("backups", "Backups", "Backups", BACKUPS, backups)));
     parts.push(part("trials", "Trials", "Every trial", TRIALS, charts.trials));
-    parts.push(part("latency", "Response times", "Response times", LATENCY, charts.latency));
-    parts.push(part("seconds", "Over time", "Over the measured part", SECONDS, charts.seconds));
+    if let Some((latency, seconds)) = charts.responses {
+        parts.push(part("latency", "Response times", "Response times", LATENCY, latency));
+        parts.push(part("seconds", "Over time", "Over the measured part", SECONDS, seconds));
+    }
     parts.push(part("facts", "Facts", "What was measured", FACTS, facts::facts(evidence, set)));
     parts.push(part("warnings", "Warnings", "Warnings and dropped trials", "", facts::warnings(set)));
     parts.push(part("method", "Method", "Method", "", method::method(evidence, set)));
@@ -186,8 +188,8 @@ fn results(set: &ComparisonSet) -> Markup {
 /// The charts of all cells.
 struct Charts {
     trials: Markup,
-    latency: Markup,
-    seconds: Markup,
+    /// Response times and their course; nothing of an experiment that has none, such as one of backups alone.
+    responses: Option<(Markup, Markup)>,
 }
 
 fn charts(evidence: &Evidence, source: &dyn SeriesSource) -> Result<Charts, ReportError> {
@@ -195,6 +197,7 @@ fn charts(evidence: &Evidence, source: &dyn SeriesSource) -> Result<Charts, Repo
     let mut dots = Vec::new();
     let mut curves = Vec::new();
     let mut over_time = Vec::new();
+    let mut has_responses = false;
     for (number, view) in views.iter().enumerate() {
         let metrics = cells::primary_metrics(evidence, view.benchmark);
         let of_metric = |(index, metric)| trials::dots(evidence, view, metric, &format!("dots-{number}-{index}"));
@@ -205,10 +208,12 @@ fn charts(evidence: &Evidence, source: &dyn SeriesSource) -> Result<Charts, Repo
             .iter()
             .map(|system| Ok((system, load::cell(evidence, source, system.cell)?)))
             .collect::<Result<series::Loaded<'_>, ReportError>>()?;
+        has_responses |= loaded.iter().any(|(_, latency)| latency.whole.is_some());
         curves.push((view.title.clone(), vec![series::latency(view, &loaded, &format!("latency-{number}"))]));
         over_time.push((view.title.clone(), series::seconds(view, &loaded, &format!("seconds-{number}"))));
     }
-    Ok(Charts { trials: folded(dots), latency: folded(curves), seconds: folded(over_time) })
+    let responses = has_responses.then(|| (folded(curves), folded(over_time)));
+    Ok(Charts { trials: folded(dots), responses })
 }
 
 /// The first cells' figures, and the others folded.

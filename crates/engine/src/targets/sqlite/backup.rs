@@ -21,6 +21,9 @@ const STEP_PAGES: i32 = 256;
 /// How long a step waits for a writer.
 const BUSY: Duration = Duration::from_millis(5);
 
+/// After so many beginnings a copy is given up.
+const MOST_RESTARTS: u32 = 50;
+
 /// The backups of one database file.
 pub(super) struct SqliteBackups<'a> {
     pub(super) target: &'a SqliteTarget,
@@ -48,13 +51,15 @@ impl SqliteBackups<'_> {
             let mut into = Connection::open(copy).map_err(failed)?;
             // What is copied is thrown away if it fails: it needs no journal, and is brought to the device below.
             into.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF").map_err(failed)?;
+            hold_snapshot(&from).map_err(failed)?;
             let backup = Backup::new(&from, &mut into).map_err(failed)?;
             let mut rate = request.max_rate_bytes_s.map(Rate::new);
+            let mut restarts = Restarts::default();
             loop {
                 request.go_on()?;
                 match backup.step(STEP_PAGES).map_err(failed)? {
                     StepResult::Done => break,
-                    StepResult::More => {}
+                    StepResult::More => restarts.refuse_too_many(backup.progress().remaining)?,
                     _ => std::thread::sleep(BUSY),
                 }
                 if let Some(rate) = &mut rate {
@@ -67,11 +72,53 @@ impl SqliteBackups<'_> {
     }
 }
 
+/// Has the connection see one state of the database from here on, where that keeps nobody from writing: with a write-ahead
+/// log. Without it the copy of a database that others write to would begin anew after each of their commits
+/// (<https://sqlite.org/c3ref/backup_finish.html>).
+fn hold_snapshot(from: &Connection) -> rusqlite::Result<()> {
+    let mode: String = from.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
+    if mode.eq_ignore_ascii_case("wal") {
+        from.execute_batch("BEGIN")?;
+        // A transaction begins with its first read.
+        from.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    }
+    Ok(())
+}
+
+/// How often the copy has begun anew.
+#[derive(Debug, Default)]
+struct Restarts {
+    remaining: Option<i32>,
+    count: u32,
+}
+
+impl Restarts {
+    fn refuse_too_many(&mut self, remaining: i32) -> Result<(), Failure> {
+        // A step after a restart copies the first pages once more, so that as much remains as after the first step.
+        let again = self.remaining.is_some_and(|before| remaining >= before);
+        self.remaining = Some(remaining);
+        self.count += u32::from(again);
+        if self.count <= MOST_RESTARTS {
+            return Ok(());
+        }
+        let cause = format!(
+            "others change the database, and SQLite has begun the copy anew {} times: without a write-ahead log it may \
+             never end",
+            self.count
+        );
+        Err(Failure::new(FailureKind::Other, "copy a database that is being written to", cause)
+            .hint("`settings = { journal_mode = \"WAL\" }`, or `method = \"vacuum-into\"`"))
+    }
+}
+
 impl Backups for SqliteBackups<'_> {
     fn check(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
         let method = method(request)?;
         if request.compressor != Compressor::Own && request.compression.codec != Codec::None {
             return Err(request.no_such_compressor("SQLite works inside étalon: there is neither server nor program"));
+        }
+        if request.cores.is_some() {
+            return Err(request.no_process_to_hold("SQLite works inside étalon"));
         }
         if method == Method::VacuumInto && request.max_rate_bytes_s.is_some() {
             let cause = "`VACUUM INTO` is one statement, which cannot be slowed";
@@ -123,7 +170,7 @@ impl Backups for SqliteBackups<'_> {
         meter
             .part("copy back", || {
                 let file = File::open(&taken.file).map_err(failed)?;
-                let mut from = Decoder::new(taken.compression, file).map_err(failed)?;
+                let mut from = Decoder::new(taken.compression, file).map_err(failed)?.at_most(request.max_rate_bytes_s);
                 let mut into = Sink::new(request, "restored.db", crate::backup::codec::Compression::NONE)?;
                 into.copy(&mut from, "the backup")?;
                 into.finish()?;

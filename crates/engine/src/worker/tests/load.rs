@@ -36,6 +36,64 @@ fn merged(intervals: &[Interval]) -> hdrhistogram::Histogram<u64> {
     all
 }
 
+/// Answers after a millisecond; ends the load's measured part in the middle of its tenth operation.
+struct Ending<'g> {
+    gate: &'g Gate,
+    clock: VirtualClock,
+    submitted: u32,
+}
+
+impl Lane for Ending<'_> {
+    type Op = StatementOp;
+
+    fn submit(&mut self, _client: usize, _op: &StatementOp) -> Submitted {
+        self.submitted += 1;
+        self.clock.wait_until(self.clock.now_ns() + 1_000_000);
+        if self.submitted == 10 {
+            self.gate.end(self.clock.now_ns() - 500_000);
+        }
+        Submitted::Done(Outcome::Ok)
+    }
+
+    fn reap(&mut self, _deadline_ns: u64, _into: &mut Vec<Completion>) {}
+
+    fn recover(&mut self, _client: usize) -> Result<(), OpError> {
+        Ok(())
+    }
+
+    fn close(self) {}
+}
+
+#[test]
+fn a_load_beside_something_ends_with_it() {
+    let clock = VirtualClock::default();
+    let gate = Gate::new(1);
+    gate.open(0);
+    assert_eq!(gate.end_ns(), None);
+    let (full, _intervals) = channel();
+    let (_returns, emptied) = channel();
+    let traffic = Traffic::default();
+    let context = WorkerContext {
+        seed: 4,
+        clients: 0..1,
+        all_clients: 1,
+        pace: Pace::Closed,
+        traffic: &traffic,
+        warmup_ns: 2_000_000,
+        length: RunLength::UntilEnded,
+        interval_ns: 100_000_000,
+        gate: &gate,
+        exchange: Exchange { worker: 0, full, emptied },
+        opened: Connections::default(),
+    };
+    let lane = Ending { gate: &gate, clock: clock.clone(), submitted: 0 };
+    let tally = run(lane, &compile("SELECT 1;", &[]).unwrap(), &clock, context).unwrap();
+    assert_eq!(tally.window_ns, 7_500_000, "from the end of the warm-up to the end that was told");
+    assert_eq!(tally.succeeded, 10, "nothing begins after the end");
+    // At 2, 3, … 10 ms; the last turn is the one in which the end came.
+    assert_eq!(tally.succeeded_in_window, 9);
+}
+
 #[test]
 fn clients_of_a_pool_wait_in_turn() {
     // Five clients, one connection, 10 ms each: everybody waits for the four others, every time.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Direction, Mark, MarkKind, Measurement, Reading, Role};
+use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, TrialRecord};
 
 use super::procedure::server_reading;
 use crate::backup::Taken;
@@ -62,6 +62,14 @@ impl Cost {
         self.client = client(meter, self.compressor);
     }
 
+    /// Server and étalon have worked for the load, too: what the backup alone took is not known. The threads that
+    /// compress were asked themselves.
+    pub(super) fn is_not_known_beside_a_load(&mut self) {
+        let reason = || Reading::Unavailable("the CPU time is that of the transactions beside it, too".to_owned());
+        (self.server, self.client) = (reason(), reason());
+        self.placement = Placement::Server;
+    }
+
     /// All together; none without the server's.
     fn total(&self) -> Reading {
         match (&self.server, &self.client) {
@@ -88,6 +96,8 @@ pub(super) struct Figures {
     pub(super) classes: BTreeMap<Class, Share>,
     pub(super) compression: Compression,
     pub(super) taken: Taken,
+    /// What the transactions showed that ran meanwhile.
+    pub(super) load: Option<TrialRecord>,
 }
 
 fn of(id: &str, unit: &str, direction: Direction, role: Role, value: f64) -> Measurement {
@@ -99,8 +109,10 @@ fn percent_saved(source: u64, stored: u64) -> f64 {
 }
 
 impl Figures {
-    pub(super) fn outcome(self) -> StepOutcome {
-        let mut all = Vec::new();
+    pub(super) fn outcome(mut self) -> StepOutcome {
+        let load = self.load.take();
+        let (mut all, series, mut marks) =
+            load.map_or_else(Default::default, |load| (load.measurements, load.series, load.marks));
         let step = |all: &mut Vec<Measurement>, name: &str, cost: &Cost| {
             let rate = self.source_bytes as f64 / MIB / cost.elapsed_s.max(1e-9);
             all.push(of(&format!("{name}_rate"), "MiB/s", Direction::Higher, Role::Primary, rate));
@@ -127,9 +139,9 @@ impl Figures {
         growth("backup_file", &self.growth, &mut all);
         growth("restored_files", &self.restored_growth, &mut all);
         let note = |detail: &String| Mark { kind: MarkKind::Note, detail: detail.clone() };
-        let marks = self.taken.notes.iter().map(note).collect();
+        marks.extend(self.taken.notes.iter().map(note));
         let elapsed_s = self.backup.elapsed_s + self.restore.elapsed_s;
-        StepOutcome { elapsed_s, measurements: all, series: Vec::new(), marks }
+        StepOutcome { elapsed_s, measurements: all, series, marks }
     }
 
     fn costs(&self, name: &str, cost: &Cost, all: &mut Vec<Measurement>) {

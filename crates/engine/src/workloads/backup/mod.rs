@@ -3,6 +3,7 @@
 mod data;
 pub mod dialects;
 mod figures;
+mod load;
 mod procedure;
 
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ use model::{KeyKind, KeySpec, Literal, Point, Value, WorkloadSpec};
 use crate::backup::codec::Compression;
 use crate::backup::{Compressor, METHODS, Method, Scope};
 use crate::error::{Failure, FailureKind};
+use crate::workloads::transactions::SCRIPTS;
 use crate::workloads::{Action, Grants, Task, Workload};
 use data::Material;
 use procedure::Procedure;
@@ -40,9 +42,10 @@ const KEYS: &[KeySpec] = &[
             METHODS[4].0,
             METHODS[5].0,
             METHODS[6].0,
+            METHODS[7].0,
         ]),
         Literal::Text("native"),
-        "How the backup is taken; `native` is the engine's own first choice",
+        "How the backup is taken; `native` is the engine's own first choice, and `none` is the load alone, without a backup",
     ),
     key("codec", KeyKind::Choice(&crate::backup::codec::NAMES), Literal::Text("zstd"), "What compresses"),
     key(
@@ -75,6 +78,43 @@ const KEYS: &[KeySpec] = &[
         Literal::Int(0),
         "The most CPU time that a server of étalon's own may use during the backup, in percent of a core; 0 is no limit",
     ),
+    KeySpec {
+        name: "restore_max_rate_mib_s",
+        kind: KeyKind::Int { min: 1, max: 1 << 20 },
+        default: Some(Literal::Absent),
+        about: "The most MiB of source data a second that are given to a restore; no limit without it",
+    },
+    KeySpec {
+        name: "backup_cpu_percent",
+        kind: KeyKind::Int { min: 1, max: 100_000 },
+        default: Some(Literal::Absent),
+        about: "The most CPU time that the server's process for the backup, or the engine's program, may use, in percent of \
+                a core; the rest of the server is left alone; no limit without it",
+    },
+    KeySpec {
+        name: "load.script",
+        kind: KeyKind::Mix(SCRIPTS),
+        default: Some(Literal::Absent),
+        about: "Transactions that run from before the backup to its end, as in the workload `transactions`; none without it",
+    },
+    KeySpec {
+        name: "load.clients",
+        kind: KeyKind::Int { min: 1, max: 100_000 },
+        default: Some(Literal::Absent),
+        about: "Clients of that load; one without it",
+    },
+    KeySpec {
+        name: "load.scale",
+        kind: KeyKind::Int { min: 1, max: 20_000 },
+        default: Some(Literal::Absent),
+        about: "Size of that load's tables, which are backed up with the rest; 1 without it",
+    },
+    KeySpec {
+        name: "load.rate",
+        kind: KeyKind::Float { min: 0.0, max: 1e9 },
+        default: Some(Literal::Absent),
+        about: "Transactions a second of that load, all clients together; as fast as the system answers without it",
+    },
     key(
         "whole_server",
         KeyKind::Bool,
@@ -102,7 +142,7 @@ impl Workload for Backup {
         }
     }
 
-    fn task(&self, point: &Point, _grants: &Grants) -> Result<Task, Failure> {
+    fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
         let missing = |key: &str| Failure::new(FailureKind::Plan, format!("read the key `{key}`"), "it has no value");
         let int = |key: &str| {
             let value = point.get(key).and_then(Value::as_int).ok_or_else(|| missing(key))?;
@@ -114,7 +154,19 @@ impl Workload for Backup {
         let method = text("method")?;
         let method = METHODS.iter().find(|(name, _)| *name == method).map_or(Method::Native, |(_, method)| *method);
         let rate = int("max_rate_mib_s")?;
+        let restore_rate = point.get("restore_max_rate_mib_s").and_then(Value::as_int);
         let percent = int("server_cpu_percent")?;
+        let cores = point.get("backup_cpu_percent").and_then(Value::as_int).map(|percent| percent as f64 / 100.0);
+        let load = load::read(point, grants)?;
+        if method == Method::None && load.is_none() {
+            let cause = "there would be neither a backup nor a load";
+            return Err(Failure::new(FailureKind::Plan, "run `method = \"none\"`", cause)
+                .hint("set `load = { script = \"tpcb-like\" }`, too"));
+        }
+        let (dataset, load) = match load {
+            Some((tables, load)) => (load::beside(material.dataset(), tables), Some(load)),
+            None => (material.dataset(), None),
+        };
         let whole = point.get("whole_server") == Some(&Value::Bool(true));
         let folder = text("folder")?;
         let procedure = Procedure {
@@ -127,11 +179,14 @@ impl Workload for Backup {
                 _ => Compressor::Own,
             },
             max_rate_bytes_s: (rate > 0).then_some(rate << 20),
+            restore_max_rate_bytes_s: restore_rate.map(|rate| (rate as u64) << 20),
             server_cores: (percent > 0).then_some(percent as f64 / 100.0),
+            cores,
+            load,
             scope: if whole { Scope::WholeServer } else { Scope::OwnDatabase },
             folder: (!folder.is_empty()).then(|| PathBuf::from(folder)),
         };
-        Ok(Task { dataset: material.dataset(), action: Action::Step(Box::new(procedure)) })
+        Ok(Task { dataset, action: Action::Step(Box::new(procedure)) })
     }
 }
 

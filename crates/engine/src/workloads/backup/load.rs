@@ -1,0 +1,120 @@
+//! Transactions that run while a backup is taken: the ordinary load, by the ordinary loop.
+
+use std::thread;
+
+use model::{Direction, Measurement, Point, Reading, Role, TrialRecord, TrialState};
+
+use crate::beside::Beside;
+use crate::dataset::Dataset;
+use crate::error::{Failure, FailureKind};
+use crate::observer::Silent;
+use crate::step::{StepContext, StepOutcome, Stepped};
+use crate::trial::TrialRun;
+use crate::workloads::transactions::Transactions;
+use crate::workloads::{Action, Grants, StreamTask, Task, Workload as _};
+
+/// What the keys of the load begin with; what follows is a key of `transactions`.
+const PREFIX: &str = "load.";
+/// Metrics of a backup that are primary.
+const OF_A_BACKUP: [(&str, &str, Direction); 5] = [
+    ("backup_rate", "MiB/s", Direction::Higher),
+    ("backup_cpu_per_gib", "s/GiB", Direction::Lower),
+    ("backup_size", "bytes", Direction::Lower),
+    ("restore_rate", "MiB/s", Direction::Higher),
+    ("restore_cpu_per_gib", "s/GiB", Direction::Lower),
+];
+
+/// The load of a point with the tables that it works on; none if the point has none.
+///
+/// # Errors
+/// As those of `transactions`; or a part of a load without a script.
+pub(super) fn read(point: &Point, grants: &Grants) -> Result<Option<(Dataset, StreamTask)>, Failure> {
+    let mut own: Point =
+        point.iter().filter_map(|(key, value)| Some((key.strip_prefix(PREFIX)?.to_owned(), value.clone()))).collect();
+    let Some(any) = own.keys().next().cloned() else { return Ok(None) };
+    if !own.contains_key("script") {
+        let cause = "there is no load";
+        return Err(Failure::new(FailureKind::Plan, format!("read the key `{PREFIX}{any}`"), cause)
+            .hint("set `load.script`, as in `load = { script = \"tpcb-like\" }`"));
+    }
+    for key in ["clients", "scale"] {
+        own.entry(key.to_owned()).or_insert(model::Value::Int(1));
+    }
+    let Task { dataset, action } = Transactions.task(&own, grants)?;
+    match action {
+        Action::Stream(stream) => Ok(Some((dataset, stream))),
+        Action::Step(_) => Ok(None),
+    }
+}
+
+/// The tables of both.
+pub(super) fn beside(mut all: Dataset, load: Dataset) -> Dataset {
+    all.name = format!("{}, and {}", all.name, load.name);
+    all.tables.extend(load.tables);
+    all.indexes.extend(load.indexes);
+    all.afterwards.extend(load.afterwards);
+    all.size_bytes += load.size_bytes;
+    all
+}
+
+fn of<'t>(context: &'t StepContext<'_>, task: &'t StreamTask) -> TrialRun<'t> {
+    TrialRun {
+        target: context.target,
+        task,
+        schedule: context.schedule,
+        seed: context.seed,
+        interrupt: context.interrupt,
+    }
+}
+
+/// Runs something while the load runs, from the end of the load's warm-up on; the load ends with it.
+///
+/// # Errors
+/// Those of either. What was run has its say first.
+pub(super) fn while_it_runs<T>(
+    task: &StreamTask,
+    context: &StepContext<'_>,
+    run: impl FnOnce() -> Result<T, Failure>,
+) -> Result<(T, TrialRecord), Failure> {
+    let beside = Beside::default();
+    let trial = of(context, task);
+    let (done, record) = thread::scope(|scope| {
+        let load = scope.spawn(|| trial.run_beside(&beside, &mut Silent));
+        let done = {
+            let _end = beside.end_at_drop();
+            beside.wait_for_load(context.interrupt).then(run)
+        };
+        let record = load.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        (done, record)
+    });
+    let interrupted = || Failure::new(FailureKind::Other, "go on", "interrupted by the user");
+    match (done.transpose()?, record?) {
+        (Some(done), record) if record.state == TrialState::Measured => Ok((done, record)),
+        _ => Err(interrupted()),
+    }
+}
+
+/// The load without a backup: what the others are held against.
+///
+/// # Errors
+/// As [`TrialRun::run`].
+pub(super) fn alone(task: &StreamTask, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
+    context.progress("transactions alone", 0, 1);
+    let trial = TrialRun {
+        target: context.target,
+        task,
+        schedule: context.schedule,
+        seed: context.seed,
+        interrupt: context.interrupt,
+    };
+    let record = trial.run(context.observer)?;
+    if record.state != TrialState::Measured {
+        return Ok(Stepped::Interrupted);
+    }
+    let TrialRecord { elapsed_s, mut measurements, series, marks, .. } = record;
+    let none = || Reading::Unavailable("no backup was taken".to_owned());
+    let missing =
+        OF_A_BACKUP.iter().map(|(id, unit, better)| Measurement::new(id, unit, *better, Role::Primary, none()));
+    measurements.extend(missing);
+    Ok(Stepped::Done(StepOutcome { elapsed_s, measurements, series, marks }))
+}

@@ -1,0 +1,99 @@
+//! Transactions beside a backup: what they lose, what holds the backup back, and what goes wrong.
+
+use super::trials::{POSTGRES, Place, missing, trial, value};
+use engine::FailureKind;
+
+const LOAD: &str = "load = { script = \"tpcb-like\", clients = 2 }";
+
+fn with_log(place: &Place) -> String {
+    format!("{}\nsettings = {{ journal_mode = \"WAL\", synchronous = \"OFF\" }}", place.sqlite())
+}
+
+#[test]
+fn sqlite_s_transactions_with_a_backup_and_without() {
+    let place = Place::new();
+    let alone = trial(&place, &with_log(&place), &format!("method = \"none\"\n{LOAD}")).unwrap();
+    assert!(value(&alone, "throughput") > 0.0);
+    assert!((alone.elapsed_s - 1.0).abs() < 1e-6, "as long as the schedule says, and not {} s", alone.elapsed_s);
+    assert_eq!(missing(&alone, "backup_rate"), "no backup was taken");
+    // About 17 MiB at 16 MiB a second: while it lasts the database is written to.
+    let record = trial(&place, &with_log(&place), &format!("codec = \"zstd\"\nmax_rate_mib_s = 16\n{LOAD}")).unwrap();
+    assert!(value(&record, "throughput") > 0.0 && value(&record, "backup_rate") > 1.0);
+    // The load's measured part is the backup, which begins a moment after it.
+    let whole = record.series.iter().find(|series| series.interval.is_none()).unwrap();
+    let (load_s, backup_s) = (f64::from(whole.length_ms) / 1e3, value(&record, "backup_time"));
+    assert!(load_s > 0.999 * backup_s && load_s < backup_s + 0.5, "{load_s} s of load, {backup_s} s of backup");
+    for metric in ["backup_cpu", "backup_cpu_per_gib", "backup_cpu/server", "backup_cpu/client"] {
+        assert!(missing(&record, metric).contains("transactions beside it"), "{metric}");
+    }
+    assert!(value(&record, "backup_cpu/compressor") > 0.0, "its thread is asked itself");
+    assert!(value(&record, "restore_cpu") > 0.0, "nothing else ran in the restore");
+}
+
+#[test]
+fn a_copy_that_begins_anew_for_ever_is_given_up() {
+    let place = Place::new();
+    let system = format!("{}\nsettings = {{ synchronous = \"OFF\" }}", place.sqlite());
+    let failure = trial(&place, &system, &format!("size_mib = 64\n{LOAD}")).unwrap_err();
+    assert!(failure.to_string().contains("begun the copy anew"), "{failure}");
+    assert!(failure.hint.unwrap().contains("WAL"));
+}
+
+#[test]
+fn a_load_that_fails_fails_the_trial() {
+    let place = Place::new();
+    let script = place.path().join("wrong.sql");
+    std::fs::write(&script, "SELECT nothing FROM nowhere;\n").unwrap();
+    let keys = format!("load = {{ script = {:?} }}", script.display().to_string());
+    let failure = trial(&place, &with_log(&place), &keys).unwrap_err();
+    assert!(failure.to_string().contains("nowhere"), "{failure}");
+}
+
+#[test]
+fn postgres_backs_up_beside_a_load_and_its_sender_can_be_held() {
+    let place = Place::new();
+    let keys = format!("codec = \"zstd\"\nlevel = 9\nwhere = \"server\"\n{LOAD}");
+    let free = trial(&place, POSTGRES, &keys).unwrap();
+    assert!(value(&free, "throughput") > 0.0);
+    assert!(missing(&free, "backup_cpu").contains("transactions beside it"));
+    match trial(&place, POSTGRES, &format!("{keys}\nbackup_cpu_percent = 20")) {
+        Ok(held) => {
+            assert!(value(&held, "backup_time") > 1.5 * value(&free, "backup_time"));
+            assert!(value(&held, "throughput") > 0.0, "the rest of the server is left alone");
+        }
+        Err(failure) => {
+            assert_eq!(failure.kind, FailureKind::Unsupported);
+            println!("skipped: {failure}");
+        }
+    }
+    let other = format!("method = \"pg_basebackup\"\nbackup_cpu_percent = 20\n{LOAD}");
+    assert!(trial(&place, POSTGRES, &other).unwrap_err().hint.unwrap().contains("base-backup"));
+}
+
+#[test]
+fn mariadb_is_dumped_beside_a_load_and_its_program_can_be_held() {
+    let place = Place::new();
+    let system = "server = { engine = \"mysql\" }";
+    let keys = format!("method = \"mariadb-dump\"\n{LOAD}");
+    let free = trial(&place, system, &keys).unwrap();
+    assert!(value(&free, "throughput") > 0.0);
+    // Without a load the program's CPU time is known, and étalon's own is little beside it.
+    match trial(&place, system, "method = \"mariadb-dump\"\ncodec = \"none\"\nsize_mib = 16\nbackup_cpu_percent = 10") {
+        Ok(held) => {
+            let share = value(&held, "backup_cpu/client") / value(&held, "backup_time");
+            assert!(share < 0.3, "{share} of a core");
+        }
+        Err(failure) => {
+            assert_eq!(failure.kind, FailureKind::Unsupported);
+            println!("skipped: {failure}");
+        }
+    }
+}
+
+#[test]
+fn a_load_without_a_script_and_nothing_at_all_are_refused() {
+    let place = Place::new();
+    let refused = |keys: &str| place.refused(&place.sqlite(), keys);
+    assert!(refused("method = \"none\"").to_string().contains("neither a backup nor a load"));
+    assert!(refused("load = { clients = 3 }").hint.unwrap().contains("load.script"));
+}

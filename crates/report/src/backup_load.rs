@@ -1,0 +1,217 @@
+//! What transactions lose while a backup is taken: beside those of the same load alone.
+
+use std::fmt::Write as _;
+
+use model::{Cell, Value};
+
+use crate::backup::{Measured, codec_label, median, ratio, said, trials, value};
+use crate::evidence::Evidence;
+use crate::text::clean;
+
+/// The key that says which transactions run.
+const SCRIPT: &str = "load.script";
+/// Keys in which a backup may differ from the load that it is held against: all that say how it is taken.
+const OF_THE_BACKUP: [&str; 9] = [
+    "method",
+    "codec",
+    "level",
+    "workers",
+    "where",
+    "max_rate_mib_s",
+    "server_cpu_percent",
+    "backup_cpu_percent",
+    "whole_server",
+];
+
+/// A load beside one way to take a backup.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoadRow {
+    /// The system.
+    pub system: String,
+    /// The load, with what else varies.
+    pub load: String,
+    /// The backup: `zstd-3, 20 MiB/s`, or `none`.
+    pub backup: String,
+    /// How many trials it sums up.
+    pub trials: usize,
+    /// Transactions a second: median of the trials.
+    pub throughput: Option<f64>,
+    /// Median and 99th percentile of the response time, in microseconds: medians of the trials.
+    pub response_us: [Option<f64>; 2],
+    /// Throughput over that of the load alone: median, lowest and highest of the blocks.
+    pub throughput_ratio: Option<[f64; 3]>,
+    /// The same of the 99th percentile.
+    pub p99_ratio: Option<[f64; 3]>,
+}
+
+fn text<'c>(cell: &'c Cell, key: &str) -> Option<&'c str> {
+    cell.point.get(key).and_then(Value::as_text)
+}
+
+/// The rows of an experiment, in the plan's order; none if nothing ran beside its backups.
+pub fn rows(evidence: &Evidence) -> Vec<LoadRow> {
+    let loaded = |(_, cell): &(usize, &Cell)| cell.workload == "backup" && text(cell, SCRIPT).is_some();
+    let cells: Vec<(usize, &Cell)> = evidence.cells.iter().enumerate().filter(loaded).collect();
+    let measured: Vec<Vec<Measured>> = cells.iter().map(|(index, _)| trials(evidence, *index)).collect();
+    let mut rows: Vec<LoadRow> = Vec::new();
+    for ((_, cell), own) in cells.iter().zip(&measured).filter(|(_, own)| !own.is_empty()) {
+        let alone = cells.iter().zip(&measured).find(|((_, other), _)| is_alone(cell, other));
+        let alone = alone.map(|(_, trials)| trials.as_slice()).filter(|_| !is_none(cell));
+        rows.push(row(evidence, cell, own, alone));
+    }
+    rows
+}
+
+fn is_none(cell: &Cell) -> bool {
+    text(cell, "method") == Some("none")
+}
+
+fn is_alone(cell: &Cell, other: &Cell) -> bool {
+    let same = |key: &String| OF_THE_BACKUP.contains(&key.as_str()) || cell.point.get(key) == other.point.get(key);
+    is_none(other) && other.system == cell.system && other.benchmark == cell.benchmark && cell.point.keys().all(same)
+}
+
+fn row(evidence: &Evidence, cell: &Cell, own: &[Measured], alone: Option<&[Measured]>) -> LoadRow {
+    let middle = |id: &str| median(own.iter().filter_map(|trial| trial.values.get(id).and_then(value)));
+    let varying = evidence.header.plan.varying_keys(&cell.benchmark);
+    let clients = cell.point.get("load.clients").and_then(Value::as_int).unwrap_or(1);
+    let clients = if clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") };
+    let mut load = vec![text(cell, SCRIPT).unwrap_or_default().to_owned(), clients];
+    let told =
+        |key: &&String| !OF_THE_BACKUP.contains(&key.as_str()) && ![SCRIPT, "load.clients"].contains(&key.as_str());
+    load.extend(varying.iter().filter(told).filter_map(|key| Some(format!("{key}={}", cell.point.get(key)?))));
+    LoadRow {
+        system: cell.system.clone(),
+        load: load.join(", "),
+        backup: label(cell),
+        trials: own.len(),
+        throughput: middle("throughput"),
+        response_us: [middle("response_p50"), middle("response_p99")],
+        throughput_ratio: alone.and_then(|alone| ratio(own, alone, "throughput")),
+        p99_ratio: alone.and_then(|alone| ratio(own, alone, "response_p99")),
+    }
+}
+
+/// `vacuum-into, zstd-3, 20 MiB/s`.
+fn label(cell: &Cell) -> String {
+    if is_none(cell) {
+        return "none".to_owned();
+    }
+    let method = text(cell, "method").filter(|method| *method != "native");
+    let codec = match codec_label(cell).as_str() {
+        "none" => "plain".to_owned(),
+        codec => codec.to_owned(),
+    };
+    let mut parts: Vec<String> = method.map(str::to_owned).into_iter().chain([codec]).collect();
+    for (key, unit) in
+        [("max_rate_mib_s", "MiB/s"), ("server_cpu_percent", "% CPU of the server"), ("backup_cpu_percent", "% CPU")]
+    {
+        let limit = cell.point.get(key).and_then(Value::as_int).filter(|limit| *limit > 0);
+        parts.extend(limit.map(|limit| format!("{limit} {unit}")));
+    }
+    parts.join(", ")
+}
+
+impl LoadRow {
+    /// What the backup leaves of the load, in one line; nothing of the load alone.
+    pub fn verdict(&self) -> Option<String> {
+        let [left, lowest, highest] = self.throughput_ratio?.map(|ratio| 100.0 * ratio);
+        let of_blocks = match self.trials {
+            1 => "one trial: no more than a hint".to_owned(),
+            blocks => format!("{lowest:.0} to {highest:.0} % in {blocks} blocks"),
+        };
+        let p99 = match self.p99_ratio {
+            Some([ratio, ..]) => format!("at {ratio:.2}× the p99"),
+            None => "at a p99 that is not known".to_owned(),
+        };
+        Some(format!("beside {}: {left:.0} % of the transactions, {p99} ({of_blocks})", self.backup))
+    }
+
+    /// The row's figures as they are shown: transactions a second, share of the load alone, p50 and p99 in ms, share.
+    pub fn shown(&self) -> [String; 5] {
+        let missing = || "n/a".to_owned();
+        let ms = |us: Option<f64>| us.map_or_else(missing, |us| format!("{:.2}", us / 1e3));
+        let times = |ratio: Option<[f64; 3]>| match ratio {
+            Some([middle, ..]) => format!("{middle:.2}×"),
+            None if self.backup == "none" => "-".to_owned(),
+            None => missing(),
+        };
+        [
+            self.throughput.map_or_else(missing, |rate| format!("{rate:.0}")),
+            times(self.throughput_ratio),
+            ms(self.response_us[0]),
+            ms(self.response_us[1]),
+            times(self.p99_ratio),
+        ]
+    }
+}
+
+/// The heads of [`LoadRow::shown`].
+pub const HEADS: [&str; 5] = ["tx/s", "of alone", "p50 ms", "p99 ms", "of alone"];
+
+/// A table for each system and load, with a line for each backup; nothing if there are none.
+pub fn render(rows: &[LoadRow]) -> String {
+    let mut out = String::new();
+    let mut groups: Vec<(&str, &str)> = Vec::new();
+    for row in rows {
+        if !groups.contains(&(&row.system, &row.load)) {
+            groups.push((&row.system, &row.load));
+        }
+    }
+    for (system, load) in groups {
+        let own: Vec<&LoadRow> = rows.iter().filter(|row| row.system == system && row.load == load).collect();
+        let _ = writeln!(out, "{}: transactions beside the backup ({})", clean(system), clean(load));
+        let first = own.iter().map(|row| row.backup.chars().count()).max().unwrap_or(0).max("backup".len());
+        let shown: Vec<[String; 5]> = own.iter().map(|row| row.shown()).collect();
+        let width = |place: usize| {
+            shown.iter().map(|row| row[place].chars().count()).max().unwrap_or(0).max(HEADS[place].len())
+        };
+        let widths = [0, 1, 2, 3, 4].map(width);
+        let mut line = |name: &str, figures: &[String; 5]| {
+            let _ = write!(out, "  {name:<first$}");
+            for (figure, width) in figures.iter().zip(widths) {
+                let _ = write!(out, "  {figure:>width$}");
+            }
+            out.push('\n');
+        };
+        line("backup", &HEADS.map(str::to_owned));
+        own.iter().zip(&shown).for_each(|(row, figures)| line(&row.backup, figures));
+        own.iter().filter_map(|row| row.verdict()).for_each(|verdict| out.push_str(&said(&verdict)));
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(backup: &str, ratio: Option<[f64; 3]>, trials: usize) -> LoadRow {
+        LoadRow {
+            system: "here".to_owned(),
+            load: "tpcb-like, 4 clients".to_owned(),
+            backup: backup.to_owned(),
+            trials,
+            throughput: Some(1234.4),
+            response_us: [Some(1_200.0), None],
+            throughput_ratio: ratio,
+            p99_ratio: None,
+        }
+    }
+
+    #[test]
+    fn what_is_left_is_one_line_and_what_is_not_known_is_no_number() {
+        let rows = [row("none", None, 6), row("zstd-3, 20 MiB/s", Some([0.66, 0.61, 0.7]), 6)];
+        let text = render(&rows);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "here: transactions beside the backup (tpcb-like, 4 clients)");
+        assert_eq!(lines[2].split_whitespace().collect::<Vec<_>>(), ["none", "1234", "-", "1.20", "n/a", "-"]);
+        assert!(lines[3].ends_with("1234     0.66×    1.20     n/a       n/a"), "{}", lines[3]);
+        assert_eq!(
+            lines[4..6].join(""),
+            "  beside zstd-3, 20 MiB/s: 66 % of the transactions, at a p99 that is not known    (61 to 70 % in 6 blocks)"
+        );
+        assert!(row("zstd-3", Some([0.66, 0.61, 0.7]), 1).verdict().unwrap().contains("one trial"));
+        assert_eq!(render(&[]), "");
+    }
+}
