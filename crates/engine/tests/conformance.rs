@@ -223,7 +223,8 @@ fn a_statement_that_no_engine_takes_is_a_clear_failure() {
 #[test]
 fn a_named_server_passes_every_family() {
     let text = |text: &str| Value::Text(text.to_owned());
-    let families: [(&str, &[(&str, Value)], &[&str]); 4] = [
+    type Family<'a> = (&'a str, &'a [(&'a str, Value)], &'a [&'a str]);
+    let families: [Family<'_>; 4] = [
         ("pages", &[("statements", Value::Int(60))], &["commits", "elapsed", "writes/log", "write_bytes/data"]),
         ("spatial", &[("side", Value::Int(6)), ("runs", Value::Int(1)), ("queries", text("all"))], &["elapsed/suite"]),
         (

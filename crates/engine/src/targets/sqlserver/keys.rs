@@ -4,17 +4,19 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::SCHEMA;
 use super::connect::{Endpoint, failure};
 use super::dialect::wide_literal;
-use super::{MARKER, SCHEMA};
 use crate::error::{Failure, FailureKind};
 use crate::lanes::sqlserver::{AskError, Client};
 use crate::targets::shared::random_password;
 
 /// The certificate's name, in `master`.
 pub(super) const CERTIFICATE: &str = "etalon";
-/// What its subject adds where étalon made the master key, too.
-const WITH_KEY: &str = "; the master key too";
+/// Its subject, of letters and blanks alone, since it is a name by X.500; and what it adds where étalon made the master
+/// key, too.
+const SUBJECT: &str = "made by the benchmark etalon";
+const WITH_KEY: &str = " with the master key";
 /// A database that is empty is encrypted in a moment.
 const PATIENCE: Duration = Duration::from_secs(120);
 const POLL: Duration = Duration::from_millis(200);
@@ -44,7 +46,7 @@ pub(super) fn ensure(client: &mut Client, endpoint: &Endpoint) -> Result<(), Fai
             .hint("it takes CONTROL on the database master: `ALTER SERVER ROLE sysadmin ADD MEMBER …`")
     };
     match subject(client).map_err(asked)? {
-        Some(subject) if subject.contains(MARKER) => return Ok(()),
+        Some(subject) if subject.contains(SUBJECT) => return Ok(()),
         Some(_) => {
             let cause = format!("master has a certificate `{CERTIFICATE}` that étalon did not make");
             return Err(Failure::new(FailureKind::NotOurs, tried, cause).hint("rename it, or use another server"));
@@ -64,7 +66,7 @@ pub(super) fn ensure(client: &mut Client, endpoint: &Endpoint) -> Result<(), Fai
         client.execute(&in_master(&make)).map_err(asked)?;
         made = WITH_KEY;
     }
-    let make = format!("CREATE CERTIFICATE [{CERTIFICATE}] WITH SUBJECT = N'{MARKER}{made}'");
+    let make = format!("CREATE CERTIFICATE [{CERTIFICATE}] WITH SUBJECT = N'{SUBJECT}{made}'");
     client.execute(&in_master(&make)).map_err(asked)
 }
 
@@ -100,7 +102,7 @@ pub(super) fn encrypt_database(client: &mut Client, endpoint: &Endpoint) -> Resu
 /// The certificate stays behind.
 pub(super) fn remove(client: &mut Client) -> Result<(), Failure> {
     let asked = |error: AskError| failure(format!("remove the certificate `{CERTIFICATE}` from master"), &error);
-    let Some(subject) = subject(client).map_err(asked)?.filter(|subject| subject.contains(MARKER)) else {
+    let Some(subject) = subject(client).map_err(asked)?.filter(|subject| subject.contains(SUBJECT)) else {
         return Ok(());
     };
     client.execute(&in_master(&format!("DROP CERTIFICATE [{CERTIFICATE}]"))).map_err(asked)?;

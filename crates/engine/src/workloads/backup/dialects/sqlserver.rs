@@ -28,8 +28,8 @@ fn compression(text: &BackupText<'_>) -> Result<String, String> {
         Codec::Zstd if text.release < ZSTD_FROM => old("ZSTD", "2025"),
         Codec::Zstd => {
             let level = match text.compression.level {
-                0..=LOW => "LOW",
-                ..=MEDIUM => "MEDIUM",
+                level if level <= LOW => "LOW",
+                level if level <= MEDIUM => "MEDIUM",
                 _ => "HIGH",
             };
             Ok(format!("COMPRESSION (ALGORITHM = ZSTD, LEVEL = {level})"))
