@@ -172,10 +172,52 @@ impl Vault {
     }
 }
 
+impl Vault {
+    /// What only an administrator asks.
+    fn administer(&mut self, sql: &str) -> Option<Reply> {
+        let done = || Some(Reply::Tokens(crate::tds_server::touched(0)));
+        let flag = |on: bool| if on { "1" } else { "0" };
+        Some(match sql {
+            _ if sql.starts_with("EXEC master.sys.xp_delete_file") => {
+                if self.fault != Fault::FileStays {
+                    self.files.retain(|file| !sql.contains(file.as_str()));
+                }
+                return done();
+            }
+            _ if sql.starts_with("EXEC master.sys.xp_fileexist") => {
+                let is_there = self.files.iter().any(|file| sql.contains(file.as_str()));
+                row(&["#", "#", "#"], &[flag(is_there), "0", "1"])
+            }
+            _ if sql.starts_with("DBCC TRACESTATUS(3042") => {
+                row(&["#TraceFlag", "#Status", "#Global", "#Session"], &["3042", flag(self.flag), flag(self.flag), "0"])
+            }
+            _ if sql.starts_with("DBCC TRACEON(3042, -1)") => {
+                self.flag = true;
+                return done();
+            }
+            _ if sql.starts_with("DBCC TRACEOFF(3042, -1)") => {
+                self.flag = false;
+                return done();
+            }
+            _ if sql.contains("master.sys.certificates") => match &self.certificate {
+                Some(subject) => word(subject),
+                None => Reply::Tokens(result(&[""], &[])),
+            },
+            _ if sql.contains("##MS_DatabaseMasterKey##") => number(u8::from(self.master_key)),
+            _ if sql.contains("encryption_state") => number(3),
+            _ if sql.contains("sys.resource_governor_configuration") && sql.starts_with("SELECT") => {
+                row(&["#", ""], &["0", self.classifier])
+            }
+            _ if sql.starts_with("SELECT COUNT(*) FROM sys.resource_governor") => number(0),
+            _ if sql.starts_with("EXEC master.sys.sp_executesql") => self.in_master(sql),
+            _ => return None,
+        })
+    }
+}
+
 impl Part for Vault {
     fn batch(&mut self, sql: &str) -> Option<Reply> {
         let done = || Some(Reply::Tokens(crate::tds_server::touched(0)));
-        let flag = |on: bool| if on { "1" } else { "0" };
         Some(match sql {
             "SELECT CAST(SERVERPROPERTY('EngineEdition') AS int)" => number(3),
             "SELECT IS_SRVROLEMEMBER('sysadmin')" => number(u8::from(self.sysadmin)),
@@ -216,43 +258,11 @@ impl Part for Vault {
             _ if sql.contains("total_cpu_usage_ms") => Reply::Tokens(result(&["#"], &[])),
             _ if sql.contains("percent_complete") => number(50),
             _ if sql.contains("dm_os_enumerate_filesystem") => number(3_000_000),
-            _ if sql.starts_with("EXEC master.sys.xp_delete_file") => {
-                if self.fault != Fault::FileStays {
-                    self.files.retain(|file| !sql.contains(file.as_str()));
-                }
-                return done();
-            }
-            _ if sql.starts_with("EXEC master.sys.xp_fileexist") => {
-                let is_there = self.files.iter().any(|file| sql.contains(file.as_str()));
-                row(&["#", "#", "#"], &[flag(is_there), "0", "1"])
-            }
-            _ if sql.starts_with("DBCC TRACESTATUS(3042") => {
-                row(&["#TraceFlag", "#Status", "#Global", "#Session"], &["3042", flag(self.flag), flag(self.flag), "0"])
-            }
-            _ if sql.starts_with("DBCC TRACEON(3042, -1)") => {
-                self.flag = true;
-                return done();
-            }
-            _ if sql.starts_with("DBCC TRACEOFF(3042, -1)") => {
-                self.flag = false;
-                return done();
-            }
-            _ if sql.contains("master.sys.certificates") => match &self.certificate {
-                Some(subject) => word(subject),
-                None => Reply::Tokens(result(&[""], &[])),
-            },
-            _ if sql.contains("##MS_DatabaseMasterKey##") => number(u8::from(self.master_key)),
-            _ if sql.contains("encryption_state") => number(3),
-            _ if sql.contains("sys.resource_governor_configuration") && sql.starts_with("SELECT") => {
-                row(&["#", ""], &["0", self.classifier])
-            }
-            _ if sql.starts_with("SELECT COUNT(*) FROM sys.resource_governor") => number(0),
-            _ if sql.starts_with("EXEC master.sys.sp_executesql") => self.in_master(sql),
             _ if sql.starts_with("SELECT TOP (2000) id") => {
                 let after = sql.split("id > ").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok());
                 self.page(after.unwrap())
             }
-            _ => return None,
+            _ => return self.administer(sql),
         })
     }
 }
