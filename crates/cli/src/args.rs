@@ -386,6 +386,9 @@ pub struct ExportArgs {
     /// The file to write, the folder for charts; text goes to stdout when not given
     #[arg(long, short, value_name = "PATH")]
     pub output: Option<PathBuf>,
+    /// Export results whose publication a licence restricts without being asked
+    #[arg(long)]
+    pub yes: bool,
     /// How results are compared, where they are
     #[command(flatten)]
     pub comparing: Comparing,

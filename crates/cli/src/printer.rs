@@ -80,6 +80,18 @@ impl Printer {
         if self.quiet { None } else { Some(debug_line) }
     }
 
+    /// Asks a question of somebody at a terminal; `None` where nobody is there. Only `y` and `yes` agree.
+    pub fn confirm(self, question: &str) -> Option<bool> {
+        if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+            return None;
+        }
+        let mut stderr = std::io::stderr().lock();
+        let _ = write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush());
+        let mut answer = String::new();
+        let read = std::io::stdin().read_line(&mut answer);
+        Some(read.is_ok() && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+    }
+
     /// A warning, to stderr.
     pub fn warning(self, text: &str) {
         self.labelled("warning", "33", text);

@@ -165,6 +165,11 @@ pub trait Dialect: Sync {
     /// A statement of a portable script in the engine's own words.
     fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str>;
 
+    /// A query for the first `count` rows; `rest` is what stands behind the columns, with the order.
+    fn first_rows(&self, columns: &str, rest: &str, count: u64) -> String {
+        format!("SELECT {columns} {rest} LIMIT {count}")
+    }
+
     /// The statement that makes an index.
     fn create_index(&self, index: &Index) -> String {
         format!("CREATE INDEX {} ON {} ({})", index.name, index.table, index.column)

@@ -32,6 +32,12 @@ pub trait Session: Send {
         self.execute(sql)
     }
 
+    /// CPU seconds of this session's statements so far, as the server itself tells them; `None` where it tells nothing. What
+    /// other threads of the server do for them is left out by some.
+    fn told_cpu_s(&self) -> Option<f64> {
+        None
+    }
+
     /// Runs one statement and gives its rows. Numbers may come as text: whoever asks knows what they are.
     ///
     /// # Errors

@@ -236,6 +236,21 @@ impl OsIo {
     }
 }
 
+/// A limit on a server's CPU time that holds until it is let go; dropping it does so, too, and tells nobody if it fails.
+pub trait CpuHold {
+    /// Lets the server go.
+    ///
+    /// # Errors
+    /// The limit stays, with what is to be removed by hand.
+    fn release(self: Box<Self>) -> Result<(), Failure>;
+}
+
+impl CpuHold for host::process::CpuLimit {
+    fn release(self: Box<Self>) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
 /// A system that is ready to be asked.
 pub trait Target: Send + Sync {
     /// Product, version, every setting, the effective durability, the data directory: read back, never assumed.
@@ -361,11 +376,12 @@ pub trait Target: Send + Sync {
         Err("the server's processes are not on this host, or are not étalon's own".to_owned())
     }
 
-    /// Holds the server's processes to some cores, such as 0.5, until what this gives is dropped.
+    /// Holds the server's processes to some cores, such as 0.5, until what this gives is let go.
     ///
     /// # Errors
     /// [`FailureKind::Unsupported`]: the server is not étalon's own, or the operating system does not let étalon do so.
-    fn limit_cpu(&self, cores: f64) -> Result<host::process::CpuLimit, Failure> {
+    /// [`FailureKind::Permission`]: the server has a way, and does not let the login.
+    fn limit_cpu(&self, cores: f64) -> Result<Box<dyn CpuHold>, Failure> {
         let cause = "étalon can limit only a server that it has started itself";
         Err(Failure::new(FailureKind::Unsupported, format!("hold the server to {cores} cores"), cause))
     }

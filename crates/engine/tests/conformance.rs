@@ -218,3 +218,44 @@ fn a_statement_that_no_engine_takes_is_a_clear_failure() {
         }
     });
 }
+
+/// The families whose other engines have suites of their own, on servers that étalon cannot start.
+#[test]
+fn a_named_server_passes_every_family() {
+    let text = |text: &str| Value::Text(text.to_owned());
+    type Family<'a> = (&'a str, &'a [(&'a str, Value)], &'a [&'a str]);
+    let families: [Family<'_>; 4] = [
+        ("pages", &[("statements", Value::Int(60))], &["commits", "elapsed", "writes/log", "write_bytes/data"]),
+        ("spatial", &[("side", Value::Int(6)), ("runs", Value::Int(1)), ("queries", text("all"))], &["elapsed/suite"]),
+        (
+            "backup",
+            &[("size_mib", Value::Int(4)), ("codec", text("ms_xpress")), ("where", text("server"))],
+            &["backup_rate", "restore_rate", "backup_size", "rows_verified"],
+        ),
+        ("backup", &[("codec", text("none")), ("destination", text("nul"))], &["backup_rate", "backup_size"]),
+    ];
+    on_every_sql_engine(|name, target| {
+        if !NAMED.iter().any(|(engine, _)| *engine == name) {
+            return;
+        }
+        for (family, changed, metrics) in &families {
+            let workload = Registry::built_in().workload(family).unwrap();
+            let keys = workload.spec().keys.iter();
+            let mut point: Point = keys.filter_map(|key| Some((key.name.to_owned(), key.default?.value()?))).collect();
+            point.extend(changed.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
+            let task = workload.task(&point, &Grants::default()).unwrap();
+            let Action::Step(procedure) = &task.action else { panic!("{family} is a step") };
+            target.prepare(&task.dataset).unwrap_or_else(|failure| panic!("{name}, {family}: {failure}"));
+            target.settle().unwrap();
+            let (interrupt, schedule) = (AtomicBool::new(false), schedule());
+            let mut context =
+                StepContext { target, schedule: &schedule, seed: 7, interrupt: &interrupt, observer: &mut Silent };
+            let record = step::run(&**procedure, &mut context);
+            let record = record.unwrap_or_else(|failure| panic!("{name}, {family}: {failure}"));
+            for metric in *metrics {
+                let found = record.measurements.iter().find(|one| one.metric.id == *metric).unwrap();
+                assert!(matches!(found.reading, Reading::Value(_)), "{name}, {family}: {found:?}");
+            }
+        }
+    });
+}

@@ -6,6 +6,7 @@
 #[allow(dead_code, reason = "servers of PostgreSQL are started by other tests")]
 #[path = "truth/private/mod.rs"]
 mod private;
+mod sqlserver_families;
 mod tds_server;
 
 use std::collections::BTreeMap;

@@ -45,6 +45,8 @@ pub struct FileRow {
     pub size_mib: Option<f64>,
     /// Reads, bytes read, their stall in ms; writes, bytes written, their stall in ms.
     pub counters: [Option<f64>; 6],
+    /// The same since the files were opened, where that was kept.
+    pub totals: [Option<f64>; 6],
 }
 
 /// A pair of means: of reads, and of writes.
@@ -153,6 +155,7 @@ fn system_table(evidence: &Evidence, cell: &SystemCell<'_>) -> SystemTable {
         class: published,
         size_mib: value(evidence, *trial, &format!("file_size/{class}")).map(|bytes| bytes / 1_048_576.0),
         counters: COUNTERS.map(|counter| value(evidence, *trial, &format!("{counter}/{class}"))),
+        totals: COUNTERS.map(|counter| value(evidence, *trial, &format!("{counter}_total/{class}"))),
     };
     let means = MEASURES.map(|(_, reads, writes)| {
         CLASSES.map(|(class, _)| [reads, writes].map(|family| mean(evidence, &trials, &format!("{family}/{class}"))))
@@ -305,7 +308,12 @@ fn write_system(table: &SystemTable, text: &mut String) {
     let trials = crate::number::count(table.rows.len() / CLASSES.len(), "trial");
     let _ = writeln!(text, "\nresults for {}: {trials}", clean(&table.system));
     let heads = HEADS.map(str::to_owned).to_vec();
-    text.push_str(&grid(std::iter::once(heads).chain(table.rows.iter().map(cells))));
+    text.push_str(&grid(std::iter::once(heads.clone()).chain(table.rows.iter().map(cells))));
+    if table.rows.iter().any(|row| row.totals.iter().any(Option::is_some)) {
+        let _ = writeln!(text, "\nthe same since the files were opened, as published: their making is in it");
+        let of_totals = |row: &FileRow| cells(&FileRow { counters: row.totals, ..row.clone() });
+        text.push_str(&grid(std::iter::once(heads).chain(table.rows.iter().map(of_totals))));
+    }
     let _ = writeln!(text, "\nmean latencies of {}, ms", clean(&table.system));
     let heads = ["", "reads", "writes"].map(str::to_owned).to_vec();
     let mean = |(index, (_, class)): (usize, (&str, &str))| {
@@ -368,7 +376,7 @@ fn write_verdicts(set: &ComparisonSet, text: &mut String) {
 
 /// What every set of tables ends with.
 const FOOTNOTE: &str = "\navg_read_stall_ms and avg_write_stall_ms are the published stall / (1 + n); all means are of stall / \
-                        n, unrounded. Every figure is a difference of two snapshots.\n";
+                        n, unrounded. Every figure is a difference of two snapshots, unless it is said not to be.\n";
 
 /// The tables as text, with verdicts where there is a comparison of [`JUDGED`]. Nothing if the experiment has no page
 /// inserts.

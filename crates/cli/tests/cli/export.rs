@@ -117,6 +117,26 @@ fn every_form_is_written() {
     }
 }
 
+/// Without a terminal nobody can be asked.
+#[test]
+fn results_that_a_licence_restricts_are_given_away_only_by_name() {
+    let scene = Scene::new();
+    let table = "system,repetition,metric,unit,kind,value\nold,1,iops,io/s,measured,5210\nnew,1,iops,io/s,measured,6021\n\
+                 new,,licence.publication,,factor,the licence of X forbids it\n";
+    scene.write("t.csv", table);
+    let imported = scene.etalon(&["import", "tidy", "t.csv", "-o", "t"]);
+    assert_eq!(imported.code, 0, "{}", imported.stderr);
+    for format in ["csv", "json", "markdown", "svg"] {
+        let refused = scene.etalon(&["export", "t.etalon", "--format", format]);
+        assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{format}: {}", refused.stderr);
+        assert!(refused.stderr.contains("the licence of X forbids it") && refused.stderr.contains("--yes"));
+    }
+    assert!(!scene.path().join("t.charts").exists());
+    let allowed = scene.etalon(&["export", "t.etalon", "--yes"]);
+    assert_eq!(allowed.code, 0, "{}", allowed.stderr);
+    assert!(allowed.stdout.contains("5210"));
+}
+
 #[test]
 fn what_cannot_be_exported_is_said() {
     let scene = Scene::new();

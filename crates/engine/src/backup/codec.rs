@@ -18,18 +18,24 @@ pub enum Codec {
     Lz4,
     /// Zstandard, RFC 8878.
     Zstd,
+    /// SQL Server's own; the server alone has it.
+    MsXpress,
+    /// Deflate by Intel's QuickAssist, as SQL Server has it; the server alone has it.
+    QatDeflate,
 }
 
 /// Every codec with its name, the ending of its files, its usual level and the highest one.
-const CODECS: [(Codec, &str, &str, u32, u32); 4] = [
+const CODECS: [(Codec, &str, &str, u32, u32); 6] = [
     (Codec::None, "none", "", 0, 0),
     (Codec::Gzip, "gzip", ".gz", 6, 9),
     (Codec::Lz4, "lz4", ".lz4", 1, 12),
     (Codec::Zstd, "zstd", ".zst", 3, 22),
+    (Codec::MsXpress, "ms_xpress", "", 0, 0),
+    (Codec::QatDeflate, "qat_deflate", "", 0, 0),
 ];
 
 /// The names of all codecs.
-pub const NAMES: [&str; 4] = ["none", "gzip", "lz4", "zstd"];
+pub const NAMES: [&str; 6] = ["none", "gzip", "lz4", "zstd", "ms_xpress", "qat_deflate"];
 
 /// A codec with how it works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +66,10 @@ impl Compression {
         if codec == Codec::None {
             return Ok(Compression::NONE);
         }
+        if level > 0 && highest == 0 {
+            let cause = format!("{name} has no levels; 0 is how it works");
+            return refuse(format!("compress with {name} at level {level}"), cause);
+        }
         if level > highest {
             let cause = format!("{name} has levels from 1 to {highest}, and 0 for its usual one, {usual}");
             return refuse(format!("compress with {name} at level {level}"), cause);
@@ -69,6 +79,15 @@ impl Compression {
             return refuse(format!("compress with {name} by {workers} workers"), cause);
         }
         Ok(Compression { codec, level: if level == 0 { usual } else { level }, workers })
+    }
+
+    /// Whether étalon has the codec; the others are a server's own.
+    pub fn is_known_here(self) -> bool {
+        !matches!(self.codec, Codec::MsXpress | Codec::QatDeflate)
+    }
+
+    fn unknown_here(self) -> io::Error {
+        io::Error::new(io::ErrorKind::Unsupported, format!("étalon has no {}: it is a server's own", self.name()))
     }
 
     /// The codec's name.
@@ -117,6 +136,7 @@ impl<W: Write> Encoder<W> {
                 }
                 Encoder::Zstd(encoder)
             }
+            Codec::MsXpress | Codec::QatDeflate => return Err(compression.unknown_here()),
         })
     }
 
@@ -181,6 +201,7 @@ impl Decoder {
             Codec::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(file)),
             Codec::Lz4 => Box::new(lz4::Decoder::new(file)?),
             Codec::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(file)?),
+            Codec::MsXpress | Codec::QatDeflate => return Err(compression.unknown_here()),
         };
         Ok(Decoder { inner, compression, bytes: 0, cpu: Duration::ZERO, rate: None })
     }
@@ -246,5 +267,8 @@ mod tests {
         assert!(refused("gzip", 10, 0).contains("1 to 9"));
         assert!(refused("lz4", 0, 2).contains("only zstd"));
         assert!(refused("brotli", 0, 0).contains("no such codec"));
+        assert!(refused("ms_xpress", 3, 0).contains("has no levels"));
+        let own = Compression::new("ms_xpress", 0, 0).unwrap();
+        assert!(!own.is_known_here() && Encoder::new(own, Vec::new()).is_err());
     }
 }

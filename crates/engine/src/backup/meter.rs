@@ -90,6 +90,19 @@ pub fn watched<T>(folder: &Path, run: impl FnOnce() -> T) -> (T, Growth) {
     })
 }
 
+/// What a course shows at twentieths of its time, from the first look on: percent of the time, and the last value until
+/// then.
+pub fn at_twentieths(points: &[(f64, f64)]) -> Vec<(usize, f64)> {
+    const STEPS: usize = 20;
+    let Some((end, _)) = points.last().copied() else { return Vec::new() };
+    let at = |step: usize| {
+        let until = end * step as f64 / STEPS as f64;
+        let seen = points.iter().take_while(|(when, _)| *when <= until + 1e-9).last().or(points.first());
+        seen.map(|(_, value)| (step * 100 / STEPS, *value))
+    };
+    (0..=STEPS).filter_map(at).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::error::{Failure, FailureKind};
 use crate::session::Session;
 use codec::Compression;
-use meter::Meter;
+use meter::{Growth, Meter};
+use model::Measurement;
 
 /// How a backup is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +84,89 @@ pub enum Scope {
     WholeServer,
 }
 
+/// What becomes of a backup's bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Destination {
+    /// They are written into files.
+    #[default]
+    Files,
+    /// They are thrown away, which leaves reading and compressing; nothing can be restored.
+    Nowhere,
+}
+
+/// Whether a backup is encrypted by itself, whatever the database is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sealing {
+    /// It is not.
+    #[default]
+    Open,
+    /// It is, with a key of étalon's making.
+    Encrypted,
+}
+
+/// Whether room is taken for a backup before it is known how large it becomes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Preallocation {
+    /// As the server does by itself.
+    #[default]
+    AsServer,
+    /// It is not: the files grow as they are written.
+    Off,
+}
+
+/// What only a server that writes its backups itself can be asked for. The default asks for nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerSide<'a> {
+    /// Files that are written at the same time.
+    pub stripes: u32,
+    /// KiB of one transfer; 0 is the server's own choice.
+    pub transfer_kib: u32,
+    /// What becomes of the bytes.
+    pub destination: Destination,
+    /// Whether the backup is encrypted by itself.
+    pub sealing: Sealing,
+    /// Whether room is taken beforehand.
+    pub preallocation: Preallocation,
+    /// The folder on the server; without one it is the server's own for backups.
+    pub folder: Option<&'a str>,
+}
+
+impl Default for ServerSide<'_> {
+    fn default() -> Self {
+        ServerSide {
+            stripes: 1,
+            transfer_kib: 0,
+            destination: Destination::Files,
+            sealing: Sealing::Open,
+            preallocation: Preallocation::AsServer,
+            folder: None,
+        }
+    }
+}
+
+impl ServerSide<'_> {
+    /// The first key of the plan by which it asks for something, the folder apart.
+    pub fn first_asked(&self) -> Option<&'static str> {
+        let asked = [
+            ("stripes", self.stripes != 1),
+            ("transfer_kib", self.transfer_kib != 0),
+            ("destination", self.destination != Destination::Files),
+            ("encrypt_backup", self.sealing != Sealing::Open),
+            ("preallocate", self.preallocation != Preallocation::AsServer),
+        ];
+        asked.into_iter().find(|(_, asked)| *asked).map(|(key, _)| key)
+    }
+}
+
+/// Who writes the files of a backup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writer {
+    /// Étalon, or a program beside it: they lie on this machine, in the request's folder.
+    Here,
+    /// The server, where étalon may not see them.
+    Server,
+}
+
 /// What is asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct BackupRequest<'a> {
@@ -102,6 +186,8 @@ pub struct BackupRequest<'a> {
     pub folder: &'a Path,
     /// A folder for whatever else there is, such as what programs say.
     pub work: &'a Path,
+    /// What only a server that writes its backups itself knows.
+    pub server_side: ServerSide<'a>,
     /// Set by the user's Ctrl-C.
     pub interrupt: &'a AtomicBool,
 }
@@ -180,6 +266,21 @@ pub struct Taken {
     pub compressor_cpu_s: f64,
     /// What a reader should know, such as that it is a second choice.
     pub notes: Vec<String>,
+    /// What the server says of a backup that it has written itself; its `file` is a name and nothing more.
+    pub served: Option<Served>,
+}
+
+/// What a server says of a backup that it has written itself.
+#[derive(Clone, Debug)]
+pub struct Served {
+    /// Bytes of the backup before compression.
+    pub source_bytes: u64,
+    /// Bytes that were written.
+    pub stored_bytes: u64,
+    /// How its files grew, or why that was not seen.
+    pub growth: Result<Growth, String>,
+    /// Everything else that it tells.
+    pub figures: Vec<Measurement>,
 }
 
 /// A database that was restored into a private place. Dropping it removes it.
@@ -195,6 +296,11 @@ pub trait Restored {
     /// # Errors
     /// The reason why they are not known, or why there are none.
     fn server_cpu_s(&self) -> Result<f64, String>;
+
+    /// What the server says of the restore, beside what is measured of every engine.
+    fn figures(&self) -> Vec<Measurement> {
+        Vec::new()
+    }
 
     /// Checks that only this engine has, such as SQLite's of a file's integrity.
     ///
@@ -223,6 +329,19 @@ pub trait Backups {
     fn programs(&self, method: Method) -> Vec<(String, String)> {
         let _ = method;
         Vec::new()
+    }
+
+    /// Who writes the files.
+    fn writer(&self) -> Writer {
+        Writer::Here
+    }
+
+    /// Removes what a backup has left at the server, such as its files, whether it was restored or not.
+    ///
+    /// # Errors
+    /// Something stays behind, with its place.
+    fn tidy(&self, _request: &BackupRequest<'_>) -> Result<(), Failure> {
+        Ok(())
     }
 
     /// Takes a backup. The parts are told to the meter.

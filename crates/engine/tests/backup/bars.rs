@@ -35,6 +35,7 @@ fn once(target: &dyn Target, base: &Path, method: Method, codec: &str) -> (f64, 
         scope: Scope::OwnDatabase,
         folder: &folder,
         work: &work,
+        server_side: engine::backup::ServerSide::default(),
         interrupt: &interrupt,
     };
     let mut meter = Meter::default();

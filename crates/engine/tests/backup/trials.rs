@@ -229,6 +229,7 @@ fn a_backup_that_is_damaged_is_not_taken_for_restored() {
         scope: Scope::OwnDatabase,
         folder: &taken,
         work: &work,
+        server_side: engine::backup::ServerSide::default(),
         interrupt: &interrupt,
     };
     let backups = target.backups().unwrap();

@@ -18,7 +18,7 @@ use std::thread;
 use rustls::ServerConfig;
 
 pub use talk::Call;
-pub use tokens::{Reply, error, result};
+pub use tokens::{Reply, error, info, result, touched};
 
 /// The password that is let in.
 pub const PASSWORD: &str = "right Pa55";

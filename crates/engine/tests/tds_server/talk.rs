@@ -70,7 +70,7 @@ fn send(stream: &mut dyn Stream, payload: &[u8], packet_bytes: usize) -> io::Res
     let mut out = Vec::new();
     for (number, piece) in pieces.iter().enumerate() {
         let [high, low] = ((piece.len() + 8) as u16).to_be_bytes();
-        out.extend([4, u8::from(number + 1 == pieces.len()), high, low, 0, 51, number as u8 + 1, 0]);
+        out.extend([4, u8::from(number + 1 == pieces.len()), high, low, 0, 51, (number as u8).wrapping_add(1), 0]);
         out.extend_from_slice(piece);
     }
     stream.write_all(&out)?;
@@ -425,6 +425,12 @@ fn columns(sql: &str) -> Vec<u8> {
             ("bid", &[0x26, 4]),
             ("abalance", &[0x26, 4]),
             ("filler", &[0xaf, 84, 0, 9, 4, 0xd0, 0, 0x34]),
+        ],
+        sql if sql.contains("[item]") => &[
+            ("id", &[0x26, 8]),
+            ("kind", &[0x26, 4]),
+            ("body", &[0xaf, 250, 0, 9, 4, 0xd0, 0, 0x34]),
+            ("note", &[0xaf, 250, 0, 9, 4, 0xd0, 0, 0x34]),
         ],
         _ => &[("thread_id", &[0x26, 4]), ("a_value", &[0x26, 4])],
     };

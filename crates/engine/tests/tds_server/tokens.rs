@@ -45,6 +45,11 @@ pub fn error(number: i32, state: u8, class: u8, text: &str) -> Reply {
     Reply::Tokens([message(0xaa, number, state, class, text), done(0xfd, 2, 0)].concat())
 }
 
+/// A remark.
+pub fn info(number: i32, text: &str) -> Vec<u8> {
+    message(0xab, number, 1, 0, text)
+}
+
 /// So many rows were touched.
 pub fn touched(rows: u64) -> Vec<u8> {
     done(0xfd, 0x10, rows)

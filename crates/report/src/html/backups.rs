@@ -6,9 +6,9 @@ use super::bars::{Bar, Bars};
 use super::chart::{Axis, Ink, Layer, Mark, Panel, Shape, series_class};
 use super::figure::{Figure, swatch};
 use crate::backup::BackupRow;
+use crate::backup_load::{HEADS, LoadRow};
 use crate::comparison::{ComparisonSet, Options, compare};
 use crate::evidence::Evidence;
-use crate::backup_load::{HEADS, LoadRow};
 use crate::number::{Script, significant};
 
 const WIDTH: i32 = 480;

@@ -21,6 +21,7 @@ use crate::printer::Printer;
 pub fn run(args: &ExportArgs, printer: Printer) -> Result<Exit, CliError> {
     let store = Store::open_read_only(&args.store)?;
     let evidence = Evidence::read(&store)?;
+    ask_before_publication(args, &evidence, printer)?;
     let options = options(&args.comparing)?;
     let text = match args.format {
         ExportFormat::Csv => formats::tidy::write(&tidy::table(&evidence)),
@@ -48,6 +49,22 @@ pub fn run(args: &ExportArgs, printer: Printer) -> Result<Exit, CliError> {
         }
     }
     Ok(Exit::Done)
+}
+
+/// Asks once before results leave the store whose publication a licence restricts.
+fn ask_before_publication(args: &ExportArgs, evidence: &Evidence, printer: Printer) -> Result<(), CliError> {
+    let restricted = |facts: &model::Facts| facts.get(model::facts::PUBLICATION).map(str::to_owned);
+    let Some(restriction) = evidence.facts.values().find_map(restricted) else { return Ok(()) };
+    if args.yes {
+        return Ok(());
+    }
+    match printer.confirm(&format!("{restriction}. Export all the same?")) {
+        Some(true) => Ok(()),
+        Some(false) => Err(CliError::user("nothing was exported").at(restriction)),
+        None => Err(CliError::user("the export would give away results whose publication is restricted")
+            .at(restriction)
+            .hint("`--yes` exports them: for yourself, or with the approval that it takes")),
+    }
 }
 
 fn json(evidence: &Evidence, options: &Options) -> Result<String, CliError> {

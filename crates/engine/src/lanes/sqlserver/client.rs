@@ -8,7 +8,7 @@ use host::reactor::Socket;
 use rustls::ClientConnection;
 use wire::tds::{
     Bulk, Cell, Column, Config, Done, HEADER_BYTES, Handshake, Progress, RequestSession, Row, Scan, Scanner,
-    ServerMessage, Session, Sink, TlsScope, batch, unwrap_tls, wrap_tls,
+    ServerMessage, Session, Sink, TlsScope, attention, batch, unwrap_tls, wrap_tls,
 };
 use wire::{Value, WireError};
 
@@ -24,6 +24,8 @@ const READ_BYTES: usize = 16 << 10;
 const ANSWER_BYTES: u64 = 64 << 20;
 /// A server that says nothing for so long to a question of the control plane is given up.
 const SILENCE: Duration = Duration::from_secs(900);
+/// How often somebody who waits for a long statement is asked whether to go on.
+const LOOK: Duration = Duration::from_millis(200);
 /// Rows of a bulk copy go to the server in pieces of about this size, bytes.
 const PIECE_BYTES: usize = 64 << 10;
 
@@ -250,6 +252,53 @@ impl Client {
     pub(crate) fn ask(&mut self, sql: &str) -> Result<Answer, AskError> {
         batch(sql, self.request_session(), &mut self.out)?;
         self.hear()
+    }
+
+    /// Asks a batch that may take long and be silent meanwhile: each remark is told when it comes, and `go_on` is asked
+    /// every moment. Where that says no, the server is told to give up.
+    ///
+    /// # Errors
+    /// As of [`Client::ask`]; [`io::ErrorKind::Interrupted`] after it was given up.
+    pub(crate) fn ask_long(
+        &mut self,
+        sql: &str,
+        go_on: &dyn Fn() -> bool,
+        heard: &mut dyn FnMut(&ServerMessage),
+    ) -> Result<Answer, AskError> {
+        batch(sql, self.request_session(), &mut self.out)?;
+        self.send()?;
+        let mut answer = Answer::default();
+        let (mut told, mut given_up) = (0, false);
+        loop {
+            self.link.set_deadline(Some(Instant::now() + LOOK))?;
+            let scan = match self.link.read(&mut self.buffer) {
+                Ok(0) => {
+                    let closed = io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection");
+                    return Err(answer.refusal.map_or(closed.into(), AskError::Server));
+                }
+                Ok(count) => self.scanner.scan(&self.buffer[..count], &mut answer)?,
+                Err(cause) if matches!(cause.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock) => {
+                    if !given_up && !go_on() {
+                        attention(&mut self.out);
+                        self.scanner.attention_sent();
+                        self.send()?;
+                        given_up = true;
+                    }
+                    continue;
+                }
+                Err(cause) => return Err(cause.into()),
+            };
+            answer.remarks[told..].iter().for_each(&mut *heard);
+            told = answer.remarks.len();
+            if let Scan::Ready { .. } = scan {
+                break;
+            }
+        }
+        match answer.refusal.take() {
+            _ if given_up => Err(io::Error::from(io::ErrorKind::Interrupted).into()),
+            Some(refusal) => Err(AskError::Server(refusal)),
+            None => Ok(answer),
+        }
     }
 
     /// Asks a batch, and gives its rows as text.

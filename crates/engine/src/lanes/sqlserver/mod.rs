@@ -10,7 +10,7 @@ use wire::tds::ServerMessage;
 use crate::lane::{ErrorClass, OpError};
 use crate::lanes::dialogue;
 
-pub(crate) use client::{AskError, Client, LoggedIn, log_in};
+pub(crate) use client::{Answer, AskError, Client, LoggedIn, log_in};
 pub use connection::Connection;
 pub(crate) use connection::datum;
 pub(crate) use statement::{Mode, Typed, parameter_name};

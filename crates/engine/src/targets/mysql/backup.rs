@@ -221,6 +221,7 @@ impl Backups for MySqlBackups<'_> {
             layout,
             compressor_cpu_s: written.compressor_cpu_s,
             notes,
+            served: None,
         })
     }
 

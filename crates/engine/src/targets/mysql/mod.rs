@@ -35,7 +35,7 @@ use crate::error::{Failure, FailureKind};
 use crate::lane::OpError;
 use crate::lanes::mysql::{Client, EncryptedLane, NativeLane, Opened};
 use crate::session::SessionKind;
-use crate::target::{Consent, Counters, Engine, Load, OpenRequest, OsIo, Placement, Target, Threads, shares};
+use crate::target::{Consent, Counters, CpuHold, Engine, Load, OpenRequest, OsIo, Placement, Target, Threads, shares};
 use crate::worker::{self, LOGINS_AT_ONCE, Tally, WorkerContext};
 use crate::workloads::transactions::{Program, Protocol};
 use connect::{Endpoint, Purpose, failure};
@@ -303,13 +303,14 @@ impl Target for MySqlTarget {
         Ok(Box::new(steps::MySqlSession::new(client)))
     }
 
-    fn limit_cpu(&self, cores: f64) -> Result<host::process::CpuLimit, Failure> {
+    fn limit_cpu(&self, cores: f64) -> Result<Box<dyn CpuHold>, Failure> {
         let tried = format!("hold the server to {cores} cores");
         let refused = |cause: String| Failure::new(FailureKind::Unsupported, &tried, cause);
         let not_own = || refused("étalon can limit only a server that it has started itself".to_owned());
         let private = self.private().ok_or_else(not_own)?;
         let pid = private.process.as_ref().map(host::process::ServerProcess::pid).ok_or_else(not_own)?;
-        host::process::CpuLimit::hold(pid, cores).map_err(|error| refused(error.to_string()))
+        let limit = host::process::CpuLimit::hold(pid, cores).map_err(|error| refused(error.to_string()))?;
+        Ok(Box::new(limit))
     }
 
     fn backups(&self) -> Result<Box<dyn crate::backup::Backups + '_>, Failure> {

@@ -137,6 +137,7 @@ impl PostgresBackups<'_> {
             layout: Layout::Tar,
             compressor_cpu_s: written.compressor_cpu_s,
             notes: Vec::new(),
+            served: None,
         })
     }
 
@@ -176,6 +177,7 @@ impl PostgresBackups<'_> {
             layout: Layout::Tar,
             compressor_cpu_s: 0.0,
             notes: Vec::new(),
+            served: None,
         };
         if own.codec == Codec::None {
             let call = call.args(["-D".into(), request.folder.as_os_str().to_owned()]);

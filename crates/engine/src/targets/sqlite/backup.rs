@@ -142,6 +142,7 @@ impl Backups for SqliteBackups<'_> {
             layout: Layout::Database,
             compressor_cpu_s: 0.0,
             notes: Vec::new(),
+            served: None,
         };
         if compression.codec != Codec::None {
             let written = meter.part("compress", || {

@@ -34,6 +34,7 @@ pub(super) struct Endpoint {
     /// Where it leads.
     pub(super) address: Address,
     tls: Tls,
+    application: &'static str,
 }
 
 impl Endpoint {
@@ -54,7 +55,13 @@ impl Endpoint {
         let name = ServerName::try_from(name).map_err(|_| {
             Failure::new(FailureKind::Plan, format!("connect to {}", address.shown()), "the host's name is no DNS name")
         })?;
-        Ok(Endpoint { address, tls: Tls { config: Arc::new(config), name } })
+        Ok(Endpoint { address, tls: Tls { config: Arc::new(config), name }, application: "etalon" })
+    }
+
+    /// The same way, taken under another program's name.
+    #[must_use]
+    pub(super) fn named(&self, application: &'static str) -> Endpoint {
+        Endpoint { application, ..self.clone() }
     }
 
     /// Connects and logs in.
@@ -83,7 +90,7 @@ impl Endpoint {
             database: address.database.clone(),
             server: address.host.clone(),
             host: "etalon".to_owned(),
-            application: "etalon".to_owned(),
+            application: self.application.to_owned(),
             encryption: match address.encrypt {
                 Encrypt::Login => Encryption::LoginOnly,
                 Encrypt::Everything => Encryption::Everything,
@@ -271,9 +278,9 @@ fn login_state(state: u8) -> &'static str {
 
 /// Permissions that are missing, by the number of the error.
 /// <https://learn.microsoft.com/en-us/sql/relational-databases/errors-events/database-engine-events-and-errors>
-const PERMISSION: [i32; 13] = [229, 230, 262, 297, 300, 371, 378, 916, 1088, 3704, 5011, 15_247, 15_151];
-/// And what cannot be written.
-const READ_ONLY: [i32; 4] = [3906, 3908, 976, 978];
+const PERMISSION: [i32; 14] = [229, 230, 262, 297, 300, 371, 378, 916, 1088, 3110, 3704, 5011, 15_247, 15_151];
+/// And what cannot be written. 976, a replica that takes no questions, passes when a failover has ended.
+const READ_ONLY: [i32; 3] = [3906, 3908, 978];
 
 /// A failure of something that was asked of a server over an open connection.
 pub(super) fn failure(tried: impl Into<String>, error: &AskError) -> Failure {

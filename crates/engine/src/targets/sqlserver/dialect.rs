@@ -31,6 +31,10 @@ impl Dialect for TSql {
         Cow::Borrowed(own_words(sql))
     }
 
+    fn first_rows(&self, columns: &str, rest: &str, count: u64) -> String {
+        format!("SELECT TOP ({count}) {columns} {rest}")
+    }
+
     /// The key stands in the table's definition: it is clustered, so the rows lie in its order, and would all be written
     /// again for one that came later.
     fn define_table(&self, table: &Table) -> String {

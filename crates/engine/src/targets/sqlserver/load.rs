@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::connect::{Endpoint, failure};
 use super::dialect::{TSql, literal, quoted, wide_literal};
 use super::session::{Session, is_at_home};
-use super::{MARKER, SCHEMA};
+use super::{MARKER, SCHEMA, keys};
 use crate::dataset::{ColumnKind, Dataset, Datum, Dialect, Table};
 use crate::error::{Failure, FailureKind};
 use crate::lanes::sqlserver::{AskError, Client};
@@ -103,6 +103,7 @@ pub(super) fn refuse_unfit(client: &mut Client, endpoint: &Endpoint, owner: Owne
 
 enum LoadError {
     Ask(AskError),
+    Failed(Failure),
     Wrong(String),
     Settings,
 }
@@ -117,6 +118,7 @@ impl LoadError {
     fn failure(self, tried: &str) -> Failure {
         match self {
             LoadError::Ask(error) => failure(tried, &error),
+            LoadError::Failed(failure) => failure,
             LoadError::Wrong(cause) => Failure::new(FailureKind::Verification, tried, cause),
             LoadError::Settings => Failure::new(
                 FailureKind::Plan,
@@ -128,18 +130,31 @@ impl LoadError {
     }
 }
 
-/// Makes the database with the plan's options, so that its facts can be read.
-pub(super) fn ensure(client: &mut Client, session: &Session, owner: Owner) -> Result<(), Failure> {
-    if owner == Owner::Etalon || owner == Owner::Guest {
+/// Makes the database with the plan's options, so that its facts can be read. One that another system of the plan has made
+/// at the same server, with other options, is made anew.
+pub(super) fn ensure(client: &mut Client, endpoint: &Endpoint, session: &Session, owner: Owner) -> Result<(), Failure> {
+    if owner == Owner::Guest {
         return Ok(());
     }
-    make_room(client, session, owner).map_err(|error| error.failure(&format!("make the database `{SCHEMA}`")))
+    if owner == Owner::Etalon {
+        let said = client.one(&format!("SELECT said FROM [{SCHEMA}].dbo.{MARKER_TABLE}"));
+        if said.is_ok_and(|said| said == marker(session)) {
+            return Ok(());
+        }
+    }
+    make_room(client, endpoint, session, owner).map_err(|error| error.failure(&format!("make the database `{SCHEMA}`")))
 }
 
 /// Makes the database and its tables anew, whatever was in it. It must be étalon's, or nobody's, or given up.
-pub(super) fn load(client: &mut Client, session: &Session, data: &Dataset, owner: Owner) -> Result<(), Failure> {
+pub(super) fn load(
+    client: &mut Client,
+    endpoint: &Endpoint,
+    session: &Session,
+    data: &Dataset,
+    owner: Owner,
+) -> Result<(), Failure> {
     let mut fill = || -> Result<(), LoadError> {
-        make_room(client, session, owner)?;
+        make_room(client, endpoint, session, owner)?;
         for table in &data.tables {
             client.execute(&TSql.create_table(table))?;
             if table.rows > 0 {
@@ -160,10 +175,22 @@ pub(super) fn load(client: &mut Client, session: &Session, data: &Dataset, owner
     fill().map_err(|error| error.failure(&format!("load {} into the database `{SCHEMA}`", data.name)))
 }
 
+/// What the marker says in a database of étalon's making: two of other options are told apart by it.
+fn marker(session: &Session) -> String {
+    let options = session.database.iter().map(String::as_str).chain(session.encrypted.then_some("encrypted"));
+    let options: Vec<&str> = options.collect();
+    // FNV-1a, 64 bits: <https://datatracker.ietf.org/doc/html/draft-eastlake-fnv>.
+    let mix = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    let sum = options.join(";").as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, mix);
+    if options.is_empty() { MARKER.to_owned() } else { format!("{MARKER}; with options {sum:016x}") }
+}
+
 /// Leaves an empty database with nothing but the marker.
-fn make_room(client: &mut Client, session: &Session, owner: Owner) -> Result<(), LoadError> {
+fn make_room(client: &mut Client, endpoint: &Endpoint, session: &Session, owner: Owner) -> Result<(), LoadError> {
     let marker = match owner {
-        Owner::Given | Owner::Guest if !session.database.is_empty() => return Err(LoadError::Settings),
+        Owner::Given | Owner::Guest if !session.database.is_empty() || session.encrypted => {
+            return Err(LoadError::Settings);
+        }
         Owner::Given | Owner::Guest => {
             enter(client)?;
             drop_tables(client)?;
@@ -178,7 +205,10 @@ fn make_room(client: &mut Client, session: &Session, owner: Owner) -> Result<(),
                 client.execute(&format!("ALTER DATABASE [{SCHEMA}] {option}"))?;
             }
             enter(client)?;
-            MARKER.to_owned()
+            if session.encrypted {
+                keys::encrypt_database(client, endpoint).map_err(LoadError::Failed)?;
+            }
+            marker(session)
         }
     };
     client.execute(&format!("CREATE TABLE dbo.{MARKER_TABLE} (said nvarchar(200) NOT NULL)"))?;
@@ -278,14 +308,15 @@ fn write_values(row: &[Datum], sql: &mut String) {
 }
 
 /// Removes what étalon made: the database, or only its tables where the database was given.
-pub(super) fn remove(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
+pub(super) fn remove(client: &mut Client, endpoint: &Endpoint, session: &Session) -> Result<(), Failure> {
     let removed = match owner(client)? {
         Owner::Nobody | Owner::Given | Owner::SomebodyElse => Ok(()),
         // It is the login's own place to be in, whatever the marker says.
         Owner::Etalon if !is_at_home(endpoint) => drop_database(client),
         Owner::Etalon | Owner::Guest => enter(client).and_then(|()| drop_tables(client)),
     };
-    removed.map_err(|error| failure(format!("drop the database `{SCHEMA}`"), &error))
+    removed.map_err(|error| failure(format!("drop the database `{SCHEMA}`"), &error))?;
+    if session.encrypted { keys::remove(client) } else { Ok(()) }
 }
 
 #[cfg(test)]

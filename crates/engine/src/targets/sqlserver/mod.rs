@@ -3,15 +3,19 @@
 //! Étalon works in a database of its own, which holds a marker. Each preparation makes it anew: a trial on other tables
 //! than the one before would be worth nothing.
 
+mod backup;
 mod connect;
 mod control;
 mod counters;
 mod dialect;
 mod facts;
+mod governor;
+mod keys;
 mod load;
 mod session;
 mod steps;
 mod url;
+mod watch;
 
 use std::ops::Range;
 
@@ -19,13 +23,14 @@ use host::reactor::{Choice, Reactor};
 use model::catalog::{PrivateServerSupport, Publication, Visibility};
 use model::{EngineSpec, Facts, Nature, SystemPlan};
 
+use crate::backup::Backups;
 use crate::clock::RealClock;
 use crate::dataset::{Dataset, Dialect, Tables};
 use crate::error::{Failure, FailureKind};
 use crate::lane::OpError;
 use crate::lanes::sqlserver::{Client, EncryptedLane, Mode, NativeLane, Opened, Typed};
 use crate::session::SessionKind;
-use crate::target::{Consent, Counters, Engine, Load, OpenRequest, Placement, Target, Threads, shares};
+use crate::target::{Consent, Counters, CpuHold, Engine, Load, OpenRequest, Placement, Target, Threads, shares};
 use crate::worker::{self, LOGINS_AT_ONCE, Tally, WorkerContext};
 use crate::workloads::transactions::Program;
 use connect::{Endpoint, failure};
@@ -154,7 +159,7 @@ impl Target for SqlServerTarget {
         if self.tables == Tables::Own {
             self.ask(|client| {
                 let owner = load::refuse_foreign(client, self.consent)?;
-                load::ensure(client, &self.session, owner)
+                load::ensure(client, &self.endpoint, &self.session, owner)
             })?;
         }
         // The control connection has settings of its own.
@@ -176,7 +181,7 @@ impl Target for SqlServerTarget {
     fn prepare(&self, data: &Dataset) -> Result<(), Failure> {
         self.ask(|client| {
             let owner = load::refuse_foreign(client, self.consent)?;
-            load::load(client, &self.session, data, owner)
+            load::load(client, &self.endpoint, &self.session, data, owner)
         })
     }
 
@@ -222,8 +227,16 @@ impl Target for SqlServerTarget {
     }
 
     /// Geometries are among the engine's own types: every session is a spatial one.
-    fn session(&self, _kind: SessionKind) -> Result<Box<dyn crate::session::Session>, Failure> {
-        Ok(Box::new(steps::SqlServerSession::new(self.session.open(&self.endpoint)?)))
+    fn session(&self, kind: SessionKind) -> Result<Box<dyn crate::session::Session>, Failure> {
+        Ok(Box::new(steps::SqlServerSession::new(self.session.open(&self.endpoint)?, kind)?))
+    }
+
+    fn backups(&self) -> Result<Box<dyn Backups + '_>, Failure> {
+        Ok(Box::new(backup::SqlServerBackups::new(self)))
+    }
+
+    fn limit_cpu(&self, cores: f64) -> Result<Box<dyn CpuHold>, Failure> {
+        Ok(Box::new(governor::hold(&self.endpoint, cores)?))
     }
 
     /// All of the server's process, whoever made it work.
@@ -235,7 +248,7 @@ impl Target for SqlServerTarget {
 
     fn drop_all(&self) -> Result<(), Failure> {
         let dropped = match self.tables {
-            Tables::Own => self.ask(|client| load::remove(client, &self.endpoint)),
+            Tables::Own => self.ask(|client| load::remove(client, &self.endpoint, &self.session)),
             // Nothing was made.
             Tables::None => Ok(()),
         };

@@ -25,6 +25,8 @@ enum Form {
     DatabaseEquals,
     /// The same, in seconds.
     DatabaseSeconds,
+    /// Whether étalon encrypts the database, with keys of its own.
+    Encryption,
 }
 
 /// Options that a plan may set.
@@ -57,6 +59,7 @@ const OPTIONS: &[(&str, Form)] = &[
     ("delayed_durability", Form::DatabaseEquals),
     ("query_store", Form::DatabaseEquals),
     ("target_recovery_time", Form::DatabaseSeconds),
+    ("encryption", Form::Encryption),
 ];
 
 /// Options that étalon needs as they are.
@@ -80,6 +83,8 @@ pub(super) struct Session {
     pub(super) settings: Vec<String>,
     /// What is behind `ALTER DATABASE … `.
     pub(super) database: Vec<String>,
+    /// Whether the database is encrypted (TDE), by a certificate of étalon's making.
+    pub(super) encrypted: bool,
     /// Whose tables it works on.
     pub(super) tables: Tables,
 }
@@ -138,6 +143,11 @@ impl Session {
                 Form::SessionWords => session.settings.push(format!("SET {} {text}", name.replace('_', " "))),
                 Form::Database => session.database.push(format!("SET {name} {text}")),
                 Form::DatabaseEquals => session.database.push(format!("SET {name} = {text}")),
+                Form::Encryption => match text.as_str() {
+                    "ON" => session.encrypted = true,
+                    "OFF" => {}
+                    _ => return Err(refuse("it is on or off".to_owned())),
+                },
                 Form::DatabaseSeconds => session.database.push(format!("SET {name} = {text} SECONDS")),
             }
         }
@@ -279,8 +289,10 @@ mod tests {
             ("delayed_durability", text("forced")),
             ("target_recovery_time", Value::Int(60)),
             ("compatibility_level", Value::Int(150)),
+            ("encryption", Value::Bool(true)),
         ])
         .unwrap();
+        assert!(session.encrypted);
         assert_eq!(
             session.settings,
             ["SET LOCK_TIMEOUT -1", "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", "SET XACT_ABORT ON"]
@@ -303,6 +315,7 @@ mod tests {
             ("max server memory", "4096", "étalon changes no server"),
             ("implicit_transactions", "on", "étalon sets it itself"),
             ("recovery", "simple; DROP DATABASE x", "words or a number"),
+            ("encryption", "perhaps", "on or off"),
         ] {
             let failure = session(&[(name, Value::Text(value.to_owned()))]).unwrap_err();
             let said = format!("{failure} {}", failure.hint.clone().unwrap_or_default());

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::dataset::{Column, ColumnKind, Dataset, Datum, Index, Nulls, Table};
+use crate::dataset::{Column, ColumnKind, Dataset, Datum, Dialect, Index, Nulls, Table};
 use crate::error::{Failure, FailureKind};
 use crate::rng::Rng;
 use crate::session::Session;
@@ -110,12 +110,17 @@ fn mix(sum: u64, bytes: &[u8]) -> u64 {
 ///
 /// # Errors
 /// It does not answer, or the user pressed Ctrl-C.
-pub(super) fn ask(session: &mut dyn Session, go_on: &dyn Fn() -> Result<(), Failure>) -> Result<Answer, Failure> {
+pub(super) fn ask(
+    session: &mut dyn Session,
+    dialect: &dyn Dialect,
+    go_on: &dyn Fn() -> Result<(), Failure>,
+) -> Result<Answer, Failure> {
     let mut answer = Answer { rows: 0, checksum: 0xcbf2_9ce4_8422_2325 };
     let mut last = 0;
     loop {
         go_on()?;
-        let sql = format!("SELECT id, kind, body, note FROM {TABLE} WHERE id > {last} ORDER BY id LIMIT {PAGE}");
+        let rest = format!("FROM {TABLE} WHERE id > {last} ORDER BY id");
+        let sql = dialect.first_rows("id, kind, body, note", &rest, PAGE);
         let rows = session.query(&sql)?;
         for row in &rows {
             answer.rows += 1;
@@ -192,6 +197,21 @@ mod tests {
         }
     }
 
+    /// The words that most engines take.
+    struct Words;
+
+    impl Dialect for Words {
+        fn column_type(&self, _: ColumnKind) -> String {
+            String::new()
+        }
+        fn placeholder(&self, _: usize) -> String {
+            String::new()
+        }
+        fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
+            Cow::Borrowed(sql)
+        }
+    }
+
     #[test]
     fn a_row_that_is_missing_or_changed_is_another_answer() {
         let material = Material { size_mib: 2, compressible: 50, seed: 3 };
@@ -203,12 +223,12 @@ mod tests {
             })
             .collect();
         let go_on = || Ok(());
-        let right = ask(&mut Memory(rows.clone()), &go_on).unwrap();
+        let right = ask(&mut Memory(rows.clone()), &Words, &go_on).unwrap();
         assert_eq!(right.rows, material.rows());
         let mut changed = rows.clone();
         changed[3_000][2] = Datum::Text(Cow::Borrowed("x"));
-        assert_ne!(ask(&mut Memory(changed), &go_on).unwrap(), right);
+        assert_ne!(ask(&mut Memory(changed), &Words, &go_on).unwrap(), right);
         rows.pop();
-        assert_ne!(ask(&mut Memory(rows), &go_on).unwrap(), right);
+        assert_ne!(ask(&mut Memory(rows), &Words, &go_on).unwrap(), right);
     }
 }

@@ -8,15 +8,13 @@ use super::procedure::server_reading;
 use crate::backup::Taken;
 use crate::backup::archive::{Class, Share};
 use crate::backup::codec::{Codec, Compression};
-use crate::backup::meter::{Growth, Meter};
+use crate::backup::meter::{Growth, Meter, at_twentieths};
 use crate::step::StepOutcome;
 use crate::target::Placement;
 
 /// A gibibyte, which CPU time is told for.
 const GIB: f64 = (1u64 << 30) as f64;
 const MIB: f64 = (1u64 << 20) as f64;
-/// Into how many steps the growth of a file is divided.
-const STEPS: usize = 20;
 
 /// What a backup or a restore cost.
 #[derive(Clone, Debug)]
@@ -84,15 +82,31 @@ impl Cost {
     }
 }
 
+/// What a restore gave.
+pub(super) struct RestoredFigures {
+    pub(super) cost: Cost,
+    pub(super) growth: Growth,
+    /// What the server tells of it.
+    pub(super) figures: Vec<Measurement>,
+    /// Bytes that were unpacked, where étalon has counted them.
+    pub(super) source_bytes: Option<u64>,
+}
+
+/// What a restore would have told first.
+const NO_RESTORE: [(&str, &str, Direction); 2] =
+    [("restore_rate", "MiB/s", Direction::Higher), ("restore_cpu_per_gib", "s/GiB", Direction::Lower)];
+
+/// Why a backup that is thrown away is not restored.
+const NOT_RESTORED: &str = "the backup was thrown away, as the plan says, and cannot be restored";
+
 /// Everything that a trial gave.
 pub(super) struct Figures {
     pub(super) source_bytes: u64,
     pub(super) stored_bytes: u64,
     pub(super) rows: u64,
     pub(super) backup: Cost,
-    pub(super) restore: Cost,
-    pub(super) growth: Growth,
-    pub(super) restored_growth: Growth,
+    pub(super) restored: Option<RestoredFigures>,
+    pub(super) growth: Result<Growth, String>,
     pub(super) classes: BTreeMap<Class, Share>,
     pub(super) compression: Compression,
     pub(super) taken: Taken,
@@ -128,19 +142,42 @@ impl Figures {
             }
         };
         step(&mut all, "backup", &self.backup);
-        step(&mut all, "restore", &self.restore);
+        match &self.restored {
+            Some(restored) => step(&mut all, "restore", &restored.cost),
+            None => all.extend(NO_RESTORE.map(|(id, unit, direction)| {
+                let none = Reading::Unavailable(NOT_RESTORED.to_owned());
+                Measurement::new(id, unit, direction, Role::Primary, none)
+            })),
+        }
         all.push(of("source_size", "bytes", Direction::Neither, Role::Diagnostic, self.source_bytes as f64));
         let saved = percent_saved(self.source_bytes, self.stored_bytes);
         all.push(of("saving", "%", Direction::Neither, Role::Diagnostic, saved));
-        all.push(of("rows_verified", "", Direction::Neither, Role::Diagnostic, self.rows as f64));
+        let rows = match self.restored {
+            Some(_) => Reading::Value(self.rows as f64),
+            None => Reading::Unavailable(NOT_RESTORED.to_owned()),
+        };
+        all.push(Measurement::new("rows_verified", "", Direction::Neither, Role::Diagnostic, rows));
         self.costs("backup", &self.backup, &mut all);
-        self.costs("restore", &self.restore, &mut all);
+        if let Some(restored) = &self.restored {
+            self.costs("restore", &restored.cost, &mut all);
+        }
         self.class_figures(&mut all);
-        growth("backup_file", &self.growth, &mut all);
-        growth("restored_files", &self.restored_growth, &mut all);
+        match &self.growth {
+            Ok(seen) => growth("backup_file", seen, &mut all),
+            Err(reason) => {
+                let unknown = Reading::Unavailable(reason.clone());
+                all.push(Measurement::new("backup_file", "bytes", Direction::Neither, Role::Diagnostic, unknown));
+            }
+        }
+        if let Some(restored) = &self.restored {
+            growth("restored_files", &restored.growth, &mut all);
+            all.extend(restored.figures.iter().cloned());
+        }
+        all.extend(self.taken.served.iter().flat_map(|served| served.figures.iter().cloned()));
         let note = |detail: &String| Mark { kind: MarkKind::Note, detail: detail.clone() };
         marks.extend(self.taken.notes.iter().map(note));
-        let elapsed_s = self.backup.elapsed_s + self.restore.elapsed_s;
+        let restored_s = self.restored.as_ref().map_or(0.0, |restored| restored.cost.elapsed_s);
+        let elapsed_s = self.backup.elapsed_s + restored_s;
         StepOutcome { elapsed_s, measurements: all, series, marks }
     }
 
@@ -193,13 +230,9 @@ impl Figures {
 
 /// The size of files at twentieths of the time, from the first look on.
 fn growth(name: &str, growth: &Growth, all: &mut Vec<Measurement>) {
-    let Some((end, _)) = growth.last().copied() else { return };
-    for step in 0..=STEPS {
-        let at = end * step as f64 / STEPS as f64;
-        let seen = growth.iter().take_while(|(when, _)| *when <= at + 1e-9).last().or(growth.first());
-        if let Some((_, bytes)) = seen {
-            let id = format!("{name}/{:03}", step * 100 / STEPS);
-            all.push(of(&id, "bytes", Direction::Neither, Role::Diagnostic, *bytes as f64));
-        }
+    let points: Vec<(f64, f64)> = growth.iter().map(|(at, bytes)| (*at, *bytes as f64)).collect();
+    for (percent, bytes) in at_twentieths(&points) {
+        let id = format!("{name}/{percent:03}");
+        all.push(of(&id, "bytes", Direction::Neither, Role::Diagnostic, bytes));
     }
 }

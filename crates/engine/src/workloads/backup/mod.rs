@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use model::{KeyKind, KeySpec, Literal, Point, Value, WorkloadSpec};
 
 use crate::backup::codec::Compression;
-use crate::backup::{Compressor, METHODS, Method, Scope};
+use crate::backup::{Compressor, Destination, METHODS, Method, Preallocation, Scope, Sealing};
 use crate::error::{Failure, FailureKind};
 use crate::workloads::transactions::SCRIPTS;
 use crate::workloads::{Action, Grants, Task, Workload};
@@ -76,7 +76,8 @@ const KEYS: &[KeySpec] = &[
         "server_cpu_percent",
         KeyKind::Int { min: 0, max: 100_000 },
         Literal::Int(0),
-        "The most CPU time that a server of étalon's own may use during the backup, in percent of a core; 0 is no limit",
+        "The most CPU time that a server of étalon's own, or SQL Server by its resource governor, may use during the \
+         backup, in percent of a core; 0 is no limit",
     ),
     KeySpec {
         name: "restore_max_rate_mib_s",
@@ -125,7 +126,39 @@ const KEYS: &[KeySpec] = &[
         "folder",
         KeyKind::Text,
         Literal::Text(""),
-        "Where the backup and what is restored from it lie for a while; empty is where private servers are",
+        "Where the backup and what is restored from it lie for a while; empty is where private servers are. A server that \
+         writes its backups itself (SQL Server) takes it for a folder of its own; empty is its folder for backups",
+    ),
+    key(
+        "stripes",
+        KeyKind::Int { min: 1, max: 64 },
+        Literal::Int(1),
+        "SQL Server: files that the backup is written to at the same time",
+    ),
+    key(
+        "transfer_kib",
+        KeyKind::Int { min: 0, max: 4096 },
+        Literal::Int(0),
+        "SQL Server: `MAXTRANSFERSIZE` in KiB, a multiple of 64; 0 is the server's own choice",
+    ),
+    key(
+        "destination",
+        KeyKind::Choice(&["files", "nul"]),
+        Literal::Text("files"),
+        "SQL Server: `nul` throws the backup away, which leaves reading and compressing; there is no restore then",
+    ),
+    key(
+        "encrypt_backup",
+        KeyKind::Bool,
+        Literal::Bool(false),
+        "SQL Server: whether the backup itself is encrypted, by a certificate that étalon makes and removes",
+    ),
+    key(
+        "preallocate",
+        KeyKind::Bool,
+        Literal::Bool(true),
+        "SQL Server: false turns on trace flag 3042 for the whole server during the backup, so that a compressed one takes \
+         no room beforehand",
     ),
 ];
 
@@ -167,7 +200,8 @@ impl Workload for Backup {
             Some((tables, load)) => (load::beside(material.dataset(), tables), Some(load)),
             None => (material.dataset(), None),
         };
-        let whole = point.get("whole_server") == Some(&Value::Bool(true));
+        let is = |key: &str, value: bool| point.get(key) == Some(&Value::Bool(value));
+        let whole = is("whole_server", true);
         let folder = text("folder")?;
         let procedure = Procedure {
             material,
@@ -185,8 +219,24 @@ impl Workload for Backup {
             load,
             scope: if whole { Scope::WholeServer } else { Scope::OwnDatabase },
             folder: (!folder.is_empty()).then(|| PathBuf::from(folder)),
+            stripes: int("stripes")? as u32,
+            transfer_kib: transfer_kib(int("transfer_kib")?)?,
+            destination: if text("destination")? == "nul" { Destination::Nowhere } else { Destination::Files },
+            sealing: if is("encrypt_backup", true) { Sealing::Encrypted } else { Sealing::Open },
+            preallocation: if is("preallocate", false) { Preallocation::Off } else { Preallocation::AsServer },
         };
         Ok(Task { dataset, action: Action::Step(Box::new(procedure)) })
+    }
+}
+
+/// `MAXTRANSFERSIZE` goes in steps of 64 KiB.
+fn transfer_kib(kib: u64) -> Result<u32, Failure> {
+    match kib.is_multiple_of(64) {
+        true => Ok(kib as u32),
+        false => {
+            let cause = "transfers are multiples of 64 KiB, up to 4096";
+            Err(Failure::new(FailureKind::Plan, format!("transfer {kib} KiB at a time"), cause))
+        }
     }
 }
 

@@ -7,13 +7,17 @@ use host::scratch::Scratch;
 use model::{Facts, Reading};
 
 use super::data::{self, Answer, Material};
-use super::figures::{Cost, Figures};
+use super::figures::{Cost, Figures, RestoredFigures};
 use super::load;
 use crate::backup::archive;
 use crate::backup::codec::{Compression, Decoder};
 use crate::backup::meter::{Growth, Meter, watched};
 use crate::backup::sink::io_failure;
-use crate::backup::{BackupRequest, Backups, Compressor, Method, Restored, Scope, Taken};
+use crate::backup::{
+    BackupRequest, Backups, Compressor, Destination, Method, Preallocation, Restored, Scope, Sealing, ServerSide,
+    Taken, Writer,
+};
+use crate::dataset::Dialect;
 use crate::error::{Failure, FailureKind};
 use crate::step::{StepContext, Stepped};
 use crate::target::{Placement, Target};
@@ -38,6 +42,11 @@ pub(super) struct Procedure {
     pub(super) load: Option<StreamTask>,
     pub(super) scope: Scope,
     pub(super) folder: Option<PathBuf>,
+    pub(super) stripes: u32,
+    pub(super) transfer_kib: u32,
+    pub(super) destination: Destination,
+    pub(super) sealing: Sealing,
+    pub(super) preallocation: Preallocation,
 }
 
 fn failed(tried: &str, error: impl std::fmt::Display) -> Failure {
@@ -69,9 +78,43 @@ impl workloads::Procedure for Procedure {
 }
 
 impl Procedure {
+    /// Refuses what the engine's way of backing up cannot be asked for.
+    fn refuse_unknown(&self, writer: Writer) -> Result<(), Failure> {
+        if self.compressor != Compressor::Server && !self.compression.is_known_here() {
+            let tried = format!("compress with {}", self.compression.name());
+            let failure = Failure::new(FailureKind::Unsupported, tried, "only a server that has it can");
+            return Err(failure.hint("`where = \"server\"`"));
+        }
+        let asked = self.server_side().first_asked();
+        match (writer, asked) {
+            (Writer::Here, Some(key)) => {
+                let cause = "only a server that writes its backups itself can be asked for that";
+                Err(Failure::new(FailureKind::Unsupported, format!("back up with `{key}`"), cause))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn server_side(&self) -> ServerSide<'_> {
+        ServerSide {
+            stripes: self.stripes,
+            transfer_kib: self.transfer_kib,
+            destination: self.destination,
+            sealing: self.sealing,
+            preallocation: self.preallocation,
+            folder: self.folder.as_deref().and_then(std::path::Path::to_str),
+        }
+    }
+
     fn run_in_scratch(&self, context: &mut StepContext<'_>) -> Result<Figures, Failure> {
+        let backups = context.target.backups()?;
+        let writer = backups.writer();
+        drop(backups);
+        self.refuse_unknown(writer)?;
         let tried = "make a folder for the backup";
-        let scratch = Scratch::new("backup", self.folder.as_deref()).map_err(|error| failed(tried, error))?;
+        // Where the server writes, the plan's folder is the server's.
+        let base = self.folder.as_deref().filter(|_| writer == Writer::Here);
+        let scratch = Scratch::new("backup", base).map_err(|error| failed(tried, error))?;
         let folders = ["taken", "work", "restored"].map(|name| scratch.path().join(name));
         for folder in &folders {
             fs::create_dir(folder).map_err(|error| io_failure(tried, &error))?;
@@ -91,15 +134,17 @@ impl Procedure {
             scope: self.scope,
             folder,
             work,
+            server_side: self.server_side(),
             interrupt: context.interrupt,
         };
-        let figures = self.trial(context, &request, restored);
+        let figures = self.trial_and_tidy(context, &request, restored);
         // What could not be removed is said, unless something else went wrong before.
         let removed = scratch.remove().map_err(|error| failed("remove the backup", error));
         figures.and_then(|figures| removed.map(|()| figures))
     }
 
-    fn trial(
+    /// The trial; what its backup has left at the server is removed, however it ended.
+    fn trial_and_tidy(
         &self,
         context: &mut StepContext<'_>,
         request: &BackupRequest<'_>,
@@ -108,12 +153,27 @@ impl Procedure {
         let target = context.target;
         let backups = target.backups()?;
         backups.check(request)?;
+        let figures = self.trial(context, &*backups, request, restored);
+        let tidied = backups.tidy(request);
+        figures.and_then(|figures| tidied.map(|()| figures))
+    }
+
+    fn trial(
+        &self,
+        context: &mut StepContext<'_>,
+        backups: &dyn Backups,
+        request: &BackupRequest<'_>,
+        restored: &std::path::Path,
+    ) -> Result<Figures, Failure> {
+        let target = context.target;
         context.progress("reading the original", 0, PARTS);
         let original = self.original(target, request)?;
         context.progress("backing up", 1, PARTS);
         let limited = || {
-            let _limit = self.server_cores.map(|cores| target.limit_cpu(cores)).transpose()?;
-            back_up(target, &*backups, request)
+            let limit = self.server_cores.map(|cores| target.limit_cpu(cores)).transpose()?;
+            let backed_up = back_up(target, backups, request);
+            let released = limit.map_or(Ok(()), |limit| limit.release());
+            backed_up.and_then(|done| released.map(|()| done))
         };
         let ((taken, mut backup, growth), load) = match &self.load {
             None => (limited()?, None),
@@ -122,20 +182,23 @@ impl Procedure {
         if load.is_some() {
             backup.is_not_known_beside_a_load();
         }
-        let stored_bytes = fs::metadata(&taken.file).map_err(|error| io_failure("look at the backup", &error))?.len();
-        context.progress("restoring", 2, PARTS);
+        let stored_bytes = match &taken.served {
+            Some(served) => served.stored_bytes,
+            None => fs::metadata(&taken.file).map_err(|error| io_failure("look at the backup", &error))?.len(),
+        };
         let into = BackupRequest { folder: restored, max_rate_bytes_s: self.restore_max_rate_bytes_s, ..*request };
-        let mut meter = Meter::default();
-        let (back, restored_growth) = watched(restored, || backups.restore(&taken, &into, &mut meter));
-        let back = back?;
-        let server_cpu = back.server_cpu_s().map(|all| all - meter.server_cpu_before_s);
-        context.progress("verifying", 3, PARTS);
-        let verified = verify(&*back, original, request);
-        let removed = back.remove();
-        verified.and(removed)?;
+        let restored = match request.server_side.destination {
+            Destination::Files => Some(self.restore(context, backups, &taken, &into, original)?),
+            Destination::Nowhere => None,
+        };
         let classes = self.split(&taken)?;
+        let (served_bytes, growth) = match &taken.served {
+            Some(served) => (Some(served.source_bytes), served.growth.clone()),
+            None => (None, Ok(growth)),
+        };
         // A count of what was unpacked is exact; what a server says on the way is not.
-        let source_bytes = meter.source_bytes.or(backup.source_bytes).unwrap_or_else(|| {
+        let unpacked = restored.as_ref().and_then(|restored| restored.source_bytes);
+        let source_bytes = unpacked.or(backup.source_bytes).or(served_bytes).unwrap_or_else(|| {
             // What came out of the codec is what went in.
             classes.values().map(|share| share.source_bytes).sum()
         });
@@ -143,10 +206,9 @@ impl Procedure {
             source_bytes,
             stored_bytes,
             rows: original.rows,
-            restore: Cost::of_restore(&meter, server_cpu, target.placement()),
+            restored,
             backup,
             growth,
-            restored_growth,
             classes,
             compression: self.compression,
             taken,
@@ -154,10 +216,39 @@ impl Procedure {
         })
     }
 
+    /// Restores the backup, and holds what came of it against the original.
+    fn restore(
+        &self,
+        context: &mut StepContext<'_>,
+        backups: &dyn Backups,
+        taken: &Taken,
+        into: &BackupRequest<'_>,
+        original: Answer,
+    ) -> Result<RestoredFigures, Failure> {
+        let target = context.target;
+        context.progress("restoring", 2, PARTS);
+        let mut meter = Meter::default();
+        let (back, growth) = watched(into.folder, || backups.restore(taken, into, &mut meter));
+        let back = back?;
+        let server_cpu = back.server_cpu_s().map(|all| all - meter.server_cpu_before_s);
+        let figures = back.figures();
+        context.progress("verifying", 3, PARTS);
+        let verified = verify(&*back, target.dialect(), original, into);
+        let removed = back.remove();
+        verified.and(removed)?;
+        let growth = match taken.served {
+            // The files are the server's, and are not seen.
+            Some(_) => Vec::new(),
+            None => growth,
+        };
+        let cost = Cost::of_restore(&meter, server_cpu, target.placement());
+        Ok(RestoredFigures { cost, growth, figures, source_bytes: meter.source_bytes })
+    }
+
     /// What the original answers; it must be what was loaded.
     fn original(&self, target: &dyn Target, request: &BackupRequest<'_>) -> Result<Answer, Failure> {
         let mut session = target.session(crate::session::SessionKind::Plain)?;
-        let answer = data::ask(&mut *session, &|| request.go_on())?;
+        let answer = data::ask(&mut *session, target.dialect(), &|| request.go_on())?;
         let rows = self.material.rows();
         if answer.rows != rows {
             let cause = format!("it has {} rows, and {rows} were loaded", answer.rows);
@@ -168,6 +259,9 @@ impl Procedure {
 
     /// The saving by class of files, outside of all that is timed.
     fn split(&self, taken: &Taken) -> Result<std::collections::BTreeMap<archive::Class, archive::Share>, Failure> {
+        if taken.served.is_some() {
+            return Ok(std::collections::BTreeMap::new());
+        }
         let tried = "look into the backup";
         let file = File::open(&taken.file).map_err(|error| io_failure(tried, &error))?;
         let mut from = Decoder::new(taken.compression, file).map_err(|error| io_failure(tried, &error))?;
@@ -195,10 +289,15 @@ fn back_up(
 }
 
 /// Holds what was restored against the original.
-fn verify(restored: &dyn Restored, original: Answer, request: &BackupRequest<'_>) -> Result<(), Failure> {
+fn verify(
+    restored: &dyn Restored,
+    dialect: &dyn Dialect,
+    original: Answer,
+    request: &BackupRequest<'_>,
+) -> Result<(), Failure> {
     restored.check()?;
     let mut session = restored.session()?;
-    let answer = data::ask(&mut *session, &|| request.go_on())?;
+    let answer = data::ask(&mut *session, dialect, &|| request.go_on())?;
     if answer == original {
         return Ok(());
     }

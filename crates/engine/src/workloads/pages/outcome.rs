@@ -44,6 +44,14 @@ pub(super) fn outcome(found: Found) -> StepOutcome {
             all.push(diagnostic(figure.as_str(), class.as_str(), figure.unit(), reading));
         }
     }
+    if let Some(totals) = &found.totals {
+        for class in [FileClass::Data, FileClass::Log] {
+            for figure in &Figure::ALL[..6] {
+                let family = format!("{}_total", figure.as_str());
+                all.push(diagnostic(&family, class.as_str(), figure.unit(), totals.of_class(class, *figure)));
+            }
+        }
+    }
     found.engine.places.iter().for_each(|place| details(place, &mut all));
     let elapsed_s = match elapsed_s {
         Reading::Value(elapsed_s) => elapsed_s,

@@ -4,7 +4,7 @@ use host::clock::now_ns;
 use model::{Mark, MarkKind, Reading};
 
 use super::account::{FileClass, IoAccount};
-use super::dialects::{PagesDialect, WrittenBy, dialect_of};
+use super::dialects::{PagesDialect, Totals, WrittenBy, dialect_of};
 use super::insert::{Inserted, insert};
 use super::outcome;
 use crate::error::{Failure, FailureKind};
@@ -48,6 +48,8 @@ pub(super) struct Found {
     pub(super) cpu_s: Reading,
     /// What the engine says of its I/O in that time.
     pub(super) engine: IoAccount,
+    /// What it says of all of its I/O since the files were opened, where that means something.
+    pub(super) totals: Option<IoAccount>,
     /// What the operating system says of it.
     pub(super) os: Result<(OsIo, OsIo), String>,
     /// Which of the operating system's counters the engine's writes are held against.
@@ -83,6 +85,7 @@ impl Procedure for PageInsert {
         for statement in dialect.tables(page_bytes) {
             session.execute(&statement)?;
         }
+        let begun = dialect.begin(&mut *session)?;
         context.target.settle()?;
         let before = snapshot(context, dialect, &mut *session)?;
         let watch = Stopwatch::start(context.target);
@@ -112,7 +115,8 @@ impl Procedure for PageInsert {
             }
         };
         let engine = after.engine.since(&before.engine);
-        marks.extend(engine.notes.iter().cloned().map(note));
+        marks.extend(begun.into_iter().chain(engine.notes.iter().cloned()).map(note));
+        let totals = (dialect.totals() == Totals::SinceOpened).then_some(after.engine);
         let os = before.os.and_then(|before| Ok((before, after.os?)));
         let (statements, rows) = (self.statements, self.rows);
         Ok(Stepped::Done(outcome::outcome(Found {
@@ -124,6 +128,7 @@ impl Procedure for PageInsert {
             flush_s,
             cpu_s,
             engine,
+            totals,
             os,
             written_by: dialect.written_by(),
             files,

@@ -326,6 +326,34 @@ mod tests {
         }
     }
 
+    /// Whether two segments share more than a point.
+    fn share_a_stretch((a, b): (Pt, Pt), (c, d): (Pt, Pt)) -> bool {
+        let cross =
+            |p: Pt| i128::from(b.x - a.x) * i128::from(p.y - a.y) - i128::from(b.y - a.y) * i128::from(p.x - a.x);
+        let along = |p: Pt| if a.x == b.x { p.y } else { p.x };
+        let (from, to) = (along(a).min(along(b)), along(a).max(along(b)));
+        let (first, last) = (along(c).min(along(d)), along(c).max(along(d)));
+        cross(c) == 0 && cross(d) == 0 && from.max(first) < to.min(last)
+    }
+
+    /// SQL Server takes such a line for invalid, and answers nothing about it.
+    #[test]
+    fn no_road_lies_on_itself() {
+        assert!(share_a_stretch((pt(0, 0), pt(5, 5)), (pt(9, 9), pt(4, 4))));
+        assert!(!share_a_stretch((pt(0, 0), pt(5, 0)), (pt(5, 0), pt(9, 0))));
+        for (side, seed) in [(4, 1), (8, 1), (9, 1), (40, 1), (40, 2), (40, 3)] {
+            let country = country(side, seed);
+            for id in 1..=country.roads() {
+                let road = country.road(id);
+                let all: Vec<(Pt, Pt)> = segments(&road).collect();
+                for (place, one) in all.iter().enumerate() {
+                    let twice = all[place + 1..].iter().any(|other| share_a_stretch(*one, *other));
+                    assert!(!twice, "side {side}, seed {seed}, road {id}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn clusters_are_denser_than_an_even_spread() {
         let busiest = |spread| {

@@ -65,6 +65,8 @@ struct Asked {
     runs_s: Vec<f64>,
     /// CPU seconds of a run.
     cpu_s: Reading,
+    /// CPU seconds of a run as the server tells them of its clients' own sessions, where it does.
+    told_cpu_s: Option<f64>,
     /// Seconds with empty caches.
     cold_s: Reading,
 }
@@ -144,6 +146,11 @@ struct Round<'a> {
     place: usize,
 }
 
+/// What the server has told of all sessions together; nothing if it has told nothing of any.
+fn told_cpu_s(sessions: &[Box<dyn Session>]) -> Option<f64> {
+    sessions.iter().filter_map(|session| session.told_cpu_s()).reduce(|a, b| a + b)
+}
+
 /// Whether a failure is the query's own, or the system's.
 fn standing_of(failure: Failure) -> Result<Standing, Failure> {
     match failure.kind {
@@ -187,6 +194,7 @@ impl Round<'_> {
             standing: Standing::Right,
             runs_s: Vec::with_capacity(self.suite.runs),
             cpu_s: Reading::Unavailable(String::new()),
+            told_cpu_s: None,
             cold_s: Reading::Unavailable(String::new()),
         };
         let sql = match self.dialect.query(query, self.answers.window) {
@@ -203,6 +211,7 @@ impl Round<'_> {
         if asked.standing == Standing::Right && sessions.len() > 1 {
             asked.standing = self.judge_run(&question.run(sessions))?;
         }
+        let told_before = told_cpu_s(sessions);
         let watch = Stopwatch::start(context.target);
         let mut runs = Vec::with_capacity(self.suite.runs);
         while asked.standing == Standing::Right && runs.len() < self.suite.runs {
@@ -218,6 +227,8 @@ impl Round<'_> {
             Reading::Value(all) => Reading::Value(all / runs.len().max(1) as f64),
             unavailable => unavailable,
         };
+        let told = told_cpu_s(sessions).map(|after| after - told_before.unwrap_or(0.0));
+        asked.told_cpu_s = told.map(|all| all / runs.len().max(1) as f64);
         asked.runs_s = runs;
         Ok(Some(asked))
     }
@@ -254,12 +265,15 @@ impl Suite {
 
     fn outcome(&self, loaded: &load::Loaded, asked: &[Asked]) -> StepOutcome {
         type Read = fn(&Asked) -> Reading;
-        let kinds: [(&str, Role, Read); 4] = [
+        let mut kinds: Vec<(&str, Role, Read)> = vec![
             ("elapsed", Role::Primary, Asked::elapsed_s),
             ("published", Role::Secondary, Asked::published_s),
             ("cpu", Role::Secondary, |asked| asked.cpu_s.clone()),
             ("cold", Role::Secondary, |asked| asked.cold_s.clone()),
         ];
+        if asked.iter().any(|one| one.told_cpu_s.is_some()) {
+            kinds.push(("session_cpu", Role::Secondary, Asked::told_cpu_s));
+        }
         let mut measurements = Vec::new();
         for (kind, role, read) in kinds {
             let readings: Vec<Reading> = asked.iter().map(|one| one.standing.refuse(read(one))).collect();
@@ -332,6 +346,11 @@ impl Asked {
         }
     }
 
+    fn told_cpu_s(&self) -> Reading {
+        let none = || Reading::Unavailable("the server told no CPU time of this query".to_owned());
+        self.told_cpu_s.map_or_else(none, Reading::Value)
+    }
+
     /// The mean of the runs without the shortest and the longest, as it has been published.
     fn published_s(&self) -> Reading {
         if self.runs_s.len() < FEWEST_TO_TRIM {
@@ -352,7 +371,14 @@ mod tests {
 
     fn asked(standing: Standing, runs_s: &[f64]) -> Asked {
         let none = || Reading::Unavailable("none".to_owned());
-        Asked { query: Query::Nearest, standing, runs_s: runs_s.to_vec(), cpu_s: none(), cold_s: none() }
+        Asked {
+            query: Query::Nearest,
+            standing,
+            runs_s: runs_s.to_vec(),
+            cpu_s: none(),
+            told_cpu_s: None,
+            cold_s: none(),
+        }
     }
 
     #[test]

@@ -117,6 +117,13 @@ pub struct Outcome {
 
 /// Runs a plan whose trials must all be measured.
 pub fn conduct(text: &str) -> Outcome {
+    let (ended, outcome) = attempt(text);
+    assert_eq!(ended, Ended::Complete { failed: 0 });
+    outcome
+}
+
+/// Runs a plan, and says how it ended.
+pub fn attempt(text: &str) -> (Ended, Outcome) {
     let registry = Registry::built_in();
     let plan = Plan::parse(text, "test.toml", &model::plan::Changes::default(), &registry.catalog(), 1)
         .unwrap_or_else(|errors| panic!("{errors}\n{text}"));
@@ -135,8 +142,7 @@ pub fn conduct(text: &str) -> Outcome {
     let options = Options::new(Consent::OwnOnly, Arc::new(AtomicBool::new(false)));
     let ended = Conductor::new(&registry, &plan, &mut store, options).run(&mut Silent);
     let ended = ended.unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(ended, Ended::Complete { failed: 0 });
-    Outcome { store, _folder: folder }
+    (ended, Outcome { store, _folder: folder })
 }
 
 impl Outcome {

@@ -31,6 +31,16 @@ pub enum WrittenBy {
     Device,
 }
 
+/// Since when an engine counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Totals {
+    /// Since it began, or was told to: the totals hold what others did before.
+    SinceStart,
+    /// Since étalon made the files for this trial: the totals are what has been published of such tests, and hold the
+    /// making of the files.
+    SinceOpened,
+}
+
 /// What an engine is asked in a test of page inserts.
 pub trait PagesDialect: Sync {
     /// The name that the engine's [`crate::dataset::Dialect::flavour`] gives.
@@ -44,6 +54,19 @@ pub trait PagesDialect: Sync {
 
     /// The statements that make the table.
     fn tables(&self, page_bytes: u64) -> Vec<String>;
+
+    /// Does what must be done before the first snapshot, and gives what a reader should know of it.
+    ///
+    /// # Errors
+    /// The engine failed. What the login may not do is a note.
+    fn begin(&self, _session: &mut dyn Session) -> Result<Vec<String>, Failure> {
+        Ok(Vec::new())
+    }
+
+    /// Since when the counters of [`PagesDialect::account`] count.
+    fn totals(&self) -> Totals {
+        Totals::SinceStart
+    }
 
     /// The statement that inserts so many rows.
     fn insert(&self, page_bytes: u64, rows: u64) -> String;

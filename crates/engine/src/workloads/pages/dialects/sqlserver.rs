@@ -1,12 +1,12 @@
 //! SQL Server: the published statements, in T-SQL, and its counters by file.
 //!
-//! These texts are written after the published test and Microsoft's documentation, and have not been executed: this build
-//! has no target for SQL Server.
+//! These texts are written after the published test and Microsoft's documentation. They have met a server that speaks the
+//! protocol and understands no SQL, and no SQL Server yet.
 
 use model::Reading;
 
 use super::super::account::{Figure, FileClass, IoAccount, IoPlace};
-use super::{PagesDialect, filler, number, one, readable, refused, text};
+use super::{PagesDialect, Totals, filler, number, one, readable, refused, text};
 use crate::error::Failure;
 use crate::session::Session;
 use crate::target::Target;
@@ -22,7 +22,9 @@ const PAGE_BYTES: u64 = 8192;
 const FILES: &str = "SELECT mf.type, mf.name, fs.num_of_reads, fs.num_of_bytes_read, fs.io_stall_read_ms, fs.num_of_writes, \
                      fs.num_of_bytes_written, fs.io_stall_write_ms FROM sys.database_files AS mf CROSS APPLY \
                      sys.dm_io_virtual_file_stats(DB_ID(), mf.file_id) AS fs ORDER BY mf.file_id";
-const BACKUP: &str = "DECLARE @own sysname = DB_NAME(); BACKUP DATABASE @own TO DISK = 'NUL'";
+/// Only after a first backup is the log of a database under full recovery kept, as in production.
+const BACKUP: &str = "IF DATABASEPROPERTYEX(DB_NAME(), 'Recovery') <> 'SIMPLE' BEGIN DECLARE @own sysname = DB_NAME(); \
+                      BACKUP DATABASE @own TO DISK = 'NUL' END";
 const NO_RIGHT: &str = "the login may not read sys.dm_io_virtual_file_stats; `GRANT VIEW SERVER STATE TO …` (from 2022 on \
                         `VIEW SERVER PERFORMANCE STATE`) lets it";
 const NO_VALUE: &str = "SQL Server has no such counter";
@@ -38,8 +40,19 @@ impl PagesDialect for SqlServer {
 
     fn tables(&self, page_bytes: u64) -> Vec<String> {
         let create = format!("CREATE TABLE TIO (TIO_ID INT IDENTITY, TIO_DATA CHAR({}))", filler(page_bytes));
-        // Only after a first backup is the log of a database under full recovery kept, as in production.
-        vec!["SET NOCOUNT ON".to_owned(), create, BACKUP.to_owned()]
+        vec!["SET NOCOUNT ON".to_owned(), create]
+    }
+
+    fn begin(&self, session: &mut dyn Session) -> Result<Vec<String>, Failure> {
+        let note = |reason: String| {
+            format!("the log is not kept as in production, since the database could not be backed up first: {reason}")
+        };
+        Ok(refused(session.execute(BACKUP))?.err().map(note).into_iter().collect())
+    }
+
+    /// The database is made anew for each trial.
+    fn totals(&self) -> Totals {
+        Totals::SinceOpened
     }
 
     fn insert(&self, _page_bytes: u64, rows: u64) -> String {

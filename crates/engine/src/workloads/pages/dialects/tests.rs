@@ -54,6 +54,8 @@ fn the_words_for_sql_server_are_as_they_were_reviewed() {
     let page_bytes = dialect.page_bytes(&mut scribe).unwrap();
     assert_eq!(page_bytes, 8192);
     let mut text = dialect.tables(page_bytes);
+    assert_eq!(dialect.begin(&mut scribe).unwrap(), Vec::<String>::new());
+    text.append(&mut scribe.asked);
     text.extend([dialect.insert(page_bytes, 8), dialect.rows().to_owned()]);
     dialect.flush(&mut scribe).unwrap().unwrap();
     dialect.size_bytes(&mut scribe).unwrap();
@@ -81,6 +83,8 @@ fn counters_and_checkpoints_that_the_login_may_not_have_are_a_reason_and_no_fail
     let account = dialect_of("sqlserver").unwrap().account(&*target(), &mut scribe).unwrap();
     assert!(account.notes[0].contains("VIEW SERVER STATE"), "{:?}", account.notes);
     assert!(matches!(account.of_class(FileClass::Log, Figure::Writes), Reading::Unavailable(_)));
+    let notes = dialect_of("sqlserver").unwrap().begin(&mut scribe).unwrap();
+    assert!(notes[0].contains("permission was denied"), "{notes:?}");
 }
 
 #[test]

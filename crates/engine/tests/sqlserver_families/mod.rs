@@ -1,0 +1,99 @@
+//! Page inserts, spatial queries and backups against the scripted server, by whole experiments: what étalon sends, what it
+//! makes of the answers, and what it says when they are refused.
+
+mod backup;
+mod pages;
+mod spatial;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use model::{Reading, TrialState};
+use store::Store;
+
+use super::private::Outcome;
+use super::tds_server::{Asked, Encryption, Reply, Server, result};
+
+/// A part of the server that a test scripts.
+pub trait Part: Send + 'static {
+    /// The answer to a batch, or nothing if the server itself knows it.
+    fn batch(&mut self, sql: &str) -> Option<Reply>;
+}
+
+/// A part that the test can look into while the server has it.
+pub struct Shared<P>(Arc<Mutex<P>>);
+
+impl<P: Part> Shared<P> {
+    /// A server with the part in it.
+    pub fn serve(part: P) -> (Server, Shared<P>) {
+        let shared = Arc::new(Mutex::new(part));
+        let own = Arc::clone(&shared);
+        let script = move |asked: &Asked| match asked {
+            Asked::Batch(sql) => own.lock().unwrap_or_else(PoisonError::into_inner).batch(sql),
+            _ => None,
+        };
+        (Server::start(Encryption::None, Arc::new(script)), Shared(shared))
+    }
+
+    pub fn look(&self) -> MutexGuard<'_, P> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A plan with one system.
+pub fn plan(server: &Server, settings: &str, benchmark: &str) -> String {
+    format!(
+        "[systems.there]\nurl = \"{}\"\nsettings = {{ {settings} }}\n[[benchmarks]]\n{benchmark}\n[schedule]\nblocks = 1\n\
+         warmup = \"0s\"\nduration = \"1s\"\n",
+        server.url()
+    )
+}
+
+/// A row of texts, as an answer; columns whose names begin with `#` are numbers.
+pub fn row(columns: &[&str], values: &[&str]) -> Reply {
+    let values: Vec<Option<&str>> = values.iter().copied().map(Some).collect();
+    Reply::Tokens(result(columns, &[&values]))
+}
+
+/// A number, as an answer.
+pub fn number(value: impl std::fmt::Display) -> Reply {
+    row(&["#"], &[&value.to_string()])
+}
+
+/// A word, as an answer.
+pub fn word(word: &str) -> Reply {
+    row(&[""], &[word])
+}
+
+/// What a metric of a system came to.
+pub fn reading(store: &Store, metric: &str) -> Reading {
+    let all = store.measurements().unwrap();
+    let found = all.iter().find(|row| row.measurement.metric.id == metric);
+    found.map(|row| row.measurement.reading.clone()).unwrap_or_else(|| panic!("there is no {metric}"))
+}
+
+/// Why a metric has no value.
+pub fn why_not(store: &Store, metric: &str) -> String {
+    match reading(store, metric) {
+        Reading::Unavailable(reason) => reason,
+        Reading::Value(value) => panic!("{metric} is {value}"),
+    }
+}
+
+/// Why the only trial has failed.
+pub fn reason(outcome: &Outcome) -> String {
+    let trials = outcome.store().trials().unwrap();
+    let last = trials.last().unwrap();
+    assert_eq!(last.state, TrialState::Failed);
+    last.reason.clone().unwrap_or_default()
+}
+
+/// The batches that hold one of these words, each once, in order.
+pub fn batches_with(server: &Server, words: &[&str]) -> String {
+    let mut told: Vec<String> = Vec::new();
+    for sql in server.batches() {
+        if words.iter().any(|word| sql.contains(word)) && !told.contains(&sql) {
+            told.push(sql);
+        }
+    }
+    told.join("\n")
+}
