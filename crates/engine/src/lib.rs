@@ -9,6 +9,7 @@
 pub mod backup;
 pub mod clock;
 pub mod conductor;
+pub mod crew;
 pub mod dataset;
 pub mod error;
 pub mod gate;
@@ -25,6 +26,7 @@ pub mod registry;
 pub mod rng;
 pub mod series;
 pub mod session;
+pub mod site;
 pub mod step;
 pub mod stream;
 pub mod target;
