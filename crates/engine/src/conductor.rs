@@ -118,6 +118,9 @@ pub enum ExperimentError {
         /// What happened.
         failure: Failure,
     },
+    /// The hosts that the plan names cannot be had.
+    #[error("{0}")]
+    Fleet(Failure),
     /// A system is not what it was when the experiment began.
     #[error("`{subject}` has changed since the experiment began: {differences}")]
     FactsChanged {
@@ -136,6 +139,7 @@ impl ExperimentError {
     pub fn failure(&self) -> Option<&Failure> {
         match self {
             ExperimentError::System { failure, .. } | ExperimentError::Benchmark { failure, .. } => Some(failure),
+            ExperimentError::Fleet(failure) => Some(failure),
             ExperimentError::FactsChanged { .. } | ExperimentError::Store(_) => None,
         }
     }
@@ -193,7 +197,9 @@ impl<'a> Conductor<'a> {
             self.run_pending(observer)
         });
         let ended = match ended {
-            Err(ExperimentError::System { .. }) if self.options.interrupt.load(Ordering::Relaxed) => {
+            Err(ExperimentError::System { .. } | ExperimentError::Fleet(_))
+                if self.options.interrupt.load(Ordering::Relaxed) =>
+            {
                 Ok(Ended::Interrupted)
             }
             ended => ended,
@@ -316,7 +322,7 @@ impl<'a> Conductor<'a> {
             paths.iter().map(|(s, path)| (s.name.as_str(), path.as_path())).collect();
         let mut taken = vec![(CLIENT.to_owned(), host::facts::client_facts(&named))];
         let of_hosts = self.options.places.as_ref().map(|places| places.facts()).transpose();
-        taken.extend(of_hosts.map_err(|failure| system_error(CLIENT, failure))?.unwrap_or_default());
+        taken.extend(of_hosts.map_err(ExperimentError::Fleet)?.unwrap_or_default());
         let cells: Vec<(&Cell, &Task)> = self.cells.iter().zip(&self.tasks).collect();
         for system in &self.plan.systems {
             let failed = |failure| system_error(&system.name, failure);
