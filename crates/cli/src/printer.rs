@@ -63,6 +63,11 @@ impl Printer {
         }
     }
 
+    /// Whether nothing but results and errors is said.
+    pub fn is_quiet(self) -> bool {
+        self.quiet
+    }
+
     /// Where the lines of scripts' `debug(x)` go: to stderr, from whatever thread they come.
     pub fn debug_sink(self) -> Option<fn(&str)> {
         if self.quiet { None } else { Some(debug_line) }
