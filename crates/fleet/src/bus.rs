@@ -122,9 +122,13 @@ impl Bus {
             .map_err(|error| failed(error.to_string()))?;
         let mut options = options(server).map_err(&failed)?.name(name);
         options = options.custom_inbox_prefix(INBOX).connection_timeout(CONNECT_PATIENCE).ping_interval(PING_EVERY);
-        let client =
-            runtime.block_on(options.connect(server.url.as_str())).map_err(|error| failed(error.to_string()))?;
-        let jetstream = jetstream::new(client.clone());
+        // The context of JetStream has a task of its own, and so must be made within the runtime.
+        let (client, jetstream) = runtime
+            .block_on(async {
+                let client = options.connect(server.url.as_str()).await?;
+                Ok((client.clone(), jetstream::new(client)))
+            })
+            .map_err(|error: async_nats::ConnectError| failed(error.to_string()))?;
         Ok(Bus { client, jetstream, runtime: Some(runtime) })
     }
 
@@ -293,15 +297,15 @@ pub struct Delivery {
 }
 
 impl Results {
-    /// Results that are there within that time, up to so many.
+    /// Results that are there now, up to so many.
     ///
     /// # Errors
     /// The server did not answer.
-    pub fn fetch(&self, most: usize, within: Duration) -> Result<Vec<Delivery>, BusError> {
+    pub fn fetch(&self, most: usize) -> Result<Vec<Delivery>, BusError> {
         let failed = other("fetch results");
         self.bus
             .block_on(async {
-                let batch = self.consumer.batch().max_messages(most).expires(within);
+                let batch = self.consumer.fetch().max_messages(most);
                 let mut messages = batch.messages().await.map_err(|error| error.to_string())?;
                 let mut found = Vec::new();
                 while let Some(message) = messages.next().await {

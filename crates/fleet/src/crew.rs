@@ -1,6 +1,7 @@
 //! Several agents as the makers of one load.
 
 use std::sync::Mutex;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,7 +14,7 @@ use crate::clock::Clock;
 use crate::fleet::Shared;
 use crate::link::Waiting;
 use crate::protocol::{Answer, Ask, Outcome, Progress, SentTick, Wanted};
-use crate::remote::unexpected;
+use crate::remote::{stopped, unexpected};
 
 /// What an agent needs between hearing of the start and the start, beside its round trip.
 const START_LEAD: Duration = Duration::from_millis(30);
@@ -77,7 +78,10 @@ impl Crew for FleetCrew<'_> {
         for (member, answer) in members.iter().zip(answers) {
             match answer {
                 Answer::Published(count) => shares.push(self.share(member, count, slowest_ns)?),
-                Answer::Stopped => return Ok(Loaded::Interrupted(Vec::new())),
+                Answer::Stopped if order.interrupt.load(Ordering::Relaxed) => {
+                    return Ok(Loaded::Interrupted(Vec::new()));
+                }
+                Answer::Stopped => return Err(stopped(member.agent)),
                 other => return Err(unexpected(member.agent, &other)),
             }
         }

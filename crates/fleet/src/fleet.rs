@@ -132,6 +132,11 @@ impl Fleet {
         Ok(fleet)
     }
 
+    /// Ends the renewals without a word, as a conductor that is killed does. For tests of what agents do then.
+    pub fn fall_silent(&self) {
+        self.shared.ended.store(true, Ordering::Relaxed);
+    }
+
     /// Every agent must be there and speak this version.
     fn greet(&self) -> Result<(), Failure> {
         let link = &self.shared.link;

@@ -12,8 +12,8 @@ use crate::protocol::Outcome;
 
 /// How many pieces are fetched at a time.
 const AT_ONCE: usize = 256;
-/// How long one fetch waits.
-const ONE_FETCH: Duration = Duration::from_millis(500);
+/// How long is waited for results before they are fetched again.
+const AGAIN: Duration = Duration::from_millis(50);
 
 /// Results that have been fetched. They are acknowledged once the store has what was made of them.
 pub(crate) struct Inbox {
@@ -52,13 +52,16 @@ impl Inbox {
             if let Some(pieces) = pieces {
                 return parts::join(&pieces).map_err(|cause| failed(FailureKind::Other, cause));
             }
-            let fetched = self.results.fetch(AT_ONCE, ONE_FETCH);
-            match fetched {
-                Ok(deliveries) => self.keep(deliveries),
+            match self.results.fetch(AT_ONCE) {
+                Ok(deliveries) if deliveries.is_empty() => std::thread::sleep(AGAIN),
+                Ok(deliveries) => {
+                    self.keep(deliveries);
+                    continue;
+                }
                 Err(error) if Instant::now() >= deadline => {
                     return Err(failed(FailureKind::ConnectionLost, error.to_string()));
                 }
-                Err(_) => std::thread::sleep(ONE_FETCH),
+                Err(_) => std::thread::sleep(AGAIN),
             }
             if Instant::now() >= deadline {
                 return Err(failed(FailureKind::ConnectionLost, "it is not there".to_owned()));

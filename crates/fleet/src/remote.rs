@@ -1,6 +1,7 @@
 //! A system on an agent's host.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use engine::crew::Crew;
 use engine::site::{Job, Site};
@@ -27,6 +28,12 @@ pub(crate) struct Remote {
 pub(crate) fn unexpected(agent: &str, answer: &Answer) -> Failure {
     let cause = format!("it answered something else: {answer:?}");
     Failure::new(FailureKind::Other, format!("understand the agent `{agent}`"), cause)
+}
+
+/// An agent ended a load by itself.
+pub(crate) fn stopped(agent: &str) -> Failure {
+    let cause = "it ended the load: it is itself being ended, or was not reached for longer than its lease";
+    Failure::new(FailureKind::ConnectionLost, format!("work with the agent `{agent}`"), cause)
 }
 
 impl Remote {
@@ -97,7 +104,10 @@ impl Remote {
                     Outcome::Share(_) => Err(unexpected(&self.agent, &Answer::Nothing)),
                 }
             }
-            Some(Answer::Stopped) => Ok(TrialRecord::without_result(TrialState::Aborted, "the agent was told to stop")),
+            Some(Answer::Stopped) if job.interrupt.load(Ordering::Relaxed) => {
+                Ok(TrialRecord::without_result(TrialState::Aborted, "interrupted by the user"))
+            }
+            Some(Answer::Stopped) => Err(stopped(&self.agent)),
             Some(other) => Err(unexpected(&self.agent, &other)),
             None => Err(unexpected(&self.agent, &Answer::Nothing)),
         }

@@ -6,7 +6,7 @@ mod work;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -101,7 +101,7 @@ impl Agent {
             options,
         });
         let metadata = HashMap::from([("agent".to_owned(), shared.options.name.clone())]);
-        let handler = Arc::new(Serving(Arc::clone(&shared)));
+        let handler = Arc::new(Serving(Arc::downgrade(&shared)));
         bus.serve(&shared.options.version, metadata, &prefix(&shared.options.name), &VERBS, handler)?;
         let watching = Arc::clone(&shared);
         let watch = thread::spawn(move || {
@@ -128,8 +128,8 @@ impl Drop for Agent {
     }
 }
 
-/// What answers on the bus.
-struct Serving(Arc<Shared>);
+/// What answers on the bus. The bus holds it, and is itself held by what it leads to: so it does not keep that alive.
+struct Serving(Weak<Shared>);
 
 impl Handler for Serving {
     fn at_once(&self, verb: &str) -> Option<Vec<u8>> {
@@ -137,10 +137,11 @@ impl Handler for Serving {
     }
 
     fn answer(&self, verb: &str, request: &[u8]) -> Vec<u8> {
+        let Some(shared) = self.0.upgrade() else { return Vec::new() };
         if verb == "info" {
-            return encode(&self.0.info());
+            return encode(&shared.info());
         }
-        encode(&match self.0.answer(verb, request) {
+        encode(&match shared.answer(verb, request) {
             Ok(reply) => reply,
             Err(failure) => Reply::Failed(failure),
         })

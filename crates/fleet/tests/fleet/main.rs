@@ -8,6 +8,8 @@
     reason = "a test fails by panicking"
 )]
 
+mod faults;
 mod plans;
+mod refusals;
 mod scene;
 mod sums;

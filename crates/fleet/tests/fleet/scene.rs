@@ -19,6 +19,28 @@ pub struct Nats {
     child: Option<Child>,
     port: u16,
     folder: tempfile::TempDir,
+    /// Tests that measure do so one after the other.
+    _turn: Turn,
+}
+
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Held by the test whose turn it is, on whatever thread it ends.
+struct Turn;
+
+impl Turn {
+    fn wait() -> Turn {
+        while TAKEN.swap(true, std::sync::atomic::Ordering::SeqCst) {
+            thread::sleep(Duration::from_millis(10));
+        }
+        Turn
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        TAKEN.store(false, std::sync::atomic::Ordering::SeqCst);
+    }
 }
 
 impl Drop for Nats {
@@ -30,8 +52,9 @@ impl Drop for Nats {
 impl Nats {
     /// Starts one; nothing where there is no `nats-server`, which is told.
     pub fn start() -> Option<Nats> {
+        let turn = Turn::wait();
         let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
-        let mut nats = Nats { child: None, port, folder: tempfile::tempdir().unwrap() };
+        let mut nats = Nats { child: None, port, folder: tempfile::tempdir().unwrap(), _turn: turn };
         if nats.run().is_none() {
             eprintln!("skipped: there is no nats-server (Debian has it in the package `nats-server`)");
             return None;
