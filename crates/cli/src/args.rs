@@ -73,6 +73,10 @@ pub enum Command {
     Show(ShowArgs),
     /// Say what will disturb a measurement on this machine, and how to mend it
     Doctor(DoctorArgs),
+    /// Serve a conductor on another host: make its load, or run the systems that its plan puts here
+    Agent(AgentArgs),
+    /// List the agents at a NATS server
+    Agents(AgentsArgs),
     /// Print the JSON Schema of plans or of `--json` output
     Schema(SchemaArgs),
     /// Print shell completions
@@ -467,6 +471,48 @@ pub struct DoctorArgs {
     /// First remove what étalons that were killed have left behind: servers, mounted volumes, images, files
     #[arg(long)]
     pub clean: bool,
+}
+
+/// The NATS server.
+#[derive(Args, Clone, Debug)]
+pub struct Nats {
+    /// The URL of the NATS server, such as `nats://HOST:4222` or `tls://HOST:4222`
+    #[arg(long, value_name = "URL")]
+    pub nats: String,
+    /// A file of credentials: a JWT with its key, or an NKey's seed
+    #[arg(long, value_name = "FILE")]
+    pub creds: Option<PathBuf>,
+    /// The certificate of the authority that signed the server's, beside those of the operating system
+    #[arg(long, value_name = "FILE")]
+    pub ca: Option<PathBuf>,
+}
+
+/// `etalon agent`.
+#[derive(Args, Clone, Debug)]
+pub struct AgentArgs {
+    /// The NATS server
+    #[command(flatten)]
+    pub server: Nats,
+    /// The agent's name, by which plans know it: letters, digits, `-` and `_`
+    #[arg(long, value_name = "NAME")]
+    pub name: String,
+    /// What it may reach beside loopback addresses and Unix sockets: an address, a host with any port, or a folder
+    #[arg(long, value_name = "HOST[:PORT] | FOLDER")]
+    pub allow: Vec<String>,
+    /// The address by which other hosts reach the private servers that it starts; without it they listen to this host alone
+    #[arg(long, value_name = "ADDRESS")]
+    pub listen: Option<String>,
+    /// What sends and receives for the clients of a server
+    #[arg(long, value_name = "WHICH", default_value = "auto")]
+    pub reactor: Reactor,
+}
+
+/// `etalon agents`.
+#[derive(Args, Clone, Debug)]
+pub struct AgentsArgs {
+    /// The NATS server
+    #[command(flatten)]
+    pub server: Nats,
 }
 
 /// `etalon schema`.

@@ -70,6 +70,17 @@ impl From<store::StoreError> for CliError {
     }
 }
 
+impl From<fleet::BusError> for CliError {
+    fn from(error: fleet::BusError) -> CliError {
+        let error_text = error.to_string();
+        match error {
+            fleet::BusError::Connect { .. } => CliError::could_not(error_text)
+                .hint("start `nats-server`, or correct the URL; `--creds FILE` names the credentials, `--ca FILE` the authority"),
+            _ => CliError::could_not(error_text),
+        }
+    }
+}
+
 impl From<ExperimentError> for CliError {
     fn from(error: ExperimentError) -> CliError {
         let message = error.to_string();
@@ -77,6 +88,7 @@ impl From<ExperimentError> for CliError {
             ExperimentError::System { failure, .. } | ExperimentError::Benchmark { failure, .. } => {
                 CliError { message, ..CliError::from(&failure) }
             }
+            ExperimentError::Fleet(failure) => CliError::from(&failure),
             ExperimentError::FactsChanged { .. } => CliError::user(message)
                 .hint("put it back as it was and resume, or run the plan anew: trials of different systems do not mix"),
             ExperimentError::Store(error) => CliError::from(error),

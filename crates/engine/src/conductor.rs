@@ -21,10 +21,8 @@ use crate::observer::{Observer, Progress};
 use crate::patience::within;
 use crate::registry::Registry;
 use crate::rng::Rng;
-use crate::session::SessionKind;
-use crate::step::{self, StepContext};
-use crate::target::{Consent, LoadKind, OpenRequest, Target};
-use crate::trial::TrialRun;
+use crate::site::{Here, Job, Places, Site};
+use crate::target::{Consent, LoadKind, OpenRequest};
 use crate::workloads::{Action, Grants, StreamTask, Task, Work};
 
 /// How long a server that has gone away is waited for.
@@ -42,8 +40,11 @@ const OWN_FILES: u64 = 64;
 /// The subject under which the client's own facts are stored.
 pub const CLIENT: &str = "client";
 
+/// What the subject of another client host's facts begins with; its name follows.
+pub const CLIENT_HOST: &str = "client ";
+
 /// What the conductor needs beside plan and store.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Options {
     /// What the user allows.
     pub consent: Consent,
@@ -57,6 +58,10 @@ pub struct Options {
     pub reactor: Choice,
     /// Block devices whose data the user gives up by name.
     pub forfeited: Vec<PathBuf>,
+    /// The hosts that the plan names; without them everything is done in this process.
+    pub places: Option<Arc<dyn Places>>,
+    /// How long a server or host that has gone away is waited for.
+    pub patience: Duration,
 }
 
 impl Options {
@@ -69,6 +74,8 @@ impl Options {
             grants: Grants::default(),
             reactor: Choice::Auto,
             forfeited: Vec::new(),
+            places: None,
+            patience: PATIENCE,
         }
     }
 }
@@ -111,6 +118,9 @@ pub enum ExperimentError {
         /// What happened.
         failure: Failure,
     },
+    /// The hosts that the plan names cannot be had.
+    #[error("{0}")]
+    Fleet(Failure),
     /// A system is not what it was when the experiment began.
     #[error("`{subject}` has changed since the experiment began: {differences}")]
     FactsChanged {
@@ -129,6 +139,7 @@ impl ExperimentError {
     pub fn failure(&self) -> Option<&Failure> {
         match self {
             ExperimentError::System { failure, .. } | ExperimentError::Benchmark { failure, .. } => Some(failure),
+            ExperimentError::Fleet(failure) => Some(failure),
             ExperimentError::FactsChanged { .. } | ExperimentError::Store(_) => None,
         }
     }
@@ -148,7 +159,7 @@ pub struct Conductor<'a> {
     store: &'a mut Store,
     options: Options,
     /// Shared with the threads that ask a system whether it is back.
-    targets: BTreeMap<String, Arc<dyn Target>>,
+    sites: BTreeMap<String, Arc<dyn Site>>,
     /// Systems that did not answer when they were last asked: what asks them again must not wait for ever.
     silent: BTreeSet<String>,
     /// One for each cell, by its index.
@@ -167,7 +178,7 @@ impl<'a> Conductor<'a> {
             plan,
             store,
             options,
-            targets: BTreeMap::new(),
+            sites: BTreeMap::new(),
             silent: BTreeSet::new(),
             tasks: Vec::new(),
             cells,
@@ -186,20 +197,22 @@ impl<'a> Conductor<'a> {
             self.run_pending(observer)
         });
         let ended = match ended {
-            Err(ExperimentError::System { .. }) if self.options.interrupt.load(Ordering::Relaxed) => {
+            Err(ExperimentError::System { .. } | ExperimentError::Fleet(_))
+                if self.options.interrupt.load(Ordering::Relaxed) =>
+            {
                 Ok(Ended::Interrupted)
             }
             ended => ended,
         };
-        for (name, target) in &self.targets {
+        for (name, site) in &self.sites {
             let dropped = if self.silent.contains(name) {
-                let target = Arc::clone(target);
-                within(LAST_PATIENCE, move || target.drop_all()).unwrap_or_else(|| {
+                let site = Arc::clone(site);
+                within(LAST_PATIENCE, move || site.drop_all()).unwrap_or_else(|| {
                     let cause = "it does not answer";
                     Err(Failure::new(FailureKind::ConnectionLost, "remove what étalon made in it", cause))
                 })
             } else {
-                target.drop_all()
+                site.drop_all()
             };
             if let Err(failure) = dropped {
                 observer.warning(&format!("system `{name}`: {failure}"));
@@ -239,13 +252,22 @@ impl<'a> Conductor<'a> {
                 ..OpenRequest::new(system, self.options.consent)
             };
             let failed = |failure| system_error(&system.name, failure);
-            let target: Arc<dyn Target> = Arc::from(self.registry.open(&request).map_err(failed)?);
+            let site = self.site_of(&request).map_err(failed)?;
             // From here on, what it made is removed, however the run ends.
-            self.targets.insert(system.name.clone(), Arc::clone(&target));
-            self.refuse_other_loads(&system.name, &*target).map_err(failed)?;
-            self.refuse_too_many_files(&*target).map_err(failed)?;
+            self.sites.insert(system.name.clone(), Arc::clone(&site));
+            self.refuse_other_loads(&system.name, &*site).map_err(failed)?;
+            self.refuse_too_many_files(&*site).map_err(failed)?;
         }
         Ok(())
+    }
+
+    /// Opens a system where the plan says that it is.
+    fn site_of(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn Site>, Failure> {
+        let elsewhere = self.options.places.as_ref().map(|places| places.site(request)).transpose()?.flatten();
+        match elsewhere {
+            Some(site) => Ok(site),
+            None => Ok(Arc::new(Here::new(Arc::from(self.registry.open(request)?), request.system))),
+        }
     }
 
     /// Whether any load needs tables of étalon's own.
@@ -254,10 +276,10 @@ impl<'a> Conductor<'a> {
     }
 
     /// Refuses a benchmark of a kind that the target does not carry.
-    fn refuse_other_loads(&self, system: &str, target: &dyn Target) -> Result<(), Failure> {
+    fn refuse_other_loads(&self, system: &str, site: &dyn Site) -> Result<(), Failure> {
         let of_system = |(cell, _): &(&Cell, &Task)| self.name_of(&cell.system) == system;
         let mut cells = self.cells.iter().zip(&self.tasks).filter(of_system);
-        let Some((cell, task)) = cells.find(|(_, task)| task.load_kind() != target.carries()) else { return Ok(()) };
+        let Some((cell, task)) = cells.find(|(_, task)| task.load_kind() != site.carries()) else { return Ok(()) };
         let tried = format!("run the benchmark `{}`", cell.benchmark);
         let (cause, hint) = match task.load_kind() {
             LoadKind::Blocks => (
@@ -272,7 +294,7 @@ impl<'a> Conductor<'a> {
     }
 
     /// Refuses more connections than this process may open, before the first of them is made.
-    fn refuse_too_many_files(&self, target: &dyn Target) -> Result<(), Failure> {
+    fn refuse_too_many_files(&self, site: &dyn Site) -> Result<(), Failure> {
         let connections = |task: &Task| match &task.action {
             Action::Stream(stream) => stream.connections(),
             Action::Step(procedure) => procedure.connections(),
@@ -280,13 +302,13 @@ impl<'a> Conductor<'a> {
         let most = self.tasks.iter().map(connections).max().unwrap_or_default();
         // An operating system without such a limit has nothing to refuse.
         let soft = host::limits::open_files().ok().and_then(|limit| limit.soft);
-        files_allow(most, target.files_per_client(), soft)
+        files_allow(most, site.files_per_client(), soft)
     }
 
-    /// The target that a system of the plan is measured at.
-    fn target(&self, system: &str) -> Result<&Arc<dyn Target>, ExperimentError> {
-        let target = self.targets.get(self.name_of(system));
-        target.ok_or_else(|| {
+    /// Where a system of the plan is measured.
+    fn site(&self, system: &str) -> Result<&Arc<dyn Site>, ExperimentError> {
+        let site = self.sites.get(self.name_of(system));
+        site.ok_or_else(|| {
             let missing = "the plan does not name it";
             system_error(system, Failure::new(FailureKind::Plan, "use the system", missing))
         })
@@ -299,18 +321,12 @@ impl<'a> Conductor<'a> {
         let named: Vec<(&str, &std::path::Path)> =
             paths.iter().map(|(s, path)| (s.name.as_str(), path.as_path())).collect();
         let mut taken = vec![(CLIENT.to_owned(), host::facts::client_facts(&named))];
+        let of_hosts = self.options.places.as_ref().map(|places| places.facts()).transpose();
+        taken.extend(of_hosts.map_err(ExperimentError::Fleet)?.unwrap_or_default());
+        let cells: Vec<(&Cell, &Task)> = self.cells.iter().zip(&self.tasks).collect();
         for system in &self.plan.systems {
-            let target = self.target(&system.name)?;
             let failed = |failure| system_error(&system.name, failure);
-            let mut facts = target.facts().map_err(failed)?;
-            for kind in self.session_kinds() {
-                facts.absorb("session", target.session_facts(kind).map_err(failed)?);
-            }
-            for task in &self.tasks {
-                if let Action::Step(procedure) = &task.action {
-                    facts.absorb("program", procedure.facts(&**target));
-                }
-            }
+            let mut facts = self.site(&system.name)?.facts(&cells).map_err(failed)?;
             let (engine, _) = self.registry.resolve(system).map_err(failed)?;
             if let Publication::Restricted(restriction) = engine.spec().publication {
                 facts.passing(model::facts::PUBLICATION, restriction);
@@ -325,18 +341,6 @@ impl<'a> Conductor<'a> {
             }
         }
         Ok(())
-    }
-
-    /// The kinds of sessions that the tasks ask for.
-    fn session_kinds(&self) -> Vec<SessionKind> {
-        let kind = |task: &Task| match &task.action {
-            Action::Step(procedure) => Some(procedure.session_kind()),
-            Action::Stream(_) => None,
-        };
-        let mut kinds: Vec<SessionKind> = self.tasks.iter().filter_map(kind).collect();
-        kinds.sort_unstable();
-        kinds.dedup();
-        kinds
     }
 
     fn data_path<'p>(&self, system: &'p SystemPlan) -> Option<(&'p SystemPlan, PathBuf)> {
@@ -361,8 +365,8 @@ impl<'a> Conductor<'a> {
             return Ok(());
         }
         let differences = differences.join("; ");
-        if subject == CLIENT {
-            observer.warning(&format!("the client's host has changed since the experiment began: {differences}"));
+        if subject == CLIENT || subject.starts_with(CLIENT_HOST) {
+            observer.warning(&format!("the {subject}'s host has changed since the experiment began: {differences}"));
             return Ok(());
         }
         Err(ExperimentError::FactsChanged { subject: subject.to_owned(), differences })
@@ -403,8 +407,8 @@ impl<'a> Conductor<'a> {
     }
 
     fn begin_block(&self) -> Result<(), ExperimentError> {
-        for (name, target) in &self.targets {
-            target.begin_block().map_err(|failure| system_error(name, failure))?;
+        for (name, site) in &self.sites {
+            site.begin_block().map_err(|failure| system_error(name, failure))?;
         }
         Ok(())
     }
@@ -440,7 +444,8 @@ impl<'a> Conductor<'a> {
             }
             let system = self.cells[trial.cell as usize].system.clone();
             let why = self.why(trial, failure);
-            observer.warning(&format!("{why}; waiting up to {} s for system `{system}`", PATIENCE.as_secs()));
+            observer
+                .warning(&format!("{why}; waiting up to {} s for system `{system}`", self.options.patience.as_secs()));
             if !self.wait_for(&system)? {
                 return Ok(ended);
             }
@@ -471,9 +476,10 @@ impl<'a> Conductor<'a> {
     /// Waits for a server to come back. `false` if it does not, or the user interrupts.
     fn wait_for(&mut self, system: &str) -> Result<bool, ExperimentError> {
         let started = Instant::now();
-        while started.elapsed() < PATIENCE && !self.options.interrupt.load(Ordering::Relaxed) {
-            let target = Arc::clone(self.target(system)?);
-            match within(PATIENCE.saturating_sub(started.elapsed()), move || target.revive()) {
+        let patience = self.options.patience;
+        while started.elapsed() < patience && !self.options.interrupt.load(Ordering::Relaxed) {
+            let site = Arc::clone(self.site(system)?);
+            match within(patience.saturating_sub(started.elapsed()), move || site.revive()) {
                 Some(Ok(())) => {
                     let name = self.name_of(system).to_owned();
                     self.silent.remove(&name);
@@ -518,6 +524,9 @@ impl<'a> Conductor<'a> {
             }
         };
         self.store.finish_trial(id, &record)?;
+        if let Some(places) = &self.options.places {
+            places.committed();
+        }
         self.done += 1;
         self.preparing += started.elapsed().saturating_sub(self.measured_part());
         observer.trial_ended(&trial, &cell, &record);
@@ -537,54 +546,27 @@ impl<'a> Conductor<'a> {
         cell: &Cell,
         observer: &mut dyn Observer,
     ) -> Result<TrialRecord, Failure> {
-        let task = &self.tasks[trial.cell as usize];
-        let target = &**self
-            .target(&cell.system)
+        let site = &**self
+            .site(&cell.system)
             .map_err(|error| Failure::new(FailureKind::Plan, format!("find the system `{}`", cell.system), error))?;
+        let job = Job {
+            cell,
+            task: &self.tasks[trial.cell as usize],
+            schedule: &self.plan.schedule,
+            seed: self.seed_of(trial),
+            interrupt: &self.options.interrupt,
+        };
+        let crew = self.options.places.as_ref().map(|places| places.crew(&job, site)).transpose()?.flatten();
         let started = Instant::now();
-        if task.tables() == Tables::Own {
-            target.prepare(&task.dataset)?;
-        }
+        site.prepare(&job)?;
         let prepared_s = started.elapsed().as_secs_f64();
-        target.settle()?;
-        let mut record = self.run_action(trial, task, target, observer)?;
+        let mut record = site.run(&job, crew.as_deref(), observer)?;
         if record.state == TrialState::Measured {
             // The making of the tables: in full where the engine makes them anew, else by a copy of the first.
             let took = Measurement::value("prepare_time", "s", Direction::Lower, Role::Diagnostic, prepared_s);
             record.measurements.push(took);
         }
         Ok(record)
-    }
-
-    fn run_action(
-        &self,
-        trial: PlannedTrial,
-        task: &Task,
-        target: &dyn Target,
-        observer: &mut dyn Observer,
-    ) -> Result<TrialRecord, Failure> {
-        match &task.action {
-            Action::Stream(stream) => {
-                let run = TrialRun {
-                    target,
-                    task: stream,
-                    schedule: &self.plan.schedule,
-                    seed: self.seed_of(trial),
-                    interrupt: &self.options.interrupt,
-                };
-                run.run(observer)
-            }
-            Action::Step(procedure) => {
-                let mut context = StepContext {
-                    target,
-                    schedule: &self.plan.schedule,
-                    seed: self.seed_of(trial),
-                    interrupt: &self.options.interrupt,
-                    observer,
-                };
-                step::run(&**procedure, &mut context)
-            }
-        }
     }
 
     /// The trials of a block draw the same keys, whatever the system: what differs is the system alone.

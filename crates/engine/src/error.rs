@@ -2,8 +2,11 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// What kind of failure it is; decides the exit code and whether waiting may help.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum FailureKind {
     /// Nobody answers at the address.
     Unreachable,
@@ -30,7 +33,7 @@ pub enum FailureKind {
 }
 
 /// A failure: what was tried, what came back, what to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// What kind it is.
     pub kind: FailureKind,

@@ -1,12 +1,15 @@
 //! How late a worker turns to what is due: a histogram small and cheap enough for every completion.
 
+use serde::{Deserialize, Serialize};
+
 /// Parts of an octave that are told apart: within 12.5 %.
 const PARTS: usize = 8;
 const PART_BITS: u32 = PARTS.trailing_zeros();
 const BUCKETS: usize = (64 - PART_BITS as usize + 1) * PARTS;
 
 /// Delays in nanoseconds, within 12.5 %; the maximum is exact.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(into = "Counted", try_from = "Counted")]
 pub struct Lag {
     counts: Box<[u64; BUCKETS]>,
     max_ns: u64,
@@ -15,6 +18,32 @@ pub struct Lag {
 impl Default for Lag {
     fn default() -> Lag {
         Lag { counts: Box::new([0; BUCKETS]), max_ns: 0 }
+    }
+}
+
+/// Delays as they travel: the buckets that hold any.
+#[derive(Serialize, Deserialize)]
+struct Counted {
+    counts: Vec<(usize, u64)>,
+    max_ns: u64,
+}
+
+impl From<Lag> for Counted {
+    fn from(lag: Lag) -> Counted {
+        let held = lag.counts.iter().copied().enumerate().filter(|(_, count)| *count > 0);
+        Counted { counts: held.collect(), max_ns: lag.max_ns }
+    }
+}
+
+impl TryFrom<Counted> for Lag {
+    type Error = String;
+
+    fn try_from(counted: Counted) -> Result<Lag, String> {
+        let mut lag = Lag { max_ns: counted.max_ns, ..Lag::default() };
+        for (bucket, count) in counted.counts {
+            *lag.counts.get_mut(bucket).ok_or_else(|| format!("a delay has no bucket {bucket}"))? += count;
+        }
+        Ok(lag)
     }
 }
 

@@ -5,12 +5,14 @@
 //! heard again in [`Lane::reap`].
 
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 
 use crate::dataset::Datum;
 use crate::recorder::histogram;
 
 /// What an operation's failure means for the load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ErrorClass {
     /// SQLSTATE 40001 and its kin: the transaction may be repeated.
     Serialization,
@@ -71,7 +73,7 @@ impl ErrorClass {
 }
 
 /// A failed operation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpError {
     /// What it means for the load.
     pub class: ErrorClass,
@@ -129,7 +131,7 @@ pub struct KeptRow {
 }
 
 /// What a lane of blocks moved, and what handing over cost.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Transfer {
     /// How operations were carried out, with what the kernel gave.
     pub form: String,
@@ -144,11 +146,12 @@ pub struct Transfer {
     /// Syncs, likewise.
     pub syncs: u64,
     /// The cost of handing an operation over in the measured part, in nanoseconds; of a sample of them.
+    #[serde(with = "crate::series::as_v2")]
     pub submission: Histogram<u64>,
 }
 
 /// Who carries out what a lane hands over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Helpers {
     /// The worker's thread and the kernel.
     None,

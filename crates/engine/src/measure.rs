@@ -2,6 +2,7 @@
 
 pub mod blocks;
 mod client;
+mod hosts;
 mod load;
 
 use hdrhistogram::Histogram;
@@ -9,11 +10,14 @@ use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, TrialRecord, 
 
 use stats::Steadiness;
 
+use crate::crew::MachineShare;
 use crate::lane::ErrorClass;
-use crate::series::Collector;
+use crate::series::Latencies;
 use crate::target::{Counters, Placement};
 use crate::traffic::Traffic;
 use crate::worker::{Pace, Tally};
+
+pub use hosts::HostFigures;
 
 /// A quantile is shown only with so many samples beyond it.
 const SAMPLES_BEYOND: f64 = 10.0;
@@ -27,17 +31,23 @@ pub struct Evidence<'a> {
     /// Counts of all workers.
     pub tally: Tally,
     /// Latencies of all workers.
-    pub collector: Collector,
+    pub latencies: Latencies,
     /// How many threads made the load.
     pub workers: usize,
+    /// How many cores they could use: one each, but no more than their hosts have.
+    pub cores: usize,
+    /// What each client host had to say, if there were several, or one that is named.
+    pub hosts: Vec<HostFigures>,
     /// Where the engine worked.
     pub placement: Placement,
     /// What happened by the engine's own counters.
     pub counters: Counters,
     /// CPU seconds of the server's processes, from before the warm-up to the end.
     pub server_cpu_s: Result<f64, String>,
-    /// What the machine's processors did from before the warm-up to the end.
-    pub machine: Result<host::cpu::MachineCpu, String>,
+    /// What the client host's processors did from before the warm-up to the end, if there was one.
+    pub machine: Result<MachineShare, String>,
+    /// How far apart several client hosts began at most, in nanoseconds.
+    pub start_skew_ns: Option<u64>,
     /// How the clients were paced.
     pub pace: Pace,
     /// How their transactions came otherwise.
@@ -51,25 +61,30 @@ pub fn record(evidence: Evidence<'_>) -> TrialRecord {
     let window_s = evidence.tally.window_ns as f64 / 1e9;
     let rate = evidence.tally.succeeded_in_window as f64 / window_s;
     let mut measurements = vec![Measurement::value("throughput", "tx/s", Direction::Higher, Role::Primary, rate)];
-    let service = evidence.collector.service.as_ref().unwrap_or(&evidence.collector.response);
-    latencies("response", &evidence.collector.response, Role::Primary, &mut measurements);
-    latencies("service", service, Role::Secondary, &mut measurements);
+    latencies("response", &evidence.latencies.response, Role::Primary, &mut measurements);
+    latencies("service", evidence.latencies.service(), Role::Secondary, &mut measurements);
     errors(&evidence.tally, &mut measurements);
     load::measurements(&evidence, &mut measurements);
     client::cost(&evidence, &mut measurements);
     server_cost(&evidence, &mut measurements);
+    hosts::measurements(&evidence.hosts, &mut measurements);
+    if let Some(skew_ns) = evidence.start_skew_ns {
+        let skew_us = skew_ns as f64 / 1e3;
+        measurements.push(Measurement::value("start_skew", "us", Direction::Lower, Role::Diagnostic, skew_us));
+    }
     let mut marks = evidence.marks.clone();
+    marks.extend(hosts::slow(&evidence.hosts));
     marks.extend(error_marks(&evidence.tally));
     marks.extend(load::marks(&evidence));
     marks.extend(client::marks(&evidence));
     marks.extend(rate_not_met(&evidence, rate));
-    marks.extend(steadiness(&evidence.collector.rates_per_s(evidence.tally.window_ns)));
+    marks.extend(steadiness(&evidence.latencies.rates_per_s));
     TrialRecord {
         state: TrialState::Measured,
         reason: None,
         elapsed_s: window_s,
         measurements,
-        series: evidence.collector.into_series("local", evidence.tally.window_ns),
+        series: evidence.latencies.series,
         marks,
     }
 }
@@ -135,10 +150,10 @@ fn server_cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     into.push(Measurement::new("server_cpu_per_tx", "us", Direction::Lower, Role::Diagnostic, per_transaction));
     for (name, counter) in &evidence.counters.counts {
         let id = format!("server_{name}");
-        into.push(Measurement::new(&id, counter.unit, Direction::Neither, Role::Diagnostic, counter.reading.clone()));
+        into.push(Measurement::new(&id, &counter.unit, Direction::Neither, Role::Diagnostic, counter.reading.clone()));
     }
     if let Ok(machine) = &evidence.machine {
-        for (id, share) in [("machine_busy_share", machine.busy_share), ("machine_steal_share", machine.steal_share)] {
+        for (id, share) in [("machine_busy_share", machine.busy), ("machine_steal_share", machine.steal)] {
             into.push(Measurement::value(id, "", Direction::Neither, Role::Diagnostic, share));
         }
     }
@@ -194,7 +209,7 @@ mod tests {
     /// One second of one thread: so many transactions of 1 ms, so much CPU time.
     fn evidence(transactions: u64, cpu_ns: u64, pace: Pace) -> Evidence<'static> {
         static TRAFFIC: LazyLock<Traffic> = LazyLock::new(Traffic::default);
-        let mut collector = Collector::new(1, 1_000_000_000, crate::series::Gauge::Nothing);
+        let mut collector = crate::series::Collector::new(1, 1_000_000_000, crate::series::Gauge::Nothing);
         collector.response.record_n(1_000_000, transactions).unwrap();
         let tally = Tally {
             succeeded: transactions,
@@ -207,12 +222,15 @@ mod tests {
         };
         Evidence {
             tally,
-            collector,
+            latencies: collector.into_latencies("local", 1_000_000_000),
             workers: 1,
+            cores: 1,
+            hosts: Vec::new(),
             placement: Placement::Server,
             counters: Counters::default(),
             server_cpu_s: Err("not seen".to_owned()),
             machine: Err("not seen".to_owned()),
+            start_skew_ns: None,
             pace,
             traffic: &TRAFFIC,
             marks: Vec::new(),
@@ -238,7 +256,7 @@ mod tests {
     fn one_thread_that_is_full_is_the_bottleneck_even_beside_idle_ones() {
         let mut two = evidence(5_000, 900_000_000, Pace::Closed);
         two.tally.threads = vec![850_000_000, 50_000_000];
-        two.workers = 2;
+        (two.workers, two.cores) = (2, host::cpu::available_cores().min(2));
         let record = record(two);
         let marks = &record.marks;
         // On one core the two threads share it, and are full together.

@@ -6,6 +6,7 @@
 use std::sync::mpsc::{Receiver, Sender};
 
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 
 /// Largest latency that is told apart, in nanoseconds: one hour. The maximum is kept exactly by the histogram's own
 /// top bucket up to here; longer ones saturate.
@@ -38,13 +39,14 @@ pub struct Interval {
 }
 
 /// What a worker counted of one kind of transactions in the measured part.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct KindTally {
     /// What the stream calls it.
     pub name: String,
     /// How many ended well inside the measured part.
     pub in_window: u64,
     /// Response times, in nanoseconds.
+    #[serde(with = "crate::series::as_v2")]
     pub response: Histogram<u64>,
     /// The shortest of them exactly, in nanoseconds.
     pub min_ns: u64,

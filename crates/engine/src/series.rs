@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Serializer as _, V2Serializer};
+use hdrhistogram::serialization::{Deserializer as V2Deserializer, Serializer as _, V2Serializer};
 use model::{Series, SeriesKind};
+use serde::{Deserialize, Serialize};
 
 use crate::recorder::{Interval, histogram};
 
@@ -121,6 +122,16 @@ impl Collector {
         rates
     }
 
+    /// What a host has to say of the latencies of a trial.
+    pub fn into_latencies(self, host: &str, window_ns: u64) -> Latencies {
+        Latencies {
+            response: self.response.clone(),
+            service: self.service.clone(),
+            rates_per_s: self.rates_per_s(window_ns),
+            series: self.into_series(host, window_ns),
+        }
+    }
+
     /// Everything as the store keeps it.
     pub fn into_series(mut self, host: &str, window_ns: u64) -> Vec<Series> {
         self.close_up_to(u32::MAX);
@@ -161,6 +172,83 @@ impl Collector {
         }
         all
     }
+}
+
+/// The latencies of a trial: of one client host, or of several put together.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Latencies {
+    /// Response times of the measured part, in nanoseconds.
+    #[serde(with = "as_v2")]
+    pub response: Histogram<u64>,
+    /// Service times of the measured part, where they can differ from the response times.
+    #[serde(with = "as_v2_if_any")]
+    pub service: Option<Histogram<u64>>,
+    /// Transactions per second in each whole interval of the measured part.
+    pub rates_per_s: Vec<f64>,
+    /// Everything as the store keeps it, under the host's name.
+    pub series: Vec<Series>,
+}
+
+impl Latencies {
+    /// Takes in what another host has to say: histograms are added, the series of both are kept.
+    pub fn merge(&mut self, other: Latencies) {
+        // Where a host's service times are its response times, they must go in as such.
+        if self.service.is_some() || other.service.is_some() {
+            let mut service = self.service.take().unwrap_or_else(|| self.response.clone());
+            // All have the same bounds, so adding cannot fail.
+            let _ = service.add(other.service.as_ref().unwrap_or(&other.response));
+            self.service = Some(service);
+        }
+        let _ = self.response.add(&other.response);
+        if self.rates_per_s.len() < other.rates_per_s.len() {
+            self.rates_per_s.resize(other.rates_per_s.len(), 0.0);
+        }
+        self.rates_per_s.iter_mut().zip(&other.rates_per_s).for_each(|(mine, theirs)| *mine += theirs);
+        self.series.extend(other.series);
+    }
+
+    /// Service times, which are the response times where the two cannot differ.
+    pub fn service(&self) -> &Histogram<u64> {
+        self.service.as_ref().unwrap_or(&self.response)
+    }
+}
+
+/// Histograms on their way between hosts: in HdrHistogram's V2 serialisation, as in the store.
+pub(crate) mod as_v2 {
+    use super::{Deserialize, Histogram, Serialize, deserialise, serialise};
+
+    pub(crate) fn serialize<S: serde::Serializer>(histogram: &Histogram<u64>, to: S) -> Result<S::Ok, S::Error> {
+        serialise(histogram).serialize(to)
+    }
+
+    pub(crate) fn deserialize<'d, D: serde::Deserializer<'d>>(from: D) -> Result<Histogram<u64>, D::Error> {
+        deserialise(&Vec::deserialize(from)?).map_err(serde::de::Error::custom)
+    }
+}
+
+/// The same for those that need not be there.
+pub(crate) mod as_v2_if_any {
+    use super::{Deserialize, Histogram, Serialize, deserialise, serialise};
+
+    pub(crate) fn serialize<S: serde::Serializer>(
+        histogram: &Option<Histogram<u64>>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        histogram.as_ref().map(serialise).serialize(to)
+    }
+
+    pub(crate) fn deserialize<'d, D: serde::Deserializer<'d>>(from: D) -> Result<Option<Histogram<u64>>, D::Error> {
+        let bytes: Option<Vec<u8>> = Option::deserialize(from)?;
+        bytes.map(|bytes| deserialise(&bytes).map_err(serde::de::Error::custom)).transpose()
+    }
+}
+
+/// A histogram of étalon's bounds from HdrHistogram's V2 serialisation.
+fn deserialise(mut bytes: &[u8]) -> Result<Histogram<u64>, String> {
+    let read: Histogram<u64> = V2Deserializer::new().deserialize(&mut bytes).map_err(|error| error.to_string())?;
+    let mut own = histogram();
+    own.add(&read).map_err(|error| error.to_string())?;
+    Ok(own)
 }
 
 /// A histogram in HdrHistogram's V2 serialisation.

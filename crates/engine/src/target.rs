@@ -1,6 +1,7 @@
 //! The control plane: everything about a system that is not in the measured path. It may block, and uses ordinary
 //! drivers.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use host::disk::{DeviceCounters, LayerCounters, ProcIo};
 use host::reactor::Choice;
 use host::sqlite_vfs::Traffic;
 use model::{EngineSpec, Facts, Reading, SystemPlan};
+use serde::{Deserialize, Serialize};
 
 use crate::backup::Backups;
 use crate::dataset::{Dataset, Dialect, Tables};
@@ -21,7 +23,7 @@ use crate::workloads::disk::{BlockLoad, Cursors};
 use crate::workloads::transactions::Program;
 
 /// What the user allows étalon to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Consent {
     /// Touch nothing that étalon did not make.
     OwnOnly,
@@ -46,6 +48,20 @@ pub struct OpenRequest<'a> {
     pub forfeited: Vec<PathBuf>,
     /// Set by the user's Ctrl-C, for what takes long to make.
     pub interrupt: Arc<AtomicBool>,
+    /// What is wanted of the system.
+    pub part: Part,
+    /// The address of this host at which a private server listens, for clients on other hosts; loopback without it.
+    pub listen: Option<String>,
+}
+
+/// What a process wants of a system.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Part {
+    /// All of it: it prepares, counts and removes.
+    #[default]
+    Whole,
+    /// To make load on it while another process has it: nothing is claimed, made or removed.
+    Load,
 }
 
 impl<'a> OpenRequest<'a> {
@@ -59,6 +75,8 @@ impl<'a> OpenRequest<'a> {
             tables: Tables::Own,
             forfeited: Vec::new(),
             interrupt: Arc::default(),
+            part: Part::Whole,
+            listen: None,
         }
     }
 }
@@ -102,7 +120,7 @@ pub fn shares(clients: Range<u32>, threads: u32) -> Vec<Range<u32>> {
 }
 
 /// Where the engine does its work, seen from the client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Placement {
     /// In the worker's own thread: the client's cost cannot be told from the engine's.
     InProcess,
@@ -142,7 +160,7 @@ impl<'a> Load<'a> {
 }
 
 /// The kinds of load that a target carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LoadKind {
     /// SQL statements, one by one or as a stream.
     Statements,
@@ -151,12 +169,13 @@ pub enum LoadKind {
 }
 
 /// The counters of an engine at one instant, by name. A trial shows the differences of two snapshots.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Counters {
     /// The engine's counters. `commits` counts commits seen by the server. One that does not count them may have
     /// `statements`, the statements that clients have sent: a trial's counts are then held against those.
-    pub counts: BTreeMap<&'static str, Counter>,
-    /// The devices under a target of blocks.
+    pub counts: BTreeMap<Cow<'static, str>, Counter>,
+    /// The devices under a target of blocks. They stay on their own host: a trial of blocks is run there.
+    #[serde(skip)]
     pub devices: Option<Devices>,
 }
 
@@ -172,23 +191,23 @@ pub struct Devices {
 }
 
 /// One counter.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Counter {
     /// Its value, or why there is none.
     pub reading: Reading,
     /// Its unit; empty for a plain count.
-    pub unit: &'static str,
+    pub unit: Cow<'static, str>,
 }
 
 impl Counters {
     /// Records a counter's value.
     pub fn set(&mut self, name: &'static str, unit: &'static str, value: f64) {
-        self.counts.insert(name, Counter { reading: Reading::Value(value), unit });
+        self.counts.insert(name.into(), Counter { reading: Reading::Value(value), unit: unit.into() });
     }
 
     /// Records that the engine has no such counter, and why.
     pub fn unavailable(&mut self, name: &'static str, unit: &'static str, reason: impl Into<String>) {
-        self.counts.insert(name, Counter { reading: Reading::Unavailable(reason.into()), unit });
+        self.counts.insert(name.into(), Counter { reading: Reading::Unavailable(reason.into()), unit: unit.into() });
     }
 
     /// A counter's value, if it has one.
@@ -202,15 +221,15 @@ impl Counters {
     /// What happened between `before` and these counters.
     #[must_use]
     pub fn since(&self, before: &Counters) -> Counters {
-        let difference = |name: &&'static str, now: &Counter| {
+        let difference = |name: &str, now: &Counter| {
             let reading = match (&now.reading, before.get(name)) {
                 (Reading::Value(now), Some(then)) => Reading::Value(now - then),
                 (Reading::Value(_), None) => Reading::Unavailable("there was no reading before the trial".to_owned()),
                 (unavailable, _) => unavailable.clone(),
             };
-            Counter { reading, unit: now.unit }
+            Counter { reading, unit: now.unit.clone() }
         };
-        let counts = self.counts.iter().map(|(name, now)| (*name, difference(name, now))).collect();
+        let counts = self.counts.iter().map(|(name, now)| (name.clone(), difference(name, now))).collect();
         Counters { counts, devices: self.devices.clone() }
     }
 }
@@ -384,6 +403,17 @@ pub trait Target: Send + Sync {
     fn limit_cpu(&self, cores: f64) -> Result<Box<dyn CpuHold>, Failure> {
         let cause = "étalon can limit only a server that it has started itself";
         Err(Failure::new(FailureKind::Unsupported, format!("hold the server to {cores} cores"), cause))
+    }
+
+    /// The system as other hosts reach it: its plan, with a URL of its server. A password of the user's is not in it:
+    /// each host takes it from its own environment.
+    ///
+    /// # Errors
+    /// [`FailureKind::Unsupported`]: the engine works where it is loaded, or its server listens to this host alone.
+    fn reach(&self, _system: &SystemPlan) -> Result<SystemPlan, Failure> {
+        let cause = "the engine works in the process that loads it";
+        Err(Failure::new(FailureKind::Unsupported, "load the system from other hosts", cause)
+            .hint("leave out `clients_on`: the load is then made on the system's own host"))
     }
 
     /// Begins a block that is not the first: a private server is started anew, so that no state of its process, such as

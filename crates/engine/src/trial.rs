@@ -1,35 +1,25 @@
-//! One trial of a stream: workers, coordinator, counts, metrics.
+//! One trial of a stream: the load, what the system counted of it, metrics.
 
-use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
 use model::{Length, Mark, MarkKind, Schedule, TrialRecord, TrialState};
 
 use crate::beside::Beside;
+use crate::crew::{Crew, Loaded, Local, MachineShare, Order, Share};
 use crate::error::{Failure, FailureKind};
-use crate::gate::Gate;
 use crate::lane::ErrorClass;
-use crate::measure::{self, Evidence};
-use crate::observer::{Observer, Tick};
-use crate::recorder::{Exchange, Interval};
-use crate::series::{Collector, Gauge};
-use crate::target::{Counters, Load, Target};
-use crate::worker::{Connections, Pace, RunLength, Tally, WorkerContext};
-use crate::workloads::disk::Cursors;
+use crate::measure::{self, Evidence, HostFigures};
+use crate::observer::Observer;
+use crate::series::Latencies;
+use crate::target::{Counters, Placement, Target};
+use crate::worker::{Tally, TaskLog};
 use crate::workloads::transactions::Program;
 use crate::workloads::{StreamTask, Work};
 
-/// Between the moment when all workers are ready and their common start.
-const START_DELAY_NS: u64 = 2_000_000;
 /// How long the server's statistics may take to show what has been committed.
 const STATISTICS_PATIENCE: Duration = Duration::from_secs(3);
-/// How often the coordinator looks whether the user wants to stop.
-const STOP_POLL: Duration = Duration::from_millis(100);
-/// The same whether what runs beside the load has ended; the load goes on meanwhile, and is not counted.
-const END_POLL: Duration = Duration::from_millis(2);
 
 /// The length of the series' intervals: a second, or a tenth of a trial that is shorter than ten.
 pub fn interval_ns(length: Length) -> u64 {
@@ -39,7 +29,7 @@ pub fn interval_ns(length: Length) -> u64 {
     }
 }
 
-/// What a trial needs to run.
+/// What a trial needs to run in this process alone.
 pub struct TrialRun<'a> {
     /// The system.
     pub target: &'a dyn Target,
@@ -53,46 +43,13 @@ pub struct TrialRun<'a> {
     pub interrupt: &'a AtomicBool,
 }
 
-/// What running the workers gave.
-struct Ran {
-    tally: Tally,
-    collector: Collector,
-    workers: usize,
-    interrupted: bool,
-}
-
-/// Tells what runs beside a load that there is none any more.
-struct EndOfLoad<'a>(Option<&'a Beside>);
-
-impl Drop for EndOfLoad<'_> {
-    fn drop(&mut self) {
-        if let Some(beside) = self.0 {
-            beside.load_has_ended();
-        }
-    }
-}
-
-/// Calls the trial off if a worker fails or panics, so that the others do not wait for it for ever.
-struct AbandonUnlessRun<'a> {
-    gate: &'a Gate,
-    ran: bool,
-}
-
-impl Drop for AbandonUnlessRun<'_> {
-    fn drop(&mut self) {
-        if !self.ran {
-            self.gate.abandon();
-        }
-    }
-}
-
 impl TrialRun<'_> {
     /// Runs the trial. The tables must be prepared and at rest.
     ///
     /// # Errors
     /// The system could not be reached, or its counters not be read: the trial has no result.
     pub fn run(&self, observer: &mut dyn Observer) -> Result<TrialRecord, Failure> {
-        self.run_until(None, observer)
+        self.run_by(&Local::new(self.target), observer)
     }
 
     /// Runs the trial for as long as something beside it takes, in place of the schedule's length.
@@ -100,208 +57,131 @@ impl TrialRun<'_> {
     /// # Errors
     /// As [`TrialRun::run`].
     pub fn run_beside(&self, beside: &Beside, observer: &mut dyn Observer) -> Result<TrialRecord, Failure> {
-        self.run_until(Some(beside), observer)
+        let _end_of_load = EndOfLoad(beside);
+        self.run_by(&Local::new(self.target).beside(beside), observer)
     }
 
-    fn run_until(&self, beside: Option<&Beside>, observer: &mut dyn Observer) -> Result<TrialRecord, Failure> {
-        let _end_of_load = EndOfLoad(beside);
-        let before = self.target.counters()?;
-        let server_cpu_before = self.target.server_cpu_s();
-        let machine_before = host::cpu::CpuSample::take();
-        let ran = self.run_workers(beside, observer)?;
-        let machine = host::cpu::CpuSample::between(&machine_before, &host::cpu::CpuSample::take());
-        let server_cpu_s = server_cpu_before.and_then(|before| Ok(self.target.server_cpu_s()? - before));
-        if !ran.tally.tasks.is_empty() {
-            observer.tasks_ended(&ran.tally.tasks);
-        }
-        if ran.interrupted {
-            return Ok(TrialRecord::without_result(TrialState::Aborted, "interrupted by the user"));
-        }
-        refuse_broken(&ran.tally)?;
-        let (counters, marks) = match &self.task.work {
+    fn run_by(&self, crew: &dyn Crew, observer: &mut dyn Observer) -> Result<TrialRecord, Failure> {
+        let TrialRun { target, task, schedule, seed, interrupt } = *self;
+        let order = Order { task, schedule, seed, interrupt };
+        Trial { ledger: &OfTarget(target), crew, order }.run(observer)
+    }
+}
+
+/// Tells what runs beside a load that there is none any more.
+struct EndOfLoad<'a>(&'a Beside);
+
+impl Drop for EndOfLoad<'_> {
+    fn drop(&mut self) {
+        self.0.load_has_ended();
+    }
+}
+
+/// What a system itself has counted, asked before and after a trial. The system may be on another host than whoever asks.
+pub trait Ledger {
+    /// The engine's own counters.
+    ///
+    /// # Errors
+    /// The system did not answer.
+    fn counters(&self) -> Result<Counters, Failure>;
+
+    /// CPU seconds that the server's processes have used.
+    ///
+    /// # Errors
+    /// The reason why they cannot be seen.
+    fn server_cpu_s(&self) -> Result<f64, String>;
+
+    /// The single whole number that a query gives.
+    ///
+    /// # Errors
+    /// The query failed or gave something else.
+    fn scalar(&self, sql: &str) -> Result<i64, Failure>;
+
+    /// Where the engine works.
+    fn placement(&self) -> Placement;
+}
+
+/// The ledger of a target of this process.
+pub struct OfTarget<'a>(
+    /// The target.
+    pub &'a dyn Target,
+);
+
+impl Ledger for OfTarget<'_> {
+    fn counters(&self) -> Result<Counters, Failure> {
+        self.0.counters()
+    }
+
+    fn server_cpu_s(&self) -> Result<f64, String> {
+        self.0.server_cpu_s()
+    }
+
+    fn scalar(&self, sql: &str) -> Result<i64, Failure> {
+        self.0.scalar(sql)
+    }
+
+    fn placement(&self) -> Placement {
+        self.0.placement()
+    }
+}
+
+/// A trial of a stream: whoever makes the load, wherever the system is.
+pub struct Trial<'a> {
+    /// What the system counts.
+    pub ledger: &'a dyn Ledger,
+    /// Who makes the load.
+    pub crew: &'a dyn Crew,
+    /// The load.
+    pub order: Order<'a>,
+}
+
+impl Trial<'_> {
+    /// Runs the trial. The tables must be prepared and at rest.
+    ///
+    /// # Errors
+    /// As [`TrialRun::run`], and as [`Crew::load`].
+    pub fn run(&self, observer: &mut dyn Observer) -> Result<TrialRecord, Failure> {
+        let before = self.ledger.counters()?;
+        let server_cpu_before = self.ledger.server_cpu_s();
+        let shares = match self.crew.load(&self.order, observer)? {
+            Loaded::Done(shares) => shares,
+            Loaded::Interrupted(tasks) => {
+                tell_tasks(&tasks, observer);
+                return Ok(TrialRecord::without_result(TrialState::Aborted, "interrupted by the user"));
+            }
+        };
+        let server_cpu_s = server_cpu_before.and_then(|before| Ok(self.ledger.server_cpu_s()? - before));
+        let whole = Whole::of(shares)?;
+        tell_tasks(&whole.tally.tasks, observer);
+        refuse_broken(&whole.tally)?;
+        let work = &self.order.task.work;
+        let (counters, marks) = match work {
             Work::Statements(program) => {
-                let counters = self.counters_after(&before, program, &ran.tally)?;
-                let marks = self.check_counts(program, &ran.tally, &counters)?;
+                let counters = self.counters_after(&before, program, &whole.tally)?;
+                let marks = self.check_counts(program, &whole.tally, &counters)?;
                 (counters, marks)
             }
-            Work::Blocks(_) => (self.target.counters()?.since(&before), Vec::new()),
+            Work::Blocks(_) => (self.ledger.counters()?.since(&before), Vec::new()),
         };
         let evidence = Evidence {
-            tally: ran.tally,
-            collector: ran.collector,
-            workers: ran.workers,
-            placement: self.target.placement(),
+            tally: whole.tally,
+            latencies: whole.latencies,
+            workers: whole.workers,
+            cores: whole.cores,
+            hosts: whole.hosts,
+            placement: self.ledger.placement(),
             counters,
             server_cpu_s,
-            machine,
-            pace: self.task.pace,
-            traffic: &self.task.traffic,
+            machine: whole.machine,
+            start_skew_ns: whole.start_skew_ns,
+            pace: self.order.task.pace,
+            traffic: &self.order.task.traffic,
             marks,
         };
-        Ok(match &self.task.work {
+        Ok(match work {
             Work::Statements(_) => measure::record(evidence),
             Work::Blocks(load) => measure::blocks::record(evidence, load, before.devices.as_ref()),
         })
-    }
-
-    /// The workload's own length, or else the schedule's.
-    fn length(&self) -> Length {
-        self.task.traffic.transactions.map_or(self.schedule.length, Length::Transactions)
-    }
-
-    fn run_workers(&self, beside: Option<&Beside>, observer: &mut dyn Observer) -> Result<Ran, Failure> {
-        let shares = self.shares();
-        let workers = shares.len();
-        let gate = Gate::new(workers);
-        let (full, intervals) = channel();
-        let mut returns = Vec::with_capacity(workers);
-        let interval_ns = interval_ns(self.length());
-        let cursors = Cursors::of(&self.task.work);
-        let load = self.load(&cursors);
-        thread::scope(|scope| {
-            let mut handles = Vec::with_capacity(workers);
-            for (worker, clients) in shares.into_iter().enumerate() {
-                let (give_back, emptied) = channel();
-                returns.push(give_back);
-                let exchange = Exchange { worker, full: full.clone(), emptied };
-                let context = self.context(clients, beside, &gate, interval_ns, exchange);
-                handles.push(scope.spawn(move || {
-                    let mut waiting = AbandonUnlessRun { gate: context.gate, ran: false };
-                    let tally = self.target.drive(load, context);
-                    waiting.ran = tally.is_ok();
-                    tally
-                }));
-            }
-            drop(full);
-            let gauge = if self.task.pace == Pace::Closed { Gauge::Nothing } else { Gauge::Backlog };
-            let mut collector = Collector::new(workers, interval_ns, gauge);
-            let mut interrupted = false;
-            let mut began_unix_ms = 0;
-            if gate.wait_for_workers() {
-                began_unix_ms = host::clock::unix_ms();
-                let start_ns = host::clock::now_ns() + START_DELAY_NS;
-                gate.open(start_ns);
-                if let Some(beside) = beside {
-                    beside.load_is_measured_from(start_ns + self.schedule.warmup.as_nanos() as u64);
-                }
-                interrupted = self.coordinate(&intervals, &returns, beside, &gate, &mut collector, observer);
-            }
-            let mut tally: Option<Tally> = None;
-            let mut first_failure = None;
-            for handle in handles {
-                match handle.join() {
-                    Ok(Ok(one)) => match &mut tally {
-                        Some(all) => all.merge(one),
-                        None => tally = Some(one),
-                    },
-                    Ok(Err(failure)) => first_failure = first_failure.or(Some(failure)),
-                    Err(panic) => std::panic::resume_unwind(panic),
-                }
-            }
-            if let Some(failure) = first_failure {
-                return Err(failure);
-            }
-            let mut tally = tally.unwrap_or_default();
-            tally.tasks.iter_mut().for_each(|log| log.began_unix_ms = began_unix_ms);
-            Ok(Ran { tally, collector, workers, interrupted })
-        })
-    }
-
-    fn load<'t>(&'t self, cursors: &'t Cursors) -> Load<'t> {
-        match &self.task.work {
-            Work::Statements(program) => Load::Statements(program),
-            Work::Blocks(load) => Load::Blocks { load, cursors },
-        }
-    }
-
-    /// The clients of each worker: a worker for each process where that is asked for, else as the target likes it.
-    fn shares(&self) -> Vec<Range<u32>> {
-        let Range { start, end } = self.task.clients;
-        if !self.task.traffic.is_by_process() {
-            return self.target.workers(start..end, self.task.threads);
-        }
-        let of_process = (end - start) / self.task.traffic.processes.max(1);
-        (0..self.task.traffic.processes).map(|p| start + p * of_process..start + (p + 1) * of_process).collect()
-    }
-
-    fn context<'g>(
-        &'g self,
-        clients: Range<u32>,
-        beside: Option<&Beside>,
-        gate: &'g Gate,
-        interval_ns: u64,
-        exchange: Exchange,
-    ) -> WorkerContext<'g> {
-        let share = clients.len() as f64 / self.task.clients.len().max(1) as f64;
-        let is_tasks = self.task.traffic.tasks.is_some();
-        WorkerContext {
-            seed: self.seed,
-            clients,
-            all_clients: self.task.clients.len() as u32,
-            traffic: &self.task.traffic,
-            pace: match self.task.pace {
-                Pace::Closed => Pace::Closed,
-                Pace::Rate(rate) => Pace::Rate(rate * share),
-            },
-            // Tasks are all of the load: there is no part of them to leave out, and they end when they have ended.
-            warmup_ns: if is_tasks { 0 } else { self.schedule.warmup.as_nanos() as u64 },
-            length: match self.length() {
-                _ if is_tasks => RunLength::Count(1),
-                _ if beside.is_some() => RunLength::UntilEnded,
-                Length::Duration(duration) => RunLength::Time(duration.as_nanos() as u64),
-                Length::Transactions(count) => RunLength::Count(count),
-            },
-            interval_ns,
-            gate,
-            exchange,
-            opened: Connections::default(),
-        }
-    }
-
-    /// Merges intervals until the last worker has ended. `true` if the user interrupted.
-    fn coordinate(
-        &self,
-        intervals: &Receiver<Interval>,
-        returns: &[Sender<Interval>],
-        beside: Option<&Beside>,
-        gate: &Gate,
-        collector: &mut Collector,
-        observer: &mut dyn Observer,
-    ) -> bool {
-        use std::sync::mpsc::RecvTimeoutError::{Disconnected, Timeout};
-        let interval_s = interval_ns(self.length()) as f64 / 1e9;
-        let mut interrupted = false;
-        let poll = if beside.is_some() { END_POLL } else { STOP_POLL };
-        loop {
-            if let Some(end_ns) = beside.and_then(Beside::end_ns)
-                && !gate.stopped()
-            {
-                gate.end(end_ns);
-            }
-            if self.interrupt.load(Ordering::Relaxed) && !interrupted {
-                interrupted = true;
-                gate.stop();
-            }
-            match intervals.recv_timeout(poll) {
-                Ok(interval) => {
-                    for whole in collector.take(&interval) {
-                        observer.tick(Tick {
-                            rate_per_s: whole.succeeded as f64 / interval_s,
-                            p50_ns: whole.p50_ns,
-                            p99_ns: whole.p99_ns,
-                            errors: whole.errors,
-                            backlog: whole.backlog,
-                        });
-                    }
-                    if let Some(back) = returns.get(interval.worker) {
-                        // A worker that has ended does not take it back.
-                        let _ = back.send(interval);
-                    }
-                }
-                Err(Timeout) => {}
-                Err(Disconnected) => return interrupted,
-            }
-        }
     }
 
     /// The engine's counters once they show everything that was committed, less those before the trial.
@@ -309,7 +189,7 @@ impl TrialRun<'_> {
         let claimed = (tally.succeeded * program.commits_per_transaction()) as f64;
         let started_ns = host::clock::now_ns();
         loop {
-            let since = self.target.counters()?.since(before);
+            let since = self.ledger.counters()?.since(before);
             let complete = seen_by_server(&since).is_none_or(|(_, seen)| seen >= claimed);
             if complete || host::clock::now_ns() - started_ns > STATISTICS_PATIENCE.as_nanos() as u64 {
                 return Ok(since);
@@ -328,7 +208,7 @@ impl TrialRun<'_> {
         // A transaction that failed may have been committed before its failure was heard of.
         let (least, most) = (tally.succeeded, tally.succeeded + tally.failures());
         if let Some(check) = program.check {
-            match self.target.scalar(check.sql) {
+            match self.ledger.scalar(check.sql) {
                 Ok(seen) if u64::try_from(seen).is_ok_and(|seen| (least..=most).contains(&seen)) => {}
                 Ok(seen) => return disagree("transactions", least, format!("{seen} (`{}`)", check.sql)),
                 Err(failure) if failure.kind == FailureKind::Unsupported => marks.push(Mark {
@@ -343,6 +223,47 @@ impl TrialRun<'_> {
             Some((what, seen)) if seen < claimed as f64 => disagree("commits", claimed, format!("only {seen}{what}")),
             _ => Ok(marks),
         }
+    }
+}
+
+/// What all hosts together did.
+struct Whole {
+    tally: Tally,
+    latencies: Latencies,
+    workers: usize,
+    cores: usize,
+    hosts: Vec<HostFigures>,
+    machine: Result<MachineShare, String>,
+    start_skew_ns: Option<u64>,
+}
+
+impl Whole {
+    /// Adds up the shares: counts are summed and histograms merged, so nothing is averaged.
+    fn of(shares: Vec<Share>) -> Result<Whole, Failure> {
+        let hosts = HostFigures::of(&shares);
+        let machine = match &shares[..] {
+            [one] => one.machine.clone(),
+            _ => Err("the clients are on several hosts".to_owned()),
+        };
+        let start_skew_ns = shares.iter().filter_map(|share| share.start_skew_ns).max();
+        let mut shares = shares.into_iter();
+        let Some(Share { mut tally, mut latencies, mut workers, mut cores, .. }) = shares.next() else {
+            return Err(Failure::new(FailureKind::Plan, "make the load", "no host takes part"));
+        };
+        for share in shares {
+            tally.merge(share.tally);
+            latencies.merge(share.latencies);
+            workers += share.workers;
+            cores += share.cores;
+        }
+        Ok(Whole { tally, latencies, workers, cores, hosts, machine, start_skew_ns })
+    }
+}
+
+/// Hands the ends of tasks on, if the load consists of any.
+fn tell_tasks(tasks: &[TaskLog], observer: &mut dyn Observer) {
+    if !tasks.is_empty() {
+        observer.tasks_ended(tasks);
     }
 }
 

@@ -171,6 +171,7 @@ impl Shape {
                 seed: rules.map_or(0, |rules| rules.seed),
                 on_error: OnError::Continue,
             },
+            fleet: None,
             comparison,
         }
     }

@@ -23,7 +23,10 @@ pub use durability::{Durability, DurabilityTier};
 pub use facts::{Fact, Facts, Nature};
 pub use metric::{Direction, Measurement, Metric, Reading, Role};
 pub use near::nearest;
-pub use plan::{Benchmark, ComparisonRules, Plan, PlanError, PlanErrors, PrivateServer, SystemPlan, VolumePlan};
+pub use plan::{
+    Benchmark, CLIENTS_ON, ComparisonRules, FleetPlan, Plan, PlanError, PlanErrors, PrivateServer, SystemPlan,
+    VolumePlan,
+};
 pub use schedule::{Length, OnError, Order, Schedule};
 pub use trial::{Mark, MarkKind, PlannedTrial, Series, SeriesKind, TrialRecord, TrialState};
 pub use value::{Point, Value};

@@ -38,6 +38,7 @@ fn header() -> Header {
         build: "debug".into(),
         created_unix_ms: 1,
         plan: Plan {
+            fleet: None,
             name: "p".into(),
             systems: vec![system],
             benchmarks: vec![Benchmark {

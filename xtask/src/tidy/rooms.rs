@@ -16,8 +16,9 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("formats", &["model"]),
     ("audit", &["formats", "stats", "model"]),
     ("engine", &["host", "store", "stats", "wire", "model"]),
+    ("fleet", &["engine", "host", "store", "model"]),
     ("report", &["store", "stats", "model"]),
-    ("cli", &["engine", "report", "formats", "audit"]),
+    ("cli", &["engine", "fleet", "report", "formats", "audit"]),
     ("xtask", &[]),
 ];
 

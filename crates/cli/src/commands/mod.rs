@@ -1,5 +1,6 @@
 //! One file for each verb.
 
+mod agent;
 mod audit;
 mod barrel;
 mod compare;
@@ -31,6 +32,8 @@ pub fn dispatch(command: Command, printer: Printer) -> Result<Exit, CliError> {
     match command {
         Command::Run(args) => run::run(&args, printer),
         Command::Resume(args) => resume::run(&args, printer),
+        Command::Agent(args) => agent::run(&args, printer),
+        Command::Agents(args) => agent::list(&args, printer),
         Command::Plan(args) => plan::run(&args, printer),
         Command::Sqlio(args) => sqlio::run(args, printer),
         Command::Compare(args) => compare::run(&args, printer),

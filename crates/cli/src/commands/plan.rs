@@ -48,7 +48,7 @@ struct Work {
 fn work_of(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
     let mut work = Work { disk_bytes: 0, loading: Duration::ZERO };
     // Nothing is run: what a script may do is asked when it is.
-    let grants = Grants { shell: Shell::Allowed, debug: None };
+    let grants = Grants { shell: Shell::Allowed, debug: None, ..Grants::default() };
     let mut files = std::collections::BTreeSet::new();
     for cell in plan.cells() {
         let task = registry.workload(&cell.workload).and_then(|workload| workload.task(&cell.point, &grants));

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use engine::conductor::Options;
 use engine::workloads::Grants;
 use engine::workloads::transactions::Shell;
-use engine::{Conductor, Consent, Ended, ExperimentError, Registry};
+use engine::{Conductor, Consent, Ended, ExperimentError, Failure, FailureKind, Registry};
+use fleet::{Fleet, FleetOptions, Server};
 use host::reactor::Choice;
 use model::Plan;
 use report::number::count;
@@ -57,14 +58,19 @@ pub fn options(yes: bool, loading: &Loading, printer: Printer) -> Options {
     let consent = if yes { Consent::DropForeign } else { Consent::OwnOnly };
     let shell = if loading.allow_shell { Shell::Allowed } else { Shell::Refused };
     Options {
-        grants: Grants { shell, debug: printer.debug_sink() },
-        reactor: match loading.reactor {
-            Reactor::Auto => Choice::Auto,
-            Reactor::Ring => Choice::Ring,
-            Reactor::Poller => Choice::Poller,
-        },
+        grants: Grants { shell, debug: printer.debug_sink(), ..Grants::default() },
+        reactor: choice(loading.reactor),
         forfeited: loading.forfeit.clone(),
         ..Options::new(consent, interrupt_flag())
+    }
+}
+
+/// The engine's word for what sends and receives.
+pub fn choice(reactor: Reactor) -> Choice {
+    match reactor {
+        Reactor::Auto => Choice::Auto,
+        Reactor::Ring => Choice::Ring,
+        Reactor::Poller => Choice::Poller,
     }
 }
 
@@ -79,10 +85,36 @@ pub fn conduct(
 ) -> Result<Ended, ExperimentError> {
     // Thousands of clients need as many sockets; where the limit cannot be raised too many of them are refused.
     let _ = host::limits::raise_open_files();
+    let options = with_fleet(registry, plan, store.header(), options).map_err(ExperimentError::Fleet)?;
     let mut progress = Progress::new(printer, plan, task_log.map(|folder| TaskLogs::new(folder, plan)));
     let ended = Conductor::new(registry, plan, store, options).run(&mut progress);
     progress.finish();
     ended
+}
+
+/// The options with the agents that the plan names, if it names any.
+fn with_fleet(registry: &Registry, plan: &Plan, header: &Header, options: Options) -> Result<Options, Failure> {
+    let Some(named) = &plan.fleet else { return Ok(options) };
+    let url = match named.nats.strip_prefix(model::plan::ENV_PREFIX) {
+        None => named.nats.clone(),
+        Some(variable) => std::env::var(variable).map_err(|error| {
+            let tried = format!("read the URL of the NATS server from the environment variable `{variable}`");
+            Failure::new(FailureKind::Plan, tried, error)
+        })?,
+    };
+    let path = |text: &String| PathBuf::from(text);
+    let server = Server { url, creds: named.creds.as_ref().map(path), ca: named.ca.as_ref().map(path) };
+    // The same for whoever resumes the experiment, and for no other.
+    let hash: String = header.plan_hash.chars().take(12).collect();
+    let fleet_options = FleetOptions {
+        server,
+        experiment: format!("{:x}-{hash}", header.created_unix_ms),
+        patience: named.patience,
+        lease: None,
+        interrupt: Arc::clone(&options.interrupt),
+    };
+    let fleet = Fleet::connect(plan, fleet_options, registry.clone())?;
+    Ok(Options { places: Some(Arc::new(fleet)), patience: named.patience, ..options })
 }
 
 /// Says how the experiment ended, and shows what it found.
@@ -144,6 +176,7 @@ impl Place for ExperimentError {
                 line.trim_start().starts_with(&format!("[systems.{system}"))
             }
             ExperimentError::Benchmark { benchmark, .. } => line.contains(&format!("\"{benchmark}\"")),
+            ExperimentError::Fleet(_) => line.trim_start().starts_with("[fleet]"),
             ExperimentError::FactsChanged { .. } | ExperimentError::Store(_) => false,
         };
         let (index, line) = loaded.text.lines().enumerate().find(|(_, line)| mentions(line))?;
@@ -218,7 +251,7 @@ fn on_tables_of_others(plan: &Plan) -> std::collections::BTreeSet<String> {
 
 /// A flag that the first Ctrl-C sets. The second leaves at once: private servers end with their parent, and the next
 /// start removes their folders.
-fn interrupt_flag() -> Arc<AtomicBool> {
+pub fn interrupt_flag() -> Arc<AtomicBool> {
     static PRESSED: AtomicU32 = AtomicU32::new(0);
     let flag = Arc::new(AtomicBool::new(false));
     let set = Arc::clone(&flag);

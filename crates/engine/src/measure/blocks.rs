@@ -25,17 +25,16 @@ pub fn record(evidence: Evidence<'_>, load: &BlockLoad, before: Option<&Devices>
     let window_s = evidence.tally.window_ns as f64 / 1e9;
     let rate = evidence.tally.succeeded_in_window as f64 / window_s;
     let mut all = rates(load, rate);
-    let service = evidence.collector.service.as_ref().unwrap_or(&evidence.collector.response);
-    latencies_of(WHAT, "latency", service, Role::Secondary, &mut all);
+    latencies_of(WHAT, "latency", evidence.latencies.service(), Role::Secondary, &mut all);
     if evidence.pace != Pace::Closed {
-        latencies_of(WHAT, "response", &evidence.collector.response, Role::Secondary, &mut all);
+        latencies_of(WHAT, "response", &evidence.latencies.response, Role::Secondary, &mut all);
     }
     for kind in &evidence.tally.kinds {
         of_kind(kind, evidence.tally.window_ns, &mut all);
     }
     errors(&evidence.tally, &mut all);
     cost(&evidence, &mut all);
-    let steady = judged(&evidence.collector.rates_per_s(evidence.tally.window_ns));
+    let steady = judged(&evidence.latencies.rates_per_s);
     all.push(steady.measurement());
     let reached = reached(&evidence, before);
     of_devices(&evidence, before, reached.as_ref(), &mut all);
@@ -47,13 +46,15 @@ pub fn record(evidence: Evidence<'_>, load: &BlockLoad, before: Option<&Devices>
     marks.extend(reached.as_ref().ok().and_then(served_by_cache));
     marks.extend(done_without(evidence.tally.transfer.as_ref()));
     let is_real = evidence.tally.transfer.as_ref().is_some_and(|transfer| transfer.form != "null");
-    marks.extend(Some(service).filter(|_| is_real).and_then(|latencies| sooner_than_flash(load, latencies)));
+    marks.extend(
+        Some(evidence.latencies.service()).filter(|_| is_real).and_then(|latencies| sooner_than_flash(load, latencies)),
+    );
     TrialRecord {
         state: TrialState::Measured,
         reason: None,
         elapsed_s: window_s,
         measurements: all,
-        series: evidence.collector.into_series("local", evidence.tally.window_ns),
+        series: evidence.latencies.series,
         marks,
     }
 }
@@ -113,7 +114,7 @@ fn cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     into.push(Measurement::new("kernel_entries", "/io", Direction::Lower, Role::Diagnostic, entries));
     client::lag(evidence, into);
     if let Ok(machine) = &evidence.machine {
-        for (id, share) in [("machine_busy_share", machine.busy_share), ("machine_steal_share", machine.steal_share)] {
+        for (id, share) in [("machine_busy_share", machine.busy), ("machine_steal_share", machine.steal)] {
             into.push(Measurement::value(id, "", Direction::Neither, Role::Diagnostic, share));
         }
     }

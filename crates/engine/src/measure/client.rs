@@ -87,8 +87,7 @@ pub(super) fn lag(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
 /// there are.
 fn share_of_cores(evidence: &Evidence<'_>) -> Option<f64> {
     let cpu_ns = evidence.tally.cpu_ns.filter(|_| evidence.placement == Placement::Server)?;
-    let cores = evidence.workers.clamp(1, host::cpu::available_cores().max(1));
-    Some(cpu_ns as f64 / evidence.tally.window_ns.max(1) as f64 / cores as f64)
+    Some(cpu_ns as f64 / evidence.tally.window_ns.max(1) as f64 / evidence.cores.max(1) as f64)
 }
 
 /// The share that the busiest thread was busy.
@@ -131,7 +130,7 @@ fn saturated(evidence: &Evidence<'_>) -> Option<String> {
 /// it carries easily; under a rate it is, since there a late start is the client's and no one else's. An engine in the
 /// client's own threads makes them wait itself.
 fn late(evidence: &Evidence<'_>) -> Option<String> {
-    let response = &evidence.collector.response;
+    let response = &evidence.latencies.response;
     if evidence.placement == Placement::InProcess || response.is_empty() {
         return None;
     }

@@ -6,6 +6,8 @@ use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::net::TcpListener;
 use std::path::Path;
 
+use model::SystemPlan;
+
 use crate::dataset::Datum;
 use crate::error::{Failure, FailureKind};
 
@@ -75,10 +77,26 @@ pub(crate) fn random_password() -> String {
     format!("{:016x}{:016x}", half(), half())
 }
 
-/// A TCP port on the loopback address that is free now.
-pub(crate) fn free_port() -> Result<u16, Failure> {
-    let bound = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
+/// The address of this host alone.
+pub(crate) const LOOPBACK: &str = "127.0.0.1";
+
+/// A TCP port on an address of this host that is free now.
+pub(crate) fn free_port_at(host: &str) -> Result<u16, Failure> {
+    let bound = TcpListener::bind((host, 0)).and_then(|listener| listener.local_addr());
     bound.map(|address| address.port()).map_err(|error| Failure::new(FailureKind::Other, "find a free port", error))
+}
+
+/// A server with a URL, as other hosts reach it: each takes a password from its own environment.
+pub(crate) fn reach_by_url(system: &SystemPlan) -> Result<SystemPlan, Failure> {
+    Ok(SystemPlan { url: model::plan::without_password(&system.url), ..system.clone() })
+}
+
+/// A private server that other hosts cannot reach.
+pub(crate) fn listens_to_its_own_host(system: &SystemPlan) -> Failure {
+    let cause = "étalon's private server listens to its own host alone";
+    Failure::new(FailureKind::Unsupported, format!("load `{}` from other hosts", system.name), cause).hint(
+        "write `connect = \"tcp\"`, and start the agent on its host with `--listen ADDRESS`, by which the others reach it",
+    )
 }
 
 /// How long a log is, in bytes; 0 if there is none.

@@ -162,14 +162,19 @@ impl Target for SimTarget {
         let clock = VirtualClock::default();
         let program = load.statements()?;
         // Both systems of a block draw the same keys; their chance must be their own.
-        let chance =
-            self.name.bytes().fold(context.seed, |seed, byte| Rng::of_transaction(seed, 0, byte.into()).next_u64());
         let first = context.clients.start;
+        // Each host of several has its own part of the simulated server.
+        let seed = if first == 0 { context.seed } else { Rng::of_transaction(context.seed, first, 1).next_u64() };
+        let chance = self.name.bytes().fold(seed, |seed, byte| Rng::of_transaction(seed, 0, byte.into()).next_u64());
         context.connect(1, |number| self.admit(number - first))?;
         context.opened.assume((self.model.connect_us * 1e3) as u64);
         let lane = SimLane::new(self.model.clone(), chance, clock.clone());
         // The thread's CPU time and virtual time have nothing to do with each other, nor have its connections.
         worker::run(lane, program, &clock, context).map(|tally| Tally { cpu_ns: None, threads: Vec::new(), ..tally })
+    }
+
+    fn reach(&self, system: &SystemPlan) -> Result<SystemPlan, Failure> {
+        Ok(system.clone())
     }
 
     fn drop_all(&self) -> Result<(), Failure> {

@@ -1,6 +1,7 @@
 //! What a worker counted.
 
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 
 use crate::error::FailureKind;
 use crate::lag::Lag;
@@ -8,7 +9,7 @@ use crate::lane::{ErrorClass, OpError, Transfer};
 use crate::recorder::KindTally;
 
 /// What a worker counted.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Tally {
     /// Transactions that ended well from the first to the last, warm-up included: what the server must have seen.
     pub succeeded: u64,
@@ -41,6 +42,7 @@ pub struct Tally {
     /// The most transactions that were due and not begun at one time.
     pub backlog_max: u64,
     /// How long transactions of the measured part waited for a connection of the pool; nothing without a pool.
+    #[serde(with = "crate::series::as_v2_if_any")]
     pub pool_wait: Option<Histogram<u64>>,
     /// The connections that were made.
     pub connections: Connections,
@@ -57,7 +59,7 @@ pub struct Tally {
 }
 
 /// How connections were made.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connections {
     /// How many were made.
     pub made: u64,
@@ -114,7 +116,7 @@ impl Connections {
 }
 
 /// What one process of a load did with its tasks.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskLog {
     /// The process, from 0.
     pub process: u32,
@@ -125,7 +127,7 @@ pub struct TaskLog {
 }
 
 /// The end of a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskEnd {
     /// How many tasks were due and had not ended when this one became due, itself included.
     pub running: u32,

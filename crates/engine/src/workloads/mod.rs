@@ -6,6 +6,7 @@ pub mod disk;
 pub mod pages;
 pub mod smack;
 pub mod spatial;
+pub mod texts;
 pub mod transactions;
 
 use std::ops::Range;
@@ -21,6 +22,7 @@ use crate::target::{LoadKind, Target, Threads};
 use crate::traffic::Traffic;
 use crate::worker::Pace;
 use disk::BlockLoad;
+pub use texts::Texts;
 use transactions::{Debug, Program, Shell};
 
 /// A workload: one entry of the registry.
@@ -36,12 +38,14 @@ pub trait Workload: Sync {
 }
 
 /// What the user grants on the command line; no plan can grant it to itself.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Grants {
     /// What `\shell` and `\setshell` may do.
     pub shell: Shell,
     /// Where the lines of `debug(x)` go.
     pub debug: Debug,
+    /// Where the texts of the files come from that a task names.
+    pub texts: Texts,
 }
 
 /// What a cell asks for.

@@ -10,7 +10,7 @@ use super::section::name_is_fit;
 use super::tree::{Located, Origin};
 use super::volume::VOLUME_URL;
 use super::{ComparisonRules, DEFAULT_BLOCKS, DEFAULT_DURATION, DEFAULT_LEVEL, DEFAULT_MARGIN, DEFAULT_WARMUP};
-use super::{MAX_CELLS, MAX_TRIALS, Plan, PrivateServer, SystemPlan, sweep, tree};
+use super::{MAX_CELLS, MAX_TRIALS, Plan, PrivateServer, SystemPlan, fleet, sweep, tree};
 use crate::catalog::{Catalog, EngineSpec, PrivateServerSupport, Visibility};
 use crate::near::nearest;
 use crate::schedule::{Length, OnError, Order, Schedule};
@@ -58,11 +58,12 @@ fn validated(file: PlanFile, source: &str, catalog: &Catalog, default_seed: u64,
         level: file.level.unwrap_or(DEFAULT_LEVEL),
         allow_unequal_durability: file.allow_unequal_durability.unwrap_or(false),
     };
+    let fleet = fleet::checked(file.fleet, &file.systems, &file.benchmarks, problems);
     let systems: Vec<SystemPlan> = file.systems.into_iter().map(|s| system(s, catalog, problems)).collect();
     let schedule = schedule(&file.schedule, default_seed, problems);
     refuse_repeated_names(&file.benchmarks, problems);
     let sweeps: Vec<sweep::Sweep> =
-        file.benchmarks.into_iter().filter_map(|b| sweep::read(b, catalog, problems)).collect();
+        file.benchmarks.into_iter().filter_map(|b| sweep::read(b, catalog, fleet.as_ref(), problems)).collect();
     let cells = sweeps.iter().map(sweep::Sweep::size).fold(0, u64::saturating_add);
     let cells = cells.saturating_mul(systems.len() as u64);
     let benchmarks = if size_is_fit(cells, schedule.blocks, problems) {
@@ -70,7 +71,7 @@ fn validated(file: PlanFile, source: &str, catalog: &Catalog, default_seed: u64,
     } else {
         Vec::new()
     };
-    Plan { name, systems, benchmarks, schedule, comparison }
+    Plan { name, systems, benchmarks, schedule, comparison, fleet }
 }
 
 fn size_is_fit(cells: u64, blocks: u32, problems: &mut Problems<'_>) -> bool {

@@ -5,17 +5,28 @@
 
 use super::changes::QUICK;
 use super::error::{Problems, quote};
+use super::fleet::{self, CLIENTS_ON, COUPLES, ClientsFile, FleetFile};
 use super::section::{Section, name_is_fit, text_of};
 use super::tree::{Data, Entry, Located, Node, Origin};
 use super::{Connect, DEFAULT_LEVEL, DEFAULT_MARGIN, LEVEL_LIMITS, MARGIN_LIMITS, MAX_BLOCKS, VolumePlan, volume};
 use crate::schedule::{OnError, Order};
 use crate::value::Value;
 
-pub(super) const TOP_KEYS: [&str; 9] =
-    ["name", "allow_unequal_durability", "baseline", "margin", "level", "systems", "benchmarks", "schedule", QUICK];
-pub(super) const SYSTEM_KEYS: [&str; 4] = ["url", "server", "volume", "settings"];
+pub(super) const TOP_KEYS: [&str; 10] = [
+    "fleet",
+    "name",
+    "allow_unequal_durability",
+    "baseline",
+    "margin",
+    "level",
+    "systems",
+    "benchmarks",
+    "schedule",
+    QUICK,
+];
+pub(super) const SYSTEM_KEYS: [&str; 5] = ["url", "server", "volume", "settings", "host"];
 pub(super) const SERVER_KEYS: [&str; 3] = ["engine", "bin_dir", "connect"];
-pub(super) const BENCHMARK_KEYS: [&str; 3] = ["name", "workload", "stands_for"];
+pub(super) const BENCHMARK_KEYS: [&str; 5] = ["name", "workload", "stands_for", CLIENTS_ON, COUPLES];
 pub(super) const SCHEDULE_KEYS: [&str; 7] =
     ["blocks", "warmup", "duration", "transactions", "order", "seed", "on_error"];
 pub(super) const CONNECTS: [(&str, Connect); 2] = [("socket", Connect::Socket), ("tcp", Connect::Tcp)];
@@ -32,6 +43,7 @@ pub(super) struct PlanFile {
     pub(super) systems: Vec<SystemFile>,
     pub(super) benchmarks: Vec<BenchmarkFile>,
     pub(super) schedule: ScheduleFile,
+    pub(super) fleet: Option<FleetFile>,
 }
 
 /// `[systems.NAME]`.
@@ -41,6 +53,7 @@ pub(super) struct SystemFile {
     pub(super) server: Option<ServerFile>,
     pub(super) volume: Option<VolumePlan>,
     pub(super) settings: Vec<(String, Value)>,
+    pub(super) host: Option<Located<String>>,
 }
 
 /// `server = { … }` of a system.
@@ -57,6 +70,7 @@ pub(super) struct BenchmarkFile {
     pub(super) name: String,
     pub(super) workload: Option<Located<String>>,
     pub(super) stands_for: Option<String>,
+    pub(super) clients: ClientsFile,
     pub(super) keys: Vec<Entry>,
 }
 
@@ -86,6 +100,7 @@ impl PlanFile {
             systems: systems(&top, problems),
             benchmarks: benchmarks(&top, problems),
             schedule: schedule(&top, problems),
+            fleet: top.get("fleet").and_then(|node| fleet::read(&top, node, problems)),
         }
     }
 }
@@ -201,6 +216,7 @@ fn system(entry: &Entry, problems: &mut Problems<'_>) -> Option<SystemFile> {
         server: section.get("server").and_then(|node| server(&section, node, problems)),
         volume: section.get("volume").and_then(|node| volume::read(&section, node, problems)),
         settings: settings(&section, problems),
+        host: section.text("host", problems),
     })
 }
 
@@ -318,6 +334,7 @@ fn benchmark(index: usize, node: &Node, problems: &mut Problems<'_>) -> Option<B
         name: written.unwrap_or(name),
         workload: section.text("workload", problems),
         stands_for: section.text("stands_for", problems).map(|text| text.value),
+        clients: fleet::read_clients(&section, problems),
         keys: entries.iter().filter(is_own).cloned().collect(),
     })
 }

@@ -7,6 +7,7 @@ mod changes;
 mod check;
 mod error;
 mod file;
+mod fleet;
 mod order;
 mod redact;
 mod reference;
@@ -28,7 +29,8 @@ use crate::value::{Point, Value};
 
 pub use changes::{Changes, Form, NamedSystem};
 pub use error::{PlanError, PlanErrors};
-pub use redact::{redact_text, redact_url};
+pub use fleet::{CLIENTS_ON, FleetPlan};
+pub use redact::{redact_text, redact_url, without_password};
 pub use reference::reference;
 pub use schema::json_schema;
 
@@ -64,10 +66,13 @@ pub struct Plan {
     pub schedule: Schedule,
     /// How the systems are compared.
     pub comparison: ComparisonRules,
+    /// The other hosts that take part, if any do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<FleetPlan>,
 }
 
 /// A system as the plan describes it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SystemPlan {
     /// The name in the plan.
     pub name: String,
@@ -189,7 +194,13 @@ impl Plan {
         let a = SystemPlan { name: format!("{system} (A)"), alias_of: None, ..original.clone() };
         let b = SystemPlan { name: format!("{system} (B)"), alias_of: Some(a.name.clone()), ..original.clone() };
         let comparison = ComparisonRules { baseline: a.name.clone(), ..self.comparison.clone() };
-        Some(Plan { systems: vec![a, b], comparison, ..self.clone() })
+        let mut fleet = self.fleet.clone();
+        if let Some(fleet) = &mut fleet
+            && let Some(host) = fleet.hosts.get(system).cloned()
+        {
+            fleet.hosts = [(a.name.clone(), host.clone()), (b.name.clone(), host)].into();
+        }
+        Some(Plan { systems: vec![a, b], comparison, fleet, ..self.clone() })
     }
 
     /// The system of that name.

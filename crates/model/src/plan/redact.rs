@@ -25,6 +25,25 @@ pub fn redact_url(url: &str) -> String {
     replace(url, &secret_ranges(url), MASK)
 }
 
+/// The URL as it may be sent to another host: with no password, where it held one, and without its user's colon. Whoever
+/// uses it takes the password from an environment of its own.
+pub fn without_password(url: &str) -> String {
+    let mut text = url.to_owned();
+    for range in secret_ranges(url).into_iter().rev() {
+        let before = &url[..range.start];
+        let pair = before.rfind(['?', '&', ';']).filter(|_| before.ends_with('='));
+        match pair {
+            Some(separator) if url[range.end..].starts_with(['&', ';']) => {
+                text.replace_range(separator + 1..=range.end, "");
+            }
+            Some(separator) => text.replace_range(separator..range.end, ""),
+            None if before.ends_with(':') => text.replace_range(range.start - 1..range.end, ""),
+            None => text.replace_range(range, ""),
+        }
+    }
+    text
+}
+
 /// The text of a plan file with `***` in the place of every password: those that stand as one anywhere in it (a URL in
 /// a comment, too), and every other occurrence of a password of `plan`. A password that is also a word that the redacted
 /// plan shows openly, as in `postgres://postgres:postgres@h`, is masked only where it stands as a password.
@@ -46,6 +65,9 @@ impl Plan {
     /// The plan without its passwords: fit to be printed and stored.
     pub fn redacted(&self) -> Plan {
         let mut plan = self.clone();
+        if let Some(fleet) = &mut plan.fleet {
+            fleet.nats = redact_url(&fleet.nats);
+        }
         for system in &mut plan.systems {
             system.url = redact_url(&system.url);
             for (name, value) in &mut system.settings {

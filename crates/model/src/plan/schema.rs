@@ -8,6 +8,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::file::{CONNECTS, ON_ERRORS, ORDERS};
+use super::fleet::{AGENT_PATTERN, ALL, CLIENTS_ON, COUPLES, DEFAULT_PATIENCE};
 use super::volume::{FILESYSTEMS, SIZE_PATTERN};
 use super::{DEFAULT_BLOCKS, DEFAULT_DURATION, DEFAULT_LEVEL, DEFAULT_MARGIN, DEFAULT_WARMUP};
 use super::{ENV_PREFIX, LEVEL_LIMITS, MARGIN_LIMITS, MAX_BLOCKS};
@@ -60,6 +61,7 @@ pub fn json_schema(catalog: &Catalog) -> Json {
                 "items": benchmark,
             },
             "schedule": schedule(),
+            "fleet": fleet(),
             "quick": {
                 "description": "What the quick form of the plan (`--quick`) changes: paths as of `--set`, with their values.",
                 "type": "object",
@@ -118,6 +120,10 @@ fn system(catalog: &Catalog) -> Json {
                 },
             },
             "volume": volume(),
+            "host": {
+                "description": "The agent on whose host the system is: it is opened, asked and, without `clients_on`, loaded there.",
+                "type": "string", "pattern": AGENT_PATTERN, "not": { "const": ALL },
+            },
             "settings": {
                 "description": "Settings to give the system: pragmas, session or server settings.",
                 "$ref": "#/$defs/settings",
@@ -141,6 +147,39 @@ fn volume() -> Json {
             "fs": words("The filesystem.", &FILESYSTEMS, "ext4"),
             "block": { "description": "Its block in bytes.", "type": "integer", "default": 4096 },
             "cluster": { "description": "The unit in which it gives out space, in bytes; its block when absent.", "type": "integer" },
+        },
+    })
+}
+
+fn agent() -> Json {
+    json!({ "type": "string", "pattern": AGENT_PATTERN, "not": { "const": ALL } })
+}
+
+fn agents() -> Json {
+    json!({ "type": "array", "items": agent(), "minItems": 1, "uniqueItems": true })
+}
+
+fn fleet() -> Json {
+    json!({
+        "description": "The other hosts that take part, by way of agents on NATS.",
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["nats"],
+        "properties": {
+            "nats": { "description": "The URL of the NATS server, or `env:NAME`.", "type": "string" },
+            "agents": {
+                "description": "The agents that `all` stands for.",
+                "type": "array", "items": agent(), "minItems": 1, "uniqueItems": true,
+            },
+            "creds": { "description": "A file of credentials for the NATS server: a JWT with its key, or an NKey's seed.", "type": "string" },
+            "ca": { "description": "A file with the certificate of the authority that signed the NATS server's.", "type": "string" },
+            "patience": {
+                "description": "How long an agent that does not answer is waited for.",
+                "type": "string",
+                "pattern": DURATION_PATTERN,
+                "minLength": 2,
+                "default": duration::format(DEFAULT_PATIENCE),
+            },
         },
     })
 }
@@ -213,6 +252,16 @@ fn benchmark(workload: &WorkloadSpec) -> Json {
     properties.insert("workload".to_owned(), about);
     let stands_for = "Which figures of a published test its cells stand for; the report shows it beside them.";
     properties.insert("stands_for".to_owned(), json!({ "description": stands_for, "type": "string" }));
+    let on = json!({
+        "description": "The agents that make the load; without it, it is made where the system is.",
+        "anyOf": [{ "type": "string", "const": ALL }, agent(), agents()],
+    });
+    properties.insert(CLIENTS_ON.to_owned(), on);
+    let couples = json!({
+        "description": "Each agent of `clients_on` makes the load by itself, against every system: a factor of the comparison.",
+        "type": "string", "const": ALL,
+    });
+    properties.insert(COUPLES.to_owned(), couples);
     for spec in workload.keys {
         match spec.name.split_once('.') {
             None => {

@@ -2,6 +2,7 @@
 
 use super::error::{Problems, quote};
 use super::file::{BENCHMARK_KEYS, BenchmarkFile, list_choices, list_names, schedules_key};
+use super::fleet::{self, CLIENTS_ON, FleetPlan};
 use super::section::{DURATION_EXPECTED, Section, duration_hint, text_of, whole_expected};
 use super::tree::{Data, Entry, Located, Node};
 use super::{Benchmark, MAX_CELLS};
@@ -44,7 +45,12 @@ impl Sweep {
 }
 
 /// Reads the keys of a benchmark; nothing when its workload is not known or something is wrong with them.
-pub(super) fn read(file: BenchmarkFile, catalog: &Catalog, problems: &mut Problems<'_>) -> Option<Sweep> {
+pub(super) fn read(
+    file: BenchmarkFile,
+    catalog: &Catalog,
+    fleet: Option<&FleetPlan>,
+    problems: &mut Problems<'_>,
+) -> Option<Sweep> {
     let workload = workload(file.workload.as_ref()?, &file.name, catalog, problems)?;
     let place = format!("benchmark `{}`", quote(&file.name));
     let keys = dotted(&file.keys, &place, workload, problems);
@@ -67,6 +73,9 @@ pub(super) fn read(file: BenchmarkFile, catalog: &Catalog, problems: &mut Proble
             Some(None) => {}
             None => axes.push(None),
         }
+    }
+    if let Some(hosts) = fleet::axis(&file.clients, fleet) {
+        axes.push(Some((CLIENTS_ON, hosts)));
     }
     let axes: Option<Vec<_>> = axes.into_iter().collect();
     Some(Sweep { name: file.name, workload: workload.name, stands_for: file.stands_for, axes: axes? })

@@ -76,6 +76,7 @@ impl Builder {
             ])
         };
         Plan {
+            fleet: None,
             name: self.name.clone(),
             systems: self.systems.iter().map(|(name, _)| system(name)).collect(),
             benchmarks: vec![Benchmark {

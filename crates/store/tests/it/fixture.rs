@@ -28,6 +28,7 @@ pub fn system(name: &str) -> SystemPlan {
 pub fn plan() -> Plan {
     let points = [1, 8, 32].map(|n| BTreeMap::from([("clients".to_owned(), Value::Int(n))])).to_vec();
     Plan {
+        fleet: None,
         name: "p".into(),
         systems: vec![system("a"), system("b")],
         benchmarks: vec![Benchmark { name: "tpcb".into(), workload: "tpcb".into(), stands_for: None, points }],

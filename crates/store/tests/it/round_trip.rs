@@ -79,7 +79,14 @@ fn plan() -> impl Strategy<Value = Plan> {
         ComparisonRules { baseline, margin, level, allow_unequal_durability: allow }
     });
     (text(), vec(system(), 0..4), vec(benchmark(), 0..4), schedule(), rules).prop_map(
-        |(name, systems, benchmarks, schedule, comparison)| Plan { name, systems, benchmarks, schedule, comparison },
+        |(name, systems, benchmarks, schedule, comparison)| Plan {
+            name,
+            systems,
+            benchmarks,
+            schedule,
+            comparison,
+            fleet: None,
+        },
     )
 }
 

@@ -35,7 +35,10 @@ use crate::error::{Failure, FailureKind};
 use crate::lane::OpError;
 use crate::lanes::mysql::{Client, EncryptedLane, NativeLane, Opened};
 use crate::session::SessionKind;
-use crate::target::{Consent, Counters, CpuHold, Engine, Load, OpenRequest, OsIo, Placement, Target, Threads, shares};
+use crate::target::{
+    Consent, Counters, CpuHold, Engine, Load, OpenRequest, OsIo, Part, Placement, Target, Threads, shares,
+};
+use crate::targets::shared;
 use crate::worker::{self, LOGINS_AT_ONCE, Tally, WorkerContext};
 use crate::workloads::transactions::{Program, Protocol};
 use connect::{Endpoint, Purpose, failure};
@@ -76,7 +79,12 @@ impl Engine for MySql {
         let system = request.system;
         let target = match &system.server {
             Some(server) => {
-                let (private, endpoint) = Private::start(server, &system.settings, request.scratch_base.as_deref())?;
+                let (private, endpoint) = Private::start(
+                    server,
+                    &system.settings,
+                    request.scratch_base.as_deref(),
+                    request.listen.as_deref(),
+                )?;
                 MySqlTarget::new(endpoint, Session::default(), Some(private), request)?
             }
             None => {
@@ -159,15 +167,15 @@ impl MySqlTarget {
         private: Option<Private>,
         request: &OpenRequest,
     ) -> Result<MySqlTarget, Failure> {
-        let OpenRequest { consent, reactor, tables, .. } = *request;
+        let OpenRequest { consent, reactor, tables, part, .. } = *request;
         // What étalon asks about, such as a count, is about the tables that the load works on.
         let own = match tables {
             Tables::Own => session.clone(),
             Tables::None => session.on_tables_of_others(),
         };
-        let control = Control::new(endpoint.clone(), own);
+        let control = Control::new(endpoint.clone(), own, part);
         let (checkpoint, path) = control.ask(|client| {
-            if tables == Tables::Own {
+            if tables == Tables::Own && part == Part::Whole {
                 let owner = load::refuse_foreign(client, consent)?;
                 counters::refuse_unfit(client, &endpoint, owner != load::Owner::Nobody)?;
             }
@@ -232,6 +240,14 @@ impl MySqlTarget {
 }
 
 impl Target for MySqlTarget {
+    fn reach(&self, system: &SystemPlan) -> Result<SystemPlan, Failure> {
+        if self.private.is_none() {
+            return shared::reach_by_url(system);
+        }
+        let url = self.endpoint.address.url_of_private().ok_or_else(|| shared::listens_to_its_own_host(system))?;
+        Ok(SystemPlan { url, server: None, settings: Default::default(), ..system.clone() })
+    }
+
     fn facts(&self) -> Result<Facts, Failure> {
         // The control connection has settings of its own.
         let mut client = self.session.open(&self.endpoint, Purpose::Load).map_err(|failure| self.explain(failure))?;

@@ -18,7 +18,7 @@ use super::session;
 use super::url::{Address, Place};
 use crate::error::{Failure, FailureKind};
 use crate::target::OsIo;
-use crate::targets::shared::{FULL_HINT, free_port, log_length, log_since, random_password};
+use crate::targets::shared::{FULL_HINT, LOOPBACK, free_port_at, log_length, log_since, random_password};
 
 /// The account that the installation makes; it is let in by the socket, whose folder lets nobody else in.
 const ROOT: &str = "root";
@@ -155,6 +155,7 @@ impl Private {
         server: &PrivateServer,
         settings: &BTreeMap<String, Value>,
         scratch_base: Option<&Path>,
+        listen: Option<&str>,
     ) -> Result<(Private, Endpoint), Failure> {
         refuse_own_settings(settings)?;
         let programs = Programs::find(server.bin_dir.as_deref())?;
@@ -177,7 +178,7 @@ impl Private {
         };
         let endpoint = match server.connect {
             Connect::Socket => private.start_on_socket(user.as_ref())?,
-            Connect::Tcp => private.start_on_port(user.as_ref())?,
+            Connect::Tcp => private.start_on_port(user.as_ref(), listen)?,
         };
         Ok((private, endpoint))
     }
@@ -267,17 +268,19 @@ impl Private {
         Ok(endpoint)
     }
 
-    fn start_on_port(&mut self, user: Option<&User>) -> Result<Endpoint, Failure> {
+    fn start_on_port(&mut self, user: Option<&User>, listen: Option<&str>) -> Result<Endpoint, Failure> {
+        let host = listen.unwrap_or(LOOPBACK);
         let password = random_password();
         let first_words = self.folders()?.first_words();
-        write_first_words(&first_words, &password, user)?;
+        // Whoever knows the password, which lives as long as the server, may come from another host.
+        let from = if listen.is_some() { "%" } else { LOOPBACK };
+        write_first_words(&first_words, from, &password, user)?;
         let mut attempt = 1;
         loop {
-            let port = free_port()?;
-            let place = Place::Tcp { host: "127.0.0.1".to_owned(), port };
+            let port = free_port_at(host)?;
+            let place = Place::Tcp { host: host.to_owned(), port };
             let endpoint = Endpoint::new(Address::private(place, ACCOUNT, Some(&password)))?;
-            let own =
-                ["--skip-networking=0".to_owned(), "--bind-address=127.0.0.1".to_owned(), format!("--port={port}")];
+            let own = ["--skip-networking=0".to_owned(), format!("--bind-address={host}"), format!("--port={port}")];
             self.spec = self.spec_with(&own, user)?;
             let init = format!("--init-file={}", first_words.display());
             match self.spawn_and_wait(&endpoint, &[init]) {
@@ -590,8 +593,8 @@ fn initialise(
 }
 
 /// An account with a password for TCP, and no other way in by it. Each statement is a line.
-fn write_first_words(file: &Path, password: &str, user: Option<&User>) -> Result<(), Failure> {
-    let account = format!("'{ACCOUNT}'@'127.0.0.1'");
+fn write_first_words(file: &Path, from: &str, password: &str, user: Option<&User>) -> Result<(), Failure> {
+    let account = format!("'{ACCOUNT}'@'{from}'");
     let text = format!(
         "DROP USER IF EXISTS '{ROOT}'@'127.0.0.1';\nDROP USER IF EXISTS '{ROOT}'@'::1';\n\
          CREATE USER IF NOT EXISTS {account} IDENTIFIED BY '{password}';\nGRANT ALL ON *.* TO {account} WITH GRANT OPTION;\n"

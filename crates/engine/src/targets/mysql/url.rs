@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::option_file;
 use crate::error::{Failure, FailureKind};
-use crate::targets::shared::decode_percent;
+use crate::targets::shared::{LOOPBACK, decode_percent};
 use crate::targets::tls::Roots;
 
 /// How long a server may take to answer a connection, unless the URL says otherwise.
@@ -165,6 +165,15 @@ impl Address {
             server_key: ServerKey::Ask,
             connect_timeout: CONNECT_TIMEOUT,
         }
+    }
+
+    /// The URL of a private server, for other hosts: its password is one of étalon's own, which dies with the server.
+    /// Nothing if it listens to this host alone.
+    pub(super) fn url_of_private(&self) -> Option<String> {
+        let Place::Tcp { host, port } = &self.place else { return None };
+        let password = self.password.as_ref().filter(|_| host != LOOPBACK)?;
+        let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
+        Some(format!("mysql://{}:{password}@{host}:{port}/?ssl-mode=DISABLED", self.user))
     }
 
     /// Whether the path to the server is a Unix socket.

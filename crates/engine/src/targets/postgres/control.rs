@@ -11,6 +11,7 @@ use super::connect::{Endpoint, failure};
 use super::counters::rows;
 use super::session::{self, Session};
 use crate::error::{Failure, FailureKind};
+use crate::target::Part;
 
 /// How long another session may hold a lock that étalon needs.
 const LOCK_TIMEOUT: &str = "30s";
@@ -24,13 +25,14 @@ const RIVAL_POLL: Duration = Duration::from_millis(200);
 pub(super) struct Control {
     endpoint: Endpoint,
     session: Session,
+    part: Part,
     client: Mutex<Option<Client>>,
 }
 
 impl Control {
     /// A connection that is made when it is first needed.
-    pub(super) fn new(endpoint: Endpoint, session: Session) -> Control {
-        Control { endpoint, session, client: Mutex::new(None) }
+    pub(super) fn new(endpoint: Endpoint, session: Session, part: Part) -> Control {
+        Control { endpoint, session, part, client: Mutex::new(None) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Client>> {
@@ -71,7 +73,9 @@ impl Control {
         let mut client = self.session.open(&self.endpoint)?;
         let limits = format!("SET lock_timeout = '{LOCK_TIMEOUT}'; SET statement_timeout = 0");
         client.batch_execute(&limits).map_err(|error| failure("set up étalon's own session", &error))?;
-        claim(&mut client, &self.endpoint)?;
+        if self.part == Part::Whole {
+            claim(&mut client, &self.endpoint)?;
+        }
         Ok(client)
     }
 }

@@ -39,7 +39,10 @@ use crate::error::{Failure, FailureKind};
 use crate::lane::{ErrorClass, OpError};
 use crate::lanes::postgres::{NativeLane, Statements};
 use crate::session::SessionKind;
-use crate::target::{Consent, Counters, CpuHold, Engine, Load, OpenRequest, OsIo, Placement, Target, Threads, shares};
+use crate::target::{
+    Consent, Counters, CpuHold, Engine, Load, OpenRequest, OsIo, Part, Placement, Target, Threads, shares,
+};
+use crate::targets::shared;
 use crate::worker::{self, LOGINS_AT_ONCE, Tally, WorkerContext};
 use crate::workloads::transactions::{Program, Protocol, Statement};
 use connect::{Endpoint, failure};
@@ -81,7 +84,9 @@ impl Engine for Postgres {
         let system = request.system;
         let target = match &system.server {
             Some(server) => {
-                let (private, endpoint) = Private::start(server, &system.settings, request.scratch_base.as_deref())?;
+                let listen = request.listen.as_deref();
+                let (private, endpoint) =
+                    Private::start(server, &system.settings, request.scratch_base.as_deref(), listen)?;
                 PostgresTarget::new(endpoint, Session::plain(), Some(private), request)?
             }
             None => {
@@ -133,7 +138,7 @@ impl PostgresTarget {
         private: Option<Private>,
         request: &OpenRequest,
     ) -> Result<PostgresTarget, Failure> {
-        let OpenRequest { consent, reactor, tables, .. } = *request;
+        let OpenRequest { consent, reactor, tables, part, .. } = *request;
         // Said before anything else is done, if the one that was asked for cannot be had.
         Reactor::new(reactor, 1).map_err(|error| {
             Failure::new(FailureKind::Unsupported, "set up the reactor", error)
@@ -144,9 +149,9 @@ impl PostgresTarget {
             Tables::Own => session.clone(),
             Tables::None => session.on_tables_of_others(),
         };
-        let control = Control::new(endpoint.clone(), own);
+        let control = Control::new(endpoint.clone(), own, part);
         let abilities = control.ask(|client| {
-            if tables == Tables::Own {
+            if tables == Tables::Own && part == Part::Whole {
                 refuse_unfit(client, &endpoint)?;
                 load::refuse_foreign_schema(client, consent)?;
             }
@@ -395,6 +400,14 @@ impl Target for PostgresTarget {
             Some(private) => private.cpu_s(),
             None => Err("the server's processes are not étalon's own".to_owned()),
         }
+    }
+
+    fn reach(&self, system: &SystemPlan) -> Result<SystemPlan, Failure> {
+        if self.private.is_none() {
+            return shared::reach_by_url(system);
+        }
+        let url = self.endpoint.address.url_of_private().ok_or_else(|| shared::listens_to_its_own_host(system))?;
+        Ok(SystemPlan { url, server: None, settings: Default::default(), ..system.clone() })
     }
 
     fn begin_block(&self) -> Result<(), Failure> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,7 +18,7 @@ use super::session;
 use super::url::Address;
 use crate::error::{Failure, FailureKind};
 use crate::target::OsIo;
-use crate::targets::shared::{FULL_HINT, free_port, log_length, log_since, random_password};
+use crate::targets::shared::{FULL_HINT, LOOPBACK, free_port_at, log_length, log_since, random_password};
 
 /// The role that initdb makes.
 const ROLE: &str = "etalon";
@@ -122,6 +123,7 @@ impl Private {
         server: &PrivateServer,
         settings: &BTreeMap<String, Value>,
         scratch_base: Option<&Path>,
+        listen: Option<&str>,
     ) -> Result<(Private, Endpoint), Failure> {
         refuse_own_settings(settings)?;
         let programs = Programs::find(server.bin_dir.as_deref())?;
@@ -146,7 +148,7 @@ impl Private {
         };
         let endpoint = match password {
             None => private.start_on_socket(user.as_ref())?,
-            Some(password) => private.start_on_port(user.as_ref(), &password)?,
+            Some(password) => private.start_on_port(user.as_ref(), &password, listen)?,
         };
         Ok((private, endpoint))
     }
@@ -255,14 +257,28 @@ impl Private {
         Ok(endpoint)
     }
 
-    fn start_on_port(&mut self, user: Option<&User>, password: &str) -> Result<Endpoint, Failure> {
+    fn start_on_port(
+        &mut self,
+        user: Option<&User>,
+        password: &str,
+        listen: Option<&str>,
+    ) -> Result<Endpoint, Failure> {
+        let host = listen.unwrap_or(LOOPBACK);
+        if listen.is_some() {
+            // Whoever knows the password, which lives as long as the server.
+            let line = "host all all all scram-sha-256\n";
+            let file = self.folders()?.data().join("pg_hba.conf");
+            let appended =
+                fs::OpenOptions::new().append(true).open(file).and_then(|mut file| file.write_all(line.as_bytes()));
+            appended.map_err(|error| failed("let clients on other hosts in", error))?;
+        }
         let mut attempt = 1;
         loop {
-            let port = free_port()?;
-            let endpoint = Endpoint::new(Address::plain("127.0.0.1", port, ROLE, DATABASE, Some(password)))?;
+            let port = free_port_at(host)?;
+            let endpoint = Endpoint::new(Address::plain(host, port, ROLE, DATABASE, Some(password)))?;
             let own = [
                 ("unix_socket_directories", String::new()),
-                ("listen_addresses", "127.0.0.1".to_owned()),
+                ("listen_addresses", host.to_owned()),
                 ("port", port.to_string()),
             ];
             self.spec = self.spec_with(&own, user)?;

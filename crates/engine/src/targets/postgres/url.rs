@@ -11,7 +11,7 @@ use postgres::Config;
 use super::pgpass::{self, Lookup};
 use super::tls::{Roots, TlsMode};
 use crate::error::{Failure, FailureKind};
-use crate::targets::shared::decode_percent;
+use crate::targets::shared::{LOOPBACK, decode_percent};
 
 /// How long a server may take to answer a connection, unless the URL says otherwise.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -124,6 +124,16 @@ impl Address {
             roots: Roots::System,
             password: source,
         }
+    }
+
+    /// The URL of a private server, for other hosts: its password is one of étalon's own, which dies with the server.
+    /// Nothing if it listens to this host alone.
+    pub(super) fn url_of_private(&self) -> Option<String> {
+        let is_own_host = self.is_socket() || self.host == LOOPBACK;
+        let password = String::from_utf8(self.config.get_password()?.to_vec()).ok().filter(|_| !is_own_host)?;
+        let Address { host, port, user, database, .. } = self;
+        let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
+        Some(format!("postgres://{user}:{password}@{host}:{port}/{database}?sslmode=disable"))
     }
 
     /// Whether the path to the server is a Unix socket.

@@ -8,6 +8,7 @@ use super::connect::{Endpoint, failure};
 use super::session::Session;
 use crate::error::{Failure, FailureKind};
 use crate::lanes::sqlserver::Client;
+use crate::target::Part;
 
 /// Settings of the control session, whatever the plan's are: nothing that it does may be cut short, and a lock that
 /// another session holds is waited for so long.
@@ -26,6 +27,7 @@ const RIVAL_POLL: Duration = Duration::from_millis(200);
 pub(super) struct Control {
     endpoint: Endpoint,
     session: Session,
+    part: Part,
     held: Mutex<Option<Held>>,
 }
 
@@ -33,13 +35,13 @@ pub(super) struct Control {
 struct Held {
     client: Client,
     /// Given back when it is dropped.
-    _claim: Claim,
+    _claim: Option<Claim>,
 }
 
 impl Control {
     /// A connection that is made when it is first needed.
-    pub(super) fn new(endpoint: Endpoint, session: Session) -> Control {
-        Control { endpoint, session, held: Mutex::new(None) }
+    pub(super) fn new(endpoint: Endpoint, session: Session, part: Part) -> Control {
+        Control { endpoint, session, part, held: Mutex::new(None) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Held>> {
@@ -79,7 +81,10 @@ impl Control {
         let own = Session { settings: Vec::new(), ..self.session.clone() };
         let mut client = own.open(&self.endpoint)?;
         client.execute(SETTINGS).map_err(|error| failure("set up étalon's own session", &error))?;
-        let claim = claim(&mut client, &self.endpoint)?;
+        let claim = match self.part {
+            Part::Whole => Some(claim(&mut client, &self.endpoint)?),
+            Part::Load => None,
+        };
         Ok(Held { client, _claim: claim })
     }
 }

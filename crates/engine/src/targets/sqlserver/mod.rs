@@ -30,7 +30,8 @@ use crate::error::{Failure, FailureKind};
 use crate::lane::OpError;
 use crate::lanes::sqlserver::{Client, EncryptedLane, Mode, NativeLane, Opened, Typed};
 use crate::session::SessionKind;
-use crate::target::{Consent, Counters, CpuHold, Engine, Load, OpenRequest, Placement, Target, Threads, shares};
+use crate::target::{Consent, Counters, CpuHold, Engine, Load, OpenRequest, Part, Placement, Target, Threads, shares};
+use crate::targets::shared;
 use crate::worker::{self, LOGINS_AT_ONCE, Tally, WorkerContext};
 use crate::workloads::transactions::Program;
 use connect::{Endpoint, failure};
@@ -100,7 +101,7 @@ struct SqlServerTarget {
 
 impl SqlServerTarget {
     fn new(endpoint: Endpoint, session: Session, request: &OpenRequest) -> Result<SqlServerTarget, Failure> {
-        let OpenRequest { consent, reactor, tables, .. } = *request;
+        let OpenRequest { consent, reactor, tables, part, .. } = *request;
         // A setting that the server does not take is said at once.
         drop(session.open(&endpoint)?);
         // What étalon asks about, such as a count, is about the tables that the load works on.
@@ -108,9 +109,9 @@ impl SqlServerTarget {
             Tables::Own => session.clone(),
             Tables::None => session.on_tables_of_others(),
         };
-        let control = Control::new(endpoint.clone(), own);
+        let control = Control::new(endpoint.clone(), own, part);
         let path = control.ask(|client| {
-            if tables == Tables::Own {
+            if tables == Tables::Own && part == Part::Whole {
                 let owner = load::refuse_foreign(client, consent)?;
                 load::refuse_unfit(client, &endpoint, owner)?;
             }
@@ -155,6 +156,10 @@ impl SqlServerTarget {
 }
 
 impl Target for SqlServerTarget {
+    fn reach(&self, system: &SystemPlan) -> Result<SystemPlan, Failure> {
+        shared::reach_by_url(system)
+    }
+
     fn facts(&self) -> Result<Facts, Failure> {
         if self.tables == Tables::Own {
             self.ask(|client| {

@@ -29,7 +29,7 @@ use crate::worker::Pace;
 use crate::workloads::transactions::{
     Dictionary, Options, Part, Parts, Piece, Program, Protocol, Share, Words, WordyStatement,
 };
-use crate::workloads::{Action, Grants, StreamTask, Task, Workload};
+use crate::workloads::{Action, Grants, StreamTask, Task, Texts, Workload};
 use run::{Arguments, Run};
 use source::Sources;
 use syntax::{File, Section, SectionKind};
@@ -311,7 +311,7 @@ impl Workload for SuperSmack {
         }
     }
 
-    fn task(&self, point: &Point, _grants: &Grants) -> Result<Task, Failure> {
+    fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
         let wrong = |tried: String, cause: &dyn Display| Failure::new(FailureKind::Plan, tried, cause);
         let text = |key: &str| {
             let value = point.get(key).and_then(model::Value::as_text);
@@ -321,7 +321,14 @@ impl Workload for SuperSmack {
         let clients = clients.ok_or_else(|| wrong("read the key `clients`".to_owned(), &"it has no value"))?;
         let rate = point.get("rate").and_then(model::Value::as_float).unwrap_or_default();
         let protocol = if text("protocol")? == "prepared" { Protocol::Prepared } else { Protocol::Simple };
-        let script = Script::read(text("script")?)?;
+        let named = text("script")?;
+        if matches!(grants.texts, Texts::Sent(_)) && BUILT_IN.iter().all(|script| script.name != named) {
+            let cause = "the files that it names are on another host";
+            let tried = format!("use the script `{named}` for several hosts");
+            return Err(Failure::new(FailureKind::Unsupported, tried, cause)
+                .hint(format!("scripts that can be sent are the built-in ones: {}", SCRIPTS.join(", "))));
+        }
+        let script = Script::read(named)?;
         let given: Vec<String> = text("arguments")?.split_whitespace().map(str::to_owned).collect();
         let arguments = if given.is_empty() { Arguments::Clients(clients) } else { Arguments::Given(&given) };
         let (dataset, program) = script.compile(arguments, protocol).map_err(|error| failure(&script.name, error))?;

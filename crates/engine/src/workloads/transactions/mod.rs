@@ -24,7 +24,7 @@ use model::{KeyKind, KeySpec, Literal, Point, WorkloadSpec};
 
 use crate::dataset::{Dataset, Tables};
 use crate::error::{Failure, FailureKind};
-use crate::workloads::{Action, Grants, StreamTask, Task, Workload};
+use crate::workloads::{Action, Grants, StreamTask, Task, Texts, Workload};
 
 pub use client::{Flow, OPEN_TRANSACTION, Rows, ScriptClient, StatementOp};
 pub use dataset::pgbench as pgbench_tables;
@@ -177,7 +177,7 @@ impl Workload for Transactions {
         let (pace, traffic) = traffic::read(point)?;
         let clients = traffic.tasks.map_or(clients as u32, |tasks| tasks) * traffic.processes;
         let options = Options { clients, ..keys::options(point, grants)? };
-        let mut program = program(script, &options)?;
+        let mut program = program(script, &options, &grants.texts)?;
         // As with `pgbench -L`: beyond the limit it is too late to try again.
         program.retry.within_ns = program.retry.within_ns.into_iter().chain(traffic.latency_limit_ns).min();
         let dataset = match options.tables {
@@ -202,7 +202,7 @@ fn dataset_of(scripts: &str, scale: u64) -> Dataset {
 }
 
 /// Compiles what the key `script` names: one script, or several with weights, `a.sql@3, b.sql`.
-fn program(scripts: &str, options: &Options) -> Result<Program, Failure> {
+fn program(scripts: &str, options: &Options, files: &Texts) -> Result<Program, Failure> {
     let refuse = |error: MixError| {
         // The name of a single script has been said already.
         let cause = match error {
@@ -214,7 +214,7 @@ fn program(scripts: &str, options: &Options) -> Result<Program, Failure> {
     let mut texts = Vec::new();
     for script in scripts.split(',').map(str::trim) {
         let (name, weight) = weighted(script).map_err(refuse)?;
-        let (text, check) = source(name)?;
+        let (text, check) = source(name, files)?;
         texts.push((name, weight, text, check));
     }
     let sources: Vec<Source<'_>> =
@@ -227,7 +227,7 @@ fn program(scripts: &str, options: &Options) -> Result<Program, Failure> {
 }
 
 /// The text of a script, with the query that counts its work on the server.
-fn source(script: &str) -> Result<(String, Option<CountCheck>), Failure> {
+fn source(script: &str, files: &Texts) -> Result<(String, Option<CountCheck>), Failure> {
     let history = || Some(CountCheck { sql: "SELECT count(*) FROM pgbench_history" });
     let built_in = match script {
         // Its update leaves the row as it is, so nothing in the table tells of it.
@@ -244,7 +244,7 @@ fn source(script: &str) -> Result<(String, Option<CountCheck>), Failure> {
     if let Some((text, check)) = built_in {
         return Ok((text.to_owned(), check));
     }
-    let text = std::fs::read_to_string(script).map_err(|error| {
+    let text = files.read(script).map_err(|error| {
         Failure::new(FailureKind::Plan, format!("read the script `{script}`"), error)
             .hint(format!("built-in scripts: {}", SCRIPTS.join(", ")))
     })?;
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn every_built_in_script_compiles() {
         for script in SCRIPTS {
-            let (text, check) = source(script).unwrap();
+            let (text, check) = source(script, &Texts::Files).unwrap();
             let program = compile(&text, &[("scale", 1)]).unwrap();
             let leaves_no_trace = *script == "postgresql-tasks";
             let is_counted = program.writes() && !leaves_no_trace;
@@ -269,18 +269,18 @@ mod tests {
     #[test]
     fn a_list_of_scripts_is_a_mix() {
         let options = Options::default();
-        let mix = program("simple-update@2, tpcb-like", &options).unwrap();
-        assert_eq!(mix.check, source("tpcb-like").unwrap().1);
+        let mix = program("simple-update@2, tpcb-like", &options, &Texts::Files).unwrap();
+        assert_eq!(mix.check, source("tpcb-like", &Texts::Files).unwrap().1);
         assert_eq!(mix.commits_per_transaction(), 1);
-        assert_eq!(program("select-only@2, tpcb-like", &options).unwrap().check, None);
-        let refused = program("select-only@x", &options).unwrap_err();
+        assert_eq!(program("select-only@2, tpcb-like", &options, &Texts::Files).unwrap().check, None);
+        let refused = program("select-only@x", &options, &Texts::Files).unwrap_err();
         assert!(refused.to_string().contains("`x` is not a weight"), "{refused}");
-        assert!(program("select-only, nothing.sql", &options).is_err());
+        assert!(program("select-only, nothing.sql", &options, &Texts::Files).is_err());
     }
 
     #[test]
     fn an_unknown_script_names_those_that_exist() {
-        let failure = source("tpcc.sql").unwrap_err();
+        let failure = source("tpcc.sql", &Texts::Files).unwrap_err();
         assert!(failure.hint.unwrap().contains("tpcb-like"));
     }
 }

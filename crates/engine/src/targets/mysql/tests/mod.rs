@@ -41,7 +41,7 @@ fn private_server(connect: Connect) -> PrivateServer {
 /// A private server, with its insides in view.
 fn start(connect: Connect, pairs: &[(&str, &str)]) -> MySqlTarget {
     let server = private_server(connect);
-    let (private, endpoint) = match Private::start(&server, &settings(pairs), None) {
+    let (private, endpoint) = match Private::start(&server, &settings(pairs), None, None) {
         Ok(started) => started,
         Err(failure) if failure.kind == FailureKind::Missing => {
             panic!("{failure}; this test needs MariaDB's server programs: run `cargo xtask test`, which installs them")

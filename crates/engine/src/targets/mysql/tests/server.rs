@@ -247,7 +247,7 @@ fn a_deep_folder_is_no_hindrance() {
         open_the_way(folder);
     }
     let (mut private, endpoint) =
-        Private::start(&private_server(Connect::Socket), &settings(&[]), Some(&deep)).unwrap();
+        Private::start(&private_server(Connect::Socket), &settings(&[]), Some(&deep), None).unwrap();
     let Place::Socket(socket) = &endpoint.address.place else { panic!("TCP") };
     assert!(!socket.starts_with(&deep) && socket.exists());
     endpoint.connect(Purpose::Load).unwrap().close();

@@ -44,7 +44,7 @@ fn private_server(connect: Connect) -> PrivateServer {
 /// A private server, with its insides in view.
 fn start(connect: Connect, pairs: &[(&str, &str)]) -> PostgresTarget {
     let server = private_server(connect);
-    let (private, endpoint) = match Private::start(&server, &settings(pairs), None) {
+    let (private, endpoint) = match Private::start(&server, &settings(pairs), None, None) {
         Ok(started) => started,
         Err(failure) if failure.kind == FailureKind::Missing => {
             panic!(

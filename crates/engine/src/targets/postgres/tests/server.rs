@@ -259,7 +259,7 @@ fn a_deep_folder_is_no_hindrance() {
     for folder in deep.ancestors().take_while(|folder| folder.starts_with(base.path())) {
         open_the_way(folder);
     }
-    let (mut private, endpoint) = Private::start(&server, &settings(&[]), Some(&deep)).unwrap();
+    let (mut private, endpoint) = Private::start(&server, &settings(&[]), Some(&deep), None).unwrap();
     assert!(!endpoint.address.host.starts_with(deep.to_str().unwrap()));
     let client = endpoint.connect("").unwrap();
     session::close(client);
@@ -320,7 +320,7 @@ fn a_full_device_is_told_as_one() {
         assert!(failure.hint.is_some());
     };
     let server = private_server(Connect::Socket);
-    let (private, endpoint) = Private::start(&server, &settings(&[]), Some(disk.0.path())).unwrap();
+    let (private, endpoint) = Private::start(&server, &settings(&[]), Some(disk.0.path()), None).unwrap();
     let target = made(endpoint, Some(private));
     let facts = target.facts().unwrap();
     assert_eq!(facts.durability().unwrap().tier, DurabilityTier::Memory);
@@ -328,5 +328,5 @@ fn a_full_device_is_told_as_one() {
     full(target.prepare(&pgbench_tables(8)));
     target.drop_all().unwrap();
     std::fs::write(disk.0.path().join("fill"), vec![0; 70 << 20]).unwrap();
-    full(Private::start(&server, &settings(&[]), Some(disk.0.path())).map(|_| ()));
+    full(Private::start(&server, &settings(&[]), Some(disk.0.path()), None).map(|_| ()));
 }

@@ -1,0 +1,124 @@
+//! `etalon agent` and `etalon agents`: other hosts that take part.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::Duration;
+
+use engine::Registry;
+use fleet::{Agent, AgentOptions, Listed, Server, protocol};
+use serde_json::json;
+
+use super::run::{choice, interrupt_flag};
+use crate::args::{AgentArgs, AgentsArgs, Nats};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::printer::Printer;
+
+/// How often it is looked whether the agent should end.
+const POLL: Duration = Duration::from_millis(100);
+
+fn server(nats: &Nats) -> Server {
+    Server { url: nats.nats.clone(), creds: nats.creds.clone(), ca: nats.ca.clone() }
+}
+
+/// A line of what the agent does, to stderr.
+fn line(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+fn nothing(_: &str) {}
+
+/// Serves until the user interrupts.
+pub fn run(args: &AgentArgs, printer: Printer) -> Result<Exit, CliError> {
+    if !protocol::name_is_fit(&args.name) {
+        return Err(CliError::user(format!("`{}` cannot be the name of an agent", args.name))
+            .hint("a name has letters, digits, `-` and `_`, and is part of the subjects that it answers on"));
+    }
+    // Thousands of clients need as many sockets; where the limit cannot be raised too many of them are refused.
+    let _ = host::limits::raise_open_files();
+    let interrupt = interrupt_flag();
+    let log = if printer.is_quiet() { nothing } else { line };
+    let options = AgentOptions {
+        allow: args.allow.clone(),
+        listen: args.listen.clone(),
+        reactor: choice(args.reactor),
+        ..AgentOptions::new(server(&args.server), &args.name, log)
+    };
+    let agent = Agent::start(options, Registry::built_in())?;
+    printer.note(&format!("agent {}: étalon {} serves", args.name, protocol::VERSION));
+    while !interrupt.load(Ordering::Relaxed) {
+        thread::sleep(POLL);
+    }
+    drop(agent);
+    Ok(Exit::Done)
+}
+
+/// Lists the agents.
+pub fn list(args: &AgentsArgs, printer: Printer) -> Result<Exit, CliError> {
+    let listed = fleet::list(&server(&args.server))?;
+    if printer.json {
+        let agents: Vec<_> = listed.iter().map(to_json).collect();
+        printer.out(&json!({ "schema_version": 1, "version": protocol::VERSION, "agents": agents }).to_string());
+    } else if listed.is_empty() {
+        printer.note("no agent answers; start one on each host: `etalon agent --nats URL --name NAME`");
+    } else {
+        printer.out(&text(&listed));
+    }
+    let is_other = |one: &Listed| one.info.version != protocol::VERSION;
+    for one in listed.iter().filter(|one| is_other(one)) {
+        let (name, version) = (&one.info.name, &one.info.version);
+        printer.warning(&format!(
+            "agent {name} is étalon {version}, this is étalon {}: no plan runs there",
+            protocol::VERSION
+        ));
+    }
+    Ok(if listed.iter().any(is_other) { Exit::BadAnswer } else { Exit::Done })
+}
+
+fn to_json(one: &Listed) -> serde_json::Value {
+    let info = &one.info;
+    json!({
+        "name": info.name,
+        "version": info.version,
+        "os": info.os,
+        "cores": info.cores,
+        "machine": info.machine,
+        "allow": info.allow,
+        "experiment": info.experiment,
+        "round_trip_us": one.clock.map(|(round_trip_ns, _)| round_trip_ns as f64 / 1e3),
+        "clock_offset_us": one.clock.map(|(_, offset_ns)| offset_ns as f64 / 1e3),
+    })
+}
+
+/// A table; each agent's machine and what it may reach stand under it.
+fn text(listed: &[Listed]) -> String {
+    let width = listed.iter().map(|one| one.info.name.len()).max().unwrap_or_default().max("agent".len());
+    let mut text = format!(
+        "{:width$}  {:8}  {:8}  {:>5}  {:>10}  {:>14}\n",
+        "agent", "version", "os", "cores", "round trip", "clock offset"
+    );
+    for Listed { info, clock } in listed {
+        let (round_trip, offset) = match clock {
+            Some((round_trip_ns, offset_ns)) => {
+                (format!("{:.0} µs", *round_trip_ns as f64 / 1e3), format!("{:+.3} s", *offset_ns as f64 / 1e9))
+            }
+            None => ("n/a".to_owned(), "n/a".to_owned()),
+        };
+        let _ = writeln!(
+            text,
+            "{:width$}  {:8}  {:8}  {:>5}  {round_trip:>10}  {offset:>14}",
+            info.name, info.version, info.os, info.cores
+        );
+        let reach = match info.allow.is_empty() {
+            true => "its own host".to_owned(),
+            false => format!("its own host, {}", info.allow.join(", ")),
+        };
+        let _ = writeln!(text, "  {}; may reach {reach}", info.machine);
+        if let Some(experiment) = &info.experiment {
+            let _ = writeln!(text, "  takes part in experiment {experiment}");
+        }
+    }
+    text
+}

@@ -1,0 +1,294 @@
+//! The load made by this process: workers, their common start, and the coordinator that hears them.
+
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use model::Length;
+
+use super::{Crew, LOCAL_HOST, Loaded, MachineShare, Order, Share};
+use crate::beside::Beside;
+use crate::error::{Failure, FailureKind};
+use crate::gate::Gate;
+use crate::observer::{Observer, Tick};
+use crate::recorder::{Exchange, Interval};
+use crate::series::{Collector, Gauge};
+use crate::target::{Load, Target};
+use crate::trial::interval_ns;
+use crate::worker::{Connections, Pace, RunLength, Tally, WorkerContext};
+use crate::workloads::disk::Cursors;
+use crate::workloads::{StreamTask, Work};
+
+/// Between the moment when all workers are ready and their common start.
+const START_DELAY_NS: u64 = 2_000_000;
+/// How often the coordinator looks whether it should stop.
+const STOP_POLL: Duration = Duration::from_millis(100);
+/// The same whether what runs beside the load has ended; the load goes on meanwhile, and is not counted.
+const END_POLL: Duration = Duration::from_millis(2);
+
+/// Says when a load that is ready begins.
+pub trait Starter: Sync {
+    /// Called once all workers have their connections. Gives the instant of [`host::clock::now_ns`] at which they begin,
+    /// or nothing if the load is called off.
+    fn start_ns(&self) -> Option<u64>;
+}
+
+/// Begins at once.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AtOnce;
+
+impl Starter for AtOnce {
+    fn start_ns(&self) -> Option<u64> {
+        Some(host::clock::now_ns() + START_DELAY_NS)
+    }
+}
+
+/// This process as a crew.
+pub struct Local<'a> {
+    target: &'a dyn Target,
+    host: String,
+    segment: Option<Range<u32>>,
+    starter: &'a dyn Starter,
+    /// What the load lasts as long as, in place of the order's length.
+    beside: Option<&'a Beside>,
+}
+
+/// What running the workers gave.
+struct Ran {
+    tally: Tally,
+    collector: Collector,
+    workers: usize,
+    /// By how much the workers were told of their start too late, in nanoseconds.
+    late_ns: u64,
+    interrupted: bool,
+}
+
+/// Calls the trial off if a worker fails or panics, so that the others do not wait for it for ever.
+struct AbandonUnlessRun<'a> {
+    gate: &'a Gate,
+    ran: bool,
+}
+
+impl Drop for AbandonUnlessRun<'_> {
+    fn drop(&mut self) {
+        if !self.ran {
+            self.gate.abandon();
+        }
+    }
+}
+
+impl<'a> Local<'a> {
+    /// All clients, in this process alone.
+    pub fn new(target: &'a dyn Target) -> Local<'a> {
+        Local { target, host: LOCAL_HOST.to_owned(), segment: None, starter: &AtOnce, beside: None }
+    }
+
+    /// A load that begins before something else and ends with it.
+    #[must_use]
+    pub fn beside(self, beside: &'a Beside) -> Local<'a> {
+        Local { beside: Some(beside), ..self }
+    }
+
+    /// This process as one of several hosts: with its name, its share of the clients, and who says when it begins.
+    #[must_use]
+    pub fn of_several(self, host: &str, segment: Range<u32>, starter: &'a dyn Starter) -> Local<'a> {
+        Local { host: host.to_owned(), segment: Some(segment), starter, ..self }
+    }
+
+    fn run_workers(&self, order: &Order<'_>, observer: &mut dyn Observer) -> Result<Ran, Failure> {
+        let shares = self.shares(order.task);
+        let workers = shares.len();
+        let gate = Gate::new(workers);
+        let (full, intervals) = channel();
+        let mut returns = Vec::with_capacity(workers);
+        let interval_ns = interval_ns(length(order));
+        let cursors = Cursors::of(&order.task.work);
+        let load = load(order.task, &cursors);
+        thread::scope(|scope| {
+            let mut handles = Vec::with_capacity(workers);
+            for (worker, clients) in shares.into_iter().enumerate() {
+                let (give_back, emptied) = channel();
+                returns.push(give_back);
+                let exchange = Exchange { worker, full: full.clone(), emptied };
+                let context = self.context(order, clients, &gate, interval_ns, exchange);
+                handles.push(scope.spawn(move || {
+                    let mut waiting = AbandonUnlessRun { gate: context.gate, ran: false };
+                    let tally = self.target.drive(load, context);
+                    waiting.ran = tally.is_ok();
+                    tally
+                }));
+            }
+            drop(full);
+            let gauge = if order.task.pace == Pace::Closed { Gauge::Nothing } else { Gauge::Backlog };
+            let mut collector = Collector::new(workers, interval_ns, gauge);
+            let (mut interrupted, mut began_unix_ms, mut late_ns) = (false, 0, 0);
+            if gate.wait_for_workers() {
+                match self.starter.start_ns() {
+                    Some(start_ns) => {
+                        began_unix_ms = host::clock::unix_ms();
+                        gate.open(start_ns);
+                        late_ns = host::clock::now_ns().saturating_sub(start_ns);
+                        if let Some(beside) = self.beside {
+                            beside.load_is_measured_from(start_ns + order.schedule.warmup.as_nanos() as u64);
+                        }
+                        interrupted = self.coordinate(order, &intervals, &returns, &gate, &mut collector, observer);
+                    }
+                    None => {
+                        interrupted = true;
+                        gate.abandon();
+                    }
+                }
+            }
+            let mut tally = joined(handles)?;
+            tally.tasks.iter_mut().for_each(|log| log.began_unix_ms = began_unix_ms);
+            Ok(Ran { tally, collector, workers, late_ns, interrupted })
+        })
+    }
+
+    /// The clients of each worker: a worker for each process where that is asked for, else as the target likes it.
+    fn shares(&self, task: &StreamTask) -> Vec<Range<u32>> {
+        let Range { start, end } = self.segment.clone().unwrap_or_else(|| task.clients.clone());
+        if !task.traffic.is_by_process() {
+            return self.target.workers(start..end, task.threads);
+        }
+        let of_process = task.clients.len() as u32 / task.traffic.processes.max(1);
+        (start..end).step_by(of_process.max(1) as usize).map(|first| first..first + of_process).collect()
+    }
+
+    fn context<'g>(
+        &self,
+        order: &Order<'g>,
+        clients: Range<u32>,
+        gate: &'g Gate,
+        interval_ns: u64,
+        exchange: Exchange,
+    ) -> WorkerContext<'g> {
+        let task = order.task;
+        let share = clients.len() as f64 / task.clients.len().max(1) as f64;
+        let is_tasks = task.traffic.tasks.is_some();
+        WorkerContext {
+            seed: order.seed,
+            clients,
+            all_clients: task.clients.len() as u32,
+            traffic: &task.traffic,
+            pace: match task.pace {
+                Pace::Closed => Pace::Closed,
+                Pace::Rate(rate) => Pace::Rate(rate * share),
+            },
+            // Tasks are all of the load: there is no part of them to leave out, and they end when they have ended.
+            warmup_ns: if is_tasks { 0 } else { order.schedule.warmup.as_nanos() as u64 },
+            length: match length(order) {
+                _ if is_tasks => RunLength::Count(1),
+                _ if self.beside.is_some() => RunLength::UntilEnded,
+                Length::Duration(duration) => RunLength::Time(duration.as_nanos() as u64),
+                Length::Transactions(count) => RunLength::Count(count),
+            },
+            interval_ns,
+            gate,
+            exchange,
+            opened: Connections::default(),
+        }
+    }
+
+    /// Merges intervals until the last worker has ended. `true` if it was stopped.
+    fn coordinate(
+        &self,
+        order: &Order<'_>,
+        intervals: &Receiver<Interval>,
+        returns: &[Sender<Interval>],
+        gate: &Gate,
+        collector: &mut Collector,
+        observer: &mut dyn Observer,
+    ) -> bool {
+        use std::sync::mpsc::RecvTimeoutError::{Disconnected, Timeout};
+        let interval_s = interval_ns(length(order)) as f64 / 1e9;
+        let mut interrupted = false;
+        let poll = if self.beside.is_some() { END_POLL } else { STOP_POLL };
+        loop {
+            if let Some(end_ns) = self.beside.and_then(Beside::end_ns)
+                && !gate.stopped()
+            {
+                gate.end(end_ns);
+            }
+            if order.interrupt.load(Ordering::Relaxed) && !interrupted {
+                interrupted = true;
+                gate.stop();
+            }
+            match intervals.recv_timeout(poll) {
+                Ok(interval) => {
+                    for whole in collector.take(&interval) {
+                        observer.tick(Tick {
+                            rate_per_s: whole.succeeded as f64 / interval_s,
+                            p50_ns: whole.p50_ns,
+                            p99_ns: whole.p99_ns,
+                            errors: whole.errors,
+                            backlog: whole.backlog,
+                        });
+                    }
+                    if let Some(back) = returns.get(interval.worker) {
+                        // A worker that has ended does not take it back.
+                        let _ = back.send(interval);
+                    }
+                }
+                Err(Timeout) => {}
+                Err(Disconnected) => return interrupted,
+            }
+        }
+    }
+}
+
+impl Crew for Local<'_> {
+    fn load(&self, order: &Order<'_>, observer: &mut dyn Observer) -> Result<Loaded, Failure> {
+        let before = host::cpu::CpuSample::take();
+        let ran = self.run_workers(order, observer)?;
+        let machine = host::cpu::CpuSample::between(&before, &host::cpu::CpuSample::take());
+        if ran.interrupted {
+            return Ok(Loaded::Interrupted(ran.tally.tasks));
+        }
+        let window_ns = ran.tally.window_ns;
+        Ok(Loaded::Done(vec![Share {
+            host: self.host.clone(),
+            tally: ran.tally,
+            latencies: ran.collector.into_latencies(&self.host, window_ns),
+            workers: ran.workers,
+            cores: ran.workers.clamp(1, host::cpu::available_cores().max(1)),
+            machine: machine.map(|cpu| MachineShare { busy: cpu.busy_share, steal: cpu.steal_share }),
+            start_skew_ns: self.segment.as_ref().map(|_| ran.late_ns),
+        }]))
+    }
+}
+
+/// Waits for the workers, and adds up what they counted.
+fn joined(handles: Vec<thread::ScopedJoinHandle<'_, Result<Tally, Failure>>>) -> Result<Tally, Failure> {
+    let mut tally: Option<Tally> = None;
+    let mut first_failure = None;
+    for handle in handles {
+        match handle.join() {
+            Ok(Ok(one)) => match &mut tally {
+                Some(all) => all.merge(one),
+                None => tally = Some(one),
+            },
+            Ok(Err(failure)) => first_failure = first_failure.or(Some(failure)),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+    match (first_failure, tally) {
+        (Some(failure), _) => Err(failure),
+        (None, Some(tally)) => Ok(tally),
+        (None, None) => Err(Failure::new(FailureKind::Plan, "make the load", "it has no clients")),
+    }
+}
+
+/// The workload's own length, or else the schedule's.
+fn length(order: &Order<'_>) -> Length {
+    order.task.traffic.transactions.map_or(order.schedule.length, Length::Transactions)
+}
+
+fn load<'t>(task: &'t StreamTask, cursors: &'t Cursors) -> Load<'t> {
+    match &task.work {
+        Work::Statements(program) => Load::Statements(program),
+        Work::Blocks(load) => Load::Blocks { load, cursors },
+    }
+}

@@ -1,0 +1,125 @@
+//! What each client host did of a trial, told beside the whole: one slow client is not to hide among the others.
+
+use model::{Direction, Mark, MarkKind, Measurement, Reading, Role};
+
+use super::reading_of_quantile;
+use crate::crew::{LOCAL_HOST, Share};
+
+/// A host whose 99th percentile is so many times that of the middle one is named.
+const SLOW: f64 = 2.0;
+/// Differences below this are the scheduler's, in microseconds.
+const SLOW_FLOOR_US: f64 = 200.0;
+
+/// The figures of one client host.
+#[derive(Clone, Debug)]
+pub struct HostFigures {
+    /// Its name.
+    pub host: String,
+    /// Transactions per second.
+    pub throughput: f64,
+    /// Median response time in microseconds.
+    pub p50_us: Reading,
+    /// 99th percentile of the response time in microseconds.
+    pub p99_us: Reading,
+    /// Transactions that failed.
+    pub errors: u64,
+    /// The share of its cores' time that the load generator's threads were busy.
+    pub busy_share: Reading,
+}
+
+impl HostFigures {
+    /// The figures of each host that has a name; none for this process alone.
+    pub fn of(shares: &[Share]) -> Vec<HostFigures> {
+        shares.iter().filter(|share| share.host != LOCAL_HOST).map(HostFigures::of_one).collect()
+    }
+
+    fn of_one(share: &Share) -> HostFigures {
+        let window_ns = share.tally.window_ns.max(1) as f64;
+        let quantile = |quantile| reading_of_quantile(&share.latencies.response, quantile, "transactions on this host");
+        let busy_share = match share.tally.cpu_ns {
+            Some(cpu_ns) => Reading::Value(cpu_ns as f64 / window_ns / share.cores.max(1) as f64),
+            None => Reading::Unavailable("the operating system did not tell, or time is virtual".to_owned()),
+        };
+        HostFigures {
+            host: share.host.clone(),
+            throughput: share.tally.succeeded_in_window as f64 * 1e9 / window_ns,
+            p50_us: quantile(0.5),
+            p99_us: quantile(0.99),
+            errors: share.tally.failures(),
+            busy_share,
+        }
+    }
+}
+
+/// The figures as measurements, each under the host's name.
+pub(super) fn measurements(hosts: &[HostFigures], into: &mut Vec<Measurement>) {
+    for host in hosts {
+        let mut push = |id: &str, unit: &str, direction, reading| {
+            let id = format!("{id}_on_{}", host.host);
+            into.push(Measurement::new(&id, unit, direction, Role::Diagnostic, reading));
+        };
+        push("throughput", "tx/s", Direction::Higher, Reading::Value(host.throughput));
+        push("response_p50", "us", Direction::Lower, host.p50_us.clone());
+        push("response_p99", "us", Direction::Lower, host.p99_us.clone());
+        push("errors", "", Direction::Lower, Reading::Value(host.errors as f64));
+        push("client_busy_share", "", Direction::Neither, host.busy_share.clone());
+    }
+}
+
+/// Names the hosts that are far slower than the middle one.
+pub(super) fn slow(hosts: &[HostFigures]) -> Vec<Mark> {
+    let known: Vec<(&str, f64)> = hosts
+        .iter()
+        .filter_map(|host| match host.p99_us {
+            Reading::Value(us) => Some((host.host.as_str(), us)),
+            Reading::Unavailable(_) => None,
+        })
+        .collect();
+    let mut sorted: Vec<f64> = known.iter().map(|(_, us)| *us).collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    // Of two the faster one is the measure.
+    let Some(middle) = sorted.get(sorted.len().saturating_sub(1) / 2).copied() else { return Vec::new() };
+    let is_slow = |us: f64| us > SLOW * middle && us - middle > SLOW_FLOOR_US;
+    let mark = |(host, us): &(&str, f64)| Mark {
+        kind: MarkKind::Note,
+        detail: format!(
+            "the client host {host} is slow: its 99th percentile is {:.2} ms, that of the middle host {:.2} ms",
+            us / 1e3,
+            middle / 1e3
+        ),
+    };
+    known.iter().filter(|(_, us)| is_slow(*us)).map(mark).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(name: &str, p99_us: f64) -> HostFigures {
+        HostFigures {
+            host: name.to_owned(),
+            throughput: 1.0,
+            p50_us: Reading::Value(1.0),
+            p99_us: Reading::Value(p99_us),
+            errors: 0,
+            busy_share: Reading::Value(0.1),
+        }
+    }
+
+    #[test]
+    fn one_slow_host_is_named_and_alike_ones_are_not() {
+        assert_eq!(slow(&[host("a", 1_000.0), host("b", 1_100.0)]), []);
+        let marks = slow(&[host("a", 1_000.0), host("b", 5_000.0)]);
+        assert!(marks.len() == 1 && marks[0].detail.contains("host b is slow"), "{marks:?}");
+        assert_eq!(slow(&[host("a", 10.0), host("b", 90.0)]), [], "the scheduler's doing");
+        assert_eq!(slow(&[]), []);
+    }
+
+    #[test]
+    fn each_host_has_its_own_rows() {
+        let mut all = Vec::new();
+        measurements(&[host("a", 7.0), host("b", 9.0)], &mut all);
+        let ids: Vec<&str> = all.iter().map(|one| one.metric.id.as_str()).collect();
+        assert!(ids.contains(&"response_p99_on_a") && ids.contains(&"throughput_on_b"), "{ids:?}");
+    }
+}

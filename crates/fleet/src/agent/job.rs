@@ -1,0 +1,113 @@
+//! A job: what was asked once, however often it is asked for.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use engine::crew::Starter;
+use engine::{Failure, Observer, Tick};
+
+use crate::protocol::{Answer, Progress, Reply};
+
+/// A job under way, or its answer.
+#[derive(Default)]
+pub(super) struct Job {
+    state: Mutex<State>,
+    changed: Condvar,
+    /// Ends a load early.
+    pub(super) stopped: Arc<AtomicBool>,
+}
+
+#[derive(Default)]
+struct State {
+    progress: Progress,
+    answer: Option<Result<Answer, Failure>>,
+    start_ns: Option<u64>,
+}
+
+impl Job {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Its fields are set one by one.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// It is done.
+    pub(super) fn finish(&self, answer: Result<Answer, Failure>) {
+        self.lock().answer = Some(answer);
+        self.changed.notify_all();
+    }
+
+    /// Whether it is done.
+    pub(super) fn is_done(&self) -> bool {
+        self.lock().answer.is_some()
+    }
+
+    /// The load begins then.
+    pub(super) fn start_at(&self, at_ns: u64) {
+        self.lock().start_ns = Some(at_ns);
+        self.changed.notify_all();
+    }
+
+    /// Ends it early.
+    pub(super) fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+        self.changed.notify_all();
+    }
+
+    /// Waits until it is done, or so long.
+    pub(super) fn wait_within(&self, patience: Duration) -> bool {
+        let deadline = Instant::now() + patience;
+        let mut state = self.lock();
+        while state.answer.is_none() {
+            let Some(left) = deadline.checked_duration_since(Instant::now()) else { return false };
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+
+    /// What there is to say of it once it is done or ready, or after so long.
+    pub(super) fn reply_within(&self, patience: Duration) -> Reply {
+        let deadline = Instant::now() + patience;
+        let mut state = self.lock();
+        loop {
+            match &state.answer {
+                Some(Ok(answer)) => return Reply::Done(answer.clone()),
+                Some(Err(failure)) => return Reply::Failed(failure.clone()),
+                None => {}
+            }
+            let left = deadline.checked_duration_since(Instant::now());
+            let Some(left) = left.filter(|_| !state.progress.ready) else {
+                return Reply::Working(state.progress.clone());
+            };
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+impl Starter for Job {
+    fn start_ns(&self) -> Option<u64> {
+        let mut state = self.lock();
+        state.progress.ready = true;
+        self.changed.notify_all();
+        loop {
+            if self.stopped.load(Ordering::Relaxed) {
+                return None;
+            }
+            if let Some(start_ns) = state.start_ns {
+                return Some(start_ns);
+            }
+            // Whoever stops it may do so between the look at the flag and the wait.
+            let patience = Duration::from_millis(50);
+            state = self.changed.wait_timeout(state, patience).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+/// Keeps the last interval for whoever asks.
+pub(super) struct Watching(pub(super) Arc<Job>);
+
+impl Observer for Watching {
+    fn tick(&mut self, tick: Tick) {
+        self.0.lock().progress.tick = Some(tick.into());
+    }
+}

@@ -1,0 +1,251 @@
+//! The agent: it serves one conductor at a time, does what is asked of it as jobs, and stops when it is not heard of.
+
+mod job;
+mod session;
+mod work;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
+use std::time::Duration;
+
+use engine::{Failure, FailureKind, Registry};
+use host::reactor::Choice;
+use serde::Deserialize;
+
+use crate::allow::Allowed;
+use crate::bus::{Bus, BusError, Handler, Server};
+use crate::protocol::{AgentInfo, Answer, Ask, Pong, Reply, Request, VERBS, VERSION, name_is_fit, prefix};
+use session::Session;
+
+/// How often the lease is looked at.
+const LEASE_POLL: Duration = Duration::from_millis(100);
+/// How long an answer is waited for before the conductor is told that it is under way.
+const ANSWER_PATIENCE: Duration = Duration::from_millis(300);
+
+/// How an agent is started.
+#[derive(Clone)]
+pub struct AgentOptions {
+    /// The NATS server.
+    pub server: Server,
+    /// The agent's name.
+    pub name: String,
+    /// What it may reach.
+    pub allow: Vec<String>,
+    /// The address of this host at which private servers listen, for clients on other hosts.
+    pub listen: Option<String>,
+    /// Where private servers live, if not in the usual place.
+    pub scratch_base: Option<std::path::PathBuf>,
+    /// What sends and receives for the clients.
+    pub reactor: Choice,
+    /// What it says that its version is: another one in tests.
+    pub version: String,
+    /// Hears what happens, in a line each.
+    pub log: fn(&str),
+}
+
+impl AgentOptions {
+    /// The usual ones.
+    pub fn new(server: Server, name: &str, log: fn(&str)) -> AgentOptions {
+        AgentOptions {
+            server,
+            name: name.to_owned(),
+            allow: Vec::new(),
+            listen: None,
+            scratch_base: None,
+            reactor: Choice::Auto,
+            version: VERSION.to_owned(),
+            log,
+        }
+    }
+}
+
+/// An agent that serves. Dropping it ends what it does.
+pub struct Agent {
+    shared: Arc<Shared>,
+    watch: Option<thread::JoinHandle<()>>,
+}
+
+/// What the agent's threads share.
+struct Shared {
+    options: AgentOptions,
+    allowed: Allowed,
+    registry: Registry,
+    bus: Arc<Bus>,
+    machine: String,
+    session: Mutex<Option<Session>>,
+    ended: AtomicBool,
+}
+
+impl Agent {
+    /// Connects and begins to serve.
+    ///
+    /// # Errors
+    /// The name cannot be part of a subject, or the NATS server cannot be used.
+    pub fn start(options: AgentOptions, registry: Registry) -> Result<Agent, BusError> {
+        if !name_is_fit(&options.name) {
+            return Err(BusError::Other {
+                tried: format!("name an agent `{}`", options.name),
+                cause: "a name has letters, digits, `-` and `_`".to_owned(),
+            });
+        }
+        let bus = Arc::new(Bus::connect(&options.server, &format!("etalon agent {}", options.name))?);
+        let shared = Arc::new(Shared {
+            allowed: Allowed::new(options.allow.clone()),
+            machine: machine(),
+            registry,
+            bus: Arc::clone(&bus),
+            session: Mutex::new(None),
+            ended: AtomicBool::new(false),
+            options,
+        });
+        let metadata = HashMap::from([("agent".to_owned(), shared.options.name.clone())]);
+        let handler = Arc::new(Serving(Arc::downgrade(&shared)));
+        bus.serve(&shared.options.version, metadata, &prefix(&shared.options.name), &VERBS, handler)?;
+        let watching = Arc::clone(&shared);
+        let watch = thread::spawn(move || {
+            while !watching.ended.load(Ordering::Relaxed) {
+                thread::sleep(LEASE_POLL);
+                watching.end_lapsed();
+            }
+        });
+        Ok(Agent { shared, watch: Some(watch) })
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        self.shared.ended.store(true, Ordering::Relaxed);
+        if let Some(watch) = self.watch.take() {
+            // It ends by itself within its poll.
+            let _ = watch.join();
+        }
+        let session = self.shared.lock().take();
+        if let Some(session) = session {
+            session.end(self.shared.options.log);
+        }
+    }
+}
+
+/// What answers on the bus. The bus holds it, and is itself held by what it leads to: so it does not keep that alive.
+struct Serving(Weak<Shared>);
+
+impl Handler for Serving {
+    fn at_once(&self, verb: &str) -> Option<Vec<u8>> {
+        (verb == "ping").then(|| encode(&Pong { now_ns: host::clock::now_ns() }))
+    }
+
+    fn answer(&self, verb: &str, request: &[u8]) -> Vec<u8> {
+        let Some(shared) = self.0.upgrade() else { return Vec::new() };
+        if verb == "info" {
+            return encode(&shared.info());
+        }
+        encode(&match shared.answer(verb, request) {
+            Ok(reply) => reply,
+            Err(failure) => Reply::Failed(failure),
+        })
+    }
+}
+
+fn encode<T: serde::Serialize>(value: &T) -> Vec<u8> {
+    // Of these types none can fail; an empty answer would be told as one that cannot be read.
+    serde_json::to_vec(value).unwrap_or_default()
+}
+
+/// The processor and the memory of this machine in a few words.
+fn machine() -> String {
+    let facts = host::facts::client_facts(&[]);
+    let known = |name: &str| facts.get(name).map(str::to_owned);
+    [known("cpu.model"), known("memory.total")].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Option<Session>> {
+        // A session is changed by single steps, so it is whole even if a thread panicked.
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn info(&self) -> AgentInfo {
+        AgentInfo {
+            name: self.options.name.clone(),
+            version: self.options.version.clone(),
+            os: std::env::consts::OS.to_owned(),
+            cores: host::cpu::available_cores(),
+            machine: self.machine.clone(),
+            allow: self.allowed.names().to_vec(),
+            experiment: self.lock().as_ref().map(|session| session.experiment.clone()),
+        }
+    }
+
+    /// Ends a session that has not been heard of for as long as its lease says.
+    fn end_lapsed(&self) {
+        let lapsed = {
+            let mut slot = self.lock();
+            if slot.as_ref().is_some_and(Session::has_lapsed) { slot.take() } else { None }
+        };
+        if let Some(session) = lapsed {
+            let text = format!("experiment {}: the conductor was not heard of; its work is ended", session.experiment);
+            (self.options.log)(&text);
+            session.end(self.options.log);
+        }
+    }
+
+    fn answer(self: &Arc<Self>, verb: &str, request: &[u8]) -> Result<Reply, Failure> {
+        self.refuse_other_version(request)?;
+        let unread = |error: serde_json::Error| {
+            Failure::new(FailureKind::Other, format!("read a request of the verb `{verb}`"), error)
+        };
+        let request: Request = serde_json::from_slice(request).map_err(unread)?;
+        if request.ask.verb() != verb {
+            let cause = format!("it belongs to the verb `{}`", request.ask.verb());
+            return Err(Failure::new(FailureKind::Permission, format!("answer a request of `{verb}`"), cause));
+        }
+        let job = {
+            let mut slot = self.lock();
+            let session = session::of_request(&mut slot, &request, self)?;
+            match &request.ask {
+                Ask::Renew { of: None } => return Ok(Reply::Done(Answer::Nothing)),
+                Ask::Renew { of: Some(job) } => session.job(*job)?,
+                Ask::Start { of, at_ns } => {
+                    session.job(*of)?.start_at(*at_ns);
+                    return Ok(Reply::Done(Answer::Nothing));
+                }
+                Ask::Leave => {
+                    let session = slot.take();
+                    let log = self.options.log;
+                    // What it made may take a moment to remove.
+                    thread::spawn(move || session.into_iter().for_each(|session| session.end(log)));
+                    return Ok(Reply::Done(Answer::Nothing));
+                }
+                Ask::Stop { of } => {
+                    // A job that is not known was never begun.
+                    if let Ok(job) = session.job(*of) {
+                        job.stop();
+                    }
+                    return Ok(Reply::Done(Answer::Nothing));
+                }
+                _ => session.begin(&request, self),
+            }
+        };
+        // Outside of the lock: another request may be heard meanwhile.
+        Ok(job.reply_within(ANSWER_PATIENCE))
+    }
+
+    /// The rest of a request may mean something else in another version, so this is looked at first.
+    fn refuse_other_version(&self, request: &[u8]) -> Result<(), Failure> {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Versioned {
+            version: String,
+        }
+        let Versioned { version } = serde_json::from_slice(request).unwrap_or_default();
+        if version == self.options.version {
+            return Ok(());
+        }
+        let (name, own) = (&self.options.name, &self.options.version);
+        let cause = format!("the agent is étalon {own}, the conductor étalon {version}");
+        Err(Failure::new(FailureKind::Unsupported, format!("work with the agent `{name}`"), cause)
+            .hint("install the same version on both hosts"))
+    }
+}

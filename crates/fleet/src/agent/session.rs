@@ -1,0 +1,128 @@
+//! One conductor's hold on the agent: its lease, the systems that it opened, its jobs.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use engine::target::Target;
+use engine::{Failure, FailureKind};
+use model::SystemPlan;
+
+use super::job::Job;
+use super::{Shared, work};
+use crate::protocol::{Request, Wanted};
+
+/// So many jobs' answers are kept for whoever lost one.
+const KEPT_JOBS: usize = 64;
+/// How long a load may take to end once it was told to.
+const ENDING_PATIENCE: Duration = Duration::from_secs(10);
+/// Limits of a lease: a conductor that dies is not waited for long.
+const LEASE_LIMITS: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(60));
+
+/// A system that was opened for a conductor.
+pub(super) struct Opened {
+    pub(super) target: Arc<dyn Target>,
+    pub(super) plan: SystemPlan,
+    pub(super) wanted: Wanted,
+}
+
+/// The systems of a session; one may be there as a whole and for load.
+pub(super) type Systems = Arc<Mutex<BTreeMap<(String, bool), Arc<Opened>>>>;
+
+/// A conductor's hold on the agent.
+pub(super) struct Session {
+    id: String,
+    pub(super) experiment: String,
+    heard: Instant,
+    lease: Duration,
+    pub(super) systems: Systems,
+    jobs: BTreeMap<u64, Arc<Job>>,
+}
+
+/// The session of a request: the one that there is, or a new one.
+pub(super) fn of_request<'s>(
+    slot: &'s mut Option<Session>,
+    request: &Request,
+    shared: &Shared,
+) -> Result<&'s mut Session, Failure> {
+    if let Some(other) = slot.as_ref().filter(|session| session.id != request.session) {
+        let cause = format!("it serves another conductor (experiment {})", other.experiment);
+        let tried = format!("work with the agent `{}`", shared.options.name);
+        return Err(Failure::new(FailureKind::NotOurs, tried, cause).hint("wait until that one has ended"));
+    }
+    let session = slot.get_or_insert_with(|| {
+        (shared.options.log)(&format!("experiment {}: a conductor has come", request.experiment));
+        Session {
+            id: request.session.clone(),
+            experiment: request.experiment.clone(),
+            heard: Instant::now(),
+            lease: Duration::ZERO,
+            systems: Systems::default(),
+            jobs: BTreeMap::new(),
+        }
+    });
+    session.heard = Instant::now();
+    session.lease = Duration::from_millis(request.lease_ms).clamp(LEASE_LIMITS.0, LEASE_LIMITS.1);
+    Ok(session)
+}
+
+pub(super) fn lock(systems: &Systems) -> MutexGuard<'_, BTreeMap<(String, bool), Arc<Opened>>> {
+    systems.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Session {
+    /// Whether it has not been heard of for longer than its lease.
+    pub(super) fn has_lapsed(&self) -> bool {
+        self.heard.elapsed() > self.lease
+    }
+
+    /// A job of it.
+    pub(super) fn job(&self, number: u64) -> Result<Arc<Job>, Failure> {
+        self.jobs.get(&number).cloned().ok_or_else(|| {
+            // The agent was started again, or its lease ran out.
+            let cause = "it knows nothing of it (any more): it has been started again, or was not reached for too long";
+            Failure::new(FailureKind::ConnectionLost, "ask an agent for a job", cause)
+        })
+    }
+
+    /// Begins what is asked, unless it was begun before.
+    pub(super) fn begin(&mut self, request: &Request, shared: &Arc<Shared>) -> Arc<Job> {
+        if let Some(job) = self.jobs.get(&request.job) {
+            return Arc::clone(job);
+        }
+        while self.jobs.len() >= KEPT_JOBS {
+            let Some(done) = self.jobs.iter().find(|(_, job)| job.is_done()).map(|(number, _)| *number) else { break };
+            self.jobs.remove(&done);
+        }
+        let job = Arc::new(Job::default());
+        self.jobs.insert(request.job, Arc::clone(&job));
+        let work = work::Work {
+            shared: Arc::clone(shared),
+            systems: Arc::clone(&self.systems),
+            job: Arc::clone(&job),
+            request: request.clone(),
+        };
+        thread::spawn(move || work.run());
+        job
+    }
+
+    /// Ends what is under way, and removes what was made.
+    pub(super) fn end(self, log: fn(&str)) {
+        self.jobs.values().for_each(|job| job.stop());
+        let deadline = Instant::now() + ENDING_PATIENCE;
+        for job in self.jobs.values() {
+            if !job.wait_within(deadline.saturating_duration_since(Instant::now())) {
+                log("a load does not end; its connections are left to the operating system");
+            }
+        }
+        let systems = std::mem::take(&mut *lock(&self.systems));
+        for ((name, _), opened) in systems {
+            if opened.wanted == Wanted::Whole
+                && let Err(failure) = opened.target.drop_all()
+            {
+                log(&format!("system `{name}`: {failure}"));
+            }
+        }
+    }
+}

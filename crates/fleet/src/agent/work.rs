@@ -1,0 +1,228 @@
+//! What an agent does, on a thread of the job's own.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use engine::crew::{Crew as _, Loaded, Local, Order};
+use engine::dataset::Tables;
+use engine::site::{Here, Job as SiteJob, Site as _};
+use engine::target::{Consent, OpenRequest, Part};
+use engine::workloads::{Action, Grants, StreamTask, Task, Texts, Work as Load};
+use engine::{Failure, FailureKind};
+use model::{Facts, Schedule, SystemPlan, TrialState};
+
+use super::Shared;
+use super::job::{Job, Watching};
+use super::session::{Opened, Systems, lock};
+use crate::parts;
+use crate::protocol::{Account, Answer, Ask, Outcome, Request, SentCell, Wanted};
+
+/// A job with everything that it works with.
+pub(super) struct Work {
+    pub(super) shared: Arc<Shared>,
+    pub(super) systems: Systems,
+    pub(super) job: Arc<Job>,
+    pub(super) request: Request,
+}
+
+impl Work {
+    /// Does it, and leaves the answer in the job.
+    pub(super) fn run(self) {
+        let answer = catch_unwind(AssertUnwindSafe(|| self.done()));
+        let panicked = || {
+            let cause = "it panicked; its own log says where";
+            Err(Failure::new(FailureKind::Other, "do an agent's work", cause))
+        };
+        self.job.finish(answer.unwrap_or_else(|_| panicked()));
+    }
+
+    fn done(&self) -> Result<Answer, Failure> {
+        let nothing = |()| Answer::Nothing;
+        match &self.request.ask {
+            Ask::Open { system, wanted, own_tables } => self.open(system, *wanted, *own_tables),
+            Ask::HostFacts => Ok(Answer::Facts(host::facts::client_facts(&[]))),
+            Ask::SystemFacts { system, cells } => self.facts(system, cells).map(Answer::Facts),
+            Ask::Ledger { system } => self.account(system),
+            Ask::Scalar { system, cell, sql } => self.scalar(system, cell, sql).map(Answer::Number),
+            Ask::Reach { system } => {
+                let opened = self.whole(system)?;
+                let reached = opened.target.reach(&opened.plan)?;
+                Ok(Answer::System(Box::new(reached)))
+            }
+            Ask::Tables { system, cell } => {
+                let task = task_of(cell)?;
+                match task.tables() {
+                    Tables::Own => self.whole(system)?.target.prepare(&task.dataset).map(nothing),
+                    Tables::None => Ok(Answer::Nothing),
+                }
+            }
+            Ask::Settle { system } => self.whole(system)?.target.settle().map(nothing),
+            Ask::BeginBlock { system } => self.whole(system)?.target.begin_block().map(nothing),
+            Ask::Revive { system } => self.whole(system)?.target.revive().map(nothing),
+            Ask::Close { system } => self.close(system).map(nothing),
+            Ask::Whole { system, cell, schedule, seed } => self.run_whole(system, cell, schedule, *seed),
+            Ask::Share { system, cell, schedule, seed, segment } => {
+                self.run_share(system, cell, schedule, *seed, *segment)
+            }
+            Ask::Start { .. } | Ask::Stop { .. } | Ask::Leave | Ask::Renew { .. } => Ok(Answer::Nothing),
+        }
+    }
+
+    fn opened(&self, system: &str, wanted: Wanted) -> Result<Arc<Opened>, Failure> {
+        let found = lock(&self.systems).get(&(system.to_owned(), wanted == Wanted::Whole)).cloned();
+        found.ok_or_else(|| {
+            let cause = "it is not open there (any more): the agent has been started again, or was not reached for too \
+                         long";
+            Failure::new(FailureKind::ConnectionLost, format!("use the system `{system}`"), cause)
+        })
+    }
+
+    fn whole(&self, system: &str) -> Result<Arc<Opened>, Failure> {
+        self.opened(system, Wanted::Whole)
+    }
+
+    fn open(&self, system: &SystemPlan, wanted: Wanted, own_tables: bool) -> Result<Answer, Failure> {
+        if let Ok(opened) = self.opened(&system.name, wanted) {
+            let same = opened.plan.url == system.url && opened.plan.server == system.server;
+            if same {
+                return Ok(Answer::Opened(opened.target.carries()));
+            }
+            // A private server that was started again listens elsewhere.
+            lock(&self.systems).remove(&(system.name.clone(), wanted == Wanted::Whole));
+        }
+        let registry = &self.shared.registry;
+        let (engine, resolved) = registry.resolve(system)?;
+        self.shared.allowed.check(&resolved, &engine.spec())?;
+        let options = &self.shared.options;
+        let request = OpenRequest {
+            scratch_base: options.scratch_base.clone(),
+            reactor: options.reactor,
+            tables: if own_tables { Tables::Own } else { Tables::None },
+            interrupt: Arc::clone(&self.job.stopped),
+            part: if wanted == Wanted::Whole { Part::Whole } else { Part::Load },
+            listen: options.listen.clone(),
+            ..OpenRequest::new(system, Consent::OwnOnly)
+        };
+        let target: Arc<dyn engine::target::Target> = Arc::from(registry.open(&request)?);
+        let carries = target.carries();
+        let opened = Arc::new(Opened { target, plan: system.clone(), wanted });
+        lock(&self.systems).insert((system.name.clone(), wanted == Wanted::Whole), opened);
+        Ok(Answer::Opened(carries))
+    }
+
+    fn close(&self, system: &str) -> Result<(), Failure> {
+        lock(&self.systems).remove(&(system.to_owned(), false));
+        let whole = lock(&self.systems).remove(&(system.to_owned(), true));
+        whole.map_or(Ok(()), |opened| opened.target.drop_all())
+    }
+
+    fn facts(&self, system: &str, cells: &[SentCell]) -> Result<Facts, Failure> {
+        let opened = self.whole(system)?;
+        let tasks: Vec<Task> = cells.iter().map(task_of).collect::<Result<_, _>>()?;
+        let pairs: Vec<_> = cells.iter().map(|sent| &sent.cell).zip(&tasks).collect();
+        let mut facts = Here::new(Arc::clone(&opened.target), &opened.plan).facts(&pairs)?;
+        facts.absorb("host", host::facts::client_facts(&[]));
+        facts.identity("host.agent", self.shared.options.name.clone());
+        Ok(facts)
+    }
+
+    fn account(&self, system: &str) -> Result<Answer, Failure> {
+        let target = &self.whole(system)?.target;
+        let server_cpu_s = match target.server_cpu_s() {
+            Ok(seconds) => model::Reading::Value(seconds),
+            Err(reason) => model::Reading::Unavailable(reason),
+        };
+        let account = Account { counters: target.counters()?, server_cpu_s, placement: target.placement() };
+        Ok(Answer::Account(Box::new(account)))
+    }
+
+    fn scalar(&self, system: &str, cell: &SentCell, sql: &str) -> Result<i64, Failure> {
+        let task = task_of(cell)?;
+        let check = match &task.action {
+            Action::Stream(StreamTask { work: Load::Statements(program), .. }) => program.check,
+            _ => None,
+        };
+        if check.is_none_or(|check| check.sql != sql) {
+            let cause = "the benchmark does not ask it";
+            return Err(Failure::new(FailureKind::Permission, format!("run `{sql}`"), cause));
+        }
+        self.whole(system)?.target.scalar(sql)
+    }
+
+    fn run_whole(&self, system: &str, cell: &SentCell, schedule: &Schedule, seed: u64) -> Result<Answer, Failure> {
+        let opened = self.whole(system)?;
+        let task = task_of(cell)?;
+        let job = SiteJob { cell: &cell.cell, task: &task, schedule, seed, interrupt: &self.job.stopped };
+        let here = Here::new(Arc::clone(&opened.target), &opened.plan);
+        let mut record = here.run(&job, None, &mut Watching(Arc::clone(&self.job)))?;
+        if record.state == TrialState::Aborted {
+            return Ok(Answer::Stopped);
+        }
+        // This host is a local one only to itself.
+        for series in &mut record.series {
+            if series.host == engine::crew::LOCAL_HOST {
+                series.host.clone_from(&self.shared.options.name);
+            }
+        }
+        self.publish(&Outcome::Record(Box::new(record)))
+    }
+
+    fn run_share(
+        &self,
+        system: &str,
+        cell: &SentCell,
+        schedule: &Schedule,
+        seed: u64,
+        segment: (u32, u32),
+    ) -> Result<Answer, Failure> {
+        let opened = self.opened(system, Wanted::Load)?;
+        let task = task_of(cell)?;
+        let Action::Stream(stream) = &task.action else {
+            let cause = "it is one long step, and not a stream of transactions";
+            return Err(Failure::new(FailureKind::Plan, "share a load out to hosts", cause));
+        };
+        if segment.0 >= segment.1 || segment.1 > stream.clients.end {
+            let cause = format!("the clients {} to {} are not all of them among its own", segment.0, segment.1);
+            return Err(Failure::new(FailureKind::Plan, "make a share of the load", cause));
+        }
+        let crew = Local::new(&*opened.target).of_several(&self.shared.options.name, segment.0..segment.1, &*self.job);
+        let order = Order { task: stream, schedule, seed, interrupt: &self.job.stopped };
+        match crew.load(&order, &mut Watching(Arc::clone(&self.job)))? {
+            Loaded::Interrupted(_) => Ok(Answer::Stopped),
+            Loaded::Done(shares) => match shares.into_iter().next() {
+                Some(share) => self.publish(&Outcome::Share(Box::new(share))),
+                None => Err(Failure::new(FailureKind::Other, "make a share of the load", "nothing was done")),
+            },
+        }
+    }
+
+    /// Hands a result to the stream, however often the server must be asked, for as long as the conductor is there.
+    fn publish(&self, outcome: &Outcome) -> Result<Answer, Failure> {
+        let failed = |cause: String| Failure::new(FailureKind::ConnectionLost, "publish a result", cause);
+        let bus = &self.shared.bus;
+        let Request { session, experiment, job, .. } = &self.request;
+        let subject = format!("{}.{experiment}.{}", crate::bus::RESULTS, self.shared.options.name);
+        let pieces = parts::split(outcome, bus.largest_message()).map_err(failed)?;
+        let count = pieces.len() as u32;
+        for (number, piece) in pieces.into_iter().enumerate() {
+            let id = parts::id(session, &self.shared.options.name, *job, number as u32);
+            loop {
+                match bus.publish(&subject, &id, piece.clone()) {
+                    Ok(()) => break,
+                    Err(error) if self.job.stopped.load(std::sync::atomic::Ordering::Relaxed) => {
+                        return Err(failed(error.to_string()));
+                    }
+                    Err(_) => std::thread::sleep(std::time::Duration::from_millis(200)),
+                }
+            }
+        }
+        Ok(Answer::Published(count))
+    }
+}
+
+/// Compiles a cell from what was sent with it. Scripts may run no commands of the shell here.
+fn task_of(sent: &SentCell) -> Result<Task, Failure> {
+    let registry = engine::Registry::built_in();
+    let grants = Grants { texts: Texts::sent(sent.texts.clone()), ..Grants::default() };
+    registry.workload(&sent.cell.workload)?.task(&sent.cell.point, &grants)
+}

@@ -1,0 +1,382 @@
+//! The one file that knows NATS: requests, a service, and a stream of results, for code that blocks.
+//!
+//! The client is asynchronous; its runtime is private to a [`Bus`] and has a single thread, which has nothing to do while
+//! a trial runs but to answer a renewal a second.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_nats::client::RequestErrorKind;
+use async_nats::jetstream::{self, AckKind, consumer, stream};
+use async_nats::service::ServiceExt as _;
+use async_nats::{Client, ConnectOptions, HeaderMap, Request as NatsRequest};
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use tokio::runtime::{Builder, Runtime};
+
+/// The name of the micro service that every agent is an instance of.
+pub const SERVICE: &str = "etalon";
+/// The stream that results are kept in until the store has them.
+pub const STREAM: &str = "ETALON_RESULTS";
+/// What the subjects of results begin with.
+pub const RESULTS: &str = "etalon.results";
+/// What the subjects of answers begin with: a name of étalon's own, so that permissions can be given for it.
+pub const INBOX: &str = "_INBOX_etalon";
+
+/// How long a connection to the server may take.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
+/// How often it is asked whether the connection still stands.
+const PING_EVERY: Duration = Duration::from_secs(2);
+/// How long the server may take to answer for a stream.
+const STREAM_PATIENCE: Duration = Duration::from_secs(5);
+/// Results that nobody has fetched are given up after this.
+const KEPT_FOR: Duration = Duration::from_secs(7 * 86_400);
+/// A result that was handed out and not acknowledged is handed out again after this.
+const ACK_WAIT: Duration = Duration::from_secs(60);
+/// Answers of one agent that may be under way at a time.
+const MOST_ANSWERS: usize = 32;
+
+/// Where the server is and how it lets étalon in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Server {
+    /// Its URL, such as `nats://host:4222` or `tls://host:4222`.
+    pub url: String,
+    /// A file of credentials (a JWT with its key), or one that holds an NKey's seed.
+    pub creds: Option<PathBuf>,
+    /// Certificates of authorities to trust beside those of the operating system.
+    pub ca: Option<PathBuf>,
+}
+
+/// What goes wrong on the bus.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BusError {
+    /// No connection came about.
+    #[error("cannot connect to the NATS server at {url}: {cause}")]
+    Connect {
+        /// Where.
+        url: String,
+        /// What came back.
+        cause: String,
+    },
+    /// Nobody listens on the subject.
+    #[error("nobody answers on {0}")]
+    Nobody(String),
+    /// There was no answer in time.
+    #[error("no answer on {0} in time")]
+    Silent(String),
+    /// Anything else.
+    #[error("cannot {tried}: {cause}")]
+    Other {
+        /// What was tried.
+        tried: String,
+        /// What came back.
+        cause: String,
+    },
+}
+
+fn other(tried: impl Into<String>) -> impl FnOnce(String) -> BusError {
+    let tried = tried.into();
+    move |cause| BusError::Other { tried, cause }
+}
+
+/// Answers requests.
+pub trait Handler: Send + Sync + 'static {
+    /// An answer that is known at once; it is given on the bus's own thread, and must not wait for anything.
+    fn at_once(&self, verb: &str) -> Option<Vec<u8>>;
+
+    /// Any other answer. It may take a moment.
+    fn answer(&self, verb: &str, request: &[u8]) -> Vec<u8>;
+}
+
+/// A connection to the NATS server that is made again whenever it is lost.
+pub struct Bus {
+    client: Client,
+    jetstream: jetstream::Context,
+    /// Taken when the bus is dropped: within another runtime one cannot wait for its end.
+    runtime: Option<Runtime>,
+}
+
+impl Drop for Bus {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Bus {
+    /// Connects. `name` is what the server's own tools show.
+    ///
+    /// # Errors
+    /// [`BusError::Connect`].
+    pub fn connect(server: &Server, name: &str) -> Result<Bus, BusError> {
+        let failed = |cause: String| BusError::Connect { url: without_password(&server.url), cause };
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .max_blocking_threads(MOST_ANSWERS)
+            .thread_name("etalon-bus")
+            .enable_all()
+            .build()
+            .map_err(|error| failed(error.to_string()))?;
+        let mut options = options(server).map_err(&failed)?.name(name);
+        options = options.custom_inbox_prefix(INBOX).connection_timeout(CONNECT_PATIENCE).ping_interval(PING_EVERY);
+        // The context of JetStream has a task of its own, and so must be made within the runtime.
+        let (client, jetstream) = runtime
+            .block_on(async {
+                let client = options.connect(server.url.as_str()).await?;
+                Ok((client.clone(), jetstream::new(client)))
+            })
+            .map_err(|error: async_nats::ConnectError| failed(error.to_string()))?;
+        Ok(Bus { client, jetstream, runtime: Some(runtime) })
+    }
+
+    fn block_on<T>(&self, work: impl Future<Output = T>) -> Result<T, BusError> {
+        let gone = || BusError::Other { tried: "use the bus".to_owned(), cause: "it has been closed".to_owned() };
+        Ok(self.runtime.as_ref().ok_or_else(gone)?.block_on(work))
+    }
+
+    /// The most that one message may hold, in bytes.
+    pub fn largest_message(&self) -> usize {
+        self.client.max_payload()
+    }
+
+    /// Asks, and waits for the answer so long.
+    ///
+    /// # Errors
+    /// [`BusError::Nobody`] if the server knows that nobody listens, [`BusError::Silent`] without an answer in time.
+    pub fn request(&self, subject: &str, payload: Vec<u8>, within: Duration) -> Result<Vec<u8>, BusError> {
+        let request = NatsRequest::new().payload(payload.into()).timeout(Some(within));
+        let answer = self.block_on(self.client.send_request(subject.to_owned(), request))?;
+        answer.map(|message| message.payload.to_vec()).map_err(|error| match error.kind() {
+            RequestErrorKind::NoResponders => BusError::Nobody(subject.to_owned()),
+            RequestErrorKind::TimedOut => BusError::Silent(subject.to_owned()),
+            _ => BusError::Other { tried: format!("ask on {subject}"), cause: error.to_string() },
+        })
+    }
+
+    /// Says something and expects no answer.
+    ///
+    /// # Errors
+    /// The client cannot take it.
+    pub fn tell(&self, subject: &str, payload: Vec<u8>) -> Result<(), BusError> {
+        let sent = self.block_on(self.client.publish(subject.to_owned(), payload.into()))?;
+        sent.map_err(|error| BusError::Other { tried: format!("speak on {subject}"), cause: error.to_string() })
+    }
+
+    /// Waits until everything that was said has reached the server, but not for long.
+    pub fn flush(&self) {
+        let flush = async { tokio::time::timeout(STREAM_PATIENCE, self.client.flush()).await.is_ok() };
+        // What could not be sent is as if it had not been said.
+        let _ = self.block_on(flush);
+    }
+
+    /// Serves `PREFIX.VERB` for each verb, as an instance of the service [`SERVICE`], until the bus is dropped.
+    ///
+    /// # Errors
+    /// The server does not let étalon listen there.
+    pub fn serve(
+        &self,
+        version: &str,
+        metadata: HashMap<String, String>,
+        prefix: &str,
+        verbs: &[&str],
+        handler: Arc<dyn Handler>,
+    ) -> Result<(), BusError> {
+        let failed = |error: async_nats::Error| other(format!("serve {prefix}"))(error.to_string());
+        self.block_on(async {
+            let builder = self.client.service_builder().description("An agent of the benchmark étalon");
+            let service = builder.metadata(metadata).start(SERVICE, version).await.map_err(failed)?;
+            let group = service.group(prefix);
+            for verb in verbs {
+                let endpoint = group.endpoint(*verb).await.map_err(failed)?;
+                tokio::spawn(answer_all(endpoint, (*verb).to_owned(), Arc::clone(&handler)));
+            }
+            // The service ends with its last handle.
+            tokio::spawn(async move {
+                let _service = service;
+                std::future::pending::<()>().await;
+            });
+            self.client.flush().await.map_err(|error| other("serve")(error.to_string()))
+        })?
+    }
+
+    /// The metadata of every instance of the service that answers within that time.
+    ///
+    /// # Errors
+    /// The server does not let étalon ask.
+    pub fn discover(&self, within: Duration) -> Result<Vec<HashMap<String, String>>, BusError> {
+        let failed = other("ask for agents");
+        self.block_on(async {
+            let inbox = self.client.new_inbox();
+            let mut answers = self.client.subscribe(inbox.clone()).await.map_err(|error| error.to_string())?;
+            let subject = format!("$SRV.PING.{SERVICE}");
+            self.client.publish_with_reply(subject, inbox, Bytes::new()).await.map_err(|error| error.to_string())?;
+            let mut found = Vec::new();
+            let deadline = tokio::time::Instant::now() + within;
+            while let Ok(Some(message)) = tokio::time::timeout_at(deadline, answers.next()).await {
+                let answer: serde_json::Value = serde_json::from_slice(&message.payload).unwrap_or_default();
+                let metadata = answer.get("metadata").cloned().unwrap_or_default();
+                if let Ok(metadata) = serde_json::from_value(metadata) {
+                    found.push(metadata);
+                }
+            }
+            Ok(found)
+        })?
+        .map_err(failed)
+    }
+
+    /// Hands a result to the stream. Returns once it is kept there; the same `id` is kept once.
+    ///
+    /// # Errors
+    /// The stream did not take it.
+    pub fn publish(&self, subject: &str, id: &str, payload: Vec<u8>) -> Result<(), BusError> {
+        let mut headers = HeaderMap::new();
+        headers.insert(async_nats::header::NATS_MESSAGE_ID, id);
+        let failed = other(format!("hand a result to the stream {STREAM}"));
+        self.block_on(async {
+            let work = async {
+                let sent = self.jetstream.publish_with_headers(subject.to_owned(), headers, payload.into()).await;
+                sent.map_err(|error| error.to_string())?.await.map_err(|error| error.to_string())
+            };
+            tokio::time::timeout(STREAM_PATIENCE, work).await.unwrap_or_else(|_| Err("no answer in time".to_owned()))
+        })?
+        .map(|_| ())
+        .map_err(failed)
+    }
+
+    /// The results of an experiment, from whichever agent. The stream is made if it is not there.
+    ///
+    /// # Errors
+    /// The server has no JetStream, or does not let étalon use it.
+    pub fn results(self: &Arc<Bus>, experiment: &str) -> Result<Results, BusError> {
+        let failed = other(format!("use the stream {STREAM}"));
+        let config = stream::Config {
+            name: STREAM.to_owned(),
+            subjects: vec![format!("{RESULTS}.>")],
+            retention: stream::RetentionPolicy::WorkQueue,
+            max_age: KEPT_FOR,
+            ..stream::Config::default()
+        };
+        let reader = consumer::pull::Config {
+            durable_name: Some(format!("etalon-{experiment}")),
+            filter_subject: format!("{RESULTS}.{experiment}.>"),
+            ack_wait: ACK_WAIT,
+            ..consumer::pull::Config::default()
+        };
+        let consumer = self.block_on(async {
+            let work = async {
+                let stream = self.jetstream.get_or_create_stream(config).await.map_err(|error| error.to_string())?;
+                let name = reader.durable_name.clone().unwrap_or_default();
+                stream.get_or_create_consumer(&name, reader).await.map_err(|error| error.to_string())
+            };
+            let silent = || {
+                Err("JetStream does not answer: is it switched on (`jetstream {}` in the server's configuration)?"
+                    .to_owned())
+            };
+            tokio::time::timeout(STREAM_PATIENCE, work).await.unwrap_or_else(|_| silent())
+        })?;
+        Ok(Results { bus: Arc::clone(self), consumer: consumer.map_err(failed)? })
+    }
+}
+
+/// The results of an experiment.
+pub struct Results {
+    bus: Arc<Bus>,
+    consumer: consumer::Consumer<consumer::pull::Config>,
+}
+
+/// A result that was handed out.
+pub struct Delivery {
+    /// The id that it was published with.
+    pub id: String,
+    /// What it holds.
+    pub payload: Vec<u8>,
+    message: jetstream::Message,
+}
+
+impl Results {
+    /// Results that are there now, up to so many.
+    ///
+    /// # Errors
+    /// The server did not answer.
+    pub fn fetch(&self, most: usize) -> Result<Vec<Delivery>, BusError> {
+        let failed = other("fetch results");
+        self.bus
+            .block_on(async {
+                let batch = self.consumer.fetch().max_messages(most);
+                let mut messages = batch.messages().await.map_err(|error| error.to_string())?;
+                let mut found = Vec::new();
+                while let Some(message) = messages.next().await {
+                    let message = message.map_err(|error| error.to_string())?;
+                    let header = |headers: &HeaderMap| {
+                        headers.get(async_nats::header::NATS_MESSAGE_ID).map(|id| id.as_str().to_owned())
+                    };
+                    let id = message.headers.as_ref().and_then(header).unwrap_or_default();
+                    found.push(Delivery { id, payload: message.payload.to_vec(), message });
+                }
+                Ok(found)
+            })?
+            .map_err(failed)
+    }
+
+    /// Tells the stream that results need not be kept any more.
+    ///
+    /// # Errors
+    /// The server did not answer; they will be handed out again.
+    pub fn acknowledge(&self, deliveries: &[Delivery]) -> Result<(), BusError> {
+        let failed = other("acknowledge results");
+        self.bus
+            .block_on(async {
+                for delivery in deliveries {
+                    delivery.message.ack_with(AckKind::Ack).await.map_err(|error| error.to_string())?;
+                }
+                self.bus.client.flush().await.map_err(|error| error.to_string())
+            })?
+            .map_err(failed)
+    }
+}
+
+async fn answer_all(mut requests: async_nats::service::endpoint::Endpoint, verb: String, handler: Arc<dyn Handler>) {
+    while let Some(request) = requests.next().await {
+        if let Some(answer) = handler.at_once(&verb) {
+            // Whoever asked has gone if it cannot be sent.
+            let _ = request.respond(Ok(answer.into())).await;
+            continue;
+        }
+        let (handler, verb) = (Arc::clone(&handler), verb.clone());
+        tokio::spawn(async move {
+            let payload = request.message.payload.clone();
+            let answered = tokio::task::spawn_blocking(move || handler.answer(&verb, &payload)).await;
+            let _ = request.respond(Ok(answered.unwrap_or_default().into())).await;
+        });
+    }
+}
+
+fn options(server: &Server) -> Result<ConnectOptions, String> {
+    let mut options = match &server.creds {
+        None => ConnectOptions::new(),
+        Some(path) => {
+            let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+            let is_seed = |line: &&str| line.starts_with("SU");
+            match text.lines().map(str::trim).find(is_seed).filter(|_| !text.contains("BEGIN NATS USER JWT")) {
+                Some(seed) => ConnectOptions::with_nkey(seed.to_owned()),
+                None => ConnectOptions::with_credentials(&text)
+                    .map_err(|_| format!("{} holds neither credentials nor an NKey's seed", path.display()))?,
+            }
+        }
+    };
+    if let Some(ca) = &server.ca {
+        options = options.add_root_certificates(ca.clone()).require_tls(true);
+    }
+    Ok(options)
+}
+
+/// The URL without the user and password that may be in it.
+fn without_password(url: &str) -> String {
+    match (url.split_once("://"), url.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}"),
+        _ => url.to_owned(),
+    }
+}

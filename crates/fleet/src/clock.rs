@@ -1,0 +1,71 @@
+//! Another host's clock seen from here. Only durations cross hosts: an instant is told to an agent on its own clock.
+
+use std::time::Duration;
+
+use crate::bus::{Bus, BusError};
+use crate::protocol::{Pong, prefix};
+
+/// How often a clock is read: the round trip that was disturbed least counts.
+const READINGS: usize = 16;
+
+/// A clock with what is known of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clock {
+    /// The shortest round trip, in nanoseconds: the offset is known within half of it.
+    pub round_trip_ns: u64,
+    /// What its clock shows beyond ours, in nanoseconds.
+    pub offset_ns: i64,
+}
+
+impl Clock {
+    /// Reads an agent's clock (Cristian, "Probabilistic clock synchronization", Distributed Computing 3, 1989: the reading
+    /// of the shortest round trip, taken for its middle).
+    ///
+    /// # Errors
+    /// The agent does not answer.
+    pub fn read(bus: &Bus, agent: &str, within: Duration) -> Result<Clock, BusError> {
+        let subject = format!("{}.ping", prefix(agent));
+        let mut best: Option<Clock> = None;
+        for _ in 0..READINGS {
+            let before_ns = host::clock::now_ns();
+            let answer = bus.request(&subject, Vec::new(), within)?;
+            let after_ns = host::clock::now_ns();
+            let unread = |error: serde_json::Error| BusError::Other {
+                tried: format!("read the clock of the agent `{agent}`"),
+                cause: error.to_string(),
+            };
+            let Pong { now_ns } = serde_json::from_slice(&answer).map_err(unread)?;
+            let reading = Clock::of(before_ns, now_ns, after_ns);
+            if best.is_none_or(|best| reading.round_trip_ns < best.round_trip_ns) {
+                best = Some(reading);
+            }
+        }
+        best.ok_or(BusError::Silent(subject))
+    }
+
+    fn of(before_ns: u64, there_ns: u64, after_ns: u64) -> Clock {
+        let round_trip_ns = after_ns - before_ns;
+        let middle_ns = before_ns + round_trip_ns / 2;
+        Clock { round_trip_ns, offset_ns: there_ns.wrapping_sub(middle_ns) as i64 }
+    }
+
+    /// An instant of our clock on that one.
+    pub fn there(&self, here_ns: u64) -> u64 {
+        here_ns.wrapping_add_signed(self.offset_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_offset_is_taken_at_the_middle_of_the_round_trip() {
+        let ahead = Clock::of(1_000, 5_100, 1_200);
+        assert_eq!(ahead, Clock { round_trip_ns: 200, offset_ns: 4_000 });
+        assert_eq!(ahead.there(2_000), 6_000);
+        let behind = Clock::of(10_000, 150, 10_100);
+        assert_eq!(behind.offset_ns, -9_900);
+        assert_eq!(behind.there(20_000), 10_100);
+    }
+}

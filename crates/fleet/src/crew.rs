@@ -1,0 +1,221 @@
+//! Several agents as the makers of one load.
+
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use engine::crew::{Crew, Loaded, Order, Share, segments};
+use engine::{Failure, FailureKind, Observer, Tick};
+use model::{Cell, SystemPlan};
+
+use crate::clock::Clock;
+use crate::fleet::Shared;
+use crate::link::Waiting;
+use crate::protocol::{Answer, Ask, Outcome, Progress, SentTick, Wanted};
+use crate::remote::{stopped, unexpected};
+
+/// What an agent needs between hearing of the start and the start, beside its round trip.
+const START_LEAD: Duration = Duration::from_millis(30);
+/// How often the intervals of all agents are put together for whoever watches.
+const WATCH: Duration = Duration::from_millis(500);
+/// How long an agent may take to answer a reading of its clock.
+const PING_PATIENCE: Duration = Duration::from_secs(1);
+
+/// The agents that make the load of a trial.
+pub(crate) struct FleetCrew<'a> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) agents: Vec<String>,
+    pub(crate) cell: &'a Cell,
+    /// The system as the agents reach it.
+    pub(crate) system: SystemPlan,
+    pub(crate) own_tables: bool,
+}
+
+/// An agent with its part of the trial.
+struct Member<'a> {
+    agent: &'a str,
+    job: u64,
+    ask: Ask,
+}
+
+/// Does the same for every member at the same time. Gives what each gave, or the first failure.
+fn each<T: Send>(
+    members: &[Member<'_>],
+    work: impl Fn(usize, &Member<'_>) -> Result<T, Failure> + Sync,
+) -> Result<Vec<T>, Failure> {
+    let results: Vec<Result<T, Failure>> = thread::scope(|scope| {
+        let work = &work;
+        let handles: Vec<_> =
+            members.iter().enumerate().map(|(number, member)| scope.spawn(move || work(number, member))).collect();
+        let joined = |handle: thread::ScopedJoinHandle<'_, _>| match handle.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        handles.into_iter().map(joined).collect()
+    });
+    results.into_iter().collect()
+}
+
+impl Crew for FleetCrew<'_> {
+    fn load(&self, order: &Order<'_>, observer: &mut dyn Observer) -> Result<Loaded, Failure> {
+        let members = self.members(order)?;
+        let done = self.prepare(&members).and_then(|clocks| {
+            self.start(&members, &clocks)?;
+            self.watch(&members, observer).map(|answers| (clocks, answers))
+        });
+        let (clocks, answers) = match done {
+            Ok(done) => done,
+            Err(failure) => {
+                // Whoever is well does not go on without the others.
+                members.iter().for_each(|member| self.shared.link.stop(member.agent, member.job));
+                return Err(failure);
+            }
+        };
+        let mut shares = Vec::with_capacity(members.len());
+        let slowest_ns = clocks.iter().map(|clock| clock.round_trip_ns).max().unwrap_or_default();
+        for (member, answer) in members.iter().zip(answers) {
+            match answer {
+                Answer::Published(count) => shares.push(self.share(member, count, slowest_ns)?),
+                Answer::Stopped if order.interrupt.load(Ordering::Relaxed) => {
+                    return Ok(Loaded::Interrupted(Vec::new()));
+                }
+                Answer::Stopped => return Err(stopped(member.agent)),
+                other => return Err(unexpected(member.agent, &other)),
+            }
+        }
+        Ok(Loaded::Done(shares))
+    }
+}
+
+impl FleetCrew<'_> {
+    fn members(&self, order: &Order<'_>) -> Result<Vec<Member<'_>>, Failure> {
+        let cell = self.shared.sent(self.cell)?;
+        let parts = segments(order.task, self.agents.len())?;
+        let mut members = Vec::with_capacity(parts.len());
+        for (agent, part) in self.agents.iter().zip(parts) {
+            let ask = Ask::Share {
+                system: self.system.name.clone(),
+                cell: cell.clone(),
+                schedule: order.schedule.clone(),
+                seed: order.seed,
+                segment: (part.start, part.end),
+            };
+            members.push(Member { agent, job: self.shared.link.next_job(), ask });
+        }
+        Ok(members)
+    }
+
+    /// Every agent makes its connections, and waits. Then their clocks are read.
+    fn prepare(&self, members: &[Member<'_>]) -> Result<Vec<Clock>, Failure> {
+        let link = &self.shared.link;
+        each(members, |_, member| {
+            let open = Ask::Open { system: self.system.clone(), wanted: Wanted::Load, own_tables: self.own_tables };
+            link.call(member.agent, &open)?;
+            let ready = &mut |progress: &Progress| progress.ready;
+            match link.until(member.agent, member.job, &member.ask, Waiting::Patiently, ready)? {
+                None => Ok(()),
+                Some(Answer::Stopped) => {
+                    let tried = format!("begin on the agent `{}`", member.agent);
+                    Err(Failure::new(FailureKind::ConnectionLost, tried, "its lease ran out before the start"))
+                }
+                Some(other) => Err(unexpected(member.agent, &other)),
+            }
+        })?;
+        // One after the other: readings taken at the same time would disturb each other.
+        let clock = |member: &Member<'_>| {
+            Clock::read(&link.bus, member.agent, PING_PATIENCE).map_err(|error| {
+                let tried = format!("read the clock of the agent `{}`", member.agent);
+                Failure::new(FailureKind::ConnectionLost, tried, error)
+            })
+        };
+        members.iter().map(clock).collect()
+    }
+
+    /// Tells every agent, on its own clock, when to begin.
+    fn start(&self, members: &[Member<'_>], clocks: &[Clock]) -> Result<(), Failure> {
+        let slowest_ns = clocks.iter().map(|clock| clock.round_trip_ns).max().unwrap_or_default();
+        let lead_ns = START_LEAD.as_nanos() as u64 + 4 * slowest_ns + 200_000 * members.len() as u64;
+        let start_ns = host::clock::now_ns() + lead_ns;
+        each(members, |number, member| {
+            let at_ns = clocks.get(number).map_or(start_ns, |clock| clock.there(start_ns));
+            let link = &self.shared.link;
+            let start = Ask::Start { of: member.job, at_ns };
+            link.until(member.agent, link.next_job(), &start, Waiting::ForItsLease, &mut |_| false)
+        })?;
+        Ok(())
+    }
+
+    /// Waits until every agent has published its share.
+    fn watch(&self, members: &[Member<'_>], observer: &mut dyn Observer) -> Result<Vec<Answer>, Failure> {
+        let link = &self.shared.link;
+        let (told, ticks) = channel();
+        let told = Mutex::new(told);
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| {
+                let ends = each(members, |number, member| {
+                    let told: Option<Sender<(usize, SentTick)>> = told.lock().ok().map(|told| told.clone());
+                    let renew = Ask::Renew { of: Some(member.job) };
+                    let hear = &mut |progress: &Progress| {
+                        if let (Some(told), Some(tick)) = (&told, progress.tick) {
+                            let _ = told.send((number, tick));
+                        }
+                        false
+                    };
+                    let answer = link.until(member.agent, member.job, &renew, Waiting::ForItsLease, hear);
+                    if answer.is_err() {
+                        // The others would only be waited for in vain.
+                        members.iter().for_each(|member| link.stop(member.agent, member.job));
+                    }
+                    answer?.ok_or_else(|| unexpected(member.agent, &Answer::Nothing))
+                });
+                drop(told);
+                ends
+            });
+            show(&ticks, members.len(), observer);
+            waiting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    fn share(&self, member: &Member<'_>, count: u32, slowest_ns: u64) -> Result<Share, Failure> {
+        let patience = self.shared.link.patience;
+        match self.shared.inbox.take(member.agent, member.job, count, patience)? {
+            Outcome::Share(mut share) => {
+                // Each offset is known within half of its round trip, so two of them within the longer one.
+                share.start_skew_ns = share.start_skew_ns.map(|late_ns| late_ns + slowest_ns);
+                Ok(*share)
+            }
+            Outcome::Record(_) => Err(unexpected(member.agent, &Answer::Nothing)),
+        }
+    }
+}
+
+/// Puts the agents' last intervals together until there are no more: rates are added, and of percentiles the worst is shown,
+/// since only histograms can be merged.
+fn show(ticks: &Receiver<(usize, SentTick)>, agents: usize, observer: &mut dyn Observer) {
+    let mut last: Vec<Option<SentTick>> = vec![None; agents];
+    let mut shown = Instant::now();
+    loop {
+        match ticks.recv_timeout(WATCH) {
+            Ok((number, tick)) => {
+                if let Some(slot) = last.get_mut(number) {
+                    *slot = Some(tick);
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        if shown.elapsed() >= WATCH && last.iter().any(Option::is_some) {
+            shown = Instant::now();
+            let known = || last.iter().flatten();
+            observer.tick(Tick {
+                rate_per_s: known().map(|tick| tick.rate_per_s).sum(),
+                p50_ns: known().map(|tick| tick.p50_ns).max().unwrap_or_default(),
+                p99_ns: known().map(|tick| tick.p99_ns).max().unwrap_or_default(),
+                errors: known().map(|tick| tick.errors).sum(),
+                backlog: known().map(|tick| tick.backlog).sum(),
+            });
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! The conductor's fleet: the agents that a plan names.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use engine::crew::Crew;
+use engine::dataset::Tables;
+use engine::site::{Job, Places, Site};
+use engine::target::OpenRequest;
+use engine::workloads::{Action, Grants, Texts};
+use engine::{Failure, FailureKind, Registry};
+use model::{Cell, Facts, Plan};
+
+use crate::bus::{Bus, BusError, Server};
+use crate::clock::Clock;
+use crate::crew::FleetCrew;
+use crate::inbox::Inbox;
+use crate::link::Link;
+use crate::protocol::{AgentInfo, Answer, Ask, SentCell, prefix};
+use crate::remote::{Remote, unexpected};
+
+/// How long an agent goes on without hearing from its conductor.
+const LEASE: Duration = Duration::from_secs(5);
+/// How often the conductor lets itself be heard, as a part of the lease.
+const RENEWALS: u32 = 5;
+/// How long agents are waited for that are asked to say that they are there.
+const DISCOVERY: Duration = Duration::from_secs(1);
+/// How long an agent may take to answer what it is.
+const INFO_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How a fleet is reached.
+#[derive(Clone)]
+pub struct FleetOptions {
+    /// The NATS server.
+    pub server: Server,
+    /// The experiment: the same when it is resumed, and no other's.
+    pub experiment: String,
+    /// How long an agent that does not answer is waited for.
+    pub patience: Duration,
+    /// How long agents go on without hearing from the conductor; the usual time without it.
+    pub lease: Option<Duration>,
+    /// Set by the user's Ctrl-C.
+    pub interrupt: Arc<AtomicBool>,
+}
+
+/// The agents that a plan names.
+pub struct Fleet {
+    shared: Arc<Shared>,
+    /// Agents that make load.
+    clients: Vec<String>,
+    /// Agents on whose hosts systems are, by the systems' names.
+    hosts: BTreeMap<String, String>,
+    renewing: Option<thread::JoinHandle<()>>,
+}
+
+/// What the fleet's parts share.
+pub(crate) struct Shared {
+    pub(crate) link: Link,
+    pub(crate) inbox: Inbox,
+    registry: Registry,
+    agents: BTreeSet<String>,
+    ended: AtomicBool,
+    /// Cells with the texts that they need, since each is sent many times.
+    sent: Mutex<Vec<SentCell>>,
+}
+
+impl Shared {
+    /// A cell with the texts of the files that compiling it reads.
+    pub(crate) fn sent(&self, cell: &Cell) -> Result<SentCell, Failure> {
+        let mut known = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sent) = known.iter().find(|sent| sent.cell == *cell) {
+            return Ok(sent.clone());
+        }
+        let texts = Texts::noting();
+        let grants = Grants { texts: texts.clone(), ..Grants::default() };
+        self.registry.workload(&cell.workload)?.task(&cell.point, &grants)?;
+        let sent = SentCell { cell: cell.clone(), texts: texts.noted() };
+        known.push(sent.clone());
+        Ok(sent)
+    }
+}
+
+fn failed(tried: &str, error: BusError) -> Failure {
+    let kind = match error {
+        BusError::Connect { .. } => FailureKind::Unreachable,
+        _ => FailureKind::Other,
+    };
+    Failure::new(kind, tried, error)
+        .hint("`nats` in the plan's `[fleet]` is the server's URL; docs/fleet.md tells how it is set up")
+}
+
+/// The agents that make the load of a cell; none where it is made at the system itself.
+fn clients_of(cell: &Cell) -> Vec<String> {
+    let named = cell.point.get(model::CLIENTS_ON).and_then(model::Value::as_text).unwrap_or_default();
+    named.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+impl Fleet {
+    /// Connects to the NATS server, and asks every agent that the plan names whether it is there and of this version.
+    ///
+    /// # Errors
+    /// The server or an agent cannot be had.
+    pub fn connect(plan: &Plan, options: FleetOptions, registry: Registry) -> Result<Fleet, Failure> {
+        let bus =
+            Bus::connect(&options.server, "etalon conductor").map_err(|error| failed("reach the fleet", error))?;
+        let bus = Arc::new(bus);
+        let session = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
+        let inbox = Inbox::open(&bus, &options.experiment, &session)
+            .map_err(|error| failed("receive the fleet's results", error))?;
+        let clients: BTreeSet<String> = plan.cells().iter().flat_map(clients_of).collect();
+        let hosts = plan.fleet.as_ref().map(|fleet| fleet.hosts.clone()).unwrap_or_default();
+        let agents: BTreeSet<String> = clients.iter().chain(hosts.values()).cloned().collect();
+        let link = Link {
+            bus,
+            session,
+            experiment: options.experiment,
+            lease: options.lease.unwrap_or(LEASE),
+            patience: options.patience,
+            interrupt: options.interrupt,
+            jobs: AtomicU64::new(1),
+        };
+        let (ended, sent) = (AtomicBool::new(false), Mutex::default());
+        let shared = Arc::new(Shared { link, inbox, registry, agents, ended, sent });
+        let renewed = Arc::clone(&shared);
+        let renewing = thread::spawn(move || renew(&renewed));
+        let fleet = Fleet { shared, clients: clients.into_iter().collect(), hosts, renewing: Some(renewing) };
+        fleet.greet()?;
+        Ok(fleet)
+    }
+
+    /// Ends the renewals without a word, as a conductor that is killed does. For tests of what agents do then.
+    pub fn fall_silent(&self) {
+        self.shared.ended.store(true, Ordering::Relaxed);
+    }
+
+    /// Every agent must be there and speak this version.
+    fn greet(&self) -> Result<(), Failure> {
+        let link = &self.shared.link;
+        let greeted: Vec<Result<Answer, Failure>> = thread::scope(|scope| {
+            let mut handles = Vec::new();
+            for agent in &self.shared.agents {
+                handles.push(scope.spawn(move || link.call(agent, &Ask::Renew { of: None })));
+            }
+            let joined = |handle: thread::ScopedJoinHandle<'_, _>| match handle.join() {
+                Ok(result) => result,
+                Err(panic) => std::panic::resume_unwind(panic),
+            };
+            handles.into_iter().map(joined).collect()
+        });
+        greeted.into_iter().try_for_each(|answer| answer.map(|_| ()))
+    }
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        self.shared.ended.store(true, Ordering::Relaxed);
+        if let Some(renewing) = self.renewing.take() {
+            renewing.thread().unpark();
+            // It ends by itself once it is woken.
+            let _ = renewing.join();
+        }
+        self.shared.inbox.acknowledge();
+        // An agent that does not hear it ends the session by its lease.
+        self.shared.agents.iter().for_each(|agent| self.shared.link.leave(agent));
+        self.shared.link.bus.flush();
+    }
+}
+
+/// Lets every agent know, again and again, that the conductor is there.
+fn renew(shared: &Shared) {
+    while !shared.ended.load(Ordering::Relaxed) {
+        shared.agents.iter().for_each(|agent| shared.link.renew(agent));
+        thread::park_timeout(shared.link.lease / RENEWALS);
+    }
+}
+
+impl Places for Fleet {
+    fn site(&self, request: &OpenRequest<'_>) -> Result<Option<Arc<dyn Site>>, Failure> {
+        let Some(agent) = self.hosts.get(&request.system.name) else { return Ok(None) };
+        let remote = Remote::open(&self.shared, agent, request.system, request.tables == Tables::Own)?;
+        Ok(Some(Arc::new(remote)))
+    }
+
+    fn crew<'a>(&'a self, job: &Job<'a>, site: &'a dyn Site) -> Result<Option<Box<dyn Crew + 'a>>, Failure> {
+        let agents = clients_of(job.cell);
+        if agents.is_empty() || !matches!(job.task.action, Action::Stream(_)) {
+            return Ok(None);
+        }
+        let system = site.reach()?;
+        let own_tables = job.task.tables() == Tables::Own;
+        Ok(Some(Box::new(FleetCrew { shared: &self.shared, agents, cell: job.cell, system, own_tables })))
+    }
+
+    fn facts(&self) -> Result<Vec<(String, Facts)>, Failure> {
+        let of_agent = |agent: &String| match self.shared.link.call(agent, &Ask::HostFacts)? {
+            Answer::Facts(facts) => Ok((format!("{}{agent}", engine::conductor::CLIENT_HOST), facts)),
+            other => Err(unexpected(agent, &other)),
+        };
+        self.clients.iter().map(of_agent).collect()
+    }
+
+    fn committed(&self) {
+        self.shared.inbox.acknowledge();
+    }
+}
+
+/// An agent that answered.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// What it says of itself.
+    pub info: AgentInfo,
+    /// Its round trip in nanoseconds, and its clock's offset; nothing if it did not answer to that.
+    pub clock: Option<(u64, i64)>,
+}
+
+/// Every agent that answers, by name.
+///
+/// # Errors
+/// The NATS server cannot be reached.
+pub fn list(server: &Server) -> Result<Vec<Listed>, BusError> {
+    let bus = Bus::connect(server, "etalon agents")?;
+    let mut listed = Vec::new();
+    let names: BTreeSet<String> =
+        bus.discover(DISCOVERY)?.into_iter().filter_map(|metadata| metadata.get("agent").cloned()).collect();
+    for name in names {
+        let Ok(answer) = bus.request(&format!("{}.info", prefix(&name)), Vec::new(), INFO_PATIENCE) else { continue };
+        let info: AgentInfo = serde_json::from_slice(&answer).unwrap_or_default();
+        let clock = Clock::read(&bus, &name, INFO_PATIENCE).ok();
+        listed.push(Listed { info, clock: clock.map(|clock| (clock.round_trip_ns, clock.offset_ns)) });
+    }
+    Ok(listed)
+}

@@ -1,0 +1,172 @@
+//! The conductor's way to its agents: jobs that are asked for until they are done, or their agent is given up.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use engine::{Failure, FailureKind};
+
+use crate::bus::{Bus, BusError};
+use crate::protocol::{Answer, Ask, Progress, Reply, Request, VERSION, prefix};
+
+/// How long one request waits for its answer.
+const ONE_ANSWER: Duration = Duration::from_millis(1_500);
+/// How long is waited before an agent that does not answer is asked again.
+const AGAIN: Duration = Duration::from_millis(200);
+/// How often a job that takes long is asked about.
+const POLL: Duration = Duration::from_millis(20);
+
+/// The conductor's way to its agents.
+pub(crate) struct Link {
+    pub(crate) bus: Arc<Bus>,
+    pub(crate) session: String,
+    pub(crate) experiment: String,
+    /// How long an agent goes on without hearing from the conductor.
+    pub(crate) lease: Duration,
+    /// How long an agent that does not answer is waited for where it may come back.
+    pub(crate) patience: Duration,
+    /// Set by the user's Ctrl-C.
+    pub(crate) interrupt: Arc<AtomicBool>,
+    pub(crate) jobs: AtomicU64,
+}
+
+/// How an agent that does not answer is told apart from one that may not come back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waiting {
+    /// As long as the plan's patience; then the experiment ends.
+    Patiently,
+    /// No longer than the lease: what it was doing is lost by then.
+    ForItsLease,
+    /// The same, even if the user interrupts: what it made is to be removed.
+    ToTheEnd,
+}
+
+impl Link {
+    /// The number of the next job.
+    pub(crate) fn next_job(&self) -> u64 {
+        self.jobs.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn send(&self, agent: &str, job: u64, ask: &Ask) -> Result<Reply, BusError> {
+        let payload = self.payload(agent, job, ask)?;
+        let tried = format!("understand the agent `{agent}`");
+        let failed = |error: serde_json::Error| BusError::Other { tried, cause: error.to_string() };
+        let subject = format!("{}.{}", prefix(agent), ask.verb());
+        serde_json::from_slice(&self.bus.request(&subject, payload, ONE_ANSWER)?).map_err(failed)
+    }
+
+    fn payload(&self, agent: &str, job: u64, ask: &Ask) -> Result<Vec<u8>, BusError> {
+        let request = Request {
+            version: VERSION.to_owned(),
+            session: self.session.clone(),
+            experiment: self.experiment.clone(),
+            lease_ms: self.lease.as_millis() as u64,
+            job,
+            ask: ask.clone(),
+        };
+        let tried = format!("ask the agent `{agent}`");
+        serde_json::to_vec(&request).map_err(|error| BusError::Other { tried, cause: error.to_string() })
+    }
+
+    /// Asks for a job and waits until it is done.
+    pub(crate) fn call(&self, agent: &str, ask: &Ask) -> Result<Answer, Failure> {
+        let job = self.next_job();
+        match self.until(agent, job, ask, Waiting::Patiently, &mut |_| false)? {
+            Some(answer) => Ok(answer),
+            None => {
+                Err(Failure::new(FailureKind::Other, format!("wait for the agent `{agent}`"), "it was not waited for"))
+            }
+        }
+    }
+
+    /// The same, even if the user has interrupted, and without much patience.
+    pub(crate) fn call_to_the_end(&self, agent: &str, ask: &Ask) -> Result<(), Failure> {
+        self.until(agent, self.next_job(), ask, Waiting::ToTheEnd, &mut |_| false).map(|_| ())
+    }
+
+    /// Asks for a job, and about it, until it is done or `enough` says of its progress that it need not be waited for.
+    pub(crate) fn until(
+        &self,
+        agent: &str,
+        job: u64,
+        ask: &Ask,
+        waiting: Waiting,
+        enough: &mut dyn FnMut(&Progress) -> bool,
+    ) -> Result<Option<Answer>, Failure> {
+        let renew = Ask::Renew { of: Some(job) };
+        let mut ask = ask;
+        let mut heard = Instant::now();
+        loop {
+            if self.interrupt.load(Ordering::Relaxed) && waiting != Waiting::ToTheEnd {
+                self.stop(agent, job);
+                return Err(Failure::new(FailureKind::Other, format!("wait for the agent `{agent}`"), "interrupted"));
+            }
+            match self.send(agent, job, ask) {
+                Ok(Reply::Done(answer)) => return Ok(Some(answer)),
+                Ok(Reply::Working(progress)) => {
+                    heard = Instant::now();
+                    ask = &renew;
+                    if enough(&progress) {
+                        return Ok(None);
+                    }
+                    thread::sleep(POLL);
+                }
+                // Another conductor's lease may be about to run out: that of this experiment, which was killed.
+                Ok(Reply::Failed(failure))
+                    if failure.kind == FailureKind::NotOurs && heard.elapsed() < self.patience =>
+                {
+                    thread::sleep(AGAIN);
+                }
+                Ok(Reply::Failed(failure)) => return Err(of_agent(agent, failure)),
+                Err(error) => {
+                    let (limit, kind) = match waiting {
+                        Waiting::Patiently => (self.patience, FailureKind::Other),
+                        Waiting::ForItsLease | Waiting::ToTheEnd => {
+                            (self.lease.min(self.patience), FailureKind::ConnectionLost)
+                        }
+                    };
+                    if heard.elapsed() >= limit {
+                        return Err(lost(agent, kind, format!("{error} for {:.1} s", heard.elapsed().as_secs_f64())));
+                    }
+                    thread::sleep(AGAIN);
+                }
+            }
+        }
+    }
+
+    /// Ends a job early, if its agent hears it; if not, its lease ends it.
+    pub(crate) fn stop(&self, agent: &str, job: u64) {
+        self.say(agent, &Ask::Stop { of: job });
+    }
+
+    /// Lets an agent know that the conductor is there.
+    pub(crate) fn renew(&self, agent: &str) {
+        self.say(agent, &Ask::Renew { of: None });
+    }
+
+    /// Lets an agent go.
+    pub(crate) fn leave(&self, agent: &str) {
+        self.say(agent, &Ask::Leave);
+    }
+
+    /// Says something whose answer nobody needs: an agent that does not hear it is noticed by whoever asks it next.
+    fn say(&self, agent: &str, ask: &Ask) {
+        if let Ok(payload) = self.payload(agent, self.next_job(), ask) {
+            let _ = self.bus.tell(&format!("{}.{}", prefix(agent), ask.verb()), payload);
+        }
+    }
+}
+
+fn lost(agent: &str, kind: FailureKind, cause: String) -> Failure {
+    Failure::new(kind, format!("work with the agent `{agent}`"), cause)
+        .hint("`etalon agents` lists those that answer; start the agent on its host, or look at the network between")
+}
+
+/// The failure of an agent, with its name.
+fn of_agent(agent: &str, failure: Failure) -> Failure {
+    if failure.tried.contains(&format!("`{agent}`")) {
+        return failure;
+    }
+    Failure { tried: format!("{} (on the agent `{agent}`)", failure.tried), ..failure }
+}

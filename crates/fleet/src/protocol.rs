@@ -1,0 +1,309 @@
+//! What conductor and agents say to each other.
+//!
+//! Every request is a *job* with a number of its session. A job that was asked for again is not done again: whoever lost an
+//! answer asks once more. What takes long answers [`Reply::Working`] and is asked about by [`Ask::Renew`], which renews
+//! the lease as every other request of the session does.
+
+use std::collections::BTreeMap;
+
+use engine::crew::Share;
+use engine::target::{Counters, LoadKind, Placement};
+use engine::{Failure, Tick};
+use model::{Cell, Facts, Reading, Schedule, SystemPlan, TrialRecord};
+use serde::{Deserialize, Serialize};
+
+/// The last words of the subjects that an agent answers on: `etalon.agent.NAME.VERB`.
+pub const VERBS: [&str; 7] = ["info", "ping", "prepare", "start", "renew", "stop", "facts"];
+
+/// This build's version: conductor and agents must have the same.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// What the subjects of an agent begin with.
+pub fn prefix(agent: &str) -> String {
+    format!("etalon.agent.{agent}")
+}
+
+/// Whether a name can be a part of a subject.
+pub fn name_is_fit(name: &str) -> bool {
+    let is_fit = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    !name.is_empty() && name.len() <= 64 && name.chars().all(is_fit)
+}
+
+/// A request of a conductor.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Request {
+    /// The conductor's version.
+    pub version: String,
+    /// The conductor's run.
+    pub session: String,
+    /// The experiment, under whose subject results are published.
+    pub experiment: String,
+    /// How long the agent goes on without hearing from the session, in milliseconds.
+    pub lease_ms: u64,
+    /// The job's number.
+    pub job: u64,
+    /// What is asked.
+    pub ask: Ask,
+}
+
+/// A cell, with the texts of the files that its scripts name: an agent reads no files for a conductor.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SentCell {
+    /// The cell.
+    pub cell: Cell,
+    /// Texts by the path that the script names.
+    pub texts: BTreeMap<String, String>,
+}
+
+/// What a process wants of a system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Wanted {
+    /// To have it: prepare, count, remove.
+    Whole,
+    /// To make load on it.
+    Load,
+}
+
+/// What is asked.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Ask {
+    /// Open a system; nothing is done if it is open.
+    Open {
+        /// The system, without a password.
+        system: SystemPlan,
+        /// What is wanted of it.
+        wanted: Wanted,
+        /// Whether its tables are étalon's own.
+        own_tables: bool,
+    },
+    /// The facts of a system, with those that cells ask for.
+    SystemFacts {
+        /// Its name.
+        system: String,
+        /// The cells.
+        cells: Vec<SentCell>,
+    },
+    /// The facts of the agent's machine.
+    HostFacts,
+    /// What a system has counted.
+    Ledger {
+        /// Its name.
+        system: String,
+    },
+    /// The number that the query gives by which a cell's work is checked. No other query is asked.
+    Scalar {
+        /// The system's name.
+        system: String,
+        /// The cell.
+        cell: SentCell,
+        /// Its query.
+        sql: String,
+    },
+    /// How other hosts reach a system.
+    Reach {
+        /// Its name.
+        system: String,
+    },
+    /// Make the tables of a cell.
+    Tables {
+        /// The system's name.
+        system: String,
+        /// The cell.
+        cell: SentCell,
+    },
+    /// Bring a system to rest.
+    Settle {
+        /// Its name.
+        system: String,
+    },
+    /// Begin a block.
+    BeginBlock {
+        /// The system's name.
+        system: String,
+    },
+    /// Answer once a system can be asked again.
+    Revive {
+        /// Its name.
+        system: String,
+    },
+    /// Remove what was made in a system, and forget it.
+    Close {
+        /// Its name.
+        system: String,
+    },
+    /// Run a whole trial; its record is published.
+    Whole {
+        /// The system's name.
+        system: String,
+        /// The cell.
+        cell: SentCell,
+        /// The plan's schedule.
+        schedule: Schedule,
+        /// Seed of the trial.
+        seed: u64,
+    },
+    /// Make connections for a segment of a trial's clients, wait for [`Ask::Start`], and make the load; the share is
+    /// published.
+    Share {
+        /// The system's name.
+        system: String,
+        /// The cell.
+        cell: SentCell,
+        /// The plan's schedule.
+        schedule: Schedule,
+        /// Seed of the trial.
+        seed: u64,
+        /// The first client of the segment, and the first behind it.
+        segment: (u32, u32),
+    },
+    /// Begin a share.
+    Start {
+        /// Its job.
+        of: u64,
+        /// When, by the agent's own clock, in nanoseconds.
+        at_ns: u64,
+    },
+    /// End a job early.
+    Stop {
+        /// Which.
+        of: u64,
+    },
+    /// The conductor has come to its end: what is under way is ended, and what was made is removed.
+    Leave,
+    /// How far a job is, or nothing but to be heard of.
+    Renew {
+        /// Which.
+        of: Option<u64>,
+    },
+}
+
+impl Ask {
+    /// The verb that it is asked by.
+    pub fn verb(&self) -> &'static str {
+        match self {
+            Ask::SystemFacts { .. } | Ask::HostFacts | Ask::Ledger { .. } | Ask::Scalar { .. } | Ask::Reach { .. } => {
+                "facts"
+            }
+            Ask::Open { .. }
+            | Ask::Tables { .. }
+            | Ask::Settle { .. }
+            | Ask::BeginBlock { .. }
+            | Ask::Revive { .. }
+            | Ask::Whole { .. }
+            | Ask::Share { .. } => "prepare",
+            Ask::Start { .. } => "start",
+            Ask::Stop { .. } | Ask::Close { .. } | Ask::Leave => "stop",
+            Ask::Renew { .. } => "renew",
+        }
+    }
+}
+
+/// An agent's reply.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Reply {
+    /// It is done.
+    Done(Answer),
+    /// It is under way.
+    Working(Progress),
+    /// It could not be done.
+    Failed(Failure),
+}
+
+/// How far a job is.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Progress {
+    /// Whether its connections are made and it waits for its start.
+    pub ready: bool,
+    /// The last interval of its load.
+    pub tick: Option<SentTick>,
+}
+
+/// An interval of the running trial.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct SentTick {
+    /// Transactions that ended well, per second.
+    pub rate_per_s: f64,
+    /// Median response time, in nanoseconds.
+    pub p50_ns: u64,
+    /// 99th percentile of the response time, in nanoseconds.
+    pub p99_ns: u64,
+    /// Transactions that failed.
+    pub errors: u64,
+    /// The most transactions that were due and not begun at one time.
+    pub backlog: u64,
+}
+
+impl From<Tick> for SentTick {
+    fn from(tick: Tick) -> SentTick {
+        let Tick { rate_per_s, p50_ns, p99_ns, errors, backlog } = tick;
+        SentTick { rate_per_s, p50_ns, p99_ns, errors, backlog }
+    }
+}
+
+/// What was asked for.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Answer {
+    /// Nothing but that it is done.
+    Nothing,
+    /// What kind of load a system carries.
+    Opened(LoadKind),
+    /// Facts.
+    Facts(Facts),
+    /// What a system has counted.
+    Account(Box<Account>),
+    /// A number.
+    Number(i64),
+    /// A system as other hosts reach it.
+    System(Box<SystemPlan>),
+    /// A result has been published in so many parts.
+    Published(u32),
+    /// The job was stopped.
+    Stopped,
+}
+
+/// What a system has counted.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Account {
+    /// The engine's counters.
+    pub counters: Counters,
+    /// CPU seconds of the server's processes, or why they are not known.
+    pub server_cpu_s: Reading,
+    /// Where the engine works.
+    pub placement: Placement,
+}
+
+/// A result, as it is published.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Outcome {
+    /// A whole trial.
+    Record(Box<TrialRecord>),
+    /// A host's share of one.
+    Share(Box<Share>),
+}
+
+/// What an agent says of itself to whoever asks, whatever their version.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AgentInfo {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// Its operating system.
+    pub os: String,
+    /// Logical processors that it can use.
+    pub cores: usize,
+    /// Its processor and memory.
+    pub machine: String,
+    /// What it may reach beside its own host.
+    pub allow: Vec<String>,
+    /// The experiment that it takes part in now.
+    pub experiment: Option<String>,
+}
+
+/// The answer to `ping`.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Pong {
+    /// The agent's clock, in nanoseconds.
+    pub now_ns: u64,
+}

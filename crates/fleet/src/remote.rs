@@ -1,0 +1,216 @@
+//! A system on an agent's host.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use engine::crew::Crew;
+use engine::site::{Job, Site};
+use engine::target::{Counters, LoadKind, Placement};
+use engine::trial::{Ledger, Trial};
+use engine::workloads::{Action, Task, Work};
+use engine::{Failure, FailureKind, Observer, Tick};
+use model::{Cell, Facts, Reading, SystemPlan, TrialRecord, TrialState};
+
+use crate::fleet::Shared;
+use crate::link::Waiting;
+use crate::protocol::{Account, Answer, Ask, Outcome, Progress, SentCell, Wanted};
+
+/// A system that an agent has opened.
+pub(crate) struct Remote {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) agent: String,
+    pub(crate) system: SystemPlan,
+    pub(crate) own_tables: bool,
+    pub(crate) carries: LoadKind,
+}
+
+/// The answer was another one than the question has.
+pub(crate) fn unexpected(agent: &str, answer: &Answer) -> Failure {
+    let cause = format!("it answered something else: {answer:?}");
+    Failure::new(FailureKind::Other, format!("understand the agent `{agent}`"), cause)
+}
+
+/// An agent ended a load by itself.
+pub(crate) fn stopped(agent: &str) -> Failure {
+    let cause = "it ended the load: it is itself being ended, or was not reached for longer than its lease";
+    Failure::new(FailureKind::ConnectionLost, format!("work with the agent `{agent}`"), cause)
+}
+
+impl Remote {
+    /// Opens the system there.
+    pub(crate) fn open(
+        shared: &Arc<Shared>,
+        agent: &str,
+        system: &SystemPlan,
+        own_tables: bool,
+    ) -> Result<Remote, Failure> {
+        let mut remote = Remote {
+            shared: Arc::clone(shared),
+            agent: agent.to_owned(),
+            system: system.clone(),
+            own_tables,
+            carries: LoadKind::Statements,
+        };
+        remote.carries = remote.reopen()?;
+        Ok(remote)
+    }
+
+    /// Opens it unless it is open: the agent may have been started again.
+    fn reopen(&self) -> Result<LoadKind, Failure> {
+        let ask = Ask::Open { system: sendable(&self.system), wanted: Wanted::Whole, own_tables: self.own_tables };
+        match self.call(&ask)? {
+            Answer::Opened(carries) => Ok(carries),
+            other => Err(unexpected(&self.agent, &other)),
+        }
+    }
+
+    fn call(&self, ask: &Ask) -> Result<Answer, Failure> {
+        self.shared.link.call(&self.agent, ask)
+    }
+
+    fn simply(&self, ask: &Ask) -> Result<(), Failure> {
+        self.call(ask).map(|_| ())
+    }
+
+    fn name(&self) -> String {
+        self.system.name.clone()
+    }
+
+    fn run_whole(&self, job: &Job<'_>, observer: &mut dyn Observer) -> Result<TrialRecord, Failure> {
+        let link = &self.shared.link;
+        let ask = Ask::Whole {
+            system: self.name(),
+            cell: self.shared.sent(job.cell)?,
+            schedule: job.schedule.clone(),
+            seed: job.seed,
+        };
+        let number = link.next_job();
+        let mut watch = |progress: &Progress| {
+            if let Some(tick) = progress.tick {
+                observer.tick(Tick {
+                    rate_per_s: tick.rate_per_s,
+                    p50_ns: tick.p50_ns,
+                    p99_ns: tick.p99_ns,
+                    errors: tick.errors,
+                    backlog: tick.backlog,
+                });
+            }
+            false
+        };
+        match link.until(&self.agent, number, &ask, Waiting::ForItsLease, &mut watch)? {
+            Some(Answer::Published(count)) => {
+                match self.shared.inbox.take(&self.agent, number, count, link.patience)? {
+                    Outcome::Record(record) => Ok(*record),
+                    Outcome::Share(_) => Err(unexpected(&self.agent, &Answer::Nothing)),
+                }
+            }
+            Some(Answer::Stopped) if job.interrupt.load(Ordering::Relaxed) => {
+                Ok(TrialRecord::without_result(TrialState::Aborted, "interrupted by the user"))
+            }
+            Some(Answer::Stopped) => Err(stopped(&self.agent)),
+            Some(other) => Err(unexpected(&self.agent, &other)),
+            None => Err(unexpected(&self.agent, &Answer::Nothing)),
+        }
+    }
+}
+
+/// The system as it may be sent: without a password. Whoever opens it takes that from its own environment.
+fn sendable(system: &SystemPlan) -> SystemPlan {
+    SystemPlan { url: model::plan::without_password(&system.url), ..system.clone() }
+}
+
+impl Site for Remote {
+    fn carries(&self) -> LoadKind {
+        self.carries
+    }
+
+    fn files_per_client(&self) -> u64 {
+        // The agent refuses more than its own host gives it.
+        0
+    }
+
+    fn facts(&self, cells: &[(&Cell, &Task)]) -> Result<Facts, Failure> {
+        let cells: Vec<SentCell> = cells.iter().map(|(cell, _)| self.shared.sent(cell)).collect::<Result<_, _>>()?;
+        match self.call(&Ask::SystemFacts { system: self.name(), cells })? {
+            Answer::Facts(facts) => Ok(facts),
+            other => Err(unexpected(&self.agent, &other)),
+        }
+    }
+
+    fn prepare(&self, job: &Job<'_>) -> Result<(), Failure> {
+        self.reopen()?;
+        self.simply(&Ask::Tables { system: self.name(), cell: self.shared.sent(job.cell)? })
+    }
+
+    fn run(&self, job: &Job<'_>, crew: Option<&dyn Crew>, observer: &mut dyn Observer) -> Result<TrialRecord, Failure> {
+        match (crew, &job.task.action) {
+            (Some(crew), Action::Stream(stream)) if matches!(stream.work, Work::Statements(_)) => {
+                self.simply(&Ask::Settle { system: self.name() })?;
+                let ledger = RemoteLedger { remote: self, cell: self.shared.sent(job.cell)? };
+                Trial { ledger: &ledger, crew, order: job.order(stream) }.run(observer)
+            }
+            _ => self.run_whole(job, observer),
+        }
+    }
+
+    fn reach(&self) -> Result<SystemPlan, Failure> {
+        match self.call(&Ask::Reach { system: self.name() })? {
+            Answer::System(system) => Ok(*system),
+            other => Err(unexpected(&self.agent, &other)),
+        }
+    }
+
+    fn begin_block(&self) -> Result<(), Failure> {
+        self.reopen()?;
+        self.simply(&Ask::BeginBlock { system: self.name() })
+    }
+
+    fn revive(&self) -> Result<(), Failure> {
+        self.reopen()?;
+        self.simply(&Ask::Revive { system: self.name() })
+    }
+
+    fn drop_all(&self) -> Result<(), Failure> {
+        self.shared.link.call_to_the_end(&self.agent, &Ask::Close { system: self.name() })
+    }
+}
+
+/// What a system on an agent's host has counted.
+struct RemoteLedger<'a> {
+    remote: &'a Remote,
+    cell: SentCell,
+}
+
+impl RemoteLedger<'_> {
+    fn account(&self) -> Result<Account, Failure> {
+        match self.remote.call(&Ask::Ledger { system: self.remote.name() })? {
+            Answer::Account(account) => Ok(*account),
+            other => Err(unexpected(&self.remote.agent, &other)),
+        }
+    }
+}
+
+impl Ledger for RemoteLedger<'_> {
+    fn counters(&self) -> Result<Counters, Failure> {
+        Ok(self.account()?.counters)
+    }
+
+    fn server_cpu_s(&self) -> Result<f64, String> {
+        match self.account().map_err(|failure| failure.to_string())?.server_cpu_s {
+            Reading::Value(seconds) => Ok(seconds),
+            Reading::Unavailable(reason) => Err(reason),
+        }
+    }
+
+    fn scalar(&self, sql: &str) -> Result<i64, Failure> {
+        let ask = Ask::Scalar { system: self.remote.name(), cell: self.cell.clone(), sql: sql.to_owned() };
+        match self.remote.call(&ask)? {
+            Answer::Number(number) => Ok(number),
+            other => Err(unexpected(&self.remote.agent, &other)),
+        }
+    }
+
+    fn placement(&self) -> Placement {
+        Placement::Server
+    }
+}

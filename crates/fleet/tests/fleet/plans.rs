@@ -1,0 +1,81 @@
+//! Whole experiments by way of agents.
+
+use engine::{Conductor, Ended, Registry, Silent};
+use model::{SeriesKind, TrialState};
+
+use crate::scene::{Nats, create, options, parse, values};
+
+const SIM: &str = "[systems.s]\nurl = \"sim:?service_us=300&noise=0\"\n[[benchmarks]]\nworkload = \"transactions\"\n\
+                   script = \"select-only\"\nclients = 4\nCLIENTS\n[schedule]\nblocks = 2\nwarmup = \"100ms\"\nduration = \"1s\"\n";
+
+fn sim(clients: &str) -> String {
+    SIM.replace("CLIENTS", clients)
+}
+
+#[test]
+fn one_agent_leaves_the_same_records_as_the_local_run() {
+    let Some(nats) = Nats::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let _agent = nats.agent("a");
+    let plan = nats.plan(&sim("clients_on = \"a\""));
+    let mut by_agent = create(&folder.path().join("agent.etalon"), &plan);
+    assert_eq!(nats.conduct(&plan, &mut by_agent, &mut Silent).unwrap(), Ended::Complete { failed: 0 });
+    let plan = parse(&sim(""));
+    let mut local = create(&folder.path().join("local.etalon"), &plan);
+    let ended = Conductor::new(&Registry::built_in(), &plan, &mut local, options()).run(&mut Silent).unwrap();
+    assert_eq!(ended, Ended::Complete { failed: 0 });
+    // Time is virtual: what was measured is the same to the last digit.
+    for metric in ["throughput", "response_p50", "response_p99", "response_max", "service_mean", "errors"] {
+        assert_eq!(values(&by_agent, metric), values(&local, metric), "{metric}");
+    }
+    assert_eq!(values(&by_agent, "throughput_on_a"), values(&local, "throughput"));
+    let whole = |store: &store::Store| {
+        let measured = store.trials().unwrap().into_iter().filter(|trial| trial.state == TrialState::Measured);
+        measured
+            .flat_map(|trial| store.series(trial.id).unwrap())
+            .map(|series| (series.kind, series.interval, series.length_ms, series.errors, series.histogram))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(whole(&by_agent), whole(&local));
+    let first = by_agent.trials().unwrap()[0].id;
+    let series = by_agent.series(first).unwrap();
+    assert!(series.iter().all(|one| one.host == "a") && series.iter().any(|one| one.kind == SeriesKind::Response));
+}
+
+#[test]
+fn a_system_on_an_agents_host_is_prepared_run_and_removed_there() {
+    let Some(nats) = Nats::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("there.db");
+    let allow = folder.path().display().to_string();
+    let agent = nats.agent_with("srv", |options| fleet::AgentOptions { allow: vec![allow], ..options });
+    let plan = nats.plan(&format!(
+        "[systems.there]\nurl = \"sqlite:{}\"\nhost = \"srv\"\n[[benchmarks]]\nworkload = \"transactions\"\n\
+         script = \"select-update\"\n[schedule]\nblocks = 1\nwarmup = \"100ms\"\nduration = \"500ms\"\n",
+        database.display()
+    ));
+    let mut store = create(&folder.path().join("a.etalon"), &plan);
+    assert_eq!(nats.conduct(&plan, &mut store, &mut Silent).unwrap(), Ended::Complete { failed: 0 });
+    assert!(values(&store, "throughput")[0] > 0.0);
+    assert_eq!(values(&store, "prepare_time").len(), 1);
+    let facts = store.facts().unwrap();
+    assert_eq!(facts["there"].get("host.host.agent").or(facts["there"].get("host.agent")), Some("srv"));
+    let series = store.series(store.trials().unwrap()[0].id).unwrap();
+    assert!(!series.is_empty() && series.iter().all(|one| one.host == "srv"), "{series:?}");
+    drop(agent);
+    assert!(!database.exists(), "what étalon made is removed");
+}
+
+#[test]
+fn couples_are_a_factor_of_the_comparison() {
+    let Some(nats) = Nats::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let _agents = ["a", "b"].map(|name| nats.agent(name));
+    let plan = nats.plan(&sim("clients_on = [\"a\", \"b\"]\ncouples = \"all\""));
+    assert_eq!(plan.cells().len(), 2);
+    assert_eq!(plan.varying_keys("select-only"), ["clients_on"]);
+    let mut store = create(&folder.path().join("a.etalon"), &plan);
+    assert_eq!(nats.conduct(&plan, &mut store, &mut Silent).unwrap(), Ended::Complete { failed: 0 });
+    assert_eq!(values(&store, "throughput_on_a").len(), 2);
+    assert_eq!(values(&store, "throughput_on_b").len(), 2);
+}

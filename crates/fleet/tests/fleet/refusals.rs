@@ -1,0 +1,48 @@
+//! What is refused, and by what name.
+
+use std::time::Duration;
+
+use engine::{ExperimentError, Silent};
+use fleet::AgentOptions;
+
+use crate::scene::{Nats, create};
+
+const PLAN: &str = "[systems.s]\nurl = \"URL\"\n[[benchmarks]]\nworkload = \"transactions\"\nscript = \"select-only\"\n\
+                    clients_on = \"a\"\n[schedule]\nblocks = 1\nwarmup = \"0s\"\nduration = \"100ms\"\n";
+
+#[test]
+fn another_version_is_refused_by_name() {
+    let Some(nats) = Nats::start() else { return };
+    let _agent = nats.agent_with("a", |options| AgentOptions { version: "9.9.9".to_owned(), ..options });
+    let plan = nats.plan(&PLAN.replace("URL", "sim:"));
+    let refused = nats.fleet(&plan, "test").err().unwrap().to_string();
+    assert!(refused.contains("`a`") && refused.contains("9.9.9"), "{refused}");
+    let listed = fleet::list(&nats.server()).unwrap();
+    assert_eq!(listed[0].info.version, "9.9.9");
+    assert!(listed[0].clock.is_some_and(|(round_trip_ns, _)| round_trip_ns > 0));
+}
+
+#[test]
+fn an_agent_that_does_not_come_is_waited_for_no_longer_than_the_plan_says() {
+    let Some(nats) = Nats::start() else { return };
+    let plan = nats.plan(&PLAN.replace("URL", "sim:"));
+    let started = std::time::Instant::now();
+    let refused = nats.fleet(&plan, "test").err().unwrap().to_string();
+    assert!(refused.contains("the agent `a`"), "{refused}");
+    let waited = started.elapsed();
+    assert!(waited >= Duration::from_secs(3) && waited < Duration::from_secs(15), "{waited:?}");
+}
+
+#[test]
+fn what_was_not_allowed_is_not_reached() {
+    let Some(nats) = Nats::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let _agent = nats.agent("a");
+    let text = PLAN.replace("URL", "sqlite:/etc/etalon-test.db").replace("clients_on = \"a\"\n", "");
+    let plan = nats.plan(&text.replace("[[benchmarks]]", "host = \"a\"\n[[benchmarks]]"));
+    let mut store = create(&folder.path().join("a.etalon"), &plan);
+    let error = nats.conduct(&plan, &mut store, &mut Silent).unwrap_err();
+    let ExperimentError::System { failure, .. } = error else { panic!("{error}") };
+    assert_eq!(failure.kind, engine::FailureKind::Permission);
+    assert!(failure.hint.unwrap().contains("--allow /etc/etalon-test.db"));
+}

@@ -1,0 +1,197 @@
+//! A NATS server of the test's own, agents in this process, and a conductor with a store.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use engine::conductor::Options;
+use engine::{Conductor, Consent, Ended, ExperimentError, Observer, Registry};
+use fleet::{Agent, AgentOptions, Fleet, FleetOptions, Server};
+use model::{Measurement, Plan, Reading};
+use store::{Header, Store};
+
+/// A server that ends with the test.
+pub struct Nats {
+    child: Option<Child>,
+    port: u16,
+    folder: tempfile::TempDir,
+    /// Tests that measure do so one after the other.
+    _turn: Turn,
+}
+
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Held by the test whose turn it is, on whatever thread it ends.
+struct Turn;
+
+impl Turn {
+    fn wait() -> Turn {
+        while TAKEN.swap(true, std::sync::atomic::Ordering::SeqCst) {
+            thread::sleep(Duration::from_millis(10));
+        }
+        Turn
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        TAKEN.store(false, std::sync::atomic::Ordering::SeqCst);
+    }
+}
+
+impl Drop for Nats {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+impl Nats {
+    /// Starts one; nothing where there is no `nats-server`, which is told.
+    pub fn start() -> Option<Nats> {
+        let turn = Turn::wait();
+        let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+        let mut nats = Nats { child: None, port, folder: tempfile::tempdir().unwrap(), _turn: turn };
+        if nats.run().is_none() {
+            eprintln!("skipped: there is no nats-server (Debian has it in the package `nats-server`)");
+            return None;
+        }
+        Some(nats)
+    }
+
+    fn run(&mut self) -> Option<()> {
+        let config = self.folder.path().join("nats.conf");
+        let text = format!(
+            "listen: \"127.0.0.1:{}\"\njetstream {{ store_dir: \"{}\" }}\n",
+            self.port,
+            self.folder.path().join("jetstream").display()
+        );
+        std::fs::write(&config, text).unwrap();
+        let path = std::env::var("PATH").unwrap_or_default();
+        let child = Command::new("nats-server")
+            .arg("-c")
+            .arg(&config)
+            .env("PATH", format!("{path}:/usr/sbin:/usr/local/sbin"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        self.child = Some(child.ok()?);
+        let started = Instant::now();
+        while std::net::TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+            assert!(started.elapsed() < Duration::from_secs(20), "nats-server does not start");
+            thread::sleep(Duration::from_millis(20));
+        }
+        Some(())
+    }
+
+    /// Kills it; what JetStream keeps stays.
+    pub fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+
+    /// Kills it and starts it again at the same place.
+    pub fn restart(&mut self) {
+        self.kill();
+        self.run().unwrap();
+    }
+
+    pub fn url(&self) -> String {
+        format!("nats://127.0.0.1:{}", self.port)
+    }
+
+    pub fn server(&self) -> Server {
+        Server { url: self.url(), ..Server::default() }
+    }
+
+    /// An agent of this process.
+    pub fn agent(&self, name: &str) -> Agent {
+        self.agent_with(name, |options| options)
+    }
+
+    pub fn agent_with(&self, name: &str, change: impl FnOnce(AgentOptions) -> AgentOptions) -> Agent {
+        let options = change(AgentOptions::new(self.server(), name, log));
+        Agent::start(options, Registry::built_in()).unwrap()
+    }
+
+    /// A plan whose fleet is here.
+    pub fn plan(&self, text: &str) -> Plan {
+        let fleet = format!("[fleet]\nnats = \"{}\"\npatience = \"3s\"\n", self.url());
+        parse(&format!("{fleet}{text}"))
+    }
+
+    /// The fleet of a plan.
+    pub fn fleet(&self, plan: &Plan, experiment: &str) -> Result<Fleet, engine::Failure> {
+        let options = FleetOptions {
+            server: self.server(),
+            experiment: experiment.to_owned(),
+            patience: plan.fleet.as_ref().unwrap().patience,
+            lease: Some(Duration::from_millis(1_500)),
+            interrupt: Arc::new(AtomicBool::new(false)),
+        };
+        Fleet::connect(plan, options, Registry::built_in())
+    }
+
+    /// Runs what is pending of a plan by its agents.
+    pub fn conduct(
+        &self,
+        plan: &Plan,
+        store: &mut Store,
+        observer: &mut dyn Observer,
+    ) -> Result<Ended, ExperimentError> {
+        let fleet = self.fleet(plan, "test").map_err(ExperimentError::Fleet)?;
+        let patience = plan.fleet.as_ref().unwrap().patience;
+        let options = Options { places: Some(Arc::new(fleet)), patience, ..options() };
+        Conductor::new(&Registry::built_in(), plan, store, options).run(observer)
+    }
+}
+
+fn log(text: &str) {
+    eprintln!("agent: {text}");
+}
+
+pub fn options() -> Options {
+    Options::new(Consent::OwnOnly, Arc::new(AtomicBool::new(false)))
+}
+
+pub fn parse(text: &str) -> Plan {
+    let catalog = Registry::built_in().catalog();
+    Plan::parse(text, "test.toml", &model::plan::Changes::default(), &catalog, 1)
+        .unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+pub fn create(path: &Path, plan: &Plan) -> Store {
+    let header = Header {
+        etalon_version: "test".to_owned(),
+        build: "debug".to_owned(),
+        created_unix_ms: 0,
+        plan: plan.redacted(),
+        plan_text: String::new(),
+        plan_path: None,
+        plan_hash: plan.hash(),
+        command: "test".to_owned(),
+    };
+    Store::create(path, &header, &plan.order()).unwrap()
+}
+
+/// The measured trials' measurements, by block.
+pub fn measured(store: &Store) -> Vec<(u32, Measurement)> {
+    store.measurements().unwrap().into_iter().map(|row| (row.cell, row.measurement)).collect()
+}
+
+/// The values of a metric.
+pub fn values(store: &Store, metric: &str) -> Vec<f64> {
+    measured(store)
+        .into_iter()
+        .filter(|(_, one)| one.metric.id == metric)
+        .filter_map(|(_, one)| match one.reading {
+            Reading::Value(value) => Some(value),
+            Reading::Unavailable(_) => None,
+        })
+        .collect()
+}

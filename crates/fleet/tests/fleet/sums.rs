@@ -1,0 +1,134 @@
+//! Several agents make one load: what each did adds up, and nothing is counted twice.
+
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use engine::crew::{AtOnce, Crew as _, Loaded, Local, Order, segments};
+use engine::series::Latencies;
+use engine::target::OpenRequest;
+use engine::workloads::{Action, Grants};
+use engine::{Consent, Ended, Observer, Registry, Silent, Tick};
+use model::{PlannedTrial, SeriesKind};
+
+use crate::scene::{Nats, create, values};
+
+#[test]
+fn two_agents_at_a_rate_are_counted_once_each_at_the_server() {
+    let Some(nats) = Nats::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let _agents = ["a", "b"].map(|name| nats.agent(name));
+    let _srv =
+        nats.agent_with("srv", |options| fleet::AgentOptions { listen: Some("127.0.0.2".to_owned()), ..options });
+    if !has_postgres() {
+        eprintln!("skipped: there is no PostgreSQL to start");
+        return;
+    }
+    let plan = nats.plan(
+        "[systems.pg]\nserver = { engine = \"postgres\", connect = \"tcp\" }\nhost = \"srv\"\n[[benchmarks]]\n\
+         workload = \"transactions\"\nscript = \"select-update\"\nclients = 4\nrate = 200\nclients_on = [\"a\", \"b\"]\n\
+         [schedule]\nblocks = 1\nwarmup = \"500ms\"\nduration = \"3s\"\n",
+    );
+    let mut store = create(&folder.path().join("a.etalon"), &plan);
+    assert_eq!(nats.conduct(&plan, &mut store, &mut Silent).unwrap(), Ended::Complete { failed: 0 });
+    let rate = |metric: &str| values(&store, metric)[0];
+    let (a, b, both) = (rate("throughput_on_a"), rate("throughput_on_b"), rate("throughput"));
+    assert!((a + b - both).abs() < 1e-6 * both, "{a} + {b} = {both}");
+    // 2.00 ± 2 % of one; the debug build on a busy machine is given the same.
+    assert!((both / a - 2.0).abs() < 0.04, "{a} of {both}");
+    assert!((both - 200.0).abs() < 4.0, "{both}");
+    // The script's sum at the server was held against the clients' count, or the trial had failed.
+    assert_eq!(values(&store, "errors"), [0.0]);
+    assert!(values(&store, "server_commits")[0] >= both * 3.0);
+    let skew_us = rate("start_skew");
+    assert!(skew_us < 20_000.0, "{skew_us} µs between the starts");
+    eprintln!("start skew at most {skew_us:.0} µs");
+}
+
+fn has_postgres() -> bool {
+    let system = model::SystemPlan {
+        name: "pg".to_owned(),
+        engine: "postgres".to_owned(),
+        server: Some(model::PrivateServer {
+            engine: "postgres".to_owned(),
+            bin_dir: None,
+            connect: model::plan::Connect::Socket,
+        }),
+        ..model::SystemPlan::default()
+    };
+    match Registry::built_in().open(&OpenRequest::new(&system, Consent::OwnOnly)) {
+        Ok(target) => {
+            target.drop_all().unwrap();
+            true
+        }
+        Err(_) => false,
+    }
+}
+
+/// Notes when the trial began and when its load was first heard of.
+struct Watch {
+    began: Option<Instant>,
+}
+
+impl Observer for Watch {
+    fn trial_started(&mut self, _: &PlannedTrial, _: &model::Cell, _: engine::Progress) {
+        self.began = Some(Instant::now());
+    }
+
+    fn tick(&mut self, _: Tick) {}
+}
+
+#[test]
+fn a_hundred_agents_merge_to_what_one_process_has() {
+    const AGENTS: usize = 100;
+    let Some(nats) = Nats::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let names: Vec<String> = (0..AGENTS).map(|number| format!("n{number:03}")).collect();
+    let agents: Vec<_> = names.iter().map(|name| nats.agent(name)).collect();
+    let on = serde_json::to_string(&names).unwrap();
+    let plan = nats.plan(&format!(
+        "[systems.s]\nurl = \"sim:?service_us=300\"\n[[benchmarks]]\nworkload = \"transactions\"\nscript = \"select-only\"\n\
+         clients = 200\nclients_on = {on}\n[schedule]\nblocks = 1\nwarmup = \"50ms\"\nduration = \"200ms\"\nseed = 11\n"
+    ));
+    let mut store = create(&folder.path().join("a.etalon"), &plan);
+    let mut watch = Watch { began: None };
+    assert_eq!(nats.conduct(&plan, &mut store, &mut watch).unwrap(), Ended::Complete { failed: 0 });
+    drop(agents);
+    let took = watch.began.unwrap().elapsed();
+    // Time is virtual, so all of it is preparing, starting, fetching and merging.
+    eprintln!("100 agents: {:.2} s from the trial's begin to the experiment's end", took.as_secs_f64());
+    assert!(took < Duration::from_secs(if cfg!(debug_assertions) { 60 } else { 2 }), "{took:?}");
+
+    // The same segments one after the other in this process.
+    let registry = Registry::built_in();
+    let cell = &plan.cells()[0];
+    let task = registry.workload(&cell.workload).unwrap().task(&cell.point, &Grants::default()).unwrap();
+    let Action::Stream(stream) = &task.action else { panic!() };
+    let target = registry.open(&OpenRequest::new(&plan.systems[0], Consent::OwnOnly)).unwrap();
+    let interrupt = AtomicBool::new(false);
+    let seed = engine::rng::Rng::of_transaction(plan.schedule.seed, 0, 0).next_u64();
+    let order = Order { task: stream, schedule: &plan.schedule, seed, interrupt: &interrupt };
+    let mut whole: Option<Latencies> = None;
+    for (name, segment) in names.iter().zip(segments(stream, AGENTS).unwrap()) {
+        let crew = Local::new(&*target).of_several(name, segment, &AtOnce);
+        let Loaded::Done(shares) = crew.load(&order, &mut Silent).unwrap() else { panic!() };
+        for share in shares {
+            match &mut whole {
+                Some(whole) => whole.merge(share.latencies),
+                None => whole = Some(share.latencies),
+            }
+        }
+    }
+    let whole = whole.unwrap();
+    let trial = store.trials().unwrap()[0].id;
+    let mut stored = store.series(trial).unwrap();
+    stored.sort_by(|a, b| (&a.host, a.kind.as_str(), a.interval).cmp(&(&b.host, b.kind.as_str(), b.interval)));
+    let mut own = whole.series.clone();
+    own.sort_by(|a, b| (&a.host, a.kind.as_str(), a.interval).cmp(&(&b.host, b.kind.as_str(), b.interval)));
+    assert_eq!(stored, own, "every host's histograms are those of its segment");
+    assert_eq!(stored.iter().filter(|one| one.kind == SeriesKind::Response && one.interval.is_none()).count(), AGENTS);
+    for (metric, quantile) in [("response_p50", 0.5), ("response_p99", 0.99)] {
+        let merged_us = whole.response.value_at_quantile(quantile) as f64 / 1e3;
+        assert_eq!(values(&store, metric), [merged_us], "{metric} of the merged histogram");
+    }
+    assert_eq!(values(&store, "response_max"), [whole.response.max() as f64 / 1e3]);
+}
