@@ -89,6 +89,24 @@ pub const MARIADB: Requirement = Requirement {
     before_apt: &[],
 };
 
+/// nats-server, which tests of agents start privately.
+pub const NATS: Requirement = Requirement {
+    name: "nats-server",
+    needed_for: "tests of agents on several hosts",
+    programs: &[&["nats-server"]],
+    // Where Debian puts it, which is not on everybody's path.
+    folders: &["/usr/sbin", "/opt/homebrew/bin", "/usr/local/bin"],
+    asks: None,
+    packages: Packages { apt: "nats-server", dnf: "nats-server", brew: "nats-server", choco: "nats-server" },
+    // Debian's package starts a server without passwords on every address of the machine; the tests start their own.
+    before_apt: &[(
+        "/etc/systemd/system/nats-server.service.d/etalon.conf",
+        "# Written by `cargo xtask test`: install the program, start no server. Remove this file to have one.\n\
+             [Unit]\n\
+             ConditionPathExists=/nonexistent\n",
+    )],
+};
+
 /// A peer of the bench, which does without it.
 pub const SYSBENCH: Requirement = Requirement {
     name: "sysbench",
@@ -146,7 +164,7 @@ pub const SPATIALITE: Requirement = Requirement {
 };
 
 /// Everything `cargo xtask test` needs besides cargo.
-pub const REQUIREMENTS: &[Requirement] = &[POSTGRES, MARIADB, POSTGIS, SPATIALITE, CHROMIUM];
+pub const REQUIREMENTS: &[Requirement] = &[POSTGRES, MARIADB, POSTGIS, SPATIALITE, NATS, CHROMIUM];
 
 /// Something is missing and was not installed: exit code 3, "could not run".
 #[derive(Debug)]
@@ -390,7 +408,8 @@ mod tests {
         let debian = Platform::Debian.advice(&missing);
         assert!(debian.contains("missing: PostgreSQL server (for tests that start"));
         assert!(debian.contains(
-            "sudo apt-get install -y postgresql mariadb-server postgresql-postgis libsqlite3-mod-spatialite chromium"
+            "sudo apt-get install -y postgresql mariadb-server postgresql-postgis libsqlite3-mod-spatialite nats-server \
+             chromium"
         ));
         let mac = Platform::MacOs.advice(&missing);
         assert!(mac.contains(

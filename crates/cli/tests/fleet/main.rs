@@ -1,0 +1,15 @@
+//! Several hosts: nats-server, network namespaces, and what `deploy/` holds, tried against the real programs.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, and says why it is skipped"
+)]
+
+mod containers;
+mod namespaces;
+mod nats;
+mod permissions;
+mod units;
