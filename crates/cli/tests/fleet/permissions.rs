@@ -78,7 +78,8 @@ async fn results_stream(conductor: &User) -> stream::Stream {
     let jetstream = jetstream::new(conductor.client.clone());
     let config = stream::Config {
         name: "ETALON_RESULTS".to_owned(),
-        subjects: vec!["etalon.results.*.*".to_owned()],
+        subjects: vec!["etalon.results.>".to_owned()],
+        retention: stream::RetentionPolicy::WorkQueue,
         ..Default::default()
     };
     jetstream.get_or_create_stream(config).await.unwrap()
@@ -145,13 +146,20 @@ fn an_agent_publishes_its_own_results_and_no_others() {
         assert_eq!(read(&stream).await, [("etalon.results.e1.client-1".to_owned(), "row".to_owned())]);
         let forged = conductor.publish("etalon.results.e1.client-1").await;
         assert!(forged.is_some(), "a conductor has no results of its own");
+        let other = conductor.publish("$JS.API.STREAM.CREATE.OTHER").await;
+        assert!(other.is_some(), "there is one stream");
     });
 }
 
 /// Reads and acknowledges what the stream holds, as the conductor does.
 async fn read(stream: &stream::Stream) -> Vec<(String, String)> {
-    let config = consumer::pull::Config { durable_name: Some("conductor".to_owned()), ..Default::default() };
-    let consumer = stream.create_consumer(config).await.unwrap();
+    let name = "etalon-e1";
+    let config = consumer::pull::Config {
+        durable_name: Some(name.to_owned()),
+        filter_subject: "etalon.results.e1.>".to_owned(),
+        ..Default::default()
+    };
+    let consumer = stream.get_or_create_consumer(name, config).await.unwrap();
     let mut batch = consumer.fetch().max_messages(10).expires(Duration::from_secs(1)).messages().await.unwrap();
     let mut read = Vec::new();
     while let Some(message) = batch.next().await {
