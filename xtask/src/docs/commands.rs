@@ -6,13 +6,22 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use host::process::{ServerProcess, ServerSpec, StopSignal};
 use snapbox::Redactions;
+
+use crate::requirements;
 
 /// Longest time for one command.
 const TIME_LIMIT: Duration = Duration::from_secs(180);
 
 /// How long a command has to leave by itself once asked to.
 const GRACE: Duration = Duration::from_secs(10);
+
+/// How long a command in the background may take until it says that it is ready.
+const READY_PATIENCE: Duration = Duration::from_secs(30);
+
+/// The port that documents name, since readers know it; here a free one stands in its place.
+const NATS_PORT: &str = "127.0.0.1:4222";
 
 /// What the commands of a transcript inherit; everything else is scrubbed.
 const INHERITED: [&str; 6] = ["PATH", "SystemRoot", "TMPDIR", "TEMP", "USER", "LD_LIBRARY_PATH"];
@@ -44,6 +53,17 @@ pub struct Sandbox {
     home: PathBuf,
     etalon: PathBuf,
     time_limit: Duration,
+    /// What runs until the document ends, the youngest last.
+    background: Vec<ServerProcess>,
+    /// What stands for [`NATS_PORT`], once something was started there.
+    nats: Option<String>,
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        // Agents before the server that they are at.
+        while self.background.pop().is_some() {}
+    }
 }
 
 impl Sandbox {
@@ -55,11 +75,32 @@ impl Sandbox {
         fs::create_dir(&home)?;
         let mut redactions = Redactions::new();
         redactions.insert("[CWD]", folder.clone())?;
-        Ok(Self { folder, redactions, home, etalon: etalon.to_owned(), time_limit: TIME_LIMIT })
+        Ok(Self {
+            folder,
+            redactions,
+            home,
+            etalon: etalon.to_owned(),
+            time_limit: TIME_LIMIT,
+            background: Vec::new(),
+            nats: None,
+        })
     }
 
-    /// Runs one command, split into words.
-    pub fn run(&self, words: &[String]) -> Result<Outcome> {
+    /// The text with the port of here in place of the documents' own.
+    pub fn localized(&self, text: &str) -> String {
+        self.nats.as_ref().map_or_else(|| text.to_owned(), |nats| text.replace(NATS_PORT, nats))
+    }
+
+    /// The text with the documents' port in place of the one of here.
+    fn as_documented(&self, text: String) -> String {
+        self.nats.as_ref().map_or_else(|| text.clone(), |nats| text.replace(nats, NATS_PORT))
+    }
+
+    /// Runs one command, split into words. One that ends with `&` goes on until the document ends.
+    pub fn run(&mut self, words: &[String]) -> Result<Outcome> {
+        if let Some(("&", words)) = words.split_last().map(|(last, words)| (last.as_str(), words)) {
+            return self.start(words);
+        }
         let Some((program, arguments)) = words.split_first() else {
             bail!("no command after `$`");
         };
@@ -75,13 +116,45 @@ impl Sandbox {
         }
     }
 
+    /// Starts a command in the background and waits until it says that it is ready. What else it says is not compared.
+    fn start(&mut self, words: &[String]) -> Result<Outcome> {
+        let Some((name, arguments)) = words.split_first() else { bail!("no command before `&`") };
+        let program = match name.as_str() {
+            "etalon" => self.etalon.clone(),
+            "nats-server" => {
+                let free = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+                self.nats = Some(free.to_string());
+                requirements::NATS.path()?
+            }
+            other => bail!("`{other} &` is not run here, only nats-server and etalon: mark the block console,no-run"),
+        };
+        let log = self.home.join(format!("background-{}", self.background.len()));
+        let mut arguments: Vec<String> = arguments.iter().map(|word| self.localized(word)).collect();
+        if let (Some(nats), "nats-server") = (&self.nats, name.as_str()) {
+            let (address, port) = nats.rsplit_once(':').unwrap_or_default();
+            arguments.extend(["--addr", address, "--port", port].map(str::to_owned));
+        }
+        let spec = ServerSpec::new(&program, &log).args(&arguments).working_dir(&self.folder);
+        let spec = spec.env("HOME", &self.home).env("NO_COLOR", "1").end_signal(StopSignal::Fast);
+        let mut process = ServerProcess::spawn(spec)?;
+        let deadline = Instant::now() + READY_PATIENCE;
+        while !fs::read_to_string(&log).unwrap_or_default().contains("ready") {
+            if process.has_ended()?.is_some() || Instant::now() >= deadline {
+                bail!("`{name} &` did not say that it is ready:\n{}", process.log_tail(20));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self.background.push(process);
+        Ok(Outcome { exit: Some(0), output: String::new() })
+    }
+
     fn cat(&self, names: &[String]) -> Result<Outcome> {
         let mut output = String::new();
         for name in names {
             let text = fs::read_to_string(self.folder.join(name));
             output += &text.with_context(|| name.clone())?;
         }
-        Ok(Outcome { exit: Some(0), output })
+        Ok(Outcome { exit: Some(0), output: self.as_documented(output) })
     }
 
     fn ls(&self, arguments: &[String]) -> Result<Outcome> {
@@ -105,7 +178,7 @@ impl Sandbox {
         let file = File::create(&output)?;
         let mut command = Command::new(&self.etalon);
         command
-            .args(arguments)
+            .args(arguments.iter().map(|word| self.localized(word)))
             .current_dir(&self.folder)
             .stdin(Stdio::null())
             .stdout(file.try_clone()?)
@@ -125,7 +198,7 @@ impl Sandbox {
         let mut child = command.spawn().with_context(|| format!("starting {}", self.etalon.display()))?;
         let status = wait(&mut child, self.time_limit)?;
         let output = String::from_utf8_lossy(&fs::read(&output)?).into_owned();
-        Ok(Outcome { exit: status.and_then(|status| status.code()), output })
+        Ok(Outcome { exit: status.and_then(|status| status.code()), output: self.as_documented(output) })
     }
 }
 
@@ -173,11 +246,40 @@ mod tests {
     #[test]
     fn the_environment_is_scrubbed_and_the_streams_are_one() {
         let root = tempfile::tempdir().unwrap();
-        let sandbox = Sandbox::new(root.path(), Path::new("/bin/sh")).unwrap();
+        let mut sandbox = Sandbox::new(root.path(), Path::new("/bin/sh")).unwrap();
         let script = "echo out; echo err >&2; echo $CARGO_PKG_NAME $NO_COLOR $COLUMNS; exit 4";
         let words = ["etalon", "-c", script].map(str::to_owned);
         let outcome = sandbox.run(&words).unwrap();
         assert_eq!(outcome.output, "out\nerr\n1 80\n");
         assert_eq!(outcome.exit, Some(4));
+    }
+
+    #[test]
+    fn a_command_in_the_background_is_ready_first_and_ends_with_the_document() {
+        let root = tempfile::tempdir().unwrap();
+        let mut sandbox = Sandbox::new(root.path(), Path::new("/bin/sh")).unwrap();
+        let words = |script: &str| ["etalon", "-c", script, "&"].map(str::to_owned);
+        sandbox.run(&words("sleep 0.2; echo $$ > pid; echo ready; exec sleep 60")).unwrap();
+        let pid = fs::read_to_string(sandbox.folder.join("pid")).unwrap();
+        let process = PathBuf::from(format!("/proc/{}", pid.trim()));
+        let is_shown = Path::new("/proc/self").exists();
+        assert!(process.exists() || !is_shown);
+        let failed = sandbox.run(&words("echo broken")).map(|_| ()).unwrap_err().to_string();
+        assert!(failed.contains("did not say that it is ready:\nbroken"), "{failed}");
+        drop(sandbox);
+        assert!(!process.exists());
+    }
+
+    #[test]
+    fn a_server_is_started_on_a_free_port_that_documents_call_by_its_usual_name() {
+        let root = tempfile::tempdir().unwrap();
+        let mut sandbox = Sandbox::new(root.path(), Path::new("/bin/sh")).unwrap();
+        sandbox.run(&["nats-server", "--jetstream", "--store_dir", "stream", "&"].map(str::to_owned)).unwrap();
+        let own = sandbox.localized("127.0.0.1:4222");
+        assert_ne!(own, "127.0.0.1:4222");
+        assert!(std::net::TcpStream::connect(&own).is_ok());
+        let echo = ["etalon", "-c", "echo nats://127.0.0.1:4222; test 127.0.0.1:4222 != 127.0.0.1:\"4222\""];
+        let outcome = sandbox.run(&echo.map(str::to_owned)).unwrap();
+        assert_eq!((outcome.output.as_str(), outcome.exit), ("nats://127.0.0.1:4222\n", Some(0)));
     }
 }
