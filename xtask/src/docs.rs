@@ -11,7 +11,7 @@
 //! The blocks of one document share one folder, in order; it is empty but for copies of the tables (`.csv`) that lie
 //! beside the document. Commands are `etalon ...`,
 //! `cat FILE...` and `ls [FOLDER]`; there is no shell, and a `\` at the end of a line continues it. `etalon ... &` and
-//! `nats-server ... &` go on until the document ends; the next command waits until they have said `ready`, and
+//! `nats-server ... &` go on until the document ends; the next command waits until they are ready, and
 //! `127.0.0.1:4222` is a free port in their place.
 //! `? 2` right after the command is its exit code (0 otherwise). A line `...` stands for any lines,
 //! `[..]` for any text within a line, `[CWD]` for the folder. What goes to stdout and stderr is

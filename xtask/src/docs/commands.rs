@@ -20,6 +20,9 @@ const GRACE: Duration = Duration::from_secs(10);
 /// How long a command in the background may take until it says that it is ready.
 const READY_PATIENCE: Duration = Duration::from_secs(30);
 
+/// What a command in the background says when it is: nats-server, and an agent.
+const READY: [&str; 2] = ["ready", " serves"];
+
 /// The port that documents name, since readers know it; here a free one stands in its place.
 const NATS_PORT: &str = "127.0.0.1:4222";
 
@@ -138,7 +141,8 @@ impl Sandbox {
         let spec = spec.env("HOME", &self.home).env("NO_COLOR", "1").end_signal(StopSignal::Fast);
         let mut process = ServerProcess::spawn(spec)?;
         let deadline = Instant::now() + READY_PATIENCE;
-        while !fs::read_to_string(&log).unwrap_or_default().contains("ready") {
+        let is_ready = |text: String| READY.iter().any(|word| text.contains(word));
+        while !is_ready(fs::read_to_string(&log).unwrap_or_default()) {
             if process.has_ended()?.is_some() || Instant::now() >= deadline {
                 bail!("`{name} &` did not say that it is ready:\n{}", process.log_tail(20));
             }
