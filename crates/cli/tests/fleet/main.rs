@@ -9,7 +9,11 @@
 )]
 
 mod containers;
+mod couples;
 mod namespaces;
 mod nats;
 mod permissions;
+#[allow(dead_code, reason = "other tests use the rest of it")]
+#[path = "../cli/scene.rs"]
+mod scene;
 mod units;

@@ -1,0 +1,247 @@
+//! Couples of clients and a server, on a network where cables are cut and processes are killed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use model::TrialState;
+use store::Store;
+
+use crate::namespaces::Lan;
+use crate::nats::{Nats, Place, Security};
+use crate::scene::Scene;
+
+/// How long something may take that must come.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// How long agents go on without their conductor, and a little more.
+const LEASE: Duration = Duration::from_secs(7);
+const LOOK: Duration = Duration::from_millis(50);
+/// Blocks × (two couples, and both clients together).
+const TRIALS: usize = 6 * 3;
+
+const SCRIPT: &str = r#"
+client "admin" { host "localhost"; user "root"; db "test"; }
+table "visits" {
+  client "admin";
+  create "CREATE TABLE visits (name CHAR(20) NOT NULL PRIMARY KEY, visits INTEGER NOT NULL)";
+  min_rows "900"; data_file "visits.dat"; gen_data_file "gen-data -n 900 -f %8-8s%n,%d";
+}
+dictionary "name" { type "rand"; source_type "file"; source "visits.dat"; delim ","; }
+query "look" { query "SELECT * FROM visits WHERE name = '$name'"; type "read"; has_result_set "y"; parsed "y"; }
+client "visitor" { host "localhost"; user "test"; db "test"; query_barrel "2 look"; }
+main {
+  visitor.init(); visitor.set_num_rounds($2); visitor.create_threads($1); visitor.connect();
+  visitor.unload_query_barrel(); visitor.collect_threads(); visitor.disconnect();
+}
+"#;
+
+/// The program: the one that was built with this test, unless `ETALON_BIN` names another.
+fn program() -> PathBuf {
+    std::env::var_os("ETALON_BIN").map_or_else(|| env!("CARGO_BIN_EXE_etalon").into(), PathBuf::from)
+}
+
+/// A process that is killed when it is dropped.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The hosts, and what runs on them.
+struct Play {
+    // Dropped in this order: agents, then the server that they are at, then their network.
+    agents: BTreeMap<&'static str, Running>,
+    nats: Nats,
+    lan: Lan,
+    scene: Scene,
+}
+
+impl Play {
+    /// Two clients, a server, a host for nats-server and one for the conductor; or a word on why not.
+    fn begin() -> Option<Play> {
+        let lan = Lan::or_skip(&["nats", "conductor", "client-1", "client-2", "server"])?;
+        let nats = Nats::start(Security::Keys, Place::In(lan.host("nats")));
+        let mut play = Play { agents: BTreeMap::new(), nats, lan, scene: Scene::new() };
+        for agent in ["client-1", "client-2", "server"] {
+            play.start_agent(agent);
+        }
+        Some(play)
+    }
+
+    /// The command on a host, not yet started.
+    fn etalon(&self, host: &str) -> Command {
+        let mut command = self.lan.host(host).command(program());
+        command.current_dir(self.scene.path()).env("NO_COLOR", "1").env("HOME", self.scene.path());
+        command
+    }
+
+    fn log(&self, name: &str) -> PathBuf {
+        self.scene.path().join(format!("{name}.log"))
+    }
+
+    fn said(&self, name: &str) -> String {
+        fs::read_to_string(self.log(name)).unwrap_or_default()
+    }
+
+    fn start(&self, host: &str, args: &[&str]) -> Running {
+        let log = File::options().create(true).append(true).open(self.log(host)).unwrap();
+        let mut command = self.etalon(host);
+        command.args(args).stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
+        Running(command.spawn().unwrap())
+    }
+
+    fn start_agent(&mut self, name: &'static str) {
+        let server = self.lan.host("server").address.to_string();
+        let (url, creds, ca) = (self.nats.url(), self.nats.creds(name), self.nats.authority());
+        let (creds, ca) = (creds.to_str().unwrap(), ca.to_str().unwrap());
+        let mut args = vec!["agent", "--nats", &url, "--name", name, "--creds", creds, "--ca", ca];
+        // The server's own agent tells where it is; the clients' may reach that and nothing else.
+        args.extend([if name == "server" { "--listen" } else { "--allow" }, &server]);
+        let before = self.said(name).matches(" serves").count();
+        let agent = self.start(name, &args);
+        self.agents.insert(name, agent);
+        wait_until(|| self.said(name).matches(" serves").count() > before, || self.said(name));
+    }
+
+    fn kill_agent(&mut self, name: &str) {
+        drop(self.agents.remove(name).unwrap());
+    }
+
+    fn plan(&self) -> String {
+        let (creds, ca) = (self.nats.creds("conductor"), self.nats.authority());
+        format!(
+            "name = \"couples\"\n\n[fleet]\nnats = \"{}\"\nagents = [\"client-1\", \"client-2\"]\ncreds = \"{}\"\n\
+             ca = \"{}\"\npatience = \"20s\"\n\n[systems.postgres]\nserver = {{ engine = \"postgres\", connect = \"tcp\" \
+             }}\nhost = \"server\"\nsettings = {{ fsync = \"off\" }}\n\n[[benchmarks]]\nname = \"couples\"\n\
+             workload = \"super-smack\"\nscript = \"./visits.smack\"\nclients = 2\nclients_on = \"all\"\n\
+             couples = \"all\"\n\n[[benchmarks]]\nname = \"together\"\nworkload = \"super-smack\"\n\
+             script = \"./visits.smack\"\nclients = 4\nclients_on = \"all\"\n\n[schedule]\nblocks = 6\nwarmup = \"0s\"\n\
+             duration = \"1s\"\nseed = 3\n",
+            self.nats.url(),
+            creds.display(),
+            ca.display()
+        )
+    }
+
+    fn store(&self) -> Option<PathBuf> {
+        let mut entries = fs::read_dir(self.scene.path().join("etalon-results")).ok()?.flatten();
+        entries.find_map(|entry| {
+            let path = entry.path();
+            path.extension().is_some_and(|extension| extension == "etalon").then_some(path)
+        })
+    }
+
+    fn measured(&self) -> usize {
+        self.store().map_or(0, |store| trials(&store).iter().filter(|state| **state == TrialState::Measured).count())
+    }
+
+    /// Waits until so many more trials than now are measured.
+    fn await_more(&self, more: usize) {
+        let wanted = self.measured() + more;
+        wait_until(|| self.measured() >= wanted, || self.everything_said());
+    }
+
+    fn everything_said(&self) -> String {
+        let names = ["conductor", "client-1", "client-2", "server"];
+        names.map(|name| format!("--- {name}\n{}\n", self.said(name))).concat()
+    }
+}
+
+#[track_caller]
+fn wait_until(is_so: impl Fn() -> bool, explain: impl Fn() -> String) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "it does not come about\n{}", explain());
+        sleep(LOOK);
+    }
+}
+
+/// The states of a store's trials; none while it is being made.
+fn trials(store: &Path) -> Vec<TrialState> {
+    let trials = Store::open_read_only(store).and_then(|store| store.trials());
+    trials.map(|trials| trials.iter().map(|trial| trial.state).collect()).unwrap_or_default()
+}
+
+#[test]
+fn couples_survive_a_cut_cable_a_killed_agent_and_a_killed_conductor() {
+    let Some(mut play) = Play::begin() else { return };
+    play.scene.write("visits.smack", SCRIPT).write("couples.toml", &play.plan());
+    let conductor = play.start("conductor", &["run", "couples.toml"]);
+    play.await_more(2);
+
+    play.lan.cut("client-1");
+    sleep(LEASE);
+    play.lan.mend("client-1");
+    play.await_more(2);
+
+    play.kill_agent("client-2");
+    sleep(Duration::from_secs(1));
+    play.start_agent("client-2");
+    play.await_more(2);
+
+    drop(conductor);
+    let kept = play.measured();
+    assert!((6..TRIALS).contains(&kept), "{kept} of {TRIALS}\n{}", play.everything_said());
+    wait_until(|| play.said("server").contains("conductor was not heard of"), || play.everything_said());
+
+    let store = play.store().unwrap();
+    let store = store.to_str().unwrap();
+    let resumed = play.etalon("conductor").args(["resume", store]).output().unwrap();
+    let said = String::from_utf8_lossy(&resumed.stderr);
+    assert_eq!(resumed.status.code(), Some(0), "{said}\n{}", play.everything_said());
+    assert!(play.measured() >= kept);
+    the_store_is_complete(Path::new(store));
+    the_report_shows_each_host(&play, store);
+}
+
+fn the_store_is_complete(path: &Path) {
+    let store = Store::open_read_only(path).unwrap();
+    store.check_integrity().unwrap();
+    let trials = store.trials().unwrap();
+    assert_eq!(trials.iter().filter(|trial| trial.state == TrialState::Measured).count(), TRIALS);
+    let open = trials.iter().filter(|trial| matches!(trial.state, TrialState::Planned | TrialState::Running));
+    assert_eq!(open.count(), 0);
+    let rows = rusqlite::Connection::open(path).unwrap();
+    let list = |sql: &str| -> Vec<(String, String)> {
+        let mut statement = rows.prepare(sql).unwrap();
+        let found = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        found.map(Result::unwrap).collect()
+    };
+    let failed = list("SELECT state, coalesce(reason, '') FROM trials WHERE state IN ('failed', 'aborted')");
+    for agent in ["client-1", "client-2"] {
+        assert!(failed.iter().any(|(_, reason)| reason.contains(agent)), "no trial failed for {agent}: {failed:?}");
+    }
+    // Whose clients made the load is what the plan says, in every trial.
+    let hosts = list(
+        "SELECT DISTINCT t.id || ' ' || c.point_json, s.host FROM trials t JOIN cells c ON c.id = t.cell \
+         JOIN series s ON s.trial = t.id WHERE t.state = 'measured'",
+    );
+    let mut of_trial: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (trial, host) in &hosts {
+        of_trial.entry(trial).or_default().insert(host);
+    }
+    assert_eq!(of_trial.len(), TRIALS);
+    for (trial, hosts) in of_trial {
+        let named = ["client-1", "client-2"].into_iter().filter(|name| trial.contains(name));
+        let named: BTreeSet<&str> = named.collect();
+        assert!(hosts.is_superset(&named) && !named.is_empty(), "{trial}: {hosts:?}");
+        assert!(named.len() == 2 || !hosts.iter().any(|host| host.starts_with("client-") && !named.contains(host)));
+    }
+}
+
+fn the_report_shows_each_host(play: &Play, store: &str) {
+    for args in [vec!["compare", store], vec!["report", store, "-o", "report.html"]] {
+        let output = play.etalon("conductor").args(&args).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    let html = fs::read_to_string(play.scene.path().join("report.html")).unwrap();
+    for host in ["client-1", "client-2", "server"] {
+        assert!(html.contains(host), "the report does not show {host}");
+    }
+}
