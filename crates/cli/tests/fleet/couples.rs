@@ -104,9 +104,14 @@ impl Play {
         // The server's own agent tells where it is; the clients' may reach that and nothing else.
         args.extend([if name == "server" { "--listen" } else { "--allow" }, &server]);
         let before = self.said(name).matches(" serves").count();
-        let agent = self.start(name, &args);
+        let mut agent = self.start(name, &args);
+        let deadline = Instant::now() + PATIENCE;
+        while self.said(name).matches(" serves").count() == before {
+            let ended = agent.0.try_wait().unwrap();
+            assert!(ended.is_none() && Instant::now() < deadline, "{name}: {}", self.said(name));
+            sleep(LOOK);
+        }
         self.agents.insert(name, agent);
-        wait_until(|| self.said(name).matches(" serves").count() > before, || self.said(name));
     }
 
     fn kill_agent(&mut self, name: &str) {
