@@ -107,11 +107,11 @@ impl Drop for Bus {
 }
 
 impl Bus {
-    /// Connects. `name` is what the server's own tools show.
+    /// Connects. `name` is what the server's own tools show; answers come to subjects that begin with `inbox`.
     ///
     /// # Errors
     /// [`BusError::Connect`].
-    pub fn connect(server: &Server, name: &str) -> Result<Bus, BusError> {
+    pub fn connect(server: &Server, name: &str, inbox: &str) -> Result<Bus, BusError> {
         let failed = |cause: String| BusError::Connect { url: without_password(&server.url), cause };
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
@@ -121,7 +121,7 @@ impl Bus {
             .build()
             .map_err(|error| failed(error.to_string()))?;
         let mut options = options(server).map_err(&failed)?.name(name);
-        options = options.custom_inbox_prefix(INBOX).connection_timeout(CONNECT_PATIENCE).ping_interval(PING_EVERY);
+        options = options.custom_inbox_prefix(inbox).connection_timeout(CONNECT_PATIENCE).ping_interval(PING_EVERY);
         // The context of JetStream has a task of its own, and so must be made within the runtime.
         let (client, jetstream) = runtime
             .block_on(async {

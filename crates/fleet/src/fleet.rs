@@ -15,7 +15,7 @@ use engine::workloads::{Action, Grants, Texts};
 use engine::{Failure, FailureKind, Registry};
 use model::{Cell, Facts, Plan};
 
-use crate::bus::{Bus, BusError, Server};
+use crate::bus::{Bus, BusError, INBOX, Server};
 use crate::clock::Clock;
 use crate::crew::FleetCrew;
 use crate::inbox::Inbox;
@@ -105,8 +105,8 @@ impl Fleet {
     /// # Errors
     /// The server or an agent cannot be had.
     pub fn connect(plan: &Plan, options: FleetOptions, registry: Registry) -> Result<Fleet, Failure> {
-        let bus =
-            Bus::connect(&options.server, "etalon conductor").map_err(|error| failed("reach the fleet", error))?;
+        let bus = Bus::connect(&options.server, "etalon conductor", INBOX)
+            .map_err(|error| failed("reach the fleet", error))?;
         let bus = Arc::new(bus);
         let session = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
         let inbox = Inbox::open(&bus, &options.experiment, &session)
@@ -222,7 +222,7 @@ pub struct Listed {
 /// # Errors
 /// The NATS server cannot be reached.
 pub fn list(server: &Server) -> Result<Vec<Listed>, BusError> {
-    let bus = Bus::connect(server, "etalon agents")?;
+    let bus = Bus::connect(server, "etalon agents", INBOX)?;
     let mut listed = Vec::new();
     let names: BTreeSet<String> =
         bus.discover(DISCOVERY)?.into_iter().filter_map(|metadata| metadata.get("agent").cloned()).collect();

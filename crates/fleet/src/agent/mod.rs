@@ -15,7 +15,7 @@ use host::reactor::Choice;
 use serde::Deserialize;
 
 use crate::allow::Allowed;
-use crate::bus::{Bus, BusError, Handler, Server};
+use crate::bus::{Bus, BusError, Handler, INBOX, Server};
 use crate::protocol::{AgentInfo, Answer, Ask, Pong, Reply, Request, VERBS, VERSION, name_is_fit, prefix};
 use session::Session;
 
@@ -90,7 +90,9 @@ impl Agent {
                 cause: "a name has letters, digits, `-` and `_`".to_owned(),
             });
         }
-        let bus = Arc::new(Bus::connect(&options.server, &format!("etalon agent {}", options.name))?);
+        // A prefix of its own, so that no agent may read what another is answered.
+        let inbox = format!("{INBOX}.agent.{}", options.name);
+        let bus = Arc::new(Bus::connect(&options.server, &format!("etalon agent {}", options.name), &inbox)?);
         let shared = Arc::new(Shared {
             allowed: Allowed::new(options.allow.clone()),
             machine: machine(),
