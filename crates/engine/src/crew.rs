@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn segments_are_alike_and_leave_nobody_out() {
-        assert_eq!(segments(&task(10, 1), 1).unwrap(), [0..10]);
+        assert_eq!(segments(&task(10, 1), 1).unwrap(), vec![0..10; 1]);
         assert_eq!(segments(&task(10, 1), 3).unwrap(), [0..3, 3..6, 6..10]);
         assert_eq!(segments(&task(12, 3), 2).unwrap(), [0..4, 4..12], "a process is not torn apart");
     }
