@@ -55,7 +55,7 @@ fn super_smack_on_mysql() {
             "benchmarks.*.queries=20",
         ],
         parts: &["published", "clients", "clients-0", "clients-bars-0", "clients-1", "clients-bars-1", "results"],
-        words: &["select-key: throughput by clients", "update-select: throughput at 4 clients", "of the peak"],
+        words: &["select-key: throughput by clients", "update-select: throughput at 4, 8 clients", "of the peak"],
     });
 }
 

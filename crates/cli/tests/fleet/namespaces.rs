@@ -188,11 +188,13 @@ fn hosts_reach_each_other_until_the_cable_is_cut() {
     let nats = crate::nats::Nats::start(crate::nats::Security::Open, crate::nats::Place::In(lan.host("hub")));
     assert_eq!(nats.url(), "nats://10.213.0.2:4222");
     let greet = || greeting(lan.host("client"), lan.host("hub").address, 4222);
-    assert!(greet().is_some_and(|text| text.starts_with("INFO {")));
+    // A bridge takes a moment to pass on what comes from a new port, and so does a busy machine.
+    let greets = || (0..10).any(|_| greet().is_some_and(|text| text.starts_with("INFO {")));
+    assert!(greets());
     lan.cut("client");
     assert_eq!(greet(), None);
     lan.mend("client");
-    assert!(greet().is_some_and(|text| text.starts_with("INFO {")));
+    assert!(greets());
 }
 
 #[test]

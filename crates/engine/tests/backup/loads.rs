@@ -77,11 +77,15 @@ fn mariadb_is_dumped_beside_a_load_and_its_program_can_be_held() {
     let keys = format!("method = \"mariadb-dump\"\n{LOAD}");
     let free = trial(&place, system, &keys).unwrap();
     assert!(value(&free, "throughput") > 0.0);
-    // Without a load the program's CPU time is known, and étalon's own is little beside it.
-    match trial(&place, system, "method = \"mariadb-dump\"\ncodec = \"none\"\nsize_mib = 16\nbackup_cpu_percent = 10") {
+    let keys = "method = \"mariadb-dump\"\ncodec = \"none\"\nsize_mib = 16";
+    let free_time = value(&trial(&place, system, keys).unwrap(), "backup_time");
+    match trial(&place, system, &format!("{keys}\nbackup_cpu_percent = 5")) {
         Ok(held) => {
-            let share = value(&held, "backup_cpu/client") / value(&held, "backup_time");
-            assert!(share < 0.3, "{share} of a core");
+            // Either shows it: the time, where nothing else keeps this machine busy, or else the client's CPU time, in which
+            // that of the tests beside this one is.
+            let time = value(&held, "backup_time");
+            let share = value(&held, "backup_cpu/client") / time;
+            assert!(time > 2.0 * free_time || share < 0.3, "{time} s after {free_time} s, {share} of a core");
         }
         Err(failure) => {
             assert_eq!(failure.kind, FailureKind::Unsupported);

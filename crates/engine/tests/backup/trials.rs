@@ -147,10 +147,11 @@ fn a_rate_is_held() {
     let place = Place::new();
     let record = trial(&place, &place.sqlite(), "codec = \"none\"\nmax_rate_mib_s = 4").unwrap();
     let rate = value(&record, "backup_rate");
-    assert!((2.0..=4.2).contains(&rate), "{rate} MiB/s");
+    // The first block comes at once, and there are few.
+    assert!((2.0..=4.6).contains(&rate), "{rate} MiB/s");
     let held = trial(&place, &place.sqlite(), "restore_max_rate_mib_s = 4").unwrap();
     let rate = value(&held, "restore_rate");
-    assert!((2.0..=4.2).contains(&rate), "{rate} MiB/s");
+    assert!((2.0..=4.6).contains(&rate), "{rate} MiB/s");
     let refused = trial(&place, &place.sqlite(), "method = \"vacuum-into\"\nmax_rate_mib_s = 4").unwrap_err();
     assert_eq!(refused.kind, FailureKind::Unsupported);
 }
