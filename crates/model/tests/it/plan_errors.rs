@@ -45,12 +45,12 @@ fn an_unknown_key_without_a_near_one() {
     error: unknown key `colour` in benchmark `transactions`
       plan: db.toml:8  colour = 1
 
-    hint: the keys here are `name`, `workload`, `stands_for`, `clients`, `script`, `rate`, `think`, `prepared` and `note`
+    hint: the keys here are `name`, `workload`, `stands_for`, `clients_on`, `couples`, `clients`, `script`, `rate`, `think`, `prepared` and `note`
     ---
     error: unknown key `a\u{1b}b` in benchmark `transactions`
       plan: db.toml:8  "a\u001bb" = 1
 
-    hint: the keys here are `name`, `workload`, `stands_for`, `clients`, `script`, `rate`, `think`, `prepared` and `note`
+    hint: the keys here are `name`, `workload`, `stands_for`, `clients_on`, `couples`, `clients`, `script`, `rate`, `think`, `prepared` and `note`
     "#);
 }
 
@@ -70,7 +70,7 @@ fn an_unknown_key_at_the_top() {
     error: unknown key `x` in the plan
       plan: db.toml:1  x = 1
 
-    hint: the keys here are `name`, `allow_unequal_durability`, `baseline`, `margin`, `level`, `systems`, `benchmarks`, `schedule` and `quick`
+    hint: the keys here are `fleet`, `name`, `allow_unequal_durability`, `baseline`, `margin`, `level`, `systems`, `benchmarks`, `schedule` and `quick`
     "#);
 }
 

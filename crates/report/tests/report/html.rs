@@ -114,7 +114,7 @@ fn it_can_be_made_of_very_little() {
     assert!(text.contains("There is nothing to compare.") && text.contains("no route to host"));
     let mut no_series = Builder { blocks: 2, ..Builder::default() }.build();
     no_series.series.clear();
-    assert!(page(&no_series).contains("too few operations for a distribution"));
+    assert!(!page(&no_series).contains("id=\"latency\""), "without response times there is no part for them");
     let mut unequal = Builder { blocks: 6, ..Builder::default() }.build();
     unequal.durability("wal", DurabilityTier::Delayed, "synchronous=normal");
     unequal.evidence.header.build = "debug".to_owned();
