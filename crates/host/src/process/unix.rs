@@ -4,6 +4,7 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 
+use nix::sys::signal::{self, SigHandler};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use super::server::{ServerSpec, StopSignal};
@@ -19,12 +20,24 @@ pub(super) fn spawn(mut command: Command, spec: &ServerSpec) -> io::Result<(Chil
         // When root changes the user, `std` drops the other groups as well.
         command.uid(user.uid).gid(user.gid);
     }
+    // SAFETY: between fork and exec, `hear_again` makes system calls only; it neither allocates nor takes a lock.
+    unsafe { command.pre_exec(hear_again) };
     #[cfg(target_os = "linux")]
     let child = linux::spawn(command, spec.end_signal)?;
     // macOS has no such tie: a server that a killed étalon leaves behind is found by `scratch::find_abandoned`.
     #[cfg(not(target_os = "linux"))]
     let child = command.spawn()?;
     Ok((child, Tether))
+}
+
+/// A shell lets what it starts in the background ignore these two, and a child inherits that: a server that trusts in
+/// their usual meaning would not hear that it is to stop.
+fn hear_again() -> io::Result<()> {
+    for heard in [signal::Signal::SIGINT, signal::Signal::SIGQUIT] {
+        // SAFETY: the default action is no handler that could run at a bad moment.
+        unsafe { signal::signal(heard, SigHandler::SigDfl) }?;
+    }
+    Ok(())
 }
 
 /// Sends a signal to one process.
