@@ -283,8 +283,8 @@ fn truth(header: &Header) -> String {
         return "Not measured in this run.".to_owned();
     }
     let rows = header.truth.iter().map(|row| format!("| {} |\n", row.replace("; ", " | ")));
-    let head =
-        "| load | figure | server, µs | étalon, µs | difference, µs | allowed, µs |\n|---|---|---|---|---|---|\n";
+    let head = "| load | figure | server, µs | étalon, µs | two wake-ups, µs | difference, µs | allowed, µs |\n\
+        |---|---|---|---|---|---|---|\n";
     format!("{head}{}", rows.collect::<String>())
 }
 

@@ -15,8 +15,9 @@ const LEVEL: f64 = 0.95;
 const BLOCKS: u32 = 8;
 const SECONDS: u32 = 4;
 const SCALE: u32 = 10;
-/// Between transactions. A build without optimisation takes some 30 µs for a statement, which is to be lost in it.
-const PAUSE: &str = "10 ms";
+/// Between transactions. A build without optimisation takes some 30 µs for a statement, of all the clients in turn: that
+/// is to be lost in it.
+const PAUSE: &str = "20 ms";
 const CLIENTS: u32 = 16;
 const THREADS: u32 = 2;
 /// Share of the machine that others may take in a round that counts.

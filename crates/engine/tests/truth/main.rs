@@ -12,3 +12,4 @@ mod agreement;
 mod latency;
 mod private;
 mod relay;
+mod witness;
