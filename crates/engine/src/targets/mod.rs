@@ -1,6 +1,7 @@
 //! Control planes, one folder or file an engine.
 
 pub mod disk;
+mod kept;
 pub mod mysql;
 pub mod postgres;
 mod shared;

@@ -1,0 +1,80 @@
+//! The connection that a control plane keeps, and how long it waits for the remnant of another étalon.
+
+use std::ops::ControlFlow;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::error::{Failure, FailureKind};
+
+/// The sessions of an étalon that was killed end a moment after it. The tests wait for one that does not.
+const RIVAL_PATIENCE: Duration = if cfg!(test) { Duration::from_millis(300) } else { Duration::from_secs(10) };
+const RIVAL_POLL: Duration = Duration::from_millis(200);
+
+/// A connection that is kept, and made again when it was lost.
+pub(crate) struct Kept<C>(Mutex<Option<C>>);
+
+impl<C> Kept<C> {
+    /// None yet: it is made when it is first needed.
+    pub(crate) fn none() -> Kept<C> {
+        Kept(Mutex::new(None))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<C>> {
+        // A connection that was in use when a thread panicked is in an unknown state.
+        self.0.lock().unwrap_or_else(|poisoned: PoisonError<_>| {
+            let mut guard = poisoned.into_inner();
+            *guard = None;
+            guard
+        })
+    }
+
+    /// Asks something over the connection. If it turns out to have been lost since it was last used, it is made anew
+    /// and asked once more; so `question` must do the same a second time.
+    ///
+    /// # Errors
+    /// Those of `connect` and of `question`.
+    pub(crate) fn ask<T>(
+        &self,
+        connect: impl FnOnce() -> Result<C, Failure>,
+        mut question: impl FnMut(&mut C) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let mut slot = self.lock();
+        if let Some(connection) = slot.as_mut() {
+            match question(connection) {
+                Err(failure) if failure.kind == FailureKind::ConnectionLost => *slot = None,
+                other => return other,
+            }
+        }
+        let mut connection = connect()?;
+        let answer = question(&mut connection);
+        if !matches!(&answer, Err(failure) if failure.kind == FailureKind::ConnectionLost) {
+            *slot = Some(connection);
+        }
+        answer
+    }
+
+    /// Ends the connection, if there is one. The next question makes it anew, and waits until `close` is done.
+    pub(crate) fn end(&self, close: impl FnOnce(C)) {
+        let mut slot = self.lock();
+        if let Some(connection) = slot.take() {
+            close(connection);
+        }
+    }
+}
+
+/// Tries to claim a database until the claim is had, for as long as the remnant of another étalon may need to end.
+/// `attempt` breaks off with the claim, or goes on with what is said in the end of the rival that has it.
+///
+/// # Errors
+/// That of `attempt`, or the last that it said of the rival.
+pub(crate) fn outwait<T>(mut attempt: impl FnMut() -> Result<ControlFlow<T, Failure>, Failure>) -> Result<T, Failure> {
+    let started = Instant::now();
+    loop {
+        match attempt()? {
+            ControlFlow::Break(claim) => return Ok(claim),
+            ControlFlow::Continue(rival) if started.elapsed() > RIVAL_PATIENCE => return Err(rival),
+            ControlFlow::Continue(_) => thread::sleep(RIVAL_POLL),
+        }
+    }
+}
