@@ -2,6 +2,7 @@
 //! connections are encrypted, on a thread for each client. What is said is each protocol's own affair: its
 //! [`Conversation`].
 
+mod asking;
 mod encrypted;
 mod link;
 mod native;
@@ -9,6 +10,7 @@ mod native;
 use crate::lane::{ErrorClass, KeptRow, OpError, Outcome};
 use crate::workloads::transactions::StatementOp;
 
+pub(crate) use asking::{AskError, ServerError};
 pub use encrypted::EncryptedLane;
 pub(crate) use link::{Link, Timed, Tls};
 pub use native::NativeLane;

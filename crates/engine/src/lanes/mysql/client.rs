@@ -1,18 +1,17 @@
 //! A connection that may block: the login, the control plane's questions, a lane's beginning.
 
-use std::fmt;
 use std::io::{self, Read as _, Write as _};
 use std::time::{Duration, Instant};
 
 use host::reactor::Socket;
 use wire::WireError;
 use wire::mysql::{
-    Command, Config, ErrorPacket, Event, Handshake, Progress, Reply, Rows, Scanner, ServerStatus, Session, command,
+    Command, Config, Event, Handshake, Progress, Reply, Rows, Scanner, ServerStatus, Session, command,
 };
 
 use super::connection::Connection;
 use super::statement::{Binary, Columns, Form};
-use super::{Opened, own_words};
+use super::{AskError, Opened, own_words};
 use crate::lanes::dialogue::{Link, Tls};
 
 /// Bytes taken by one read.
@@ -23,41 +22,6 @@ const ANSWER_BYTES: u64 = 64 << 20;
 const SILENCE: Duration = Duration::from_secs(900);
 /// "This command is not supported in the prepared statement protocol yet".
 const NOT_PREPARED: u16 = 1295;
-
-/// Why there is no answer.
-#[derive(Debug)]
-pub(crate) enum AskError {
-    /// The operating system says so.
-    Io(io::Error),
-    /// No encrypted channel came about.
-    Tls(io::Error),
-    /// The server broke the protocol, or refused the login.
-    Wire(WireError),
-    /// The server refused what was asked.
-    Server(Box<ErrorPacket>),
-}
-
-impl From<io::Error> for AskError {
-    fn from(cause: io::Error) -> AskError {
-        AskError::Io(cause)
-    }
-}
-
-impl From<WireError> for AskError {
-    fn from(cause: WireError) -> AskError {
-        AskError::Wire(cause)
-    }
-}
-
-impl fmt::Display for AskError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            AskError::Io(cause) | AskError::Tls(cause) => cause.fmt(f),
-            AskError::Wire(cause) => cause.fmt(f),
-            AskError::Server(error) => f.write_str(&super::said(error)),
-        }
-    }
-}
 
 /// Rows of an answer as text; `None` is `NULL`.
 pub(crate) type TextRows = Vec<Vec<Option<String>>>;

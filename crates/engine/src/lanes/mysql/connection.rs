@@ -6,9 +6,9 @@ use wire::{WireError, mysql};
 
 use super::row::{keep_binary, keep_text};
 use super::statement::{Columns, Form};
-use super::{op_error, own_words};
+use super::own_words;
 use crate::lane::{ErrorClass, KeptRow, OpError, Outcome};
-use crate::lanes::dialogue::{Conversation, Heard, State, lost};
+use crate::lanes::dialogue::{Conversation, Heard, ServerError as _, State, lost};
 use crate::workloads::transactions::{Rows, StatementOp};
 
 /// More bytes than this are no answer to a statement of a load but a server without end, bytes.
@@ -92,11 +92,11 @@ impl Connection {
             Ok(ScanOutcome::Failed { error, reply, consumed }) => {
                 *rest = &rest[consumed..];
                 self.status = reply.status;
-                self.failure = Some(op_error(&error));
+                self.failure = Some(error.op_error());
                 Step::Ready
             }
             Ok(ScanOutcome::LocalFile { .. }) => Step::End(wants_a_file()),
-            Ok(ScanOutcome::Fatal(error)) => Step::End(op_error(&error)),
+            Ok(ScanOutcome::Fatal(error)) => Step::End(error.op_error()),
             Err(error) => Step::End(lost(&error)),
         }
     }
@@ -138,9 +138,9 @@ impl Connection {
                     self.described = false;
                     // One that answers nothing: the server is about to close the connection.
                     if self.state != State::Waiting {
-                        return Step::End(op_error(&error));
+                        return Step::End(error.op_error());
                     }
-                    self.failure = Some(op_error(&error));
+                    self.failure = Some(error.op_error());
                     return Step::Ready;
                 }
                 Ok(Some(Event::LocalFile { .. })) => return Step::End(wants_a_file()),

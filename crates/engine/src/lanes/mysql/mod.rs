@@ -8,12 +8,14 @@ mod statement;
 
 use wire::mysql::ErrorPacket;
 
-use crate::lane::{ErrorClass, OpError};
-use crate::lanes::dialogue;
+use crate::lane::ErrorClass;
+use crate::lanes::dialogue::{self, ServerError};
 
-pub(crate) use client::{AskError, Client, log_in};
+pub(crate) use client::{Client, log_in};
 pub use connection::Connection;
 
+/// Why there is no answer.
+pub(crate) type AskError = dialogue::AskError<ErrorPacket>;
 /// A connection that is ready for its first request.
 pub(crate) type Opened = dialogue::Opened<Connection>;
 /// A worker's connections over a reactor.
@@ -21,46 +23,42 @@ pub type NativeLane<'a> = dialogue::NativeLane<'a, Connection>;
 /// Connections that are encrypted.
 pub type EncryptedLane<'a> = dialogue::EncryptedLane<'a, Connection>;
 
-/// What an error means for the load, by the server's own number: most of them share the SQLSTATE `HY000`.
-///
-/// <https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html>,
-/// <https://mariadb.com/docs/server/reference/error-codes/mariadb-error-code-reference>
-pub(crate) fn class_of(error: &ErrorPacket) -> ErrorClass {
-    let full = || ["errno: 28", "Errcode: 28", "No space left"].iter().any(|words| error.message.contains(words));
-    match error.code {
-        // ER_LOCK_DEADLOCK, ER_XA_RBDEADLOCK
-        1213 | 1614 => ErrorClass::Deadlock,
-        // ER_CHECKREAD with `innodb_snapshot_isolation`, ER_TRANSACTION_ROLLBACK_DURING_COMMIT of group replication
-        1020 | 3101 => ErrorClass::Serialization,
-        // ER_LOCK_WAIT_TIMEOUT, ER_LOCK_NOWAIT
-        1205 | 3572 => ErrorClass::LockTimeout,
-        // Checks: MySQL's, MariaDB's
-        3819 | 4025 => ErrorClass::Constraint,
-        // ER_CON_COUNT_ERROR, ER_TOO_MANY_USER_CONNECTIONS, ER_USER_LIMIT_REACHED
-        1040 | 1203 | 1226 => ErrorClass::TooManyConnections,
-        // ER_SERVER_SHUTDOWN, network errors, ER_NEW_ABORTING_CONNECTION, ER_CONNECTION_KILLED, the client's own two, and
-        // ER_CLIENT_INTERACTION_TIMEOUT
-        1053 | 1152 | 1158..=1161 | 1184 | 1927 | 2006 | 2013 | 4031 => ErrorClass::ConnectionLost,
-        // ER_DISK_FULL, ER_RECORD_FILE_FULL
-        1021 | 1114 => ErrorClass::DiskFull,
-        _ if full() => ErrorClass::DiskFull,
-        _ => match error.sqlstate.as_str() {
-            "40001" => ErrorClass::Serialization,
-            state if state.starts_with("23") => ErrorClass::Constraint,
-            state if state.starts_with("08") => ErrorClass::ConnectionLost,
-            _ => ErrorClass::Statement,
-        },
+impl ServerError for ErrorPacket {
+    fn said(&self) -> String {
+        format!("{} [{}, SQLSTATE {}]", self.message, self.code, self.sqlstate).replace('\n', " ")
     }
-}
 
-/// A server's error on one line.
-pub(crate) fn said(error: &ErrorPacket) -> String {
-    format!("{} [{}, SQLSTATE {}]", error.message, error.code, error.sqlstate).replace('\n', " ")
-}
-
-/// An error that the server sent, as the load sees it.
-pub(crate) fn op_error(error: &ErrorPacket) -> OpError {
-    OpError { class: class_of(error), message: said(error) }
+    /// By the server's own number: most errors share the SQLSTATE `HY000`.
+    ///
+    /// <https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html>,
+    /// <https://mariadb.com/docs/server/reference/error-codes/mariadb-error-code-reference>
+    fn error_class(&self) -> ErrorClass {
+        let full = || ["errno: 28", "Errcode: 28", "No space left"].iter().any(|words| self.message.contains(words));
+        match self.code {
+            // ER_LOCK_DEADLOCK, ER_XA_RBDEADLOCK
+            1213 | 1614 => ErrorClass::Deadlock,
+            // ER_CHECKREAD with `innodb_snapshot_isolation`, ER_TRANSACTION_ROLLBACK_DURING_COMMIT of group replication
+            1020 | 3101 => ErrorClass::Serialization,
+            // ER_LOCK_WAIT_TIMEOUT, ER_LOCK_NOWAIT
+            1205 | 3572 => ErrorClass::LockTimeout,
+            // Checks: MySQL's, MariaDB's
+            3819 | 4025 => ErrorClass::Constraint,
+            // ER_CON_COUNT_ERROR, ER_TOO_MANY_USER_CONNECTIONS, ER_USER_LIMIT_REACHED
+            1040 | 1203 | 1226 => ErrorClass::TooManyConnections,
+            // ER_SERVER_SHUTDOWN, network errors, ER_NEW_ABORTING_CONNECTION, ER_CONNECTION_KILLED, the client's own two,
+            // and ER_CLIENT_INTERACTION_TIMEOUT
+            1053 | 1152 | 1158..=1161 | 1184 | 1927 | 2006 | 2013 | 4031 => ErrorClass::ConnectionLost,
+            // ER_DISK_FULL, ER_RECORD_FILE_FULL
+            1021 | 1114 => ErrorClass::DiskFull,
+            _ if full() => ErrorClass::DiskFull,
+            _ => match self.sqlstate.as_str() {
+                "40001" => ErrorClass::Serialization,
+                state if state.starts_with("23") => ErrorClass::Constraint,
+                state if state.starts_with("08") => ErrorClass::ConnectionLost,
+                _ => ErrorClass::Statement,
+            },
+        }
+    }
 }
 
 /// The words of a portable script that MySQL has others for. <https://www.postgresql.org/docs/current/sql-end.html>
@@ -91,7 +89,7 @@ mod tests {
     #[test]
     fn errors_have_the_class_that_the_manual_gives_them() {
         let class = |code: u16, state: &[u8; 5], message: &str| {
-            class_of(&ErrorPacket { code, sqlstate: SqlState::new(state), message: message.to_owned() })
+            ErrorPacket { code, sqlstate: SqlState::new(state), message: message.to_owned() }.error_class()
         };
         for (code, state, expected) in [
             (1213, b"40001", ErrorClass::Deadlock),

@@ -14,7 +14,7 @@ use wire::{Value, WireError};
 
 use super::connection::Connection;
 use super::statement::{Mode, Statement, Typed, value};
-use super::{Opened, said};
+use super::{AskError, Opened};
 use crate::dataset::Datum;
 use crate::lanes::dialogue::{Link, Timed, Tls};
 
@@ -28,41 +28,6 @@ const SILENCE: Duration = Duration::from_secs(900);
 const LOOK: Duration = Duration::from_millis(200);
 /// Rows of a bulk copy go to the server in pieces of about this size, bytes.
 const PIECE_BYTES: usize = 64 << 10;
-
-/// Why there is no answer.
-#[derive(Debug)]
-pub(crate) enum AskError {
-    /// The operating system says so.
-    Io(io::Error),
-    /// No encrypted channel came about.
-    Tls(io::Error),
-    /// The server broke the protocol, or refused the login.
-    Wire(WireError),
-    /// The server refused what was asked.
-    Server(Box<ServerMessage>),
-}
-
-impl From<io::Error> for AskError {
-    fn from(cause: io::Error) -> AskError {
-        AskError::Io(cause)
-    }
-}
-
-impl From<WireError> for AskError {
-    fn from(cause: WireError) -> AskError {
-        AskError::Wire(cause)
-    }
-}
-
-impl fmt::Display for AskError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            AskError::Io(cause) | AskError::Tls(cause) => cause.fmt(f),
-            AskError::Wire(cause) => cause.fmt(f),
-            AskError::Server(error) => f.write_str(&said(error)),
-        }
-    }
-}
 
 impl AskError {
     /// The server's number of the error, if it was the server who refused.

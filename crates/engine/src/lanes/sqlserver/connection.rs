@@ -5,10 +5,10 @@ use wire::Result;
 use wire::tds::{Cell, Column, Done, RequestSession, Row, Scan, Scanner, ServerMessage, Sink};
 
 use super::statement::Statement;
-use super::{op_error, own_words};
+use super::own_words;
 use crate::dataset::Datum;
 use crate::lane::{ErrorClass, KeptRow, OpError, Outcome};
-use crate::lanes::dialogue::{Conversation, Heard, State, lost};
+use crate::lanes::dialogue::{Conversation, Heard, ServerError, State, lost};
 use crate::workloads::transactions::{Rows, StatementOp};
 
 /// More bytes than this are no answer to a statement of a load but a server without end, bytes.
@@ -128,7 +128,7 @@ impl Connection {
             // One that answers nothing: the server is about to close the connection.
             let error = self.hearing.failure.take();
             let unasked = || lost("the server speaks without having been asked");
-            return Heard::End(error.as_ref().map_or_else(unasked, op_error));
+            return Heard::End(error.as_ref().map_or_else(unasked, ServerError::op_error));
         }
         let statement = self.statements.get_mut(self.asked);
         let failure = self.hearing.failure.take();
@@ -147,7 +147,7 @@ impl Connection {
         {
             statement.forgotten();
         }
-        let error = op_error(&error);
+        let error = error.op_error();
         if error.class == ErrorClass::ConnectionLost {
             return Heard::End(error);
         }

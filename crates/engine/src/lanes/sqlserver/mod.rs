@@ -7,14 +7,16 @@ mod statement;
 
 use wire::tds::ServerMessage;
 
-use crate::lane::{ErrorClass, OpError};
-use crate::lanes::dialogue;
+use crate::lane::ErrorClass;
+use crate::lanes::dialogue::{self, ServerError};
 
-pub(crate) use client::{Answer, AskError, Client, LoggedIn, log_in};
+pub(crate) use client::{Answer, Client, LoggedIn, log_in};
 pub use connection::Connection;
 pub(crate) use connection::datum;
 pub(crate) use statement::{Mode, Typed, parameter_name};
 
+/// Why there is no answer.
+pub(crate) type AskError = dialogue::AskError<ServerMessage>;
 /// A connection that is ready for its first request.
 pub(crate) type Opened = dialogue::Opened<Connection>;
 /// A worker's connections over a reactor.
@@ -22,39 +24,36 @@ pub type NativeLane<'a> = dialogue::NativeLane<'a, Connection>;
 /// Connections that are encrypted.
 pub type EncryptedLane<'a> = dialogue::EncryptedLane<'a, Connection>;
 
-/// What an error means for the load, by its number.
-///
-/// <https://learn.microsoft.com/en-us/sql/relational-databases/errors-events/database-engine-events-and-errors>; those of
-/// memory-optimised tables: <https://learn.microsoft.com/en-us/sql/relational-databases/in-memory-oltp/transactions-with-memory-optimized-tables>;
-/// those of Azure: <https://learn.microsoft.com/en-us/azure/azure-sql/database/troubleshoot-common-errors-issues>.
-pub(crate) fn class_of(error: &ServerMessage) -> ErrorClass {
-    match error.number {
-        1205 => ErrorClass::Deadlock,
-        // An update conflict under snapshot isolation, and one with a change of the table; then the conflicts of
-        // memory-optimised tables: write, repeatable read, serializable, and the commit that this one depended on.
-        3960 | 3961 | 41_301 | 41_302 | 41_305 | 41_325 | 41_839 => ErrorClass::Serialization,
-        1222 => ErrorClass::LockTimeout,
-        // Primary key or unique constraint, unique index, foreign key or check, NULL.
-        2627 | 2601 | 547 | 515 => ErrorClass::Constraint,
-        // User connections, worker threads, the limits of Azure.
-        17_809 | 10_928 | 10_929 | 10_936 => ErrorClass::TooManyConnections,
-        // File group full, log full, a file cannot grow, tempdb full.
-        1101 | 1105 | 9002 | 5149 | 3257 | 1104 => ErrorClass::DiskFull,
-        // The session was killed, the server is shutting down, the database moved to another replica or server.
-        596 | 6005 | 976 | 978 | 983 | 988 | 40_197 | 40_501 | 40_613 | 18_401 => ErrorClass::ConnectionLost,
-        _ if error.is_fatal() => ErrorClass::ConnectionLost,
-        _ => ErrorClass::Statement,
+impl ServerError for ServerMessage {
+    fn said(&self) -> String {
+        self.to_string().replace(['\r', '\n'], " ")
     }
-}
 
-/// A server's error on one line.
-pub(crate) fn said(error: &ServerMessage) -> String {
-    error.to_string().replace(['\r', '\n'], " ")
-}
-
-/// An error that the server sent, as the load sees it.
-pub(crate) fn op_error(error: &ServerMessage) -> OpError {
-    OpError { class: class_of(error), message: said(error) }
+    /// By its number.
+    ///
+    /// <https://learn.microsoft.com/en-us/sql/relational-databases/errors-events/database-engine-events-and-errors>; those
+    /// of memory-optimised tables:
+    /// <https://learn.microsoft.com/en-us/sql/relational-databases/in-memory-oltp/transactions-with-memory-optimized-tables>;
+    /// those of Azure: <https://learn.microsoft.com/en-us/azure/azure-sql/database/troubleshoot-common-errors-issues>.
+    fn error_class(&self) -> ErrorClass {
+        match self.number {
+            1205 => ErrorClass::Deadlock,
+            // An update conflict under snapshot isolation, and one with a change of the table; then the conflicts of
+            // memory-optimised tables: write, repeatable read, serializable, and the commit that this one depended on.
+            3960 | 3961 | 41_301 | 41_302 | 41_305 | 41_325 | 41_839 => ErrorClass::Serialization,
+            1222 => ErrorClass::LockTimeout,
+            // Primary key or unique constraint, unique index, foreign key or check, NULL.
+            2627 | 2601 | 547 | 515 => ErrorClass::Constraint,
+            // User connections, worker threads, the limits of Azure.
+            17_809 | 10_928 | 10_929 | 10_936 => ErrorClass::TooManyConnections,
+            // File group full, log full, a file cannot grow, tempdb full.
+            1101 | 1105 | 9002 | 5149 | 3257 | 1104 => ErrorClass::DiskFull,
+            // The session was killed, the server is shutting down, the database moved to another replica or server.
+            596 | 6005 | 976 | 978 | 983 | 988 | 40_197 | 40_501 | 40_613 | 18_401 => ErrorClass::ConnectionLost,
+            _ if self.is_fatal() => ErrorClass::ConnectionLost,
+            _ => ErrorClass::Statement,
+        }
+    }
 }
 
 /// The words of a portable script that T-SQL has others for: `BEGIN` alone opens a block there, and `END` closes it.
@@ -90,7 +89,7 @@ mod tests {
         let class = |number: i32, class: u8| {
             let text = String::new;
             let (server, procedure) = (text(), text());
-            class_of(&ServerMessage { number, state: 1, class, text: text(), server, procedure, line: 1 })
+            ServerMessage { number, state: 1, class, text: text(), server, procedure, line: 1 }.error_class()
         };
         for (number, level, expected) in [
             (1205, 13, ErrorClass::Deadlock),

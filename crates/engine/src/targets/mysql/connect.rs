@@ -13,8 +13,8 @@ use wire::{Secret, WireError};
 use super::url::{Address, PasswordSource, Place, ServerKey, SslMode};
 use crate::error::{Failure, FailureKind};
 use crate::lane::{ErrorClass, OpError};
-use crate::lanes::dialogue::Tls;
-use crate::lanes::mysql::{AskError, Client, class_of, log_in, op_error, said};
+use crate::lanes::dialogue::{ServerError as _, Tls};
+use crate::lanes::mysql::{AskError, Client, log_in};
 use crate::targets::tls::{Check, client_config};
 
 /// What the handshake and the login may take beyond the connection's own time-out.
@@ -166,7 +166,7 @@ impl Refusal {
     /// The refusal as the load sees it.
     pub(super) fn op_error(&self, endpoint: &Endpoint) -> OpError {
         match self {
-            Refusal::Server(error) => op_error(error),
+            Refusal::Server(error) => error.op_error(),
             other => {
                 let message = endpoint.explain_words(other).0;
                 OpError { class: ErrorClass::ConnectionLost, message }
@@ -192,7 +192,7 @@ impl Endpoint {
     fn explain_words(&self, refusal: &Refusal) -> (String, FailureKind, String) {
         let check = self.check_hint();
         match refusal {
-            Refusal::Server(error) => (said(error), FailureKind::Other, check),
+            Refusal::Server(error) => (error.said(), FailureKind::Other, check),
             Refusal::Silent(patience) => (
                 format!("nothing answered within {} s", patience.as_secs()),
                 FailureKind::Unreachable,
@@ -268,7 +268,7 @@ impl Endpoint {
             3159 => (FailureKind::Login, "write `ssl-mode=required`".to_owned()),
             _ => (FailureKind::Other, "look into the server's error log".to_owned()),
         };
-        Failure::new(kind, format!("connect to {}", self.address.shown()), said(error)).hint(hint)
+        Failure::new(kind, format!("connect to {}", self.address.shown()), error.said()).hint(hint)
     }
 
     fn password_hint(&self) -> String {
@@ -310,7 +310,7 @@ pub(super) fn failure(tried: impl Into<String>, error: &AskError) -> Failure {
     let AskError::Server(packet) = error else {
         return Failure::new(FailureKind::ConnectionLost, tried, error);
     };
-    let class = class_of(packet);
+    let class = packet.error_class();
     let kind = match (class, packet.code) {
         (ErrorClass::ConnectionLost, _) => FailureKind::ConnectionLost,
         (ErrorClass::DiskFull, _) => FailureKind::DiskFull,

@@ -9,8 +9,8 @@ use super::connect::{Endpoint, Purpose, Refusal, failure};
 use super::dialect::{literal, quoted};
 use crate::dataset::Tables;
 use crate::error::{Failure, FailureKind};
-use crate::lane::{ErrorClass, OpError};
-use crate::lanes::mysql::{AskError, Client, Opened, op_error};
+use crate::lane::OpError;
+use crate::lanes::mysql::{AskError, Client, Opened};
 
 /// Settings that étalon needs as they are.
 const RESERVED: [(&str, &str); 4] = [
@@ -53,8 +53,7 @@ impl OpenError {
     pub(super) fn op_error(&self, endpoint: &Endpoint) -> OpError {
         match self {
             OpenError::Refused(refusal) => refusal.op_error(endpoint),
-            OpenError::Asked(_, AskError::Server(error)) => op_error(error),
-            OpenError::Asked(_, error) => OpError { class: ErrorClass::ConnectionLost, message: error.to_string() },
+            OpenError::Asked(_, error) => error.op_error(),
         }
     }
 }

@@ -12,8 +12,8 @@ use wire::{Secret, WireError};
 use super::url::{Address, Encrypt, PasswordSource, Trust};
 use crate::error::{Failure, FailureKind};
 use crate::lane::{ErrorClass, OpError};
-use crate::lanes::dialogue::Tls;
-use crate::lanes::sqlserver::{AskError, Client, LoggedIn, class_of, log_in, op_error, said};
+use crate::lanes::dialogue::{ServerError as _, Tls};
+use crate::lanes::sqlserver::{AskError, Client, LoggedIn, log_in};
 use crate::targets::tls::{Check, client_config_of};
 
 /// What the handshake and the login may take beyond the connection's own time-out.
@@ -145,7 +145,7 @@ impl Refusal {
     /// The refusal as the load sees it.
     pub(super) fn op_error(&self, endpoint: &Endpoint) -> OpError {
         match self {
-            Refusal::Server(error) => op_error(error),
+            Refusal::Server(error) => error.op_error(),
             other => OpError { class: ErrorClass::ConnectionLost, message: endpoint.explain(other).cause },
         }
     }
@@ -156,7 +156,7 @@ impl Endpoint {
         let (cause, kind, hint) = match refusal {
             Refusal::Server(error) => {
                 let (kind, hint) = self.explain_server(error);
-                (said(error), kind, hint)
+                (error.said(), kind, hint)
             }
             other => self.explain_words(other),
         };
@@ -203,7 +203,7 @@ impl Endpoint {
                  whom"
                     .to_owned(),
             ),
-            Refusal::Server(error) => (said(error), FailureKind::Other, check),
+            Refusal::Server(error) => (error.said(), FailureKind::Other, check),
             Refusal::Other(said) => {
                 (said.clone(), FailureKind::Other, format!("is it SQL Server that listens there? {check}"))
             }
@@ -288,7 +288,7 @@ pub(super) fn failure(tried: impl Into<String>, error: &AskError) -> Failure {
     let AskError::Server(message) = error else {
         return Failure::new(FailureKind::ConnectionLost, tried, error);
     };
-    let class = class_of(message);
+    let class = message.error_class();
     let number = message.number;
     let kind = match class {
         _ if PERMISSION.contains(&number) || READ_ONLY.contains(&number) => FailureKind::Permission,

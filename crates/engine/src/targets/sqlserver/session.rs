@@ -9,8 +9,8 @@ use super::connect::{Endpoint, Refusal, failure};
 use super::dialect::{quoted, wide_literal};
 use crate::dataset::Tables;
 use crate::error::{Failure, FailureKind};
-use crate::lane::{ErrorClass, OpError};
-use crate::lanes::sqlserver::{AskError, Client, Mode, Opened, Typed, op_error};
+use crate::lane::OpError;
+use crate::lanes::sqlserver::{AskError, Client, Mode, Opened, Typed};
 
 /// How an option is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,8 +110,7 @@ impl OpenError {
     pub(super) fn op_error(&self, endpoint: &Endpoint) -> OpError {
         match self {
             OpenError::Refused(refusal) => refusal.op_error(endpoint),
-            OpenError::Asked(_, AskError::Server(error)) => op_error(error),
-            OpenError::Asked(_, error) => OpError { class: ErrorClass::ConnectionLost, message: error.to_string() },
+            OpenError::Asked(_, error) => error.op_error(),
         }
     }
 }
