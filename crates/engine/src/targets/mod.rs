@@ -4,6 +4,7 @@ pub mod disk;
 mod kept;
 pub mod mysql;
 pub mod postgres;
+mod refusal;
 mod shared;
 pub mod sim;
 pub mod sqlite;

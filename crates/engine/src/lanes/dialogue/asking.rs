@@ -9,7 +9,10 @@ use super::lost;
 use crate::lane::{ErrorClass, OpError};
 
 /// An error as a server sends it.
-pub(crate) trait ServerError {
+pub(crate) trait ServerError: Sized {
+    /// The error by which the server refused a login, or what else broke the login off.
+    fn of_login(error: WireError) -> Result<Box<Self>, WireError>;
+
     /// It on one line.
     fn said(&self) -> String;
 

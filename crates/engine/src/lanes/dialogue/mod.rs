@@ -78,6 +78,6 @@ pub trait Conversation {
 }
 
 /// The loss of a connection.
-pub(super) fn lost(cause: &(impl std::fmt::Display + ?Sized)) -> OpError {
+pub(crate) fn lost(cause: &(impl std::fmt::Display + ?Sized)) -> OpError {
     OpError { class: ErrorClass::ConnectionLost, message: cause.to_string() }
 }

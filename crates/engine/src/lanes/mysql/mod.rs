@@ -6,6 +6,7 @@ mod connection;
 mod row;
 mod statement;
 
+use wire::WireError;
 use wire::mysql::ErrorPacket;
 
 use crate::lane::ErrorClass;
@@ -24,6 +25,13 @@ pub type NativeLane<'a> = dialogue::NativeLane<'a, Connection>;
 pub type EncryptedLane<'a> = dialogue::EncryptedLane<'a, Connection>;
 
 impl ServerError for ErrorPacket {
+    fn of_login(error: WireError) -> Result<Box<Self>, WireError> {
+        match error {
+            WireError::RefusedByMysql(error) => Ok(error),
+            other => Err(other),
+        }
+    }
+
     fn said(&self) -> String {
         format!("{} [{}, SQLSTATE {}]", self.message, self.code, self.sqlstate).replace('\n', " ")
     }

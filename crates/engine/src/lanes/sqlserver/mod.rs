@@ -5,6 +5,7 @@ mod client;
 mod connection;
 mod statement;
 
+use wire::WireError;
 use wire::tds::ServerMessage;
 
 use crate::lane::ErrorClass;
@@ -25,6 +26,13 @@ pub type NativeLane<'a> = dialogue::NativeLane<'a, Connection>;
 pub type EncryptedLane<'a> = dialogue::EncryptedLane<'a, Connection>;
 
 impl ServerError for ServerMessage {
+    fn of_login(error: WireError) -> Result<Box<Self>, WireError> {
+        match error {
+            WireError::RefusedBySqlServer(error) => Ok(error),
+            other => Err(other),
+        }
+    }
+
     fn said(&self) -> String {
         self.to_string().replace(['\r', '\n'], " ")
     }

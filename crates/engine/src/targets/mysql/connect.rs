@@ -7,14 +7,15 @@ use std::time::Duration;
 
 use host::reactor::{Socket, Vigilance};
 use rustls::pki_types::ServerName;
+use wire::Secret;
 use wire::mysql::{Config, Encryption, ErrorPacket, Feature, Medium, PublicKey};
-use wire::{Secret, WireError};
 
 use super::url::{Address, PasswordSource, Place, ServerKey, SslMode};
 use crate::error::{Failure, FailureKind};
-use crate::lane::{ErrorClass, OpError};
+use crate::lane::ErrorClass;
 use crate::lanes::dialogue::{ServerError as _, Tls};
 use crate::lanes::mysql::{AskError, Client, log_in};
+use crate::targets::refusal::{self, Explain};
 use crate::targets::tls::{Check, client_config};
 
 /// What the handshake and the login may take beyond the connection's own time-out.
@@ -35,6 +36,11 @@ pub(super) enum Purpose {
     /// To carry the load: a script may send several statements in one message.
     Load,
 }
+
+/// Why there is no connection.
+pub(super) type Refusal = refusal::Refusal<ErrorPacket>;
+/// Why a lane's connection did not come about.
+pub(super) type OpenError = refusal::OpenError<ErrorPacket>;
 
 /// A way to a server that can be gone again and again.
 #[derive(Clone)]
@@ -72,7 +78,7 @@ impl Endpoint {
     /// # Errors
     /// One for each reason, each with what to do about it.
     pub(super) fn connect(&self, purpose: Purpose) -> Result<Client, Failure> {
-        self.try_connect(purpose).map_err(|refusal| self.explain(refusal))
+        self.try_connect(purpose).map_err(|refusal| self.explain(&refusal))
     }
 
     /// The same, with the reason before it is worded.
@@ -123,64 +129,14 @@ impl Endpoint {
     }
 }
 
-/// Why there is no connection.
-#[derive(Debug)]
-pub(super) enum Refusal {
-    /// The operating system says so.
-    Io(io::ErrorKind, String),
-    /// No encrypted channel came about.
-    Tls(String),
-    /// The server has no TLS.
-    NoTls,
-    /// The server says so.
-    Server(Box<ErrorPacket>),
-    /// The server wants the password in a way that would give it away.
-    Insecure,
-    /// It listens, and does not answer for so long.
-    Silent(Duration),
-    /// Anything else.
-    Other(String),
-}
+impl Explain for Endpoint {
+    type Error = ErrorPacket;
 
-impl Refusal {
-    fn of_io(cause: &io::Error, patience: Duration) -> Refusal {
-        match cause.kind() {
-            // What a blocking read says at the end of its patience.
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Refusal::Silent(patience),
-            kind => Refusal::Io(kind, cause.to_string()),
-        }
-    }
-
-    fn of(error: AskError, patience: Duration) -> Refusal {
-        match error {
-            AskError::Io(cause) => Refusal::of_io(&cause, patience),
-            AskError::Tls(cause) if cause.kind() == io::ErrorKind::TimedOut => Refusal::Silent(patience),
-            AskError::Tls(cause) => Refusal::Tls(cause.to_string()),
-            AskError::Server(error) | AskError::Wire(WireError::RefusedByMysql(error)) => Refusal::Server(error),
-            AskError::Wire(WireError::TlsRefused) => Refusal::NoTls,
-            AskError::Wire(WireError::InsecureTransport) => Refusal::Insecure,
-            AskError::Wire(error) => Refusal::Other(error.to_string()),
-        }
-    }
-
-    /// The refusal as the load sees it.
-    pub(super) fn op_error(&self, endpoint: &Endpoint) -> OpError {
-        match self {
-            Refusal::Server(error) => error.op_error(),
-            other => {
-                let message = endpoint.explain_words(other).0;
-                OpError { class: ErrorClass::ConnectionLost, message }
-            }
-        }
-    }
-}
-
-impl Endpoint {
-    pub(super) fn explain(&self, refusal: Refusal) -> Failure {
-        if let Refusal::Server(error) = &refusal {
+    fn explain(&self, refusal: &Refusal) -> Failure {
+        if let Refusal::Server(error) = refusal {
             return self.explain_server(error);
         }
-        let (cause, kind, hint) = self.explain_words(&refusal);
+        let (cause, kind, hint) = self.explain_words(refusal);
         let tried = match refusal {
             Refusal::Tls(_) | Refusal::NoTls => "encrypt the connection to",
             _ => "connect to",
@@ -188,6 +144,12 @@ impl Endpoint {
         Failure::new(kind, format!("{tried} {}", self.address.shown()), cause).hint(hint)
     }
 
+    fn explain_asked(&self, tried: &str, error: &AskError) -> Failure {
+        failure(tried, error)
+    }
+}
+
+impl Endpoint {
     /// What came back, of which kind it is, and what to do about it.
     fn explain_words(&self, refusal: &Refusal) -> (String, FailureKind, String) {
         let check = self.check_hint();

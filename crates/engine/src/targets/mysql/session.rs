@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use model::Value;
 
 use super::SCHEMA;
-use super::connect::{Endpoint, Purpose, Refusal, failure};
+use super::connect::{Endpoint, OpenError, Purpose, failure};
 use super::dialect::{literal, quoted};
 use crate::dataset::Tables;
 use crate::error::{Failure, FailureKind};
-use crate::lane::OpError;
 use crate::lanes::mysql::{AskError, Client, Opened};
 
 /// Settings that étalon needs as they are.
@@ -30,32 +29,6 @@ pub(super) struct Session {
     pub(super) settings: Vec<String>,
     /// Whose tables it works on.
     pub(super) tables: Tables,
-}
-
-/// Why a lane's connection did not come about.
-pub(super) enum OpenError {
-    /// It was not made.
-    Refused(Refusal),
-    /// It was, and then this failed.
-    Asked(&'static str, AskError),
-}
-
-impl OpenError {
-    /// For people.
-    pub(super) fn failure(self, endpoint: &Endpoint) -> Failure {
-        match self {
-            OpenError::Refused(refusal) => endpoint.explain(refusal),
-            OpenError::Asked(tried, error) => failure(tried, &error),
-        }
-    }
-
-    /// For the load.
-    pub(super) fn op_error(&self, endpoint: &Endpoint) -> OpError {
-        match self {
-            OpenError::Refused(refusal) => refusal.op_error(endpoint),
-            OpenError::Asked(_, error) => error.op_error(),
-        }
-    }
 }
 
 impl Session {

@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use host::reactor::{Socket, Vigilance};
 use rustls::pki_types::ServerName;
+use wire::Secret;
 use wire::tds::{Config, Encryption, Medium, ServerMessage};
-use wire::{Secret, WireError};
 
 use super::url::{Address, Encrypt, PasswordSource, Trust};
 use crate::error::{Failure, FailureKind};
-use crate::lane::{ErrorClass, OpError};
+use crate::lane::ErrorClass;
 use crate::lanes::dialogue::{ServerError as _, Tls};
 use crate::lanes::sqlserver::{AskError, Client, LoggedIn, log_in};
+use crate::targets::refusal::{self, Explain};
 use crate::targets::tls::{Check, client_config_of};
 
 /// What the handshake and the login may take beyond the connection's own time-out.
@@ -27,6 +28,11 @@ const VIGILANCE: Vigilance = Vigilance {
     keepalive_interval: Some(Duration::from_secs(5)),
     keepalive_retries: Some(4),
 };
+
+/// Why there is no connection.
+pub(super) type Refusal = refusal::Refusal<ServerMessage>;
+/// Why a lane's connection did not come about.
+pub(super) type OpenError = refusal::OpenError<ServerMessage>;
 
 /// A way to a server that can be gone again and again.
 #[derive(Clone)]
@@ -102,57 +108,10 @@ impl Endpoint {
     }
 }
 
-/// Why there is no connection.
-#[derive(Debug)]
-pub(super) enum Refusal {
-    /// The operating system says so.
-    Io(io::ErrorKind, String),
-    /// No encrypted channel came about.
-    Tls(String),
-    /// The server has no TLS.
-    NoTls,
-    /// The password would have to cross a network in the clear.
-    Insecure,
-    /// The server says so.
-    Server(Box<ServerMessage>),
-    /// It listens, and does not answer for so long.
-    Silent(Duration),
-    /// Anything else.
-    Other(String),
-}
+impl Explain for Endpoint {
+    type Error = ServerMessage;
 
-impl Refusal {
-    fn of_io(cause: &io::Error, patience: Duration) -> Refusal {
-        match cause.kind() {
-            // What a blocking read says at the end of its patience.
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Refusal::Silent(patience),
-            kind => Refusal::Io(kind, cause.to_string()),
-        }
-    }
-
-    fn of(error: AskError, patience: Duration) -> Refusal {
-        match error {
-            AskError::Io(cause) => Refusal::of_io(&cause, patience),
-            AskError::Tls(cause) if cause.kind() == io::ErrorKind::TimedOut => Refusal::Silent(patience),
-            AskError::Tls(cause) => Refusal::Tls(cause.to_string()),
-            AskError::Server(error) | AskError::Wire(WireError::RefusedBySqlServer(error)) => Refusal::Server(error),
-            AskError::Wire(WireError::TlsRefused) => Refusal::NoTls,
-            AskError::Wire(WireError::InsecureTransport) => Refusal::Insecure,
-            AskError::Wire(error) => Refusal::Other(error.to_string()),
-        }
-    }
-
-    /// The refusal as the load sees it.
-    pub(super) fn op_error(&self, endpoint: &Endpoint) -> OpError {
-        match self {
-            Refusal::Server(error) => error.op_error(),
-            other => OpError { class: ErrorClass::ConnectionLost, message: endpoint.explain(other).cause },
-        }
-    }
-}
-
-impl Endpoint {
-    pub(super) fn explain(&self, refusal: &Refusal) -> Failure {
+    fn explain(&self, refusal: &Refusal) -> Failure {
         let (cause, kind, hint) = match refusal {
             Refusal::Server(error) => {
                 let (kind, hint) = self.explain_server(error);
@@ -167,6 +126,12 @@ impl Endpoint {
         Failure::new(kind, format!("{tried} {}", self.address.shown()), cause).hint(hint)
     }
 
+    fn explain_asked(&self, tried: &str, error: &AskError) -> Failure {
+        failure(tried, error)
+    }
+}
+
+impl Endpoint {
     fn explain_words(&self, refusal: &Refusal) -> (String, FailureKind, String) {
         let Address { host, port, user, .. } = &self.address;
         let check = format!("`sqlcmd -S {host},{port} -U {user}` asks the same");

@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use model::Value;
 
 use super::SCHEMA;
-use super::connect::{Endpoint, Refusal, failure};
+use super::connect::{Endpoint, OpenError, failure};
 use super::dialect::{quoted, wide_literal};
 use crate::dataset::Tables;
 use crate::error::{Failure, FailureKind};
-use crate::lane::OpError;
 use crate::lanes::sqlserver::{AskError, Client, Mode, Opened, Typed};
 
 /// How an option is written.
@@ -87,32 +86,6 @@ pub(super) struct Session {
     pub(super) encrypted: bool,
     /// Whose tables it works on.
     pub(super) tables: Tables,
-}
-
-/// Why a lane's connection did not come about.
-pub(super) enum OpenError {
-    /// It was not made.
-    Refused(Refusal),
-    /// It was, and then this failed.
-    Asked(&'static str, AskError),
-}
-
-impl OpenError {
-    /// For people.
-    pub(super) fn failure(&self, endpoint: &Endpoint) -> Failure {
-        match self {
-            OpenError::Refused(refusal) => endpoint.explain(refusal),
-            OpenError::Asked(tried, error) => failure(*tried, error),
-        }
-    }
-
-    /// For the load.
-    pub(super) fn op_error(&self, endpoint: &Endpoint) -> OpError {
-        match self {
-            OpenError::Refused(refusal) => refusal.op_error(endpoint),
-            OpenError::Asked(_, error) => error.op_error(),
-        }
-    }
 }
 
 impl Session {
