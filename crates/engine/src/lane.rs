@@ -4,6 +4,8 @@
 //! answers [`Submitted::Done`] at once, and a server behind a socket, which answers [`Submitted::Queued`] and is
 //! heard again in [`Lane::reap`].
 
+use std::fmt;
+
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
@@ -79,6 +81,11 @@ pub struct OpError {
     pub class: ErrorClass,
     /// What the system said.
     pub message: String,
+}
+
+/// The loss of a connection.
+pub(crate) fn lost(cause: &(impl fmt::Display + ?Sized)) -> OpError {
+    OpError { class: ErrorClass::ConnectionLost, message: cause.to_string() }
 }
 
 /// How an operation ended.
@@ -240,8 +247,7 @@ pub trait Lane {
     /// # Errors
     /// The system does not let it in again, or the lane has no connections to make.
     fn reconnect(&mut self, _client: usize) -> Result<(), OpError> {
-        let message = "this lane cannot make a connection anew".to_owned();
-        Err(OpError { class: ErrorClass::ConnectionLost, message })
+        Err(lost("this lane cannot make a connection anew"))
     }
 
     /// When a client's transaction that has just ended was handed over, and when its end was reaped, in nanoseconds of

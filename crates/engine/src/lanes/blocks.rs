@@ -2,7 +2,7 @@
 
 use host::blocks::{BlockDone, BlockOp, BlockRing, Content};
 
-use crate::lane::{Completion, ErrorClass, Helpers, Instants, Lane, OpError, Outcome, Submitted, Transfer};
+use crate::lane::{Completion, ErrorClass, Helpers, Instants, Lane, OpError, Outcome, Submitted, Transfer, lost};
 use crate::workloads::disk::BlockRequest;
 
 /// The cost of one in so many hand-overs is taken: taking it makes the kernel be entered for it alone.
@@ -104,8 +104,7 @@ impl Lane for BlockLane {
             }
         }
         if let Err(error) = self.ring.submit(slot, file, operation) {
-            let message = error.to_string();
-            return Submitted::Done(Outcome::Failed(OpError { class: ErrorClass::ConnectionLost, message }));
+            return Submitted::Done(Outcome::Failed(lost(&error)));
         }
         if self.submitted.is_multiple_of(SAMPLED) {
             // If it fails the ring is broken, which shows when nothing more is reaped from it.

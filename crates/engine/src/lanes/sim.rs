@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::rc::Rc;
 
 use crate::clock::Clock;
-use crate::lane::{Completion, ErrorClass, Lane, OpError, Outcome, Submitted};
+use crate::lane::{Completion, ErrorClass, Lane, OpError, Outcome, Submitted, lost};
 use crate::rng::Rng;
 
 /// How the simulated system behaves.
@@ -134,8 +134,7 @@ impl<Op> Lane for SimLane<Op> {
 
     fn submit(&mut self, client: usize, _op: &Op) -> Submitted {
         if self.dead() {
-            let message = "the simulated server has gone away".to_owned();
-            return Submitted::Done(Outcome::Failed(OpError { class: ErrorClass::ConnectionLost, message }));
+            return Submitted::Done(Outcome::Failed(lost("the simulated server has gone away")));
         }
         let now_ns = self.clock.now_ns();
         let Reverse(free_ns) = self.free_ns.pop().unwrap_or(Reverse(now_ns));

@@ -6,8 +6,8 @@ use std::time::Duration;
 use wire::WireError;
 
 use crate::error::Failure;
-use crate::lane::OpError;
-use crate::lanes::dialogue::{AskError, ServerError, lost};
+use crate::lane::{OpError, lost};
+use crate::lanes::dialogue::{AskError, ServerError};
 
 /// Why there is no connection; `E` is what the server's errors are.
 #[derive(Debug)]

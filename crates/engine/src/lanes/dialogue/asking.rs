@@ -5,8 +5,7 @@ use std::io;
 
 use wire::WireError;
 
-use super::lost;
-use crate::lane::{ErrorClass, OpError};
+use crate::lane::{ErrorClass, OpError, lost};
 
 /// An error as a server sends it.
 pub(crate) trait ServerError: Sized {

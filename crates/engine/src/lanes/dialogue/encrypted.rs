@@ -3,8 +3,8 @@
 
 use std::io::{Read as _, Write as _};
 
-use super::{Conversation, Heard, Link, Opened, Opener, State, lost};
-use crate::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, Outcome, Submitted};
+use super::{Conversation, Heard, Link, Opened, Opener, State};
+use crate::lane::{Completion, KeptRow, Lane, OpError, Outcome, Submitted, lost};
 use crate::workloads::transactions::StatementOp;
 
 /// Bytes taken by one read.
@@ -54,7 +54,7 @@ impl<C: Conversation> One<C> {
     }
 
     fn lose(&mut self, error: OpError) -> Outcome {
-        let afterwards = OpError { class: ErrorClass::ConnectionLost, message: error.message.clone() };
+        let afterwards = lost(&error.message);
         *self.connection.state_mut() = State::Gone(afterwards);
         self.link = None;
         Outcome::Failed(error)

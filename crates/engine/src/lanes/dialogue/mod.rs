@@ -7,7 +7,7 @@ mod encrypted;
 mod link;
 mod native;
 
-use crate::lane::{ErrorClass, KeptRow, OpError, Outcome};
+use crate::lane::{KeptRow, OpError, Outcome};
 use crate::workloads::transactions::StatementOp;
 
 pub(crate) use asking::{AskError, ServerError};
@@ -75,9 +75,4 @@ pub trait Conversation {
     /// Appends what is said before a connection is closed. Where it is something, the server is waited for to close its
     /// side.
     fn farewell(out: &mut Vec<u8>);
-}
-
-/// The loss of a connection.
-pub(crate) fn lost(cause: &(impl std::fmt::Display + ?Sized)) -> OpError {
-    OpError { class: ErrorClass::ConnectionLost, message: cause.to_string() }
 }

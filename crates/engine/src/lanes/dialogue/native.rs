@@ -10,9 +10,9 @@ use std::io;
 use host::clock;
 use host::reactor::{Choice, Event, EventKind, Reactor, Token};
 
-use super::{Conversation, Heard, Opened, Opener, State, lost};
+use super::{Conversation, Heard, Opened, Opener, State};
 use crate::error::{Failure, FailureKind};
-use crate::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, Outcome, Submitted};
+use crate::lane::{Completion, KeptRow, Lane, OpError, Outcome, Submitted, lost};
 use crate::workloads::transactions::StatementOp;
 
 /// How long the end of a connection waits for the server to close its side.
@@ -126,7 +126,7 @@ impl<'a, C: Conversation> NativeLane<'a, C> {
             return;
         }
         self.reactor.close(*token);
-        let afterwards = OpError { class: ErrorClass::ConnectionLost, message: error.message.clone() };
+        let afterwards = lost(&error.message);
         if std::mem::replace(connection.state_mut(), State::Gone(afterwards)) == State::Waiting {
             into.push(Completion { client, outcome: Outcome::Failed(error) });
         }

@@ -4,11 +4,11 @@
 use wire::mysql::{Command, Event, ScanOutcome, Scanner, ServerStatus, command};
 use wire::{WireError, mysql};
 
+use super::own_words;
 use super::row::{keep_binary, keep_text};
 use super::statement::{Columns, Form};
-use super::own_words;
-use crate::lane::{ErrorClass, KeptRow, OpError, Outcome};
-use crate::lanes::dialogue::{Conversation, Heard, ServerError as _, State, lost};
+use crate::lane::{ErrorClass, KeptRow, OpError, Outcome, lost};
+use crate::lanes::dialogue::{Conversation, Heard, ServerError as _, State};
 use crate::workloads::transactions::{Rows, StatementOp};
 
 /// More bytes than this are no answer to a statement of a load but a server without end, bytes.

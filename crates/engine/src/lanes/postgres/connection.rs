@@ -7,7 +7,7 @@ use wire::postgres::{self, Event, Fields, Row, ScanOutcome, Scanner, Transaction
 use super::op_error;
 use super::tls::Tls;
 use crate::dataset::Datum;
-use crate::lane::{ErrorClass, KeptRow, OpError};
+use crate::lane::{KeptRow, OpError, lost};
 use crate::workloads::transactions::Rows;
 
 /// What a connection is doing.
@@ -69,11 +69,6 @@ pub(super) struct Connection {
     results: usize,
     /// Whether the result that comes has told its columns.
     described: bool,
-}
-
-/// The loss of a connection.
-pub(super) fn lost(cause: &(impl std::fmt::Display + ?Sized)) -> OpError {
-    OpError { class: ErrorClass::ConnectionLost, message: cause.to_string() }
 }
 
 fn unasked() -> OpError {

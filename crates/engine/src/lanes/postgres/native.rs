@@ -11,11 +11,11 @@ use host::reactor::{Choice, Event, EventKind, Reactor, Socket, Token};
 use wire::WireError;
 use wire::postgres::{TransactionStatus, frontend};
 
-use super::connection::{Connection, Heard, Pipeline, State, lost};
+use super::connection::{Connection, Heard, Pipeline, State};
 use super::login::Opened;
 use super::statement::{Encoded, Shape};
 use crate::error::{Failure, FailureKind};
-use crate::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, Outcome, Submitted, SyncPoint};
+use crate::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, Outcome, Submitted, SyncPoint, lost};
 use crate::workloads::transactions::{Flow, OPEN_TRANSACTION, Rows, StatementOp};
 
 /// How long the end of a trial waits for the server to close its side.
@@ -186,7 +186,7 @@ impl<'a> NativeLane<'a> {
             return;
         }
         self.reactor.close(connection.token);
-        let afterwards = OpError { class: ErrorClass::ConnectionLost, message: error.message.clone() };
+        let afterwards = lost(&error.message);
         if std::mem::replace(&mut connection.state, State::Gone(afterwards)) == State::Waiting {
             into.push(Completion { client, outcome: Outcome::Failed(error) });
         }

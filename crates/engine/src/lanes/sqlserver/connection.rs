@@ -4,11 +4,11 @@
 use wire::Result;
 use wire::tds::{Cell, Column, Done, RequestSession, Row, Scan, Scanner, ServerMessage, Sink};
 
-use super::statement::Statement;
 use super::own_words;
+use super::statement::Statement;
 use crate::dataset::Datum;
-use crate::lane::{ErrorClass, KeptRow, OpError, Outcome};
-use crate::lanes::dialogue::{Conversation, Heard, ServerError, State, lost};
+use crate::lane::{ErrorClass, KeptRow, OpError, Outcome, lost};
+use crate::lanes::dialogue::{Conversation, Heard, ServerError, State};
 use crate::workloads::transactions::{Rows, StatementOp};
 
 /// More bytes than this are no answer to a statement of a load but a server without end, bytes.
