@@ -99,6 +99,15 @@ pub(crate) fn listens_to_its_own_host(system: &SystemPlan) -> Failure {
     )
 }
 
+/// The whole number that a query gave as text; 0 for `NULL` or no row.
+pub(crate) fn whole_number(answer: &str, tried: &str) -> Result<i64, Failure> {
+    if answer.is_empty() {
+        return Ok(0);
+    }
+    let wrong = |_| Failure::new(FailureKind::Verification, tried, format!("`{answer}` is not a whole number"));
+    answer.parse().map_err(wrong)
+}
+
 /// How long a log is, in bytes; 0 if there is none.
 pub(crate) fn log_length(log: &Path) -> u64 {
     fs::metadata(log).map(|metadata| metadata.len()).unwrap_or_default()

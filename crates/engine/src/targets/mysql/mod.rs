@@ -24,22 +24,22 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use host::reactor::{Choice, Reactor};
+use host::reactor::Choice;
 use host::scratch::Scratch;
 use model::catalog::{PrivateServerSupport, Publication, Visibility};
 use model::{EngineSpec, Facts, Nature, SystemPlan};
 
-use crate::clock::RealClock;
 use crate::dataset::{Dataset, Dialect, Tables};
 use crate::error::{Failure, FailureKind};
 use crate::lane::OpError;
-use crate::lanes::mysql::{Client, EncryptedLane, NativeLane, Opened};
+use crate::lanes::mysql::{Client, Opened};
 use crate::session::SessionKind;
 use crate::target::{
-    Consent, Counters, CpuHold, Engine, Load, OpenRequest, OsIo, Part, Placement, Target, Threads, shares,
+    Consent, Counters, CpuHold, Engine, Load, OpenRequest, OsIo, Part, Placement, Target, Threads,
 };
+use crate::targets::path::Path;
 use crate::targets::shared;
-use crate::worker::{self, LOGINS_AT_ONCE, Tally, WorkerContext};
+use crate::worker::{LOGINS_AT_ONCE, Tally, WorkerContext};
 use crate::workloads::transactions::{Program, Protocol};
 use connect::{Endpoint, Purpose, failure};
 use control::Control;
@@ -114,15 +114,6 @@ impl Engine for MySql {
     }
 }
 
-/// Which lane the clients of a trial go by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Path {
-    /// Over a reactor: a thread a core.
-    Native,
-    /// Where connections are encrypted: a thread a client.
-    Encrypted,
-}
-
 /// How statements travel on this protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Travel {
@@ -179,8 +170,7 @@ impl MySqlTarget {
                 let owner = load::refuse_foreign(client, consent)?;
                 counters::refuse_unfit(client, &endpoint, owner != load::Owner::Nobody)?;
             }
-            let path = if client.encryption().is_some() { Path::Encrypted } else { Path::Native };
-            Ok((counters::checkpoint(client)?, path))
+            Ok((counters::checkpoint(client)?, Path::of(client.encryption())))
         })?;
         let private = private.map(Mutex::new);
         Ok(MySqlTarget { control, endpoint, session, private, checkpoint, consent, path, reactor, tables })
@@ -212,16 +202,6 @@ impl MySqlTarget {
         })
     }
 
-    /// What sends and receives for the clients.
-    fn reactor_kind(&self) -> Result<String, String> {
-        match self.path {
-            Path::Native => {
-                Reactor::new(self.reactor, 1).map(|one| one.kind().to_owned()).map_err(|error| error.to_string())
-            }
-            Path::Encrypted => Ok("none: encrypted connections block, a thread a client".to_owned()),
-        }
-    }
-
     fn drive_program(&self, program: &Program, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
         let statements = self.statements(program)?;
         let session = match program.tables {
@@ -232,10 +212,7 @@ impl MySqlTarget {
         let first = |_| open().map_err(|error| self.explain(error.failure(&self.endpoint)));
         let opened = context.connect(LOGINS_AT_ONCE, first)?;
         let anew = || -> Result<Opened, OpError> { open().map_err(|error| error.op_error(&self.endpoint)) };
-        match self.path {
-            Path::Native => worker::run(NativeLane::new(self.reactor, opened, &anew)?, program, &RealClock, context),
-            Path::Encrypted => worker::run(EncryptedLane::new(opened, &anew), program, &RealClock, context),
-        }
+        self.path.run(self.reactor, opened, &anew, program, context)
     }
 }
 
@@ -254,7 +231,7 @@ impl Target for MySqlTarget {
         let mut facts = facts::read(&mut client, &self.endpoint)?;
         client.close();
         facts.insert("checkpoint_before_trial", self.checkpoint.fact(), Nature::Identity);
-        facts.insert("client.reactor", self.reactor_kind(), Nature::Passing);
+        facts.insert("client.reactor", self.path.reactor_kind(self.reactor), Nature::Passing);
         if let Some(private) = self.private() {
             private.add_facts(&mut facts);
         }
@@ -292,20 +269,11 @@ impl Target for MySqlTarget {
     fn scalar(&self, sql: &str) -> Result<i64, Failure> {
         let tried = format!("run `{sql}`");
         let answer = self.ask(|client| client.one(sql).map_err(|error| failure(tried.clone(), &error)))?;
-        if answer.is_empty() {
-            return Ok(0);
-        }
-        answer
-            .parse()
-            .map_err(|_| Failure::new(FailureKind::Verification, tried, format!("`{answer}` is not a whole number")))
+        shared::whole_number(&answer, &tried)
     }
 
     fn workers(&self, clients: Range<u32>, threads: Threads) -> Vec<Range<u32>> {
-        match (threads, self.path) {
-            (Threads::AtMost(count), _) => shares(clients, count),
-            (Threads::Best, Path::Native) => shares(clients, host::cpu::available_cores() as u32),
-            (Threads::Best, Path::Encrypted) => clients.map(|client| client..client + 1).collect(),
-        }
+        self.path.workers(clients, threads)
     }
 
     fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<Tally, Failure> {

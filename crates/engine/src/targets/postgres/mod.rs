@@ -333,12 +333,7 @@ impl Target for PostgresTarget {
     fn scalar(&self, sql: &str) -> Result<i64, Failure> {
         let tried = format!("run `{sql}`");
         let answer = self.ask(|client| counters::one(client, sql).map_err(|error| failure(tried.clone(), &error)))?;
-        if answer.is_empty() {
-            return Ok(0);
-        }
-        answer
-            .parse()
-            .map_err(|_| Failure::new(FailureKind::Verification, tried, format!("`{answer}` is not a whole number")))
+        shared::whole_number(&answer, &tried)
     }
 
     fn workers(&self, clients: Range<u32>, threads: Threads) -> Vec<Range<u32>> {

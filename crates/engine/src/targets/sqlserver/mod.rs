@@ -19,20 +19,20 @@ mod watch;
 
 use std::ops::Range;
 
-use host::reactor::{Choice, Reactor};
+use host::reactor::Choice;
 use model::catalog::{PrivateServerSupport, Publication, Visibility};
 use model::{EngineSpec, Facts, Nature, SystemPlan};
 
 use crate::backup::Backups;
-use crate::clock::RealClock;
 use crate::dataset::{Dataset, Dialect, Tables};
-use crate::error::{Failure, FailureKind};
+use crate::error::Failure;
 use crate::lane::OpError;
-use crate::lanes::sqlserver::{Client, EncryptedLane, Mode, NativeLane, Opened, Typed};
+use crate::lanes::sqlserver::{Client, Mode, Opened, Typed};
 use crate::session::SessionKind;
-use crate::target::{Consent, Counters, CpuHold, Engine, Load, OpenRequest, Part, Placement, Target, Threads, shares};
+use crate::target::{Consent, Counters, CpuHold, Engine, Load, OpenRequest, Part, Placement, Target, Threads};
+use crate::targets::path::Path;
 use crate::targets::shared;
-use crate::worker::{self, LOGINS_AT_ONCE, Tally, WorkerContext};
+use crate::worker::{LOGINS_AT_ONCE, Tally, WorkerContext};
 use crate::workloads::transactions::Program;
 use connect::{Endpoint, failure};
 use control::Control;
@@ -79,15 +79,6 @@ impl Engine for SqlServer {
     }
 }
 
-/// Which lane the clients of a trial go by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Path {
-    /// Over a reactor: a thread a core.
-    Native,
-    /// Where connections are encrypted: a thread a client.
-    Encrypted,
-}
-
 struct SqlServerTarget {
     control: Control,
     endpoint: Endpoint,
@@ -115,7 +106,7 @@ impl SqlServerTarget {
                 let owner = load::refuse_foreign(client, consent)?;
                 load::refuse_unfit(client, &endpoint, owner)?;
             }
-            Ok(if client.encryption().is_some() { Path::Encrypted } else { Path::Native })
+            Ok(Path::of(client.encryption()))
         })?;
         Ok(SqlServerTarget { control, endpoint, session, consent, path, reactor, tables })
     }
@@ -143,16 +134,6 @@ impl SqlServerTarget {
         let mut client = session.open(&self.endpoint)?;
         Ok((session::describe(&mut client, statements)?, mode))
     }
-
-    /// What sends and receives for the clients.
-    fn reactor_kind(&self) -> Result<String, String> {
-        match self.path {
-            Path::Native => {
-                Reactor::new(self.reactor, 1).map(|one| one.kind().to_owned()).map_err(|error| error.to_string())
-            }
-            Path::Encrypted => Ok("none: encrypted connections block, a thread a client".to_owned()),
-        }
-    }
 }
 
 impl Target for SqlServerTarget {
@@ -171,7 +152,7 @@ impl Target for SqlServerTarget {
         let mut client = self.session_on(self.tables).open(&self.endpoint)?;
         let mut facts = facts::read(&mut client, &self.endpoint)?;
         facts::add_checkpoint(&mut facts, &mut client)?;
-        facts.insert("client.reactor", self.reactor_kind(), Nature::Passing);
+        facts.insert("client.reactor", self.path.reactor_kind(self.reactor), Nature::Passing);
         Ok(facts)
     }
 
@@ -201,20 +182,11 @@ impl Target for SqlServerTarget {
     fn scalar(&self, sql: &str) -> Result<i64, Failure> {
         let tried = format!("run `{sql}`");
         let answer = self.ask(|client| client.one(sql).map_err(|error| failure(tried.clone(), &error)))?;
-        if answer.is_empty() {
-            return Ok(0);
-        }
-        answer
-            .parse()
-            .map_err(|_| Failure::new(FailureKind::Verification, tried, format!("`{answer}` is not a whole number")))
+        shared::whole_number(&answer, &tried)
     }
 
     fn workers(&self, clients: Range<u32>, threads: Threads) -> Vec<Range<u32>> {
-        match (threads, self.path) {
-            (Threads::AtMost(count), _) => shares(clients, count),
-            (Threads::Best, Path::Native) => shares(clients, host::cpu::available_cores() as u32),
-            (Threads::Best, Path::Encrypted) => clients.map(|client| client..client + 1).collect(),
-        }
+        self.path.workers(clients, threads)
     }
 
     fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
@@ -225,10 +197,7 @@ impl Target for SqlServerTarget {
         let first = |_| open().map_err(|error| error.failure(&self.endpoint));
         let opened = context.connect(LOGINS_AT_ONCE, first)?;
         let anew = || -> Result<Opened, OpError> { open().map_err(|error| error.op_error(&self.endpoint)) };
-        match self.path {
-            Path::Native => worker::run(NativeLane::new(self.reactor, opened, &anew)?, program, &RealClock, context),
-            Path::Encrypted => worker::run(EncryptedLane::new(opened, &anew), program, &RealClock, context),
-        }
+        self.path.run(self.reactor, opened, &anew, program, context)
     }
 
     /// Geometries are among the engine's own types: every session is a spatial one.
