@@ -3,6 +3,7 @@
 pub mod disk;
 mod kept;
 pub mod mysql;
+mod owner;
 mod path;
 pub mod postgres;
 mod refusal;

@@ -2,40 +2,22 @@
 
 use std::fmt::Write as _;
 
+use super::SCHEMA;
 use super::connect::failure;
 use super::dialect::{MySqlDialect, literal, quoted};
-use super::{MARKER, SCHEMA};
 use crate::dataset::{Dataset, Datum, Dialect, Table};
 use crate::error::{Failure, FailureKind};
 use crate::lanes::mysql::{AskError, Client};
 use crate::target::Consent;
+use crate::targets::owner::{GIVEN, MARKER, MARKER_TABLE, Owner};
 use crate::targets::shared::write_row;
 
 /// A file's rows go to the server in pieces of this size, bytes: large enough that the system calls do not count.
 const PIECE_BYTES: usize = 64 * 1024;
 /// A statement that inserts many rows is at most so long, bytes, unless the server takes less.
 const INSERT_BYTES: usize = 1 << 20;
-/// The table that says that étalon made what is around it.
-const MARKER_TABLE: &str = "etalon_marker";
-/// What the marker adds where somebody else made the database, empty.
-const GIVEN: &str = "; the database itself was given";
 /// What servers say whose administrator forbids local files.
 const NO_LOCAL_FILES: [u16; 4] = [1148, 2068, 3948, 4166];
-
-/// Whose the database of étalon's name is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Owner {
-    /// There is none.
-    Nobody,
-    /// It is there, and nothing is in it.
-    Given,
-    /// Étalon made it.
-    Etalon,
-    /// Étalon filled it, and somebody else made it.
-    Guest,
-    /// It does not hold the marker.
-    SomebodyElse,
-}
 
 /// Finds out whose the database is.
 pub(super) fn owner(client: &mut Client) -> Result<Owner, Failure> {
@@ -48,9 +30,9 @@ pub(super) fn owner(client: &mut Client) -> Result<Owner, Failure> {
         "SELECT table_comment FROM information_schema.tables WHERE table_schema = '{SCHEMA}' AND table_name = \
          '{MARKER_TABLE}'"
     );
-    let marker = client.one(&marker).map_err(asked)?;
-    if marker.starts_with(MARKER) {
-        return Ok(if marker.ends_with(GIVEN) { Owner::Guest } else { Owner::Etalon });
+    let owner = Owner::of_marker(&client.one(&marker).map_err(asked)?);
+    if owner != Owner::SomebodyElse {
+        return Ok(owner);
     }
     let things = format!(
         "SELECT (SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = '{SCHEMA}') + \
@@ -62,14 +44,8 @@ pub(super) fn owner(client: &mut Client) -> Result<Owner, Failure> {
 
 /// Refuses a database that étalon did not make, unless the user has agreed.
 pub(super) fn refuse_foreign(client: &mut Client, consent: Consent) -> Result<Owner, Failure> {
-    let owner = owner(client)?;
-    if owner == Owner::SomebodyElse && consent == Consent::OwnOnly {
-        let tried = format!("use the database `{SCHEMA}`");
-        let hint = "move its tables to another database, use another server, or drop it with --yes";
-        let cause = "it exists already, and étalon did not make it";
-        return Err(Failure::new(FailureKind::NotOurs, tried, cause).hint(hint));
-    }
-    Ok(owner)
+    let hint = "move its tables to another database, use another server, or drop it with --yes";
+    owner(client)?.unless_foreign(consent, &format!("the database `{SCHEMA}`"), hint)
 }
 
 /// Makes the database and its tables anew, whatever was in it. It must be étalon's, or nobody's, or given up.

@@ -37,6 +37,7 @@ use crate::session::SessionKind;
 use crate::target::{
     Consent, Counters, CpuHold, Engine, Load, OpenRequest, OsIo, Part, Placement, Target, Threads,
 };
+use crate::targets::owner::Owner;
 use crate::targets::path::Path;
 use crate::targets::shared;
 use crate::worker::{LOGINS_AT_ONCE, Tally, WorkerContext};
@@ -50,9 +51,6 @@ use url::{Address, process_environment};
 
 /// The database that étalon works in.
 const SCHEMA: &str = "etalon";
-
-/// What the comment of the marker's table begins with.
-const MARKER: &str = "made by the benchmark etalon, which drops it and makes it anew";
 
 /// How long a private server may take from refusing connections to its end.
 const ENDING_PATIENCE: Duration = Duration::from_secs(5);
@@ -168,7 +166,7 @@ impl MySqlTarget {
         let (checkpoint, path) = control.ask(|client| {
             if tables == Tables::Own && part == Part::Whole {
                 let owner = load::refuse_foreign(client, consent)?;
-                counters::refuse_unfit(client, &endpoint, owner != load::Owner::Nobody)?;
+                counters::refuse_unfit(client, &endpoint, owner != Owner::Nobody)?;
             }
             Ok((counters::checkpoint(client)?, Path::of(client.encryption())))
         })?;

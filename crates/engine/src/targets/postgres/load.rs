@@ -4,27 +4,17 @@ use std::io::{self, Write as _};
 
 use postgres::{Client, SimpleQueryMessage, Transaction};
 
+use super::SCHEMA;
 use super::connect::failure;
 use super::dialect::PostgresDialect;
-use super::{MARKER, SCHEMA};
 use crate::dataset::{Dataset, Datum, Dialect, Table};
 use crate::error::{Failure, FailureKind};
 use crate::target::Consent;
+use crate::targets::owner::{MARKER, Owner};
 use crate::targets::shared::write_row;
 
 /// Rows go to the driver in pieces of this size: large enough that the system calls do not count.
 const PIECE_BYTES: usize = 64 * 1024;
-
-/// Whose the schema is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Owner {
-    /// There is none of its name.
-    Nobody,
-    /// Étalon made it.
-    Etalon,
-    /// It does not hold the marker.
-    SomebodyElse,
-}
 
 /// Finds out whose the schema is.
 pub(super) fn owner_of_schema(client: &mut Client) -> Result<Owner, Failure> {
@@ -40,23 +30,14 @@ pub(super) fn owner_of_schema(client: &mut Client) -> Result<Owner, Failure> {
     });
     Ok(match comment {
         None => Owner::Nobody,
-        Some(comment) if comment.starts_with(MARKER) => Owner::Etalon,
-        Some(_) => Owner::SomebodyElse,
+        Some(comment) => Owner::of_marker(comment),
     })
 }
 
 /// Refuses a schema that étalon did not make, unless the user has agreed.
 pub(super) fn refuse_foreign_schema(client: &mut Client, consent: Consent) -> Result<Owner, Failure> {
-    let owner = owner_of_schema(client)?;
-    if owner == Owner::SomebodyElse && consent == Consent::OwnOnly {
-        let tried = format!("use the schema `{SCHEMA}`");
-        let hint =
-            format!("rename it (`ALTER SCHEMA {SCHEMA} RENAME TO …`), use another database, or drop it with --yes");
-        return Err(
-            Failure::new(FailureKind::NotOurs, tried, "it exists already, and étalon did not make it").hint(hint)
-        );
-    }
-    Ok(owner)
+    let hint = format!("rename it (`ALTER SCHEMA {SCHEMA} RENAME TO …`), use another database, or drop it with --yes");
+    owner_of_schema(client)?.unless_foreign(consent, &format!("the schema `{SCHEMA}`"), &hint)
 }
 
 /// Makes the schema and its tables anew, whatever was in it. The schema must be étalon's, or nobody's, or given up.

@@ -42,22 +42,20 @@ use crate::session::SessionKind;
 use crate::target::{
     Consent, Counters, CpuHold, Engine, Load, OpenRequest, OsIo, Part, Placement, Target, Threads, shares,
 };
+use crate::targets::owner::Owner;
 use crate::targets::shared;
 use crate::worker::{self, LOGINS_AT_ONCE, Tally, WorkerContext};
 use crate::workloads::transactions::{Program, Protocol, Statement};
 use connect::{Endpoint, failure};
 use control::Control;
 use counters::Abilities;
-use load::{Owner, Untouched};
+use load::Untouched;
 use private::Private;
 use session::Session;
 use url::{Address, process_environment};
 
 /// The schema that étalon works in.
 const SCHEMA: &str = "etalon";
-
-/// What the comment of a schema that étalon made begins with.
-const MARKER: &str = "made by the benchmark etalon, which drops it and makes it anew";
 
 /// How long a private server may take from refusing connections to its end.
 const ENDING_PATIENCE: Duration = Duration::from_secs(5);

@@ -10,11 +10,11 @@ use super::connect::{Endpoint, failure};
 use super::counters::reason;
 use super::dialect::{quoted, wide_literal};
 use super::governor::{self, APPLICATION};
-use super::load::{self, Owner};
+use super::load;
 use super::session::Session;
 use super::steps::SqlServerSession;
 use super::watch::{Percent, Seen, Watch};
-use super::{MARKER, SCHEMA, SqlServerTarget, keys};
+use super::{SCHEMA, SqlServerTarget, keys};
 use crate::backup::codec::{Codec, Compression};
 use crate::backup::meter::{Meter, at_twentieths};
 use crate::backup::{
@@ -25,6 +25,7 @@ use crate::error::{Failure, FailureKind};
 use crate::lanes::sqlserver::{AskError, Client};
 use crate::session::SessionKind;
 use crate::target::{Consent, Target as _};
+use crate::targets::owner::{MARKER, Owner};
 use crate::targets::shared::random_password;
 use crate::workloads::backup::dialects::{BackupDialect, BackupText, dialect_of};
 

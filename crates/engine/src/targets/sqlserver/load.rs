@@ -5,35 +5,17 @@ use std::fmt::Write as _;
 use super::connect::{Endpoint, failure};
 use super::dialect::{TSql, literal, quoted, wide_literal};
 use super::session::{Session, is_at_home};
-use super::{MARKER, SCHEMA, keys};
+use super::{SCHEMA, keys};
 use crate::dataset::{ColumnKind, Dataset, Datum, Dialect, Table};
 use crate::error::{Failure, FailureKind};
 use crate::lanes::sqlserver::{AskError, Client};
 use crate::target::Consent;
+use crate::targets::owner::{GIVEN, MARKER, MARKER_TABLE, Owner};
 
 /// `VALUES` takes no more rows than this.
 const INSERT_ROWS: usize = 1000;
 /// A statement that inserts many rows is at most so long, in bytes.
 const INSERT_BYTES: usize = 256 << 10;
-/// The table that says that étalon made what is around it.
-const MARKER_TABLE: &str = "etalon_marker";
-/// What the marker adds where somebody else made the database, empty.
-const GIVEN: &str = "; the database itself was given";
-
-/// Whose the database of étalon's name is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Owner {
-    /// There is none.
-    Nobody,
-    /// It is there, and nothing is in it.
-    Given,
-    /// Étalon made it.
-    Etalon,
-    /// Étalon filled it, and somebody else made it.
-    Guest,
-    /// It does not hold the marker.
-    SomebodyElse,
-}
 
 /// Finds out whose the database is.
 pub(super) fn owner(client: &mut Client) -> Result<Owner, Failure> {
@@ -48,23 +30,13 @@ pub(super) fn owner(client: &mut Client) -> Result<Owner, Failure> {
         return Ok(if is_empty { Owner::Given } else { Owner::SomebodyElse });
     }
     let said = client.one(&format!("SELECT said FROM {marker}")).map_err(asked)?;
-    Ok(match said.starts_with(MARKER) {
-        true if said.ends_with(GIVEN) => Owner::Guest,
-        true => Owner::Etalon,
-        false => Owner::SomebodyElse,
-    })
+    Ok(Owner::of_marker(&said))
 }
 
 /// Refuses a database that étalon did not make, unless the user has agreed.
 pub(super) fn refuse_foreign(client: &mut Client, consent: Consent) -> Result<Owner, Failure> {
-    let owner = owner(client)?;
-    if owner == Owner::SomebodyElse && consent == Consent::OwnOnly {
-        let tried = format!("use the database `{SCHEMA}`");
-        let hint = "move its tables to another database, use another server, or drop it with --yes";
-        let cause = "it exists already, and étalon did not make it";
-        return Err(Failure::new(FailureKind::NotOurs, tried, cause).hint(hint));
-    }
-    Ok(owner)
+    let hint = "move its tables to another database, use another server, or drop it with --yes";
+    owner(client)?.unless_foreign(consent, &format!("the database `{SCHEMA}`"), hint)
 }
 
 /// Refuses a server that nothing can be written to, and a login that may not make étalon's database.

@@ -42,9 +42,6 @@ use url::{Address, process_environment};
 /// The database that étalon works in.
 const SCHEMA: &str = "etalon";
 
-/// What the marker begins with.
-const MARKER: &str = "made by the benchmark etalon, which drops it and makes it anew";
-
 /// The registry's entry.
 pub struct SqlServer;
 
