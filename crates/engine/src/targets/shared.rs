@@ -70,6 +70,24 @@ fn escape(value: &str, text: &mut String) {
     }
 }
 
+/// A row as `INSERT` takes it, with the comma behind it. `literal` quotes a text.
+pub(crate) fn write_values(row: &[Datum], literal: impl Fn(&str) -> String, sql: &mut String) {
+    sql.push('(');
+    for (place, datum) in row.iter().enumerate() {
+        if place > 0 {
+            sql.push(',');
+        }
+        // Writing to a `String` cannot fail.
+        let _ = match datum {
+            Datum::Null => sql.write_str("NULL"),
+            Datum::Int(n) => write!(sql, "{n}"),
+            Datum::Double(x) => write!(sql, "{x:e}"),
+            Datum::Text(value) => sql.write_str(&literal(value)),
+        };
+    }
+    sql.push_str("),");
+}
+
 /// A password that nobody guesses.
 pub(crate) fn random_password() -> String {
     // Each `RandomState` hashes with keys of its own, seeded by the operating system.

@@ -1,7 +1,5 @@
 //! Making étalon's database and filling its tables.
 
-use std::fmt::Write as _;
-
 use super::SCHEMA;
 use super::connect::failure;
 use super::dialect::{MySqlDialect, literal, quoted};
@@ -10,7 +8,7 @@ use crate::error::{Failure, FailureKind};
 use crate::lanes::mysql::{AskError, Client};
 use crate::target::Consent;
 use crate::targets::owner::{GIVEN, MARKER, MARKER_TABLE, Owner};
-use crate::targets::shared::write_row;
+use crate::targets::shared::{write_row, write_values};
 
 /// A file's rows go to the server in pieces of this size, bytes: large enough that the system calls do not count.
 const PIECE_BYTES: usize = 64 * 1024;
@@ -171,31 +169,13 @@ fn insert(client: &mut Client, table: &Table, packet_bytes: usize) -> Result<(),
     for index in 0..table.rows {
         row.clear();
         (table.row)(index, &mut row);
-        write_values(&row, &mut sql);
+        write_values(&row, literal, &mut sql);
         if sql.len() >= limit || index + 1 == table.rows {
             client.execute(sql.trim_end_matches(','))?;
             sql.truncate(head.len());
         }
     }
     Ok(())
-}
-
-/// A row as `INSERT` takes it, with the comma behind it.
-fn write_values(row: &[Datum], sql: &mut String) {
-    sql.push('(');
-    for (place, datum) in row.iter().enumerate() {
-        if place > 0 {
-            sql.push(',');
-        }
-        // Writing to a `String` cannot fail.
-        let _ = match datum {
-            Datum::Null => sql.write_str("NULL"),
-            Datum::Int(n) => write!(sql, "{n}"),
-            Datum::Double(x) => write!(sql, "{x:e}"),
-            Datum::Text(value) => sql.write_str(&literal(value)),
-        };
-    }
-    sql.push_str("),");
 }
 
 /// Brings the optimizer's statistics up to date.
@@ -226,7 +206,7 @@ mod tests {
     fn rows_are_written_as_insert_takes_them() {
         let mut sql = String::new();
         let row = [Datum::Int(-1), Datum::Null, Datum::Double(0.5), Datum::Text("a'b".into())];
-        write_values(&row, &mut sql);
+        write_values(&row, literal, &mut sql);
         assert_eq!(sql, "(-1,NULL,5e-1,'a''b'),");
     }
 }

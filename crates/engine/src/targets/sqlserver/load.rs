@@ -1,7 +1,5 @@
 //! Making étalon's database and filling its tables.
 
-use std::fmt::Write as _;
-
 use super::connect::{Endpoint, failure};
 use super::dialect::{TSql, literal, quoted, wide_literal};
 use super::session::{Session, is_at_home};
@@ -11,6 +9,7 @@ use crate::error::{Failure, FailureKind};
 use crate::lanes::sqlserver::{AskError, Client};
 use crate::target::Consent;
 use crate::targets::owner::{GIVEN, MARKER, MARKER_TABLE, Owner};
+use crate::targets::shared::write_values;
 
 /// `VALUES` takes no more rows than this.
 const INSERT_ROWS: usize = 1000;
@@ -250,7 +249,7 @@ fn insert(client: &mut Client, table: &Table) -> Result<u64, AskError> {
     for index in 0..table.rows {
         row.clear();
         (table.row)(index, &mut row);
-        write_values(&row, &mut sql);
+        write_values(&row, literal, &mut sql);
         rows += 1;
         if rows == INSERT_ROWS || sql.len() >= INSERT_BYTES || index + 1 == table.rows {
             taken += client.ask(sql.trim_end_matches(','))?.touched;
@@ -259,24 +258,6 @@ fn insert(client: &mut Client, table: &Table) -> Result<u64, AskError> {
         }
     }
     Ok(taken)
-}
-
-/// A row as `INSERT` takes it, with the comma behind it.
-fn write_values(row: &[Datum], sql: &mut String) {
-    sql.push('(');
-    for (place, datum) in row.iter().enumerate() {
-        if place > 0 {
-            sql.push(',');
-        }
-        // Writing to a `String` cannot fail.
-        let _ = match datum {
-            Datum::Null => sql.write_str("NULL"),
-            Datum::Int(n) => write!(sql, "{n}"),
-            Datum::Double(x) => write!(sql, "{x:e}"),
-            Datum::Text(value) => sql.write_str(&literal(value)),
-        };
-    }
-    sql.push_str("),");
 }
 
 /// Removes what étalon made: the database, or only its tables where the database was given.
@@ -299,7 +280,7 @@ mod tests {
     fn rows_are_written_as_insert_takes_them() {
         let mut sql = String::new();
         let row = [Datum::Int(-1), Datum::Null, Datum::Double(0.5), Datum::Text("a'b".into()), Datum::Text("é".into())];
-        write_values(&row, &mut sql);
+        write_values(&row, literal, &mut sql);
         assert_eq!(sql, "(-1,NULL,5e-1,'a''b',N'é'),");
     }
 }
