@@ -24,6 +24,14 @@ pub(crate) struct Opened<C> {
 /// Makes a client's connection anew.
 pub(crate) type Opener<'a, C> = &'a dyn Fn() -> Result<Opened<C>, OpError>;
 
+/// A statement that is one of a portable script's words in `words`, in the engine's own words behind them; any other as it
+/// is.
+pub(crate) fn translated<'a>(sql: &'a str, words: &[(&str, &'a str)]) -> &'a str {
+    let trimmed = sql.trim();
+    let own = words.iter().find(|(portable, _)| trimmed.eq_ignore_ascii_case(portable));
+    own.map_or(sql, |(_, own)| own)
+}
+
 /// What a connection is doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {

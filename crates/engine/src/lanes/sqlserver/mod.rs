@@ -80,12 +80,7 @@ pub(crate) fn own_words(sql: &str) -> &str {
         ("abort", "ROLLBACK TRANSACTION"),
         ("abort transaction", "ROLLBACK TRANSACTION"),
     ];
-    let trimmed = sql.trim();
-    // Longer than any of them: nothing to compare.
-    if trimmed.len() > 20 {
-        return sql;
-    }
-    WORDS.iter().find(|(theirs, _)| trimmed.eq_ignore_ascii_case(theirs)).map_or(sql, |(_, ours)| ours)
+    dialogue::translated(sql, &WORDS)
 }
 
 #[cfg(test)]
