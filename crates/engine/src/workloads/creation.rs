@@ -15,18 +15,18 @@ const ROW_BYTES: u64 = 60;
 const MOST_DIGITS: i64 = 7;
 
 const KEYS: &[KeySpec] = &[
-    KeySpec {
-        name: "thread_count",
-        kind: KeyKind::Int { min: 1, max: 10 },
-        default: Some(Literal::Int(10)),
-        about: "Different values of `thread_id`, on which the index is",
-    },
-    KeySpec {
-        name: "digits",
-        kind: KeyKind::Int { min: 1, max: MOST_DIGITS },
-        default: Some(Literal::Int(5)),
-        about: "Each thread has 10 to this power rows",
-    },
+    KeySpec::new(
+        "thread_count",
+        KeyKind::Int { min: 1, max: 10 },
+        Literal::Int(10),
+        "Different values of `thread_id`, on which the index is",
+    ),
+    KeySpec::new(
+        "digits",
+        KeyKind::Int { min: 1, max: MOST_DIGITS },
+        Literal::Int(5),
+        "Each thread has 10 to this power rows",
+    ),
 ];
 
 /// The `table-creation` workload.

@@ -14,12 +14,7 @@ use model::{Direction, KeyKind, KeySpec, Literal, Measurement, Point, Role, Work
 /// The registry's entry.
 pub struct Increments;
 
-const KEYS: &[KeySpec] = &[KeySpec {
-    name: "clients",
-    kind: KeyKind::Int { min: 1, max: 8 },
-    default: Some(Literal::Int(1)),
-    about: "Clients",
-}];
+const KEYS: &[KeySpec] = &[KeySpec::new("clients", KeyKind::Int { min: 1, max: 8 }, Literal::Int(1), "Clients")];
 
 impl Workload for Increments {
     fn spec(&self) -> WorkloadSpec {

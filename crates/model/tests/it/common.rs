@@ -3,38 +3,37 @@
 use model::catalog::{PrivateServerSupport, Publication, Visibility};
 use model::{Catalog, EngineSpec, KeyKind, KeySpec, Literal, Plan, PlanErrors, WorkloadSpec};
 
-const fn key(name: &'static str, kind: KeyKind, default: Option<Literal>, about: &'static str) -> KeySpec {
-    KeySpec { name, kind, default, about }
-}
-
 static TRANSACTIONS: [KeySpec; 6] = [
-    key("clients", KeyKind::Int { min: 1, max: 10_000 }, Some(Literal::Int(1)), "Connections at once."),
-    key(
+    KeySpec::new("clients", KeyKind::Int { min: 1, max: 10_000 }, Literal::Int(1), "Connections at once."),
+    KeySpec::new(
         "script",
         KeyKind::ChoiceOrFile(&["tpcb-like", "simple-update", "select-only"]),
-        Some(Literal::Text("tpcb-like")),
+        Literal::Text("tpcb-like"),
         "What each client does.",
     ),
-    key(
+    KeySpec::new(
         "rate",
         KeyKind::Float { min: 0.0, max: 1e9 },
-        Some(Literal::Int(0)),
+        Literal::Int(0),
         "Transactions per second; 0 is no limit.",
     ),
-    key("think", KeyKind::Duration, Some(Literal::Text("0s")), "Pause between two transactions."),
-    key("prepared", KeyKind::Bool, Some(Literal::Bool(true)), "Whether statements are prepared once."),
-    key("note", KeyKind::Text, Some(Literal::Text("")), "Anything."),
+    KeySpec::new("think", KeyKind::Duration, Literal::Text("0s"), "Pause between two transactions."),
+    KeySpec::new("prepared", KeyKind::Bool, Literal::Bool(true), "Whether statements are prepared once."),
+    KeySpec::new("note", KeyKind::Text, Literal::Text(""), "Anything."),
 ];
 
 static BACKUP: [KeySpec; 8] = [
-    key("codec", KeyKind::Choice(&["none", "zstd", "gzip"]), None, "The compression."),
-    key("rows", KeyKind::Int { min: 1, max: i64::MAX }, Some(Literal::Int(1000)), "Rows in the table."),
-    key("script", KeyKind::Mix(&["tpcb-like", "select-only"]), Some(Literal::Absent), "What runs beside it."),
-    key("pool.size", KeyKind::Int { min: 1, max: 100 }, Some(Literal::Absent), "Connections of the pool."),
-    key("pool.acquire_timeout", KeyKind::Duration, Some(Literal::Absent), "How long a client waits for one."),
-    key("pause", KeyKind::DurationRange, Some(Literal::Absent), "Pause between two statements."),
-    key("limits", KeyKind::Durations, Some(Literal::Absent), "Response limits."),
-    key("file", KeyKind::ChoiceOrFile(&["own", "fair"]), Some(Literal::Absent), "A file."),
+    KeySpec {
+        default: None,
+        ..KeySpec::optional("codec", KeyKind::Choice(&["none", "zstd", "gzip"]), "The compression.")
+    },
+    KeySpec::new("rows", KeyKind::Int { min: 1, max: i64::MAX }, Literal::Int(1000), "Rows in the table."),
+    KeySpec::optional("script", KeyKind::Mix(&["tpcb-like", "select-only"]), "What runs beside it."),
+    KeySpec::optional("pool.size", KeyKind::Int { min: 1, max: 100 }, "Connections of the pool."),
+    KeySpec::optional("pool.acquire_timeout", KeyKind::Duration, "How long a client waits for one."),
+    KeySpec::optional("pause", KeyKind::DurationRange, "Pause between two statements."),
+    KeySpec::optional("limits", KeyKind::Durations, "Response limits."),
+    KeySpec::optional("file", KeyKind::ChoiceOrFile(&["own", "fair"]), "A file."),
 ];
 
 pub fn catalog() -> Catalog {

@@ -18,21 +18,22 @@ use crate::workloads::{Action, Grants, Task, Workload};
 use data::Material;
 use procedure::Procedure;
 
-const fn key(name: &'static str, kind: KeyKind, default: Literal, about: &'static str) -> KeySpec {
-    KeySpec { name, kind, default: Some(default), about }
-}
-
 const KEYS: &[KeySpec] = &[
-    key("size_mib", KeyKind::Int { min: 1, max: 1 << 20 }, Literal::Int(64), "About how large the database is, in MiB"),
-    key(
+    KeySpec::new(
+        "size_mib",
+        KeyKind::Int { min: 1, max: 1 << 20 },
+        Literal::Int(64),
+        "About how large the database is, in MiB",
+    ),
+    KeySpec::new(
         "compressible",
         KeyKind::Int { min: 0, max: 100 },
         Literal::Int(75),
         "Share of each row's text that is a pattern, in percent; the rest is random letters, of which a good codec saves \
          a sixth",
     ),
-    key("data_seed", KeyKind::Int { min: 0, max: i64::MAX }, Literal::Int(1), "Seed of the data"),
-    key(
+    KeySpec::new("data_seed", KeyKind::Int { min: 0, max: i64::MAX }, Literal::Int(1), "Seed of the data"),
+    KeySpec::new(
         "method",
         KeyKind::Choice(&[
             METHODS[0].0,
@@ -47,113 +48,103 @@ const KEYS: &[KeySpec] = &[
         Literal::Text("native"),
         "How the backup is taken; `native` is the engine's own first choice, and `none` is the load alone, without a backup",
     ),
-    key("codec", KeyKind::Choice(&crate::backup::codec::NAMES), Literal::Text("zstd"), "What compresses"),
-    key(
+    KeySpec::new("codec", KeyKind::Choice(&crate::backup::codec::NAMES), Literal::Text("zstd"), "What compresses"),
+    KeySpec::new(
         "level",
         KeyKind::Int { min: 0, max: 22 },
         Literal::Int(0),
         "The codec's level; 0 is its usual one: gzip 6, lz4 1, zstd 3",
     ),
-    key(
+    KeySpec::new(
         "workers",
         KeyKind::Int { min: 0, max: 256 },
         Literal::Int(0),
         "Threads that zstd compresses with, beside the one that feeds them",
     ),
-    key(
+    KeySpec::new(
         "where",
         KeyKind::Choice(&["server", "client", "own"]),
         Literal::Text("own"),
         "Which process compresses: the server, the engine's client program, or étalon",
     ),
-    key(
+    KeySpec::new(
         "max_rate_mib_s",
         KeyKind::Int { min: 0, max: 1024 },
         Literal::Int(0),
         "The most MiB of source data a second that are backed up; 0 is no limit",
     ),
-    key(
+    KeySpec::new(
         "server_cpu_percent",
         KeyKind::Int { min: 0, max: 100_000 },
         Literal::Int(0),
         "The most CPU time that a server of étalon's own, or SQL Server by its resource governor, may use during the \
          backup, in percent of a core; 0 is no limit",
     ),
-    KeySpec {
-        name: "restore_max_rate_mib_s",
-        kind: KeyKind::Int { min: 1, max: 1 << 20 },
-        default: Some(Literal::Absent),
-        about: "The most MiB of source data a second that are given to a restore; no limit without it",
-    },
-    KeySpec {
-        name: "backup_cpu_percent",
-        kind: KeyKind::Int { min: 1, max: 100_000 },
-        default: Some(Literal::Absent),
-        about: "The most CPU time that the server's process for the backup, or the engine's program, may use, in percent of \
-                a core; the rest of the server is left alone; no limit without it",
-    },
-    KeySpec {
-        name: "load.script",
-        kind: KeyKind::Mix(SCRIPTS),
-        default: Some(Literal::Absent),
-        about: "Transactions that run from before the backup to its end, as in the workload `transactions`; none without it",
-    },
-    KeySpec {
-        name: "load.clients",
-        kind: KeyKind::Int { min: 1, max: 100_000 },
-        default: Some(Literal::Absent),
-        about: "Clients of that load; one without it",
-    },
-    KeySpec {
-        name: "load.scale",
-        kind: KeyKind::Int { min: 1, max: 20_000 },
-        default: Some(Literal::Absent),
-        about: "Size of that load's tables, which are backed up with the rest; 1 without it",
-    },
-    KeySpec {
-        name: "load.rate",
-        kind: KeyKind::Float { min: 0.0, max: 1e9 },
-        default: Some(Literal::Absent),
-        about: "Transactions a second of that load, all clients together; as fast as the system answers without it",
-    },
-    key(
+    KeySpec::optional(
+        "restore_max_rate_mib_s",
+        KeyKind::Int { min: 1, max: 1 << 20 },
+        "The most MiB of source data a second that are given to a restore; no limit without it",
+    ),
+    KeySpec::optional(
+        "backup_cpu_percent",
+        KeyKind::Int { min: 1, max: 100_000 },
+        "The most CPU time that the server's process for the backup, or the engine's program, may use, in percent of \
+         a core; the rest of the server is left alone; no limit without it",
+    ),
+    KeySpec::optional(
+        "load.script",
+        KeyKind::Mix(SCRIPTS),
+        "Transactions that run from before the backup to its end, as in the workload `transactions`; none without it",
+    ),
+    KeySpec::optional("load.clients", KeyKind::Int { min: 1, max: 100_000 }, "Clients of that load; one without it"),
+    KeySpec::optional(
+        "load.scale",
+        KeyKind::Int { min: 1, max: 20_000 },
+        "Size of that load's tables, which are backed up with the rest; 1 without it",
+    ),
+    KeySpec::optional(
+        "load.rate",
+        KeyKind::Float { min: 0.0, max: 1e9 },
+        "Transactions a second of that load, all clients together; as fast as the system answers without it",
+    ),
+    KeySpec::new(
         "whole_server",
         KeyKind::Bool,
         Literal::Bool(false),
         "Whether databases that étalon did not make may be copied, too: a base backup is of a whole server",
     ),
-    key(
+    KeySpec::new(
         "folder",
         KeyKind::Text,
         Literal::Text(""),
         "Where the backup and what is restored from it lie for a while; empty is where private servers are. A server that \
          writes its backups itself (SQL Server) takes it for a folder of its own; empty is its folder for backups",
     ),
-    key(
+    KeySpec::new(
         "stripes",
         KeyKind::Int { min: 1, max: 64 },
         Literal::Int(1),
         "SQL Server: files that the backup is written to at the same time",
     ),
-    key(
+    KeySpec::new(
         "transfer_kib",
         KeyKind::Int { min: 0, max: 4096 },
         Literal::Int(0),
         "SQL Server: `MAXTRANSFERSIZE` in KiB, a multiple of 64; 0 is the server's own choice",
     ),
-    key(
+    KeySpec::new(
         "destination",
         KeyKind::Choice(&["files", "nul"]),
         Literal::Text("files"),
         "SQL Server: `nul` throws the backup away, which leaves reading and compressing; there is no restore then",
     ),
-    key(
+    KeySpec::new(
         "encrypt_backup",
         KeyKind::Bool,
         Literal::Bool(false),
         "SQL Server: whether the backup itself is encrypted, by a certificate that étalon makes and removes",
     ),
-    key(
+    KeySpec::new(
         "preallocate",
         KeyKind::Bool,
         Literal::Bool(true),

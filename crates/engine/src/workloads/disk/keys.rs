@@ -18,124 +18,103 @@ const DEFAULT_FRAGMENT_KB: u64 = 4;
 const MOST_CLIENTS: u64 = 65_536;
 
 pub(super) const KEYS: &[KeySpec] = &[
-    KeySpec {
-        name: "op",
-        kind: KeyKind::Choice(&["read", "write", "mixed"]),
-        default: Some(Literal::Text("read")),
-        about: "What is done; `mixed` takes the share of reads from `read_percent`",
-    },
-    KeySpec {
-        name: "pattern",
-        kind: KeyKind::Choice(&["random", "sequential", "sequential-own", "sequential-split", "stride"]),
-        default: Some(Literal::Text("random")),
-        about: "Where it is done: `random`, any block of the span with the same chance; `sequential`, the block behind \
-                the last, whichever thread asked for that; `sequential-own`, each thread over the whole span by itself; \
-                `sequential-split`, each in a part of its own; `stride`, so many blocks further each time",
-    },
-    KeySpec {
-        name: "block_kb",
-        kind: KeyKind::Int { min: 1, max: 65_536 },
-        default: Some(Literal::Int(8)),
-        about: "Size of each operation in KiB; places are multiples of it",
-    },
-    KeySpec {
-        name: "threads",
-        kind: KeyKind::Int { min: 1, max: 256 },
-        default: Some(Literal::Int(1)),
-        about: "Threads that ask",
-    },
-    KeySpec {
-        name: "depth",
-        kind: KeyKind::Int { min: 1, max: 4_096 },
-        default: Some(Literal::Int(1)),
-        about: "Operations that each thread has under way at a time, on each of its files",
-    },
-    KeySpec {
-        name: "cache",
-        kind: KeyKind::Choice(&["none", "hw", "fs", "all"]),
-        default: Some(Literal::Text("hw")),
-        about: "Which caches may serve: `none` (O_DIRECT with O_DSYNC), `hw`, the device's (O_DIRECT), `fs`, the \
-                filesystem's, but a write ends when it is durable (O_DSYNC), or `all`",
-    },
-    KeySpec {
-        name: "read_percent",
-        kind: KeyKind::Int { min: 1, max: 99 },
-        default: Some(Literal::Absent),
-        about: "The share of reads where `op` is `mixed`",
-    },
-    KeySpec {
-        name: "fsync_every",
-        kind: KeyKind::Int { min: 1, max: 1_000_000_000 },
-        default: Some(Literal::Absent),
-        about: "Of so many writes of a thread on a file, whichever of its outstanding operations made them, the last ends \
-                only with an `fdatasync`, which is part of its latency; no syncs without it",
-    },
-    KeySpec {
-        name: "rate",
-        kind: KeyKind::Float { min: 0.0, max: 1e9 },
-        default: Some(Literal::Absent),
-        about: "Operations a second, all threads together, with response times from the intended start; as fast as the \
-                device answers without it",
-    },
-    KeySpec {
-        name: "size_mb",
-        kind: KeyKind::Int { min: 1, max: 1_000_000_000 },
-        default: Some(Literal::Absent),
-        about: "Size in MiB of each file that étalon makes; 1024 without it. A file that is there is taken as it is",
-    },
-    KeySpec {
-        name: "offset_kb",
-        kind: KeyKind::Int { min: 0, max: 1_000_000_000_000 },
-        default: Some(Literal::Absent),
-        about: "Where in each file the span begins, in KiB; at its beginning without it",
-    },
-    KeySpec {
-        name: "span_mb",
-        kind: KeyKind::Int { min: 1, max: 1_000_000_000 },
-        default: Some(Literal::Absent),
-        about: "How much of each file is worked on, in MiB; the rest of it without it",
-    },
-    KeySpec {
-        name: "targets",
-        kind: KeyKind::Text,
-        default: Some(Literal::Absent),
-        about: "Files to work on, as in `a.dat, b.dat`, from the system's folder on; `a.dat@4, b.dat@1` gives each file \
-                threads of its own. One file of étalon's without it",
-    },
-    KeySpec {
-        name: "stride.blocks",
-        kind: KeyKind::Int { min: 1, max: 1_000_000_000 },
-        default: Some(Literal::Absent),
-        about: "Blocks from one operation of a `stride` to the next; 64 without it, as in SQLIO",
-    },
-    KeySpec {
-        name: "stride.rows",
-        kind: KeyKind::Int { min: 1, max: 1_000_000_000 },
-        default: Some(Literal::Absent),
-        about: "Operations of a `stride` until it begins again one block further; as many as the span has without it",
-    },
-    KeySpec {
-        name: "layout",
-        kind: KeyKind::Choice(&["fresh", "fragmented"]),
-        default: Some(Literal::Absent),
-        about: "How a file lies that étalon makes: `fresh`, in as few pieces as the filesystem likes, or `fragmented`, \
-                in pieces of `fragment_kb` that lie apart; `fresh` without it",
-    },
-    KeySpec {
-        name: "fragment_kb",
-        kind: KeyKind::Int { min: 4, max: 1_048_576 },
-        default: Some(Literal::Absent),
-        about: "Size of a fragmented file's pieces in KiB, a multiple of 4; 4 without it. A filesystem with larger \
-                clusters makes them of clusters",
-    },
-    KeySpec {
-        name: "affinity",
-        kind: KeyKind::Text,
-        default: Some(Literal::Absent),
-        about: "Processors that the threads are bound to: a mask such as `0x3`, each thread to any of it; `spread 0x3`, \
-                each to one of it, in turn; `spread`, in turn to all; `0x1, 0x2`, a mask for the threads of each of the \
-                `targets`; to none without it",
-    },
+    KeySpec::new(
+        "op",
+        KeyKind::Choice(&["read", "write", "mixed"]),
+        Literal::Text("read"),
+        "What is done; `mixed` takes the share of reads from `read_percent`",
+    ),
+    KeySpec::new(
+        "pattern",
+        KeyKind::Choice(&["random", "sequential", "sequential-own", "sequential-split", "stride"]),
+        Literal::Text("random"),
+        "Where it is done: `random`, any block of the span with the same chance; `sequential`, the block behind \
+         the last, whichever thread asked for that; `sequential-own`, each thread over the whole span by itself; \
+         `sequential-split`, each in a part of its own; `stride`, so many blocks further each time",
+    ),
+    KeySpec::new(
+        "block_kb",
+        KeyKind::Int { min: 1, max: 65_536 },
+        Literal::Int(8),
+        "Size of each operation in KiB; places are multiples of it",
+    ),
+    KeySpec::new("threads", KeyKind::Int { min: 1, max: 256 }, Literal::Int(1), "Threads that ask"),
+    KeySpec::new(
+        "depth",
+        KeyKind::Int { min: 1, max: 4_096 },
+        Literal::Int(1),
+        "Operations that each thread has under way at a time, on each of its files",
+    ),
+    KeySpec::new(
+        "cache",
+        KeyKind::Choice(&["none", "hw", "fs", "all"]),
+        Literal::Text("hw"),
+        "Which caches may serve: `none` (O_DIRECT with O_DSYNC), `hw`, the device's (O_DIRECT), `fs`, the \
+         filesystem's, but a write ends when it is durable (O_DSYNC), or `all`",
+    ),
+    KeySpec::optional("read_percent", KeyKind::Int { min: 1, max: 99 }, "The share of reads where `op` is `mixed`"),
+    KeySpec::optional(
+        "fsync_every",
+        KeyKind::Int { min: 1, max: 1_000_000_000 },
+        "Of so many writes of a thread on a file, whichever of its outstanding operations made them, the last ends \
+         only with an `fdatasync`, which is part of its latency; no syncs without it",
+    ),
+    KeySpec::optional(
+        "rate",
+        KeyKind::Float { min: 0.0, max: 1e9 },
+        "Operations a second, all threads together, with response times from the intended start; as fast as the \
+         device answers without it",
+    ),
+    KeySpec::optional(
+        "size_mb",
+        KeyKind::Int { min: 1, max: 1_000_000_000 },
+        "Size in MiB of each file that étalon makes; 1024 without it. A file that is there is taken as it is",
+    ),
+    KeySpec::optional(
+        "offset_kb",
+        KeyKind::Int { min: 0, max: 1_000_000_000_000 },
+        "Where in each file the span begins, in KiB; at its beginning without it",
+    ),
+    KeySpec::optional(
+        "span_mb",
+        KeyKind::Int { min: 1, max: 1_000_000_000 },
+        "How much of each file is worked on, in MiB; the rest of it without it",
+    ),
+    KeySpec::optional(
+        "targets",
+        KeyKind::Text,
+        "Files to work on, as in `a.dat, b.dat`, from the system's folder on; `a.dat@4, b.dat@1` gives each file \
+         threads of its own. One file of étalon's without it",
+    ),
+    KeySpec::optional(
+        "stride.blocks",
+        KeyKind::Int { min: 1, max: 1_000_000_000 },
+        "Blocks from one operation of a `stride` to the next; 64 without it, as in SQLIO",
+    ),
+    KeySpec::optional(
+        "stride.rows",
+        KeyKind::Int { min: 1, max: 1_000_000_000 },
+        "Operations of a `stride` until it begins again one block further; as many as the span has without it",
+    ),
+    KeySpec::optional(
+        "layout",
+        KeyKind::Choice(&["fresh", "fragmented"]),
+        "How a file lies that étalon makes: `fresh`, in as few pieces as the filesystem likes, or `fragmented`, \
+         in pieces of `fragment_kb` that lie apart; `fresh` without it",
+    ),
+    KeySpec::optional(
+        "fragment_kb",
+        KeyKind::Int { min: 4, max: 1_048_576 },
+        "Size of a fragmented file's pieces in KiB, a multiple of 4; 4 without it. A filesystem with larger \
+         clusters makes them of clusters",
+    ),
+    KeySpec::optional(
+        "affinity",
+        KeyKind::Text,
+        "Processors that the threads are bound to: a mask such as `0x3`, each thread to any of it; `spread 0x3`, \
+         each to one of it, in turn; `spread`, in turn to all; `0x1, 0x2`, a mask for the threads of each of the \
+         `targets`; to none without it",
+    ),
 ];
 
 fn refuse(cause: impl std::fmt::Display, hint: &str) -> Failure {

@@ -24,18 +24,18 @@ pub use account::{Figure, FileClass, IoAccount, IoPlace};
 const USUAL_PAGE_BYTES: u64 = 8192;
 
 const KEYS: &[KeySpec] = &[
-    KeySpec {
-        name: "statements",
-        kind: KeyKind::Int { min: 1, max: 1_000_000_000 },
-        default: Some(Literal::Int(128_000)),
-        about: "How many statements are sent, one after another, each committed; the published test's number is the default",
-    },
-    KeySpec {
-        name: "rows",
-        kind: KeyKind::Int { min: 1, max: 1_000 },
-        default: Some(Literal::Int(8)),
-        about: "Rows of a statement; each fills a page",
-    },
+    KeySpec::new(
+        "statements",
+        KeyKind::Int { min: 1, max: 1_000_000_000 },
+        Literal::Int(128_000),
+        "How many statements are sent, one after another, each committed; the published test's number is the default",
+    ),
+    KeySpec::new(
+        "rows",
+        KeyKind::Int { min: 1, max: 1_000 },
+        Literal::Int(8),
+        "Rows of a statement; each fills a page",
+    ),
 ];
 
 /// The `pages` workload.

@@ -62,45 +62,44 @@ pub const BUILT_IN: &[BuiltIn] = &[
 const SCRIPTS: &[&str] = &["select-key", "select-key-fair", "update-select", "update-select-fair"];
 
 const KEYS: &[KeySpec] = &[
-    KeySpec {
-        name: "script",
-        kind: KeyKind::ChoiceOrFile(SCRIPTS),
-        default: Some(Literal::Text("select-key")),
-        about: "A built-in script, or the path of a `.smack` file; `-fair` draws from all rows, the others from 750",
-    },
-    KeySpec {
-        name: "clients",
-        kind: KeyKind::Int { min: 1, max: MOST_CLIENTS as i64 },
-        default: Some(Literal::Int(1)),
-        about: "Clients at the same time, each on a connection of its own: `$1` of the script",
-    },
-    KeySpec {
-        name: "arguments",
-        kind: KeyKind::Text,
-        default: Some(Literal::Text("")),
-        about: "All of `$1 $2 …`, between blanks, for a script that does not count its clients by `$1`; they must come \
-                to `clients`",
-    },
-    KeySpec {
-        name: "protocol",
-        kind: KeyKind::Choice(&["simple", "prepared"]),
-        default: Some(Literal::Text("simple")),
-        about: "How queries travel: as text with the words in it, as super-smack sends them, or prepared with the words \
-                as parameters",
-    },
-    KeySpec {
-        name: "queries",
-        kind: KeyKind::Int { min: 1, max: i64::MAX },
-        default: Some(Literal::Absent),
-        about: "Queries of each client, instead of the schedule's length: rounds times the queries of the barrel",
-    },
-    KeySpec {
-        name: "rate",
-        kind: KeyKind::Float { min: 0.0, max: 1e9 },
-        default: Some(Literal::Float(0.0)),
-        about: "Queries a second, all clients together, latency counted from the intended start; 0 means as fast as the \
-                system answers",
-    },
+    KeySpec::new(
+        "script",
+        KeyKind::ChoiceOrFile(SCRIPTS),
+        Literal::Text("select-key"),
+        "A built-in script, or the path of a `.smack` file; `-fair` draws from all rows, the others from 750",
+    ),
+    KeySpec::new(
+        "clients",
+        KeyKind::Int { min: 1, max: MOST_CLIENTS as i64 },
+        Literal::Int(1),
+        "Clients at the same time, each on a connection of its own: `$1` of the script",
+    ),
+    KeySpec::new(
+        "arguments",
+        KeyKind::Text,
+        Literal::Text(""),
+        "All of `$1 $2 …`, between blanks, for a script that does not count its clients by `$1`; they must come \
+         to `clients`",
+    ),
+    KeySpec::new(
+        "protocol",
+        KeyKind::Choice(&["simple", "prepared"]),
+        Literal::Text("simple"),
+        "How queries travel: as text with the words in it, as super-smack sends them, or prepared with the words \
+         as parameters",
+    ),
+    KeySpec::optional(
+        "queries",
+        KeyKind::Int { min: 1, max: i64::MAX },
+        "Queries of each client, instead of the schedule's length: rounds times the queries of the barrel",
+    ),
+    KeySpec::new(
+        "rate",
+        KeyKind::Float { min: 0.0, max: 1e9 },
+        Literal::Float(0.0),
+        "Queries a second, all clients together, latency counted from the intended start; 0 means as fast as the \
+         system answers",
+    ),
 ];
 
 /// A script that has been read.

@@ -32,49 +32,44 @@ pub fn expected(country: Country, queries: &[Query]) -> Vec<(Query, Vec<Expected
 }
 
 const KEYS: &[KeySpec] = &[
-    KeySpec {
-        name: "side",
-        kind: KeyKind::Int { min: 2, max: 1_000 },
-        default: Some(Literal::Int(40)),
-        about: "Size of the data: cells along one side of a square; there are side² polygons, a quarter as many lines and \
-                12.5 times as many points",
-    },
-    KeySpec {
-        name: "points",
-        kind: KeyKind::Choice(&["uniform", "clustered"]),
-        default: Some(Literal::Text("uniform")),
-        about: "How the points lie",
-    },
-    KeySpec {
-        name: "data_seed",
-        kind: KeyKind::Int { min: 0, max: i64::MAX },
-        default: Some(Literal::Int(1)),
-        about: "Seed of the data: the same data on every machine",
-    },
-    KeySpec {
-        name: "queries",
-        kind: KeyKind::Text,
-        default: Some(Literal::Text("core")),
-        about: "`core` is S1 to S12, `all` adds S13 to S15; or numbers, as in \"S4, S7\"",
-    },
-    KeySpec {
-        name: "clients",
-        kind: KeyKind::Int { min: 1, max: 1_000 },
-        default: Some(Literal::Int(1)),
-        about: "Clients that ask the same query at the same time; a run lasts until the last of them has its answer",
-    },
-    KeySpec {
-        name: "runs",
-        kind: KeyKind::Int { min: 1, max: 1_000 },
-        default: Some(Literal::Int(10)),
-        about: "How often each query is run in a trial, with warm caches; a trial's figure is the mean of its runs",
-    },
-    KeySpec {
-        name: "cold",
-        kind: KeyKind::Bool,
-        default: Some(Literal::Bool(true)),
-        about: "Whether each query is also run once after the caches were emptied, where that can be done",
-    },
+    KeySpec::new(
+        "side",
+        KeyKind::Int { min: 2, max: 1_000 },
+        Literal::Int(40),
+        "Size of the data: cells along one side of a square; there are side² polygons, a quarter as many lines and \
+         12.5 times as many points",
+    ),
+    KeySpec::new("points", KeyKind::Choice(&["uniform", "clustered"]), Literal::Text("uniform"), "How the points lie"),
+    KeySpec::new(
+        "data_seed",
+        KeyKind::Int { min: 0, max: i64::MAX },
+        Literal::Int(1),
+        "Seed of the data: the same data on every machine",
+    ),
+    KeySpec::new(
+        "queries",
+        KeyKind::Text,
+        Literal::Text("core"),
+        "`core` is S1 to S12, `all` adds S13 to S15; or numbers, as in \"S4, S7\"",
+    ),
+    KeySpec::new(
+        "clients",
+        KeyKind::Int { min: 1, max: 1_000 },
+        Literal::Int(1),
+        "Clients that ask the same query at the same time; a run lasts until the last of them has its answer",
+    ),
+    KeySpec::new(
+        "runs",
+        KeyKind::Int { min: 1, max: 1_000 },
+        Literal::Int(10),
+        "How often each query is run in a trial, with warm caches; a trial's figure is the mean of its runs",
+    ),
+    KeySpec::new(
+        "cold",
+        KeyKind::Bool,
+        Literal::Bool(true),
+        "Whether each query is also run once after the caches were emptied, where that can be done",
+    ),
 ];
 
 /// The `spatial` workload.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use model::{KeyKind, KeySpec, Literal, Point, Value};
+use model::{KeyKind, KeySpec, Point, Value};
 
 use super::options::Options;
 use super::program::Protocol;
@@ -14,65 +14,58 @@ use crate::target::Threads;
 use crate::workloads::Grants;
 
 /// How statements travel: the key `protocol`.
-pub(super) const PROTOCOL: KeySpec = KeySpec {
-    name: "protocol",
-    kind: KeyKind::Choice(Protocol::WORDS),
-    default: Some(Literal::Absent),
-    about: "How statements travel, as by pgbench's `-M`: prepared once, `extended` (with parameters, parsed each time), or \
-            `simple` (as one text)",
-};
+pub(super) const PROTOCOL: KeySpec = KeySpec::optional(
+    "protocol",
+    KeyKind::Choice(Protocol::WORDS),
+    "How statements travel, as by pgbench's `-M`: prepared once, `extended` (with parameters, parsed each time), or \
+     `simple` (as one text)",
+);
 
 /// The key `pipeline`.
-pub(super) const PIPELINE: KeySpec = KeySpec {
-    name: "pipeline",
-    kind: KeyKind::Int { min: 1, max: 10_000 },
-    default: Some(Literal::Absent),
-    about: "Transactions that a client sends before it waits for the first of them; latency is then that of all of them \
-            together",
-};
+pub(super) const PIPELINE: KeySpec = KeySpec::optional(
+    "pipeline",
+    KeyKind::Int { min: 1, max: 10_000 },
+    "Transactions that a client sends before it waits for the first of them; latency is then that of all of them \
+     together",
+);
 
 /// The key `define`.
-pub(super) const DEFINE: KeySpec = KeySpec {
-    name: "define",
-    kind: KeyKind::Text,
-    default: Some(Literal::Absent),
-    about: "Variables of the script, as in `\"naccounts=1000, x=2\"`: pgbench's `-D`",
-};
+pub(super) const DEFINE: KeySpec = KeySpec::optional(
+    "define",
+    KeyKind::Text,
+    "Variables of the script, as in `\"naccounts=1000, x=2\"`: pgbench's `-D`",
+);
 
 /// The key `max_tries`.
-pub(super) const MAX_TRIES: KeySpec = KeySpec {
-    name: "max_tries",
-    kind: KeyKind::Int { min: 0, max: 1_000_000 },
-    default: Some(Literal::Absent),
-    about: "How often a transaction is tried that fails by a serialization failure or a deadlock, the first time included; \
-            0 means until it succeeds",
-};
+pub(super) const MAX_TRIES: KeySpec = KeySpec::optional(
+    "max_tries",
+    KeyKind::Int { min: 0, max: 1_000_000 },
+    "How often a transaction is tried that fails by a serialization failure or a deadlock, the first time included; \
+     0 means until it succeeds",
+);
 
 /// The key `retry_within`.
-pub(super) const RETRY_WITHIN: KeySpec = KeySpec {
-    name: "retry_within",
-    kind: KeyKind::Duration,
-    default: Some(Literal::Absent),
-    about: "How long after its intended start a transaction may be tried again; `\"0s\"` means without limit",
-};
+pub(super) const RETRY_WITHIN: KeySpec = KeySpec::optional(
+    "retry_within",
+    KeyKind::Duration,
+    "How long after its intended start a transaction may be tried again; `\"0s\"` means without limit",
+);
 
 /// The key `threads`.
-pub(super) const THREADS: KeySpec = KeySpec {
-    name: "threads",
-    kind: KeyKind::Int { min: 0, max: 1_024 },
-    default: Some(Literal::Absent),
-    about: "Threads that make the load, never more than clients; 0 means one for each core, and inside SQLite one for each \
-            client",
-};
+pub(super) const THREADS: KeySpec = KeySpec::optional(
+    "threads",
+    KeyKind::Int { min: 0, max: 1_024 },
+    "Threads that make the load, never more than clients; 0 means one for each core, and inside SQLite one for each \
+     client",
+);
 
 /// The key `tables`.
-pub(super) const TABLES: KeySpec = KeySpec {
-    name: "tables",
-    kind: KeyKind::Choice(&["own", "none"]),
-    default: Some(Literal::Absent),
-    about: "`own`: pgbench's tables, made by étalon before each trial; `none`: the script works on tables that are there, \
-            and étalon makes and drops nothing",
-};
+pub(super) const TABLES: KeySpec = KeySpec::optional(
+    "tables",
+    KeyKind::Choice(&["own", "none"]),
+    "`own`: pgbench's tables, made by étalon before each trial; `none`: the script works on tables that are there, \
+     and étalon makes and drops nothing",
+);
 
 fn refuse(key: &str, value: &str, cause: impl std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Plan, format!("use `{key} = {value}`"), cause)

@@ -39,113 +39,101 @@ pub use turns::{Part, Parts, Piece, Share, Turn, WordyStatement};
 pub(crate) const SCRIPTS: &[&str] = &["postgresql-tasks", "select-only", "select-update", "simple-update", "tpcb-like"];
 
 const KEYS: &[KeySpec] = &[
-    KeySpec {
-        name: "script",
-        kind: KeyKind::Mix(SCRIPTS),
-        default: Some(Literal::Text("tpcb-like")),
-        about: "What each transaction does: a built-in script, the path of a file in pgbench's language, or several \
-                with weights, as in `select-only@9, ./write.sql`",
-    },
-    KeySpec {
-        name: "clients",
-        kind: KeyKind::Int { min: 1, max: 100_000 },
-        default: Some(Literal::Int(1)),
-        about: "Clients that run transactions at the same time, in each process; each has a connection of its own \
-                unless there is a pool",
-    },
-    KeySpec {
-        name: "scale",
-        kind: KeyKind::Int { min: 1, max: 20_000 },
-        default: Some(Literal::Int(1)),
-        about: "Size of the tables: 100,000 accounts, 10 tellers and 1 branch for each step, as in pgbench",
-    },
-    KeySpec {
-        name: "rate",
-        kind: KeyKind::Float { min: 0.0, max: 1e9 },
-        default: Some(Literal::Float(0.0)),
-        about: "Transactions a second, all clients together, latency counted from the intended start; 0 means as fast \
-                as the system answers",
-    },
-    KeySpec {
-        name: "arrivals",
-        kind: KeyKind::Choice(&["constant", "poisson"]),
-        default: Some(Literal::Absent),
-        about: "How the intended starts of a `rate` are spread: `constant`, at even distances, unless it is `poisson`",
-    },
-    KeySpec {
-        name: "ramp",
-        kind: KeyKind::Duration,
-        default: Some(Literal::Absent),
-        about: "The time, within the warm-up, over which clients begin one after the other or a `rate` grows; all begin \
-                at once without it",
-    },
-    KeySpec {
-        name: "think_time",
-        kind: KeyKind::DurationRange,
-        default: Some(Literal::Absent),
-        about: "What a client waits between two transactions, without a connection of the pool: a time, or a range such \
-                as `50ms..249ms`; nothing without it",
-    },
-    KeySpec {
-        name: "pause",
-        kind: KeyKind::DurationRange,
-        default: Some(Literal::Absent),
-        about: "What a client waits between two statements of a transaction, its connection kept: a time or a range; \
-                nothing without it",
-    },
-    KeySpec {
-        name: "reconnect",
-        kind: KeyKind::Int { min: 0, max: 1_000_000_000 },
-        default: Some(Literal::Absent),
-        about: "After how many transactions a connection is made anew; never without it",
-    },
-    KeySpec {
-        name: "latency_limit",
-        kind: KeyKind::Duration,
-        default: Some(Literal::Absent),
-        about: "Responses beyond it are counted as late; under a `rate`, transactions that are later than that before \
-                they begin are skipped and counted",
-    },
-    KeySpec {
-        name: "limits",
-        kind: KeyKind::Durations,
-        default: Some(Literal::Absent),
-        about: "Responses beyond each of these are counted; 100ms, 1s, 5s and 10s without it",
-    },
-    KeySpec {
-        name: "pool.size",
-        kind: KeyKind::Int { min: 1, max: 100_000 },
-        default: Some(Literal::Absent),
-        about: "Connections that the clients or tasks of a process share, first come, first served; without it each \
-                client has its own",
-    },
-    KeySpec {
-        name: "pool.acquire_timeout",
-        kind: KeyKind::Duration,
-        default: Some(Literal::Absent),
-        about: "How long a client waits for a connection of the pool before its transaction has failed; for ever \
-                without it",
-    },
-    KeySpec {
-        name: "tasks",
-        kind: KeyKind::Int { min: 1, max: 1_000_000 },
-        default: Some(Literal::Absent),
-        about: "So many tasks in each process instead of clients: all due at the start (or over the `ramp`), each one \
-                transaction; the trial ends when all have ended, whatever the schedule's warm-up and length",
-    },
-    KeySpec {
-        name: "tasks_at_once",
-        kind: KeyKind::Int { min: 1, max: 1_000_000 },
-        default: Some(Literal::Absent),
-        about: "At most so many tasks of a process are under way at a time, and each further one is due when one has \
-                ended; all at once without it",
-    },
-    KeySpec {
-        name: "processes",
-        kind: KeyKind::Int { min: 1, max: 256 },
-        default: Some(Literal::Absent),
-        about: "Independent copies of the load, each with its clients or tasks, its pool and a thread; one without it",
-    },
+    KeySpec::new(
+        "script",
+        KeyKind::Mix(SCRIPTS),
+        Literal::Text("tpcb-like"),
+        "What each transaction does: a built-in script, the path of a file in pgbench's language, or several \
+         with weights, as in `select-only@9, ./write.sql`",
+    ),
+    KeySpec::new(
+        "clients",
+        KeyKind::Int { min: 1, max: 100_000 },
+        Literal::Int(1),
+        "Clients that run transactions at the same time, in each process; each has a connection of its own \
+         unless there is a pool",
+    ),
+    KeySpec::new(
+        "scale",
+        KeyKind::Int { min: 1, max: 20_000 },
+        Literal::Int(1),
+        "Size of the tables: 100,000 accounts, 10 tellers and 1 branch for each step, as in pgbench",
+    ),
+    KeySpec::new(
+        "rate",
+        KeyKind::Float { min: 0.0, max: 1e9 },
+        Literal::Float(0.0),
+        "Transactions a second, all clients together, latency counted from the intended start; 0 means as fast \
+         as the system answers",
+    ),
+    KeySpec::optional(
+        "arrivals",
+        KeyKind::Choice(&["constant", "poisson"]),
+        "How the intended starts of a `rate` are spread: `constant`, at even distances, unless it is `poisson`",
+    ),
+    KeySpec::optional(
+        "ramp",
+        KeyKind::Duration,
+        "The time, within the warm-up, over which clients begin one after the other or a `rate` grows; all begin \
+         at once without it",
+    ),
+    KeySpec::optional(
+        "think_time",
+        KeyKind::DurationRange,
+        "What a client waits between two transactions, without a connection of the pool: a time, or a range such \
+         as `50ms..249ms`; nothing without it",
+    ),
+    KeySpec::optional(
+        "pause",
+        KeyKind::DurationRange,
+        "What a client waits between two statements of a transaction, its connection kept: a time or a range; \
+         nothing without it",
+    ),
+    KeySpec::optional(
+        "reconnect",
+        KeyKind::Int { min: 0, max: 1_000_000_000 },
+        "After how many transactions a connection is made anew; never without it",
+    ),
+    KeySpec::optional(
+        "latency_limit",
+        KeyKind::Duration,
+        "Responses beyond it are counted as late; under a `rate`, transactions that are later than that before \
+         they begin are skipped and counted",
+    ),
+    KeySpec::optional(
+        "limits",
+        KeyKind::Durations,
+        "Responses beyond each of these are counted; 100ms, 1s, 5s and 10s without it",
+    ),
+    KeySpec::optional(
+        "pool.size",
+        KeyKind::Int { min: 1, max: 100_000 },
+        "Connections that the clients or tasks of a process share, first come, first served; without it each \
+         client has its own",
+    ),
+    KeySpec::optional(
+        "pool.acquire_timeout",
+        KeyKind::Duration,
+        "How long a client waits for a connection of the pool before its transaction has failed; for ever \
+         without it",
+    ),
+    KeySpec::optional(
+        "tasks",
+        KeyKind::Int { min: 1, max: 1_000_000 },
+        "So many tasks in each process instead of clients: all due at the start (or over the `ramp`), each one \
+         transaction; the trial ends when all have ended, whatever the schedule's warm-up and length",
+    ),
+    KeySpec::optional(
+        "tasks_at_once",
+        KeyKind::Int { min: 1, max: 1_000_000 },
+        "At most so many tasks of a process are under way at a time, and each further one is due when one has \
+         ended; all at once without it",
+    ),
+    KeySpec::optional(
+        "processes",
+        KeyKind::Int { min: 1, max: 256 },
+        "Independent copies of the load, each with its clients or tasks, its pool and a thread; one without it",
+    ),
     keys::PROTOCOL,
     keys::PIPELINE,
     keys::DEFINE,
