@@ -3,9 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test's helpers may fail the test")]
 
-#[allow(dead_code, reason = "servers of PostgreSQL are started by other tests")]
-#[path = "truth/private/mod.rs"]
-mod private;
+#[path = "shared/experiment.rs"]
+mod experiment;
 mod sqlserver_families;
 mod tds_server;
 
@@ -138,7 +137,7 @@ fn an_experiment_asks_in_t_sql() {
 fn two_engines_stand_in_one_plan() {
     let server = Server::plain();
     let folder = tempfile::tempdir().unwrap();
-    let outcome = private::conduct(&format!(
+    let outcome = experiment::conduct(&format!(
         "[systems.here]\nurl = \"sqlite:{}/x.db\"\n[systems.there]\nurl = \"{}\"\n[[benchmarks]]\nworkload = \
          \"transactions\"\nscript = \"tpcb-like\"\n[schedule]\nblocks = 1\nwarmup = \"50ms\"\nduration = \"300ms\"\n",
         folder.path().display(),

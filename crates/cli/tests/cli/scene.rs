@@ -1,15 +1,13 @@
-//! A folder of its own for each test, and the command run in it.
+//! The command run in a test's folder.
+
+#[path = "../shared/scene.rs"]
+mod folder;
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
-use tempfile::TempDir;
-
-/// A test's folder.
-pub struct Scene {
-    folder: TempDir,
-}
+pub use folder::Scene;
 
 /// What a run of the command gave.
 pub struct Ran {
@@ -22,22 +20,6 @@ pub struct Ran {
 }
 
 impl Scene {
-    /// An empty folder on the disk that the build uses, which is no RAM disk.
-    pub fn new() -> Scene {
-        Scene { folder: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap() }
-    }
-
-    /// The folder.
-    pub fn path(&self) -> &Path {
-        self.folder.path()
-    }
-
-    /// Writes a file.
-    pub fn write(&self, name: &str, text: &str) -> &Scene {
-        std::fs::write(self.path().join(name), text).unwrap();
-        self
-    }
-
     /// The command, not yet started.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_etalon"));

@@ -13,7 +13,6 @@ mod couples;
 mod namespaces;
 mod nats;
 mod permissions;
-#[allow(dead_code, reason = "other tests use the rest of it")]
-#[path = "../cli/scene.rs"]
+#[path = "../shared/scene.rs"]
 mod scene;
 mod units;

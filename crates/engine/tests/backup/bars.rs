@@ -56,7 +56,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 #[test]
 fn our_base_backup_is_as_fast_as_the_program_and_takes_no_more_cpu() {
-    if !crate::private::is_slow() {
+    if !crate::server::is_slow() {
         println!("skipped: ETALON_SLOW=1 runs it");
         return;
     }
@@ -65,7 +65,7 @@ fn our_base_backup_is_as_fast_as_the_program_and_takes_no_more_cpu() {
     let text = format!(
         "[systems.it]\nserver = {{ engine = \"postgres\", bin_dir = {:?} }}\n[[benchmarks]]\nworkload = \"backup\"\n\
          size_mib = 256\n[schedule]\nblocks = 1\nwarmup = \"0s\"\nduration = \"1s\"\n",
-        crate::private::programs().display().to_string()
+        crate::server::programs().display().to_string()
     );
     let changes = model::plan::Changes::default();
     let plan = Plan::parse(&text, "test.toml", &changes, &registry.catalog(), 1).unwrap();

@@ -10,7 +10,6 @@
 
 mod bars;
 mod loads;
-#[allow(dead_code, reason = "whole experiments are made by other tests")]
-#[path = "../truth/private/mod.rs"]
-mod private;
+#[path = "../shared/server.rs"]
+mod server;
 mod trials;

@@ -307,9 +307,9 @@ fn a_server_that_is_held_compresses_more_slowly() {
 
 #[test]
 fn a_server_of_others_is_copied_only_if_the_plan_says_so() {
-    let server = crate::private::Server::start();
+    let server = crate::server::Server::start();
     let place = Place::new();
-    let user = format!("{}@/postgres?host={}", crate::private::ROLE, server.folder().display());
+    let user = format!("{}@/postgres?host={}", crate::server::ROLE, server.folder().display());
     let system = format!("url = {:?}", format!("postgres://{user}"));
     let refused = trial(&place, &system, "").unwrap_err();
     assert_eq!(refused.kind, FailureKind::NotOurs, "{refused}");
@@ -323,7 +323,7 @@ fn a_server_of_others_is_copied_only_if_the_plan_says_so() {
 fn programs_with(place: &Place, replaced: &[(&str, &str)]) -> String {
     let folder = place.path().join("bin");
     fs::create_dir_all(&folder).unwrap();
-    for entry in fs::read_dir(crate::private::programs()).unwrap() {
+    for entry in fs::read_dir(crate::server::programs()).unwrap() {
         let real = entry.unwrap().path();
         let link = folder.join(real.file_name().unwrap());
         let name = real.file_name().unwrap().to_string_lossy().into_owned();

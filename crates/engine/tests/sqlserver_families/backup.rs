@@ -13,7 +13,7 @@ use engine::{Consent, Ended, FailureKind, Registry, Silent};
 use model::{Length, OnError, Order, Plan, Schedule};
 
 use super::{Part, Shared, batches_with, number, plan, reason, row, why_not, word};
-use crate::private::{attempt, conduct};
+use crate::experiment::{attempt, conduct};
 use crate::tds_server::{Reply, error, info, result};
 
 /// What a server is asked for in the middle of a backup.

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use model::{Reading, TrialState};
 use store::Store;
 
-use super::private::Outcome;
+use super::experiment::Outcome;
 use super::tds_server::{Asked, Encryption, Reply, Server, result};
 
 /// A part of the server that a test scripts.

@@ -3,7 +3,7 @@
 use model::Reading;
 
 use super::{Part, Shared, number, plan, reading, row, why_not};
-use crate::private::conduct;
+use crate::experiment::conduct;
 use crate::tds_server::{Asked, Encryption, Reply, Server, error, result};
 
 /// A table of pages, and the counters of its files.

@@ -6,7 +6,7 @@ use engine::workloads::spatial::dialects::dialect_of;
 use engine::workloads::spatial::{Country, Expected, ExpectedValue, Query, Spread, expected};
 
 use super::{Part, Shared, batches_with, plan, why_not};
-use crate::private::conduct;
+use crate::experiment::conduct;
 use crate::tds_server::{Reply, error, info, result};
 
 const COUNTRY: Country = Country { side: 6, seed: 1, spread: Spread::Uniform };

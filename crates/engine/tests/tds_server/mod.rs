@@ -4,8 +4,6 @@
 //! packets. Of SQL it knows the first words of a transaction and enough of pgbench's statements to count rows. So it shows
 //! that étalon sends what it should and takes what may come; that a SQL Server takes what étalon sends, it cannot show.
 
-#![allow(dead_code, reason = "each test uses its part")]
-
 mod talk;
 mod tokens;
 
@@ -60,8 +58,6 @@ pub struct Database {
     pub log: Vec<Asked>,
     /// User, database and program of each login.
     pub logins: Vec<(String, String, String)>,
-    /// The password as it came over the wire, to see that nobody could have read it.
-    pub plain_logins: u32,
 }
 
 pub struct Server {
@@ -126,10 +122,6 @@ impl Server {
 
     pub fn url_of(&self, user: &str, password: &str, options: &str) -> String {
         format!("mssql://{user}:{}@127.0.0.1:{}/?{options}", password.replace(' ', "%20"), self.port)
-    }
-
-    pub fn port(&self) -> u16 {
-        self.port
     }
 
     pub fn database(&self) -> MutexGuard<'_, Database> {

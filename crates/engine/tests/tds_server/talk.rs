@@ -156,7 +156,6 @@ fn log_in(login: &[u8], shared: &Shared, packet_bytes: usize) -> Reply {
     let clear: Vec<u8> = field(2).iter().map(|byte| (byte ^ 0xa5).rotate_left(4)).collect();
     let (user, database, program) = (utf16(&field(1)), utf16(&field(8)), utf16(&field(3)));
     let mut state = shared.database();
-    state.plain_logins += u32::from(matches!(shared.encryption, Encryption::None));
     state.logins.push((user.clone(), database.clone(), program));
     let refusal = |number, state, text: String| {
         Reply::Tokens([tokens::message(0xaa, number, state, 14, &text), tokens::done(0xfd, 2, 0)].concat())
@@ -189,11 +188,7 @@ impl Talk<'_> {
                 _ => return Err(invalid("a message of another kind")),
             };
             self.shared.database().log.push(asked.clone());
-            let mut scripted = (self.shared.script)(&asked);
-            if let Some(Reply::After(pause)) = scripted {
-                std::thread::sleep(pause);
-                scripted = None;
-            }
+            let scripted = (self.shared.script)(&asked);
             match scripted.unwrap_or_else(|| self.answer(&asked)) {
                 Reply::Tokens(tokens) => send(&mut *self.stream, &tokens, self.packet_bytes)?,
                 Reply::Raw(bytes) => {
@@ -202,7 +197,6 @@ impl Talk<'_> {
                 }
                 Reply::Close => return Ok(()),
                 Reply::Silence => std::thread::sleep(Duration::from_millis(50)),
-                Reply::After(_) => {}
             }
         }
     }

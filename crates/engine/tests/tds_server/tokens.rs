@@ -11,8 +11,6 @@ pub enum Reply {
     Close,
     /// Nothing for now.
     Silence,
-    /// What the server would have answered, later.
-    After(std::time::Duration),
 }
 
 fn utf16(text: &str) -> Vec<u8> {

@@ -7,7 +7,8 @@ use std::process::Command;
 use host::cpu::CpuSample;
 use stats::{Ratio, Rng, Sample, TrialValue, paired, paired_ratio, within_margin};
 
-use crate::private::{Outcome, ROLE, Server, conduct, is_slow, programs};
+use crate::experiment::conduct;
+use crate::server::{ROLE, Server, is_slow, programs};
 
 /// Half width of the zone in which the two count as equal.
 const MARGIN: f64 = 0.05;
@@ -115,7 +116,7 @@ fn pgbench_and_etalon_show_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let mut rng = Rng::new(1);
     for name in ["select-only", "simple-update", "tpcb-like"] {
-        let file = Outcome::write(folder.path(), &format!("{name}.sql"), &script(name, PAUSE));
+        let file = crate::file(folder.path(), &format!("{name}.sql"), &script(name, PAUSE));
         let file = file.display().to_string();
         for number in 1..=ROUNDS {
             let (blocks, foreign) = round(&server, &file, &mut rng);

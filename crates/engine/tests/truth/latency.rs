@@ -19,8 +19,10 @@ use hdrhistogram::serialization::Deserializer;
 use host::cpu::CpuSample;
 use model::SeriesKind;
 
-use crate::private::{Outcome, Server, conduct, is_slow};
+use crate::experiment::{Outcome, conduct};
+use crate::file;
 use crate::relay::{Answer, Delays, MARK, Relay};
+use crate::server::{Server, is_slow};
 use crate::witness::{Lateness, Witness};
 
 /// Share of the machine that others may take in an attempt that counts, stolen time included.
@@ -84,9 +86,9 @@ impl Figure {
 
 impl Case {
     fn run(&self, server: &Server) -> Seen {
-        let relay = Relay::start(server.socket(), self.delays);
+        let relay = Relay::start(server.folder().join(".s.PGSQL.5432"), self.delays);
         let folder = tempfile::tempdir().unwrap();
-        let script = Outcome::write(folder.path(), "mark.sql", &format!("SELECT 1 AS {MARK};\n"));
+        let script = file(folder.path(), "mark.sql", &format!("SELECT 1 AS {MARK};\n"));
         let plan = format!(
             "[systems.known]\nurl = \"{}\"\n[[benchmarks]]\nworkload = \"transactions\"\nscript = \"{}\"\n\
              clients = {}\nrate = {}\n[schedule]\nblocks = 1\nwarmup = \"0s\"\nduration = \"{}ms\"\nseed = 1\n",

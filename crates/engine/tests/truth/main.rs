@@ -9,7 +9,19 @@
 )]
 
 mod agreement;
+#[path = "../shared/experiment.rs"]
+mod experiment;
 mod latency;
-mod private;
 mod relay;
+#[path = "../shared/server.rs"]
+mod server;
 mod witness;
+
+use std::path::{Path, PathBuf};
+
+/// A file with this text in a folder.
+fn file(folder: &Path, name: &str, text: &str) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::write(&path, text).unwrap();
+    path
+}

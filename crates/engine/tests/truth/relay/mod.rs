@@ -118,7 +118,7 @@ impl Relay {
 
     /// Where étalon finds it.
     pub fn url(&self) -> String {
-        format!("postgres://{}@127.0.0.1:{}/postgres?sslmode=disable", crate::private::ROLE, self.port)
+        format!("postgres://{}@127.0.0.1:{}/postgres?sslmode=disable", crate::server::ROLE, self.port)
     }
 
     /// Takes note of what others do on the machine from the first request on. `server` is not one of them.

@@ -1,0 +1,62 @@
+//! Whole experiments with a single cell.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use engine::conductor::Options;
+use engine::{Conductor, Consent, Ended, Registry, Silent};
+use model::{Plan, Reading};
+use store::{Header, Store};
+
+/// What an experiment with a single cell showed.
+pub struct Outcome {
+    store: Store,
+    _folder: tempfile::TempDir,
+}
+
+/// Runs a plan whose trials must all be measured.
+pub fn conduct(text: &str) -> Outcome {
+    let (ended, outcome) = attempt(text);
+    assert_eq!(ended, Ended::Complete { failed: 0 });
+    outcome
+}
+
+/// Runs a plan, and says how it ended.
+pub fn attempt(text: &str) -> (Ended, Outcome) {
+    let registry = Registry::built_in();
+    let plan = Plan::parse(text, "test.toml", &model::plan::Changes::default(), &registry.catalog(), 1)
+        .unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+    let header = Header {
+        etalon_version: "test".to_owned(),
+        build: "debug".to_owned(),
+        created_unix_ms: 0,
+        plan: plan.redacted(),
+        plan_text: String::new(),
+        plan_path: None,
+        plan_hash: plan.hash(),
+        command: "test".to_owned(),
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::create(&folder.path().join("x.etalon"), &header, &plan.order()).unwrap();
+    let options = Options::new(Consent::OwnOnly, Arc::new(AtomicBool::new(false)));
+    let ended = Conductor::new(&registry, &plan, &mut store, options).run(&mut Silent);
+    let ended = ended.unwrap_or_else(|error| panic!("{error}"));
+    (ended, Outcome { store, _folder: folder })
+}
+
+impl Outcome {
+    /// The first trial's value of a metric.
+    pub fn value(&self, metric: &str) -> f64 {
+        let all = self.store.measurements().unwrap();
+        let found = all.iter().find(|row| row.measurement.metric.id == metric);
+        match found.map(|row| &row.measurement.reading) {
+            Some(Reading::Value(value)) => *value,
+            other => panic!("{metric}: {other:?}"),
+        }
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+}
