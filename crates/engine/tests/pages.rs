@@ -8,86 +8,29 @@
     reason = "a test fails by panicking"
 )]
 
-use std::collections::BTreeMap;
+#[path = "shared/procedure.rs"]
+mod procedure;
+
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use engine::Failure;
 use engine::dataset::Datum;
 use engine::session::SessionKind;
-use engine::step::{self, StepContext};
-use engine::target::{OpenRequest, Target};
-use engine::workloads::{Action, Grants};
-use engine::{Consent, Failure, Registry, Silent};
-use model::plan::{Connect, PrivateServer};
-use model::{Length, Measurement, OnError, Order, Point, Reading, Schedule, SystemPlan, TrialRecord, Value};
+use engine::target::Target;
+use model::{Reading, SystemPlan, TrialRecord, Value};
 
-const SCHEDULE: Schedule = Schedule {
-    blocks: 1,
-    warmup: Duration::ZERO,
-    length: Length::Duration(Duration::from_secs(1)),
-    order: Order::Interleaved,
-    seed: 1,
-    on_error: OnError::Stop,
-};
+use procedure::{open, private, reading, system};
 
 /// Where other versions of PostgreSQL than the installed one are, for those who have them: folders of programs.
 const MORE_POSTGRES: &str = "ETALON_TEST_POSTGRES_BIN_DIRS";
 
-fn text(text: &str) -> Value {
-    Value::Text(text.to_owned())
-}
-
-fn settings(all: &[(&str, &str)]) -> BTreeMap<String, Value> {
-    all.iter().map(|(name, value)| ((*name).to_owned(), text(value))).collect()
-}
-
-fn sqlite(folder: &Path, all: &[(&str, &str)]) -> SystemPlan {
-    SystemPlan {
-        name: "sqlite".to_owned(),
-        engine: "sqlite".to_owned(),
-        url: format!("sqlite:{}/pages.db", folder.display()),
-        settings: settings(all),
-        server: None,
-        volume: None,
-        alias_of: None,
-    }
-}
-
-fn private(engine: &str, bin_dir: Option<String>, all: &[(&str, &str)]) -> SystemPlan {
-    let server = PrivateServer { engine: engine.to_owned(), bin_dir, connect: Connect::Socket };
-    SystemPlan {
-        name: engine.to_owned(),
-        engine: engine.to_owned(),
-        url: String::new(),
-        settings: settings(all),
-        server: Some(server),
-        volume: None,
-        alias_of: None,
-    }
-}
-
-fn open(system: &SystemPlan) -> Box<dyn Target> {
-    let request = OpenRequest::new(system, Consent::OwnOnly);
-    Registry::built_in().open(&request).unwrap_or_else(|failure| panic!("{}: {failure}", system.name))
+fn sqlite(folder: &Path, settings: &[(&str, &str)]) -> SystemPlan {
+    system("sqlite", format!("sqlite:{}/pages.db", folder.display()), settings)
 }
 
 fn trial(target: &dyn Target, statements: i64) -> Result<TrialRecord, Failure> {
-    let workload = Registry::built_in().workload("pages").unwrap();
-    let point = Point::from([("statements".to_owned(), Value::Int(statements)), ("rows".to_owned(), Value::Int(8))]);
-    let task = workload.task(&point, &Grants::default())?;
-    let Action::Step(procedure) = &task.action else { panic!("page inserts are a step") };
-    target.prepare(&task.dataset)?;
-    target.settle()?;
-    let interrupt = AtomicBool::new(false);
-    let mut context =
-        StepContext { target, schedule: &SCHEDULE, seed: 7, interrupt: &interrupt, observer: &mut Silent };
-    step::run(&**procedure, &mut context)
-}
-
-fn reading<'r>(record: &'r TrialRecord, id: &str) -> &'r Reading {
-    let found: Option<&Measurement> = record.measurements.iter().find(|m| m.metric.id == id);
-    &found.unwrap_or_else(|| panic!("no {id}")).reading
+    procedure::trial("pages", target, &[("statements", Value::Int(statements))])
 }
 
 fn value(record: &TrialRecord, id: &str) -> f64 {
@@ -245,25 +188,13 @@ fn admin(server: &dyn Target) -> postgres::Client {
     postgres::Client::connect(&format!("host={host} user={OWNER} dbname=postgres"), postgres::NoTls).unwrap()
 }
 
-fn existing(name: &str, url: String) -> SystemPlan {
-    SystemPlan {
-        name: name.to_owned(),
-        engine: "postgres".to_owned(),
-        url,
-        settings: BTreeMap::new(),
-        server: None,
-        volume: None,
-        alias_of: None,
-    }
-}
-
 /// A role that may neither checkpoint nor see the log's folder: the rest is measured.
 #[test]
 fn a_role_without_rights_measures_what_it_may() {
     let server = open(&private("postgres", None, &[("fsync", "off")]));
     let mut admin = admin(&*server);
     admin.batch_execute("CREATE ROLE plain LOGIN; GRANT CREATE ON DATABASE postgres TO plain").unwrap();
-    let target = open(&existing("plain", url(&*server, "plain")));
+    let target = open(&system("postgres", url(&*server, "plain"), &[]));
     let record = trial(&*target, 16).unwrap();
     assert!(value(&record, "commits") > 0.0 && value(&record, "insert") > 0.0);
     assert!(reason(&record, "elapsed").contains("GRANT pg_checkpoint"), "{}", reason(&record, "elapsed"));
@@ -280,7 +211,7 @@ fn a_role_without_rights_measures_what_it_may() {
 #[test]
 fn a_server_that_dies_fails_the_trial() {
     let server = open(&private("postgres", None, &[("fsync", "off")]));
-    let target = open(&existing("dying", url(&*server, OWNER)));
+    let target = open(&system("postgres", url(&*server, OWNER), &[]));
     let mut admin = admin(&*server);
     let killer = std::thread::spawn(move || {
         let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE query LIKE 'INSERT INTO tio%' AND \

@@ -8,76 +8,27 @@
     reason = "a test fails by panicking"
 )]
 
-use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+#[path = "shared/procedure.rs"]
+mod procedure;
 
+use std::path::Path;
+
+use engine::Failure;
 use engine::session::SessionKind;
-use engine::step::{self, StepContext};
-use engine::target::{OpenRequest, Target};
+use engine::target::Target;
 use engine::workloads::spatial::Query;
 use engine::workloads::spatial::dialects::dialect_of;
-use engine::workloads::{Action, Grants};
-use engine::{Consent, Failure, Registry, Silent};
-use model::plan::{Connect, PrivateServer};
-use model::{Length, Measurement, OnError, Order, Point, Reading, Schedule, SystemPlan, TrialRecord, Value};
+use model::{Measurement, Reading, SystemPlan, TrialRecord, Value};
 
-const SCHEDULE: Schedule = Schedule {
-    blocks: 1,
-    warmup: Duration::ZERO,
-    length: Length::Duration(Duration::from_secs(1)),
-    order: Order::Interleaved,
-    seed: 1,
-    on_error: OnError::Stop,
-};
+use procedure::{open, private, reading, system};
 
 fn sqlite(folder: &Path) -> SystemPlan {
-    SystemPlan {
-        name: "spatialite".to_owned(),
-        engine: "sqlite".to_owned(),
-        url: format!("sqlite:{}/country.db", folder.display()),
-        // The answers matter here, and not what a crash would leave.
-        settings: BTreeMap::from([("synchronous".to_owned(), Value::Text("OFF".to_owned()))]),
-        server: None,
-        volume: None,
-        alias_of: None,
-    }
+    // The answers matter here, and not what a crash would leave.
+    system("sqlite", format!("sqlite:{}/country.db", folder.display()), &[("synchronous", "OFF")])
 }
 
-/// A private server, where nothing waits for the disk: the answers matter here.
-fn private(engine: &str, setting: (&str, Value)) -> SystemPlan {
-    let server = PrivateServer { engine: engine.to_owned(), bin_dir: None, connect: Connect::Socket };
-    SystemPlan {
-        name: engine.to_owned(),
-        engine: engine.to_owned(),
-        url: String::new(),
-        settings: BTreeMap::from([(setting.0.to_owned(), setting.1)]),
-        server: Some(server),
-        volume: None,
-        alias_of: None,
-    }
-}
-
-fn open(system: &SystemPlan) -> Box<dyn Target> {
-    let request = OpenRequest::new(system, Consent::OwnOnly);
-    Registry::built_in().open(&request).unwrap_or_else(|failure| panic!("{}: {failure}", system.name))
-}
-
-/// A trial of the suite with some keys other than the defaults.
 fn trial(target: &dyn Target, keys: &[(&str, Value)]) -> Result<TrialRecord, Failure> {
-    let workload = Registry::built_in().workload("spatial").unwrap();
-    let mut point: Point =
-        workload.spec().keys.iter().filter_map(|key| Some((key.name.to_owned(), key.default?.value()?))).collect();
-    point.extend(keys.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
-    let task = workload.task(&point, &Grants::default())?;
-    let Action::Step(procedure) = &task.action else { panic!("the suite is a step") };
-    target.prepare(&task.dataset)?;
-    target.settle()?;
-    let interrupt = AtomicBool::new(false);
-    let mut context =
-        StepContext { target, schedule: &SCHEDULE, seed: 7, interrupt: &interrupt, observer: &mut Silent };
-    step::run(&**procedure, &mut context)
+    procedure::trial("spatial", target, keys)
 }
 
 fn small(side: i64) -> Vec<(&'static str, Value)> {
@@ -87,11 +38,6 @@ fn small(side: i64) -> Vec<(&'static str, Value)> {
         ("runs", Value::Int(3)),
         ("cold", Value::Bool(false)),
     ]
-}
-
-fn reading<'r>(record: &'r TrialRecord, id: &str) -> &'r Reading {
-    let found: Option<&Measurement> = record.measurements.iter().find(|m| m.metric.id == id);
-    &found.unwrap_or_else(|| panic!("no {id}")).reading
 }
 
 fn assert_all_right(name: &str, record: &TrialRecord) {
@@ -143,7 +89,7 @@ fn joins_in_spatialite_go_by_the_r_tree() {
 
 #[test]
 fn postgis_answers_as_the_oracle_does() {
-    let target = open(&private("postgres", ("fsync", Value::Text("off".to_owned()))));
+    let target = open(&private("postgres", None, &[("fsync", "off")]));
     let facts = target.session_facts(SessionKind::Spatial).unwrap();
     assert!(facts.get("postgis.version").is_some() && facts.get("geos.version").is_some());
     let mut keys = small(9);
@@ -156,7 +102,7 @@ fn postgis_answers_as_the_oracle_does() {
 /// Other versions may know more; whatever is right is measured.
 #[test]
 fn mariadb_is_judged_query_by_query() {
-    let target = open(&private("mysql", ("innodb_flush_log_at_trx_commit", Value::Int(0))));
+    let target = open(&private("mysql", None, &[("innodb_flush_log_at_trx_commit", "0")]));
     let product = target.facts().unwrap().get("server.product").unwrap().to_owned();
     let mut keys = small(9);
     // A seed on whose data the distance from a point to a line comes out wrong.

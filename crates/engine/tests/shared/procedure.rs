@@ -1,0 +1,64 @@
+//! Single trials of workloads that are steps, on systems of the tests' own.
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use engine::step::{self, StepContext};
+use engine::target::{OpenRequest, Target};
+use engine::workloads::{Action, Grants};
+use engine::{Consent, Failure, Registry, Silent};
+use model::plan::{Connect, PrivateServer};
+use model::{Length, Measurement, OnError, Order, Point, Reading, Schedule, SystemPlan, TrialRecord, Value};
+
+const SCHEDULE: Schedule = Schedule {
+    blocks: 1,
+    warmup: Duration::ZERO,
+    length: Length::Duration(Duration::from_secs(1)),
+    order: Order::Interleaved,
+    seed: 1,
+    on_error: OnError::Stop,
+};
+
+/// A system that is there, or that is made at its URL.
+pub fn system(engine: &str, url: String, settings: &[(&str, &str)]) -> SystemPlan {
+    let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), Value::Text((*value).to_owned())));
+    SystemPlan {
+        name: engine.to_owned(),
+        engine: engine.to_owned(),
+        url,
+        settings: settings.collect(),
+        ..SystemPlan::default()
+    }
+}
+
+/// A private server, of the programs in a folder or of the installed ones.
+pub fn private(engine: &str, bin_dir: Option<String>, settings: &[(&str, &str)]) -> SystemPlan {
+    let server = PrivateServer { engine: engine.to_owned(), bin_dir, connect: Connect::Socket };
+    SystemPlan { server: Some(server), ..system(engine, String::new(), settings) }
+}
+
+pub fn open(system: &SystemPlan) -> Box<dyn Target> {
+    let request = OpenRequest::new(system, Consent::OwnOnly);
+    Registry::built_in().open(&request).unwrap_or_else(|failure| panic!("{}: {failure}", system.name))
+}
+
+/// A trial with some keys other than the defaults.
+pub fn trial(workload: &str, target: &dyn Target, keys: &[(&str, Value)]) -> Result<TrialRecord, Failure> {
+    let workload = Registry::built_in().workload(workload).unwrap();
+    let mut point: Point =
+        workload.spec().keys.iter().filter_map(|key| Some((key.name.to_owned(), key.default?.value()?))).collect();
+    point.extend(keys.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
+    let task = workload.task(&point, &Grants::default())?;
+    let Action::Step(procedure) = &task.action else { panic!("this workload is no step") };
+    target.prepare(&task.dataset)?;
+    target.settle()?;
+    let interrupt = AtomicBool::new(false);
+    let mut context =
+        StepContext { target, schedule: &SCHEDULE, seed: 7, interrupt: &interrupt, observer: &mut Silent };
+    step::run(&**procedure, &mut context)
+}
+
+pub fn reading<'r>(record: &'r TrialRecord, id: &str) -> &'r Reading {
+    let found: Option<&Measurement> = record.measurements.iter().find(|m| m.metric.id == id);
+    &found.unwrap_or_else(|| panic!("no {id}")).reading
+}
