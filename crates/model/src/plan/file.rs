@@ -12,17 +12,18 @@ use super::{Connect, DEFAULT_LEVEL, DEFAULT_MARGIN, LEVEL_LIMITS, MARGIN_LIMITS,
 use crate::schedule::{OnError, Order};
 use crate::value::Value;
 
+/// In the order of the manual.
 pub(super) const TOP_KEYS: [&str; 10] = [
-    "fleet",
     "name",
-    "allow_unequal_durability",
-    "baseline",
-    "margin",
-    "level",
     "systems",
     "benchmarks",
     "schedule",
+    "baseline",
+    "margin",
+    "level",
+    "allow_unequal_durability",
     QUICK,
+    "fleet",
 ];
 pub(super) const SYSTEM_KEYS: [&str; 5] = ["url", "server", "volume", "settings", "host"];
 pub(super) const SERVER_KEYS: [&str; 3] = ["engine", "bin_dir", "connect"];

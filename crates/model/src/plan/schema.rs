@@ -39,14 +39,6 @@ pub fn json_schema(catalog: &Catalog) -> Json {
         "required": ["systems", "benchmarks"],
         "properties": {
             "name": name("The experiment's name; the name of the file when absent."),
-            "allow_unequal_durability": {
-                "description": "Whether systems that promise unequal durability may get a verdict.",
-                "type": "boolean",
-                "default": false,
-            },
-            "baseline": name("The system that the others are compared with; the first when absent."),
-            "margin": share("Half width of the zone in which systems count as equal.", MARGIN_LIMITS, DEFAULT_MARGIN),
-            "level": share("Level of the intervals.", LEVEL_LIMITS, DEFAULT_LEVEL),
             "systems": {
                 "description": "What is under test.",
                 "type": "object",
@@ -61,11 +53,19 @@ pub fn json_schema(catalog: &Catalog) -> Json {
                 "items": benchmark,
             },
             "schedule": schedule(),
-            "fleet": fleet(),
+            "baseline": name("The system that the others are compared with; the first when absent."),
+            "margin": share("Half width of the zone in which systems count as equal.", MARGIN_LIMITS, DEFAULT_MARGIN),
+            "level": share("Level of the intervals.", LEVEL_LIMITS, DEFAULT_LEVEL),
+            "allow_unequal_durability": {
+                "description": "Whether systems that promise unequal durability may get a verdict.",
+                "type": "boolean",
+                "default": false,
+            },
             "quick": {
                 "description": "What the quick form of the plan (`--quick`) changes: paths as of `--set`, with their values.",
                 "type": "object",
             },
+            "fleet": fleet(),
         },
         "$defs": { "system": system(catalog), "settings": settings() },
     })

@@ -70,7 +70,7 @@ fn an_unknown_key_at_the_top() {
     error: unknown key `x` in the plan
       plan: db.toml:1  x = 1
 
-    hint: the keys here are `fleet`, `name`, `allow_unequal_durability`, `baseline`, `margin`, `level`, `systems`, `benchmarks`, `schedule` and `quick`
+    hint: the keys here are `name`, `systems`, `benchmarks`, `schedule`, `baseline`, `margin`, `level`, `allow_unequal_durability`, `quick` and `fleet`
     "#);
 }
 
