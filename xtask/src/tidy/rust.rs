@@ -258,6 +258,15 @@ impl<'a> Walker<'a> {
                         self.report(word.span(), "unfinished", word, advice);
                     }
                 }
+                TokenTree::Ident(word) if word == "allow" || word == "expect" => {
+                    if let Some(TokenTree::Group(lints)) = tokens.get(index + 1)
+                        && words(&lints.stream()).contains("dead_code")
+                    {
+                        let advice =
+                            format!("{word}(dead_code): remove what nothing uses, or include only what is used");
+                        self.report(word.span(), "dead-code", "", advice);
+                    }
+                }
                 TokenTree::Ident(word) if word.to_string().starts_with("cfg") => {
                     let after = tokens[index + 1..].iter().take(2);
                     let group = after.filter_map(|token| match token {
