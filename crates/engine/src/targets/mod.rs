@@ -7,6 +7,7 @@ mod owner;
 mod path;
 pub mod postgres;
 mod refusal;
+mod server;
 mod shared;
 pub mod sim;
 pub mod sqlite;

@@ -1,10 +1,7 @@
 //! What the control planes of several servers need alike.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-use std::net::TcpListener;
-use std::path::Path;
 
 use model::SystemPlan;
 
@@ -98,23 +95,22 @@ pub(crate) fn random_password() -> String {
 /// The address of this host alone.
 pub(crate) const LOOPBACK: &str = "127.0.0.1";
 
-/// A TCP port on an address of this host that is free now.
-pub(crate) fn free_port_at(host: &str) -> Result<u16, Failure> {
-    let bound = TcpListener::bind((host, 0)).and_then(|listener| listener.local_addr());
-    bound.map(|address| address.port()).map_err(|error| Failure::new(FailureKind::Other, "find a free port", error))
-}
-
 /// A server with a URL, as other hosts reach it: each takes a password from its own environment.
 pub(crate) fn reach_by_url(system: &SystemPlan) -> Result<SystemPlan, Failure> {
     Ok(SystemPlan { url: model::plan::without_password(&system.url), ..system.clone() })
 }
 
-/// A private server that other hosts cannot reach.
-pub(crate) fn listens_to_its_own_host(system: &SystemPlan) -> Failure {
-    let cause = "étalon's private server listens to its own host alone";
-    Failure::new(FailureKind::Unsupported, format!("load `{}` from other hosts", system.name), cause).hint(
-        "write `connect = \"tcp\"`, and start the agent on its host with `--listen ADDRESS`, by which the others reach it",
-    )
+/// A private server, as other hosts reach it: by a URL, if it has one for them.
+pub(crate) fn reach_private(system: &SystemPlan, url: Option<String>) -> Result<SystemPlan, Failure> {
+    let Some(url) = url else {
+        let cause = "étalon's private server listens to its own host alone";
+        return Err(Failure::new(FailureKind::Unsupported, format!("load `{}` from other hosts", system.name), cause)
+            .hint(
+                "write `connect = \"tcp\"`, and start the agent on its host with `--listen ADDRESS`, by which the others \
+                 reach it",
+            ));
+    };
+    Ok(SystemPlan { url, server: None, settings: Default::default(), ..system.clone() })
 }
 
 /// The whole number that a query gave as text; 0 for `NULL` or no row.
@@ -125,21 +121,6 @@ pub(crate) fn whole_number(answer: &str, tried: &str) -> Result<i64, Failure> {
     let wrong = |_| Failure::new(FailureKind::Verification, tried, format!("`{answer}` is not a whole number"));
     answer.parse().map_err(wrong)
 }
-
-/// How long a log is, in bytes; 0 if there is none.
-pub(crate) fn log_length(log: &Path) -> u64 {
-    fs::metadata(log).map(|metadata| metadata.len()).unwrap_or_default()
-}
-
-/// What has been written to the log since it was so long.
-pub(crate) fn log_since(log: &Path, length_bytes: u64) -> String {
-    let bytes = fs::read(log).unwrap_or_default();
-    String::from_utf8_lossy(bytes.get(length_bytes as usize..).unwrap_or_default()).into_owned()
-}
-
-/// What to do about a full device under a private server.
-pub(crate) const FULL_HINT: &str =
-    "free space on the device that holds étalon's private servers, or put them on another";
 
 #[cfg(test)]
 mod tests {

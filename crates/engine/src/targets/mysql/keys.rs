@@ -12,6 +12,7 @@ use model::Value;
 
 use super::session;
 use crate::error::{Failure, FailureKind};
+use crate::targets::server::give;
 use crate::targets::shared::random_password;
 
 /// The plugin.
@@ -53,10 +54,7 @@ fn write(file: &Path, keys: &str, user: Option<&User>) -> Result<(), Failure> {
     fs::write(file, "").map_err(|error| failed(&error))?;
     host::identity::close_to_others(file).map_err(|error| failed(&error))?;
     fs::write(file, keys).map_err(|error| failed(&error))?;
-    match user {
-        Some(user) => host::process::chown(file, user).map_err(|error| failed(&error)),
-        None => Ok(()),
-    }
+    give(file, user).map_err(|error| failed(&error))
 }
 
 #[cfg(test)]

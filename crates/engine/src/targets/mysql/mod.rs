@@ -21,11 +21,8 @@ mod url;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use host::reactor::Choice;
-use host::scratch::Scratch;
 use model::catalog::{PrivateServerSupport, Publication, Visibility};
 use model::{EngineSpec, Facts, Nature, SystemPlan};
 
@@ -34,12 +31,10 @@ use crate::error::{Failure, FailureKind};
 use crate::lane::OpError;
 use crate::lanes::mysql::{Client, Opened};
 use crate::session::SessionKind;
-use crate::target::{
-    Consent, Counters, CpuHold, Engine, Load, OpenRequest, OsIo, Part, Placement, Target, Threads,
-};
+use crate::target::{Consent, Counters, CpuHold, Engine, Load, OpenRequest, OsIo, Part, Placement, Target, Threads};
 use crate::targets::owner::Owner;
 use crate::targets::path::Path;
-use crate::targets::shared;
+use crate::targets::{server, shared};
 use crate::worker::{LOGINS_AT_ONCE, Tally, WorkerContext};
 use crate::workloads::transactions::{Program, Protocol};
 use connect::{Endpoint, Purpose, failure};
@@ -51,10 +46,6 @@ use url::{Address, process_environment};
 
 /// The database that étalon works in.
 const SCHEMA: &str = "etalon";
-
-/// How long a private server may take from refusing connections to its end.
-const ENDING_PATIENCE: Duration = Duration::from_secs(5);
-const ENDING_POLL: Duration = Duration::from_millis(20);
 
 /// The registry's entry.
 pub struct MySql;
@@ -107,8 +98,7 @@ impl Engine for MySql {
     }
 
     fn data_directory(&self, system: &SystemPlan) -> Option<PathBuf> {
-        system.server.as_ref()?;
-        Scratch::bases().into_iter().find(|base| !host::disk::is_memory_backed(base).unwrap_or(false))
+        server::data_directory(system)
     }
 }
 
@@ -219,8 +209,7 @@ impl Target for MySqlTarget {
         if self.private.is_none() {
             return shared::reach_by_url(system);
         }
-        let url = self.endpoint.address.url_of_private().ok_or_else(|| shared::listens_to_its_own_host(system))?;
-        Ok(SystemPlan { url, server: None, settings: Default::default(), ..system.clone() })
+        shared::reach_private(system, self.endpoint.address.url_of_private())
     }
 
     fn facts(&self) -> Result<Facts, Failure> {
@@ -286,13 +275,7 @@ impl Target for MySqlTarget {
     }
 
     fn limit_cpu(&self, cores: f64) -> Result<Box<dyn CpuHold>, Failure> {
-        let tried = format!("hold the server to {cores} cores");
-        let refused = |cause: String| Failure::new(FailureKind::Unsupported, &tried, cause);
-        let not_own = || refused("étalon can limit only a server that it has started itself".to_owned());
-        let private = self.private().ok_or_else(not_own)?;
-        let pid = private.process.as_ref().map(host::process::ServerProcess::pid).ok_or_else(not_own)?;
-        let limit = host::process::CpuLimit::hold(pid, cores).map_err(|error| refused(error.to_string()))?;
-        Ok(Box::new(limit))
+        server::limit_cpu(self.private().and_then(|private| private.running.pid()), cores)
     }
 
     fn backups(&self) -> Result<Box<dyn crate::backup::Backups + '_>, Failure> {
@@ -301,8 +284,7 @@ impl Target for MySqlTarget {
 
     fn empty_caches(&self) -> Result<(), Failure> {
         let Some(mut private) = self.private() else {
-            let cause = "étalon can restart only a server that it has started itself";
-            return Err(Failure::new(FailureKind::Unsupported, "empty the caches", cause));
+            return Err(server::not_restarted());
         };
         self.control.close();
         private.restart_cold(&self.endpoint)
@@ -310,32 +292,24 @@ impl Target for MySqlTarget {
 
     fn os_io(&self) -> Result<OsIo, String> {
         match self.private() {
-            Some(private) => private.os_io(),
+            Some(private) => private.running.os_io(),
             None => Err("the server's processes are not étalon's own".to_owned()),
         }
     }
 
     fn server_cpu_s(&self) -> Result<f64, String> {
         match self.private() {
-            Some(private) => private.cpu_s(),
+            Some(private) => private.running.cpu_s(),
             None => Err("the server's process is not étalon's own".to_owned()),
         }
     }
 
     fn revive(&self) -> Result<(), Failure> {
-        let started = Instant::now();
-        loop {
-            if let Some(mut private) = self.private() {
-                private.revive(&self.endpoint)?;
-            }
-            match self.counters() {
-                // A server that is being killed refuses connections a moment before its process has ended.
-                Err(failure) if failure.may_pass() && self.private.is_some() && started.elapsed() < ENDING_PATIENCE => {
-                    thread::sleep(ENDING_POLL);
-                }
-                other => return other.map(|_| ()),
-            }
+        if self.private.is_none() {
+            return self.counters().map(|_| ());
         }
+        let start = || self.private().map_or(Ok(()), |mut private| private.revive(&self.endpoint));
+        server::revive(start, || self.counters())
     }
 
     fn drop_all(&self) -> Result<(), Failure> {

@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use host::process::{ServerProcess, ServerSpec, StopSignal, User};
-use host::scratch::Scratch;
+use host::process::{ServerSpec, StopSignal, User};
 use model::plan::{Connect, PrivateServer};
 use model::{Facts, Value};
 
@@ -17,8 +15,11 @@ use super::programs::{Installer, Programs};
 use super::session;
 use super::url::{Address, Place};
 use crate::error::{Failure, FailureKind};
-use crate::target::OsIo;
-use crate::targets::shared::{FULL_HINT, LOOPBACK, free_port_at, log_length, log_since, random_password};
+use crate::lanes::mysql::Client;
+use crate::targets::server::{
+    self, Folders, RESTART_PATIENCE, Running, SocketUse, Wish, Words, failed, give, joined, on_free_port, run_clean,
+};
+use crate::targets::shared::{LOOPBACK, random_password};
 
 /// The account that the installation makes; it is let in by the socket, whose folder lets nobody else in.
 const ROOT: &str = "root";
@@ -26,18 +27,14 @@ const ROOT: &str = "root";
 const ACCOUNT: &str = "etalon";
 /// How long the installation may take, and a server until it answers: recovery after a crash is in it.
 const START_PATIENCE: Duration = Duration::from_secs(90);
-/// How often a server that starts is asked.
-const START_POLL: Duration = Duration::from_millis(20);
-/// How long an ending server may take.
-const STOP_PATIENCE: Duration = Duration::from_secs(10);
-/// How long an orderly end may take: it writes what has changed.
-const RESTART_PATIENCE: Duration = Duration::from_secs(60);
-/// How often another port is tried.
-const PORT_ATTEMPTS: u32 = 5;
-/// A socket's path may be 103 bytes long on macOS, 107 on Linux.
-const SOCKET_PATH_BYTES: usize = 103;
 /// The socket's name in its folder.
 const SOCKET_NAME: &str = "mysql.sock";
+/// The server's option file, and its folder for temporary files.
+const OPTIONS: &str = "my.cnf";
+const TEMPORARY: &str = "tmp";
+/// Beside the socket: what is run before the first client is let in, and the keys, if the server has any of étalon's.
+const FIRST_WORDS: &str = "init.sql";
+const KEYS: &str = "keys.txt";
 
 /// Settings that a private server's isolation depends on.
 const OWN_SETTINGS: [&str; 20] = [
@@ -85,65 +82,15 @@ const VARIABLES: [&str; 8] = [
     "TMPDIR",
 ];
 
+/// What its log says.
+const WORDS: Words = Words { is_full, last: last_words, lingers: |_| false };
+
 /// A private server. Dropping it ends the server and removes its folder.
 pub(super) struct Private {
-    // Dropped in this order: the server before its folders.
-    pub(super) process: Option<ServerProcess>,
+    pub(super) running: Running,
     spec: ServerSpec,
     programs: Programs,
     settings: BTreeMap<String, Value>,
-    /// How long the log was when the server was last started, in bytes.
-    log_from_bytes: u64,
-    /// Who it runs as; étalon's own user if `None`.
-    user: Option<User>,
-    folders: Option<Folders>,
-}
-
-/// Where a private server lives.
-struct Folders {
-    scratch: Scratch,
-    /// For the socket, where the scratch folder's own path is too long.
-    socket: Option<Scratch>,
-}
-
-impl Folders {
-    fn data(&self) -> PathBuf {
-        self.scratch.path().join("data")
-    }
-
-    fn temporary(&self) -> PathBuf {
-        self.scratch.path().join("tmp")
-    }
-
-    fn socket_folder(&self) -> PathBuf {
-        self.socket.as_ref().unwrap_or(&self.scratch).path().join("s")
-    }
-
-    fn socket(&self) -> PathBuf {
-        self.socket_folder().join(SOCKET_NAME)
-    }
-
-    fn options(&self) -> PathBuf {
-        self.scratch.path().join("my.cnf")
-    }
-
-    /// What is run before the first client is let in.
-    fn first_words(&self) -> PathBuf {
-        self.socket_folder().join("init.sql")
-    }
-
-    /// Where the keys are, if the server has any of étalon's.
-    fn keys(&self) -> PathBuf {
-        self.socket_folder().join("keys.txt")
-    }
-
-    fn log(&self) -> PathBuf {
-        self.scratch.path().join("server.log")
-    }
-}
-
-fn failed(tried: &str, error: impl std::fmt::Display) -> Failure {
-    Failure::new(FailureKind::Other, tried, error)
 }
 
 impl Private {
@@ -160,25 +107,15 @@ impl Private {
         refuse_own_settings(settings)?;
         let programs = Programs::find(server.bin_dir.as_deref())?;
         let user = server_user()?;
-        let folders = make_folders(scratch_base, server.connect, user.as_ref())?;
-        fs::write(folders.options(), option_file(settings)?)
-            .map_err(|error| failed("write the private server's option file", error))?;
+        let folders = make_folders(scratch_base, server.connect, settings, user.as_ref())?;
         initialise(&programs, &folders, settings, user.as_ref())?;
         if keys::are_wanted(settings) {
-            keys::make(&folders.keys(), user.as_ref())?;
+            keys::make(&folders.beside_socket(KEYS), user.as_ref())?;
         }
-        let mut private = Private {
-            process: None,
-            spec: ServerSpec::new(&programs.server, folders.log()),
-            programs,
-            settings: settings.clone(),
-            log_from_bytes: 0,
-            user: user.clone(),
-            folders: Some(folders),
-        };
+        let mut private = Private::of(programs, settings, folders, user);
         let endpoint = match server.connect {
-            Connect::Socket => private.start_on_socket(user.as_ref())?,
-            Connect::Tcp => private.start_on_port(user.as_ref(), listen)?,
+            Connect::Socket => private.start_on_socket()?,
+            Connect::Tcp => private.start_on_port(listen)?,
         };
         Ok((private, endpoint))
     }
@@ -190,7 +127,8 @@ impl Private {
     pub(super) fn empty_twin(&self, base: &Path) -> Result<Private, Failure> {
         let twin = Private::empty(self.programs.clone(), &self.settings, base)?;
         if keys::are_wanted(&self.settings) {
-            keys::copy(&self.folders()?.keys(), &twin.folders()?.keys(), twin.user())?;
+            let (own, twins) = (self.running.folders()?, twin.running.folders()?);
+            keys::copy(&own.beside_socket(KEYS), &twins.beside_socket(KEYS), twin.user())?;
         }
         Ok(twin)
     }
@@ -201,9 +139,8 @@ impl Private {
     /// It does not start.
     pub(super) fn fresh_twin(&self, base: &Path) -> Result<(Private, Endpoint), Failure> {
         let mut private = self.empty_twin(base)?;
-        let user = private.user.clone();
-        initialise(&private.programs, private.folders()?, &private.settings, user.as_ref())?;
-        let endpoint = private.start_on_socket(user.as_ref())?;
+        initialise(&private.programs, private.running.folders()?, &private.settings, private.user())?;
+        let endpoint = private.start_on_socket()?;
         Ok((private, endpoint))
     }
 
@@ -217,18 +154,13 @@ impl Private {
 
     fn empty(programs: Programs, settings: &BTreeMap<String, Value>, base: &Path) -> Result<Private, Failure> {
         let user = server_user()?;
-        let folders = make_folders(Some(base), Connect::Socket, user.as_ref())?;
-        fs::write(folders.options(), option_file(settings)?)
-            .map_err(|error| failed("write the private server's option file", error))?;
-        Ok(Private {
-            process: None,
-            spec: ServerSpec::new(&programs.server, folders.log()),
-            programs,
-            settings: settings.clone(),
-            log_from_bytes: 0,
-            user,
-            folders: Some(folders),
-        })
+        let folders = make_folders(Some(base), Connect::Socket, settings, user.as_ref())?;
+        Ok(Private::of(programs, settings, folders, user))
+    }
+
+    fn of(programs: Programs, settings: &BTreeMap<String, Value>, folders: Folders, user: Option<User>) -> Private {
+        let spec = ServerSpec::new(&programs.server, folders.log());
+        Private { running: Running::new(folders, user, WORDS), spec, programs, settings: settings.clone() }
     }
 
     /// Starts the server on restored data.
@@ -236,8 +168,7 @@ impl Private {
     /// # Errors
     /// It does not start: its log's words.
     pub(super) fn start_restored(&mut self) -> Result<Endpoint, Failure> {
-        let user = self.user.clone();
-        self.start_on_socket(user.as_ref())
+        self.start_on_socket()
     }
 
     /// The folders of the server's own programs.
@@ -249,7 +180,7 @@ impl Private {
 
     /// Who owns what is in the data folder; étalon's own user if `None`.
     pub(super) fn user(&self) -> Option<&User> {
-        self.user.as_ref()
+        self.running.user()
     }
 
     /// The data folder.
@@ -257,56 +188,44 @@ impl Private {
     /// # Errors
     /// The server has been removed.
     pub(super) fn data(&self) -> Result<PathBuf, Failure> {
-        Ok(self.folders()?.data())
+        Ok(self.running.folders()?.data())
     }
 
-    fn start_on_socket(&mut self, user: Option<&User>) -> Result<Endpoint, Failure> {
-        let place = Place::Socket(self.folders()?.socket());
+    fn start_on_socket(&mut self) -> Result<Endpoint, Failure> {
+        let place = Place::Socket(self.running.folders()?.beside_socket(SOCKET_NAME));
         let endpoint = Endpoint::new(Address::private(place, ROOT, None))?;
-        self.spec = self.spec_with(&["--skip-networking".to_owned()], user)?;
+        self.spec = self.spec_with(&["--skip-networking".to_owned()])?;
         self.spawn_and_wait(&endpoint, &[])?;
         Ok(endpoint)
     }
 
-    fn start_on_port(&mut self, user: Option<&User>, listen: Option<&str>) -> Result<Endpoint, Failure> {
+    fn start_on_port(&mut self, listen: Option<&str>) -> Result<Endpoint, Failure> {
         let host = listen.unwrap_or(LOOPBACK);
         let password = random_password();
-        let first_words = self.folders()?.first_words();
+        let first_words = self.running.folders()?.beside_socket(FIRST_WORDS);
         // Whoever knows the password, which lives as long as the server, may come from another host.
         let from = if listen.is_some() { "%" } else { LOOPBACK };
-        write_first_words(&first_words, from, &password, user)?;
-        let mut attempt = 1;
-        loop {
-            let port = free_port_at(host)?;
+        write_first_words(&first_words, from, &password, self.user())?;
+        let endpoint = on_free_port(host, |port| {
             let place = Place::Tcp { host: host.to_owned(), port };
             let endpoint = Endpoint::new(Address::private(place, ACCOUNT, Some(&password)))?;
             let own = ["--skip-networking=0".to_owned(), format!("--bind-address={host}"), format!("--port={port}")];
-            self.spec = self.spec_with(&own, user)?;
-            let init = format!("--init-file={}", first_words.display());
-            match self.spawn_and_wait(&endpoint, &[init]) {
-                Ok(()) => {
-                    fs::remove_file(&first_words).map_err(|error| failed("remove the first password", error))?;
-                    return Ok(endpoint);
-                }
-                // Another program took the port after it was found free.
-                Err(failure) if failure.cause.contains("in use") && attempt < PORT_ATTEMPTS => attempt += 1,
-                Err(failure) => return Err(failure),
-            }
-        }
+            self.spec = self.spec_with(&own)?;
+            self.spawn_and_wait(&endpoint, &[format!("--init-file={}", first_words.display())])?;
+            Ok(endpoint)
+        })?;
+        fs::remove_file(&first_words).map_err(|error| failed("remove the first password", error))?;
+        Ok(endpoint)
     }
 
-    fn folders(&self) -> Result<&Folders, Failure> {
-        self.folders.as_ref().ok_or_else(|| failed("use the private server", "it has been removed"))
-    }
-
-    fn spec_with(&self, own: &[String], user: Option<&User>) -> Result<ServerSpec, Failure> {
-        let folders = self.folders()?;
+    fn spec_with(&self, own: &[String]) -> Result<ServerSpec, Failure> {
+        let folders = self.running.folders()?;
         let path = |name: &str, path: PathBuf| format!("--{name}={}", path.display());
         let mut args = vec![
-            path("defaults-file", folders.options()),
+            path("defaults-file", folders.file(OPTIONS)),
             path("datadir", folders.data()),
-            path("tmpdir", folders.temporary()),
-            path("socket", folders.socket()),
+            path("tmpdir", folders.file(TEMPORARY)),
+            path("socket", folders.beside_socket(SOCKET_NAME)),
             path("pid-file", folders.data().join("server.pid")),
             "--skip-name-resolve".to_owned(),
         ];
@@ -316,80 +235,23 @@ impl Private {
         }
         args.extend(self.programs.base.iter().map(|base| path("basedir", base.clone())));
         if keys::are_wanted(&self.settings) {
-            args.push(path(keys::SETTING, folders.keys()));
+            args.push(path(keys::SETTING, folders.beside_socket(KEYS)));
         }
-        let mut spec = ServerSpec::new(&self.programs.server, folders.log())
-            .args(args)
-            .args(own)
-            .working_dir(folders.data())
-            .in_scratch(&folders.scratch)
-            .end_signal(StopSignal::Kill);
-        spec = VARIABLES.iter().fold(spec, |spec, name| spec.without_env(*name));
-        Ok(match user {
-            Some(user) => spec.run_as(user.clone()),
-            None => spec,
-        })
+        let spec =
+            folders.program(&self.programs.server, folders.log()).args(args).args(own).end_signal(StopSignal::Kill);
+        Ok(run_clean(spec, &VARIABLES, self.user()))
     }
 
     /// Starts the server, this time with `more` arguments, and waits until it answers.
     fn spawn_and_wait(&mut self, endpoint: &Endpoint, more: &[String]) -> Result<(), Failure> {
-        let started = Instant::now();
-        self.log_from_bytes = log_length(&self.spec.log);
-        let spec = self.spec.clone().args(more);
-        let mut process = ServerProcess::spawn(spec).map_err(|error| failed("start the private server", error))?;
-        loop {
-            let ended = process.has_ended().map_err(|error| failed("watch the private server", error))?;
-            if ended.is_some() {
-                return Err(self.explain_log(&log_since(&self.spec.log, self.log_from_bytes)));
-            }
-            match endpoint.connect(Purpose::Control) {
-                Ok(client) => {
-                    client.close();
-                    self.process = Some(process);
-                    return Ok(());
-                }
-                Err(failure) if started.elapsed() > START_PATIENCE => return Err(failure),
-                Err(_) => thread::sleep(START_POLL),
-            }
-        }
-    }
-
-    /// Why a server did not start, in its own words.
-    fn explain_log(&self, log: &str) -> Failure {
-        let tried = "start the private server";
-        let named = |before: &str| {
-            let rest = log.split_once(before).map(|(_, rest)| rest)?;
-            rest.split(['\'', '=']).next().map(|name| session::plain(name.trim_start_matches('-')))
-        };
-        if let Some(name) = named("unknown variable '").or_else(|| named("unknown option '")) {
-            let value = self.settings.iter().find(|(known, _)| session::plain(known) == name);
-            let value = value.map(|(_, value)| session::text_of(value)).unwrap_or_default();
-            return session::unknown(&name, &value, self.programs.setting_names().iter().map(String::as_str));
-        }
-        let cause = last_words(log);
-        if is_full(log) {
-            return Failure::new(FailureKind::DiskFull, tried, cause).hint(FULL_HINT);
-        }
-        if log.contains("Cannot allocate memory") || log.contains("Out of memory") {
-            return Failure::new(FailureKind::Other, tried, cause)
-                .hint("ask for less memory: `innodb_buffer_pool_size` in the system's `settings`");
-        }
-        let said = session::plain(log);
-        if self.settings.keys().any(|name| said.contains(&session::plain(name))) {
-            return Failure::new(FailureKind::Plan, tried, cause).hint("correct the system's `settings` in the plan");
-        }
-        Failure::new(FailureKind::Other, tried, cause)
+        let connect = || endpoint.connect(Purpose::Control).map(Client::close);
+        let explain = |log: &str| explain_log(&self.programs, &self.settings, log);
+        self.running.start(&self.spec.clone().args(more), START_PATIENCE, connect, explain)
     }
 
     /// A lost connection, with what the server's log has to say of it.
-    pub(super) fn explain_loss(&self, mut failure: Failure) -> Failure {
-        let log = log_since(&self.spec.log, self.log_from_bytes);
-        if is_full(&log) {
-            return Failure::new(FailureKind::DiskFull, failure.tried, last_words(&log)).hint(FULL_HINT);
-        }
-        // To start the server by hand, or to look for it elsewhere, is no use here.
-        failure.hint = Some(format!("étalon's private server logged at last: {}", last_words(&log)));
-        failure
+    pub(super) fn explain_loss(&self, failure: Failure) -> Failure {
+        self.running.explain_loss(failure)
     }
 
     /// Starts the server again, on the same data, if it has ended.
@@ -397,16 +259,7 @@ impl Private {
     /// # Errors
     /// It does not start.
     pub(super) fn revive(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
-        self.folders()?;
-        let runs = match &mut self.process {
-            Some(process) => process.has_ended().map_err(|error| failed("watch the private server", error))?.is_none(),
-            None => false,
-        };
-        if runs {
-            return Ok(());
-        }
-        self.process = None;
-        self.spawn_and_wait(endpoint, &[])
+        if self.running.runs()? { Ok(()) } else { self.spawn_and_wait(endpoint, &[]) }
     }
 
     /// Ends the server in order, gives up what the operating system has cached of its files, and starts it again without
@@ -415,27 +268,16 @@ impl Private {
     /// # Errors
     /// [`FailureKind::Unsupported`] where the operating system does not give up its cache; the server runs again.
     pub(super) fn restart_cold(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
-        let data = self.folders()?.data();
-        if let Some(mut process) = self.process.take() {
-            let stopped = process.stop(StopSignal::Terminate, RESTART_PATIENCE);
-            stopped.map_err(|error| failed("stop the private server", error))?;
-        }
-        let evicted = host::disk::evict_tree(&data);
+        let data = self.data()?;
+        self.running.stop(StopSignal::Terminate, RESTART_PATIENCE)?;
+        let evicted = server::evict(&data);
         self.spawn_and_wait(endpoint, &["--innodb-buffer-pool-load-at-startup=OFF".to_owned()])?;
-        evicted.map_err(|error| Failure::new(FailureKind::Unsupported, "empty the caches", error))
+        evicted
     }
 
-    /// CPU seconds of the server.
+    /// CPU seconds of the server and its children.
     pub(super) fn cpu_s(&self) -> Result<f64, String> {
-        let process = self.process.as_ref().ok_or_else(|| "the private server has been stopped".to_owned())?;
-        process.cpu().map(|cpu| cpu.as_secs_f64())
-    }
-
-    /// What the operating system has counted of the server's I/O.
-    pub(super) fn os_io(&self) -> Result<OsIo, String> {
-        let process = self.process.as_ref().ok_or_else(|| "the private server has been stopped".to_owned())?;
-        let folder = self.folders().map_err(|failure| failure.to_string())?.data();
-        Ok(OsIo::of(process.io()?, &folder))
+        self.running.cpu_s()
     }
 
     /// What is to be said of how the server was made.
@@ -449,17 +291,35 @@ impl Private {
     /// # Errors
     /// It does not end, or its folder cannot be removed.
     pub(super) fn remove(&mut self) -> Result<(), Failure> {
-        if let Some(mut process) = self.process.take() {
-            // Without the checkpoint of an orderly end: the data is thrown away.
-            let stopped = process.stop(StopSignal::Kill, STOP_PATIENCE);
-            stopped.map_err(|error| failed("stop the private server", error))?;
-        }
-        let Some(folders) = self.folders.take() else { return Ok(()) };
-        for scratch in folders.socket.into_iter().chain([folders.scratch]) {
-            scratch.remove().map_err(|error| failed("remove the private server", error))?;
-        }
-        Ok(())
+        self.running.remove(StopSignal::Kill)
     }
+}
+
+/// Why a server did not start, in its own words.
+fn explain_log(programs: &Programs, settings: &BTreeMap<String, Value>, log: &str) -> Failure {
+    let tried = "start the private server";
+    let named = |before: &str| {
+        let rest = log.split_once(before).map(|(_, rest)| rest)?;
+        rest.split(['\'', '=']).next().map(|name| session::plain(name.trim_start_matches('-')))
+    };
+    if let Some(name) = named("unknown variable '").or_else(|| named("unknown option '")) {
+        let value = settings.iter().find(|(known, _)| session::plain(known) == name);
+        let value = value.map(|(_, value)| session::text_of(value)).unwrap_or_default();
+        return session::unknown(&name, &value, programs.setting_names().iter().map(String::as_str));
+    }
+    let failure = WORDS.failure(tried, log);
+    if failure.kind == FailureKind::DiskFull {
+        return failure;
+    }
+    if log.contains("Cannot allocate memory") || log.contains("Out of memory") {
+        return failure.hint("ask for less memory: `innodb_buffer_pool_size` in the system's `settings`");
+    }
+    let said = session::plain(log);
+    if settings.keys().any(|name| said.contains(&session::plain(name))) {
+        let of_the_plan = Failure { kind: FailureKind::Plan, ..failure };
+        return of_the_plan.hint("correct the system's `settings` in the plan");
+    }
+    failure
 }
 
 fn refuse_own_settings(settings: &BTreeMap<String, Value>) -> Result<(), Failure> {
@@ -495,46 +355,28 @@ fn option_file(settings: &BTreeMap<String, Value>) -> Result<String, Failure> {
 
 /// The server refuses to run as root.
 pub(super) fn server_user() -> Result<Option<User>, Failure> {
-    if !host::process::is_root() {
-        return Ok(None);
-    }
-    let found = ["mysql", "nobody"].iter().find_map(|name| host::process::user_by_name(name).ok());
-    found.map(Some).ok_or_else(|| {
-        let cause = "the server refuses to run as root, and there is neither a user `mysql` nor `nobody` to run it as";
-        Failure::new(FailureKind::Missing, "start a private server", cause).hint("run étalon as an ordinary user")
-    })
+    server::server_user("the server", "mysql")
 }
 
-fn make_folders(base: Option<&Path>, connect: Connect, user: Option<&User>) -> Result<Folders, Failure> {
-    let tried = "make a folder for the private server";
-    let scratch = Scratch::new("mysql", base).map_err(|error| failed(tried, error))?;
-    let mut folders = Folders { scratch, socket: None };
-    let is_long = |folders: &Folders| folders.socket().as_os_str().len() > SOCKET_PATH_BYTES;
-    // A server on TCP has a socket, too, and does not start without it.
-    if is_long(&folders) {
-        for base in Scratch::bases() {
-            folders.socket = Some(Scratch::new("my", Some(&base)).map_err(|error| failed(tried, error))?);
-            if !is_long(&folders) {
-                break;
-            }
-        }
-        if is_long(&folders) && connect == Connect::Socket {
-            let cause = format!("the path of a socket in {} would be too long", folders.socket_folder().display());
-            return Err(Failure::new(FailureKind::Plan, tried, cause).hint("set TMPDIR to a shorter path"));
-        }
-    }
-    for scratch in [Some(&folders.scratch), folders.socket.as_ref()].into_iter().flatten() {
-        if user.is_some() {
-            scratch.allow_passage().map_err(|error| failed(tried, error))?;
-        }
-    }
-    for folder in [folders.data(), folders.temporary(), folders.socket_folder()] {
-        fs::create_dir(&folder).map_err(|error| failed(tried, error))?;
-        if let Some(user) = user {
-            host::process::chown(&folder, user).map_err(|error| failed(tried, error))?;
-        }
-        host::identity::close_to_others(&folder).map_err(|error| failed(tried, error))?;
-    }
+/// With the option file in them.
+fn make_folders(
+    base: Option<&Path>,
+    connect: Connect,
+    settings: &BTreeMap<String, Value>,
+    user: Option<&User>,
+) -> Result<Folders, Failure> {
+    let folders = Folders::make(&Wish {
+        names: ("mysql", "my"),
+        base,
+        user,
+        // A server on TCP has a socket, too, and does not start without it.
+        socket: if connect == Connect::Socket { SocketUse::Clients } else { SocketUse::Unused },
+        socket_name: SOCKET_NAME,
+        too_long: "set TMPDIR to a shorter path",
+        more: &[TEMPORARY],
+    })?;
+    fs::write(folders.file(OPTIONS), option_file(settings)?)
+        .map_err(|error| failed("write the private server's option file", error))?;
     Ok(folders)
 }
 
@@ -551,45 +393,21 @@ fn initialise(
     settings: &BTreeMap<String, Value>,
     user: Option<&User>,
 ) -> Result<(), Failure> {
-    let tried = "initialise a private server";
-    let log = folders.scratch.path().join("install.log");
     let program = match &programs.installer {
         Installer::Script(script) => script,
         Installer::Server => &programs.server,
     };
-    let mut spec = ServerSpec::new(program, &log)
+    let spec = folders
+        .program(program, folders.file("install.log"))
         .args(["--no-defaults".to_owned(), format!("--datadir={}", folders.data().display())])
         .args(programs.base.iter().map(|base| format!("--basedir={}", base.display())))
-        .args(shaping(settings))
-        .working_dir(folders.data())
-        .in_scratch(&folders.scratch);
-    spec = match &programs.installer {
+        .args(shaping(settings));
+    let spec = match &programs.installer {
         Installer::Script(_) => spec.args(["--auth-root-authentication-method=normal", "--skip-test-db"]),
         Installer::Server => spec.args(["--initialize-insecure"]),
     };
-    spec = VARIABLES.iter().fold(spec, |spec, name| spec.without_env(*name));
-    spec = spec.env("TMPDIR", folders.temporary());
-    if let Some(user) = user {
-        spec = spec.run_as(user.clone());
-    }
-    let started = Instant::now();
-    let mut process = ServerProcess::spawn(spec).map_err(|error| failed(tried, error))?;
-    loop {
-        match process.has_ended().map_err(|error| failed(tried, error))? {
-            Some(status) if status.success() => return Ok(()),
-            Some(_) => {
-                let log = process.log_tail(60);
-                return Err(match is_full(&log) {
-                    true => Failure::new(FailureKind::DiskFull, tried, last_words(&log)).hint(FULL_HINT),
-                    false => failed(tried, last_words(&log)),
-                });
-            }
-            None if started.elapsed() > START_PATIENCE => {
-                return Err(failed(tried, format!("it did not end within {} s", START_PATIENCE.as_secs())));
-            }
-            None => thread::sleep(START_POLL),
-        }
-    }
+    let spec = run_clean(spec, &VARIABLES, user).env("TMPDIR", folders.file(TEMPORARY));
+    server::install("the installation", spec, WORDS, START_PATIENCE)
 }
 
 /// An account with a password for TCP, and no other way in by it. Each statement is a line.
@@ -601,10 +419,7 @@ fn write_first_words(file: &Path, from: &str, password: &str, user: Option<&User
     );
     let tried = "write the private server's first password";
     fs::write(file, text).map_err(|error| failed(tried, error))?;
-    match user {
-        Some(user) => host::process::chown(file, user).map_err(|error| failed(tried, error)),
-        None => Ok(()),
-    }
+    give(file, user).map_err(|error| failed(tried, error))
 }
 
 /// Whether a log speaks of a full device.
@@ -626,8 +441,7 @@ fn last_words(log: &str) -> String {
         .collect();
     let lines: Vec<&str> =
         if telling.is_empty() { log.lines().map(str::trim).filter(|line| !line.is_empty()).collect() } else { telling };
-    let last = &lines[lines.len().saturating_sub(5)..];
-    if last.is_empty() { "it ended without a word in its log".to_owned() } else { last.join("; ") }
+    joined(&lines[lines.len().saturating_sub(5)..])
 }
 
 #[cfg(test)]

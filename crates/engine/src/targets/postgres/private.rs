@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use host::process::{ServerProcess, ServerSpec, StopSignal, User};
-use host::scratch::Scratch;
+use host::process::{ServerSpec, StopSignal, User};
 use model::plan::{Connect, PrivateServer};
 use model::{Facts, Value};
 
@@ -17,8 +15,11 @@ use super::programs::Programs;
 use super::session;
 use super::url::Address;
 use crate::error::{Failure, FailureKind};
-use crate::target::OsIo;
-use crate::targets::shared::{FULL_HINT, LOOPBACK, free_port_at, log_length, log_since, random_password};
+use crate::targets::server::{
+    self, Folders, RESTART_PATIENCE, Running, STOP_PATIENCE, SocketUse, Wish, Words, failed, give, joined,
+    on_free_port, run_clean,
+};
+use crate::targets::shared::{LOOPBACK, random_password};
 
 /// The role that initdb makes.
 const ROLE: &str = "etalon";
@@ -26,17 +27,8 @@ const ROLE: &str = "etalon";
 const DATABASE: &str = "postgres";
 /// How long initdb may take, and a server until it answers: recovery after a crash is in it.
 const START_PATIENCE: Duration = Duration::from_secs(60);
-/// How often a server that starts is asked.
-const START_POLL: Duration = Duration::from_millis(20);
-/// How long an ending server may take before it is killed; it ends its own children by force after 5 s.
-const STOP_PATIENCE: Duration = Duration::from_secs(10);
-/// How long an orderly end may take: it writes a checkpoint.
-const RESTART_PATIENCE: Duration = Duration::from_secs(60);
-/// How often another port is tried.
-const PORT_ATTEMPTS: u32 = 5;
-/// A socket's path may be 103 bytes long on macOS, 107 on Linux; this name is the longest that a server gives it.
-const SOCKET_PATH_BYTES: usize = 103;
-const SOCKET_NAME: &str = "/.s.PGSQL.65535";
+/// The longest name that a server gives its socket.
+const SOCKET_NAME: &str = ".s.PGSQL.65535";
 /// With a socket the port is only part of its name.
 const SOCKET_PORT: u16 = 5432;
 
@@ -73,45 +65,17 @@ const VARIABLES: [&str; 14] = [
     "PGDATESTYLE",
 ];
 
+/// What its log says.
+const WORDS: Words = Words { is_full, last: last_words, lingers };
+
 /// A private server. Dropping it ends the server and removes its folder.
 pub(super) struct Private {
-    // Dropped in this order: the server before its folders.
-    pub(super) process: Option<ServerProcess>,
+    pub(super) running: Running,
     spec: ServerSpec,
     programs: Programs,
     settings: BTreeMap<String, Value>,
     /// How clients are let in, for the facts.
     login: &'static str,
-    /// How long the log was when the server was last started, in bytes.
-    log_from_bytes: u64,
-    /// Who it runs as; étalon's own user if `None`.
-    user: Option<User>,
-    folders: Option<Folders>,
-}
-
-/// Where a private server lives.
-struct Folders {
-    scratch: Scratch,
-    /// For the socket, where the scratch folder's own path is too long.
-    socket: Option<Scratch>,
-}
-
-impl Folders {
-    fn data(&self) -> PathBuf {
-        self.scratch.path().join("data")
-    }
-
-    fn socket(&self) -> PathBuf {
-        self.socket.as_ref().unwrap_or(&self.scratch).path().join("s")
-    }
-
-    fn log(&self) -> PathBuf {
-        self.scratch.path().join("server.log")
-    }
-}
-
-fn failed(tried: &str, error: impl std::fmt::Display) -> Failure {
-    Failure::new(FailureKind::Other, tried, error)
 }
 
 impl Private {
@@ -136,19 +100,11 @@ impl Private {
             Connect::Tcp => Some(random_password()),
         };
         initialise(&programs, &folders, user.as_ref(), password.as_deref())?;
-        let mut private = Private {
-            process: None,
-            spec: ServerSpec::new(programs.postgres(), folders.log()),
-            programs,
-            settings: settings.clone(),
-            login: if password.is_some() { "scram-sha-256" } else { "trust" },
-            log_from_bytes: 0,
-            user: user.clone(),
-            folders: Some(folders),
-        };
+        let login = if password.is_some() { "scram-sha-256" } else { "trust" };
+        let mut private = Private::of(programs, settings, login, folders, user);
         let endpoint = match password {
-            None => private.start_on_socket(user.as_ref())?,
-            Some(password) => private.start_on_port(user.as_ref(), &password, listen)?,
+            None => private.start_on_socket()?,
+            Some(password) => private.start_on_port(&password, listen)?,
         };
         Ok((private, endpoint))
     }
@@ -173,16 +129,18 @@ impl Private {
         let programs = programs.map_or_else(|| Programs::find(None), Ok)?;
         let user = server_user()?;
         let folders = make_folders(Some(base), Connect::Socket, user.as_ref())?;
-        Ok(Private {
-            process: None,
-            spec: ServerSpec::new(programs.postgres(), folders.log()),
-            programs,
-            settings: settings.clone(),
-            login: "trust",
-            log_from_bytes: 0,
-            user,
-            folders: Some(folders),
-        })
+        Ok(Private::of(programs, settings, "trust", folders, user))
+    }
+
+    fn of(
+        programs: Programs,
+        settings: &BTreeMap<String, Value>,
+        login: &'static str,
+        folders: Folders,
+        user: Option<User>,
+    ) -> Private {
+        let spec = ServerSpec::new(programs.postgres(), folders.log());
+        Private { running: Running::new(folders, user, WORDS), spec, programs, settings: settings.clone(), login }
     }
 
     /// The folder of the server's programs.
@@ -192,7 +150,7 @@ impl Private {
 
     /// Who owns what is in the data folder; étalon's own user if `None`.
     pub(super) fn user(&self) -> Option<&User> {
-        self.user.as_ref()
+        self.running.user()
     }
 
     /// The data folder.
@@ -200,7 +158,7 @@ impl Private {
     /// # Errors
     /// The server has been removed.
     pub(super) fn data(&self) -> Result<PathBuf, Failure> {
-        Ok(self.folders()?.data())
+        Ok(self.running.folders()?.data())
     }
 
     /// Takes the original's own settings out of restored data: they could have it archive its log where the original does,
@@ -210,7 +168,7 @@ impl Private {
     /// The files cannot be written.
     pub(super) fn make_settings_own(&self, address: &Address) -> Result<(), Failure> {
         let tried = "write the restored server's settings";
-        let data = self.folders()?.data();
+        let data = self.data()?;
         // Names in double quotes may hold anything but those.
         let role = address.user.replace('"', "");
         let files = [
@@ -222,9 +180,7 @@ impl Private {
         for (name, text) in files {
             let file = data.join(name);
             fs::write(&file, text).map_err(|error| failed(tried, error))?;
-            if let Some(user) = &self.user {
-                host::process::chown(&file, user).map_err(|error| failed(tried, error))?;
-            }
+            give(&file, self.user()).map_err(|error| failed(tried, error))?;
         }
         Ok(())
     }
@@ -234,148 +190,71 @@ impl Private {
     /// # Errors
     /// It does not start: its log's words.
     pub(super) fn start_restored(&mut self, original: &Address) -> Result<Endpoint, Failure> {
-        let folder = self.folders()?.socket().to_string_lossy().into_owned();
-        let address = Address::plain(&folder, SOCKET_PORT, &original.user, &original.database, None);
-        let user = self.user.clone();
-        self.start_on(Endpoint::new(address)?, user.as_ref())
+        self.start_on_socket_as(&original.user, &original.database)
     }
 
-    fn start_on_socket(&mut self, user: Option<&User>) -> Result<Endpoint, Failure> {
-        let folder = self.folders()?.socket().to_string_lossy().into_owned();
-        self.start_on(Endpoint::new(Address::plain(&folder, SOCKET_PORT, ROLE, DATABASE, None))?, user)
+    fn start_on_socket(&mut self) -> Result<Endpoint, Failure> {
+        self.start_on_socket_as(ROLE, DATABASE)
     }
 
-    fn start_on(&mut self, endpoint: Endpoint, user: Option<&User>) -> Result<Endpoint, Failure> {
-        let folder = self.folders()?.socket().to_string_lossy().into_owned();
+    fn start_on_socket_as(&mut self, role: &str, database: &str) -> Result<Endpoint, Failure> {
+        let folder = self.running.folders()?.socket().to_string_lossy().into_owned();
+        let endpoint = Endpoint::new(Address::plain(&folder, SOCKET_PORT, role, database, None))?;
         let own = [
             ("unix_socket_directories", folder),
             ("listen_addresses", String::new()),
             ("port", SOCKET_PORT.to_string()),
         ];
-        self.spec = self.spec_with(&own, user)?;
+        self.spec = self.spec_with(&own)?;
         self.spawn_and_wait(&endpoint)?;
         Ok(endpoint)
     }
 
-    fn start_on_port(
-        &mut self,
-        user: Option<&User>,
-        password: &str,
-        listen: Option<&str>,
-    ) -> Result<Endpoint, Failure> {
+    fn start_on_port(&mut self, password: &str, listen: Option<&str>) -> Result<Endpoint, Failure> {
         let host = listen.unwrap_or(LOOPBACK);
         if listen.is_some() {
             // Whoever knows the password, which lives as long as the server.
             let line = "host all all all scram-sha-256\n";
-            let file = self.folders()?.data().join("pg_hba.conf");
+            let file = self.data()?.join("pg_hba.conf");
             let appended =
                 fs::OpenOptions::new().append(true).open(file).and_then(|mut file| file.write_all(line.as_bytes()));
             appended.map_err(|error| failed("let clients on other hosts in", error))?;
         }
-        let mut attempt = 1;
-        loop {
-            let port = free_port_at(host)?;
+        on_free_port(host, |port| {
             let endpoint = Endpoint::new(Address::plain(host, port, ROLE, DATABASE, Some(password)))?;
             let own = [
                 ("unix_socket_directories", String::new()),
                 ("listen_addresses", host.to_owned()),
                 ("port", port.to_string()),
             ];
-            self.spec = self.spec_with(&own, user)?;
-            match self.spawn_and_wait(&endpoint) {
-                Ok(()) => return Ok(endpoint),
-                // Another program took the port after it was found free.
-                Err(failure) if failure.cause.contains("in use") && attempt < PORT_ATTEMPTS => attempt += 1,
-                Err(failure) => return Err(failure),
-            }
-        }
+            self.spec = self.spec_with(&own)?;
+            self.spawn_and_wait(&endpoint)?;
+            Ok(endpoint)
+        })
     }
 
-    fn folders(&self) -> Result<&Folders, Failure> {
-        self.folders.as_ref().ok_or_else(|| failed("use the private server", "it has been removed"))
-    }
-
-    fn spec_with(&self, own: &[(&str, String)], user: Option<&User>) -> Result<ServerSpec, Failure> {
-        let folders = self.folders()?;
+    fn spec_with(&self, own: &[(&str, String)]) -> Result<ServerSpec, Failure> {
+        let folders = self.running.folders()?;
         let setting = |name: &str, value: String| ["-c".to_owned(), format!("{name}={value}")];
-        let mut spec = ServerSpec::new(self.programs.postgres(), folders.log())
+        let spec = folders
+            .program(self.programs.postgres(), folders.log())
             .args(["-D".into(), folders.data().into_os_string()])
             .args(self.settings.iter().flat_map(|(name, value)| setting(name, value.to_string())))
             .args(own.iter().flat_map(|(name, value)| setting(name, value.clone())))
-            .working_dir(folders.data())
-            .in_scratch(&folders.scratch)
             .end_signal(StopSignal::Immediate);
-        spec = VARIABLES.iter().fold(spec, |spec, name| spec.without_env(*name));
-        Ok(match user {
-            Some(user) => spec.run_as(user.clone()),
-            None => spec,
-        })
+        Ok(run_clean(spec, &VARIABLES, self.user()))
     }
 
     /// Starts the server and waits until it answers.
     fn spawn_and_wait(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
-        let started = Instant::now();
-        self.log_from_bytes = log_length(&self.spec.log);
-        let mut process = spawn(&self.spec)?;
-        loop {
-            let ended = process.has_ended().map_err(|error| failed("watch the private server", error))?;
-            if ended.is_some() {
-                let log = log_since(&self.spec.log, self.log_from_bytes);
-                // The children of a server that was killed leave a moment after it.
-                let lingers = log.contains("pre-existing shared memory block") || log.contains("postmaster.pid");
-                if !lingers || started.elapsed() > START_PATIENCE {
-                    return Err(self.explain_log(&log));
-                }
-                thread::sleep(START_POLL * 10);
-                self.log_from_bytes = log_length(&self.spec.log);
-                process = spawn(&self.spec)?;
-            }
-            match endpoint.connect("") {
-                Ok(client) => {
-                    session::close(client);
-                    self.process = Some(process);
-                    return Ok(());
-                }
-                Err(failure) if started.elapsed() > START_PATIENCE => return Err(failure),
-                Err(_) => thread::sleep(START_POLL),
-            }
-        }
+        let connect = || endpoint.connect("").map(session::close);
+        let explain = |log: &str| explain_log(&self.programs, &self.settings, log);
+        self.running.start(&self.spec, START_PATIENCE, connect, explain)
     }
 
-    /// Why a server did not start, in its own words.
-    fn explain_log(&self, log: &str) -> Failure {
-        let tried = "start the private server";
-        let between =
-            |before: &str| log.split_once(before).and_then(|(_, rest)| rest.split_once('"')).map(|(name, _)| name);
-        if let Some(name) = between("unrecognized configuration parameter \"") {
-            let value = self.settings.get(name).map(ToString::to_string).unwrap_or_default();
-            return session::unknown(name, &value, self.programs.setting_names().iter().map(String::as_str));
-        }
-        let cause = last_words(log);
-        let of_the_plan = between("parameter \"").is_some_and(|name| self.settings.contains_key(name))
-            || self.settings.keys().any(|name| cause.contains(&format!("\"{name}\"")));
-        if of_the_plan {
-            return Failure::new(FailureKind::Plan, tried, cause).hint("correct the system's `settings` in the plan");
-        }
-        if is_full(log) {
-            return Failure::new(FailureKind::DiskFull, tried, cause).hint(FULL_HINT);
-        }
-        let failure = Failure::new(FailureKind::Other, tried, cause);
-        if log.contains("Cannot allocate memory") || log.contains("could not create shared memory") {
-            return failure.hint("ask for less memory: `shared_buffers` in the system's `settings`");
-        }
-        failure
-    }
-
-    /// A lost connection, with what the server's log has to say of it: one whose device is full ends in a panic.
-    pub(super) fn explain_loss(&self, mut failure: Failure) -> Failure {
-        let log = log_since(&self.spec.log, self.log_from_bytes);
-        if is_full(&log) {
-            return Failure::new(FailureKind::DiskFull, failure.tried, last_words(&log)).hint(FULL_HINT);
-        }
-        // To start the server by hand, or to look for it elsewhere, is no use here.
-        failure.hint = Some(format!("étalon's private server logged at last: {}", last_words(&log)));
-        failure
+    /// A lost connection, with what the server's log has to say of it.
+    pub(super) fn explain_loss(&self, failure: Failure) -> Failure {
+        self.running.explain_loss(failure)
     }
 
     /// Starts the server again, on the same data, if it has ended.
@@ -383,16 +262,7 @@ impl Private {
     /// # Errors
     /// It does not start.
     pub(super) fn revive(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
-        self.folders()?;
-        let runs = match &mut self.process {
-            Some(process) => process.has_ended().map_err(|error| failed("watch the private server", error))?.is_none(),
-            None => false,
-        };
-        if runs {
-            return Ok(());
-        }
-        self.process = None;
-        self.spawn_and_wait(endpoint)
+        if self.running.runs()? { Ok(()) } else { self.spawn_and_wait(endpoint) }
     }
 
     /// Ends the server in order and starts it again, on the same data and with the same settings.
@@ -400,10 +270,8 @@ impl Private {
     /// # Errors
     /// It does not end, or not start.
     pub(super) fn restart(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
-        self.folders()?;
-        if let Some(mut process) = self.process.take() {
-            process.stop(StopSignal::Fast, STOP_PATIENCE).map_err(|error| failed("stop the private server", error))?;
-        }
+        self.running.folders()?;
+        self.running.stop(StopSignal::Fast, STOP_PATIENCE)?;
         self.spawn_and_wait(endpoint)
     }
 
@@ -412,27 +280,16 @@ impl Private {
     /// # Errors
     /// [`FailureKind::Unsupported`] where the operating system does not give up its cache; the server runs again.
     pub(super) fn restart_cold(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
-        let data = self.folders()?.data();
-        if let Some(mut process) = self.process.take() {
-            let stopped = process.stop(StopSignal::Fast, RESTART_PATIENCE);
-            stopped.map_err(|error| failed("stop the private server", error))?;
-        }
-        let evicted = host::disk::evict_tree(&data);
+        let data = self.data()?;
+        self.running.stop(StopSignal::Fast, RESTART_PATIENCE)?;
+        let evicted = server::evict(&data);
         self.spawn_and_wait(endpoint)?;
-        evicted.map_err(|error| Failure::new(FailureKind::Unsupported, "empty the caches", error))
+        evicted
     }
 
     /// CPU seconds of the server and its children.
     pub(super) fn cpu_s(&self) -> Result<f64, String> {
-        let process = self.process.as_ref().ok_or_else(|| "the private server has been stopped".to_owned())?;
-        process.cpu().map(|cpu| cpu.as_secs_f64())
-    }
-
-    /// What the operating system has counted of the server's I/O.
-    pub(super) fn os_io(&self) -> Result<OsIo, String> {
-        let process = self.process.as_ref().ok_or_else(|| "the private server has been stopped".to_owned())?;
-        let folder = self.folders().map_err(|failure| failure.to_string())?.data();
-        Ok(OsIo::of(process.io()?, &folder))
+        self.running.cpu_s()
     }
 
     /// What is to be said of how the server was made.
@@ -446,21 +303,33 @@ impl Private {
     /// # Errors
     /// It does not end, or its folder cannot be removed.
     pub(super) fn remove(&mut self) -> Result<(), Failure> {
-        if let Some(mut process) = self.process.take() {
-            // Without the checkpoint of an orderly end: the data is thrown away.
-            let stopped = process.stop(StopSignal::Immediate, STOP_PATIENCE);
-            stopped.map_err(|error| failed("stop the private server", error))?;
-        }
-        let Some(folders) = self.folders.take() else { return Ok(()) };
-        for scratch in folders.socket.into_iter().chain([folders.scratch]) {
-            scratch.remove().map_err(|error| failed("remove the private server", error))?;
-        }
-        Ok(())
+        self.running.remove(StopSignal::Immediate)
     }
 }
 
-fn spawn(spec: &ServerSpec) -> Result<ServerProcess, Failure> {
-    ServerProcess::spawn(spec.clone()).map_err(|error| failed("start the private server", error))
+/// Why a server did not start, in its own words.
+fn explain_log(programs: &Programs, settings: &BTreeMap<String, Value>, log: &str) -> Failure {
+    let tried = "start the private server";
+    let between =
+        |before: &str| log.split_once(before).and_then(|(_, rest)| rest.split_once('"')).map(|(name, _)| name);
+    if let Some(name) = between("unrecognized configuration parameter \"") {
+        let value = settings.get(name).map(ToString::to_string).unwrap_or_default();
+        return session::unknown(name, &value, programs.setting_names().iter().map(String::as_str));
+    }
+    let cause = last_words(log);
+    let of_the_plan = between("parameter \"").is_some_and(|name| settings.contains_key(name))
+        || settings.keys().any(|name| cause.contains(&format!("\"{name}\"")));
+    if of_the_plan {
+        return Failure::new(FailureKind::Plan, tried, cause).hint("correct the system's `settings` in the plan");
+    }
+    let failure = WORDS.failure(tried, log);
+    let no_memory = log.contains("Cannot allocate memory") || log.contains("could not create shared memory");
+    match failure.kind {
+        FailureKind::Other if no_memory => {
+            failure.hint("ask for less memory: `shared_buffers` in the system's `settings`")
+        }
+        _ => failure,
+    }
 }
 
 fn refuse_own_settings(settings: &BTreeMap<String, Value>) -> Result<(), Failure> {
@@ -479,48 +348,19 @@ fn refuse_own_settings(settings: &BTreeMap<String, Value>) -> Result<(), Failure
 
 /// PostgreSQL refuses to run as root.
 pub(super) fn server_user() -> Result<Option<User>, Failure> {
-    if !host::process::is_root() {
-        return Ok(None);
-    }
-    let found = ["postgres", "nobody"].iter().find_map(|name| host::process::user_by_name(name).ok());
-    found.map(Some).ok_or_else(|| {
-        let cause =
-            "PostgreSQL refuses to run as root, and there is neither a user `postgres` nor `nobody` to run it as";
-        Failure::new(FailureKind::Missing, "start a private server", cause).hint("run étalon as an ordinary user")
-    })
+    server::server_user("PostgreSQL", "postgres")
 }
 
 fn make_folders(base: Option<&Path>, connect: Connect, user: Option<&User>) -> Result<Folders, Failure> {
-    let tried = "make a folder for the private server";
-    let scratch = Scratch::new("postgres", base).map_err(|error| failed(tried, error))?;
-    let mut folders = Folders { scratch, socket: None };
-    let is_long = |folders: &Folders| folders.socket().as_os_str().len() + SOCKET_NAME.len() > SOCKET_PATH_BYTES;
-    if connect == Connect::Socket && is_long(&folders) {
-        for base in Scratch::bases() {
-            folders.socket = Some(Scratch::new("pg", Some(&base)).map_err(|error| failed(tried, error))?);
-            if !is_long(&folders) {
-                break;
-            }
-        }
-        if is_long(&folders) {
-            let cause = format!("the path of a socket in {} would be too long", folders.socket().display());
-            return Err(Failure::new(FailureKind::Plan, tried, cause)
-                .hint("write `connect = \"tcp\"`, or set TMPDIR to a shorter path"));
-        }
-    }
-    for scratch in [Some(&folders.scratch), folders.socket.as_ref()].into_iter().flatten() {
-        if user.is_some() {
-            scratch.allow_passage().map_err(|error| failed(tried, error))?;
-        }
-    }
-    for folder in [folders.data(), folders.socket()] {
-        fs::create_dir(&folder).map_err(|error| failed(tried, error))?;
-        if let Some(user) = user {
-            host::process::chown(&folder, user).map_err(|error| failed(tried, error))?;
-        }
-        host::identity::close_to_others(&folder).map_err(|error| failed(tried, error))?;
-    }
-    Ok(folders)
+    Folders::make(&Wish {
+        names: ("postgres", "pg"),
+        base,
+        user,
+        socket: if connect == Connect::Socket { SocketUse::Clients } else { SocketUse::None },
+        socket_name: SOCKET_NAME,
+        too_long: "write `connect = \"tcp\"`, or set TMPDIR to a shorter path",
+        more: &[],
+    })
 }
 
 /// initdb's arguments beside folder and password file.
@@ -535,46 +375,26 @@ fn initialise(
     password: Option<&str>,
 ) -> Result<(), Failure> {
     let tried = "initialise a private server";
-    let log = folders.scratch.path().join("initdb.log");
-    let mut spec = ServerSpec::new(programs.initdb(), &log)
+    let mut spec = folders
+        .program(programs.initdb(), folders.file("initdb.log"))
         .args(&initdb_words(if password.is_some() { "scram-sha-256" } else { "trust" })[1..])
-        .args(["-D".into(), folders.data().into_os_string()])
-        .working_dir(folders.data())
-        .in_scratch(&folders.scratch);
+        .args(["-D".into(), folders.data().into_os_string()]);
+    let file = folders.beside_socket("password");
     if let Some(password) = password {
-        let file = folders.socket().join("password");
         fs::write(&file, password).map_err(|error| failed(tried, error))?;
-        if let Some(user) = user {
-            host::process::chown(&file, user).map_err(|error| failed(tried, error))?;
-        }
-        spec = spec.args(["--pwfile".into(), file.into_os_string()]);
+        give(&file, user).map_err(|error| failed(tried, error))?;
+        spec = spec.args(["--pwfile".into(), file.clone().into_os_string()]);
     }
-    spec = VARIABLES.iter().fold(spec, |spec, name| spec.without_env(*name));
-    if let Some(user) = user {
-        spec = spec.run_as(user.clone());
-    }
-    let started = Instant::now();
-    let mut process = ServerProcess::spawn(spec).map_err(|error| failed(tried, error))?;
-    loop {
-        match process.has_ended().map_err(|error| failed(tried, error))? {
-            Some(status) if status.success() => break,
-            Some(_) => {
-                let log = process.log_tail(40);
-                return Err(match is_full(&log) {
-                    true => Failure::new(FailureKind::DiskFull, tried, last_words(&log)).hint(FULL_HINT),
-                    false => failed(tried, last_words(&log)),
-                });
-            }
-            None if started.elapsed() > START_PATIENCE => {
-                return Err(failed(tried, "initdb did not end within a minute"));
-            }
-            None => thread::sleep(START_POLL),
-        }
-    }
+    server::install("initdb", run_clean(spec, &VARIABLES, user), WORDS, START_PATIENCE)?;
     if password.is_some() {
-        fs::remove_file(folders.socket().join("password")).map_err(|error| failed(tried, error))?;
+        fs::remove_file(&file).map_err(|error| failed(tried, error))?;
     }
     Ok(())
+}
+
+/// Whether the children of a server that was killed, which leave a moment after it, are still there.
+fn lingers(log: &str) -> bool {
+    log.contains("pre-existing shared memory block") || log.contains("postmaster.pid")
 }
 
 /// Whether a log speaks of a full device.
@@ -584,16 +404,15 @@ fn is_full(log: &str) -> bool {
 
 /// The lines of a log that say why; its last ones, if none does.
 fn last_words(log: &str) -> String {
-    const WORDS: [&str; 5] = ["FATAL:", "PANIC:", "DETAIL:", "HINT:", "initdb: error:"];
+    const TELLING: [&str; 5] = ["FATAL:", "PANIC:", "DETAIL:", "HINT:", "initdb: error:"];
     // What clients are told while the server is not there for them.
     const NOISE: [&str; 4] =
         ["database system is", "terminating connection", "Consistent recovery", "data is corrupted"];
     let telling: Vec<&str> = log
         .lines()
         .filter(|line| !NOISE.iter().any(|noise| line.contains(noise)))
-        .filter_map(|line| WORDS.iter().find_map(|word| line.find(word)).map(|at| line[at..].trim()))
+        .filter_map(|line| TELLING.iter().find_map(|word| line.find(word)).map(|at| line[at..].trim()))
         .collect();
     let lines = if telling.is_empty() { log.lines().map(str::trim).collect() } else { telling };
-    let last: Vec<&str> = lines[lines.len().saturating_sub(6)..].to_vec();
-    if last.is_empty() { "it ended without a word in its log".to_owned() } else { last.join("; ") }
+    joined(&lines[lines.len().saturating_sub(6)..])
 }

@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
+use std::time::Duration;
 
 use super::*;
 use crate::lane::{ErrorClass, Lane, Outcome, Submitted};

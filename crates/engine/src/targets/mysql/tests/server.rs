@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use host::process::{ServerProcess, StopSignal};
+use host::process::StopSignal;
 use model::{DurabilityTier, Length, OnError, Order, Schedule};
 
 use super::*;
@@ -188,12 +188,12 @@ fn deadlocks_are_tried_again(target: &MySqlTarget) {
 
 fn comes_back_after_a_kill_in_mid_trial(target: &MySqlTarget) {
     target.prepare(&pgbench_tables(1)).unwrap();
-    let pid = target.private().unwrap().pid().unwrap();
+    let pid = target.private().unwrap().running.pid().unwrap();
     let cpu_s = target.server_cpu_s().unwrap();
     let failure = thread::scope(|scope| {
         scope.spawn(|| {
             thread::sleep(Duration::from_millis(500));
-            target.private().unwrap().signal(StopSignal::Kill);
+            target.private().unwrap().running.signal(StopSignal::Kill);
         });
         trial(target, Duration::from_secs(20)).unwrap_err()
     });
@@ -201,7 +201,7 @@ fn comes_back_after_a_kill_in_mid_trial(target: &MySqlTarget) {
     assert_eq!(failure.kind, FailureKind::ConnectionLost, "{failure}");
     assert!(failure.may_pass());
     target.revive().unwrap();
-    assert_ne!(target.private().unwrap().pid(), Some(pid));
+    assert_ne!(target.private().unwrap().running.pid(), Some(pid));
     assert_eq!(target.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
     let record = trial(target, Duration::from_millis(300)).unwrap();
     assert_eq!(record.state, model::TrialState::Measured);
@@ -259,14 +259,4 @@ fn a_deep_folder_is_no_hindrance() {
 fn open_the_way(folder: &std::path::Path) {
     let status = Command::new("chmod").arg("0755").arg(folder).status().unwrap();
     assert!(status.success());
-}
-
-impl Private {
-    fn pid(&self) -> Option<u32> {
-        self.process.as_ref().map(ServerProcess::pid)
-    }
-
-    fn signal(&mut self, signal: StopSignal) {
-        self.process.as_mut().unwrap().signal(signal).unwrap();
-    }
 }

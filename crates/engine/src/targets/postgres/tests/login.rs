@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::sync::Mutex;
+use std::time::Instant;
 
 use model::DurabilityTier;
 

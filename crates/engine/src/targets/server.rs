@@ -1,0 +1,444 @@
+//! What the private servers of several engines have alike: folders that go with them, and a process that is started,
+//! watched and ended.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use host::HostError;
+use host::process::{CpuLimit, ServerProcess, ServerSpec, StopSignal, User};
+use host::scratch::Scratch;
+use model::SystemPlan;
+
+use crate::error::{Failure, FailureKind};
+use crate::target::{CpuHold, OsIo};
+
+/// How often a server that starts is asked.
+const START_POLL: Duration = Duration::from_millis(20);
+/// How often one is started again that cannot start yet.
+const AGAIN_POLL: Duration = Duration::from_millis(200);
+/// How long an ending server may take before it is killed.
+pub(crate) const STOP_PATIENCE: Duration = Duration::from_secs(10);
+/// How long an orderly end may take: the server writes what has changed.
+pub(crate) const RESTART_PATIENCE: Duration = Duration::from_secs(60);
+/// How long a server may take from refusing connections to its end.
+const ENDING_PATIENCE: Duration = Duration::from_secs(5);
+const ENDING_POLL: Duration = Duration::from_millis(20);
+/// How often another port is tried.
+const PORT_ATTEMPTS: u32 = 5;
+/// A socket's path may be 103 bytes long on macOS, 107 on Linux.
+const SOCKET_PATH_BYTES: usize = 103;
+/// Lines of a log in which the reason is looked for.
+const LOG_LINES: usize = 60;
+/// What to do about a full device under a private server.
+const FULL_HINT: &str = "free space on the device that holds étalon's private servers, or put them on another";
+
+/// A failure of something that was tried with a private server.
+pub(crate) fn failed(tried: &str, error: impl std::fmt::Display) -> Failure {
+    Failure::new(FailureKind::Other, tried, error)
+}
+
+/// Gives a file or folder to the user that the server runs as, if that is another than étalon's.
+pub(crate) fn give(path: &Path, user: Option<&User>) -> Result<(), HostError> {
+    user.map_or(Ok(()), |user| host::process::chown(path, user))
+}
+
+/// Who a server runs as that refuses to run as root: étalon's own user if `None`.
+///
+/// # Errors
+/// Étalon runs as root, and there is neither the engine's own user nor `nobody`.
+pub(crate) fn server_user(product: &str, own: &str) -> Result<Option<User>, Failure> {
+    if !host::process::is_root() {
+        return Ok(None);
+    }
+    let found = [own, "nobody"].iter().find_map(|name| host::process::user_by_name(name).ok());
+    found.map(Some).ok_or_else(|| {
+        let cause =
+            format!("{product} refuses to run as root, and there is neither a user `{own}` nor `nobody` to run it as");
+        Failure::new(FailureKind::Missing, "start a private server", cause).hint("run étalon as an ordinary user")
+    })
+}
+
+/// Where étalon's private servers of this system would have their data, if it is one.
+pub(crate) fn data_directory(system: &SystemPlan) -> Option<PathBuf> {
+    system.server.as_ref()?;
+    Scratch::bases().into_iter().find(|base| !host::disk::is_memory_backed(base).unwrap_or(false))
+}
+
+/// What an engine's servers say in their logs.
+#[derive(Clone, Copy)]
+pub(crate) struct Words {
+    /// Whether a log speaks of a full device.
+    pub(crate) is_full: fn(&str) -> bool,
+    /// The lines that say why; the last ones, if none does.
+    pub(crate) last: fn(&str) -> String,
+    /// Whether something of the server before still keeps this one from starting.
+    pub(crate) lingers: fn(&str) -> bool,
+}
+
+impl Words {
+    /// The failure that a log gives the reason of.
+    pub(crate) fn failure(self, tried: &str, log: &str) -> Failure {
+        let cause = (self.last)(log);
+        match (self.is_full)(log) {
+            true => Failure::new(FailureKind::DiskFull, tried, cause).hint(FULL_HINT),
+            false => failed(tried, cause),
+        }
+    }
+}
+
+/// Lines of a log as one, or a word on that there are none.
+pub(crate) fn joined(lines: &[&str]) -> String {
+    if lines.is_empty() { "it ended without a word in its log".to_owned() } else { lines.join("; ") }
+}
+
+/// Whether a server's clients come by a socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SocketUse {
+    /// It has none.
+    None,
+    /// It has one by which nobody comes.
+    Unused,
+    /// They do.
+    Clients,
+}
+
+/// What a server's folders have to be like.
+pub(crate) struct Wish<'a> {
+    /// The engine's name, and a shorter one.
+    pub(crate) names: (&'static str, &'static str),
+    /// The folder of folders; the best there is if `None`.
+    pub(crate) base: Option<&'a Path>,
+    /// Who owns them; étalon's own user if `None`.
+    pub(crate) user: Option<&'a User>,
+    pub(crate) socket: SocketUse,
+    /// The longest name that the server gives a socket.
+    pub(crate) socket_name: &'static str,
+    /// What to do where all paths are too long for a socket.
+    pub(crate) too_long: &'static str,
+    /// Names of folders beside those of data and socket.
+    pub(crate) more: &'a [&'static str],
+}
+
+/// Where a private server lives.
+pub(crate) struct Folders {
+    scratch: Scratch,
+    /// For the socket, where the scratch folder's own path is too long.
+    socket: Option<Scratch>,
+}
+
+impl Folders {
+    /// Makes them, empty, and closed to all but the server.
+    ///
+    /// # Errors
+    /// The operating system's, or each path is too long for a socket.
+    pub(crate) fn make(wish: &Wish<'_>) -> Result<Folders, Failure> {
+        let tried = "make a folder for the private server";
+        let scratch = Scratch::new(wish.names.0, wish.base).map_err(|error| failed(tried, error))?;
+        let mut folders = Folders { scratch, socket: None };
+        let is_long = |folders: &Folders| folders.beside_socket(wish.socket_name).as_os_str().len() > SOCKET_PATH_BYTES;
+        if wish.socket != SocketUse::None && is_long(&folders) {
+            for base in Scratch::bases() {
+                folders.socket = Some(Scratch::new(wish.names.1, Some(&base)).map_err(|error| failed(tried, error))?);
+                if !is_long(&folders) {
+                    break;
+                }
+            }
+            if wish.socket == SocketUse::Clients && is_long(&folders) {
+                let cause = format!("the path of a socket in {} would be too long", folders.socket().display());
+                return Err(Failure::new(FailureKind::Plan, tried, cause).hint(wish.too_long));
+            }
+        }
+        for scratch in [Some(&folders.scratch), folders.socket.as_ref()].into_iter().flatten() {
+            if wish.user.is_some() {
+                scratch.allow_passage().map_err(|error| failed(tried, error))?;
+            }
+        }
+        let more = wish.more.iter().map(|name| folders.file(name));
+        for folder in [folders.data(), folders.socket()].into_iter().chain(more) {
+            fs::create_dir(&folder).map_err(|error| failed(tried, error))?;
+            give(&folder, wish.user).map_err(|error| failed(tried, error))?;
+            host::identity::close_to_others(&folder).map_err(|error| failed(tried, error))?;
+        }
+        Ok(folders)
+    }
+
+    /// The data folder.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.file("data")
+    }
+
+    /// The folder of the socket, which only the server and étalon enter.
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.socket.as_ref().unwrap_or(&self.scratch).path().join("s")
+    }
+
+    /// A file or folder beside the data folder.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.scratch.path().join(name)
+    }
+
+    /// A file in the folder of the socket.
+    pub(crate) fn beside_socket(&self, name: &str) -> PathBuf {
+        self.socket().join(name)
+    }
+
+    /// The server's log.
+    pub(crate) fn log(&self) -> PathBuf {
+        self.file("server.log")
+    }
+
+    /// A program that is run in the data folder, with its output in a log of its own beside it.
+    pub(crate) fn program(&self, program: impl Into<PathBuf>, log: PathBuf) -> ServerSpec {
+        ServerSpec::new(program, log).working_dir(self.data()).in_scratch(&self.scratch)
+    }
+}
+
+/// A program as the server's user, without variables that would change what it does.
+pub(crate) fn run_clean(spec: ServerSpec, variables: &[&str], user: Option<&User>) -> ServerSpec {
+    let spec = variables.iter().fold(spec, |spec, name| spec.without_env(*name));
+    match user {
+        Some(user) => spec.run_as(user.clone()),
+        None => spec,
+    }
+}
+
+/// Starts a server on a port of this host's address `host` that is free now; on another, if somebody has taken it since.
+///
+/// # Errors
+/// There is no free port, or that of `start`.
+pub(crate) fn on_free_port<T>(host: &str, mut start: impl FnMut(u16) -> Result<T, Failure>) -> Result<T, Failure> {
+    let mut attempt = 1;
+    loop {
+        let bound = TcpListener::bind((host, 0)).and_then(|listener| listener.local_addr());
+        let port = bound.map_err(|error| failed("find a free port", error))?.port();
+        match start(port) {
+            Err(failure) if failure.cause.contains("in use") && attempt < PORT_ATTEMPTS => attempt += 1,
+            other => return other,
+        }
+    }
+}
+
+/// Runs a program that makes a server's files to its end.
+///
+/// # Errors
+/// It fails, in its log's words; or it takes longer than `patience`.
+pub(crate) fn install(name: &str, spec: ServerSpec, words: Words, patience: Duration) -> Result<(), Failure> {
+    let tried = "initialise a private server";
+    let started = Instant::now();
+    let mut process = ServerProcess::spawn(spec).map_err(|error| failed(tried, error))?;
+    loop {
+        match process.has_ended().map_err(|error| failed(tried, error))? {
+            Some(status) if status.success() => return Ok(()),
+            Some(_) => return Err(words.failure(tried, &process.log_tail(LOG_LINES))),
+            None if started.elapsed() > patience => {
+                return Err(failed(tried, format!("{name} did not end within {} s", patience.as_secs())));
+            }
+            None => thread::sleep(START_POLL),
+        }
+    }
+}
+
+/// A private server's process, and where it lives. Dropping it ends the server and removes its folders.
+pub(crate) struct Running {
+    // Dropped in this order: the server before its folders.
+    process: Option<ServerProcess>,
+    log: PathBuf,
+    words: Words,
+    /// How long the log was when the server was last started, in bytes.
+    log_from_bytes: u64,
+    user: Option<User>,
+    folders: Option<Folders>,
+}
+
+impl Running {
+    /// One that is not started yet.
+    pub(crate) fn new(folders: Folders, user: Option<User>, words: Words) -> Running {
+        Running { process: None, log: folders.log(), words, log_from_bytes: 0, user, folders: Some(folders) }
+    }
+
+    /// Where it lives.
+    ///
+    /// # Errors
+    /// It has been removed.
+    pub(crate) fn folders(&self) -> Result<&Folders, Failure> {
+        self.folders.as_ref().ok_or_else(|| failed("use the private server", "it has been removed"))
+    }
+
+    /// Who it runs as; étalon's own user if `None`.
+    pub(crate) fn user(&self) -> Option<&User> {
+        self.user.as_ref()
+    }
+
+    /// Sends it a signal.
+    #[cfg(test)]
+    pub(crate) fn signal(&mut self, signal: StopSignal) {
+        self.process.as_mut().unwrap().signal(signal).unwrap();
+    }
+
+    /// Its process number, while it runs.
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.process.as_ref().map(ServerProcess::pid)
+    }
+
+    fn process(&self) -> Result<&ServerProcess, String> {
+        self.process.as_ref().ok_or_else(|| "the private server has been stopped".to_owned())
+    }
+
+    /// Starts it and waits until it answers to `connect`. `explain` says of a log why it did not start.
+    ///
+    /// # Errors
+    /// It does not start, or does not answer within `patience`.
+    pub(crate) fn start(
+        &mut self,
+        spec: &ServerSpec,
+        patience: Duration,
+        connect: impl Fn() -> Result<(), Failure>,
+        explain: impl Fn(&str) -> Failure,
+    ) -> Result<(), Failure> {
+        let started = Instant::now();
+        let mut process = self.spawn(spec)?;
+        loop {
+            if process.has_ended().map_err(|error| failed("watch the private server", error))?.is_some() {
+                let log = self.logged();
+                if !(self.words.lingers)(&log) || started.elapsed() > patience {
+                    return Err(explain(&log));
+                }
+                thread::sleep(AGAIN_POLL);
+                process = self.spawn(spec)?;
+            }
+            match connect() {
+                Ok(()) => {
+                    self.process = Some(process);
+                    return Ok(());
+                }
+                Err(failure) if started.elapsed() > patience => return Err(failure),
+                Err(_) => thread::sleep(START_POLL),
+            }
+        }
+    }
+
+    fn spawn(&mut self, spec: &ServerSpec) -> Result<ServerProcess, Failure> {
+        self.process = None;
+        self.log_from_bytes = fs::metadata(&self.log).map(|metadata| metadata.len()).unwrap_or_default();
+        ServerProcess::spawn(spec.clone()).map_err(|error| failed("start the private server", error))
+    }
+
+    /// What it has written to its log since it was started.
+    fn logged(&self) -> String {
+        let bytes = fs::read(&self.log).unwrap_or_default();
+        String::from_utf8_lossy(bytes.get(self.log_from_bytes as usize..).unwrap_or_default()).into_owned()
+    }
+
+    /// Whether it runs.
+    ///
+    /// # Errors
+    /// It has been removed, or the operating system's.
+    pub(crate) fn runs(&mut self) -> Result<bool, Failure> {
+        self.folders()?;
+        match &mut self.process {
+            Some(process) => {
+                Ok(process.has_ended().map_err(|error| failed("watch the private server", error))?.is_none())
+            }
+            None => Ok(false),
+        }
+    }
+
+    /// Ends it, if it runs.
+    ///
+    /// # Errors
+    /// It does not end.
+    pub(crate) fn stop(&mut self, signal: StopSignal, patience: Duration) -> Result<(), Failure> {
+        let Some(mut process) = self.process.take() else { return Ok(()) };
+        process.stop(signal, patience).map(|_| ()).map_err(|error| failed("stop the private server", error))
+    }
+
+    /// Ends it without the checkpoint of an orderly end, since its data is thrown away, and removes its folders.
+    ///
+    /// # Errors
+    /// It does not end, or its folders cannot be removed.
+    pub(crate) fn remove(&mut self, signal: StopSignal) -> Result<(), Failure> {
+        self.stop(signal, STOP_PATIENCE)?;
+        let Some(folders) = self.folders.take() else { return Ok(()) };
+        for scratch in folders.socket.into_iter().chain([folders.scratch]) {
+            scratch.remove().map_err(|error| failed("remove the private server", error))?;
+        }
+        Ok(())
+    }
+
+    /// A lost connection, with what the log has to say of it: a server whose device is full ends.
+    pub(crate) fn explain_loss(&self, mut failure: Failure) -> Failure {
+        let log = self.logged();
+        if (self.words.is_full)(&log) {
+            return self.words.failure(&failure.tried, &log);
+        }
+        // To start the server by hand, or to look for it elsewhere, is no use here.
+        failure.hint = Some(format!("étalon's private server logged at last: {}", (self.words.last)(&log)));
+        failure
+    }
+
+    /// CPU seconds of the server and its children.
+    ///
+    /// # Errors
+    /// It does not run, or the operating system does not say.
+    pub(crate) fn cpu_s(&self) -> Result<f64, String> {
+        self.process()?.cpu().map(|cpu| cpu.as_secs_f64())
+    }
+
+    /// What the operating system has counted of its I/O.
+    ///
+    /// # Errors
+    /// It does not run, or the operating system does not say.
+    pub(crate) fn os_io(&self) -> Result<OsIo, String> {
+        let process = self.process()?;
+        let folder = self.folders().map_err(|failure| failure.to_string())?.data();
+        Ok(OsIo::of(process.io()?, &folder))
+    }
+}
+
+/// Asks whether a server works, and has it started again before each time; one that is being killed refuses connections a
+/// moment before its process has ended.
+///
+/// # Errors
+/// It does not start, or does not work.
+pub(crate) fn revive<T>(
+    start: impl Fn() -> Result<(), Failure>,
+    ask: impl Fn() -> Result<T, Failure>,
+) -> Result<(), Failure> {
+    let started = Instant::now();
+    loop {
+        start()?;
+        match ask() {
+            Err(failure) if failure.may_pass() && started.elapsed() < ENDING_PATIENCE => thread::sleep(ENDING_POLL),
+            other => return other.map(|_| ()),
+        }
+    }
+}
+
+/// Holds a private server to so many cores; there is none if it has no process number.
+///
+/// # Errors
+/// The server is not étalon's own, or the operating system does not do it.
+pub(crate) fn limit_cpu(pid: Option<u32>, cores: f64) -> Result<Box<dyn CpuHold>, Failure> {
+    let tried = format!("hold the server to {cores} cores");
+    let refused = |cause: String| Failure::new(FailureKind::Unsupported, &tried, cause);
+    let not_own = || refused("étalon can limit only a server that it has started itself".to_owned());
+    let limit = CpuLimit::hold(pid.ok_or_else(not_own)?, cores).map_err(|error| refused(error.to_string()))?;
+    Ok(Box::new(limit))
+}
+
+/// Gives up what the operating system has cached of a server's files.
+///
+/// # Errors
+/// [`FailureKind::Unsupported`] where the operating system does not do it.
+pub(crate) fn evict(data: &Path) -> Result<(), Failure> {
+    host::disk::evict_tree(data).map_err(|error| Failure::new(FailureKind::Unsupported, "empty the caches", error))
+}
+
+/// A server whose caches étalon cannot empty.
+pub(crate) fn not_restarted() -> Failure {
+    let cause = "étalon can restart only a server that it has started itself";
+    Failure::new(FailureKind::Unsupported, "empty the caches", cause)
+}
