@@ -1,11 +1,21 @@
-//! Why a question whose answer is waited for has none.
+//! Questions whose answers are waited for, and why one has none.
 
 use std::fmt;
-use std::io;
+use std::io::{self, Read as _, Write as _};
+use std::time::{Duration, Instant};
 
+use host::reactor::Socket;
 use wire::WireError;
 
+use super::Link;
 use crate::lane::{ErrorClass, OpError, lost};
+
+/// Bytes taken by one read.
+const READ_BYTES: usize = 16 << 10;
+/// A control question has no larger answer, bytes.
+const ANSWER_BYTES: u64 = 64 << 20;
+/// A server that says nothing for so long to a question of the control plane is given up.
+const SILENCE: Duration = Duration::from_secs(900);
 
 /// An error as a server sends it.
 pub(crate) trait ServerError: Sized {
@@ -67,4 +77,74 @@ impl<E: ServerError> AskError<E> {
             other => lost(other),
         }
     }
+}
+
+impl<E> AskError<E> {
+    /// The server has closed the connection in the middle of an answer.
+    pub(crate) fn closed() -> AskError<E> {
+        io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection").into()
+    }
+}
+
+/// A connection that blocks.
+pub(crate) struct Asker {
+    pub(crate) link: Link,
+    buffer: Vec<u8>,
+}
+
+impl Asker {
+    /// One over a fresh connection, whose login may take so long.
+    pub(crate) fn new(socket: Socket, patience: Duration) -> Asker {
+        let link = Link::new(socket, Some(Instant::now() + patience));
+        Asker { link, buffer: vec![0; READ_BYTES] }
+    }
+
+    /// Sends all of `out`, before the deadline.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub(crate) fn write(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
+        self.link.write_all(out)?;
+        self.link.flush()?;
+        out.clear();
+        Ok(())
+    }
+
+    /// Sends all of `out`, a question.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub(crate) fn ask(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
+        // Counted from now: the connection may have lain idle for hours.
+        self.link.set_deadline(Some(Instant::now() + SILENCE))?;
+        self.write(out)
+    }
+
+    /// What comes next, before the deadline; nothing at the end of the connection.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub(crate) fn read(&mut self) -> io::Result<&[u8]> {
+        let count = self.link.read(&mut self.buffer)?;
+        Ok(&self.buffer[..count])
+    }
+
+    /// What comes next of an answer of which so many bytes have come; nothing at the end of the connection.
+    ///
+    /// # Errors
+    /// The server says nothing for too long, or too much; or the operating system's.
+    pub(crate) fn hear<E>(&mut self, answer_bytes: &mut u64) -> Result<&[u8], AskError<E>> {
+        self.link.set_deadline(Some(Instant::now() + SILENCE))?;
+        let heard = self.read()?;
+        *answer_bytes += heard.len() as u64;
+        if *answer_bytes > ANSWER_BYTES {
+            return Err(WireError::Protocol("an answer to one of étalon's own questions has no end").into());
+        }
+        Ok(heard)
+    }
+}
+
+/// The single value of a query; empty for `NULL` or no row.
+pub(crate) fn single(rows: Vec<Vec<Option<String>>>) -> String {
+    rows.into_iter().next().and_then(|row| row.into_iter().next()).flatten().unwrap_or_default()
 }

@@ -10,7 +10,7 @@ mod native;
 use crate::lane::{KeptRow, OpError, Outcome};
 use crate::workloads::transactions::StatementOp;
 
-pub(crate) use asking::{AskError, ServerError};
+pub(crate) use asking::{AskError, Asker, ServerError, single};
 pub use encrypted::EncryptedLane;
 pub(crate) use link::{Link, Timed, Tls};
 pub use native::NativeLane;

@@ -1,25 +1,19 @@
 //! A connection that may block: the login, the control plane's questions, a lane's beginning.
 
-use std::io::{self, Read as _, Write as _};
-use std::time::{Duration, Instant};
+use std::io;
+use std::time::Duration;
 
 use host::reactor::Socket;
 use wire::WireError;
 use wire::mysql::{
-    Command, Config, Event, Handshake, Progress, Reply, Rows, Scanner, ServerStatus, Session, command,
+    Command, Config, ErrorPacket, Event, Handshake, Progress, Reply, Rows, Scanner, ServerStatus, Session, command,
 };
 
 use super::connection::Connection;
 use super::statement::{Binary, Columns, Form};
 use super::{AskError, Opened, own_words};
-use crate::lanes::dialogue::{Link, Tls};
+use crate::lanes::dialogue::{Asker, Tls, single};
 
-/// Bytes taken by one read.
-const READ_BYTES: usize = 16 << 10;
-/// A control question has no larger answer, bytes.
-const ANSWER_BYTES: u64 = 64 << 20;
-/// A server that says nothing for so long to a question of the control plane is given up.
-const SILENCE: Duration = Duration::from_secs(900);
 /// "This command is not supported in the prepared statement protocol yet".
 const NOT_PREPARED: u16 = 1295;
 
@@ -31,11 +25,10 @@ pub(crate) type Pieces<'a> = &'a mut dyn FnMut(&mut String) -> bool;
 
 /// A connection whose answers are waited for.
 pub(crate) struct Client {
-    link: Link,
+    asker: Asker,
     /// What the handshake left.
     pub(crate) session: Session,
     scanner: Scanner,
-    buffer: Vec<u8>,
     out: Vec<u8>,
 }
 
@@ -49,31 +42,28 @@ pub(crate) fn log_in(
     tls: Option<&Tls>,
     patience: Duration,
 ) -> Result<Client, AskError> {
-    let mut link = Link::new(socket, Some(Instant::now() + patience));
+    let mut asker = Asker::new(socket, patience);
     let mut handshake = Handshake::new(config);
     let mut out = Vec::new();
-    let mut buffer = vec![0; READ_BYTES];
     let mut progress = Progress::Receive;
     loop {
-        link.write_all(&out)?;
-        link.flush()?;
-        out.clear();
+        asker.write(&mut out)?;
         progress = match progress {
-            Progress::Receive => match link.read(&mut buffer)? {
-                0 => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, handshake.closed()).into()),
-                count => handshake.receive(&buffer[..count], &mut out)?,
+            Progress::Receive => match asker.read()? {
+                [] => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, handshake.closed()).into()),
+                bytes => handshake.receive(bytes, &mut out)?,
             },
             Progress::StartTls => {
                 let tls = tls.ok_or(WireError::Misuse("TLS was not asked for"))?;
-                link = link.start_tls(tls).map_err(AskError::Tls)?;
+                asker.link = asker.link.start_tls(tls).map_err(AskError::Tls)?;
                 handshake.tls_started(&mut out)?
             }
             Progress::Ready(session) => {
                 let mut scanner = session.scanner();
                 let mut early = session.leftover();
                 while scanner.next(&mut early)?.is_some() {}
-                link.set_deadline(None)?;
-                return Ok(Client { link, session: *session, scanner, buffer, out });
+                asker.link.set_deadline(None)?;
+                return Ok(Client { asker, session: *session, scanner, out });
             }
         };
     }
@@ -82,7 +72,7 @@ pub(crate) fn log_in(
 impl Client {
     /// The TLS version and cipher, if it is encrypted.
     pub(crate) fn encryption(&self) -> Option<String> {
-        self.link.encryption()
+        self.asker.link.encryption()
     }
 
     /// Where the session stands.
@@ -93,33 +83,16 @@ impl Client {
         }
     }
 
-    /// Sends what is in `out`.
-    fn send(&mut self) -> Result<(), AskError> {
-        // Counted from now: the connection may have lain idle for hours.
-        self.link.set_deadline(Some(Instant::now() + SILENCE))?;
-        self.link.write_all(&self.out)?;
-        self.link.flush()?;
-        self.out.clear();
-        Ok(())
-    }
-
     /// Sends what is in `out`, and reads to the end of the answer or to a request for a file, whose number it gives.
     fn hear(&mut self, mut on_event: impl FnMut(Event<'_>) -> Result<(), WireError>) -> Result<Option<u8>, AskError> {
-        self.send()?;
+        self.asker.ask(&mut self.out)?;
         let mut refusal = None;
         let mut answer_bytes = 0;
         while self.scanner.pending() > 0 {
-            self.link.set_deadline(Some(Instant::now() + SILENCE))?;
-            let count = self.link.read(&mut self.buffer)?;
-            if count == 0 {
-                let closed = io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection");
-                return Err(refusal.map_or(closed.into(), AskError::Server));
-            }
-            answer_bytes += count as u64;
-            if answer_bytes > ANSWER_BYTES {
-                return Err(WireError::Protocol("an answer to one of étalon's own questions has no end").into());
-            }
-            let mut input = &self.buffer[..count];
+            let mut input = match self.asker.hear::<ErrorPacket>(&mut answer_bytes)? {
+                [] => return Err(refusal.map_or_else(AskError::closed, AskError::Server)),
+                input => input,
+            };
             while let Some(event) = self.scanner.next(&mut input)? {
                 match event {
                     Event::Error(error) => refusal = refusal.or(Some(error)),
@@ -175,8 +148,7 @@ impl Client {
     /// # Errors
     /// As of [`Client::rows`].
     pub(crate) fn one(&mut self, sql: &str) -> Result<String, AskError> {
-        let rows = self.rows(sql)?;
-        Ok(rows.into_iter().next().and_then(|row| row.into_iter().next()).flatten().unwrap_or_default())
+        Ok(single(self.rows(sql)?))
     }
 
     /// Executes a `LOAD DATA LOCAL`, and sends its file piece by piece. The login must allow it.
@@ -198,7 +170,7 @@ impl Client {
                 break;
             }
             // The server may refuse in the middle, and says so only at the end.
-            self.send()?;
+            self.asker.ask(&mut self.out)?;
         }
         command::refuse_local_file(sequence, &mut self.out);
         let heard = self.hear(|_| Ok(()))?;
@@ -237,14 +209,14 @@ impl Client {
     pub(crate) fn into_opened(mut self, statements: &[String]) -> Result<Opened, AskError> {
         let forms = statements.iter().map(|sql| self.prepare(sql)).collect::<Result<_, _>>()?;
         // A statement of the load may take as long as it likes.
-        self.link.set_deadline(None)?;
+        self.asker.link.set_deadline(None)?;
         let status = self.status();
         self.scanner.set_rows(Rows::Skip);
-        Ok(Opened { link: self.link, connection: Connection::new(self.scanner, status, forms) })
+        Ok(Opened { link: self.asker.link, connection: Connection::new(self.scanner, status, forms) })
     }
 
     /// Ends the connection, and waits until the server has closed it.
     pub(crate) fn close(self) {
-        self.link.part(command::quit);
+        self.asker.link.part(command::quit);
     }
 }

@@ -6,24 +6,18 @@ use std::time::{Duration, Instant};
 
 use host::reactor::Socket;
 use rustls::ClientConnection;
+use wire::Value;
 use wire::tds::{
     Bulk, Cell, Column, Config, Done, HEADER_BYTES, Handshake, Progress, RequestSession, Row, Scan, Scanner,
     ServerMessage, Session, Sink, TlsScope, attention, batch, unwrap_tls, wrap_tls,
 };
-use wire::{Value, WireError};
 
 use super::connection::Connection;
 use super::statement::{Mode, Statement, Typed, value};
 use super::{AskError, Opened};
 use crate::dataset::Datum;
-use crate::lanes::dialogue::{Link, Timed, Tls};
+use crate::lanes::dialogue::{Asker, Timed, Tls, single};
 
-/// Bytes taken by one read.
-const READ_BYTES: usize = 16 << 10;
-/// A control question has no larger answer, bytes.
-const ANSWER_BYTES: u64 = 64 << 20;
-/// A server that says nothing for so long to a question of the control plane is given up.
-const SILENCE: Duration = Duration::from_secs(900);
 /// How often somebody who waits for a long statement is asked whether to go on.
 const LOOK: Duration = Duration::from_millis(200);
 /// Rows of a bulk copy go to the server in pieces of about this size, bytes.
@@ -78,11 +72,10 @@ impl Sink for Answer {
 
 /// A connection whose answers are waited for.
 pub(crate) struct Client {
-    link: Link,
+    asker: Asker,
     /// What the login left.
     pub(crate) session: Session,
     scanner: Scanner,
-    buffer: Vec<u8>,
     out: Vec<u8>,
 }
 
@@ -99,29 +92,24 @@ pub(crate) enum LoggedIn {
 /// # Errors
 /// The server refuses the login or breaks the protocol, the encryption fails, or the connection does.
 pub(crate) fn log_in(socket: Socket, config: Config, tls: &Tls, patience: Duration) -> Result<LoggedIn, AskError> {
-    let mut link = Link::new(socket, Some(Instant::now() + patience));
+    let mut asker = Asker::new(socket, patience);
     let mut handshake = Handshake::new(config);
     let mut out = Vec::new();
-    let mut buffer = vec![0; READ_BYTES];
     handshake.begin(&mut out);
     let mut progress = Progress::Receive;
     loop {
-        link.write_all(&out)?;
-        link.flush()?;
-        out.clear();
+        asker.write(&mut out)?;
         progress = match progress {
-            Progress::Receive => match link.read(&mut buffer)? {
-                0 => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, handshake.closed()).into()),
-                count => handshake.receive(&buffer[..count], &mut out)?,
+            Progress::Receive => match asker.read()? {
+                [] => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, handshake.closed()).into()),
+                bytes => handshake.receive(bytes, &mut out)?,
             },
             Progress::StartTls(scope) => {
-                link = link.start_tls_through(tls, exchange_wrapped).map_err(AskError::Tls)?;
+                asker.link = asker.link.start_tls_through(tls, exchange_wrapped).map_err(AskError::Tls)?;
                 let next = handshake.tls_started(&mut out)?;
                 if scope == TlsScope::Login {
-                    link.write_all(&out)?;
-                    link.flush()?;
-                    out.clear();
-                    link = link.end_tls();
+                    asker.write(&mut out)?;
+                    asker.link = asker.link.end_tls();
                 }
                 next
             }
@@ -129,8 +117,8 @@ pub(crate) fn log_in(socket: Socket, config: Config, tls: &Tls, patience: Durati
             Progress::Ready(session) => {
                 let mut scanner = session.scanner();
                 scanner.scan(session.leftover(), &mut wire::tds::Ignore)?;
-                link.set_deadline(None)?;
-                return Ok(LoggedIn::Here(Box::new(Client { link, session: *session, scanner, buffer, out })));
+                asker.link.set_deadline(None)?;
+                return Ok(LoggedIn::Here(Box::new(Client { asker, session: *session, scanner, out })));
             }
         };
     }
@@ -167,40 +155,24 @@ fn exchange_wrapped(connection: &mut ClientConnection, timed: &mut Timed) -> io:
 impl Client {
     /// The TLS version and cipher, if it is encrypted.
     pub(crate) fn encryption(&self) -> Option<String> {
-        self.link.encryption()
+        self.asker.link.encryption()
     }
 
     fn request_session(&self) -> RequestSession {
         RequestSession::of(&self.scanner)
     }
 
-    /// Sends what is in `out`.
-    fn send(&mut self) -> Result<(), AskError> {
-        // Counted from now: the connection may have lain idle for hours.
-        self.link.set_deadline(Some(Instant::now() + SILENCE))?;
-        self.link.write_all(&self.out)?;
-        self.link.flush()?;
-        self.out.clear();
-        Ok(())
-    }
-
     /// Sends what is in `out`, and reads to the end of the answer.
     fn hear(&mut self) -> Result<Answer, AskError> {
-        self.send()?;
+        self.asker.ask(&mut self.out)?;
         let mut answer = Answer::default();
         let mut answer_bytes = 0;
         loop {
-            self.link.set_deadline(Some(Instant::now() + SILENCE))?;
-            let count = self.link.read(&mut self.buffer)?;
-            if count == 0 {
-                let closed = io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection");
-                return Err(answer.refusal.map_or(closed.into(), AskError::Server));
-            }
-            answer_bytes += count as u64;
-            if answer_bytes > ANSWER_BYTES {
-                return Err(WireError::Protocol("an answer to one of étalon's own questions has no end").into());
-            }
-            if let Scan::Ready { .. } = self.scanner.scan(&self.buffer[..count], &mut answer)? {
+            let heard = match self.asker.hear::<ServerMessage>(&mut answer_bytes)? {
+                [] => return Err(answer.refusal.map_or_else(AskError::closed, AskError::Server)),
+                heard => heard,
+            };
+            if let Scan::Ready { .. } = self.scanner.scan(heard, &mut answer)? {
                 break;
             }
         }
@@ -231,22 +203,19 @@ impl Client {
         heard: &mut dyn FnMut(&ServerMessage),
     ) -> Result<Answer, AskError> {
         batch(sql, self.request_session(), &mut self.out)?;
-        self.send()?;
+        self.asker.ask(&mut self.out)?;
         let mut answer = Answer::default();
         let (mut told, mut given_up) = (0, false);
         loop {
-            self.link.set_deadline(Some(Instant::now() + LOOK))?;
-            let scan = match self.link.read(&mut self.buffer) {
-                Ok(0) => {
-                    let closed = io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection");
-                    return Err(answer.refusal.map_or(closed.into(), AskError::Server));
-                }
-                Ok(count) => self.scanner.scan(&self.buffer[..count], &mut answer)?,
+            self.asker.link.set_deadline(Some(Instant::now() + LOOK))?;
+            let scan = match self.asker.read() {
+                Ok([]) => return Err(answer.refusal.map_or_else(AskError::closed, AskError::Server)),
+                Ok(heard) => self.scanner.scan(heard, &mut answer)?,
                 Err(cause) if matches!(cause.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock) => {
                     if !given_up && !go_on() {
                         attention(&mut self.out);
                         self.scanner.attention_sent();
-                        self.send()?;
+                        self.asker.ask(&mut self.out)?;
                         given_up = true;
                     }
                     continue;
@@ -288,8 +257,7 @@ impl Client {
     /// # Errors
     /// As of [`Client::ask`].
     pub(crate) fn one(&mut self, sql: &str) -> Result<String, AskError> {
-        let rows = self.rows(sql)?;
-        Ok(rows.into_iter().next().and_then(|row| row.into_iter().next()).flatten().unwrap_or_default())
+        Ok(single(self.rows(sql)?))
     }
 
     /// Copies rows into a table whose columns are these, after `INSERT BULK`. `rows` fills in the values of the next row;
@@ -313,7 +281,7 @@ impl Client {
             row.clear();
             bulk.drain(&mut self.out);
             if self.out.len() >= PIECE_BYTES {
-                self.send()?;
+                self.asker.ask(&mut self.out)?;
             }
         }
         bulk.finish(&mut self.out);
@@ -327,7 +295,7 @@ impl Client {
     pub(crate) fn into_opened(mut self, statements: &[Typed], mode: Mode) -> Result<Opened, AskError> {
         let statements = statements.iter().map(|typed| Statement::new(typed, mode)).collect();
         // A statement of the load may take as long as it likes.
-        self.link.set_deadline(None)?;
-        Ok(Opened { link: self.link, connection: Connection::new(self.scanner, statements) })
+        self.asker.link.set_deadline(None)?;
+        Ok(Opened { link: self.asker.link, connection: Connection::new(self.scanner, statements) })
     }
 }
