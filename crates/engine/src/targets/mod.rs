@@ -13,3 +13,4 @@ pub mod sim;
 pub mod sqlite;
 pub mod sqlserver;
 mod tls;
+mod url;

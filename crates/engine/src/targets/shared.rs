@@ -8,27 +8,6 @@ use model::SystemPlan;
 use crate::dataset::Datum;
 use crate::error::{Failure, FailureKind};
 
-/// Undoes a URL's percent-encoding.
-///
-/// # Errors
-/// What is wrong with it.
-pub(crate) fn decode_percent(text: &str) -> Result<String, &'static str> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, tail)) = rest.split_first() {
-        rest = tail;
-        if first != b'%' {
-            bytes.push(first);
-            continue;
-        }
-        let digits = tail.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        bytes.push(byte.ok_or("after `%` two hexadecimal digits are expected; `%` itself is `%25`")?);
-        rest = &tail[2..];
-    }
-    String::from_utf8(bytes).map_err(|_| "its decoded text is not UTF-8")
-}
-
 /// A row as text between tabs: `COPY` of PostgreSQL and `LOAD DATA` of MySQL read the same by default.
 ///
 /// <https://www.postgresql.org/docs/current/sql-copy.html#id-1.9.3.55.9.2>,

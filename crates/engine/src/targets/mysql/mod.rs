@@ -34,6 +34,7 @@ use crate::session::SessionKind;
 use crate::target::{Consent, Counters, CpuHold, Engine, Load, OpenRequest, OsIo, Part, Placement, Target, Threads};
 use crate::targets::owner::Owner;
 use crate::targets::path::Path;
+use crate::targets::url::process_environment;
 use crate::targets::{server, shared};
 use crate::worker::{LOGINS_AT_ONCE, Tally, WorkerContext};
 use crate::workloads::transactions::{Program, Protocol};
@@ -42,7 +43,7 @@ use control::Control;
 use counters::Checkpoint;
 use private::Private;
 use session::Session;
-use url::{Address, process_environment};
+use url::Address;
 
 /// The database that étalon works in.
 const SCHEMA: &str = "etalon";
@@ -299,7 +300,7 @@ impl Target for MySqlTarget {
 
     fn server_cpu_s(&self) -> Result<f64, String> {
         match self.private() {
-            Some(private) => private.running.cpu_s(),
+            Some(private) => private.cpu_s(),
             None => Err("the server's process is not étalon's own".to_owned()),
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::url::Environment;
+use crate::targets::url::Environment;
 
 /// The groups that every client reads.
 const GROUPS: [&str; 3] = ["client", "client-server", "client-mariadb"];

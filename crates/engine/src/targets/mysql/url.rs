@@ -3,14 +3,16 @@
 //! <https://dev.mysql.com/doc/refman/8.4/en/environment-variables.html>,
 //! <https://dev.mysql.com/doc/refman/8.4/en/connecting.html>
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
 use super::option_file;
-use crate::error::{Failure, FailureKind};
-use crate::targets::shared::{LOOPBACK, decode_percent};
+use crate::error::Failure;
+use crate::targets::shared::LOOPBACK;
 use crate::targets::tls::Roots;
+use crate::targets::url::{Environment, Form, Pieces, os_user};
 
 /// How long a server may take to answer a connection, unless the URL says otherwise.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -118,20 +120,11 @@ pub(super) enum PasswordSource {
     Nowhere(Option<String>),
 }
 
-/// The variables of the environment; a parameter, so that tests need not change those of the process.
-pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
-
-/// The process's own environment.
-pub(super) fn process_environment(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
-}
-
-/// The pieces of a URL, decoded.
-#[derive(Default)]
-struct Pieces {
+/// What a URL says.
+struct Options {
     database: Option<String>,
     /// By the names of [`OPTIONS`]; those of the authority too.
-    options: std::collections::BTreeMap<String, String>,
+    options: BTreeMap<String, String>,
 }
 
 impl Address {
@@ -140,16 +133,7 @@ impl Address {
     /// # Errors
     /// It is not a URL of MySQL, or an option in it is not known. Never repeats the password.
     pub(super) fn parse(url: &str, environment: Environment<'_>) -> Result<Address, Failure> {
-        let from_environment;
-        let url = match url.strip_prefix(model::plan::ENV_PREFIX) {
-            None => url,
-            Some(name) => {
-                let hint = format!("export {name}=mysql://user@host:port/database");
-                from_environment = environment(name).ok_or_else(|| wrong("it is not set or empty").hint(hint))?;
-                &from_environment
-            }
-        };
-        Pieces::parse(url)?.into_address(environment)
+        Options::of(URL.read(url, environment)?)?.into_address(environment)
     }
 
     /// The address of a private server.
@@ -193,54 +177,28 @@ impl Address {
     }
 }
 
+/// How its URLs are written.
+const URL: Form = Form { product: "MySQL", schemes: ["mysql", "mariadb"], before_port: &[':'] };
+
 fn wrong(cause: impl std::fmt::Display) -> Failure {
-    Failure::new(FailureKind::Plan, "read the URL of MySQL", cause)
+    URL.wrong(cause)
 }
 
-fn decode(text: &str) -> Result<String, Failure> {
-    decode_percent(text).map_err(wrong)
-}
-
-impl Pieces {
-    fn parse(url: &str) -> Result<Pieces, Failure> {
-        let rest = ["mysql://", "mariadb://"].iter().find_map(|scheme| url.strip_prefix(scheme));
-        let rest = rest.ok_or_else(|| wrong("it does not begin with `mysql://` or `mariadb://`"))?;
-        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
-        let (login, place) = authority.rsplit_once('@').unwrap_or(("", authority));
-        let (user, password) = login.split_once(':').unwrap_or((login, ""));
-        let (host, port) = match place.strip_prefix('[') {
-            Some(rest) => {
-                let (host, rest) =
-                    rest.split_once(']').ok_or_else(|| wrong("the `]` of an IPv6 address is missing"))?;
-                (host, rest.strip_prefix(':').unwrap_or(rest))
-            }
-            None => place.split_once(':').unwrap_or((place, "")),
-        };
-        let mut pieces = Pieces::default();
-        for (name, value) in [("user", user), ("password", password), ("host", host), ("port", port)] {
-            if !value.is_empty() {
-                pieces.options.insert(name.to_owned(), decode(value)?);
-            }
-        }
-        pieces.database = Some(decode(database)?).filter(|name| !name.is_empty());
-        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-            let (key, value) = pair.split_once('=').ok_or_else(|| wrong("each option is written as `name=value`"))?;
-            let key = decode(key)?.replace('_', "-");
+impl Options {
+    fn of(pieces: Pieces) -> Result<Options, Failure> {
+        let Pieces { user, password, host, port, database, options: others } = pieces;
+        let authority = [("user", user), ("password", password), ("host", host), ("port", port)];
+        let mut options: BTreeMap<String, String> =
+            authority.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
+        for (key, value) in others {
+            let key = key.replace('_', "-");
             if !OPTIONS.contains(&key.as_str()) {
-                let failure = wrong(format!("it has no option `{key}`; known are {}", OPTIONS.join(", ")));
-                return Err(match model::near::nearest(&key, OPTIONS) {
-                    Some(near) => failure.hint(format!("did you mean `{near}`?")),
-                    None => failure,
-                });
+                return Err(URL.unknown(&key, &OPTIONS));
             }
-            pieces.options.insert(key, decode(value)?);
+            options.insert(key, value);
         }
-        if pieces.options.get("host").is_some_and(|host| host.contains(',')) {
-            return Err(wrong("it names several hosts, and a system is one server")
-                .hint("write one `[systems.NAME]` for each of them"));
-        }
-        Ok(pieces)
+        URL.refuse_several(options.get("host"))?;
+        Ok(Options { database, options })
     }
 
     /// The URL first, then the option file, then the environment: MySQL's own order.
@@ -298,11 +256,7 @@ impl Pieces {
 
     /// As MySQL's clients: `localhost` is the socket, and only the socket. A port beside it is passed over by some of
     /// them; a benchmark must not guess which path was meant.
-    fn place(
-        &self,
-        file: &std::collections::BTreeMap<String, String>,
-        environment: Environment<'_>,
-    ) -> Result<Place, Failure> {
+    fn place(&self, file: &BTreeMap<String, String>, environment: Environment<'_>) -> Result<Place, Failure> {
         let own = |name: &str| self.options.get(name).cloned();
         let host = own("host").or_else(|| file.get("host").cloned()).or_else(|| environment("MYSQL_HOST"));
         let host = host.filter(|host| !host.is_empty()).unwrap_or_else(|| "localhost".to_owned());
@@ -330,12 +284,6 @@ impl Pieces {
     }
 }
 
-fn os_user(environment: Environment<'_>) -> Option<String> {
-    host::identity::user_name()
-        .ok()
-        .or_else(|| ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| environment(name)))
-}
-
 fn default_socket() -> String {
     let there = SOCKETS.iter().find(|socket| Path::new(socket).exists());
     there.unwrap_or(&SOCKETS[0]).to_string()
@@ -344,6 +292,7 @@ fn default_socket() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::FailureKind;
 
     fn parse(url: &str) -> Result<Address, Failure> {
         Address::parse(url, &|_| None)

@@ -40,6 +40,7 @@ use crate::target::{
     Consent, Counters, CpuHold, Engine, Load, OpenRequest, OsIo, Part, Placement, Target, Threads, shares,
 };
 use crate::targets::owner::Owner;
+use crate::targets::url::process_environment;
 use crate::targets::{server, shared};
 use crate::worker::{self, LOGINS_AT_ONCE, Tally, WorkerContext};
 use crate::workloads::transactions::{Program, Protocol, Statement};
@@ -49,7 +50,7 @@ use counters::Abilities;
 use load::Untouched;
 use private::Private;
 use session::Session;
-use url::{Address, process_environment};
+use url::Address;
 
 /// The schema that étalon works in.
 const SCHEMA: &str = "etalon";
@@ -375,7 +376,7 @@ impl Target for PostgresTarget {
 
     fn server_cpu_s(&self) -> Result<f64, String> {
         match self.private() {
-            Some(private) => private.running.cpu_s(),
+            Some(private) => private.cpu_s(),
             None => Err("the server's processes are not étalon's own".to_owned()),
         }
     }

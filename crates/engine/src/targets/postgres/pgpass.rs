@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::url::Environment;
+use crate::targets::url::Environment;
 
 /// What the password file gives.
 #[derive(Clone, Debug, PartialEq, Eq)]

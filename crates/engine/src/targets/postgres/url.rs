@@ -10,8 +10,9 @@ use postgres::Config;
 
 use super::pgpass::{self, Lookup};
 use super::tls::{Roots, TlsMode};
-use crate::error::{Failure, FailureKind};
-use crate::targets::shared::{LOOPBACK, decode_percent};
+use crate::error::Failure;
+use crate::targets::shared::LOOPBACK;
+use crate::targets::url::{Environment, Form, Pieces, os_user};
 
 /// How long a server may take to answer a connection, unless the URL says otherwise.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -60,17 +61,9 @@ pub(super) enum PasswordSource {
     Nowhere(Option<String>),
 }
 
-/// The variables of the environment; a parameter, so that tests need not change those of the process.
-pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
-
-/// The process's own environment.
-pub(super) fn process_environment(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
-}
-
-/// The pieces of a URL, decoded.
+/// What a URL says.
 #[derive(Default)]
-struct Pieces {
+struct Options {
     user: Option<String>,
     password: Option<String>,
     host: Option<String>,
@@ -89,17 +82,7 @@ impl Address {
     /// # Errors
     /// It is not a URL of PostgreSQL, or an option in it is not known. Never repeats the password.
     pub(super) fn parse(url: &str, environment: Environment<'_>) -> Result<Address, Failure> {
-        let from_environment;
-        let url = match url.strip_prefix(model::plan::ENV_PREFIX) {
-            None => url,
-            Some(name) => {
-                let hint = format!("export {name}=postgres://user@host:port/database");
-                from_environment = environment(name).ok_or_else(|| wrong("it is not set or empty").hint(hint))?;
-                &from_environment
-            }
-        };
-        let pieces = Pieces::parse(url)?;
-        pieces.into_address(environment)
+        Options::of(URL.read(url, environment)?)?.into_address(environment)
     }
 
     /// The address of a server without TLS, such as a private one.
@@ -168,56 +151,22 @@ fn set_defaults(config: &mut Config) {
     }
 }
 
+/// How its URLs are written.
+const URL: Form = Form { product: "PostgreSQL", schemes: ["postgres", "postgresql"], before_port: &[':'] };
+
 fn wrong(cause: impl std::fmt::Display) -> Failure {
-    Failure::new(FailureKind::Plan, "read the URL of PostgreSQL", cause)
+    URL.wrong(cause)
 }
 
-fn decode(text: &str) -> Result<String, Failure> {
-    decode_percent(text).map_err(wrong)
-}
-
-fn filled(text: &str) -> Result<Option<String>, Failure> {
-    if text.is_empty() { Ok(None) } else { decode(text).map(Some) }
-}
-
-impl Pieces {
-    fn parse(url: &str) -> Result<Pieces, Failure> {
-        let rest = ["postgres://", "postgresql://"].iter().find_map(|scheme| url.strip_prefix(scheme));
-        let rest = rest.ok_or_else(|| wrong("it does not begin with `postgres://` or `postgresql://`"))?;
-        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
-        let (login, place) = authority.rsplit_once('@').unwrap_or(("", authority));
-        let (user, password) = login.split_once(':').unwrap_or((login, ""));
-        let mut pieces = Pieces {
-            user: filled(user)?,
-            password: filled(password)?,
-            database: filled(database)?,
-            ..Pieces::default()
-        };
-        pieces.place(place)?;
-        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-            let (key, value) = pair.split_once('=').ok_or_else(|| wrong("each option is written as `name=value`"))?;
-            pieces.option(&decode(key)?, decode(value)?);
+impl Options {
+    fn of(pieces: Pieces) -> Result<Options, Failure> {
+        let Pieces { user, password, host, port, database, options: others } = pieces;
+        let mut options = Options { user, password, host, port, database, ..Options::default() };
+        for (key, value) in others {
+            options.option(&key, value);
         }
-        if pieces.host.as_ref().is_some_and(|host| host.contains(',')) {
-            return Err(wrong("it names several hosts, and a system is one server")
-                .hint("write one `[systems.NAME]` for each of them"));
-        }
-        Ok(pieces)
-    }
-
-    fn place(&mut self, place: &str) -> Result<(), Failure> {
-        let (host, port) = match place.strip_prefix('[') {
-            Some(rest) => {
-                let (host, rest) =
-                    rest.split_once(']').ok_or_else(|| wrong("the `]` of an IPv6 address is missing"))?;
-                (host, rest.strip_prefix(':').unwrap_or(rest))
-            }
-            None => place.split_once(':').unwrap_or((place, "")),
-        };
-        self.host = filled(host)?;
-        self.port = filled(port)?;
-        Ok(())
+        URL.refuse_several(options.host.as_ref())?;
+        Ok(options)
     }
 
     fn option(&mut self, key: &str, value: String) {
@@ -302,12 +251,6 @@ impl Pieces {
     }
 }
 
-fn os_user(environment: Environment<'_>) -> Option<String> {
-    host::identity::user_name()
-        .ok()
-        .or_else(|| ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| environment(name)))
-}
-
 /// As libpq: the socket's usual folder, and TCP where there is none.
 fn default_host(port: u16) -> String {
     let socket = format!(".s.PGSQL.{port}");
@@ -318,6 +261,7 @@ fn default_host(port: u16) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::FailureKind;
     use postgres::config::Host;
 
     fn parse(url: &str) -> Result<Address, Failure> {

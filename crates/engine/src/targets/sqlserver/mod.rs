@@ -32,12 +32,13 @@ use crate::session::SessionKind;
 use crate::target::{Consent, Counters, CpuHold, Engine, Load, OpenRequest, Part, Placement, Target, Threads};
 use crate::targets::path::Path;
 use crate::targets::shared;
+use crate::targets::url::process_environment;
 use crate::worker::{LOGINS_AT_ONCE, Tally, WorkerContext};
 use crate::workloads::transactions::Program;
 use connect::{Endpoint, failure};
 use control::Control;
 use session::Session;
-use url::{Address, process_environment};
+use url::Address;
 
 /// The database that étalon works in.
 const SCHEMA: &str = "etalon";

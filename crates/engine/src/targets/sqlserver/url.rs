@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::error::{Failure, FailureKind};
-use crate::targets::shared::decode_percent;
+use crate::error::Failure;
 use crate::targets::tls::Roots;
+use crate::targets::url::{Environment, Form, Pieces};
 
 /// How long a server may take to answer a connection, unless the URL says otherwise.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
@@ -90,20 +90,11 @@ pub(super) struct Address {
     pub(super) packet_bytes: u16,
 }
 
-/// The variables of the environment; a parameter, so that tests need not change those of the process.
-pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
-
-/// The process's own environment.
-pub(super) fn process_environment(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
-}
+/// How its URLs are written. `host,port` is how Microsoft's own clients write it.
+const URL: Form = Form { product: "SQL Server", schemes: ["mssql", "sqlserver"], before_port: &[':', ','] };
 
 fn wrong(cause: impl std::fmt::Display) -> Failure {
-    Failure::new(FailureKind::Plan, "read the URL of SQL Server", cause)
-}
-
-fn decode(text: &str) -> Result<String, Failure> {
-    decode_percent(text).map_err(wrong)
+    URL.wrong(cause)
 }
 
 impl Address {
@@ -112,24 +103,12 @@ impl Address {
     /// # Errors
     /// It is not a URL of SQL Server, or an option in it is not known. Never repeats the password.
     pub(super) fn parse(url: &str, environment: Environment<'_>) -> Result<Address, Failure> {
-        let from_environment;
-        let url = match url.strip_prefix(model::plan::ENV_PREFIX) {
-            None => url,
-            Some(name) => {
-                let hint = format!("export {name}=mssql://user@host:port/database");
-                from_environment = environment(name).ok_or_else(|| wrong("it is not set or empty").hint(hint))?;
-                &from_environment
-            }
-        };
-        let rest = ["mssql://", "sqlserver://"].iter().find_map(|scheme| url.strip_prefix(scheme));
-        let rest = rest.ok_or_else(|| wrong("it does not begin with `mssql://` or `sqlserver://`"))?;
-        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
-        let mut options = authority_options(authority)?;
-        let database = Some(decode(database)?).filter(|name| !name.is_empty());
-        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-            let (key, value) = pair.split_once('=').ok_or_else(|| wrong("each option is written as `name=value`"))?;
-            options.insert(option_name(&decode(key)?)?, decode(value)?);
+        let Pieces { user, password, host, port, database, options: others } = URL.read(url, environment)?;
+        let authority = [("user", user), ("password", password), ("host", host), ("port", port)];
+        let mut options: BTreeMap<&'static str, String> =
+            authority.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+        for (key, value) in others {
+            options.insert(option_name(&key)?, value);
         }
         Address::of_options(&options, database, environment)
     }
@@ -195,38 +174,11 @@ impl Address {
     }
 }
 
-/// What stands before the path: login, password, host, port.
-fn authority_options(authority: &str) -> Result<BTreeMap<&'static str, String>, Failure> {
-    let (login, place) = authority.rsplit_once('@').unwrap_or(("", authority));
-    let (user, password) = login.split_once(':').unwrap_or((login, ""));
-    let (host, port) = match place.strip_prefix('[') {
-        Some(rest) => {
-            let (host, rest) = rest.split_once(']').ok_or_else(|| wrong("the `]` of an IPv6 address is missing"))?;
-            (host, rest.strip_prefix([':', ',']).unwrap_or(rest))
-        }
-        // `host,port` is how Microsoft's own clients write it.
-        None => place.split_once([':', ',']).unwrap_or((place, "")),
-    };
-    let mut options = BTreeMap::new();
-    for (name, value) in [("user", user), ("password", password), ("host", host), ("port", port)] {
-        if !value.is_empty() {
-            options.insert(name, decode(value)?);
-        }
-    }
-    Ok(options)
-}
-
 /// An option's name; `TrustServerCertificate` and `trust-server-certificate` are `trust_server_certificate`.
 fn option_name(key: &str) -> Result<&'static str, Failure> {
     let bare = |name: &str| name.to_ascii_lowercase().replace(['_', '-', ' '], "");
     let known = OPTIONS.iter().find(|option| bare(option) == bare(key));
-    known.copied().ok_or_else(|| {
-        let failure = wrong(format!("it has no option `{key}`; known are {}", OPTIONS.join(", ")));
-        match model::near::nearest(key, OPTIONS) {
-            Some(near) => failure.hint(format!("did you mean `{near}`?")),
-            None => failure,
-        }
-    })
+    known.copied().ok_or_else(|| URL.unknown(key, &OPTIONS))
 }
 
 fn truth(text: &str) -> Result<bool, Failure> {

@@ -1,0 +1,142 @@
+//! What the URLs of servers have alike.
+
+use crate::error::{Failure, FailureKind};
+
+/// The variables of the environment; a parameter, so that tests need not change those of the process.
+pub(crate) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// The process's own environment.
+pub(crate) fn process_environment(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The operating system's user.
+pub(crate) fn os_user(environment: Environment<'_>) -> Option<String> {
+    host::identity::user_name()
+        .ok()
+        .or_else(|| ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| environment(name)))
+}
+
+/// How an engine's URLs are written.
+pub(crate) struct Form {
+    /// The engine's name.
+    pub(crate) product: &'static str,
+    /// Before `://`, the usual one first.
+    pub(crate) schemes: [&'static str; 2],
+    /// What stands between host and port.
+    pub(crate) before_port: &'static [char],
+}
+
+/// The pieces of a URL, decoded. What is empty is left out.
+#[derive(Default)]
+pub(crate) struct Pieces {
+    pub(crate) user: Option<String>,
+    pub(crate) password: Option<String>,
+    pub(crate) host: Option<String>,
+    pub(crate) port: Option<String>,
+    pub(crate) database: Option<String>,
+    /// Behind the `?`, in their order.
+    pub(crate) options: Vec<(String, String)>,
+}
+
+impl Form {
+    /// What is wrong with a URL. It must not repeat the password.
+    pub(crate) fn wrong(&self, cause: impl std::fmt::Display) -> Failure {
+        Failure::new(FailureKind::Plan, format!("read the URL of {}", self.product), cause)
+    }
+
+    fn decode(&self, text: &str) -> Result<String, Failure> {
+        decode_percent(text).map_err(|cause| self.wrong(cause))
+    }
+
+    fn filled(&self, text: &str) -> Result<Option<String>, Failure> {
+        if text.is_empty() { Ok(None) } else { self.decode(text).map(Some) }
+    }
+
+    /// Reads a URL, or `env:NAME` for one that is in the environment.
+    ///
+    /// # Errors
+    /// It is not one of these. Never repeats the password.
+    pub(crate) fn read(&self, url: &str, environment: Environment<'_>) -> Result<Pieces, Failure> {
+        let [usual, other] = self.schemes;
+        let from_environment;
+        let url = match url.strip_prefix(model::plan::ENV_PREFIX) {
+            None => url,
+            Some(name) => {
+                let hint = format!("export {name}={usual}://user@host:port/database");
+                from_environment = environment(name).ok_or_else(|| self.wrong("it is not set or empty").hint(hint))?;
+                &from_environment
+            }
+        };
+        let rest = self.schemes.iter().find_map(|scheme| url.strip_prefix(scheme)?.strip_prefix("://"));
+        let rest = rest.ok_or_else(|| self.wrong(format!("it does not begin with `{usual}://` or `{other}://`")))?;
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
+        let (login, place) = authority.rsplit_once('@').unwrap_or(("", authority));
+        let (user, password) = login.split_once(':').unwrap_or((login, ""));
+        let (host, port) = match place.strip_prefix('[') {
+            Some(rest) => {
+                let missing = || self.wrong("the `]` of an IPv6 address is missing");
+                let (host, rest) = rest.split_once(']').ok_or_else(missing)?;
+                (host, rest.strip_prefix(self.before_port).unwrap_or(rest))
+            }
+            None => place.split_once(self.before_port).unwrap_or((place, "")),
+        };
+        let option = |pair: &str| -> Result<(String, String), Failure> {
+            let (key, value) =
+                pair.split_once('=').ok_or_else(|| self.wrong("each option is written as `name=value`"))?;
+            Ok((self.decode(key)?, self.decode(value)?))
+        };
+        Ok(Pieces {
+            user: self.filled(user)?,
+            password: self.filled(password)?,
+            host: self.filled(host)?,
+            port: self.filled(port)?,
+            database: self.filled(database)?,
+            options: query.split('&').filter(|pair| !pair.is_empty()).map(option).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// An option that these URLs do not have.
+    pub(crate) fn unknown(&self, key: &str, known: &[&'static str]) -> Failure {
+        let failure = self.wrong(format!("it has no option `{key}`; known are {}", known.join(", ")));
+        match model::near::nearest(key, known.iter().copied()) {
+            Some(near) => failure.hint(format!("did you mean `{near}`?")),
+            None => failure,
+        }
+    }
+
+    /// Refuses a list of hosts.
+    ///
+    /// # Errors
+    /// It is one.
+    pub(crate) fn refuse_several(&self, host: Option<&String>) -> Result<(), Failure> {
+        if host.is_some_and(|host| host.contains(',')) {
+            return Err(self
+                .wrong("it names several hosts, and a system is one server")
+                .hint("write one `[systems.NAME]` for each of them"));
+        }
+        Ok(())
+    }
+}
+
+/// Undoes a URL's percent-encoding.
+///
+/// # Errors
+/// What is wrong with it.
+fn decode_percent(text: &str) -> Result<String, &'static str> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, tail)) = rest.split_first() {
+        rest = tail;
+        if first != b'%' {
+            bytes.push(first);
+            continue;
+        }
+        let digits = tail.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(byte.ok_or("after `%` two hexadecimal digits are expected; `%` itself is `%25`")?);
+        rest = &tail[2..];
+    }
+    String::from_utf8(bytes).map_err(|_| "its decoded text is not UTF-8")
+}
