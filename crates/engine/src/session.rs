@@ -44,3 +44,9 @@ pub trait Session: Send {
     /// As [`Session::execute`].
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure>;
 }
+
+/// What was tried by a statement, for a failure: its beginning says which it was.
+pub(crate) fn running(sql: &str) -> String {
+    let start: String = sql.chars().take(80).collect();
+    format!("run `{start}`")
+}

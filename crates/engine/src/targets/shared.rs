@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::net::IpAddr;
+use std::time::Duration;
 
+use host::reactor::Vigilance;
 use model::SystemPlan;
 
 use crate::dataset::Datum;
@@ -71,8 +74,21 @@ pub(crate) fn random_password() -> String {
     format!("{:016x}{:016x}", half(), half())
 }
 
+/// A TCP connection to a server that has vanished is given up by these.
+pub(crate) const VIGILANCE: Vigilance = Vigilance {
+    user_timeout: Some(Duration::from_secs(30)),
+    keepalive_idle: Some(Duration::from_secs(10)),
+    keepalive_interval: Some(Duration::from_secs(5)),
+    keepalive_retries: Some(4),
+};
+
 /// The address of this host alone.
 pub(crate) const LOOPBACK: &str = "127.0.0.1";
+
+/// Whether a host's name or address can only be this host's.
+pub(crate) fn is_this_host(host: &str) -> bool {
+    host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
+}
 
 /// A server with a URL, as other hosts reach it: each takes a password from its own environment.
 pub(crate) fn reach_by_url(system: &SystemPlan) -> Result<SystemPlan, Failure> {

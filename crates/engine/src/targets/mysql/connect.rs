@@ -1,11 +1,10 @@
 //! Making a connection, and saying clearly why there is none.
 
 use std::io;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use host::reactor::{Socket, Vigilance};
+use host::reactor::Socket;
 use rustls::pki_types::ServerName;
 use wire::Secret;
 use wire::mysql::{Config, Encryption, ErrorPacket, Feature, Medium, PublicKey};
@@ -16,17 +15,11 @@ use crate::lane::ErrorClass;
 use crate::lanes::dialogue::{ServerError as _, Tls};
 use crate::lanes::mysql::{AskError, Client, log_in};
 use crate::targets::refusal::{self, Explain};
+use crate::targets::shared::{VIGILANCE, is_this_host};
 use crate::targets::tls::{Check, client_config};
 
 /// What the handshake and the login may take beyond the connection's own time-out.
 const LOGIN_GRACE: Duration = Duration::from_secs(2);
-/// A TCP connection to a server that has vanished is given up by these.
-const VIGILANCE: Vigilance = Vigilance {
-    user_timeout: Some(Duration::from_secs(30)),
-    keepalive_idle: Some(Duration::from_secs(10)),
-    keepalive_interval: Some(Duration::from_secs(5)),
-    keepalive_retries: Some(4),
-};
 
 /// What a connection is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -259,9 +252,7 @@ impl Endpoint {
     pub(super) fn is_local(&self) -> bool {
         match &self.address.place {
             Place::Socket(_) => true,
-            Place::Tcp { host, .. } => {
-                host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
-            }
+            Place::Tcp { host, .. } => is_this_host(host),
         }
     }
 }

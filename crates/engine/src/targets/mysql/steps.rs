@@ -6,7 +6,7 @@ use super::connect::failure;
 use crate::dataset::Datum;
 use crate::error::{Failure, FailureKind};
 use crate::lanes::mysql::Client;
-use crate::session::Session;
+use crate::session::{Session, running};
 
 /// A session.
 pub(super) struct MySqlSession {
@@ -36,17 +36,12 @@ impl Drop for MySqlSession {
 
 impl Session for MySqlSession {
     fn execute(&mut self, sql: &str) -> Result<(), Failure> {
-        self.client()?.execute(sql).map_err(|error| failure(shown(sql), &error))
+        self.client()?.execute(sql).map_err(|error| failure(running(sql), &error))
     }
 
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure> {
-        let rows = self.client()?.rows(sql).map_err(|error| failure(shown(sql), &error))?;
+        let rows = self.client()?.rows(sql).map_err(|error| failure(running(sql), &error))?;
         let datum = |value: Option<String>| value.map_or(Datum::Null, |text| Datum::Text(Cow::Owned(text)));
         Ok(rows.into_iter().map(|row| row.into_iter().map(datum).collect()).collect())
     }
-}
-
-fn shown(sql: &str) -> String {
-    let start: String = sql.chars().take(80).collect();
-    format!("run `{start}`")
 }

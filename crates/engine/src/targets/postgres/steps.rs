@@ -11,7 +11,7 @@ use super::counters::{one, rows};
 use super::session;
 use crate::dataset::Datum;
 use crate::error::{Failure, FailureKind};
-use crate::session::{Session, SessionKind};
+use crate::session::{Session, SessionKind, running};
 
 /// The extension that holds geometries.
 const EXTENSION: &str = "postgis";
@@ -160,8 +160,7 @@ impl Session for PostgresSession {
 }
 
 fn failed(sql: &str, error: &postgres::Error) -> Failure {
-    let start: String = sql.chars().take(80).collect();
-    failure(format!("run `{start}`"), error)
+    failure(running(sql), error)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use rusqlite::types::ValueRef;
 use super::sql_failure;
 use crate::dataset::Datum;
 use crate::error::{Failure, FailureKind};
-use crate::session::{Session, SessionKind};
+use crate::session::{Session, SessionKind, running};
 
 /// A session.
 pub(super) struct SqliteSession {
@@ -107,6 +107,5 @@ fn datum(value: ValueRef<'_>) -> Datum {
 }
 
 fn failed(sql: &str, error: &rusqlite::Error) -> Failure {
-    let start: String = sql.chars().take(80).collect();
-    sql_failure(&format!("run `{start}`"), error)
+    sql_failure(&running(sql), error)
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use host::reactor::{Socket, Vigilance};
+use host::reactor::Socket;
 use rustls::pki_types::ServerName;
 use wire::Secret;
 use wire::tds::{Config, Encryption, Medium, ServerMessage};
@@ -15,19 +15,13 @@ use crate::lane::ErrorClass;
 use crate::lanes::dialogue::{ServerError as _, Tls};
 use crate::lanes::sqlserver::{AskError, Client, LoggedIn, log_in};
 use crate::targets::refusal::{self, Explain};
+use crate::targets::shared::VIGILANCE;
 use crate::targets::tls::{Check, client_config_of};
 
 /// What the handshake and the login may take beyond the connection's own time-out.
 const LOGIN_GRACE: Duration = Duration::from_secs(5);
 /// How often one server may send a login to another.
 const REDIRECTS: u32 = 3;
-/// A TCP connection to a server that has vanished is given up by these.
-const VIGILANCE: Vigilance = Vigilance {
-    user_timeout: Some(Duration::from_secs(30)),
-    keepalive_idle: Some(Duration::from_secs(10)),
-    keepalive_interval: Some(Duration::from_secs(5)),
-    keepalive_retries: Some(4),
-};
 
 /// Why there is no connection.
 pub(super) type Refusal = refusal::Refusal<ServerMessage>;

@@ -4,7 +4,7 @@ use super::connect::failure;
 use crate::dataset::Datum;
 use crate::error::Failure;
 use crate::lanes::sqlserver::{Answer, AskError, Client, datum};
-use crate::session::{Session, SessionKind};
+use crate::session::{Session, SessionKind, running};
 
 /// Has the server say after each statement what CPU time it took, in milliseconds.
 /// <https://learn.microsoft.com/en-us/sql/t-sql/statements/set-statistics-time-transact-sql>
@@ -25,13 +25,13 @@ impl SqlServerSession {
     /// What its kind needs is refused.
     pub(super) fn new(mut client: Client, kind: SessionKind) -> Result<SqlServerSession, Failure> {
         if kind == SessionKind::Spatial {
-            client.execute(TELL_TIMES).map_err(|error| failure(shown(TELL_TIMES), &error))?;
+            client.execute(TELL_TIMES).map_err(|error| failure(running(TELL_TIMES), &error))?;
         }
         Ok(SqlServerSession { client, told_cpu_ms: None })
     }
 
     fn ask(&mut self, sql: &str) -> Result<Answer, Failure> {
-        let answer = self.client.ask(sql).map_err(|error: AskError| failure(shown(sql), &error))?;
+        let answer = self.client.ask(sql).map_err(|error: AskError| failure(running(sql), &error))?;
         for remark in answer.remarks.iter().filter(|remark| TIMES.contains(&remark.number)) {
             if let Some(ms) = first_number(&remark.text) {
                 *self.told_cpu_ms.get_or_insert(0) += ms;
@@ -60,11 +60,6 @@ impl Session for SqlServerSession {
     fn told_cpu_s(&self) -> Option<f64> {
         self.told_cpu_ms.map(|ms| ms as f64 / 1e3)
     }
-}
-
-fn shown(sql: &str) -> String {
-    let start: String = sql.chars().take(80).collect();
-    format!("run `{start}`")
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::error::Failure;
+use crate::targets::shared::is_this_host;
 use crate::targets::tls::Roots;
 use crate::targets::url::{Environment, Form, Pieces};
 
@@ -170,7 +171,7 @@ impl Address {
 
     /// Whether the server can only be on this machine, by the way to it.
     pub(super) fn is_local(&self) -> bool {
-        self.host == "localhost" || self.host.parse().is_ok_and(|address: std::net::IpAddr| address.is_loopback())
+        is_this_host(&self.host)
     }
 }
 

@@ -10,7 +10,7 @@ use model::Reading;
 use super::account::{FileClass, IoAccount};
 use crate::dataset::Datum;
 use crate::error::{Failure, FailureKind};
-use crate::session::Session;
+use crate::session::{Session, running};
 use crate::target::Target;
 
 /// What of a page a row leaves to the engine's own headers: `CHAR(8000)` in the published test's pages of 8 192 bytes.
@@ -141,8 +141,7 @@ fn number(datum: Option<&Datum>) -> Option<f64> {
 pub(super) fn one(session: &mut dyn Session, sql: &str) -> Result<f64, Failure> {
     let rows = session.query(sql)?;
     let cell = rows.first().and_then(|row| row.first());
-    let shown: String = sql.chars().take(80).collect();
-    let wrong = || Failure::new(FailureKind::Verification, format!("run `{shown}`"), "it gave no number");
+    let wrong = || Failure::new(FailureKind::Verification, running(sql), "it gave no number");
     number(cell).ok_or_else(wrong)
 }
 
