@@ -1,5 +1,6 @@
 //! Control planes, one folder or file an engine.
 
+mod data_place;
 pub mod disk;
 mod kept;
 pub mod mysql;

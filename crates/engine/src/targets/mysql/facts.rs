@@ -12,6 +12,7 @@ use super::counters;
 use super::url::Place;
 use crate::error::Failure;
 use crate::lanes::mysql::Client;
+use crate::targets::data_place::{Backing, DataPlace, hidden};
 
 /// Settings that differ between two servers that are alike, or between two sessions or starts of one: where things are
 /// and what they are called, how a session stands. What is logged is not among them: it costs time.
@@ -67,14 +68,6 @@ const PASSING: &[&str] = &[
 const PASSING_BEGINNINGS: &[&str] = &["gtid_", "wsrep_node_", "admin_", "mysqlx_", "pseudo_"];
 const PASSING_ENDS: &[&str] = &["_file", "_dir", "_directory", "_dir_path", "dir", "_path", "_logname"];
 
-/// What is measured of the place that the data is in.
-enum DataPlace {
-    /// The folder can be looked at from here.
-    Here(PathBuf),
-    /// Why it cannot.
-    Elsewhere(String),
-}
-
 /// Reads the facts over a session that is set as those of a trial.
 pub(super) fn read(client: &mut Client, endpoint: &Endpoint) -> Result<Facts, Failure> {
     let mut facts = Facts::default();
@@ -95,7 +88,9 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint) -> Result<Facts, Fa
     let caches = if client.session.caches_metadata() { "cached" } else { "sent with every result" };
     facts.identity("path.metadata", caches);
     let place = data_place(&settings, endpoint);
-    let backing = add_place(&mut facts, &place, &settings);
+    let log =
+        |data: &Path| Some(settings.get("innodb_log_group_home_dir").map_or(data.to_owned(), |log| data.join(log)));
+    let backing = place.add_to(&mut facts, log);
     facts.set_durability(&durability(&settings, &place, backing));
     Ok(facts)
 }
@@ -135,11 +130,7 @@ fn shown(name: &str, value: &str) -> String {
         || name.ends_with("_filekey")
         || name.contains("token")
         || name.contains("provider_options");
-    match (may_be_secret, value.is_empty()) {
-        (false, _) => value.to_owned(),
-        (true, true) => "(empty)".to_owned(),
-        (true, false) => "(set; not shown, since it may hold a password)".to_owned(),
-    }
+    if may_be_secret { hidden(value) } else { value.to_owned() }
 }
 
 /// Where the data is, if it is on this machine and may be looked at.
@@ -153,39 +144,7 @@ fn data_place(settings: &BTreeMap<String, String>, endpoint: &Endpoint) -> DataP
         Place::Socket(_) => true,
         Place::Tcp { .. } => endpoint.is_local() && (socket.exists() || folder.join(socket).exists()),
     };
-    match (here, folder.is_dir()) {
-        (true, true) => DataPlace::Here(folder),
-        (true, false) => DataPlace::Elsewhere(format!("{} cannot be looked at from here", folder.display())),
-        (false, _) => DataPlace::Elsewhere("the server is on another machine, or in a container".to_owned()),
-    }
-}
-
-/// Where a commit waits for a disk, and whether that is one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Backing {
-    Disk,
-    Memory,
-    Unknown,
-}
-
-fn add_place(facts: &mut Facts, place: &DataPlace, settings: &BTreeMap<String, String>) -> Backing {
-    let folder = match place {
-        DataPlace::Here(folder) => folder,
-        DataPlace::Elsewhere(reason) => {
-            facts.unavailable("data_directory.filesystem", reason.clone());
-            return Backing::Unknown;
-        }
-    };
-    facts.passing("data_directory.path", folder.display().to_string());
-    facts.absorb("data_directory", host::facts::path_facts(folder));
-    // The log may be on another device.
-    let log = settings.get("innodb_log_group_home_dir").map(|log| folder.join(log)).unwrap_or_else(|| folder.clone());
-    let is_memory = |path: &Path| host::disk::is_memory_backed(path).ok();
-    match (is_memory(folder), is_memory(&log)) {
-        (Some(true), _) | (_, Some(true)) => Backing::Memory,
-        (Some(false), _) => Backing::Disk,
-        (None, _) => Backing::Unknown,
-    }
+    if here { DataPlace::here(folder) } else { DataPlace::on_another_machine() }
 }
 
 /// What a commit promises. <https://dev.mysql.com/doc/refman/8.4/en/innodb-parameters.html>,
@@ -229,10 +188,7 @@ fn durability(settings: &BTreeMap<String, String>, place: &DataPlace, backing: B
     } else {
         DurabilityTier::Durable
     };
-    if let DataPlace::Elsewhere(reason) = place {
-        because.push_str(&format!("; its disk is not known: {reason}"));
-    }
-    Durability { tier, because }
+    place.durability(tier, because)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What a server is, how it is set, and what its commits promise.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use model::{Durability, DurabilityTier, Facts, Nature};
 use postgres::Client;
@@ -9,6 +9,7 @@ use super::connect::failure;
 use super::counters::{one, rows};
 use super::url::Address;
 use crate::error::Failure;
+use crate::targets::data_place::{Backing, DataPlace, hidden};
 
 /// Settings that differ between two servers that are alike, or between two sessions or starts of one: where things
 /// are and what they are called, how a session stands. What is logged is not among them: it costs time.
@@ -44,14 +45,6 @@ const SECRET: &[&str] = &[
     "ssl_passphrase_command",
 ];
 
-/// What is measured of the place that the data is in.
-pub(super) enum DataPlace {
-    /// The folder can be looked at from here.
-    Here(PathBuf),
-    /// Why it cannot.
-    Elsewhere(String),
-}
-
 /// Reads the facts over a session that is set as those of a trial.
 pub(super) fn read(client: &mut Client, address: &Address) -> Result<Facts, Failure> {
     let asked = |error: postgres::Error| failure("read the server's facts", &error);
@@ -75,8 +68,9 @@ pub(super) fn read(client: &mut Client, address: &Address) -> Result<Facts, Fail
     let tls = one(client, TLS).map_err(asked)?;
     facts.identity("path.tls", if tls.is_empty() { "off".to_owned() } else { tls });
     let place = data_place(client, address).map_err(asked)?;
-    let memory = add_place(&mut facts, &place);
-    facts.set_durability(&durability(&facts, &place, memory));
+    // The log may be a link to another device; who may not enter the folder does not see it.
+    let backing = place.add_to(&mut facts, |data| std::fs::canonicalize(data.join("pg_wal")).ok());
+    facts.set_durability(&durability(&facts, &place, backing));
     Ok(facts)
 }
 
@@ -109,7 +103,7 @@ fn shown(name: &str, value: &str) -> String {
     if !(SECRET.contains(&name) || speaks_of_secrets) {
         return value.to_owned();
     }
-    if value.is_empty() { "(empty)".to_owned() } else { "(set; not shown, since it may hold a password)".to_owned() }
+    hidden(value)
 }
 
 /// Where the data is, if it is on this machine and may be looked at.
@@ -126,40 +120,7 @@ fn data_place(client: &mut Client, address: &Address) -> Result<DataPlace, postg
     // A server in a container is reached from another address than its own.
     let same = "SELECT pg_catalog.inet_server_addr() IS NOT DISTINCT FROM pg_catalog.inet_client_addr()";
     let here = address.is_socket() || one(client, same)? == "t";
-    Ok(match (here, folder.is_dir()) {
-        (true, true) => DataPlace::Here(folder),
-        (true, false) => DataPlace::Elsewhere(format!("{} cannot be looked at from here", folder.display())),
-        (false, _) => DataPlace::Elsewhere("the server is on another machine, or in a container".to_owned()),
-    })
-}
-
-/// Where a commit waits for a disk, and whether that is one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Backing {
-    Disk,
-    Memory,
-    Unknown,
-}
-
-fn add_place(facts: &mut Facts, place: &DataPlace) -> Backing {
-    match place {
-        DataPlace::Here(folder) => {
-            facts.passing("data_directory.path", folder.display().to_string());
-            facts.absorb("data_directory", host::facts::path_facts(folder));
-            let is_memory = |path: &Path| host::disk::is_memory_backed(path).ok();
-            // The log may be a link to another device; who may not enter the folder does not see it.
-            match (is_memory(folder), std::fs::canonicalize(folder.join("pg_wal")).ok().and_then(|wal| is_memory(&wal)))
-            {
-                (Some(true), _) | (_, Some(true)) => Backing::Memory,
-                (Some(false), _) => Backing::Disk,
-                (None, _) => Backing::Unknown,
-            }
-        }
-        DataPlace::Elsewhere(reason) => {
-            facts.unavailable("data_directory.filesystem", reason.clone());
-            Backing::Unknown
-        }
-    }
+    Ok(if here { DataPlace::here(folder) } else { DataPlace::on_another_machine() })
 }
 
 /// What a commit promises. <https://www.postgresql.org/docs/current/wal-reliability.html> and the settings' own pages.
@@ -183,10 +144,7 @@ fn durability(facts: &Facts, place: &DataPlace, backing: Backing) -> Durability 
     } else {
         DurabilityTier::Durable
     };
-    if let DataPlace::Elsewhere(reason) = place {
-        because.push_str(&format!("; its disk is not known: {reason}"));
-    }
-    Durability { tier, because }
+    place.durability(tier, because)
 }
 
 #[cfg(test)]
