@@ -40,6 +40,15 @@ struct Member<'a> {
     ask: Ask,
 }
 
+/// How the members came to their common start.
+#[derive(Clone, Copy)]
+struct Began {
+    /// From the first word to them to their start, in nanoseconds.
+    took_ns: u64,
+    /// The longest of their round trips, in nanoseconds.
+    slowest_ns: u64,
+}
+
 /// Does the same for every member at the same time. Gives what each gave, or the first failure.
 fn each<T: Send>(
     members: &[Member<'_>],
@@ -61,11 +70,14 @@ fn each<T: Send>(
 impl Crew for FleetCrew<'_> {
     fn load(&self, order: &Order<'_>, observer: &mut dyn Observer) -> Result<Loaded, Failure> {
         let members = self.members(order)?;
+        let asked_ns = host::clock::now_ns();
         let done = self.prepare(&members).and_then(|clocks| {
-            self.start(&members, &clocks)?;
-            self.watch(&members, observer).map(|answers| (clocks, answers))
+            let start_ns = self.start(&members, &clocks)?;
+            let slowest_ns = clocks.iter().map(|clock| clock.round_trip_ns).max().unwrap_or_default();
+            let began = Began { took_ns: start_ns.saturating_sub(asked_ns), slowest_ns };
+            self.watch(&members, observer).map(|answers| (began, answers))
         });
-        let (clocks, answers) = match done {
+        let (began, answers) = match done {
             Ok(done) => done,
             Err(failure) => {
                 // Whoever is well does not go on without the others.
@@ -74,10 +86,9 @@ impl Crew for FleetCrew<'_> {
             }
         };
         let mut shares = Vec::with_capacity(members.len());
-        let slowest_ns = clocks.iter().map(|clock| clock.round_trip_ns).max().unwrap_or_default();
         for (member, answer) in members.iter().zip(answers) {
             match answer {
-                Answer::Published(count) => shares.push(self.share(member, count, slowest_ns)?),
+                Answer::Published(count) => shares.push(self.share(member, count, began)?),
                 Answer::Stopped if order.interrupt.load(Ordering::Relaxed) => {
                     return Ok(Loaded::Interrupted(Vec::new()));
                 }
@@ -133,8 +144,8 @@ impl FleetCrew<'_> {
         members.iter().map(clock).collect()
     }
 
-    /// Tells every agent, on its own clock, when to begin.
-    fn start(&self, members: &[Member<'_>], clocks: &[Clock]) -> Result<(), Failure> {
+    /// Tells every agent, on its own clock, when to begin. Gives the instant on ours.
+    fn start(&self, members: &[Member<'_>], clocks: &[Clock]) -> Result<u64, Failure> {
         let slowest_ns = clocks.iter().map(|clock| clock.round_trip_ns).max().unwrap_or_default();
         let lead_ns = START_LEAD.as_nanos() as u64 + 4 * slowest_ns + 200_000 * members.len() as u64;
         let start_ns = host::clock::now_ns() + lead_ns;
@@ -144,7 +155,7 @@ impl FleetCrew<'_> {
             let start = Ask::Start { of: member.job, at_ns };
             link.until(member.agent, link.next_job(), &start, Waiting::ForItsLease, &mut |_| false)
         })?;
-        Ok(())
+        Ok(start_ns)
     }
 
     /// Waits until every agent has published its share.
@@ -178,12 +189,13 @@ impl FleetCrew<'_> {
         })
     }
 
-    fn share(&self, member: &Member<'_>, count: u32, slowest_ns: u64) -> Result<Share, Failure> {
+    fn share(&self, member: &Member<'_>, count: u32, began: Began) -> Result<Share, Failure> {
         let patience = self.shared.link.patience;
         match self.shared.inbox.take(member.agent, member.job, count, patience)? {
             Outcome::Share(mut share) => {
                 // Each offset is known within half of its round trip, so two of them within the longer one.
-                share.start_skew_ns = share.start_skew_ns.map(|late_ns| late_ns + slowest_ns);
+                share.start_skew_ns = share.start_skew_ns.map(|late_ns| late_ns + began.slowest_ns);
+                share.start_time_ns = Some(began.took_ns);
                 Ok(*share)
             }
             Outcome::Record(_) => Err(unexpected(member.agent, &Answer::Nothing)),

@@ -25,6 +25,12 @@ struct State {
     start_ns: Option<u64>,
 }
 
+impl State {
+    fn waits_for_start(&self) -> bool {
+        self.progress.ready && self.start_ns.is_none()
+    }
+}
+
 impl Job {
     fn lock(&self) -> MutexGuard<'_, State> {
         // Its fields are set one by one.
@@ -65,7 +71,8 @@ impl Job {
         true
     }
 
-    /// What there is to say of it once it is done or ready, or after so long.
+    /// What there is to say of it once it is done or waits for its start, or after so long. A load that runs is not
+    /// asked about in vain: the answers would take from it what it needs.
     pub(super) fn reply_within(&self, patience: Duration) -> Reply {
         let deadline = Instant::now() + patience;
         let mut state = self.lock();
@@ -76,7 +83,7 @@ impl Job {
                 None => {}
             }
             let left = deadline.checked_duration_since(Instant::now());
-            let Some(left) = left.filter(|_| !state.progress.ready) else {
+            let Some(left) = left.filter(|_| !state.waits_for_start()) else {
                 return Reply::Working(state.progress.clone());
             };
             state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
