@@ -5,6 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use engine::crew::Starter;
+use engine::worker::TaskLog;
 use engine::{Failure, Observer, Tick};
 
 use crate::protocol::{Answer, Progress, Reply};
@@ -23,6 +24,8 @@ struct State {
     progress: Progress,
     answer: Option<Result<Answer, Failure>>,
     start_ns: Option<u64>,
+    /// The ends of its tasks, if its load consists of any.
+    tasks: Vec<TaskLog>,
 }
 
 impl State {
@@ -58,6 +61,11 @@ impl Job {
     pub(super) fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
         self.changed.notify_all();
+    }
+
+    /// What its tasks did, as far as it was told.
+    pub(super) fn tasks(&self) -> Vec<TaskLog> {
+        self.lock().tasks.clone()
     }
 
     /// Waits until it is done, or so long.
@@ -110,11 +118,15 @@ impl Starter for Job {
     }
 }
 
-/// Keeps the last interval for whoever asks.
+/// Keeps the last interval, and the ends of tasks, for whoever asks.
 pub(super) struct Watching(pub(super) Arc<Job>);
 
 impl Observer for Watching {
     fn tick(&mut self, tick: Tick) {
         self.0.lock().progress.tick = Some(tick.into());
+    }
+
+    fn tasks_ended(&mut self, logs: &[TaskLog]) {
+        self.0.lock().tasks.extend_from_slice(logs);
     }
 }
