@@ -16,4 +16,5 @@ mod permissions;
 #[allow(dead_code, reason = "other tests use the rest of it")]
 #[path = "../cli/scene.rs"]
 mod scene;
+mod tokens;
 mod units;
