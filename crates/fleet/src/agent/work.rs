@@ -123,7 +123,7 @@ impl Work {
 
     fn facts(&self, system: &str, cells: &[SentCell]) -> Result<Facts, Failure> {
         let opened = self.whole(system)?;
-        let tasks: Vec<Task> = cells.iter().map(task_of).collect::<Result<_, _>>()?;
+        let tasks: Vec<Task> = cells.iter().map(|cell| self.task_of(cell)).collect::<Result<_, _>>()?;
         let pairs: Vec<_> = cells.iter().map(|sent| &sent.cell).zip(&tasks).collect();
         let mut facts = Here::new(Arc::clone(&opened.target), &opened.plan).facts(&pairs)?;
         facts.absorb("host", host::facts::client_facts(&[]));
