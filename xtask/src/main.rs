@@ -136,6 +136,27 @@ enum BenchVerb {
         #[arg(long, default_value_t = 4096)]
         size_mb: u64,
     },
+    /// Several hosts: what agents on NATS cost beside the direct run, what they add up to, how they begin.
+    Fleet {
+        /// Blocks of the comparison; 6 are the fewest that are judged.
+        #[arg(long, default_value_t = 10)]
+        blocks: u32,
+        /// How long each trial is measured, in seconds.
+        #[arg(long, default_value_t = 4)]
+        seconds: u32,
+        /// Two blocks of one second: shows that it works, and judges nothing.
+        #[arg(long)]
+        quick: bool,
+        /// Cargo's profile for étalon.
+        #[arg(long, default_value = "release")]
+        profile: String,
+        /// Seed of the orders and of the loads.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Only write the document again, from these raw results.
+        #[arg(long, value_name = "FILE")]
+        render: Option<PathBuf>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -184,6 +205,10 @@ fn run(verb: Verb) -> Result<bool> {
             let (blocks, seconds, size_mb) = if quick { (2, 1, 64) } else { (blocks, seconds, size_mb) };
             let options = bench::disk::Options { blocks, seconds, only, profile, seed, render, target, size_mb };
             bench::disk::disk(root, &options)
+        }
+        Verb::Bench { what: BenchVerb::Fleet { blocks, seconds, quick, profile, seed, render } } => {
+            let (blocks, seconds) = if quick { (2, 1) } else { (blocks, seconds) };
+            bench::fleet::fleet(root, &bench::fleet::Options { blocks, seconds, profile, seed, render })
         }
         Verb::Shots { report, output } => shots::run(&report, &output),
     }

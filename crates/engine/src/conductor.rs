@@ -556,7 +556,11 @@ impl<'a> Conductor<'a> {
             seed: self.seed_of(trial),
             interrupt: &self.options.interrupt,
         };
-        let crew = self.options.places.as_ref().map(|places| places.crew(&job, site)).transpose()?.flatten();
+        let places = self.options.places.as_ref();
+        if let Some(record) = places.and_then(|places| places.left_over(&job, observer)) {
+            return Ok(record);
+        }
+        let crew = places.map(|places| places.crew(&job, site)).transpose()?.flatten();
         let started = Instant::now();
         site.prepare(&job)?;
         let prepared_s = started.elapsed().as_secs_f64();

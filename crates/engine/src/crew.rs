@@ -54,6 +54,9 @@ pub struct Share {
     pub machine: Result<MachineShare, String>,
     /// How far apart the hosts began at most, in nanoseconds; nothing where there is one host.
     pub start_skew_ns: Option<u64>,
+    /// What it took from the first word to the hosts until they began together, in nanoseconds; nothing where the host
+    /// waited for nobody.
+    pub start_time_ns: Option<u64>,
 }
 
 /// What a machine's processors did, each as a share (0 to 1) of all of their time.

@@ -48,6 +48,8 @@ pub struct Evidence<'a> {
     pub machine: Result<MachineShare, String>,
     /// How far apart several client hosts began at most, in nanoseconds.
     pub start_skew_ns: Option<u64>,
+    /// What it took until they began together, in nanoseconds.
+    pub start_time_ns: Option<u64>,
     /// How the clients were paced.
     pub pace: Pace,
     /// How their transactions came otherwise.
@@ -71,6 +73,10 @@ pub fn record(evidence: Evidence<'_>) -> TrialRecord {
     if let Some(skew_ns) = evidence.start_skew_ns {
         let skew_us = skew_ns as f64 / 1e3;
         measurements.push(Measurement::value("start_skew", "us", Direction::Lower, Role::Diagnostic, skew_us));
+    }
+    if let Some(time_ns) = evidence.start_time_ns {
+        let time_s = time_ns as f64 / 1e9;
+        measurements.push(Measurement::value("start_time", "s", Direction::Lower, Role::Diagnostic, time_s));
     }
     let mut marks = evidence.marks.clone();
     marks.extend(hosts::slow(&evidence.hosts));
@@ -231,6 +237,7 @@ mod tests {
             server_cpu_s: Err("not seen".to_owned()),
             machine: Err("not seen".to_owned()),
             start_skew_ns: None,
+            start_time_ns: None,
             pace,
             traffic: &TRAFFIC,
             marks: Vec::new(),

@@ -109,6 +109,10 @@ pub trait Places: Send + Sync {
     /// One of them did not answer.
     fn facts(&self) -> Result<Vec<(String, Facts)>, Failure>;
 
+    /// The record of this very trial, if an earlier run of the experiment had it measured and ended before it was stored.
+    /// It is given once.
+    fn left_over(&self, job: &Job<'_>, observer: &mut dyn Observer) -> Option<TrialRecord>;
+
     /// What was heard so far is in the store.
     fn committed(&self);
 }

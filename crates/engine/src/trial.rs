@@ -174,6 +174,7 @@ impl Trial<'_> {
             server_cpu_s,
             machine: whole.machine,
             start_skew_ns: whole.start_skew_ns,
+            start_time_ns: whole.start_time_ns,
             pace: self.order.task.pace,
             traffic: &self.order.task.traffic,
             marks,
@@ -235,6 +236,7 @@ struct Whole {
     hosts: Vec<HostFigures>,
     machine: Result<MachineShare, String>,
     start_skew_ns: Option<u64>,
+    start_time_ns: Option<u64>,
 }
 
 impl Whole {
@@ -246,6 +248,7 @@ impl Whole {
             _ => Err("the clients are on several hosts".to_owned()),
         };
         let start_skew_ns = shares.iter().filter_map(|share| share.start_skew_ns).max();
+        let start_time_ns = shares.iter().filter_map(|share| share.start_time_ns).max();
         let mut shares = shares.into_iter();
         let Some(Share { mut tally, mut latencies, mut workers, mut cores, .. }) = shares.next() else {
             return Err(Failure::new(FailureKind::Plan, "make the load", "no host takes part"));
@@ -256,7 +259,7 @@ impl Whole {
             workers += share.workers;
             cores += share.cores;
         }
-        Ok(Whole { tally, latencies, workers, cores, hosts, machine, start_skew_ns })
+        Ok(Whole { tally, latencies, workers, cores, hosts, machine, start_skew_ns, start_time_ns })
     }
 }
 

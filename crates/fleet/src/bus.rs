@@ -33,8 +33,9 @@ const PING_EVERY: Duration = Duration::from_secs(2);
 const STREAM_PATIENCE: Duration = Duration::from_secs(5);
 /// Results that nobody has fetched are given up after this.
 const KEPT_FOR: Duration = Duration::from_secs(7 * 86_400);
-/// A result that was handed out and not acknowledged is handed out again after this.
-const ACK_WAIT: Duration = Duration::from_secs(60);
+/// A result that was handed out and not acknowledged is handed out again after this: to whoever resumes the experiment, or
+/// to the same conductor, which knows it by its id.
+pub const ACK_WAIT: Duration = Duration::from_secs(5);
 /// Answers of one agent that may be under way at a time.
 const MOST_ANSWERS: usize = 32;
 
@@ -289,6 +290,8 @@ pub struct Results {
 
 /// A result that was handed out.
 pub struct Delivery {
+    /// Who published it: nobody else may use that subject.
+    pub agent: String,
     /// The id that it was published with.
     pub id: String,
     /// What it holds.
@@ -314,11 +317,25 @@ impl Results {
                         headers.get(async_nats::header::NATS_MESSAGE_ID).map(|id| id.as_str().to_owned())
                     };
                     let id = message.headers.as_ref().and_then(header).unwrap_or_default();
-                    found.push(Delivery { id, payload: message.payload.to_vec(), message });
+                    let agent = message.subject.rsplit('.').next().unwrap_or_default().to_owned();
+                    found.push(Delivery { agent, id, payload: message.payload.to_vec(), message });
                 }
                 Ok(found)
             })?
             .map_err(failed)
+    }
+
+    /// How many results are in the stream, handed out or not.
+    ///
+    /// # Errors
+    /// The server did not answer.
+    pub fn outstanding(&self) -> Result<u64, BusError> {
+        let failed = other("count results");
+        let info = self.bus.block_on(async {
+            let asked = tokio::time::timeout(STREAM_PATIENCE, self.consumer.get_info()).await;
+            asked.map_err(|_| "no answer in time".to_owned())?.map_err(|error| error.to_string())
+        })?;
+        info.map(|info| info.num_pending + info.num_ack_pending as u64).map_err(failed)
     }
 
     /// Tells the stream that results need not be kept any more.

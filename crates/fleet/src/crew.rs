@@ -7,13 +7,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use engine::crew::{Crew, Loaded, Order, Share, segments};
+use engine::worker::TaskLog;
 use engine::{Failure, FailureKind, Observer, Tick};
 use model::{Cell, SystemPlan};
 
 use crate::clock::Clock;
 use crate::fleet::Shared;
 use crate::link::Waiting;
-use crate::protocol::{Answer, Ask, Outcome, Progress, SentTick, Wanted};
+use crate::protocol::{Answer, Ask, Outcome, Progress, SentCell, SentTick, Wanted};
 use crate::remote::{stopped, unexpected};
 
 /// What an agent needs between hearing of the start and the start, beside its round trip.
@@ -40,6 +41,15 @@ struct Member<'a> {
     ask: Ask,
 }
 
+/// How the members came to their common start.
+#[derive(Clone, Copy)]
+struct Began {
+    /// From the first word to them to their start, in nanoseconds.
+    took_ns: u64,
+    /// The longest of their round trips, in nanoseconds.
+    slowest_ns: u64,
+}
+
 /// Does the same for every member at the same time. Gives what each gave, or the first failure.
 fn each<T: Send>(
     members: &[Member<'_>],
@@ -60,12 +70,16 @@ fn each<T: Send>(
 
 impl Crew for FleetCrew<'_> {
     fn load(&self, order: &Order<'_>, observer: &mut dyn Observer) -> Result<Loaded, Failure> {
-        let members = self.members(order)?;
-        let done = self.prepare(&members).and_then(|clocks| {
-            self.start(&members, &clocks)?;
-            self.watch(&members, observer).map(|answers| (clocks, answers))
+        let cell = self.shared.sent(self.cell)?;
+        let members = self.members(order, &cell)?;
+        let asked_ns = host::clock::now_ns();
+        let done = self.prepare(&members, &cell).and_then(|clocks| {
+            let start_ns = self.start(&members, &clocks)?;
+            let slowest_ns = clocks.iter().map(|clock| clock.round_trip_ns).max().unwrap_or_default();
+            let began = Began { took_ns: start_ns.saturating_sub(asked_ns), slowest_ns };
+            self.watch(&members, observer).map(|answers| (began, answers))
         });
-        let (clocks, answers) = match done {
+        let (began, answers) = match done {
             Ok(done) => done,
             Err(failure) => {
                 // Whoever is well does not go on without the others.
@@ -73,15 +87,15 @@ impl Crew for FleetCrew<'_> {
                 return Err(failure);
             }
         };
+        if answers.iter().any(|answer| matches!(answer, Answer::Stopped(_))) && order.interrupt.load(Ordering::Relaxed)
+        {
+            return Ok(Loaded::Interrupted(self.cut(&members, &answers)));
+        }
         let mut shares = Vec::with_capacity(members.len());
-        let slowest_ns = clocks.iter().map(|clock| clock.round_trip_ns).max().unwrap_or_default();
         for (member, answer) in members.iter().zip(answers) {
             match answer {
-                Answer::Published(count) => shares.push(self.share(member, count, slowest_ns)?),
-                Answer::Stopped if order.interrupt.load(Ordering::Relaxed) => {
-                    return Ok(Loaded::Interrupted(Vec::new()));
-                }
-                Answer::Stopped => return Err(stopped(member.agent)),
+                Answer::Published(count) => shares.push(self.share(member, count, began)?),
+                Answer::Stopped(_) => return Err(stopped(member.agent)),
                 other => return Err(unexpected(member.agent, &other)),
             }
         }
@@ -90,8 +104,7 @@ impl Crew for FleetCrew<'_> {
 }
 
 impl FleetCrew<'_> {
-    fn members(&self, order: &Order<'_>) -> Result<Vec<Member<'_>>, Failure> {
-        let cell = self.shared.sent(self.cell)?;
+    fn members(&self, order: &Order<'_>, cell: &SentCell) -> Result<Vec<Member<'_>>, Failure> {
         let parts = segments(order.task, self.agents.len())?;
         let mut members = Vec::with_capacity(parts.len());
         for (agent, part) in self.agents.iter().zip(parts) {
@@ -108,15 +121,16 @@ impl FleetCrew<'_> {
     }
 
     /// Every agent makes its connections, and waits. Then their clocks are read.
-    fn prepare(&self, members: &[Member<'_>]) -> Result<Vec<Clock>, Failure> {
+    fn prepare(&self, members: &[Member<'_>], cell: &SentCell) -> Result<Vec<Clock>, Failure> {
         let link = &self.shared.link;
         each(members, |_, member| {
             let open = Ask::Open { system: self.system.clone(), wanted: Wanted::Load, own_tables: self.own_tables };
             link.call(member.agent, &open)?;
+            self.shared.supply(member.agent, cell)?;
             let ready = &mut |progress: &Progress| progress.ready;
             match link.until(member.agent, member.job, &member.ask, Waiting::Patiently, ready)? {
                 None => Ok(()),
-                Some(Answer::Stopped) => {
+                Some(Answer::Stopped(_)) => {
                     let tried = format!("begin on the agent `{}`", member.agent);
                     Err(Failure::new(FailureKind::ConnectionLost, tried, "its lease ran out before the start"))
                 }
@@ -133,8 +147,8 @@ impl FleetCrew<'_> {
         members.iter().map(clock).collect()
     }
 
-    /// Tells every agent, on its own clock, when to begin.
-    fn start(&self, members: &[Member<'_>], clocks: &[Clock]) -> Result<(), Failure> {
+    /// Tells every agent, on its own clock, when to begin. Gives the instant on ours.
+    fn start(&self, members: &[Member<'_>], clocks: &[Clock]) -> Result<u64, Failure> {
         let slowest_ns = clocks.iter().map(|clock| clock.round_trip_ns).max().unwrap_or_default();
         let lead_ns = START_LEAD.as_nanos() as u64 + 4 * slowest_ns + 200_000 * members.len() as u64;
         let start_ns = host::clock::now_ns() + lead_ns;
@@ -144,7 +158,7 @@ impl FleetCrew<'_> {
             let start = Ask::Start { of: member.job, at_ns };
             link.until(member.agent, link.next_job(), &start, Waiting::ForItsLease, &mut |_| false)
         })?;
-        Ok(())
+        Ok(start_ns)
     }
 
     /// Waits until every agent has published its share.
@@ -163,7 +177,7 @@ impl FleetCrew<'_> {
                         }
                         false
                     };
-                    let answer = link.until(member.agent, member.job, &renew, Waiting::ForItsLease, hear);
+                    let answer = link.until(member.agent, member.job, &renew, Waiting::ForItsEnd, hear);
                     if answer.is_err() {
                         // The others would only be waited for in vain.
                         members.iter().for_each(|member| link.stop(member.agent, member.job));
@@ -178,16 +192,26 @@ impl FleetCrew<'_> {
         })
     }
 
-    fn share(&self, member: &Member<'_>, count: u32, slowest_ns: u64) -> Result<Share, Failure> {
+    fn share(&self, member: &Member<'_>, count: u32, began: Began) -> Result<Share, Failure> {
         let patience = self.shared.link.patience;
         match self.shared.inbox.take(member.agent, member.job, count, patience)? {
             Outcome::Share(mut share) => {
                 // Each offset is known within half of its round trip, so two of them within the longer one.
-                share.start_skew_ns = share.start_skew_ns.map(|late_ns| late_ns + slowest_ns);
+                share.start_skew_ns = share.start_skew_ns.map(|late_ns| late_ns + began.slowest_ns);
+                share.start_time_ns = Some(began.took_ns);
                 Ok(*share)
             }
-            Outcome::Record(_) => Err(unexpected(member.agent, &Answer::Nothing)),
+            Outcome::Record(_) | Outcome::Cut(_) => Err(unexpected(member.agent, &Answer::Nothing)),
         }
+    }
+
+    /// What all agents say of the tasks of a load that the user has interrupted: some may have come to its end.
+    fn cut(&self, members: &[Member<'_>], answers: &[Answer]) -> Vec<TaskLog> {
+        let of = |(member, answer): (&Member<'_>, &Answer)| match answer {
+            Answer::Stopped(count) | Answer::Published(count) => self.shared.cut(member.agent, member.job, *count),
+            _ => Vec::new(),
+        };
+        members.iter().zip(answers).flat_map(of).collect()
     }
 }
 

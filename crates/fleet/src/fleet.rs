@@ -11,17 +11,19 @@ use engine::crew::Crew;
 use engine::dataset::Tables;
 use engine::site::{Job, Places, Site};
 use engine::target::OpenRequest;
+use engine::worker::TaskLog;
 use engine::workloads::{Action, Grants, Texts};
-use engine::{Failure, FailureKind, Registry};
-use model::{Cell, Facts, Plan};
+use engine::{Failure, FailureKind, Observer, Registry};
+use model::{Cell, Facts, Mark, MarkKind, Plan, TrialRecord};
 
 use crate::bus::{Bus, BusError, INBOX, Server};
 use crate::clock::Clock;
 use crate::crew::FleetCrew;
 use crate::inbox::Inbox;
 use crate::link::Link;
-use crate::protocol::{AgentInfo, Answer, Ask, SentCell, prefix};
+use crate::protocol::{AgentInfo, Answer, Ask, Outcome, Recorded, SentCell, prefix};
 use crate::remote::{Remote, unexpected};
+use crate::texts::{Shelf, TextId};
 
 /// How long an agent goes on without hearing from its conductor.
 const LEASE: Duration = Duration::from_secs(5);
@@ -66,6 +68,8 @@ pub(crate) struct Shared {
     ended: AtomicBool,
     /// Cells with the texts that they need, since each is sent many times.
     sent: Mutex<Vec<SentCell>>,
+    /// Those texts.
+    texts: Shelf,
 }
 
 impl Shared {
@@ -78,9 +82,39 @@ impl Shared {
         let texts = Texts::noting();
         let grants = Grants { texts: texts.clone(), ..Grants::default() };
         self.registry.workload(&cell.workload)?.task(&cell.point, &grants)?;
-        let sent = SentCell { cell: cell.clone(), texts: texts.noted() };
+        let sent = SentCell { cell: cell.clone(), texts: self.texts.keep(texts.noted()) };
         known.push(sent.clone());
         Ok(sent)
+    }
+
+    /// What an agent says of the tasks of a load that the user has interrupted; nothing if it cannot be had soon.
+    pub(crate) fn cut(&self, agent: &str, job: u64, count: u32) -> Vec<TaskLog> {
+        if count == 0 {
+            return Vec::new();
+        }
+        match self.inbox.take(agent, job, count, self.link.lease) {
+            Ok(Outcome::Cut(tasks)) => tasks,
+            Ok(Outcome::Share(share)) => share.tally.tasks,
+            Ok(Outcome::Record(_)) | Err(_) => Vec::new(),
+        }
+    }
+
+    /// Sends an agent those of a cell's texts that it does not have.
+    pub(crate) fn supply(&self, agent: &str, cell: &SentCell) -> Result<(), Failure> {
+        let of: Vec<TextId> = cell.texts.values().cloned().collect();
+        if of.is_empty() {
+            return Ok(());
+        }
+        let lacking = match self.link.call(agent, &Ask::Lacking { of })? {
+            Answer::Lacking(lacking) => lacking,
+            other => return Err(unexpected(agent, &other)),
+        };
+        for text in lacking {
+            for piece in self.texts.pieces(&text, self.link.bus.largest_message())? {
+                self.link.call(agent, &Ask::Text(piece))?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -123,12 +157,14 @@ impl Fleet {
             interrupt: options.interrupt,
             jobs: AtomicU64::new(1),
         };
-        let (ended, sent) = (AtomicBool::new(false), Mutex::default());
-        let shared = Arc::new(Shared { link, inbox, registry, agents, ended, sent });
+        let (ended, sent, texts) = (AtomicBool::new(false), Mutex::default(), Shelf::default());
+        let shared = Arc::new(Shared { link, inbox, registry, agents, ended, sent, texts });
         let renewed = Arc::clone(&shared);
         let renewing = thread::spawn(move || renew(&renewed));
         let fleet = Fleet { shared, clients: clients.into_iter().collect(), hosts, renewing: Some(renewing) };
         fleet.greet()?;
+        // No agent works for an earlier run any more: what that had measured is in the stream by now, or nowhere.
+        fleet.shared.inbox.collect().map_err(|error| failed("look for results of an earlier run", error))?;
         Ok(fleet)
     }
 
@@ -201,6 +237,17 @@ impl Places for Fleet {
             other => Err(unexpected(agent, &other)),
         };
         self.clients.iter().map(of_agent).collect()
+    }
+
+    fn left_over(&self, job: &Job<'_>, observer: &mut dyn Observer) -> Option<TrialRecord> {
+        let agent = self.hosts.get(&job.cell.system)?;
+        let Recorded { mut record, tasks, .. } = self.shared.inbox.left_over(agent, job.cell, job.seed)?;
+        if !tasks.is_empty() {
+            observer.tasks_ended(&tasks);
+        }
+        let detail = "an earlier run of the experiment had it measured, and ended before it was stored".to_owned();
+        record.marks.push(Mark { kind: MarkKind::Note, detail });
+        Some(record)
     }
 
     fn committed(&self) {

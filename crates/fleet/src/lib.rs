@@ -17,7 +17,9 @@ mod link;
 mod parts;
 pub mod protocol;
 mod remote;
+mod texts;
 
 pub use agent::{Agent, AgentOptions};
 pub use bus::{BusError, Server};
 pub use fleet::{Fleet, FleetOptions, Listed, list};
+pub use texts::{TextId, TextPiece};

@@ -38,7 +38,9 @@ pub(crate) enum Waiting {
     Patiently,
     /// No longer than the lease: what it was doing is lost by then.
     ForItsLease,
-    /// The same, even if the user interrupts: what it made is to be removed.
+    /// The same; if the user interrupts it is told to stop, and its answer is waited for.
+    ForItsEnd,
+    /// As for its lease, even if the user interrupts: what it made is to be removed.
     ToTheEnd,
 }
 
@@ -97,10 +99,15 @@ impl Link {
         let renew = Ask::Renew { of: Some(job) };
         let mut ask = ask;
         let mut heard = Instant::now();
+        let mut told = false;
         loop {
-            if self.interrupt.load(Ordering::Relaxed) && waiting != Waiting::ToTheEnd {
+            if self.interrupt.load(Ordering::Relaxed) && waiting != Waiting::ToTheEnd && !told {
                 self.stop(agent, job);
-                return Err(Failure::new(FailureKind::Other, format!("wait for the agent `{agent}`"), "interrupted"));
+                if waiting != Waiting::ForItsEnd {
+                    let tried = format!("wait for the agent `{agent}`");
+                    return Err(Failure::new(FailureKind::Other, tried, "interrupted"));
+                }
+                told = true;
             }
             match self.send(agent, job, ask) {
                 Ok(Reply::Done(answer)) => return Ok(Some(answer)),
@@ -122,7 +129,7 @@ impl Link {
                 Err(error) => {
                     let (limit, kind) = match waiting {
                         Waiting::Patiently => (self.patience, FailureKind::Other),
-                        Waiting::ForItsLease | Waiting::ToTheEnd => {
+                        Waiting::ForItsLease | Waiting::ForItsEnd | Waiting::ToTheEnd => {
                             (self.lease.min(self.patience), FailureKind::ConnectionLost)
                         }
                     };

@@ -20,34 +20,64 @@ pub fn id(session: &str, agent: &str, job: u64, part: u32) -> String {
     format!("{session}.{agent}.{job}.{part}")
 }
 
+/// What the pieces of one result have in common, and the piece's number.
+pub fn of_id(id: &str) -> Option<(&str, u32)> {
+    let (result, part) = id.rsplit_once('.')?;
+    Some((result, part.parse().ok()?))
+}
+
+/// How large a piece may be where a message may be so large, both in bytes.
+pub fn piece_bytes(largest_message: usize) -> usize {
+    largest_message.saturating_sub(HEADERS).clamp(HEADERS, LARGEST)
+}
+
+/// Packs bytes, and cuts them into pieces of that size.
+///
+/// # Errors
+/// They cannot be packed.
+pub fn pack(bytes: &[u8], piece_bytes: usize) -> Result<Vec<Vec<u8>>, String> {
+    let mut packer = ZlibEncoder::new(Vec::new(), Compression::fast());
+    packer.write_all(bytes).map_err(|error| error.to_string())?;
+    let packed = packer.finish().map_err(|error| error.to_string())?;
+    Ok(packed.chunks(piece_bytes.max(1)).map(<[u8]>::to_vec).collect())
+}
+
+/// Puts pieces together again.
+///
+/// # Errors
+/// They are not all of what was packed, or it is too large.
+pub fn unpack(pieces: &[Vec<u8>]) -> Result<Vec<u8>, String> {
+    let packed = pieces.concat();
+    let mut bytes = Vec::new();
+    ZlibDecoder::new(&packed[..]).take(LARGEST_RESULT).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    if bytes.len() as u64 == LARGEST_RESULT {
+        return Err(format!("it is larger than {LARGEST_RESULT} bytes"));
+    }
+    Ok(bytes)
+}
+
 /// Packs a result, and cuts it.
 ///
 /// # Errors
 /// It cannot be written as JSON, such as a figure that is no number.
 pub fn split(outcome: &Outcome, largest_message: usize) -> Result<Vec<Vec<u8>>, String> {
     let json = serde_json::to_vec(outcome).map_err(|error| error.to_string())?;
-    let mut packer = ZlibEncoder::new(Vec::new(), Compression::fast());
-    packer.write_all(&json).map_err(|error| error.to_string())?;
-    let packed = packer.finish().map_err(|error| error.to_string())?;
-    let piece = largest_message.saturating_sub(HEADERS).clamp(HEADERS, LARGEST);
-    Ok(packed.chunks(piece).map(<[u8]>::to_vec).collect())
+    pack(&json, piece_bytes(largest_message))
 }
 
-/// Puts the pieces together again.
+/// Puts the pieces of a result together again.
 ///
 /// # Errors
 /// They are no result.
 pub fn join(pieces: &[Vec<u8>]) -> Result<Outcome, String> {
-    let packed = pieces.concat();
-    let mut json = Vec::new();
-    ZlibDecoder::new(&packed[..]).take(LARGEST_RESULT).read_to_end(&mut json).map_err(|error| error.to_string())?;
-    serde_json::from_slice(&json).map_err(|error| error.to_string())
+    serde_json::from_slice(&unpack(pieces)?).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{TrialRecord, TrialState};
+    use crate::protocol::Recorded;
+    use model::{Cell, Point, TrialRecord, TrialState};
 
     #[test]
     fn pieces_make_the_whole_again() {
@@ -60,10 +90,18 @@ mod tests {
         .take(100_000)
         .collect();
         let record = TrialRecord::without_result(TrialState::Failed, reason);
-        let pieces = split(&Outcome::Record(Box::new(record.clone())), 20_000).unwrap();
+        let cell = Cell {
+            benchmark: "b".to_owned(),
+            workload: "w".to_owned(),
+            system: "s".to_owned(),
+            point: Point::default(),
+        };
+        let recorded = Recorded { cell, seed: 7, record, tasks: Vec::new() };
+        let pieces = split(&Outcome::Record(Box::new(recorded.clone())), 20_000).unwrap();
         assert!(pieces.len() > 3 && pieces.iter().all(|piece| piece.len() <= 20_000));
         let Outcome::Record(read) = join(&pieces).unwrap() else { panic!() };
-        assert_eq!(*read, record);
-        assert!(join(&pieces[1..]).is_err());
+        assert_eq!((read.record, read.seed), (recorded.record, 7));
+        assert!(join(&pieces[1..]).is_err() && join(&pieces[..pieces.len() - 1]).is_err());
+        assert_eq!(of_id(&id("0f", "a-1", 12, 3)), Some(("0f.a-1.12", 3)));
     }
 }

@@ -8,9 +8,12 @@ use std::collections::BTreeMap;
 
 use engine::crew::Share;
 use engine::target::{Counters, LoadKind, Placement};
+use engine::worker::TaskLog;
 use engine::{Failure, Tick};
 use model::{Cell, Facts, Reading, Schedule, SystemPlan, TrialRecord};
 use serde::{Deserialize, Serialize};
+
+use crate::texts::{TextId, TextPiece};
 
 /// The last words of the subjects that an agent answers on: `etalon.agent.NAME.VERB`.
 pub const VERBS: [&str; 7] = ["info", "ping", "prepare", "start", "renew", "stop", "facts"];
@@ -51,8 +54,8 @@ pub struct Request {
 pub struct SentCell {
     /// The cell.
     pub cell: Cell,
-    /// Texts by the path that the script names.
-    pub texts: BTreeMap<String, String>,
+    /// Texts by the names that the scripts have for them; they have been sent before.
+    pub texts: BTreeMap<String, TextId>,
 }
 
 /// What a process wants of a system.
@@ -76,6 +79,13 @@ pub enum Ask {
         /// Whether its tables are étalon's own.
         own_tables: bool,
     },
+    /// Which of these texts the agent does not have.
+    Lacking {
+        /// The texts.
+        of: Vec<TextId>,
+    },
+    /// Keep a piece of a text for as long as the session lasts.
+    Text(TextPiece),
     /// The facts of a system, with those that cells ask for.
     SystemFacts {
         /// Its name.
@@ -185,6 +195,8 @@ impl Ask {
                 "facts"
             }
             Ask::Open { .. }
+            | Ask::Lacking { .. }
+            | Ask::Text(_)
             | Ask::Tables { .. }
             | Ask::Settle { .. }
             | Ask::BeginBlock { .. }
@@ -255,10 +267,12 @@ pub enum Answer {
     Number(i64),
     /// A system as other hosts reach it.
     System(Box<SystemPlan>),
+    /// Texts that the agent does not have.
+    Lacking(Vec<TextId>),
     /// A result has been published in so many parts.
     Published(u32),
-    /// The job was stopped.
-    Stopped,
+    /// The job was stopped. What it had done by then has been published in so many parts; 0 if there is nothing to tell.
+    Stopped(u32),
 }
 
 /// What a system has counted.
@@ -276,9 +290,38 @@ pub struct Account {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Outcome {
     /// A whole trial.
-    Record(Box<TrialRecord>),
+    Record(Box<Recorded>),
     /// A host's share of one.
     Share(Box<Share>),
+    /// The tasks that had ended when a load was stopped.
+    Cut(Vec<TaskLog>),
+}
+
+impl Outcome {
+    /// Puts a time of day in the place of durations, or durations in the place of a time of day: only these cross hosts,
+    /// whose clocks may show anything. `shift_ms` is what the clock shows at the result's coming, and less than nothing
+    /// of that at its going.
+    pub fn shift(&mut self, shift_ms: i64) {
+        let tasks = match self {
+            Outcome::Record(recorded) => &mut recorded.tasks,
+            Outcome::Share(share) => &mut share.tally.tasks,
+            Outcome::Cut(tasks) => tasks,
+        };
+        tasks.iter_mut().for_each(|log| log.began_unix_ms += shift_ms);
+    }
+}
+
+/// A whole trial, with what tells it from all others of its experiment.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Recorded {
+    /// Its cell.
+    pub cell: Cell,
+    /// Its seed, which is that of its block.
+    pub seed: u64,
+    /// What it left behind.
+    pub record: TrialRecord,
+    /// The ends of its tasks, if its load consists of any.
+    pub tasks: Vec<TaskLog>,
 }
 
 /// What an agent says of itself to whoever asks, whatever their version.

@@ -72,6 +72,13 @@ impl Remote {
         self.call(ask).map(|_| ())
     }
 
+    /// A cell whose texts the agent has.
+    fn sent(&self, cell: &Cell) -> Result<SentCell, Failure> {
+        let sent = self.shared.sent(cell)?;
+        self.shared.supply(&self.agent, &sent)?;
+        Ok(sent)
+    }
+
     fn name(&self) -> String {
         self.system.name.clone()
     }
@@ -97,17 +104,26 @@ impl Remote {
             }
             false
         };
-        match link.until(&self.agent, number, &ask, Waiting::ForItsLease, &mut watch)? {
+        match link.until(&self.agent, number, &ask, Waiting::ForItsEnd, &mut watch)? {
             Some(Answer::Published(count)) => {
                 match self.shared.inbox.take(&self.agent, number, count, link.patience)? {
-                    Outcome::Record(record) => Ok(*record),
-                    Outcome::Share(_) => Err(unexpected(&self.agent, &Answer::Nothing)),
+                    Outcome::Record(recorded) => {
+                        if !recorded.tasks.is_empty() {
+                            observer.tasks_ended(&recorded.tasks);
+                        }
+                        Ok(recorded.record)
+                    }
+                    Outcome::Share(_) | Outcome::Cut(_) => Err(unexpected(&self.agent, &Answer::Nothing)),
                 }
             }
-            Some(Answer::Stopped) if job.interrupt.load(Ordering::Relaxed) => {
+            Some(Answer::Stopped(count)) if job.interrupt.load(Ordering::Relaxed) => {
+                let tasks = self.shared.cut(&self.agent, number, count);
+                if !tasks.is_empty() {
+                    observer.tasks_ended(&tasks);
+                }
                 Ok(TrialRecord::without_result(TrialState::Aborted, "interrupted by the user"))
             }
-            Some(Answer::Stopped) => Err(stopped(&self.agent)),
+            Some(Answer::Stopped(_)) => Err(stopped(&self.agent)),
             Some(other) => Err(unexpected(&self.agent, &other)),
             None => Err(unexpected(&self.agent, &Answer::Nothing)),
         }
@@ -130,7 +146,7 @@ impl Site for Remote {
     }
 
     fn facts(&self, cells: &[(&Cell, &Task)]) -> Result<Facts, Failure> {
-        let cells: Vec<SentCell> = cells.iter().map(|(cell, _)| self.shared.sent(cell)).collect::<Result<_, _>>()?;
+        let cells: Vec<SentCell> = cells.iter().map(|(cell, _)| self.sent(cell)).collect::<Result<_, _>>()?;
         match self.call(&Ask::SystemFacts { system: self.name(), cells })? {
             Answer::Facts(facts) => Ok(facts),
             other => Err(unexpected(&self.agent, &other)),
@@ -139,7 +155,7 @@ impl Site for Remote {
 
     fn prepare(&self, job: &Job<'_>) -> Result<(), Failure> {
         self.reopen()?;
-        self.simply(&Ask::Tables { system: self.name(), cell: self.shared.sent(job.cell)? })
+        self.simply(&Ask::Tables { system: self.name(), cell: self.sent(job.cell)? })
     }
 
     fn run(&self, job: &Job<'_>, crew: Option<&dyn Crew>, observer: &mut dyn Observer) -> Result<TrialRecord, Failure> {

@@ -4,7 +4,9 @@ use jiff::Timestamp;
 use model::{Direction, Metric, Order};
 use stats::Verdict;
 
-use crate::comparison::{Comparison, ComparisonSet, DepthPoint, DiskGroup, Outcome, Pairing, Table};
+use crate::comparison::{
+    Comparison, ComparisonSet, DepthPoint, DiskGroup, HostRow, HostsGroup, Outcome, Pairing, Table,
+};
 use crate::evidence::Evidence;
 use crate::number::{Change, RowUnit, Script, count, percent};
 
@@ -45,6 +47,31 @@ pub fn verdict_words(row: &Comparison, set: &ComparisonSet) -> (String, String) 
         }
         Outcome::Verdict(verdict) => (verdict.as_str().to_owned(), String::new()),
         Outcome::None(reason) => ("none".to_owned(), reason.short()),
+    }
+}
+
+/// The unit of a column of client hosts, which all of them share.
+fn host_column(group: &HostsGroup, column: usize) -> Option<RowUnit<'_>> {
+    let figures = || group.rows.iter().filter_map(move |row| row.figures.get(column));
+    let (metric, _) = figures().next()?;
+    Some(RowUnit::new(&metric.unit, figures().filter_map(|(_, side)| Some(side.summary?.median))))
+}
+
+/// What that unit is called; empty for a plain number.
+pub fn host_unit(group: &HostsGroup, column: usize) -> &str {
+    host_column(group, column).map_or("", |unit| unit.name())
+}
+
+/// What a client host did, as the median of its trials.
+pub fn host_cell(group: &HostsGroup, row: &HostRow, column: usize, script: Script) -> String {
+    let (Some((metric, side)), Some(unit)) = (row.figures.get(column), host_column(group, column)) else {
+        return "n/a".to_owned();
+    };
+    match side.summary {
+        // Of the client's cores.
+        Some(summary) if metric.id.starts_with("client_busy_share") => percent(summary.median, script),
+        Some(summary) => unit.print(summary.median, script),
+        None => "n/a".to_owned(),
     }
 }
 

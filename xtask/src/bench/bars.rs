@@ -181,7 +181,7 @@ pub fn ratio(pairs: &Pairs) -> Option<Figure> {
 }
 
 /// A sample's median with its smallest and largest value, in a unit.
-fn value(sample: &Sample, unit: f64) -> Option<Figure> {
+pub fn value(sample: &Sample, unit: f64) -> Option<Figure> {
     let summary = summarise(sample)?;
     let blocks = u32::try_from(summary.n).ok()?;
     Some(Figure { median: summary.median / unit, lo: summary.min / unit, hi: summary.max / unit, blocks })

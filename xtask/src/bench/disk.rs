@@ -18,6 +18,8 @@ use serde::{Deserialize, Serialize};
 use stats::{MIN_BLOCKS, Pairs, Rng, Sample, TrialValue, paired};
 
 use super::build::Build;
+use super::part::Part;
+use super::raw::{self, Raw};
 use super::record::Failure;
 use super::{date, machine, shuffle};
 use crate::requirements::{self, FIO};
@@ -258,15 +260,8 @@ pub fn disk(root: &Path, options: &Options) -> Result<bool> {
 }
 
 fn measure(root: &Path, runner: &Runner, options: &Options, header: &Header) -> Result<Journal> {
-    let path = root.join(RESULTS);
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
-    }
-    let mut raw = fs::File::create(&path).with_context(|| format!("writing {}", path.display()))?;
-    let mut keep = |line: &Line| -> Result<()> {
-        writeln!(raw, "{}", serde_json::to_string(line)?).context("writing the raw results")
-    };
-    keep(&Line::Header(Box::new(header.clone())))?;
+    let mut raw = Raw::create(root.join(RESULTS))?;
+    raw.keep(&Line::Header(Box::new(header.clone())))?;
     let wanted = |entry: &Entry| options.only.as_deref().is_none_or(|part| entry.key().contains(part));
     let mut entries: Vec<Entry> = entries().into_iter().filter(wanted).collect();
     let (mut journal, mut rng) = (Journal::default(), Rng::new(options.seed));
@@ -279,27 +274,26 @@ fn measure(root: &Path, runner: &Runner, options: &Options, header: &Header) -> 
                     let run = Run { block, ..run };
                     let own = run.own_cpu_us.unwrap_or(f64::NAN);
                     eprintln!("block {block}/{} {key}: {:.0} IOPS, {own:.2} µs CPU", options.blocks, run.iops);
-                    keep(&Line::Run(run.clone()))?;
+                    raw.keep(&Line::Run(run.clone()))?;
                     journal.runs.push(run);
                 }
                 Err(error) => {
                     let failure = Failure { key, block, reason: format!("{error:#}") };
                     eprintln!("block {block}/{}: {}: {}", options.blocks, failure.key, failure.reason);
-                    keep(&Line::Failed(failure.clone()))?;
+                    raw.keep(&Line::Failed(failure.clone()))?;
                     journal.failures.push(failure);
                 }
             }
         }
     }
-    eprintln!("raw results: {}", path.display());
+    eprintln!("raw results: {}", raw.path().display());
     Ok(journal)
 }
 
 fn read(path: &Path) -> Result<(Header, Journal)> {
-    let text = fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
     let (mut header, mut journal) = (Header::default(), Journal::default());
-    for (number, line) in text.lines().enumerate() {
-        match serde_json::from_str(line).with_context(|| format!("{}:{}", path.display(), number + 1))? {
+    for line in raw::read(path)? {
+        match line {
             Line::Header(read) => header = *read,
             Line::Run(run) => journal.runs.push(run),
             Line::Failed(failure) => journal.failures.push(failure),
@@ -310,13 +304,7 @@ fn read(path: &Path) -> Result<(Header, Journal)> {
 
 fn conclude(root: &Path, header: &Header, journal: &Journal) -> Result<bool> {
     let path = root.join(if header.is_whole { DOCUMENT } else { PARTIAL_DOCUMENT });
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
-    }
-    let before = fs::read_to_string(&path).unwrap_or_default();
-    let text = super::part::put(&before, &document::render(header, journal));
-    fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
-    eprintln!("document: {}", path.display());
+    Part::Disk.write(&path, &document::render(header, journal))?;
     Ok(journal.failures.is_empty())
 }
 

@@ -1,31 +1,68 @@
 //! Parts of `docs/performance.md` that are made by different benches, each between two marks.
 
-const BEGIN: &str = "<!-- disk: begin -->";
-const END: &str = "<!-- disk: end -->";
+use std::fs;
+use std::path::Path;
 
-/// The part of a document between the marks, marks included.
-fn found(document: &str) -> Option<(usize, usize)> {
-    let begin = document.find(BEGIN)?;
-    let end = document[begin..].find(END)? + begin + END.len();
-    Some((begin, end))
+use anyhow::{Context as _, Result};
+
+/// The parts, in the order of the document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Of `cargo xtask bench disk`.
+    Disk,
+    /// Of `cargo xtask bench fleet`.
+    Fleet,
 }
 
-/// The document with the part about disks in place of the one that it had, or at its end.
-pub fn put(document: &str, part: &str) -> String {
-    let marked = format!("{BEGIN}\n{}\n{END}", part.trim());
-    match found(document) {
-        Some((begin, end)) => format!("{}{marked}{}", &document[..begin], &document[end..]),
-        None if document.trim().is_empty() => format!("# Performance\n\n{marked}\n"),
-        None => format!("{}\n\n{marked}\n", document.trim_end()),
+const ALL: [Part; 2] = [Part::Disk, Part::Fleet];
+
+impl Part {
+    fn marks(self) -> (String, String) {
+        let name = match self {
+            Part::Disk => "disk",
+            Part::Fleet => "fleet",
+        };
+        (format!("<!-- {name}: begin -->"), format!("<!-- {name}: end -->"))
+    }
+
+    /// Where it is in a document, marks included.
+    fn found(self, document: &str) -> Option<(usize, usize)> {
+        let (begin, end) = self.marks();
+        let begin = document.find(&begin)?;
+        let end = document[begin..].find(&end)? + begin + end.len();
+        Some((begin, end))
+    }
+
+    /// The document with this text in place of the one that the part had, or at its end.
+    fn put(self, document: &str, text: &str) -> String {
+        let (begin, end) = self.marks();
+        let marked = format!("{begin}\n{}\n{end}", text.trim());
+        match self.found(document) {
+            Some((begin, end)) => format!("{}{marked}{}", &document[..begin], &document[end..]),
+            None if document.trim().is_empty() => format!("# Performance\n\n{marked}\n"),
+            None => format!("{}\n\n{marked}\n", document.trim_end()),
+        }
+    }
+
+    /// Writes the part into the document at a path, which is made if it is not there.
+    ///
+    /// # Errors
+    /// The document cannot be written.
+    pub fn write(self, path: &Path, text: &str) -> Result<()> {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+        }
+        let before = fs::read_to_string(path).unwrap_or_default();
+        fs::write(path, self.put(&before, text)).with_context(|| format!("writing {}", path.display()))?;
+        eprintln!("document: {}", path.display());
+        Ok(())
     }
 }
 
-/// A new document with the part about disks of an old one.
+/// A new document with the parts of an old one.
 pub fn kept(old: &str, new: &str) -> String {
-    match found(old) {
-        Some((begin, end)) => format!("{}\n\n{}\n", new.trim_end(), &old[begin..end]),
-        None => new.to_owned(),
-    }
+    let parts = ALL.iter().filter_map(|part| part.found(old)).map(|(begin, end)| &old[begin..end]);
+    parts.fold(new.to_owned(), |document, part| format!("{}\n\n{part}\n", document.trim_end()))
 }
 
 #[cfg(test)]
@@ -34,14 +71,25 @@ mod tests {
 
     #[test]
     fn a_part_is_put_replaced_and_kept() {
-        let first = put("# Performance\n\ntransactions\n", "## Disk\n\none\n");
-        assert_eq!(first, format!("# Performance\n\ntransactions\n\n{BEGIN}\n## Disk\n\none\n{END}\n"));
-        let second = put(&first, "## Disk\n\ntwo");
+        let (begin, end) = Part::Disk.marks();
+        let first = Part::Disk.put("# Performance\n\ntransactions\n", "## Disk\n\none\n");
+        assert_eq!(first, format!("# Performance\n\ntransactions\n\n{begin}\n## Disk\n\none\n{end}\n"));
+        let second = Part::Disk.put(&first, "## Disk\n\ntwo");
         assert!(second.contains("two") && !second.contains("one\n") && second.contains("transactions"), "{second}");
-        assert_eq!(second.matches(BEGIN).count(), 1);
-        let anew = kept(&second, "# Performance\n\nnew\n");
-        assert_eq!(anew, format!("# Performance\n\nnew\n\n{BEGIN}\n## Disk\n\ntwo\n{END}\n"));
+        assert_eq!(second.matches(&begin).count(), 1);
+        let other = kept(&second, "# Performance\n\nnew\n");
+        assert_eq!(other, format!("# Performance\n\nnew\n\n{begin}\n## Disk\n\ntwo\n{end}\n"));
         assert_eq!(kept("nothing", "new\n"), "new\n");
-        assert!(put("", "x").starts_with("# Performance"));
+        assert!(Part::Disk.put("", "x").starts_with("# Performance"));
+    }
+
+    #[test]
+    fn parts_do_not_touch_each_other() {
+        let both = Part::Fleet.put(&Part::Disk.put("", "disks"), "hosts");
+        let again = Part::Disk.put(&both, "other disks");
+        assert!(again.contains("other disks") && again.contains("hosts"), "{again}");
+        let new = kept(&again, "new\n");
+        assert!(new.starts_with("new\n\n<!-- disk: begin -->\nother disks\n"), "{new}");
+        assert!(new.ends_with("<!-- fleet: begin -->\nhosts\n<!-- fleet: end -->\n"), "{new}");
     }
 }

@@ -266,7 +266,10 @@ fn as_user(program: &Path, user: Option<&User>) -> Command {
 }
 
 /// A port that was free a moment ago.
-fn free_port() -> Result<u16> {
+///
+/// # Errors
+/// None is.
+pub fn free_port() -> Result<u16> {
     let listener = TcpListener::bind("127.0.0.1:0").context("looking for a free port")?;
     Ok(listener.local_addr().context("looking for a free port")?.port())
 }

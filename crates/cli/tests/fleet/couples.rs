@@ -8,7 +8,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use model::TrialState;
-use store::Store;
+use store::{Store, StoredTrial};
 
 use crate::namespaces::Lan;
 use crate::nats::{Nats, Place, Security};
@@ -19,6 +19,10 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// How long agents go on without their conductor, and a little more.
 const LEASE: Duration = Duration::from_secs(7);
 const LOOK: Duration = Duration::from_millis(50);
+/// An agent that sends so many segments while it is looked at makes a load: what it says to nats-server is a few.
+const SEGMENTS_OF_A_LOAD: u64 = 200;
+/// What is left of a slow client's link.
+const SLOW_MBIT_PER_S: u32 = 1;
 /// Blocks × (two couples, and both clients together).
 const TRIALS: usize = 6 * 3;
 
@@ -111,7 +115,7 @@ impl Play {
              workload = \"super-smack\"\nscript = \"select-key\"\nclients = 2\nclients_on = \"all\"\n\
              couples = \"all\"\n\n[[benchmarks]]\nname = \"together\"\nworkload = \"super-smack\"\n\
              script = \"select-key\"\nclients = 4\nclients_on = \"all\"\n\n[schedule]\nblocks = 6\nwarmup = \"0s\"\n\
-             duration = \"1s\"\nseed = 3\n",
+             duration = \"2s\"\nseed = 3\n",
             self.nats.url(),
             creds.display(),
             ca.display()
@@ -138,6 +142,31 @@ impl Play {
             let ended = conductor.0.try_wait().unwrap();
             assert!(ended.is_none() && Instant::now() < deadline, "{}", self.everything_said());
             sleep(LOOK);
+        }
+    }
+
+    /// TCP segments that a client's host has sent, as the kernel counts them for its network.
+    fn segments_sent(&self, name: &str) -> u64 {
+        let of =
+            |line: &str| line.strip_prefix("Tcp:").map(|rest| rest.split_whitespace().map(str::to_owned).collect());
+        let text = fs::read_to_string(format!("/proc/{}/net/snmp", self.agents[name].0.id())).unwrap();
+        let lines: Vec<Vec<String>> = text.lines().filter_map(of).collect();
+        let place = lines[0].iter().position(|column| column == "OutSegs").unwrap();
+        lines[1][place].parse().unwrap()
+    }
+
+    /// Waits until one of these clients makes a load, and gives which: from then on it is certainly under way.
+    fn await_load(&self, names: &[&'static str], conductor: &mut Running) -> &'static str {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let before: Vec<u64> = names.iter().map(|name| self.segments_sent(name)).collect();
+            sleep(LOOK);
+            let mut sent = names.iter().zip(before).map(|(name, before)| (*name, self.segments_sent(name) - before));
+            if let Some((name, _)) = sent.find(|(_, sent)| *sent > SEGMENTS_OF_A_LOAD) {
+                return name;
+            }
+            let ended = conductor.0.try_wait().unwrap();
+            assert!(ended.is_none() && Instant::now() < deadline, "{}", self.everything_said());
         }
     }
 
@@ -169,16 +198,28 @@ fn couples_survive_a_cut_cable_a_killed_agent_and_a_killed_conductor() {
     let mut conductor = play.start("conductor", &["run", "couples.toml"]);
     play.await_more(2, &mut conductor);
 
+    play.await_load(&["client-1"], &mut conductor);
     play.lan.cut("client-1");
     sleep(LEASE);
     play.lan.mend("client-1");
     play.await_more(2, &mut conductor);
 
+    // A slow link costs time, and no trial.
+    match play.lan.throttle("client-2", SLOW_MBIT_PER_S) {
+        Ok(()) => {
+            play.await_more(2, &mut conductor);
+            play.lan.free("client-2");
+        }
+        Err(reason) => println!("skipped: a slow link: {reason}"),
+    }
+
+    play.await_load(&["client-2"], &mut conductor);
     play.kill_agent("client-2");
     sleep(Duration::from_secs(1));
     play.start_agent("client-2");
     play.await_more(2, &mut conductor);
 
+    play.await_load(&["client-1", "client-2"], &mut conductor);
     drop(conductor);
     let kept = play.measured();
     assert!((6..TRIALS).contains(&kept), "{kept} of {TRIALS}\n{}", play.everything_said());
@@ -207,12 +248,7 @@ fn the_store_is_complete(path: &Path) {
         let found = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
         found.map(Result::unwrap).collect()
     };
-    let failed = list("SELECT state, coalesce(reason, '') FROM trials WHERE state IN ('failed', 'aborted')");
-    // A fault between two trials is waited out and fails none; one within a trial is told by the agent's name.
-    println!("failed: {failed:?}");
-    for (_, reason) in &failed {
-        assert!(reason.contains("client-1") || reason.contains("client-2"), "{reason}");
-    }
+    each_fault_is_told_and_its_trial_repeated(&trials);
     // Whose clients made the load is what the plan says, in every trial.
     let hosts = list(
         "SELECT DISTINCT t.id || ' ' || c.point_json, s.host FROM trials t JOIN cells c ON c.id = t.cell \
@@ -231,13 +267,49 @@ fn the_store_is_complete(path: &Path) {
     }
 }
 
+/// Every fault struck a load that was under way: its trial is kept with the reason, and another attempt at its place was
+/// measured.
+fn each_fault_is_told_and_its_trial_repeated(trials: &[StoredTrial]) {
+    let lost: Vec<&StoredTrial> =
+        trials.iter().filter(|trial| matches!(trial.state, TrialState::Failed | TrialState::Aborted)).collect();
+    let told: Vec<(TrialState, &str)> =
+        lost.iter().map(|trial| (trial.state, trial.reason.as_deref().unwrap_or_default())).collect();
+    println!("lost: {told:?}");
+    for name in ["client-1", "client-2"] {
+        let of_it = told.iter().find(|(state, reason)| *state == TrialState::Failed && reason.contains(name));
+        assert!(of_it.is_some(), "no trial failed by {name}: {told:?}");
+    }
+    assert!(
+        told.iter().any(|(state, _)| *state == TrialState::Aborted),
+        "the conductor was killed in a trial: {told:?}"
+    );
+    for (state, reason) in &told {
+        let is_named = reason.contains("client-1") || reason.contains("client-2");
+        assert!(!reason.is_empty() && (is_named || *state == TrialState::Aborted), "{reason}");
+    }
+    for trial in lost {
+        let again = |other: &StoredTrial| other.planned == trial.planned && other.attempt > trial.attempt;
+        let measured = trials.iter().find(|other| other.state == TrialState::Measured && again(other));
+        assert!(measured.is_some(), "{trial:?} was not repeated");
+    }
+}
+
 fn the_report_shows_each_host(play: &Play, store: &str) {
+    let mut said = String::new();
     for args in [vec!["compare", store], vec!["report", store, "-o", "report.html"]] {
         let output = play.etalon("conductor").args(&args).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        said.push_str(&String::from_utf8_lossy(&output.stdout));
     }
     let html = fs::read_to_string(play.scene.path().join("report.html")).unwrap();
     for host in ["client-1", "client-2", "server"] {
         assert!(html.contains(host), "the report does not show {host}");
+    }
+    // Two benchmarks, and in each of them both clients with figures of their own.
+    let hosts = &html[html.find("id=\"hosts\"").unwrap_or_else(|| panic!("no client hosts"))..];
+    let hosts = &hosts[..hosts.find("</section>").unwrap()];
+    for host in ["client-1", "client-2"] {
+        assert_eq!(hosts.matches(&format!("<bdi>{host}</bdi>")).count(), 2, "{hosts}");
+        assert_eq!(said.lines().filter(|line| line.starts_with(host) && line.contains(" %")).count(), 2, "{said}");
     }
 }

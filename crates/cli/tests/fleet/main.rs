@@ -15,4 +15,5 @@ mod nats;
 mod permissions;
 #[path = "../shared/scene.rs"]
 mod scene;
+mod tokens;
 mod units;

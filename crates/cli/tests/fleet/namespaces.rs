@@ -112,6 +112,13 @@ impl Lan {
     }
 }
 
+impl Lan {
+    /// Takes away what [`Lan::delay`] or [`Lan::throttle`] did to a host.
+    pub fn free(&self, name: &str) {
+        self.hub.run("tc", &["qdisc", "del", "dev", &self.host(name).port, "root"]).unwrap();
+    }
+}
+
 impl Host {
     /// The words that stand before a command to run it on this host.
     pub fn enter(&self) -> Vec<OsString> {
@@ -210,8 +217,10 @@ fn a_link_is_slowed_down_where_the_kernel_can() {
     }
     match lan.throttle("b", 10) {
         Ok(()) => assert!(queue("b").contains("rate 10Mbit"), "{}", queue("b")),
-        Err(reason) => println!("skipped: a limited rate: {reason}"),
+        Err(reason) => return println!("skipped: a limited rate: {reason}"),
     }
+    lan.free("b");
+    assert!(!queue("b").contains("rate"), "{}", queue("b"));
 }
 
 #[test]

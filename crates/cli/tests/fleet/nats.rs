@@ -13,6 +13,7 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa};
 use tempfile::TempDir;
 
 use crate::namespaces::Host;
+use crate::tokens::Operator;
 
 /// How long a server may take until it listens.
 const START_PATIENCE: Duration = Duration::from_secs(20);
@@ -30,6 +31,8 @@ pub enum Security {
     Open,
     /// TLS, and the users of `deploy/nats/users.conf` with keys of the test's own.
     Keys,
+    /// The users of an operator's account, by JWTs.
+    Tokens,
 }
 
 /// Where the server listens.
@@ -54,6 +57,7 @@ pub struct Nats {
     enter: Vec<OsString>,
     /// The users' keys, by the name of the variable in `users.conf`.
     keys: BTreeMap<String, KeyPair>,
+    operator: Operator,
 }
 
 impl Nats {
@@ -69,7 +73,16 @@ impl Nats {
             Place::In(host) => (host.address, NAMESPACE_PORT, host.enter()),
         };
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let mut nats = Nats { server: None, folder, security, address, port, enter, keys: BTreeMap::new() };
+        let mut nats = Nats {
+            server: None,
+            folder,
+            security,
+            address,
+            port,
+            enter,
+            keys: BTreeMap::new(),
+            operator: Operator::new(),
+        };
         if security == Security::Keys {
             make_certificates(nats.folder.path(), address);
         }
@@ -81,7 +94,7 @@ impl Nats {
     /// What `--nats` takes.
     pub fn url(&self) -> String {
         let scheme = match self.security {
-            Security::Open => "nats",
+            Security::Open | Security::Tokens => "nats",
             Security::Keys => "tls",
         };
         format!("{scheme}://{}:{}", self.address, self.port)
@@ -97,8 +110,11 @@ impl Nats {
         self.keys[&variable(user)].seed().unwrap()
     }
 
-    /// A file with a user's seed, for `--creds`.
+    /// A file with a user's seed, or its token, for `--creds`.
     pub fn creds(&self, user: &str) -> PathBuf {
+        if self.security == Security::Tokens {
+            return self.operator.creds(user, self.folder.path());
+        }
         let file = self.folder.path().join(format!("{user}.nk"));
         fs::write(&file, format!("{}\n", self.seed(user))).unwrap();
         host::identity::close_to_others(self.folder.path()).unwrap();
@@ -154,6 +170,10 @@ impl Nats {
         let listen = format!("listen: \"{}:{port}\"\nports_file_dir: \"{folder}\"", self.address);
         let text = match self.security {
             Security::Open => format!("{listen}\njetstream {{ store_dir: \"{folder}/stream\" }}\n"),
+            Security::Tokens => {
+                let operator = self.operator.configuration();
+                format!("{listen}\njetstream {{ store_dir: \"{folder}/stream\" }}\n{operator}")
+            }
             Security::Keys => {
                 self.make_keys();
                 fs::write(self.folder.path().join("users.conf"), with_keys(&shipped("users.conf"), &self.keys))

@@ -256,6 +256,7 @@ impl Crew for Local<'_> {
             cores: ran.workers.clamp(1, host::cpu::available_cores().max(1)),
             machine: machine.map(|cpu| MachineShare { busy: cpu.busy_share, steal: cpu.steal_share }),
             start_skew_ns: self.segment.as_ref().map(|_| ran.late_ns),
+            start_time_ns: None,
         }]))
     }
 }

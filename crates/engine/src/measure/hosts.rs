@@ -23,6 +23,8 @@ pub struct HostFigures {
     pub p99_us: Reading,
     /// Transactions that failed.
     pub errors: u64,
+    /// CPU time of its load generator for a transaction, in microseconds.
+    pub cpu_us: Reading,
     /// The share of its cores' time that the load generator's threads were busy.
     pub busy_share: Reading,
 }
@@ -36,17 +38,19 @@ impl HostFigures {
     fn of_one(share: &Share) -> HostFigures {
         let window_ns = share.tally.window_ns.max(1) as f64;
         let quantile = |quantile| reading_of_quantile(&share.latencies.response, quantile, "transactions on this host");
-        let busy_share = match share.tally.cpu_ns {
-            Some(cpu_ns) => Reading::Value(cpu_ns as f64 / window_ns / share.cores.max(1) as f64),
+        let of_cpu = |figure: &dyn Fn(f64) -> f64| match share.tally.cpu_ns {
+            Some(cpu_ns) => Reading::Value(figure(cpu_ns as f64)),
             None => Reading::Unavailable("the operating system did not tell, or time is virtual".to_owned()),
         };
+        let transactions = share.tally.succeeded_in_window.max(1) as f64;
         HostFigures {
             host: share.host.clone(),
             throughput: share.tally.succeeded_in_window as f64 * 1e9 / window_ns,
             p50_us: quantile(0.5),
             p99_us: quantile(0.99),
             errors: share.tally.failures(),
-            busy_share,
+            cpu_us: of_cpu(&|cpu_ns| cpu_ns / 1e3 / transactions),
+            busy_share: of_cpu(&|cpu_ns| cpu_ns / window_ns / share.cores.max(1) as f64),
         }
     }
 }
@@ -62,6 +66,7 @@ pub(super) fn measurements(hosts: &[HostFigures], into: &mut Vec<Measurement>) {
         push("response_p50", "us", Direction::Lower, host.p50_us.clone());
         push("response_p99", "us", Direction::Lower, host.p99_us.clone());
         push("errors", "", Direction::Lower, Reading::Value(host.errors as f64));
+        push("client_cpu_per_tx", "us", Direction::Lower, host.cpu_us.clone());
         push("client_busy_share", "", Direction::Neither, host.busy_share.clone());
     }
 }
@@ -102,6 +107,7 @@ mod tests {
             p50_us: Reading::Value(1.0),
             p99_us: Reading::Value(p99_us),
             errors: 0,
+            cpu_us: Reading::Value(20.0),
             busy_share: Reading::Value(0.1),
         }
     }

@@ -1,8 +1,12 @@
-//! The texts of the files that a task names, such as scripts.
+//! The texts of the files that a task names, such as scripts and the words that they draw.
 
 use std::collections::BTreeMap;
 use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Texts by the names that a task has for them: the same on every host, however paths are written there.
+pub type Named = BTreeMap<String, Arc<str>>;
 
 /// Where texts come from.
 #[derive(Clone, Debug, Default)]
@@ -11,14 +15,19 @@ pub enum Texts {
     #[default]
     Files,
     /// From this host's files; each that was read is noted.
-    Noting(Arc<Mutex<BTreeMap<String, String>>>),
-    /// From another host, which has sent them by the paths that the task names. No file of this host is read.
-    Sent(Arc<BTreeMap<String, String>>),
+    Noting(Arc<Mutex<Named>>),
+    /// From another host, which has sent them by the names that the task has for them. No file of this host is read.
+    Sent(Arc<Named>),
 }
 
-fn lock(noted: &Mutex<BTreeMap<String, String>>) -> MutexGuard<'_, BTreeMap<String, String>> {
+fn lock(noted: &Mutex<Named>) -> MutexGuard<'_, Named> {
     // A map is changed by single insertions.
     noted.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Where a file beside another one is.
+pub(crate) fn place_beside(file: &str, name: &str) -> PathBuf {
+    Path::new(file).parent().map(Path::to_owned).unwrap_or_default().join(name)
 }
 
 impl Texts {
@@ -28,35 +37,69 @@ impl Texts {
     }
 
     /// Those that another host has sent.
-    pub fn sent(texts: BTreeMap<String, String>) -> Texts {
+    pub fn sent(texts: Named) -> Texts {
         Texts::Sent(Arc::new(texts))
     }
 
     /// What was noted so far.
-    pub fn noted(&self) -> BTreeMap<String, String> {
+    pub fn noted(&self) -> Named {
         match self {
             Texts::Noting(noted) => lock(noted).clone(),
-            Texts::Files | Texts::Sent(_) => BTreeMap::new(),
+            Texts::Files | Texts::Sent(_) => Named::new(),
         }
     }
 
     /// The text of a file.
     ///
     /// # Errors
-    /// It cannot be read, or was not sent.
+    /// It cannot be read, is not UTF-8, or was not sent.
     pub fn read(&self, path: &str) -> io::Result<String> {
+        let bytes = self.bytes(path, Path::new(path))?;
+        String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
+    }
+
+    /// The same where what is not UTF-8 does no harm, as in a comment.
+    ///
+    /// # Errors
+    /// It cannot be read, or was not sent.
+    pub fn read_lossily(&self, path: &str) -> io::Result<String> {
+        Ok(String::from_utf8_lossy(&self.bytes(path, Path::new(path))?).into_owned())
+    }
+
+    /// What is in a file beside another one.
+    ///
+    /// # Errors
+    /// It cannot be read, or was not sent.
+    pub fn beside(&self, file: &str, name: &str) -> io::Result<Vec<u8>> {
+        self.bytes(&name_beside(file, name), &place_beside(file, name))
+    }
+
+    /// Whether there is a file beside another one.
+    pub fn is_beside(&self, file: &str, name: &str) -> bool {
         match self {
-            Texts::Files => std::fs::read_to_string(path),
+            Texts::Files | Texts::Noting(_) => place_beside(file, name).exists(),
+            Texts::Sent(texts) => texts.contains_key(&name_beside(file, name)),
+        }
+    }
+
+    fn bytes(&self, name: &str, path: &Path) -> io::Result<Vec<u8>> {
+        match self {
+            Texts::Files => std::fs::read(path),
             Texts::Noting(noted) => {
-                let text = std::fs::read_to_string(path)?;
-                lock(noted).insert(path.to_owned(), text.clone());
-                Ok(text)
+                let bytes = std::fs::read(path)?;
+                lock(noted).insert(name.to_owned(), String::from_utf8_lossy(&bytes).into());
+                Ok(bytes)
             }
-            Texts::Sent(texts) => texts.get(path).cloned().ok_or_else(|| {
+            Texts::Sent(texts) => texts.get(name).map(|text| text.as_bytes().to_vec()).ok_or_else(|| {
                 io::Error::new(io::ErrorKind::NotFound, "it was not sent, and no file of this host is read")
             }),
         }
     }
+}
+
+/// What a file beside another one is called. No path holds a line feed that a plan's key could name.
+fn name_beside(file: &str, name: &str) -> String {
+    format!("{file}\n{name}")
 }
 
 #[cfg(test)]
@@ -68,10 +111,28 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.sql").display().to_string();
         std::fs::write(&path, "SELECT 1;").unwrap();
+        std::fs::write(folder.path().join("words.dat"), "a\nb\n").unwrap();
+        std::fs::write(folder.path().join("others.dat"), "c\n").unwrap();
         let noting = Texts::noting();
         assert_eq!(noting.read(&path).unwrap(), "SELECT 1;");
+        assert!(noting.is_beside(&path, "words.dat") && !noting.is_beside(&path, "none.dat"));
+        assert_eq!(noting.beside(&path, "words.dat").unwrap(), b"a\nb\n");
         let sent = Texts::sent(noting.noted());
+        drop(folder);
         assert_eq!(sent.read(&path).unwrap(), "SELECT 1;");
-        assert!(sent.read("/etc/passwd").is_err());
+        assert_eq!(sent.beside(&path, "words.dat").unwrap(), b"a\nb\n");
+        assert!(!sent.is_beside(&path, "others.dat"), "nobody read it");
+        assert!(sent.read("/etc/passwd").is_err() && sent.beside("/etc/passwd", "passwd").is_err());
+        assert!(!sent.is_beside("/etc/passwd", "passwd"));
+    }
+
+    #[test]
+    fn a_script_may_have_comments_in_any_encoding() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.smack").display().to_string();
+        std::fs::write(&path, b"// M\xfcller\n").unwrap();
+        let noting = Texts::noting();
+        assert!(noting.read(&path).is_err());
+        assert_eq!(noting.read_lossily(&path).unwrap(), Texts::sent(noting.noted()).read_lossily(&path).unwrap());
     }
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use engine::crew::Starter;
+use engine::worker::TaskLog;
 use engine::{Failure, Observer, Tick};
 
 use crate::protocol::{Answer, Progress, Reply};
@@ -23,6 +24,14 @@ struct State {
     progress: Progress,
     answer: Option<Result<Answer, Failure>>,
     start_ns: Option<u64>,
+    /// The ends of its tasks, if its load consists of any.
+    tasks: Vec<TaskLog>,
+}
+
+impl State {
+    fn waits_for_start(&self) -> bool {
+        self.progress.ready && self.start_ns.is_none()
+    }
 }
 
 impl Job {
@@ -54,6 +63,11 @@ impl Job {
         self.changed.notify_all();
     }
 
+    /// What its tasks did, as far as it was told.
+    pub(super) fn tasks(&self) -> Vec<TaskLog> {
+        self.lock().tasks.clone()
+    }
+
     /// Waits until it is done, or so long.
     pub(super) fn wait_within(&self, patience: Duration) -> bool {
         let deadline = Instant::now() + patience;
@@ -65,7 +79,8 @@ impl Job {
         true
     }
 
-    /// What there is to say of it once it is done or ready, or after so long.
+    /// What there is to say of it once it is done or waits for its start, or after so long. A load that runs is not
+    /// asked about in vain: the answers would take from it what it needs.
     pub(super) fn reply_within(&self, patience: Duration) -> Reply {
         let deadline = Instant::now() + patience;
         let mut state = self.lock();
@@ -76,7 +91,7 @@ impl Job {
                 None => {}
             }
             let left = deadline.checked_duration_since(Instant::now());
-            let Some(left) = left.filter(|_| !state.progress.ready) else {
+            let Some(left) = left.filter(|_| !state.waits_for_start()) else {
                 return Reply::Working(state.progress.clone());
             };
             state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
@@ -103,11 +118,15 @@ impl Starter for Job {
     }
 }
 
-/// Keeps the last interval for whoever asks.
+/// Keeps the last interval, and the ends of tasks, for whoever asks.
 pub(super) struct Watching(pub(super) Arc<Job>);
 
 impl Observer for Watching {
     fn tick(&mut self, tick: Tick) {
         self.0.lock().progress.tick = Some(tick.into());
+    }
+
+    fn tasks_ended(&mut self, logs: &[TaskLog]) {
+        self.0.lock().tasks.extend_from_slice(logs);
     }
 }

@@ -21,8 +21,9 @@ use session::Session;
 
 /// How often the lease is looked at.
 const LEASE_POLL: Duration = Duration::from_millis(100);
-/// How long an answer is waited for before the conductor is told that it is under way.
-const ANSWER_PATIENCE: Duration = Duration::from_millis(300);
+/// How long an answer is waited for before the conductor is told that it is under way: not so long that it takes the
+/// agent for lost.
+const ANSWER_PATIENCE: Duration = Duration::from_millis(500);
 
 /// How an agent is started.
 #[derive(Clone)]

@@ -12,6 +12,7 @@ use model::SystemPlan;
 use super::job::Job;
 use super::{Shared, work};
 use crate::protocol::{Request, Wanted};
+use crate::texts::Shelf;
 
 /// So many jobs' answers are kept for whoever lost one.
 const KEPT_JOBS: usize = 64;
@@ -37,6 +38,8 @@ pub(super) struct Session {
     heard: Instant,
     lease: Duration,
     pub(super) systems: Systems,
+    /// The texts that it was sent.
+    texts: Shelf,
     jobs: BTreeMap<u64, Arc<Job>>,
 }
 
@@ -59,6 +62,7 @@ pub(super) fn of_request<'s>(
             heard: Instant::now(),
             lease: Duration::ZERO,
             systems: Systems::default(),
+            texts: Shelf::default(),
             jobs: BTreeMap::new(),
         }
     });
@@ -100,6 +104,7 @@ impl Session {
         let work = work::Work {
             shared: Arc::clone(shared),
             systems: Arc::clone(&self.systems),
+            texts: self.texts.clone(),
             job: Arc::clone(&job),
             request: request.clone(),
         };

@@ -7,6 +7,7 @@ use engine::crew::{Crew as _, Loaded, Local, Order};
 use engine::dataset::Tables;
 use engine::site::{Here, Job as SiteJob, Site as _};
 use engine::target::{Consent, OpenRequest, Part};
+use engine::worker::TaskLog;
 use engine::workloads::{Action, Grants, StreamTask, Task, Texts, Work as Load};
 use engine::{Failure, FailureKind};
 use model::{Facts, Schedule, SystemPlan, TrialState};
@@ -15,12 +16,14 @@ use super::Shared;
 use super::job::{Job, Watching};
 use super::session::{Opened, Systems, lock};
 use crate::parts;
-use crate::protocol::{Account, Answer, Ask, Outcome, Request, SentCell, Wanted};
+use crate::protocol::{Account, Answer, Ask, Outcome, Recorded, Request, SentCell, Wanted};
+use crate::texts::Shelf;
 
 /// A job with everything that it works with.
 pub(super) struct Work {
     pub(super) shared: Arc<Shared>,
     pub(super) systems: Systems,
+    pub(super) texts: Shelf,
     pub(super) job: Arc<Job>,
     pub(super) request: Request,
 }
@@ -40,6 +43,8 @@ impl Work {
         let nothing = |()| Answer::Nothing;
         match &self.request.ask {
             Ask::Open { system, wanted, own_tables } => self.open(system, *wanted, *own_tables),
+            Ask::Lacking { of } => Ok(Answer::Lacking(self.texts.lacking(of))),
+            Ask::Text(piece) => self.texts.take_in(piece).map(nothing),
             Ask::HostFacts => Ok(Answer::Facts(host::facts::client_facts(&[]))),
             Ask::SystemFacts { system, cells } => self.facts(system, cells).map(Answer::Facts),
             Ask::Ledger { system } => self.account(system),
@@ -50,7 +55,7 @@ impl Work {
                 Ok(Answer::System(Box::new(reached)))
             }
             Ask::Tables { system, cell } => {
-                let task = task_of(cell)?;
+                let task = self.task_of(cell)?;
                 match task.tables() {
                     Tables::Own => self.whole(system)?.target.prepare(&task.dataset).map(nothing),
                     Tables::None => Ok(Answer::Nothing),
@@ -118,7 +123,7 @@ impl Work {
 
     fn facts(&self, system: &str, cells: &[SentCell]) -> Result<Facts, Failure> {
         let opened = self.whole(system)?;
-        let tasks: Vec<Task> = cells.iter().map(task_of).collect::<Result<_, _>>()?;
+        let tasks: Vec<Task> = cells.iter().map(|cell| self.task_of(cell)).collect::<Result<_, _>>()?;
         let pairs: Vec<_> = cells.iter().map(|sent| &sent.cell).zip(&tasks).collect();
         let mut facts = Here::new(Arc::clone(&opened.target), &opened.plan).facts(&pairs)?;
         facts.absorb("host", host::facts::client_facts(&[]));
@@ -137,7 +142,7 @@ impl Work {
     }
 
     fn scalar(&self, system: &str, cell: &SentCell, sql: &str) -> Result<i64, Failure> {
-        let task = task_of(cell)?;
+        let task = self.task_of(cell)?;
         let check = match &task.action {
             Action::Stream(StreamTask { work: Load::Statements(program), .. }) => program.check,
             _ => None,
@@ -151,12 +156,12 @@ impl Work {
 
     fn run_whole(&self, system: &str, cell: &SentCell, schedule: &Schedule, seed: u64) -> Result<Answer, Failure> {
         let opened = self.whole(system)?;
-        let task = task_of(cell)?;
+        let task = self.task_of(cell)?;
         let job = SiteJob { cell: &cell.cell, task: &task, schedule, seed, interrupt: &self.job.stopped };
         let here = Here::new(Arc::clone(&opened.target), &opened.plan);
         let mut record = here.run(&job, None, &mut Watching(Arc::clone(&self.job)))?;
         if record.state == TrialState::Aborted {
-            return Ok(Answer::Stopped);
+            return Ok(self.stopped(self.job.tasks()));
         }
         // This host is a local one only to itself.
         for series in &mut record.series {
@@ -164,7 +169,16 @@ impl Work {
                 series.host.clone_from(&self.shared.options.name);
             }
         }
-        self.publish(&Outcome::Record(Box::new(record)))
+        let (cell, tasks) = (cell.cell.clone(), self.job.tasks());
+        self.publish(Outcome::Record(Box::new(Recorded { cell, seed, record, tasks }))).map(Answer::Published)
+    }
+
+    /// It was stopped: what is known of its tasks is told, if there is somebody to hear it.
+    fn stopped(&self, tasks: Vec<TaskLog>) -> Answer {
+        if tasks.is_empty() {
+            return Answer::Stopped(0);
+        }
+        Answer::Stopped(self.publish(Outcome::Cut(tasks)).unwrap_or_default())
     }
 
     fn run_share(
@@ -176,7 +190,7 @@ impl Work {
         segment: (u32, u32),
     ) -> Result<Answer, Failure> {
         let opened = self.opened(system, Wanted::Load)?;
-        let task = task_of(cell)?;
+        let task = self.task_of(cell)?;
         let Action::Stream(stream) = &task.action else {
             let cause = "it is one long step, and not a stream of transactions";
             return Err(Failure::new(FailureKind::Plan, "share a load out to hosts", cause));
@@ -188,21 +202,23 @@ impl Work {
         let crew = Local::new(&*opened.target).of_several(&self.shared.options.name, segment.0..segment.1, &*self.job);
         let order = Order { task: stream, schedule, seed, interrupt: &self.job.stopped };
         match crew.load(&order, &mut Watching(Arc::clone(&self.job)))? {
-            Loaded::Interrupted(_) => Ok(Answer::Stopped),
+            Loaded::Interrupted(tasks) => Ok(self.stopped(tasks)),
             Loaded::Done(shares) => match shares.into_iter().next() {
-                Some(share) => self.publish(&Outcome::Share(Box::new(share))),
+                Some(share) => self.publish(Outcome::Share(Box::new(share))).map(Answer::Published),
                 None => Err(Failure::new(FailureKind::Other, "make a share of the load", "nothing was done")),
             },
         }
     }
 
-    /// Hands a result to the stream, however often the server must be asked, for as long as the conductor is there.
-    fn publish(&self, outcome: &Outcome) -> Result<Answer, Failure> {
+    /// Hands a result to the stream, however often the server must be asked, for as long as the conductor is there. Gives
+    /// the number of its parts.
+    fn publish(&self, mut outcome: Outcome) -> Result<u32, Failure> {
+        outcome.shift(-host::clock::unix_ms());
         let failed = |cause: String| Failure::new(FailureKind::ConnectionLost, "publish a result", cause);
         let bus = &self.shared.bus;
         let Request { session, experiment, job, .. } = &self.request;
         let subject = format!("{}.{experiment}.{}", crate::bus::RESULTS, self.shared.options.name);
-        let pieces = parts::split(outcome, bus.largest_message()).map_err(failed)?;
+        let pieces = parts::split(&outcome, bus.largest_message()).map_err(failed)?;
         let count = pieces.len() as u32;
         for (number, piece) in pieces.into_iter().enumerate() {
             let id = parts::id(session, &self.shared.options.name, *job, number as u32);
@@ -216,13 +232,12 @@ impl Work {
                 }
             }
         }
-        Ok(Answer::Published(count))
+        Ok(count)
     }
-}
 
-/// Compiles a cell from what was sent with it. Scripts may run no commands of the shell here.
-fn task_of(sent: &SentCell) -> Result<Task, Failure> {
-    let registry = engine::Registry::built_in();
-    let grants = Grants { texts: Texts::sent(sent.texts.clone()), ..Grants::default() };
-    registry.workload(&sent.cell.workload)?.task(&sent.cell.point, &grants)
+    /// Compiles a cell from what was sent with it. Scripts may run no commands of the shell here.
+    fn task_of(&self, sent: &SentCell) -> Result<Task, Failure> {
+        let grants = Grants { texts: Texts::sent(self.texts.named(&sent.texts)?), ..Grants::default() };
+        self.shared.registry.workload(&sent.cell.workload)?.task(&sent.cell.point, &grants)
+    }
 }

@@ -1,10 +1,16 @@
 //! Agents, links and servers that go away.
 
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use engine::{Ended, Observer, Silent};
+use engine::dataset::Tables;
+use engine::site::{Job, Places as _};
+use engine::target::OpenRequest;
+use engine::worker::TaskLog;
+use engine::workloads::Grants;
+use engine::{Consent, Ended, Observer, Silent};
 use fleet::Agent;
 use model::{Cell, PlannedTrial, TrialRecord, TrialState};
 
@@ -67,6 +73,30 @@ fn an_agent_that_dies_in_mid_trial_costs_that_trial_and_comes_back() {
 }
 
 #[test]
+fn an_agent_that_dies_and_does_not_come_back_ends_the_experiment_and_a_resume_completes_it() {
+    let Some(nats) = Nats::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let plan = nats.plan(&plan_on(folder.path()));
+    let mut store = create(&folder.path().join("a.etalon"), &plan);
+    let first = agent(&nats, folder.path());
+    let mut once = Once(Mutex::new(Some(move || drop(first))), Vec::new());
+    let started = Instant::now();
+    let ended = nats.conduct(&plan, &mut store, &mut once);
+    let told = match &ended {
+        Ok(Ended::Stopped { reason, .. }) => reason.clone(),
+        Err(error) => error.to_string(),
+        Ok(other) => panic!("{other:?}"),
+    };
+    assert!(told.contains("`a`"), "{told}");
+    assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
+    let trials = store.trials().unwrap();
+    assert!(trials.iter().any(|trial| trial.state == TrialState::Failed), "{trials:?}");
+    let _second = agent(&nats, folder.path());
+    assert_eq!(nats.conduct(&plan, &mut store, &mut Silent).unwrap(), Ended::Complete { failed: 0 });
+    assert_eq!(values(&store, "throughput").len(), 2);
+}
+
+#[test]
 fn a_nats_server_that_is_started_again_costs_no_finished_trial() {
     let Some(nats) = Nats::start() else { return };
     let folder = tempfile::tempdir().unwrap();
@@ -103,4 +133,88 @@ fn a_conductor_that_goes_leaves_no_load_behind_and_another_goes_on() {
     assert_eq!(nats.conduct(&plan, &mut store, &mut Silent).unwrap(), Ended::Complete { failed: 0 });
     assert!(started.elapsed() > Duration::from_millis(1_000), "the agent kept to the first until its lease ran out");
     assert_eq!(values(&store, "throughput").len(), 1);
+}
+
+#[test]
+fn a_trial_that_was_published_and_not_stored_is_taken_from_the_stream() {
+    let Some(nats) = Nats::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let plan = nats.plan(&plan_on(folder.path()));
+    let _agent = agent(&nats, folder.path());
+    let cell = &plan.cells()[0];
+    let registry = engine::Registry::built_in();
+    let task = registry.workload(&cell.workload).unwrap().task(&cell.point, &Grants::default()).unwrap();
+    let interrupt = Arc::new(AtomicBool::new(false));
+    let seed = engine::rng::Rng::of_transaction(plan.schedule.seed, 0, 0).next_u64();
+    let job = Job { cell, task: &task, schedule: &plan.schedule, seed, interrupt: &interrupt };
+    // A conductor that is killed between the result and the store.
+    let killed = nats.fleet(&plan, "test").unwrap();
+    let request = OpenRequest { tables: Tables::Own, ..OpenRequest::new(&plan.systems[0], Consent::OwnOnly) };
+    let site = killed.site(&request).unwrap().unwrap();
+    site.prepare(&job).unwrap();
+    let lost = site.run(&job, None, &mut Silent).unwrap();
+    let rate = |record: &TrialRecord| record.measurements.iter().find(|one| one.metric.id == "throughput").cloned();
+    let lost = rate(&lost).unwrap().reading;
+    killed.fall_silent();
+    std::mem::forget((site, killed));
+
+    let mut store = create(&folder.path().join("a.etalon"), &plan);
+    let mut records = Once(Mutex::new(Some(|| ())), Vec::new());
+    assert_eq!(nats.conduct(&plan, &mut store, &mut records).unwrap(), Ended::Complete { failed: 0 });
+    let trials = store.trials().unwrap();
+    assert_eq!(trials.len(), 2, "each is there once: {trials:?}");
+    assert_eq!(rate(&records.1[0]).unwrap().reading, lost, "the first is the one that was measured before");
+    assert_ne!(rate(&records.1[1]).unwrap().reading, lost);
+    let told = |record: &TrialRecord| record.marks.iter().any(|mark| mark.detail.contains("earlier run"));
+    assert!(told(&records.1[0]) && !told(&records.1[1]), "{:?}", records.1[0].marks);
+    // It is acknowledged, so nobody finds it a second time.
+    let again = nats.fleet(&plan, "test").unwrap();
+    assert!(again.left_over(&job, &mut Silent).is_none());
+}
+
+#[test]
+fn tasks_that_had_ended_come_back_from_an_interrupted_trial() {
+    let Some(nats) = Nats::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let _agent = agent(&nats, folder.path());
+    // Far more tasks than end before the interrupt.
+    let plan = nats.plan(&format!(
+        "[systems.s]\nurl = \"sqlite:{}\"\nhost = \"a\"\n[[benchmarks]]\nworkload = \"transactions\"\n\
+         script = \"select-update\"\ntasks = 200000\ntasks_at_once = 1\n[schedule]\nblocks = 1\n",
+        folder.path().join("a.db").display()
+    ));
+    let mut store = create(&folder.path().join("a.etalon"), &plan);
+    let interrupt = Arc::new(AtomicBool::new(false));
+    let fleet = nats.fleet_until(&plan, "test", &interrupt).unwrap();
+    let options = engine::conductor::Options {
+        places: Some(Arc::new(fleet)),
+        interrupt: Arc::clone(&interrupt),
+        ..crate::scene::options()
+    };
+    let flag = Arc::clone(&interrupt);
+    let stop = move || {
+        thread::sleep(Duration::from_secs(1));
+        flag.store(true, Ordering::Relaxed);
+    };
+    let mut observer = Tasks { once: Once(Mutex::new(Some(stop)), Vec::new()), ended: 0 };
+    let registry = engine::Registry::built_in();
+    let ended = engine::Conductor::new(&registry, &plan, &mut store, options).run(&mut observer).unwrap();
+    assert_eq!(ended, Ended::Interrupted);
+    assert!(observer.ended > 0, "nothing came back of the tasks that had ended");
+}
+
+/// Counts the tasks that it is told of.
+struct Tasks<F: FnOnce() + Send + 'static> {
+    once: Once<F>,
+    ended: usize,
+}
+
+impl<F: FnOnce() + Send + 'static> Observer for Tasks<F> {
+    fn trial_started(&mut self, trial: &PlannedTrial, cell: &Cell, progress: engine::Progress) {
+        self.once.trial_started(trial, cell, progress);
+    }
+
+    fn tasks_ended(&mut self, logs: &[TaskLog]) {
+        self.ended += logs.iter().map(|log| log.tasks.len()).sum::<usize>();
+    }
 }

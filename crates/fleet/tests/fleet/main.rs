@@ -13,3 +13,4 @@ mod plans;
 mod refusals;
 mod scene;
 mod sums;
+mod texts;

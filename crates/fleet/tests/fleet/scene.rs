@@ -127,12 +127,22 @@ impl Nats {
 
     /// The fleet of a plan.
     pub fn fleet(&self, plan: &Plan, experiment: &str) -> Result<Fleet, engine::Failure> {
+        self.fleet_until(plan, experiment, &Arc::new(AtomicBool::new(false)))
+    }
+
+    /// The same with an interrupt.
+    pub fn fleet_until(
+        &self,
+        plan: &Plan,
+        experiment: &str,
+        interrupt: &Arc<AtomicBool>,
+    ) -> Result<Fleet, engine::Failure> {
         let options = FleetOptions {
             server: self.server(),
             experiment: experiment.to_owned(),
             patience: plan.fleet.as_ref().unwrap().patience,
             lease: Some(Duration::from_millis(1_500)),
-            interrupt: Arc::new(AtomicBool::new(false)),
+            interrupt: Arc::clone(interrupt),
         };
         Fleet::connect(plan, options, Registry::built_in())
     }

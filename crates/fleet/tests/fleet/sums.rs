@@ -19,7 +19,7 @@ fn two_agents_at_a_rate_are_counted_once_each_at_the_server() {
     let _agents = ["a", "b"].map(|name| nats.agent(name));
     let _srv =
         nats.agent_with("srv", |options| fleet::AgentOptions { listen: Some("127.0.0.2".to_owned()), ..options });
-    if !has_postgres() {
+    if !has("postgres") {
         eprintln!("skipped: there is no PostgreSQL to start");
         return;
     }
@@ -44,12 +44,44 @@ fn two_agents_at_a_rate_are_counted_once_each_at_the_server() {
     eprintln!("start skew at most {skew_us:.0} µs");
 }
 
-fn has_postgres() -> bool {
+#[test]
+fn mysql_is_loaded_by_two_agents_and_counted_at_the_server() {
+    let Some(nats) = Nats::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let _agents = ["a", "b"].map(|name| nats.agent(name));
+    let _srv =
+        nats.agent_with("srv", |options| fleet::AgentOptions { listen: Some("127.0.0.2".to_owned()), ..options });
+    if !has("mysql") {
+        eprintln!("skipped: there is no MySQL or MariaDB to start");
+        return;
+    }
+    let plan = nats.plan(
+        "[systems.my]\nserver = { engine = \"mysql\", connect = \"tcp\" }\nhost = \"srv\"\n[[benchmarks]]\n\
+         workload = \"transactions\"\nscript = \"select-update\"\nclients = 4\nclients_on = [\"a\", \"b\"]\n\
+         [schedule]\nblocks = 2\nwarmup = \"200ms\"\nduration = \"1s\"\n",
+    );
+    let mut store = create(&folder.path().join("a.etalon"), &plan);
+    assert_eq!(nats.conduct(&plan, &mut store, &mut Silent).unwrap(), Ended::Complete { failed: 0 });
+    let (a, b, both) =
+        (values(&store, "throughput_on_a"), values(&store, "throughput_on_b"), values(&store, "throughput"));
+    assert_eq!(both.len(), 2);
+    for ((a, b), both) in a.iter().zip(&b).zip(&both) {
+        assert!(*a > 0.0 && *b > 0.0 && (a + b - both).abs() < 1e-6 * both, "{a} + {b} = {both}");
+    }
+    // The sum of the rows was held against the clients' count: no trial is marked as unchecked.
+    assert!(store.marks().unwrap().iter().all(|(_, mark)| !mark.detail.contains("was not checked")));
+    let facts = store.facts().unwrap();
+    assert!(facts["my"].get("server.version").is_some(), "{facts:?}");
+    assert_eq!(values(&store, "server_cpu_per_tx").len(), 2, "the server's CPU time is read on its own host");
+}
+
+/// Whether a private server of that engine can be started here.
+fn has(engine: &str) -> bool {
     let system = model::SystemPlan {
-        name: "pg".to_owned(),
-        engine: "postgres".to_owned(),
+        name: "here".to_owned(),
+        engine: engine.to_owned(),
         server: Some(model::PrivateServer {
-            engine: "postgres".to_owned(),
+            engine: engine.to_owned(),
             bin_dir: None,
             connect: model::plan::Connect::Socket,
         }),

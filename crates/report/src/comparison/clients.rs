@@ -109,7 +109,10 @@ pub fn groups(evidence: &Evidence, index: &Index, systems: &[String], rules: &Ru
         if !looked_at || clients(cell).is_none() {
             continue;
         }
-        match found.iter_mut().find(|(first, _)| first.benchmark == cell.benchmark && rest(first) == rest(cell)) {
+        match found
+            .iter_mut()
+            .find(|(first, _)| first.benchmark == cell.benchmark && rest(first, CLIENTS) == rest(cell, CLIENTS))
+        {
             Some((_, cells)) => cells.push((number, cell)),
             None => found.push((cell, vec![(number, cell)])),
         }
@@ -117,7 +120,7 @@ pub fn groups(evidence: &Evidence, index: &Index, systems: &[String], rules: &Ru
     let group = |(first, cells): &(&Cell, Vec<(u32, &Cell)>)| {
         let metric = index.metrics.get(&first.benchmark)?.iter().find(|metric| metric.id == THROUGHPUT)?.clone();
         let curves = curves(evidence, index, cells, &metric, rules);
-        Some(ClientsGroup { label: label(evidence, first), metric, curves })
+        Some(ClientsGroup { label: label(evidence, first, CLIENTS), metric, curves })
     };
     found.iter().filter_map(group).filter(|group| group.clients().len() > 1).collect()
 }
@@ -126,15 +129,15 @@ fn clients(cell: &Cell) -> Option<i64> {
     cell.point.get(CLIENTS)?.as_int()
 }
 
-/// All keys but the number of clients.
-fn rest(cell: &Cell) -> Point {
-    cell.point.clone().into_iter().filter(|(key, _)| key != CLIENTS).collect()
+/// All keys but one.
+pub(super) fn rest(cell: &Cell, but: &str) -> Point {
+    cell.point.clone().into_iter().filter(|(key, _)| key != but).collect()
 }
 
-/// `update-select, protocol=prepared`.
-fn label(evidence: &Evidence, cell: &Cell) -> String {
+/// `update-select, protocol=prepared`: the benchmark with what tells its cells apart, but for one key.
+pub(super) fn label(evidence: &Evidence, cell: &Cell, but: &str) -> String {
     let varying = evidence.header.plan.varying_keys(&cell.benchmark);
-    let further = varying.iter().filter(|key| *key != CLIENTS);
+    let further = varying.iter().filter(|key| *key != but);
     let further = further.filter_map(|key| Some(format!("{key}={}", cell.point.get(key)?)));
     std::iter::once(cell.benchmark.clone()).chain(further).collect::<Vec<_>>().join(", ")
 }

@@ -8,6 +8,7 @@ use super::builder::Builder;
 use super::clients::{self, ClientsGroup};
 use super::disk::{self, DiskGroup};
 use super::figures::{Figure, figures};
+use super::hosts::{self, HostsGroup};
 use super::judging::{self, Index};
 use super::notes::notes;
 use super::options::{CompareError, MetricFilter, Options, Pairing, is_named};
@@ -125,6 +126,8 @@ pub struct ComparisonSet {
     pub disk: Vec<DiskGroup>,
     /// Cells over their numbers of clients; empty if a benchmark has one number only.
     pub clients: Vec<ClientsGroup>,
+    /// What each client host did; empty if the load was made by étalon's own process.
+    pub hosts: Vec<HostsGroup>,
     /// How many trials came to which end.
     pub counts: TrialCounts,
     /// Blocks of the plan.
@@ -181,12 +184,14 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
         if of_systems { others.iter().chain([&baseline]).cloned().collect() } else { Vec::new() };
     let disk = disk::groups(evidence, &index, &looked_at, &rules);
     let clients = clients::groups(evidence, &index, &looked_at, &rules);
+    let hosts = hosts::groups(evidence, &index, &looked_at, &rules);
     Ok(ComparisonSet {
         rules,
         tables,
         figures,
         disk,
         clients,
+        hosts,
         counts: evidence.counts(),
         blocks: plan.schedule.blocks,
         order: plan.schedule.order,

@@ -15,6 +15,7 @@ mod facts;
 mod figure;
 mod forest;
 mod head;
+mod hosts;
 mod load;
 mod method;
 mod pages;
@@ -134,6 +135,9 @@ fn parts(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSource) ->
         parts.push(part("clients", "Clients", title, &clients::lead(set), clients::view(set)));
     }
     parts.push(part("results", "Results", "Results", "", results(set)));
+    if !set.hosts.is_empty() {
+        parts.push(part("hosts", "Hosts", "Each client host", hosts::LEAD, hosts::view(set)));
+    }
     let limits = responses::view(evidence, source)?;
     parts.extend(limits.map(|limits| part("limits", "Limits", "Response times against limits", LIMITS, limits)));
     let pages = pages::pages(evidence);

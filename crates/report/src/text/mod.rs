@@ -6,6 +6,7 @@
 mod disk;
 mod figures;
 mod grid;
+mod hosts;
 mod table;
 
 pub(crate) use grid::{Align, Grid, GridCell, GridLine};
@@ -74,6 +75,7 @@ pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
         out.push_str(&figures::render(set, &options));
     }
     out.push_str(&disk::render(set, &options));
+    out.push_str(&hosts::render(set, &options));
     if !set.tables.is_empty() {
         out.push('\n');
         out.push_str(&legend(set, options.width, has_p));

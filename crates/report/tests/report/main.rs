@@ -9,6 +9,7 @@ mod comparison;
 mod disk;
 mod evidence;
 mod gate;
+mod hosts;
 mod html;
 mod json;
 mod pages;

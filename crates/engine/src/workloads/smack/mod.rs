@@ -17,7 +17,6 @@ mod table;
 mod token;
 
 use std::fmt::Display;
-use std::path::{Path, PathBuf};
 
 use model::{KeyKind, KeySpec, Literal, Point, WorkloadSpec};
 
@@ -108,8 +107,8 @@ pub struct Script {
     /// What messages call it.
     name: String,
     file: File,
-    /// Its folder; none if it is built in.
-    folder: Option<PathBuf>,
+    /// Where it and the files beside it are; none if it is built in.
+    texts: Option<Texts>,
 }
 
 /// What a command line asks of a script.
@@ -131,25 +130,24 @@ fn kind_of(section: &Section) -> &str {
 }
 
 impl Script {
-    /// Reads a built-in script, or a file.
+    /// Reads a built-in script, or a file of this host.
     ///
     /// # Errors
     /// There is none of that name, or it is not understood.
     pub fn read(named: &str) -> Result<Script, Failure> {
-        let tried = || format!("read the script `{named}`");
-        let (text, folder) = match BUILT_IN.iter().find(|script| script.name == named) {
-            Some(script) => (script.text.to_owned(), None),
-            None => {
-                let bytes = std::fs::read(named).map_err(|error| {
-                    Failure::new(FailureKind::Plan, tried(), error)
-                        .hint(format!("name a `.smack` file or a built-in script: {}", SCRIPTS.join(", ")))
-                })?;
-                let folder = Path::new(named).parent().map(Path::to_owned).unwrap_or_default();
-                (String::from_utf8_lossy(&bytes).into_owned(), Some(folder))
-            }
-        };
-        let script = Script::parse(named, &text)?;
-        Ok(Script { folder, ..script })
+        Script::read_from(named, &Texts::Files)
+    }
+
+    /// Reads a built-in script, or a file, wherever its text comes from.
+    fn read_from(named: &str, texts: &Texts) -> Result<Script, Failure> {
+        if let Some(script) = BUILT_IN.iter().find(|script| script.name == named) {
+            return Script::parse(named, script.text);
+        }
+        let text = texts.read_lossily(named).map_err(|error| {
+            Failure::new(FailureKind::Plan, format!("read the script `{named}`"), error)
+                .hint(format!("name a `.smack` file or a built-in script: {}", SCRIPTS.join(", ")))
+        })?;
+        Ok(Script { texts: Some(texts.clone()), ..Script::parse(named, &text)? })
     }
 
     /// Reads a script's text, whose files cannot be found.
@@ -158,7 +156,7 @@ impl Script {
     /// It is not understood.
     pub fn parse(name: &str, text: &str) -> Result<Script, Failure> {
         let file = syntax::parse(text).map_err(|error| failure(name, error))?;
-        Ok(Script { name: name.to_owned(), file, folder: None })
+        Ok(Script { name: name.to_owned(), file, texts: None })
     }
 
     /// What it comes to with these values of `$1`, `$2`, ….
@@ -212,7 +210,7 @@ impl Script {
     fn compile(&self, arguments: Arguments<'_>, protocol: Protocol) -> Result<(Dataset, Program), SmackError> {
         let file = &self.file;
         let run = run::evaluate(file, arguments)?;
-        let sources = Sources { file, folder: self.folder.as_deref() };
+        let sources = Sources { file, beside: self.texts.as_ref().map(|texts| (self.name.as_str(), texts)) };
         let mut parts = Parts { notes: run.notes.clone(), ..Parts::default() };
         if file.of_kind(SectionKind::Table).next().is_none() {
             parts.notes.push("the script has no table: étalon looks for tables in a place of its own only".to_owned());
@@ -321,13 +319,7 @@ impl Workload for SuperSmack {
         let rate = point.get("rate").and_then(model::Value::as_float).unwrap_or_default();
         let protocol = if text("protocol")? == "prepared" { Protocol::Prepared } else { Protocol::Simple };
         let named = text("script")?;
-        if matches!(grants.texts, Texts::Sent(_)) && BUILT_IN.iter().all(|script| script.name != named) {
-            let cause = "the files that it names are on another host";
-            let tried = format!("use the script `{named}` for several hosts");
-            return Err(Failure::new(FailureKind::Unsupported, tried, cause)
-                .hint(format!("scripts that can be sent are the built-in ones: {}", SCRIPTS.join(", "))));
-        }
-        let script = Script::read(named)?;
+        let script = Script::read_from(named, &grants.texts)?;
         let given: Vec<String> = text("arguments")?.split_whitespace().map(str::to_owned).collect();
         let arguments = if given.is_empty() { Arguments::Clients(clients) } else { Arguments::Given(&given) };
         let (dataset, program) = script.compile(arguments, protocol).map_err(|error| failure(&script.name, error))?;

@@ -1,12 +1,14 @@
 //! Where rows and words come from: a file beside the script, or `gen-data`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::error::SmackError;
 use super::gen_data::{GenData, MOST_BYTES};
 use super::syntax::{File, Section, SectionKind, Written};
 use crate::dataset::Datum;
+use crate::workloads::Texts;
+use crate::workloads::texts::place_beside;
 use crate::workloads::transactions::WordList;
 
 /// A text that is read or made once, however many cells of a plan need it.
@@ -14,6 +16,8 @@ use crate::workloads::transactions::WordList;
 enum Origin {
     Made(GenData),
     File(PathBuf),
+    /// By its hash and its size.
+    Sent(u64, usize),
 }
 
 /// Lines of a text.
@@ -89,28 +93,28 @@ static WORDS: Shared<(u64, char, usize), WordList> = Shared::new();
 /// Finds the files that a script names.
 pub(super) struct Sources<'f> {
     pub(super) file: &'f File,
-    /// The script's folder; none for a built-in script, which has no files.
-    pub(super) folder: Option<&'f Path>,
+    /// Where the script and the files beside it are; none for a built-in script, which has no files.
+    pub(super) beside: Option<(&'f str, &'f Texts)>,
 }
 
 impl Sources<'_> {
-    fn path(&self, name: &Written) -> Option<PathBuf> {
-        self.folder.map(|folder| folder.join(&name.text))
-    }
-
     /// The lines of a file: of the file itself if it is there, or as the table whose `data_file` it is makes them.
     pub(super) fn lines(&self, name: &Written) -> Result<Arc<Lines>, SmackError> {
-        if let Some(path) = self.path(name).filter(|path| path.exists()) {
-            return LINES
-                .get(Origin::File(path.clone()), || read(&path))
-                .map_err(|cause| SmackError::new(name.spot, format!("cannot read {}: {cause}", path.display())));
+        if let Some((script, texts)) = self.beside.filter(|(script, texts)| texts.is_beside(script, &name.text)) {
+            return lines_beside(script, &name.text, texts).map_err(|cause| {
+                let place = place_beside(script, &name.text);
+                SmackError::new(name.spot, format!("cannot read {}: {cause}", place.display()))
+            });
         }
         let made_by = |table: &&Section| {
             table.get("data_file").is_some_and(|file| file.text == name.text) && table.get("gen_data_file").is_some()
         };
         let command = self.file.of_kind(SectionKind::Table).find(made_by).and_then(|table| table.get("gen_data_file"));
         let Some(command) = command else {
-            let place = self.path(name).map_or_else(|| name.text.clone(), |path| path.display().to_string());
+            let place = self.beside.map_or_else(
+                || name.text.clone(),
+                |(script, _)| place_beside(script, &name.text).display().to_string(),
+            );
             return Err(SmackError::new(name.spot, format!("there is no file {place}")).hint(
                 "files are looked for beside the script; a table's `gen_data_file \"gen-data -n … -f …\"` makes its \
                  `data_file` if it is not there",
@@ -135,8 +139,24 @@ impl Sources<'_> {
     }
 }
 
-fn read(path: &Path) -> Result<Lines, String> {
-    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+/// The lines of a file beside a script. A file of this host is read once, unless somebody notes what is read.
+fn lines_beside(script: &str, name: &str, texts: &Texts) -> Result<Arc<Lines>, String> {
+    let read = || texts.beside(script, name).map_err(|error| error.to_string());
+    let place = Origin::File(place_beside(script, name));
+    match texts {
+        Texts::Files => LINES.get(place, || lines_of(read()?)),
+        Texts::Noting(_) => {
+            let bytes = read()?;
+            LINES.get(place, || lines_of(bytes))
+        }
+        Texts::Sent(_) => {
+            let bytes = read()?;
+            LINES.get(Origin::Sent(hash(&bytes), bytes.len()), || lines_of(bytes))
+        }
+    }
+}
+
+fn lines_of(bytes: Vec<u8>) -> Result<Lines, String> {
     if bytes.len() > MOST_BYTES {
         return Err(format!("it is larger than {MOST_BYTES} bytes"));
     }

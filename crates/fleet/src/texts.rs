@@ -1,0 +1,182 @@
+//! The texts of the files that a plan's scripts name, on their way to agents: each by its hash, and once to each session.
+//!
+//! An agent opens no file for a conductor. What a script draws its words from may be larger than a message, so texts go
+//! ahead of the cells that name them, packed and in pieces.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use engine::workloads::texts::Named;
+use engine::{Failure, FailureKind};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::parts;
+
+/// So many bytes of pieces whose texts are not whole yet are kept, and no more.
+const MOST_COMING_BYTES: usize = 1 << 30;
+
+/// A text by the SHA-256 of its bytes, in hexadecimal.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct TextId(String);
+
+impl TextId {
+    fn of(text: &str) -> TextId {
+        let hex = |mut hex: String, byte: &u8| {
+            hex.push_str(&format!("{byte:02x}"));
+            hex
+        };
+        TextId(Sha256::digest(text.as_bytes()).iter().fold(String::new(), hex))
+    }
+}
+
+/// A piece of a text.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TextPiece {
+    /// Of which.
+    pub text: TextId,
+    /// Its number, from 0.
+    pub number: u32,
+    /// How many pieces the text has.
+    pub of: u32,
+    /// Packed, in Base64.
+    pub packed: String,
+}
+
+/// Texts that one side has: those that the conductor has read, or those that an agent was sent.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Shelf(Arc<Mutex<Kept>>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    texts: BTreeMap<TextId, Arc<str>>,
+    coming: BTreeMap<TextId, BTreeMap<u32, Vec<u8>>>,
+}
+
+fn failed(cause: impl Into<String>) -> Failure {
+    Failure::new(FailureKind::Other, "take in a text that the plan's scripts name", cause.into())
+}
+
+impl Shelf {
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        // Its maps are changed by single insertions.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps texts, and gives their ids by the names that scripts have for them.
+    pub(crate) fn keep(&self, named: Named) -> BTreeMap<String, TextId> {
+        let mut kept = self.lock();
+        let entry = |(name, text): (String, Arc<str>)| {
+            let id = TextId::of(&text);
+            kept.texts.entry(id.clone()).or_insert(text);
+            (name, id)
+        };
+        named.into_iter().map(entry).collect()
+    }
+
+    /// Those that are not here.
+    pub(crate) fn lacking(&self, of: &[TextId]) -> Vec<TextId> {
+        let kept = self.lock();
+        of.iter().filter(|id| !kept.texts.contains_key(id)).cloned().collect()
+    }
+
+    /// The texts by the names that scripts have for them.
+    pub(crate) fn named(&self, ids: &BTreeMap<String, TextId>) -> Result<Named, Failure> {
+        let kept = self.lock();
+        let text = |(name, id): (&String, &TextId)| kept.texts.get(id).map(|text| (name.clone(), Arc::clone(text)));
+        ids.iter().map(text).collect::<Option<_>>().ok_or_else(|| {
+            let cause = "it is not there (any more): the agent has been started again";
+            Failure::new(FailureKind::ConnectionLost, "use a text that the plan's scripts name", cause)
+        })
+    }
+
+    /// A text in pieces for messages of that size.
+    pub(crate) fn pieces(&self, id: &TextId, largest_message: usize) -> Result<Vec<TextPiece>, Failure> {
+        let text = self.lock().texts.get(id).cloned().ok_or_else(|| failed("nobody has it"))?;
+        // Base64 makes four characters of three bytes.
+        let piece_bytes = parts::piece_bytes(largest_message) / 4 * 3;
+        let packed = parts::pack(text.as_bytes(), piece_bytes).map_err(failed)?;
+        let of = packed.len() as u32;
+        let piece = |(number, bytes): (u32, Vec<u8>)| TextPiece {
+            text: id.clone(),
+            number,
+            of,
+            packed: STANDARD.encode(bytes),
+        };
+        Ok((0..).zip(packed).map(piece).collect())
+    }
+
+    /// Takes a piece in. With the last one the text is whole, and is what its id says.
+    pub(crate) fn take_in(&self, piece: &TextPiece) -> Result<(), Failure> {
+        let bytes = STANDARD.decode(&piece.packed).map_err(|error| failed(error.to_string()))?;
+        let mut kept = self.lock();
+        let held: usize = kept.coming.values().flat_map(BTreeMap::values).map(Vec::len).sum();
+        if held + bytes.len() > MOST_COMING_BYTES {
+            kept.coming.clear();
+            return Err(failed(format!("more than {MOST_COMING_BYTES} bytes of pieces wait for the rest")));
+        }
+        let coming = kept.coming.entry(piece.text.clone()).or_default();
+        coming.insert(piece.number, bytes);
+        if coming.len() < piece.of as usize {
+            return Ok(());
+        }
+        let pieces: Vec<Vec<u8>> = kept.coming.remove(&piece.text).unwrap_or_default().into_values().collect();
+        let whole = parts::unpack(&pieces).map_err(failed)?;
+        let text = String::from_utf8(whole).map_err(|_| failed("it is not UTF-8"))?;
+        if TextId::of(&text) != piece.text {
+            return Err(failed("it is another one than was announced"));
+        }
+        kept.texts.insert(piece.text.clone(), text.into());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words() -> String {
+        // Words that do not pack well.
+        let mut state = 1_u64;
+        let mut word = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            format!("{:016x}\n", state ^ (state >> 29))
+        };
+        (0..10_000).map(|_| word()).collect()
+    }
+
+    #[test]
+    fn a_text_comes_whole_in_pieces_and_is_named_again() {
+        let (here, there) = (Shelf::default(), Shelf::default());
+        let text: Arc<str> = words().into();
+        let ids = here.keep(Named::from([("a.smack\nwords.dat".to_owned(), Arc::clone(&text))]));
+        let wanted: Vec<TextId> = ids.values().cloned().collect();
+        assert_eq!(there.lacking(&wanted), wanted);
+        let pieces = here.pieces(&wanted[0], 24_000).unwrap();
+        assert!(pieces.len() > 3, "{}", pieces.len());
+        for piece in &pieces {
+            assert!(serde_json::to_vec(piece).unwrap().len() < 24_000);
+            assert!(there.named(&ids).is_err(), "it is not whole before the last piece");
+            there.take_in(piece).unwrap();
+            // One that comes again changes nothing.
+            if piece.number + 1 < piece.of {
+                there.take_in(piece).unwrap();
+            }
+        }
+        assert!(there.lacking(&wanted).is_empty());
+        assert_eq!(there.named(&ids).unwrap()["a.smack\nwords.dat"], text);
+    }
+
+    #[test]
+    fn a_text_that_is_not_what_it_was_announced_as_is_refused() {
+        let (here, there) = (Shelf::default(), Shelf::default());
+        let ids = here.keep(Named::from([("a".to_owned(), "one".into()), ("b".to_owned(), "two".into())]));
+        let mut piece = here.pieces(&ids["a"], 100_000).unwrap().remove(0);
+        piece.text = ids["b"].clone();
+        let refused = there.take_in(&piece).unwrap_err();
+        assert!(refused.to_string().contains("announced"), "{refused}");
+        assert_eq!(there.lacking(&[ids["b"].clone()]).len(), 1);
+    }
+}

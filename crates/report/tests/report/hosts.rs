@@ -1,0 +1,75 @@
+//! Client hosts: each has its row, and one that is slow is seen.
+
+use model::{Direction, Measurement, Role};
+use report::compare;
+use report::text::{TextOptions, render};
+use report::{ComparisonSet, Options};
+use store::StoredMeasurement;
+
+use crate::evidence::{Builder, Made};
+use crate::html::page;
+
+/// Two systems, and two hosts that made the load of all trials: `b` is three times as slow as `a`.
+fn two_hosts() -> Made {
+    let mut made = Builder { clients: vec![4], blocks: 6, ..Builder::default() }.build();
+    let trials: Vec<StoredMeasurement> =
+        made.evidence.measurements.iter().filter(|one| one.measurement.metric.id == "throughput").cloned().collect();
+    for trial in trials {
+        for (host, times) in [("a", 1.0), ("b", 3.0)] {
+            let figures = [
+                ("throughput", "tx/s", Direction::Higher, 900.0 / times),
+                ("response_p50", "us", Direction::Lower, 400.0 * times),
+                ("response_p99", "us", Direction::Lower, 1_500.0 * times),
+                ("client_cpu_per_tx", "us", Direction::Lower, 12.0),
+                ("client_busy_share", "", Direction::Neither, 0.25),
+                ("errors", "", Direction::Lower, 0.0),
+            ];
+            made.evidence.measurements.extend(figures.map(|(id, unit, direction, value)| {
+                let id = format!("{id}_on_{host}");
+                let measurement = Measurement::value(&id, unit, direction, Role::Diagnostic, value);
+                StoredMeasurement { measurement, ..trial.clone() }
+            }));
+        }
+    }
+    made
+}
+
+fn set(made: &Made) -> ComparisonSet {
+    compare(&made.evidence, &Options::default()).unwrap()
+}
+
+#[test]
+fn every_host_has_a_row_and_the_slow_one_is_known() {
+    let set = set(&two_hosts());
+    assert_eq!(set.hosts.len(), 2, "one group for each system");
+    for group in &set.hosts {
+        let hosts: Vec<(&str, bool)> = group.rows.iter().map(|row| (row.host.as_str(), row.is_slow())).collect();
+        assert_eq!(hosts, [("a", false), ("b", true)]);
+        assert_eq!(group.rows[1].of_middle, Some(3.0));
+        assert_eq!(group.rows[1].figures[0].1.summary.unwrap().median, 300.0);
+    }
+}
+
+#[test]
+fn the_text_and_the_page_show_each_host() {
+    let made = two_hosts();
+    let text = render(&set(&made), &TextOptions::default());
+    let line =
+        |host: &str| text.lines().find(|line| line.trim_start().starts_with(host)).unwrap_or_else(|| panic!("{text}"));
+    assert!(text.contains("Each client host") && text.contains("select-update @ wal"), "{text}");
+    for figure in ["900", "1.5", "12", "25 %", "×1.00"] {
+        assert!(line("a ").contains(figure), "{figure}: {text}");
+    }
+    assert!(line("b ").ends_with("×3.00 slow"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let html = page(&made);
+    assert!(html.contains("id=\"hosts\"") && html.contains("×3.00 slow"), "the page has no slow host");
+}
+
+#[test]
+fn a_local_load_has_no_hosts() {
+    let made = Builder { clients: vec![4], blocks: 6, ..Builder::default() }.build();
+    assert!(set(&made).hosts.is_empty());
+    assert!(!render(&set(&made), &TextOptions::default()).contains("client host"));
+    assert!(!page(&made).contains("id=\"hosts\""));
+}
