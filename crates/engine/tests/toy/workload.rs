@@ -23,7 +23,8 @@ const KEYS: &[KeySpec] = &[KeySpec {
 
 impl Workload for Increments {
     fn spec(&self) -> WorkloadSpec {
-        WorkloadSpec { name: "increments", family: "transactions", about: "Adds 1", keys: KEYS }
+        let name = "increments";
+        WorkloadSpec { name, family: "transactions", about: "Adds 1", rate_unit: "tx/s", keys: KEYS }
     }
 
     fn task(&self, point: &Point, _grants: &Grants) -> Result<Task, Failure> {
@@ -48,7 +49,7 @@ pub struct AskOnce;
 
 impl Workload for AskOnce {
     fn spec(&self) -> WorkloadSpec {
-        WorkloadSpec { name: "ask-once", family: "pages", about: "Asks once", keys: &[] }
+        WorkloadSpec { name: "ask-once", family: "pages", about: "Asks once", rate_unit: "tx/s", keys: &[] }
     }
 
     fn task(&self, _point: &Point, _grants: &Grants) -> Result<Task, Failure> {
