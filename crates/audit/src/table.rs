@@ -123,8 +123,8 @@ impl Facts {
                     name: row.metric.clone(),
                     value: row.written.clone(),
                 }),
-                // An export of étalon's own says so which trials it marked.
-                formats::tidy::MARK => {}
+                // An export of étalon's own says so which trials it marked, how they went, and how a side just was.
+                formats::tidy::MARK | formats::tidy::TRIAL | formats::tidy::CIRCUMSTANCE => {}
                 other => {
                     let what = format!("{}: no such kind of row", formats::text::shortened(other));
                     return Err(FormatError::at(row.line, what).with_hint("there are measured, printed and factor"));

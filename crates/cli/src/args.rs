@@ -414,10 +414,8 @@ pub enum ExportFormat {
     /// The report's charts, a file each
     Svg,
     /// The same as pictures
-    #[cfg(feature = "png")]
     Png,
     /// The tidy table as Parquet
-    #[cfg(feature = "parquet")]
     Parquet,
 }
 

@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use engine::worker::TaskLog;
-use engine::{Observer, Progress as HowFar, StepProgress, Tick};
+use engine::{Observer, Progress as HowFar, Registry, StepProgress, Tick};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::{Cell, Facts, Mark, Measurement, Plan, PlannedTrial, Reading, TrialRecord, TrialState};
 
@@ -14,9 +14,12 @@ use crate::task_log::TaskLogs;
 /// Shows how far the experiment has come.
 pub struct Progress<'a> {
     printer: Printer,
+    registry: &'a Registry,
     plan: &'a Plan,
     bar: Option<ProgressBar>,
     running: String,
+    /// The unit of the rates of the running trial's workload.
+    rate_unit: &'static str,
     task_logs: Option<TaskLogs>,
     /// What sends and receives, once it was said.
     reactor: Option<String>,
@@ -24,13 +27,13 @@ pub struct Progress<'a> {
 
 impl<'a> Progress<'a> {
     /// Progress of a plan.
-    pub fn new(printer: Printer, plan: &'a Plan, task_logs: Option<TaskLogs>) -> Progress<'a> {
+    pub fn new(printer: Printer, registry: &'a Registry, plan: &'a Plan, task_logs: Option<TaskLogs>) -> Progress<'a> {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(4));
             let style = ProgressStyle::with_template("{bar:30} {pos}/{len} trials, {prefix} left\n{wide_msg}");
             bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
-        Progress { printer, plan, bar, running: String::new(), task_logs, reactor: None }
+        Progress { printer, registry, plan, bar, running: String::new(), rate_unit: "", task_logs, reactor: None }
     }
 
     fn label(&self, cell: &Cell) -> String {
@@ -63,6 +66,7 @@ impl Observer for Progress<'_> {
 
     fn trial_started(&mut self, trial: &PlannedTrial, cell: &Cell, progress: HowFar) {
         self.running = self.label(cell);
+        self.rate_unit = self.registry.workload(&cell.workload).map_or("", |workload| workload.spec().rate_unit);
         if let Some(logs) = &mut self.task_logs {
             logs.trial_started(*trial, &self.running);
         }
@@ -76,18 +80,7 @@ impl Observer for Progress<'_> {
 
     fn tick(&mut self, tick: Tick) {
         if let Some(bar) = &self.bar {
-            let ms = |ns: u64| ns as f64 / 1e6;
-            let mut errors = if tick.errors > 0 { format!(", {} errors", tick.errors) } else { String::new() };
-            if tick.backlog > 0 {
-                errors.push_str(&format!(", {} overdue", tick.backlog));
-            }
-            bar.set_message(format!(
-                "{}: {:.0} tx/s, p50 {:.2} ms, p99 {:.2} ms{errors}",
-                self.running,
-                tick.rate_per_s,
-                ms(tick.p50_ns),
-                ms(tick.p99_ns)
-            ));
+            bar.set_message(format!("{}: {}", self.running, interval(&tick, self.rate_unit)));
         }
     }
 
@@ -128,6 +121,20 @@ impl Observer for Progress<'_> {
     }
 }
 
+/// What an interval showed, as in `8120 io/s, p50 0.12 ms, p99 0.40 ms`.
+fn interval(tick: &Tick, rate_unit: &str) -> String {
+    let ms = |ns: u64| ns as f64 / 1e6;
+    let (p50, p99) = (ms(tick.p50_ns), ms(tick.p99_ns));
+    let mut text = format!("{:.0} {rate_unit}, p50 {p50:.2} ms, p99 {p99:.2} ms", tick.rate_per_s);
+    if tick.errors > 0 {
+        text.push_str(&format!(", {} errors", tick.errors));
+    }
+    if tick.backlog > 0 {
+        text.push_str(&format!(", {} overdue", tick.backlog));
+    }
+    text
+}
+
 fn worth_a_word(mark: &Mark) -> bool {
     mark.kind != model::MarkKind::Note
 }
@@ -146,4 +153,20 @@ pub fn clock(left: Duration) -> String {
     let seconds = left.as_secs();
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_has_the_unit_of_its_workload() {
+        let registry = Registry::built_in();
+        let tick = Tick { rate_per_s: 8_120.4, p50_ns: 120_000, p99_ns: 400_000, errors: 0, backlog: 0 };
+        let of = |workload: &str, tick: &Tick| interval(tick, registry.workload(workload).unwrap().spec().rate_unit);
+        assert_eq!(of("disk", &tick), "8120 io/s, p50 0.12 ms, p99 0.40 ms");
+        assert_eq!(of("transactions", &Tick { errors: 3, ..tick }), "8120 tx/s, p50 0.12 ms, p99 0.40 ms, 3 errors");
+        assert!(of("pages", &Tick { backlog: 7, ..tick }).starts_with("8120 commits/s"));
+        assert!(of("pages", &Tick { backlog: 7, ..tick }).ends_with(", 7 overdue"));
+    }
 }

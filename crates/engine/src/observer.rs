@@ -9,7 +9,7 @@ use crate::worker::TaskLog;
 /// One interval of the running trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tick {
-    /// Transactions that ended well, per second.
+    /// Transactions, or what the workload is made of, that ended well, per second.
     pub rate_per_s: f64,
     /// Median response time, in nanoseconds.
     pub p50_ns: u64,

@@ -30,7 +30,8 @@ pub struct Experiment {
     pub plan: Plan,
     /// The trials in their order, positions from 0 without gaps.
     pub trials: Vec<(PlannedTrial, TrialRecord)>,
-    /// For each system where its results come from, and what is not known of it.
+    /// For each system where its results come from, and what is not known of it; and what was exported of the machine that
+    /// made the load.
     pub facts: BTreeMap<String, Facts>,
 }
 
@@ -63,12 +64,12 @@ pub fn into_experiment(name: &str, imports: &[Imported]) -> Result<Experiment, F
     }
     // Stable: results of one block stay in the order in which they stood.
     placed.sort_by_key(|(block, cell, _)| (*block, *cell));
-    let rules = imports.iter().find_map(|import| import.rules.as_ref());
+    let rules: Vec<&ExportedRules> = imports.iter().filter_map(|import| import.rules.as_ref()).collect();
     let blocks = placed.iter().map(|(block, _, _)| block + 1).max().unwrap_or(0);
     let trials = (0..).zip(placed);
     let trials =
         trials.map(|(position, (block, cell, record))| (PlannedTrial { position, block, cell }, record)).collect();
-    Ok(Experiment { facts: shape.facts(imports), plan: shape.plan(name, blocks, rules), trials })
+    Ok(Experiment { facts: shape.facts(imports), plan: shape.plan(name, blocks, &rules), trials })
 }
 
 /// Systems, benchmarks and points, each in the order of their first mention.
@@ -127,7 +128,10 @@ impl Shape {
         ((before + point) * self.systems.len() + system) as u32
     }
 
-    fn plan(self, name: &str, blocks: u32, rules: Option<&ExportedRules>) -> Plan {
+    /// The plan, by the rules of the first import that has any; all of them may tell what benchmarks are.
+    fn plan(&self, name: &str, blocks: u32, all_rules: &[&ExportedRules]) -> Plan {
+        let rules = all_rules.first();
+        let alias_of = |name: &String| all_rules.iter().find_map(|rules| rules.aliases.get(name)).cloned();
         let system = |name: &String| SystemPlan {
             name: name.clone(),
             engine: IMPORTED.to_owned(),
@@ -135,7 +139,7 @@ impl Shape {
             settings: BTreeMap::new(),
             server: None,
             volume: None,
-            alias_of: None,
+            alias_of: alias_of(name).filter(|of| of != name && self.systems.contains(of)),
         };
         let comparison = ComparisonRules {
             baseline: rules
@@ -153,11 +157,12 @@ impl Shape {
             }
             point
         };
-        let benchmarks = self.benchmarks.into_iter().map(|(name, points)| Benchmark {
-            points: points.into_iter().map(|point| whole(&name, point)).collect(),
-            name,
-            workload: IMPORTED.to_owned(),
-            stands_for: None,
+        let told = |name: &String| all_rules.iter().flat_map(|rules| &rules.benchmarks).find(|told| told.name == *name);
+        let benchmarks = self.benchmarks.iter().map(|(name, points)| Benchmark {
+            points: points.iter().map(|point| whole(name, point.clone())).collect(),
+            name: name.clone(),
+            workload: told(name).map_or_else(|| IMPORTED.to_owned(), |told| told.workload.clone()),
+            stands_for: told(name).and_then(|told| told.stands_for.clone()),
         });
         Plan {
             name: name.to_owned(),
@@ -197,7 +202,20 @@ impl Shape {
             facts.passing("imported.source", sources.join(", "));
             all.insert(system.clone(), facts);
         }
+        all.extend(self.facts_of_others(imports));
         all
+    }
+
+    /// Facts of what is no system, as the machine that made the load. Of several tables each had a machine of its own:
+    /// then there is none for all.
+    fn facts_of_others(&self, imports: &[Imported]) -> BTreeMap<String, Facts> {
+        match imports {
+            [only] if only.rules.is_some() => {
+                let others = only.facts.iter().filter(|(subject, _)| !self.systems.contains(subject));
+                others.map(|(subject, facts)| (subject.clone(), facts.clone())).collect()
+            }
+            _ => BTreeMap::new(),
+        }
     }
 }
 
@@ -262,9 +280,13 @@ fn record(import: &Imported, result: &ImportedResult) -> TrialRecord {
     }
     let details = std::iter::once(&note).chain(&import.notes).chain(&result.notes);
     let mark = |detail: &String| Mark { kind: MarkKind::Note, detail: detail.clone() };
+    let (state, reason) = match &result.dropped {
+        None => (TrialState::Measured, None),
+        Some((state, reason)) => (*state, Some(reason.clone())),
+    };
     TrialRecord {
-        state: TrialState::Measured,
-        reason: None,
+        state,
+        reason,
         elapsed_s: result.elapsed_s.filter(|s| s.is_finite() && *s >= 0.0).unwrap_or(0.0),
         measurements: result.measurements.clone(),
         series: result.series.clone(),

@@ -1,9 +1,16 @@
-//! What étalon writes into a tidy table so that it is compared as before.
+//! What étalon writes into a tidy table so that it is compared and reported as before.
+
+use std::collections::BTreeMap;
 
 use model::Order;
+use serde_json::Value;
 
-/// How the remark begins.
+/// How the remark with the rules begins.
 const SIGN: &str = "etalon:";
+/// How the remark of a benchmark begins; a JSON object follows.
+const BENCHMARK_SIGN: &str = "etalon-benchmark:";
+/// How the remark of a system that is another name for a second one begins; a JSON object follows.
+const ALIAS_SIGN: &str = "etalon-alias:";
 
 /// What repetitions of one number have in common.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,7 +22,7 @@ pub enum Repetitions {
     Blocks,
 }
 
-/// What étalon writes into a table besides the results, so that they are compared as before.
+/// What étalon writes into a table besides the results, so that they are compared and reported as before.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExportedRules {
     /// What repetitions have in common.
@@ -32,11 +39,68 @@ pub struct ExportedRules {
     pub seed: u64,
     /// Whether systems of unequal durability get a verdict.
     pub allow_unequal_durability: bool,
+    /// What the benchmarks are.
+    pub benchmarks: Vec<ExportedBenchmark>,
+    /// Systems that are another name for a second one, with that one's name.
+    pub aliases: BTreeMap<String, String>,
+}
+
+/// What a benchmark is: reports have parts of their own for some workloads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExportedBenchmark {
+    /// Its name.
+    pub name: String,
+    /// The name of its workload.
+    pub workload: String,
+    /// Which figures of a published test its cells stand for.
+    pub stands_for: Option<String>,
+}
+
+impl ExportedBenchmark {
+    fn remark(&self) -> String {
+        let mut told = serde_json::json!({ "name": self.name, "workload": self.workload });
+        if let Some(text) = &self.stands_for {
+            told["stands_for"] = Value::from(text.as_str());
+        }
+        format!("{BENCHMARK_SIGN} {told}")
+    }
+
+    fn read(remark: &str) -> Option<ExportedBenchmark> {
+        let told = object(remark, BENCHMARK_SIGN)?;
+        let text = |name: &str| told.get(name).and_then(Value::as_str).map(str::to_owned);
+        Some(ExportedBenchmark { name: text("name")?, workload: text("workload")?, stands_for: text("stands_for") })
+    }
+}
+
+/// The JSON behind a sign.
+fn object(remark: &str, sign: &str) -> Option<Value> {
+    serde_json::from_str(remark.strip_prefix(sign)?).ok()
+}
+
+fn read_alias(remark: &str) -> Option<(String, String)> {
+    let told = object(remark, ALIAS_SIGN)?;
+    let text = |name: &str| told.get(name).and_then(Value::as_str).map(str::to_owned);
+    Some((text("system")?, text("of")?))
+}
+
+/// Whether a remark is one that étalon wrote for its own import, and nobody's word on the figures.
+pub(crate) fn is_told(remark: &str) -> bool {
+    ExportedRules::read_first(remark).is_some()
+        || ExportedBenchmark::read(remark).is_some()
+        || read_alias(remark).is_some()
 }
 
 impl ExportedRules {
-    /// The remark that holds them; [`ExportedRules::read`] reads it back.
-    pub fn remark(&self) -> String {
+    /// The remarks that hold them; [`ExportedRules::read`] reads them back.
+    pub fn remarks(&self) -> Vec<String> {
+        let alias = |(system, of): (&String, &String)| {
+            format!("{ALIAS_SIGN} {}", serde_json::json!({ "system": system, "of": of }))
+        };
+        let benchmarks = self.benchmarks.iter().map(ExportedBenchmark::remark);
+        std::iter::once(self.first()).chain(benchmarks).chain(self.aliases.iter().map(alias)).collect()
+    }
+
+    fn first(&self) -> String {
         let repetitions = match self.repetitions {
             Repetitions::Numbered => "numbered",
             Repetitions::Blocks => "blocks",
@@ -53,8 +117,16 @@ impl ExportedRules {
         )
     }
 
-    /// Reads a remark; `None` if it is another one, or not whole.
-    pub fn read(remark: &str) -> Option<ExportedRules> {
+    /// Reads the remarks of a table; `None` if étalon did not write it.
+    pub fn read(remarks: &[String]) -> Option<ExportedRules> {
+        let mut rules = remarks.iter().find_map(|remark| ExportedRules::read_first(remark))?;
+        rules.benchmarks = remarks.iter().filter_map(|remark| ExportedBenchmark::read(remark)).collect();
+        rules.aliases = remarks.iter().filter_map(|remark| read_alias(remark)).collect();
+        Some(rules)
+    }
+
+    /// Reads the remark that holds the rules; `None` if it is another one, or not whole.
+    fn read_first(remark: &str) -> Option<ExportedRules> {
         let (fields, baseline) = remark.strip_prefix(SIGN)?.split_once(" baseline=")?;
         let of = |name: &str| fields.split_whitespace().find_map(|field| field.strip_prefix(name)?.strip_prefix('='));
         let share = |name| of(name)?.parse().ok().filter(|value: &f64| value.is_finite() && *value > 0.0);
@@ -74,6 +146,8 @@ impl ExportedRules {
             level: share("level").filter(|level| *level < 1.0)?,
             seed: of("seed")?.parse().ok()?,
             allow_unequal_durability: fields.split_whitespace().any(|field| field == "allow_unequal_durability"),
+            benchmarks: Vec::new(),
+            aliases: BTreeMap::new(),
         })
     }
 }
@@ -87,6 +161,11 @@ mod tests {
         for (repetitions, order, allow_unequal_durability) in
             [(Repetitions::Blocks, Order::Interleaved, true), (Repetitions::Numbered, Order::Sequential, false)]
         {
+            let benchmark = |stands_for: Option<&str>| ExportedBenchmark {
+                name: "a \"b\"\nc".to_owned(),
+                workload: "backup".to_owned(),
+                stands_for: stands_for.map(str::to_owned),
+            };
             let rules = ExportedRules {
                 repetitions,
                 order,
@@ -95,13 +174,24 @@ mod tests {
                 level: 0.95,
                 seed: u64::MAX,
                 allow_unequal_durability,
+                benchmarks: vec![benchmark(None), benchmark(Some("figure 1: {time}"))],
+                aliases: [("a, (B)".to_owned(), "a, (A)".to_owned())].into(),
             };
-            assert_eq!(ExportedRules::read(&rules.remark()), Some(rules));
+            let remarks = rules.remarks();
+            assert_eq!(remarks.len(), 4);
+            assert!(remarks.iter().all(|remark| is_told(remark) && !remark.contains('\n')), "{remarks:?}");
+            assert_eq!(ExportedRules::read(&remarks), Some(rules));
+            assert_eq!(ExportedRules::read(&remarks[1..]), None, "without the rules étalon did not write it");
         }
-        for other in
-            ["", "etalon: baseline=a", "a remark", "etalon: repetitions=x order=y margin=1 level=2 seed=3 baseline=a"]
-        {
-            assert_eq!(ExportedRules::read(other), None, "{other}");
+        for other in [
+            "",
+            "etalon: baseline=a",
+            "a remark",
+            "etalon-benchmark: {}",
+            "etalon-alias: no JSON",
+            "etalon: repetitions=x order=y margin=1 level=2 seed=3 baseline=a",
+        ] {
+            assert!(!is_told(other), "{other}");
         }
     }
 }

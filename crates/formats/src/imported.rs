@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Direction, Facts, Mark, Measurement, Point, Series};
+use model::{Direction, Facts, Mark, Measurement, Point, Series, TrialState};
 
 use crate::exported::ExportedRules;
 
@@ -82,6 +82,8 @@ pub struct ImportedResult {
     pub notes: Vec<String>,
     /// What étalon marked the trial with, if it exported it.
     pub marks: Vec<Mark>,
+    /// How the trial ended that has no result, and why, if étalon exported it.
+    pub dropped: Option<(TrialState, String)>,
 }
 
 impl ImportedResult {
@@ -97,6 +99,7 @@ impl ImportedResult {
             series: Vec::new(),
             notes: Vec::new(),
             marks: Vec::new(),
+            dropped: None,
         }
     }
 }

@@ -38,6 +38,6 @@ pub mod tidy;
 
 pub use error::FormatError;
 pub use experiment::{Experiment, into_experiment};
-pub use exported::{ExportedRules, Repetitions};
+pub use exported::{ExportedBenchmark, ExportedRules, Repetitions};
 pub use imported::{Imported, ImportedResult, Tool};
 pub use text::NotUnderstood;

@@ -8,8 +8,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Direction, Facts, Mark, Measurement, Point, Reading, Role, Value};
+use model::{Direction, Facts, Mark, Measurement, Nature, Point, Reading, Role, TrialState, Value};
 
+use crate::exported::is_told;
 use crate::imported::direction_of;
 use crate::text::{number, shortened};
 use crate::{ExportedRules, FormatError, Imported, ImportedResult, Tool};
@@ -21,10 +22,17 @@ pub const MEASURED: &str = "measured";
 
 /// The kind of rows that tell facts of a system: the metric is the fact's name, the value its text.
 pub const FACTOR: &str = "factor";
+/// As [`FACTOR`], of what only happened to be so at the time.
+pub const CIRCUMSTANCE: &str = "circumstance";
+/// The kind of rows that tell how a trial went: the metric is [`ELAPSED`] with the seconds of its measured part, or the
+/// state of a trial without a result with the reason.
+pub const TRIAL: &str = "trial";
+/// See [`TRIAL`].
+pub const ELAPSED: &str = "elapsed";
 /// The kind of rows with which étalon marked a trial: the metric is the mark's kind, the value its detail.
 pub const MARK: &str = "mark";
 /// What stands before the reason why a value is not available.
-const REASON: &str = "n/a: ";
+pub const REASON: &str = "n/a: ";
 /// The reason where the table has none.
 const NO_REASON: &str = "the table says n/a";
 
@@ -367,8 +375,11 @@ impl Columns {
     }
 }
 
-/// A key's value: a number where it is written as étalon writes it, else the text.
+/// A key's value: a number, `true` or `false` where it is written as étalon writes it, else the text.
 fn key_value(text: &str) -> Value {
+    if let Ok(truth) = text.parse() {
+        return Value::Bool(truth);
+    }
     if let Some(whole) = text.parse::<i64>().ok().filter(|whole| whole.to_string() == text) {
         return Value::Int(whole);
     }
@@ -501,14 +512,13 @@ pub fn import(table: &Table, source: &str) -> Result<Imported, FormatError> {
     for row in of_kind(MARK) {
         mark(row, &index, &mut found)?;
     }
-    let mut facts: BTreeMap<String, Facts> = BTreeMap::new();
-    for row in of_kind(FACTOR) {
-        facts.entry(row.system.clone()).or_default().identity(&row.metric, &row.written);
+    for row in of_kind(TRIAL) {
+        trial(row, &index, &mut found)?;
     }
-    let rules = table.remarks.iter().find_map(|remark| ExportedRules::read(remark));
-    let mut notes: Vec<String> =
-        table.remarks.iter().filter(|remark| ExportedRules::read(remark).is_none()).cloned().collect();
-    let others = table.rows.len() - measured.len() - of_kind(MARK).count() - of_kind(FACTOR).count();
+    let rules = ExportedRules::read(&table.remarks);
+    let mut notes: Vec<String> = table.remarks.iter().filter(|remark| !is_told(remark)).cloned().collect();
+    let understood = [MARK, TRIAL, FACTOR, CIRCUMSTANCE].into_iter().map(|kind| of_kind(kind).count());
+    let others = table.rows.len() - measured.len() - understood.sum::<usize>();
     if others > 0 {
         notes.push(format!("{others} rows are of other kinds and no measurements"));
     }
@@ -517,8 +527,58 @@ pub fn import(table: &Table, source: &str) -> Result<Imported, FormatError> {
         Some(_) => Vec::new(),
         None => left_open(table, &undirected),
     };
+    let facts = facts(of_kind(FACTOR), of_kind(CIRCUMSTANCE));
     let source = source.to_owned();
     Ok(Imported { tool: Tool::Tidy, version: None, source, results: found, unknown, notes, rules, facts })
+}
+
+/// What the rows say of each system, and of the machine that made the load.
+fn facts<'a>(
+    factors: impl Iterator<Item = &'a Row>,
+    circumstances: impl Iterator<Item = &'a Row>,
+) -> BTreeMap<String, Facts> {
+    let mut facts: BTreeMap<String, Facts> = BTreeMap::new();
+    let all = factors.map(|row| (row, Nature::Identity)).chain(circumstances.map(|row| (row, Nature::Passing)));
+    for (row, nature) in all {
+        let reading = match row.written.strip_prefix(REASON) {
+            Some(reason) => Err(reason.to_owned()),
+            None => Ok(row.written.clone()),
+        };
+        facts.entry(row.system.clone()).or_default().insert(&row.metric, reading, nature);
+    }
+    facts
+}
+
+/// How a trial went.
+fn trial(row: &Row, index: &BTreeMap<Place, usize>, found: &mut Vec<ImportedResult>) -> Result<(), FormatError> {
+    if let (ELAPSED, Reading::Value(elapsed_s)) = (row.metric.as_str(), &row.value) {
+        result_of(row, index, found)?.elapsed_s = Some(*elapsed_s);
+        return Ok(());
+    }
+    let known = [TrialState::Failed, TrialState::Aborted].into_iter().find(|state| state.as_str() == row.metric);
+    let Some(state) = known else {
+        let what = format!("{}: of a trial it is told that it failed, was aborted, or elapsed", shortened(&row.metric));
+        return Err(FormatError::at(row.line, what));
+    };
+    let (system, benchmark, ..) = place(row, 0);
+    let mut result = ImportedResult::new(&system, &benchmark);
+    result.keys = row.point.clone();
+    result.repetition = row.repetition;
+    result.dropped = Some((state, row.written.clone()));
+    found.push(result);
+    Ok(())
+}
+
+/// The result that a row is about which is no measurement itself.
+fn result_of<'a>(
+    row: &Row,
+    index: &BTreeMap<Place, usize>,
+    found: &'a mut [ImportedResult],
+) -> Result<&'a mut ImportedResult, FormatError> {
+    let at = index.get(&place(row, row.repetition.unwrap_or(1)));
+    at.and_then(|at| found.get_mut(*at)).ok_or_else(|| {
+        FormatError::at(row.line, format!("this {} is of no measurement in the table", row.kind.to_lowercase()))
+    })
 }
 
 /// What a table of others does not say.
@@ -539,11 +599,7 @@ fn mark(row: &Row, index: &BTreeMap<Place, usize>, found: &mut [ImportedResult])
         .metric
         .parse()
         .map_err(|()| FormatError::at(row.line, format!("{}: no such mark", shortened(&row.metric))))?;
-    let place = place(row, row.repetition.unwrap_or(1));
-    let Some(result) = index.get(&place).and_then(|at| found.get_mut(*at)) else {
-        return Err(FormatError::at(row.line, "this mark is of no measurement in the table"));
-    };
-    result.marks.push(Mark { kind, detail: row.written.clone() });
+    result_of(row, index, found)?.marks.push(Mark { kind, detail: row.written.clone() });
     Ok(())
 }
 

@@ -107,6 +107,8 @@ pub struct WorkloadSpec {
     pub family: &'static str,
     /// One sentence.
     pub about: &'static str,
+    /// The unit in which its rate is told while a trial runs: `tx/s`, `io/s`.
+    pub rate_unit: &'static str,
     /// Its keys.
     pub keys: &'static [KeySpec],
 }

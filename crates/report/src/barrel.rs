@@ -50,8 +50,8 @@ pub struct BarrelReport {
 pub struct KindRow {
     /// Its name.
     pub name: String,
-    /// How many ended well within the measured parts.
-    pub queries: u64,
+    /// How many ended well within the measured parts; `None` where nobody tells how long these were.
+    pub queries: Option<u64>,
     /// The longest, in milliseconds.
     pub max_ms: Option<f64>,
     /// The shortest, in milliseconds.
@@ -174,7 +174,7 @@ fn row(suffix: &str, trials: &[Measured<'_>]) -> KindRow {
     let median = |name: &str| ms(median(of(trials, &id(name)).collect()));
     KindRow {
         name: String::new(),
-        queries: queries as u64,
+        queries: (seconds > 0.0).then_some(queries as u64),
         max_ms: ms(of(trials, &id("response_max")).max_by(f64::total_cmp)),
         min_ms: ms(of(trials, &id("response_min")).min_by(f64::total_cmp)),
         per_s: (seconds > 0.0).then(|| queries / seconds),
@@ -186,6 +186,11 @@ fn row(suffix: &str, trials: &[Measured<'_>]) -> KindRow {
 /// A number with its decimals, or `n/a`.
 pub fn shown(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| "n/a".to_owned(), |value| format!("{value:.decimals$}"))
+}
+
+/// A count, or `n/a`.
+pub fn whole(value: Option<u64>) -> String {
+    value.map_or_else(|| "n/a".to_owned(), |value| value.to_string())
 }
 
 /// A report as text. Names and messages come from files and servers, and cannot steer a terminal.
@@ -218,7 +223,7 @@ fn write_report(report: &BarrelReport, text: &mut String) -> std::fmt::Result {
     writeln!(text, "Query_type\tnum_queries\tmax_time\tmin_time\tq_per_s")?;
     for kind in &report.kinds {
         let (max, min, per_s) = (shown(kind.max_ms, 3), shown(kind.min_ms, 3), shown(kind.per_s, 2));
-        writeln!(text, "{}\t{}\t{max}\t{min}\t{per_s}", kind.name, kind.queries)?;
+        writeln!(text, "{}\t{}\t{max}\t{min}\t{per_s}", kind.name, whole(kind.queries))?;
     }
     let of = if report.trials == 1 { "" } else { ", median of the trials" };
     let in_ms = |ms: Option<f64>| ms.map_or_else(|| "n/a".to_owned(), |ms| format!("{ms:.3} ms"));

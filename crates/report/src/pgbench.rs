@@ -53,11 +53,14 @@ fn write_trial(evidence: &Evidence, trial: &StoredTrial, cell: &Cell, text: &mut
             writeln!(text, "{line}: {value}")?;
         }
     }
-    writeln!(text, "duration: {:.0} s", trial.elapsed_s)?;
-    writeln!(text, "number of transactions actually processed: {:.0}", tps * trial.elapsed_s)?;
-    if let Some(errors) = of("errors") {
-        let share = 100.0 * errors / (tps * trial.elapsed_s + errors).max(1.0);
-        writeln!(text, "number of failed transactions: {errors:.0} ({share:.3}%)")?;
+    // Of what others measured, nobody may tell how long it took.
+    if trial.elapsed_s > 0.0 {
+        writeln!(text, "duration: {:.0} s", trial.elapsed_s)?;
+        writeln!(text, "number of transactions actually processed: {:.0}", tps * trial.elapsed_s)?;
+        if let Some(errors) = of("errors") {
+            let share = 100.0 * errors / (tps * trial.elapsed_s + errors).max(1.0);
+            writeln!(text, "number of failed transactions: {errors:.0} ({share:.3}%)")?;
+        }
     }
     if let Some(us) = of("response_mean") {
         writeln!(text, "latency average = {:.3} ms", us / 1e3)?;

@@ -40,8 +40,9 @@ impl fmt::Display for NotComparable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NotComparable::TooFew { n } => write!(f, "an interval needs two values on each side, and there are {n}"),
+            // People count blocks from 1.
             NotComparable::NotPositive { block } => {
-                write!(f, "block {block} holds a value that is not positive: it has no ratio")
+                write!(f, "block {} holds a value that is not positive: it has no ratio", u64::from(*block) + 1)
             }
             NotComparable::BadLevel(level) => {
                 write!(f, "confidence level {level} is not between 0 and 1")
@@ -196,6 +197,7 @@ mod tests {
         let ratio = |a: &Sample, b: &Sample, level| paired_ratio(&paired(a, b), level);
         assert_eq!(ratio(&ones, &sample(&[2.0]), 0.95), Err(NotComparable::TooFew { n: 1 }));
         assert_eq!(ratio(&ones, &sample(&[2.0, 0.0]), 0.95), Err(NotComparable::NotPositive { block: 1 }));
+        assert!(NotComparable::NotPositive { block: 1 }.to_string().starts_with("block 2 holds"));
         assert_eq!(ratio(&ones, &ones, 1.0), Err(NotComparable::BadLevel(1.0)));
         assert!(matches!(ratio(&ones, &ones, f64::NAN), Err(NotComparable::BadLevel(_))));
     }

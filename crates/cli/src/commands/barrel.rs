@@ -57,7 +57,7 @@ fn result(report: &BarrelReport, kind: Option<&str>, field: &str) -> Option<Stri
     };
     let row = report.kinds.iter().find(|row| row.name == kind)?;
     Some(match field {
-        "num_queries" => row.queries.to_string(),
+        "num_queries" => barrel::whole(row.queries),
         "max_time" => barrel::shown(row.max_ms, 3),
         "min_time" => barrel::shown(row.min_ms, 3),
         _ => barrel::shown(row.per_s, 2),

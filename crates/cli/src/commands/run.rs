@@ -86,7 +86,7 @@ pub fn conduct(
     // Thousands of clients need as many sockets; where the limit cannot be raised too many of them are refused.
     let _ = host::limits::raise_open_files();
     let options = with_fleet(registry, plan, store.header(), options).map_err(ExperimentError::Fleet)?;
-    let mut progress = Progress::new(printer, plan, task_log.map(|folder| TaskLogs::new(folder, plan)));
+    let mut progress = Progress::new(printer, registry, plan, task_log.map(|folder| TaskLogs::new(folder, plan)));
     let ended = Conductor::new(registry, plan, store, options).run(&mut progress);
     progress.finish();
     ended

@@ -1,5 +1,6 @@
 //! What SQLIO would have printed of étalon's trials.
 
+use engine::workloads::disk::{TargetPart, target_parts};
 use formats::sqlio::{
     Buffering, Command, Initiation, InitiationUs, LatencyCounts, LatencyTimer, Measured, Op, Pattern, Pool, PoolLine,
     Report, SizeLine, SizeOrigin, Timing, Wording,
@@ -98,10 +99,24 @@ fn of_cell(evidence: &Evidence, cell: &Cell) -> Option<CalledRun> {
         latency: Some(LatencyTimer { timer: Timing::System, initiation: Initiation::Untimed }),
         ..Command::default()
     };
-    let size_mb = cell.point.get("size_mb").and_then(Value::as_int).and_then(|mb| u64::try_from(mb).ok());
-    let bare = |part: &str| part.rsplit_once('@').map_or(part, |(name, _)| name).trim().to_owned();
-    let files = text("targets").map_or_else(|| command.files.clone(), |all| all.split(',').map(bare).collect());
-    let pools = vec![Pool { files, threads: command.threads, mask: 0, size_mb }];
+    let all_mb = size_of_all(cell);
+    let (threads, mask) = (command.threads, 0);
+    let pools = match text("targets").map(|all| target_parts(all).collect::<Vec<_>>()) {
+        None => vec![Pool { files: command.files.clone(), threads, mask, size_mb: all_mb }],
+        Some(parts) if parts.iter().all(|part| part.threads.is_none()) => {
+            let files = parts.iter().map(|part| part.name.to_owned()).collect();
+            vec![Pool { files, threads, mask, size_mb: all_mb }]
+        }
+        Some(parts) => {
+            let pool = |part: TargetPart<'_>| Pool {
+                files: vec![part.name.to_owned()],
+                threads: part.threads.unwrap_or(threads),
+                mask,
+                size_mb: part.size_mb.or(all_mb),
+            };
+            parts.into_iter().map(pool).collect()
+        }
+    };
     Some(CalledRun { benchmark: cell.benchmark.clone(), depth, command, pools })
 }
 
@@ -161,9 +176,13 @@ fn head(run: &CalledRun, cell: &Cell, trial: &StoredTrial) -> Report {
         lines.push(PoolLine { file, threads, first, last: first + threads.saturating_sub(1), mask: pool.mask });
         first += threads;
     }
-    // The quick form makes smaller files than the line asks for: what was there is told.
-    let made_mb = cell.point.get("size_mb").and_then(Value::as_int).and_then(|mb| u64::try_from(mb).ok());
-    let sizes = run.pools.iter().flat_map(|pool| pool.files.iter().map(|file| size(pool, made_mb, file))).collect();
+    // The quick form makes smaller files than the line asks for: what was there is told. The parts of `targets` stand in
+    // the order of the files.
+    let parts = cell.point.get("targets").and_then(Value::as_text).map(target_parts);
+    let mut own_mb = parts.into_iter().flatten().map(|part| part.size_mb);
+    let all_mb = size_of_all(cell);
+    let every_file = run.pools.iter().flat_map(|pool| pool.files.iter().map(move |file| (pool, file)));
+    let sizes = every_file.map(|(pool, file)| size(pool, own_mb.next().flatten().or(all_mb), file)).collect();
     let planned = f64::from(command.seconds);
     // Neither is the length that of the line then.
     let is_as_planned = (trial.elapsed_s - planned).abs() <= 0.1 * planned + 1.0;
@@ -185,6 +204,11 @@ fn head(run: &CalledRun, cell: &Cell, trial: &StoredTrial) -> Report {
         sizes,
         ..Report::default()
     }
+}
+
+/// What `size_mb` of a cell says, in MiB.
+fn size_of_all(cell: &Cell) -> Option<u64> {
+    cell.point.get("size_mb").and_then(Value::as_int).and_then(|mb| u64::try_from(mb).ok())
 }
 
 fn size(pool: &Pool, made_mb: Option<u64>, file: &str) -> SizeLine {

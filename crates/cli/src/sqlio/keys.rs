@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use formats::sqlio::{Affinity, Command, Pattern, Pool, Spread};
 
+use super::QUICK_MB;
 use crate::error::CliError;
 
 /// The keys of a run, but for its depth.
@@ -11,8 +12,10 @@ use crate::error::CliError;
 pub struct Keys {
     /// Lines of a plan.
     pub text: String,
-    /// The files' size in MiB, if it is given.
+    /// The files' size in MiB, if one is given for all.
     pub size_mb: Option<u64>,
+    /// What `targets` is in the quick form, if its files have sizes of their own.
+    pub quick_targets: Option<String>,
     /// What is carried out otherwise than written.
     pub notes: Vec<String>,
 }
@@ -45,9 +48,13 @@ pub fn of(command: &Command, pools: &[Pool]) -> Result<Keys, CliError> {
     let threads: u32 = pools.iter().map(|pool| pool.threads).sum();
     let _ = writeln!(text, "block_kb = {}\nthreads = {threads}", command.block_kb);
     let _ = writeln!(text, "cache = \"{}\"", command.cache().as_str());
-    let targets = targets(pools, &mut notes)?;
-    let _ = writeln!(text, "targets = {}", serde_json::Value::from(targets));
-    let size_mb = one_size(pools)?;
+    let sizes = Sizes::of(pools);
+    let written = targets(pools, sizes, u64::MAX, &mut notes)?;
+    let _ = writeln!(text, "targets = {}", serde_json::Value::from(written));
+    let (size_mb, quick_targets) = match sizes {
+        Sizes::One(size_mb) => (size_mb, None),
+        Sizes::Own => (None, Some(targets(pools, sizes, QUICK_MB, &mut Vec::new())?)),
+    };
     if let Some(mb) = size_mb {
         let _ = writeln!(text, "size_mb = {mb}");
     }
@@ -60,11 +67,28 @@ pub fn of(command: &Command, pools: &[Pool]) -> Result<Keys, CliError> {
     if command.utilisation.is_some() {
         notes.push("-U: what the processors did is in the report, under the client's CPU time".to_owned());
     }
-    Ok(Keys { text, size_mb, notes })
+    Ok(Keys { text, size_mb, quick_targets, notes })
 }
 
-/// `testfile.dat`, or `a.dat@4, b.dat@1` where each line of a parameter file has threads of its own.
-fn targets(pools: &[Pool], notes: &mut Vec<String>) -> Result<String, CliError> {
+/// What the lines of a parameter file say of the sizes of their files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sizes {
+    /// All the same, or none of them anything.
+    One(Option<u64>),
+    /// Each something else.
+    Own,
+}
+
+impl Sizes {
+    fn of(pools: &[Pool]) -> Sizes {
+        let first = pools.first().and_then(|pool| pool.size_mb);
+        if pools.iter().all(|pool| pool.size_mb == first) { Sizes::One(first) } else { Sizes::Own }
+    }
+}
+
+/// `testfile.dat`, or `a.dat@4, b.dat@1` where each line of a parameter file has threads of its own, or
+/// `a.dat@4:5000, b.dat@1:100` where it has a size of its own too; none is above `most_mb`.
+fn targets(pools: &[Pool], sizes: Sizes, most_mb: u64, notes: &mut Vec<String>) -> Result<String, CliError> {
     let names: Vec<&String> = pools.iter().flat_map(|pool| &pool.files).collect();
     let mut drives: Vec<char> = names.iter().filter_map(|name| drive(name)).map(|c| c.to_ascii_lowercase()).collect();
     drives.sort_unstable();
@@ -76,8 +100,12 @@ fn targets(pools: &[Pool], notes: &mut Vec<String>) -> Result<String, CliError> 
             if here != *file {
                 notes.push(format!("{file} is {here} in the system's folder; name it with `--target DIR`"));
             }
-            let own = if pools.len() > 1 { format!("@{}", pool.threads) } else { String::new() };
-            written.push(format!("{here}{own}"));
+            let threads = if pools.len() > 1 { format!("@{}", pool.threads) } else { String::new() };
+            let size = match (sizes, pool.size_mb) {
+                (Sizes::Own, Some(mb)) => format!(":{}", mb.min(most_mb)),
+                _ => String::new(),
+            };
+            written.push(format!("{here}{threads}{size}"));
         }
     }
     Ok(written.join(", "))
@@ -110,15 +138,6 @@ fn here(name: &str, has_several_drives: bool) -> Result<String, CliError> {
         Some(letter) => Ok(format!("{}/{plain}", letter.to_ascii_lowercase())),
         None => Ok(plain.to_owned()),
     }
-}
-
-fn one_size(pools: &[Pool]) -> Result<Option<u64>, CliError> {
-    let first = pools.first().and_then(|pool| pool.size_mb);
-    if pools.iter().all(|pool| pool.size_mb == first) {
-        return Ok(first);
-    }
-    let error = CliError::user("the lines of the parameter file give their files different sizes");
-    Err(error.hint("give all of them one size: étalon makes the files of a run equally large"))
 }
 
 /// The processors that threads are bound to: `-a` lets each thread run on any of its mask, `-aR` gives each one of it in
@@ -180,6 +199,14 @@ mod tests {
     }
 
     #[test]
+    fn files_have_the_sizes_of_their_lines() {
+        let own = keys("-frandom -Fp", Some("a.dat 4 0x0 5000\nb.dat 1 0x0 100\nc.dat 2")).unwrap();
+        assert!(own.text.contains("targets = \"a.dat@4:5000, b.dat@1:100, c.dat@2\"\n"), "{}", own.text);
+        assert!(!own.text.contains("size_mb"), "{}", own.text);
+        assert_eq!(own.quick_targets.as_deref(), Some("a.dat@4:256, b.dat@1:100, c.dat@2"));
+    }
+
+    #[test]
     fn masks_and_their_ways_become_keys() {
         for (line, params, affinity) in [
             ("-p2 -frandom a.dat", None, "0x4"),
@@ -196,7 +223,6 @@ mod tests {
     #[test]
     fn what_cannot_be_done_is_refused() {
         for (line, params, said) in [
-            ("-frandom -Fp", Some("a 4 0x0 10\nb 1 0x0 11"), "different sizes"),
             ("-RX -frandom", None, "X: is a whole drive"),
             ("-R1 -frandom", None, "1: is a whole drive"),
             ("-frandom a,b", None, "cannot hold"),

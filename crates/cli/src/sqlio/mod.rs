@@ -124,6 +124,7 @@ struct Group {
     keys: String,
     depths: Vec<u32>,
     size_mb: Option<u64>,
+    quick_targets: Option<String>,
 }
 
 /// A plan that is being made.
@@ -162,7 +163,8 @@ impl Draft {
             Some(group) => group,
             None => {
                 let name = free_name(&keys::name(command), &self.groups);
-                self.groups.push(Group { name, keys: keys.text, depths: Vec::new(), size_mb: keys.size_mb });
+                let keys::Keys { text, size_mb, quick_targets, .. } = keys;
+                self.groups.push(Group { name, keys: text, depths: Vec::new(), size_mb, quick_targets });
                 let last = self.groups.len() - 1;
                 &mut self.groups[last]
             }
@@ -205,6 +207,11 @@ impl Draft {
         );
         if self.groups.iter().filter_map(|group| group.size_mb).any(|mb| mb > QUICK_MB) {
             let _ = writeln!(text, "\"benchmarks.*.size_mb\" = {QUICK_MB}");
+        }
+        for group in &self.groups {
+            if let Some(targets) = &group.quick_targets {
+                let _ = writeln!(text, "\"benchmarks.{}.targets\" = {}", group.name, quoted(targets));
+            }
         }
         if path.is_some() {
             let runs = count(self.runs.len(), "run");

@@ -66,13 +66,18 @@ fn run(scene: &Scene) -> String {
     scene.store().display().to_string()
 }
 
+/// Exports a store as a table and imports that.
+fn there_and_back(scene: &Scene, store: &str) {
+    assert_eq!(scene.etalon(&["export", store, "-o", "t.csv"]).code, 0);
+    let imported = scene.etalon(&["import", "tidy", "t.csv", "-o", "again"]);
+    assert_eq!(imported.code, 0, "{}", imported.stderr);
+}
+
 #[test]
 fn a_table_that_was_exported_and_imported_is_compared_alike() {
     let scene = Scene::new();
     let store = run(&scene);
-    assert_eq!(scene.etalon(&["export", &store, "-o", "t.csv"]).code, 0);
-    let imported = scene.etalon(&["import", "tidy", "t.csv", "-o", "again"]);
-    assert_eq!(imported.code, 0, "{}", imported.stderr);
+    there_and_back(&scene, &store);
     let compare = |store: &str| {
         let ran = scene.etalon(&["--json", "compare", store, "--metrics", "all"]);
         assert_eq!(ran.code, 0, "{}", ran.stderr);
@@ -89,6 +94,54 @@ fn a_table_that_was_exported_and_imported_is_compared_alike() {
         text.lines().filter(|line| !is_of_import(line)).map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(read("t.csv"), read("u.csv"));
+    // How long the trials took is known, so that what counts by it is written.
+    let pgbench = |store: &str| scene.etalon(&["export", store, "--format", "pgbench"]).stdout;
+    assert_eq!(pgbench(&store), pgbench("again.etalon"));
+}
+
+/// What of an experiment's document does not depend on the identities of rows in its store.
+fn circumstances(scene: &Scene, store: &str) -> Value {
+    let ran = scene.etalon(&["--json", "compare", store]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let mut document: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let dropped = document["dropped_trials"].as_array_mut().unwrap();
+    for trial in dropped.iter_mut() {
+        let trial = trial.as_object_mut().unwrap();
+        trial.remove("trial");
+        trial.remove("position");
+    }
+    let of_import = |note: &Value| note["kind"] == "debug-build";
+    let notes: Vec<Value> =
+        document["notes"].as_array().unwrap().iter().filter(|note| !of_import(note)).cloned().collect();
+    let experiment = &document["experiment"];
+    let kept = ["trials", "rules", "differences"].map(|name| (name, experiment[name].clone()));
+    assert!(kept.iter().all(|(_, value)| !value.is_null()), "{experiment}");
+    serde_json::json!({ "dropped": document["dropped_trials"], "notes": notes, "of": kept })
+}
+
+#[test]
+fn what_was_dropped_survives_the_way_there_and_back() {
+    let scene = Scene::new();
+    let plan = PLAN.replace("service_us=230", "service_us=230&connections=2&version=2");
+    scene.write("plan.toml", &plan.replace("seed = 11", "seed = 11\non_error = \"continue\""));
+    scene.etalon(&["run", "plan.toml", "--quiet"]);
+    let store = scene.store().display().to_string();
+    there_and_back(&scene, &store);
+    let before = circumstances(&scene, &store);
+    assert_eq!(before["dropped"].as_array().unwrap().len(), 6, "{before}");
+    assert_eq!(before, circumstances(&scene, "again.etalon"));
+}
+
+#[test]
+fn one_server_under_two_names_is_one_server_after_the_way_there_and_back() {
+    let scene = Scene::new();
+    scene.write("plan.toml", PLAN);
+    assert_eq!(scene.etalon(&["run", "plan.toml", "--quiet", "--aa", "fast"]).code, 0);
+    let store = scene.store().display().to_string();
+    there_and_back(&scene, &store);
+    let before = circumstances(&scene, &store);
+    assert!(before["notes"].to_string().contains("same-server"), "{before}");
+    assert_eq!(before, circumstances(&scene, "again.etalon"));
 }
 
 #[test]
@@ -117,24 +170,29 @@ fn every_form_is_written() {
     }
 }
 
-/// Without a terminal nobody can be asked.
+/// Without a terminal nobody can be asked. What a licence says goes with every table that is exported.
 #[test]
 fn results_that_a_licence_restricts_are_given_away_only_by_name() {
     let scene = Scene::new();
     let table = "system,repetition,metric,unit,kind,value\nold,1,iops,io/s,measured,5210\nnew,1,iops,io/s,measured,6021\n\
-                 new,,licence.publication,,factor,the licence of X forbids it\n";
+                 new,,licence.publication,,circumstance,the licence of X forbids it\n";
     scene.write("t.csv", table);
-    let imported = scene.etalon(&["import", "tidy", "t.csv", "-o", "t"]);
-    assert_eq!(imported.code, 0, "{}", imported.stderr);
-    for format in ["csv", "json", "markdown", "svg"] {
-        let refused = scene.etalon(&["export", "t.etalon", "--format", format]);
-        assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{format}: {}", refused.stderr);
-        assert!(refused.stderr.contains("the licence of X forbids it") && refused.stderr.contains("--yes"));
+    for (file, store) in [("t.csv", "t"), ("again.csv", "again")] {
+        let imported = scene.etalon(&["import", "tidy", file, "-o", store]);
+        assert_eq!(imported.code, 0, "{}", imported.stderr);
+        let store = format!("{store}.etalon");
+        for format in ["csv", "json", "markdown", "svg"] {
+            let refused = scene.etalon(&["export", &store, "--format", format]);
+            assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{format}: {}", refused.stderr);
+            assert!(refused.stderr.contains("the licence of X forbids it") && refused.stderr.contains("--yes"));
+        }
+        let compared = scene.etalon(&["compare", &store]).stdout;
+        assert!(compared.contains("before this is published: the licence of X forbids it (new)"), "{compared}");
+        let allowed = scene.etalon(&["export", &store, "--yes", "-o", "again.csv"]);
+        assert_eq!(allowed.code, 0, "{}", allowed.stderr);
+        assert!(std::fs::read_to_string(scene.path().join("again.csv")).unwrap().contains(",5210"));
     }
     assert!(!scene.path().join("t.charts").exists());
-    let allowed = scene.etalon(&["export", "t.etalon", "--yes"]);
-    assert_eq!(allowed.code, 0, "{}", allowed.stderr);
-    assert!(allowed.stdout.contains("5210"));
 }
 
 #[test]
@@ -143,4 +201,113 @@ fn what_cannot_be_exported_is_said() {
     let absent = scene.etalon(&["export", "absent.etalon"]);
     assert_eq!((absent.code, absent.stdout.as_str()), (3, ""), "{}", absent.stderr);
     assert_eq!(scene.etalon(&["export", "absent.etalon", "--format", "xls"]).code, 2);
+}
+
+/// What a build leaves out is named, and how to have it.
+#[cfg(not(all(feature = "png", feature = "parquet")))]
+#[test]
+fn a_form_that_this_build_leaves_out_says_how_to_have_it() {
+    let scene = Scene::new();
+    let store = run(&scene);
+    let left_out = [("png", cfg!(not(feature = "png"))), ("parquet", cfg!(not(feature = "parquet")))];
+    for (format, _) in left_out.iter().filter(|(_, is_left_out)| *is_left_out) {
+        let hint = format!("build it with `cargo build --release --features {format}`");
+        scene.etalon(&["export", &store, "--format", format]).says(3, &["was built without what writes", &hint]);
+    }
+    let left: Vec<_> = std::fs::read_dir(scene.path().join("etalon-results")).unwrap().collect();
+    assert!(left.iter().all(|file| !file.as_ref().unwrap().path().is_dir()), "{left:?}");
+}
+
+/// The picture's size is twice that of the drawing, and it shows something: ink on a ground, in more colours than two.
+#[cfg(feature = "png")]
+#[test]
+fn charts_become_pictures_of_twice_their_size() {
+    use resvg::tiny_skia::Pixmap;
+    let scene = Scene::new();
+    let store = run(&scene);
+    for format in ["svg", "png"] {
+        scene.etalon(&["export", &store, "--format", format, "-o", format]).says(0, &[]);
+    }
+    let files = |folder: &str| {
+        let found = std::fs::read_dir(scene.path().join(folder)).unwrap().map(|file| file.unwrap().path());
+        let mut found: Vec<_> = found.collect();
+        found.sort();
+        found
+    };
+    let (drawings, pictures) = (files("svg"), files("png"));
+    assert!(pictures.len() >= 3 && pictures.len() == drawings.len(), "{pictures:?}");
+    for (drawing, picture) in drawings.iter().zip(&pictures) {
+        assert_eq!(drawing.file_stem(), picture.file_stem());
+        let svg = std::fs::read_to_string(drawing).unwrap();
+        let length = |name: &str| -> f32 {
+            let (_, rest) = svg.split_once(&format!(" {name}=\"")).unwrap();
+            rest.split('"').next().unwrap().parse().unwrap()
+        };
+        let pixels = Pixmap::decode_png(&std::fs::read(picture).unwrap()).unwrap();
+        let wanted = [length("width"), length("height")].map(|length| (length * 2.0).ceil() as u32);
+        assert_eq!([pixels.width(), pixels.height()], wanted, "{}", picture.display());
+        let mut colours: std::collections::BTreeMap<u32, usize> = std::collections::BTreeMap::new();
+        for pixel in pixels.pixels() {
+            *colours
+                .entry(u32::from_le_bytes([pixel.red(), pixel.green(), pixel.blue(), pixel.alpha()]))
+                .or_default() += 1;
+        }
+        let ground = colours.values().max().unwrap();
+        let ink = 1.0 - *ground as f64 / pixels.pixels().len() as f64;
+        assert!(colours.len() > 16 && (0.005..0.9).contains(&ink), "{}: {ink} is ink", picture.display());
+        assert_eq!(pixels.pixels()[0].alpha(), 255, "a picture has a ground of its own");
+    }
+}
+
+/// Every value of the tidy table, read back by another's reader.
+#[cfg(feature = "parquet")]
+#[test]
+fn a_table_in_parquet_has_the_values_of_the_tidy_one() {
+    use model::Reading;
+    use parquet::file::reader::{FileReader as _, SerializedFileReader};
+    use parquet::record::Field;
+    let scene = Scene::new();
+    let store = run(&scene);
+    scene.etalon(&["export", &store, "-o", "t.csv"]).says(0, &[]);
+    scene.etalon(&["export", &store, "--format", "parquet", "-o", "t.parquet"]).says(0, &[]);
+    let table = formats::tidy::parse(&std::fs::read_to_string(scene.path().join("t.csv")).unwrap()).unwrap();
+    let reader = SerializedFileReader::new(std::fs::File::open(scene.path().join("t.parquet")).unwrap()).unwrap();
+    let columns: Vec<String> =
+        reader.metadata().file_metadata().schema().get_fields().iter().map(|field| field.name().to_owned()).collect();
+    let of_table = [&["system", "benchmark"], &table.keys.iter().map(String::as_str).collect::<Vec<_>>()[..]].concat();
+    let of_rows = ["metric", "unit", "direction", "role", "kind", "text", "repetition", "value"];
+    assert_eq!(columns, [&of_table[..], &of_rows].concat());
+    let rows: Vec<_> = reader.get_row_iter(None).unwrap().collect::<Result<_, _>>().unwrap();
+    assert!(rows.len() > 100 && rows.len() == table.rows.len(), "{} of {}", rows.len(), table.rows.len());
+    for (read, row) in rows.iter().zip(&table.rows) {
+        let field = |name: &str| read.get_column_iter().find(|(column, _)| *column == name).unwrap().1;
+        let text = |name: &str| match field(name) {
+            Field::Null => String::new(),
+            Field::Str(text) => text.clone(),
+            other => panic!("{name} is {other:?}"),
+        };
+        assert_eq!(text("system"), row.system);
+        assert_eq!(text("benchmark"), row.benchmark.clone().unwrap_or_default());
+        for key in &table.keys {
+            assert_eq!(text(key), row.point.get(key).map_or_else(String::new, ToString::to_string), "{key}");
+        }
+        assert_eq!(
+            [text("metric"), text("unit"), text("kind")],
+            [&row.metric, &row.unit, &row.kind].map(String::clone)
+        );
+        let word = |name: &str| (!text(name).is_empty()).then(|| format!("\"{}\"", text(name)));
+        assert_eq!(word("direction"), row.direction.map(|one| serde_json::to_string(&one).unwrap()));
+        assert_eq!(word("role"), row.role.map(|one| serde_json::to_string(&one).unwrap()));
+        let repetition = match field("repetition") {
+            Field::Null => None,
+            Field::UInt(number) => Some(*number),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(repetition, row.repetition);
+        match (&row.value, row.kind.as_str()) {
+            (Reading::Value(value), "measured") => assert_eq!(field("value"), &Field::Double(*value), "{row:?}"),
+            (Reading::Unavailable(reason), "measured") => assert_eq!(&text("text"), reason),
+            _ => assert_eq!((field("value"), text("text")), (&Field::Null, row.written.clone())),
+        }
+    }
 }

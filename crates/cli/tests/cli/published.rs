@@ -32,12 +32,33 @@ fn repeats(published: &Published) {
     for word in published.words {
         assert!(report.contains(word), "the report of {} lacks {word}", published.plan);
     }
+    is_reported_alike_after_the_way_there_and_back(&scene, published);
     for benchmark in shown["plan"]["benchmarks"].as_array().unwrap() {
         let told = benchmark["stands_for"].as_str().unwrap();
         let first = told.split(['`', '"', '\'']).next().unwrap();
         assert!(report.contains(first), "the report of {} does not say what it stands for: {told}", published.plan);
     }
 }
+
+/// Exports the results as a table, imports that, and looks into the report of what came back.
+#[track_caller]
+fn is_reported_alike_after_the_way_there_and_back(scene: &Scene, published: &Published) {
+    let store = scene.store();
+    scene.etalon(&["export", store.to_str().unwrap(), "-o", "t.csv"]).says(0, &[]);
+    scene.etalon(&["import", "tidy", "t.csv", "-o", "again"]).says(0, &[]);
+    scene.etalon(&["report", "again.etalon", "-o", "again.html"]).says(0, &[]);
+    let report = std::fs::read_to_string(scene.path().join("again.html")).unwrap();
+    for part in published.parts.iter().filter(|part| **part != OF_HISTOGRAMS) {
+        let plan = published.plan;
+        assert!(report.contains(&format!(" id=\"{part}\"")), "the report of {plan} has no {part} after the way back");
+    }
+    for word in published.words.iter().filter(|_| !published.parts.contains(&OF_HISTOGRAMS)) {
+        assert!(report.contains(word), "the report of {} lacks {word} after the way back", published.plan);
+    }
+}
+
+/// The part of a report that counts single executions, which no table holds.
+const OF_HISTOGRAMS: &str = "limits";
 
 #[test]
 fn super_smack_on_mysql() {

@@ -53,6 +53,31 @@ fn the_old_command_line_prints_the_old_output() {
     assert!(!imported.stderr.contains("not understood"), "{}", imported.stderr);
 }
 
+/// Each line of a parameter file has a size of its own.
+#[test]
+fn files_of_different_sizes_are_made_as_their_lines_say() {
+    let scene = Scene::new();
+    scene.write("two.txt", "a.dat 2 0x0 8\nb.dat 1 0x0 300\n");
+    let line = ["-kR", "-s1", "-frandom", "-o2", "-b8", "-LS", "-BH", "-Ftwo.txt"];
+    let exact = |options: &[&str]| scene.etalon(&[&["--quiet", "sqlio", "--sqlio-exact"], options, &line[..]].concat());
+    let ran = exact(&["--output", "whole"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    for part in [
+        "\tfile a.dat with 2 threads (0-1) using mask 0x0 (0)\n\tfile b.dat with 1 thread (2) using mask 0x0 (0)\n\
+         3 threads reading for 1 secs from files a.dat b.dat\n",
+        "using specified size: 8 MB for file: a.dat\nusing specified size: 300 MB for file: b.dat\n",
+    ] {
+        assert!(ran.stdout.contains(part), "{part}: {}", ran.stdout);
+    }
+    // The quick form makes the large one smaller, and says what was there.
+    let quick = exact(&["--quick"]);
+    assert_eq!(quick.code, 0, "{}", quick.stderr);
+    let sizes = "using specified size: 8 MB for file: a.dat\nusing specified size: 256 MB for file: b.dat\n";
+    assert!(quick.stdout.contains(sizes), "{}", quick.stdout);
+    let again = scene.etalon(&["compare", scene.store().to_str().unwrap(), "--format", "sqlio"]);
+    assert!(again.stdout.contains(sizes), "{}", again.stdout);
+}
+
 #[test]
 fn a_batch_file_is_an_experiment_on_several_volumes() {
     let scene = scene();

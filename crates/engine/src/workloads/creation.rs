@@ -38,6 +38,7 @@ impl Workload for TableCreation {
             name: "table-creation",
             family: "transactions",
             about: "An indexed table of a million rows, filled by one statement inside the server",
+            rate_unit: "rows/s",
             keys: KEYS,
         }
     }

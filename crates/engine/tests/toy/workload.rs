@@ -18,7 +18,8 @@ const KEYS: &[KeySpec] = &[KeySpec::new("clients", KeyKind::Int { min: 1, max: 8
 
 impl Workload for Increments {
     fn spec(&self) -> WorkloadSpec {
-        WorkloadSpec { name: "increments", family: "transactions", about: "Adds 1", keys: KEYS }
+        let name = "increments";
+        WorkloadSpec { name, family: "transactions", about: "Adds 1", rate_unit: "tx/s", keys: KEYS }
     }
 
     fn task(&self, point: &Point, _grants: &Grants) -> Result<Task, Failure> {
@@ -43,7 +44,7 @@ pub struct AskOnce;
 
 impl Workload for AskOnce {
     fn spec(&self) -> WorkloadSpec {
-        WorkloadSpec { name: "ask-once", family: "pages", about: "Asks once", keys: &[] }
+        WorkloadSpec { name: "ask-once", family: "pages", about: "Asks once", rate_unit: "tx/s", keys: &[] }
     }
 
     fn task(&self, _point: &Point, _grants: &Grants) -> Result<Task, Failure> {

@@ -57,9 +57,16 @@ pub fn catalog() -> Catalog {
                 name: "transactions",
                 family: "transactions",
                 about: "Small transactions.",
+                rate_unit: "tx/s",
                 keys: &TRANSACTIONS,
             },
-            WorkloadSpec { name: "backup", family: "backup", about: "A backup and a restore.", keys: &BACKUP },
+            WorkloadSpec {
+                name: "backup",
+                family: "backup",
+                about: "A backup and a restore.",
+                rate_unit: "tx/s",
+                keys: &BACKUP,
+            },
         ],
     }
 }

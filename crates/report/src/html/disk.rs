@@ -184,7 +184,7 @@ fn hidden(set: &ComparisonSet) -> Markup {
                     th.num scope="col" { "highest trial" }
                     th.num scope="col" { "mean there" }
                     th.num scope="col" { "depth" }
-                    th.num scope="col" data-l="knee" { "depth" }
+                    th.num.knee-side scope="col" { "depth" }
                     th.num scope="col" { "mean there" }
                     th.num scope="col" { "latency there" }
                 }
@@ -196,7 +196,7 @@ fn hidden(set: &ComparisonSet) -> Markup {
                             bdi { (group.label) } br; span.unit { (rate_words(&group.metric)) }
                         }
                     }
-                    td.who { (swatch(curve.index)) " " bdi { (curve.system) } }
+                    td.who data-l="system" { span { (swatch(curve.index)) " " bdi { (curve.system) } } }
                     (best_cells(group, curve))
                     (knee_cells(group, curve))
                 }
@@ -210,9 +210,10 @@ fn hidden(set: &ComparisonSet) -> Markup {
     }
 }
 
-fn mean_cell(point: &DepthPoint, unit: &RowUnit<'_>) -> Markup {
+/// A mean with its interval. On a phone, where rows are cards, `label` stands beside it.
+fn mean_cell(label: &str, point: &DepthPoint, unit: &RowUnit<'_>) -> Markup {
     html! {
-        td.num {
+        td.num data-l=(label) { span {
             @match point.mean() {
                 Some(mean) => {
                     (unit.print(mean, Script::Typographic))
@@ -221,7 +222,7 @@ fn mean_cell(point: &DepthPoint, unit: &RowUnit<'_>) -> Markup {
                 }
                 None => { "n/a" }
             }
-        }
+        } }
     }
 }
 
@@ -230,11 +231,15 @@ fn best_cells(group: &DiskGroup, curve: &DepthCurve) -> Markup {
     html! {
         @match curve.best() {
             Some((point, value)) => {
-                td.num { (unit.print(value, Script::Typographic)) }
-                (mean_cell(point, &unit))
-                td.num { (point.depth) }
+                td.num data-l="highest trial" { (unit.print(value, Script::Typographic)) }
+                (mean_cell("mean there", point, &unit))
+                td.num data-l="at depth" { (point.depth) }
             }
-            None => { td.num { "n/a" } td.num { "n/a" } td.num { "–" } }
+            None => {
+                td.num data-l="highest trial" { "n/a" }
+                td.num data-l="mean there" { "n/a" }
+                td.num data-l="at depth" { "–" }
+            }
         }
     }
 }
@@ -244,12 +249,16 @@ fn knee_cells(group: &DiskGroup, curve: &DepthCurve) -> Markup {
     html! {
         @match curve.knee() {
             Knee::At(point) => {
-                td.num data-l="knee" { (point.depth) @if !curve.knee_is_sure() { "?" } }
-                (mean_cell(point, &unit))
-                td.num { (latency(group, point)) }
+                td.num.knee-side data-l="knee at depth" { (point.depth) @if !curve.knee_is_sure() { "?" } }
+                (mean_cell("mean at the knee", point, &unit))
+                td.num data-l="latency at the knee" { (latency(group, point)) }
             }
-            Knee::NotReached(point) => { td.num data-l="knee" colspan="3" { "none: still rising at depth " (point.depth) } }
-            Knee::Unknown => { td.num data-l="knee" colspan="3" { "n/a: fewer than two depths have a figure" } }
+            Knee::NotReached(point) => {
+                td.num.knee-side data-l="knee" colspan="3" { "none: still rising at depth " (point.depth) }
+            }
+            Knee::Unknown => {
+                td.num.knee-side data-l="knee" colspan="3" { "n/a: fewer than two depths have a figure" }
+            }
         }
     }
 }
@@ -390,7 +399,7 @@ fn depth_table(group: &DiskGroup, unit: &RowUnit<'_>) -> Markup {
             tbody { @for curve in &group.curves { @for point in &curve.points { tr {
                 th scope="row" { bdi { (curve.system) } }
                 td.num { (point.depth) }
-                (mean_cell(point, unit))
+                (mean_cell("mean", point, unit))
                 td.num { (point.rate.trials.len()) }
                 td.num { (latency(group, point)) }
             } } } }

@@ -52,7 +52,7 @@ fn counts_are_summed_and_extremes_are_the_extremes_of_all_trials() {
     assert_eq!(render(&all[0]), expected);
     let each = reports(&evidence, Trials::Each);
     assert_eq!(each.len(), 4);
-    assert_eq!((each[0].trials, each[0].kinds[0].queries, each[1].kinds[0].queries), (1, 200, 300));
+    assert_eq!((each[0].trials, each[0].kinds[0].queries, each[1].kinds[0].queries), (1, Some(200), Some(300)));
 }
 
 #[test]
@@ -70,4 +70,15 @@ fn a_cell_without_a_measured_trial_has_no_report() {
         trial.state = model::TrialState::Failed;
     }
     assert_eq!(reports(&evidence, Trials::Together).len(), 1);
+}
+
+#[test]
+fn what_nobody_told_the_length_of_has_no_count() {
+    let mut evidence = evidence(&[("throughput", [100.0, 100.0]), ("errors", [0.0, 0.0])]);
+    evidence.trials.iter_mut().for_each(|trial| trial.elapsed_s = 0.0);
+    let text = render(&reports(&evidence, Trials::Together)[0]);
+    assert!(text.contains("\nselect-update\tn/a\tn/a\tn/a\tn/a\n"), "{text}");
+    let text = report::pgbench::render(&evidence);
+    assert!(text.contains("tps = 100.000000"), "{text}");
+    assert!(!text.contains("duration") && !text.contains("number of"), "{text}");
 }

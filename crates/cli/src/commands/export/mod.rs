@@ -34,12 +34,16 @@ pub fn run(args: &ExportArgs, printer: Printer) -> Result<Exit, CliError> {
         }
         #[cfg(feature = "png")]
         ExportFormat::Png => return charts(args, &store, &evidence, &options, "png", png::render, printer),
+        #[cfg(not(feature = "png"))]
+        ExportFormat::Png => return Err(left_out("pictures", "png", "write `--format svg`, which any browser opens")),
         #[cfg(feature = "parquet")]
         ExportFormat::Parquet => {
             let path = args.output.clone().unwrap_or_else(|| args.store.with_extension("parquet"));
             put(&path, &parquet::write(&tidy::table(&evidence))?)?;
             return tell(&[path.display().to_string()], printer);
         }
+        #[cfg(not(feature = "parquet"))]
+        ExportFormat::Parquet => return Err(left_out("Parquet", "parquet", "write `--format csv`, the same table")),
     };
     match &args.output {
         None => printer.out(&text),
@@ -49,6 +53,13 @@ pub fn run(args: &ExportArgs, printer: Printer) -> Result<Exit, CliError> {
         }
     }
     Ok(Exit::Done)
+}
+
+/// What this build cannot write.
+#[cfg(not(all(feature = "png", feature = "parquet")))]
+fn left_out(what: &str, feature: &str, instead: &str) -> CliError {
+    CliError::could_not(format!("this etalon was built without what writes {what}"))
+        .hint(format!("build it with `cargo build --release --features {feature}`, or {instead}"))
 }
 
 /// Asks once before results leave the store whose publication a licence restricts.

@@ -3,12 +3,16 @@
 use std::collections::BTreeSet;
 
 use formats::experiment::{IMPORTED, PAIRING};
-use formats::tidy::{FACTOR, MARK, MEASURED, Row, Table};
-use formats::{ExportedRules, Repetitions};
-use model::{Cell, Facts, MarkKind, Nature, Point, Reading};
+use formats::tidy::{CIRCUMSTANCE, ELAPSED, FACTOR, MARK, MEASURED, REASON, Row, TRIAL, Table};
+use formats::{ExportedBenchmark, ExportedRules, Repetitions};
+use model::{Benchmark, Cell, Facts, MarkKind, Nature, Point, Reading, TrialState};
 use report::Evidence;
 
-/// Every measurement of every measured trial, the marks of the trials, and what each system is.
+/// How the facts begin that an import makes.
+const OF_IMPORT: &str = "imported.";
+
+/// Every measurement of every measured trial, the marks of the trials and how they went, and what is known of each system
+/// and of the machine that made the load.
 pub fn table(evidence: &Evidence) -> Table {
     let plan = &evidence.header.plan;
     let keys: BTreeSet<String> = evidence.cells.iter().flat_map(|cell| cell.point.keys().cloned()).collect();
@@ -30,8 +34,11 @@ pub fn table(evidence: &Evidence) -> Table {
         });
     }
     rows.extend(marks(evidence));
-    for system in &plan.systems {
-        rows.extend(evidence.facts_of(&system.name).into_iter().flat_map(|facts| factors(&system.name, facts)));
+    rows.extend(trials(evidence));
+    let systems = plan.systems.iter().map(|system| system.name.as_str());
+    let others = evidence.facts.keys().map(String::as_str).filter(|subject| plan.system(subject).is_none());
+    for subject in systems.chain(others) {
+        rows.extend(evidence.facts_of(subject).into_iter().flat_map(|facts| factors(subject, facts)));
     }
     Table { keys: keys.into_iter().collect(), rows, remarks: remarks(evidence), missing: Vec::new() }
 }
@@ -72,25 +79,54 @@ fn marks(evidence: &Evidence) -> Vec<Row> {
     rows
 }
 
+/// How the last attempt at each trial went: its length, or why it has no result.
+fn trials(evidence: &Evidence) -> Vec<Row> {
+    let told = |trial: &store::StoredTrial| match trial.state {
+        TrialState::Measured if trial.elapsed_s > 0.0 => Some((ELAPSED, trial.elapsed_s.to_string())),
+        TrialState::Failed | TrialState::Aborted => {
+            Some((trial.state.as_str(), trial.reason.clone().unwrap_or_default()))
+        }
+        _ => None,
+    };
+    let mut last = evidence.last_attempts();
+    // As the measurements.
+    last.sort_by_key(|trial| (trial.planned.block, trial.planned.cell));
+    last.into_iter()
+        .filter_map(|trial| {
+            let (metric, written) = told(trial)?;
+            let unit = if metric == ELAPSED { "s" } else { "" }.to_owned();
+            let repetition = Some(trial.planned.block + 1);
+            let cell = evidence.cell(trial.planned.cell)?;
+            Some(Row { repetition, unit, kind: TRIAL.to_owned(), written, ..row(cell, metric) })
+        })
+        .collect()
+}
+
 /// The note that an import makes would pile up with each round.
 fn is_of_import(mark: &model::Mark) -> bool {
     mark.kind == MarkKind::Note && mark.detail.starts_with("imported from ")
 }
 
-/// What a system is. How it happened to be at the time has no part in a comparison.
-fn factors(system: &str, facts: &Facts) -> Vec<Row> {
-    let identity = facts.entries.iter().filter(|(_, fact)| fact.nature == Nature::Identity);
-    let known = identity.filter_map(|(name, fact)| Some((name, fact.reading.as_ref().ok()?)));
+/// What a system is, and how it was at the time: reports show both, and a licence's word on publishing is among the
+/// latter. What an import noted of itself would pile up with each round.
+fn factors(subject: &str, facts: &Facts) -> Vec<Row> {
     let (benchmark, workload) = (String::new(), String::new());
-    let cell = Cell { system: system.to_owned(), benchmark, workload, point: Point::new() };
-    known
-        .map(|(name, value)| Row {
-            benchmark: None,
-            kind: FACTOR.to_owned(),
-            written: value.clone(),
-            ..row(&cell, name)
-        })
-        .collect()
+    let cell = Cell { system: subject.to_owned(), benchmark, workload, point: Point::new() };
+    let told = facts.entries.iter().filter(|(name, _)| !name.starts_with(OF_IMPORT));
+    told.map(|(name, fact)| Row {
+        benchmark: None,
+        kind: match fact.nature {
+            Nature::Identity => FACTOR,
+            Nature::Passing => CIRCUMSTANCE,
+        }
+        .to_owned(),
+        written: match &fact.reading {
+            Ok(value) => value.clone(),
+            Err(reason) => format!("{REASON}{reason}"),
+        },
+        ..row(&cell, name)
+    })
+    .collect()
 }
 
 /// The rules of the comparison, and who measured.
@@ -98,7 +134,7 @@ fn remarks(evidence: &Evidence) -> Vec<String> {
     let header = &evidence.header;
     let who = format!("measured by étalon {}, a {} build", header.etalon_version, header.build);
     let is_ours = header.plan.systems.iter().any(|system| system.engine != IMPORTED);
-    [rules(evidence).remark()].into_iter().chain(is_ours.then_some(who)).collect()
+    rules(evidence).remarks().into_iter().chain(is_ours.then_some(who)).collect()
 }
 
 fn rules(evidence: &Evidence) -> ExportedRules {
@@ -106,6 +142,7 @@ fn rules(evidence: &Evidence) -> ExportedRules {
     let numbered = |name: &str, engine: &str| {
         engine == IMPORTED && evidence.facts_of(name).and_then(|facts| facts.get(PAIRING)).is_none()
     };
+    let aliases = plan.systems.iter().filter_map(|system| Some((system.name.clone(), system.alias_of.clone()?)));
     let all_numbered = plan.systems.iter().all(|system| numbered(&system.name, &system.engine));
     ExportedRules {
         repetitions: if all_numbered { Repetitions::Numbered } else { Repetitions::Blocks },
@@ -115,5 +152,17 @@ fn rules(evidence: &Evidence) -> ExportedRules {
         level: plan.comparison.level,
         seed: plan.schedule.seed,
         allow_unequal_durability: plan.comparison.allow_unequal_durability,
+        benchmarks: plan.benchmarks.iter().filter(|one| is_to_tell(one)).map(benchmark).collect(),
+        aliases: aliases.collect(),
     }
+}
+
+/// Whether an import could not say by itself what the benchmark is.
+fn is_to_tell(benchmark: &Benchmark) -> bool {
+    benchmark.workload != IMPORTED || benchmark.stands_for.is_some()
+}
+
+fn benchmark(benchmark: &Benchmark) -> ExportedBenchmark {
+    let Benchmark { name, workload, stands_for, .. } = benchmark.clone();
+    ExportedBenchmark { name, workload, stands_for }
 }

@@ -162,6 +162,8 @@ impl Workload for Backup {
             name: "backup",
             family: "backup",
             about: "A backup and its restore, which is verified: size, speed and CPU time by codec and level",
+            // That of the load beside the backup.
+            rate_unit: "tx/s",
             keys: KEYS,
         }
     }

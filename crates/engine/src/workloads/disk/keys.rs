@@ -12,6 +12,8 @@ const MIB: u64 = 1 << 20;
 
 /// What a file has that étalon makes, unless the plan says otherwise.
 const DEFAULT_SIZE_MB: u64 = 1_024;
+/// The largest file that can be asked for.
+const MOST_MB: u64 = 1_000_000_000;
 /// Pieces of a fragmented file, unless the plan says otherwise: the smallest that ext4 and XFS give out by default.
 const DEFAULT_FRAGMENT_KB: u64 = 4;
 /// More operations at once than this, of all threads, measure the queue and not the disk.
@@ -67,7 +69,7 @@ pub(super) const KEYS: &[KeySpec] = &[
     ),
     KeySpec::optional(
         "size_mb",
-        KeyKind::Int { min: 1, max: 1_000_000_000 },
+        KeyKind::Int { min: 1, max: MOST_MB as i64 },
         "Size in MiB of each file that étalon makes; 1024 without it. A file that is there is taken as it is",
     ),
     KeySpec::optional(
@@ -84,7 +86,8 @@ pub(super) const KEYS: &[KeySpec] = &[
         "targets",
         KeyKind::Text,
         "Files to work on, as in `a.dat, b.dat`, from the system's folder on; `a.dat@4, b.dat@1` gives each file \
-         threads of its own. One file of étalon's without it",
+         threads of its own, `a.dat@4:5000, b.dat@1:100` also a size in MiB in place of `size_mb`. One file of \
+         étalon's without it",
     ),
     KeySpec::optional(
         "stride.blocks",
@@ -212,19 +215,48 @@ fn layout(point: &Point) -> Result<Layout, Failure> {
     }
 }
 
+/// A part of the key `targets`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TargetPart<'a> {
+    /// The file.
+    pub name: &'a str,
+    /// Threads of its own.
+    pub threads: Option<u32>,
+    /// A size of its own, in MiB.
+    pub size_mb: Option<u64>,
+}
+
+/// The parts of the key `targets`: `a.dat`, `a.dat@4` or `a.dat@4:5000`. What stands behind an `@` and is no number
+/// belongs to the name.
+pub fn target_parts(written: &str) -> impl Iterator<Item = TargetPart<'_>> {
+    written.split(',').map(str::trim).map(|part| {
+        let own = part.rsplit_once('@').and_then(|(name, own)| {
+            let (threads, size_mb) = match own.split_once(':') {
+                None => (own, None),
+                Some((threads, mb)) => (threads, Some(mb.parse().ok()?)),
+            };
+            Some(TargetPart { name, threads: Some(threads.parse().ok()?), size_mb })
+        });
+        own.unwrap_or(TargetPart { name: part, threads: None, size_mb: None })
+    })
+}
+
 /// The files, and which threads work on them.
 fn targets(written: Option<&str>, file: &DataFile, threads: u32) -> Result<(Vec<DataFile>, Pools), Failure> {
     let Some(written) = written else { return Ok((vec![file.clone()], Pools::OnAll(threads))) };
     let mut files = Vec::new();
     let mut pools = Vec::new();
-    for part in written.split(',').map(str::trim) {
-        let number = part.rsplit_once('@').and_then(|(name, count)| Some((name, count.parse::<u32>().ok()?)));
-        let name = number.map_or(part, |(name, _)| name);
-        if name.is_empty() {
+    for part in target_parts(written) {
+        if part.name.is_empty() {
             return Err(refuse(format!("`{written}` names no file between two commas"), "write `a.dat, b.dat`"));
         }
-        pools.extend(number.map(|(_, count)| count).filter(|count| (1..=256).contains(count)));
-        files.push(DataFile { name: Some(name.to_owned()), ..file.clone() });
+        if let Some(mb) = part.size_mb.filter(|mb| !(1..=MOST_MB).contains(mb)) {
+            let cause = format!("`{written}`: {} cannot have {mb} MiB", part.name);
+            return Err(refuse(cause, "write 1 to 1000000000, as in `a.dat@4:5000`"));
+        }
+        pools.extend(part.threads.filter(|count| (1..=256).contains(count)));
+        let size_bytes = part.size_mb.map(|mb| mb * MIB).or(file.size_bytes);
+        files.push(DataFile { name: Some(part.name.to_owned()), size_bytes, ..file.clone() });
     }
     match pools.len() {
         0 => Ok((files, Pools::OnAll(threads))),

@@ -15,6 +15,7 @@ use crate::worker::Pace;
 use crate::workloads::{Action, Grants, StreamTask, Task, Work, Workload};
 
 pub(crate) use keys::size_to_make;
+pub use keys::{TargetPart, target_parts};
 pub use load::{Affinity, BlockClient, BlockLoad, BlockRequest, BlockStream, Cursors, Pattern, Pools};
 
 /// The `disk` workload.
@@ -26,6 +27,7 @@ impl Workload for DiskWorkload {
             name: "disk",
             family: "disk",
             about: "Reads and writes of a file's blocks by many threads, each with several under way",
+            rate_unit: "io/s",
             keys: keys::KEYS,
         }
     }

@@ -87,6 +87,13 @@ fn keys_become_a_load() {
     assert_eq!((file.name.as_deref(), file.access), (Some("b.dat"), Access::ReadWrite));
     assert_eq!((file.layout, file.reach_bytes), (Layout::Fragmented { piece_bytes: 4096 }, (64 << 10) + (2 << 20)));
     assert_eq!(load(&[("targets", text("a@4, b@1"))]).pools, Pools::ByFile(vec![4, 1]));
+    let sizes = |targets: &str| {
+        let load = load(&[("targets", text(targets)), ("size_mb", Value::Int(7))]);
+        load.files.iter().map(|file| size_to_make(file) >> 20).collect::<Vec<_>>()
+    };
+    assert_eq!(sizes("a@4:5000, b@1, c@2:1"), [5000, 7, 1]);
+    assert_eq!(load(&[("targets", text("a@4:5000, b@1:9"))]).pools, Pools::ByFile(vec![4, 1]));
+    assert_eq!(load(&[("targets", text("a@b:1"))]).files[0].name.as_deref(), Some("a@b:1"));
     let bound = |affinity: &str| load(&[("affinity", text(affinity)), ("targets", text("a@2, b@1"))]);
     assert_eq!(bound("0").affinity, Affinity::Free);
     assert_eq!(bound("spread").affinity, Affinity::Spread);
@@ -109,6 +116,7 @@ fn keys_that_contradict_each_other_are_refused() {
     assert!(refused(&[("threads", number(256)), ("depth", number(4096))]).contains("more than 65536"));
     assert!(refused(&[("targets", text("a, ,b"))]).contains("names no file"));
     assert!(refused(&[("targets", text("a@2, b"))]).contains("some of the files"));
+    assert!(refused(&[("targets", text("a@2:0"))]).contains("a cannot have 0 MiB"));
     assert!(refused(&[("affinity", text("0xg"))]).contains("`0xg` is no mask"));
     assert!(refused(&[("affinity", text("1, 2"))]).contains("holds 2 masks"));
 }

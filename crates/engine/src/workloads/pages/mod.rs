@@ -47,6 +47,7 @@ impl Workload for Pages {
             name: "pages",
             family: "pages",
             about: "Inserts of rows that fill a page each, with the engine's own account of its I/O",
+            rate_unit: "commits/s",
             keys: KEYS,
         }
     }

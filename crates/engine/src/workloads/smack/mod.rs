@@ -304,6 +304,7 @@ impl Workload for SuperSmack {
             name: "super-smack",
             family: "transactions",
             about: "Scripts in super-smack's language, with their tables and dictionaries; each query is a transaction",
+            rate_unit: "tx/s",
             keys: KEYS,
         }
     }

@@ -81,6 +81,7 @@ impl Workload for Spatial {
             name: "spatial",
             family: "spatial",
             about: "Twelve to fifteen spatial queries whose answers are checked before they are timed",
+            rate_unit: "queries/s",
             keys: KEYS,
         }
     }

@@ -152,6 +152,7 @@ impl Workload for Transactions {
             name: "transactions",
             family: "transactions",
             about: "Scripts of SQL statements on pgbench's tables, by many clients",
+            rate_unit: "tx/s",
             keys: KEYS,
         }
     }
