@@ -385,6 +385,19 @@ fn durability_follows_from_the_database_s_options() {
     assert!(durability.because.contains("delayed_durability=FORCED"));
 }
 
+/// What a PostgreSQL that speaks TDS does not have, and a load can do without, ends no load; any other refusal does.
+#[test]
+fn statistics_that_a_server_does_not_have_are_left_out() {
+    let answers = |number| {
+        let server =
+            Server::answering("UPDATE STATISTICS", error(number, 1, 16, "'UPDATE STATISTICS' is not supported"));
+        let target = open(&server.url()).unwrap();
+        target.prepare(&task(&[]).dataset)
+    };
+    answers(33_557_097).unwrap();
+    assert!(answers(208).unwrap_err().cause.contains("not supported"));
+}
+
 #[test]
 fn the_scripted_server_keeps_its_transactions_apart() {
     let server = Server::plain();

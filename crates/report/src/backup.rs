@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use model::{Cell, Reading, TrialState, Value};
 
 use crate::evidence::Evidence;
-use crate::text::clean;
+use crate::text::{clean, wrapped};
 
 /// The workload whose cells these are.
 const WORKLOAD: &str = "backup";
@@ -114,7 +114,11 @@ pub(crate) fn codec_label(cell: &Cell) -> String {
     if codec == "none" {
         return codec.to_owned();
     }
-    let mut label = format!("{codec}-{}", if int("level") == 0 { usual } else { int("level") });
+    let mut label = match (int("level"), usual) {
+        // SQL Server's own have no levels.
+        (0, 0) => codec.to_owned(),
+        (0, level) | (level, _) => format!("{codec}-{level}"),
+    };
     if int("workers") > 0 {
         let _ = write!(label, " ×{}", int("workers"));
     }
@@ -206,6 +210,21 @@ impl BackupRow {
     }
 }
 
+/// The backups without any figures, and why: `gzip-6, lz4-1: n/a: …`. Those of one reason stand together.
+pub(crate) fn lacking(rows: &[&BackupRow], name: impl Fn(&BackupRow) -> String) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for row in rows {
+        let Some(reason) = row.missing.get("backup_rate") else { continue };
+        match reasons.iter_mut().find(|(known, _)| known == reason) {
+            Some((_, names)) => names.push(name(row)),
+            None => reasons.push((reason, vec![name(row)])),
+        }
+    }
+    reasons.iter().map(|(reason, names)| format!("{}: n/a: {reason}", names.join(", "))).collect()
+}
+
+/// Columns of a terminal that are always there.
+const WIDTH: usize = 80;
 const HEAD: [&str; 9] = ["codec", "MiB", "saved %", "MiB/s", "time", "s/GiB", "MiB/s", "time", "s/GiB"];
 /// Over them: what they are of, and the column that it ends with.
 const OVER: [(&str, usize); 2] = [("backup", 5), ("restore", 8)];
@@ -229,7 +248,9 @@ pub fn render(rows: &[BackupRow]) -> String {
         let own: Vec<&BackupRow> = rows.iter().filter(|row| row.system == system && row.group == group).collect();
         let Some(first) = own.first() else { continue };
         let comma = if group.is_empty() { "" } else { ", " };
-        let source = first.shown("source_size", 1, MIB);
+        // A codec that the engine does not have leaves no sizes.
+        let sized = own.iter().find(|row| row.figures.contains_key("source_size")).unwrap_or(first);
+        let source = sized.shown("source_size", 1, MIB);
         let _ = writeln!(text, "{}{comma}{}: {source} MiB", clean(system), clean(group));
         let times =
             |ratio: Option<[f64; 3]>| ratio.map_or_else(|| "-".to_owned(), |[middle, ..]| format!("{middle:.2}×"));
@@ -249,6 +270,9 @@ pub fn render(rows: &[BackupRow]) -> String {
         }));
         text.push_str(&columns(&lines));
         own.iter().filter_map(|row| row.verdict()).for_each(|verdict| text.push_str(&said(&verdict)));
+        for line in lacking(&own, |row| row.codec.clone()) {
+            let _ = write!(text, "  {}", wrapped(&clean(&line), WIDTH - 2, 4));
+        }
         text.push('\n');
     }
     text.push_str(FOOTNOTE);
@@ -330,6 +354,21 @@ mod tests {
             line.split_whitespace().collect::<Vec<_>>(),
             ["none", "1.0", "78.2", "n/a", "-", "14.04", "n/a", "-", "n/a"]
         );
+    }
+
+    #[test]
+    fn a_codec_that_an_engine_lacks_is_named_with_the_reason() {
+        let reason = "SQL Server compresses with MS_XPRESS, QAT_DEFLATE or ZSTD".to_owned();
+        let none = |codec: &str| BackupRow {
+            figures: BTreeMap::new(),
+            missing: BTreeMap::from([("backup_rate".to_owned(), reason.clone())]),
+            time_ratio: None,
+            ..row(codec, 6)
+        };
+        let text = render(&[none("gzip-6"), none("lz4-1"), row("zstd-3", 6)]);
+        let words: Vec<&str> = text.split_whitespace().collect();
+        assert!(words.join(" ").contains(&format!("gzip-6, lz4-1: n/a: {reason}")), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 
     #[test]

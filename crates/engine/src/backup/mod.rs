@@ -325,6 +325,17 @@ pub trait Backups {
     /// It cannot, with the reason.
     fn check(&self, request: &BackupRequest<'_>) -> Result<(), Failure>;
 
+    /// Why the engine does not have a codec; nothing if it has. Such a backup is `n/a`, and no failure: a plan that goes
+    /// through codecs is one for all engines.
+    ///
+    /// # Errors
+    /// The server could not be asked.
+    fn lacks(&self, compression: Compression) -> Result<Option<String>, Failure> {
+        let name = compression.name();
+        Ok((!compression.is_known_here())
+            .then(|| format!("{name} is a codec of SQL Server's, which only its server has")))
+    }
+
     /// The programs of a method with their versions; none where étalon does it all itself or they are missing.
     fn programs(&self, method: Method) -> Vec<(String, String)> {
         let _ = method;

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use engine::conductor::Options;
 use engine::{Conductor, Consent, Ended, Registry, Silent};
+use model::plan::Changes;
 use model::{Plan, Reading};
 use store::{Header, Store};
 
@@ -23,8 +24,13 @@ pub fn conduct(text: &str) -> Outcome {
 
 /// Runs a plan, and says how it ended.
 pub fn attempt(text: &str) -> (Ended, Outcome) {
+    attempt_changed(text, &Changes::default())
+}
+
+/// The same of a plan that the command line changes.
+pub fn attempt_changed(text: &str, changes: &Changes) -> (Ended, Outcome) {
     let registry = Registry::built_in();
-    let plan = Plan::parse(text, "test.toml", &model::plan::Changes::default(), &registry.catalog(), 1)
+    let plan = Plan::parse(text, "test.toml", changes, &registry.catalog(), 1)
         .unwrap_or_else(|errors| panic!("{errors}\n{text}"));
     let header = Header {
         etalon_version: "test".to_owned(),

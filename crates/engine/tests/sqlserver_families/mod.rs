@@ -3,6 +3,7 @@
 
 mod backup;
 mod pages;
+mod plans;
 mod spatial;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

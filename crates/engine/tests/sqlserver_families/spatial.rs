@@ -12,7 +12,7 @@ use crate::tds_server::{Reply, error, info, result};
 const COUNTRY: Country = Country { side: 6, seed: 1, spread: Spread::Uniform };
 
 /// A server that knows the answers, and says after each statement that it took 7 ms of CPU time.
-struct Atlas {
+pub(super) struct Atlas {
     answers: HashMap<String, (Query, Vec<Expected>)>,
     wrong: Option<Query>,
     refused: Option<Query>,
@@ -20,7 +20,7 @@ struct Atlas {
 }
 
 impl Atlas {
-    fn new() -> Atlas {
+    pub(super) fn new() -> Atlas {
         let dialect = dialect_of("sqlserver").unwrap();
         let all: Vec<Query> = Query::all().collect();
         let text = |query: Query| dialect.query(query, 0).unwrap();

@@ -153,6 +153,7 @@ fn published(rows: &[BackupRow]) -> Markup {
                 }
             } } }
         } }
+        @for line in crate::backup::lacking(&rows.iter().collect::<Vec<_>>(), name) { p.note { bdi { (line) } } }
         p.note {
             "Medians of the trials. Saved is of the source's size; gain and more are against the backup without a codec of the \
              same system. CPU time is of server, client and compressor together: a figure of the server's session alone \

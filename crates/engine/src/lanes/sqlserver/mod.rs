@@ -54,10 +54,12 @@ impl ServerError for ServerMessage {
             2627 | 2601 | 547 | 515 => ErrorClass::Constraint,
             // User connections, worker threads, the limits of Azure.
             17_809 | 10_928 | 10_929 | 10_936 => ErrorClass::TooManyConnections,
-            // File group full, log full, a file cannot grow, tempdb full.
-            1101 | 1105 | 9002 | 5149 | 3257 | 1104 => ErrorClass::DiskFull,
-            // The session was killed, the server is shutting down, the database moved to another replica or server.
-            596 | 6005 | 976 | 978 | 983 | 988 | 40_197 | 40_501 | 40_613 | 18_401 => ErrorClass::ConnectionLost,
+            // File group full, log full, a file cannot grow, tempdb full, also of row versions; the limits of Azure.
+            1101 | 1105 | 9002 | 5149 | 3257 | 1104 | 3958 | 3966 | 1132 | 1133 | 1136 | 40_544 => ErrorClass::DiskFull,
+            // The session was killed; the server is shutting down, or not ready yet; the database moved to another
+            // replica or server, or is being recovered there.
+            596 | 6005 | 17_142 | 17_187 | 17_188 | 18_401 | 18_451 => ErrorClass::ConnectionLost,
+            921 | 922 | 952 | 976 | 978 | 983 | 988 | 40_197 | 40_501 | 40_613 => ErrorClass::ConnectionLost,
             _ if self.is_fatal() => ErrorClass::ConnectionLost,
             _ => ErrorClass::Statement,
         }
@@ -105,6 +107,9 @@ mod tests {
             (515, 16, ErrorClass::Constraint),
             (9002, 17, ErrorClass::DiskFull),
             (1105, 17, ErrorClass::DiskFull),
+            (3958, 16, ErrorClass::DiskFull),
+            (922, 14, ErrorClass::ConnectionLost),
+            (17_188, 16, ErrorClass::ConnectionLost),
             (6005, 14, ErrorClass::ConnectionLost),
             (40_613, 17, ErrorClass::ConnectionLost),
             (17_809, 16, ErrorClass::TooManyConnections),

@@ -44,6 +44,8 @@ const WRITE_FAILED: i32 = 3202;
 const AZURE: &str = "5";
 const MANAGED: &str = "8";
 const EXPRESS: &str = "4";
+/// The release from which on the server has a procedure that removes any file.
+const REMOVES_ANY_FILE: u32 = 15;
 /// What the session itself has used. Threads that compress for it are not in it.
 const SESSION_CPU: &str = "SELECT cpu_time FROM sys.dm_exec_sessions WHERE session_id = @@SPID";
 /// The folder for backups, from 2019 on, and as the installation wrote it down.
@@ -142,7 +144,7 @@ impl<'a> SqlServerBackups<'a> {
             compression: request.compression,
             transfer_kib: request.server_side.transfer_kib,
             certificate: (request.server_side.sealing == Sealing::Encrypted).then_some(keys::CERTIFICATE),
-            release: u32::from(client.session.version().0),
+            release: release(client),
         };
         let tried = format!("back up with {}", request.compression.name());
         self.dialect()?.back_up(&text).map_err(|reason| Failure::new(FailureKind::Unsupported, tried, reason))
@@ -199,13 +201,10 @@ impl<'a> SqlServerBackups<'a> {
 
     fn check_edition(&self, client: &mut Client, request: &BackupRequest<'_>) -> Result<(), Failure> {
         let tried = "take a backup";
-        let asked = |error: AskError| failure("ask what the server lets étalon do", &error);
-        let edition = client.one("SELECT CAST(SERVERPROPERTY('EngineEdition') AS int)").map_err(asked)?;
-        let compresses = request.compression.codec != Codec::None;
-        let cause = match edition.as_str() {
+        let asked = |error: AskError| failure(ASK_RIGHTS, &error);
+        let cause = match edition(client)?.as_str() {
             AZURE => Some("Azure SQL Database takes its backups itself, and nobody else may"),
             MANAGED => Some("a Managed Instance backs up to a URL only, which étalon does not do"),
-            EXPRESS if compresses => Some("the Express edition does not compress backups"),
             _ => None,
         };
         if let Some(cause) = cause {
@@ -220,6 +219,19 @@ impl<'a> SqlServerBackups<'a> {
         }
         Ok(())
     }
+}
+
+/// The release that a server is of, as in `SERVERPROPERTY('ProductMajorVersion')`.
+fn release(client: &Client) -> u32 {
+    u32::from(client.session.version().0)
+}
+
+/// What is tried by those who ask it.
+const ASK_RIGHTS: &str = "ask what the server lets étalon do";
+
+fn edition(client: &mut Client) -> Result<String, Failure> {
+    let asked = client.one("SELECT CAST(SERVERPROPERTY('EngineEdition') AS int)");
+    asked.map_err(|error| failure(ASK_RIGHTS, &error))
 }
 
 /// A backup's session.
@@ -332,6 +344,26 @@ impl Backups for SqlServerBackups<'_> {
         self.clear_copy(&mut client)
     }
 
+    fn lacks(&self, compression: Compression) -> Result<Option<String>, Failure> {
+        if compression.codec == Codec::None {
+            return Ok(None);
+        }
+        let mut client = self.open()?;
+        if edition(&mut client)? == EXPRESS {
+            return Ok(Some("the Express edition does not compress backups".to_owned()));
+        }
+        let text = BackupText {
+            database: SCHEMA,
+            label: "",
+            files: &[],
+            compression,
+            transfer_kib: 0,
+            certificate: None,
+            release: release(&client),
+        };
+        Ok(self.dialect()?.back_up(&text).err())
+    }
+
     fn writer(&self) -> Writer {
         Writer::Server
     }
@@ -424,10 +456,15 @@ impl Backups for SqlServerBackups<'_> {
         if left.certificate && !self.target.session.encrypted {
             keys::remove(&mut client)?;
         }
-        forget(&mut client);
+        forget(&mut client, COPY);
+        forget_own(&mut client);
         left.files.iter().try_for_each(|file| remove_file(&mut client, file))
     }
 }
+
+/// The algorithm of a backup that is not encrypted, beside NULL.
+/// <https://learn.microsoft.com/en-us/sql/relational-databases/system-tables/backupset-transact-sql>
+const NOT_ENCRYPTED: &str = "NO_Encryption";
 
 /// What a backup's row in msdb says of it.
 fn served(
@@ -442,7 +479,8 @@ fn served(
     let (Some(source_bytes), Some(stored_bytes)) = (bytes("backup_size"), bytes("compressed_backup_size")) else {
         return Err(Failure::new(FailureKind::Verification, tried, "the sizes are not there"));
     };
-    if request.server_side.sealing == Sealing::Encrypted && column("key_algorithm").is_none() {
+    let is_sealed = column("key_algorithm").is_some_and(|name| !name.eq_ignore_ascii_case(NOT_ENCRYPTED));
+    if request.server_side.sealing == Sealing::Encrypted && !is_sealed {
         let cause = "the server does not say that the backup is encrypted, and the plan asks for it";
         return Err(Failure::new(FailureKind::Verification, "trust the backup", cause));
     }
@@ -482,32 +520,39 @@ fn moves(client: &mut Client, dialect: &dyn BackupDialect, files: &[String]) -> 
     Ok(answer.rows.iter().enumerate().filter_map(to).collect())
 }
 
-/// Takes étalon's databases out of the server's history. It is a courtesy: what the login may not do stays.
-fn forget(client: &mut Client) {
-    let own = load::owner(client).is_ok_and(|owner| owner == Owner::Etalon);
-    for database in [Some(COPY), own.then_some(SCHEMA)].into_iter().flatten() {
-        let _ = client.execute(&format!(
-            "EXEC msdb.dbo.sp_delete_database_backuphistory @database_name = {}",
-            wide_literal(database)
-        ));
+/// Takes étalon's database out of the server's history of backups, if étalon made it: the history of one that was given
+/// to it is its owner's.
+pub(super) fn forget_own(client: &mut Client) {
+    if load::owner(client).is_ok_and(|owner| owner == Owner::Etalon) {
+        forget(client, SCHEMA);
     }
 }
 
-/// Removes a file at the server, by the procedure that its maintenance plans use, and looks whether it is gone.
+/// Takes a database out of that history. It is a courtesy: what the login may not do stays.
+fn forget(client: &mut Client, database: &str) {
+    let name = wide_literal(database);
+    let _ = client.execute(&format!(
+        "IF EXISTS (SELECT 1 FROM msdb.dbo.backupset WHERE database_name = {name}) EXEC \
+         msdb.dbo.sp_delete_database_backuphistory @database_name = {name}"
+    ));
+}
+
+/// Removes a file at the server, and looks whether it is gone. The procedure of its maintenance plans removes what begins as
+/// a backup does, and says nothing of what it leaves; that of 2019 and later removes any file, such as a backup that was
+/// broken off before it had begun well.
 fn remove_file(client: &mut Client, file: &str) -> Result<(), Failure> {
     let tried = format!("remove the backup {file} at the server");
     let path = wide_literal(file);
-    let asked = |error: AskError| failure(&*tried, &error);
-    // It gives no error for what it does not remove.
-    client.execute(&format!("EXEC master.sys.xp_delete_file 0, {path}")).map_err(asked)?;
-    let row = client.rows(&format!("EXEC master.sys.xp_fileexist {path}")).map_err(asked)?.into_iter().next();
-    let is_there = row.and_then(|row| row.into_iter().next()).flatten();
-    match is_there.as_deref() {
-        Some("1") => {
-            Err(Failure::new(FailureKind::Other, tried, "it is still there").hint("remove it by hand, at the server"))
+    let any_file = (release(client) >= REMOVES_ANY_FILE).then_some("xp_delete_files");
+    for procedure in ["xp_delete_file 0,"].into_iter().chain(any_file) {
+        let asked = |error: AskError| failure(&*tried, &error);
+        client.execute(&format!("EXEC master.sys.{procedure} {path}")).map_err(asked)?;
+        let row = client.rows(&format!("EXEC master.sys.xp_fileexist {path}")).map_err(asked)?.into_iter().next();
+        if row.and_then(|row| row.into_iter().next()).flatten().as_deref() != Some("1") {
+            return Ok(());
         }
-        _ => Ok(()),
     }
+    Err(Failure::new(FailureKind::Other, tried, "it is still there").hint("remove it by hand, at the server"))
 }
 
 /// The copy, which lies beside the original.

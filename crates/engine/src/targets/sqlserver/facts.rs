@@ -19,8 +19,10 @@ struct View {
     passing: &'static [&'static str],
 }
 
-/// Every one-row view. Columns that a version does not have are passed over.
-const VIEWS: [&View; 5] = [&SERVER, &HOST, &MACHINE, &DATABASE, &SESSION];
+/// Every one-row view but that of the host. Columns that a version does not have are passed over.
+const VIEWS: [&View; 4] = [&SERVER, &MACHINE, &DATABASE, &SESSION];
+/// The first release that runs on Linux, and tells of its host in a view for both.
+const FIRST_ON_LINUX: u8 = 14;
 
 /// <https://learn.microsoft.com/en-us/sql/t-sql/functions/serverproperty-transact-sql>
 const SERVER: View = View {
@@ -42,6 +44,16 @@ const HOST: View = View {
     prefix: "host",
     sql: "SELECT * FROM sys.dm_os_host_info",
     identity: &["host_platform", "host_distribution", "host_release", "host_service_pack_level", "host_architecture"],
+    passing: &[],
+};
+
+/// The same, of a release that runs on Windows alone.
+/// <https://learn.microsoft.com/en-us/sql/relational-databases/system-dynamic-management-views/sys-dm-os-windows-info-transact-sql>
+const WINDOWS: View = View {
+    prefix: "host",
+    sql: "SELECT N'Windows' AS host_platform, windows_release AS host_release, windows_service_pack_level AS \
+          host_service_pack_level FROM sys.dm_os_windows_info",
+    identity: &["host_platform", "host_release", "host_service_pack_level"],
     passing: &[],
 };
 
@@ -138,7 +150,9 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint) -> Result<Facts, Fa
     facts.identity("server.product", product(&banner));
     facts.identity("server.banner", banner.lines().next().unwrap_or_default().trim());
     facts.identity("server.version", format!("{major}.{minor}.{build}"));
-    for view in VIEWS {
+    let is_microsoft_s = product(&banner) == MICROSOFT_S;
+    let host = if is_microsoft_s && major < FIRST_ON_LINUX { &WINDOWS } else { &HOST };
+    for view in VIEWS.into_iter().chain([host]) {
         add_view(&mut facts, client, view)?;
     }
     if let Some(version) = facts.get("server.product_version").map(str::to_owned) {
@@ -160,6 +174,8 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint) -> Result<Facts, Fa
     Ok(facts)
 }
 
+const MICROSOFT_S: &str = "Microsoft SQL Server";
+
 /// Servers that speak TDS and are something else say so in their banner.
 fn product(banner: &str) -> &'static str {
     if banner.starts_with("Babelfish") {
@@ -167,7 +183,7 @@ fn product(banner: &str) -> &'static str {
     } else if banner.contains("Azure") {
         "Azure SQL"
     } else {
-        "Microsoft SQL Server"
+        MICROSOFT_S
     }
 }
 

@@ -3,6 +3,9 @@
 //!
 //! <https://learn.microsoft.com/en-us/sql/relational-databases/resource-governor/resource-governor>
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use super::connect::{Endpoint, failure};
 use super::keys::in_master;
 use super::session::Session;
@@ -15,8 +18,10 @@ pub(super) const APPLICATION: &str = "etalon-backup";
 /// The pool, the group, and what sorts sessions.
 const GROUP: &str = "etalon_backup";
 const CLASSIFIER: &str = "etalon_classifier";
-/// Groups of the server's own have lower numbers.
-const FIRST_OF_OTHERS: u32 = 256;
+/// "There are active sessions in workload groups being dropped": the server notices a moment later that one has ended.
+const STILL_ACTIVE: i32 = 10_904;
+const PATIENCE: Duration = Duration::from_secs(10);
+const POLL: Duration = Duration::from_millis(100);
 
 /// How the governor is set.
 const STATE: &str = "SELECT CAST(is_enabled AS int), ISNULL(OBJECT_NAME(classifier_function_id, 1), '') FROM \
@@ -63,8 +68,9 @@ pub(super) fn hold(endpoint: &Endpoint, cores: f64) -> Result<Governed, Failure>
             "the server sorts its sessions by a classifier function of its own, which étalon does not replace",
         );
     }
+    // The first two are the server's own.
     let others = format!(
-        "SELECT COUNT(*) FROM sys.resource_governor_workload_groups WHERE group_id >= {FIRST_OF_OTHERS} AND name <> N'{GROUP}'"
+        "SELECT COUNT(*) FROM sys.resource_governor_workload_groups WHERE name NOT IN (N'internal', N'default', N'{GROUP}')"
     );
     if !was_enabled && client.one(&others).map_err(asked)? != "0" {
         return refuse("it is switched off and has groups of somebody else's, which étalon does not switch on");
@@ -106,8 +112,12 @@ fn unmake() -> Vec<String> {
              [{GROUP}]"
         ),
         format!(
-            "IF EXISTS (SELECT 1 FROM sys.resource_governor_resource_pools WHERE name = N'{GROUP}') BEGIN DROP RESOURCE \
-             POOL [{GROUP}]; ALTER RESOURCE GOVERNOR RECONFIGURE END"
+            "IF EXISTS (SELECT 1 FROM sys.resource_governor_resource_pools WHERE name = N'{GROUP}') DROP RESOURCE POOL [{GROUP}]"
+        ),
+        // What is dropped is in force until then.
+        format!(
+            "IF EXISTS (SELECT 1 FROM sys.dm_resource_governor_workload_groups WHERE name = N'{GROUP}') ALTER RESOURCE \
+             GOVERNOR RECONFIGURE"
         ),
         format!("IF OBJECT_ID(N'dbo.{CLASSIFIER}') IS NOT NULL DROP FUNCTION dbo.{CLASSIFIER}"),
     ]
@@ -118,7 +128,19 @@ impl Governed {
     fn remove(&mut self) -> Option<AskError> {
         let disable = (!self.was_enabled).then(|| "ALTER RESOURCE GOVERNOR DISABLE".to_owned());
         let statements = unmake().into_iter().chain(disable);
-        statements.filter_map(|sql| self.client.execute(&in_master(&sql)).err()).reduce(|first, _| first)
+        statements.filter_map(|sql| self.execute(&sql).err()).reduce(|first, _| first)
+    }
+
+    fn execute(&mut self, sql: &str) -> Result<(), AskError> {
+        let started = Instant::now();
+        loop {
+            match self.client.execute(&in_master(sql)) {
+                Err(error) if error.number() == Some(STILL_ACTIVE) && started.elapsed() < PATIENCE => {
+                    thread::sleep(POLL)
+                }
+                done => return done,
+            }
+        }
     }
 }
 

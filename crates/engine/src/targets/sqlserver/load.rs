@@ -1,6 +1,6 @@
 //! Making étalon's database and filling its tables.
 
-use super::connect::{Endpoint, failure};
+use super::connect::{Endpoint, failure, if_known};
 use super::dialect::{TSql, literal, quoted, wide_literal};
 use super::session::{Session, is_at_home};
 use super::{SCHEMA, keys};
@@ -139,7 +139,7 @@ pub(super) fn load(
             client.execute(statement)?;
         }
         for table in &data.tables {
-            client.execute(&format!("UPDATE STATISTICS {}", quoted(&table.name)))?;
+            if_known(client.execute(&format!("UPDATE STATISTICS {}", quoted(&table.name))))?;
         }
         Ok(())
     };
@@ -198,7 +198,7 @@ fn enter(client: &mut Client) -> Result<(), AskError> {
 /// Sessions that a killed étalon left would keep the database: they are ended.
 fn drop_database(client: &mut Client) -> Result<(), AskError> {
     client.execute("USE [master]")?;
-    client.execute(&format!("ALTER DATABASE [{SCHEMA}] SET SINGLE_USER WITH ROLLBACK IMMEDIATE"))?;
+    if_known(client.execute(&format!("ALTER DATABASE [{SCHEMA}] SET SINGLE_USER WITH ROLLBACK IMMEDIATE")))?;
     client.execute(&format!("DROP DATABASE [{SCHEMA}]"))
 }
 

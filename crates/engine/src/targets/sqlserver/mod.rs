@@ -220,7 +220,11 @@ impl Target for SqlServerTarget {
 
     fn drop_all(&self) -> Result<(), Failure> {
         let dropped = match self.tables {
-            Tables::Own => self.ask(|client| load::remove(client, &self.endpoint, &self.session)),
+            Tables::Own => self.ask(|client| {
+                // The page inserts' first backup, which nobody else would take out.
+                backup::forget_own(client);
+                load::remove(client, &self.endpoint, &self.session)
+            }),
             // Nothing was made.
             Tables::None => Ok(()),
         };

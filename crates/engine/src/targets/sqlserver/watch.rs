@@ -65,13 +65,14 @@ impl Series {
 impl Watch {
     /// Begins to look at the request of a session, and at the files in a folder of the server's whose names match.
     /// <https://learn.microsoft.com/en-us/sql/relational-databases/system-dynamic-management-views/sys-dm-exec-requests-transact-sql>;
-    /// the function that lists files is there from 2017 on, and not documented.
+    /// the function that lists files is there from 2017 on, and not documented. It goes through all folders below, unless
+    /// only the first level is asked for.
     pub(super) fn start(mut client: Client, session: &str, files: Option<(&str, &str)>) -> Watch {
         let ended = Arc::new(AtomicBool::new(false));
         let percent = format!("SELECT percent_complete FROM sys.dm_exec_requests WHERE session_id = {session}");
         let size = files.map(|(folder, names)| {
             let (folder, names) = (wide_literal(folder), wide_literal(names));
-            format!("SELECT SUM(size_in_bytes) FROM sys.dm_os_enumerate_filesystem({folder}, {names})")
+            format!("SELECT SUM(size_in_bytes) FROM sys.dm_os_enumerate_filesystem({folder}, {names}) WHERE level = 0")
         });
         let mut size = Series::new(size, "there are no files");
         let mut percent = Series::new(Some(percent), "it ended before it was looked at");

@@ -96,6 +96,21 @@ pub(super) struct RestoredFigures {
 const NO_RESTORE: [(&str, &str, Direction); 2] =
     [("restore_rate", "MiB/s", Direction::Higher), ("restore_cpu_per_gib", "s/GiB", Direction::Lower)];
 
+/// What a backup would have told.
+const NO_BACKUP: [(&str, &str, Direction); 3] = [
+    ("backup_rate", "MiB/s", Direction::Higher),
+    ("backup_cpu_per_gib", "s/GiB", Direction::Lower),
+    ("backup_size", "bytes", Direction::Lower),
+];
+
+/// What there is of a backup that the engine cannot take as asked: the reason, in place of every primary figure.
+pub(super) fn lacking(reason: &str) -> StepOutcome {
+    let none = |(id, unit, direction): (&str, &str, Direction)| {
+        Measurement::new(id, unit, direction, Role::Primary, Reading::Unavailable(reason.to_owned()))
+    };
+    StepOutcome { measurements: NO_BACKUP.into_iter().chain(NO_RESTORE).map(none).collect(), ..StepOutcome::default() }
+}
+
 /// Why a backup that is thrown away is not restored.
 const NOT_RESTORED: &str = "the backup was thrown away, as the plan says, and cannot be restored";
 

@@ -63,9 +63,10 @@ const KEYS: &[KeySpec] = &[
     ),
     KeySpec::new(
         "where",
-        KeyKind::Choice(&["server", "client", "own"]),
+        KeyKind::Choice(&["server", "client", "own", "any"]),
         Literal::Text("own"),
-        "Which process compresses: the server, the engine's client program, or étalon",
+        "Which process compresses: the server, the engine's client program, or étalon; `any` is étalon, and the server of an \
+         engine that writes its backups itself",
     ),
     KeySpec::new(
         "max_rate_mib_s",
@@ -201,9 +202,10 @@ impl Workload for Backup {
             method,
             compression: Compression::new(text("codec")?, int("level")? as u32, int("workers")? as u32)?,
             compressor: match text("where")? {
-                "server" => Compressor::Server,
-                "client" => Compressor::Client,
-                _ => Compressor::Own,
+                "server" => Some(Compressor::Server),
+                "client" => Some(Compressor::Client),
+                "own" => Some(Compressor::Own),
+                _ => None,
             },
             max_rate_bytes_s: (rate > 0).then_some(rate << 20),
             restore_max_rate_bytes_s: restore_rate.map(|rate| (rate as u64) << 20),

@@ -7,7 +7,7 @@ use host::scratch::Scratch;
 use model::{Facts, Reading};
 
 use super::data::{self, Answer, Material};
-use super::figures::{Cost, Figures, RestoredFigures};
+use super::figures::{Cost, Figures, RestoredFigures, lacking};
 use super::load;
 use crate::backup::archive;
 use crate::backup::codec::{Compression, Decoder};
@@ -31,7 +31,8 @@ pub(super) struct Procedure {
     pub(super) material: Material,
     pub(super) method: Method,
     pub(super) compression: Compression,
-    pub(super) compressor: Compressor,
+    /// Nothing where the plan leaves it open.
+    pub(super) compressor: Option<Compressor>,
     pub(super) max_rate_bytes_s: Option<u64>,
     pub(super) restore_max_rate_bytes_s: Option<u64>,
     /// Cores that the server may use during the backup.
@@ -69,7 +70,14 @@ impl workloads::Procedure for Procedure {
         if let (Method::None, Some(load)) = (self.method, &self.load) {
             return load::alone(load, context);
         }
-        let ran = self.run_in_scratch(context);
+        let backups = context.target.backups()?;
+        let lacks = backups.lacks(self.compression)?;
+        let writer = backups.writer();
+        drop(backups);
+        if let Some(reason) = lacks {
+            return Ok(Stepped::Done(lacking(&reason)));
+        }
+        let ran = self.run_in_scratch(context, writer);
         match ran {
             Err(_) if context.interrupted() => Ok(Stepped::Interrupted),
             other => other.map(|figures| Stepped::Done(figures.outcome())),
@@ -80,11 +88,6 @@ impl workloads::Procedure for Procedure {
 impl Procedure {
     /// Refuses what the engine's way of backing up cannot be asked for.
     fn refuse_unknown(&self, writer: Writer) -> Result<(), Failure> {
-        if self.compressor != Compressor::Server && !self.compression.is_known_here() {
-            let tried = format!("compress with {}", self.compression.name());
-            let failure = Failure::new(FailureKind::Unsupported, tried, "only a server that has it can");
-            return Err(failure.hint("`where = \"server\"`"));
-        }
         let asked = self.server_side().first_asked();
         match (writer, asked) {
             (Writer::Here, Some(key)) => {
@@ -106,10 +109,15 @@ impl Procedure {
         }
     }
 
-    fn run_in_scratch(&self, context: &mut StepContext<'_>) -> Result<Figures, Failure> {
-        let backups = context.target.backups()?;
-        let writer = backups.writer();
-        drop(backups);
+    /// Which process compresses: where the plan leaves it open, étalon, if it sees the bytes.
+    fn compressor(&self, writer: Writer) -> Compressor {
+        self.compressor.unwrap_or(match writer {
+            Writer::Here => Compressor::Own,
+            Writer::Server => Compressor::Server,
+        })
+    }
+
+    fn run_in_scratch(&self, context: &mut StepContext<'_>, writer: Writer) -> Result<Figures, Failure> {
         self.refuse_unknown(writer)?;
         let tried = "make a folder for the backup";
         // Where the server writes, the plan's folder is the server's.
@@ -128,7 +136,7 @@ impl Procedure {
         let request = BackupRequest {
             method: self.method,
             compression: self.compression,
-            compressor: self.compressor,
+            compressor: self.compressor(writer),
             max_rate_bytes_s: self.max_rate_bytes_s,
             cores: self.cores,
             scope: self.scope,

@@ -34,7 +34,9 @@ fn compression(text: &BackupText<'_>) -> Result<String, String> {
             };
             Ok(format!("COMPRESSION (ALGORITHM = ZSTD, LEVEL = {level})"))
         }
-        Codec::Gzip | Codec::Lz4 => Err("SQL Server compresses with MS_XPRESS, QAT_DEFLATE or ZSTD".to_owned()),
+        Codec::Gzip | Codec::Lz4 => {
+            Err("SQL Server compresses by ms_xpress, qat_deflate or zstd of its own".to_owned())
+        }
     }
 }
 

@@ -1,0 +1,93 @@
+//! Étalon's built-in plans, with a SQL Server in the place of their systems.
+
+use engine::Ended;
+use model::plan::{Changes, Form, NamedSystem};
+use model::{Reading, TrialState};
+
+use super::backup::Vault;
+use super::pages::Pages;
+use super::spatial::Atlas;
+use super::{Part, Shared};
+use crate::experiment::attempt_changed;
+use crate::tds_server::Reply;
+
+/// A server that knows every family's statements.
+struct All(Vault, Pages, Atlas);
+
+impl Part for All {
+    fn batch(&mut self, sql: &str) -> Option<Reply> {
+        self.2.batch(sql).or_else(|| self.1.batch(sql)).or_else(|| self.0.batch(sql))
+    }
+}
+
+/// A plan, the names under which its systems are replaced, and what is asked of the server for it.
+type BuiltIn<'a> = (&'a str, &'a str, &'a [&'a str], &'a [&'a str]);
+
+const PLANS: [BuiltIn<'_>; 8] = [
+    ("quickstart", include_str!("../../../../plans/quickstart.toml"), &["there"], &["pgbench_accounts"]),
+    (
+        "sqlserver-pages",
+        include_str!("../../../../plans/sqlserver-pages.toml"),
+        &["linux", "windows"],
+        &["CREATE TABLE TIO", "sys.dm_io_virtual_file_stats"],
+    ),
+    ("pages-engines", include_str!("../../../../plans/pages-engines.toml"), &["there"], &["INSERT INTO TIO VALUES"]),
+    ("spatial", include_str!("../../../../plans/spatial.toml"), &["linux", "windows"], &["GEOMETRY_AUTO_GRID"]),
+    (
+        "sqlserver-pages-and-spatial",
+        include_str!("../../../../plans/sqlserver-pages-and-spatial.toml"),
+        &["there"],
+        &["INSERT INTO TIO VALUES", "GEOMETRY_AUTO_GRID"],
+    ),
+    (
+        "backup-compression",
+        include_str!("../../../../plans/backup-compression.toml"),
+        &["there"],
+        &["NO_COMPRESSION", "RESTORE DATABASE"],
+    ),
+    ("backup-engines", include_str!("../../../../plans/backup-engines.toml"), &["there"], &["NO_COMPRESSION"]),
+    (
+        "sqlserver-backup",
+        include_str!("../../../../plans/sqlserver-backup.toml"),
+        &["plain", "encrypted"],
+        &["ALGORITHM = MS_XPRESS", "SET ENCRYPTION ON"],
+    ),
+];
+
+/// `etalon run PLAN --quick --system NAME=mssql://…`, with as few rows as the server knows.
+#[test]
+fn every_family_s_built_in_plan_runs_on_a_sql_server() {
+    for (name, text, systems, asked) in PLANS {
+        let (server, _part) = Shared::serve(All(Vault::new(), Pages::default(), Atlas::new()));
+        let named = |name: &&str| NamedSystem { name: (*name).to_owned(), url: Some(server.url()) };
+        let of_family = [
+            ("workload = \"backup\"", "benchmarks.backup.size_mib", "2"),
+            ("workload = \"pages\"", "benchmarks.pages.statements", "40"),
+            ("workload = \"spatial\"", "benchmarks.spatial.side", "6"),
+            ("workload = \"spatial\"", "benchmarks.spatial.runs", "3"),
+        ];
+        let set = of_family.into_iter().filter(|(family, ..)| text.contains(family));
+        let changes = Changes {
+            form: Form::Quick,
+            systems: systems.iter().map(named).collect(),
+            set: set.map(|(_, key, value)| (key.to_owned(), value.to_owned())).collect(),
+        };
+        let (ended, outcome) = attempt_changed(text, &changes);
+        let trials = outcome.store().trials().unwrap();
+        let reasons: Vec<_> = trials.iter().filter_map(|trial| trial.reason.clone()).collect();
+        assert_eq!(ended, Ended::Complete { failed: 0 }, "{name}: {reasons:?}");
+        let measurements = outcome.store().measurements().unwrap();
+        for trial in &trials {
+            assert_eq!(trial.state, TrialState::Measured, "{name}");
+            let own = || measurements.iter().filter(|row| row.trial_id == trial.id).map(|row| &row.measurement);
+            // Whatever is not there says why.
+            let empty = |reading: &Reading| matches!(reading, Reading::Unavailable(why) if why.is_empty());
+            assert!(own().next().is_some() && !own().any(|one| empty(&one.reading)), "{name}");
+        }
+        let batches = server.database().log.iter().map(|asked| format!("{asked:?}\n")).collect::<String>();
+        for words in asked {
+            assert!(batches.contains(words), "{name} asks nothing with `{words}`");
+        }
+        assert!(!server.database().exists, "{name} leaves its database behind");
+    }
+}
