@@ -39,6 +39,7 @@ impl Workload for TableCreation {
             family: "transactions",
             about: "An indexed table of a million rows, filled by one statement inside the server",
             keys: KEYS,
+            idle: model::no_idle_keys,
         }
     }
 

@@ -23,7 +23,13 @@ const KEYS: &[KeySpec] = &[KeySpec {
 
 impl Workload for Increments {
     fn spec(&self) -> WorkloadSpec {
-        WorkloadSpec { name: "increments", family: "transactions", about: "Adds 1", keys: KEYS }
+        WorkloadSpec {
+            name: "increments",
+            family: "transactions",
+            about: "Adds 1",
+            keys: KEYS,
+            idle: model::no_idle_keys,
+        }
     }
 
     fn task(&self, point: &Point, _grants: &Grants) -> Result<Task, Failure> {
@@ -48,7 +54,7 @@ pub struct AskOnce;
 
 impl Workload for AskOnce {
     fn spec(&self) -> WorkloadSpec {
-        WorkloadSpec { name: "ask-once", family: "pages", about: "Asks once", keys: &[] }
+        WorkloadSpec { name: "ask-once", family: "pages", about: "Asks once", keys: &[], idle: model::no_idle_keys }
     }
 
     fn task(&self, _point: &Point, _grants: &Grants) -> Result<Task, Failure> {

@@ -1,7 +1,7 @@
 //! A catalog such as the engine room's, and a plan that is right.
 
 use model::catalog::{PrivateServerSupport, Publication, Visibility};
-use model::{Catalog, EngineSpec, KeyKind, KeySpec, Literal, Plan, PlanErrors, WorkloadSpec};
+use model::{Catalog, EngineSpec, KeyKind, KeySpec, Literal, Plan, PlanErrors, Value, WorkloadSpec};
 
 const fn key(name: &'static str, kind: KeyKind, default: Option<Literal>, about: &'static str) -> KeySpec {
     KeySpec { name, kind, default, about }
@@ -59,8 +59,18 @@ pub fn catalog() -> Catalog {
                 family: "transactions",
                 about: "Small transactions.",
                 keys: &TRANSACTIONS,
+                idle: model::no_idle_keys,
             },
-            WorkloadSpec { name: "backup", family: "backup", about: "A backup and a restore.", keys: &BACKUP },
+            WorkloadSpec {
+                name: "backup",
+                family: "backup",
+                about: "A backup and a restore.",
+                keys: &BACKUP,
+                idle: |point| match point.get("codec") {
+                    Some(Value::Text(codec)) if codec == "gzip" => &["pool.size"],
+                    _ => &[],
+                },
+            },
         ],
     }
 }

@@ -371,8 +371,9 @@ impl Target for PostgresTarget {
         let not_own = || refused("étalon can limit only a server that it has started itself".to_owned());
         let private = self.private().ok_or_else(not_own)?;
         let pid = private.process.as_ref().map(host::process::ServerProcess::pid).ok_or_else(not_own)?;
-        let limit = host::process::CpuLimit::hold(pid, cores).map_err(|error| refused(error.to_string()))?;
-        Ok(Box::new(limit))
+        let held = host::process::Held::Tree(pid);
+        let limit = host::process::Limit::hold(held, &host::process::Bounds::of_cores(cores));
+        Ok(Box::new(limit.map_err(|error| refused(error.to_string()))?))
     }
 
     fn backups(&self) -> Result<Box<dyn crate::backup::Backups + '_>, Failure> {

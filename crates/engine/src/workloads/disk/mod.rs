@@ -27,6 +27,7 @@ impl Workload for DiskWorkload {
             family: "disk",
             about: "Reads and writes of a file's blocks by many threads, each with several under way",
             keys: keys::KEYS,
+            idle: model::no_idle_keys,
         }
     }
 

@@ -48,6 +48,7 @@ impl Workload for Pages {
             family: "pages",
             about: "Inserts of rows that fill a page each, with the engine's own account of its I/O",
             keys: KEYS,
+            idle: model::no_idle_keys,
         }
     }
 

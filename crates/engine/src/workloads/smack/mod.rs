@@ -308,6 +308,7 @@ impl Workload for SuperSmack {
             family: "transactions",
             about: "Scripts in super-smack's language, with their tables and dictionaries; each query is a transaction",
             keys: KEYS,
+            idle: model::no_idle_keys,
         }
     }
 

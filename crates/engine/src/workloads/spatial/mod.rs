@@ -87,6 +87,7 @@ impl Workload for Spatial {
             family: "spatial",
             about: "Twelve to fifteen spatial queries whose answers are checked before they are timed",
             keys: KEYS,
+            idle: model::no_idle_keys,
         }
     }
 

@@ -165,6 +165,7 @@ impl Workload for Transactions {
             family: "transactions",
             about: "Scripts of SQL statements on pgbench's tables, by many clients",
             keys: KEYS,
+            idle: model::no_idle_keys,
         }
     }
 
