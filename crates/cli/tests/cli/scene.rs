@@ -5,36 +5,11 @@ mod folder;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Stdio};
 
-pub use folder::Scene;
-
-/// What a run of the command gave.
-pub struct Ran {
-    /// The exit code.
-    pub code: i32,
-    /// Data.
-    pub stdout: String,
-    /// Everything else.
-    pub stderr: String,
-}
+pub use folder::{Ran, Scene, ran};
 
 impl Scene {
-    /// The command, not yet started.
-    pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_etalon"));
-        command.args(args).current_dir(self.path()).env("NO_COLOR", "1").env("HOME", self.path());
-        for variable in ["PGPASSWORD", "PGHOST", "PGPORT", "PGUSER", "PGDATABASE", "PGPASSFILE"] {
-            command.env_remove(variable);
-        }
-        command
-    }
-
-    /// Runs the command to its end.
-    pub fn etalon(&self, args: &[&str]) -> Ran {
-        ran(self.command(args).output().unwrap())
-    }
-
     /// Starts the command with its output caught.
     pub fn start(&self, args: &[&str]) -> Child {
         self.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
@@ -49,15 +24,6 @@ impl Scene {
             .collect();
         assert_eq!(stores.len(), 1, "{stores:?}");
         stores[0].clone()
-    }
-}
-
-/// The output of a process that has ended.
-pub fn ran(output: Output) -> Ran {
-    Ran {
-        code: output.status.code().unwrap_or(-1),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
     }
 }
 

@@ -1,12 +1,23 @@
-//! A folder of its own for each test.
+//! A folder of its own for each test, and the command run in it.
 
 use std::path::Path;
+use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
 /// A test's folder.
 pub struct Scene {
     folder: TempDir,
+}
+
+/// What a run of the command gave.
+pub struct Ran {
+    /// The exit code.
+    pub code: i32,
+    /// Data.
+    pub stdout: String,
+    /// Everything else.
+    pub stderr: String,
 }
 
 impl Scene {
@@ -24,5 +35,29 @@ impl Scene {
     pub fn write(&self, name: &str, text: &str) -> &Scene {
         std::fs::write(self.path().join(name), text).unwrap();
         self
+    }
+
+    /// The command, not yet started.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_etalon"));
+        command.args(args).current_dir(self.path()).env("NO_COLOR", "1").env("HOME", self.path());
+        for variable in ["PGPASSWORD", "PGHOST", "PGPORT", "PGUSER", "PGDATABASE", "PGPASSFILE"] {
+            command.env_remove(variable);
+        }
+        command
+    }
+
+    /// Runs the command to its end.
+    pub fn etalon(&self, args: &[&str]) -> Ran {
+        ran(self.command(args).output().unwrap())
+    }
+}
+
+/// The output of a process that has ended.
+pub fn ran(output: Output) -> Ran {
+    Ran {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
     }
 }
