@@ -219,9 +219,9 @@ pub struct Comparing {
     /// Metrics to show: names separated by commas, or `all`
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub metrics: Vec<String>,
-    /// Compare the values of this key instead of the systems
-    #[arg(long, value_name = "KEY")]
-    pub cols: Option<String>,
+    /// Keys whose values are compared, instead of the systems
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub cols: Vec<String>,
     /// Keys that tell rows apart
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub rows: Vec<String>,

@@ -1,4 +1,4 @@
-//! What an étalon that was killed has left behind: servers, mounted volumes, images, files.
+//! What an étalon that was killed has left behind: servers, mounted volumes, images, files, control groups.
 //!
 //! On a terminal the next run asks before it removes them: somebody may want to look at them first. Elsewhere it removes
 //! them and says so: a server that still runs would take part in what is measured next, nobody is there to be asked, and
@@ -77,7 +77,8 @@ fn described(abandoned: &Abandoned) -> Vec<String> {
     let servers = abandoned.servers.iter().map(|pid| format!("the server {pid}, which still runs"));
     let mounts = abandoned.mounts.iter().map(|mount| format!("the volume on {}", mount.display()));
     let files = abandoned.files.iter().map(|file| format!("the file {}", file.display()));
-    std::iter::once(folder).chain(servers).chain(mounts).chain(files).collect()
+    let groups = abandoned.groups.iter().map(|group| format!("the control group {}", group.display()));
+    std::iter::once(folder).chain(servers).chain(mounts).chain(files).chain(groups).collect()
 }
 
 /// Whether the line that is typed agrees: an empty one does, the end of the input does not.

@@ -264,9 +264,9 @@ pub trait CpuHold {
     fn release(self: Box<Self>) -> Result<(), Failure>;
 }
 
-impl CpuHold for host::process::CpuLimit {
+impl CpuHold for host::process::Limit {
     fn release(self: Box<Self>) -> Result<(), Failure> {
-        Ok(())
+        (*self).release().map_err(|error| Failure::new(FailureKind::Other, "end a limit", error))
     }
 }
 

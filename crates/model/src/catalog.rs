@@ -3,7 +3,7 @@
 //! The registry of the engine room fills a [`Catalog`]; plan validation, the JSON Schema and `etalon list` read it. So
 //! a new workload or database appears in all three by its registry line alone.
 
-use crate::value::Value;
+use crate::value::{Point, Value};
 
 /// A constant that can stand in a `static` description of a key.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -111,6 +111,14 @@ pub struct WorkloadSpec {
     pub rate_unit: &'static str,
     /// Its keys.
     pub keys: &'static [KeySpec],
+    /// Those of its keys that mean nothing at a point of a sweep, so that points which differ in them alone are one:
+    /// [`no_idle_keys`] if there are none.
+    pub idle: fn(&Point) -> &'static [&'static str],
+}
+
+/// Of a workload whose keys mean something at every point.
+pub fn no_idle_keys(_: &Point) -> &'static [&'static str] {
+    &[]
 }
 
 /// An engine as plans name it.

@@ -17,7 +17,7 @@ pub mod schedule;
 pub mod trial;
 pub mod value;
 
-pub use catalog::{Catalog, EngineSpec, KeyKind, KeySpec, Literal, WorkloadSpec};
+pub use catalog::{Catalog, EngineSpec, KeyKind, KeySpec, Literal, WorkloadSpec, no_idle_keys};
 pub use cell::Cell;
 pub use durability::{Durability, DurabilityTier};
 pub use facts::{Fact, Facts, Nature};

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use model::{Cell, Reading, TrialState, Value};
 
 use crate::evidence::Evidence;
-use crate::text::{clean, wrapped};
+use crate::text::{Align, Grid, GridCell, GridLine, Style, clean, wrapped};
 
 /// The workload whose cells these are.
 const WORKLOAD: &str = "backup";
@@ -225,18 +225,88 @@ pub(crate) fn lacking(rows: &[&BackupRow], name: impl Fn(&BackupRow) -> String) 
 
 /// Columns of a terminal that are always there.
 const WIDTH: usize = 80;
+
+/// A backup's files of one class.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClassShare {
+    /// Which: data, log, undo, other.
+    pub class: &'static str,
+    /// Bytes before compression.
+    pub source_bytes: f64,
+    /// Those of them in pages that were never used.
+    pub zero_bytes: Option<f64>,
+    /// Percent saved.
+    pub saving: Option<f64>,
+    /// Percent saved of what is not such a page.
+    pub saving_without_zero_pages: Option<f64>,
+}
+
+impl BackupRow {
+    /// Where the saving is, by class of files; nothing without a codec.
+    pub fn classes(&self) -> Vec<ClassShare> {
+        let share = |class: &'static str| {
+            let figure = |family: &str| self.figures.get(&format!("{family}/{class}")).copied();
+            let source_bytes = figure("source_size").filter(|bytes| *bytes > 0.0)?;
+            let zero_bytes = figure("zero_pages");
+            // Where there are none, what is left is all.
+            let of_all = || figure("saving").filter(|_| zero_bytes == Some(0.0));
+            let saving_without_zero_pages = figure("saving_without_zero_pages").or_else(of_all);
+            Some(ClassShare { class, source_bytes, zero_bytes, saving: figure("saving"), saving_without_zero_pages })
+        };
+        if self.codec == "none" { Vec::new() } else { CLASSES.iter().filter_map(|class| share(class)).collect() }
+    }
+}
+
+impl ClassShare {
+    /// Its figures as text: MiB, MiB of pages of zeros, percent saved, percent saved of the rest.
+    pub fn shown(&self) -> [String; 4] {
+        let text = |value: Option<f64>| value.map_or_else(|| "n/a".to_owned(), |value| format!("{value:.1}"));
+        let mib = |bytes: Option<f64>| text(bytes.map(|bytes| bytes / MIB));
+        [mib(Some(self.source_bytes)), mib(self.zero_bytes), text(self.saving), text(self.saving_without_zero_pages)]
+    }
+}
+
+/// The heads of [`ClassShare::shown`].
+pub const CLASS_HEADS: [&str; 4] = ["MiB", "zero pages", "saved %", "without them %"];
+/// The classes of files.
+const CLASSES: [&str; 4] = ["data", "log", "undo", "other"];
+const MIB: f64 = (1u64 << 20) as f64;
+
+/// Where the saving of some backups is; nothing if none of them is split.
+fn split(rows: &[&BackupRow]) -> String {
+    let line = |row: &BackupRow, share: ClassShare| {
+        let names = [row.codec.clone(), share.class.to_owned()];
+        GridLine::Cells(names.into_iter().chain(share.shown()).map(GridCell::new).collect())
+    };
+    let lines: Vec<GridLine> =
+        rows.iter().flat_map(|row| row.classes().into_iter().map(|share| line(row, share))).collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    let left = [Align::Left; 2].into_iter();
+    let mut grid = Grid::new(left.chain(CLASS_HEADS.map(|_| Align::Right)).collect());
+    let heads = ["codec", "files"].into_iter().chain(CLASS_HEADS);
+    grid.push(GridLine::Cells(heads.map(|head| GridCell::new(head.to_owned())).collect()));
+    lines.into_iter().for_each(|line| grid.push(line));
+    format!("  where the saving is, MiB and percent\n{}", indented(&grid.render(Style::Plain)))
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}\n")).collect()
+}
+
 const HEAD: [&str; 9] = ["codec", "MiB", "saved %", "MiB/s", "time", "s/GiB", "MiB/s", "time", "s/GiB"];
 /// Over them: what they are of, and the column that it ends with.
 const OVER: [(&str, usize); 2] = [("backup", 5), ("restore", 8)];
 
 /// The tables of an experiment: those of its loads beside backups, and one for each system and group.
 pub fn tables(evidence: &Evidence) -> String {
-    crate::backup_load::render(&crate::backup_load::rows(evidence)) + &render(&rows(evidence))
+    let loads = crate::backup_load::rows(evidence);
+    crate::backup_load::render(&loads) + &crate::backup_load::footnote(evidence, &loads) + &render(&rows(evidence))
 }
 
 /// The tables, one for each system and group, with their verdicts.
 pub fn render(rows: &[BackupRow]) -> String {
-    const MIB: f64 = (1u64 << 20) as f64;
     let mut text = String::new();
     let mut groups: Vec<(&str, &str)> = Vec::new();
     for row in rows {
@@ -273,6 +343,7 @@ pub fn render(rows: &[BackupRow]) -> String {
         for line in lacking(&own, |row| row.codec.clone()) {
             let _ = write!(text, "  {}", wrapped(&clean(&line), WIDTH - 2, 4));
         }
+        text.push_str(&split(&own));
         text.push('\n');
     }
     text.push_str(FOOTNOTE);

@@ -11,7 +11,7 @@ use crate::text::clean;
 /// The key that says which transactions run.
 const SCRIPT: &str = "load.script";
 /// Keys in which a backup may differ from the load that it is held against: all that say how it is taken.
-const OF_THE_BACKUP: [&str; 9] = [
+const OF_THE_BACKUP: [&str; 13] = [
     "method",
     "codec",
     "level",
@@ -20,6 +20,10 @@ const OF_THE_BACKUP: [&str; 9] = [
     "max_rate_mib_s",
     "server_cpu_percent",
     "backup_cpu_percent",
+    "backup_io_mib_s",
+    "restore_max_rate_mib_s",
+    "restore_cpu_percent",
+    "restore_io_mib_s",
     "whole_server",
 ];
 
@@ -60,6 +64,29 @@ pub fn rows(evidence: &Evidence) -> Vec<LoadRow> {
         rows.push(row(evidence, cell, own, alone));
     }
     rows
+}
+
+/// The keys whose values are compared to hold each backup against the load alone: `method`, and what else varies of how
+/// the backup is taken.
+pub fn compared_keys(evidence: &Evidence) -> Vec<String> {
+    let benchmarks = &evidence.header.plan.benchmarks;
+    let varies = |key: &&str| {
+        let is_key = |varying: &String| varying == key;
+        *key == "method" || benchmarks.iter().any(|own| evidence.header.plan.varying_keys(&own.name).iter().any(is_key))
+    };
+    OF_THE_BACKUP.iter().copied().filter(varies).map(str::to_owned).collect()
+}
+
+/// Where the intervals of the tables are; nothing without a load.
+pub(crate) fn footnote(evidence: &Evidence, rows: &[LoadRow]) -> String {
+    match rows.is_empty() {
+        true => String::new(),
+        false => format!(
+            "Medians of the trials, and of the ratios to the transactions alone in the same block.\n\
+             Intervals and verdicts: `etalon compare STORE --cols {}`.\n\n",
+            compared_keys(evidence).join(",")
+        ),
+    }
 }
 
 fn is_none(cell: &Cell) -> bool {
@@ -103,9 +130,12 @@ fn label(cell: &Cell) -> String {
         codec => codec.to_owned(),
     };
     let mut parts: Vec<String> = method.map(str::to_owned).into_iter().chain([codec]).collect();
-    for (key, unit) in
-        [("max_rate_mib_s", "MiB/s"), ("server_cpu_percent", "% CPU of the server"), ("backup_cpu_percent", "% CPU")]
-    {
+    for (key, unit) in [
+        ("max_rate_mib_s", "MiB/s"),
+        ("server_cpu_percent", "% CPU of the server"),
+        ("backup_cpu_percent", "% CPU"),
+        ("backup_io_mib_s", "MiB/s of the disk"),
+    ] {
         let limit = cell.point.get(key).and_then(Value::as_int).filter(|limit| *limit > 0);
         parts.extend(limit.map(|limit| format!("{limit} {unit}")));
     }

@@ -52,6 +52,29 @@ pub struct FileRow {
 /// A pair of means: of reads, and of writes.
 pub type Means = [Option<f64>; 2];
 
+/// What the operating system counted beside the engine: means over the trials.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OsAccount {
+    /// Who, in words; reads, bytes read, writes, bytes written.
+    pub lines: Vec<(&'static str, [Option<f64>; 4])>,
+    /// The share of the bytes written that the engine's counters did not see, in percent.
+    pub unseen: Option<f64>,
+    /// The share that is left when what they are known to leave out is added.
+    pub unexplained: Option<f64>,
+    /// Why nothing is known.
+    pub reason: Option<String>,
+}
+
+/// The operating system's accounts, in words, and the metrics of their reads, bytes read, writes and bytes written.
+const ACCOUNTS: [(&str, [&str; 4]); 3] = [
+    ("the processes, in calls", ["os_reads/processes", "", "os_writes/processes", "os_write_bytes/calls"]),
+    ("the same, at the device", ["", "os_read_bytes/processes", "", "os_write_bytes/processes"]),
+    (
+        "the device, by whomever",
+        ["os_reads/device", "os_read_bytes/device", "os_writes/device", "os_write_bytes/device"],
+    ),
+];
+
 /// What one system did at one point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SystemTable {
@@ -61,6 +84,8 @@ pub struct SystemTable {
     pub rows: Vec<FileRow>,
     /// The mean latencies, by measure and then by class.
     pub means: [[Means; 2]; 3],
+    /// The operating system's account.
+    pub os: OsAccount,
     /// What is not there, and why.
     pub unknown: Vec<String>,
 }
@@ -148,6 +173,21 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
     Some(f64::midpoint(lower, upper))
 }
 
+fn os_account(evidence: &Evidence, trials: &[(i64, u32)]) -> OsAccount {
+    let of = |id: &str| mean(evidence, trials, id);
+    let lines = ACCOUNTS.map(|(name, metrics)| (name, metrics.map(of)));
+    let reason = trials.iter().find_map(|(trial, _)| match reading(evidence, *trial, "unseen/writes") {
+        Some(Reading::Unavailable(reason)) => Some(reason.clone()),
+        _ => None,
+    });
+    OsAccount {
+        lines: lines.into_iter().filter(|(_, figures)| figures.iter().any(Option::is_some)).collect(),
+        unseen: of("unseen/writes"),
+        unexplained: of("unexplained/writes"),
+        reason,
+    }
+}
+
 fn system_table(evidence: &Evidence, cell: &SystemCell<'_>) -> SystemTable {
     let trials = trials(evidence, cell.cell);
     let row = |(trial, block): &(i64, u32), (class, published): (&str, &'static str)| FileRow {
@@ -173,7 +213,8 @@ fn system_table(evidence: &Evidence, cell: &SystemCell<'_>) -> SystemTable {
         }
     }
     let rows = trials.iter().flat_map(|trial| CLASSES.map(|class| row(trial, class))).collect();
-    SystemTable { system: cell.name.to_owned(), rows, means, unknown }
+    let os = os_account(evidence, &trials);
+    SystemTable { system: cell.name.to_owned(), rows, means, os, unknown }
 }
 
 /// How many times the faster of two is faster, and which it is. Nothing if one is not known, or did nothing.
@@ -323,6 +364,35 @@ fn write_system(table: &SystemTable, text: &mut String) {
     text.push_str(&grid(std::iter::once(heads).chain(CLASSES.into_iter().enumerate().map(mean))));
     for reason in &table.unknown {
         let _ = writeln!(text, "n/a: {}", clean(reason));
+    }
+    write_os(table, text);
+}
+
+/// The heads of the columns of [`OsAccount::lines`].
+pub const OS_HEADS: [&str; 4] = ["Reads", "bytes_read", "Writes", "bytes_written"];
+
+impl OsAccount {
+    /// What the engine's counters left out, in words; or why that is not known.
+    pub fn missing_words(&self) -> Option<String> {
+        let Some(unseen) = self.unseen else {
+            return Some(format!("what the engine's counters left out: n/a: {}", self.reason.as_ref()?));
+        };
+        let left = self.unexplained.map(|left| format!("; {left:.1} % is not explained either")).unwrap_or_default();
+        Some(format!("the engine's counters did not see {unseen:.1} % of the bytes written{left}"))
+    }
+}
+
+fn write_os(table: &SystemTable, text: &mut String) {
+    if !table.os.lines.is_empty() {
+        let _ = writeln!(text, "\nwhat the operating system counted of {}, means", clean(&table.system));
+        let heads = std::iter::once("").chain(OS_HEADS).map(str::to_owned).collect();
+        let line = |(name, figures): &(&str, [Option<f64>; 4])| {
+            std::iter::once((*name).to_owned()).chain(figures.map(|value| shown(value, 0))).collect()
+        };
+        text.push_str(&grid(std::iter::once(heads).chain(table.os.lines.iter().map(line))));
+    }
+    if let Some(words) = table.os.missing_words() {
+        let _ = writeln!(text, "{}", clean(&words));
     }
 }
 

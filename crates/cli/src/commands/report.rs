@@ -116,7 +116,7 @@ pub fn options(args: &Comparing) -> Result<Options, CliError> {
         margin: args.margin.as_deref().map(share).transpose()?,
         level: args.level,
         rows: some(&args.rows),
-        cols: args.cols.clone().map(|key| vec![key]),
+        cols: some(&args.cols),
         by: some(&args.by),
         ..Options::default()
     };

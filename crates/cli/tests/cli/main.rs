@@ -17,6 +17,7 @@ mod families;
 mod import;
 mod interruption;
 mod leftovers;
+mod limits;
 mod loads;
 mod published;
 mod results;

@@ -5,11 +5,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use host::process::{Bounds, Held, Limit};
+
 use super::sink::folder_bytes;
-use crate::error::Failure;
+use super::tool;
+use crate::error::{Failure, FailureKind};
 
 /// How often a growing folder is looked at.
 const LOOK: Duration = Duration::from_millis(10);
+/// A look at many files takes a while: the next one comes after so many times as long, so that looking costs little.
+const REST: u32 = 20;
 
 /// The parts of a backup or a restore.
 #[derive(Debug, Default)]
@@ -26,14 +31,25 @@ pub struct Meter {
     pub source_bytes: Option<u64>,
     /// CPU seconds that a server that was made for a restore had used when the first part began.
     pub server_cpu_before_s: f64,
+    /// What étalon and all that it has started are held to, from the first part on.
+    bounds: Bounds,
+    limit: Option<Limit>,
 }
 
 impl Meter {
+    /// A meter of what étalon and all that it has started are held to some bounds in, from the first part on.
+    pub fn held(bounds: &Bounds) -> Meter {
+        Meter { bounds: bounds.clone(), ..Meter::default() }
+    }
+
     /// Runs a part and keeps what it took.
     ///
     /// # Errors
     /// Those of the part.
     pub fn part<T>(&mut self, name: &'static str, run: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+        if self.limit.is_none() && !self.bounds.is_none() {
+            self.limit = Some(tool::hold(Held::Tree(std::process::id()), &self.bounds, "the restore")?);
+        }
         let tools_before = host::cpu::ended_children_cpu();
         let own_before = host::cpu::process_cpu();
         let started = Instant::now();
@@ -46,6 +62,15 @@ impl Meter {
         let so_far = self.tools_cpu_s.take().unwrap_or(Ok(0.0));
         self.tools_cpu_s = Some(so_far.and_then(|sum| Ok(sum + tools?.as_secs_f64())));
         Ok(result)
+    }
+
+    /// Ends what the bounds hold.
+    ///
+    /// # Errors
+    /// A control group stays behind.
+    pub fn let_go(&mut self) -> Result<(), Failure> {
+        let released = self.limit.take().map_or(Ok(()), Limit::release);
+        released.map_err(|error| Failure::new(FailureKind::Other, "end the limit on the restore", error))
     }
 
     /// All parts together, in seconds.
@@ -74,11 +99,12 @@ pub fn watched<T>(folder: &Path, run: impl FnOnce() -> T) -> (T, Growth) {
             let mut growth = Vec::new();
             loop {
                 let last = ended.load(Ordering::Acquire);
+                let looked = Instant::now();
                 growth.push((started.elapsed().as_secs_f64(), folder_bytes(folder)));
                 if last {
                     return growth;
                 }
-                thread::sleep(LOOK);
+                rest(LOOK.max(looked.elapsed() * REST), &ended);
             }
         });
         let result = {
@@ -88,6 +114,14 @@ pub fn watched<T>(folder: &Path, run: impl FnOnce() -> T) -> (T, Growth) {
         };
         (result, watcher.join().unwrap_or_default())
     })
+}
+
+/// Waits, but no longer than until the end.
+fn rest(length: Duration, ended: &AtomicBool) {
+    let until = Instant::now() + length;
+    while Instant::now() < until && !ended.load(Ordering::Acquire) {
+        thread::sleep(LOOK.min(until.saturating_duration_since(Instant::now())));
+    }
 }
 
 /// What a course shows at twentieths of its time, from the first look on: percent of the time, and the last value until

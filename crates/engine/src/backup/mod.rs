@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::error::{Failure, FailureKind};
 use crate::session::Session;
 use codec::Compression;
+use host::process::Bounds;
 use meter::{Growth, Meter};
 use model::Measurement;
 
@@ -178,8 +179,8 @@ pub struct BackupRequest<'a> {
     pub compressor: Compressor,
     /// The most bytes of source data a second, of the backup or of the restore that this is; `None` is no limit.
     pub max_rate_bytes_s: Option<u64>,
-    /// The most CPU time that what takes the backup may use, in cores: a server's process for it, or a program.
-    pub cores: Option<f64>,
+    /// What a server's process for the backup, or a program, is held to.
+    pub bounds: &'a Bounds,
     /// What may be copied.
     pub scope: Scope,
     /// An empty folder for the backup's files.
@@ -213,9 +214,8 @@ impl BackupRequest<'_> {
 
     /// Refuses a limit on CPU time where no process of its own takes the backup.
     pub fn no_process_to_hold(&self, why: &str) -> Failure {
-        let percent = self.cores.unwrap_or_default() * 100.0;
-        Failure::new(FailureKind::Unsupported, format!("hold the backup to {percent:.0} % of a core"), why)
-            .hint("leave out `backup_cpu_percent`; `max_rate_mib_s` is a limit, too")
+        Failure::new(FailureKind::Unsupported, tool::holding("the backup", self.bounds), why)
+            .hint("leave out `backup_cpu_percent`; `max_rate_mib_s` and `backup_io_mib_s` are limits, too")
     }
 
     /// Refuses to go on after the user's Ctrl-C.

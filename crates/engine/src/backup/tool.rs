@@ -9,6 +9,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use host::process::{Bounds, Held, Limit};
+
 use super::go_on;
 use crate::error::{Failure, FailureKind};
 
@@ -18,6 +20,8 @@ const LOOK: Duration = Duration::from_millis(5);
 const CHUNK: usize = 1 << 18;
 /// Lines of what a program said that are shown.
 const SHOWN_LINES: usize = 4;
+/// Bytes.
+const MIB: f64 = (1u64 << 20) as f64;
 
 /// A program, found: in one of `folders`, else on `PATH`.
 ///
@@ -46,8 +50,8 @@ pub struct Tool {
     /// May hold a password, which is not to be among the arguments.
     environment: Vec<(OsString, OsString)>,
     log: PathBuf,
-    /// The most CPU time that it may use.
-    cores: Option<f64>,
+    /// What it is held to.
+    bounds: Bounds,
 }
 
 impl Tool {
@@ -59,7 +63,7 @@ impl Tool {
             args: Vec::new(),
             environment: Vec::new(),
             log: folder.join(format!("{name}.said")),
-            cores: None,
+            bounds: Bounds::default(),
         }
     }
 
@@ -77,10 +81,10 @@ impl Tool {
         self
     }
 
-    /// Holds it to so many cores, if there are any.
+    /// Holds it to some bounds.
     #[must_use]
-    pub fn held(mut self, cores: Option<f64>) -> Tool {
-        self.cores = cores;
+    pub fn held(mut self, bounds: &Bounds) -> Tool {
+        self.bounds = bounds.clone();
         self
     }
 
@@ -101,8 +105,9 @@ impl Tool {
         command.env("LC_ALL", "C").stdin(stdin).stdout(stdout).stderr(log);
         let child = command.spawn().map_err(|error| Failure::new(FailureKind::Missing, &tried, error))?;
         let mut running = Running { child, ended: false, limit: None };
-        if let Some(cores) = self.cores {
-            running.limit = Some(hold(running.child.id(), cores)?);
+        // Where étalon's own disk traffic is held, that of what it starts is already.
+        if self.bounds.cores.is_some() {
+            running.limit = Some(hold(Held::Tree(running.child.id()), &self.bounds, "the backup")?);
         }
         Ok(running)
     }
@@ -202,15 +207,20 @@ fn feed(from: &mut dyn Read, into: &mut dyn Write, interrupt: &AtomicBool) -> Re
     }
 }
 
-/// Holds a process to some cores until what it gives is dropped.
+/// What is tried when `what` is held to some bounds.
+pub fn holding(what: &str, bounds: &Bounds) -> String {
+    let cores = bounds.cores.map(|cores| format!("{:.0} % of a core", cores * 100.0));
+    let io = bounds.io.as_ref().map(|io| format!("{:.1} MiB a second on the disk", io.bytes_s as f64 / MIB));
+    let parts: Vec<String> = cores.into_iter().chain(io).collect();
+    format!("hold {what} to {}", parts.join(" and "))
+}
+
+/// Holds processes until what it gives is dropped or let go.
 ///
 /// # Errors
 /// The operating system does not let étalon do so.
-pub fn hold(pid: u32, cores: f64) -> Result<host::process::CpuLimit, Failure> {
-    host::process::CpuLimit::hold(pid, cores).map_err(|error| {
-        let tried = format!("hold the backup to {:.0} % of a core", cores * 100.0);
-        Failure::new(FailureKind::Unsupported, tried, error)
-    })
+pub fn hold(held: Held, bounds: &Bounds, what: &str) -> Result<Limit, Failure> {
+    Limit::hold(held, bounds).map_err(|error| Failure::new(FailureKind::Unsupported, holding(what, bounds), error))
 }
 
 /// A running program. Dropping it kills it and waits for it.
@@ -218,7 +228,7 @@ struct Running {
     child: Child,
     ended: bool,
     /// After the program has ended its group is removed.
-    limit: Option<host::process::CpuLimit>,
+    limit: Option<Limit>,
 }
 
 impl Running {

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use host::HostError;
-use host::process::{CpuLimit, ServerProcess, ServerSpec, StopSignal, User};
+use host::process::{Bounds, Held, Limit, ServerProcess, ServerSpec, StopSignal, User};
 use host::scratch::Scratch;
 use model::SystemPlan;
 
@@ -425,7 +425,8 @@ pub(crate) fn limit_cpu(pid: Option<u32>, cores: f64) -> Result<Box<dyn CpuHold>
     let tried = format!("hold the server to {cores} cores");
     let refused = |cause: String| Failure::new(FailureKind::Unsupported, &tried, cause);
     let not_own = || refused("étalon can limit only a server that it has started itself".to_owned());
-    let limit = CpuLimit::hold(pid.ok_or_else(not_own)?, cores).map_err(|error| refused(error.to_string()))?;
+    let held = Held::Tree(pid.ok_or_else(not_own)?);
+    let limit = Limit::hold(held, &Bounds::of_cores(cores)).map_err(|error| refused(error.to_string()))?;
     Ok(Box::new(limit))
 }
 

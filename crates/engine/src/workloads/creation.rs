@@ -40,6 +40,7 @@ impl Workload for TableCreation {
             about: "An indexed table of a million rows, filled by one statement inside the server",
             rate_unit: "rows/s",
             keys: KEYS,
+            idle: model::no_idle_keys,
         }
     }
 

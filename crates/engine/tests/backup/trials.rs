@@ -226,7 +226,7 @@ fn a_backup_that_is_damaged_is_not_taken_for_restored() {
         compression: Compression::new("zstd", 0, 0).unwrap(),
         compressor: Compressor::Own,
         max_rate_bytes_s: None,
-        cores: None,
+        bounds: &host::process::Bounds::default(),
         scope: Scope::OwnDatabase,
         folder: &taken,
         work: &work,

@@ -19,7 +19,14 @@ const KEYS: &[KeySpec] = &[KeySpec::new("clients", KeyKind::Int { min: 1, max: 8
 impl Workload for Increments {
     fn spec(&self) -> WorkloadSpec {
         let name = "increments";
-        WorkloadSpec { name, family: "transactions", about: "Adds 1", rate_unit: "tx/s", keys: KEYS }
+        WorkloadSpec {
+            name,
+            family: "transactions",
+            about: "Adds 1",
+            rate_unit: "tx/s",
+            keys: KEYS,
+            idle: model::no_idle_keys,
+        }
     }
 
     fn task(&self, point: &Point, _grants: &Grants) -> Result<Task, Failure> {
@@ -44,7 +51,14 @@ pub struct AskOnce;
 
 impl Workload for AskOnce {
     fn spec(&self) -> WorkloadSpec {
-        WorkloadSpec { name: "ask-once", family: "pages", about: "Asks once", rate_unit: "tx/s", keys: &[] }
+        WorkloadSpec {
+            name: "ask-once",
+            family: "pages",
+            about: "Asks once",
+            rate_unit: "tx/s",
+            keys: &[],
+            idle: model::no_idle_keys,
+        }
     }
 
     fn task(&self, _point: &Point, _grants: &Grants) -> Result<Task, Failure> {

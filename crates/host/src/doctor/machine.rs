@@ -83,6 +83,7 @@ fn left_behind(found: &[Abandoned]) -> Check {
             (abandoned.servers.len(), "running servers"),
             (abandoned.mounts.len(), "mounted volumes"),
             (abandoned.files.len(), "files elsewhere"),
+            (abandoned.groups.len(), "control groups"),
         ];
         let parts = parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{what}: {count}"));
         let parts: Vec<String> = parts.collect();
@@ -175,6 +176,7 @@ mod tests {
             servers: Vec::new(),
             mounts: vec!["/var/tmp/etalon-volume-1-x/mount".into()],
             files: vec!["/mnt/a.img".into(), "/mnt/b.img".into()],
+            groups: Vec::new(),
         };
         let check = left_behind(&[found]);
         assert_eq!(check.found, "/var/tmp/etalon-volume-1-x (mounted volumes: 1, files elsewhere: 2)");

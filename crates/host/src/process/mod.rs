@@ -1,6 +1,6 @@
 //! Child servers, users and process trees.
 
-mod cpu_limit;
+mod limit;
 mod server;
 mod tree;
 #[cfg(unix)]
@@ -14,7 +14,8 @@ use unix as os;
 #[cfg(windows)]
 use windows as os;
 
-pub use cpu_limit::CpuLimit;
+pub(crate) use limit::Group;
+pub use limit::{Bounds, Held, IoBound, Limit};
 pub use server::{Ended, ServerProcess, ServerSpec, StopSignal};
 pub use tree::{child_pids, is_alive, processes_cpu, start_mark, tree_cpu, tree_io, tree_pids};
 pub use user::{User, chown, is_root, user_by_name};

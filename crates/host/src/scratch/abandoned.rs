@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::{FILES, OWNER, Owner, PREFIX, Scratch, remove_folder};
+use super::{FILES, GROUPS, OWNER, Owner, PREFIX, Scratch, remove_folder};
 use crate::clock;
 use crate::error::HostError;
-use crate::process::{self, SERVER_PIDS, StopSignal};
+use crate::process::{self, Group, SERVER_PIDS, StopSignal};
 use crate::system::{os, text};
 use crate::target;
 use crate::volume;
@@ -31,6 +31,8 @@ pub struct Abandoned {
     pub mounts: Vec<PathBuf>,
     /// Files elsewhere that étalon made for it: images of volumes, targets of disk benchmarks.
     pub files: Vec<PathBuf>,
+    /// Control groups that étalon made to hold processes to a limit.
+    pub groups: Vec<PathBuf>,
 }
 
 /// What [`remove_abandoned`] did.
@@ -44,6 +46,8 @@ pub struct Removed {
     pub unmounted: Vec<PathBuf>,
     /// The files elsewhere that went with it.
     pub files: Vec<PathBuf>,
+    /// The control groups that went with it.
+    pub groups: Vec<PathBuf>,
 }
 
 /// Scratch folders in the usual places whose étalon no longer runs.
@@ -63,7 +67,7 @@ pub fn find_abandoned_in(base: &Path) -> Vec<Abandoned> {
 }
 
 /// Stops the servers that still run in an abandoned folder, unmounts what is mounted in it, removes the files elsewhere
-/// that go with it, and then the folder. The loop device of a volume detaches itself.
+/// and the control groups that go with it, and then the folder. The loop device of a volume detaches itself.
 ///
 /// Everything is looked at again first: the folder must still be abandoned. A server is stopped only if number and
 /// start are those that were noted *and* it works in the folder or names it in its arguments.
@@ -81,8 +85,12 @@ pub fn remove_abandoned(abandoned: &Abandoned) -> Result<Removed, HostError> {
     for file in &now.files {
         target::remove(file)?;
     }
+    for group in groups_of(&now.path) {
+        group.remove()?;
+    }
     remove_folder(&now.path)?;
-    Ok(Removed { path: now.path, stopped: now.servers, unmounted: now.mounts, files: now.files })
+    let Abandoned { path, servers, mounts, files, groups, .. } = now;
+    Ok(Removed { path, stopped: servers, unmounted: mounts, files, groups })
 }
 
 /// A folder that was abandoned, or `None`.
@@ -102,6 +110,7 @@ fn judge(path: &Path) -> Option<Abandoned> {
         servers: servers_in(path).iter().map(|server| server.pid).collect(),
         mounts: volume::mounts_under(path).unwrap_or_default(),
         files: files_of(path),
+        groups: groups_of(path).into_iter().map(|group| group.path).collect(),
     })
 }
 
@@ -109,6 +118,16 @@ fn judge(path: &Path) -> Option<Abandoned> {
 fn files_of(folder: &Path) -> Vec<PathBuf> {
     let noted = text::read(folder.join(FILES)).unwrap_or_default();
     noted.lines().map(PathBuf::from).filter(|path| target::is_there(path)).collect()
+}
+
+/// The control groups that were noted in a scratch folder and are there, the last made first.
+fn groups_of(folder: &Path) -> Vec<Group> {
+    let noted = text::read(folder.join(GROUPS)).unwrap_or_default();
+    let group = |line: &str| {
+        let (path, home) = line.split_once('\t')?;
+        Some(Group { path: path.into(), home: home.into() }).filter(Group::is_there)
+    };
+    noted.lines().rev().filter_map(group).collect()
 }
 
 /// Whether the étalon that made a folder no longer runs, as far as this process can know.

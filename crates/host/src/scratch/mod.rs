@@ -11,7 +11,7 @@ pub use abandoned::{Abandoned, Removed, find_abandoned, find_abandoned_in, remov
 use crate::clock;
 use crate::disk;
 use crate::error::HostError;
-use crate::process;
+use crate::process::{self, Group};
 use crate::system::{os, text};
 use crate::volume;
 
@@ -22,6 +22,9 @@ pub(crate) const OWNER: &str = "owner";
 
 /// The file in a scratch folder that names files elsewhere which go with it.
 pub(crate) const FILES: &str = "files";
+/// The file in a scratch folder that names control groups which go with it: each with the group that its processes came
+/// from, behind a tab.
+pub(crate) const GROUPS: &str = "groups";
 
 /// A private folder. Dropping it removes it with all that is in it: end the servers in it first.
 #[derive(Debug)]
@@ -99,10 +102,20 @@ impl Scratch {
     /// Notes a file elsewhere that [`crate::target::make`] is about to make, so that [`find_abandoned`] knows of it if
     /// this étalon is killed. Dropping the folder does not remove the file.
     pub fn claim_file(&self, path: &Path) -> Result<(), HostError> {
-        let note = self.path.join(FILES);
         let path = std::path::absolute(path).map_err(HostError::at("find", path))?;
+        self.note(FILES, &path.display().to_string())
+    }
+
+    /// Notes a control group that is about to be made.
+    pub(crate) fn claim_group(&self, group: &Group) -> Result<(), HostError> {
+        self.note(GROUPS, &format!("{}\t{}", group.path.display(), group.home.display()))
+    }
+
+    /// Adds a line to one of the folder's own files.
+    fn note(&self, file: &str, line: &str) -> Result<(), HostError> {
+        let note = self.path.join(file);
         let mut noted = std::fs::read_to_string(&note).unwrap_or_default();
-        noted.push_str(&format!("{}\n", path.display()));
+        noted.push_str(&format!("{line}\n"));
         std::fs::write(&note, noted).map_err(HostError::at("write", &note))
     }
 

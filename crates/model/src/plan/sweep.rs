@@ -18,10 +18,12 @@ pub(super) struct Sweep {
     stands_for: Option<String>,
     /// Each key with its values, in the order of the file; the defaults of the other keys come after them.
     axes: Vec<(&'static str, Vec<Value>)>,
+    /// The keys that mean nothing at a point.
+    idle: fn(&Point) -> &'static [&'static str],
 }
 
 impl Sweep {
-    /// The number of its points.
+    /// The number of its points, those that turn out to be one counted apart.
     pub(super) fn size(&self) -> u64 {
         self.axes.iter().map(|(_, values)| values.len() as u64).fold(1, u64::saturating_mul)
     }
@@ -40,7 +42,18 @@ impl Sweep {
             };
             points = points.iter().flat_map(extended).collect();
         }
+        points.retain(|point| self.is_first_of_its_kind(point));
         Benchmark { name: self.name, workload: self.workload.to_owned(), stands_for: self.stands_for, points }
+    }
+}
+
+impl Sweep {
+    /// Whether a point is the first of those that differ only in keys which mean nothing there.
+    fn is_first_of_its_kind(&self, point: &Point) -> bool {
+        (self.idle)(point).iter().all(|key| match self.axes.iter().find(|(axis, _)| axis == key) {
+            Some((axis, values)) => point.get(*axis) == values.first(),
+            None => true,
+        })
     }
 }
 
@@ -78,7 +91,13 @@ pub(super) fn read(
         axes.push(Some((CLIENTS_ON, hosts)));
     }
     let axes: Option<Vec<_>> = axes.into_iter().collect();
-    Some(Sweep { name: file.name, workload: workload.name, stands_for: file.stands_for, axes: axes? })
+    Some(Sweep {
+        name: file.name,
+        workload: workload.name,
+        stands_for: file.stands_for,
+        axes: axes?,
+        idle: workload.idle,
+    })
 }
 
 /// The keys that a workload knows, those of inline tables by their dotted names; the others are reported.

@@ -1,7 +1,7 @@
 //! A catalog such as the engine room's, and a plan that is right.
 
 use model::catalog::{PrivateServerSupport, Publication, Visibility};
-use model::{Catalog, EngineSpec, KeyKind, KeySpec, Literal, Plan, PlanErrors, WorkloadSpec};
+use model::{Catalog, EngineSpec, KeyKind, KeySpec, Literal, Plan, PlanErrors, Value, WorkloadSpec};
 
 static TRANSACTIONS: [KeySpec; 6] = [
     KeySpec::new("clients", KeyKind::Int { min: 1, max: 10_000 }, Literal::Int(1), "Connections at once."),
@@ -59,6 +59,7 @@ pub fn catalog() -> Catalog {
                 about: "Small transactions.",
                 rate_unit: "tx/s",
                 keys: &TRANSACTIONS,
+                idle: model::no_idle_keys,
             },
             WorkloadSpec {
                 name: "backup",
@@ -66,6 +67,10 @@ pub fn catalog() -> Catalog {
                 about: "A backup and a restore.",
                 rate_unit: "tx/s",
                 keys: &BACKUP,
+                idle: |point| match point.get("codec") {
+                    Some(Value::Text(codec)) if codec == "gzip" => &["pool.size"],
+                    _ => &[],
+                },
             },
         ],
     }

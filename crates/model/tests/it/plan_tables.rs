@@ -32,6 +32,16 @@ fn entries_of_a_table_are_keys_and_sweep() {
 }
 
 #[test]
+fn points_that_differ_in_an_idle_key_alone_are_one() {
+    let text = plan("pool.size = [10, 50]").replace("\"zstd\"", "[\"zstd\", \"gzip\"]");
+    let plan = parse(&text).unwrap();
+    let sizes = plan.benchmarks[0].points.iter().map(|point| (point["codec"].to_string(), point["pool.size"].as_int()));
+    let expected = [("zstd", 10), ("zstd", 50), ("gzip", 10)].map(|(codec, size)| (codec.to_owned(), Some(size)));
+    assert_eq!(sizes.collect::<Vec<_>>(), expected);
+    assert_eq!(plan.cells().len(), 3);
+}
+
+#[test]
 fn what_may_be_left_out_is_in_no_point() {
     for key in ["pool.size", "pause", "limits"] {
         assert_eq!(values("rows = 1", key), [None]);

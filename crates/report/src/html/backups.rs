@@ -5,9 +5,9 @@ use maud::{Markup, html};
 use super::bars::{Bar, Bars};
 use super::chart::{Axis, Ink, Layer, Mark, Panel, Shape, series_class};
 use super::figure::{Figure, swatch};
-use crate::backup::BackupRow;
-use crate::backup_load::{HEADS, LoadRow};
-use crate::comparison::{ComparisonSet, Options, compare};
+use crate::backup::{BackupRow, CLASS_HEADS};
+use crate::backup_load::{self, HEADS, LoadRow};
+use crate::comparison::{ComparisonSet, MetricFilter, Options, compare};
 use crate::evidence::Evidence;
 use crate::number::{Script, significant};
 
@@ -31,7 +31,7 @@ const CHARTS: [(&str, &str, &str, Of); 5] = [
 
 /// The figures and tables, and what transactions beside the backups lost; nothing if the experiment has no backups.
 pub fn view(evidence: &Evidence, set: &ComparisonSet) -> Option<Markup> {
-    let (rows, loads) = (crate::backup::rows(evidence), crate::backup_load::rows(evidence));
+    let (rows, loads) = (crate::backup::rows(evidence), backup_load::rows(evidence));
     let (rows, loads) = (rows.as_slice(), loads.as_slice());
     if rows.is_empty() && loads.is_empty() {
         return None;
@@ -40,11 +40,15 @@ pub fn view(evidence: &Evidence, set: &ComparisonSet) -> Option<Markup> {
         rows.iter().filter_map(|row| Some(format!("{}: {}", name(row), row.verdict()?))).collect();
     Some(html! {
         @if !verdicts.is_empty() { ul { @for verdict in &verdicts { li { bdi { (verdict) } } } } }
-        @if !loads.is_empty() { (beside(loads)) }
+        @if !loads.is_empty() {
+            (beside(loads))
+            (by_backup(evidence, set))
+        }
         @if !rows.is_empty() {
             (published(rows))
             div.grid { @for (id, title, caption, of) in CHARTS { (bars(rows, id, title, caption, of)) } }
             (by_codec(evidence, set))
+            (split(rows))
             h3 { "What it is worth" }
             div.grid { (worth(rows)) (growth(rows)) }
         }
@@ -68,6 +72,32 @@ fn beside(loads: &[LoadRow]) -> Markup {
     }
 }
 
+/// Each backup against the load alone, with intervals and verdicts.
+fn by_backup(evidence: &Evidence, set: &ComparisonSet) -> Markup {
+    let shown = ["throughput", "response_p99"].map(str::to_owned).to_vec();
+    let options = Options {
+        cols: Some(backup_load::compared_keys(evidence)),
+        metrics: MetricFilter::Named(shown),
+        ..options_of(set)
+    };
+    let Ok(compared) = compare(evidence, &options) else { return html! {} };
+    html! {
+        h3 { "Each backup against the transactions alone" }
+        (super::table::tables_after(set.tables.len(), &compared))
+    }
+}
+
+/// The rules of a set, for another comparison.
+fn options_of(set: &ComparisonSet) -> Options {
+    Options {
+        margin: Some(set.rules.margin),
+        level: Some(set.rules.level),
+        pairing: set.rules.pairing,
+        min_blocks: set.rules.min_blocks,
+        ..Options::default()
+    }
+}
+
 fn name(row: &BackupRow) -> String {
     let parts = [row.system.as_str(), row.group.as_str(), row.codec.as_str()];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
@@ -75,15 +105,7 @@ fn name(row: &BackupRow) -> String {
 
 /// Each codec against none, with intervals and verdicts: what the published tables have no word about.
 fn by_codec(evidence: &Evidence, set: &ComparisonSet) -> Markup {
-    let options = Options {
-        a: Some("none".to_owned()),
-        cols: Some(vec!["codec".to_owned()]),
-        margin: Some(set.rules.margin),
-        level: Some(set.rules.level),
-        pairing: set.rules.pairing,
-        min_blocks: set.rules.min_blocks,
-        ..Options::default()
-    };
+    let options = Options { a: Some("none".to_owned()), cols: Some(vec!["codec".to_owned()]), ..options_of(set) };
     // Without a backup that is not compressed there is nothing to compare with.
     let Ok(compared) = compare(evidence, &options) else { return html! {} };
     html! {
@@ -158,6 +180,26 @@ fn published(rows: &[BackupRow]) -> Markup {
             "Medians of the trials. Saved is of the source's size; gain and more are against the backup without a codec of the \
              same system. CPU time is of server, client and compressor together: a figure of the server's session alone \
              misses the threads that compress."
+        }
+    }
+}
+
+/// Where the saving is, by class of files; pages that were never used apart.
+fn split(rows: &[BackupRow]) -> Markup {
+    html! {
+        @if rows.iter().any(|row| !row.classes().is_empty()) {
+            h3 { "Where the saving is" }
+            div.scroll { table.small {
+                thead { tr { th { "backup" } th { "files" } @for head in CLASS_HEADS { th.num { (head) } } } }
+                tbody { @for row in rows { @for share in row.classes() { tr {
+                    th scope="row" { bdi { (name(row)) } }
+                    td { (share.class) }
+                    @for figure in share.shown() { td.num { (figure) } }
+                } } } }
+            } }
+            p.note {
+                "MiB of the source, and of its pages that were never used. A page of zeros saves whatever the rest is: without                  such pages is what pages with content save."
+            }
         }
     }
 }

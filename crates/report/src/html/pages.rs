@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::chart::series_class;
 use crate::evidence::Evidence;
 use crate::number::{RowUnit, Script, significant};
-use crate::pages::{self, Conclusion, HEADS, PerCommit, Section, gain_words, mean_words};
+use crate::pages::{self, Conclusion, HEADS, OS_HEADS, PerCommit, Section, SystemTable, gain_words, mean_words};
 
 /// Width of a bar's picture, in its own units.
 const WIDTH: f64 = 400.0;
@@ -81,7 +81,23 @@ fn published(section: &Section) -> Markup {
                 } }
                 @for reason in &table.unknown { p.note { "n/a: " (reason) } }
             }
+            (operating_system(table))
         }
+    }
+}
+
+/// What the operating system counted, and what the engine's counters left out of it.
+fn operating_system(table: &SystemTable) -> Markup {
+    html! {
+        @if !table.os.lines.is_empty() { div.scroll { table.results {
+            caption { "What the operating system counted of " bdi { (table.system) } ", means" }
+            thead { tr { th scope="col" { "account" } @for head in OS_HEADS { th.num scope="col" { (head) } } } }
+            tbody { @for (name, figures) in &table.os.lines { tr {
+                th scope="row" data-l="account" { (name) }
+                @for (figure, head) in figures.iter().zip(OS_HEADS) { td.num data-l=(head) { (pages::shown(*figure, 0)) } }
+            } } }
+        } } }
+        @if let Some(words) = table.os.missing_words() { p.note { bdi { (table.system) } ": " (words) } }
     }
 }
 

@@ -88,7 +88,7 @@ impl MySqlBackups<'_> {
             .args(login(&self.target.endpoint.address))
             .args([datadir, target]);
         let call = call.env("MYSQL_PWD", self.target.endpoint.address.password.as_deref());
-        let call = call.held(request.cores);
+        let call = call.held(request.bounds);
         let mut sink = Sink::new(request, "backup.mbstream", request.own_compression())?.limited();
         call.run_out(&mut |out| sink.copy(out, "what mariadb-backup sends"))?;
         sink.finish()
@@ -100,7 +100,7 @@ impl MySqlBackups<'_> {
             .args(login(&self.target.endpoint.address))
             .args(["--single-transaction", "--quick", "--databases", SCHEMA]);
         let call = call.env("MYSQL_PWD", self.target.endpoint.address.password.as_deref());
-        let call = call.held(request.cores);
+        let call = call.held(request.bounds);
         let mut sink = Sink::new(request, "backup.sql", request.own_compression())?.limited();
         call.run_out(&mut |out| sink.copy(out, "what the dump writes"))?;
         sink.finish()

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+use host::process::{Held, Limit};
 use wire::postgres::base_backup::{Message, Options};
 
 use super::connect::{Endpoint, failure};
@@ -113,7 +114,7 @@ impl PostgresBackups<'_> {
             let mut opened = endpoint.connect_native("").map_err(|failure| self.target.explain(failure))?;
             opened.set_timeout(None).map_err(|error| io_failure("lift a connection's time limit", &error))?;
             // Held from before the first byte to the last.
-            let _limit = request.cores.map(|cores| self.hold_sender(cores)).transpose()?;
+            let _limit = self.hold_sender(request)?;
             let mut stream = Stream::new(request);
             let command = Self::options(request).command(LABEL);
             match opened.copy_out(&command, &mut |body| stream.take(body)) {
@@ -141,14 +142,23 @@ impl PostgresBackups<'_> {
         })
     }
 
-    /// Holds the server's process that sends the backup. Étalon's own connection is the only one of its kind on a private
-    /// server.
-    fn hold_sender(&self, cores: f64) -> Result<host::process::CpuLimit, Failure> {
+    /// Holds the server's process that sends the backup, if a private server's is to be. Étalon's own connection is the only
+    /// one of its kind there.
+    fn hold_sender(&self, request: &BackupRequest<'_>) -> Result<Option<Limit>, Failure> {
+        let Some(data) = self.target.private().filter(|_| !request.bounds.is_none()).map(|private| private.data())
+        else {
+            return Ok(None);
+        };
+        let mut bounds = request.bounds.clone();
+        if let Some(io) = &mut bounds.io {
+            // Which it reads.
+            io.folders.push(data?);
+        }
         let tried = "find the server's process that sends the backup";
         let sql = "SELECT pid::text FROM pg_catalog.pg_stat_activity WHERE backend_type = 'walsender'";
         let pid = self.target.ask(|client| counters::one(client, sql).map_err(|e| failure(tried, &e)))?;
         let pid = pid.parse().map_err(|_| Failure::new(FailureKind::Other, tried, format!("it is `{pid}`")))?;
-        tool::hold(pid, cores)
+        tool::hold(Held::Tree(pid), &bounds, "the backup").map(Some)
     }
 
     /// Has the program do it.
@@ -248,11 +258,11 @@ impl<'a> Stream<'a> {
 
 impl Backups for PostgresBackups<'_> {
     fn check(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
-        if request.cores.is_some() && self.target.private.is_none() {
+        if request.bounds.cores.is_some() && self.target.private.is_none() {
             return Err(request.no_process_to_hold("the server's processes are not étalon's own"));
         }
         match method(request)? {
-            Method::PgBasebackup if request.cores.is_some() => {
+            Method::PgBasebackup if request.bounds.cores.is_some() => {
                 let why = "the server's process that works for `pg_basebackup` is there only once it has begun";
                 return Err(request.no_process_to_hold(why).hint("`method = \"base-backup\"`"));
             }

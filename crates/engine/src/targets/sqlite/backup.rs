@@ -117,7 +117,7 @@ impl Backups for SqliteBackups<'_> {
         if request.compressor != Compressor::Own && request.compression.codec != Codec::None {
             return Err(request.no_such_compressor("SQLite works inside étalon: there is neither server nor program"));
         }
-        if request.cores.is_some() {
+        if request.bounds.cores.is_some() {
             return Err(request.no_process_to_hold("SQLite works inside étalon"));
         }
         if method == Method::VacuumInto && request.max_rate_bytes_s.is_some() {

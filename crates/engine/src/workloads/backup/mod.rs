@@ -16,7 +16,7 @@ use crate::error::{Failure, FailureKind};
 use crate::workloads::transactions::SCRIPTS;
 use crate::workloads::{Action, Grants, Task, Workload};
 use data::Material;
-use procedure::Procedure;
+use procedure::{Procedure, Share};
 
 const KEYS: &[KeySpec] = &[
     KeySpec::new(
@@ -93,6 +93,23 @@ const KEYS: &[KeySpec] = &[
          a core; the rest of the server is left alone; no limit without it",
     ),
     KeySpec::optional(
+        "backup_io_mib_s",
+        KeyKind::Int { min: 1, max: 1 << 20 },
+        "The most MiB a second that étalon, the engine's program and a private server's process for the backup each \
+         read from a disk, and as many that they write; no limit without it",
+    ),
+    KeySpec::optional(
+        "restore_cpu_percent",
+        KeyKind::Int { min: 1, max: 100_000 },
+        "The most CPU time that the whole restore may use, in percent of a core: étalon, the engine's programs and the \
+         restored server together, or on SQL Server its session by the resource governor; no limit without it",
+    ),
+    KeySpec::optional(
+        "restore_io_mib_s",
+        KeyKind::Int { min: 1, max: 1 << 20 },
+        "The most MiB a second that the whole restore reads from a disk, and as many that it writes; no limit without it",
+    ),
+    KeySpec::optional(
         "load.script",
         KeyKind::Mix(SCRIPTS),
         "Transactions that run from before the backup to its end, as in the workload `transactions`; none without it",
@@ -157,6 +174,36 @@ const KEYS: &[KeySpec] = &[
 /// The `backup` workload.
 pub struct Backup;
 
+/// Without a backup, how it would be taken says nothing: the load alone is one point.
+fn idle(point: &Point) -> &'static [&'static str] {
+    match point.get("method") {
+        Some(Value::Text(method)) if method == Method::None.name() => &OF_THE_BACKUP,
+        _ => &[],
+    }
+}
+
+/// Keys that say how a backup is taken and restored, but for `method`.
+const OF_THE_BACKUP: [&str; 18] = [
+    "codec",
+    "level",
+    "workers",
+    "where",
+    "max_rate_mib_s",
+    "server_cpu_percent",
+    "backup_cpu_percent",
+    "backup_io_mib_s",
+    "restore_max_rate_mib_s",
+    "restore_cpu_percent",
+    "restore_io_mib_s",
+    "whole_server",
+    "folder",
+    "stripes",
+    "transfer_kib",
+    "destination",
+    "encrypt_backup",
+    "preallocate",
+];
+
 impl Workload for Backup {
     fn spec(&self) -> WorkloadSpec {
         WorkloadSpec {
@@ -166,6 +213,7 @@ impl Workload for Backup {
             // That of the load beside the backup.
             rate_unit: "tx/s",
             keys: KEYS,
+            idle,
         }
     }
 
@@ -183,7 +231,10 @@ impl Workload for Backup {
         let rate = int("max_rate_mib_s")?;
         let restore_rate = point.get("restore_max_rate_mib_s").and_then(Value::as_int);
         let percent = int("server_cpu_percent")?;
-        let cores = point.get("backup_cpu_percent").and_then(Value::as_int).map(|percent| percent as f64 / 100.0);
+        let share = |cores: &str, io: &str| Share {
+            cores: point.get(cores).and_then(Value::as_int).map(|percent| percent as f64 / 100.0),
+            io_bytes_s: point.get(io).and_then(Value::as_int).map(|mib| (mib as u64) << 20),
+        };
         let load = load::read(point, grants)?;
         if method == Method::None && load.is_none() {
             let cause = "there would be neither a backup nor a load";
@@ -210,7 +261,8 @@ impl Workload for Backup {
             max_rate_bytes_s: (rate > 0).then_some(rate << 20),
             restore_max_rate_bytes_s: restore_rate.map(|rate| (rate as u64) << 20),
             server_cores: (percent > 0).then_some(percent as f64 / 100.0),
-            cores,
+            backup: share("backup_cpu_percent", "backup_io_mib_s"),
+            restore: share("restore_cpu_percent", "restore_io_mib_s"),
             load,
             scope: if whole { Scope::WholeServer } else { Scope::OwnDatabase },
             folder: (!folder.is_empty()).then(|| PathBuf::from(folder)),
@@ -251,6 +303,16 @@ mod tests {
         let task = Backup.task(&point(&[]), &Grants::default()).unwrap();
         assert_eq!(task.dataset.name, "backup data of 64 MiB, 75 % of it patterns, seed 1");
         assert!(matches!(task.action, Action::Step(_)));
+    }
+
+    #[test]
+    fn a_load_alone_is_one_point_however_backups_are_taken() {
+        let alone = idle(&point(&[("method", Value::Text("none".to_owned()))]));
+        assert!(alone.iter().all(|name| KEYS.iter().any(|key| key.name == *name)), "{alone:?}");
+        let others: Vec<&str> = KEYS.iter().map(|key| key.name).filter(|name| !alone.contains(name)).collect();
+        let of_data_and_load = ["size_mib", "compressible", "data_seed", "method"];
+        assert!(others.iter().all(|name| of_data_and_load.contains(name) || name.starts_with("load.")), "{others:?}");
+        assert!(idle(&point(&[])).is_empty());
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! One trial: back up, restore, verify; nothing is left behind.
 
 use std::fs::{self, File};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use host::process::{Bounds, Held, IoBound, Limit};
 use host::scratch::Scratch;
 use model::{Facts, Reading};
 
@@ -13,6 +14,7 @@ use crate::backup::archive;
 use crate::backup::codec::{Compression, Decoder};
 use crate::backup::meter::{Growth, Meter, watched};
 use crate::backup::sink::io_failure;
+use crate::backup::tool;
 use crate::backup::{
     BackupRequest, Backups, Compressor, Destination, Method, Preallocation, Restored, Scope, Sealing, ServerSide,
     Taken, Writer,
@@ -37,8 +39,10 @@ pub(super) struct Procedure {
     pub(super) restore_max_rate_bytes_s: Option<u64>,
     /// Cores that the server may use during the backup.
     pub(super) server_cores: Option<f64>,
-    /// Cores that only what takes the backup may use.
-    pub(super) cores: Option<f64>,
+    /// What only that which takes the backup may use.
+    pub(super) backup: Share,
+    /// What the whole restore may use.
+    pub(super) restore: Share,
     /// Transactions that run meanwhile.
     pub(super) load: Option<StreamTask>,
     pub(super) scope: Scope,
@@ -48,6 +52,23 @@ pub(super) struct Procedure {
     pub(super) destination: Destination,
     pub(super) sealing: Sealing,
     pub(super) preallocation: Preallocation,
+}
+
+/// A share of the machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Share {
+    /// Cores.
+    pub(super) cores: Option<f64>,
+    /// Bytes a second that are read from a disk, and as many that are written.
+    pub(super) io_bytes_s: Option<u64>,
+}
+
+impl Share {
+    /// The bounds on whoever works in a folder.
+    fn in_folder(self, folder: &Path) -> Bounds {
+        let io = |bytes_s| IoBound { bytes_s, folders: vec![folder.to_owned()] };
+        Bounds { cores: self.cores, io: self.io_bytes_s.map(io) }
+    }
 }
 
 fn failed(tried: &str, error: impl std::fmt::Display) -> Failure {
@@ -89,10 +110,16 @@ impl Procedure {
     /// Refuses what the engine's way of backing up cannot be asked for.
     fn refuse_unknown(&self, writer: Writer) -> Result<(), Failure> {
         let asked = self.server_side().first_asked();
-        match (writer, asked) {
-            (Writer::Here, Some(key)) => {
-                let cause = "only a server that writes its backups itself can be asked for that";
-                Err(Failure::new(FailureKind::Unsupported, format!("back up with `{key}`"), cause))
+        let refuse = |key: &str, cause: &str| {
+            Err(Failure::new(FailureKind::Unsupported, format!("back up with `{key}`"), cause))
+        };
+        let io = [("backup_io_mib_s", self.backup.io_bytes_s), ("restore_io_mib_s", self.restore.io_bytes_s)];
+        match (writer, asked, io.iter().find(|(_, bytes_s)| bytes_s.is_some())) {
+            (Writer::Here, Some(key), _) => {
+                refuse(key, "only a server that writes its backups itself can be asked for that")
+            }
+            (Writer::Server, _, Some((key, _))) => {
+                refuse(key, "the server writes its backups itself, and étalon can hold only what it has started")
             }
             _ => Ok(()),
         }
@@ -105,7 +132,7 @@ impl Procedure {
             destination: self.destination,
             sealing: self.sealing,
             preallocation: self.preallocation,
-            folder: self.folder.as_deref().and_then(std::path::Path::to_str),
+            folder: self.folder.as_deref().and_then(Path::to_str),
         }
     }
 
@@ -119,6 +146,17 @@ impl Procedure {
 
     fn run_in_scratch(&self, context: &mut StepContext<'_>, writer: Writer) -> Result<Figures, Failure> {
         self.refuse_unknown(writer)?;
+        if let (Placement::InProcess, Some(_), Some(_)) =
+            (context.target.placement(), &self.load, self.backup.io_bytes_s)
+        {
+            let cause = "the engine works inside étalon, so that its transactions would be held, too";
+            return Err(Failure::new(
+                FailureKind::Unsupported,
+                "hold a backup beside a load by `backup_io_mib_s`",
+                cause,
+            )
+            .hint("`max_rate_mib_s`"));
+        }
         let tried = "make a folder for the backup";
         // Where the server writes, the plan's folder is the server's.
         let base = self.folder.as_deref().filter(|_| writer == Writer::Here);
@@ -138,7 +176,7 @@ impl Procedure {
             compression: self.compression,
             compressor: self.compressor(writer),
             max_rate_bytes_s: self.max_rate_bytes_s,
-            cores: self.cores,
+            bounds: &self.backup.in_folder(folder),
             scope: self.scope,
             folder,
             work,
@@ -156,7 +194,7 @@ impl Procedure {
         &self,
         context: &mut StepContext<'_>,
         request: &BackupRequest<'_>,
-        restored: &std::path::Path,
+        restored: &Path,
     ) -> Result<Figures, Failure> {
         let target = context.target;
         let backups = target.backups()?;
@@ -171,7 +209,7 @@ impl Procedure {
         context: &mut StepContext<'_>,
         backups: &dyn Backups,
         request: &BackupRequest<'_>,
-        restored: &std::path::Path,
+        restored: &Path,
     ) -> Result<Figures, Failure> {
         let target = context.target;
         context.progress("reading the original", 0, PARTS);
@@ -194,7 +232,9 @@ impl Procedure {
             Some(served) => served.stored_bytes,
             None => fs::metadata(&taken.file).map_err(|error| io_failure("look at the backup", &error))?.len(),
         };
-        let into = BackupRequest { folder: restored, max_rate_bytes_s: self.restore_max_rate_bytes_s, ..*request };
+        let bounds = self.restore.in_folder(restored);
+        let max_rate_bytes_s = self.restore_max_rate_bytes_s;
+        let into = BackupRequest { folder: restored, max_rate_bytes_s, bounds: &bounds, ..*request };
         let restored = match request.server_side.destination {
             Destination::Files => Some(self.restore(context, backups, &taken, &into, original)?),
             Destination::Nowhere => None,
@@ -235,9 +275,16 @@ impl Procedure {
     ) -> Result<RestoredFigures, Failure> {
         let target = context.target;
         context.progress("restoring", 2, PARTS);
-        let mut meter = Meter::default();
+        // What a server restores by itself it alone can hold.
+        let (bounds, of_server) = match backups.writer() {
+            Writer::Here => (into.bounds.clone(), None),
+            Writer::Server => (Bounds::default(), into.bounds.cores),
+        };
+        let mut meter = Meter::held(&bounds);
+        let limit = of_server.map(|cores| target.limit_cpu(cores)).transpose()?;
         let (back, growth) = watched(into.folder, || backups.restore(taken, into, &mut meter));
-        let back = back?;
+        let let_go = meter.let_go().and(limit.map_or(Ok(()), |limit| limit.release()));
+        let back = back.and_then(|back| let_go.map(|()| back))?;
         let server_cpu = back.server_cpu_s().map(|all| all - meter.server_cpu_before_s);
         let figures = back.figures();
         context.progress("verifying", 3, PARTS);
@@ -285,8 +332,11 @@ fn back_up(
 ) -> Result<(Taken, Cost, Growth), Failure> {
     let server_before = target.server_cpu_s();
     let mut meter = Meter::default();
+    let own = Bounds { cores: None, io: request.bounds.io.clone() };
+    let limit = (!own.is_none()).then(|| tool::hold(Held::Own, &own, "the backup")).transpose()?;
     let (taken, growth) = watched(request.folder, || backups.back_up(request, &mut meter));
-    let taken = taken?;
+    let released = limit.map_or(Ok(()), Limit::release).map_err(|error| failed("end the limit on the backup", error));
+    let taken = taken.and_then(|taken| released.map(|()| taken))?;
     // Processes of the server that have ended are counted once it has noticed.
     let server_cpu = server_before.and_then(|before| Ok(target.server_cpu_s()? - before));
     let mut cost = Cost::of_backup(&meter, taken.compressor_cpu_s, server_cpu, target.placement());

@@ -29,6 +29,7 @@ impl Workload for DiskWorkload {
             about: "Reads and writes of a file's blocks by many threads, each with several under way",
             rate_unit: "io/s",
             keys: keys::KEYS,
+            idle: model::no_idle_keys,
         }
     }
 

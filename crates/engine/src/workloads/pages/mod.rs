@@ -49,6 +49,7 @@ impl Workload for Pages {
             about: "Inserts of rows that fill a page each, with the engine's own account of its I/O",
             rate_unit: "commits/s",
             keys: KEYS,
+            idle: model::no_idle_keys,
         }
     }
 

@@ -306,6 +306,7 @@ impl Workload for SuperSmack {
             about: "Scripts in super-smack's language, with their tables and dictionaries; each query is a transaction",
             rate_unit: "tx/s",
             keys: KEYS,
+            idle: model::no_idle_keys,
         }
     }
 

@@ -83,6 +83,7 @@ impl Workload for Spatial {
             about: "Twelve to fifteen spatial queries whose answers are checked before they are timed",
             rate_unit: "queries/s",
             keys: KEYS,
+            idle: model::no_idle_keys,
         }
     }
 

@@ -154,6 +154,7 @@ impl Workload for Transactions {
             about: "Scripts of SQL statements on pgbench's tables, by many clients",
             rate_unit: "tx/s",
             keys: KEYS,
+            idle: model::no_idle_keys,
         }
     }
 

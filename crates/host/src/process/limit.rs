@@ -1,0 +1,426 @@
+//! Holds processes to a share of the processors, and to so many bytes a second on disks, by control groups of étalon's own
+//! (Linux).
+//!
+//! Version 2: <https://docs.kernel.org/admin-guide/cgroup-v2.html>, `cpu.max` and `io.max`. Version 1:
+//! <https://docs.kernel.org/scheduler/sched-bwc.html> and
+//! <https://docs.kernel.org/admin-guide/cgroup-v1/blkio-controller.html>; there what the kernel writes back later by itself
+//! is nobody's, and only what a process reads, writes directly or synchronises is held.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::tree::{start_mark, tree_pids};
+use crate::disk::{LayerKind, layers_of};
+use crate::error::HostError;
+use crate::scratch::Scratch;
+use crate::system::cgroup::{self, Controller, Version};
+use crate::system::text;
+
+/// The period over which a share is held, in microseconds: the kernel's usual one.
+const PERIOD_US: u64 = 100_000;
+/// The shortest quota that the kernel takes, in microseconds.
+const SHORTEST_QUOTA_US: f64 = 1_000.0;
+/// The file of a group that lists its processes, and takes new ones.
+const MEMBERS: &str = "cgroup.procs";
+/// The files of version 1 that hold reads and writes.
+const V1_THROTTLES: [&str; 2] = ["blkio.throttle.read_bps_device", "blkio.throttle.write_bps_device"];
+/// How often the list of a tree's processes is looked at again for new ones.
+const LOOKS: u32 = 5;
+
+/// What processes are held to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Bounds {
+    /// CPU time per time of all of them together, in cores, such as 0.5; `None` is no limit.
+    pub cores: Option<f64>,
+    /// Their traffic with disks; `None` is no limit.
+    pub io: Option<IoBound>,
+}
+
+/// How fast processes may read and write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IoBound {
+    /// The most bytes a second that all of them together may read, and as many that they may write, on each disk.
+    pub bytes_s: u64,
+    /// Folders; the disks under them are meant.
+    pub folders: Vec<PathBuf>,
+}
+
+impl Bounds {
+    /// Nothing but a share of the processors.
+    pub fn of_cores(cores: f64) -> Bounds {
+        Bounds { cores: Some(cores), io: None }
+    }
+
+    /// Whether they hold nothing.
+    pub fn is_none(&self) -> bool {
+        self.cores.is_none() && self.io.is_none()
+    }
+}
+
+/// Which processes are held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// A process, its children and theirs, and what they start from now on.
+    Tree(u32),
+    /// Étalon itself and what it starts from now on, but nothing that it has started before.
+    Own,
+}
+
+/// A control group that was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Group {
+    /// Its folder.
+    pub(crate) path: PathBuf,
+    /// The group that its processes came from.
+    pub(crate) home: PathBuf,
+}
+
+/// A limit that holds until it is dropped; then the processes go back to where they were. The groups of an étalon that is
+/// killed are found by [`crate::scratch::find_abandoned`].
+#[derive(Debug)]
+pub struct Limit {
+    groups: Vec<Group>,
+    /// Names the groups for whoever cleans up.
+    note: Option<Scratch>,
+}
+
+/// What is to be written into one group's files.
+struct Wanted {
+    controller: Controller,
+    /// Controllers of version 2 that a group must have.
+    needs: Vec<&'static str>,
+    /// Files and the lines that they get, each by itself.
+    lines: Vec<(&'static str, String)>,
+}
+
+impl Limit {
+    /// Holds processes to some bounds.
+    ///
+    /// # Errors
+    /// The reason: another operating system, no control groups, no such controller in them, no right to make one here; or
+    /// the files are on no disk that this machine sees.
+    pub fn hold(held: Held, bounds: &Bounds) -> Result<Limit, HostError> {
+        let refused = |reason: String| HostError::unavailable("hold processes to a limit", reason);
+        let wanted = wanted(bounds).map_err(refused)?;
+        let mut limit = Limit { groups: Vec::new(), note: Some(Scratch::new("limit", None)?) };
+        for wanted in &wanted {
+            limit.make(wanted).map_err(refused)?;
+        }
+        match held {
+            Held::Own => limit.enter(std::process::id()).map_err(refused)?,
+            Held::Tree(root) => limit.enter_tree(root).map_err(refused)?,
+        }
+        Ok(limit)
+    }
+
+    /// Lets the processes go.
+    ///
+    /// # Errors
+    /// A group stays behind.
+    pub fn release(mut self) -> Result<(), HostError> {
+        self.let_go()
+    }
+
+    /// Makes a group as near to étalon's own as it can be.
+    fn make(&mut self, wanted: &Wanted) -> Result<(), String> {
+        let folders = &wanted.controller.folders;
+        let home = folders.first().cloned().ok_or("étalon is in no control group")?;
+        let mut reason = String::new();
+        // In version 2 a group with processes in it gives no limits to groups below it, but one above may.
+        for folder in folders {
+            let name = format!("etalon-{}-{}", std::process::id(), crate::scratch::random_name());
+            let group = Group { path: folder.join(name), home: home.clone() };
+            match self.make_in(folder, &group, wanted) {
+                Ok(()) => return Ok(()),
+                Err(error) => reason = error,
+            }
+        }
+        Err(reason)
+    }
+
+    /// Makes a group under `folder`; nothing is left if that fails.
+    fn make_in(&mut self, folder: &Path, group: &Group, wanted: &Wanted) -> Result<(), String> {
+        gives(folder, wanted)?;
+        if let Some(note) = &self.note {
+            // Before it is there: a note of what is not there does no harm.
+            note.claim_group(group).map_err(|error| error.to_string())?;
+        }
+        let path = &group.path;
+        fs::create_dir(path).map_err(|error| format!("cannot make the control group {}: {error}", path.display()))?;
+        for (file, line) in &wanted.lines {
+            fs::write(path.join(file), line).map_err(|error| {
+                let _ = fs::remove_dir(path);
+                format!("cannot write `{line}` into {}: {error}", path.join(file).display())
+            })?;
+        }
+        self.groups.push(group.clone());
+        Ok(())
+    }
+
+    fn enter_tree(&self, root: u32) -> Result<(), String> {
+        let mut seen = BTreeSet::new();
+        // What they have started meanwhile, before they were held themselves.
+        for _ in 0..LOOKS {
+            let new: Vec<u32> = tree_pids(root)?.into_iter().filter(|pid| seen.insert(*pid)).collect();
+            if new.is_empty() {
+                break;
+            }
+            new.into_iter().try_for_each(|pid| self.enter(pid))?;
+        }
+        Ok(())
+    }
+
+    fn enter(&self, pid: u32) -> Result<(), String> {
+        for group in &self.groups {
+            match enter(&group.path, pid) {
+                Err(error) if start_mark(pid).is_ok() => {
+                    return Err(format!("cannot put process {pid} into {}: {error}", group.path.display()));
+                }
+                // One that has ended needs no limit.
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn let_go(&mut self) -> Result<(), HostError> {
+        let mut failed = Ok(());
+        // The last made may lie in one that was made before.
+        for group in self.groups.drain(..).rev() {
+            failed = failed.and(group.remove());
+        }
+        match (&failed, self.note.take()) {
+            // It goes with the note.
+            (Ok(()), note) => drop(note),
+            // `find_abandoned` is to find it once this étalon has ended.
+            (Err(_), note) => std::mem::forget(note),
+        }
+        failed
+    }
+}
+
+impl Drop for Limit {
+    fn drop(&mut self) {
+        // Whoever wants to know calls `release`.
+        let _ = self.let_go();
+    }
+}
+
+impl Group {
+    /// Lets its processes go and removes it; one that is gone is none the worse.
+    pub(crate) fn remove(&self) -> Result<(), HostError> {
+        // First, so that nothing is held any more should the way home be closed.
+        self.lift();
+        let mut last = Ok(());
+        // A process that was just being started may be missed by the first look.
+        for _ in 0..10 {
+            let members = fs::read_to_string(self.path.join(MEMBERS)).unwrap_or_default();
+            for pid in members.lines().filter_map(|line| line.parse().ok()) {
+                // It may have ended.
+                let _ = enter(&self.home, pid);
+            }
+            last = match fs::remove_dir(&self.path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+                _ => return Ok(()),
+            };
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        last.map_err(HostError::at("remove the control group", &self.path))
+    }
+
+    /// Takes its limits back. Which of the files there are depends on the version; the others are passed over.
+    fn lift(&self) {
+        for (file, none) in [("cpu.max", "max"), ("cpu.cfs_quota_us", "-1")] {
+            if self.path.join(file).exists() {
+                let _ = fs::write(self.path.join(file), none);
+            }
+        }
+        let [read, write] = V1_THROTTLES.map(|file| (file, "0"));
+        for (file, none) in [("io.max", "rbps=max wbps=max"), read, write] {
+            let limits = fs::read_to_string(self.path.join(file)).unwrap_or_default();
+            for disk in limits.lines().filter_map(|line| line.split_whitespace().next()) {
+                let _ = fs::write(self.path.join(file), format!("{disk} {none}"));
+            }
+        }
+    }
+
+    /// Whether it is a group of étalon's that is there.
+    pub(crate) fn is_there(&self) -> bool {
+        let ours = self.path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(crate::scratch::PREFIX));
+        ours && self.path.join(MEMBERS).exists()
+    }
+}
+
+fn enter(group: &Path, pid: u32) -> std::io::Result<()> {
+    fs::write(group.join(MEMBERS), pid.to_string())
+}
+
+/// Refuses a folder of version 2 whose groups do not get what is needed.
+fn gives(folder: &Path, wanted: &Wanted) -> Result<(), String> {
+    if wanted.controller.version == Version::One {
+        return Ok(());
+    }
+    let file = folder.join("cgroup.subtree_control");
+    let given = text::read(&file)?;
+    match wanted.needs.iter().find(|need| !given.split_whitespace().any(|word| word == **need)) {
+        None => Ok(()),
+        Some(need) => Err(format!(
+            "{} gives its groups no `{need}` controller, but `{given}`; root can: echo +{need} > {}",
+            folder.display(),
+            file.display()
+        )),
+    }
+}
+
+/// The groups that bounds take: one for each hierarchy.
+fn wanted(bounds: &Bounds) -> Result<Vec<Wanted>, String> {
+    let mut all: Vec<Wanted> = Vec::new();
+    let mut add = |controller: Controller, needs: Vec<&'static str>, lines: Vec<(&'static str, String)>| {
+        // A process is in one group of version 2.
+        match all.iter_mut().find(|one| one.controller == controller) {
+            Some(one) => {
+                one.needs.extend(needs);
+                one.lines.extend(lines);
+            }
+            None => all.push(Wanted { controller, needs, lines }),
+        }
+    };
+    if let Some(cores) = bounds.cores {
+        let controller = cgroup::own("cpu")?;
+        let lines = cpu_lines(controller.version, cores);
+        add(controller, vec!["cpu"], lines);
+    }
+    if let Some(io) = &bounds.io {
+        let controller = cgroup::own("blkio")?;
+        let lines = io_lines(controller.version, io.bytes_s, &disks(&io.folders)?);
+        // What was written to memory is brought to the disk in the name of the group whose memory it is.
+        add(controller, vec!["io", "memory"], lines);
+    }
+    Ok(all)
+}
+
+fn cpu_lines(version: Version, cores: f64) -> Vec<(&'static str, String)> {
+    let quota_us = (cores * PERIOD_US as f64).max(SHORTEST_QUOTA_US) as u64;
+    match version {
+        Version::Two => vec![("cpu.max", format!("{quota_us} {PERIOD_US}"))],
+        Version::One => {
+            vec![("cpu.cfs_period_us", PERIOD_US.to_string()), ("cpu.cfs_quota_us", quota_us.to_string())]
+        }
+    }
+}
+
+fn io_lines(version: Version, bytes_s: u64, disks: &BTreeSet<String>) -> Vec<(&'static str, String)> {
+    let of_disk = |disk: &String| match version {
+        Version::Two => vec![("io.max", format!("{disk} rbps={bytes_s} wbps={bytes_s}"))],
+        Version::One => V1_THROTTLES.map(|file| (file, format!("{disk} {bytes_s}"))).to_vec(),
+    };
+    disks.iter().flat_map(of_disk).collect()
+}
+
+/// The numbers of the disks under some folders, such as `254:0`: a part of a disk has no limits of its own.
+fn disks(folders: &[PathBuf]) -> Result<BTreeSet<String>, String> {
+    let disk = |folder: &PathBuf| {
+        let layers = layers_of(folder).map_err(|error| error.to_string())?;
+        let whole = layers.iter().find(|layer| layer.kind != LayerKind::Partition);
+        let whole = whole.ok_or_else(|| format!("no disk is under {}", folder.display()))?;
+        text::read(format!("/sys/class/block/{}/dev", whole.name))
+    };
+    folders.iter().map(disk).collect()
+}
+
+#[cfg(test)]
+mod lines {
+    use super::*;
+
+    #[test]
+    fn bounds_are_written_as_either_version_takes_them() {
+        assert_eq!(cpu_lines(Version::Two, 0.5), [("cpu.max", "50000 100000".to_owned())]);
+        let one = [("cpu.cfs_period_us", "100000".to_owned()), ("cpu.cfs_quota_us", "1000".to_owned())];
+        assert_eq!(cpu_lines(Version::One, 0.001), one, "no less than the kernel takes");
+        let disks = BTreeSet::from(["254:0".to_owned(), "8:16".to_owned()]);
+        let two = ["254:0 rbps=1048576 wbps=1048576", "8:16 rbps=1048576 wbps=1048576"];
+        assert_eq!(io_lines(Version::Two, 1 << 20, &disks), two.map(|line| ("io.max", line.to_owned())));
+        let files: Vec<&str> = io_lines(Version::One, 5, &disks).iter().map(|(file, _)| *file).collect();
+        let [read, write] = V1_THROTTLES;
+        assert_eq!(files, [read, write, read, write]);
+    }
+
+    #[test]
+    fn a_group_that_gives_no_controller_is_refused_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("cgroup.subtree_control"), "cpu memory\n").unwrap();
+        let controller = Controller { version: Version::Two, folders: vec![folder.path().to_owned()] };
+        let wanted = |needs: &[&'static str]| Wanted {
+            controller: controller.clone(),
+            needs: needs.to_vec(),
+            lines: Vec::new(),
+        };
+        gives(folder.path(), &wanted(&["cpu", "memory"])).unwrap();
+        let refused = gives(folder.path(), &wanted(&["io", "memory"])).unwrap_err();
+        assert!(refused.contains("no `io` controller, but `cpu memory`; root can: echo +io > "), "{refused}");
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+#[allow(clippy::print_stdout, reason = "says why it is skipped")]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+    use std::time::Instant;
+
+    #[test]
+    fn a_busy_process_is_held_to_its_share_and_let_go() {
+        let mut busy = Command::new("sh").args(["-c", "while :; do :; done"]).stdin(Stdio::null()).spawn().unwrap();
+        let limit = Limit::hold(Held::Tree(busy.id()), &Bounds::of_cores(0.1));
+        let used = || super::super::tree_cpu(busy.id()).unwrap();
+        let held = limit.map(|limit| {
+            let (before, started) = (used(), Instant::now());
+            std::thread::sleep(Duration::from_millis(1_500));
+            let share = (used() - before).as_secs_f64() / started.elapsed().as_secs_f64();
+            let group = limit.groups[0].path.clone();
+            limit.release().unwrap();
+            (share, group)
+        });
+        busy.kill().unwrap();
+        busy.wait().unwrap();
+        match held {
+            Ok((share, group)) => {
+                assert!(share < 0.2, "{share} of a core");
+                assert!(!group.exists());
+            }
+            Err(reason) => println!("skipped: {reason}"),
+        }
+    }
+
+    /// `dd` that synchronises 4 MiB under a limit of 2 MiB a second; how long it took.
+    fn seconds_of_a_write(folder: &Path) -> Result<f64, HostError> {
+        let bound = IoBound { bytes_s: 2 << 20, folders: vec![folder.to_owned()] };
+        // It begins to write once it is held.
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "read go; exec dd if=/dev/zero of=\"$0\" bs=64k count=64 conv=fsync 2>/dev/null"]);
+        let mut shell = shell.arg(folder.join("written")).stdin(Stdio::piped()).spawn().unwrap();
+        let limit = Limit::hold(Held::Tree(shell.id()), &Bounds { cores: None, io: Some(bound) });
+        let started = Instant::now();
+        drop(shell.stdin.take());
+        assert!(shell.wait().unwrap().success());
+        let limit = limit?;
+        let groups = limit.groups.clone();
+        limit.release()?;
+        assert!(groups.iter().all(|group| !group.path.exists()));
+        Ok(started.elapsed().as_secs_f64())
+    }
+
+    #[test]
+    fn a_writer_is_held_to_its_bytes_a_second() {
+        let scratch = Scratch::new("io", None).unwrap();
+        match seconds_of_a_write(scratch.path()) {
+            Ok(seconds) => assert!(seconds > 1.5, "4 MiB at 2 MiB a second in {seconds} s"),
+            Err(reason) => println!("skipped: {reason}"),
+        }
+        let in_memory = IoBound { bytes_s: 1, folders: vec![PathBuf::from("/proc/self")] };
+        let refused = Limit::hold(Held::Own, &Bounds { cores: None, io: Some(in_memory) }).unwrap_err();
+        assert!(refused.to_string().contains("device"), "{refused}");
+    }
+}
