@@ -364,7 +364,7 @@ mod lines {
 }
 
 #[cfg(all(test, target_os = "linux"))]
-#[allow(clippy::print_stdout, reason = "says why it is skipped")]
+#[allow(clippy::print_stdout, clippy::unwrap_used, reason = "a test fails by panicking, and says why it is skipped")]
 mod tests {
     use super::*;
     use std::process::{Command, Stdio};
