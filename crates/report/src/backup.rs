@@ -225,6 +225,7 @@ pub(crate) fn lacking(rows: &[&BackupRow], name: impl Fn(&BackupRow) -> String) 
 
 /// Columns of a terminal that are always there.
 const WIDTH: usize = 80;
+
 /// A backup's files of one class.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClassShare {
@@ -343,6 +344,7 @@ pub fn render(rows: &[BackupRow]) -> String {
         for line in lacking(&own, |row| row.codec.clone()) {
             let _ = write!(text, "  {}", wrapped(&clean(&line), WIDTH - 2, 4));
         }
+        text.push_str(&split(&own));
         text.push('\n');
     }
     text.push_str(FOOTNOTE);

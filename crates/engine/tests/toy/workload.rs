@@ -18,8 +18,9 @@ const KEYS: &[KeySpec] = &[KeySpec::new("clients", KeyKind::Int { min: 1, max: 8
 
 impl Workload for Increments {
     fn spec(&self) -> WorkloadSpec {
+        let name = "increments";
         WorkloadSpec {
-            name: "increments",
+            name,
             family: "transactions",
             about: "Adds 1",
             rate_unit: "tx/s",

@@ -107,8 +107,7 @@ const KEYS: &[KeySpec] = &[
     KeySpec::optional(
         "restore_io_mib_s",
         KeyKind::Int { min: 1, max: 1 << 20 },
-        "The most MiB a second that the whole restore reads from a disk, and as many that it writes; no limit without \
-         it",
+        "The most MiB a second that the whole restore reads from a disk, and as many that it writes; no limit without it",
     ),
     KeySpec::optional(
         "load.script",
