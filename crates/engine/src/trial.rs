@@ -300,7 +300,7 @@ fn refuse_broken(tally: &Tally) -> Result<(), Failure> {
         return refuse(FailureKind::Other, format!("no transaction succeeded: {message}"));
     }
     if tally.succeeded_in_window == 0 {
-        return refuse(FailureKind::Other, "no transaction ended within the measured part".to_owned());
+        return refuse(FailureKind::Other, "nothing ended within the measured part".to_owned());
     }
     Ok(())
 }
