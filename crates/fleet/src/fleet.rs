@@ -159,6 +159,10 @@ impl Fleet {
         };
         let (ended, sent, texts) = (AtomicBool::new(false), Mutex::default(), Shelf::default());
         let shared = Arc::new(Shared { link, inbox, registry, agents, ended, sent, texts });
+        // All texts are read now, so that every trial has the same. What is wrong with one the conductor says.
+        for cell in plan.cells() {
+            let _ = shared.sent(&cell);
+        }
         let renewed = Arc::clone(&shared);
         let renewing = thread::spawn(move || renew(&renewed));
         let fleet = Fleet { shared, clients: clients.into_iter().collect(), hosts, renewing: Some(renewing) };

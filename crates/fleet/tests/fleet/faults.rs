@@ -56,8 +56,8 @@ fn an_agent_that_dies_in_mid_trial_costs_that_trial_and_comes_back() {
     let mut store = create(&folder.path().join("a.etalon"), &plan);
     let first = agent(&nats, folder.path());
     let place = folder.path().to_owned();
-    let nats = std::sync::Arc::new(nats);
-    let there = std::sync::Arc::clone(&nats);
+    let nats = Arc::new(nats);
+    let there = Arc::clone(&nats);
     let (keep, kept) = std::sync::mpsc::channel();
     let again = move || {
         drop(first);
@@ -103,11 +103,11 @@ fn a_nats_server_that_is_started_again_costs_no_finished_trial() {
     let plan = nats.plan(&plan_on(folder.path()));
     let mut store = create(&folder.path().join("a.etalon"), &plan);
     let _agent = agent(&nats, folder.path());
-    let nats = std::sync::Arc::new(Mutex::new(nats));
-    let server = std::sync::Arc::clone(&nats);
+    let nats = Arc::new(Mutex::new(nats));
+    let server = Arc::clone(&nats);
     let fleet = nats.lock().unwrap().fleet(&plan, "test").unwrap();
     let options = engine::conductor::Options {
-        places: Some(std::sync::Arc::new(fleet)),
+        places: Some(Arc::new(fleet)),
         patience: Duration::from_secs(3),
         ..crate::scene::options()
     };
@@ -180,7 +180,7 @@ fn tasks_that_had_ended_come_back_from_an_interrupted_trial() {
     // Far more tasks than end before the interrupt.
     let plan = nats.plan(&format!(
         "[systems.s]\nurl = \"sqlite:{}\"\nhost = \"a\"\n[[benchmarks]]\nworkload = \"transactions\"\n\
-         script = \"select-update\"\ntasks = 200000\ntasks_at_once = 1\n[schedule]\nblocks = 1\n",
+         script = \"select-update\"\ntasks = 200000\npool = {{ size = 1 }}\ntasks_at_once = 1\n[schedule]\nblocks = 1\n",
         folder.path().join("a.db").display()
     ));
     let mut store = create(&folder.path().join("a.etalon"), &plan);
