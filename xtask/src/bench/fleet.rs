@@ -299,8 +299,11 @@ fn rows(path: &Path, plan: &str) -> Result<Vec<Line>> {
     Ok(lines)
 }
 
-/// For each block of a plan of one cell: how many hosts had a part, and the histogram of all of them.
-fn merged(path: &Path) -> Result<Vec<(u32, (usize, Histogram<u64>))>> {
+/// A block's number, how many hosts had a part in it, and the histogram of all of them.
+type Merged = (u32, (usize, Histogram<u64>));
+
+/// What each block of a plan of one cell amounts to.
+fn merged(path: &Path) -> Result<Vec<Merged>> {
     let store = Store::open_read_only(path).with_context(|| format!("opening {}", path.display()))?;
     let mut blocks = Vec::new();
     for trial in store.trials()?.into_iter().filter(|trial| trial.state == TrialState::Measured) {

@@ -20,7 +20,7 @@ const MAIN: &str = "main { c.init(); c.set_num_rounds($2); c.create_threads($1);
 const LIST: &str = "type \"seq\"; source_type \"list\"; source \"a,it's,7,\";";
 
 fn compile(text: &str, clients: u32, protocol: Protocol) -> Result<(Dataset, Program), SmackError> {
-    let script = Script { name: "t".to_owned(), file: syntax::parse(text)?, folder: None };
+    let script = Script { name: "t".to_owned(), file: syntax::parse(text)?, texts: None };
     script.compile(Arguments::Clients(clients), protocol)
 }
 
