@@ -300,10 +300,10 @@ fn rows(path: &Path, plan: &str) -> Result<Vec<Line>> {
 }
 
 /// A block's number, how many hosts had a part in it, and the histogram of all of them.
-type Merged = (u32, (usize, Histogram<u64>));
+type OfBlock = (u32, (usize, Histogram<u64>));
 
 /// What each block of a plan of one cell amounts to.
-fn merged(path: &Path) -> Result<Vec<Merged>> {
+fn merged(path: &Path) -> Result<Vec<OfBlock>> {
     let store = Store::open_read_only(path).with_context(|| format!("opening {}", path.display()))?;
     let mut blocks = Vec::new();
     for trial in store.trials()?.into_iter().filter(|trial| trial.state == TrialState::Measured) {
