@@ -340,7 +340,6 @@ pub fn render(rows: &[BackupRow]) -> String {
         }));
         text.push_str(&columns(&lines));
         own.iter().filter_map(|row| row.verdict()).for_each(|verdict| text.push_str(&said(&verdict)));
-        text.push_str(&split(&own));
         for line in lacking(&own, |row| row.codec.clone()) {
             let _ = write!(text, "  {}", wrapped(&clean(&line), WIDTH - 2, 4));
         }
