@@ -19,15 +19,22 @@ pub enum Exit {
     Interrupted,
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> ExitCode {
-        ExitCode::from(match exit {
+impl Exit {
+    /// The number that the caller sees.
+    pub fn code(self) -> u8 {
+        match self {
             Exit::Done => 0,
             Exit::BadAnswer => 1,
             Exit::UserError => 2,
             Exit::CouldNotRun => 3,
             Exit::Inconclusive => 4,
             Exit::Interrupted => 130,
-        })
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit.code())
     }
 }

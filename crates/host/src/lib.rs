@@ -10,7 +10,7 @@
 #![allow(
     unsafe_code,
     reason = "`pre_exec` on Unix, the Windows API, io_uring, pollers, SQLite's VFS and extensions, and some requests to \
-              devices have no safe form; see `process::unix`, `system::windows`, `reactor`, `sqlite_vfs`, `spatialite`, \
+              devices have no safe form; see `process::unix`, `interrupt`, `system::windows`, `reactor`, `sqlite_vfs`, `spatialite`, \
               `blocks`, `target` and `volume`"
 )]
 
@@ -23,6 +23,7 @@ pub mod doctor;
 pub mod error;
 pub mod facts;
 pub mod identity;
+pub mod interrupt;
 pub mod limits;
 pub mod memory;
 pub mod process;

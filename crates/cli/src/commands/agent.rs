@@ -10,7 +10,7 @@ use engine::Registry;
 use fleet::{Agent, AgentOptions, Listed, Server, protocol};
 use serde_json::json;
 
-use super::run::{choice, interrupt_flag};
+use super::run::choice;
 use crate::args::{AgentArgs, AgentsArgs, Nats};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -38,7 +38,7 @@ pub fn run(args: &AgentArgs, printer: Printer) -> Result<Exit, CliError> {
     }
     // Thousands of clients need as many sockets; where the limit cannot be raised too many of them are refused.
     let _ = host::limits::raise_open_files();
-    let interrupt = interrupt_flag();
+    let interrupt = host::interrupt::flag(Exit::Interrupted.code());
     let log = if printer.is_quiet() { nothing } else { line };
     let options = AgentOptions {
         allow: args.allow.clone(),

@@ -3,7 +3,6 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use engine::conductor::Options;
 use engine::workloads::Grants;
@@ -61,7 +60,7 @@ pub fn options(yes: bool, loading: &Loading, printer: Printer) -> Options {
         grants: Grants { shell, debug: printer.debug_sink(), ..Grants::default() },
         reactor: choice(loading.reactor),
         forfeited: loading.forfeit.clone(),
-        ..Options::new(consent, interrupt_flag())
+        ..Options::new(consent, host::interrupt::flag(Exit::Interrupted.code()))
     }
 }
 
@@ -247,26 +246,4 @@ fn announce(plan: &Plan, path: &Path, printer: Printer) {
 fn on_tables_of_others(plan: &Plan) -> std::collections::BTreeSet<String> {
     let none = |cell: &model::Cell| cell.point.get("tables").and_then(model::Value::as_text) == Some("none");
     plan.cells().into_iter().filter(none).map(|cell| cell.benchmark).collect()
-}
-
-/// A flag that the first Ctrl-C sets. The second leaves at once: private servers end with their parent, and the next
-/// start removes their folders.
-pub fn interrupt_flag() -> Arc<AtomicBool> {
-    static PRESSED: AtomicU32 = AtomicU32::new(0);
-    let flag = Arc::new(AtomicBool::new(false));
-    let set = Arc::clone(&flag);
-    let handler = ctrlc::set_handler(move || {
-        if PRESSED.fetch_add(1, Ordering::SeqCst) > 0 {
-            leave_at_once();
-        }
-        set.store(true, Ordering::SeqCst);
-    });
-    // Without a handler Ctrl-C ends the process as it always does; the store is safe either way.
-    let _ = handler;
-    flag
-}
-
-#[expect(clippy::exit, reason = "the second Ctrl-C asks for just this")]
-fn leave_at_once() -> ! {
-    std::process::exit(130)
 }

@@ -1,0 +1,55 @@
+//! Ctrl-C, and what else asks a program to end.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// A flag that the first Ctrl-C sets, or the first request to end. The second leaves at once with `exit_code`.
+///
+/// Where the system allows it, no thread waits for them: a second thread, even one that sleeps for ever, makes every
+/// system call and allocation of the first one dearer, and SQLite is measured inside this process.
+///
+/// Where no handler can be set, Ctrl-C ends the process as it always does.
+pub fn flag(exit_code: u8) -> Arc<AtomicBool> {
+    let flag = Arc::new(AtomicBool::new(false));
+    handle(&flag, i32::from(exit_code));
+    flag
+}
+
+#[cfg(unix)]
+fn handle(flag: &Arc<AtomicBool>, exit_code: i32) {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::flag::{register, register_conditional_shutdown};
+
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        if signal == SIGHUP && is_ignored(signal) {
+            // `nohup` asked that a closed terminal be no reason to end.
+            continue;
+        }
+        // Handlers run in the order of their registration: this one finds what the one behind it has set before.
+        let _ = register_conditional_shutdown(signal, exit_code, Arc::clone(flag));
+        let _ = register(signal, Arc::clone(flag));
+    }
+}
+
+#[cfg(unix)]
+fn is_ignored(signal: i32) -> bool {
+    use nix::libc;
+
+    // SAFETY: all zeros is a valid `sigaction`, which the call fills; without a new action nothing is changed.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &raw mut action) == 0 && action.sa_sigaction == libc::SIG_IGN
+    }
+}
+
+#[cfg(not(unix))]
+fn handle(flag: &Arc<AtomicBool>, exit_code: i32) {
+    use std::sync::atomic::Ordering;
+
+    let flag = Arc::clone(flag);
+    let _ = ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::SeqCst) {
+            std::process::exit(exit_code);
+        }
+    });
+}
