@@ -10,7 +10,7 @@
 #![allow(
     unsafe_code,
     reason = "`pre_exec` on Unix, the Windows API, io_uring, pollers, SQLite's VFS and extensions, and some requests to \
-              devices have no safe form; see `process::unix`, `interrupt`, `system::windows`, `reactor`, `sqlite_vfs`, `spatialite`, \
+              devices have no safe form; see `process::unix`, `interrupt`, `ticks`, `system::windows`, `reactor`, `sqlite_vfs`, `spatialite`, \
               `blocks`, `target` and `volume`"
 )]
 
@@ -33,6 +33,7 @@ pub mod spatialite;
 pub mod sqlite_vfs;
 mod system;
 pub mod target;
+mod ticks;
 pub mod volume;
 
 pub use error::HostError;

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::FileKind;
+use crate::ticks::{in_ns, ticks};
 
 /// The I/O of one kind of file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,20 +75,20 @@ impl Traffic {
 pub(super) struct Calls {
     count: AtomicU64,
     bytes: AtomicU64,
-    ns: AtomicU64,
+    ticks: AtomicU64,
 }
 
 impl Calls {
-    /// Counts a call that began at `start_ns` and has just ended.
-    pub(super) fn note(&self, bytes: u64, start_ns: u64) {
+    /// Counts a call that began at `start_ticks` and has just ended.
+    pub(super) fn note(&self, bytes: u64, start_ticks: u64) {
         self.count.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        self.ns.fetch_add(crate::clock::now_ns().saturating_sub(start_ns), Ordering::Relaxed);
+        self.ticks.fetch_add(ticks().saturating_sub(start_ticks), Ordering::Relaxed);
     }
 
     fn read(&self) -> (u64, u64, u64) {
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        (of(&self.count), of(&self.bytes), of(&self.ns))
+        (of(&self.count), of(&self.bytes), in_ns(of(&self.ticks)))
     }
 }
 

@@ -10,7 +10,7 @@ use rusqlite::ffi::{self, sqlite3_file, sqlite3_io_methods, sqlite3_vfs};
 
 use super::count::Counts;
 use super::{Database, FileKind, registry};
-use crate::clock::now_ns;
+use crate::ticks::ticks;
 
 const NAME: &CStr = c"etalon";
 /// The VFS's name in `Connection::open_with_flags_and_vfs`.
@@ -157,36 +157,36 @@ unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
 }
 
 unsafe extern "C" fn read(file: *mut sqlite3_file, into: *mut c_void, bytes: c_int, offset: i64) -> c_int {
-    let start_ns = now_ns();
+    let start_ticks = ticks();
     // SAFETY: handed on as it came.
     unsafe {
         let Some(read) = methods(file).xRead else { return ffi::SQLITE_IOERR_READ };
         let code = read(inner(file), into, bytes, offset);
         // A short read, as of a database that is still empty, gave nothing that could be told.
         let got = if code == ffi::SQLITE_OK { bytes } else { 0 };
-        counts(file).reads.note(got as u64, start_ns);
+        counts(file).reads.note(got as u64, start_ticks);
         code
     }
 }
 
 unsafe extern "C" fn write(file: *mut sqlite3_file, from: *const c_void, bytes: c_int, offset: i64) -> c_int {
-    let start_ns = now_ns();
+    let start_ticks = ticks();
     // SAFETY: handed on as it came.
     unsafe {
         let Some(write) = methods(file).xWrite else { return ffi::SQLITE_IOERR_WRITE };
         let code = write(inner(file), from, bytes, offset);
-        counts(file).writes.note(if code == ffi::SQLITE_OK { bytes as u64 } else { 0 }, start_ns);
+        counts(file).writes.note(if code == ffi::SQLITE_OK { bytes as u64 } else { 0 }, start_ticks);
         code
     }
 }
 
 unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
-    let start_ns = now_ns();
+    let start_ticks = ticks();
     // SAFETY: handed on as it came.
     unsafe {
         let Some(sync) = methods(file).xSync else { return ffi::SQLITE_IOERR_FSYNC };
         let code = sync(inner(file), flags);
-        counts(file).syncs.note(0, start_ns);
+        counts(file).syncs.note(0, start_ticks);
         code
     }
 }
