@@ -27,6 +27,8 @@ pub struct Document {
     pub comparisons: Vec<Comparison>,
     /// What each cell gave, if there is a single system and so nothing to compare.
     pub figures: Vec<Figure>,
+    /// What each client host did of a load that several made; none where no host has a name.
+    pub client_hosts: Vec<ClientHost>,
     /// What holds for all of them.
     pub notes: Vec<Note>,
     /// The trials that are in no figure.
@@ -267,6 +269,36 @@ pub struct Figure {
     pub warnings: Vec<Warning>,
 }
 
+/// What one client host did of a load that several made.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct ClientHost {
+    /// The benchmark, with what tells its cells from others of it.
+    pub benchmark: String,
+    /// The system.
+    pub system: String,
+    /// The host's name.
+    pub host: String,
+    /// Its 99th percentile over that of the middle host, both medians of their trials; null if it is the only one.
+    pub p99_of_middle: Option<f64>,
+    /// Whether it is so far behind the middle one that it shapes the whole load's slow end.
+    pub is_slow: bool,
+    /// What its trials gave.
+    pub figures: Vec<HostFigure>,
+}
+
+/// One metric of a client host.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct HostFigure {
+    /// The metric.
+    pub metric: String,
+    /// Its unit; empty for a plain count.
+    pub unit: String,
+    /// The figures.
+    pub side: Side,
+}
+
 /// The object of a set.
 pub fn document(evidence: &Evidence, set: &ComparisonSet) -> Document {
     Document {
@@ -274,6 +306,7 @@ pub fn document(evidence: &Evidence, set: &ComparisonSet) -> Document {
         experiment: experiment(evidence, set),
         comparisons: set.rows().map(|row| comparison(row, set)).collect(),
         figures: set.figures.iter().map(figure).collect(),
+        client_hosts: set.hosts.iter().flat_map(client_hosts).collect(),
         notes: set
             .notes
             .iter()
@@ -405,6 +438,21 @@ fn figure(figure: &comparison::Figure) -> Figure {
         side: side(&figure.side),
         warnings: figure.warnings.iter().map(warning).collect(),
     }
+}
+
+fn client_hosts(group: &comparison::HostsGroup) -> impl Iterator<Item = ClientHost> {
+    group.rows.iter().map(|row| ClientHost {
+        benchmark: group.label.clone(),
+        system: group.system.clone(),
+        host: row.host.clone(),
+        p99_of_middle: row.of_middle,
+        is_slow: row.is_slow(),
+        figures: row
+            .figures
+            .iter()
+            .map(|(metric, host)| HostFigure { metric: metric.id.clone(), unit: metric.unit.clone(), side: side(host) })
+            .collect(),
+    })
 }
 
 fn side(side: &comparison::Side) -> Side {

@@ -2,6 +2,7 @@
 
 use model::{Direction, Measurement, Role};
 use report::compare;
+use report::json::{document, schema};
 use report::text::{TextOptions, render};
 use report::{ComparisonSet, Options};
 use store::StoredMeasurement;
@@ -64,6 +65,20 @@ fn the_text_and_the_page_show_each_host() {
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let html = page(&made);
     assert!(html.contains("id=\"hosts\"") && html.contains("×3.00 slow"), "the page has no slow host");
+}
+
+#[test]
+fn the_object_has_each_host() {
+    let made = two_hosts();
+    let object = serde_json::to_value(document(&made.evidence, &set(&made))).unwrap();
+    let validator = jsonschema::validator_for(&schema()).unwrap();
+    assert!(validator.is_valid(&object), "{object}");
+    let hosts = object["client_hosts"].as_array().unwrap();
+    let names: Vec<&str> = hosts.iter().map(|host| host["host"].as_str().unwrap()).collect();
+    assert_eq!(names, ["a", "b", "a", "b"]);
+    assert_eq!((hosts[1]["is_slow"].as_bool(), hosts[1]["p99_of_middle"].as_f64()), (Some(true), Some(3.0)));
+    let throughput = &hosts[1]["figures"][0];
+    assert_eq!((&throughput["metric"], &throughput["side"]["median"]), (&"throughput_on_b".into(), &300.0.into()));
 }
 
 #[test]
