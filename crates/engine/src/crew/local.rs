@@ -113,12 +113,17 @@ impl<'a> Local<'a> {
                 returns.push(give_back);
                 let exchange = Exchange { worker, full: full.clone(), emptied };
                 let context = self.context(order, clients, &gate, interval_ns, exchange);
-                handles.push(scope.spawn(move || {
+                let drive = move || {
                     let mut waiting = AbandonUnlessRun { gate: context.gate, ran: false };
                     let tally = self.target.drive(load, context);
                     waiting.ran = tally.is_ok();
                     tally
-                }));
+                };
+                let thread = thread::Builder::new().name(format!("etalon-work-{worker}"));
+                handles.push(thread.spawn_scoped(scope, drive).map_err(|error| {
+                    gate.abandon();
+                    Failure::new(FailureKind::Other, format!("start {workers} threads for the load"), error)
+                })?);
             }
             drop(full);
             let gauge = if order.task.pace == Pace::Closed { Gauge::Nothing } else { Gauge::Backlog };

@@ -108,7 +108,9 @@ impl Session {
             job: Arc::clone(&job),
             request: request.clone(),
         };
-        thread::spawn(move || work.run());
+        if let Err(error) = thread::Builder::new().name("etalon-job".to_owned()).spawn(move || work.run()) {
+            job.finish(Err(Failure::new(FailureKind::Other, "start a thread for an agent's work", error)));
+        }
         job
     }
 
