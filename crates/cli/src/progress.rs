@@ -23,6 +23,8 @@ pub struct Progress<'a> {
     task_logs: Option<TaskLogs>,
     /// What sends and receives, once it was said.
     reactor: Option<String>,
+    /// Why the last trial without a result has none.
+    reason: Option<String>,
 }
 
 impl<'a> Progress<'a> {
@@ -33,7 +35,8 @@ impl<'a> Progress<'a> {
             let style = ProgressStyle::with_template("{bar:30} {pos}/{len} trials, {prefix} left\n{wide_msg}");
             bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
-        Progress { printer, registry, plan, bar, running: String::new(), rate_unit: "", task_logs, reactor: None }
+        let (running, rate_unit, reactor, reason) = (String::new(), "", None, None);
+        Progress { printer, registry, plan, bar, running, rate_unit, task_logs, reactor, reason }
     }
 
     fn label(&self, cell: &Cell) -> String {
@@ -107,6 +110,8 @@ impl Observer for Progress<'_> {
             }
             (_, state) => {
                 let reason = record.reason.as_deref().unwrap_or("no reason was given");
+                let said = self.reason.replace(reason.to_owned()).is_some_and(|before| before == reason);
+                let reason = if said { "as before" } else { reason };
                 format!("block {}: {}: {state}: {reason}", trial.block + 1, self.label(cell))
             }
         };

@@ -99,6 +99,32 @@ pub enum Ended {
     },
 }
 
+/// Whether all trials of a block failed for one reason that will not pass: the next block would say the same again.
+#[derive(Default)]
+struct Hopeless {
+    first: Option<(PlannedTrial, Failure)>,
+    is_refuted: bool,
+}
+
+impl Hopeless {
+    /// A trial was measured.
+    fn hope(&mut self) {
+        self.is_refuted = true;
+    }
+
+    fn take(&mut self, trial: PlannedTrial, failure: Failure) {
+        self.is_refuted |= !failure.is_lasting();
+        match &self.first {
+            Some((_, first)) => self.is_refuted |= *first != failure,
+            None => self.first = Some((trial, failure)),
+        }
+    }
+
+    fn verdict(&self) -> Option<&(PlannedTrial, Failure)> {
+        self.first.as_ref().filter(|_| !self.is_refuted)
+    }
+}
+
 /// Why an experiment could not go on.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentError {
@@ -377,16 +403,21 @@ impl<'a> Conductor<'a> {
         let planned = self.store.trials()?.iter().map(|trial| trial.planned.position + 1).max().unwrap_or_default();
         let already = planned as usize - pending.len();
         let mut failed = 0;
-        let mut block = None;
+        let (mut block, mut hopeless) = (None, Hopeless::default());
         for (index, trial) in pending.iter().enumerate() {
             if self.options.interrupt.load(Ordering::Relaxed) {
                 return Ok(Ended::Interrupted);
             }
             if block != Some(trial.block) {
+                if let Some((trial, failure)) = hopeless.verdict() {
+                    let why = self.why(*trial, failure);
+                    let reason = format!("{why}; all trials of the block failed alike, and a further block would, too");
+                    return Ok(Ended::Stopped { reason, kind: failure.kind });
+                }
                 if block.is_some() {
                     self.begin_block()?;
                 }
-                block = Some(trial.block);
+                (block, hopeless) = (Some(trial.block), Hopeless::default());
                 observer.block_started(trial.block, self.plan.schedule.blocks);
             }
             let progress = Progress {
@@ -395,9 +426,12 @@ impl<'a> Conductor<'a> {
                 left: self.time_of_a_trial() * (pending.len() - index) as u32,
             };
             match (self.run_patiently(*trial, progress, observer)?, self.plan.schedule.on_error) {
-                (Trialed::Measured, _) => {}
+                (Trialed::Measured, _) => hopeless.hope(),
                 (Trialed::Aborted, _) => return Ok(Ended::Interrupted),
-                (Trialed::Failed(_), OnError::Continue) => failed += 1,
+                (Trialed::Failed(failure), OnError::Continue) => {
+                    failed += 1;
+                    hopeless.take(*trial, failure);
+                }
                 (Trialed::Failed(failure), OnError::Stop) => {
                     return Ok(Ended::Stopped { reason: self.why(*trial, &failure), kind: failure.kind });
                 }

@@ -62,6 +62,12 @@ impl Failure {
     pub fn may_pass(&self) -> bool {
         matches!(self.kind, FailureKind::Unreachable | FailureKind::ConnectionLost)
     }
+
+    /// Whether it stays as it is until somebody changes the plan, the system, its room or its rights.
+    pub fn is_lasting(&self) -> bool {
+        use FailureKind::{DiskFull, Missing, NotOurs, Permission, Plan, Unsupported};
+        matches!(self.kind, DiskFull | Missing | NotOurs | Permission | Plan | Unsupported)
+    }
 }
 
 impl fmt::Display for Failure {

@@ -147,6 +147,26 @@ fn a_full_disk_under_the_database() {
 }
 
 #[test]
+fn what_no_trial_can_do_is_said_once_and_not_tried_again() {
+    let scene = Scene::new();
+    let Some(disk) = SmallDisk::mount(scene.path(), "size=128m") else {
+        return eprintln!("skipped: mounting takes root");
+    };
+    // It has no direct I/O, whatever the depth.
+    let plan = format!(
+        "[systems.d]\nurl = \"disk:{}\"\n\n[[benchmarks]]\nworkload = \"disk\"\ndepth = [1, 2, 4]\nsize_mb = 4\n\n\
+         [schedule]\nblocks = 6\nwarmup = \"0s\"\nduration = \"200ms\"\non_error = \"continue\"\n",
+        disk.0.display()
+    );
+    let ran = scene.write("p.toml", &plan).etalon(&["run", "p.toml"]);
+    ran.says(3, &["direct I/O", "failed alike", "hint:"]);
+    assert_eq!(ran.stderr.matches("failed: cannot open").count(), 1, "{}", ran.stderr);
+    assert_eq!(ran.stderr.matches("failed: as before").count(), 2, "{}", ran.stderr);
+    assert!(!ran.stderr.contains("block 2"), "{}", ran.stderr);
+    assert_eq!(std::fs::read_dir(&disk.0).unwrap().count(), 0, "étalon left something behind");
+}
+
+#[test]
 fn a_full_disk_under_the_store_loses_no_finished_trial() {
     let scene = Scene::new();
     let Some(disk) = SmallDisk::mount(scene.path(), "size=6m") else {

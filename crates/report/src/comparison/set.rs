@@ -150,6 +150,21 @@ impl ComparisonSet {
     pub fn lost(&self) -> usize {
         self.dropped.iter().filter(|dropped| !dropped.repeated).count()
     }
+
+    /// The first of the dropped trials that have the same to say, and how many more of them there are.
+    pub fn dropped_by_reason(&self) -> Vec<(&DroppedTrial, usize)> {
+        let mut found: Vec<(&DroppedTrial, usize)> = Vec::new();
+        for trial in &self.dropped {
+            let is_same = |first: &DroppedTrial| {
+                (first.state, first.repeated, &first.reason) == (trial.state, trial.repeated, &trial.reason)
+            };
+            match found.iter_mut().find(|(first, _)| is_same(first)) {
+                Some((_, more)) => *more += 1,
+                None => found.push((trial, 0)),
+            }
+        }
+        found
+    }
 }
 
 /// Compares what the options ask for.

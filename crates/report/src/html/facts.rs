@@ -91,9 +91,9 @@ pub fn warnings(set: &ComparisonSet) -> Markup {
             h3 { (count(set.dropped.len(), "dropped trial")) }
             div.scroll { table.small.dropped {
                 thead { tr { th { "block" } th { "cell" } th { "state" } th { "reason" } th { "repeated" } } }
-                tbody { @for trial in &set.dropped { tr {
+                tbody { @for (trial, more) in set.dropped_by_reason() { tr {
                     td.num { (trial.block + 1) }
-                    td { bdi { (trial.cell) } }
+                    td { bdi { (trial.cell) } @if more > 0 { ", and " (more) " more" } }
                     td { (trial.state) }
                     td dir="auto" { (trial.reason) }
                     td { (if trial.repeated { "yes, measured then" } else { "no" }) }

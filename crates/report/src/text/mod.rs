@@ -179,10 +179,11 @@ fn dropped(set: &ComparisonSet, width: usize) -> String {
         return String::new();
     }
     let mut out = format!("\n{}:\n", count(set.dropped.len(), "dropped trial"));
-    for trial in &set.dropped {
+    for (trial, more) in set.dropped_by_reason() {
         let repeated = if trial.repeated { ", measured when repeated" } else { "" };
+        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
         let line = format!(
-            "  block {}, {}: {}{repeated}: {}",
+            "  block {}, {}{more}: {}{repeated}: {}",
             trial.block + 1,
             clean(&trial.cell),
             trial.state,
