@@ -49,7 +49,7 @@ fn handle(flag: &Arc<AtomicBool>, exit_code: i32) {
     let flag = Arc::clone(flag);
     let _ = ctrlc::set_handler(move || {
         if flag.swap(true, Ordering::SeqCst) {
-            std::process::exit(exit_code);
+            signal_hook::low_level::exit(exit_code);
         }
     });
 }
