@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod backup;
 pub mod catalog;
 pub mod cell;
 pub mod durability;

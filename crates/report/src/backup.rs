@@ -11,7 +11,7 @@ use crate::text::{Align, Grid, GridCell, GridLine, Style, clean, wrapped};
 /// The workload whose cells these are.
 const WORKLOAD: &str = "backup";
 /// The keys that say how it was compressed; cells that agree in all others are held against the one without a codec.
-const CODEC_KEYS: [&str; 4] = ["codec", "level", "workers", "where"];
+pub(crate) const CODEC_KEYS: [&str; 4] = ["codec", "level", "workers", "where"];
 /// The levels that 0 stands for; those of the codecs' own programs.
 const USUAL_LEVELS: [(&str, i64); 3] = [("gzip", 6), ("lz4", 1), ("zstd", 3)];
 /// Steps of a file's growth that are stored, in percent of the time.
