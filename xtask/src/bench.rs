@@ -9,6 +9,7 @@ mod build;
 pub mod disk;
 mod document;
 mod entries;
+mod extent;
 pub mod fleet;
 mod loops;
 pub mod pages;
@@ -27,12 +28,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result};
+use clap::Args;
 use host::scratch::Scratch;
-use stats::{MIN_BLOCKS, Rng};
+use stats::Rng;
 
 use crate::requirements::{self, MARIADB, POSTGRES, SYSBENCH};
 use build::Build;
 use entries::{Entry, Place, System, Threads, Tool, Transport};
+pub use extent::Extent;
 use record::{Failure, Header, Journal, Line};
 use server::{Programs, Server};
 use tools::{Peers, Runner};
@@ -43,42 +46,29 @@ const RESULTS: &str = "target/bench/transactions.jsonl";
 const DOCUMENT: &str = "docs/performance.md";
 /// Where the document of a partial run goes.
 const PARTIAL_DOCUMENT: &str = "target/bench/performance.md";
-/// The shortest run that a whole one has.
-const SHORTEST_S: u32 = 3;
 /// How often étalon's start-up is measured.
 const START_UPS: usize = 3;
 
 /// What to run.
-#[derive(Clone, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// How often every entry is run.
-    pub blocks: u32,
-    /// How long each run lasts.
-    pub seconds: u32,
-    /// Only entries whose key contains this text.
+    /// How much.
+    #[command(flatten)]
+    pub extent: Extent,
+    /// Only what has this in its key, as `unix/16`; the document goes to target/bench/.
+    #[arg(long)]
     pub only: Option<String>,
-    /// Cargo's profile for étalon.
-    pub profile: String,
-    /// Seed of the order.
-    pub seed: u64,
-    /// Render the document from these raw results, and run nothing.
-    pub render: Option<PathBuf>,
 }
 
 impl Options {
-    /// Whether the outcome stands for what the document claims.
-    fn is_whole(&self) -> bool {
-        self.only.is_none() && self.blocks >= MIN_BLOCKS && self.seconds >= SHORTEST_S && self.profile == "release"
-    }
-
     fn wants(&self, key: &str) -> bool {
         self.only.as_deref().is_none_or(|part| key.contains(part))
     }
 
     fn command(&self) -> String {
+        let Extent { blocks, seconds, seed, profile, .. } = &self.extent;
         let only = self.only.as_ref().map(|part| format!(" --only {part}")).unwrap_or_default();
-        let profile = if self.profile == "release" { String::new() } else { format!(" --profile {}", self.profile) };
-        let Options { blocks, seconds, seed, .. } = self;
+        let profile = if profile == "release" { String::new() } else { format!(" --profile {profile}") };
         format!("cargo xtask bench transactions --blocks {blocks} --seconds {seconds} --seed {seed}{only}{profile}")
     }
 }
@@ -89,22 +79,23 @@ impl Options {
 ///
 /// When étalon cannot be built, a server does not start, or a file cannot be written.
 pub fn transactions(root: &Path, options: &Options) -> Result<bool> {
-    if let Some(results) = &options.render {
+    let extent = &options.extent;
+    if let Some(results) = &extent.render {
         let (header, journal) = record::read(results)?;
         return conclude(root, &header, &journal);
     }
     let mut header = Header {
-        is_whole: options.is_whole(),
+        is_whole: options.only.is_none() && extent.is_whole(),
         command: options.command(),
         date: date(),
         machine: machine(),
-        blocks: options.blocks,
-        seconds: options.seconds,
-        seed: options.seed,
+        blocks: extent.blocks,
+        seconds: extent.seconds,
+        seed: extent.seed,
         ..Header::default()
     };
     let wanted: Vec<Entry> = entries::all().into_iter().filter(|entry| options.wants(&entry.key())).collect();
-    let build = Build::make(root, &options.profile)?;
+    let build = Build::make(root, &extent.profile)?;
     let scratch = Scratch::new("bench", None).context("making a folder for the bench")?;
     scratch.allow_passage().context("opening the way to the servers' folders")?;
     let mut runner = set_up(root, build, &scratch, &wanted, &mut header)?;
@@ -203,30 +194,30 @@ fn measure(
     for failure in failures {
         journal.keep(Line::Failed(failure))?;
     }
-    let mut rng = Rng::new(options.seed);
-    for block in 1..=options.blocks {
+    let mut rng = Rng::new(options.extent.seed);
+    for block in 1..=options.extent.blocks {
         shuffle(&mut entries, &mut rng);
         for entry in &entries {
             let threads = header.threads.get(&entry.key()).copied().unwrap_or(1);
-            journal.keep(run_one(runner, entry, threads, block, options))?;
+            journal.keep(run_one(runner, entry, threads, block, &options.extent))?;
         }
     }
     Ok(journal)
 }
 
 /// Runs an entry once, and says what came out.
-fn run_one(runner: &mut Runner, entry: &Entry, threads: u32, block: u32, options: &Options) -> Line {
+fn run_one(runner: &mut Runner, entry: &Entry, threads: u32, block: u32, extent: &Extent) -> Line {
     let key = entry.key();
-    match runner.run(entry, threads, options.seconds) {
+    match runner.run(entry, threads, extent.seconds) {
         Ok(mut run) => {
             run.block = block;
             let foreign = run.foreign_share.map_or("not known".to_owned(), |share| format!("{:.1} %", share * 100.0));
-            let (blocks, rate, cpu_us) = (options.blocks, run.rate_per_s, run.cpu_us);
+            let (blocks, rate, cpu_us) = (extent.blocks, run.rate_per_s, run.cpu_us);
             eprintln!("block {block}/{blocks} {key}: {rate:.0} selects/s, {cpu_us:.2} µs, foreign load {foreign}");
             Line::Run(run)
         }
         Err(error) => {
-            eprintln!("block {block}/{}: {key}: {error:#}", options.blocks);
+            eprintln!("block {block}/{}: {key}: {error:#}", extent.blocks);
             Line::Failed(Failure { key, block, reason: format!("{error:#}") })
         }
     }
@@ -336,14 +327,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_partial_run_is_no_whole_one() {
-        let whole = Options { blocks: 6, seconds: 5, only: None, profile: "release".to_owned(), seed: 1, render: None };
-        assert!(whole.is_whole() && whole.wants("anything"));
-        assert!(!Options { blocks: 5, ..whole.clone() }.is_whole());
-        assert!(!Options { profile: "dev".to_owned(), ..whole.clone() }.is_whole());
-        let partial = Options { only: Some("tcp/16".to_owned()), ..whole };
-        assert!(!partial.is_whole() && partial.wants("postgres/tcp/16/x") && !partial.wants("postgres/tcp/80/x"));
-        assert!(partial.command().ends_with("--only tcp/16"));
+    fn a_part_is_chosen_and_said() {
+        #[derive(clap::Parser)]
+        struct Arguments {
+            #[command(flatten)]
+            options: Options,
+        }
+        let of =
+            |arguments: &[&str]| <Arguments as clap::Parser>::parse_from([&["bench"][..], arguments].concat()).options;
+        assert!(of(&[]).wants("anything"));
+        let partial = of(&["--only", "tcp/16"]);
+        assert!(partial.wants("postgres/tcp/16/x") && !partial.wants("postgres/tcp/80/x"));
+        assert!(partial.command().ends_with("--seed 1 --only tcp/16"), "{}", partial.command());
     }
 
     #[test]
