@@ -12,6 +12,7 @@ mod entries;
 mod extent;
 pub mod fleet;
 mod loops;
+mod origin;
 pub mod pages;
 mod part;
 mod process;
@@ -36,6 +37,7 @@ use crate::requirements::{self, MARIADB, POSTGRES, SYSBENCH};
 use build::Build;
 use entries::{Entry, Place, System, Threads, Tool, Transport};
 pub use extent::Extent;
+use origin::Origin;
 use record::{Failure, Header, Journal, Line};
 use server::{Programs, Server};
 use tools::{Peers, Runner};
@@ -84,16 +86,8 @@ pub fn transactions(root: &Path, options: &Options) -> Result<bool> {
         let (header, journal) = record::read(results)?;
         return conclude(root, &header, &journal);
     }
-    let mut header = Header {
-        is_whole: options.only.is_none() && extent.is_whole(),
-        command: options.command(),
-        date: date(),
-        machine: machine(),
-        blocks: extent.blocks,
-        seconds: extent.seconds,
-        seed: extent.seed,
-        ..Header::default()
-    };
+    let origin = Origin::now(extent, options.only.as_deref(), options.command());
+    let mut header = Header { origin, ..Header::default() };
     let wanted: Vec<Entry> = entries::all().into_iter().filter(|entry| options.wants(&entry.key())).collect();
     let build = Build::make(root, &extent.profile)?;
     let scratch = Scratch::new("bench", None).context("making a folder for the bench")?;
@@ -110,7 +104,7 @@ pub fn transactions(root: &Path, options: &Options) -> Result<bool> {
 }
 
 fn conclude(root: &Path, header: &Header, journal: &Journal) -> Result<bool> {
-    let path = root.join(if header.is_whole { DOCUMENT } else { PARTIAL_DOCUMENT });
+    let path = root.join(if header.origin.is_whole { DOCUMENT } else { PARTIAL_DOCUMENT });
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
     }
@@ -154,7 +148,7 @@ fn set_up(root: &Path, build: Build, scratch: &Scratch, wanted: &[Entry], header
             runner.servers.push((system, Server::start(system, programs, scratch)?));
         }
     }
-    header.versions = versions(root, &runner);
+    header.origin.versions = versions(root, &runner);
     eprintln!("loading tables");
     runner.load_tables()?;
     Ok(runner)
@@ -290,38 +284,6 @@ fn versions(root: &Path, runner: &Runner) -> Vec<(String, String)> {
     all.map(|(name, said)| (name.to_owned(), said.unwrap_or_else(|| "not there".to_owned()))).to_vec()
 }
 
-/// The facts of this machine that the figures depend on.
-fn machine() -> Vec<(String, String)> {
-    const NAMES: [&str; 9] = [
-        "cpu.model",
-        "cpu.available",
-        "cpu.governor",
-        "cpu.mitigations",
-        "memory.total",
-        "virtualisation",
-        "kernel.version",
-        "os.name",
-        "clock.source",
-    ];
-    let facts = host::facts::client_facts(&[]);
-    let value = |name: &str| facts.get(name).unwrap_or("not known").to_owned();
-    NAMES.map(|name| (name.to_owned(), value(name))).to_vec()
-}
-
-/// Today, in UTC. Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`.
-fn date() -> String {
-    let days = host::clock::unix_ms().div_euclid(86_400_000) + 719_468;
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    format!("{year}-{month:02}-{day:02}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -353,6 +315,5 @@ mod tests {
         let mut sorted = order(7);
         sorted.sort_unstable();
         assert_eq!(sorted, (0..20).collect::<Vec<_>>());
-        assert_eq!(date().len(), 10);
     }
 }

@@ -20,10 +20,11 @@ use serde::{Deserialize, Serialize};
 use stats::{Pairs, Rng, Sample, TrialValue, paired};
 
 use super::build::Build;
+use super::origin::Origin;
 use super::part::Part;
 use super::raw::{self, Raw};
 use super::record::Failure;
-use super::{Extent, date, machine, shuffle};
+use super::{Extent, shuffle};
 use crate::requirements::{self, FIO};
 use tools::Runner;
 
@@ -156,22 +157,9 @@ pub struct Run {
 /// What all runs have in common.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Header {
-    /// Whether this is everything, often enough to be judged.
-    pub is_whole: bool,
-    /// The command that made it.
-    pub command: String,
-    /// The day.
-    pub date: String,
-    /// The machine.
-    pub machine: Vec<(String, String)>,
-    /// Program and version.
-    pub versions: Vec<(String, String)>,
-    /// How often every entry was to be run.
-    pub blocks: u32,
-    /// How long each run was to last.
-    pub seconds: u32,
-    /// Seed of the order.
-    pub seed: u64,
+    /// The run.
+    #[serde(flatten)]
+    pub origin: Origin,
     /// Size of the file, in MiB.
     pub size_mb: u64,
     /// What is missing.
@@ -235,18 +223,10 @@ pub fn disk(root: &Path, options: &Options) -> Result<bool> {
     eprintln!("making {} of {} MiB", file.display(), options.size_mb);
     make(&file, options.size_mb)?;
     let runner = Runner::new(&build, FIO.find(&["fio"]), &file, scratch.path());
-    let header = Header {
-        is_whole: options.only.is_none() && extent.is_whole(),
-        command: options.command(),
-        date: date(),
-        machine: facts_of(&file),
-        versions: runner.versions(root),
-        blocks: extent.blocks,
-        seconds: extent.seconds,
-        seed: extent.seed,
-        size_mb: options.size_mb,
-        missing,
-    };
+    let mut origin = Origin::now(extent, options.only.as_deref(), options.command());
+    origin.machine.extend(facts_under(&file));
+    origin.versions = runner.versions(root);
+    let header = Header { origin, size_mb: options.size_mb, missing };
     let journal = measure(root, &runner, options, &header)?;
     conclude(root, &header, &journal)
 }
@@ -296,7 +276,7 @@ fn read(path: &Path) -> Result<(Header, Journal)> {
 }
 
 fn conclude(root: &Path, header: &Header, journal: &Journal) -> Result<bool> {
-    let path = root.join(if header.is_whole { DOCUMENT } else { PARTIAL_DOCUMENT });
+    let path = root.join(if header.origin.is_whole { DOCUMENT } else { PARTIAL_DOCUMENT });
     Part::Disk.write(&path, &document::render(header, journal))?;
     Ok(journal.failures.is_empty())
 }
@@ -312,14 +292,11 @@ fn make(path: &Path, size_mb: u64) -> Result<()> {
     file.sync_all().with_context(|| format!("syncing {}", path.display()))
 }
 
-/// The machine, and what is under the file.
-fn facts_of(file: &Path) -> Vec<(String, String)> {
-    let mut all = machine();
+/// What is under the file.
+fn facts_under(file: &Path) -> Vec<(String, String)> {
+    const NAMES: [&str; 6] = ["filesystem", "block_size", "device", "device.model", "device.media", "device.scheduler"];
     let facts = host::facts::path_facts(file);
-    for name in ["filesystem", "block_size", "device", "device.model", "device.media", "device.scheduler"] {
-        all.extend(facts.get(name).map(|value| (name.to_owned(), value.to_owned())));
-    }
-    all
+    NAMES.iter().filter_map(|name| Some(((*name).to_owned(), facts.get(name)?.to_owned()))).collect()
 }
 
 #[cfg(test)]

@@ -40,14 +40,14 @@ pub fn render(header: &Header, journal: &Journal) -> String {
     use Threads::{Best, One};
     let parts = [
         ("status", status(header, journal)),
-        ("command", header.command.clone()),
-        ("date", header.date.clone()),
-        ("seconds", header.seconds.to_string()),
-        ("seed", header.seed.to_string()),
-        ("blocks", header.blocks.to_string()),
+        ("command", header.origin.command.clone()),
+        ("date", header.origin.date.clone()),
+        ("seconds", header.origin.seconds.to_string()),
+        ("seed", header.origin.seed.to_string()),
+        ("blocks", header.origin.blocks.to_string()),
         ("start_up", start_up(header)),
-        ("machine", facts(&header.machine)),
-        ("versions", facts(&header.versions)),
+        ("machine", facts(&header.origin.machine)),
+        ("versions", facts(&header.origin.versions)),
         ("servers", servers()),
         ("missing", list(&header.missing, "Nothing.")),
         ("foreign", foreign(journal)),
@@ -80,7 +80,7 @@ fn status(header: &Header, journal: &Journal) -> String {
         let verdict = bar.judge(bar.figure(journal));
         (met + u32::from(matches!(verdict, bars::Verdict::Met | bars::Verdict::MetUnsurely)), all + 1)
     });
-    if header.is_whole {
+    if header.origin.is_whole {
         return format!("{met} of {all} bars are met.");
     }
     format!(
@@ -303,6 +303,7 @@ fn failures(journal: &Journal) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::origin::Origin;
     use super::super::record::Line;
     use super::super::record::tests::run;
     use super::*;
@@ -317,7 +318,8 @@ mod tests {
     fn the_document_has_every_part_and_names_what_is_missing() {
         let mut journal = Journal::default();
         let missing = vec!["sysbench is not installed".to_owned()];
-        let mut header = Header { blocks: 6, seconds: 5, missing, ..Header::default() };
+        let origin = Origin { blocks: 6, seconds: 5, ..Origin::default() };
+        let mut header = Header { origin, missing, ..Header::default() };
         let one = |tool| {
             let place = Place { system: System::Postgres, transport: Transport::Tcp, clients: 80 };
             Entry::Client { tool, place, load: Load::Accounts, threads: Threads::One }.key()
@@ -339,7 +341,7 @@ mod tests {
         let bar = "| client CPU over pgbench's, one thread, TCP, 80 clients | ≤ 0.60 | 0.54 | 0.54 to 0.55 | met |";
         assert!(text.contains(bar), "{text}");
         assert!(text.contains("others used 1.0 % of the processors in the median"), "{text}");
-        header.is_whole = true;
+        header.origin.is_whole = true;
         assert!(render(&header, &journal).contains("1 of "), "{text}");
     }
 }

@@ -25,11 +25,12 @@ use store::Store;
 
 use super::build::Build;
 use super::entries::System;
+use super::origin::Origin;
 use super::part::Part;
 use super::raw::Raw;
 use super::record::Failure;
 use super::server::{ROLE, Server};
-use super::{Extent, date, machine, process, programs};
+use super::{Extent, process, programs};
 use crate::requirements::{self, NATS, POSTGRES};
 use hosts::{Agents, Nats};
 use journal::{Figure, Header, Journal, Judged, Line, Merged};
@@ -66,14 +67,10 @@ pub fn fleet(root: &Path, extent: &Extent) -> Result<bool> {
     scratch.allow_passage().context("opening the way to the servers' folders")?;
     let nats_program = NATS.path()?;
     let header = Header {
-        is_whole: extent.is_whole(),
-        command: command(extent),
-        date: date(),
-        machine: machine(),
-        versions: versions(root, &build, &nats_program),
-        blocks: extent.blocks,
-        seconds: extent.seconds,
-        seed: extent.seed,
+        origin: Origin {
+            versions: versions(root, &build, &nats_program),
+            ..Origin::now(extent, None, command(extent))
+        },
         settings: super::server::POSTGRES_SETTINGS.iter().map(|(name, value)| format!("{name} = {value}")).collect(),
     };
     let mut bench = Bench {
@@ -92,7 +89,7 @@ pub fn fleet(root: &Path, extent: &Extent) -> Result<bool> {
 }
 
 fn conclude(root: &Path, header: &Header, journal: &Journal) -> Result<bool> {
-    let path = root.join(if header.is_whole { DOCUMENT } else { PARTIAL_DOCUMENT });
+    let path = root.join(if header.origin.is_whole { DOCUMENT } else { PARTIAL_DOCUMENT });
     Part::Fleet.write(&path, &document::render(header, journal))?;
     for Failure { key, block, reason } in &journal.failures {
         eprintln!("failed: {key}, block {block}: {reason}");

@@ -9,25 +9,14 @@ use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use stats::{Pairs, Sample, TrialValue, paired};
 
+use super::origin::Origin;
+
 /// What all runs have in common.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Header {
-    /// Whether this is everything, often enough to be judged.
-    pub is_whole: bool,
-    /// The command that made it.
-    pub command: String,
-    /// The day.
-    pub date: String,
-    /// The machine, by the names that étalon's facts have for it.
-    pub machine: Vec<(String, String)>,
-    /// Program and version.
-    pub versions: Vec<(String, String)>,
-    /// How often every entry was to be run.
-    pub blocks: u32,
-    /// How long each run was to last.
-    pub seconds: u32,
-    /// Seed of the order.
-    pub seed: u64,
+    /// The run.
+    #[serde(flatten)]
+    pub origin: Origin,
     /// What is missing, and what it would have measured.
     pub missing: Vec<String>,
     /// Rates of the runs before the blocks, by entry without its threads: threads, then the rates.
@@ -211,7 +200,8 @@ pub mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sub/raw.jsonl");
         let same_as = BTreeMap::from([("x/best".to_owned(), "x/one-thread".to_owned())]);
-        let header = Header { blocks: 6, same_as, ..Header::default() };
+        let origin = Origin { blocks: 6, ..Origin::default() };
+        let header = Header { origin, same_as, ..Header::default() };
         let mut journal = Journal::create(&path, &header).unwrap();
         for block in 1..=2 {
             journal.keep(Line::Run(run("x/one-thread", block, 100.0 * f64::from(block), 2.0))).unwrap();
@@ -219,7 +209,7 @@ pub mod tests {
         let failure = Failure { key: "y".to_owned(), block: 1, reason: "gone".to_owned() };
         journal.keep(Line::Failed(failure)).unwrap();
         let (header, again) = read(&path).unwrap();
-        assert_eq!((header.blocks, again.runs.len(), again.failures.len()), (6, 2, 1));
+        assert_eq!((header.origin.blocks, again.runs.len(), again.failures.len()), (6, 2, 1));
         assert_eq!(again.sample("x/best", Metric::Rate).values(), [100.0, 200.0]);
         assert_eq!(again.pairs("x/best", "x/one-thread", Metric::Cpu).n(), 2);
     }

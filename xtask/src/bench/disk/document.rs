@@ -53,14 +53,14 @@ fn all_bars() -> Vec<Bar> {
 pub fn render(header: &Header, journal: &Journal) -> String {
     let parts = [
         ("status", status(header)),
-        ("command", header.command.clone()),
-        ("date", header.date.clone()),
-        ("seconds", header.seconds.to_string()),
-        ("blocks", header.blocks.to_string()),
-        ("seed", header.seed.to_string()),
+        ("command", header.origin.command.clone()),
+        ("date", header.origin.date.clone()),
+        ("seconds", header.origin.seconds.to_string()),
+        ("blocks", header.origin.blocks.to_string()),
+        ("seed", header.origin.seed.to_string()),
         ("size_mb", header.size_mb.to_string()),
-        ("machine", facts(&header.machine)),
-        ("versions", facts(&header.versions)),
+        ("machine", facts(&header.origin.machine)),
+        ("versions", facts(&header.origin.versions)),
         ("missing", list(&header.missing, "Nothing.")),
         ("foreign", foreign(journal)),
         ("bars", bar_table(journal)),
@@ -75,7 +75,7 @@ pub fn render(header: &Header, journal: &Journal) -> String {
 }
 
 fn status(header: &Header) -> String {
-    if header.is_whole {
+    if header.origin.is_whole {
         return String::new();
     }
     format!(
@@ -180,6 +180,7 @@ fn failures(journal: &Journal) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::origin::Origin;
     use super::super::Run;
     use super::*;
 
@@ -204,7 +205,8 @@ mod tests {
             journal.runs.push(run(Tool::Fio, block, 50_000.0 + noise, 8.0));
             journal.runs.push(run(Tool::Etalon, block, 51_000.0 - noise, 9.0));
         }
-        let header = Header { blocks: 6, seconds: 3, size_mb: 1024, ..Header::default() };
+        let origin = Origin { blocks: 6, seconds: 3, ..Origin::default() };
+        let header = Header { origin, size_mb: 1024, ..Header::default() };
         let text = render(&header, &journal);
         assert!(!text.contains("{{"), "{text}");
         assert!(text.contains("This is a partial run"));

@@ -31,14 +31,14 @@ const WAYS: [(&str, &str, &str); 3] = [
 pub fn render(header: &Header, journal: &Journal) -> String {
     let parts = [
         ("status", status(header)),
-        ("command", header.command.clone()),
-        ("date", header.date.clone()),
-        ("machine", facts(&header.machine)),
-        ("versions", facts(&header.versions)),
+        ("command", header.origin.command.clone()),
+        ("date", header.origin.date.clone()),
+        ("machine", facts(&header.origin.machine)),
+        ("versions", facts(&header.origin.versions)),
         ("settings", header.settings.iter().map(|setting| format!("`{setting}`")).collect::<Vec<_>>().join(", ")),
-        ("blocks", header.blocks.to_string()),
-        ("seconds", header.seconds.to_string()),
-        ("seed", header.seed.to_string()),
+        ("blocks", header.origin.blocks.to_string()),
+        ("seconds", header.origin.seconds.to_string()),
+        ("seed", header.origin.seed.to_string()),
         ("clients", CLIENTS.to_string()),
         ("margin", format!("{:.0}", MARGIN * 100.0)),
         ("rate", RATE.to_string()),
@@ -58,7 +58,7 @@ pub fn render(header: &Header, journal: &Journal) -> String {
 }
 
 fn status(header: &Header) -> String {
-    if header.is_whole {
+    if header.origin.is_whole {
         return String::new();
     }
     format!(
@@ -271,6 +271,7 @@ fn failures(journal: &Journal) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::origin::Origin;
     use super::super::journal::{Figure, Line, Merged};
     use super::*;
 
@@ -308,7 +309,8 @@ mod tests {
 
     #[test]
     fn the_part_has_every_table_and_judges_the_bars() {
-        let header = Header { is_whole: true, blocks: 6, seconds: 4, ..Header::default() };
+        let origin = Origin { is_whole: true, blocks: 6, seconds: 4, ..Origin::default() };
+        let header = Header { origin, ..Header::default() };
         let text = render(&header, &journal(6));
         assert!(!text.contains("{{") && !text.contains("partial run"), "{text}");
         assert!(line(&text, "| start skew of two agents").ends_with("| met |"), "{text}");
