@@ -38,6 +38,7 @@ use build::Build;
 use entries::{Entry, Place, System, Threads, Tool, Transport};
 pub use extent::Extent;
 use origin::Origin;
+use raw::Raw;
 use record::{Failure, Header, Journal, Line};
 use server::{Programs, Server};
 use tools::{Peers, Runner};
@@ -94,7 +95,7 @@ pub fn transactions(root: &Path, options: &Options) -> Result<bool> {
     scratch.allow_passage().context("opening the way to the servers' folders")?;
     let mut runner = set_up(root, build, &scratch, &wanted, &mut header)?;
     let results = root.join(RESULTS);
-    let journal = measure(root, &mut runner, wanted, options, &mut header, &results);
+    let journal = measure(root, &mut runner, wanted, options, &mut header, results.clone());
     for (_, server) in runner.servers.drain(..) {
         server.stop()?;
     }
@@ -161,7 +162,7 @@ fn measure(
     wanted: Vec<Entry>,
     options: &Options,
     header: &mut Header,
-    results: &Path,
+    results: PathBuf,
 ) -> Result<Journal> {
     let mut entries = Vec::new();
     let mut obstacles: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -184,16 +185,22 @@ fn measure(
             Err(reason) => header.missing.push(format!("latency truth: {reason}")),
         }
     }
-    let mut journal = Journal::create(results, header)?;
+    let (mut raw, mut journal) = (Raw::create(results)?, Journal::default());
+    let mut keep = |line: Line| {
+        raw.keep(&line)?;
+        journal.take(line);
+        anyhow::Ok(())
+    };
+    keep(Line::Header(Box::new(header.clone())))?;
     for failure in failures {
-        journal.keep(Line::Failed(failure))?;
+        keep(Line::Failed(failure))?;
     }
     let mut rng = Rng::new(options.extent.seed);
     for block in 1..=options.extent.blocks {
         shuffle(&mut entries, &mut rng);
         for entry in &entries {
             let threads = header.threads.get(&entry.key()).copied().unwrap_or(1);
-            journal.keep(run_one(runner, entry, threads, block, &options.extent))?;
+            keep(run_one(runner, entry, threads, block, &options.extent))?;
         }
     }
     Ok(journal)

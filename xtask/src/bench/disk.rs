@@ -185,6 +185,14 @@ pub struct Journal {
 }
 
 impl Journal {
+    fn take(&mut self, line: Line) {
+        match line {
+            Line::Header(_) => {}
+            Line::Run(run) => self.runs.push(run),
+            Line::Failed(failure) => self.failures.push(failure),
+        }
+    }
+
     /// One value for each block.
     pub fn sample(&self, key: &str, metric: Metric) -> Sample {
         let of = |run: &Run| match metric {
@@ -242,21 +250,20 @@ fn measure(root: &Path, runner: &Runner, options: &Options, header: &Header) -> 
         shuffle(&mut entries, &mut rng);
         for entry in &entries {
             let key = entry.key();
-            match runner.run(*entry, seconds) {
+            let line = match runner.run(*entry, seconds) {
                 Ok(run) => {
-                    let run = Run { block, ..run };
                     let own = run.own_cpu_us.unwrap_or(f64::NAN);
                     eprintln!("block {block}/{blocks} {key}: {:.0} IOPS, {own:.2} µs CPU", run.iops);
-                    raw.keep(&Line::Run(run.clone()))?;
-                    journal.runs.push(run);
+                    Line::Run(Run { block, ..run })
                 }
                 Err(error) => {
                     let failure = Failure { key, block, reason: format!("{error:#}") };
                     eprintln!("block {block}/{blocks}: {}: {}", failure.key, failure.reason);
-                    raw.keep(&Line::Failed(failure.clone()))?;
-                    journal.failures.push(failure);
+                    Line::Failed(failure)
                 }
-            }
+            };
+            raw.keep(&line)?;
+            journal.take(line);
         }
     }
     eprintln!("raw results: {}", raw.path().display());
@@ -268,8 +275,7 @@ fn read(path: &Path) -> Result<(Header, Journal)> {
     for line in raw::read(path)? {
         match line {
             Line::Header(read) => header = *read,
-            Line::Run(run) => journal.runs.push(run),
-            Line::Failed(failure) => journal.failures.push(failure),
+            other => journal.take(other),
         }
     }
     Ok((header, journal))

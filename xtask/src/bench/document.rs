@@ -326,8 +326,8 @@ mod tests {
         };
         for block in 1..=6 {
             let noise = f64::from(block) / 100.0;
-            journal.keep(Line::Run(run(&one(Tool::Pgbench), block, 50_000.0, 10.0 + noise))).unwrap();
-            journal.keep(Line::Run(run(&one(Tool::Etalon), block, 60_000.0, 5.5 - noise))).unwrap();
+            journal.take(Line::Run(run(&one(Tool::Pgbench), block, 50_000.0, 10.0 + noise)));
+            journal.take(Line::Run(run(&one(Tool::Etalon), block, 60_000.0, 5.5 - noise)));
         }
         let text = render(&header, &journal);
         assert!(!text.contains("{{"), "{text}");
