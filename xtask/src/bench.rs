@@ -19,6 +19,7 @@ mod process;
 mod raw;
 mod record;
 mod server;
+mod template;
 mod threads;
 mod tools;
 mod truth;

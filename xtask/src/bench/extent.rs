@@ -7,7 +7,7 @@ use clap::builder::ArgPredicate;
 use stats::MIN_BLOCKS;
 
 /// The shortest run that a whole bench has, in seconds.
-const SHORTEST_S: u32 = 3;
+pub const SHORTEST_S: u32 = 3;
 
 /// What every bench is told that writes the document.
 #[derive(Args, Clone, Debug)]

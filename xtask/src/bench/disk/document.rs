@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
-use stats::{MIN_BLOCKS, summarise};
+use stats::summarise;
 
 use super::super::bars::{self, Bound, Figure};
-use super::super::document::{facts, interval, list, number, thousands};
+use super::super::document::{failures, interval, list, number, thousands};
+use super::super::template::{filled, warning};
 use super::{BLOCK_KB, DEPTHS, Entry, Header, Journal, Metric, NULL_DEPTHS, Op, Tool};
 
 const TEMPLATE: &str = include_str!("../performance-disk.md");
@@ -52,36 +53,17 @@ fn all_bars() -> Vec<Bar> {
 /// The part.
 pub fn render(header: &Header, journal: &Journal) -> String {
     let parts = [
-        ("status", status(header)),
-        ("command", header.origin.command.clone()),
-        ("date", header.origin.date.clone()),
-        ("seconds", header.origin.seconds.to_string()),
-        ("blocks", header.origin.blocks.to_string()),
-        ("seed", header.origin.seed.to_string()),
+        ("status", warning(&header.origin, "", "all entries, ")),
         ("size_mb", header.size_mb.to_string()),
-        ("machine", facts(&header.origin.machine)),
-        ("versions", facts(&header.origin.versions)),
         ("missing", list(&header.missing, "Nothing.")),
         ("foreign", foreign(journal)),
         ("bars", bar_table(journal)),
         ("reads", beside(journal, Op::Read, &DEPTHS)),
         ("writes", beside(journal, Op::Write, &DEPTHS)),
         ("null", null(journal)),
-        ("failures", failures(journal)),
+        ("failures", failures(&journal.failures, "as a whole", "None.")),
     ];
-    parts
-        .iter()
-        .fold(TEMPLATE.to_owned(), |text, (name, part)| text.replace(&format!("{{{{{name}}}}}"), part.trim_end()))
-}
-
-fn status(header: &Header) -> String {
-    if header.origin.is_whole {
-        return String::new();
-    }
-    format!(
-        "**This is a partial run:** it shows that the bench works, and no more. A whole one has all entries, at least \
-         {MIN_BLOCKS} blocks of at least 3 s, and the release build."
-    )
+    filled(TEMPLATE, &header.origin, &parts)
 }
 
 fn foreign(journal: &Journal) -> String {
@@ -169,13 +151,6 @@ fn null(journal: &Journal) -> String {
         let _ = writeln!(text, "| {depth} | {} | {} | {against} |", of(Tool::Fio), of(Tool::Etalon));
     }
     text
-}
-
-fn failures(journal: &Journal) -> String {
-    let of = |failure: &super::Failure| {
-        format!("`{}`, block {}: {}", failure.key, failure.block, failure.reason.replace('\n', " "))
-    };
-    list(&journal.failures.iter().map(of).collect::<Vec<_>>(), "None.")
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use stats::{Direction, MIN_BLOCKS, Verdict, judge, paired_ratio, summarise};
 
 use super::super::bars::{self, Bound, LEVEL};
-use super::super::document::{facts, list, number, thousands};
+use super::super::document::{failures, list, number, thousands};
+use super::super::template::{filled, warning};
 use super::journal::{Header, Journal, Judged, entry};
 use super::plans::{
     AGENT, AGENTS, CLIENTS, CLIENTS_ON, DIRECT, EQUAL, HERE, HUNDRED, JUDGED, MARGIN, ONE, POSTGRES, RATE, SIMULATED,
@@ -30,15 +31,8 @@ const WAYS: [(&str, &str, &str); 3] = [
 /// The part.
 pub fn render(header: &Header, journal: &Journal) -> String {
     let parts = [
-        ("status", status(header)),
-        ("command", header.origin.command.clone()),
-        ("date", header.origin.date.clone()),
-        ("machine", facts(&header.origin.machine)),
-        ("versions", facts(&header.origin.versions)),
+        ("status", warning(&header.origin, "", "")),
         ("settings", header.settings.iter().map(|setting| format!("`{setting}`")).collect::<Vec<_>>().join(", ")),
-        ("blocks", header.origin.blocks.to_string()),
-        ("seconds", header.origin.seconds.to_string()),
-        ("seed", header.origin.seed.to_string()),
         ("clients", CLIENTS.to_string()),
         ("margin", format!("{:.0}", MARGIN * 100.0)),
         ("rate", RATE.to_string()),
@@ -50,21 +44,9 @@ pub fn render(header: &Header, journal: &Journal) -> String {
         ("counted", counted(journal)),
         ("starts", starts(journal)),
         ("merged", merged(journal)),
-        ("failures", failures(journal)),
+        ("failures", failures(&journal.failures, "as a whole", "Nothing.")),
     ];
-    parts
-        .iter()
-        .fold(TEMPLATE.to_owned(), |text, (name, part)| text.replace(&format!("{{{{{name}}}}}"), part.trim_end()))
-}
-
-fn status(header: &Header) -> String {
-    if header.origin.is_whole {
-        return String::new();
-    }
-    format!(
-        "**This is a partial run:** it shows that the bench works, and no more. A whole one has at least {MIN_BLOCKS} \
-         blocks of at least 3 s, and the release build."
-    )
+    filled(TEMPLATE, &header.origin, &parts)
 }
 
 /// A way beside the direct one.
@@ -260,13 +242,6 @@ fn merged(journal: &Journal) -> String {
         let _ = writeln!(text, "| {} | {} | {} | {same} |", one.block, one.hosts, thousands(one.values as f64));
     }
     text
-}
-
-fn failures(journal: &Journal) -> String {
-    let of = |failure: &super::Failure| {
-        format!("`{}`, block {}: {}", failure.key, failure.block, failure.reason.replace('\n', " "))
-    };
-    list(&journal.failures.iter().map(of).collect::<Vec<_>>(), "Nothing.")
 }
 
 #[cfg(test)]
