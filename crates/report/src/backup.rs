@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use model::{Cell, Reading, TrialState, Value};
 
 use crate::evidence::Evidence;
+use crate::number::median;
 use crate::text::{Align, Grid, GridCell, GridLine, Style, clean, wrapped};
 
 /// The workload whose cells these are.
@@ -51,14 +52,6 @@ pub(crate) fn value(reading: &Reading) -> Option<f64> {
         Reading::Value(value) if value.is_finite() => Some(*value),
         _ => None,
     }
-}
-
-pub(crate) fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    let upper = values.get(values.len() / 2)?;
-    let lower = values.get(values.len().saturating_sub(1) / 2)?;
-    Some(f64::midpoint(*lower, *upper))
 }
 
 /// The rows of an experiment, in the plan's order; none if it has no backups.

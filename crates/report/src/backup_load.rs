@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use model::backup::OF_THE_BACKUP;
 use model::{Cell, Value};
 
-use crate::backup::{CODEC_KEYS, Measured, codec_label, median, ratio, said, trials, value};
+use crate::backup::{CODEC_KEYS, Measured, codec_label, ratio, said, trials, value};
 use crate::evidence::Evidence;
+use crate::number::median;
 use crate::text::clean;
 
 /// The key that says which transactions run.
