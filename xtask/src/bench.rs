@@ -25,7 +25,6 @@ mod tools;
 mod truth;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -46,10 +45,6 @@ use tools::{Peers, Runner};
 
 /// Where the raw results are kept: every run of every block, a line each.
 const RESULTS: &str = "target/bench/transactions.jsonl";
-/// Where the document goes.
-const DOCUMENT: &str = "docs/performance.md";
-/// Where the document of a partial run goes.
-const PARTIAL_DOCUMENT: &str = "target/bench/performance.md";
 /// How often étalon's start-up is measured.
 const START_UPS: usize = 3;
 
@@ -106,15 +101,10 @@ pub fn transactions(root: &Path, options: &Options) -> Result<bool> {
 }
 
 fn conclude(root: &Path, header: &Header, journal: &Journal) -> Result<bool> {
-    let path = root.join(if header.origin.is_whole { DOCUMENT } else { PARTIAL_DOCUMENT });
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
-    }
-    // The part that another bench made stays.
-    let before = fs::read_to_string(&path).unwrap_or_default();
-    let text = part::kept(&before, &document::render(header, journal));
-    fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
-    eprintln!("document: {}", path.display());
+    // The parts that other benches made stay.
+    part::write(root, &header.origin, "performance.md", |before| {
+        part::kept(before, &document::render(header, journal))
+    })?;
     for failure in &journal.failures {
         eprintln!("failed: {}, block {}: {}", failure.key, failure.block, failure.reason);
     }

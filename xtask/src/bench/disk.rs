@@ -36,9 +36,6 @@ pub const NULL_DEPTHS: [u32; 3] = [1, 8, 32];
 pub const BLOCK_KB: u32 = 8;
 /// Where the raw results are kept.
 const RESULTS: &str = "target/bench/disk.jsonl";
-/// Where the document goes, and where that of a partial run.
-const DOCUMENT: &str = "docs/performance.md";
-const PARTIAL_DOCUMENT: &str = "target/bench/performance-disk.md";
 /// What to run.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
@@ -282,8 +279,7 @@ fn read(path: &Path) -> Result<(Header, Journal)> {
 }
 
 fn conclude(root: &Path, header: &Header, journal: &Journal) -> Result<bool> {
-    let path = root.join(if header.origin.is_whole { DOCUMENT } else { PARTIAL_DOCUMENT });
-    Part::Disk.write(&path, &document::render(header, journal))?;
+    Part::Disk.write(root, &header.origin, &document::render(header, journal))?;
     Ok(journal.failures.is_empty())
 }
 

@@ -38,9 +38,6 @@ use plans::{AGENTS, CLIENT_1, CLIENT_2, Plan};
 
 /// Where the raw results are kept.
 const RESULTS: &str = "target/bench/fleet.jsonl";
-/// Where the document goes, and where that of a partial run.
-const DOCUMENT: &str = "docs/performance.md";
-const PARTIAL_DOCUMENT: &str = "target/bench/performance-fleet.md";
 /// What a trial takes at most beside its length, in seconds: tables, rest, the server's statistics.
 const AROUND_A_TRIAL_S: u32 = 15;
 
@@ -89,8 +86,7 @@ pub fn fleet(root: &Path, extent: &Extent) -> Result<bool> {
 }
 
 fn conclude(root: &Path, header: &Header, journal: &Journal) -> Result<bool> {
-    let path = root.join(if header.origin.is_whole { DOCUMENT } else { PARTIAL_DOCUMENT });
-    Part::Fleet.write(&path, &document::render(header, journal))?;
+    Part::Fleet.write(root, &header.origin, &document::render(header, journal))?;
     for Failure { key, block, reason } in &journal.failures {
         eprintln!("failed: {key}, block {block}: {reason}");
     }
