@@ -9,76 +9,65 @@ mod build;
 pub mod disk;
 mod document;
 mod entries;
+mod extent;
 pub mod fleet;
 mod loops;
+mod origin;
 pub mod pages;
 mod part;
 mod process;
 mod raw;
 mod record;
 mod server;
+mod template;
 mod threads;
 mod tools;
 mod truth;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result};
+use clap::Args;
 use host::scratch::Scratch;
-use stats::{MIN_BLOCKS, Rng};
+use stats::Rng;
 
 use crate::requirements::{self, MARIADB, POSTGRES, SYSBENCH};
 use build::Build;
 use entries::{Entry, Place, System, Threads, Tool, Transport};
+pub use extent::Extent;
+use origin::Origin;
+use raw::Raw;
 use record::{Failure, Header, Journal, Line};
 use server::{Programs, Server};
 use tools::{Peers, Runner};
 
 /// Where the raw results are kept: every run of every block, a line each.
 const RESULTS: &str = "target/bench/transactions.jsonl";
-/// Where the document goes.
-const DOCUMENT: &str = "docs/performance.md";
-/// Where the document of a partial run goes.
-const PARTIAL_DOCUMENT: &str = "target/bench/performance.md";
-/// The shortest run that a whole one has.
-const SHORTEST_S: u32 = 3;
 /// How often étalon's start-up is measured.
 const START_UPS: usize = 3;
 
 /// What to run.
-#[derive(Clone, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// How often every entry is run.
-    pub blocks: u32,
-    /// How long each run lasts.
-    pub seconds: u32,
-    /// Only entries whose key contains this text.
+    /// How much.
+    #[command(flatten)]
+    pub extent: Extent,
+    /// Only what has this in its key, as `unix/16`; the document goes to target/bench/.
+    #[arg(long)]
     pub only: Option<String>,
-    /// Cargo's profile for étalon.
-    pub profile: String,
-    /// Seed of the order.
-    pub seed: u64,
-    /// Render the document from these raw results, and run nothing.
-    pub render: Option<PathBuf>,
 }
 
 impl Options {
-    /// Whether the outcome stands for what the document claims.
-    fn is_whole(&self) -> bool {
-        self.only.is_none() && self.blocks >= MIN_BLOCKS && self.seconds >= SHORTEST_S && self.profile == "release"
-    }
-
     fn wants(&self, key: &str) -> bool {
         self.only.as_deref().is_none_or(|part| key.contains(part))
     }
 
     fn command(&self) -> String {
+        let Extent { blocks, seconds, seed, profile, .. } = &self.extent;
         let only = self.only.as_ref().map(|part| format!(" --only {part}")).unwrap_or_default();
-        let profile = if self.profile == "release" { String::new() } else { format!(" --profile {}", self.profile) };
-        let Options { blocks, seconds, seed, .. } = self;
+        let profile = if profile == "release" { String::new() } else { format!(" --profile {profile}") };
         format!("cargo xtask bench transactions --blocks {blocks} --seconds {seconds} --seed {seed}{only}{profile}")
     }
 }
@@ -89,27 +78,20 @@ impl Options {
 ///
 /// When étalon cannot be built, a server does not start, or a file cannot be written.
 pub fn transactions(root: &Path, options: &Options) -> Result<bool> {
-    if let Some(results) = &options.render {
+    let extent = &options.extent;
+    if let Some(results) = &extent.render {
         let (header, journal) = record::read(results)?;
         return conclude(root, &header, &journal);
     }
-    let mut header = Header {
-        is_whole: options.is_whole(),
-        command: options.command(),
-        date: date(),
-        machine: machine(),
-        blocks: options.blocks,
-        seconds: options.seconds,
-        seed: options.seed,
-        ..Header::default()
-    };
+    let origin = Origin::now(extent, options.only.as_deref(), options.command());
+    let mut header = Header { origin, ..Header::default() };
     let wanted: Vec<Entry> = entries::all().into_iter().filter(|entry| options.wants(&entry.key())).collect();
-    let build = Build::make(root, &options.profile)?;
+    let build = Build::make(root, &extent.profile)?;
     let scratch = Scratch::new("bench", None).context("making a folder for the bench")?;
     scratch.allow_passage().context("opening the way to the servers' folders")?;
     let mut runner = set_up(root, build, &scratch, &wanted, &mut header)?;
     let results = root.join(RESULTS);
-    let journal = measure(root, &mut runner, wanted, options, &mut header, &results);
+    let journal = measure(root, &mut runner, wanted, options, &mut header, results.clone());
     for (_, server) in runner.servers.drain(..) {
         server.stop()?;
     }
@@ -119,15 +101,10 @@ pub fn transactions(root: &Path, options: &Options) -> Result<bool> {
 }
 
 fn conclude(root: &Path, header: &Header, journal: &Journal) -> Result<bool> {
-    let path = root.join(if header.is_whole { DOCUMENT } else { PARTIAL_DOCUMENT });
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
-    }
-    // The part that another bench made stays.
-    let before = fs::read_to_string(&path).unwrap_or_default();
-    let text = part::kept(&before, &document::render(header, journal));
-    fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
-    eprintln!("document: {}", path.display());
+    // The parts that other benches made stay.
+    part::write(root, &header.origin, "performance.md", |before| {
+        part::kept(before, &document::render(header, journal))
+    })?;
     for failure in &journal.failures {
         eprintln!("failed: {}, block {}: {}", failure.key, failure.block, failure.reason);
     }
@@ -163,7 +140,7 @@ fn set_up(root: &Path, build: Build, scratch: &Scratch, wanted: &[Entry], header
             runner.servers.push((system, Server::start(system, programs, scratch)?));
         }
     }
-    header.versions = versions(root, &runner);
+    header.origin.versions = versions(root, &runner);
     eprintln!("loading tables");
     runner.load_tables()?;
     Ok(runner)
@@ -176,7 +153,7 @@ fn measure(
     wanted: Vec<Entry>,
     options: &Options,
     header: &mut Header,
-    results: &Path,
+    results: PathBuf,
 ) -> Result<Journal> {
     let mut entries = Vec::new();
     let mut obstacles: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -199,34 +176,40 @@ fn measure(
             Err(reason) => header.missing.push(format!("latency truth: {reason}")),
         }
     }
-    let mut journal = Journal::create(results, header)?;
+    let (mut raw, mut journal) = (Raw::create(results)?, Journal::default());
+    let mut keep = |line: Line| {
+        raw.keep(&line)?;
+        journal.take(line);
+        anyhow::Ok(())
+    };
+    keep(Line::Header(Box::new(header.clone())))?;
     for failure in failures {
-        journal.keep(Line::Failed(failure))?;
+        keep(Line::Failed(failure))?;
     }
-    let mut rng = Rng::new(options.seed);
-    for block in 1..=options.blocks {
+    let mut rng = Rng::new(options.extent.seed);
+    for block in 1..=options.extent.blocks {
         shuffle(&mut entries, &mut rng);
         for entry in &entries {
             let threads = header.threads.get(&entry.key()).copied().unwrap_or(1);
-            journal.keep(run_one(runner, entry, threads, block, options))?;
+            keep(run_one(runner, entry, threads, block, &options.extent))?;
         }
     }
     Ok(journal)
 }
 
 /// Runs an entry once, and says what came out.
-fn run_one(runner: &mut Runner, entry: &Entry, threads: u32, block: u32, options: &Options) -> Line {
+fn run_one(runner: &mut Runner, entry: &Entry, threads: u32, block: u32, extent: &Extent) -> Line {
     let key = entry.key();
-    match runner.run(entry, threads, options.seconds) {
+    match runner.run(entry, threads, extent.seconds) {
         Ok(mut run) => {
             run.block = block;
             let foreign = run.foreign_share.map_or("not known".to_owned(), |share| format!("{:.1} %", share * 100.0));
-            let (blocks, rate, cpu_us) = (options.blocks, run.rate_per_s, run.cpu_us);
+            let (blocks, rate, cpu_us) = (extent.blocks, run.rate_per_s, run.cpu_us);
             eprintln!("block {block}/{blocks} {key}: {rate:.0} selects/s, {cpu_us:.2} µs, foreign load {foreign}");
             Line::Run(run)
         }
         Err(error) => {
-            eprintln!("block {block}/{}: {key}: {error:#}", options.blocks);
+            eprintln!("block {block}/{}: {key}: {error:#}", extent.blocks);
             Line::Failed(Failure { key, block, reason: format!("{error:#}") })
         }
     }
@@ -299,51 +282,23 @@ fn versions(root: &Path, runner: &Runner) -> Vec<(String, String)> {
     all.map(|(name, said)| (name.to_owned(), said.unwrap_or_else(|| "not there".to_owned()))).to_vec()
 }
 
-/// The facts of this machine that the figures depend on.
-fn machine() -> Vec<(String, String)> {
-    const NAMES: [&str; 9] = [
-        "cpu.model",
-        "cpu.available",
-        "cpu.governor",
-        "cpu.mitigations",
-        "memory.total",
-        "virtualisation",
-        "kernel.version",
-        "os.name",
-        "clock.source",
-    ];
-    let facts = host::facts::client_facts(&[]);
-    let value = |name: &str| facts.get(name).unwrap_or("not known").to_owned();
-    NAMES.map(|name| (name.to_owned(), value(name))).to_vec()
-}
-
-/// Today, in UTC. Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`.
-fn date() -> String {
-    let days = host::clock::unix_ms().div_euclid(86_400_000) + 719_468;
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    format!("{year}-{month:02}-{day:02}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_partial_run_is_no_whole_one() {
-        let whole = Options { blocks: 6, seconds: 5, only: None, profile: "release".to_owned(), seed: 1, render: None };
-        assert!(whole.is_whole() && whole.wants("anything"));
-        assert!(!Options { blocks: 5, ..whole.clone() }.is_whole());
-        assert!(!Options { profile: "dev".to_owned(), ..whole.clone() }.is_whole());
-        let partial = Options { only: Some("tcp/16".to_owned()), ..whole };
-        assert!(!partial.is_whole() && partial.wants("postgres/tcp/16/x") && !partial.wants("postgres/tcp/80/x"));
-        assert!(partial.command().ends_with("--only tcp/16"));
+    fn a_part_is_chosen_and_said() {
+        #[derive(clap::Parser)]
+        struct Arguments {
+            #[command(flatten)]
+            options: Options,
+        }
+        let of =
+            |arguments: &[&str]| <Arguments as clap::Parser>::parse_from([&["bench"][..], arguments].concat()).options;
+        assert!(of(&[]).wants("anything"));
+        let partial = of(&["--only", "tcp/16"]);
+        assert!(partial.wants("postgres/tcp/16/x") && !partial.wants("postgres/tcp/80/x"));
+        assert!(partial.command().ends_with("--seed 1 --only tcp/16"), "{}", partial.command());
     }
 
     #[test]
@@ -358,6 +313,5 @@ mod tests {
         let mut sorted = order(7);
         sorted.sort_unstable();
         assert_eq!(sorted, (0..20).collect::<Vec<_>>());
-        assert_eq!(date().len(), 10);
     }
 }

@@ -65,98 +65,14 @@ enum Verb {
 #[derive(Subcommand)]
 enum BenchVerb {
     /// Transactions: cost and rate beside pgbench, sysbench and mysqlslap, on private servers.
-    Transactions {
-        /// How often everything is run; 6 are the fewest that are judged.
-        #[arg(long, default_value_t = 10)]
-        blocks: u32,
-        /// How long each run lasts, in seconds.
-        #[arg(long, default_value_t = 5)]
-        seconds: u32,
-        /// Only what has this in its key, as `unix/16`; the document goes to target/bench/.
-        #[arg(long)]
-        only: Option<String>,
-        /// Two blocks of one second: shows that it works, and judges nothing.
-        #[arg(long)]
-        quick: bool,
-        /// Cargo's profile for étalon.
-        #[arg(long, default_value = "release")]
-        profile: String,
-        /// Seed of the order.
-        #[arg(long, default_value_t = 1)]
-        seed: u64,
-        /// Only write the document again, from these raw results.
-        #[arg(long, value_name = "FILE")]
-        render: Option<PathBuf>,
-    },
+    Transactions(bench::Options),
     /// Page inserts: what étalon adds to SQLite, beside a loop in C.
-    Pages {
-        /// How often both are run; 6 are the fewest that are judged.
-        #[arg(long, default_value_t = 10)]
-        blocks: u32,
-        /// Statements of each run.
-        #[arg(long, default_value_t = 5_000)]
-        statements: u32,
-        /// SQLite's `synchronous`.
-        #[arg(long, default_value = "FULL")]
-        synchronous: String,
-        /// Cargo's profile for étalon.
-        #[arg(long, default_value = "release")]
-        profile: String,
-        /// Seed of the order.
-        #[arg(long, default_value_t = 1)]
-        seed: u64,
-    },
+    Pages(bench::pages::Options),
     /// Disks: rate, CPU and latency beside fio, and the rate without a disk.
-    Disk {
-        /// How often everything is run; 6 are the fewest that are judged.
-        #[arg(long, default_value_t = 10)]
-        blocks: u32,
-        /// How long each run lasts, in seconds.
-        #[arg(long, default_value_t = 5)]
-        seconds: u32,
-        /// Only what has this in its key, as `read/8`; the document goes to target/bench/.
-        #[arg(long)]
-        only: Option<String>,
-        /// Two blocks of one second on a small file: shows that it works, and judges nothing.
-        #[arg(long)]
-        quick: bool,
-        /// Cargo's profile for étalon.
-        #[arg(long, default_value = "release")]
-        profile: String,
-        /// Seed of the order.
-        #[arg(long, default_value_t = 1)]
-        seed: u64,
-        /// Only write the document again, from these raw results.
-        #[arg(long, value_name = "FILE")]
-        render: Option<PathBuf>,
-        /// The folder in which the file is made: its disk is measured.
-        #[arg(long, value_name = "DIR", default_value = "target")]
-        target: PathBuf,
-        /// Size of the file in MiB.
-        #[arg(long, default_value_t = 4096)]
-        size_mb: u64,
-    },
+    Disk(bench::disk::Options),
     /// Several hosts: what agents on NATS cost beside the direct run, what they add up to, how they begin.
-    Fleet {
-        /// Blocks of the comparison; 6 are the fewest that are judged.
-        #[arg(long, default_value_t = 10)]
-        blocks: u32,
-        /// How long each trial is measured, in seconds.
-        #[arg(long, default_value_t = 4)]
-        seconds: u32,
-        /// Two blocks of one second: shows that it works, and judges nothing.
-        #[arg(long)]
-        quick: bool,
-        /// Cargo's profile for étalon.
-        #[arg(long, default_value = "release")]
-        profile: String,
-        /// Seed of the orders and of the loads.
-        #[arg(long, default_value_t = 1)]
-        seed: u64,
-        /// Only write the document again, from these raw results.
-        #[arg(long, value_name = "FILE")]
-        render: Option<PathBuf>,
-    },
+    #[command(mut_arg("seconds", |seconds| seconds.default_value("4")))]
+    Fleet(bench::Extent),
 }
 
 fn main() -> ExitCode {
@@ -192,24 +108,12 @@ fn run(verb: Verb) -> Result<bool> {
             };
             docs::run(root, &documents, difference, docs::Binary::Build)
         }
-        Verb::Bench { what: BenchVerb::Transactions { blocks, seconds, only, quick, profile, seed, render } } => {
-            let (blocks, seconds) = if quick { (2, 1) } else { (blocks, seconds) };
-            bench::transactions(root, &bench::Options { blocks, seconds, only, profile, seed, render })
-        }
-        Verb::Bench { what: BenchVerb::Pages { blocks, statements, synchronous, profile, seed } } => {
-            bench::pages::run(root, &bench::pages::Options { blocks, statements, synchronous, profile, seed })
-        }
-        Verb::Bench {
-            what: BenchVerb::Disk { blocks, seconds, only, quick, profile, seed, render, target, size_mb },
-        } => {
-            let (blocks, seconds, size_mb) = if quick { (2, 1, 64) } else { (blocks, seconds, size_mb) };
-            let options = bench::disk::Options { blocks, seconds, only, profile, seed, render, target, size_mb };
-            bench::disk::disk(root, &options)
-        }
-        Verb::Bench { what: BenchVerb::Fleet { blocks, seconds, quick, profile, seed, render } } => {
-            let (blocks, seconds) = if quick { (2, 1) } else { (blocks, seconds) };
-            bench::fleet::fleet(root, &bench::fleet::Options { blocks, seconds, profile, seed, render })
-        }
+        Verb::Bench { what } => match what {
+            BenchVerb::Transactions(options) => bench::transactions(root, &options),
+            BenchVerb::Pages(options) => bench::pages::run(root, &options),
+            BenchVerb::Disk(options) => bench::disk::disk(root, &options),
+            BenchVerb::Fleet(extent) => bench::fleet::fleet(root, &extent),
+        },
         Verb::Shots { report, output } => shots::run(&report, &output),
     }
 }

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use std::{env, fs};
 
 use anyhow::{Context, Result, bail};
+use host::process::is_root;
 
 /// One thing the tests need. To add a database server, add an entry to [`REQUIREMENTS`].
 pub struct Requirement {
@@ -35,6 +36,24 @@ struct Packages {
     choco: &'static str,
 }
 
+impl Packages {
+    /// Of the same name everywhere.
+    const fn called(name: &'static str) -> Packages {
+        Packages { apt: name, dnf: name, brew: name, choco: name }
+    }
+}
+
+/// What a requirement has that is found by the names of its programs alone.
+const PLAIN: Requirement = Requirement {
+    name: "",
+    needed_for: "",
+    programs: &[],
+    folders: &[],
+    asks: None,
+    packages: Packages::called(""),
+    before_apt: &[],
+};
+
 /// Chromium, which the tests of the HTML report and `xtask shots` drive.
 pub const CHROMIUM: Requirement = Requirement {
     name: "Chromium",
@@ -45,9 +64,8 @@ pub const CHROMIUM: Requirement = Requirement {
         "/Applications/Chromium.app/Contents/MacOS",
         "C:/Program Files/Google/Chrome/Application",
     ],
-    asks: None,
     packages: Packages { apt: "chromium", dnf: "chromium", brew: "--cask google-chrome", choco: "googlechrome" },
-    before_apt: &[],
+    ..PLAIN
 };
 
 /// PostgreSQL, which tests and the bench start privately.
@@ -84,9 +102,8 @@ pub const MARIADB: Requirement = Requirement {
         "/usr/local/opt/mariadb/bin",
         "C:/Program Files/MariaDB */bin",
     ],
-    asks: None,
     packages: Packages { apt: "mariadb-server", dnf: "mariadb-server", brew: "mariadb", choco: "mariadb" },
-    before_apt: &[],
+    ..PLAIN
 };
 
 /// nats-server, which tests of agents start privately.
@@ -96,8 +113,7 @@ pub const NATS: Requirement = Requirement {
     programs: &[&["nats-server"]],
     // Where Debian puts it, which is not on everybody's path.
     folders: &["/usr/sbin", "/opt/homebrew/bin", "/usr/local/bin"],
-    asks: None,
-    packages: Packages { apt: "nats-server", dnf: "nats-server", brew: "nats-server", choco: "nats-server" },
+    packages: Packages::called("nats-server"),
     // Debian's package starts a server without passwords on every address of the machine; the tests start their own.
     before_apt: &[(
         "/etc/systemd/system/nats-server.service.d/etalon.conf",
@@ -105,6 +121,7 @@ pub const NATS: Requirement = Requirement {
              [Unit]\n\
              ConditionPathExists=/nonexistent\n",
     )],
+    ..PLAIN
 };
 
 /// A peer of the bench, which does without it.
@@ -112,10 +129,8 @@ pub const SYSBENCH: Requirement = Requirement {
     name: "sysbench",
     needed_for: "comparisons in `cargo xtask bench`",
     programs: &[&["sysbench"]],
-    folders: &[],
-    asks: None,
-    packages: Packages { apt: "sysbench", dnf: "sysbench", brew: "sysbench", choco: "sysbench (there is none)" },
-    before_apt: &[],
+    packages: Packages { choco: "sysbench (there is none)", ..Packages::called("sysbench") },
+    ..PLAIN
 };
 
 /// The peer of the disk's bench, which does without it.
@@ -123,10 +138,8 @@ pub const FIO: Requirement = Requirement {
     name: "fio",
     needed_for: "comparisons in `cargo xtask bench disk`",
     programs: &[&["fio"]],
-    folders: &[],
-    asks: None,
-    packages: Packages { apt: "fio", dnf: "fio", brew: "fio", choco: "fio" },
-    before_apt: &[],
+    packages: Packages::called("fio"),
+    ..PLAIN
 };
 
 /// Spatial types for PostgreSQL. On Debian with all that it needs 36 MB to fetch and 160 MB on disk: some ten seconds.
@@ -142,9 +155,8 @@ pub const POSTGIS: Requirement = Requirement {
         "/usr/local/share/postgresql@*/extension",
         "C:/Program Files/PostgreSQL/*/share/extension",
     ],
-    asks: None,
     packages: Packages { apt: "postgresql-postgis", dnf: "postgis", brew: "postgis", choco: "postgis" },
-    before_apt: &[],
+    ..PLAIN
 };
 
 /// Spatial types for SQLite.
@@ -153,14 +165,13 @@ pub const SPATIALITE: Requirement = Requirement {
     needed_for: "tests of spatial queries",
     programs: &[&["mod_spatialite.so", "mod_spatialite.dylib", "mod_spatialite.dll"]],
     folders: &["/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/lib", "/opt/homebrew/lib", "/usr/local/lib"],
-    asks: None,
     packages: Packages {
         apt: "libsqlite3-mod-spatialite",
         dnf: "libspatialite",
         brew: "libspatialite",
         choco: "spatialite",
     },
-    before_apt: &[],
+    ..PLAIN
 };
 
 /// Everything `cargo xtask test` needs besides cargo.
@@ -333,11 +344,6 @@ impl Platform {
         let names: Vec<String> = missing.iter().map(|r| format!("{} (for {})", r.name, r.needed_for)).collect();
         format!("missing: {}\nhint: install with: {command}", names.join(", "))
     }
-}
-
-/// By asking `id`, since the standard library has no `geteuid` and `unsafe` stays in `host`.
-pub fn is_root() -> bool {
-    Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }
 
 fn install_by_apt(missing: &[&Requirement]) -> Result<()> {

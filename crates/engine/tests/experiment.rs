@@ -8,16 +8,18 @@
     reason = "a test fails by panicking"
 )]
 
+#[path = "shared/stored.rs"]
+mod stored;
 mod toy;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use engine::conductor::Options;
 use engine::{Conductor, Consent, Ended, ExperimentError, Observer, Progress, Registry, Silent};
 use model::{Cell, Plan, PlannedTrial, Reading, TrialRecord, TrialState};
-use store::{Header, Store};
+use store::Store;
+use stored::create;
 
 fn registry() -> Registry {
     Registry::built_in()
@@ -29,20 +31,6 @@ fn registry() -> Registry {
 fn parse(text: &str) -> Plan {
     Plan::parse(text, "test.toml", &model::plan::Changes::default(), &registry().catalog(), 1)
         .unwrap_or_else(|errors| panic!("{errors}"))
-}
-
-fn create(path: &Path, plan: &Plan) -> Store {
-    let header = Header {
-        etalon_version: "test".to_owned(),
-        build: "debug".to_owned(),
-        created_unix_ms: 0,
-        plan: plan.redacted(),
-        plan_text: String::new(),
-        plan_path: None,
-        plan_hash: plan.hash(),
-        command: "test".to_owned(),
-    };
-    Store::create(path, &header, &plan.order()).unwrap()
 }
 
 fn options() -> Options {

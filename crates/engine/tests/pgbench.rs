@@ -4,11 +4,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test's helpers may fail the test")]
 
+#[path = "shared/server.rs"]
+mod server;
+
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
 
 use engine::dataset::Datum;
 use engine::lane::KeptRow;
@@ -17,78 +18,31 @@ use engine::workloads::transactions::{
     Options, Program, Protocol, Source, StatementOp, Unset, compile_mix, compile_with,
 };
 use postgres::{Client, NoTls};
+use server::{ROLE, Server, programs};
 
-/// A private server on a Unix socket in a folder that goes with it.
-struct Server {
-    folder: tempfile::TempDir,
-    process: Child,
+/// A private server with a table for what pgbench draws.
+struct Pgbench {
+    server: Server,
 }
 
-fn programs() -> PathBuf {
-    let newest_first = (13..=20).rev().map(|version| PathBuf::from(format!("/usr/lib/postgresql/{version}/bin")));
-    let found = newest_first.chain([PathBuf::from("/usr/bin")]).find(|folder| folder.join("pgbench").exists());
-    found
-        .expect("this test needs PostgreSQL's server programs and pgbench: run `cargo xtask test`, which installs them")
-}
-
-/// PostgreSQL refuses to run as root; Debian's user is then the one to be.
-fn as_server_user(program: &Path) -> Command {
-    if !host::process::is_root() {
-        return Command::new(program);
-    }
-    let mut command = Command::new("runuser");
-    command.args(["-u", "postgres", "--"]).arg(program);
-    command
-}
-
-impl Server {
-    fn start() -> Server {
-        let folder = tempfile::Builder::new().prefix("etalon-pgbench-").tempdir().unwrap();
-        if host::process::is_root() {
-            host::process::chown(folder.path(), &host::process::user_by_name("postgres").unwrap()).unwrap();
-        }
-        let data = folder.path().join("data");
-        let made = as_server_user(&programs().join("initdb"))
-            .args(["--auth=trust", "--username=tester", "--no-sync", "--encoding=UTF8", "--locale=C", "-D"])
-            .arg(&data)
-            .current_dir("/")
-            .output()
-            .unwrap();
-        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-        let process = as_server_user(&programs().join("postgres"))
-            .arg("-D")
-            .arg(&data)
-            .args(["-c", "listen_addresses=", "-c", "fsync=off", "-c", "unix_socket_permissions=0777", "-k"])
-            .arg(folder.path())
-            .current_dir("/")
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let server = Server { folder, process };
-        let patience = Instant::now() + Duration::from_secs(30);
-        while server.try_client().is_err() {
-            assert!(Instant::now() < patience, "the server does not start");
-            std::thread::sleep(Duration::from_millis(100));
-        }
-        server.client().batch_execute("CREATE TABLE seen (id bigserial, client int, v text)").unwrap();
-        server
-    }
-
-    fn try_client(&self) -> Result<Client, postgres::Error> {
-        Client::connect(&format!("host={} user=tester dbname=postgres", self.folder.path().display()), NoTls)
+impl Pgbench {
+    fn start() -> Pgbench {
+        let pgbench = Pgbench { server: Server::start(&[]) };
+        pgbench.client().batch_execute("CREATE TABLE seen (id bigserial, client int, v text)").unwrap();
+        pgbench
     }
 
     fn client(&self) -> Client {
-        self.try_client().unwrap()
+        let folder = self.server.folder().display();
+        Client::connect(&format!("host={folder} user={ROLE} dbname=postgres"), NoTls).unwrap()
     }
 
     /// Runs pgbench on scripts with weights.
     fn pgbench(&self, scripts: &[(&str, u32)], options: &[&str]) -> Output {
         let mut command = Command::new(programs().join("pgbench"));
-        command.args(["-n", "-U", "tester", "-h"]).arg(self.folder.path()).args(options);
+        command.args(["-n", "-U", ROLE, "-h"]).arg(self.server.folder()).args(options);
         for (number, (text, weight)) in scripts.iter().enumerate() {
-            let path = self.folder.path().join(format!("{number}.sql"));
+            let path = self.server.folder().join(format!("{number}.sql"));
             fs::write(&path, text).unwrap();
             command.arg("-f").arg(format!("{}@{weight}", path.display()));
         }
@@ -103,16 +57,6 @@ impl Server {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let rows = client.query("SELECT client, v FROM seen ORDER BY client, id", &[]).unwrap();
         rows.iter().map(|row| (row.get(0), row.get(1))).collect()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let pid = fs::read_to_string(self.folder.path().join("data/postmaster.pid")).unwrap_or_default();
-        if let Some(pid) = pid.lines().next() {
-            let _ = Command::new("kill").args(["-INT", pid]).status();
-        }
-        let _ = self.process.wait();
     }
 }
 
@@ -383,7 +327,7 @@ const REFUSED: &[&str] = &[
 
 #[test]
 fn values_are_pgbench_s_own() {
-    let server = Server::start();
+    let server = Pgbench::start();
     expressions_have_its_values(&server);
     expressions_by_chance_have_its_values(&server);
     draws_are_its_draws(&server);
@@ -397,7 +341,7 @@ fn values_are_pgbench_s_own() {
 
 static SHOWN: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-fn debug_shows_the_same_lines(server: &Server) {
+fn debug_shows_the_same_lines(server: &Pgbench) {
     let script = "\\set a debug(5 / 2.0)\nSELECT 1;\n\\if debug(1 = 1)\n\\set b debug(1)\n\\elif debug(2)\n\\else\n\\set c debug(3)\n\\endif\n\
         \\set c debug(NULL) \n\\if false\n\\elif debug(false)\n\\else\n\\set d debug(1e20)\n\\endif\n\\set e debug(-1)";
     let output = server.pgbench(&[(script, 1)], &["-t1"]);
@@ -412,7 +356,7 @@ fn debug_shows_the_same_lines(server: &Server) {
     assert_eq!(theirs.len(), 7);
 }
 
-fn names_and_structures_are_refused_alike(server: &Server) {
+fn names_and_structures_are_refused_alike(server: &Pgbench) {
     let scripts = [
         "\\if 1\nSELECT 1;",
         "\\else",
@@ -453,7 +397,7 @@ fn names_and_structures_are_refused_alike(server: &Server) {
     }
 }
 
-fn expressions_have_its_values(server: &Server) {
+fn expressions_have_its_values(server: &Pgbench) {
     // The last one is no expression: a text that both must refuse.
     let (wrong, right) = VALUES.split_last().unwrap();
     assert!(compile_with(&format!("\\set x {wrong}"), &Options::default()).is_err());
@@ -517,7 +461,7 @@ fn by_chance(rng: &mut engine::rng::Rng, depth: u32) -> String {
 }
 
 /// What we evaluate, pgbench evaluates to the same; what we refuse, it refuses.
-fn expressions_by_chance_have_its_values(server: &Server) {
+fn expressions_by_chance_have_its_values(server: &Pgbench) {
     let mut rng = engine::rng::Rng::new(2_026);
     let expressions: Vec<String> = (0..3_000).map(|n| by_chance(&mut rng, 1 + n % 3)).collect();
     let value = |expression: &&String| {
@@ -545,7 +489,7 @@ fn expressions_by_chance_have_its_values(server: &Server) {
     }
 }
 
-fn draws_are_its_draws(server: &Server) {
+fn draws_are_its_draws(server: &Pgbench) {
     let script = script_of(DRAWS);
     for (seed, clients) in [("1", 1), ("5432", 1), ("18446744073709551615", 1), ("9", 4)] {
         let (clients_option, threads) = (format!("-c{clients}"), format!("-j{clients}"));
@@ -563,7 +507,7 @@ fn draws_are_its_draws(server: &Server) {
     }
 }
 
-fn scripts_with_weights_are_chosen_alike(server: &Server) {
+fn scripts_with_weights_are_chosen_alike(server: &Pgbench) {
     let script = |name: &str| {
         format!(
             "\\set x random(1, 1000)\nINSERT INTO seen (client, v) VALUES (:client_id, '{name} :x :y :default_seed');"
@@ -585,7 +529,7 @@ fn scripts_with_weights_are_chosen_alike(server: &Server) {
     }
 }
 
-fn refusals_are_shared(server: &Server) {
+fn refusals_are_shared(server: &Pgbench) {
     for expression in REFUSED {
         let script = format!("\\set x {expression}\nSELECT 1;");
         let theirs = server.pgbench(&[(&script, 1)], &["-c1", "-t1"]);
@@ -598,7 +542,7 @@ fn refusals_are_shared(server: &Server) {
 }
 
 /// Typed parameters: what arrives in columns of those types is what pgbench's texts become there.
-fn parameters_are_what_it_binds(server: &Server) {
+fn parameters_are_what_it_binds(server: &Pgbench) {
     let mut client = server.client();
     client.batch_execute("CREATE TABLE typed (id bigserial, i bigint, d double precision, b boolean, t text)").unwrap();
     let script = "\\set i random(-100, 100)\n\\set d 1.0 / random(1, 1000) * pow(10, random(-30, 30))\n\\set b :i > 0\n\
@@ -616,7 +560,7 @@ fn parameters_are_what_it_binds(server: &Server) {
 }
 
 /// Lexing, conditions, variables from rows: the statements that arrive are the same, in the same order.
-fn the_language_around_expressions_is_the_same(server: &Server) {
+fn the_language_around_expressions_is_the_same(server: &Pgbench) {
     let script = "-- a comment with ; and \\set\n\\set x random(1, 4)\n\\SET é_1 :x * 2\n\\if :x = 1\n\
         INSERT INTO seen (client, v) VALUES (0, 'one ; :x');\n\\elif :x = 2\n\\if :é_1 = 4\n\
         INSERT INTO seen (client, v) VALUES (0, 'two');\n\\else\nINSERT INTO seen (client, v) VALUES (0, 'never');\n\\endif\n\

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Direction, Facts, Mark, Measurement, Point, Series, TrialState};
+use model::{Direction, Facts, Mark, Measurement, Point, Quantity, Series, TrialState};
 
 use crate::exported::ExportedRules;
 
@@ -106,12 +106,11 @@ impl ImportedResult {
 
 /// Which way is better, by the unit and the metric's name; `None` when neither tells.
 pub fn direction_of(metric: &str, unit: &str) -> Option<Direction> {
-    let unit = unit.trim().to_lowercase();
+    let quantity = Quantity::of(unit);
     let metric = metric.trim().to_lowercase();
     let has =
         |words: &[&str]| words.iter().any(|word| metric.split(|c: char| !c.is_alphanumeric()).any(|w| w == *word));
-    let per_second = unit.ends_with("/s") || unit.ends_with("/sec") || unit.ends_with("/min");
-    if per_second || ["tps", "iops", "qps", "tpm", "nopm"].contains(&unit.as_str()) {
+    if quantity == Quantity::Rate {
         return Some(Direction::Higher);
     }
     if has(&["throughput", "tps", "iops", "qps", "nopm", "rate", "speed"]) {
@@ -120,8 +119,8 @@ pub fn direction_of(metric: &str, unit: &str) -> Option<Direction> {
     if has(&["count", "executions", "transactions"]) {
         return Some(Direction::Neither);
     }
-    let time = ["ns", "us", "µs", "ms", "s", "sec", "min", "h"].contains(&unit.as_str());
-    if time || has(&["latency", "time", "duration", "elapsed", "stall", "cpu", "size", "errors", "failed", "failures"])
+    if quantity == Quantity::Time
+        || has(&["latency", "time", "duration", "elapsed", "stall", "cpu", "size", "errors", "failed", "failures"])
     {
         return Some(Direction::Lower);
     }

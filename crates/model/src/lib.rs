@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod backup;
 pub mod catalog;
 pub mod cell;
 pub mod durability;
@@ -21,7 +22,7 @@ pub use catalog::{Catalog, EngineSpec, KeyKind, KeySpec, Literal, WorkloadSpec, 
 pub use cell::Cell;
 pub use durability::{Durability, DurabilityTier};
 pub use facts::{Fact, Facts, Nature};
-pub use metric::{Direction, Measurement, Metric, Reading, Role};
+pub use metric::{Direction, Measurement, Metric, Quantity, Reading, Role};
 pub use near::nearest;
 pub use plan::{
     Benchmark, CLIENTS_ON, ComparisonRules, FleetPlan, Plan, PlanError, PlanErrors, PrivateServer, SystemPlan,

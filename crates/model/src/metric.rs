@@ -39,6 +39,35 @@ pub struct Metric {
     pub role: Role,
 }
 
+/// What kind of thing a unit measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// Time, of one thing or for an amount: `ms`, `s/GiB`.
+    Time,
+    /// How much in a time: `tx/s`, `iops`.
+    Rate,
+    /// Bytes: `bytes`, `MiB`.
+    Size,
+    /// Anything else: a count, a share, a score.
+    Number,
+}
+
+impl Quantity {
+    /// By the unit's name.
+    pub fn of(unit: &str) -> Quantity {
+        let unit = unit.trim().to_lowercase();
+        let is_rate = ["/s", "/sec", "/min"].iter().any(|end| unit.ends_with(end));
+        if is_rate || ["tps", "iops", "qps", "tpm", "nopm"].contains(&unit.as_str()) {
+            return Quantity::Rate;
+        }
+        match unit.split('/').next().unwrap_or_default() {
+            "ns" | "us" | "µs" | "ms" | "s" | "sec" | "min" | "h" => Quantity::Time,
+            "bytes" | "b" | "kb" | "kib" | "mb" | "mib" | "gb" | "gib" | "tb" | "tib" => Quantity::Size,
+            _ => Quantity::Number,
+        }
+    }
+}
+
 /// What was read: a value, or the reason why there is none. Never 0 for "not available".
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -67,5 +96,21 @@ impl Measurement {
     /// A measurement from its parts.
     pub fn new(id: &str, unit: &str, direction: Direction, role: Role, reading: Reading) -> Measurement {
         Measurement { metric: Metric { id: id.to_owned(), unit: unit.to_owned(), direction, role }, reading }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_unit_says_what_it_measures() {
+        let all = |units: &[&str], quantity| {
+            units.iter().for_each(|unit| assert_eq!(Quantity::of(unit), quantity, "{unit}"));
+        };
+        all(&["ns", "us", "µs", "ms", "s", "s/GiB", "ms/MiB"], Quantity::Time);
+        all(&["tx/s", "MiB/s", "io/s", "queries/min", "tps", "IOPS"], Quantity::Rate);
+        all(&["bytes", "B", "KiB", "GB"], Quantity::Size);
+        all(&["", "pages", "/io", "%", "score"], Quantity::Number);
     }
 }

@@ -6,12 +6,13 @@ use std::fmt::Write as _;
 use model::{Cell, Reading, TrialState, Value};
 
 use crate::evidence::Evidence;
+use crate::number::median;
 use crate::text::{Align, Grid, GridCell, GridLine, Style, clean, wrapped};
 
 /// The workload whose cells these are.
 const WORKLOAD: &str = "backup";
 /// The keys that say how it was compressed; cells that agree in all others are held against the one without a codec.
-const CODEC_KEYS: [&str; 4] = ["codec", "level", "workers", "where"];
+pub(crate) const CODEC_KEYS: [&str; 4] = ["codec", "level", "workers", "where"];
 /// The levels that 0 stands for; those of the codecs' own programs.
 const USUAL_LEVELS: [(&str, i64); 3] = [("gzip", 6), ("lz4", 1), ("zstd", 3)];
 /// Steps of a file's growth that are stored, in percent of the time.
@@ -51,14 +52,6 @@ pub(crate) fn value(reading: &Reading) -> Option<f64> {
         Reading::Value(value) if value.is_finite() => Some(*value),
         _ => None,
     }
-}
-
-pub(crate) fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    let upper = values.get(values.len() / 2)?;
-    let lower = values.get(values.len().saturating_sub(1) / 2)?;
-    Some(f64::midpoint(*lower, *upper))
 }
 
 /// The rows of an experiment, in the plan's order; none if it has no backups.

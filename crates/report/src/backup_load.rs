@@ -2,30 +2,31 @@
 
 use std::fmt::Write as _;
 
+use model::backup::OF_THE_BACKUP;
 use model::{Cell, Value};
 
-use crate::backup::{Measured, codec_label, median, ratio, said, trials, value};
+use crate::backup::{CODEC_KEYS, Measured, codec_label, ratio, said, trials, value};
 use crate::evidence::Evidence;
+use crate::number::median;
 use crate::text::clean;
 
 /// The key that says which transactions run.
 const SCRIPT: &str = "load.script";
-/// Keys in which a backup may differ from the load that it is held against: all that say how it is taken.
-const OF_THE_BACKUP: [&str; 13] = [
-    "method",
-    "codec",
-    "level",
-    "workers",
-    "where",
-    "max_rate_mib_s",
-    "server_cpu_percent",
-    "backup_cpu_percent",
-    "backup_io_mib_s",
-    "restore_max_rate_mib_s",
-    "restore_cpu_percent",
-    "restore_io_mib_s",
-    "whole_server",
+/// The key that says whether there is a backup, and by which way.
+const METHOD: &str = "method";
+
+/// The keys of limits, with what is said of one.
+const LIMITS: [(&str, &str); 4] = [
+    ("max_rate_mib_s", "MiB/s"),
+    ("server_cpu_percent", "% CPU of the server"),
+    ("backup_cpu_percent", "% CPU"),
+    ("backup_io_mib_s", "MiB/s of the disk"),
 ];
+
+/// Whether a backup may differ in a key from the load that it is held against.
+fn is_of_the_backup(key: &str) -> bool {
+    key == METHOD || OF_THE_BACKUP.contains(&key)
+}
 
 /// A load beside one way to take a backup.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,9 +73,9 @@ pub fn compared_keys(evidence: &Evidence) -> Vec<String> {
     let benchmarks = &evidence.header.plan.benchmarks;
     let varies = |key: &&str| {
         let is_key = |varying: &String| varying == key;
-        *key == "method" || benchmarks.iter().any(|own| evidence.header.plan.varying_keys(&own.name).iter().any(is_key))
+        *key == METHOD || benchmarks.iter().any(|own| evidence.header.plan.varying_keys(&own.name).iter().any(is_key))
     };
-    OF_THE_BACKUP.iter().copied().filter(varies).map(str::to_owned).collect()
+    [METHOD].into_iter().chain(OF_THE_BACKUP).filter(varies).map(str::to_owned).collect()
 }
 
 /// Where the intervals of the tables are; nothing without a load.
@@ -90,11 +91,11 @@ pub(crate) fn footnote(evidence: &Evidence, rows: &[LoadRow]) -> String {
 }
 
 fn is_none(cell: &Cell) -> bool {
-    text(cell, "method") == Some("none")
+    text(cell, METHOD) == Some("none")
 }
 
 fn is_alone(cell: &Cell, other: &Cell) -> bool {
-    let same = |key: &String| OF_THE_BACKUP.contains(&key.as_str()) || cell.point.get(key) == other.point.get(key);
+    let same = |key: &String| is_of_the_backup(key) || cell.point.get(key) == other.point.get(key);
     is_none(other) && other.system == cell.system && other.benchmark == cell.benchmark && cell.point.keys().all(same)
 }
 
@@ -104,13 +105,12 @@ fn row(evidence: &Evidence, cell: &Cell, own: &[Measured], alone: Option<&[Measu
     let clients = cell.point.get("load.clients").and_then(Value::as_int).unwrap_or(1);
     let clients = if clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") };
     let mut load = vec![text(cell, SCRIPT).unwrap_or_default().to_owned(), clients];
-    let told =
-        |key: &&String| !OF_THE_BACKUP.contains(&key.as_str()) && ![SCRIPT, "load.clients"].contains(&key.as_str());
+    let told = |key: &&String| !is_of_the_backup(key) && ![SCRIPT, "load.clients"].contains(&key.as_str());
     load.extend(varying.iter().filter(told).filter_map(|key| Some(format!("{key}={}", cell.point.get(key)?))));
     LoadRow {
         system: cell.system.clone(),
         load: load.join(", "),
-        backup: label(cell),
+        backup: label(cell, &varying),
         trials: own.len(),
         throughput: middle("throughput"),
         response_us: [middle("response_p50"), middle("response_p99")],
@@ -119,26 +119,24 @@ fn row(evidence: &Evidence, cell: &Cell, own: &[Measured], alone: Option<&[Measu
     }
 }
 
-/// `vacuum-into, zstd-3, 20 MiB/s`.
-fn label(cell: &Cell) -> String {
+/// `vacuum-into, zstd-3, 20 MiB/s`, and what else varies of the backup.
+fn label(cell: &Cell, varying: &[String]) -> String {
     if is_none(cell) {
         return "none".to_owned();
     }
-    let method = text(cell, "method").filter(|method| *method != "native");
+    let method = text(cell, METHOD).filter(|method| *method != "native");
     let codec = match codec_label(cell).as_str() {
         "none" => "plain".to_owned(),
         codec => codec.to_owned(),
     };
     let mut parts: Vec<String> = method.map(str::to_owned).into_iter().chain([codec]).collect();
-    for (key, unit) in [
-        ("max_rate_mib_s", "MiB/s"),
-        ("server_cpu_percent", "% CPU of the server"),
-        ("backup_cpu_percent", "% CPU"),
-        ("backup_io_mib_s", "MiB/s of the disk"),
-    ] {
+    for (key, unit) in LIMITS {
         let limit = cell.point.get(key).and_then(Value::as_int).filter(|limit| *limit > 0);
         parts.extend(limit.map(|limit| format!("{limit} {unit}")));
     }
+    let is_said = |key: &str| key == METHOD || CODEC_KEYS.contains(&key) || LIMITS.iter().any(|(said, _)| *said == key);
+    let others = varying.iter().filter(|key| is_of_the_backup(key) && !is_said(key));
+    parts.extend(others.filter_map(|key| Some(format!("{key}={}", cell.point.get(key)?))));
     parts.join(", ")
 }
 
@@ -227,6 +225,26 @@ mod tests {
             throughput_ratio: ratio,
             p99_ratio: None,
         }
+    }
+
+    #[test]
+    fn every_key_of_the_backup_may_differ_from_the_load_alone_and_is_said() {
+        let cell = |keys: &[(&str, Value)]| Cell {
+            benchmark: "backup".to_owned(),
+            workload: "backup".to_owned(),
+            system: "here".to_owned(),
+            point: keys.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect(),
+        };
+        let word = |word: &str| Value::Text(word.to_owned());
+        let alone = cell(&[(METHOD, word("none")), ("stripes", Value::Int(1)), ("load.clients", Value::Int(4))]);
+        let of = |stripes, clients| {
+            let keys =
+                [("codec", word("none")), ("stripes", Value::Int(stripes)), ("load.clients", Value::Int(clients))];
+            cell(&[&keys[..], &[(METHOD, word("native"))]].concat())
+        };
+        assert!(is_alone(&of(4, 4), &alone) && !is_alone(&of(4, 8), &alone) && !is_alone(&of(4, 4), &of(1, 4)));
+        let varying = [METHOD, "stripes", "load.clients"].map(str::to_owned);
+        assert_eq!([label(&of(4, 8), &varying), label(&alone, &varying)], ["plain, stripes=4", "none"]);
     }
 
     #[test]

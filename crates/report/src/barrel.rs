@@ -10,6 +10,7 @@ use std::fmt::Write as _;
 use model::{Cell, Reading, TrialState, Value};
 
 use crate::evidence::Evidence;
+use crate::number::median;
 use crate::text::clean;
 
 /// What the names of a kind's measurements begin with.
@@ -151,14 +152,6 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_unstable_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    let upper = *values.get(middle)?;
-    let lower = if values.len().is_multiple_of(2) { values[middle - 1] } else { upper };
-    Some(f64::midpoint(lower, upper))
-}
-
 /// Measurements are microseconds.
 fn ms(us: Option<f64>) -> Option<f64> {
     us.map(|us| us / 1e3)
@@ -171,7 +164,7 @@ fn row(suffix: &str, trials: &[Measured<'_>]) -> KindRow {
     let counted = |trial: &Measured<'_>| Some((trial.values.get(rate.as_str())? * trial.elapsed_s).round());
     let counts: Vec<(f64, f64)> = trials.iter().filter_map(|one| Some((counted(one)?, one.elapsed_s))).collect();
     let (queries, seconds) = counts.iter().fold((0.0, 0.0), |(n, s), (count, elapsed)| (n + count, s + elapsed));
-    let median = |name: &str| ms(median(of(trials, &id(name)).collect()));
+    let median = |name: &str| ms(median(of(trials, &id(name))));
     KindRow {
         name: String::new(),
         queries: (seconds > 0.0).then_some(queries as u64),

@@ -98,6 +98,15 @@ impl<'a> RowUnit<'a> {
     }
 }
 
+/// The middle one of these, or the mean of the middle two; nothing of nothing.
+pub(crate) fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let upper = values.get(values.len() / 2)?;
+    let lower = values.get(values.len().saturating_sub(1) / 2)?;
+    Some(f64::midpoint(*lower, *upper))
+}
+
 /// `digits` significant digits, thousands apart: `18 400`, `3.95`, `0.012 3` is not made: groups are left of the point.
 pub fn significant(value: f64, digits: i32, script: Script) -> String {
     if !value.is_finite() {

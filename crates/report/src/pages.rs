@@ -11,7 +11,7 @@ use model::{Cell, Reading};
 use crate::comparison::{Comparison, ComparisonSet, Outcome};
 use crate::evidence::Evidence;
 use crate::html::cells::{CellView, SystemCell, views};
-use crate::number::Script;
+use crate::number::{Script, median};
 use crate::text::{Align, Grid, GridCell, GridLine, Style, clean};
 use crate::words::{change, verdict_words};
 
@@ -166,13 +166,6 @@ fn mean(evidence: &Evidence, trials: &[(i64, u32)], id: &str) -> Option<f64> {
     Some(values.iter().sum::<f64>() / values.len() as f64)
 }
 
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_unstable_by(f64::total_cmp);
-    let upper = *values.get(values.len() / 2)?;
-    let lower = if values.len().is_multiple_of(2) { values[values.len() / 2 - 1] } else { upper };
-    Some(f64::midpoint(lower, upper))
-}
-
 fn os_account(evidence: &Evidence, trials: &[(i64, u32)]) -> OsAccount {
     let of = |id: &str| mean(evidence, trials, id);
     let lines = ACCOUNTS.map(|(name, metrics)| (name, metrics.map(of)));
@@ -263,7 +256,7 @@ pub fn per_commit(evidence: &Evidence) -> Vec<(String, Vec<PerCommit>)> {
         let share = |family: &str| {
             let id = format!("{family}/{class}");
             let of = |trial: i64| Some(value(evidence, trial, &id)? / value(evidence, trial, "statements")?);
-            median(trials.iter().filter_map(|(trial, _)| of(*trial)).collect())
+            median(trials.iter().filter_map(|(trial, _)| of(*trial)))
         };
         let waits = format!("wait_per_commit/{class}");
         PerCommit {
@@ -273,7 +266,7 @@ pub fn per_commit(evidence: &Evidence) -> Vec<(String, Vec<PerCommit>)> {
             writes: share("writes"),
             bytes: share("write_bytes"),
             syncs: share("syncs"),
-            wait_ms: median(trials.iter().filter_map(|(trial, _)| value(evidence, *trial, &waits)).collect()),
+            wait_ms: median(trials.iter().filter_map(|(trial, _)| value(evidence, *trial, &waits))),
         }
     };
     let of_view = |view: &CellView<'_>| {

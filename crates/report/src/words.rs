@@ -1,7 +1,7 @@
 //! Words that more than one form of the report uses.
 
 use jiff::Timestamp;
-use model::{Direction, Metric, Order};
+use model::{Direction, Metric, Order, Quantity};
 use stats::Verdict;
 
 use crate::comparison::{
@@ -35,6 +35,23 @@ pub fn change(row: &Comparison) -> Option<Change> {
     row.estimate.as_ref().map(|e| Change::new(e.ratio, e.lo, e.hi))
 }
 
+/// The word of a verdict on a metric. Only what is a time or a rate is faster: a size is smaller or larger, and of anything
+/// else there is less or more.
+pub fn verdict_word(verdict: Verdict, metric: &Metric) -> &'static str {
+    let is_less = match verdict {
+        Verdict::Equivalent | Verdict::Inconclusive => return verdict.as_str(),
+        Verdict::Faster => metric.direction == Direction::Lower,
+        Verdict::Slower => metric.direction != Direction::Lower,
+    };
+    match (Quantity::of(&metric.unit), is_less) {
+        (Quantity::Time | Quantity::Rate, _) => verdict.as_str(),
+        (Quantity::Size, true) => "smaller",
+        (Quantity::Size, false) => "larger",
+        (Quantity::Number, true) => "less",
+        (Quantity::Number, false) => "more",
+    }
+}
+
 /// A row's verdict in two parts: the word, and what follows it.
 pub fn verdict_words(row: &Comparison, set: &ComparisonSet) -> (String, String) {
     match &row.outcome {
@@ -45,7 +62,7 @@ pub fn verdict_words(row: &Comparison, set: &ComparisonSet) -> (String, String) 
             let more = row.blocks_needed.map(|blocks| format!("~{} more", count(blocks as usize, unit_of(set))));
             ("inconclusive".to_owned(), more.unwrap_or_else(|| "too noisy to settle".to_owned()))
         }
-        Outcome::Verdict(verdict) => (verdict.as_str().to_owned(), String::new()),
+        Outcome::Verdict(verdict) => (verdict_word(*verdict, &row.metric).to_owned(), String::new()),
         Outcome::None(reason) => ("none".to_owned(), reason.short()),
     }
 }
@@ -165,4 +182,26 @@ pub fn latency_of(group: &DiskGroup) -> (LatencyPick, &'static str) {
     let points = || group.curves.iter().flat_map(|curve| &curve.points);
     let known = |pick: LatencyPick| points().any(|point| pick(point).is_some());
     if known(p99) || !known(mean) { (p99, "p99") } else { (mean, "mean latency") }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Role;
+
+    use super::*;
+
+    #[test]
+    fn what_is_no_time_and_no_rate_is_not_faster() {
+        let words = |unit: &str, direction| {
+            let metric = Metric { id: "x".to_owned(), unit: unit.to_owned(), direction, role: Role::Primary };
+            [Verdict::Faster, Verdict::Slower, Verdict::Equivalent].map(|verdict| verdict_word(verdict, &metric))
+        };
+        use Direction::{Higher, Lower};
+        assert_eq!(words("us", Lower), ["faster", "slower", "equivalent"]);
+        assert_eq!(words("tx/s", Higher), ["faster", "slower", "equivalent"]);
+        assert_eq!(words("bytes", Lower), ["smaller", "larger", "equivalent"]);
+        assert_eq!(words("bytes", Higher), ["larger", "smaller", "equivalent"]);
+        assert_eq!(words("", Lower), ["less", "more", "equivalent"]);
+        assert_eq!(words("", Higher), ["more", "less", "equivalent"]);
+    }
 }

@@ -278,8 +278,8 @@ mod tests {
         let mut journal = Journal::default();
         let Subject::Ratio(a, b, Metric::Cpu) = &bars[0].subject else { panic!("{:?}", bars[0]) };
         for block in 1..=6 {
-            journal.keep(Line::Run(run(&a.key(), block, 100.0, 10.0 + f64::from(block)))).unwrap();
-            journal.keep(Line::Run(run(&b.key(), block, 100.0, 5.0 + f64::from(block) / 2.0))).unwrap();
+            journal.take(Line::Run(run(&a.key(), block, 100.0, 10.0 + f64::from(block))));
+            journal.take(Line::Run(run(&b.key(), block, 100.0, 5.0 + f64::from(block) / 2.0)));
         }
         let figure = bars[0].figure(&journal).unwrap();
         assert!((figure.median - 0.5).abs() < 1e-12 && (figure.hi - 0.5).abs() < 1e-12, "{figure:?}");
@@ -287,10 +287,10 @@ mod tests {
         let slope = bars.last().unwrap();
         let Subject::Slope(few, many, ..) = &slope.subject else { panic!("{slope:?}") };
         for block in 1..=6 {
-            journal.keep(Line::Run(run(&few.key(), block, 1.0, 1.0))).unwrap();
+            journal.take(Line::Run(run(&few.key(), block, 1.0, 1.0)));
             let mut larger = run(&many.key(), block, 1.0, 1.0);
             larger.peak_rss_bytes = larger.peak_rss_bytes.map(|bytes| bytes + 5_000_000);
-            journal.keep(Line::Run(larger)).unwrap();
+            journal.take(Line::Run(larger));
         }
         assert!((slope.figure(&journal).unwrap().median - 10.0).abs() < 1e-9);
     }

@@ -12,16 +12,19 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
+use clap::Args;
+use clap::builder::ArgPredicate;
 use host::blocks::Content;
 use host::scratch::Scratch;
 use serde::{Deserialize, Serialize};
-use stats::{MIN_BLOCKS, Pairs, Rng, Sample, TrialValue, paired};
+use stats::{Pairs, Rng, Sample, TrialValue, paired};
 
 use super::build::Build;
+use super::origin::Origin;
 use super::part::Part;
 use super::raw::{self, Raw};
 use super::record::Failure;
-use super::{date, machine, shuffle};
+use super::{Extent, shuffle};
 use crate::requirements::{self, FIO};
 use tools::Runner;
 
@@ -33,41 +36,27 @@ pub const NULL_DEPTHS: [u32; 3] = [1, 8, 32];
 pub const BLOCK_KB: u32 = 8;
 /// Where the raw results are kept.
 const RESULTS: &str = "target/bench/disk.jsonl";
-/// Where the document goes, and where that of a partial run.
-const DOCUMENT: &str = "docs/performance.md";
-const PARTIAL_DOCUMENT: &str = "target/bench/performance-disk.md";
-/// The shortest run that a whole one has.
-const SHORTEST_S: u32 = 3;
-
 /// What to run.
-#[derive(Clone, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// How often every entry is run.
-    pub blocks: u32,
-    /// How long each run lasts.
-    pub seconds: u32,
-    /// Only entries whose key contains this text.
+    /// How much.
+    #[command(flatten)]
+    pub extent: Extent,
+    /// Only what has this in its key, as `read/8`; the document goes to target/bench/.
+    #[arg(long)]
     pub only: Option<String>,
-    /// Cargo's profile for étalon.
-    pub profile: String,
-    /// Seed of the order.
-    pub seed: u64,
-    /// Render the document from these raw results, and run nothing.
-    pub render: Option<PathBuf>,
-    /// The folder in which the file is made.
+    /// The folder in which the file is made: its disk is measured.
+    #[arg(long, value_name = "DIR", default_value = "target")]
     pub target: PathBuf,
-    /// Size of the file, in MiB.
+    /// Size of the file in MiB; a quick run has a small one.
+    #[arg(long, default_value_t = 4096, default_value_if("quick", ArgPredicate::IsPresent, "64"))]
     pub size_mb: u64,
 }
 
 impl Options {
-    fn is_whole(&self) -> bool {
-        self.only.is_none() && self.blocks >= MIN_BLOCKS && self.seconds >= SHORTEST_S && self.profile == "release"
-    }
-
     fn command(&self) -> String {
+        let Options { extent: Extent { blocks, seconds, seed, .. }, size_mb, .. } = self;
         let only = self.only.as_ref().map(|part| format!(" --only {part}")).unwrap_or_default();
-        let Options { blocks, seconds, seed, size_mb, .. } = self;
         format!("cargo xtask bench disk --blocks {blocks} --seconds {seconds} --size-mb {size_mb} --seed {seed}{only}")
     }
 }
@@ -165,22 +154,9 @@ pub struct Run {
 /// What all runs have in common.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Header {
-    /// Whether this is everything, often enough to be judged.
-    pub is_whole: bool,
-    /// The command that made it.
-    pub command: String,
-    /// The day.
-    pub date: String,
-    /// The machine.
-    pub machine: Vec<(String, String)>,
-    /// Program and version.
-    pub versions: Vec<(String, String)>,
-    /// How often every entry was to be run.
-    pub blocks: u32,
-    /// How long each run was to last.
-    pub seconds: u32,
-    /// Seed of the order.
-    pub seed: u64,
+    /// The run.
+    #[serde(flatten)]
+    pub origin: Origin,
     /// Size of the file, in MiB.
     pub size_mb: u64,
     /// What is missing.
@@ -206,6 +182,14 @@ pub struct Journal {
 }
 
 impl Journal {
+    fn take(&mut self, line: Line) {
+        match line {
+            Line::Header(_) => {}
+            Line::Run(run) => self.runs.push(run),
+            Line::Failed(failure) => self.failures.push(failure),
+        }
+    }
+
     /// One value for each block.
     pub fn sample(&self, key: &str, metric: Metric) -> Sample {
         let of = |run: &Run| match metric {
@@ -232,29 +216,22 @@ impl Journal {
 /// # Errors
 /// When étalon cannot be built, there is no fio, or a file cannot be written.
 pub fn disk(root: &Path, options: &Options) -> Result<bool> {
-    if let Some(results) = &options.render {
+    let extent = &options.extent;
+    if let Some(results) = &extent.render {
         let (header, journal) = read(results)?;
         return conclude(root, &header, &journal);
     }
     let missing = requirements::ensure_optional(&[&FIO])?;
-    let build = Build::make(root, &options.profile)?;
+    let build = Build::make(root, &extent.profile)?;
     let scratch = Scratch::new("bench-disk", Some(&options.target)).context("making a folder for the bench")?;
     let file = scratch.path().join("blocks");
     eprintln!("making {} of {} MiB", file.display(), options.size_mb);
     make(&file, options.size_mb)?;
     let runner = Runner::new(&build, FIO.find(&["fio"]), &file, scratch.path());
-    let header = Header {
-        is_whole: options.is_whole(),
-        command: options.command(),
-        date: date(),
-        machine: facts_of(&file),
-        versions: runner.versions(root),
-        blocks: options.blocks,
-        seconds: options.seconds,
-        seed: options.seed,
-        size_mb: options.size_mb,
-        missing,
-    };
+    let mut origin = Origin::now(extent, options.only.as_deref(), options.command());
+    origin.machine.extend(facts_under(&file));
+    origin.versions = runner.versions(root);
+    let header = Header { origin, size_mb: options.size_mb, missing };
     let journal = measure(root, &runner, options, &header)?;
     conclude(root, &header, &journal)
 }
@@ -264,26 +241,26 @@ fn measure(root: &Path, runner: &Runner, options: &Options, header: &Header) -> 
     raw.keep(&Line::Header(Box::new(header.clone())))?;
     let wanted = |entry: &Entry| options.only.as_deref().is_none_or(|part| entry.key().contains(part));
     let mut entries: Vec<Entry> = entries().into_iter().filter(wanted).collect();
-    let (mut journal, mut rng) = (Journal::default(), Rng::new(options.seed));
-    for block in 1..=options.blocks {
+    let Extent { blocks, seconds, seed, .. } = options.extent;
+    let (mut journal, mut rng) = (Journal::default(), Rng::new(seed));
+    for block in 1..=blocks {
         shuffle(&mut entries, &mut rng);
         for entry in &entries {
             let key = entry.key();
-            match runner.run(*entry, options.seconds) {
+            let line = match runner.run(*entry, seconds) {
                 Ok(run) => {
-                    let run = Run { block, ..run };
                     let own = run.own_cpu_us.unwrap_or(f64::NAN);
-                    eprintln!("block {block}/{} {key}: {:.0} IOPS, {own:.2} µs CPU", options.blocks, run.iops);
-                    raw.keep(&Line::Run(run.clone()))?;
-                    journal.runs.push(run);
+                    eprintln!("block {block}/{blocks} {key}: {:.0} IOPS, {own:.2} µs CPU", run.iops);
+                    Line::Run(Run { block, ..run })
                 }
                 Err(error) => {
                     let failure = Failure { key, block, reason: format!("{error:#}") };
-                    eprintln!("block {block}/{}: {}: {}", options.blocks, failure.key, failure.reason);
-                    raw.keep(&Line::Failed(failure.clone()))?;
-                    journal.failures.push(failure);
+                    eprintln!("block {block}/{blocks}: {}: {}", failure.key, failure.reason);
+                    Line::Failed(failure)
                 }
-            }
+            };
+            raw.keep(&line)?;
+            journal.take(line);
         }
     }
     eprintln!("raw results: {}", raw.path().display());
@@ -295,16 +272,14 @@ fn read(path: &Path) -> Result<(Header, Journal)> {
     for line in raw::read(path)? {
         match line {
             Line::Header(read) => header = *read,
-            Line::Run(run) => journal.runs.push(run),
-            Line::Failed(failure) => journal.failures.push(failure),
+            other => journal.take(other),
         }
     }
     Ok((header, journal))
 }
 
 fn conclude(root: &Path, header: &Header, journal: &Journal) -> Result<bool> {
-    let path = root.join(if header.is_whole { DOCUMENT } else { PARTIAL_DOCUMENT });
-    Part::Disk.write(&path, &document::render(header, journal))?;
+    Part::Disk.write(root, &header.origin, &document::render(header, journal))?;
     Ok(journal.failures.is_empty())
 }
 
@@ -319,14 +294,11 @@ fn make(path: &Path, size_mb: u64) -> Result<()> {
     file.sync_all().with_context(|| format!("syncing {}", path.display()))
 }
 
-/// The machine, and what is under the file.
-fn facts_of(file: &Path) -> Vec<(String, String)> {
-    let mut all = machine();
+/// What is under the file.
+fn facts_under(file: &Path) -> Vec<(String, String)> {
+    const NAMES: [&str; 6] = ["filesystem", "block_size", "device", "device.model", "device.media", "device.scheduler"];
     let facts = host::facts::path_facts(file);
-    for name in ["filesystem", "block_size", "device", "device.model", "device.media", "device.scheduler"] {
-        all.extend(facts.get(name).map(|value| (name.to_owned(), value.to_owned())));
-    }
-    all
+    NAMES.iter().filter_map(|name| Some(((*name).to_owned(), facts.get(name)?.to_owned()))).collect()
 }
 
 #[cfg(test)]

@@ -2,14 +2,15 @@
 
 use std::fmt::Write as _;
 
-use stats::{MIN_BLOCKS, summarise};
+use stats::summarise;
 
 use super::bars::{self, Bar, Bound, Figure, LEVEL, Subject};
 use super::entries::{
     CLIENTS, Clock, Entry, Load, MEMORY_CLIENTS, PIPELINE_CLIENTS, Place, System, Threads, Tool, Transport, local,
 };
-use super::record::{Header, Journal, Metric};
+use super::record::{Failure, Header, Journal, Metric};
 use super::server::{MARIADB_SETTINGS, POSTGRES_SETTINGS, SBTEST_ROWS, SCALE};
+use super::template::{filled, warning};
 
 const TEMPLATE: &str = include_str!("performance.md");
 /// A run that others took more than this share of the machine from is listed.
@@ -40,14 +41,7 @@ pub fn render(header: &Header, journal: &Journal) -> String {
     use Threads::{Best, One};
     let parts = [
         ("status", status(header, journal)),
-        ("command", header.command.clone()),
-        ("date", header.date.clone()),
-        ("seconds", header.seconds.to_string()),
-        ("seed", header.seed.to_string()),
-        ("blocks", header.blocks.to_string()),
         ("start_up", start_up(header)),
-        ("machine", facts(&header.machine)),
-        ("versions", facts(&header.versions)),
         ("servers", servers()),
         ("missing", list(&header.missing, "Nothing.")),
         ("foreign", foreign(journal)),
@@ -67,26 +61,22 @@ pub fn render(header: &Header, journal: &Journal) -> String {
         ("script", ratios(header, journal, "constant", "drawn", vec![("Unix socket, 16".to_owned(), constant, drawn)])),
         ("memory", memory(journal)),
         ("truth", truth(header)),
-        ("failures", failures(journal)),
+        ("failures", failures(&journal.failures, "before the blocks", "None.")),
     ];
-    parts
-        .iter()
-        .fold(TEMPLATE.to_owned(), |text, (name, part)| text.replace(&format!("{{{{{name}}}}}"), part.trim_end()))
+    filled(TEMPLATE, &header.origin, &parts)
 }
 
-/// Warns where the figures do not carry a verdict.
+/// How many bars are met, with a warning where the figures do not carry a verdict.
 fn status(header: &Header, journal: &Journal) -> String {
     let (met, all) = bars::all().iter().fold((0, 0), |(met, all), bar| {
         let verdict = bar.judge(bar.figure(journal));
         (met + u32::from(matches!(verdict, bars::Verdict::Met | bars::Verdict::MetUnsurely)), all + 1)
     });
-    if header.is_whole {
-        return format!("{met} of {all} bars are met.");
+    let met = format!("{met} of {all} bars are met.");
+    match header.origin.is_whole {
+        true => met,
+        false => warning(&header.origin, &format!("{met} "), "all entries, "),
     }
-    format!(
-        "**This is a partial run:** it shows that the bench works, and no more. {met} of {all} bars are met. A whole \
-         one has all entries, at least {MIN_BLOCKS} blocks of at least 3 s, and the release build."
-    )
 }
 
 fn start_up(header: &Header) -> String {
@@ -94,12 +84,6 @@ fn start_up(header: &Header) -> String {
         Some(cpu_s) => format!("Étalon's start, facts, store and report take {:.0} ms of it.", cpu_s * 1e3),
         None => "How much of it is étalon's start and end was not measured.".to_owned(),
     }
-}
-
-/// A table of names and values.
-pub fn facts(facts: &[(String, String)]) -> String {
-    let rows = facts.iter().map(|(name, value)| format!("| {name} | {} |\n", value.replace('|', "\\|")));
-    format!("| | |\n|---|---|\n{}", rows.collect::<String>())
 }
 
 fn servers() -> String {
@@ -288,21 +272,18 @@ fn truth(header: &Header) -> String {
     format!("{head}{}", rows.collect::<String>())
 }
 
-fn failures(journal: &Journal) -> String {
-    let lines: Vec<String> = journal
-        .failures
-        .iter()
-        .map(|failure| {
-            let when =
-                if failure.block == 0 { "before the blocks".to_owned() } else { format!("block {}", failure.block) };
-            format!("`{}`, {when}: {}", failure.key, failure.reason.replace('\n', " "))
-        })
-        .collect();
-    list(&lines, "None.")
+/// What failed, with the word for what failed in no block, and the one for nothing at all.
+pub fn failures(failures: &[Failure], no_block: &str, none: &str) -> String {
+    let line = |Failure { key, block, reason }: &Failure| {
+        let when = if *block == 0 { no_block.to_owned() } else { format!("block {block}") };
+        format!("`{key}`, {when}: {}", reason.replace('\n', " "))
+    };
+    list(&failures.iter().map(line).collect::<Vec<_>>(), none)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::origin::Origin;
     use super::super::record::Line;
     use super::super::record::tests::run;
     use super::*;
@@ -317,15 +298,16 @@ mod tests {
     fn the_document_has_every_part_and_names_what_is_missing() {
         let mut journal = Journal::default();
         let missing = vec!["sysbench is not installed".to_owned()];
-        let mut header = Header { blocks: 6, seconds: 5, missing, ..Header::default() };
+        let origin = Origin { blocks: 6, seconds: 5, ..Origin::default() };
+        let mut header = Header { origin, missing, ..Header::default() };
         let one = |tool| {
             let place = Place { system: System::Postgres, transport: Transport::Tcp, clients: 80 };
             Entry::Client { tool, place, load: Load::Accounts, threads: Threads::One }.key()
         };
         for block in 1..=6 {
             let noise = f64::from(block) / 100.0;
-            journal.keep(Line::Run(run(&one(Tool::Pgbench), block, 50_000.0, 10.0 + noise))).unwrap();
-            journal.keep(Line::Run(run(&one(Tool::Etalon), block, 60_000.0, 5.5 - noise))).unwrap();
+            journal.take(Line::Run(run(&one(Tool::Pgbench), block, 50_000.0, 10.0 + noise)));
+            journal.take(Line::Run(run(&one(Tool::Etalon), block, 60_000.0, 5.5 - noise)));
         }
         let text = render(&header, &journal);
         assert!(!text.contains("{{"), "{text}");
@@ -339,7 +321,7 @@ mod tests {
         let bar = "| client CPU over pgbench's, one thread, TCP, 80 clients | ≤ 0.60 | 0.54 | 0.54 to 0.55 | met |";
         assert!(text.contains(bar), "{text}");
         assert!(text.contains("others used 1.0 % of the processors in the median"), "{text}");
-        header.is_whole = true;
+        header.origin.is_whole = true;
         assert!(render(&header, &journal).contains("1 of "), "{text}");
     }
 }

@@ -25,11 +25,12 @@ use store::Store;
 
 use super::build::Build;
 use super::entries::System;
+use super::origin::Origin;
 use super::part::Part;
 use super::raw::Raw;
 use super::record::Failure;
 use super::server::{ROLE, Server};
-use super::{date, machine, process, programs};
+use super::{Extent, process, programs};
 use crate::requirements::{self, NATS, POSTGRES};
 use hosts::{Agents, Nats};
 use journal::{Figure, Header, Journal, Judged, Line, Merged};
@@ -37,46 +38,20 @@ use plans::{AGENTS, CLIENT_1, CLIENT_2, Plan};
 
 /// Where the raw results are kept.
 const RESULTS: &str = "target/bench/fleet.jsonl";
-/// Where the document goes, and where that of a partial run.
-const DOCUMENT: &str = "docs/performance.md";
-const PARTIAL_DOCUMENT: &str = "target/bench/performance-fleet.md";
-/// The shortest trial of a whole run.
-const SHORTEST_S: u32 = 3;
 /// What a trial takes at most beside its length, in seconds: tables, rest, the server's statistics.
 const AROUND_A_TRIAL_S: u32 = 15;
 
-/// What to run.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Blocks of the comparison.
-    pub blocks: u32,
-    /// How long each trial is measured.
-    pub seconds: u32,
-    /// Cargo's profile for étalon.
-    pub profile: String,
-    /// Seed of orders and loads.
-    pub seed: u64,
-    /// Render the document from these raw results, and run nothing.
-    pub render: Option<PathBuf>,
-}
-
-impl Options {
-    fn is_whole(&self) -> bool {
-        self.blocks >= MIN_BLOCKS && self.seconds >= SHORTEST_S && self.profile == "release"
-    }
-
-    fn command(&self) -> String {
-        let Options { blocks, seconds, seed, .. } = self;
-        format!("cargo xtask bench fleet --blocks {blocks} --seconds {seconds} --seed {seed}")
-    }
+fn command(extent: &Extent) -> String {
+    let Extent { blocks, seconds, seed, .. } = extent;
+    format!("cargo xtask bench fleet --blocks {blocks} --seconds {seconds} --seed {seed}")
 }
 
 /// Measures, and writes the document's part. True unless something failed.
 ///
 /// # Errors
 /// When étalon cannot be built, a server is not there or does not start, or a file cannot be written.
-pub fn fleet(root: &Path, options: &Options) -> Result<bool> {
-    if let Some(results) = &options.render {
+pub fn fleet(root: &Path, extent: &Extent) -> Result<bool> {
+    if let Some(results) = &extent.render {
         let (header, journal) = journal::read(results)?;
         return conclude(root, &header, &journal);
     }
@@ -84,19 +59,15 @@ pub fn fleet(root: &Path, options: &Options) -> Result<bool> {
     if !missing.is_empty() {
         bail!("{}", missing.join("; "));
     }
-    let build = Build::make(root, &options.profile)?;
+    let build = Build::make(root, &extent.profile)?;
     let scratch = Scratch::new("bench-fleet", None).context("making a folder for the bench")?;
     scratch.allow_passage().context("opening the way to the servers' folders")?;
     let nats_program = NATS.path()?;
     let header = Header {
-        is_whole: options.is_whole(),
-        command: options.command(),
-        date: date(),
-        machine: machine(),
-        versions: versions(root, &build, &nats_program),
-        blocks: options.blocks,
-        seconds: options.seconds,
-        seed: options.seed,
+        origin: Origin {
+            versions: versions(root, &build, &nats_program),
+            ..Origin::now(extent, None, command(extent))
+        },
         settings: super::server::POSTGRES_SETTINGS.iter().map(|(name, value)| format!("{name} = {value}")).collect(),
     };
     let mut bench = Bench {
@@ -105,7 +76,7 @@ pub fn fleet(root: &Path, options: &Options) -> Result<bool> {
         etalon: build.etalon,
         nats: Nats::start(&nats_program, &scratch)?,
         scratch: &scratch,
-        options,
+        extent,
         started: Instant::now(),
     };
     bench.raw.keep(&Line::Header(Box::new(header.clone())))?;
@@ -115,8 +86,7 @@ pub fn fleet(root: &Path, options: &Options) -> Result<bool> {
 }
 
 fn conclude(root: &Path, header: &Header, journal: &Journal) -> Result<bool> {
-    let path = root.join(if header.is_whole { DOCUMENT } else { PARTIAL_DOCUMENT });
-    Part::Fleet.write(&path, &document::render(header, journal))?;
+    Part::Fleet.write(root, &header.origin, &document::render(header, journal))?;
     for Failure { key, block, reason } in &journal.failures {
         eprintln!("failed: {key}, block {block}: {reason}");
     }
@@ -148,7 +118,7 @@ struct Bench<'a> {
     etalon: PathBuf,
     nats: Nats,
     scratch: &'a Scratch,
-    options: &'a Options,
+    extent: &'a Extent,
     started: Instant,
 }
 
@@ -162,7 +132,7 @@ impl Bench<'_> {
         }
         let url = |database: &str| format!("postgres://{ROLE}@127.0.0.1:{}/{database}?sslmode=disable", server.port());
         let agents = self.agents(&[CLIENT_1.to_owned(), CLIENT_2.to_owned()])?;
-        let (blocks, seconds, seed) = (self.options.blocks, self.options.seconds, self.options.seed);
+        let (blocks, seconds, seed) = (self.extent.blocks, self.extent.seconds, self.extent.seed);
         let nats = self.nats.url();
         self.equal(&plans::equal(&nats, &url, blocks, seconds, seed))?;
         // What is added up needs no more blocks than a verdict does.
@@ -209,7 +179,7 @@ impl Bench<'_> {
         let agents = self.agents(&names)?;
         let by_agents = self.conduct(plan)?;
         drop(agents);
-        let by_one = self.conduct(&plans::one_process(plan, self.options.seed))?;
+        let by_one = self.conduct(&plans::one_process(plan, self.extent.seed))?;
         let (Some(by_agents), Some(by_one)) = (by_agents, by_one) else { return Ok(()) };
         let (by_agents, by_one) = (merged(&by_agents)?, merged(&by_one)?);
         for (block, (hosts, histogram)) in by_agents {
@@ -341,13 +311,5 @@ mod tests {
         let empty = judged(&serde_json::json!({"benchmark": "here", "metric": "errors", "interval": null})).unwrap();
         assert_eq!((empty.verdict, empty.interval, empty.blocks), (None, None, 0));
         assert!(judged(&serde_json::json!({})).is_err());
-    }
-
-    #[test]
-    fn a_partial_run_is_no_whole_one() {
-        let whole = Options { blocks: 6, seconds: 3, profile: "release".to_owned(), seed: 1, render: None };
-        assert!(whole.is_whole());
-        assert!(!Options { seconds: 2, ..whole.clone() }.is_whole());
-        assert!(!Options { profile: "dev".to_owned(), ..whole }.is_whole());
     }
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result};
+use clap::Args;
 use host::scratch::Scratch;
 use serde_json::Value as Json;
 use stats::{MIN_BLOCKS, Rng, Sample, TrialValue, paired};
@@ -23,18 +24,23 @@ const SOURCE: &str = include_str!("insert_loop.c");
 const MOST: f64 = 1.03;
 
 /// What to run.
-#[derive(Clone, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// How often both are run.
+    /// How often both are run; 6 are the fewest that are judged.
+    #[arg(long, default_value_t = 10)]
     pub blocks: u32,
     /// Statements of each run.
+    #[arg(long, default_value_t = 5_000)]
     pub statements: u32,
     /// SQLite's `synchronous`: `FULL`, as the plan has it, waits for the disk; `OFF` waits for nothing, and shows étalon's
     /// own cost best.
+    #[arg(long, default_value = "FULL")]
     pub synchronous: String,
     /// Cargo's profile for étalon.
+    #[arg(long, default_value = "release")]
     pub profile: String,
     /// Seed of the order.
+    #[arg(long, default_value_t = 1)]
     pub seed: u64,
 }
 

@@ -5,6 +5,11 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
+use super::origin::Origin;
+
+/// Where the document goes.
+const DOCUMENT: &str = "docs/performance.md";
+
 /// The parts, in the order of the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
@@ -17,11 +22,15 @@ pub enum Part {
 const ALL: [Part; 2] = [Part::Disk, Part::Fleet];
 
 impl Part {
-    fn marks(self) -> (String, String) {
-        let name = match self {
+    fn name(self) -> &'static str {
+        match self {
             Part::Disk => "disk",
             Part::Fleet => "fleet",
-        };
+        }
+    }
+
+    fn marks(self) -> (String, String) {
+        let name = self.name();
         (format!("<!-- {name}: begin -->"), format!("<!-- {name}: end -->"))
     }
 
@@ -44,19 +53,31 @@ impl Part {
         }
     }
 
-    /// Writes the part into the document at a path, which is made if it is not there.
+    /// Writes the part into the document, or that of a partial run into one of its own.
     ///
     /// # Errors
     /// The document cannot be written.
-    pub fn write(self, path: &Path, text: &str) -> Result<()> {
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
-        }
-        let before = fs::read_to_string(path).unwrap_or_default();
-        fs::write(path, self.put(&before, text)).with_context(|| format!("writing {}", path.display()))?;
-        eprintln!("document: {}", path.display());
-        Ok(())
+    pub fn write(self, root: &Path, origin: &Origin, text: &str) -> Result<()> {
+        write(root, origin, &format!("performance-{}.md", self.name()), |before| self.put(before, text))
     }
+}
+
+/// Writes the document that is made of the one before; that of a partial run by its own name into `target/bench`.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write(root: &Path, origin: &Origin, partial: &str, made: impl FnOnce(&str) -> String) -> Result<()> {
+    let path = match origin.is_whole {
+        true => root.join(DOCUMENT),
+        false => root.join("target/bench").join(partial),
+    };
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+    }
+    let before = fs::read_to_string(&path).unwrap_or_default();
+    fs::write(&path, made(&before)).with_context(|| format!("writing {}", path.display()))?;
+    eprintln!("document: {}", path.display());
+    Ok(())
 }
 
 /// A new document with the parts of an old one.

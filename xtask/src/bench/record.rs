@@ -1,33 +1,21 @@
-//! The raw results: a file with one JSON object a line, so that what was measured is kept whatever happens next.
+//! The raw results: what the tools said and what was measured from outside, a line each.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::Write as _;
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use stats::{Pairs, Sample, TrialValue, paired};
+
+use super::origin::Origin;
+use super::raw;
 
 /// What all runs have in common.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Header {
-    /// Whether this is everything, often enough to be judged.
-    pub is_whole: bool,
-    /// The command that made it.
-    pub command: String,
-    /// The day.
-    pub date: String,
-    /// The machine, by the names that étalon's facts have for it.
-    pub machine: Vec<(String, String)>,
-    /// Program and version.
-    pub versions: Vec<(String, String)>,
-    /// How often every entry was to be run.
-    pub blocks: u32,
-    /// How long each run was to last.
-    pub seconds: u32,
-    /// Seed of the order.
-    pub seed: u64,
+    /// The run.
+    #[serde(flatten)]
+    pub origin: Origin,
     /// What is missing, and what it would have measured.
     pub missing: Vec<String>,
     /// Rates of the runs before the blocks, by entry without its threads: threads, then the rates.
@@ -104,43 +92,14 @@ pub struct Journal {
     pub runs: Vec<Observation>,
     /// Those that failed.
     pub failures: Vec<Failure>,
-    file: Option<File>,
     same_as: BTreeMap<String, String>,
 }
 
 impl Journal {
-    /// Begins the file with its header.
-    ///
-    /// # Errors
-    /// The file cannot be written.
-    pub fn create(path: &Path, header: &Header) -> Result<Journal> {
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
-        }
-        let file = File::create(path).with_context(|| format!("writing {}", path.display()))?;
-        let mut journal = Journal { file: Some(file), same_as: header.same_as.clone(), ..Journal::default() };
-        journal.write(&Line::Header(Box::new(header.clone())))?;
-        Ok(journal)
-    }
-
-    fn write(&mut self, line: &Line) -> Result<()> {
-        let text = serde_json::to_string(line).context("writing the raw results")?;
-        self.file.as_mut().map_or(Ok(()), |file| writeln!(file, "{text}")).context("writing the raw results")
-    }
-
-    /// Keeps a run.
-    ///
-    /// # Errors
-    /// The file cannot be written.
-    pub fn keep(&mut self, line: Line) -> Result<()> {
-        self.write(&line)?;
-        self.take(line);
-        Ok(())
-    }
-
-    fn take(&mut self, line: Line) {
+    /// Takes a line in.
+    pub fn take(&mut self, line: Line) {
         match line {
-            Line::Header(_) => {}
+            Line::Header(header) => self.same_as = header.same_as,
             Line::Run(run) => self.runs.push(run),
             Line::Failed(failure) => self.failures.push(failure),
         }
@@ -173,23 +132,21 @@ impl Journal {
 /// Reads the file again.
 ///
 /// # Errors
-/// It cannot be read, or is none.
+/// It cannot be read, or a line is not what it should be.
 pub fn read(path: &Path) -> Result<(Header, Journal)> {
-    let text = fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
     let (mut header, mut journal) = (Header::default(), Journal::default());
-    for (number, line) in text.lines().enumerate() {
-        let place = || format!("{}:{}", path.display(), number + 1);
-        match serde_json::from_str(line).with_context(place)? {
-            Line::Header(read) => header = *read,
-            other => journal.take(other),
+    for line in raw::read(path)? {
+        if let Line::Header(read) = &line {
+            header = (**read).clone();
         }
+        journal.take(line);
     }
-    journal.same_as = header.same_as.clone();
     Ok((header, journal))
 }
 
 #[cfg(test)]
 pub mod tests {
+    use super::super::raw::Raw;
     use super::*;
 
     /// A run with a rate, a cost, and a memory of 16 MB.
@@ -211,15 +168,17 @@ pub mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sub/raw.jsonl");
         let same_as = BTreeMap::from([("x/best".to_owned(), "x/one-thread".to_owned())]);
-        let header = Header { blocks: 6, same_as, ..Header::default() };
-        let mut journal = Journal::create(&path, &header).unwrap();
+        let origin = Origin { blocks: 6, ..Origin::default() };
+        let header = Header { origin, same_as, ..Header::default() };
+        let mut raw = Raw::create(path.clone()).unwrap();
+        raw.keep(&Line::Header(Box::new(header))).unwrap();
         for block in 1..=2 {
-            journal.keep(Line::Run(run("x/one-thread", block, 100.0 * f64::from(block), 2.0))).unwrap();
+            raw.keep(&Line::Run(run("x/one-thread", block, 100.0 * f64::from(block), 2.0))).unwrap();
         }
         let failure = Failure { key: "y".to_owned(), block: 1, reason: "gone".to_owned() };
-        journal.keep(Line::Failed(failure)).unwrap();
+        raw.keep(&Line::Failed(failure)).unwrap();
         let (header, again) = read(&path).unwrap();
-        assert_eq!((header.blocks, again.runs.len(), again.failures.len()), (6, 2, 1));
+        assert_eq!((header.origin.blocks, again.runs.len(), again.failures.len()), (6, 2, 1));
         assert_eq!(again.sample("x/best", Metric::Rate).values(), [100.0, 200.0]);
         assert_eq!(again.pairs("x/best", "x/one-thread", Metric::Cpu).n(), 2);
     }

@@ -54,7 +54,7 @@ impl Browser {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(File::create(&log)?);
-        if requirements::is_root() {
+        if host::process::is_root() {
             // Chromium refuses to run as root with its sandbox; the page is a file of our own.
             command.arg("--no-sandbox");
         }

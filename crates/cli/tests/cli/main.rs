@@ -22,6 +22,8 @@ mod loads;
 mod published;
 mod results;
 mod scene;
+#[path = "../../../engine/tests/shared/server.rs"]
+mod server;
 mod smack;
 mod sqlio;
 mod verdicts;

@@ -1,10 +1,7 @@
 //! Scripts in super-smack's language, from the command line to the server's own log.
 
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-
 use crate::scene::{Ran, Scene};
+use crate::server::{ROLE, Server};
 
 /// The stock files' shape with fewer rows, and a table, a list and a `print` of its own.
 const SCRIPT: &str = r#"
@@ -121,89 +118,11 @@ fn a_password_in_a_url_is_not_shown() {
     assert!(!ran.stderr.contains("hunter2") && !ran.stdout.contains("hunter2"), "{}", ran.stderr);
 }
 
-/// A private PostgreSQL server that logs every statement.
-struct Server {
-    folder: tempfile::TempDir,
-    process: Child,
-}
-
-fn programs() -> PathBuf {
-    let newest_first = (13..=20).rev().map(|version| PathBuf::from(format!("/usr/lib/postgresql/{version}/bin")));
-    let found = newest_first.chain([PathBuf::from("/usr/bin")]).find(|folder| folder.join("initdb").exists());
-    found.expect("this test needs PostgreSQL's server programs: run `cargo xtask test`, which installs them")
-}
-
-/// PostgreSQL refuses to run as root; Debian's user is then the one to be.
-fn as_server_user(program: &Path) -> Command {
-    if !host::process::is_root() {
-        return Command::new(program);
-    }
-    let mut command = Command::new("runuser");
-    command.args(["-u", "postgres", "--"]).arg(program);
-    command
-}
-
-impl Server {
-    fn start() -> Server {
-        let folder = tempfile::Builder::new().prefix("etalon-smack-").tempdir().unwrap();
-        if host::process::is_root() {
-            host::process::chown(folder.path(), &host::process::user_by_name("postgres").unwrap()).unwrap();
-        }
-        let data = folder.path().join("data");
-        let initdb = as_server_user(&programs().join("initdb"))
-            .args(["--auth=trust", "--username=tester", "--no-sync", "--encoding=UTF8", "--locale=C", "-D"])
-            .arg(&data)
-            .current_dir("/")
-            .output()
-            .unwrap();
-        assert!(initdb.status.success(), "{}", String::from_utf8_lossy(&initdb.stderr));
-        let log = std::fs::File::create(folder.path().join("log")).unwrap();
-        let settings = ["listen_addresses=", "fsync=off", "unix_socket_permissions=0777", "log_statement=all"];
-        let process = as_server_user(&programs().join("postgres"))
-            .arg("-D")
-            .arg(&data)
-            .args(settings.iter().flat_map(|setting| ["-c", setting]))
-            .arg("-k")
-            .arg(folder.path())
-            .current_dir("/")
-            .stdout(Stdio::null())
-            .stderr(log)
-            .spawn()
-            .unwrap();
-        let server = Server { folder, process };
-        let patience = Instant::now() + Duration::from_secs(30);
-        while !server.log().contains("ready to accept connections") {
-            assert!(Instant::now() < patience, "the server does not start: {}", server.log());
-            std::thread::sleep(Duration::from_millis(100));
-        }
-        server
-    }
-
-    fn log(&self) -> String {
-        String::from_utf8_lossy(&std::fs::read(self.folder.path().join("log")).unwrap()).into_owned()
-    }
-
-    fn url(&self) -> String {
-        format!("pg=postgres://tester:hunter2@/postgres?host={}", self.folder.path().display())
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // The first line of this file is the server's own process, below `runuser` as root.
-        let pid = std::fs::read_to_string(self.folder.path().join("data/postmaster.pid")).unwrap_or_default();
-        if let Some(pid) = pid.lines().next() {
-            let _ = Command::new("kill").args(["-INT", pid]).status();
-        }
-        let _ = self.process.wait();
-    }
-}
-
 #[test]
 fn the_server_s_log_has_every_query_and_no_other() {
-    let server = Server::start();
+    let server = Server::start(&["log_statement=all"]);
     let scene = scene();
-    let url = server.url();
+    let url = format!("pg=postgres://{ROLE}:hunter2@/postgres?host={}", server.folder().display());
     let args =
         ["run", "mixed.smack", "3", "20", "--system", &url, "--format", "super-smack", "--set", "schedule.blocks=2"];
     let ran = scene.etalon(&[&args[..], &["--set", "schedule.warmup=0s"]].concat());

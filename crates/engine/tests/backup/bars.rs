@@ -56,7 +56,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 #[test]
 fn our_base_backup_is_as_fast_as_the_program_and_takes_no_more_cpu() {
-    if !crate::server::is_slow() {
+    if !crate::slow::is_slow() {
         println!("skipped: ETALON_SLOW=1 runs it");
         return;
     }

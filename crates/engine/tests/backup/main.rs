@@ -12,4 +12,6 @@ mod bars;
 mod loads;
 #[path = "../shared/server.rs"]
 mod server;
+#[path = "../shared/slow.rs"]
+mod slow;
 mod trials;

@@ -307,7 +307,7 @@ fn a_server_that_is_held_compresses_more_slowly() {
 
 #[test]
 fn a_server_of_others_is_copied_only_if_the_plan_says_so() {
-    let server = crate::server::Server::start();
+    let server = crate::server::Server::start(&[]);
     let place = Place::new();
     let user = format!("{}@/postgres?host={}", crate::server::ROLE, server.folder().display());
     let system = format!("url = {:?}", format!("postgres://{user}"));

@@ -1,5 +1,8 @@
 //! Whole experiments with a single cell.
 
+#[path = "stored.rs"]
+mod stored;
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -7,7 +10,7 @@ use engine::conductor::Options;
 use engine::{Conductor, Consent, Ended, Registry, Silent};
 use model::plan::Changes;
 use model::{Plan, Reading};
-use store::{Header, Store};
+use store::Store;
 
 /// What an experiment with a single cell showed.
 pub struct Outcome {
@@ -32,18 +35,8 @@ pub fn attempt_changed(text: &str, changes: &Changes) -> (Ended, Outcome) {
     let registry = Registry::built_in();
     let plan = Plan::parse(text, "test.toml", changes, &registry.catalog(), 1)
         .unwrap_or_else(|errors| panic!("{errors}\n{text}"));
-    let header = Header {
-        etalon_version: "test".to_owned(),
-        build: "debug".to_owned(),
-        created_unix_ms: 0,
-        plan: plan.redacted(),
-        plan_text: String::new(),
-        plan_path: None,
-        plan_hash: plan.hash(),
-        command: "test".to_owned(),
-    };
     let folder = tempfile::tempdir().unwrap();
-    let mut store = Store::create(&folder.path().join("x.etalon"), &header, &plan.order()).unwrap();
+    let mut store = stored::create(&folder.path().join("x.etalon"), &plan);
     let options = Options::new(Consent::OwnOnly, Arc::new(AtomicBool::new(false)));
     let ended = Conductor::new(&registry, &plan, &mut store, options).run(&mut Silent);
     let ended = ended.unwrap_or_else(|error| panic!("{error}"));

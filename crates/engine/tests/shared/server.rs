@@ -1,19 +1,13 @@
 //! A private PostgreSQL server.
 
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use postgres::{Client, NoTls};
-
 /// The role of the tests, a superuser.
 pub const ROLE: &str = "tester";
-
-/// Whether the tests that take minutes are asked for.
-pub fn is_slow() -> bool {
-    std::env::var("ETALON_SLOW").is_ok_and(|value| value == "1")
-}
 
 /// A server on a Unix socket in a folder that goes with it.
 pub struct Server {
@@ -44,8 +38,8 @@ fn as_server_user(program: &Path) -> Command {
 }
 
 impl Server {
-    /// Makes and starts one. Nothing waits for the disk.
-    pub fn start() -> Server {
+    /// Makes and starts one, with settings of the test's own. Nothing waits for the disk.
+    pub fn start(settings: &[&str]) -> Server {
         // Whether another test failed while it held the lock is not this one's concern.
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = tempfile::Builder::new().prefix("etalon-private-").tempdir().unwrap();
@@ -62,21 +56,29 @@ impl Server {
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
         let mut command = as_server_user(&programs().join("postgres"));
         command.arg("-D").arg(&data).arg("-k").arg(folder.path());
-        for setting in ["listen_addresses=", "fsync=off", "autovacuum=off", "unix_socket_permissions=0777"] {
+        let usual = ["listen_addresses=", "fsync=off", "autovacuum=off", "unix_socket_permissions=0777"];
+        for setting in usual.iter().chain(settings) {
             command.args(["-c", setting]);
         }
-        let process = command.current_dir("/").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let log = File::create(folder.path().join("log")).unwrap();
+        let process = command.current_dir("/").stdout(Stdio::null()).stderr(log).spawn().unwrap();
         let server = Server { folder, process, _alone: alone };
         let patience = Instant::now() + Duration::from_secs(30);
-        while server.try_client().is_err() {
-            assert!(Instant::now() < patience, "the server does not start");
+        while !server.is_ready() {
+            assert!(Instant::now() < patience, "the server does not start: {}", server.log());
             std::thread::sleep(Duration::from_millis(100));
         }
         server
     }
 
-    fn try_client(&self) -> Result<Client, postgres::Error> {
-        Client::connect(&format!("host={} user={ROLE} dbname=postgres", self.folder().display()), NoTls)
+    fn is_ready(&self) -> bool {
+        let mut command = Command::new(programs().join("pg_isready"));
+        command.arg("-q").arg("-h").arg(self.folder()).status().unwrap().success()
+    }
+
+    /// What it wrote into its log.
+    pub fn log(&self) -> String {
+        String::from_utf8_lossy(&fs::read(self.folder().join("log")).unwrap()).into_owned()
     }
 
     /// The folder of its socket.

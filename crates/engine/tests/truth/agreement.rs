@@ -8,7 +8,8 @@ use host::cpu::CpuSample;
 use stats::{Ratio, Rng, Sample, TrialValue, paired, paired_ratio, within_margin};
 
 use crate::experiment::conduct;
-use crate::server::{ROLE, Server, is_slow, programs};
+use crate::server::{ROLE, Server, programs};
+use crate::slow::is_slow;
 
 /// Half width of the zone in which the two count as equal.
 const MARGIN: f64 = 0.05;
@@ -111,7 +112,7 @@ fn pgbench_and_etalon_show_the_same() {
         eprintln!("not run: it takes minutes, `cargo xtask test --slow` runs it");
         return;
     }
-    let server = Server::start();
+    let server = Server::start(&[]);
     pgbench(&server, &["-i", "-q", "-s", &SCALE.to_string()]);
     let folder = tempfile::tempdir().unwrap();
     let mut rng = Rng::new(1);

@@ -22,7 +22,8 @@ use model::SeriesKind;
 use crate::experiment::{Outcome, conduct};
 use crate::file;
 use crate::relay::{Answer, Delays, MARK, Relay};
-use crate::server::{Server, is_slow};
+use crate::server::Server;
+use crate::slow::is_slow;
 use crate::witness::{Lateness, Witness};
 
 /// Share of the machine that others may take in an attempt that counts, stolen time included.
@@ -205,7 +206,7 @@ fn length_ms(usual: u32) -> u32 {
 
 #[test]
 fn latencies_are_those_that_the_server_noted() {
-    let server = Server::start();
+    let server = Server::start(&[]);
     let fixed =
         Case { name: "fixed, 40 ms", delays: Delays::Fixed(40 * MS), clients: 1, rate: 0, length_ms: length_ms(3_000) };
     let seen = fixed.prove(&server);
@@ -214,7 +215,7 @@ fn latencies_are_those_that_the_server_noted() {
 
 #[test]
 fn slow_answers_among_usual_ones_are_those_that_the_server_noted() {
-    let server = Server::start();
+    let server = Server::start(&[]);
     let delays = Delays::Bimodal { usual_ns: 40 * MS, slow_ns: 400 * MS, slow_every: 10 };
     let bimodal = Case { name: "bimodal, 40 and 400 ms", delays, clients: 4, rate: 0, length_ms: length_ms(2_000) };
     let seen = bimodal.prove(&server);
@@ -227,7 +228,7 @@ fn slow_answers_among_usual_ones_are_those_that_the_server_noted() {
 /// as any other; they are charged with the time from their intended instants.
 #[test]
 fn a_stall_is_charged_to_every_request_that_it_delayed() {
-    let server = Server::start();
+    let server = Server::start(&[]);
     let stall_ns = 1_000 * MS;
     let delays = Delays::Stall { usual_ns: 2 * MS, from_ns: 500 * MS, length_ns: stall_ns };
     let stall = Case { name: "2 ms, a stall of 1 s, 200 a second", delays, clients: 1, rate: 200, length_ms: 2_600 };

@@ -15,6 +15,8 @@ mod latency;
 mod relay;
 #[path = "../shared/server.rs"]
 mod server;
+#[path = "../shared/slow.rs"]
+mod slow;
 mod witness;
 
 use std::path::{Path, PathBuf};

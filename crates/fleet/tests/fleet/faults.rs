@@ -14,7 +14,8 @@ use engine::{Consent, Ended, Observer, Silent};
 use fleet::Agent;
 use model::{Cell, PlannedTrial, TrialRecord, TrialState};
 
-use crate::scene::{Nats, create, values};
+use crate::scene::{Nats, values};
+use crate::stored::create;
 
 /// On a real clock, so that something can happen meanwhile.
 fn plan_on(folder: &std::path::Path) -> String {

@@ -3,7 +3,8 @@
 use engine::{Conductor, Ended, Registry, Silent};
 use model::{SeriesKind, TrialState};
 
-use crate::scene::{Nats, create, options, parse, values};
+use crate::scene::{Nats, options, parse, values};
+use crate::stored::create;
 
 const SIM: &str = "[systems.s]\nurl = \"sim:?service_us=300&noise=0\"\n[[benchmarks]]\nworkload = \"transactions\"\n\
                    script = \"select-only\"\nclients = 4\nCLIENTS\n[schedule]\nblocks = 2\nwarmup = \"100ms\"\nduration = \"1s\"\n";

@@ -5,7 +5,8 @@ use std::time::Duration;
 use engine::{ExperimentError, Silent};
 use fleet::AgentOptions;
 
-use crate::scene::{Nats, create};
+use crate::scene::Nats;
+use crate::stored::create;
 
 const PLAN: &str = "[systems.s]\nurl = \"URL\"\n[[benchmarks]]\nworkload = \"transactions\"\nscript = \"select-only\"\n\
                     clients_on = \"a\"\n[schedule]\nblocks = 1\nwarmup = \"0s\"\nduration = \"100ms\"\n";

@@ -1,7 +1,6 @@
 //! A NATS server of the test's own, agents in this process, and a conductor with a store.
 
 use std::net::TcpListener;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -12,7 +11,7 @@ use engine::conductor::Options;
 use engine::{Conductor, Consent, Ended, ExperimentError, Observer, Registry};
 use fleet::{Agent, AgentOptions, Fleet, FleetOptions, Server};
 use model::{Measurement, Plan, Reading};
-use store::{Header, Store};
+use store::Store;
 
 /// A server that ends with the test.
 pub struct Nats {
@@ -173,20 +172,6 @@ pub fn parse(text: &str) -> Plan {
     let catalog = Registry::built_in().catalog();
     Plan::parse(text, "test.toml", &model::plan::Changes::default(), &catalog, 1)
         .unwrap_or_else(|errors| panic!("{errors}"))
-}
-
-pub fn create(path: &Path, plan: &Plan) -> Store {
-    let header = Header {
-        etalon_version: "test".to_owned(),
-        build: "debug".to_owned(),
-        created_unix_ms: 0,
-        plan: plan.redacted(),
-        plan_text: String::new(),
-        plan_path: None,
-        plan_hash: plan.hash(),
-        command: "test".to_owned(),
-    };
-    Store::create(path, &header, &plan.order()).unwrap()
 }
 
 /// The measured trials' measurements, by block.

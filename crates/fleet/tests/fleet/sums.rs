@@ -10,7 +10,8 @@ use engine::workloads::{Action, Grants};
 use engine::{Consent, Ended, Observer, Registry, Silent, Tick};
 use model::{PlannedTrial, SeriesKind};
 
-use crate::scene::{Nats, create, values};
+use crate::scene::{Nats, values};
+use crate::stored::create;
 
 #[test]
 fn two_agents_at_a_rate_are_counted_once_each_at_the_server() {

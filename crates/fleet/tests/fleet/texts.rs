@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use engine::{Ended, Observer};
 use model::{Cell, PlannedTrial};
 
-use crate::scene::{Nats, create, values};
+use crate::scene::{Nats, values};
+use crate::stored::create;
 
 const SMACK: &str = r#"
 client "admin" { host "h"; user "u"; db "d"; pass ""; }

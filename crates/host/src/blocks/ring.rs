@@ -3,9 +3,8 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
-use std::time::Duration;
 
-use io_uring::types::{Fd, Fixed, FsyncFlags, SubmitArgs, Timespec};
+use io_uring::types::{Fd, Fixed, FsyncFlags};
 use io_uring::{IoUring, opcode, squeue};
 use rustix::io::Errno;
 
@@ -13,7 +12,7 @@ use super::memory::Arena;
 use super::{BlockDone, BlockOp, Options, Polling, SubmitError};
 use crate::clock;
 use crate::system::text::size;
-use crate::system::uring::{self, MOST_COMPLETIONS, Mode, reason};
+use crate::system::uring::{self, MOST_COMPLETIONS, Mode, Wait, reason};
 
 /// How long a kernel thread without work asks for some before it sleeps.
 const KERNEL_THREAD_IDLE_MS: u32 = 100;
@@ -235,14 +234,7 @@ impl Ring {
             if is_done && self.io.submission().is_empty() {
                 return Ok(());
             }
-            let wait = match deadline_ns {
-                _ if is_done => Wait::No,
-                u64::MAX => Wait::ForEver,
-                deadline_ns => match deadline_ns.saturating_sub(clock::now_ns()) {
-                    0 => Wait::No,
-                    ns => Wait::Ns(ns),
-                },
-            };
+            let wait = if is_done { Wait::No } else { Wait::until(deadline_ns) };
             self.enter(wait)?;
             if wait == Wait::No {
                 self.collect(into);
@@ -251,36 +243,14 @@ impl Ring {
         }
     }
 
-    /// Submits, waits, and lets the kernel work off what it has put off for this thread.
     fn enter(&mut self, wait: Wait) -> io::Result<()> {
         self.entries += 1;
         // What the kernel leaves in the queue is seen there by whoever loops.
         self.queued = 0;
-        let entered = match wait {
-            Wait::No => self.enter_without_waiting(),
-            Wait::ForEver => self.io.submitter().submit_and_wait(1),
-            Wait::Ns(ns) => {
-                let timespec = Timespec::from(Duration::from_nanos(ns));
-                self.io.submitter().submit_with_args(1, &SubmitArgs::new().timespec(&timespec))
-            }
-        };
-        match entered {
-            Ok(_) => Ok(()),
-            Err(cause) => match Errno::from_io_error(&cause) {
-                Some(Errno::TIME | Errno::INTR | Errno::BUSY | Errno::AGAIN) => Ok(()),
-                _ => Err(cause),
-            },
+        if wait == Wait::No && self.polling == Polling::KernelThread {
+            return uring::entered(self.io.submitter().submit());
         }
-    }
-
-    fn enter_without_waiting(&mut self) -> io::Result<usize> {
-        const GET_EVENTS: u32 = 1;
-        if self.polling == Polling::KernelThread {
-            return self.io.submitter().submit();
-        }
-        let waiting = self.io.submission().len() as u32;
-        // SAFETY: no argument is passed, and all requests are those that `submit` vouched for.
-        unsafe { self.io.submitter().enter::<()>(waiting, 0, GET_EVENTS, None) }
+        uring::enter(&mut self.io, wait)
     }
 
     /// Takes all completions.
@@ -319,14 +289,6 @@ impl Drop for Ring {
         let _ = self.io.submitter().unregister_files();
         let _ = self.io.submitter().unregister_buffers();
     }
-}
-
-/// How long an entry into the kernel may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wait {
-    No,
-    Ns(u64),
-    ForEver,
 }
 
 /// What the ring is built on, and has no way around.

@@ -1,9 +1,14 @@
-//! What the kernel gives an io_uring, found out by asking for each thing alone.
+//! What the kernel gives an io_uring, found out by asking for each thing alone; and how it is entered.
 
 use std::io;
 use std::sync::OnceLock;
+use std::time::Duration;
 
+use io_uring::types::{SubmitArgs, Timespec};
 use io_uring::{Builder, IoUring};
+use rustix::io::Errno;
+
+use crate::clock;
 
 /// The kernel's own limit on completions.
 pub(crate) const MOST_COMPLETIONS: usize = 65_536;
@@ -84,14 +89,71 @@ pub(crate) fn open(entries: usize, completions: usize, mode: Mode) -> Result<(Io
     Ok((io, names))
 }
 
+/// How long an entry into the kernel may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wait {
+    No,
+    Ns(u64),
+    ForEver,
+}
+
+impl Wait {
+    /// Until an instant of the clock; `u64::MAX` never comes.
+    #[inline]
+    pub(crate) fn until(deadline_ns: u64) -> Wait {
+        match deadline_ns {
+            u64::MAX => Wait::ForEver,
+            deadline_ns => match deadline_ns.saturating_sub(clock::now_ns()) {
+                0 => Wait::No,
+                ns => Wait::Ns(ns),
+            },
+        }
+    }
+}
+
+/// Submits, waits for a completion, and lets the kernel work off what it has put off for this thread. It may leave requests
+/// in the queue if it is short of memory or has completions to hand over first.
+#[inline]
+pub(crate) fn enter(io: &mut IoUring, wait: Wait) -> io::Result<()> {
+    entered(match wait {
+        // Deferred work is done only by an entry that asks for events, even if it does not wait for any.
+        Wait::No => enter_without_waiting(io),
+        Wait::ForEver => io.submitter().submit_and_wait(1),
+        Wait::Ns(ns) => {
+            let timespec = Timespec::from(Duration::from_nanos(ns));
+            io.submitter().submit_with_args(1, &SubmitArgs::new().timespec(&timespec))
+        }
+    })
+}
+
+/// What an entry came to: one that was cut short is as good as any.
+#[inline]
+pub(crate) fn entered(result: io::Result<usize>) -> io::Result<()> {
+    match result {
+        Ok(_) => Ok(()),
+        Err(cause) => match Errno::from_io_error(&cause) {
+            Some(Errno::TIME | Errno::INTR | Errno::BUSY | Errno::AGAIN) => Ok(()),
+            _ => Err(cause),
+        },
+    }
+}
+
+#[inline]
+fn enter_without_waiting(io: &mut IoUring) -> io::Result<usize> {
+    const GET_EVENTS: u32 = 1;
+    let waiting = io.submission().len() as u32;
+    // SAFETY: no argument is passed, and whoever pushed the requests has vouched for them.
+    unsafe { io.submitter().enter::<()>(waiting, 0, GET_EVENTS, None) }
+}
+
 /// Why there is no ring, in words that help.
 pub(crate) fn reason(cause: &io::Error) -> String {
     match cause.raw_os_error() {
-        Some(code) if code == rustix::io::Errno::PERM.raw_os_error() => {
+        Some(code) if code == Errno::PERM.raw_os_error() => {
             "forbidden here, by `kernel.io_uring_disabled` or a container's rules".to_owned()
         }
-        Some(code) if code == rustix::io::Errno::NOSYS.raw_os_error() => "the kernel has none".to_owned(),
-        Some(code) if code == rustix::io::Errno::NOMEM.raw_os_error() => {
+        Some(code) if code == Errno::NOSYS.raw_os_error() => "the kernel has none".to_owned(),
+        Some(code) if code == Errno::NOMEM.raw_os_error() => {
             "too little memory may be locked: raise RLIMIT_MEMLOCK (`ulimit -l`)".to_owned()
         }
         _ => cause.to_string(),

@@ -8,7 +8,7 @@ use super::forest::{verdict_class, verdict_shape};
 use crate::comparison::{Comparison, ComparisonSet, NoVerdict, NoteKind, Table};
 use crate::evidence::Evidence;
 use crate::number::{Change, Script, count, percent};
-use crate::words::{created, metric_name, table_title};
+use crate::words::{created, metric_name, table_title, verdict_word};
 
 /// Title, verdicts, what holds for all of them, and what the experiment was.
 pub fn header(evidence: &Evidence, set: &ComparisonSet) -> Markup {
@@ -113,8 +113,8 @@ fn agreed(table: &Table, rows: &[&Comparison], first: &Comparison) -> Markup {
     let places = if rows.len() > 1 { format!(" in all {} cells", rows.len()) } else { String::new() };
     html! {
         @match first.verdict() {
-            Some(Verdict::Faster | Verdict::Slower) => {
-                bdi { (b) } " is " strong { (verdict_class(first)) } " than " bdi { (a) } (places) ": " (span(rows))
+            Some(verdict @ (Verdict::Faster | Verdict::Slower)) => {
+                bdi { (b) } " is " strong { (verdict_word(verdict, &first.metric)) } " than " bdi { (a) } (places) ": " (span(rows))
             }
             Some(Verdict::Equivalent) => { bdi { (b) } " and " bdi { (a) } " are " strong { "equivalent" } (places) ": " (span(rows)) }
             Some(Verdict::Inconclusive) => { "It is " strong { "open" } " whether " bdi { (b) } " differs from " bdi { (a) } (places) ": " (span(rows)) }
@@ -126,21 +126,18 @@ fn agreed(table: &Table, rows: &[&Comparison], first: &Comparison) -> Markup {
 /// The cells differ in what they say.
 fn mixed(table: &Table, rows: &[&Comparison]) -> Markup {
     let of = |class: &str| rows.iter().copied().filter(|row| verdict_class(row) == class).collect::<Vec<_>>();
-    let words = [
-        ("faster", "faster"),
-        ("slower", "slower"),
-        ("equivalent", "equivalent"),
-        ("inconclusive", "open"),
-        ("none", "without a verdict"),
-    ];
-    let parts: Vec<(Vec<&Comparison>, &str)> =
-        words.into_iter().map(|(class, word)| (of(class), word)).filter(|(rows, _)| !rows.is_empty()).collect();
+    let word = |row: &Comparison| match row.verdict() {
+        Some(Verdict::Inconclusive) => "open",
+        Some(verdict) => verdict_word(verdict, &row.metric),
+        None => "without a verdict",
+    };
+    let parts: Vec<Vec<&Comparison>> = ["faster", "slower", "equivalent", "inconclusive", "none"].map(of).into();
     html! {
         bdi { (table.b) } " against " bdi { (table.a) } ", of " (rows.len()) " cells: "
-        @for (index, (part, word)) in parts.iter().enumerate() {
+        @for (index, (part, first)) in parts.iter().filter_map(|part| Some((part, part.first()?))).enumerate() {
             @if index > 0 { ", " }
-            (part.len()) " " strong { (word) }
-            @if *word == "faster" || *word == "slower" { " (" (span(part)) ")" }
+            (part.len()) " " strong { (word(first)) }
+            @if matches!(first.verdict(), Some(Verdict::Faster | Verdict::Slower)) { " (" (span(part)) ")" }
         }
     }
 }

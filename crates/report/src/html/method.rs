@@ -83,8 +83,8 @@ fn verdicts(set: &ComparisonSet) -> Markup {
     let margin = percent(set.rules.margin, Script::Typographic);
     html! {
         strong { "Equivalent" } ": the whole interval lies within ±" (margin) ", even if it excludes zero: too small to matter. "
-        strong { "Faster" } " or " strong { "slower" } ": p is small enough after Holm's adjustment over all primary rows, so that the \
-        chance of any false alarm in the whole report stays at " (percent(1.0 - set.rules.level, Script::Typographic)) ". "
+        strong { "Faster" } " or " strong { "slower" } " (a size: smaller or larger; a count: less or more): p is small \
+        enough after Holm's adjustment over all primary rows, so that the chance of any false alarm in the whole report stays at " (percent(1.0 - set.rules.level, Script::Typographic)) ". "
         strong { "Inconclusive" } ": neither, with an estimate of the blocks that would settle it. "
         "Fewer than " (set.rules.min_blocks) " blocks give figures and no verdict, and so do a saturated load generator, a rate that was \
         not met, and systems that promise different things at commit."

@@ -8,7 +8,7 @@ use super::chart::{Axis, GridLines, Ink, Layer, Mark, Panel, Shape, series_class
 use super::figure::{Figure, legend, nothing};
 use crate::comparison::TrialPoint;
 use crate::evidence::Evidence;
-use crate::number::{RowUnit, Script};
+use crate::number::{RowUnit, Script, median};
 use crate::words::{arrow, metric_name};
 
 const WIDTH: i32 = 480;
@@ -37,8 +37,8 @@ pub fn dots(evidence: &Evidence, view: &CellView<'_>, metric: &Metric, id: &str)
     panel.y_caption = format!("{} {}", unit.name(), arrow(metric.direction)).trim().to_owned();
     panel.layers = bands.into_iter().map(|(from, to)| Layer::Box((from, y.lo), (to, y.hi), Ink::Block)).collect();
     for (system, points) in &sides {
-        if let (Some(first), Some(last)) = (points.first(), points.last()) {
-            let middle = unit.of(median(points));
+        let middle = median(points.iter().map(|point| point.value)).map(|value| unit.of(value));
+        if let (Some(first), Some(last), Some(middle)) = (points.first(), points.last(), middle) {
             let ends = [(f64::from(first.position), middle), (f64::from(last.position), middle)];
             panel.layers.push(Layer::Line(ends.to_vec(), Ink::Middle(system.index)));
         }
@@ -48,13 +48,6 @@ pub fn dots(evidence: &Evidence, view: &CellView<'_>, metric: &Metric, id: &str)
     let systems: Vec<&SystemCell<'_>> = sides.iter().map(|(system, _)| *system).collect();
     let legend = html! { (legend(&systems)) (mark_legend(&panel)) };
     Figure { title: &title, panel: &panel, id, legend, live: None }.render(table(&sides, &unit))
-}
-
-fn median(points: &[TrialPoint]) -> f64 {
-    let mut values: Vec<f64> = points.iter().map(|point| point.value).collect();
-    values.sort_by(f64::total_cmp);
-    let at = |index: usize| values.get(index).copied().unwrap_or(f64::NAN);
-    f64::midpoint(at(values.len().saturating_sub(1) / 2), at(values.len() / 2))
 }
 
 /// The axis of the order, with a label under each block, and every other block's extent. Blocks of a sequential order

@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
-use stats::{MIN_BLOCKS, summarise};
+use stats::summarise;
 
 use super::super::bars::{self, Bound, Figure};
-use super::super::document::{facts, interval, list, number, thousands};
+use super::super::document::{failures, interval, list, number, thousands};
+use super::super::template::{filled, warning};
 use super::{BLOCK_KB, DEPTHS, Entry, Header, Journal, Metric, NULL_DEPTHS, Op, Tool};
 
 const TEMPLATE: &str = include_str!("../performance-disk.md");
@@ -52,36 +53,17 @@ fn all_bars() -> Vec<Bar> {
 /// The part.
 pub fn render(header: &Header, journal: &Journal) -> String {
     let parts = [
-        ("status", status(header)),
-        ("command", header.command.clone()),
-        ("date", header.date.clone()),
-        ("seconds", header.seconds.to_string()),
-        ("blocks", header.blocks.to_string()),
-        ("seed", header.seed.to_string()),
+        ("status", warning(&header.origin, "", "all entries, ")),
         ("size_mb", header.size_mb.to_string()),
-        ("machine", facts(&header.machine)),
-        ("versions", facts(&header.versions)),
         ("missing", list(&header.missing, "Nothing.")),
         ("foreign", foreign(journal)),
         ("bars", bar_table(journal)),
         ("reads", beside(journal, Op::Read, &DEPTHS)),
         ("writes", beside(journal, Op::Write, &DEPTHS)),
         ("null", null(journal)),
-        ("failures", failures(journal)),
+        ("failures", failures(&journal.failures, "as a whole", "None.")),
     ];
-    parts
-        .iter()
-        .fold(TEMPLATE.to_owned(), |text, (name, part)| text.replace(&format!("{{{{{name}}}}}"), part.trim_end()))
-}
-
-fn status(header: &Header) -> String {
-    if header.is_whole {
-        return String::new();
-    }
-    format!(
-        "**This is a partial run:** it shows that the bench works, and no more. A whole one has all entries, at least \
-         {MIN_BLOCKS} blocks of at least 3 s, and the release build."
-    )
+    filled(TEMPLATE, &header.origin, &parts)
 }
 
 fn foreign(journal: &Journal) -> String {
@@ -171,15 +153,9 @@ fn null(journal: &Journal) -> String {
     text
 }
 
-fn failures(journal: &Journal) -> String {
-    let of = |failure: &super::Failure| {
-        format!("`{}`, block {}: {}", failure.key, failure.block, failure.reason.replace('\n', " "))
-    };
-    list(&journal.failures.iter().map(of).collect::<Vec<_>>(), "None.")
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::super::origin::Origin;
     use super::super::Run;
     use super::*;
 
@@ -204,7 +180,8 @@ mod tests {
             journal.runs.push(run(Tool::Fio, block, 50_000.0 + noise, 8.0));
             journal.runs.push(run(Tool::Etalon, block, 51_000.0 - noise, 9.0));
         }
-        let header = Header { blocks: 6, seconds: 3, size_mb: 1024, ..Header::default() };
+        let origin = Origin { blocks: 6, seconds: 3, ..Origin::default() };
+        let header = Header { origin, size_mb: 1024, ..Header::default() };
         let text = render(&header, &journal);
         assert!(!text.contains("{{"), "{text}");
         assert!(text.contains("This is a partial run"));

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use stats::{Direction, MIN_BLOCKS, Verdict, judge, paired_ratio, summarise};
 
 use super::super::bars::{self, Bound, LEVEL};
-use super::super::document::{facts, list, number, thousands};
+use super::super::document::{failures, list, number, thousands};
+use super::super::template::{filled, warning};
 use super::journal::{Header, Journal, Judged, entry};
 use super::plans::{
     AGENT, AGENTS, CLIENTS, CLIENTS_ON, DIRECT, EQUAL, HERE, HUNDRED, JUDGED, MARGIN, ONE, POSTGRES, RATE, SIMULATED,
@@ -30,15 +31,8 @@ const WAYS: [(&str, &str, &str); 3] = [
 /// The part.
 pub fn render(header: &Header, journal: &Journal) -> String {
     let parts = [
-        ("status", status(header)),
-        ("command", header.command.clone()),
-        ("date", header.date.clone()),
-        ("machine", facts(&header.machine)),
-        ("versions", facts(&header.versions)),
+        ("status", warning(&header.origin, "", "")),
         ("settings", header.settings.iter().map(|setting| format!("`{setting}`")).collect::<Vec<_>>().join(", ")),
-        ("blocks", header.blocks.to_string()),
-        ("seconds", header.seconds.to_string()),
-        ("seed", header.seed.to_string()),
         ("clients", CLIENTS.to_string()),
         ("margin", format!("{:.0}", MARGIN * 100.0)),
         ("rate", RATE.to_string()),
@@ -50,21 +44,9 @@ pub fn render(header: &Header, journal: &Journal) -> String {
         ("counted", counted(journal)),
         ("starts", starts(journal)),
         ("merged", merged(journal)),
-        ("failures", failures(journal)),
+        ("failures", failures(&journal.failures, "as a whole", "Nothing.")),
     ];
-    parts
-        .iter()
-        .fold(TEMPLATE.to_owned(), |text, (name, part)| text.replace(&format!("{{{{{name}}}}}"), part.trim_end()))
-}
-
-fn status(header: &Header) -> String {
-    if header.is_whole {
-        return String::new();
-    }
-    format!(
-        "**This is a partial run:** it shows that the bench works, and no more. A whole one has at least {MIN_BLOCKS} \
-         blocks of at least 3 s, and the release build."
-    )
+    filled(TEMPLATE, &header.origin, &parts)
 }
 
 /// A way beside the direct one.
@@ -262,15 +244,9 @@ fn merged(journal: &Journal) -> String {
     text
 }
 
-fn failures(journal: &Journal) -> String {
-    let of = |failure: &super::Failure| {
-        format!("`{}`, block {}: {}", failure.key, failure.block, failure.reason.replace('\n', " "))
-    };
-    list(&journal.failures.iter().map(of).collect::<Vec<_>>(), "Nothing.")
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::super::origin::Origin;
     use super::super::journal::{Figure, Line, Merged};
     use super::*;
 
@@ -308,7 +284,8 @@ mod tests {
 
     #[test]
     fn the_part_has_every_table_and_judges_the_bars() {
-        let header = Header { is_whole: true, blocks: 6, seconds: 4, ..Header::default() };
+        let origin = Origin { is_whole: true, blocks: 6, seconds: 4, ..Origin::default() };
+        let header = Header { origin, ..Header::default() };
         let text = render(&header, &journal(6));
         assert!(!text.contains("{{") && !text.contains("partial run"), "{text}");
         assert!(line(&text, "| start skew of two agents").ends_with("| met |"), "{text}");

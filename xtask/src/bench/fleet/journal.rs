@@ -6,28 +6,16 @@ use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use stats::{Pairs, Sample, TrialValue, paired};
 
+use super::super::origin::Origin;
 use super::super::raw;
 use super::super::record::Failure;
 
 /// What all lines have in common.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Header {
-    /// Whether this is often and long enough to be judged, and a release build.
-    pub is_whole: bool,
-    /// The command that made it.
-    pub command: String,
-    /// The day.
-    pub date: String,
-    /// The machine.
-    pub machine: Vec<(String, String)>,
-    /// Program and version.
-    pub versions: Vec<(String, String)>,
-    /// Blocks of the comparison.
-    pub blocks: u32,
-    /// How long each trial was measured.
-    pub seconds: u32,
-    /// Seed of orders and loads.
-    pub seed: u64,
+    /// The run.
+    #[serde(flatten)]
+    pub origin: Origin,
     /// Settings of PostgreSQL.
     pub settings: Vec<String>,
 }

@@ -2,8 +2,9 @@
 
 use std::thread;
 
-use model::{Direction, Measurement, Point, Reading, Role, TrialRecord, TrialState};
+use model::{Point, TrialRecord, TrialState};
 
+use super::figures::lacking;
 use crate::beside::Beside;
 use crate::dataset::Dataset;
 use crate::error::{Failure, FailureKind};
@@ -15,14 +16,6 @@ use crate::workloads::{Action, Grants, StreamTask, Task, Workload as _};
 
 /// What the keys of the load begin with; what follows is a key of `transactions`.
 const PREFIX: &str = "load.";
-/// Metrics of a backup that are primary.
-const OF_A_BACKUP: [(&str, &str, Direction); 5] = [
-    ("backup_rate", "MiB/s", Direction::Higher),
-    ("backup_cpu_per_gib", "s/GiB", Direction::Lower),
-    ("backup_size", "bytes", Direction::Lower),
-    ("restore_rate", "MiB/s", Direction::Higher),
-    ("restore_cpu_per_gib", "s/GiB", Direction::Lower),
-];
 
 /// The load of a point with the tables that it works on; none if the point has none.
 ///
@@ -112,9 +105,6 @@ pub(super) fn alone(task: &StreamTask, context: &mut StepContext<'_>) -> Result<
         return Ok(Stepped::Interrupted);
     }
     let TrialRecord { elapsed_s, mut measurements, series, marks, .. } = record;
-    let none = || Reading::Unavailable("no backup was taken".to_owned());
-    let missing =
-        OF_A_BACKUP.iter().map(|(id, unit, better)| Measurement::new(id, unit, *better, Role::Primary, none()));
-    measurements.extend(missing);
+    measurements.extend(lacking("no backup was taken").measurements);
     Ok(Stepped::Done(StepOutcome { elapsed_s, measurements, series, marks }))
 }

@@ -8,6 +8,7 @@ mod procedure;
 
 use std::path::PathBuf;
 
+use model::backup::OF_THE_BACKUP;
 use model::{KeyKind, KeySpec, Literal, Point, Value, WorkloadSpec};
 
 use crate::backup::codec::Compression;
@@ -181,28 +182,6 @@ fn idle(point: &Point) -> &'static [&'static str] {
         _ => &[],
     }
 }
-
-/// Keys that say how a backup is taken and restored, but for `method`.
-const OF_THE_BACKUP: [&str; 18] = [
-    "codec",
-    "level",
-    "workers",
-    "where",
-    "max_rate_mib_s",
-    "server_cpu_percent",
-    "backup_cpu_percent",
-    "backup_io_mib_s",
-    "restore_max_rate_mib_s",
-    "restore_cpu_percent",
-    "restore_io_mib_s",
-    "whole_server",
-    "folder",
-    "stripes",
-    "transfer_kib",
-    "destination",
-    "encrypt_backup",
-    "preallocate",
-];
 
 impl Workload for Backup {
     fn spec(&self) -> WorkloadSpec {

@@ -12,10 +12,9 @@ mod connection;
 mod setup;
 
 use std::io;
-use std::time::Duration;
 
 use io_uring::squeue::Flags;
-use io_uring::types::{Fd, Fixed, SubmitArgs, Timespec};
+use io_uring::types::{Fd, Fixed};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 use rustix::io::Errno;
 
@@ -23,6 +22,7 @@ use self::buffers::Buffers;
 use self::connection::{Connection, Life, Piece, Sending};
 use super::{Event, EventKind, Socket, Token, full};
 use crate::clock;
+use crate::system::uring::{self, Wait};
 
 /// Buffers that the kernel can fill before anybody looks.
 const BUFFERS: std::ops::RangeInclusive<usize> = 16..=256;
@@ -220,15 +220,8 @@ impl Ring {
             self.keep_piece(slot);
         }
         loop {
-            let wait = match deadline_ns {
-                // What came with an earlier flush.
-                _ if !self.happened.is_empty() => Wait::No,
-                u64::MAX => Wait::ForEver,
-                deadline_ns => match deadline_ns.saturating_sub(clock::now_ns()) {
-                    0 => Wait::No,
-                    ns => Wait::Ns(ns),
-                },
-            };
+            // Something may have come with an earlier flush.
+            let wait = if self.happened.is_empty() { Wait::until(deadline_ns) } else { Wait::No };
             self.turn(wait)?;
             let passed = || deadline_ns != u64::MAX && clock::now_ns() >= deadline_ns;
             if !self.happened.is_empty() || passed() {
@@ -318,33 +311,9 @@ impl Ring {
         }
     }
 
-    /// Submits, and waits for a completion. The kernel may leave requests in the queue if it is short of memory or has
-    /// completions to hand over first.
     fn enter(&mut self, wait: Wait) -> io::Result<()> {
         self.entries += 1;
-        let entered = match wait {
-            // Deferred work is done only by an entry that asks for events, even if it does not wait for any.
-            Wait::No => self.enter_without_waiting(),
-            Wait::ForEver => self.io.submitter().submit_and_wait(1),
-            Wait::Ns(ns) => {
-                let timespec = Timespec::from(Duration::from_nanos(ns));
-                self.io.submitter().submit_with_args(1, &SubmitArgs::new().timespec(&timespec))
-            }
-        };
-        match entered {
-            Ok(_) => Ok(()),
-            Err(cause) => match Errno::from_io_error(&cause) {
-                Some(Errno::TIME | Errno::INTR | Errno::BUSY | Errno::AGAIN) => Ok(()),
-                _ => Err(cause),
-            },
-        }
-    }
-
-    fn enter_without_waiting(&mut self) -> io::Result<usize> {
-        const GET_EVENTS: u32 = 1;
-        let waiting = self.io.submission().len() as u32;
-        // SAFETY: no argument is passed, and all requests are those that `push` vouched for.
-        unsafe { self.io.submitter().enter::<()>(waiting, 0, GET_EVENTS, None) }
+        uring::enter(&mut self.io, wait)
     }
 
     fn after_send(&mut self, slot: u32) {
@@ -477,14 +446,6 @@ impl Drop for Ring {
         // Otherwise the kernel closes what is registered only some time after the process has ended.
         let _ = self.io.submitter().unregister_files();
     }
-}
-
-/// How long an entry into the kernel may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wait {
-    No,
-    Ns(u64),
-    ForEver,
 }
 
 fn user_data(slot: u32, kind: u64) -> u64 {

@@ -1,0 +1,21 @@
+//! Stores of experiments that a test begins.
+
+use std::path::Path;
+
+use model::Plan;
+use store::{Header, Store};
+
+/// A new store for a plan, with nothing measured.
+pub fn create(path: &Path, plan: &Plan) -> Store {
+    let header = Header {
+        etalon_version: "test".to_owned(),
+        build: "debug".to_owned(),
+        created_unix_ms: 0,
+        plan: plan.redacted(),
+        plan_text: String::new(),
+        plan_path: None,
+        plan_hash: plan.hash(),
+        command: "test".to_owned(),
+    };
+    Store::create(path, &header, &plan.order()).unwrap()
+}
