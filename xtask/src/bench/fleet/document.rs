@@ -9,7 +9,7 @@ use super::super::document::{failures, list, number, thousands};
 use super::super::template::{filled, warning};
 use super::journal::{Header, Journal, Judged, entry};
 use super::plans::{
-    AGENT, AGENTS, CLIENTS, CLIENTS_ON, DIRECT, EQUAL, HERE, HUNDRED, JUDGED, MARGIN, ONE, POSTGRES, RATE, SIMULATED,
+    AGAIN, AGENT, AGENTS, CLIENTS, CLIENTS_ON, DIRECT, EQUAL, HERE, HUNDRED, JUDGED, MARGIN, ONE, POSTGRES, RATE, SIMULATED,
     SUMS, TWO,
 };
 
@@ -27,6 +27,9 @@ const WAYS: [(&str, &str, &str); 3] = [
     ("`clients_on`: the agent makes the load", CLIENTS_ON, DIRECT),
     ("both: the agent has the system, and makes the load as one of several", CLIENTS_ON, AGENT),
 ];
+
+/// No way at all: what it differs by is the machine's.
+const CONTROL: (&str, &str, &str) = ("the direct run once more", AGAIN, DIRECT);
 
 /// The part.
 pub fn render(header: &Header, journal: &Journal) -> String {
@@ -147,7 +150,7 @@ fn equal(journal: &Journal) -> String {
         median(journal, &direct, "throughput", thousands),
         median(journal, &direct, "response_p99", us)
     );
-    for (name, benchmark, system) in WAYS {
+    for (name, benchmark, system) in [CONTROL].into_iter().chain(WAYS) {
         let of = entry(EQUAL, benchmark, system);
         let [rate, p99] = JUDGED.map(|metric| beside(journal, benchmark, system, metric));
         let _ = writeln!(
@@ -156,11 +159,12 @@ fn equal(journal: &Journal) -> String {
             median(journal, &of, "throughput", thousands),
             rate.ratio,
             rate.interval,
-            rate.verdict,
+            // It answers to no bar: it tells what a bar can be answered by.
+            if benchmark == AGAIN { "" } else { &rate.verdict },
             median(journal, &of, "response_p99", us),
             p99.ratio,
             p99.interval,
-            p99.verdict
+            if benchmark == AGAIN { "" } else { &p99.verdict }
         );
     }
     text
@@ -260,7 +264,7 @@ mod tests {
         for block in 1..=blocks {
             let noise = 1.0 + f64::from(block % 3) / 1e3;
             for (benchmark, system, factor) in
-                [(HERE, DIRECT, 1.0), (HERE, AGENT, 1.001), (CLIENTS_ON, DIRECT, 1.1), (CLIENTS_ON, AGENT, 1.0)]
+                [(HERE, DIRECT, 1.0), (AGAIN, DIRECT, 0.999), (HERE, AGENT, 1.001), (CLIENTS_ON, DIRECT, 1.1), (CLIENTS_ON, AGENT, 1.0)]
             {
                 let of = entry(EQUAL, benchmark, system);
                 journal.take(figure(&of, block, "throughput", 10_000.0 * noise / factor));
@@ -288,6 +292,7 @@ mod tests {
         let header = Header { origin, ..Header::default() };
         let text = render(&header, &journal(6));
         assert!(!text.contains("{{") && !text.contains("partial run"), "{text}");
+        assert!(line(&text, "| the direct run once more").contains("| **1.001** (1.001 to 1.001) |  |"), "{text}");
         assert!(line(&text, "| start skew of two agents").ends_with("| met |"), "{text}");
         assert!(line(&text, "| throughput over the direct run's, `host`").ends_with("| met: equivalent |"), "{text}");
         assert!(

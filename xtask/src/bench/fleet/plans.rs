@@ -30,6 +30,8 @@ pub const OF_A_HOST: &str = "throughput_on_";
 pub const EQUAL: &str = "equal";
 /// The load is made where the system is.
 pub const HERE: &str = "here";
+/// The same once more: what the machine alone makes differ.
+pub const AGAIN: &str = "again";
 /// The load is made by the agent, as one of several would.
 pub const CLIENTS_ON: &str = "clients-on";
 /// The system is opened in étalon's own process.
@@ -88,14 +90,14 @@ pub fn equal(nats: &str, url: &dyn Fn(&str) -> String, blocks: u32, seconds: u32
     let load = format!("workload = \"transactions\"\nscript = \"select-only\"\nclients = {CLIENTS}\n");
     let text = format!(
         "name = \"{EQUAL}\"\nmargin = {MARGIN}\n\n{}\n[systems.{DIRECT}]\nurl = \"{}\"\n\n[systems.{AGENT}]\nurl = \"{}\"\n\
-         host = \"{CLIENT_1}\"\n\n[[benchmarks]]\nname = \"{HERE}\"\n{load}\n[[benchmarks]]\nname = \"{CLIENTS_ON}\"\n\
-         {load}clients_on = \"{CLIENT_1}\"\n\n{}",
+         host = \"{CLIENT_1}\"\n\n[[benchmarks]]\nname = \"{HERE}\"\n{load}\n[[benchmarks]]\nname = \"{AGAIN}\"\n{load}\n\
+         [[benchmarks]]\nname = \"{CLIENTS_ON}\"\n{load}clients_on = \"{CLIENT_1}\"\n\n{}",
         fleet(nats),
         url(DATABASES[0]),
         url(DATABASES[1]),
         schedule(blocks, "1s", &format!("{seconds}s"), seed)
     );
-    Plan { name: EQUAL.to_owned(), text, trials: 4 * blocks, trial_s: 1 + seconds, blocks }
+    Plan { name: EQUAL.to_owned(), text, trials: 6 * blocks, trial_s: 1 + seconds, blocks }
 }
 
 /// One agent at a rate, and two at the same rate each, of transactions that write: the server has the sum.
