@@ -257,6 +257,39 @@ fn logins_that_are_refused_say_why_and_never_the_password() {
     }
 }
 
+/// By the number: what the scripted server refuses a user with whose name it is.
+#[test]
+fn each_refusal_of_a_login_has_a_reason_and_what_to_do() {
+    let server = Server::plain();
+    for (number, kind, hint) in [
+        (18_452, FailureKind::Login, "SQL authentication only"),
+        (18_461, FailureKind::Login, "single-user mode"),
+        (18_470, FailureKind::Login, "ALTER LOGIN … ENABLE"),
+        (18_486, FailureKind::Login, "UNLOCK"),
+        (18_487, FailureKind::Login, "set a new password"),
+        (18_488, FailureKind::Login, "set a new password"),
+        (17_892, FailureKind::Login, "logon trigger"),
+        (4064, FailureKind::Missing, "default database"),
+        (911, FailureKind::Missing, "CREATE DATABASE"),
+        (916, FailureKind::Permission, "CREATE USER"),
+        (40_615, FailureKind::Permission, "firewall"),
+        (40_914, FailureKind::Permission, "firewall"),
+        (17_809, FailureKind::Other, "user connections"),
+        (10_928, FailureKind::Other, "fewer clients"),
+        (17_142, FailureKind::Unreachable, "starting or ending"),
+        (18_451, FailureKind::Unreachable, "starting or ending"),
+        (17_819, FailureKind::Unsupported, "TDS 8"),
+        (17_835, FailureKind::Login, "encrypt=true"),
+        (19_999, FailureKind::Other, "error log"),
+    ] {
+        let failure = refusal(&server.url_of(&number.to_string(), PASSWORD, "encrypt=false"));
+        let told = failure.hint.clone().unwrap_or_default();
+        assert_eq!(failure.kind, kind, "{failure}");
+        assert!(failure.cause.contains(&format!("[{number}")) && told.contains(hint), "{failure}: {told}");
+        assert!(!format!("{failure} {told}").contains(PASSWORD), "{failure}");
+    }
+}
+
 #[test]
 fn encryption_is_what_the_url_says() {
     let (pem, config) = certificate("127.0.0.1");
@@ -288,16 +321,20 @@ fn encryption_is_what_the_url_says() {
 
 #[test]
 fn what_the_login_may_not_see_is_told_with_the_permission_that_it_takes() {
-    let refused = error(300, 1, 14, "VIEW SERVER STATE permission was denied on object 'server', database 'master'.");
-    let server = Server::answering("sys.dm_os_", refused);
-    let target = open(&server.url()).unwrap();
-    let facts = target.facts().unwrap();
-    let reason = facts.entries["host.cpu_count"].reading.clone().unwrap_err();
-    assert!(reason.contains("[300") && reason.contains("GRANT VIEW SERVER STATE"), "{reason}");
-    assert_eq!(facts.get("setting.max_degree_of_parallelism"), Some("0"));
-    let counters = target.counters().unwrap();
-    assert_eq!(counters.get("batch_requests"), None);
-    assert!(target.server_cpu_s().unwrap_err().contains("VIEW SERVER STATE"));
+    // The permission by its name, and "the user does not have permission to perform this action" beside it.
+    for (number, words) in
+        [(300, "VIEW SERVER STATE permission was denied on object 'server'."), (297, "The user may not.")]
+    {
+        let server = Server::answering("sys.dm_os_", error(number, 1, 14, words));
+        let target = open(&server.url()).unwrap();
+        let facts = target.facts().unwrap();
+        let reason = facts.entries["host.cpu_count"].reading.clone().unwrap_err();
+        assert!(reason.contains(&format!("[{number}")) && reason.contains("GRANT VIEW SERVER STATE"), "{reason}");
+        assert_eq!(facts.get("setting.max_degree_of_parallelism"), Some("0"));
+        let counters = target.counters().unwrap();
+        assert_eq!(counters.get("batch_requests"), None);
+        assert!(target.server_cpu_s().unwrap_err().contains("VIEW SERVER STATE"));
+    }
 
     let settle =
         Server::answering("CHECKPOINT", error(262, 1, 14, "CHECKPOINT permission denied in database 'etalon'."));
@@ -315,6 +352,24 @@ fn a_login_that_may_only_read_is_refused_before_anything_is_made() {
     assert!(failure.hint.unwrap().contains("dbcreator"));
     let made = server.batches().iter().any(|sql| sql.starts_with("CREATE"));
     assert!(!made);
+}
+
+/// A replica that only reads says so before anything is made, and one that becomes so afterwards at the first write.
+#[test]
+fn a_server_that_only_reads_is_told_from_one_that_may_not_be_written() {
+    let only_reads = Reply::Tokens(tds_server::result(&[""], &[&[Some("READ_ONLY")]]));
+    let server = Server::answering("Updateability", only_reads);
+    server.database().exists = true;
+    let failure = refusal(&server.url());
+    assert_eq!(failure.kind, FailureKind::Unsupported, "{failure}");
+    assert!(failure.cause.contains("read-only") && failure.hint.unwrap().contains("primary"));
+
+    let refused = error(3906, 1, 16, "Failed to update database \"etalon\" because the database is read-only.");
+    let server = Server::answering("CREATE TABLE [pgbench", refused);
+    let target = open(&server.url()).unwrap();
+    let failure = target.prepare(&task(&[]).dataset).unwrap_err();
+    assert_eq!(failure.kind, FailureKind::Permission, "{failure}");
+    assert!(failure.cause.contains("[3906") && failure.hint.unwrap().contains("read-only"));
 }
 
 #[test]
@@ -342,7 +397,10 @@ fn a_server_that_breaks_the_protocol_or_goes_away_ends_no_worker() {
     let torn = vec![4, 1, 0, 12, 0, 0, 1, 0, 0xd1, 1, 2, 3];
     let endless = [&[4, 1, 0, 20, 0, 0, 1, 0, 0xaa, 0xff, 0xff][..], &[7; 9]].concat();
     let killed = error(596, 1, 21, "Cannot continue the execution because the session is in the kill state.");
-    for broken in [Reply::Raw(noise), Reply::Raw(torn), Reply::Raw(endless), Reply::Close, killed] {
+    // A failover: the replica takes no questions any more, or no writes, or its transactions were given up.
+    let moved = [976, 983, 40_143, 40_613].map(|number| error(number, 1, 14, "scripted"));
+    let broken = [Reply::Raw(noise), Reply::Raw(torn), Reply::Raw(endless), Reply::Close, killed];
+    for broken in broken.into_iter().chain(moved) {
         let count = AtomicU32::new(0);
         let script = {
             let broken = broken.clone();

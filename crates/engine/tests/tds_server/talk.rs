@@ -160,6 +160,10 @@ fn log_in(login: &[u8], shared: &Shared, packet_bytes: usize) -> Reply {
     let refusal = |number, state, text: String| {
         Reply::Tokens([tokens::message(0xaa, number, state, 14, &text), tokens::done(0xfd, 2, 0)].concat())
     };
+    // A user whose name is the number of a refusal.
+    if let Ok(number) = user.parse() {
+        return refusal(number, 1, format!("Login {user} is refused."));
+    }
     if utf16(&clear) != PASSWORD {
         return refusal(18_456, 8, format!("Login failed for user '{user}'."));
     }
@@ -191,6 +195,10 @@ impl Talk<'_> {
             let scripted = (self.shared.script)(&asked);
             match scripted.unwrap_or_else(|| self.answer(&asked)) {
                 Reply::Tokens(tokens) => send(&mut *self.stream, &tokens, self.packet_bytes)?,
+                Reply::Later(after, tokens) => {
+                    std::thread::sleep(after);
+                    send(&mut *self.stream, &tokens, self.packet_bytes)?;
+                }
                 Reply::Raw(bytes) => {
                     self.stream.write_all(&bytes)?;
                     self.stream.flush()?;
@@ -395,7 +403,7 @@ fn describe(sql: &str) -> Vec<u8> {
     if sql.contains("FROBNICATE") {
         return [tokens::message(0xaa, 102, 1, 15, "Incorrect syntax near 'ROWS'."), tokens::done(0xfd, 2, 0)].concat();
     }
-    let numbers: Vec<String> = (1..=sql.matches("@p").count()).map(|number| number.to_string()).collect();
+    let numbers: Vec<String> = (1..=sql.matches("@P").count()).map(|number| number.to_string()).collect();
     let rows: Vec<[Option<&str>; 2]> = numbers.iter().map(|number| [Some(number.as_str()), Some("int")]).collect();
     let rows: Vec<&[Option<&str>]> = rows.iter().map(<[_; 2]>::as_slice).collect();
     tokens::result(&["#parameter_ordinal", "suggested_system_type_name"], &rows)

@@ -1,5 +1,7 @@
 //! Tokens of answers.
 
+use std::time::Duration;
+
 /// What is sent back.
 #[derive(Clone, Debug)]
 pub enum Reply {
@@ -11,6 +13,8 @@ pub enum Reply {
     Close,
     /// Nothing for now.
     Silence,
+    /// Tokens, after so long.
+    Later(Duration, Vec<u8>),
 }
 
 fn utf16(text: &str) -> Vec<u8> {

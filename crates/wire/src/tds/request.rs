@@ -103,7 +103,7 @@ impl Request {
     }
 
     /// `sp_prepexec`: prepares a statement and executes it. Its handle is the return value. `declarations` are those of
-    /// the parameters: `@p1 int, @p2 char(25)`; empty if it has none.
+    /// the parameters: `@P1 int, @P2 char(25)`; empty if it has none.
     #[must_use]
     pub fn prepare_and_execute(declarations: &str, sql: &str, declared: Vec<Declared>) -> Self {
         let mut request = Self::call(PREPARE_AND_EXECUTE, declared);

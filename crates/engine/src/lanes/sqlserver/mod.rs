@@ -57,9 +57,10 @@ impl ServerError for ServerMessage {
             // File group full, log full, a file cannot grow, tempdb full, also of row versions; the limits of Azure.
             1101 | 1105 | 9002 | 5149 | 3257 | 1104 | 3958 | 3966 | 1132 | 1133 | 1136 | 40_544 => ErrorClass::DiskFull,
             // The session was killed; the server is shutting down, or not ready yet; the database moved to another
-            // replica or server, or is being recovered there.
+            // replica or server, or is being recovered there; Azure has ended the session, since it took too much.
             596 | 6005 | 17_142 | 17_187 | 17_188 | 18_401 | 18_451 => ErrorClass::ConnectionLost,
             921 | 922 | 952 | 976 | 978 | 983 | 988 | 40_197 | 40_501 | 40_613 => ErrorClass::ConnectionLost,
+            40_143 | 40_166 | 40_174 | 40_540 | 40_549..=40_553 => ErrorClass::ConnectionLost,
             _ if self.is_fatal() => ErrorClass::ConnectionLost,
             _ => ErrorClass::Statement,
         }
@@ -112,7 +113,12 @@ mod tests {
             (17_188, 16, ErrorClass::ConnectionLost),
             (6005, 14, ErrorClass::ConnectionLost),
             (40_613, 17, ErrorClass::ConnectionLost),
-            (17_809, 16, ErrorClass::TooManyConnections),
+            (40_540, 16, ErrorClass::ConnectionLost),
+            (40_551, 16, ErrorClass::ConnectionLost),
+            // The connection ends with it, and the reason counts.
+            (40_544, 20, ErrorClass::DiskFull),
+            (5149, 16, ErrorClass::DiskFull),
+            (17_809, 20, ErrorClass::TooManyConnections),
             (208, 16, ErrorClass::Statement),
             (102, 15, ErrorClass::Statement),
             (824, 24, ErrorClass::ConnectionLost),

@@ -28,9 +28,10 @@ pub(crate) struct Typed {
     pub(crate) types: Option<Vec<String>>,
 }
 
-/// A parameter's name, by its number from 1.
+/// A parameter's name, by its number from 1. Parameters travel without their names, and a server that does not go by their
+/// order alone (Babelfish) expects those that Microsoft's JDBC driver declares.
 pub(crate) fn parameter_name(number: usize) -> String {
-    format!("@p{number}")
+    format!("@P{number}")
 }
 
 /// Whether a statement has a handle.
@@ -181,22 +182,22 @@ mod tests {
 
     #[test]
     fn a_statement_is_prepared_once_and_executed_by_its_handle_then() {
-        let typed = typed("SELECT abalance FROM pgbench_accounts WHERE aid = @p1", Some(&["int"]), 1);
+        let typed = typed("SELECT abalance FROM pgbench_accounts WHERE aid = @P1", Some(&["int"]), 1);
         let mut statement = Statement::new(&typed, Mode::Prepared);
         let first = statement.request(&[Datum::Int(5)], SESSION).unwrap().to_vec();
-        assert!(holds(&first, "@p1 int") && holds(&first, "WHERE aid = @p1"));
+        assert!(holds(&first, "@P1 int") && holds(&first, "WHERE aid = @P1"));
         statement.prepared(77);
         let second = statement.request(&[Datum::Int(6)], SESSION).unwrap().to_vec();
-        assert!(!holds(&second, "@p1") && second.len() < 60);
+        assert!(!holds(&second, "@P1") && second.len() < 60);
         statement.forgotten();
         assert_eq!(statement.request(&[Datum::Int(5)], SESSION).unwrap(), first);
     }
 
     #[test]
     fn types_follow_from_values_where_the_server_has_not_said() {
-        let mut statement = Statement::new(&typed("SELECT @p1, @p2", None, 2), Mode::Unprepared);
+        let mut statement = Statement::new(&typed("SELECT @P1, @P2", None, 2), Mode::Unprepared);
         let values = [Datum::Int(1), Datum::Text("a".into())];
-        assert!(holds(statement.request(&values, SESSION).unwrap(), "@p1 bigint, @p2 nvarchar(max)"));
+        assert!(holds(statement.request(&values, SESSION).unwrap(), "@P1 bigint, @P2 nvarchar(max)"));
         assert!(statement.request(&values[..1], SESSION).is_err());
     }
 

@@ -183,7 +183,7 @@ impl Endpoint {
                 (FailureKind::Login, "set a new password: `ALTER LOGIN … WITH PASSWORD = '…'`".to_owned())
             }
             18_461 => (FailureKind::Login, "the server is in single-user mode, and somebody else is in".to_owned()),
-            4060 => (
+            4060 | 911 => (
                 FailureKind::Missing,
                 format!(
                     "`CREATE DATABASE [{database}]` makes it, or the login has no user in it; étalon needs none, and works \
@@ -197,7 +197,17 @@ impl Endpoint {
             916 => {
                 (FailureKind::Permission, format!("`USE [{database}]; CREATE USER … FOR LOGIN …` lets the login in"))
             }
-            40_615 => (FailureKind::Permission, "add this machine's address to the server's firewall rules".to_owned()),
+            17_892 => (FailureKind::Login, "a logon trigger of the server has refused the login".to_owned()),
+            17_819 | 17_821 => (
+                FailureKind::Unsupported,
+                "the server takes strict encryption alone (TDS 8), which étalon does not speak: name an endpoint that takes \
+                 others"
+                    .to_owned(),
+            ),
+            17_835 => (FailureKind::Login, "write `encrypt=true` in the URL".to_owned()),
+            40_615 | 40_914 => {
+                (FailureKind::Permission, "add this machine's address to the server's firewall rules".to_owned())
+            }
             17_809 | 10_928 | 10_929 => {
                 (FailureKind::Other, "raise `user connections` on the server, or ask for fewer clients".to_owned())
             }
@@ -237,7 +247,9 @@ fn login_state(state: u8) -> &'static str {
 
 /// Permissions that are missing, by the number of the error.
 /// <https://learn.microsoft.com/en-us/sql/relational-databases/errors-events/database-engine-events-and-errors>
-const PERMISSION: [i32; 15] = [229, 230, 262, 297, 300, 371, 378, 916, 1088, 3110, 3704, 5011, 10_901, 15_247, 15_151];
+const PERMISSION: [i32; 20] = [
+    229, 230, 262, 297, 300, 368, 371, 373, 916, 1088, 2557, 2571, 3110, 3505, 3701, 5011, 8189, 10_901, 15_151, 15_247,
+];
 /// And what cannot be written. 976, a replica that takes no questions, passes when a failover has ended.
 const READ_ONLY: [i32; 2] = [3906, 978];
 
@@ -268,6 +280,7 @@ pub(super) fn failure(tried: impl Into<String>, error: &AskError) -> Failure {
         _ if PERMISSION.contains(&number) || READ_ONLY.contains(&number) => FailureKind::Permission,
         ErrorClass::ConnectionLost => FailureKind::ConnectionLost,
         ErrorClass::DiskFull => FailureKind::DiskFull,
+        _ if number == UNNUMBERED => FailureKind::Unsupported,
         _ => FailureKind::Other,
     };
     let failure = Failure::new(kind, tried, error);

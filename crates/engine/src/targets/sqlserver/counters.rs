@@ -99,8 +99,9 @@ pub(super) fn reason(error: &AskError) -> Option<String> {
             Some(hint) => format!("{error}; {hint}"),
             None => error.to_string(),
         }),
-        // "Invalid object name", "invalid column name", "not supported in this version".
-        (_, Some(208 | 207 | 40_514 | 40_510)) => Some(format!("this server has none: {error}")),
+        // "Invalid object name", "invalid column name", "not supported in this version": a statement, something named, a
+        // reference to another database, a DBCC command.
+        (_, Some(208 | 207 | 40_510 | 40_514 | 40_515 | 40_518)) => Some(format!("this server has none: {error}")),
         (FailureKind::ConnectionLost | FailureKind::DiskFull, _) | (_, None) => None,
         _ => Some(error.to_string()),
     }

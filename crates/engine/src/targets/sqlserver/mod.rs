@@ -27,7 +27,7 @@ use crate::backup::Backups;
 use crate::dataset::{Dataset, Dialect, Tables};
 use crate::error::Failure;
 use crate::lane::OpError;
-use crate::lanes::sqlserver::{Client, Mode, Opened, Typed};
+use crate::lanes::sqlserver::{AskError, Client, Mode, Opened, Typed};
 use crate::session::SessionKind;
 use crate::target::{Consent, Counters, CpuHold, Engine, Load, OpenRequest, Part, Placement, Target, Threads};
 use crate::targets::path::Path;
@@ -213,7 +213,8 @@ impl Target for SqlServerTarget {
 
     /// All of the server's process, whoever made it work.
     fn server_cpu_s(&self) -> Result<f64, String> {
-        let ask = |client: &mut Client| Ok(client.one(counters::CPU).map_err(|error| error.to_string()));
+        let why_not = |error: AskError| counters::reason(&error).unwrap_or_else(|| error.to_string());
+        let ask = |client: &mut Client| Ok(client.one(counters::CPU).map_err(why_not));
         let seconds = self.ask(ask).map_err(|failure| failure.to_string())??;
         seconds.parse().map_err(|_| format!("the server gives `{seconds}` for its CPU time"))
     }
