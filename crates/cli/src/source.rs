@@ -44,6 +44,7 @@ pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "backup-encrypted", text: include_str!("../../../plans/backup-encrypted.toml") },
     BuiltIn { name: "backup-load", text: include_str!("../../../plans/backup-load.toml") },
     BuiltIn { name: "sqlserver-backup", text: include_str!("../../../plans/sqlserver-backup.toml") },
+    BuiltIn { name: "sqlserver-backup-load", text: include_str!("../../../plans/sqlserver-backup-load.toml") },
     BuiltIn { name: "sqlserver-disk", text: include_str!("../../../plans/sqlserver-disk.toml") },
     BuiltIn { name: "cluster-size", text: include_str!("../../../plans/cluster-size.toml") },
     BuiltIn { name: "postgres-disk", text: include_str!("../../../plans/postgres-disk.toml") },

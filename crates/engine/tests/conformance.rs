@@ -86,7 +86,15 @@ fn on_every_engine(check: impl Fn(&str, &dyn Target)) {
 fn every_engine_runs_every_script_and_counts_right() {
     on_every_sql_engine(|name, target| {
         let workload = Registry::built_in().workload("transactions").unwrap();
-        let schedule = schedule();
+        // A server that somebody names may take its time with a connection's first statement.
+        let schedule = match NAMED.iter().any(|(engine, _)| *engine == name) {
+            true => Schedule {
+                warmup: Duration::from_secs(2),
+                length: Length::Duration(Duration::from_secs(2)),
+                ..schedule()
+            },
+            false => schedule(),
+        };
         for (script, clients) in [("select-only", 1), ("select-update", 2), ("simple-update", 2), ("tpcb-like", 3)] {
             let point = Point::from([
                 ("script".to_owned(), Value::Text(script.to_owned())),
@@ -238,6 +246,9 @@ fn a_named_server_passes_every_family() {
         if !NAMED.iter().any(|(engine, _)| *engine == name) {
             return;
         }
+        // A PostgreSQL that speaks TDS has no files, geometries and backups of SQL Server's, and says so of each figure.
+        let facts = target.facts().unwrap();
+        let stands_in = facts.get("server.product").is_some_and(|product| product.starts_with("Babelfish"));
         for (family, changed, metrics) in &families {
             let workload = Registry::built_in().workload(family).unwrap();
             let keys = workload.spec().keys.iter();
@@ -253,8 +264,15 @@ fn a_named_server_passes_every_family() {
             let record = step::run(&**procedure, &mut context);
             let record = record.unwrap_or_else(|failure| panic!("{name}, {family}: {failure}"));
             for metric in *metrics {
-                let found = record.measurements.iter().find(|one| one.metric.id == *metric).unwrap();
-                assert!(matches!(found.reading, Reading::Value(_)), "{name}, {family}: {found:?}");
+                let Some(found) = record.measurements.iter().find(|one| one.metric.id == *metric) else {
+                    assert!(stands_in, "{name}, {family}: there is no {metric}");
+                    continue;
+                };
+                let known = match &found.reading {
+                    Reading::Value(_) => true,
+                    Reading::Unavailable(reason) => stands_in && !reason.is_empty(),
+                };
+                assert!(known, "{name}, {family}: {found:?}");
             }
         }
     });

@@ -14,7 +14,7 @@ use model::{Length, OnError, Order, Plan, Schedule};
 
 use super::{Part, Shared, batches_with, number, plan, reason, row, why_not, word};
 use crate::experiment::{attempt, conduct};
-use crate::tds_server::{Reply, error, info, result};
+use crate::tds_server::{Asked, Reply, Server, error, info, result};
 
 /// What a server is asked for in the middle of a backup.
 #[derive(Clone, Copy, PartialEq)]
@@ -39,6 +39,8 @@ pub(super) struct Vault {
     rule: RowRule,
     rows: u64,
     fault: Fault,
+    /// How long a backup takes.
+    takes: Duration,
     sysadmin: bool,
     may_govern: bool,
     copy: bool,
@@ -74,6 +76,7 @@ impl Vault {
             rule: Arc::clone(&table.row),
             rows: table.rows,
             fault: Fault::None,
+            takes: Duration::ZERO,
             sysadmin: true,
             may_govern: true,
             copy: false,
@@ -93,6 +96,11 @@ impl Vault {
 
     fn with(fault: Fault) -> Vault {
         Vault { fault, ..Vault::new() }
+    }
+
+    /// One whose backups take so long.
+    pub(super) fn taking(takes: Duration) -> Vault {
+        Vault { takes, ..Vault::new() }
     }
 
     /// The rows behind a number.
@@ -142,7 +150,8 @@ impl Vault {
         self.cpu_ms += 70;
         let words = "BACKUP DATABASE successfully processed 512 pages in 0.125 seconds (32.000 MB/sec).";
         let percents = (1..=10).map(|tenth| info(3211, &format!("{} percent processed.", tenth * 10)));
-        Reply::Tokens(percents.chain([info(3014, words), crate::tds_server::touched(0)]).collect::<Vec<_>>().concat())
+        let said = percents.chain([info(3014, words), crate::tds_server::touched(0)]).collect::<Vec<_>>().concat();
+        Reply::Later(self.takes, said)
     }
 
     fn in_master(&mut self, sql: &str) -> Reply {
@@ -336,6 +345,46 @@ fn one_that_is_thrown_away_takes_no_sysadmin_and_is_not_restored() {
     assert!(!server.batches().iter().any(|sql| sql.starts_with("BACKUP")));
 }
 
+/// The load goes on while the server is busy with the backup, and what the backup leaves is removed beside it.
+#[test]
+fn transactions_run_beside_a_backup_and_beside_one_that_is_governed() {
+    let (server, part) = Shared::serve(Vault::taking(Duration::from_millis(700)));
+    let load = "codec = \"none\"\nmethod = [\"none\", \"native\"]\nserver_cpu_percent = [0, 50]\nload = { script = \
+                \"tpcb-like\", clients = 2, scale = 1 }";
+    let outcome = conduct(&plan(&server, "", &keys(load)));
+    let trials = outcome.store().trials().unwrap();
+    assert_eq!(trials.len(), 3, "the load alone is one cell");
+    let measured = outcome.store().measurements().unwrap();
+    for trial in &trials {
+        assert_eq!(trial.state, model::TrialState::Measured);
+        let of = |metric: &str| {
+            let found = measured.iter().find(|row| row.trial_id == trial.id && row.measurement.metric.id == metric);
+            found.unwrap_or_else(|| panic!("there is no {metric}")).measurement.reading.clone()
+        };
+        assert!(matches!(of("throughput"), model::Reading::Value(rate) if rate > 0.0), "{:?}", of("throughput"));
+        assert!(matches!(of("errors"), model::Reading::Value(0.0)));
+        let rate = of("backup_rate");
+        match trial.planned.cell {
+            0 => assert!(matches!(&rate, model::Reading::Unavailable(why) if why.contains("no backup")), "{rate:?}"),
+            _ => assert!(matches!(rate, model::Reading::Value(rate) if rate > 0.0), "{rate:?}"),
+        }
+    }
+    let asked = server.database().log.clone();
+    let place = |words: &str, from: usize| {
+        let found = asked[from..].iter().position(|one| matches!(one, Asked::Batch(sql) if sql.contains(words)));
+        from + found.unwrap_or_else(|| panic!("nothing is asked with `{words}`"))
+    };
+    // Within the second backup, which is the governed one or the one before it, transactions were asked and ended.
+    let begun = place("BACKUP DATABASE", 0);
+    let ended = place("FROM msdb.dbo.backupset WHERE name", begun);
+    let committed =
+        asked[begun..ended].iter().filter(|one| matches!(one, Asked::Batch(sql) if sql.starts_with("COMMIT")));
+    assert!(committed.count() > 2, "the load stood still");
+    assert!(batches_with(&server, &["CREATE WORKLOAD GROUP"]).contains("etalon_backup"));
+    assert_nothing_is_left(&part.look());
+    assert!(!server.database().exists);
+}
+
 #[test]
 fn a_codec_that_the_release_or_the_engine_lacks_is_not_available() {
     let (server, part) = Shared::serve(Vault::new());
@@ -372,6 +421,17 @@ fn a_codec_that_the_release_or_the_engine_lacks_is_not_available() {
         folder.path().display()
     ));
     assert!(why_not(outcome.store(), "backup_rate").contains("ms_xpress is a codec of SQL Server's"));
+}
+
+#[test]
+fn a_server_that_stands_in_for_a_sql_server_has_no_backups() {
+    let banner = "Babelfish for PostgreSQL with SQL Server Compatibility - 12.0.2000.8";
+    let server = Server::answering("SELECT @@VERSION", word(banner));
+    let outcome = conduct(&plan(&server, "", &keys("codec = [\"none\", \"ms_xpress\"]")));
+    for metric in ["backup_rate", "backup_size", "restore_rate"] {
+        assert!(why_not(outcome.store(), metric).contains("Babelfish for PostgreSQL has no BACKUP"), "{metric}");
+    }
+    assert!(!server.batches().iter().any(|sql| sql.starts_with("BACKUP")));
 }
 
 #[test]
@@ -536,7 +596,7 @@ fn a_ctrl_c_ends_a_backup_that_says_nothing() {
     });
     assert_eq!(record.unwrap().state, model::TrialState::Aborted);
     assert!(started.elapsed() < Duration::from_secs(20));
-    assert!(server.database().log.contains(&crate::tds_server::Asked::Attention), "the server was told");
+    assert!(server.database().log.contains(&Asked::Attention), "the server was told");
     target.drop_all().unwrap();
     assert_nothing_is_left(&part.look());
 }

@@ -13,6 +13,8 @@ pub struct Pages {
     /// Loses the connection at this insert, once.
     fails_over_at: Option<u64>,
     refuses_counters: bool,
+    /// Has neither the counters of files nor those of tables, as a PostgreSQL that speaks TDS.
+    stands_in: bool,
     refuses_backup: bool,
 }
 
@@ -32,6 +34,10 @@ impl Part for Pages {
                 ));
             }
             self.inserted += 1;
+        } else if self.stands_in && sql.contains("sys.dm_") {
+            return Some(error(33_557_097, 1, 16, "relation \"sys.dm_x\" does not exist"));
+        } else if sql == "SELECT COUNT(*) FROM TIO" {
+            return Some(number(n * 8));
         } else if sql.contains("SUM(row_count)") {
             return Some(number(n * 8));
         } else if sql.contains("SUM(used_page_count)") {
@@ -99,6 +105,21 @@ fn what_the_login_may_not_see_is_not_available_and_the_rest_is_measured() {
     }
     let marks = outcome.store().marks().unwrap();
     assert!(marks.iter().any(|(_, mark)| mark.detail.contains("BACKUP DATABASE permission denied")), "{marks:?}");
+}
+
+/// What it has is measured, and what it lacks says so: rows are counted, and no permission is named that would not help.
+#[test]
+fn a_server_that_stands_in_for_a_sql_server_is_measured_as_far_as_it_goes() {
+    let (server, _part) = Shared::serve(Pages { stands_in: true, ..Pages::default() });
+    let outcome = conduct(&plan(&server, "", BENCHMARK));
+    assert!(outcome.value("commits") > 0.0);
+    for metric in ["writes/log", "avg_write/data", "row_size"] {
+        let reason = why_not(outcome.store(), metric);
+        assert!(reason.contains("does not exist") && !reason.contains("GRANT"), "{metric}: {reason}");
+    }
+    let marks = outcome.store().marks().unwrap();
+    assert!(marks.iter().any(|(_, mark)| mark.detail.contains("fills a page is not known")), "{marks:?}");
+    assert!(!server.database().exists);
 }
 
 #[test]

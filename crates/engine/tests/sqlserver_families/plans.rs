@@ -1,5 +1,7 @@
 //! Étalon's built-in plans, with a SQL Server in the place of their systems.
 
+use std::time::Duration;
+
 use engine::Ended;
 use model::plan::{Changes, Form, NamedSystem};
 use model::{Reading, TrialState};
@@ -23,7 +25,7 @@ impl Part for All {
 /// A plan, the names under which its systems are replaced, and what is asked of the server for it.
 type BuiltIn<'a> = (&'a str, &'a str, &'a [&'a str], &'a [&'a str]);
 
-const PLANS: [BuiltIn<'_>; 8] = [
+const PLANS: [BuiltIn<'_>; 9] = [
     ("quickstart", include_str!("../../../../plans/quickstart.toml"), &["there"], &["pgbench_accounts"]),
     (
         "sqlserver-pages",
@@ -52,13 +54,22 @@ const PLANS: [BuiltIn<'_>; 8] = [
         &["plain", "encrypted"],
         &["ALGORITHM = MS_XPRESS", "SET ENCRYPTION ON"],
     ),
+    (
+        "sqlserver-backup-load",
+        include_str!("../../../../plans/sqlserver-backup-load.toml"),
+        &["there"],
+        &["ALGORITHM = MS_XPRESS", "CREATE WORKLOAD GROUP", "UPDATE pgbench_accounts"],
+    ),
 ];
+
+/// How long a backup takes: transactions run meanwhile.
+const BACKUP: Duration = Duration::from_millis(300);
 
 /// `etalon run PLAN --quick --system NAME=mssql://…`, with as few rows as the server knows.
 #[test]
 fn every_family_s_built_in_plan_runs_on_a_sql_server() {
     for (name, text, systems, asked) in PLANS {
-        let (server, _part) = Shared::serve(All(Vault::new(), Pages::default(), Atlas::new()));
+        let (server, _part) = Shared::serve(All(Vault::taking(BACKUP), Pages::default(), Atlas::new()));
         let named = |name: &&str| NamedSystem { name: (*name).to_owned(), url: Some(server.url()) };
         let of_family = [
             ("workload = \"backup\"", "benchmarks.backup.size_mib", "2"),

@@ -7,7 +7,7 @@ use engine::workloads::spatial::{Country, Expected, ExpectedValue, Query, Spread
 
 use super::{Part, Shared, batches_with, plan, why_not};
 use crate::experiment::conduct;
-use crate::tds_server::{Reply, error, info, result};
+use crate::tds_server::{Reply, Server, error, info, result};
 
 const COUNTRY: Country = Country { side: 6, seed: 1, spread: Spread::Uniform };
 
@@ -99,4 +99,17 @@ fn wrong_answers_and_refusals_are_shown_and_not_timed() {
     let refused = why_not(outcome.store(), "session_cpu/S7-clip");
     assert!(refused.contains("unsupported") && refused.contains("24144"), "{refused}");
     assert!(why_not(outcome.store(), "elapsed/suite").contains("no total without S4"));
+}
+
+/// A server without geometries says so of every query, and of the suite.
+#[test]
+fn a_server_without_geometries_says_so_of_every_query() {
+    let refused = error(33_557_097, 1, 16, "'GEOMETRY datatype' is not currently supported in Babelfish");
+    let server = Server::answering("g geometry NOT NULL", refused);
+    let outcome = conduct(&plan(&server, "", BENCHMARK));
+    for metric in ["elapsed/suite", "elapsed/S1-valid", "elapsed/S15-text"] {
+        let reason = why_not(outcome.store(), metric);
+        assert!(reason.contains("unsupported") && reason.contains("GEOMETRY"), "{metric}: {reason}");
+    }
+    assert!(!server.database().exists, "nothing of étalon's is left");
 }

@@ -14,7 +14,7 @@ use super::load;
 use super::session::Session;
 use super::steps::SqlServerSession;
 use super::watch::{Percent, Seen, Watch};
-use super::{SCHEMA, SqlServerTarget, keys};
+use super::{SCHEMA, SqlServerTarget, facts, keys};
 use crate::backup::codec::{Codec, Compression};
 use crate::backup::meter::{Meter, at_twentieths};
 use crate::backup::{
@@ -345,10 +345,13 @@ impl Backups for SqlServerBackups<'_> {
     }
 
     fn lacks(&self, compression: Compression) -> Result<Option<String>, Failure> {
+        let mut client = self.open()?;
+        if let Some(product) = facts::stand_in(&mut client)? {
+            return Ok(Some(format!("{product} has no BACKUP: its data are backed up as PostgreSQL's")));
+        }
         if compression.codec == Codec::None {
             return Ok(None);
         }
-        let mut client = self.open()?;
         if edition(&mut client)? == EXPRESS {
             return Ok(Some("the Express edition does not compress backups".to_owned()));
         }

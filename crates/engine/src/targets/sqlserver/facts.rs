@@ -175,11 +175,18 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint) -> Result<Facts, Fa
 }
 
 const MICROSOFT_S: &str = "Microsoft SQL Server";
+const BABELFISH: &str = "Babelfish for PostgreSQL";
+
+/// The name of a server that speaks the protocol and is not Microsoft's.
+pub(super) fn stand_in(client: &mut Client) -> Result<Option<&'static str>, Failure> {
+    let banner = client.one("SELECT @@VERSION").map_err(|error| failure("read the server's version", &error))?;
+    Ok(Some(product(&banner)).filter(|product| *product == BABELFISH))
+}
 
 /// Servers that speak TDS and are something else say so in their banner.
 fn product(banner: &str) -> &'static str {
     if banner.starts_with("Babelfish") {
-        "Babelfish for PostgreSQL"
+        BABELFISH
     } else if banner.contains("Azure") {
         "Azure SQL"
     } else {
@@ -336,7 +343,7 @@ mod tests {
 
     #[test]
     fn a_server_that_only_speaks_tds_is_called_what_it_is() {
-        assert_eq!(product("Babelfish for PostgreSQL with SQL Server Compatibility"), "Babelfish for PostgreSQL");
+        assert_eq!(product("Babelfish for PostgreSQL with SQL Server Compatibility"), BABELFISH);
         assert_eq!(product("Microsoft SQL Azure (RTM) - 12.0"), "Azure SQL");
         assert_eq!(product("Microsoft SQL Server 2022 (RTM) - 16.0"), "Microsoft SQL Server");
     }

@@ -84,7 +84,7 @@ fn headline(found: &Found, insert_s: f64, elapsed_s: &Reading) -> Vec<Measuremen
         new("statements", "", Neither, Role::Diagnostic, value(commits)),
         new("rows", "", Neither, Role::Diagnostic, value(commits * found.rows as f64)),
         new("page_size", "bytes", Neither, Role::Diagnostic, value(found.page_bytes as f64)),
-        new("row_size", "bytes", Neither, Role::Diagnostic, value(found.row_bytes)),
+        new("row_size", "bytes", Neither, Role::Diagnostic, found.row_bytes.clone()),
     ]
 }
 

@@ -4,7 +4,7 @@ use host::clock::now_ns;
 use model::{Mark, MarkKind, Reading};
 
 use super::account::{FileClass, IoAccount};
-use super::dialects::{PagesDialect, Totals, WrittenBy, dialect_of};
+use super::dialects::{PagesDialect, Totals, WrittenBy, dialect_of, one};
 use super::insert::{Inserted, insert};
 use super::outcome;
 use crate::error::{Failure, FailureKind};
@@ -31,7 +31,8 @@ struct Snapshot {
     engine: IoAccount,
     counters: Counters,
     os: Result<OsIo, String>,
-    size_bytes: f64,
+    /// How large the table is, or why the engine does not say.
+    size_bytes: Result<f64, String>,
 }
 
 /// All that one trial has found out.
@@ -40,7 +41,7 @@ pub(super) struct Found {
     pub(super) rows: u64,
     pub(super) page_bytes: u64,
     /// Bytes that a row has taken.
-    pub(super) row_bytes: f64,
+    pub(super) row_bytes: Reading,
     pub(super) inserted: Inserted,
     /// Seconds of the checkpoint, or why there was none.
     pub(super) flush_s: Reading,
@@ -69,7 +70,19 @@ fn snapshot(
     // As close to the engine's own account as can be: its background processes do not rest.
     let os = context.target.os_io();
     let counters = context.target.counters()?;
-    Ok(Snapshot { engine, counters, os, size_bytes: dialect.size_bytes(session)? })
+    let size_bytes = match dialect.size_bytes(session) {
+        Err(failure) if failure.kind == FailureKind::Unsupported => Err(failure.cause),
+        size => Ok(size?),
+    };
+    Ok(Snapshot { engine, counters, os, size_bytes })
+}
+
+/// Rows of the table. An engine that keeps no count of them counts them.
+fn count_rows(dialect: &dyn PagesDialect, session: &mut dyn Session) -> Result<f64, Failure> {
+    match one(session, dialect.rows()) {
+        Err(failure) if failure.kind == FailureKind::Unsupported => one(session, "SELECT COUNT(*) FROM TIO"),
+        counted => counted,
+    }
 }
 
 impl Procedure for PageInsert {
@@ -104,9 +117,7 @@ impl Procedure for PageInsert {
             files.push((class, dialect.file_bytes(class, &mut *session)?));
         }
         self.check_counts(dialect, &mut *session, &after.counters.since(&before.counters))?;
-        let row_bytes = (after.size_bytes - before.size_bytes) / (self.statements * self.rows) as f64;
-        let mut marks = self.check_size(row_bytes, page_bytes)?;
-        let note = |detail: String| Mark { kind: MarkKind::Note, detail };
+        let (row_bytes, mut marks) = self.row_bytes(before.size_bytes, after.size_bytes, page_bytes)?;
         let flush_s = match flushed {
             Ok(()) => Reading::Value(flush_s),
             Err(reason) => {
@@ -137,6 +148,10 @@ impl Procedure for PageInsert {
     }
 }
 
+fn note(detail: String) -> Mark {
+    Mark { kind: MarkKind::Note, detail }
+}
+
 impl PageInsert {
     /// Holds what was sent against what the server has.
     fn check_counts(
@@ -149,13 +164,32 @@ impl PageInsert {
             let cause = format!("the client sent {sent} {what}, the server has {seen}");
             Err(Failure::new(FailureKind::Verification, "trust the trial's counts", cause))
         };
-        let (rows, seen) = (self.statements * self.rows, super::dialects::one(session, dialect.rows())?);
+        let (rows, seen) = (self.statements * self.rows, count_rows(dialect, session)?);
         if (seen - rows as f64).abs() > 0.5 {
             return disagree("rows", rows, seen);
         }
         match counters.get("commits").or_else(|| counters.get("statements")) {
             Some(seen) if seen < self.statements as f64 => disagree("commits", self.statements, seen),
             _ => Ok(()),
+        }
+    }
+
+    /// What a row has taken by the table's size before and after, with what there is to say of it.
+    fn row_bytes(
+        &self,
+        before: Result<f64, String>,
+        after: Result<f64, String>,
+        page_bytes: u64,
+    ) -> Result<(Reading, Vec<Mark>), Failure> {
+        match before.and_then(|before| Ok(after? - before)) {
+            Ok(bytes) => {
+                let row_bytes = bytes / (self.statements * self.rows) as f64;
+                Ok((Reading::Value(row_bytes), self.check_size(row_bytes, page_bytes)?))
+            }
+            Err(reason) => {
+                let mark = note(format!("whether a row fills a page is not known: {reason}"));
+                Ok((Reading::Unavailable(reason), vec![mark]))
+            }
         }
     }
 
@@ -169,7 +203,7 @@ impl PageInsert {
         let detail = format!("a row takes {pages:.2} pages; one was meant, and other sessions may have written too");
         // A few rows do not outweigh what an engine writes once.
         let large = pages > MOST_PAGES && (pages - 1.0) * (self.statements * self.rows) as f64 > 64.0;
-        Ok(if large { vec![Mark { kind: MarkKind::Note, detail }] } else { Vec::new() })
+        Ok(if large { vec![note(detail)] } else { Vec::new() })
     }
 }
 

@@ -113,7 +113,12 @@ impl Procedure for Suite {
         let answers = self.answers();
         context.progress("loading", 1, parts);
         let mut first = target.session(SessionKind::Spatial)?;
-        let loaded = load::load(target, &mut *first, dialect, &self.country)?;
+        let loaded = match load::load(target, &mut *first, dialect, &self.country) {
+            Err(failure) if failure.kind == FailureKind::Unsupported => {
+                return Ok(Stepped::Done(self.lacking(&failure.cause)));
+            }
+            loaded => loaded?,
+        };
         drop(first);
         target.settle()?;
         let mut sessions = self.open(context)?;
@@ -261,6 +266,15 @@ impl Round<'_> {
 impl Suite {
     fn open(&self, context: &StepContext<'_>) -> Result<Vec<Box<dyn Session>>, Failure> {
         (0..self.clients).map(|_| context.target.session(SessionKind::Spatial)).collect()
+    }
+
+    /// What there is of an engine that has no such tables.
+    fn lacking(&self, reason: &str) -> StepOutcome {
+        let standing = Standing::Unsupported(reason.to_owned());
+        let total = (self.queries.len() > 1).then(|| "suite".to_owned());
+        let names = total.into_iter().chain(self.queries.iter().map(|query| query.name()));
+        let none = |name| milliseconds(&format!("elapsed/{name}"), Role::Primary, standing.refuse(Reading::Value(0.0)));
+        StepOutcome { elapsed_s: 0.0, measurements: names.map(none).collect(), series: Vec::new(), marks: Vec::new() }
     }
 
     fn outcome(&self, loaded: &load::Loaded, asked: &[Asked]) -> StepOutcome {

@@ -7,7 +7,7 @@ use model::Reading;
 
 use super::super::account::{Figure, FileClass, IoAccount, IoPlace};
 use super::{PagesDialect, Totals, filler, number, one, readable, refused, text};
-use crate::error::Failure;
+use crate::error::{Failure, FailureKind};
 use crate::session::Session;
 use crate::target::Target;
 
@@ -28,6 +28,13 @@ const BACKUP: &str = "IF DATABASEPROPERTYEX(DB_NAME(), 'Recovery') <> 'SIMPLE' B
 const NO_RIGHT: &str = "the login may not read sys.dm_io_virtual_file_stats; `GRANT VIEW SERVER STATE TO …` (from 2022 on \
                         `VIEW SERVER PERFORMANCE STATE`) lets it";
 const NO_VALUE: &str = "SQL Server has no such counter";
+
+/// Nothing but the reason why.
+fn unknown(reason: &str, notes: Vec<String>) -> IoAccount {
+    let classes = [FileClass::Data, FileClass::Log];
+    let places = classes.map(|class| IoPlace::unknown(class, class.as_str(), reason)).to_vec();
+    IoAccount { places, notes, ..IoAccount::default() }
+}
 
 impl PagesDialect for SqlServer {
     fn flavour(&self) -> &'static str {
@@ -75,14 +82,13 @@ impl PagesDialect for SqlServer {
     }
 
     fn account(&self, _target: &dyn Target, session: &mut dyn Session) -> Result<IoAccount, Failure> {
-        let rows = match refused(session.query(FILES))? {
-            Ok(rows) => rows,
-            Err(reason) => {
-                let reason = format!("{NO_RIGHT}: {reason}");
-                let classes = [FileClass::Data, FileClass::Log];
-                let places = classes.map(|class| IoPlace::unknown(class, class.as_str(), &reason)).to_vec();
-                return Ok(IoAccount { places, notes: vec![NO_RIGHT.to_owned()], ..IoAccount::default() });
-            }
+        let rows = match session.query(FILES) {
+            // It has none: no permission would help.
+            Err(failure) if failure.kind == FailureKind::Unsupported => return Ok(unknown(&failure.cause, Vec::new())),
+            asked => match refused(asked)? {
+                Ok(rows) => rows,
+                Err(reason) => return Ok(unknown(&format!("{NO_RIGHT}: {reason}"), vec![NO_RIGHT.to_owned()])),
+            },
         };
         let place = |row: &Vec<crate::dataset::Datum>| {
             let class = if text(row.first()) == "1" { FileClass::Log } else { FileClass::Data };
