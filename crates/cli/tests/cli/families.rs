@@ -97,6 +97,37 @@ fn transactions_beside_a_backup_have_verdicts() {
     assert!(page.contains("backup beside them") && page.contains("Each backup against the transactions alone"));
 }
 
+/// Each family by its own plan, in place of SQLite on another system: the installed PostgreSQL, MariaDB, other releases.
+#[test]
+fn the_plan_of_each_family_runs_on_every_system() {
+    let more = std::env::var(MORE_POSTGRES).unwrap_or_default();
+    let mut systems = vec!["{ engine = \"postgres\" }".to_owned(), "{ engine = \"mysql\" }".to_owned()];
+    let folders = more.split(':').filter(|folder| !folder.is_empty());
+    systems.extend(folders.map(|folder| format!("{{ engine = \"postgres\", bin_dir = \"{folder}\" }}")));
+    for server in systems {
+        let server = format!("systems.here={{ server = {server} }}");
+        for (plan, change, metric) in [
+            ("sqlserver-pages", "benchmarks.*.statements=60", "commits"),
+            ("backup-compression", "benchmarks.*.size_mib=2", "backup_rate"),
+            ("spatial", "benchmarks.*.runs=1", "elapsed/S4-inside"),
+        ] {
+            let scene = Scene::new();
+            let ran = scene.etalon(&["run", plan, "--quick", "--json", "--quiet", "--set", &server, "--set", change]);
+            if plan == "spatial" && server.contains("bin_dir") && ran.code != 0 {
+                // Packages that hold nothing but a server have no PostGIS.
+                ran.says(3, &["postgis", "-postgis-3"]);
+                continue;
+            }
+            ran.says(0, &[]);
+            let object: Value = serde_json::from_str(&ran.stdout).unwrap();
+            let has_figure = object["figures"].as_array().is_some_and(|rows| {
+                rows.iter().any(|row| row["metric"] == metric && row["value"].as_f64().is_some_and(|value| value > 0.0))
+            });
+            assert!(has_figure, "{plan} on {server} has no {metric}: {object}");
+        }
+    }
+}
+
 /// The installed release against those that the variable names.
 #[test]
 fn two_releases_of_postgresql_have_verdicts() {
