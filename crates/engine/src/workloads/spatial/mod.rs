@@ -150,7 +150,8 @@ fn queries(words: &str, of_shapes: bool) -> Result<Vec<Query>, Failure> {
 /// Reads the file that a plan names.
 fn read(named: &str, grants: &Grants, drawn: &Country) -> Result<Shapes, Failure> {
     let (file, object) = named.rsplit_once('#').map_or((named, None), |(file, object)| (file, Some(object)));
-    let refuse = |cause: &dyn std::fmt::Display| Failure::new(FailureKind::Plan, format!("read the shapes `{file}`"), cause);
+    let refuse =
+        |cause: &dyn std::fmt::Display| Failure::new(FailureKind::Plan, format!("read the shapes `{file}`"), cause);
     let text = grants.texts.read(file).map_err(|error| {
         refuse(&error).hint("`npm install world-atlas` brings Natural Earth's countries: node_modules/world-atlas/countries-110m.json#countries")
     })?;

@@ -139,7 +139,9 @@ fn topology(text: &str, object: Option<&str>) -> Result<Raw, String> {
     let chosen = match (object, objects.len()) {
         (Some(name), _) => objects.get(name).ok_or_else(|| format!("it has no object `{name}`, but {}", names()))?,
         (None, 1) => objects.values().next().ok_or("it has no object")?,
-        (None, _) => return Err(format!("it has several objects: add one to its name, as in `FILE#OBJECT`: {}", names())),
+        (None, _) => {
+            return Err(format!("it has several objects: add one to its name, as in `FILE#OBJECT`: {}", names()));
+        }
     };
     let arcs = arcs.iter().map(|arc| unpacked(arc, transform.as_ref())).collect::<Result<Vec<_>, String>>()?;
     let mut raw = Raw::default();
@@ -273,7 +275,10 @@ mod tests {
     fn the_same_shapes_come_of_both_formats() {
         let plain = read(TWO_SQUARES, None).unwrap();
         assert_eq!((plain.units, plain.width, plain.height), (1e6, 2_000_000, 1_000_000));
-        assert_eq!(plain.polygons[0], [[pt(0, 0), pt(1_000_000, 0), pt(1_000_000, 1_000_000), pt(0, 1_000_000), pt(0, 0)]]);
+        assert_eq!(
+            plain.polygons[0],
+            [[pt(0, 0), pt(1_000_000, 0), pt(1_000_000, 1_000_000), pt(0, 1_000_000), pt(0, 0)]]
+        );
         assert_eq!((&plain.lines[0][1], plain.points[0]), (&pt(2_000_000, 250_000), pt(1_123_456, 100_000)));
         let shared = read(SAME_SQUARES, Some("land")).unwrap();
         let sorted = |polygon: &Vec<Vec<Pt>>| {

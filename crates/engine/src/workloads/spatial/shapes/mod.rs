@@ -19,9 +19,7 @@ use self::file::Features;
 use self::planar::{Bounds, Contact, Flaw, Polygon, Relation, doubled, tidy};
 use super::data::{CLASSES, Country};
 use super::dialects;
-use super::exact::{
-    Fixed, Pt, Side, distance_squared, hull, is_simple, length, segments, share_a_stretch, twice_area,
-};
+use super::exact::{Fixed, Pt, Side, distance_squared, hull, is_simple, length, segments, share_a_stretch, twice_area};
 use super::land::{Answers, Land, Table};
 use super::oracle::{FEW_ROADS, PROBES, centroid, half, is_near, pairs};
 use super::query::{Expected, Query};
@@ -74,10 +72,8 @@ impl Shapes {
         let points = match features.points.is_empty() {
             false => features.points.clone(),
             true => {
-                let over = |p: Pt| Pt {
-                    x: p.x * features.width / drawn.extent(),
-                    y: p.y * features.height / drawn.extent(),
-                };
+                let over =
+                    |p: Pt| Pt { x: p.x * features.width / drawn.extent(), y: p.y * features.height / drawn.extent() };
                 (1..=drawn.points()).map(|id| over(drawn.point(id))).collect()
             }
         };
@@ -266,7 +262,8 @@ impl Shapes {
             Query::Differences => vec![half("area", self.twice_hulls() - areas().sum::<i128>())],
             Query::Relations => {
                 // FF2F11212: an edge in common, and each has border of its own.
-                let edges = touching().filter(|(.., contact)| contact.shared > Fixed::default() && contact.free == (true, true));
+                let edges = touching()
+                    .filter(|(.., contact)| contact.shared > Fixed::default() && contact.free == (true, true));
                 pairs(edges.map(|(a, b, _)| (a, b)))
             }
             Query::Text => vec![Expected::exact("cells", map.cells.len() as i128), half("area", areas().sum())],

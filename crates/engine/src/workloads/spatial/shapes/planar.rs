@@ -27,7 +27,10 @@ impl Bounds {
     }
 
     pub(super) fn meets(&self, other: &Bounds) -> bool {
-        self.low.x <= other.high.x && other.low.x <= self.high.x && self.low.y <= other.high.y && other.low.y <= self.high.y
+        self.low.x <= other.high.x
+            && other.low.x <= self.high.x
+            && self.low.y <= other.high.y
+            && other.low.y <= self.high.y
     }
 }
 
@@ -240,9 +243,7 @@ impl Polygon {
     /// Whether an edge that holds this piece has its direction. Then both polygons lie on the same side of it.
     fn runs_along(&self, (a, b): Segment) -> bool {
         let holds = |edge: &Segment| is_on(*edge, a) && is_on(*edge, b);
-        self.near((a, b))
-            .filter(holds)
-            .any(|(c, d)| (b.x - a.x) * (d.x - c.x) + (b.y - a.y) * (d.y - c.y) > 0)
+        self.near((a, b)).filter(holds).any(|(c, d)| (b.x - a.x) * (d.x - c.x) + (b.y - a.y) * (d.y - c.y) > 0)
     }
 
     /// The length of what it cuts out of a segment, its border included.
@@ -365,7 +366,11 @@ mod tests {
         let hole = |x, y, side| [square(0, 0, 30), square(x, y, side)];
         assert_eq!(new(&[ring(&[(0, 0), (9, 9), (9, 0), (0, 9)])]), Err(Flaw::Invalid), "a bow-tie");
         assert_eq!(new(&hole(40, 0, 5)), Err(Flaw::Invalid), "a hole outside");
-        assert_eq!(new(&[square(0, 0, 30), square(5, 5, 20), square(10, 10, 5)]), Err(Flaw::Invalid), "a hole in a hole");
+        assert_eq!(
+            new(&[square(0, 0, 30), square(5, 5, 20), square(10, 10, 5)]),
+            Err(Flaw::Invalid),
+            "a hole in a hole"
+        );
         assert_eq!(new(&hole(0, 10, 5)), Err(Flaw::Touching));
         assert_eq!(new(&[ring(&[(0, 0), (9, 9)])]), Err(Flaw::Flat));
         assert_eq!(new(&[square(0, 0, 30), ring(&[(5, 5), (9, 9)])]), Ok(()), "the hole is none");

@@ -73,7 +73,8 @@ fn what_is_left_out_is_counted() {
     let roads = shapes(ROADS);
     assert_eq!(roads.facts().get("shapes.lands.left_out.lines"), Some("1"), "one lies on itself");
     assert_eq!((roads.rows(Table::Road), roads.rows(Table::Point)), (4, 8));
-    let [crc, other] = [&shapes(LANDS), &roads].map(|shapes| shapes.facts().get("shapes.lands.crc32").unwrap().to_owned());
+    let [crc, other] =
+        [&shapes(LANDS), &roads].map(|shapes| shapes.facts().get("shapes.lands.crc32").unwrap().to_owned());
     assert_ne!(crc, other, "another file is another system");
 }
 
