@@ -16,21 +16,25 @@ const MOST_DIGITS: i32 = 9;
 
 /// A position: longitude and latitude, or whatever the plane has; a height is passed over.
 type Position = Vec<f64>;
-/// A line or a ring, in the file's units.
+/// A line or a ring, of positions or of numbers of arcs.
 type Path<P> = Vec<P>;
+/// A line or a ring in the file's units.
+type Line = Vec<(f64, f64)>;
+/// Makes a line of a path.
+type ToLine<'a, P> = &'a dyn Fn(&[P]) -> Result<Line, String>;
 
 /// A geometry, a feature or a list of them, over positions (GeoJSON) or numbers of arcs (TopoJSON).
 #[derive(Deserialize)]
 #[serde(tag = "type", bound = "P: DeserializeOwned")]
-enum Geometry<P> {
+enum Item<P> {
     FeatureCollection {
-        features: Vec<Geometry<P>>,
+        features: Vec<Item<P>>,
     },
     Feature {
-        geometry: Option<Box<Geometry<P>>>,
+        geometry: Option<Box<Item<P>>>,
     },
     GeometryCollection {
-        geometries: Vec<Geometry<P>>,
+        geometries: Vec<Item<P>>,
     },
     Point {
         coordinates: Position,
@@ -81,8 +85,8 @@ struct Transform {
 /// What a file holds, in its own units.
 #[derive(Default)]
 struct Raw {
-    polygons: Vec<Vec<Vec<(f64, f64)>>>,
-    lines: Vec<Vec<(f64, f64)>>,
+    polygons: Vec<Vec<Line>>,
+    lines: Vec<Line>,
     points: Vec<(f64, f64)>,
 }
 
@@ -111,7 +115,7 @@ pub(super) fn read(text: &str, object: Option<&str>) -> Result<Features, String>
         (_, Some(object)) => return Err(format!("only a topology has objects such as `{object}`; this is a {kind}")),
         _ => {
             let mut raw = Raw::default();
-            raw.take(parse::<Geometry<Position>>(text)?, &|path: &[Position]| path.iter().map(place).collect())?;
+            raw.take(parse::<Item<Position>>(text)?, &|path: &[Position]| path.iter().map(place).collect())?;
             raw
         }
     };
@@ -145,7 +149,7 @@ fn topology(text: &str, object: Option<&str>) -> Result<Raw, String> {
     };
     let arcs = arcs.iter().map(|arc| unpacked(arc, transform.as_ref())).collect::<Result<Vec<_>, String>>()?;
     let mut raw = Raw::default();
-    let geometry = Geometry::<i64>::deserialize(chosen).map_err(not_understood)?;
+    let geometry = Item::<i64>::deserialize(chosen).map_err(not_understood)?;
     raw.take(geometry, &|path: &[i64]| joined(path, &arcs))?;
     if let Some(transform) = &transform {
         // Points stand outside of the arcs.
@@ -161,7 +165,7 @@ impl Transform {
 }
 
 /// An arc's positions. Those of a quantised topology are differences of whole numbers.
-fn unpacked(arc: &[Position], transform: Option<&Transform>) -> Result<Vec<(f64, f64)>, String> {
+fn unpacked(arc: &[Position], transform: Option<&Transform>) -> Result<Line, String> {
     let Some(transform) = transform else { return arc.iter().map(place).collect() };
     let mut sum = (0.0, 0.0);
     arc.iter()
@@ -174,8 +178,8 @@ fn unpacked(arc: &[Position], transform: Option<&Transform>) -> Result<Vec<(f64,
 }
 
 /// The line that arcs make one after the other. `!n` is arc `n` from its end; an arc begins where the one before it ended.
-fn joined(path: &[i64], arcs: &[Vec<(f64, f64)>]) -> Result<Vec<(f64, f64)>, String> {
-    let mut line: Vec<(f64, f64)> = Vec::new();
+fn joined(path: &[i64], arcs: &[Line]) -> Result<Line, String> {
+    let mut line: Line = Vec::new();
     for number in path {
         let place = if *number < 0 { !number } else { *number };
         let arc = usize::try_from(place).ok().and_then(|place| arcs.get(place));
@@ -190,27 +194,23 @@ fn joined(path: &[i64], arcs: &[Vec<(f64, f64)>]) -> Result<Vec<(f64, f64)>, Str
 }
 
 impl Raw {
-    fn take<P>(
-        &mut self,
-        geometry: Geometry<P>,
-        path: &dyn Fn(&[P]) -> Result<Vec<(f64, f64)>, String>,
-    ) -> Result<(), String> {
+    fn take<P>(&mut self, geometry: Item<P>, path: ToLine<'_, P>) -> Result<(), String> {
         let paths = |all: &[Path<P>]| all.iter().map(|one| path(one)).collect::<Result<Vec<_>, String>>();
         match geometry {
-            Geometry::FeatureCollection { features: all } | Geometry::GeometryCollection { geometries: all } => {
+            Item::FeatureCollection { features: all } | Item::GeometryCollection { geometries: all } => {
                 all.into_iter().try_for_each(|one| self.take(one, path))?;
             }
-            Geometry::Feature { geometry } => {
+            Item::Feature { geometry } => {
                 geometry.into_iter().try_for_each(|one| self.take(*one, path))?;
             }
-            Geometry::Point { coordinates } => self.points.push(place(&coordinates)?),
-            Geometry::MultiPoint { coordinates } => {
+            Item::Point { coordinates } => self.points.push(place(&coordinates)?),
+            Item::MultiPoint { coordinates } => {
                 coordinates.iter().try_for_each(|one| place(one).map(|point| self.points.push(point)))?;
             }
-            Geometry::LineString { coordinates } => self.lines.push(path(&coordinates)?),
-            Geometry::MultiLineString { coordinates } => self.lines.extend(paths(&coordinates)?),
-            Geometry::Polygon { coordinates } => self.polygons.push(paths(&coordinates)?),
-            Geometry::MultiPolygon { coordinates } => {
+            Item::LineString { coordinates } => self.lines.push(path(&coordinates)?),
+            Item::MultiLineString { coordinates } => self.lines.extend(paths(&coordinates)?),
+            Item::Polygon { coordinates } => self.polygons.push(paths(&coordinates)?),
+            Item::MultiPolygon { coordinates } => {
                 coordinates.iter().try_for_each(|one| paths(one).map(|rings| self.polygons.push(rings)))?;
             }
         }
@@ -237,7 +237,7 @@ impl Raw {
         // Rounded first and moved next: what is rounded does not depend on what else is in the file.
         let whole = |v: f64| (v * units).round() as i64;
         let to = |p: &(f64, f64)| pt(whole(p.0) - whole(x.0), whole(p.1) - whole(y.0));
-        let path = |path: &Vec<(f64, f64)>| path.iter().map(to).collect::<Vec<Pt>>();
+        let path = |path: &Line| path.iter().map(to).collect::<Vec<Pt>>();
         Ok(Features {
             polygons: self.polygons.iter().map(|rings| rings.iter().map(path).collect()).collect(),
             lines: self.lines.iter().map(path).collect(),
