@@ -7,6 +7,7 @@
 
 mod bench;
 mod docs;
+mod releases;
 mod requirements;
 mod shots;
 mod test;

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 
 use crate::docs::{Binary, Difference};
 use crate::requirements::Missing;
-use crate::{docs, requirements, tidy};
+use crate::{docs, releases, requirements, tidy};
 
 /// What to do when a step fails.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -77,6 +77,11 @@ fn cargo(root: &Path, arguments: &[&str], extent: Extent) -> Result<Option<Strin
     command.args(arguments).current_dir(root).stdin(Stdio::null());
     if extent == Extent::Slow {
         command.env("ETALON_SLOW", "1");
+    }
+    if arguments.first() == Some(&"test")
+        && let Some(programs) = releases::postgres_18(root)
+    {
+        command.env(releases::VARIABLE, programs);
     }
     let status = command.status().context("starting cargo")?;
     Ok((!status.success()).then(|| status.to_string()))

@@ -87,6 +87,34 @@ fn joins_in_spatialite_go_by_the_r_tree() {
     target.drop_all().unwrap();
 }
 
+/// Two files of shapes: polygons with holes that touch in every way, and lines at any angle with points.
+fn of_files() -> [Vec<(&'static str, Value)>; 2] {
+    let files = ["lands", "roads"].map(|name| format!("{}/tests/shapes/{name}.json", env!("CARGO_MANIFEST_DIR")));
+    files.map(|file| [small(9), vec![("shapes", Value::Text(file))]].concat())
+}
+
+fn assert_all_right_of_shapes(name: &str, target: &dyn Target) {
+    for keys in of_files() {
+        let record = trial(target, &keys).unwrap();
+        for measurement in record.measurements.iter().filter(|m| m.metric.id.starts_with("elapsed/")) {
+            let Measurement { metric, reading } = measurement;
+            assert!(matches!(reading, Reading::Value(ms) if *ms > 0.0), "{name}: {}: {reading:?}", metric.id);
+        }
+        assert_eq!(reading(&record, "answers_right"), &Reading::Value(14.0), "{name}: all but S9");
+    }
+}
+
+#[test]
+fn spatialite_and_postgis_answer_as_the_oracle_does_on_shapes_of_a_file() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let target = open(&sqlite(folder.path()));
+    assert_all_right_of_shapes("spatialite", &*target);
+    target.drop_all().unwrap();
+    let target = open(&private("postgres", None, &[("fsync", "off")]));
+    assert_all_right_of_shapes("postgis", &*target);
+    target.drop_all().unwrap();
+}
+
 #[test]
 fn postgis_answers_as_the_oracle_does() {
     let target = open(&private("postgres", None, &[("fsync", "off")]));

@@ -97,6 +97,47 @@ fn transactions_beside_a_backup_have_verdicts() {
     assert!(page.contains("backup beside them") && page.contains("Each backup against the transactions alone"));
 }
 
+/// Runs the plan of a family on every system but SQLite, which the documents run it on: the installed PostgreSQL, MariaDB, other
+/// releases. `lacking` are the words where a package of nothing but a server lacks something.
+fn runs_on_every_server(plan: &str, changes: &[&str], metric: &str, lacking: &[&str]) {
+    let more = std::env::var(MORE_POSTGRES).unwrap_or_default();
+    let folders = more.split(':').filter(|folder| !folder.is_empty()).map(|folder| ("postgres", Some(folder)));
+    for (engine, folder) in [("postgres", None), ("mysql", None)].into_iter().chain(folders) {
+        let engine = format!("systems.here.server.engine={engine}");
+        let folder = folder.map(|folder| format!("systems.here.server.bin_dir={folder}"));
+        let mut args = vec!["run", plan, "--quick", "--json", "--quiet", "--set", &engine];
+        folder.iter().for_each(|folder| args.extend(["--set", folder]));
+        changes.iter().for_each(|change| args.extend(["--set", change]));
+        let ran = Scene::new().etalon(&args);
+        if folder.is_some() && ran.code != 0 && !lacking.is_empty() {
+            ran.says(3, lacking);
+            continue;
+        }
+        ran.says(0, &[]);
+        let object: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let rows = object["figures"].as_array().unwrap();
+        let figure = rows.iter().find(|row| row["metric"] == metric).and_then(|row| row["side"]["median"].as_f64());
+        assert!(figure.is_some_and(|value| value > 0.0), "{plan} with {engine} has no {metric}: {object}");
+    }
+}
+
+#[test]
+fn the_plan_of_page_inserts_runs_on_every_server() {
+    runs_on_every_server("sqlserver-pages", &["benchmarks.*.statements=60"], "commits", &[]);
+}
+
+#[test]
+fn the_plan_of_backups_runs_on_every_server() {
+    let changes = ["benchmarks.*.size_mib=2", "benchmarks.*.codec=zstd"];
+    runs_on_every_server("backup-compression", &changes, "restore_rate", &[]);
+}
+
+#[test]
+fn the_plan_of_spatial_queries_runs_on_every_server_that_has_spatial_types() {
+    let changes = ["benchmarks.*.runs=1", "benchmarks.*.cold=false"];
+    runs_on_every_server("spatial", &changes, "elapsed/S4-inside", &["postgis", "-postgis-3"]);
+}
+
 /// The installed release against those that the variable names.
 #[test]
 fn two_releases_of_postgresql_have_verdicts() {

@@ -21,6 +21,8 @@ fn every_protocol_runs_and_unfit_keys_are_refused() {
     scene.etalon(&["run", "p.toml"]).says(0, &["protocol=prepared", "protocol=extended", "protocol=simple"]);
     scene.write("p.toml", &plan("protocol = \"simple\"\npipeline = 4\ndefine = \"b=2\""));
     scene.etalon(&["run", "p.toml"]).says(2, &["`pipeline = 4`", "simple protocol has no pipeline"]);
+    scene.write("p.toml", &plan("reconnect = 2\ndefine = \"b=2\""));
+    scene.etalon(&["run", "p.toml"]).says(3, &["`reconnect = 2`", "SQLite has no server", "leave `reconnect` out"]);
     scene.write("p.toml", &plan("define = \"b\""));
     scene.etalon(&["run", "p.toml"]).says(2, &["`define = b`", "has no `=`", "hint:"]);
     scene.write("p.toml", &plan("protocol = \"text\""));

@@ -47,16 +47,15 @@ pub struct Written {
     pub compressor_cpu_s: f64,
 }
 
+/// What helps where a backup's device is full.
+pub const MORE_ROOM: &str =
+    "free space there, or name another place with the key `folder`; what was written of the backup is removed";
+
 /// A failure of the operating system, while a backup's file is written or read.
 pub fn io_failure(tried: &str, error: &io::Error) -> Failure {
     use io::ErrorKind;
     let (kind, hint) = match error.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => (
-            FailureKind::DiskFull,
-            Some(
-                "free space there, or name another place with the key `folder`; what was written of the backup is removed",
-            ),
-        ),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => (FailureKind::DiskFull, Some(MORE_ROOM)),
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => (FailureKind::Permission, None),
         ErrorKind::NotFound => (FailureKind::Missing, None),
         _ => (FailureKind::Other, None),

@@ -301,10 +301,10 @@ impl Running {
         let started = Instant::now();
         let mut process = self.spawn(spec)?;
         loop {
-            if process.has_ended().map_err(|error| failed("watch the private server", error))?.is_some() {
+            if let Some(status) = process.has_ended().map_err(|error| failed("watch the private server", error))? {
                 let log = self.logged();
                 if !(self.words.lingers)(&log) || started.elapsed() > patience {
-                    return Err(explain(&log));
+                    return Err(ended(status, explain(&log)));
                 }
                 thread::sleep(AGAIN_POLL);
                 process = self.spawn(spec)?;
@@ -395,6 +395,16 @@ impl Running {
         let process = self.process()?;
         let folder = self.folders().map_err(|failure| failure.to_string())?.data();
         Ok(OsIo::of(process.io()?, &folder))
+    }
+}
+
+/// Why a server has ended that was being started. One that was killed from outside has no word of it in its log.
+fn ended(status: std::process::ExitStatus, logged: Failure) -> Failure {
+    match status.code() {
+        Some(_) => logged,
+        None => {
+            Failure { cause: format!("it was killed ({status}), having logged at last: {}", logged.cause), ..logged }
+        }
     }
 }
 

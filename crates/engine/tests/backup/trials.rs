@@ -197,6 +197,7 @@ fn a_disk_that_fills_leaves_no_half_backup() {
     for keys in ["codec = \"none\"", "method = \"vacuum-into\""] {
         let failure = trial(&place, &place.sqlite(), keys).unwrap_err();
         assert_eq!(failure.kind, FailureKind::DiskFull, "{keys}: {failure}");
+        assert!(failure.hint.unwrap().contains("`folder`"));
     }
     for keys in [
         "codec = \"none\"",
@@ -360,6 +361,7 @@ fn a_server_that_dies_in_a_restore_is_told_and_removed() {
     let failure = trial(&place, &system, "").unwrap_err();
     assert!(failure.to_string().contains("start the private server"), "{failure}");
     assert!(failure.to_string().contains("it died in the restore"), "{failure}");
+    assert!(failure.to_string().contains("it was killed (signal: 9"), "{failure}");
 }
 
 const MARIADB: &str = "server = { engine = \"mysql\" }";

@@ -3,6 +3,7 @@
 use super::error::{Problems, quote};
 use super::set;
 use super::tree::{Data, Entry, Node, Origin, find};
+use crate::catalog::Catalog;
 
 /// The table of a plan with what its quick form changes.
 pub(super) const QUICK: &str = "quick";
@@ -23,7 +24,7 @@ pub struct Changes {
 /// A system that the command line names.
 #[derive(Clone, Debug)]
 pub struct NamedSystem {
-    /// Its name. A system of the plan with that name keeps what else the plan says of it.
+    /// Its name. A system of the plan with that name keeps what else the plan says of it, but for settings of another engine.
     pub name: String,
     /// Its URL; without one it is the plan's system of that name.
     pub url: Option<String>,
@@ -40,7 +41,8 @@ pub enum Form {
 }
 
 /// Changes the tree.
-pub(super) fn apply(root: &mut Vec<Entry>, changes: &Changes, problems: &mut Problems<'_>) {
+pub(super) fn apply(root: &mut Vec<Entry>, changes: &Changes, catalog: &Catalog, problems: &mut Problems<'_>) {
+    let written = engines(root, catalog);
     let quick = root.iter().position(|entry| entry.key == QUICK).map(|at| root.remove(at));
     match (changes.form, quick) {
         (Form::Whole, None) => {}
@@ -59,6 +61,51 @@ pub(super) fn apply(root: &mut Vec<Entry>, changes: &Changes, problems: &mut Pro
         replace_systems(root, &changes.systems, problems);
     }
     set::apply(root, &changes.set, problems);
+    forget_settings(root, &written, catalog);
+}
+
+/// The systems with the engines that their keys name, as far as they do.
+fn engines(root: &[Entry], catalog: &Catalog) -> Vec<(String, &'static str)> {
+    let Some(Data::Table(systems)) = find(root, "systems").map(|entry| &entry.value.data) else { return Vec::new() };
+    let engine_of = |keys: &[Entry]| match (text_of(keys, "url"), find(keys, "server").map(|entry| &entry.value.data)) {
+        (Some(url), _) => catalog.engine_of_url(url),
+        (None, Some(Data::Table(server))) => text_of(server, "engine").and_then(|name| catalog.engine(name)),
+        _ => None,
+    };
+    let named = |system: &Entry| match &system.value.data {
+        Data::Table(keys) => engine_of(keys).map(|engine| (system.key.clone(), engine.name)),
+        _ => None,
+    };
+    systems.iter().filter_map(named).collect()
+}
+
+fn text_of<'e>(keys: &'e [Entry], key: &str) -> Option<&'e str> {
+    match &find(keys, key)?.value.data {
+        Data::Text(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// Takes away what the plan sets in the systems that have another engine than it has `written`. What the command line sets
+/// stays.
+fn forget_settings(root: &mut [Entry], written: &[(String, &'static str)], catalog: &Catalog) {
+    let changed: Vec<String> = engines(root, catalog)
+        .into_iter()
+        .filter(|(name, engine)| written.iter().any(|(before, was)| before == name && was != engine))
+        .map(|(name, _)| name)
+        .collect();
+    let Some(Data::Table(systems)) = root.iter_mut().find(|entry| entry.key == "systems").map(|e| &mut e.value.data)
+    else {
+        return;
+    };
+    for system in systems.iter_mut().filter(|system| changed.contains(&system.key)) {
+        if let Data::Table(keys) = &mut system.value.data
+            && let Some(settings) = keys.iter_mut().find(|entry| entry.key == "settings")
+            && let Data::Table(settings) = &mut settings.value.data
+        {
+            settings.retain(|setting| !matches!(setting.value.at, Origin::File(_) | Origin::Whole));
+        }
+    }
 }
 
 fn replace_systems(root: &mut Vec<Entry>, named: &[NamedSystem], problems: &mut Problems<'_>) {

@@ -33,7 +33,7 @@ impl Plan {
     ) -> Result<Plan, PlanErrors> {
         let mut problems = Problems::new(source, text, changes);
         let plan = tree::parse(text, &mut problems).map(|mut root| {
-            changes::apply(&mut root, changes, &mut problems);
+            changes::apply(&mut root, changes, catalog, &mut problems);
             let file = PlanFile::read(&root, &mut problems);
             validated(file, source, catalog, default_seed, &mut problems)
         });

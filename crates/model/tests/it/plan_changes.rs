@@ -53,12 +53,32 @@ fn a_slip_in_the_quick_form_is_told_with_its_line_even_when_it_is_not_asked_for(
 #[test]
 fn named_systems_take_the_place_of_the_plans_own() {
     let text = format!("baseline = \"a\"\n{SMALL}").replace("[systems.b]", "[systems.b]\nsettings = { x = 1 }");
-    let plan = parse(&text, &on(&[("b", Some("postgres://h/other")), ("new", Some("mysql://h/d"))])).unwrap();
+    let plan = parse(&text, &on(&[("b", Some("mysql://h/other")), ("new", Some("mysql://h/d"))])).unwrap();
     let systems: Vec<_> = plan.systems.iter().map(|s| (s.name.as_str(), s.engine.as_str(), s.settings.len())).collect();
-    assert_eq!(systems, [("b", "postgres", 1), ("new", "mysql", 0)]);
+    assert_eq!(systems, [("b", "mysql", 1), ("new", "mysql", 0)]);
     assert_eq!(plan.comparison.baseline, "b", "a baseline that takes no part is none");
     let kept = parse(&text, &on(&[("new", Some("mysql://h/d")), ("a", None)])).unwrap();
     assert_eq!((kept.systems.len(), kept.comparison.baseline.as_str()), (2, "a"));
+}
+
+/// SQLite's page size says nothing to PostgreSQL.
+#[test]
+fn settings_of_another_engine_are_forgotten_and_those_of_the_command_line_are_not() {
+    let text = SMALL.replace("[systems.b]", "[systems.b]\nsettings = { x = 1, y = 2 }");
+    let engine = parse(&text, &Changes::default()).unwrap().system("b").unwrap().engine.clone();
+    let (same, other) = match engine.as_str() {
+        "postgres" => ("postgres://h/other", "mysql://h/d"),
+        _ => ("mysql://h/other", "postgres://h/d"),
+    };
+    let settings = |changes: &Changes| {
+        let plan = parse(&text, changes).unwrap();
+        plan.system("b").unwrap().settings.keys().cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(settings(&on(&[("b", Some(same))])), ["x", "y"]);
+    assert_eq!(settings(&on(&[("b", Some(other))])), [] as [&str; 0]);
+    let set = |path: &str, value: &str| (path.to_owned(), value.to_owned());
+    let all = vec![set("systems.b.settings.y", "3"), set("systems.b.url", other)];
+    assert_eq!(settings(&Changes { set: all, ..Changes::default() }), ["y"]);
 }
 
 #[test]

@@ -247,6 +247,10 @@ impl<C: Conversation> Lane for NativeLane<'_, C> {
         self.take_over(client, opened)
     }
 
+    fn kernel_entries(&self) -> Option<u64> {
+        self.reactor.kernel_entries()
+    }
+
     fn close(mut self) {
         let mut farewell = Vec::new();
         C::farewell(&mut farewell);

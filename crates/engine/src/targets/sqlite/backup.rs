@@ -11,7 +11,7 @@ use super::session::SqliteSession;
 use super::{COMPANIONS, SqliteTarget, companion, sql_failure};
 use crate::backup::codec::{Codec, Decoder};
 use crate::backup::meter::Meter;
-use crate::backup::sink::{Rate, Sink, io_failure};
+use crate::backup::sink::{MORE_ROOM, Rate, Sink, io_failure};
 use crate::backup::{BackupRequest, Backups, Compressor, Layout, Method, Restored, Taken};
 use crate::error::{Failure, FailureKind};
 use crate::session::{Session, SessionKind};
@@ -42,7 +42,10 @@ impl SqliteBackups<'_> {
     /// Copies the database as it is into `copy`.
     fn copy(&self, request: &BackupRequest<'_>, method: Method, copy: &Path) -> Result<(), Failure> {
         let tried = format!("write the backup {}", copy.display());
-        let failed = |error: rusqlite::Error| sql_failure(&tried, &error);
+        let failed = |error: rusqlite::Error| match sql_failure(&tried, &error) {
+            full if full.kind == FailureKind::DiskFull => full.hint(MORE_ROOM),
+            other => other,
+        };
         let from = self.target.connect()?;
         if method == Method::VacuumInto {
             from.execute("VACUUM INTO ?1", [copy.to_string_lossy()]).map_err(failed)?;

@@ -23,6 +23,7 @@ use crate::lanes::sqlite::{SqliteLane, to_sql};
 use crate::session::{Session, SessionKind};
 use crate::target::{Counters, Engine, Load, OpenRequest, OsIo, Placement, Target};
 use crate::worker::{self, Tally, WorkerContext};
+use crate::workloads::transactions::Program;
 
 /// Written into the header of every database that étalon makes: "étal" in Latin-1. A file without it is not ours.
 const APPLICATION_ID: i32 = i32::from_be_bytes([0xe9, b't', b'a', b'l']);
@@ -310,6 +311,22 @@ fn set_pragma(connection: &Connection, name: &str, value: &Value) -> Result<(), 
     Ok(())
 }
 
+/// Refuses what there is nothing for in an engine that works within the call.
+fn refuse_what_needs_a_server(program: &Program, traffic: &crate::traffic::Traffic) -> Result<(), Failure> {
+    let (key, value, cause, hint) = match (program.depth(), traffic.reconnect_every) {
+        (2.., _) => {
+            let cause = "SQLite answers within the call: there is nothing to be sent ahead";
+            ("pipeline", program.depth(), cause, "leave `pipeline` at 1 on SQLite")
+        }
+        (_, 1..) => {
+            let cause = "SQLite has no server that would let a client in anew: its connections stay open";
+            ("reconnect", traffic.reconnect_every, cause, "leave `reconnect` out on SQLite, or at 0")
+        }
+        _ => return Ok(()),
+    };
+    Err(Failure::new(FailureKind::Unsupported, format!("use `{key} = {value}`"), cause).hint(hint))
+}
+
 impl Target for SqliteTarget {
     fn facts(&self) -> Result<Facts, Failure> {
         facts::read(&self.connect()?, &self.path)
@@ -364,11 +381,7 @@ impl Target for SqliteTarget {
 
     fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
         let program = load.statements()?;
-        if program.depth() > 1 {
-            let tried = format!("use `pipeline = {}`", program.depth());
-            let cause = "SQLite answers within the call: there is nothing to be sent ahead";
-            return Err(Failure::new(FailureKind::Unsupported, tried, cause).hint("leave `pipeline` at 1 on SQLite"));
-        }
+        refuse_what_needs_a_server(program, context.traffic)?;
         let connections: Vec<Connection> = context.connect(1, |_| self.connect())?;
         let sql: Vec<String> = program.statements().iter().map(|s| s.sql(self.dialect())).collect();
         let lane = SqliteLane::new(&connections, sql, program.protocol())

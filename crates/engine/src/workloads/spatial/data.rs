@@ -252,7 +252,7 @@ impl Country {
 
 #[cfg(test)]
 mod tests {
-    use super::super::exact::{Side, hull, is_simple, meet, segments, side_of, twice_area};
+    use super::super::exact::{Side, hull, is_simple, meet, segments, share_a_stretch, side_of, twice_area};
     use super::*;
 
     fn country(side: i64, seed: u64) -> Country {
@@ -324,16 +324,6 @@ mod tests {
             }
             assert!((1..=country.points()).all(|id| inside(&country.point(id))));
         }
-    }
-
-    /// Whether two segments share more than a point.
-    fn share_a_stretch((a, b): (Pt, Pt), (c, d): (Pt, Pt)) -> bool {
-        let cross =
-            |p: Pt| i128::from(b.x - a.x) * i128::from(p.y - a.y) - i128::from(b.y - a.y) * i128::from(p.x - a.x);
-        let along = |p: Pt| if a.x == b.x { p.y } else { p.x };
-        let (from, to) = (along(a).min(along(b)), along(a).max(along(b)));
-        let (first, last) = (along(c).min(along(d)), along(c).max(along(d)));
-        cross(c) == 0 && cross(d) == 0 && from.max(first) < to.min(last)
     }
 
     /// SQL Server takes such a line for invalid, and answers nothing about it.

@@ -4,7 +4,7 @@
 
 use std::fmt;
 use std::iter::Sum;
-use std::ops::{Add, AddAssign};
+use std::ops::{Add, AddAssign, Sub};
 
 /// A point with whole coordinates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,6 +37,14 @@ fn is_between((a, b): Segment, p: Pt) -> bool {
 /// Whether a segment holds a point, its ends included.
 pub(super) fn is_on(segment: Segment, p: Pt) -> bool {
     is_between(segment, p) && cross(segment.0, segment.1, p) == 0
+}
+
+/// Whether two segments share more than a point.
+pub(super) fn share_a_stretch((a, b): Segment, (c, d): Segment) -> bool {
+    let along = |p: Pt| if a.x == b.x { p.y } else { p.x };
+    let (from, to) = (along(a).min(along(b)), along(a).max(along(b)));
+    let (first, last) = (along(c).min(along(d)), along(c).max(along(d)));
+    cross(a, b, c) == 0 && cross(a, b, d) == 0 && from.max(first) < to.min(last)
 }
 
 /// Whether two segments have a point in common, ends included.
@@ -181,6 +189,14 @@ impl Add for Fixed {
 
     fn add(self, other: Fixed) -> Fixed {
         Fixed(self.0 + other.0)
+    }
+}
+
+impl Sub for Fixed {
+    type Output = Fixed;
+
+    fn sub(self, other: Fixed) -> Fixed {
+        Fixed(self.0 - other.0)
     }
 }
 

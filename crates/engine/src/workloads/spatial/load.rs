@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use model::Reading;
 
-use super::data::Country;
-use super::dialects::{self, SpatialDialect};
+use super::dialects::SpatialDialect;
+use super::land::{Land, Table};
 use crate::error::Failure;
 use crate::session::Session;
 use crate::step::{Spent, Stopwatch};
@@ -25,7 +25,7 @@ pub(super) struct Loaded {
     pub(super) index: Spent,
 }
 
-/// Makes, loads and indexes the tables of a country.
+/// Makes, loads and indexes the tables of a land.
 ///
 /// # Errors
 /// The engine refused a statement, or the connection is gone.
@@ -33,14 +33,14 @@ pub(super) fn load(
     target: &dyn Target,
     session: &mut dyn Session,
     dialect: &dyn SpatialDialect,
-    country: &Country,
+    land: &dyn Land,
 ) -> Result<Loaded, Failure> {
     for statement in dialect.tables() {
         session.execute(&statement)?;
     }
-    let load = insert_all(target, session, dialect, country)?;
+    let load = insert_all(target, session, dialect, land)?;
     let watch = Stopwatch::start(target);
-    for statement in dialect.indexes(country.extent()) {
+    for statement in dialect.indexes(land.extent()) {
         session.execute(&statement)?;
     }
     Ok(Loaded { load, index: watch.read(target) })
@@ -51,7 +51,7 @@ fn insert_all(
     target: &dyn Target,
     session: &mut dyn Session,
     dialect: &dyn SpatialDialect,
-    country: &Country,
+    land: &dyn Land,
 ) -> Result<Spent, Failure> {
     let (begin, commit) = dialect.transaction();
     let watch = Stopwatch::start(target);
@@ -64,11 +64,11 @@ fn insert_all(
     };
     let mut writing = Ok(Duration::ZERO);
     send(begin)?;
-    for table in TABLES {
+    for table in Table::ALL {
         let mut id = 1;
-        while id <= table.rows(country) {
+        while id <= land.rows(table) {
             let before = host::cpu::thread_cpu();
-            let (statement, next) = table.statement(country, id, dialect.geometry());
+            let (statement, next) = statement_of(land, table, id, dialect.geometry());
             let wrote = before.and_then(|before| Ok(host::cpu::thread_cpu()?.saturating_sub(before)));
             writing = writing.and_then(|sum: Duration| Ok(sum + wrote?));
             send(&statement)?;
@@ -84,93 +84,50 @@ fn insert_all(
     Ok(Spent { elapsed_s: elapsed.as_secs_f64(), cpu_s })
 }
 
-/// A table of the suite.
-#[derive(Clone, Copy)]
-enum Table {
-    Cell,
-    Road,
-    Point,
-    Shape,
-}
-
-const TABLES: [Table; 4] = [Table::Cell, Table::Road, Table::Point, Table::Shape];
-
-impl Table {
-    fn name(self) -> &'static str {
-        match self {
-            Table::Cell => "cell",
-            Table::Road => "road",
-            Table::Point => "pt",
-            Table::Shape => "shape",
+/// The statement that inserts some rows from `first` on, and the number of the first row that is not in it.
+fn statement_of(land: &dyn Land, table: Table, first: i64, (before, after): (&str, &str)) -> (String, i64) {
+    let mut text = format!("INSERT INTO {} VALUES ", table.name());
+    let end = land.rows(table).min(first + ROWS as i64 - 1);
+    let mut id = first;
+    while id <= end && text.len() < STATEMENT_BYTES {
+        if id > first {
+            text.push(',');
         }
-    }
-
-    fn rows(self, country: &Country) -> i64 {
-        match self {
-            Table::Cell => country.cells(),
-            Table::Road => country.roads(),
-            Table::Point => country.points(),
-            Table::Shape => country.shapes(),
-        }
-    }
-
-    /// The statement that inserts some rows from `first` on, and the number of the first row that is not in it.
-    fn statement(self, country: &Country, first: i64, geometry: (&str, &str)) -> (String, i64) {
-        let mut text = format!("INSERT INTO {} VALUES ", self.name());
-        let end = self.rows(country).min(first + ROWS as i64 - 1);
-        let mut id = first;
-        while id <= end && text.len() < STATEMENT_BYTES {
-            if id > first {
-                text.push(',');
-            }
-            self.row(country, id, geometry, &mut text);
-            id += 1;
-        }
-        (text, id)
-    }
-
-    fn row(self, country: &Country, id: i64, (before, after): (&str, &str), text: &mut String) {
         // Writing to a `String` cannot fail.
         let _ = write!(text, "({id},");
-        let (i, j) = ((id - 1) % country.side, (id - 1) / country.side);
-        let _ = match self {
-            Table::Cell => write!(text, "{},", country.department(i, j)),
-            Table::Road => write!(text, "{},", country.class(id)),
-            Table::Point | Table::Shape => Ok(()),
-        };
-        text.push_str(before);
-        match self {
-            Table::Cell => dialects::polygon(&country.cell(i, j), text),
-            Table::Road => dialects::line(&country.road(id), text),
-            Table::Point => dialects::point(country.point(id), text),
-            Table::Shape => dialects::polygon(&country.shape(id), text),
+        if let Some(group) = land.group(table, id) {
+            let _ = write!(text, "{group},");
         }
+        text.push_str(before);
+        land.write(table, id, &mut text);
         text.push_str(after);
         text.push(')');
+        id += 1;
     }
+    (text, id)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::data::Spread;
+    use super::super::data::{Country, Spread};
     use super::*;
 
     #[test]
     fn every_row_is_in_exactly_one_statement() {
         let country = Country { side: 12, seed: 1, spread: Spread::Uniform };
-        for table in TABLES {
+        for table in Table::ALL {
             let mut next = 1;
             let mut rows = 0;
-            while next <= table.rows(&country) {
-                let (text, after) = table.statement(&country, next, ("<", ">"));
+            while next <= country.rows(table) {
+                let (text, after) = statement_of(&country, table, next, ("<", ">"));
                 assert!(text.starts_with(&format!("INSERT INTO {} VALUES ({next},", table.name())), "{text:.60}");
                 assert!(text.len() < STATEMENT_BYTES + 10_000 && after - next <= ROWS as i64);
                 rows += text.matches('<').count() as i64;
                 next = after;
             }
-            assert_eq!(rows, table.rows(&country));
+            assert_eq!(rows, country.rows(table));
         }
-        let (text, _) = Table::Point.statement(&country, country.points(), ("f('", "')"));
+        let (text, _) = statement_of(&country, Table::Point, country.points(), ("f('", "')"));
         let p = country.point(country.points());
         assert_eq!(text, format!("INSERT INTO pt VALUES ({},f('POINT({} {})'))", country.points(), p.x, p.y));
     }

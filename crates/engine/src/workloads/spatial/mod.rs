@@ -8,17 +8,23 @@ mod buffer;
 mod data;
 pub mod dialects;
 mod exact;
+mod land;
 mod load;
 mod oracle;
 mod query;
+mod shapes;
 mod suite;
 mod timing;
+
+use std::path::Path;
 
 use model::{KeyKind, KeySpec, Literal, Point, Value, WorkloadSpec};
 
 use crate::dataset::Dataset;
 use crate::error::{Failure, FailureKind};
 use crate::workloads::{Action, Grants, Task, Workload};
+use land::Land;
+use shapes::Shapes;
 use suite::Suite;
 
 pub use data::{Country, Spread};
@@ -37,7 +43,7 @@ const KEYS: &[KeySpec] = &[
         KeyKind::Int { min: 2, max: 1_000 },
         Literal::Int(40),
         "Size of the data: cells along one side of a square; there are side² polygons, a quarter as many lines and \
-         12.5 times as many points",
+         12.5 times as many points. With `shapes` only the points are étalon's",
     ),
     KeySpec::new("points", KeyKind::Choice(&["uniform", "clustered"]), Literal::Text("uniform"), "How the points lie"),
     KeySpec::new(
@@ -45,6 +51,12 @@ const KEYS: &[KeySpec] = &[
         KeyKind::Int { min: 0, max: i64::MAX },
         Literal::Int(1),
         "Seed of the data: the same data on every machine",
+    ),
+    KeySpec::optional(
+        "shapes",
+        KeyKind::Text,
+        "A file of real shapes in place of drawn ones, in GeoJSON or TopoJSON, such as Natural Earth's countries; of a \
+         topology with several objects one is named, as in `countries-110m.json#countries`",
     ),
     KeySpec::new(
         "queries",
@@ -87,31 +99,66 @@ impl Workload for Spatial {
         }
     }
 
-    fn task(&self, point: &Point, _grants: &Grants) -> Result<Task, Failure> {
+    fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
         let missing = |key: &str| Failure::new(FailureKind::Plan, format!("read the key `{key}`"), "it has no value");
         let int = |key: &str| point.get(key).and_then(Value::as_int).ok_or_else(|| missing(key));
         let text = |key: &str| point.get(key).and_then(Value::as_text).ok_or_else(|| missing(key));
         let spread = if text("points")? == "clustered" { Spread::Clustered } else { Spread::Uniform };
         let country = Country { side: int("side")?, seed: int("data_seed")? as u64, spread };
-        let queries = Query::parse_list(text("queries")?).map_err(|word| {
-            let known: Vec<&str> = Query::all().map(Query::number).collect();
-            Failure::new(FailureKind::Plan, "read the key `queries`", format!("there is no query `{word}`"))
-                .hint(format!("`core`, `all`, or some of {}", known.join(", ")))
-        })?;
+        let shapes = point.get("shapes").and_then(Value::as_text);
+        let queries = queries(text("queries")?, shapes.is_some())?;
         let cold = if point.get("cold") == Some(&Value::Bool(false)) { Cold::Skipped } else { Cold::Measured };
-        let name = format!(
-            "spatial data of {0} × {0} cells, seed {1}, {2} points",
-            country.side,
-            country.seed,
-            text("points")?
-        );
-        let suite = Suite::new(country, queries, int("clients")? as usize, int("runs")? as usize, cold);
+        let (name, size_bytes, land): (String, u64, Box<dyn Land>) = match shapes {
+            Some(named) => {
+                let shapes = read(named, grants, &country)?;
+                (format!("shapes of {named}"), shapes.size_bytes(), Box::new(shapes))
+            }
+            None => {
+                let Country { side, seed, .. } = country;
+                let name = format!("spatial data of {side} × {side} cells, seed {seed}, {} points", text("points")?);
+                (name, country.size_bytes(), Box::new(country))
+            }
+        };
+        let suite = Suite::new(land, queries, int("clients")? as usize, int("runs")? as usize, cold);
         Ok(Task {
             // The suite makes and loads its tables itself, since that is part of what it measures.
-            dataset: Dataset { name, size_bytes: country.size_bytes(), ..Dataset::default() },
+            dataset: Dataset { name, size_bytes, ..Dataset::default() },
             action: Action::Step(Box::new(suite)),
         })
     }
+}
+
+/// The queries that a plan asks for; of `core` and `all`, on shapes of a file, those whose answers are known.
+fn queries(words: &str, of_shapes: bool) -> Result<Vec<Query>, Failure> {
+    let refuse = |cause: String| Failure::new(FailureKind::Plan, "read the key `queries`", cause);
+    let mut queries = Query::parse_list(words).map_err(|word| {
+        let known: Vec<&str> = Query::all().map(Query::number).collect();
+        refuse(format!("there is no query `{word}`")).hint(format!("`core`, `all`, or some of {}", known.join(", ")))
+    })?;
+    if of_shapes && ["core", "all"].contains(&words.trim()) {
+        queries.retain(|query| query.is_known_of_shapes());
+    }
+    match queries.iter().find(|query| of_shapes && !query.is_known_of_shapes()) {
+        Some(query) => {
+            let cause = format!("no answer to {} is known beforehand on shapes of a file", query.number());
+            Err(refuse(cause).hint("leave it out, or leave out `shapes`"))
+        }
+        None => Ok(queries),
+    }
+}
+
+/// Reads the file that a plan names.
+fn read(named: &str, grants: &Grants, drawn: &Country) -> Result<Shapes, Failure> {
+    let (file, object) = named.rsplit_once('#').map_or((named, None), |(file, object)| (file, Some(object)));
+    let refuse =
+        |cause: &dyn std::fmt::Display| Failure::new(FailureKind::Plan, format!("read the shapes `{file}`"), cause);
+    let text = grants.texts.read(file).map_err(|error| {
+        refuse(&error).hint("`npm install world-atlas` brings Natural Earth's countries: node_modules/world-atlas/countries-110m.json#countries")
+    })?;
+    let stem = Path::new(file).file_stem().map_or_else(|| file.into(), |stem| stem.to_string_lossy());
+    Shapes::read(&stem, &text, object, drawn).map_err(|cause| {
+        refuse(&cause).hint("GeoJSON or TopoJSON; of a shapefile `ogr2ogr shapes.json FILE.shp` makes GeoJSON")
+    })
 }
 
 #[cfg(test)]
@@ -131,6 +178,24 @@ mod tests {
         assert_eq!(task.dataset.name, "spatial data of 40 × 40 cells, seed 1, uniform points");
         assert!((1_000_000..20_000_000).contains(&task.dataset.size_bytes), "{}", task.dataset.size_bytes);
         assert!(matches!(task.action, Action::Step(_)));
+    }
+
+    #[test]
+    fn shapes_are_read_when_the_plan_is_and_queries_without_a_known_answer_are_refused() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/shapes/lands.json");
+        let task = |queries: &str, shapes: &str| {
+            let mut point = point(queries);
+            point.insert("shapes".to_owned(), Value::Text(shapes.to_owned()));
+            Spatial.task(&point, &Grants::default())
+        };
+        assert_eq!(task("core", file).unwrap().dataset.name, format!("shapes of {file}"));
+        assert_eq!(queries("all", true).unwrap().len(), 14);
+        let refused = task("S1, S9", file).unwrap_err();
+        assert!(refused.to_string().contains("no answer to S9 is known"), "{refused}");
+        let refused = task("core", &format!("{file}#land")).unwrap_err();
+        assert!(refused.to_string().contains("only a topology has objects such as `land`"), "{refused}");
+        let refused = task("core", "none.json").unwrap_err();
+        assert!(refused.hint.unwrap().contains("npm install world-atlas"));
     }
 
     #[test]

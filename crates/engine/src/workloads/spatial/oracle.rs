@@ -15,7 +15,8 @@ use super::query::{Expected, Query};
 /// Checksums of pairs are taken modulo this.
 const MODULUS: i64 = 1_000_003;
 /// How far from a road a point may be, in quarters of a unit: 150.25. No point with whole coordinates is exactly so far
-/// from a road, so that rounding decides nothing.
+/// from a segment with whole ends (4·|cross| = 601·length would take an even length of a primitive one), so that rounding
+/// decides nothing.
 pub(super) const NEAR_QUARTERS: i64 = 601;
 /// The radius of the buffers.
 pub(super) const RADIUS: i64 = 200;
@@ -45,7 +46,7 @@ fn pair_sum(a: i64, b: i64) -> i128 {
 }
 
 /// The count and the checksum of pairs.
-fn pairs(found: impl Iterator<Item = (i64, i64)>) -> Vec<Expected> {
+pub(super) fn pairs(found: impl Iterator<Item = (i64, i64)>) -> Vec<Expected> {
     let (count, sum) = found.fold((0, 0), |(count, sum), (a, b)| (count + 1, sum + pair_sum(a, b)));
     vec![Expected::exact("pairs", count), Expected::exact("checksum of the pairs", sum)]
 }
@@ -319,7 +320,7 @@ impl Oracle {
         let (mut twice, mut x, mut y) = (0, Fixed::default(), Fixed::default());
         for cell in &self.cells {
             twice += twice_area(&hull(cell));
-            let centroid = centroid(cell);
+            let centroid = centroid(std::slice::from_ref(cell));
             x += centroid.0;
             y += centroid.1;
         }
@@ -357,7 +358,7 @@ enum Border {
 }
 
 /// An area from its double.
-fn half(name: &'static str, twice: i128) -> Expected {
+pub(super) fn half(name: &'static str, twice: i128) -> Expected {
     Expected::near(name, Fixed::fraction(twice, 2))
 }
 
@@ -384,7 +385,7 @@ fn square_ring(column: i64, row: i64, ring: i64) -> impl Iterator<Item = (i64, i
 }
 
 /// Whether a point is not further than [`NEAR_QUARTERS`] from a segment.
-fn is_near((a, b): Segment, p: Pt) -> bool {
+pub(super) fn is_near((a, b): Segment, p: Pt) -> bool {
     let reach = i128::from(NEAR_QUARTERS).pow(2);
     let along = (b.x - a.x) * (p.x - a.x) + (b.y - a.y) * (p.y - a.y);
     let long = distance_squared(a, b);
@@ -396,11 +397,12 @@ fn is_near((a, b): Segment, p: Pt) -> bool {
     16 * i128::from(cross(a, b, p)).pow(2) <= reach * i128::from(long)
 }
 
-/// The centroid of a polygon (Bourke 1988), relative to its first corner so that the numbers stay small.
-fn centroid(ring: &[Pt]) -> (Fixed, Fixed) {
-    let origin = ring[0];
+/// The centroid of a polygon (Bourke 1988), relative to its first corner so that the numbers stay small. Its holes run the
+/// other way round than its border.
+pub(super) fn centroid(rings: &[Vec<Pt>]) -> (Fixed, Fixed) {
+    let Some(&origin) = rings.first().and_then(|border| border.first()) else { return Default::default() };
     let (mut x, mut y, mut twice) = (0, 0, 0);
-    for (a, b) in segments(ring) {
+    for (a, b) in rings.iter().flat_map(|ring| segments(ring)) {
         let area = i128::from(cross(origin, a, b));
         x += i128::from(a.x + b.x - 2 * origin.x) * area;
         y += i128::from(a.y + b.y - 2 * origin.y) * area;

@@ -104,7 +104,7 @@ fn a_road_along_a_border_is_clipped_by_both_cells() {
 #[test]
 fn centroids_and_nearness_are_those_of_simple_figures() {
     let square = [pt(100, 100), pt(110, 100), pt(110, 120), pt(100, 120), pt(100, 100)];
-    assert_eq!(centroid(&square), (Fixed::whole(105), Fixed::whole(110)));
+    assert_eq!(centroid(&[square.to_vec()]), (Fixed::whole(105), Fixed::whole(110)));
     let segment = (pt(0, 0), pt(1000, 0));
     for (p, near) in [
         (pt(500, 150), true),

@@ -92,6 +92,12 @@ impl Query {
         format!("{}-{}", self.row().1, self.row().2)
     }
 
+    /// Whether its answer is known on shapes of a file: all but the area of buffers, which depends on who draws them where
+    /// lines turn by any angle.
+    pub(super) fn is_known_of_shapes(self) -> bool {
+        self != Buffers
+    }
+
     /// What it asks, in a few words.
     pub fn about(self) -> &'static str {
         self.row().3
@@ -149,7 +155,11 @@ impl Expected {
     }
 
     pub(super) fn near(name: &'static str, value: Fixed) -> Expected {
-        Expected { name, value: Value::Near(value.to_f64()) }
+        Expected::near_real(name, value.to_f64())
+    }
+
+    pub(super) fn near_real(name: &'static str, value: f64) -> Expected {
+        Expected { name, value: Value::Near(value) }
     }
 
     pub(super) fn approximated(name: &'static str, with_8: f64, most: f64) -> Expected {

@@ -2,19 +2,19 @@
 
 use std::sync::OnceLock;
 
-use model::{Direction, Measurement, Reading, Role};
+use model::{Direction, Facts, Measurement, Reading, Role};
 
-use super::data::Country;
 use super::dialects::{SpatialDialect, dialect_of};
+use super::land::{Answers, Land};
 use super::load;
-use super::oracle::Oracle;
-use super::query::{Expected, Query, judge};
+use super::query::{Query, judge};
 use super::timing::{Question, Run};
 use crate::dataset::Datum;
 use crate::error::{Failure, FailureKind};
 use crate::rng::Rng;
 use crate::session::{Session, SessionKind};
 use crate::step::{Spent, StepContext, StepOutcome, Stepped, Stopwatch};
+use crate::target::Target;
 use crate::workloads::Procedure;
 
 /// The published estimator drops the shortest and the longest run.
@@ -29,21 +29,15 @@ pub enum Cold {
     Skipped,
 }
 
-/// The suite on one country.
+/// The suite on one land.
 pub(super) struct Suite {
-    country: Country,
+    land: Box<dyn Land>,
     queries: Vec<Query>,
     clients: usize,
     runs: usize,
     cold: Cold,
     /// Computed when first needed: `etalon plan` has no use for it.
     answers: OnceLock<Answers>,
-}
-
-/// What the queries must answer.
-struct Answers {
-    expected: Vec<Vec<Expected>>,
-    window: i64,
 }
 
 /// What is known of an answer.
@@ -72,16 +66,12 @@ struct Asked {
 }
 
 impl Suite {
-    pub(super) fn new(country: Country, queries: Vec<Query>, clients: usize, runs: usize, cold: Cold) -> Suite {
-        Suite { country, queries, clients, runs, cold, answers: OnceLock::new() }
+    pub(super) fn new(land: Box<dyn Land>, queries: Vec<Query>, clients: usize, runs: usize, cold: Cold) -> Suite {
+        Suite { land, queries, clients, runs, cold, answers: OnceLock::new() }
     }
 
     fn answers(&self) -> &Answers {
-        self.answers.get_or_init(|| {
-            let oracle = Oracle::new(self.country);
-            let expected = self.queries.iter().map(|query| oracle.answer(*query)).collect();
-            Answers { expected, window: oracle.window() }
-        })
+        self.answers.get_or_init(|| self.land.answers(&self.queries))
     }
 
     /// The places of the queries in the order of this trial: another for each block, so that none always profits from
@@ -101,6 +91,10 @@ impl Procedure for Suite {
         SessionKind::Spatial
     }
 
+    fn facts(&self, _target: &dyn Target) -> Facts {
+        self.land.facts()
+    }
+
     fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
         let target = context.target;
         let flavour = target.dialect().flavour();
@@ -113,7 +107,7 @@ impl Procedure for Suite {
         let answers = self.answers();
         context.progress("loading", 1, parts);
         let mut first = target.session(SessionKind::Spatial)?;
-        let loaded = match load::load(target, &mut *first, dialect, &self.country) {
+        let loaded = match load::load(target, &mut *first, dialect, &*self.land) {
             Err(failure) if failure.kind == FailureKind::Unsupported => {
                 return Ok(Stepped::Done(self.lacking(&failure.cause)));
             }
@@ -422,8 +416,8 @@ mod tests {
 
     #[test]
     fn every_block_has_an_order_of_its_own_that_its_systems_share() {
-        let country = Country { side: 2, seed: 1, spread: super::super::Spread::Uniform };
-        let suite = Suite::new(country, Query::all().collect(), 1, 1, Cold::Skipped);
+        let country = super::super::Country { side: 2, seed: 1, spread: super::super::Spread::Uniform };
+        let suite = Suite::new(Box::new(country), Query::all().collect(), 1, 1, Cold::Skipped);
         assert_eq!(suite.order(5), suite.order(5));
         assert_ne!(suite.order(5), suite.order(6));
         let mut sorted = suite.order(7);

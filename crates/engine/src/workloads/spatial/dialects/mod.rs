@@ -73,10 +73,13 @@ fn filled(text: &str, window: i64) -> String {
         .replace("{window}", &window.to_string())
 }
 
-/// A geometry in Well-Known Text (OGC 06-103r4, 7).
-pub(super) fn polygon(ring: &[Pt], into: &mut String) {
-    into.push_str("POLYGON(");
-    points(ring, into);
+/// A polygon in Well-Known Text (OGC 06-103r4, 7): its border, then its holes.
+pub(super) fn polygon(rings: &[Vec<Pt>], into: &mut String) {
+    into.push_str("POLYGON");
+    for (place, ring) in rings.iter().enumerate() {
+        into.push(if place == 0 { '(' } else { ',' });
+        points(ring, into);
+    }
     into.push(')');
 }
 

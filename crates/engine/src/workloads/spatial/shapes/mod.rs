@@ -1,0 +1,388 @@
+//! Shapes of a file, such as the countries of Natural Earth, in the tables of the suite.
+//!
+//! They are rounded to whole numbers, and answers about them are as exact as those about the country that étalon draws.
+//! - **Shapes** are all polygons of the file that have an area; a country of many islands is many of them.
+//! - **Cells** are those that are valid and overlap no earlier one.
+//! - **Departments** are sixteen squares; a cell belongs to the one that its first corner lies in.
+//! - **Roads** are the file's lines; without any, the borders of the cells.
+//! - **Points** are the file's; without any, drawn by étalon.
+
+mod file;
+mod planar;
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use model::Facts;
+
+use self::file::Features;
+use self::planar::{Bounds, Contact, Flaw, Polygon, Relation, doubled, tidy};
+use super::data::{CLASSES, Country};
+use super::dialects;
+use super::exact::{Fixed, Pt, Side, distance_squared, hull, is_simple, length, segments, share_a_stretch, twice_area};
+use super::land::{Answers, Land, Table};
+use super::oracle::{FEW_ROADS, PROBES, centroid, half, is_near, pairs};
+use super::query::{Expected, Query};
+
+/// Departments along one side.
+const DEPARTMENTS: i64 = 4;
+
+/// The shapes of a file, and points.
+pub(super) struct Shapes {
+    name: String,
+    checksum: u32,
+    features: Features,
+    points: Vec<Pt>,
+    /// Made of the features when first needed: `etalon plan` has no use for it.
+    map: OnceLock<Map>,
+}
+
+/// What the tables hold.
+struct Map {
+    shapes: Vec<Vec<Vec<Pt>>>,
+    /// The numbers, from 1, of the shapes that are not valid.
+    invalid: Vec<i64>,
+    cells: Vec<Polygon>,
+    /// The places of two cells that touch, the first one lower.
+    contacts: Vec<(usize, usize, Contact)>,
+    roads: Vec<Vec<Pt>>,
+    left_out: LeftOut,
+}
+
+/// What the file holds and the tables do not, or not everywhere.
+#[derive(Default)]
+struct LeftOut {
+    /// Polygons without an area.
+    flat: usize,
+    /// Polygons whose rings touch.
+    touching: usize,
+    /// Polygons that overlap an earlier one, in no table but that of the shapes.
+    overlapping: usize,
+    /// Lines without a length, or that lie on themselves.
+    lines: usize,
+}
+
+impl Shapes {
+    /// The shapes of a file's text. `drawn` is where its points come from if it has none.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    pub(super) fn read(name: &str, text: &str, object: Option<&str>, drawn: &Country) -> Result<Shapes, String> {
+        let features = file::read(text, object)?;
+        let points = match features.points.is_empty() {
+            false => features.points.clone(),
+            true => {
+                let over =
+                    |p: Pt| Pt { x: p.x * features.width / drawn.extent(), y: p.y * features.height / drawn.extent() };
+                (1..=drawn.points()).map(|id| over(drawn.point(id))).collect()
+            }
+        };
+        let mut checksum = flate2::Crc::new();
+        checksum.update(text.as_bytes());
+        Ok(Shapes { name: name.to_owned(), checksum: checksum.sum(), features, points, map: OnceLock::new() })
+    }
+
+    /// About what the tables take with their indexes, in bytes.
+    pub(super) fn size_bytes(&self) -> u64 {
+        let corners: usize = self.features.polygons.iter().flatten().chain(&self.features.lines).map(Vec::len).sum();
+        // Corners are in cells, in shapes and perhaps in roads.
+        (corners * 48 + self.points.len() * 170 + self.features.polygons.len() * 600) as u64
+    }
+
+    fn map(&self) -> &Map {
+        self.map.get_or_init(|| Map::new(&self.features))
+    }
+
+    fn department(&self, cell: &Polygon) -> i64 {
+        let square = |v: i64| v * DEPARTMENTS / self.extent();
+        let corner = cell.rings[0][0];
+        square(corner.y) * DEPARTMENTS + square(corner.x) + 1
+    }
+}
+
+impl Land for Shapes {
+    fn extent(&self) -> i64 {
+        self.features.width.max(self.features.height) + 1
+    }
+
+    fn rows(&self, table: Table) -> i64 {
+        let map = self.map();
+        let rows = match table {
+            Table::Cell => map.cells.len(),
+            Table::Road => map.roads.len(),
+            Table::Point => self.points.len(),
+            Table::Shape => map.shapes.len(),
+        };
+        rows as i64
+    }
+
+    fn group(&self, table: Table, id: i64) -> Option<i64> {
+        match table {
+            Table::Cell => Some(self.department(&self.map().cells[id as usize - 1])),
+            Table::Road => Some(class(id)),
+            Table::Point | Table::Shape => None,
+        }
+    }
+
+    fn write(&self, table: Table, id: i64, text: &mut String) {
+        let (map, place) = (self.map(), id as usize - 1);
+        match table {
+            Table::Cell => dialects::polygon(&map.cells[place].rings, text),
+            Table::Road => dialects::line(&map.roads[place], text),
+            Table::Point => dialects::point(self.points[place], text),
+            Table::Shape => dialects::polygon(&map.shapes[place], text),
+        }
+    }
+
+    fn answers(&self, queries: &[Query]) -> Answers {
+        let expected = queries.iter().map(|query| self.answer(*query)).collect();
+        let furthest = self.nearest().into_iter().max().unwrap_or(0);
+        Answers { expected, window: furthest.isqrt() + 1 }
+    }
+
+    fn facts(&self) -> Facts {
+        let map = self.map();
+        let mut facts = Facts::default();
+        facts.identity(format!("shapes.{}.crc32", self.name), format!("{:08x}", self.checksum));
+        let corners: usize = map.cells.iter().flat_map(|cell| &cell.rings).map(Vec::len).sum();
+        for (what, count) in [
+            ("cells", map.cells.len()),
+            ("corners_of_cells", corners),
+            ("roads", map.roads.len()),
+            ("points", self.points.len()),
+            ("invalid", map.invalid.len()),
+            ("left_out.flat", map.left_out.flat),
+            ("left_out.touching_rings", map.left_out.touching),
+            ("left_out.overlapping", map.left_out.overlapping),
+            ("left_out.lines", map.left_out.lines),
+        ] {
+            facts.identity(format!("shapes.{}.{what}", self.name), count.to_string());
+        }
+        facts.identity(format!("shapes.{}.units", self.name), self.features.units.to_string());
+        facts
+    }
+}
+
+fn class(id: i64) -> i64 {
+    id % CLASSES + 1
+}
+
+impl Map {
+    fn new(features: &Features) -> Map {
+        let (mut shapes, mut invalid, mut left_out) = (Vec::new(), Vec::new(), LeftOut::default());
+        let (mut cells, mut contacts): (Vec<Polygon>, Vec<(usize, usize, Contact)>) = Default::default();
+        for rings in &features.polygons {
+            let rings: Vec<Vec<Pt>> = rings.iter().map(|ring| tidy(ring)).collect();
+            match Polygon::new(rings.clone()) {
+                Err(Flaw::Flat) => left_out.flat += 1,
+                Err(Flaw::Touching) => left_out.touching += 1,
+                Err(Flaw::Invalid) => {
+                    // A ring needs four points even in a text.
+                    shapes.push(rings.into_iter().filter(|ring| ring.len() >= 4).collect());
+                    invalid.push(shapes.len() as i64);
+                }
+                Ok(polygon) => {
+                    shapes.push(polygon.rings.clone());
+                    match touched(&cells, &polygon) {
+                        Some(touched) => {
+                            contacts.extend(touched.into_iter().map(|(at, contact)| (at, cells.len(), contact)));
+                            cells.push(polygon);
+                        }
+                        None => left_out.overlapping += 1,
+                    }
+                }
+            }
+        }
+        let roads = match features.lines.is_empty() {
+            true => cells.iter().map(|cell| cell.rings[0].clone()).collect(),
+            false => features.lines.iter().filter_map(|line| straightened(line)).collect::<Vec<_>>(),
+        };
+        left_out.lines = features.lines.len().saturating_sub(roads.len());
+        Map { shapes, invalid, cells, contacts, roads, left_out }
+    }
+}
+
+/// The cells that a polygon touches, by their places; nothing if it overlaps one.
+fn touched(cells: &[Polygon], polygon: &Polygon) -> Option<Vec<(usize, Contact)>> {
+    let mut touched = Vec::new();
+    for (at, cell) in cells.iter().enumerate() {
+        match cell.relation(polygon) {
+            Relation::Apart => {}
+            Relation::Touch(contact) => touched.push((at, contact)),
+            Relation::Overlap => return None,
+        }
+    }
+    Some(touched)
+}
+
+/// A line without points that repeat the one before them; nothing if it has no length, or lies on itself: SQL Server takes
+/// such a one for invalid, and its length depends on whether it is taken for a set of points.
+fn straightened(line: &[Pt]) -> Option<Vec<Pt>> {
+    let mut line = line.to_vec();
+    line.dedup();
+    let all: Vec<_> = segments(&line).collect();
+    let lies_on_itself = || {
+        all.iter().enumerate().any(|(place, one)| all[place + 1..].iter().any(|other| share_a_stretch(*one, *other)))
+    };
+    (line.len() >= 2 && (is_simple(&line) || !lies_on_itself())).then_some(line)
+}
+
+/// The oracle.
+impl Shapes {
+    fn answer(&self, query: Query) -> Vec<Expected> {
+        let map = self.map();
+        let areas = || map.cells.iter().map(Polygon::twice_area);
+        let touching = || map.contacts.iter().map(|(a, b, contact)| (*a as i64 + 1, *b as i64 + 1, contact));
+        match query {
+            Query::Validity => self.validity(),
+            Query::LargestCell => {
+                let (twice, id) = areas().zip(1_i64..).map(|(twice, id)| (twice, -id)).max().unwrap_or_default();
+                vec![Expected::exact("cell", i128::from(-id)), half("area", twice)]
+            }
+            Query::RoadLengths => self.road_lengths(),
+            Query::PointsInCells => self.points_in_cells(),
+            Query::TouchingCells => pairs(touching().map(|(a, b, _)| (a, b))),
+            Query::RoadsCrossCells => pairs(self.crossed_cells().into_iter().map(|(road, cell)| (road + 1, cell + 1))),
+            Query::ClippedRoads => {
+                let clipped = |(road, cell): (i64, i64)| -> f64 {
+                    segments(&map.roads[road as usize]).map(|s| map.cells[cell as usize].clipped(s)).sum()
+                };
+                vec![Expected::near_real("length", self.crossed_cells().into_iter().map(clipped).sum())]
+            }
+            Query::Departments => self.departments(),
+            // Never asked: `Query::is_known_of_shapes`.
+            Query::Buffers => Vec::new(),
+            Query::Nearest => {
+                let found = self.nearest();
+                let sum: Fixed = found.iter().map(|square| Fixed::sqrt(*square)).sum();
+                vec![Expected::exact("points", found.len() as i128), Expected::near("sum of distances", sum)]
+            }
+            Query::NearRoads => self.near_roads(),
+            Query::Hulls => self.hulls(),
+            Query::Differences => vec![half("area", self.twice_hulls() - areas().sum::<i128>())],
+            Query::Relations => {
+                // FF2F11212: an edge in common, and each has border of its own.
+                let edges = touching()
+                    .filter(|(.., contact)| contact.shared > Fixed::default() && contact.free == (true, true));
+                pairs(edges.map(|(a, b, _)| (a, b)))
+            }
+            Query::Text => vec![Expected::exact("cells", map.cells.len() as i128), half("area", areas().sum())],
+        }
+    }
+
+    fn validity(&self) -> Vec<Expected> {
+        let map = self.map();
+        let touching: Vec<i64> =
+            map.roads.iter().zip(1..).filter(|(road, _)| !is_simple(road)).map(|(_, id)| id).collect();
+        let sum = |ids: &[i64]| ids.iter().map(|id| i128::from(*id)).sum();
+        vec![
+            Expected::exact("invalid shapes", map.invalid.len() as i128),
+            Expected::exact("sum of their numbers", sum(&map.invalid)),
+            Expected::exact("roads that touch themselves", touching.len() as i128),
+            Expected::exact("sum of their numbers", sum(&touching)),
+        ]
+    }
+
+    fn road_lengths(&self) -> Vec<Expected> {
+        let mut classes: BTreeMap<i64, (i128, Fixed)> = BTreeMap::new();
+        for (road, id) in self.map().roads.iter().zip(1..) {
+            let (count, sum) = classes.entry(class(id)).or_default();
+            *count += 1;
+            *sum += length(road);
+        }
+        let row = |(class, (count, sum)): (i64, (i128, Fixed))| {
+            [Expected::exact("class", class.into()), Expected::exact("roads", count), Expected::near("length", sum)]
+        };
+        classes.into_iter().flat_map(row).collect()
+    }
+
+    fn points_in_cells(&self) -> Vec<Expected> {
+        let (mut found, mut used) = (Vec::new(), 0);
+        for (cell, id) in self.map().cells.iter().zip(1_i64..) {
+            let before = found.len();
+            let inside = |p: &Pt| Bounds::of(&[*p]).meets(&cell.bounds) && cell.side_of(doubled(*p)) == Side::Inside;
+            found.extend(self.points.iter().zip(1_i64..).filter(|(p, _)| inside(p)).map(|(_, point)| (id, point)));
+            used += i128::from(found.len() > before);
+        }
+        let mut expected = pairs(found.into_iter());
+        expected.push(Expected::exact("cells with points", used));
+        expected
+    }
+
+    /// The places of roads and of cells that have a point in common.
+    fn crossed_cells(&self) -> Vec<(i64, i64)> {
+        let map = self.map();
+        let mut found = Vec::new();
+        for (road, at) in map.roads.iter().zip(0..) {
+            let bounds = Bounds::of(road);
+            for (cell, place) in map.cells.iter().zip(0..).filter(|(cell, _)| cell.bounds.meets(&bounds)) {
+                let starts_in = cell.side_of(doubled(road[0])) != Side::Outside;
+                if starts_in || segments(road).any(|segment| cell.meets_border(segment)) {
+                    found.push((at, place));
+                }
+            }
+        }
+        found
+    }
+
+    fn departments(&self) -> Vec<Expected> {
+        let map = self.map();
+        let of: Vec<i64> = map.cells.iter().map(|cell| self.department(cell)).collect();
+        let mut used = of.clone();
+        used.sort_unstable();
+        used.dedup();
+        let twice: i128 = map.cells.iter().map(Polygon::twice_area).sum();
+        let weighted = map.cells.iter().zip(&of).map(|(cell, of)| i128::from(*of) * cell.twice_area()).sum();
+        let all: Fixed = map.cells.iter().map(Polygon::perimeter).sum();
+        let inner = map.contacts.iter().filter(|(a, b, _)| of[*a] == of[*b]);
+        // It was part of the border of both.
+        let inner: Fixed = inner.map(|(.., contact)| contact.shared + contact.shared).sum();
+        vec![
+            Expected::exact("departments", used.len() as i128),
+            half("area", twice),
+            Expected::near("length of the borders", all - inner),
+            half("area times number", weighted),
+        ]
+    }
+
+    /// The distance, squared, from each probe to the nearest other point.
+    fn nearest(&self) -> Vec<i64> {
+        let probes = self.points.iter().enumerate().take(PROBES as usize);
+        let nearest = |(at, here): (usize, &Pt)| {
+            let others = self.points.iter().enumerate().filter(|(other, _)| *other != at);
+            others.map(|(_, there)| distance_squared(*here, *there)).min()
+        };
+        probes.filter_map(nearest).collect()
+    }
+
+    fn near_roads(&self) -> Vec<Expected> {
+        let roads = self.map().roads.iter().zip(1_i64..).take(FEW_ROADS as usize);
+        let near = |road: &[Pt], p: Pt| segments(road).any(|segment| is_near(segment, p));
+        let found = roads.flat_map(|(road, id)| {
+            let points = self.points.iter().zip(1_i64..).filter(|(p, _)| near(road, **p));
+            points.map(|(_, point)| (id, point)).collect::<Vec<_>>()
+        });
+        pairs(found)
+    }
+
+    fn twice_hulls(&self) -> i128 {
+        self.map().cells.iter().map(|cell| twice_area(&hull(&cell.rings[0]))).sum()
+    }
+
+    fn hulls(&self) -> Vec<Expected> {
+        let (mut x, mut y) = (Fixed::default(), Fixed::default());
+        for cell in &self.map().cells {
+            let centroid = centroid(&cell.rings);
+            x += centroid.0;
+            y += centroid.1;
+        }
+        vec![
+            half("area of the hulls", self.twice_hulls()),
+            Expected::near("sum of the centroids' x", x),
+            Expected::near("sum of the centroids' y", y),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,425 @@
+//! How polygons of whole coordinates lie to each other and to lines, without rounding but for lengths.
+//!
+//! Two valid polygons whose edges do not cross properly meet only where a corner of one lies on an edge of the other. So
+//! each edge, cut at the other's corners on it, falls into pieces of which each is inside, outside or on the border as a
+//! whole, and the middle of a piece tells which. Coordinates are below 2^22, so that the middle is whole when doubled.
+
+use super::super::exact::{
+    Fixed, Pt, Segment, Side, cross, distance_squared, hull, is_on, is_simple, length, meet, pt, segments, twice_area,
+};
+
+/// Edges in a strip, about.
+const EDGES_A_STRIP: usize = 4;
+
+/// A rectangle along the axes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bounds {
+    pub(super) low: Pt,
+    pub(super) high: Pt,
+}
+
+impl Bounds {
+    pub(super) fn of(points: &[Pt]) -> Bounds {
+        let by = |pick: fn(i64, i64) -> i64| {
+            points.iter().copied().reduce(|a, b| pt(pick(a.x, b.x), pick(a.y, b.y))).unwrap_or(pt(0, 0))
+        };
+        Bounds { low: by(i64::min), high: by(i64::max) }
+    }
+
+    pub(super) fn meets(&self, other: &Bounds) -> bool {
+        self.low.x <= other.high.x
+            && other.low.x <= self.high.x
+            && self.low.y <= other.high.y
+            && other.low.y <= self.high.y
+    }
+}
+
+/// Why a ring or a polygon is not used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flaw {
+    /// All its corners are on a line, or came there when they were rounded.
+    Flat,
+    /// It crosses or touches itself, or a hole of it is outside or in another hole.
+    Invalid,
+    /// Rings of it touch each other: whether it is valid depends on how.
+    Touching,
+}
+
+/// A valid polygon.
+#[derive(Clone, Debug)]
+pub(super) struct Polygon {
+    /// Its border, counter-clockwise, then its holes, clockwise: it lies left of every edge.
+    pub(super) rings: Vec<Vec<Pt>>,
+    pub(super) bounds: Bounds,
+    /// The numbers of the edges in each strip of its height.
+    strips: Vec<Vec<u32>>,
+    edges: Vec<Segment>,
+}
+
+/// How two polygons without a common inner point touch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Contact {
+    /// Length of the borders that they share.
+    pub(super) shared: Fixed,
+    /// Whether each of them has border that is not the other's.
+    pub(super) free: (bool, bool),
+}
+
+/// How two polygons lie to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Relation {
+    /// They have no common point.
+    Apart,
+    /// They have points of their borders in common, and no inner ones.
+    Touch(Contact),
+    /// They have inner points in common.
+    Overlap,
+}
+
+/// How the edges of one polygon lie to another polygon.
+#[derive(Default)]
+struct Edges {
+    overlap: bool,
+    contact: bool,
+    outside: bool,
+    shared: Fixed,
+}
+
+/// A ring without points that repeat the one before them, closed.
+pub(super) fn tidy(ring: &[Pt]) -> Vec<Pt> {
+    let mut ring = ring.to_vec();
+    ring.dedup();
+    if ring.len() > 1 && ring.first() != ring.last() {
+        ring.push(ring[0]);
+    }
+    ring
+}
+
+impl Polygon {
+    /// A polygon of tidy rings.
+    ///
+    /// # Errors
+    /// It is not valid, or not known to be.
+    pub(super) fn new(mut rings: Vec<Vec<Pt>>) -> Result<Polygon, Flaw> {
+        // A bow-tie may have no area, all signs told, and is not flat.
+        let is_flat = |ring: &Vec<Pt>| ring.len() < 4 || twice_area(&hull(ring)) == 0;
+        match rings.first() {
+            None => return Err(Flaw::Flat),
+            Some(border) if is_flat(border) => return Err(Flaw::Flat),
+            // A hole that has lost its area is none.
+            Some(_) => rings.retain(|ring| !is_flat(ring)),
+        }
+        if !rings.iter().all(|ring| is_simple(ring)) {
+            return Err(Flaw::Invalid);
+        }
+        for (place, ring) in rings.iter_mut().enumerate() {
+            if (twice_area(ring) > 0) != (place == 0) {
+                ring.reverse();
+            }
+        }
+        let alone: Vec<Polygon> = rings.iter().map(|ring| Polygon::unchecked(vec![ring.clone()])).collect();
+        for (place, one) in alone.iter().enumerate() {
+            for other in &alone[place + 1..] {
+                if other.edges.iter().any(|edge| one.meets_border(*edge)) {
+                    return Err(Flaw::Touching);
+                }
+                let inside = one.side_of(doubled(other.edges[0].0)) == Side::Inside;
+                let around = other.side_of(doubled(one.edges[0].0)) == Side::Inside;
+                if inside != (place == 0) || around {
+                    return Err(Flaw::Invalid);
+                }
+            }
+        }
+        Ok(Polygon::unchecked(rings))
+    }
+
+    fn unchecked(rings: Vec<Vec<Pt>>) -> Polygon {
+        let bounds = Bounds::of(rings.first().map_or(&[], Vec::as_slice));
+        let edges: Vec<Segment> = rings.iter().flat_map(|ring| segments(ring)).collect();
+        let mut polygon = Polygon { bounds, strips: vec![Vec::new(); edges.len() / EDGES_A_STRIP + 1], edges, rings };
+        for (number, (a, b)) in (0..).zip(&polygon.edges) {
+            for strip in polygon.strip(a.y.min(b.y))..=polygon.strip(a.y.max(b.y)) {
+                polygon.strips[strip].push(number);
+            }
+        }
+        polygon
+    }
+
+    /// The strip of a height.
+    fn strip(&self, y: i64) -> usize {
+        let tall = self.bounds.high.y - self.bounds.low.y + 1;
+        let from_low = (y - self.bounds.low.y).clamp(0, tall - 1);
+        (from_low * self.strips.len() as i64 / tall) as usize
+    }
+
+    /// The edges that may meet a segment; some of them more than once.
+    fn near(&self, (a, b): Segment) -> impl Iterator<Item = Segment> + '_ {
+        let strips = match Bounds::of(&[a, b]).meets(&self.bounds) {
+            true => self.strip(a.y.min(b.y))..self.strip(a.y.max(b.y)) + 1,
+            false => 0..0,
+        };
+        self.strips[strips].iter().flatten().map(|number| self.edges[*number as usize])
+    }
+
+    /// Whether a segment has a point of the border.
+    pub(super) fn meets_border(&self, segment: Segment) -> bool {
+        self.near(segment).any(|edge| meet(edge, segment))
+    }
+
+    /// Where a point is whose coordinates are doubled.
+    pub(super) fn side_of(&self, p: Pt) -> Side {
+        let mut inside = false;
+        // The height is in this strip, whether or not it is whole.
+        for number in &self.strips[self.strip(p.y.div_euclid(2))] {
+            let (a, b) = self.edges[*number as usize];
+            let (a, b) = (doubled(a), doubled(b));
+            if is_on((a, b), p) {
+                return Side::Boundary;
+            }
+            if (a.y > p.y) != (b.y > p.y) && (cross(a, b, p) > 0) == (b.y > a.y) {
+                inside = !inside;
+            }
+        }
+        if inside { Side::Inside } else { Side::Outside }
+    }
+
+    /// Twice its area.
+    pub(super) fn twice_area(&self) -> i128 {
+        self.rings.iter().map(|ring| twice_area(ring)).sum()
+    }
+
+    /// Length of its border and those of its holes.
+    pub(super) fn perimeter(&self) -> Fixed {
+        self.rings.iter().map(|ring| length(ring)).sum()
+    }
+
+    /// How it lies to another one.
+    pub(super) fn relation(&self, other: &Polygon) -> Relation {
+        if !self.bounds.meets(&other.bounds) {
+            return Relation::Apart;
+        }
+        let one = self.edges_to(other);
+        if one.overlap {
+            return Relation::Overlap;
+        }
+        let two = other.edges_to(self);
+        match (two.overlap, one.contact || two.contact) {
+            (true, _) => Relation::Overlap,
+            (false, true) => Relation::Touch(Contact { shared: one.shared, free: (one.outside, two.outside) }),
+            (false, false) => Relation::Apart,
+        }
+    }
+
+    fn edges_to(&self, other: &Polygon) -> Edges {
+        let mut found = Edges::default();
+        for edge in &self.edges {
+            let mut cuts = vec![edge.0, edge.1];
+            for theirs in other.near(*edge).filter(|theirs| meet(*edge, *theirs)) {
+                found.contact = true;
+                if crosses(*edge, theirs) {
+                    found.overlap = true;
+                    return found;
+                }
+                cuts.extend([theirs.0, theirs.1].into_iter().filter(|corner| is_on(*edge, *corner)));
+            }
+            cuts.sort_unstable_by_key(|cut| distance_squared(edge.0, *cut));
+            cuts.dedup();
+            for piece in segments(&cuts) {
+                let middle = pt(piece.0.x + piece.1.x, piece.0.y + piece.1.y);
+                match other.side_of(middle) {
+                    Side::Outside => found.outside = true,
+                    Side::Inside => found.overlap = true,
+                    Side::Boundary if other.runs_along(piece) => found.overlap = true,
+                    Side::Boundary => found.shared += Fixed::sqrt(distance_squared(piece.0, piece.1)),
+                }
+            }
+            if found.overlap {
+                return found;
+            }
+        }
+        found
+    }
+
+    /// Whether an edge that holds this piece has its direction. Then both polygons lie on the same side of it.
+    fn runs_along(&self, (a, b): Segment) -> bool {
+        let holds = |edge: &Segment| is_on(*edge, a) && is_on(*edge, b);
+        self.near((a, b)).filter(holds).any(|(c, d)| (b.x - a.x) * (d.x - c.x) + (b.y - a.y) * (d.y - c.y) > 0)
+    }
+
+    /// The length of what it cuts out of a segment, its border included.
+    pub(super) fn clipped(&self, (a, b): Segment) -> f64 {
+        let long = (distance_squared(a, b) as f64).sqrt();
+        let along = |p: Pt| ((p.x - a.x) * (b.x - a.x) + (p.y - a.y) * (b.y - a.y)) as f64 / (long * long);
+        let mut cuts = vec![0.0, 1.0];
+        let mut covered: Vec<(f64, f64)> = Vec::new();
+        for (c, d) in self.near((a, b)) {
+            let (left, right) = (cross(c, d, a), cross(c, d, b));
+            if cross(a, b, c) == 0 && cross(a, b, d) == 0 {
+                let (from, to) = (along(c).min(along(d)), along(c).max(along(d)));
+                covered.push((from, to));
+                cuts.extend([from, to]);
+            } else if left != right && meet((a, b), (c, d)) {
+                cuts.push(left as f64 / (left as f64 - right as f64));
+            }
+        }
+        cuts.retain(|cut| (0.0..=1.0).contains(cut));
+        cuts.sort_unstable_by(f64::total_cmp);
+        let inside = |t: f64| {
+            covered.iter().any(|(from, to)| (*from..=*to).contains(&t))
+                || self.holds(a.x as f64 + t * (b.x - a.x) as f64, a.y as f64 + t * (b.y - a.y) as f64)
+        };
+        let pieces = cuts.windows(2).filter(|cut| inside((cut[0] + cut[1]) / 2.0));
+        long * pieces.map(|cut| cut[1] - cut[0]).sum::<f64>()
+    }
+
+    /// Whether a point that is not on the border is inside.
+    fn holds(&self, x: f64, y: f64) -> bool {
+        let right = |(a, b): &Segment| {
+            let (ay, by) = (a.y as f64, b.y as f64);
+            (ay > y) != (by > y) && x < a.x as f64 + (y - ay) / (by - ay) * (b.x - a.x) as f64
+        };
+        let strip = &self.strips[self.strip(y.floor() as i64)];
+        strip.iter().filter(|number| right(&self.edges[**number as usize])).count() % 2 == 1
+    }
+}
+
+/// A point with its coordinates doubled.
+pub(super) fn doubled(p: Pt) -> Pt {
+    pt(2 * p.x, 2 * p.y)
+}
+
+/// Whether two segments cross in a point that is an end of neither.
+fn crosses(s: Segment, t: Segment) -> bool {
+    let sides = |s: Segment, t: Segment| cross(s.0, s.1, t.0).signum() * cross(s.0, s.1, t.1).signum();
+    sides(s, t) < 0 && sides(t, s) < 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::exact::share_a_stretch;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn ring(corners: &[(i64, i64)]) -> Vec<Pt> {
+        tidy(&corners.iter().map(|(x, y)| pt(*x, *y)).collect::<Vec<_>>())
+    }
+
+    fn square(x: i64, y: i64, side: i64) -> Vec<Pt> {
+        ring(&[(x, y), (x + side, y), (x + side, y + side), (x, y + side)])
+    }
+
+    fn polygon(rings: &[Vec<Pt>]) -> Polygon {
+        Polygon::new(rings.to_vec()).unwrap()
+    }
+
+    fn touch(shared: i128, free: (bool, bool)) -> Relation {
+        Relation::Touch(Contact { shared: Fixed::whole(shared), free })
+    }
+
+    #[test]
+    fn polygons_lie_apart_touch_or_overlap() {
+        let one = polygon(&[square(0, 0, 10)]);
+        for (other, expected) in [
+            (square(20, 0, 5), Relation::Apart),
+            (square(10, 2, 5), touch(5, (true, true))),
+            (square(10, -10, 30), touch(10, (true, true))),
+            (square(10, 10, 5), touch(0, (true, true))),
+            (square(9, 9, 5), Relation::Overlap),
+            (square(2, 2, 5), Relation::Overlap),
+            (square(0, 0, 5), Relation::Overlap),
+            (square(0, 0, 10), Relation::Overlap),
+            (square(-5, -5, 30), Relation::Overlap),
+            // A corner on the other's edge; the edges cross nowhere.
+            (ring(&[(5, 10), (8, 15), (2, 15)]), touch(0, (true, true))),
+            (ring(&[(5, 10), (8, 5), (2, 5)]), Relation::Overlap),
+        ] {
+            let other = polygon(&[other]);
+            assert_eq!(one.relation(&other), expected, "{:?}", other.rings);
+            let back = match expected {
+                Relation::Touch(contact) => touch_back(contact),
+                same => same,
+            };
+            assert_eq!(other.relation(&one), back, "{:?}", other.rings);
+        }
+    }
+
+    fn touch_back(contact: Contact) -> Relation {
+        Relation::Touch(Contact { free: (contact.free.1, contact.free.0), ..contact })
+    }
+
+    /// A country in another: its whole border is the other's hole.
+    #[test]
+    fn an_enclave_touches_and_has_no_border_of_its_own() {
+        let around = polygon(&[square(0, 0, 30), square(10, 10, 10)]);
+        let enclave = polygon(&[square(10, 10, 10)]);
+        assert_eq!(around.relation(&enclave), touch(40, (true, false)));
+        assert_eq!(around.relation(&polygon(&[square(12, 12, 2)])), Relation::Apart);
+        assert_eq!(around.relation(&polygon(&[square(5, 5, 20)])), Relation::Overlap);
+        assert_eq!((around.twice_area(), around.perimeter()), (2 * 800, Fixed::whole(160)));
+        assert_eq!(around.side_of(doubled(pt(15, 15))), Side::Outside);
+        assert_eq!(around.side_of(pt(19, 30)), Side::Inside, "at 9.5, 15");
+    }
+
+    #[test]
+    fn what_is_no_polygon_is_told_from_what_is() {
+        let new = |rings: &[Vec<Pt>]| Polygon::new(rings.to_vec()).map(|_| ());
+        let hole = |x, y, side| [square(0, 0, 30), square(x, y, side)];
+        assert_eq!(new(&[ring(&[(0, 0), (9, 9), (9, 0), (0, 9)])]), Err(Flaw::Invalid), "a bow-tie");
+        assert_eq!(new(&hole(40, 0, 5)), Err(Flaw::Invalid), "a hole outside");
+        assert_eq!(
+            new(&[square(0, 0, 30), square(5, 5, 20), square(10, 10, 5)]),
+            Err(Flaw::Invalid),
+            "a hole in a hole"
+        );
+        assert_eq!(new(&hole(0, 10, 5)), Err(Flaw::Touching));
+        assert_eq!(new(&[ring(&[(0, 0), (9, 9)])]), Err(Flaw::Flat));
+        assert_eq!(new(&[square(0, 0, 30), ring(&[(5, 5), (9, 9)])]), Ok(()), "the hole is none");
+        assert_eq!(new(&hole(10, 10, 5)), Ok(()));
+    }
+
+    #[test]
+    fn lines_are_clipped_with_the_border() {
+        let around = polygon(&[square(0, 0, 30), square(10, 10, 10)]);
+        for (a, b, expected) in [
+            ((-5, 5), (35, 5), 30.0),
+            ((-5, 15), (35, 15), 20.0),
+            ((0, 0), (30, 30), 20.0 * 2.0_f64.sqrt()),
+            ((-5, 30), (35, 30), 30.0),
+            ((5, 10), (25, 10), 20.0),
+            ((12, 12), (18, 18), 0.0),
+            ((40, 0), (50, 0), 0.0),
+        ] {
+            let clipped = around.clipped((pt(a.0, a.1), pt(b.0, b.1)));
+            assert!((clipped - expected).abs() < 1e-12, "{a:?} {b:?}: {clipped}");
+        }
+    }
+
+    proptest! {
+        /// The strips find what a look at every edge finds, and a line in two polygons that share an edge is as long as
+        /// both parts.
+        #[test]
+        fn strips_and_clips_agree_with_plainer_ways(
+            raw in proptest::collection::vec((0_i64..200, 0_i64..200), 3..12),
+            probe in (0_i64..400, 0_i64..400),
+            line in ((0_i64..200, 0_i64..200), (0_i64..200, 0_i64..200)),
+        ) {
+            let border = ring(&raw);
+            let Ok(polygon) = Polygon::new(vec![border.clone()]) else { return Ok(()) };
+            let twice: Vec<Pt> = border.iter().copied().map(doubled).collect();
+            let p = pt(probe.0, probe.1);
+            prop_assert_eq!(polygon.side_of(p), super::super::super::exact::side_of(&twice, p));
+            let (a, b) = (pt(line.0.0, line.0.1), pt(line.1.0, line.1.1));
+            prop_assume!(a != b);
+            // In pieces so small that each is inside or outside but for a few.
+            let long = (distance_squared(a, b) as f64).sqrt();
+            let parts = 4_000;
+            let inside = (0..parts).filter(|part| {
+                let t = (f64::from(*part) + 0.5) / f64::from(parts);
+                polygon.holds(a.x as f64 + t * (b.x - a.x) as f64, a.y as f64 + t * (b.y - a.y) as f64)
+            });
+            let expected = long * inside.count() as f64 / f64::from(parts);
+            let on_border = segments(&border).any(|edge| share_a_stretch(edge, (a, b)));
+            prop_assert!(on_border || (polygon.clipped((a, b)) - expected).abs() <= long * 24.0 / f64::from(parts));
+        }
+    }
+}

