@@ -452,7 +452,8 @@ fn role_word(role: Option<Role>) -> &'static str {
     }
 }
 
-fn quoted(text: &str) -> String {
+/// A field as RFC 4180 has it, quoted where that is needed.
+pub fn quoted(text: &str) -> String {
     let plain = !text.contains([',', ';', '\t', '"', '\n', '\r']) && text.trim() == text && !text.starts_with('#');
     if plain { text.to_owned() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
 }

@@ -9,8 +9,8 @@ use super::super::document::{failures, list, number, thousands};
 use super::super::template::{filled, warning};
 use super::journal::{Header, Journal, Judged, entry};
 use super::plans::{
-    AGAIN, AGENT, AGENTS, CLIENTS, CLIENTS_ON, DIRECT, EQUAL, HERE, HUNDRED, JUDGED, MARGIN, ONE, POSTGRES, RATE, SIMULATED,
-    SUMS, TWO,
+    AGAIN, AGENT, AGENTS, CLIENTS, CLIENTS_ON, DIRECT, EQUAL, HERE, HUNDRED, JUDGED, MARGIN, ONE, POSTGRES, RATE,
+    SIMULATED, SUMS, TWO,
 };
 
 const TEMPLATE: &str = include_str!("../performance-fleet.md");
@@ -263,9 +263,13 @@ mod tests {
         let mut journal = Journal::default();
         for block in 1..=blocks {
             let noise = 1.0 + f64::from(block % 3) / 1e3;
-            for (benchmark, system, factor) in
-                [(HERE, DIRECT, 1.0), (AGAIN, DIRECT, 0.999), (HERE, AGENT, 1.001), (CLIENTS_ON, DIRECT, 1.1), (CLIENTS_ON, AGENT, 1.0)]
-            {
+            for (benchmark, system, factor) in [
+                (HERE, DIRECT, 1.0),
+                (AGAIN, DIRECT, 0.999),
+                (HERE, AGENT, 1.001),
+                (CLIENTS_ON, DIRECT, 1.1),
+                (CLIENTS_ON, AGENT, 1.0),
+            ] {
                 let of = entry(EQUAL, benchmark, system);
                 journal.take(figure(&of, block, "throughput", 10_000.0 * noise / factor));
                 journal.take(figure(&of, block, "response_p99", 800.0 * factor));
