@@ -209,6 +209,10 @@ fn one(format: ImportFormat, input: &Input, printer: Printer) -> Result<Imported
         }
     };
     if imported.results.is_empty() {
+        if format == ImportFormat::Tidy {
+            let what = format!("{source} holds no measurement: no row follows the heading, or all are of other kinds");
+            return Err(CliError::user(what).hint("`etalon audit` reads the rows of kind `printed`"));
+        }
         let error = CliError::user(format!("{source} holds no result of {}", imported.tool.as_str()));
         return Err(error.hint("name the format that the file has; `etalon import --help` lists them"));
     }
@@ -228,7 +232,15 @@ pub fn table_text(path: &Path, bytes: &[u8]) -> Result<String, CliError> {
         let hint = "build it with `cargo build --release --features parquet`, or write the table as CSV";
         return Err(CliError::user(what).hint(hint));
     }
-    Ok(formats::text::decode(bytes))
+    if bytes.starts_with(b"SQLite format 3\0") {
+        let what = format!("{} is a store, or another database of SQLite, and no table", path.display());
+        return Err(CliError::user(what).hint("`etalon export STORE` writes a store as a table"));
+    }
+    let text = formats::text::decode(bytes);
+    if text.contains('\0') {
+        return Err(CliError::user(format!("{} is no text: it holds bytes of 0", path.display())));
+    }
+    Ok(text)
 }
 
 fn show_strange(source: &str, strange: &[NotUnderstood], printer: Printer) {
