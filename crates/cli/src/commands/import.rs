@@ -303,11 +303,7 @@ fn fill(store: &mut Store, experiment: &Experiment, now_unix_ms: i64) -> Result<
     for (system, facts) in &experiment.facts {
         store.put_facts(system, facts, now_unix_ms)?;
     }
-    for (planned, record) in &experiment.trials {
-        let id = store.begin_trial(*planned, now_unix_ms)?;
-        store.finish_trial(id, record)?;
-    }
-    Ok(())
+    store.store_trials(&experiment.trials, now_unix_ms)
 }
 
 fn tell(path: &Path, experiment: &Experiment, imports: &[Imported], printer: Printer) {
