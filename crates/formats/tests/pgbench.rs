@@ -69,7 +69,7 @@ fn a_log_is_summed_up() {
 fn a_sample_is_known_by_its_gaps_and_scaled() {
     // Two clients with 100 transactions each, 10 ms apart; every fifth is in the log, and the ends of each.
     let line = |client: u64, number: u64| format!("{client} {number} 500 0 100 {}\n", number * 9_000 + client);
-    let kept = |number: &u64| number % 5 == 0 || *number == 1;
+    let kept = |number: &u64| number.is_multiple_of(5) || *number == 1;
     let text: String =
         (0..2).flat_map(|client| (1..=100).filter(kept).map(move |number| line(client, number))).collect();
     let mut log = LogSummary::default();
