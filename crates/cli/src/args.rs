@@ -358,14 +358,16 @@ pub enum ImportFormat {
     TaskLog,
     /// What pgbench prints
     Pgbench,
-    /// Logs of `pgbench -l`; all of a system are one run
+    /// Logs of `pgbench -l`; those of one process are one run
     PgbenchLog,
-    /// Logs of `pgbench -l --aggregate-interval`; all of a system are one run
+    /// Logs of `pgbench -l --aggregate-interval`; those of one process are one run
     PgbenchAggregate,
     /// What sysbench 1.0 prints
     Sysbench,
     /// JSON of fio 3
     Fio,
+    /// What HammerDB tells of its jobs: answers in JSON, saved reports, the console
+    Hammerdb,
     /// CSV with the columns system, keys, repetition, metric, unit, value
     Tidy,
 }

@@ -133,6 +133,11 @@ impl Durations {
     }
 }
 
+/// Microseconds of printed milliseconds, to the nanosecond: 16.301 ms are 16301 us, and not 16300.999999999998.
+pub(crate) fn us_of_ms(ms: f64) -> f64 {
+    (ms * 1e6).round() / 1e3
+}
+
 /// A latency in microseconds.
 pub(crate) fn latency(id: &str, role: Role, reading: Reading) -> Measurement {
     Measurement::new(id, "us", Direction::Lower, role, reading)

@@ -19,8 +19,8 @@ pub struct Document {
     pub line: u64,
     /// `fio-3.33`.
     pub version: Option<String>,
-    /// Seconds since 1970 at its end.
-    pub timestamp_s: Option<u64>,
+    /// Milliseconds since 1970 at its end.
+    pub timestamp_ms: Option<u64>,
     /// The text in front of it, trimmed; empty for none.
     pub note: String,
     /// Options that hold for all jobs.
@@ -38,6 +38,8 @@ pub struct Job {
     pub group: u64,
     /// 0, or the system's number of the error that ended it.
     pub error: i64,
+    /// Whole seconds from the start of fio, and one more.
+    pub elapsed_s: u64,
     /// Its own options.
     pub options: BTreeMap<String, String>,
     /// User CPU time in per cent of the run.
@@ -146,7 +148,7 @@ fn document(line: u64, note: &str, json: &Json) -> Result<Document, FormatError>
     Ok(Document {
         line,
         version: version.map(str::to_owned),
-        timestamp_s: json.get("timestamp").and_then(Json::as_u64),
+        timestamp_ms: json.get("timestamp_ms").and_then(Json::as_u64),
         note: note.to_owned(),
         global: options(json.get("global options")),
         jobs: jobs.iter().map(job).collect(),
@@ -165,6 +167,7 @@ fn job(json: &Json) -> Job {
         name: json.get("jobname").and_then(Json::as_str).unwrap_or_default().to_owned(),
         group: json.get("groupid").and_then(Json::as_u64).unwrap_or(0),
         error: json.get("error").and_then(Json::as_i64).unwrap_or(0),
+        elapsed_s: json.get("elapsed").and_then(Json::as_u64).unwrap_or(0),
         options: options(json.get("job options")),
         user_cpu_percent: json.get("usr_cpu").and_then(Json::as_f64),
         system_cpu_percent: json.get("sys_cpu").and_then(Json::as_f64),
@@ -221,15 +224,57 @@ fn sides(document: &Document) -> Vec<Side<'_>> {
     sides
 }
 
+impl Document {
+    /// Whether a later document is of the same run of fio: with `--status-interval` it prints what it has so far, again
+    /// and again, and at the end all.
+    fn is_before(&self, later: &Document) -> bool {
+        let names =
+            |document: &Document| document.jobs.iter().map(|job| (job.name.clone(), job.group)).collect::<Vec<_>>();
+        let (Some(ended), Some(later_ended)) = (self.timestamp_ms, later.timestamp_ms) else { return false };
+        if ended > later_ended || names(self) != names(later) {
+            return false;
+        }
+        // A run of its own begins behind the end of the one before.
+        let began_before = (ended as f64) > later_ended as f64 - later.longest_ms();
+        let start_s = |document: &Document, ended: u64| (ended / 1_000).saturating_sub(document.elapsed_s());
+        // The seconds are whole ones, so they tell only where a run was longer than a few of them.
+        let same_start = self.elapsed_s() > 3 && start_s(self, ended).abs_diff(start_s(later, later_ended)) <= 1;
+        began_before || same_start
+    }
+
+    fn longest_ms(&self) -> f64 {
+        let all = self.jobs.iter().flat_map(|job| [&job.read, &job.write, &job.trim]).flatten();
+        all.filter_map(|direct| direct.runtime_ms).fold(0.0, f64::max)
+    }
+
+    fn elapsed_s(&self) -> u64 {
+        self.jobs.iter().map(|job| job.elapsed_s).max().unwrap_or(0)
+    }
+}
+
 /// Options that tell cells apart, by their name in fio.
-const KEYS: &[&str] = &["rw", "bs", "iodepth", "numjobs", "ioengine", "direct", "size", "rwmixread", "sync"];
+const KEYS: &[&str] = &[
+    "rw",
+    "bs",
+    "iodepth",
+    "numjobs",
+    "ioengine",
+    "direct",
+    "size",
+    "rwmixread",
+    "sync",
+    "fsync",
+    "fdatasync",
+    "rate",
+    "rate_iops",
+];
 
 /// Documents as results: one for each job and direction. Clones of a job count as one; documents with the same jobs are
-/// repetitions.
+/// repetitions, but for those that fio prints on its way.
 pub fn import(documents: &[Document], system: &str, source: &str) -> Imported {
     let mut imported = Imported {
         tool: Tool::Fio,
-        version: documents.iter().find_map(|document| document.version.clone()),
+        version: documents.iter().find_map(|document| document.version.as_deref()).map(plain_version),
         source: source.to_owned(),
         results: Vec::new(),
         unknown: [
@@ -244,7 +289,17 @@ pub fn import(documents: &[Document], system: &str, source: &str) -> Imported {
         rules: None,
         facts: BTreeMap::new(),
     };
-    for document in documents {
+    let on_the_way = |at: usize| documents.get(at + 1).is_some_and(|later| documents[at].is_before(later));
+    let left_out = (0..documents.len()).filter(|at| on_the_way(*at)).count();
+    if left_out > 0 {
+        imported
+            .notes
+            .push(format!("{left_out} documents of --status-interval are left out: the last of a run has all"));
+    }
+    for (at, document) in documents.iter().enumerate() {
+        if on_the_way(at) {
+            continue;
+        }
         if !document.note.is_empty() {
             let said: String = document.note.lines().take(1).flat_map(str::chars).take(200).collect();
             imported.notes.push(format!("fio said: {said}"));
@@ -264,6 +319,11 @@ pub fn import(documents: &[Document], system: &str, source: &str) -> Imported {
         }
     }
     imported
+}
+
+/// `3.33` of `fio-3.33`.
+fn plain_version(version: &str) -> String {
+    version.strip_prefix("fio-").unwrap_or(version).to_owned()
 }
 
 type Of = fn(&Job) -> Option<&Direct>;
@@ -297,10 +357,10 @@ fn result(document: &Document, side: &Side<'_>, op: &str, of: Of, system: &str) 
     }
     let longest = all.iter().filter_map(|direct| direct.runtime_ms).max_by(f64::total_cmp);
     result.elapsed_s = longest.map(|ms| ms / 1e3);
-    result.measurements = measurements(&all);
     let mut durations = Durations::default();
     let bins = all.iter().filter_map(|direct| direct.completion.as_ref()).flat_map(|latency| &latency.bins);
     bins.for_each(|(ns, samples)| durations.add_many_ns(*ns, *samples));
+    result.measurements = measurements(&all, &durations);
     result.series.extend(durations.series("fio", result.elapsed_s.unwrap_or(0.0), 0));
     if all.len() > 1 {
         result.notes.push(format!("{} jobs ran side by side: their rates are added", all.len()));
@@ -308,7 +368,7 @@ fn result(document: &Document, side: &Side<'_>, op: &str, of: Of, system: &str) 
     Some(result)
 }
 
-fn measurements(all: &[&Direct]) -> Vec<Measurement> {
+fn measurements(all: &[&Direct], binned: &Durations) -> Vec<Measurement> {
     let sum = |of: fn(&Direct) -> Option<f64>, what: &str| {
         let sum: Option<f64> = all.iter().map(|direct| of(direct)).sum();
         sum.filter(|sum| sum.is_finite())
@@ -339,7 +399,7 @@ fn measurements(all: &[&Direct]) -> Vec<Measurement> {
         ("completion_p99", 99.0, Role::Primary),
         ("completion_p999", 99.9, Role::Secondary),
     ] {
-        found.extend(percentile(all, id, rank, role));
+        found.extend(percentile(all, binned, id, rank, role));
     }
     found
 }
@@ -350,14 +410,18 @@ fn in_us(id: &str, role: Role, ns: f64) -> Measurement {
     latency(id, role, reading)
 }
 
-/// `None` when fio did not print that percentile.
-fn percentile(all: &[&Direct], id: &str, rank: f64, role: Role) -> Option<Measurement> {
+/// `None` when fio did not print that percentile. Percentiles of several jobs cannot be added, but their bins can.
+fn percentile(all: &[&Direct], binned: &Durations, id: &str, rank: f64, role: Role) -> Option<Measurement> {
     let of = |direct: &&Direct| {
         let percentiles = &direct.completion.as_ref()?.percentiles;
         percentiles.iter().find(|(known, _)| (known - rank).abs() < 1e-6).map(|(_, ns)| *ns)
     };
+    let samples: u64 = all.iter().filter_map(|direct| direct.completion.as_ref()).map(|latency| latency.samples).sum();
     match all {
         [one] => of(one).map(|ns| in_us(id, role, ns)),
+        _ if binned.count() == samples && samples > 0 => {
+            binned.quantile_ns(rank / 100.0).map(|ns| in_us(id, role, ns as f64))
+        }
         _ => {
             let reason = "several jobs ran side by side, and percentiles cannot be added".to_owned();
             Some(latency(id, role, Reading::Unavailable(reason)))

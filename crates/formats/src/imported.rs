@@ -19,13 +19,16 @@ pub enum Tool {
     Sysbench,
     /// fio.
     Fio,
+    /// HammerDB.
+    Hammerdb,
     /// Nobody's: a table in tidy form.
     Tidy,
 }
 
 impl Tool {
     /// Every tool.
-    pub const ALL: [Tool; 6] = [Tool::Sqlio, Tool::TaskLog, Tool::Pgbench, Tool::Sysbench, Tool::Fio, Tool::Tidy];
+    pub const ALL: [Tool; 7] =
+        [Tool::Sqlio, Tool::TaskLog, Tool::Pgbench, Tool::Sysbench, Tool::Fio, Tool::Hammerdb, Tool::Tidy];
 
     /// The tool's name on the command line, in facts and marks.
     pub fn as_str(self) -> &'static str {
@@ -35,6 +38,7 @@ impl Tool {
             Tool::Pgbench => "pgbench",
             Tool::Sysbench => "sysbench",
             Tool::Fio => "fio",
+            Tool::Hammerdb => "hammerdb",
             Tool::Tidy => "tidy",
         }
     }

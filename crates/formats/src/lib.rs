@@ -18,6 +18,7 @@
 //! | [`pgbench`] | per-transaction logs, aggregated logs, printed summaries | – |
 //! | [`sysbench`] | printed summaries, with histogram and progress | – |
 //! | [`fio`] | `--output-format=json` and `json+` | – |
+//! | [`hammerdb`] | results and timings of jobs, saved reports, the console | – |
 //! | [`tidy`] | tidy CSV | the same |
 
 #![forbid(unsafe_code)]
@@ -27,6 +28,7 @@ pub mod error;
 pub mod experiment;
 pub mod exported;
 pub mod fio;
+pub mod hammerdb;
 pub mod imported;
 pub mod lines;
 pub mod pgbench;

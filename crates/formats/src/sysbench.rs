@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use model::{Direction, Measurement, Reading, Role, Value};
 
-use crate::durations::{Durations, latency};
+use crate::durations::{Durations, latency, us_of_ms};
 use crate::text::{NotUnderstood, decode, leading_number, number, numbered};
 use crate::{Imported, ImportedResult, Tool};
 
@@ -28,6 +28,9 @@ pub struct Run {
     pub parameters: BTreeMap<String, String>,
     /// The figures: by section and name, such as `("General statistics", "total time")`, with their values as written.
     pub figures: BTreeMap<(String, String), String>,
+    /// Seconds since the start at each report of `--report-checkpoints`. Each begins anew, and so does the last report,
+    /// whose figures these are.
+    pub checkpoints_s: Vec<f64>,
     /// Lines of the report interval.
     pub progress: Vec<Progress>,
     /// The histogram: latencies in milliseconds, with counts.
@@ -53,6 +56,7 @@ const SENTENCES: &[&str] = &[
     "Initializing worker threads",
     "Threads started!",
     "Latency histogram (values are in",
+    "Report checkpoint(s) at",
     "Report intermediate results every",
     "Periodic FSYNC",
     "Calling fsync",
@@ -88,7 +92,13 @@ pub fn read(bytes: &[u8]) -> Output {
 impl Run {
     fn take(&mut self, line: &str, trimmed: &str, section: &mut String) -> bool {
         if let Some(progress) = progress(trimmed) {
-            self.progress.push(progress);
+            if trimmed.ends_with("Checkpoint report:") {
+                self.checkpoints_s.push(progress.at_s);
+                self.histogram.clear();
+                section.clear();
+            } else {
+                self.progress.push(progress);
+            }
             return true;
         }
         if let Some(bin) = bin(trimmed) {
@@ -120,8 +130,10 @@ impl Run {
             let (name, value) = (name.trim().to_owned(), value.trim().to_owned());
             if section.is_empty() || !indented {
                 self.parameters.insert(name, value);
-            } else {
+            } else if self.checkpoints_s.is_empty() {
                 self.figures.entry((section.to_owned(), name)).or_insert(value);
+            } else {
+                self.figures.insert((section.to_owned(), name), value);
             }
             return true;
         }
@@ -162,6 +174,16 @@ impl Run {
         self.figure("General statistics", "total time")
     }
 
+    /// Length of what the figures are of: the run, or what followed its last checkpoint.
+    pub fn counted_s(&self) -> Option<f64> {
+        Some(self.total_time_s()? - self.checkpoints_s.last().unwrap_or(&0.0))
+    }
+
+    /// Transactions a second that were asked for.
+    pub fn target_rate(&self) -> Option<f64> {
+        leading(self.parameters.get("Target transaction rate")?)
+    }
+
     /// The percentile that was asked for, as its rank and milliseconds.
     pub fn percentile(&self) -> Option<(f64, f64)> {
         self.figures.iter().find_map(|((section, name), value)| {
@@ -173,7 +195,7 @@ impl Run {
     /// Transactions a second, or events where there are no transactions.
     pub fn rate(&self) -> Option<f64> {
         self.per_second(SQL, "transactions").or_else(|| {
-            let (events, time) = (self.figure("General statistics", "total number of events")?, self.total_time_s()?);
+            let (events, time) = (self.figure("General statistics", "total number of events")?, self.counted_s()?);
             (time > 0.0).then_some(events / time)
         })
     }
@@ -232,12 +254,20 @@ fn result(run: &Run, system: &str) -> ImportedResult {
     if let Some(threads) = run.threads().and_then(|threads| i64::try_from(threads).ok()) {
         result.keys.insert("threads".to_owned(), Value::Int(threads));
     }
-    result.elapsed_s = run.total_time_s();
+    if let Some(rate) = run.target_rate() {
+        result.keys.insert("rate".to_owned(), Value::Float(rate));
+    }
+    result.elapsed_s = run.counted_s();
     let mut push = |id: &str, unit: &str, direction, role, value: Option<f64>| {
         let value = value.filter(|value| value.is_finite());
         let reading = value.map(Reading::Value);
         result.measurements.extend(reading.map(|reading| Measurement::new(id, unit, direction, role, reading)));
     };
+    if let Some(at_s) = run.checkpoints_s.last() {
+        let note =
+            format!("sysbench began its counters anew at {at_s} s (--report-checkpoints): these are of what followed");
+        result.notes.push(note);
+    }
     let unit = if run.per_second(SQL, "transactions").is_some() { "tx/s" } else { "events/s" };
     push("throughput", unit, Direction::Higher, Role::Primary, run.rate());
     push("queries", "queries/s", Direction::Higher, Role::Secondary, run.per_second(SQL, "queries"));
@@ -249,17 +279,17 @@ fn result(run: &Run, system: &str) -> ImportedResult {
     push("bandwidth_write", "MiB/s", Direction::Higher, Role::Secondary, run.figure("Throughput", "written, MiB/s"));
     push("bandwidth", "MiB/s", Direction::Higher, Role::Secondary, run.per_second("Memory", "MiB transferred"));
     for (id, name) in [("response_mean", "avg"), ("response_min", "min"), ("response_max", "max")] {
-        push(id, "us", Direction::Lower, Role::Secondary, run.figure(LATENCY, name).map(|ms| ms * 1e3));
+        push(id, "us", Direction::Lower, Role::Secondary, run.figure(LATENCY, name).map(us_of_ms));
     }
     if let Some((rank, ms)) = run.percentile() {
         let id = format!("response_p{}", rank.to_string().replace('.', ""));
-        result.measurements.push(latency(&id, Role::Primary, Reading::Value(ms * 1e3)));
+        result.measurements.push(latency(&id, Role::Primary, Reading::Value(us_of_ms(ms))));
     }
     let mut durations = Durations::default();
     for (ms, count) in run.histogram.iter().filter(|(ms, _)| *ms >= 0.0) {
         // Saturates: a latency of centuries is none.
         durations.add_many_ns((ms * 1e6) as u64, *count);
     }
-    result.series.extend(durations.series("sysbench", run.total_time_s().unwrap_or(0.0), 0));
+    result.series.extend(durations.series("sysbench", run.counted_s().unwrap_or(0.0), 0));
     result
 }

@@ -112,6 +112,7 @@ pub fn parse(text: &str) -> Result<Table, FormatError> {
     let mut table = Table::default();
     let heading_line = text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#')).unwrap_or_default();
     let separator = separator(heading_line);
+    check_heading(text, heading_line, separator)?;
     let mut records = records(text, separator, &mut table.remarks)?.into_iter();
     let Some(heading) = records.next() else {
         return Err(FormatError::whole("the table is empty").with_hint("its first line names the columns"));
@@ -128,6 +129,19 @@ pub fn parse(text: &str) -> Result<Table, FormatError> {
         table.rows.push(columns.row(&record)?);
     }
     Ok(table)
+}
+
+/// Says first of all when the heading is not that of such a table: what is wrong further down may be so because of that.
+fn check_heading(text: &str, heading: &str, separator: char) -> Result<(), FormatError> {
+    let line = text.lines().position(|line| line == heading).map_or(1, |at| at as u64 + 1);
+    match records(heading, separator, &mut Vec::new()) {
+        Ok(found) => match found.into_iter().next() {
+            Some(first) => Columns::read(&Record { line, ..first }).map(|_| ()),
+            None => Ok(()),
+        },
+        // A quoted name may go on in the next line.
+        Err(_) => Ok(()),
+    }
 }
 
 fn separator(heading: &str) -> char {
@@ -452,7 +466,8 @@ fn role_word(role: Option<Role>) -> &'static str {
     }
 }
 
-fn quoted(text: &str) -> String {
+/// A field as RFC 4180 has it, quoted where that is needed.
+pub fn quoted(text: &str) -> String {
     let plain = !text.contains([',', ';', '\t', '"', '\n', '\r']) && text.trim() == text && !text.starts_with('#');
     if plain { text.to_owned() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
 }

@@ -66,6 +66,33 @@ fn a_log_is_summed_up() {
 }
 
 #[test]
+fn a_sample_is_known_by_its_gaps_and_scaled() {
+    // Two clients with 100 transactions each, 10 ms apart; every fifth is in the log, and the ends of each.
+    let line = |client: u64, number: u64| format!("{client} {number} 500 0 100 {}\n", number * 9_000 + client);
+    let kept = |number: &u64| number.is_multiple_of(5) || *number == 1;
+    let text: String =
+        (0..2).flat_map(|client| (1..=100).filter(kept).map(move |number| line(client, number))).collect();
+    let mut log = LogSummary::default();
+    log.read(text.as_bytes(), SeventhColumn::Unknown).unwrap();
+    let share = log.sampled_share().unwrap();
+    assert_eq!(share, 40.0 / 198.0);
+    assert_eq!(log.rate(), Some(41.0 / log.span_s() / share));
+    let import = import_log(&log, "a", "log");
+    let errors = import.results[0].measurements.iter().find(|m| m.metric.id == "errors").unwrap();
+    assert_eq!(errors.reading, Reading::Unavailable("the log is a sample: 0 in its 42 lines".to_owned()));
+    assert!(import.results[0].notes[0].contains("20.2 %"), "{:?}", import.results[0].notes);
+    let mut twice = log.clone();
+    twice.read(text.as_bytes(), SeventhColumn::Unknown).unwrap();
+    assert!(!log.is_of_several_runs() && !twice.is_of_several_runs(), "a sample of two runs is below their count");
+    let mut whole = LogSummary::default();
+    for _ in 0..2 {
+        whole.read("0 1 5 0 100 0\n0 2 5 0 100 9\n".as_bytes(), SeventhColumn::Unknown).unwrap();
+    }
+    assert!(whole.is_of_several_runs() && whole.overlaps(&whole.clone()));
+    assert!(!LogSummary::default().overlaps(&whole));
+}
+
+#[test]
 fn a_line_that_is_no_transaction_is_named() {
     for (line, message) in [
         ("1 2 3", "line 1: 3 words, a log of transactions has 6 to 8: 1 2 3"),
@@ -107,9 +134,22 @@ fn aggregates_are_summed_up_over_whole_intervals() {
     let mut log = AggregateSummary::default();
     log.read("10 5 500 1 50 150\n12 20 2000 1 40 300\n14 22 2200 1 60 160\n16 1 100 1 100 100\n".as_bytes()).unwrap();
     assert_eq!(log.rate(), Some(42.0 / 4.0));
+    // A second thread that began a second later: its own whole intervals count.
+    log.read("11 5 500 1 50 150\n13 10 1000 1 40 300\n15 1 100 1 60 160\n".as_bytes()).unwrap();
+    assert_eq!(log.rate(), Some(42.0 / 4.0 + 10.0 / 2.0));
     let import = import_aggregates(&log, "a", "b");
     let reading = |id: &str| import.results[0].measurements.iter().find(|m| m.metric.id == id).unwrap().reading.clone();
     assert_eq!((reading("response_mean"), reading("response_min")), (Reading::Value(100.0), Reading::Value(40.0)));
+    let mut skipped = AggregateSummary::default();
+    skipped
+        .read("10 5 500 1 50 150 0 0 0 0 2\n12 20 1500 1 40 300 0 0 0 0 5\n14 9 9 1 1 1 0 0 0 0 9\n".as_bytes())
+        .unwrap();
+    assert_eq!(skipped.rate(), Some(15.0 / 2.0), "up to version 14 the count has the skipped ones");
+    let mut none = AggregateSummary::default();
+    none.read(include_str!("data/pgbench/agg.log").as_bytes()).unwrap();
+    let ids: Vec<String> =
+        import_aggregates(&none, "a", "b").results[0].measurements.iter().map(|m| m.metric.id.clone()).collect();
+    assert!(!ids.contains(&"errors_serialization".to_owned()), "a 0 may mean that nobody counted: {ids:?}");
     assert!(into_experiment("x", &[import_aggregates(&AggregateSummary::default(), "a", "b")]).is_ok());
 }
 

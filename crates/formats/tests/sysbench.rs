@@ -31,7 +31,7 @@ fn an_oltp_run_is_read() {
     assert_eq!((run.progress.len(), run.progress[1].rate, run.progress[1].latency_ms), (2, Some(801.37), Some(7.30)));
     let imported = import(&read(OLTP.as_bytes()), "a", "out.txt");
     let found = imported.results[0].measurements.iter().find(|m| m.metric.id == "response_p99").unwrap();
-    assert_eq!((found.metric.unit.as_str(), &found.reading), ("us", &Reading::Value(8_130.000_000_000_001)));
+    assert_eq!((found.metric.unit.as_str(), &found.reading), ("us", &Reading::Value(8_130.0)));
     assert_eq!(imported.results[0].series.len(), 1);
 }
 

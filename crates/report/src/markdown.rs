@@ -1,7 +1,7 @@
 //! The tables as Markdown, for merge requests and notes.
 
 use crate::comparison::{Comparison, ComparisonSet, Side};
-use crate::number::{RowUnit, Script, percent};
+use crate::number::{RowUnit, Script, half, percent};
 use crate::text::clean;
 use crate::words::{arrow, change, design, metric_name, row_unit, table_title, verdict_words};
 
@@ -73,7 +73,7 @@ fn line(row: &Comparison, set: &ComparisonSet, notes: &mut Vec<String>) -> Strin
 
 fn figure(side: &Side, unit: &RowUnit<'_>) -> String {
     let Some(estimate) = side.estimate else { return "n/a".to_owned() };
-    let half = side.half_width.map_or_else(String::new, |share| format!(" ±{}", percent(share, Script::Plain)));
+    let half = side.half_width.map_or_else(String::new, |share| format!(" {}", half(share, Script::Plain)));
     format!("{}{half}", unit.print(estimate, Script::Plain))
 }
 

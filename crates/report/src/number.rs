@@ -239,6 +239,13 @@ pub fn percent(share: f64, script: Script) -> String {
     format!("{}{}%", signed(&grouped(&format!("{:.decimals$}", value.abs()), script), value, script), script.gap())
 }
 
+/// Half an interval as a share of its figure: `±1 %`. Where it is wider than the figure itself no digit of it says more:
+/// `±>100 %`.
+pub fn half(share: f64, script: Script) -> String {
+    let sign = if share > 1.0 { "±>" } else { "±" };
+    format!("{sign}{}", percent(share.min(1.0), script))
+}
+
 /// A p-value: two significant digits, `<0.0001` below.
 pub fn p_value(p: f64) -> String {
     if p < 1e-4 {

@@ -116,6 +116,31 @@ impl Store {
             write_record(tx, id, record).tried(path, &tried)
         })
     }
+
+    /// Stores trials that were over before the store was made, all in one transaction: an import has nothing to resume,
+    /// and a million of its trials must not wait for the disk a million times.
+    ///
+    /// # Errors
+    /// [`StoreError::NotPlanned`] when a trial is not in the order or no longer to come; otherwise as
+    /// [`Store::finish_trial`].
+    pub fn store_trials(&mut self, trials: &[(PlannedTrial, TrialRecord)], started_unix_ms: i64) -> Result<()> {
+        let tried = "record imported trials";
+        if let Some(why) = trials.iter().find_map(|(_, record)| flaw(record)) {
+            return Err(StoreError::Refused { path: self.path.clone(), tried: tried.to_owned(), why });
+        }
+        self.write(tried, |tx, path| {
+            for (planned, record) in trials {
+                let last = last_attempt(tx, planned.position).tried(path, tried)?;
+                let to_come = last.filter(|last| last.planned == *planned && last.state == TrialState::Planned);
+                let Some(last) = to_come else {
+                    return Err(StoreError::NotPlanned { path: path.to_owned(), planned: *planned });
+                };
+                let id = restart(tx, last.id, started_unix_ms).tried(path, tried)?;
+                write_record(tx, id, record).tried(path, tried)?;
+            }
+            Ok(())
+        })
+    }
 }
 
 /// Why a record cannot be stored.

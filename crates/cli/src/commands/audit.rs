@@ -8,7 +8,7 @@ use audit::{Facts, Keys, Measured};
 use formats::{task_log, tidy};
 use model::Direction;
 
-use super::import::{in_file, unreadable};
+use super::import::{in_file, table_text, unreadable};
 use crate::args::{AuditArgs, AuditFormat};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -17,7 +17,7 @@ use crate::printer::Printer;
 /// Audits a table. The answer is bad when a figure is accused.
 pub fn run(args: &AuditArgs, printer: Printer) -> Result<Exit, CliError> {
     let bytes = std::fs::read(&args.file).map_err(|error| unreadable(&args.file, &error))?;
-    let read = tidy::parse(&formats::text::decode(&bytes)).and_then(|table| Facts::read(&table));
+    let read = tidy::parse(&table_text(&args.file, &bytes)?).and_then(|table| Facts::read(&table));
     let mut facts = read.map_err(|error| in_file(&args.file, &error))?;
     for log in &args.task_log {
         add_log(&mut facts, log)?;

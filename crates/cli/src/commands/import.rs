@@ -5,7 +5,9 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use formats::pgbench::{AggregateSummary, LogSummary, SeventhColumn};
-use formats::{Experiment, FormatError, Imported, NotUnderstood, fio, pgbench, sqlio, sysbench, task_log, tidy};
+use formats::{
+    Experiment, FormatError, Imported, NotUnderstood, fio, hammerdb, pgbench, sqlio, sysbench, task_log, tidy,
+};
 use report::number::count;
 use store::{EXTENSION, Header, Store};
 
@@ -53,16 +55,34 @@ fn inputs(args: &ImportArgs) -> Result<Vec<Input>, CliError> {
     args.files.iter().map(input).collect()
 }
 
-/// The file's name without its ending; for task logs, of which a side has several, the folder's.
+/// The file's name without its ending; for logs of pgbench, of which a run has several, without their numbers; for task
+/// logs the folder's.
 fn default_system(path: &Path, format: ImportFormat) -> String {
-    let stem = path.file_stem().unwrap_or(path.as_os_str());
-    let folder = path.parent().and_then(Path::file_name).filter(|_| format == ImportFormat::TaskLog);
-    folder.unwrap_or(stem).to_string_lossy().into_owned()
+    let whole = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    let stem = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
+    match format {
+        ImportFormat::TaskLog => {
+            path.parent().and_then(Path::file_name).map_or(stem, |folder| folder.to_string_lossy()).into_owned()
+        }
+        ImportFormat::PgbenchLog | ImportFormat::PgbenchAggregate => {
+            let prefix = pgbench::prefix_of_log(&whole);
+            if prefix == whole { stem.into_owned() } else { prefix.to_owned() }
+        }
+        _ => stem.into_owned(),
+    }
 }
 
 fn read(args: &ImportArgs, inputs: &[Input], printer: Printer) -> Result<Vec<Imported>, CliError> {
     match args.format {
-        ImportFormat::TaskLog => together(inputs, task_log::Summary::read, task_log::import),
+        ImportFormat::TaskLog => {
+            let sides = together(inputs, |_| PathBuf::new(), task_log::Summary::read)?;
+            let import = |side: Run<task_log::Summary>| {
+                let source = side.source();
+                let Run { system, mut sum, .. } = side;
+                task_log::import(&mut sum, &system, &source)
+            };
+            Ok(sides.into_iter().map(import).collect())
+        }
         ImportFormat::PgbenchLog => {
             let seventh = match args.seventh {
                 None => SeventhColumn::Unknown,
@@ -70,36 +90,93 @@ fn read(args: &ImportArgs, inputs: &[Input], printer: Printer) -> Result<Vec<Imp
                 Some(Seventh::Retries) => SeventhColumn::Retries,
             };
             let read = |log: &mut LogSummary, reader: BufReader<File>| log.read(reader, seventh);
-            together(inputs, read, |log, system, source| pgbench::import_log(log, system, source))
+            let runs = together(inputs, |input| run_of(input, inputs), read)?;
+            if let Some(run) = runs.iter().find(|run| run.sum.is_of_several_runs()) {
+                let what = format!(
+                    "{}: clients have more lines than transactions: these are logs of several runs",
+                    run.source()
+                );
+                return Err(CliError::user(what).hint(AS_PGBENCH_NAMES_THEM));
+            }
+            one_after_the_other(&runs, LogSummary::overlaps)?;
+            Ok(runs.iter().map(|run| pgbench::import_log(&run.sum, &run.system, &run.source())).collect())
         }
-        ImportFormat::PgbenchAggregate => together(inputs, AggregateSummary::read, |log, system, source| {
-            pgbench::import_aggregates(log, system, source)
-        }),
+        ImportFormat::PgbenchAggregate => {
+            let runs = together(inputs, |input| run_of(input, inputs), AggregateSummary::read)?;
+            one_after_the_other(&runs, AggregateSummary::overlaps)?;
+            Ok(runs.iter().map(|run| pgbench::import_aggregates(&run.sum, &run.system, &run.source())).collect())
+        }
         _ => inputs.iter().map(|input| one(args.format, input, printer)).collect(),
     }
 }
 
-/// Reads the files of each system into one sum: they are parts of one run.
+/// Files that are parts of one run, read into one sum.
+struct Run<S> {
+    system: String,
+    name: PathBuf,
+    sum: S,
+    sources: Vec<String>,
+}
+
+impl<S> Run<S> {
+    fn source(&self) -> String {
+        self.sources.join(", ")
+    }
+}
+
+/// Reads the files of each system that have the same name of their run into one sum.
 fn together<S: Default>(
     inputs: &[Input],
+    name: impl Fn(&Input) -> PathBuf,
     read: impl Fn(&mut S, BufReader<File>) -> Result<(), FormatError>,
-    import: impl Fn(&mut S, &str, &str) -> Imported,
-) -> Result<Vec<Imported>, CliError> {
-    let mut sums: Vec<(&str, S, Vec<String>)> = Vec::new();
+) -> Result<Vec<Run<S>>, CliError> {
+    let mut runs: Vec<Run<S>> = Vec::new();
     for input in inputs {
-        let at = match sums.iter().position(|(system, _, _)| *system == input.system) {
+        let name = name(input);
+        let at = match runs.iter().position(|run| run.system == input.system && run.name == name) {
             Some(known) => known,
             None => {
-                sums.push((&input.system, S::default(), Vec::new()));
-                sums.len() - 1
+                runs.push(Run { system: input.system.clone(), name, sum: S::default(), sources: Vec::new() });
+                runs.len() - 1
             }
         };
         let file = File::open(&input.path).map_err(|error| unreadable(&input.path, &error))?;
-        let (_, sum, sources) = &mut sums[at];
-        read(sum, BufReader::with_capacity(1 << 16, file)).map_err(|error| in_file(&input.path, &error))?;
-        sources.push(input.path.display().to_string());
+        let run = &mut runs[at];
+        let reader = BufReader::with_capacity(1 << 16, file);
+        read(&mut run.sum, reader).map_err(|error| in_file(&input.path, &error))?;
+        run.sources.push(input.path.display().to_string());
     }
-    Ok(sums.into_iter().map(|(system, mut sum, sources)| import(&mut sum, system, &sources.join(", "))).collect())
+    Ok(runs)
+}
+
+const AS_PGBENCH_NAMES_THEM: &str =
+    "name the logs as pgbench does: NAME.PROCESS for a run's first thread, NAME.PROCESS.1 for its second";
+
+/// The run of pgbench that a log is of.
+fn run_of(input: &Input, all: &[Input]) -> PathBuf {
+    let name = input.path.file_name().unwrap_or(input.path.as_os_str()).to_string_lossy();
+    let is_known = |name: &str| {
+        let path = input.path.with_file_name(name);
+        all.iter().any(|other| other.system == input.system && other.path == path)
+    };
+    input.path.with_file_name(pgbench::run_of_log(&name, is_known))
+}
+
+/// Repetitions follow each other. What ran at once are threads of a run under other names, and each has a part of its
+/// transactions only.
+fn one_after_the_other<S>(runs: &[Run<S>], overlaps: impl Fn(&S, &S) -> bool) -> Result<(), CliError> {
+    for (at, run) in runs.iter().enumerate() {
+        let other = runs[..at].iter().find(|other| other.system == run.system && overlaps(&other.sum, &run.sum));
+        if let Some(other) = other {
+            let what = format!(
+                "{} and {} are of the same time, and a system has its runs one after the other",
+                other.source(),
+                run.source()
+            );
+            return Err(CliError::user(what).hint(AS_PGBENCH_NAMES_THEM));
+        }
+    }
+    Ok(())
 }
 
 fn one(format: ImportFormat, input: &Input, printer: Printer) -> Result<Imported, CliError> {
@@ -118,8 +195,12 @@ fn one(format: ImportFormat, input: &Input, printer: Printer) -> Result<Imported
             let documents = fio::read(&bytes).map_err(|error| in_file(&input.path, &error))?;
             (fio::import(&documents, &input.system, &source), Vec::new())
         }
+        ImportFormat::Hammerdb => {
+            let output = hammerdb::read(&bytes);
+            (hammerdb::import(&output, &input.system, &source), output.not_understood)
+        }
         ImportFormat::Tidy => {
-            let table = tidy::parse(&formats::text::decode(&bytes)).map_err(|error| in_file(&input.path, &error))?;
+            let table = tidy::parse(&table_text(&input.path, &bytes)?).map_err(|error| in_file(&input.path, &error))?;
             (tidy::import(&table, &source).map_err(|error| in_file(&input.path, &error))?, Vec::new())
         }
         _ => {
@@ -128,11 +209,38 @@ fn one(format: ImportFormat, input: &Input, printer: Printer) -> Result<Imported
         }
     };
     if imported.results.is_empty() {
+        if format == ImportFormat::Tidy {
+            let what = format!("{source} holds no measurement: no row follows the heading, or all are of other kinds");
+            return Err(CliError::user(what).hint("`etalon audit` reads the rows of kind `printed`"));
+        }
         let error = CliError::user(format!("{source} holds no result of {}", imported.tool.as_str()));
         return Err(error.hint("name the format that the file has; `etalon import --help` lists them"));
     }
     show_strange(&source, &strange, printer);
     Ok(imported)
+}
+
+/// The text of a tidy table, which may stand in a Parquet file.
+pub fn table_text(path: &Path, bytes: &[u8]) -> Result<String, CliError> {
+    #[cfg(feature = "parquet")]
+    if bytes.starts_with(super::parquet::MAGIC) {
+        return super::parquet::read(path);
+    }
+    #[cfg(not(feature = "parquet"))]
+    if bytes.starts_with(b"PAR1") {
+        let what = format!("{} is a Parquet file, and this etalon was built without what reads it", path.display());
+        let hint = "build it with `cargo build --release --features parquet`, or write the table as CSV";
+        return Err(CliError::user(what).hint(hint));
+    }
+    if bytes.starts_with(b"SQLite format 3\0") {
+        let what = format!("{} is a store, or another database of SQLite, and no table", path.display());
+        return Err(CliError::user(what).hint("`etalon export STORE` writes a store as a table"));
+    }
+    let text = formats::text::decode(bytes);
+    if text.contains('\0') {
+        return Err(CliError::user(format!("{} is no text: it holds bytes of 0", path.display())));
+    }
+    Ok(text)
 }
 
 fn show_strange(source: &str, strange: &[NotUnderstood], printer: Printer) {
@@ -195,11 +303,7 @@ fn fill(store: &mut Store, experiment: &Experiment, now_unix_ms: i64) -> Result<
     for (system, facts) in &experiment.facts {
         store.put_facts(system, facts, now_unix_ms)?;
     }
-    for (planned, record) in &experiment.trials {
-        let id = store.begin_trial(*planned, now_unix_ms)?;
-        store.finish_trial(id, record)?;
-    }
-    Ok(())
+    store.store_trials(&experiment.trials, now_unix_ms)
 }
 
 fn tell(path: &Path, experiment: &Experiment, imports: &[Imported], printer: Printer) {

@@ -9,6 +9,8 @@ mod export;
 mod gate;
 mod import;
 mod list;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod plan;
 mod report;
 mod resume;

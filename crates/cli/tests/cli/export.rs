@@ -270,6 +270,9 @@ fn a_table_in_parquet_has_the_values_of_the_tidy_one() {
     let store = run(&scene);
     scene.etalon(&["export", &store, "-o", "t.csv"]).says(0, &[]);
     scene.etalon(&["export", &store, "--format", "parquet", "-o", "t.parquet"]).says(0, &[]);
+    scene.etalon(&["import", "tidy", "t.parquet", "-o", "again"]).says(0, &[]);
+    let compare = |store: &str| judged(&scene.etalon(&["--json", "compare", store, "--metrics", "all"]).stdout);
+    assert_eq!(compare(&store), compare("again.etalon"), "the way back is as that of the tidy table");
     let table = formats::tidy::parse(&std::fs::read_to_string(scene.path().join("t.csv")).unwrap()).unwrap();
     let reader = SerializedFileReader::new(std::fs::File::open(scene.path().join("t.parquet")).unwrap()).unwrap();
     let columns: Vec<String> =

@@ -58,8 +58,15 @@ fn task_logs_of_a_folder_are_one_run() {
 fn a_file_that_is_not_of_its_format_leaves_no_store() {
     let scene = Scene::new();
     scene.write("a.csv", "system,metric,value\na,iops,fast\n").write("empty", "").write("log", "1 2 3\n");
+    scene.write("head.csv", "system,metric,value\n").write("json", "{\n \"a\": \"b\"\n}\n");
+    scene.write("store", "SQLite format 3\0...").write("zeros", "system,metric,value\na\0\n");
     for (args, message) in [
         (&["tidy", "a.csv"][..], "a.csv: line 2, column 8: fast: this is no number"),
+        (&["tidy", "head.csv"], "head.csv holds no measurement: no row follows the heading"),
+        (&["tidy", "json"], "json: line 1: there is no column `system`"),
+        (&["tidy", "store"], "store is a store, or another database of SQLite"),
+        (&["tidy", "zeros"], "zeros is no text"),
+        (&["hammerdb", "empty"], "empty holds no result of hammerdb"),
         (&["tidy", "x=a.csv"], "a tidy table names its systems itself"),
         (&["sqlio", "empty"], "empty holds no result of sqlio"),
         (&["pgbench", "empty"], "empty holds no result of pgbench"),

@@ -26,4 +26,5 @@ mod scene;
 mod server;
 mod smack;
 mod sqlio;
+mod tools;
 mod verdicts;

@@ -1,11 +1,12 @@
 //! pgbench's runs as results.
 
+use std::collections::BTreeMap;
 use std::io::BufRead;
 
 use model::{Direction, Measurement, Reading, Role, Value};
 
 use super::{Interval, Outcome, SeventhColumn, Summaries, Summary, entries, intervals};
-use crate::durations::{Durations, latency};
+use crate::durations::{Durations, latency, us_of_ms};
 use crate::{FormatError, Imported, ImportedResult, Tool};
 
 /// The benchmark's name where the file does not tell the script.
@@ -27,6 +28,9 @@ pub struct LogSummary {
     zero: u64,
     unnamed: u64,
     clients: u32,
+    lines: u64,
+    /// Each client's lowest and highest number of a transaction.
+    numbers: BTreeMap<u32, (u64, u64)>,
     first_us: Option<u64>,
     last_us: u64,
 }
@@ -54,11 +58,16 @@ impl LogSummary {
                 self.retried += u64::from(retries > 0);
                 self.retries += u64::from(retries);
             }
-            if let Some(lag) = entry.lag_us {
+            // What was skipped never began: its line has a lag of 0.
+            if let Some(lag) = entry.lag_us.filter(|_| entry.outcome != Outcome::Skipped) {
                 self.lags += 1;
                 self.lag_us += u128::from(lag);
             }
             self.unnamed += u64::from(entry.unnamed.is_some());
+            self.lines += 1;
+            let (lowest, highest) = self.numbers.entry(entry.client).or_insert((entry.transaction, entry.transaction));
+            *lowest = entry.transaction.min(*lowest);
+            *highest = entry.transaction.max(*highest);
             self.clients = self.clients.max(entry.client.saturating_add(1));
             let at_us = entry.at_s.saturating_mul(1_000_000).saturating_add(u64::from(entry.at_us));
             self.first_us = Some(self.first_us.map_or(at_us, |first| first.min(at_us)));
@@ -93,9 +102,35 @@ impl LogSummary {
     }
 
     /// Transactions a second between the first end and the last: the first one's own time is not in the span, so it is
-    /// not counted either.
+    /// not counted either. Of a sample, divided by its share.
     pub fn rate(&self) -> Option<f64> {
-        (self.span_s() > 0.0 && self.succeeded() > 1).then(|| (self.succeeded() - 1) as f64 / self.span_s())
+        let share = self.sampled_share().unwrap_or(1.0);
+        (self.span_s() > 0.0 && self.succeeded() > 1).then(|| (self.succeeded() - 1) as f64 / self.span_s() / share)
+    }
+
+    /// Transactions that the clients have counted between their first line and their last.
+    fn counted(&self) -> u64 {
+        self.numbers.values().map(|(lowest, highest)| (highest - lowest).saturating_add(1)).fold(0, u64::saturating_add)
+    }
+
+    /// The share of all transactions that is in the log, when pgbench ran with `--sampling-rate`: then the clients' own
+    /// numbers have gaps. The ends of each client's numbers are in the log by definition and say nothing, so they are
+    /// left out on both sides.
+    pub fn sampled_share(&self) -> Option<f64> {
+        let clients = self.numbers.len() as u64;
+        let (lines, counted) = (self.lines.saturating_sub(clients), self.counted().saturating_sub(clients));
+        (counted > lines && lines > 0).then(|| lines as f64 / counted as f64)
+    }
+
+    /// Whether a client has more lines than transactions: then these are logs of several runs.
+    pub fn is_of_several_runs(&self) -> bool {
+        self.lines > self.counted()
+    }
+
+    /// Whether both ran at the same time.
+    pub fn overlaps(&self, other: &LogSummary) -> bool {
+        let (Some(first), Some(others)) = (self.first_us, other.first_us) else { return false };
+        first < other.last_us && others < self.last_us
     }
 }
 
@@ -127,8 +162,28 @@ fn imported(source: &str, results: Vec<ImportedResult>, unknown: &[&str]) -> Imp
         unknown: unknown.iter().map(|what| (*what).to_owned()).collect(),
         notes: Vec::new(),
         rules: None,
-        facts: std::collections::BTreeMap::new(),
+        facts: BTreeMap::new(),
     }
+}
+
+/// The counts of a log. Of a sample there are none: they would be of the sample.
+fn counts(log: &LogSummary) -> Vec<Measurement> {
+    let mut counts = vec![("errors", log.failed())];
+    if log.serialization + log.deadlocks > 0 {
+        counts.extend([("errors_serialization", log.serialization), ("errors_deadlock", log.deadlocks)]);
+    }
+    counts.push(("skipped", log.skipped));
+    if log.has_retries {
+        counts.extend([("retried", log.retried), ("retries", log.retries)]);
+    }
+    let of_all = |(id, count): (&str, u64)| match log.sampled_share() {
+        None => counter(id, count),
+        Some(_) => {
+            let reason = format!("the log is a sample: {count} in its {} lines", log.lines);
+            Measurement::new(id, "", Direction::Lower, Role::Diagnostic, Reading::Unavailable(reason))
+        }
+    };
+    counts.into_iter().map(of_all).collect()
 }
 
 /// The logs of one run as a result.
@@ -138,15 +193,12 @@ pub fn import_log(log: &LogSummary, system: &str, source: &str) -> Imported {
     result.elapsed_s = Some(log.span_s());
     result.measurements.push(throughput(log.rate(), "the log spans no time"));
     result.measurements.extend(log.durations.measurements());
-    result.measurements.push(counter("errors", log.failed()));
-    if log.serialization + log.deadlocks > 0 {
-        result.measurements.push(counter("errors_serialization", log.serialization));
-        result.measurements.push(counter("errors_deadlock", log.deadlocks));
-    }
-    result.measurements.push(counter("skipped", log.skipped));
-    if log.has_retries {
-        result.measurements.push(counter("retried", log.retried));
-        result.measurements.push(counter("retries", log.retries));
+    result.measurements.extend(counts(log));
+    if let Some(share) = log.sampled_share() {
+        result.notes.push(format!(
+            "the log is a sample of about {:.1} % (--sampling-rate): the throughput is that of its lines, divided by it",
+            100.0 * share
+        ));
     }
     if log.lags > 0 {
         let mean = Reading::Value(log.lag_us as f64 / log.lags as f64);
@@ -171,6 +223,8 @@ pub fn import_log(log: &LogSummary, system: &str, source: &str) -> Imported {
 #[derive(Clone, Debug, Default)]
 pub struct AggregateSummary {
     intervals: Vec<Interval>,
+    /// Where the intervals of each log end: threads begin theirs when they begin, not together.
+    ends: Vec<usize>,
 }
 
 impl AggregateSummary {
@@ -182,6 +236,7 @@ impl AggregateSummary {
         for interval in intervals(reader) {
             self.intervals.push(interval?);
         }
+        self.ends.push(self.intervals.len());
         Ok(())
     }
 
@@ -195,24 +250,53 @@ impl AggregateSummary {
         counts.filter(|counts| !counts.is_empty()).map(|counts| counts.into_iter().fold(0, u64::saturating_add))
     }
 
-    /// Transactions of the whole intervals over their time. The first and the last interval are seldom whole and left
-    /// out. `None` with fewer than three, or when the log does not tell how long an interval is.
-    pub fn rate(&self) -> Option<f64> {
-        let mut starts: Vec<u64> = self.intervals.iter().map(|interval| interval.start_s).collect();
-        starts.sort_unstable();
-        starts.dedup();
-        let (first, last) = (*starts.first()?, *starts.last()?);
-        let whole = self.intervals.iter().filter(|interval| interval.start_s != first && interval.start_s != last);
-        let transactions = whole.map(|interval| interval.transactions).fold(0, u64::saturating_add);
-        let second = *starts.get(1)?;
-        (starts.len() >= 3).then(|| transactions as f64 / (last - second) as f64)
+    /// The intervals of each log.
+    fn logs(&self) -> impl Iterator<Item = &[Interval]> {
+        let begins = std::iter::once(0).chain(self.ends.iter().copied());
+        begins.zip(&self.ends).filter_map(|(begin, end)| self.intervals.get(begin..*end)).filter(|log| !log.is_empty())
     }
+
+    /// Transactions of the whole intervals over their time, summed over the logs. The first and the last interval of a
+    /// log are seldom whole and left out. `None` when a log has fewer than three, or tells no time.
+    pub fn rate(&self) -> Option<f64> {
+        let rates: Option<Vec<f64>> = self.logs().map(rate_of).collect();
+        rates.filter(|rates| !rates.is_empty()).map(|rates| rates.into_iter().sum())
+    }
+
+    /// Transactions that succeeded.
+    fn succeeded(&self) -> u64 {
+        self.intervals.iter().map(succeeded).fold(0, u64::saturating_add)
+    }
+
+    /// Whether both ran at the same time.
+    pub fn overlaps(&self, other: &AggregateSummary) -> bool {
+        let span = |log: &AggregateSummary| {
+            let starts = || log.intervals.iter().map(|interval| interval.start_s);
+            Some((starts().min()?, starts().max()?))
+        };
+        let (Some(ours), Some(theirs)) = (span(self), span(other)) else { return false };
+        ours.0 < theirs.1 && theirs.0 < ours.1
+    }
+}
+
+/// Up to version 14 the transactions include those that were skipped.
+fn succeeded(interval: &Interval) -> u64 {
+    let of_old = interval.skipped.filter(|_| interval.retried.is_none());
+    interval.transactions.saturating_sub(of_old.unwrap_or(0))
+}
+
+fn rate_of(log: &[Interval]) -> Option<f64> {
+    let [_, whole @ .., last] = log else { return None };
+    let first = whole.first()?.start_s;
+    let transactions = whole.iter().map(succeeded).fold(0, u64::saturating_add);
+    let seconds = last.start_s.checked_sub(first).filter(|seconds| *seconds > 0)?;
+    Some(transactions as f64 / seconds as f64)
 }
 
 /// The aggregated logs of one run as a result.
 pub fn import_aggregates(log: &AggregateSummary, system: &str, source: &str) -> Imported {
     let mut result = ImportedResult::new(system, BENCHMARK);
-    let transactions = log.sum(|interval| Some(interval.transactions)).unwrap_or(0);
+    let transactions = log.succeeded();
     result.measurements.push(throughput(log.rate(), "fewer than three intervals: none is sure to be whole"));
     let used = || log.intervals.iter().filter(|interval| interval.transactions > 0);
     let none = || Reading::Unavailable("no transaction succeeded".to_owned());
@@ -223,11 +307,35 @@ pub fn import_aggregates(log: &AggregateSummary, system: &str, source: &str) -> 
     let longest = used().map(|interval| interval.max_us).max_by(f64::total_cmp).map_or_else(none, Reading::Value);
     result.measurements.push(latency("response_min", Role::Secondary, shortest));
     result.measurements.push(latency("response_max", Role::Secondary, longest));
-    optional("errors_serialization", log.sum(|interval| interval.serialization), &mut result.measurements);
-    optional("errors_deadlock", log.sum(|interval| interval.deadlocks), &mut result.measurements);
-    optional("skipped", log.sum(|interval| interval.skipped), &mut result.measurements);
-    optional("retries", log.sum(|interval| interval.retries), &mut result.measurements);
-    let unknown = ["the script", "the scale", "the clients", "the versions", "the server's settings", "quantiles"];
+    let lag: f64 = used().filter_map(|interval| interval.lag).map(|lag| lag.sum_us).sum();
+    if lag > 0.0 && transactions > 0 {
+        result.measurements.push(latency(
+            "lag_mean",
+            Role::Diagnostic,
+            finite(Reading::Value(lag / transactions as f64)),
+        ));
+    }
+    let counts = [
+        ("errors_serialization", log.sum(|interval| interval.serialization)),
+        ("errors_deadlock", log.sum(|interval| interval.deadlocks)),
+        ("errors_other", log.sum(|interval| interval.other)),
+        ("skipped", log.sum(|interval| interval.skipped)),
+        ("retried", log.sum(|interval| interval.retried)),
+        ("retries", log.sum(|interval| interval.retries)),
+    ];
+    // From version 15 on a 0 stands there, too, where pgbench was not asked to count.
+    for (id, count) in counts {
+        optional(id, count.filter(|count| *count > 0), &mut result.measurements);
+    }
+    let unknown = [
+        "the script",
+        "the scale",
+        "the clients",
+        "the versions",
+        "the server's settings",
+        "quantiles",
+        "whether what is counted 0 times was counted",
+    ];
     imported(source, vec![result], &unknown)
 }
 
@@ -267,7 +375,7 @@ fn result(run: &Summary, system: &str) -> ImportedResult {
     result.elapsed_s = run.duration_s.map(|seconds| seconds as f64);
     result.measurements.push(throughput(run.tps, "no tps was printed"));
     let ms = |id: &str, role, ms: Option<f64>, all: &mut Vec<Measurement>| {
-        all.extend(ms.map(|ms| latency(id, role, finite(Reading::Value(ms * 1e3)))));
+        all.extend(ms.map(|ms| latency(id, role, finite(Reading::Value(us_of_ms(ms))))));
     };
     let measured = run.stddev_ms.is_some();
     // What was only computed from the rate is no second measurement of it.
@@ -279,6 +387,7 @@ fn result(run: &Summary, system: &str) -> ImportedResult {
     optional("errors_serialization", run.serialization, &mut result.measurements);
     optional("errors_deadlock", run.deadlocks, &mut result.measurements);
     optional("skipped", run.skipped, &mut result.measurements);
+    optional("retried", run.retried, &mut result.measurements);
     optional("retries", run.retries, &mut result.measurements);
     if run.latency_ms.is_some() && !measured {
         result.notes.push("the mean latency is not measured: it is time × clients / transactions".to_owned());

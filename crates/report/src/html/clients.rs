@@ -6,7 +6,7 @@ use super::bars::{Bar, Bars};
 use super::chart::{Axis, Ink, Layer, Mark, Panel, Shape, series_class};
 use super::figure::{Figure, Live, LiveSeries, swatch};
 use crate::comparison::{ClientsCurve, ClientsGroup, ClientsPoint, ComparisonSet};
-use crate::number::{RowUnit, Script, percent};
+use crate::number::{RowUnit, Script, half, percent};
 
 const WIDTH: i32 = 480;
 const HEIGHT: i32 = 280;
@@ -42,7 +42,7 @@ fn words(point: &ClientsPoint, unit: &RowUnit<'_>) -> String {
         let reason = point.rate.unavailable.first().map_or("no trial was measured", |(reason, _)| reason);
         return format!("n/a: {reason}");
     };
-    let half = point.rate.half_width.map(|share| format!(" ±{}", percent(share, Script::Typographic)));
+    let half = point.rate.half_width.map(|share| format!(" {}", half(share, Script::Typographic)));
     let void = point.void.as_ref().map(|void| format!(" ({})", void.text()));
     format!("{}{}{}", unit.print(mean, Script::Typographic), half.unwrap_or_default(), void.unwrap_or_default())
 }

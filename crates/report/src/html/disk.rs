@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::chart::{Axis, BOTTOM, GridLines, Ink, Layer, Mark, Panel, Shape, series_class, text};
 use super::figure::{Figure, Live, LiveSeries, swatch};
 use crate::comparison::{ComparisonSet, DepthCurve, DepthPoint, DiskGroup, KNEE_SHARE, Knee};
-use crate::number::{RowUnit, Script, percent};
+use crate::number::{RowUnit, Script, half, percent};
 use crate::words::{latency_of, rate_words};
 
 const WIDTH: i32 = 480;
@@ -144,7 +144,7 @@ fn bar(panel: &mut Panel, curve: &DepthCurve, unit: &RowUnit<'_>, offset: i32) {
 
 fn mean_words(point: &DepthPoint, unit: &RowUnit<'_>) -> String {
     let Some(mean) = point.mean() else { return "n/a".to_owned() };
-    let half = point.rate.half_width.map(|share| format!(" ±{}", percent(share, Script::Typographic)));
+    let half = point.rate.half_width.map(|share| format!(" {}", half(share, Script::Typographic)));
     let void = point.void.as_ref().map(|void| format!(" ({})", void.text()));
     let parts = [half, void].into_iter().flatten().collect::<String>();
     format!("{} {}{parts}", unit.print(mean, Script::Typographic), unit.name())
@@ -217,7 +217,7 @@ fn mean_cell(label: &str, point: &DepthPoint, unit: &RowUnit<'_>) -> Markup {
             @match point.mean() {
                 Some(mean) => {
                     (unit.print(mean, Script::Typographic))
-                    @if let Some(share) = point.rate.half_width { span.half { " ±" (percent(share, Script::Typographic)) } }
+                    @if let Some(share) = point.rate.half_width { span.half { " " (half(share, Script::Typographic)) } }
                     @if let Some(void) = &point.void { br; span.half { (void.text()) } }
                 }
                 None => { "n/a" }

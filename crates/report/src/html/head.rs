@@ -17,7 +17,7 @@ pub fn header(evidence: &Evidence, set: &ComparisonSet) -> Markup {
             p.brand { "étalon" span { " · database benchmark report" } }
             h1 dir="auto" { (evidence.header.plan.name) }
             @for note in set.notes.iter().filter(|note| note.kind == NoteKind::DebugBuild) {
-                p.stamp role="note" { strong { "Not comparable: debug build." } " " (note.text) "." }
+                p.stamp role="note" { strong { "Not comparable:" } " " (note.text.trim_start_matches("not comparable: ")) "." }
             }
             @if super::single::is_single(set) { (super::single::cards(set)) }
             @match nothing_judged(set) {

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use model::Role;
 
 use crate::comparison::{ComparisonSet, Figure};
-use crate::number::{RowUnit, Script, percent};
+use crate::number::{RowUnit, Script, half, percent};
 use crate::words::{arrow, better_words, design, estimator_words, metric_name};
 
 /// Whether the set holds figures in place of comparisons.
@@ -41,7 +41,7 @@ fn span(figures: &[&Figure]) -> Markup {
         @match (known.as_slice(), known.first(), known.last()) {
             ([(figure, value)], ..) => {
                 span.figure { (print(figure, *value)) }
-                @if let Some(share) = figure.side.half_width { span.half { " ±" (percent(share, Script::Typographic)) } }
+                @if let Some(share) = figure.side.half_width { span.half { " " (half(share, Script::Typographic)) } }
             }
             (_, Some(least), Some(most)) => {
                 span.figure { (print(least.0, least.1)) } " to " span.figure { (print(most.0, most.1)) }
@@ -56,6 +56,9 @@ fn span(figures: &[&Figure]) -> Markup {
 pub fn table(set: &ComparisonSet) -> Markup {
     let several = set.figures.iter().any(|figure| figure.benchmark != set.figures[0].benchmark);
     let level = percent(set.rules.level, Script::Typographic);
+    // Of single trials the lowest and the highest are the figure itself.
+    let extremes = set.figures.iter().any(|figure| figure.side.trials.len() > 1);
+    let columns = Columns { several, extremes };
     html! {
         div.scroll { table.results {
             caption { span.design { (design(set)) } }
@@ -63,19 +66,30 @@ pub fn table(set: &ComparisonSet) -> Markup {
                 th scope="col" { "cell" }
                 th scope="col" { "metric" }
                 th.num scope="col" { (estimator_words(set)) }
-                th.num scope="col" { "lowest" }
-                th.num scope="col" { "highest" }
+                @if extremes {
+                    th.num scope="col" { "lowest" }
+                    th.num scope="col" { "highest" }
+                }
                 th.num scope="col" { "trials" }
             } }
-            tbody { @for figure in &set.figures { (line(figure, several)) } }
+            tbody { @for figure in &set.figures { (line(figure, columns)) } }
         } }
         p.note { "± half the " (level) " interval of the mean. ↑ higher is better, ↓ lower is better. n/a: could not be had, for the reason given." }
     }
 }
 
-fn line(figure: &Figure, several: bool) -> Markup {
+/// What the table tells beside the figures.
+#[derive(Clone, Copy)]
+struct Columns {
+    /// The benchmark, of which there are several.
+    several: bool,
+    /// The lowest and the highest trial.
+    extremes: bool,
+}
+
+fn line(figure: &Figure, columns: Columns) -> Markup {
     let unit = unit(figure);
-    let benchmark = (several || figure.label.is_empty()).then_some(figure.benchmark.as_str());
+    let benchmark = (columns.several || figure.label.is_empty()).then_some(figure.benchmark.as_str());
     let cell = benchmark.into_iter().chain(Some(figure.label.as_str())).filter(|part| !part.is_empty());
     let summary = figure.side.summary.as_ref();
     let extreme = |value: Option<f64>| value.map_or("n/a".to_owned(), |value| unit.print(value, Script::Typographic));
@@ -91,13 +105,15 @@ fn line(figure: &Figure, several: bool) -> Markup {
                 @match figure.side.estimate {
                     Some(value) => span {
                         (unit.print(value, Script::Typographic))
-                        @if let Some(share) = figure.side.half_width { span.half { " ±" (percent(share, Script::Typographic)) } }
+                        @if let Some(share) = figure.side.half_width { span.half { " " (half(share, Script::Typographic)) } }
                     }
                     None => span.na { "n/a" @for (reason, _) in &figure.side.unavailable { " " (reason) } }
                 }
             }
-            td.num data-l="lowest" { (extreme(summary.map(|s| s.min))) }
-            td.num data-l="highest" { (extreme(summary.map(|s| s.max))) }
+            @if columns.extremes {
+                td.num data-l="lowest" { (extreme(summary.map(|s| s.min))) }
+                td.num data-l="highest" { (extreme(summary.map(|s| s.max))) }
+            }
             td.num data-l="trials" { (figure.side.trials.len()) }
         }
     }

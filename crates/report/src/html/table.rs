@@ -6,7 +6,7 @@ use stats::Verdict;
 use super::forest::verdict_class;
 use super::head::icon;
 use crate::comparison::{Comparison, ComparisonSet, NoVerdict, Pairing, Side, Table};
-use crate::number::{RowUnit, Script, p_value, percent};
+use crate::number::{RowUnit, Script, half, p_value, percent};
 use crate::words::{
     arrow, better_words, change, design, estimator_words, metric_name, row_unit, table_title, verdict_words,
 };
@@ -96,7 +96,7 @@ fn figure(side: &Side, unit: &RowUnit<'_>, letter: &str) -> Markup {
             @match side.estimate {
                 Some(value) => span {
                     (unit.print(value, Script::Typographic))
-                    @if let Some(share) = side.half_width { span.half { " ±" (percent(share, Script::Typographic)) } }
+                    @if let Some(share) = side.half_width { span.half { " " (half(share, Script::Typographic)) } }
                 }
                 None => { "n/a" }
             }

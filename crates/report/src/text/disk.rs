@@ -3,7 +3,7 @@
 use super::TextOptions;
 use super::grid::{Align, Grid, GridCell, GridLine, clean, clipped, wrapped};
 use crate::comparison::{ComparisonSet, DepthCurve, DepthPoint, DiskGroup, KNEE_SHARE, Knee};
-use crate::number::{RowUnit, Script, percent};
+use crate::number::{RowUnit, Script, half, percent};
 use crate::words::{latency_of, rate_words};
 
 /// Longest name of a system beside a bar.
@@ -131,7 +131,7 @@ fn said(group: &DiskGroup, width: usize) -> String {
 fn figures(group: &DiskGroup, curve: &DepthCurve, point: &DepthPoint) -> [GridCell; 4] {
     let unit = RowUnit::new(&group.metric.unit, []);
     let mean = point.mean().map_or_else(|| "n/a".to_owned(), |mean| unit.print(mean, Script::Plain));
-    let half = point.rate.half_width.map_or_else(String::new, |share| format!("±{}", percent(share, Script::Plain)));
+    let half = point.rate.half_width.map_or_else(String::new, |share| half(share, Script::Plain));
     let (pick, _) = latency_of(group);
     let latency = pick(point).map_or_else(
         || "n/a".to_owned(),

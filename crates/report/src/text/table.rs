@@ -6,7 +6,7 @@ use stats::Verdict;
 use super::grid::{Align, Grid, GridCell, GridLine, clean, clipped, wrapped};
 use super::{TextOptions, Trials};
 use crate::comparison::{Comparison, ComparisonSet, NoVerdict, Outcome, Side, SideLetter, Table, Warning};
-use crate::number::{RowUnit, Script, p_value, percent};
+use crate::number::{RowUnit, Script, half, p_value, percent};
 use crate::words::{arrow, change, metric_name, row_unit, verdict_words};
 
 /// The ways to lay the columns out, from wide to narrow.
@@ -213,7 +213,7 @@ fn cells(row: &Comparison, set: &ComparisonSet, marks: &str, indent: &str, form:
 /// A side's figure and half its interval: `18 400` and `±1 %`.
 pub fn figure(side: &Side, unit: &RowUnit<'_>) -> Vec<String> {
     let Some(estimate) = side.estimate else { return vec!["n/a".to_owned()] };
-    let half = side.half_width.map(|share| format!("±{}", percent(share, Script::Plain)));
+    let half = side.half_width.map(|share| half(share, Script::Plain));
     [Some(unit.print(estimate, Script::Plain)), half].into_iter().flatten().collect()
 }
 

@@ -119,7 +119,10 @@ fn it_can_be_made_of_very_little() {
     unequal.durability("wal", DurabilityTier::Delayed, "synchronous=normal");
     unequal.evidence.header.build = "debug".to_owned();
     let text = page(&unequal);
-    assert!(text.contains("Not comparable: debug build.") && text.contains("unequal durability"));
+    assert!(
+        text.contains("<strong>Not comparable:</strong> measured by a debug build")
+            && text.contains("unequal durability")
+    );
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! `etalon export`: what an experiment holds, in the forms of others.
 
-#[cfg(feature = "parquet")]
-mod parquet;
 #[cfg(feature = "png")]
 mod png;
 mod tidy;
@@ -11,6 +9,8 @@ use std::path::Path;
 use report::{Evidence, MetricFilter, Options};
 use store::Store;
 
+#[cfg(feature = "parquet")]
+use super::parquet;
 use super::report::{options, set_of};
 use crate::args::{ExportArgs, ExportFormat};
 use crate::error::CliError;
@@ -33,7 +33,10 @@ pub fn run(args: &ExportArgs, printer: Printer) -> Result<Exit, CliError> {
             return charts(args, &store, &evidence, &options, "svg", |svg| Ok(svg.as_bytes().to_vec()), printer);
         }
         #[cfg(feature = "png")]
-        ExportFormat::Png => return charts(args, &store, &evidence, &options, "png", png::render, printer),
+        ExportFormat::Png => {
+            let painter = png::Painter::new()?;
+            return charts(args, &store, &evidence, &options, "png", |svg| painter.draw(svg), printer);
+        }
         #[cfg(not(feature = "png"))]
         ExportFormat::Png => return Err(left_out("pictures", "png", "write `--format svg`, which any browser opens")),
         #[cfg(feature = "parquet")]

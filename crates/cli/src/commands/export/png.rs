@@ -8,29 +8,44 @@ use crate::error::CliError;
 /// Pixels for each unit of the chart: sharp on a dense screen and on paper.
 const SCALE: f32 = 2.0;
 
-/// Draws a chart.
-///
-/// # Errors
-/// When this machine has no font to write the labels with, or the chart cannot be drawn.
-pub fn render(svg: &str) -> Result<Vec<u8>, CliError> {
-    let mut options = Options::default();
-    options.fontdb_mut().load_system_fonts();
-    if options.fontdb.is_empty() {
-        return Err(CliError::could_not("cannot draw the labels: this machine has no fonts")
-            .hint("install some, as in `apt install fonts-dejavu-core`, or write `--format svg`"));
+/// Draws charts with the fonts of this machine, which are looked for once.
+pub struct Painter {
+    options: Options<'static>,
+}
+
+impl Painter {
+    /// Finds the fonts.
+    ///
+    /// # Errors
+    /// When this machine has none to write the labels with.
+    pub fn new() -> Result<Painter, CliError> {
+        let mut options = Options::default();
+        options.fontdb_mut().load_system_fonts();
+        if options.fontdb.is_empty() {
+            return Err(CliError::could_not("cannot draw the labels: this machine has no fonts")
+                .hint("install some, as in `apt install fonts-dejavu-core`, or write `--format svg`"));
+        }
+        // What none of the chart's families names is written with the first font that there is.
+        let any = options.fontdb.faces().find_map(|face| face.families.first().map(|(name, _)| name.clone()));
+        if let Some(family) = any {
+            options.fontdb_mut().set_sans_serif_family(family.clone());
+            options.font_family = family;
+        }
+        Ok(Painter { options })
     }
-    // What none of the chart's families names is written with the first font that there is.
-    let any = options.fontdb.faces().find_map(|face| face.families.first().map(|(name, _)| name.clone()));
-    if let Some(family) = any {
-        options.fontdb_mut().set_sans_serif_family(family.clone());
-        options.font_family = family;
+
+    /// Draws a chart.
+    ///
+    /// # Errors
+    /// When the chart cannot be drawn.
+    pub fn draw(&self, svg: &str) -> Result<Vec<u8>, CliError> {
+        let failed = |what: &str| CliError::could_not(format!("cannot draw a chart: {what}"));
+        let tree = Tree::from_str(svg, &self.options).map_err(|error| failed(&error.to_string()))?;
+        let size = tree.size();
+        let pixels = |length: f32| (length * SCALE).ceil() as u32;
+        let mut picture =
+            Pixmap::new(pixels(size.width()), pixels(size.height())).ok_or_else(|| failed("it has no size"))?;
+        resvg::render(&tree, Transform::from_scale(SCALE, SCALE), &mut picture.as_mut());
+        picture.encode_png().map_err(|error| failed(&error.to_string()))
     }
-    let failed = |what: &str| CliError::could_not(format!("cannot draw a chart: {what}"));
-    let tree = Tree::from_str(svg, &options).map_err(|error| failed(&error.to_string()))?;
-    let size = tree.size();
-    let pixels = |length: f32| (length * SCALE).ceil() as u32;
-    let mut picture =
-        Pixmap::new(pixels(size.width()), pixels(size.height())).ok_or_else(|| failed("it has no size"))?;
-    resvg::render(&tree, Transform::from_scale(SCALE, SCALE), &mut picture.as_mut());
-    picture.encode_png().map_err(|error| failed(&error.to_string()))
 }

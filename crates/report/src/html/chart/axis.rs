@@ -121,6 +121,10 @@ fn steps(lo: f64, hi: f64, count: usize) -> Vec<f64> {
 
 /// A tick's label, with as many decimals as the step needs.
 fn label(value: f64, step: f64) -> String {
+    // Nothing has no decimals, and at the left edge no room for them.
+    if value == 0.0 {
+        return "0".to_owned();
+    }
     let decimals = (-step.log10().floor()).clamp(0.0, 9.0) as usize;
     let text = format!("{:.decimals$}", value.abs());
     let sign = if value < 0.0 && text.chars().any(|c| c.is_ascii_digit() && c != '0') { "\u{2212}" } else { "" };
@@ -148,7 +152,7 @@ mod tests {
     #[test]
     fn ticks_are_round() {
         assert_eq!(labels(&Axis::between(880.0, 1_270.0, 5)), ["900", "1\u{202f}000", "1\u{202f}100", "1\u{202f}200"]);
-        assert_eq!(labels(&Axis::between(-0.3, 0.3, 4)), ["\u{2212}0.2", "0.0", "0.2"]);
+        assert_eq!(labels(&Axis::between(-0.3, 0.3, 4)), ["\u{2212}0.2", "0", "0.2"]);
         assert_eq!(labels(&Axis::log10([0.3, 40.0])), ["0.5", "1", "2", "5", "10", "20", "50"]);
         assert_eq!(labels(&Axis::log10([100.0, 101.0])), ["80", "100"]);
     }

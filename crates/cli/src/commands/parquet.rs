@@ -1,17 +1,31 @@
 //! The tidy table as Parquet: the same columns with the same names, and one for what is text.
 
+use std::fs::File;
+use std::path::Path;
 use std::sync::Arc;
 
-use formats::tidy::{Row, Table};
+use formats::tidy::{self, REASON, Row, Table};
 use model::{Direction, Reading, Role};
 use parquet::basic::{Compression, ConvertedType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int32Type};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::record::Field;
 use parquet::schema::types::Type;
 
 use crate::error::CliError;
+
+/// The first bytes of every such file.
+pub const MAGIC: &[u8] = b"PAR1";
+/// The file's own name of the table's remarks, a line each.
+const REMARKS: &str = "etalon.remarks";
+/// The column of what is no number.
+const TEXT: &str = "text";
+const VALUE: &str = "value";
+const KIND: &str = "kind";
 
 /// Columns of text: a name, and what a row has there.
 type Texts<'a> = Vec<(String, Box<dyn Fn(&Row) -> Option<String> + 'a>)>;
@@ -31,9 +45,13 @@ fn encode(table: &Table) -> Result<Vec<u8>, ParquetError> {
         fields.push(field(name, Physical::BYTE_ARRAY, ConvertedType::UTF8)?);
     }
     fields.push(field("repetition", Physical::INT32, ConvertedType::UINT_32)?);
-    fields.push(field("value", Physical::DOUBLE, ConvertedType::NONE)?);
+    fields.push(field(VALUE, Physical::DOUBLE, ConvertedType::NONE)?);
     let schema = Type::group_type_builder("etalon").with_fields(fields).build()?;
-    let properties = WriterProperties::builder().set_compression(Compression::UNCOMPRESSED).build();
+    let remarks = KeyValue::new(REMARKS.to_owned(), table.remarks.join("\n"));
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::UNCOMPRESSED)
+        .set_key_value_metadata(Some(vec![remarks]))
+        .build();
     let mut bytes = Vec::new();
     let mut writer = SerializedFileWriter::new(&mut bytes, Arc::new(schema), Arc::new(properties))?;
     let mut group = writer.next_row_group()?;
@@ -47,6 +65,69 @@ fn encode(table: &Table) -> Result<Vec<u8>, ParquetError> {
     group.close()?;
     writer.close()?;
     Ok(bytes)
+}
+
+/// Reads a table as text, for the reader that all tables have.
+///
+/// # Errors
+/// When the file is damaged, or holds anything but columns of text and numbers.
+pub fn read(path: &Path) -> Result<String, CliError> {
+    let wrong = |what: String| CliError::user(format!("{}: {what}", path.display()));
+    let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
+    decode(file).map_err(|error| wrong(format!("this Parquet file cannot be read: {error}")))
+}
+
+fn decode(file: File) -> Result<String, ParquetError> {
+    let reader = SerializedFileReader::new(file)?;
+    let told = reader.metadata().file_metadata();
+    let entries = told.key_value_metadata().into_iter().flatten();
+    let remarks = entries.filter(|entry| entry.key == REMARKS).filter_map(|entry| entry.value.as_ref());
+    let mut lines: Vec<String> =
+        remarks.flat_map(|remarks| remarks.lines()).map(|remark| format!("# {remark}")).collect();
+    let names: Vec<String> = told.schema().get_fields().iter().map(|field| field.name().to_owned()).collect();
+    let has_text = names.iter().any(|name| name == TEXT) && names.iter().any(|name| name == KIND);
+    let is_kept = |name: &str| !(has_text && name == TEXT);
+    let heading = names.iter().filter(|name| is_kept(name)).map(|name| tidy::quoted(name));
+    lines.push(heading.collect::<Vec<_>>().join(","));
+    for row in reader.get_row_iter(None)? {
+        let row = row?;
+        let mut fields = Vec::new();
+        for (name, field) in row.get_column_iter() {
+            fields.push((name.as_str(), text_of(name, field)?));
+        }
+        let of = |wanted: &str| fields.iter().find(|(name, _)| *name == wanted).and_then(|(_, text)| text.clone());
+        let reason = of(TEXT).filter(|_| has_text && of(VALUE).is_none());
+        let instead = reason.map(|reason| match of(KIND).as_deref() {
+            None | Some("" | tidy::MEASURED) => format!("{REASON}{reason}"),
+            Some(_) => reason,
+        });
+        let written = fields.iter().filter(|(name, _)| is_kept(name)).map(|(name, text)| match (&instead, *name) {
+            (Some(instead), VALUE) => tidy::quoted(instead),
+            _ => tidy::quoted(text.as_deref().unwrap_or_default()),
+        });
+        lines.push(written.collect::<Vec<_>>().join(","));
+    }
+    lines.push(String::new());
+    Ok(lines.join("\n"))
+}
+
+fn text_of(name: &str, field: &Field) -> Result<Option<String>, ParquetError> {
+    Ok(Some(match field {
+        Field::Null => return Ok(None),
+        Field::Str(text) => text.clone(),
+        Field::Bool(truth) => truth.to_string(),
+        Field::Byte(number) => number.to_string(),
+        Field::Short(number) => number.to_string(),
+        Field::Int(number) => number.to_string(),
+        Field::Long(number) => number.to_string(),
+        Field::UByte(number) => number.to_string(),
+        Field::UShort(number) => number.to_string(),
+        Field::UInt(number) => number.to_string(),
+        Field::ULong(number) => number.to_string(),
+        Field::Float(number) => number.to_string(),
+        Field::Double(number) => number.to_string(),
+        _ => return Err(ParquetError::General(format!("column {name} holds neither text nor numbers"))),
+    }))
 }
 
 fn field(name: &str, physical: Physical, converted: ConvertedType) -> Result<Arc<Type>, ParquetError> {
@@ -110,10 +191,10 @@ fn texts(table: &Table) -> Texts<'_> {
             }))
         }),
     ));
-    columns.push(("kind".to_owned(), Box::new(|row| Some(row.kind.clone()))));
+    columns.push((KIND.to_owned(), Box::new(|row| Some(row.kind.clone()))));
     // Of marks and facts their text, of a value that is not there the reason.
     columns.push((
-        "text".to_owned(),
+        TEXT.to_owned(),
         Box::new(|row| match &row.value {
             Reading::Value(_) => None,
             Reading::Unavailable(reason) if row.written.is_empty() => Some(reason.clone()),

@@ -1,0 +1,459 @@
+//! HammerDB 4 to 6: what its jobs came to, as the manual's chapter on the CLI shows it.
+//!
+//! Three forms, alone or mixed in a file, as scripts print them: answers of `jobs … result` and `jobs JOBID timing` in
+//! JSON; the report that `jobs JOBID save` writes (`hammerdb-job-report-v1`); the console's lines, of which one is
+//! `Vuser 1:TEST RESULT : System achieved … NOPM from … TPM`. A job that stands there in several forms is one job.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{Direction, Facts, Measurement, Point, Reading, Role, Value};
+use serde_json::Value as Json;
+
+use crate::durations::{latency, us_of_ms};
+use crate::text::{NotUnderstood, decode, number};
+use crate::{Imported, ImportedResult, Tool};
+
+/// Everything that a file holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Output {
+    /// `6.0`.
+    pub version: Option<String>,
+    /// The jobs, in their order.
+    pub jobs: Vec<Job>,
+    /// Jobs of which HammerDB says that they have no result.
+    pub without_result: usize,
+    /// Lines that are none of HammerDB's, and timings of which nothing tells the job.
+    pub not_understood: Vec<NotUnderstood>,
+}
+
+/// One job that has a result. What was not printed is `None`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Job {
+    /// Line where it was first told, from 1.
+    pub line: u64,
+    /// Its identity, 24 hexadecimal digits.
+    pub id: Option<String>,
+    /// What HammerDB calls the database: `MariaDB`.
+    pub database: Option<String>,
+    /// Virtual users that made the load.
+    pub virtual_users: Option<u64>,
+    /// What the report tells of the configuration: warehouses, lengths in minutes, the scale factor.
+    pub configuration: Point,
+    /// What came out.
+    pub outcome: Outcome,
+    /// Response times by procedure, where the time profile was on.
+    pub timings: Vec<Timing>,
+}
+
+/// What a job came to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Outcome {
+    /// TPROC-C: new orders a minute, and what the database itself counts as transactions a minute.
+    Orders {
+        /// New orders a minute.
+        nopm: f64,
+        /// Transactions a minute.
+        tpm: f64,
+    },
+    /// TPROC-H: times of one user's queries.
+    Queries {
+        /// The geometric mean in seconds.
+        geomean_s: f64,
+        /// Their sum in seconds.
+        total_s: f64,
+    },
+}
+
+/// Response times of a procedure.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Timing {
+    /// `NEWORD` and the like.
+    pub name: String,
+    /// How often it was called.
+    pub calls: f64,
+    /// Figures by HammerDB's names: `avg_ms`, `p99_ms`.
+    pub figures: BTreeMap<String, f64>,
+}
+
+/// Starts of lines of the console that carry no figure of a result.
+const SENTENCES: &[&str] = &[
+    "+-+",
+    "ALL VIRTUAL USERS COMPLETE",
+    "Benchmark set",
+    "Changed ",
+    "Copyright",
+    "Database set",
+    "Initialized ",
+    "Script ",
+    "Setting jobs output format",
+    "Stopping Transaction Counter",
+    "TEST COMPLETE",
+    "Transaction Counter",
+    "Type \"help\"",
+    "Value ",
+    "Vuser ",
+    "vudestroy success",
+];
+/// The heading of timings that belong to the next result, as the scripts print them.
+const TIMES_HEADING: &str = "TRANSACTION RESPONSE TIMES";
+/// Other headings.
+const HEADINGS: [&str; 2] = ["TRANSACTION COUNT", "HAMMERDB RESULT"];
+/// The schema of the report that `save` writes, without its version.
+const REPORT_SCHEMA: &str = "hammerdb-job-report-v";
+
+/// Reads a file. Never fails: what it does not understand it lists.
+pub fn read(bytes: &[u8]) -> Output {
+    let text = decode(bytes);
+    let mut reader = Reader::default();
+    let (mut at, mut number) = (0, 1);
+    while at < text.len() {
+        let rest = &text[at..];
+        let length = match json_at(rest) {
+            Some((json, length)) => {
+                reader.document(number, &json);
+                length
+            }
+            None => {
+                reader.line(number, rest.lines().next().unwrap_or_default().trim());
+                rest.find('\n').map_or(rest.len(), |end| end + 1)
+            }
+        };
+        number += rest[..length].matches('\n').count() as u64;
+        at += length;
+    }
+    reader.end()
+}
+
+/// The JSON that begins with this line, and its length in bytes.
+fn json_at(text: &str) -> Option<(Json, usize)> {
+    text.trim_start_matches([' ', '\t']).starts_with(['[', '{']).then_some(())?;
+    let mut stream = serde_json::Deserializer::from_str(text).into_iter::<Json>();
+    let json = stream.next()?.ok()?;
+    Some((json, stream.byte_offset()))
+}
+
+/// What a document is asked for by `jobs JOBID …` on the line before.
+#[derive(Debug)]
+enum Asked {
+    /// The timings of a job.
+    Timing(String),
+    /// Something else.
+    Other,
+}
+
+#[derive(Default)]
+struct Reader {
+    output: Output,
+    /// Jobs of the console, which the other forms may tell again.
+    console: Vec<Job>,
+    /// Virtual users that the console has named.
+    users: Option<u64>,
+    asked: Option<Asked>,
+    /// A heading announces timings.
+    announced: bool,
+    /// Timings under a heading, of the next result.
+    coming: Vec<Timing>,
+    /// Timings by the job that they are of.
+    timings: BTreeMap<String, Vec<Timing>>,
+    /// Timings that name no job, with their line.
+    loose: Vec<(u64, Vec<Timing>)>,
+}
+
+impl Reader {
+    fn line(&mut self, number: u64, line: &str) {
+        let text = line.strip_prefix("Vuser ").and_then(|rest| Some(rest.split_once(':')?.1)).unwrap_or(line).trim();
+        if let Some((outcome, database)) = orders(text) {
+            let virtual_users = self.users.take();
+            self.console.push(Job { virtual_users, database: Some(database), ..Job::new(number, None, outcome) });
+        } else if let Some(users) = users(text) {
+            self.users = Some(users);
+        } else if let Some(version) = line.strip_prefix("HammerDB CLI v") {
+            self.output.version.get_or_insert_with(|| version.to_owned());
+        } else if let Some(id) = text.strip_prefix("Benchmark Run jobid=") {
+            // Printed behind the result where the console waits for the run, before it where it does not.
+            if let Some(job) = self.console.last_mut().filter(|job| job.id.is_none()) {
+                job.id = Some(id.to_owned());
+            }
+        } else if let Some(command) = line.strip_prefix("hammerdb>") {
+            self.asked = asked(command);
+        } else if line == TIMES_HEADING {
+            self.announced = true;
+        } else if !is_idle(line) {
+            self.output.not_understood.push(NotUnderstood::new(number, line));
+        }
+    }
+
+    fn document(&mut self, number: u64, json: &Json) {
+        let asked = self.asked.take();
+        let announced = std::mem::take(&mut self.announced);
+        let is_report = json.get("schema").and_then(Json::as_str).is_some_and(|name| name.starts_with(REPORT_SCHEMA));
+        if is_report {
+            match report(number, json) {
+                Some(job) => self.keep(job),
+                None => self.output.without_result += 1,
+            }
+        } else if let Some(timings) = timings(json) {
+            match asked {
+                Some(Asked::Timing(id)) => self.timings.entry(id).or_default().extend(timings),
+                None if announced => self.coming = timings,
+                None => self.loose.push((number, timings)),
+                Some(Asked::Other) => {
+                    self.output.not_understood.push(NotUnderstood::new(number, "timings of one user"))
+                }
+            }
+        } else if !self.results(number, json) && !is_count(json) {
+            self.output.not_understood.push(NotUnderstood::new(number, &json.to_string()));
+        }
+    }
+
+    /// `["JOBID", "time", "N Active Virtual Users configured", "TEST RESULT : …"]`, or several in a list; whether it was
+    /// one.
+    fn results(&mut self, number: u64, json: &Json) -> bool {
+        let Some(items) = json.as_array().filter(|items| !items.is_empty()) else { return false };
+        let words: Option<Vec<&str>> = items.iter().map(Json::as_str).collect();
+        let Some(words) = words else {
+            return items.iter().all(|item| item.is_array() && self.results(number, item));
+        };
+        if words.contains(&"Jobid has no test result") {
+            self.output.without_result += 1;
+            return true;
+        }
+        let Some((outcome, database)) = words.iter().find_map(|word| orders(word)) else {
+            // The plain list of all jobs.
+            return words.iter().all(|word| is_id(word));
+        };
+        let id = words.first().filter(|word| is_id(word)).map(|id| (*id).to_owned());
+        let timings = std::mem::take(&mut self.coming);
+        let virtual_users = words.iter().find_map(|word| users(word));
+        self.keep(Job { virtual_users, database: Some(database), timings, ..Job::new(number, id, outcome) });
+        true
+    }
+
+    /// Keeps a job; one that is known already only gains by it.
+    fn keep(&mut self, job: Job) {
+        let known = self.output.jobs.iter_mut().find(|known| known.id.is_some() && known.id == job.id);
+        match known {
+            Some(known) => known.gain(job),
+            None => self.output.jobs.push(job),
+        }
+    }
+
+    fn end(mut self) -> Output {
+        let told: Vec<Outcome> = self.output.jobs.iter().map(|job| job.outcome).collect();
+        let mut taken = vec![false; told.len()];
+        for job in std::mem::take(&mut self.console) {
+            let same = (0..told.len()).find(|at| !taken[*at] && told[*at] == job.outcome);
+            match same {
+                Some(at) => {
+                    taken[at] = true;
+                    self.output.jobs[at].gain(job);
+                }
+                None => self.keep(job),
+            }
+        }
+        let Output { jobs, not_understood, .. } = &mut self.output;
+        for job in jobs.iter_mut() {
+            let timings = job.id.as_ref().and_then(|id| self.timings.remove(id));
+            job.timings.extend(timings.into_iter().flatten());
+        }
+        match (jobs.as_mut_slice(), self.loose.as_mut_slice()) {
+            ([job], [(_, timings)]) if job.timings.is_empty() => job.timings.append(timings),
+            _ => not_understood.extend(
+                self.loose.iter().map(|(line, _)| NotUnderstood::new(*line, "timings, nothing tells of which job")),
+            ),
+        }
+        jobs.sort_by_key(|job| job.line);
+        self.output
+    }
+}
+
+impl Job {
+    fn new(line: u64, id: Option<String>, outcome: Outcome) -> Job {
+        let configuration = Point::new();
+        Job { line, id, database: None, virtual_users: None, configuration, outcome, timings: Vec::new() }
+    }
+
+    /// Takes over what another telling of the same job has more.
+    fn gain(&mut self, other: Job) {
+        self.line = self.line.min(other.line);
+        self.id = self.id.take().or(other.id);
+        self.database = self.database.take().or(other.database);
+        self.virtual_users = self.virtual_users.or(other.virtual_users);
+        self.configuration.extend(other.configuration);
+        if self.timings.is_empty() {
+            self.timings = other.timings;
+        }
+    }
+}
+
+fn is_idle(line: &str) -> bool {
+    let is_noise = || line.ends_with(" tpm") || SENTENCES.iter().any(|sentence| line.starts_with(sentence));
+    line.is_empty() || HEADINGS.contains(&line) || (!line.contains("TEST RESULT") && is_noise())
+}
+
+fn is_id(word: &str) -> bool {
+    word.len() == 24 && word.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// `24 Active Virtual Users configured`.
+fn users(text: &str) -> Option<u64> {
+    text.strip_suffix(" Active Virtual Users configured")?.trim().parse().ok()
+}
+
+/// `TEST RESULT : System achieved 128 NOPM from 298 MariaDB TPM`; up to version 4.2 `… 298 MariaDB TPM at 128 NOPM`.
+fn orders(text: &str) -> Option<(Outcome, String)> {
+    let achieved = text.trim().strip_prefix("TEST RESULT : System achieved ")?;
+    let (nopm, tpm) = match achieved.split_once(" NOPM from ") {
+        Some((nopm, tpm)) => (nopm, tpm.strip_suffix(" TPM")?),
+        None => {
+            let (tpm, nopm) = achieved.strip_suffix(" NOPM")?.split_once(" TPM at ")?;
+            (nopm, tpm)
+        }
+    };
+    let (tpm, database) = tpm.split_once(' ')?;
+    let rate = |text: &str| number(text).filter(|rate| *rate >= 0.0);
+    Some((Outcome::Orders { nopm: rate(nopm)?, tpm: rate(tpm)? }, database.to_owned()))
+}
+
+/// `jobs 67FD… timing`.
+fn asked(command: &str) -> Option<Asked> {
+    let words: Vec<&str> = command.split_whitespace().collect();
+    match words.as_slice() {
+        ["jobs" | "job", id, "timing"] => Some(Asked::Timing((*id).to_owned())),
+        ["jobs" | "job", _, "timing", ..] => Some(Asked::Other),
+        _ => None,
+    }
+}
+
+/// HammerDB writes numbers as such or as text.
+fn figure(json: &Json) -> Option<f64> {
+    json.as_f64().or_else(|| number(json.as_str()?))
+}
+
+/// `{"NEWORD": {"calls": "1805", "avg_ms": "5.765", …}, …}`.
+fn timings(json: &Json) -> Option<Vec<Timing>> {
+    let procedures = json.as_object().filter(|procedures| !procedures.is_empty())?;
+    procedures.iter().map(|(name, figures)| timing(name, figures)).collect()
+}
+
+fn timing(name: &str, json: &Json) -> Option<Timing> {
+    let figures: BTreeMap<String, f64> =
+        json.as_object()?.iter().filter_map(|(name, value)| Some((name.clone(), figure(value)?))).collect();
+    Some(Timing { name: name.to_owned(), calls: *figures.get("calls")?, figures })
+}
+
+/// `{"MariaDB tpm": {"2025-04-14 17:09:51": "185196", …}}`: how the run went, of which no figure is made here.
+fn is_count(json: &Json) -> bool {
+    let counters = json.as_object().filter(|counters| !counters.is_empty());
+    let is_one = |value: &Json| value.as_object().is_some_and(|points| points.values().all(|v| figure(v).is_some()));
+    counters.is_some_and(|counters| counters.values().all(is_one))
+}
+
+/// The report of a job; `None` when it has no result.
+fn report(line: u64, json: &Json) -> Option<Job> {
+    let result = json.get("result")?;
+    let of_result = |name: &str| result.get(name).and_then(figure).filter(|figure| *figure >= 0.0);
+    let outcome = match (of_result("nopm"), of_result("geomean_seconds")) {
+        (Some(nopm), _) => Outcome::Orders { nopm, tpm: of_result("tpm")? },
+        (None, geomean_s) => {
+            Outcome::Queries { geomean_s: geomean_s?, total_s: of_result("total_query_time_seconds")? }
+        }
+    };
+    let text = |name: &str| json.pointer(name).and_then(Json::as_str).map(str::to_owned);
+    let rows = json.pointer("/response_times/rows").and_then(Json::as_array);
+    let row = |row: &Json| timing(row.get("name")?.as_str()?, row);
+    let configuration = json.get("benchmark_config").and_then(Json::as_object);
+    let key = |(name, value): (&String, &Json)| Some((name.clone(), Value::Int(whole(figure(value)?)?)));
+    Some(Job {
+        database: text("/job/database_display").or_else(|| text("/job/database")),
+        virtual_users: of_result("active_virtual_users").and_then(whole).and_then(|users| u64::try_from(users).ok()),
+        configuration: configuration
+            .into_iter()
+            .flatten()
+            .filter(|(name, _)| *name != "virtual_users")
+            .filter_map(key)
+            .collect(),
+        timings: rows.into_iter().flatten().filter_map(row).collect(),
+        ..Job::new(line, text("/job/jobid"), outcome)
+    })
+}
+
+fn whole(figure: f64) -> Option<i64> {
+    // Whole numbers of a configuration are far below 2^53.
+    (figure.fract() == 0.0 && figure.abs() < 9e15).then_some(figure as i64)
+}
+
+/// Jobs as results. Jobs with the same virtual users and configuration are repetitions.
+pub fn import(output: &Output, system: &str, source: &str) -> Imported {
+    let mut notes = Vec::new();
+    if output.without_result > 0 {
+        notes.push(format!("{} jobs have no result and are left out", output.without_result));
+    }
+    if !output.not_understood.is_empty() {
+        notes.push(format!("lines that were not understood: {}", output.not_understood.len()));
+    }
+    let mut unknown = vec!["the server's settings", "keying and thinking time", "the steadiness within a job"];
+    if output.jobs.iter().any(|job| job.configuration.is_empty()) {
+        unknown.extend(["the number of warehouses", "the lengths of ramp-up and test"]);
+    }
+    let mut facts = Facts::default();
+    let databases: BTreeSet<&str> = output.jobs.iter().filter_map(|job| job.database.as_deref()).collect();
+    if !databases.is_empty() {
+        facts.identity("server.product", databases.into_iter().collect::<Vec<_>>().join(", "));
+    }
+    Imported {
+        tool: Tool::Hammerdb,
+        version: output.version.clone(),
+        source: source.to_owned(),
+        results: output.jobs.iter().map(|job| result(job, system)).collect(),
+        unknown: unknown.into_iter().map(str::to_owned).collect(),
+        notes,
+        rules: None,
+        facts: [(system.to_owned(), facts)].into(),
+    }
+}
+
+fn result(job: &Job, system: &str) -> ImportedResult {
+    let benchmark = match job.outcome {
+        Outcome::Orders { .. } => "TPROC-C",
+        Outcome::Queries { .. } => "TPROC-H",
+    };
+    let mut result = ImportedResult::new(system, benchmark);
+    result.keys = job.configuration.clone();
+    if let Some(users) = job.virtual_users.and_then(|users| i64::try_from(users).ok()) {
+        result.keys.insert("virtual_users".to_owned(), Value::Int(users));
+    }
+    let minutes = job.configuration.get("duration_minutes").and_then(Value::as_int);
+    result.elapsed_s = minutes.map(|minutes| minutes as f64 * 60.0);
+    result.measurements = match job.outcome {
+        Outcome::Orders { nopm, tpm } => vec![
+            Measurement::value("nopm", "orders/min", Direction::Higher, Role::Primary, nopm),
+            Measurement::value("tpm", "tx/min", Direction::Higher, Role::Diagnostic, tpm),
+        ],
+        Outcome::Queries { geomean_s, total_s } => vec![
+            Measurement::value("query_geomean", "s", Direction::Lower, Role::Primary, geomean_s),
+            Measurement::value("query_total", "s", Direction::Lower, Role::Secondary, total_s),
+        ],
+    };
+    if matches!(job.outcome, Outcome::Orders { .. }) {
+        let note = "TPM are what this database counts as transactions: between databases only NOPM compare";
+        result.notes.push(note.to_owned());
+    }
+    for timing in &job.timings {
+        for (id, name) in [
+            ("response_mean", "avg_ms"),
+            ("response_p50", "p50_ms"),
+            ("response_p95", "p95_ms"),
+            ("response_p99", "p99_ms"),
+            ("response_min", "min_ms"),
+            ("response_max", "max_ms"),
+        ] {
+            let us = timing.figures.get(name).map(|ms| us_of_ms(*ms)).filter(|us| us.is_finite());
+            let id = format!("{id}/{}", timing.name);
+            result.measurements.extend(us.map(|us| latency(&id, Role::Secondary, Reading::Value(us))));
+        }
+        let id = format!("calls/{}", timing.name);
+        result.measurements.push(Measurement::value(&id, "", Direction::Neither, Role::Diagnostic, timing.calls));
+    }
+    result
+}
