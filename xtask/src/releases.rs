@@ -42,7 +42,7 @@ fn find(root: &Path) -> Result<PathBuf, String> {
         let arguments = ["-m", "pip", "install", "--quiet", "--no-deps", "--target", &target, PACKAGE];
         said_yes(Command::new("python3").args(arguments))?;
     }
-    if crate::requirements::is_root() {
+    if host::process::is_root() {
         said_yes(Command::new("runuser").args(["-u", SERVER_USER, "--", "test", "-x"]).arg(&server))
             .map_err(|error| format!("the user `{SERVER_USER}` may not enter {}: {error}", programs.display()))?;
     }
