@@ -41,7 +41,8 @@ const STEPS: [Step; 7] = [
     Step::Cargo(&["fmt", "--all", "--check"]),
     Step::Cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
     Step::Tidy,
-    Step::Cargo(&["test", "--workspace"]),
+    // One run tells all that is wrong.
+    Step::Cargo(&["test", "--workspace", "--no-fail-fast"]),
     // What the usual build leaves out. The whole workspace is named, so that nothing else is built with other features.
     Step::Cargo(&["test", "--workspace", "--features", "cli/parquet", "--test", "cli", "export::"]),
     Step::Docs,
