@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -100,6 +100,23 @@ fn ctrl_c_ends_cleanly_and_says_how_to_go_on() {
     let before = measured(&store);
     scene.etalon(&["resume", store.to_str().unwrap()]).says(0, &[]);
     assert!(before < 24 && measured(&store) == 24);
+}
+
+#[test]
+fn a_closed_terminal_ends_what_was_not_started_by_nohup() {
+    for (ignored, code) in [("", 130), ("trap '' HUP; ", 0)] {
+        let scene = Scene::new();
+        scene.write("p.toml", PLAN);
+        let etalon = scene.command(&[]);
+        let script = format!("{ignored}exec \"$0\" run p.toml");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &script]).arg(etalon.get_program()).current_dir(scene.path());
+        let child = shell.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        thread::sleep(Duration::from_millis(1000));
+        assert!(Command::new("kill").args(["-HUP", &child.id().to_string()]).status().unwrap().success());
+        ran(child.wait_with_output().unwrap()).says(code, &[]);
+        assert_eq!(measured(&scene.store()) == 24, code == 0, "{ignored}");
+    }
 }
 
 #[test]
