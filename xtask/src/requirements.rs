@@ -174,8 +174,23 @@ pub const SPATIALITE: Requirement = Requirement {
     ..PLAIN
 };
 
+/// What SQLCipher is compiled against.
+pub const OPENSSL: Requirement = Requirement {
+    name: "OpenSSL's headers",
+    needed_for: "the build with SQLCipher",
+    programs: &[&["ssl.h"]],
+    folders: &[
+        "/usr/include/openssl",
+        "/opt/homebrew/opt/openssl@3/include/openssl",
+        "/usr/local/opt/openssl@3/include/openssl",
+        "C:/Program Files/OpenSSL-Win64/include/openssl",
+    ],
+    packages: Packages { apt: "libssl-dev", dnf: "openssl-devel", brew: "openssl@3", choco: "openssl" },
+    ..PLAIN
+};
+
 /// Everything `cargo xtask test` needs besides cargo.
-pub const REQUIREMENTS: &[Requirement] = &[POSTGRES, MARIADB, POSTGIS, SPATIALITE, NATS, CHROMIUM];
+pub const REQUIREMENTS: &[Requirement] = &[POSTGRES, MARIADB, POSTGIS, SPATIALITE, NATS, OPENSSL, CHROMIUM];
 
 /// Something is missing and was not installed: exit code 3, "could not run".
 #[derive(Debug)]
@@ -415,7 +430,7 @@ mod tests {
         assert!(debian.contains("missing: PostgreSQL server (for tests that start"));
         assert!(debian.contains(
             "sudo apt-get install -y postgresql mariadb-server postgresql-postgis libsqlite3-mod-spatialite nats-server \
-             chromium"
+             libssl-dev chromium"
         ));
         let mac = Platform::MacOs.advice(&missing);
         assert!(mac.contains(

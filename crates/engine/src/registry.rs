@@ -14,7 +14,8 @@ const ENGINES: &[&dyn Engine] = &[
     &targets::postgres::Postgres,
     &targets::mysql::MySql,
     &targets::sqlserver::SqlServer,
-    &targets::sqlite::Sqlite,
+    &targets::sqlite::Sqlite::Plain,
+    &targets::sqlite::Sqlite::Encrypted,
     &targets::disk::Disk,
     &targets::sim::Sim,
 ];

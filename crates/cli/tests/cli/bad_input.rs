@@ -207,3 +207,12 @@ fn a_read_only_results_folder() {
     scene.etalon(&["run", "p.toml", "-o", disk.0.join("results").to_str().unwrap()]).says(3, &["cannot", "hint:"]);
     scene.etalon(&["run", "p.toml", "-o", disk.0.to_str().unwrap()]).says(3, &["error:"]);
 }
+
+#[cfg(not(feature = "sqlcipher"))]
+#[test]
+fn a_build_with_sqlite_says_how_to_have_sqlcipher() {
+    let scene = Scene::new();
+    let ran = scene.etalon(&["run", "quickstart", "--quick", "--system", "locked=sqlcipher:locked.db"]);
+    ran.says(3, &["cannot open the database `sqlcipher:locked.db`", "cargo build --release --features sqlcipher"]);
+    assert!(!scene.path().join("locked.db").exists());
+}

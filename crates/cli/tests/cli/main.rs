@@ -10,6 +10,8 @@
 
 mod audit;
 mod bad_input;
+#[cfg(feature = "sqlcipher")]
+mod cipher;
 mod disk;
 mod documents;
 mod export;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
 
+use super::cipher::Cipher;
 use super::session::SqliteSession;
 use super::{COMPANIONS, SqliteTarget, companion, sql_failure};
 use crate::backup::codec::{Codec, Decoder};
@@ -48,10 +49,13 @@ impl SqliteBackups<'_> {
         };
         let from = self.target.connect()?;
         if method == Method::VacuumInto {
-            from.execute("VACUUM INTO ?1", [copy.to_string_lossy()]).map_err(failed)?;
+            self.target.cipher.vacuum_into(&from, copy).map_err(failed)?;
         } else {
-            let page_bytes: i64 = from.pragma_query_value(None, "page_size", |row| row.get(0)).map_err(failed)?;
+            // SQLCipher answers in text.
+            let page_bytes = "SELECT CAST(page_size AS INTEGER) FROM pragma_page_size()";
+            let page_bytes: i64 = from.query_row(page_bytes, [], |row| row.get(0)).map_err(failed)?;
             let mut into = Connection::open(copy).map_err(failed)?;
+            self.target.cipher.unlock(&into).map_err(failed)?;
             // What is copied is thrown away if it fails: it needs no journal, and is brought to the device below.
             into.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF").map_err(failed)?;
             hold_snapshot(&from).map_err(failed)?;
@@ -181,20 +185,23 @@ impl Backups for SqliteBackups<'_> {
                 Ok(from.cpu)
             })
             .map(|cpu| meter.codec_cpu_s += cpu.as_secs_f64())?;
-        Ok(Box::new(RestoredFile { path }))
+        Ok(Box::new(RestoredFile { path, cipher: self.target.cipher.clone() }))
     }
 }
 
 /// A database file that was restored.
 struct RestoredFile {
     path: PathBuf,
+    cipher: Cipher,
 }
 
 impl RestoredFile {
     fn open(&self) -> Result<Connection, Failure> {
         let tried = format!("open the restored database {}", self.path.display());
         let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_WRITE | rusqlite::OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        Connection::open_with_flags(&self.path, flags).map_err(|error| sql_failure(&tried, &error))
+        let opened = Connection::open_with_flags(&self.path, flags)
+            .and_then(|connection| self.cipher.unlock(&connection).map(|()| connection));
+        opened.map_err(|error| sql_failure(&tried, &error))
     }
 }
 

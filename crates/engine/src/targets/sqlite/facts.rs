@@ -6,6 +6,7 @@ use model::{Durability, DurabilityTier, Facts, Value};
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
+use super::cipher::{self, Cipher};
 use crate::error::Failure;
 
 /// The pragmas that change what is measured.
@@ -32,10 +33,17 @@ const PRAGMAS: &[&str] = &[
 ];
 
 /// Reads the facts of a database.
-pub(super) fn read(connection: &Connection, path: &Path) -> Result<Facts, Failure> {
+pub(super) fn read(connection: &Connection, path: &Path, cipher: &Cipher) -> Result<Facts, Failure> {
     let mut facts = Facts::default();
     facts.identity("server.product", "SQLite");
     facts.identity("server.version", rusqlite::version());
+    // In a build with SQLCipher its files without a key are its work, too.
+    for (fact, pragma) in [("server.sqlcipher", "cipher_version"), ("server.cryptography", "cipher_provider_version")] {
+        if let Some(said) = cipher::said(connection, pragma) {
+            facts.identity(fact, said);
+        }
+    }
+    facts.identity("encryption", if cipher.is_plain() { "none" } else { "each page, by SQLCipher" });
     facts.identity("server.compile_options", compile_options(connection));
     for name in PRAGMAS {
         match pragma(connection, name) {

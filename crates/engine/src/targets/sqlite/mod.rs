@@ -1,6 +1,7 @@
 //! SQLite, embedded: a database file that étalon makes, fills, measures and removes.
 
 mod backup;
+mod cipher;
 mod dialect;
 mod facts;
 mod session;
@@ -16,6 +17,7 @@ use model::catalog::{PrivateServerSupport, Publication, Visibility};
 use model::{EngineSpec, Facts, SystemPlan, Value};
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 
+use self::cipher::Cipher;
 use crate::clock::RealClock;
 use crate::dataset::{Dataset, Datum, Dialect, Table, Tables};
 use crate::error::{Failure, FailureKind};
@@ -34,16 +36,33 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// What SQLite puts beside a database file.
 const COMPANIONS: [&str; 3] = ["-wal", "-shm", "-journal"];
 
-/// The registry's entry.
-pub struct Sqlite;
+/// The registry's entries.
+pub enum Sqlite {
+    /// SQLite.
+    Plain,
+    /// SQLCipher: SQLite with encrypted pages.
+    Encrypted,
+}
 
 impl Engine for Sqlite {
     fn spec(&self) -> EngineSpec {
+        let (name, schemes, about): (_, &[&str], _) = match self {
+            Sqlite::Plain => (
+                "sqlite",
+                &["sqlite"],
+                "SQLite inside étalon itself: `sqlite:PATH` is a file that étalon makes and removes; settings are pragmas",
+            ),
+            Sqlite::Encrypted => (
+                "sqlcipher",
+                &["sqlcipher"],
+                "SQLCipher inside an étalon that was built with the feature `sqlcipher`: as `sqlite:`, but encrypted by a \
+                 key that étalon draws",
+            ),
+        };
         EngineSpec {
-            name: "sqlite",
-            schemes: &["sqlite"],
-            about: "SQLite inside étalon itself: `sqlite:PATH` is a file that étalon makes and removes; settings are \
-                    pragmas",
+            name,
+            schemes,
+            about,
             private_server: PrivateServerSupport::No,
             visibility: Visibility::Public,
             publication: Publication::Free,
@@ -57,11 +76,16 @@ impl Engine for Sqlite {
             Tables::Own => refuse_foreign_file(&path).and_then(|()| refuse_foreign_file(&pristine))?,
             Tables::None => refuse_missing_file(&path)?,
         }
+        let cipher = match self {
+            Sqlite::Plain => Cipher::Plain,
+            Sqlite::Encrypted => Cipher::drawn(request)?,
+        };
         let target = SqliteTarget {
             tables: request.tables,
             folder_to_make: path.parent().filter(|folder| !folder.exists()).map(Path::to_owned),
             pristine,
             path,
+            cipher,
             pragmas: request.system.settings.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
             prepared: Mutex::new(None),
         };
@@ -89,7 +113,7 @@ impl Engine for Sqlite {
 }
 
 fn path_of(system: &SystemPlan) -> Result<PathBuf, Failure> {
-    let path = system.url.strip_prefix("sqlite:").unwrap_or(&system.url);
+    let path = system.url.split_once(':').map_or(system.url.as_str(), |(_, path)| path);
     let path = path.strip_prefix("//").unwrap_or(path);
     if path.is_empty() || path.starts_with(":memory:") || path.contains('?') {
         return Err(Failure::new(
@@ -172,6 +196,8 @@ struct SqliteTarget {
     folder_to_make: Option<PathBuf>,
     /// A copy of the tables as they were loaded; copied back before each trial.
     pristine: PathBuf,
+    /// How both files are locked.
+    cipher: Cipher,
     pragmas: Vec<(String, Value)>,
     /// The data set that the pristine copy holds.
     prepared: Mutex<Option<String>>,
@@ -194,6 +220,7 @@ impl SqliteTarget {
         let vfs = host::sqlite_vfs::register().map_err(|e| Failure::new(FailureKind::Other, &tried, e))?;
         let connection =
             Connection::open_with_flags_and_vfs(&self.path, flags, vfs).map_err(|e| sql_failure(&tried, &e))?;
+        self.cipher.unlock(&connection).map_err(|e| sql_failure(&tried, &e))?;
         connection.busy_timeout(BUSY_TIMEOUT).map_err(|e| sql_failure(&tried, &e))?;
         let id: i32 = connection
             .pragma_query_value(None, "application_id", |row| row.get(0))
@@ -236,6 +263,7 @@ impl SqliteTarget {
         self.remove(&self.pristine)?;
         let load = || -> rusqlite::Result<()> {
             let mut connection = Connection::open(&self.pristine)?;
+            self.cipher.unlock(&connection)?;
             self.shape(&connection)?;
             connection.pragma_update(None, "application_id", APPLICATION_ID)?;
             let transaction = connection.transaction()?;
@@ -329,7 +357,7 @@ fn refuse_what_needs_a_server(program: &Program, traffic: &crate::traffic::Traff
 
 impl Target for SqliteTarget {
     fn facts(&self) -> Result<Facts, Failure> {
-        facts::read(&self.connect()?, &self.path)
+        facts::read(&self.connect()?, &self.path, &self.cipher)
     }
 
     fn dialect(&self) -> &'static dyn Dialect {

@@ -18,7 +18,7 @@ fn system(url: String, settings: &[(&str, &str)]) -> SystemPlan {
 }
 
 fn open(system: &SystemPlan) -> Result<Box<dyn Target>, Failure> {
-    Sqlite.open(&OpenRequest::new(system, crate::target::Consent::OwnOnly))
+    Sqlite::Plain.open(&OpenRequest::new(system, crate::target::Consent::OwnOnly))
 }
 
 fn folder() -> tempfile::TempDir {
