@@ -5,7 +5,7 @@ use std::path::{Component, Path};
 
 use engine::{Failure, FailureKind};
 use model::SystemPlan;
-use model::catalog::{EngineSpec, Visibility};
+use model::catalog::{EngineSpec, LeadsTo, Visibility};
 
 /// Addresses, as `HOST` or `HOST:PORT`, and folders.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,10 +34,11 @@ impl Allowed {
         if let Some(volume) = &system.volume {
             return self.check_path(&volume.image);
         }
-        let Some((_, rest)) = system.url.split_once("://") else {
-            let path = system.url.split_once(':').map_or("", |(_, path)| path);
-            return self.check_path(path.split('?').next().unwrap_or_default());
-        };
+        let (_, rest) = system.url.split_once(':').unwrap_or_default();
+        let rest = rest.strip_prefix("//").unwrap_or(rest);
+        if engine.leads_to == LeadsTo::Path {
+            return self.check_path(rest.split('?').next().unwrap_or_default());
+        }
         addresses(rest).iter().try_for_each(|(host, port)| self.check_address(host, port.as_deref()))
     }
 
@@ -134,6 +135,10 @@ mod tests {
             "postgres://u@localhost/db?hostaddr=10.0.0.7",
             "mysql://u@db/",
             "sqlite:/etc/x.db",
+            "sqlite:///etc/x.db",
+            "sqlite://etc/x.db",
+            "sqlcipher:/etc/x.db",
+            "disk:///srv",
             "disk:/srv",
         ] {
             assert!(!verdict(&[], other), "{other}");
@@ -142,6 +147,8 @@ mod tests {
         assert!(!verdict(&["10.0.0.7:5432"], "postgres://u@10.0.0.7:5433/db"));
         assert!(verdict(&["db"], "mysql://u@db:3306/"));
         assert!(verdict(&["/srv/bench"], "disk:/srv/bench/a"));
+        assert!(verdict(&["/srv/bench"], "sqlite:///srv/bench/x.db"));
+        assert!(!verdict(&["/srv/bench"], "sqlite://srv/bench/x.db"), "that one is below the agent's own folder");
         assert!(!verdict(&["/srv/bench"], "disk:/srv/bench/../x"));
         assert!(!verdict(&["/srv/bench"], "disk:/srv/bench2"));
     }

@@ -130,12 +130,23 @@ pub struct EngineSpec {
     pub schemes: &'static [&'static str],
     /// One sentence.
     pub about: &'static str,
+    /// What stands behind the scheme.
+    pub leads_to: LeadsTo,
     /// Whether étalon can start a private server of it.
     pub private_server: PrivateServerSupport,
     /// Whether it is shown to users; the simulator is not.
     pub visibility: Visibility,
     /// Whether what is measured of it may be published.
     pub publication: Publication,
+}
+
+/// What the rest of an engine's URL names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeadsTo {
+    /// The addresses of a server.
+    Server,
+    /// A file or a folder.
+    Path,
 }
 
 /// Whether an engine's licence lets everybody publish what they have measured of it. Licences that do not are said to

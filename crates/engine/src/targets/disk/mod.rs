@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use host::HostError;
 use host::blocks::{Form, Options as RingOptions};
 use host::scratch::Scratch;
-use model::catalog::{PrivateServerSupport, Publication, Visibility};
+use model::catalog::{LeadsTo, PrivateServerSupport, Publication, Visibility};
 use model::{EngineSpec, Facts, SystemPlan};
 
 use crate::dataset::{ColumnKind, Dataset, Dialect};
@@ -38,6 +38,7 @@ impl Engine for Disk {
             schemes: &["disk"],
             about: "Files of blocks: `disk:DIR` is a folder in which étalon makes them, `disk:FILE` a file or a device; \
                     or a volume that étalon makes",
+            leads_to: LeadsTo::Path,
             private_server: PrivateServerSupport::No,
             visibility: Visibility::Public,
             publication: Publication::Free,

@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use host::reactor::Choice;
-use model::catalog::{PrivateServerSupport, Publication, Visibility};
+use model::catalog::{LeadsTo, PrivateServerSupport, Publication, Visibility};
 use model::{EngineSpec, Facts, Nature, SystemPlan};
 
 use crate::dataset::{Dataset, Dialect, Tables};
@@ -59,6 +59,7 @@ impl Engine for MySql {
             about: "MySQL and MariaDB: `mysql://user@host:port/` is a server that is there, where settings are those of \
                     étalon's sessions; `server = { engine = \"mysql\" }` is one that étalon makes and removes, where they \
                     are the server's",
+            leads_to: LeadsTo::Server,
             private_server: PrivateServerSupport::Yes,
             visibility: Visibility::Public,
             publication: Publication::Free,

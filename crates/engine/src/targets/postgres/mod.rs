@@ -26,7 +26,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use host::reactor::{Choice, Reactor};
-use model::catalog::{PrivateServerSupport, Publication, Visibility};
+use model::catalog::{LeadsTo, PrivateServerSupport, Publication, Visibility};
 use model::{EngineSpec, Facts, Nature, SystemPlan};
 use postgres::Client;
 
@@ -66,6 +66,7 @@ impl Engine for Postgres {
             about: "PostgreSQL: `postgres://role@host:port/database` is a server that is there, where settings are those \
                     of étalon's sessions; `server = { engine = \"postgres\" }` is one that étalon makes and removes, \
                     where they are the server's",
+            leads_to: LeadsTo::Server,
             private_server: PrivateServerSupport::Yes,
             visibility: Visibility::Public,
             publication: Publication::Free,
