@@ -56,6 +56,10 @@ pub(super) fn read(client: &mut Client, address: &Address) -> Result<Facts, Fail
         facts.insert(format!("setting.{name}"), Ok(shown(name, value)), nature(name));
     }
     facts.identity("server.extensions", one(client, EXTENSIONS).map_err(asked)?);
+    // With `jit` on, a server that was built or installed without the compiler says nothing, and interprets.
+    if let Ok(compiles) = one(client, "SELECT pg_jit_available()::int") {
+        facts.identity("server.jit", if compiles == "1" { "compiles" } else { "does not compile" });
+    }
     for row in rows(client, DATABASE).map_err(asked)? {
         for (place, name) in ["encoding", "collation", "character_type", "locale_provider"].iter().enumerate() {
             facts.identity(format!("database.{name}"), row.get(place).unwrap_or_default());
