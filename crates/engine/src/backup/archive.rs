@@ -212,6 +212,9 @@ pub struct Share {
     pub stored_bytes: u64,
     /// Bytes in whole pages of zeros.
     pub zero_bytes: u64,
+    /// Of the bytes after it those of what is not in such pages, which are compressed apart: however small a codec makes
+    /// zeros, beside little content they would count.
+    pub stored_content_bytes: u64,
 }
 
 /// Counts the bytes written to it.
@@ -229,52 +232,83 @@ impl Write for Count {
     }
 }
 
+/// A class while it is compressed: what is in its pages of zeros and what is not, apart.
+struct Part {
+    share: Share,
+    content: Encoder<Count>,
+    zeros: Encoder<Count>,
+}
+
+impl Part {
+    fn new(compression: Compression) -> io::Result<Part> {
+        let encoder = || Encoder::new(compression, Count::default());
+        Ok(Part { share: Share::default(), content: encoder()?, zeros: encoder()? })
+    }
+
+    fn finish(self) -> io::Result<Share> {
+        let stored_content_bytes = self.content.finish()?.0;
+        // Without such pages there is no stream of them either, whose frame would count.
+        let zeros = if self.share.zero_bytes > 0 { self.zeros.finish()?.0 } else { 0 };
+        Ok(Share { stored_bytes: stored_content_bytes + zeros, stored_content_bytes, ..self.share })
+    }
+}
+
 struct Split {
     compression: Compression,
     layout: Layout,
-    shares: BTreeMap<Class, (Share, Encoder<Count>)>,
+    parts: BTreeMap<Class, Part>,
     now: Class,
     page: Vec<u8>,
 }
 
 impl Split {
     fn begin(&mut self, path: &str) -> io::Result<()> {
-        self.page.clear();
+        self.end_page()?;
         self.now = Class::of(self.layout, path);
-        if !self.shares.contains_key(&self.now) {
-            let encoder = Encoder::new(self.compression, Count::default())?;
-            self.shares.insert(self.now, (Share::default(), encoder));
+        if !self.parts.contains_key(&self.now) {
+            self.parts.insert(self.now, Part::new(self.compression)?);
         }
         Ok(())
     }
 
+    /// What has come of a page goes to where it belongs; less than a page is content, whatever is in it.
+    fn end_page(&mut self) -> io::Result<()> {
+        if let Some(part) = self.parts.get_mut(&self.now).filter(|_| !self.page.is_empty()) {
+            let whole = self.page.len() == Class::page_bytes(self.layout);
+            if whole && self.page.iter().all(|byte| *byte == 0) {
+                part.share.zero_bytes += self.page.len() as u64;
+                part.zeros.write_all(&self.page)?;
+            } else {
+                part.content.write_all(&self.page)?;
+            }
+        }
+        self.page.clear();
+        Ok(())
+    }
+
     fn data(&mut self, mut bytes: &[u8]) -> io::Result<()> {
-        let Some((share, encoder)) = self.shares.get_mut(&self.now) else { return Ok(()) };
-        share.source_bytes += bytes.len() as u64;
-        encoder.write_all(bytes)?;
+        let Some(part) = self.parts.get_mut(&self.now) else { return Ok(()) };
+        part.share.source_bytes += bytes.len() as u64;
         let page_bytes = Class::page_bytes(self.layout);
         while !bytes.is_empty() {
             let now = bytes.len().min(page_bytes - self.page.len());
             self.page.extend_from_slice(&bytes[..now]);
             bytes = &bytes[now..];
             if self.page.len() == page_bytes {
-                if self.page.iter().all(|byte| *byte == 0) {
-                    share.zero_bytes += page_bytes as u64;
-                }
-                self.page.clear();
+                self.end_page()?;
             }
         }
         Ok(())
     }
 }
 
-/// Splits a backup by what its files are. Each class is compressed by itself with `compression`, so that the sum may
-/// differ a little from the backup's own size.
+/// Splits a backup by what its files are. Each class is compressed by itself with `compression`, its pages of zeros
+/// apart, so that the sum may differ a little from the backup's own size.
 ///
 /// # Errors
 /// The backup cannot be read.
 pub fn split(layout: Layout, from: &mut dyn Read, compression: Compression) -> io::Result<BTreeMap<Class, Share>> {
-    let mut split = Split { compression, layout, shares: BTreeMap::new(), now: Class::Other, page: Vec::new() };
+    let mut split = Split { compression, layout, parts: BTreeMap::new(), now: Class::Other, page: Vec::new() };
     match layout {
         Layout::Tar | Layout::Xbstream => {
             read(layout, from, &mut split, &mut |split, entry| split.begin(&entry.path), &mut Split::data)?;
@@ -290,10 +324,8 @@ pub fn split(layout: Layout, from: &mut dyn Read, compression: Compression) -> i
             }
         }
     }
-    let finish = |(class, (share, encoder)): (Class, (Share, Encoder<Count>))| {
-        Ok((class, Share { stored_bytes: encoder.finish()?.0, ..share }))
-    };
-    split.shares.into_iter().map(finish).collect()
+    split.end_page()?;
+    split.parts.into_iter().map(|(class, part)| Ok((class, part.finish()?))).collect()
 }
 
 #[cfg(test)]
@@ -342,12 +374,35 @@ mod tests {
             ("PG_VERSION", b'0', b"15\n"),
         ]);
         let shares = split(Layout::Tar, &mut &archive[..], Compression::NONE).unwrap();
-        let expected = Share { source_bytes: 24576, stored_bytes: 24576, zero_bytes: 16384 };
+        let expected =
+            Share { source_bytes: 24576, stored_bytes: 24576, zero_bytes: 16384, stored_content_bytes: 8192 };
         assert_eq!(shares[&Class::Data], expected);
         assert_eq!(shares[&Class::Log].source_bytes, 700);
         assert_eq!(shares[&Class::Other].source_bytes, 3);
         let torn = &archive[..archive.len() / 2];
         assert!(split(Layout::Tar, &mut &torn[..], Compression::NONE).is_err());
+    }
+
+    /// A new segment of PostgreSQL's log is zeros but for its first blocks. However a codec packs zeros, they are not
+    /// counted to what is in those.
+    #[test]
+    fn zeros_are_not_charged_to_the_little_content_beside_them() {
+        let mut state = 1u64;
+        let noise = |_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 56) as u8
+        };
+        let mut segment: Vec<u8> = (0..8192).map(noise).collect();
+        segment.extend_from_slice(&[b'x'; 8192]);
+        segment.resize(16 << 20, 0);
+        let archive = tar(&[("pg_wal/1", b'0', &segment)]);
+        for codec in ["gzip", "lz4", "zstd"] {
+            let compression = Compression::new(codec, 0, 0).unwrap();
+            let share = split(Layout::Tar, &mut &archive[..], compression).unwrap()[&Class::Log];
+            assert_eq!(share.source_bytes - share.zero_bytes, 16384, "{codec}");
+            assert!((8000..9500).contains(&share.stored_content_bytes), "{codec}: {share:?}");
+            assert!(share.stored_bytes > share.stored_content_bytes, "{codec}: {share:?}");
+        }
     }
 
     #[test]

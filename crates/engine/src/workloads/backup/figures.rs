@@ -232,9 +232,8 @@ impl Figures {
             all.push(neither(format!("saving/{name}"), "%", percent_saved(share.source_bytes, share.stored_bytes)));
             all.push(neither(format!("zero_pages/{name}"), "bytes", share.zero_bytes as f64));
             if share.zero_bytes > 0 && share.zero_bytes < share.source_bytes {
-                // A page of zeros takes no room worth the name in any codec: what is left is what pages with content save.
                 let content = share.source_bytes - share.zero_bytes;
-                let saved = percent_saved(content, share.stored_bytes);
+                let saved = percent_saved(content, share.stored_content_bytes);
                 if self.compression.codec != Codec::None {
                     all.push(neither(format!("saving_without_zero_pages/{name}"), "%", saved));
                 }
