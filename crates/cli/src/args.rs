@@ -171,6 +171,8 @@ pub enum ResultFormat {
     SuperSmack,
     /// Page inserts as they were published: counters by file, mean latencies, gains
     Pages,
+    /// Spatial queries as they were published: processor time and time of each, gains; beside them the sound estimator
+    Spatial,
     /// Backups by codec: sizes, rates, CPU time, and what each codec is worth in one line
     Backup,
     /// What SQLIO prints of each trial of a disk

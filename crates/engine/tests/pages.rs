@@ -162,6 +162,8 @@ fn mariadb_without_performance_schema_goes_on_and_says_how_to_switch_it_on() {
     assert_sound("mariadb", &record, 100.0);
     assert_eq!(value(&record, "page_size"), 16_384.0);
     assert!(reason(&record, "avg_write/data").contains("performance_schema = ON"));
+    // Which would not help the log.
+    assert!(reason(&record, "avg_write/log").contains("MDEV-27848"));
     assert!(notes(&record).contains("performance_schema = ON"), "{}", notes(&record));
     assert!(value(&record, "write_bytes/data.innodb") > 0.0);
     target.drop_all().unwrap();

@@ -17,6 +17,7 @@ pub mod markdown;
 pub mod number;
 pub mod pages;
 pub mod pgbench;
+pub mod spatial;
 pub mod svg;
 pub mod text;
 mod words;

@@ -3,7 +3,7 @@
 use crate::comparison::{Comparison, ComparisonSet, Side};
 use crate::number::{RowUnit, Script, half, percent};
 use crate::text::clean;
-use crate::words::{arrow, change, design, metric_name, row_unit, table_title, verdict_words};
+use crate::words::{absent_of, arrow, change, design, metric_name, row_unit, table_title, verdict_words};
 
 /// The tables of a set as GitHub's Markdown.
 pub fn render(set: &ComparisonSet) -> String {
@@ -72,7 +72,7 @@ fn line(row: &Comparison, set: &ComparisonSet, notes: &mut Vec<String>) -> Strin
 }
 
 fn figure(side: &Side, unit: &RowUnit<'_>) -> String {
-    let Some(estimate) = side.estimate else { return "n/a".to_owned() };
+    let Some(estimate) = side.estimate else { return absent_of(side).to_owned() };
     let half = side.half_width.map_or_else(String::new, |share| format!(" {}", half(share, Script::Plain)));
     format!("{}{half}", unit.print(estimate, Script::Plain))
 }

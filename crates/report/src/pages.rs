@@ -12,7 +12,7 @@ use crate::comparison::{Comparison, ComparisonSet, Outcome};
 use crate::evidence::Evidence;
 use crate::html::cells::{CellView, SystemCell, views};
 use crate::number::{Script, median};
-use crate::text::{Align, Grid, GridCell, GridLine, Style, clean};
+use crate::text::{Align, Grid, GridCell, GridLine, Style, clean, wrapped};
 use crate::words::{change, verdict_words};
 
 /// The workload whose cells are shown.
@@ -181,6 +181,27 @@ fn os_account(evidence: &Evidence, trials: &[(i64, u32)]) -> OsAccount {
     }
 }
 
+/// What is not there, and why; what is missing for the same reason stands together.
+fn unknown(evidence: &Evidence, trials: &[(i64, u32)]) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for (class, published) in CLASSES {
+        for (family, what) in [("file_size", "size"), ("avg_read", "reads"), ("avg_write", "writes")] {
+            let id = format!("{family}/{class}");
+            let of_trial = |(trial, _): &(i64, u32)| match reading(evidence, *trial, &id) {
+                Some(Reading::Unavailable(reason)) => Some(reason.as_str()),
+                _ => None,
+            };
+            let Some(reason) = trials.iter().find_map(of_trial) else { continue };
+            let what = format!("{published} {what}");
+            match reasons.iter_mut().find(|(known, _)| *known == reason) {
+                Some((_, all)) => all.push(what),
+                None => reasons.push((reason, vec![what])),
+            }
+        }
+    }
+    reasons.iter().map(|(reason, what)| format!("{}: {reason}", what.join(", "))).collect()
+}
+
 fn system_table(evidence: &Evidence, cell: &SystemCell<'_>) -> SystemTable {
     let trials = trials(evidence, cell.cell);
     let row = |(trial, block): &(i64, u32), (class, published): (&str, &'static str)| FileRow {
@@ -193,18 +214,7 @@ fn system_table(evidence: &Evidence, cell: &SystemCell<'_>) -> SystemTable {
     let means = MEASURES.map(|(_, reads, writes)| {
         CLASSES.map(|(class, _)| [reads, writes].map(|family| mean(evidence, &trials, &format!("{family}/{class}"))))
     });
-    let mut unknown = Vec::new();
-    for (class, published) in CLASSES {
-        for family in ["avg_read", "avg_write"] {
-            let first =
-                trials.iter().find_map(|(trial, _)| match reading(evidence, *trial, &format!("{family}/{class}")) {
-                    Some(Reading::Unavailable(reason)) => Some(reason),
-                    _ => None,
-                });
-            let what = family.trim_start_matches("avg_");
-            unknown.extend(first.map(|reason| format!("{published}, {what}s: {reason}")));
-        }
-    }
+    let unknown = unknown(evidence, &trials);
     let rows = trials.iter().flat_map(|trial| CLASSES.map(|class| row(trial, class))).collect();
     let os = os_account(evidence, &trials);
     SystemTable { system: cell.name.to_owned(), rows, means, os, unknown }
@@ -338,15 +348,33 @@ fn grid(lines: impl IntoIterator<Item = Vec<String>>) -> String {
     grid.render(Style::Plain)
 }
 
-fn write_system(table: &SystemTable, text: &mut String) {
+/// The columns of the published table, and where it is parted for a terminal that it is too wide for: sizes and reads,
+/// writes, and averages, as its heads were grouped.
+const PARTS: [&[usize]; 3] = [&[0, 1, 2, 3, 4], &[0, 5, 6, 7], &[0, 8, 9]];
+
+/// The published table, in one piece or in its [`PARTS`].
+fn published(rows: &[FileRow], width: usize) -> String {
+    let heads = HEADS.map(str::to_owned).to_vec();
+    let lines: Vec<Vec<String>> = std::iter::once(heads).chain(rows.iter().map(cells)).collect();
+    let whole = grid(lines.clone());
+    if whole.lines().all(|line| line.chars().count() <= width) {
+        return whole;
+    }
+    let part = |columns: &&[usize]| {
+        let some = |line: &Vec<String>| columns.iter().map(|column| line[*column].clone()).collect();
+        grid(lines.iter().map(some).collect::<Vec<_>>())
+    };
+    PARTS.iter().map(part).collect::<Vec<_>>().join("\n")
+}
+
+fn write_system(table: &SystemTable, width: usize, text: &mut String) {
     let trials = crate::number::count(table.rows.len() / CLASSES.len(), "trial");
     let _ = writeln!(text, "\nresults for {}: {trials}", clean(&table.system));
-    let heads = HEADS.map(str::to_owned).to_vec();
-    text.push_str(&grid(std::iter::once(heads.clone()).chain(table.rows.iter().map(cells))));
+    text.push_str(&published(&table.rows, width));
     if table.rows.iter().any(|row| row.totals.iter().any(Option::is_some)) {
         let _ = writeln!(text, "\nthe same since the files were opened, as published: their making is in it");
-        let of_totals = |row: &FileRow| cells(&FileRow { counters: row.totals, ..row.clone() });
-        text.push_str(&grid(std::iter::once(heads).chain(table.rows.iter().map(of_totals))));
+        let of_totals = |row: &FileRow| FileRow { counters: row.totals, ..row.clone() };
+        text.push_str(&published(&table.rows.iter().map(of_totals).collect::<Vec<_>>(), width));
     }
     let _ = writeln!(text, "\nmean latencies of {}, ms", clean(&table.system));
     let heads = ["", "reads", "writes"].map(str::to_owned).to_vec();
@@ -356,9 +384,9 @@ fn write_system(table: &SystemTable, text: &mut String) {
     };
     text.push_str(&grid(std::iter::once(heads).chain(CLASSES.into_iter().enumerate().map(mean))));
     for reason in &table.unknown {
-        let _ = writeln!(text, "n/a: {}", clean(reason));
+        text.push_str(&wrapped(&format!("n/a: {}", clean(reason)), width, 2));
     }
-    write_os(table, text);
+    write_os(table, width, text);
 }
 
 /// The heads of the columns of [`OsAccount::lines`].
@@ -375,7 +403,7 @@ impl OsAccount {
     }
 }
 
-fn write_os(table: &SystemTable, text: &mut String) {
+fn write_os(table: &SystemTable, width: usize, text: &mut String) {
     if !table.os.lines.is_empty() {
         let _ = writeln!(text, "\nwhat the operating system counted of {}, means", clean(&table.system));
         let heads = std::iter::once("").chain(OS_HEADS).map(str::to_owned).collect();
@@ -385,7 +413,7 @@ fn write_os(table: &SystemTable, text: &mut String) {
         text.push_str(&grid(std::iter::once(heads).chain(table.os.lines.iter().map(line))));
     }
     if let Some(words) = table.os.missing_words() {
-        let _ = writeln!(text, "{}", clean(&words));
+        text.push_str(&wrapped(&clean(&words), width, 2));
     }
 }
 
@@ -416,12 +444,17 @@ fn write_conclusions(names: &(String, String), all: &[Conclusion], text: &mut St
     }
 }
 
-/// What may be said of the latencies, metric by metric.
+/// What may be said of the latencies, metric by metric; of those that one of the two does not have nothing is said.
 fn write_verdicts(set: &ComparisonSet, text: &mut String) {
     for table in &set.tables {
+        let known = |row: &&Comparison| [&row.a, &row.b].iter().all(|side| side.summary.is_some());
+        let rows: Vec<&Comparison> = table.rows.iter().filter(known).collect();
+        if rows.is_empty() {
+            continue;
+        }
         let _ = writeln!(text, "\nverdicts: {} against {}", clean(&table.b), clean(&table.a));
-        let several = table.rows.iter().any(|row| !row.label.is_empty());
-        let row = |row: &Comparison| {
+        let several = rows.iter().any(|row| !row.label.is_empty());
+        let row = |row: &&Comparison| {
             let verdict = match &row.outcome {
                 Outcome::None(reason) => reason.short(),
                 Outcome::Verdict(_) => {
@@ -429,32 +462,37 @@ fn write_verdicts(set: &ComparisonSet, text: &mut String) {
                     format!("{word} {more}").trim_end().to_owned()
                 }
             };
-            let point = change(row).map_or("n/a".to_owned(), |change| change.point(Script::Plain));
+            let change = change(row);
+            let point = change.as_ref().map_or("-".to_owned(), |change| change.point(Script::Plain));
+            let interval = change.map_or_else(String::new, |change| change.interval(Script::Plain));
             let cell = several.then(|| row.cell_label());
-            cell.into_iter().chain([row.metric.id.clone(), point, verdict]).collect()
+            cell.into_iter().chain([row.metric.id.clone(), point, interval, verdict]).collect()
         };
-        text.push_str(&grid(table.rows.iter().map(row)));
+        let heads = ["", "change", "interval", "verdict"].map(str::to_owned);
+        let heads = several.then(String::new).into_iter().chain(heads).collect();
+        text.push_str(&grid(std::iter::once(heads).chain(rows.iter().map(row))));
     }
 }
 
 /// What every set of tables ends with.
-const FOOTNOTE: &str = "\navg_read_stall_ms and avg_write_stall_ms are the published stall / (1 + n); all means are of stall / \
-                        n, unrounded. Every figure is a difference of two snapshots, unless it is said not to be.\n";
+const FOOTNOTE: &str = "avg_read_stall_ms and avg_write_stall_ms are the published stall / (1 + n); all means are of stall / \
+                        n, unrounded. Every figure is a difference of two snapshots, unless it is said not to be.";
 
-/// The tables as text, with verdicts where there is a comparison of [`JUDGED`]. Nothing if the experiment has no page
-/// inserts.
-pub fn render(evidence: &Evidence, set: Option<&ComparisonSet>) -> Option<String> {
+/// The tables as text for a terminal of so many columns, with verdicts where there is a comparison of [`JUDGED`]. Nothing if
+/// the experiment has no page inserts.
+pub fn render(evidence: &Evidence, set: Option<&ComparisonSet>, width: usize) -> Option<String> {
     let sections = sections(evidence);
     let mut text = String::new();
     for section in &sections {
         // Writing to a string does not fail.
         let _ = writeln!(text, "{}# {}", if text.is_empty() { "" } else { "\n" }, clean(&section.title));
-        section.systems.iter().for_each(|table| write_system(table, &mut text));
+        section.systems.iter().for_each(|table| write_system(table, width, &mut text));
         section.conclusions.iter().for_each(|(names, all)| write_conclusions(names, all, &mut text));
     }
     if let Some(set) = set {
         write_verdicts(set, &mut text);
     }
-    text.push_str(FOOTNOTE);
+    text.push('\n');
+    text.push_str(&wrapped(FOOTNOTE, width, 0));
     (!sections.is_empty()).then_some(text)
 }

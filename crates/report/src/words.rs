@@ -5,7 +5,7 @@ use model::{Direction, Metric, Order, Quantity};
 use stats::Verdict;
 
 use crate::comparison::{
-    Comparison, ComparisonSet, DepthPoint, DiskGroup, HostRow, HostsGroup, Outcome, Pairing, Table,
+    Comparison, ComparisonSet, DepthPoint, DiskGroup, HostRow, HostsGroup, Outcome, Pairing, Side, Table,
 };
 use crate::evidence::Evidence;
 use crate::number::{Change, RowUnit, Script, count, percent};
@@ -13,6 +13,18 @@ use crate::number::{Change, RowUnit, Script, count, percent};
 /// A metric's name for people: `response p99`.
 pub fn metric_name(id: &str) -> String {
     id.replace(['_', '/'], " ")
+}
+
+/// What stands in the place of a figure that is not there for this reason: an answer that is wrong, or that the engine
+/// cannot give, is said to be so.
+pub fn absent(reason: &str) -> &'static str {
+    let of = |(start, word)| reason.starts_with(start).then_some(word);
+    [("wrong answer: ", "wrong"), ("unsupported: ", "unsupported")].into_iter().find_map(of).unwrap_or("n/a")
+}
+
+/// The same of a side of which no trial has a value.
+pub fn absent_of(side: &Side) -> &'static str {
+    side.unavailable.first().map_or("n/a", |(reason, _)| absent(reason))
 }
 
 /// Which way is better, as an arrow; empty if neither.

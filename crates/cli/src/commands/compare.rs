@@ -26,7 +26,11 @@ pub fn run(args: &CompareArgs, printer: Printer) -> Result<Exit, CliError> {
         return Ok(Exit::Done);
     }
     if args.format == ResultFormat::Pages {
-        printer.out(&super::report::pages(&evidence)?);
+        printer.out(&super::report::pages(&evidence, printer)?);
+        return Ok(Exit::Done);
+    }
+    if args.format == ResultFormat::Spatial {
+        printer.out(&super::report::spatial(&evidence)?);
         return Ok(Exit::Done);
     }
     if args.format == ResultFormat::Backup {

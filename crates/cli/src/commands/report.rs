@@ -38,7 +38,8 @@ pub fn conclude(path: &Path, format: ResultFormat, called: Option<&Called>, prin
     write_html(&store, &evidence, &options, &html)?;
     match (format, called) {
         (ResultFormat::Text, _) => print_set(&evidence, &options, Trials::Hidden, printer)?,
-        (ResultFormat::Pages, _) => printer.out(&pages(&evidence)?),
+        (ResultFormat::Pages, _) => printer.out(&pages(&evidence, printer)?),
+        (ResultFormat::Spatial, _) => printer.out(&spatial(&evidence)?),
         (ResultFormat::Backup, _) => printer.out(&report::backup::tables(&evidence)),
         (ResultFormat::SuperSmack, Some(Called::Smack(called))) => {
             printer.out(&barrel::render_called(&evidence, called)?);
@@ -54,15 +55,27 @@ pub fn conclude(path: &Path, format: ResultFormat, called: Option<&Called>, prin
 }
 
 /// The tables of page inserts, with verdicts where there are two systems.
-pub fn pages(evidence: &Evidence) -> Result<String, CliError> {
-    let named = report::pages::JUDGED.map(str::to_owned).to_vec();
-    let judged = Options { metrics: MetricFilter::Named(named), ..Options::default() };
-    // Without page inserts there are no such metrics, which is said better below.
-    let set = set_of(evidence, &judged).ok();
-    report::pages::render(evidence, set.as_ref()).ok_or_else(|| {
+pub fn pages(evidence: &Evidence, printer: Printer) -> Result<String, CliError> {
+    let set = judged(evidence, &report::pages::JUDGED);
+    report::pages::render(evidence, set.as_ref(), printer.width()).ok_or_else(|| {
         CliError::user("this experiment has no benchmark of the workload `pages`".to_owned())
             .hint("`--format pages` prints the tables of page inserts, as those of the plan `sqlserver-pages`")
     })
+}
+
+/// The tables of spatial queries, with verdicts where there are two systems.
+pub fn spatial(evidence: &Evidence) -> Result<String, CliError> {
+    let set = judged(evidence, &report::spatial::JUDGED);
+    report::spatial::render(evidence, set.as_ref()).ok_or_else(|| {
+        CliError::user("this experiment has no benchmark of the workload `spatial`".to_owned())
+            .hint("`--format spatial` prints the tables of spatial queries, as those of the plan `spatial`")
+    })
+}
+
+/// A comparison of these metrics. There is none if the experiment does not have them, which its table says better.
+fn judged(evidence: &Evidence, metrics: &[&str]) -> Option<ComparisonSet> {
+    let named = metrics.iter().map(|&metric| metric.to_owned()).collect();
+    set_of(evidence, &Options { metrics: MetricFilter::Named(named), ..Options::default() }).ok()
 }
 
 /// Prints the comparisons as text, or as JSON if that was asked for.

@@ -149,7 +149,7 @@ impl NoVerdict {
             NoVerdict::TooFewBlocks { .. } | NoVerdict::NoBetterSide => self.text(),
             NoVerdict::UnequalDurability { .. } => "unequal durability".to_owned(),
             NoVerdict::Voided { what, .. } => what.clone(),
-            NoVerdict::NotAvailable { .. } => "n/a".to_owned(),
+            NoVerdict::NotAvailable { reason, .. } => crate::words::absent(reason).to_owned(),
             NoVerdict::NotComparable(_) => "no ratio".to_owned(),
             NoVerdict::Diagnostic => "not judged".to_owned(),
         }

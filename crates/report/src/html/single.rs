@@ -5,7 +5,7 @@ use model::Role;
 
 use crate::comparison::{ComparisonSet, Figure};
 use crate::number::{RowUnit, Script, half, percent};
-use crate::words::{arrow, better_words, design, estimator_words, metric_name};
+use crate::words::{absent_of, arrow, better_words, design, estimator_words, metric_name};
 
 /// Whether the set holds figures in place of comparisons.
 pub fn is_single(set: &ComparisonSet) -> bool {
@@ -107,7 +107,7 @@ fn line(figure: &Figure, columns: Columns) -> Markup {
                         (unit.print(value, Script::Typographic))
                         @if let Some(share) = figure.side.half_width { span.half { " " (half(share, Script::Typographic)) } }
                     }
-                    None => span.na { "n/a" @for (reason, _) in &figure.side.unavailable { " " (reason) } }
+                    None => span.na { (absent_of(&figure.side)) @for (reason, _) in &figure.side.unavailable { " " (reason) } }
                 }
             }
             @if columns.extremes {

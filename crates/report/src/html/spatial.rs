@@ -4,152 +4,55 @@
 use maud::{Markup, html};
 
 use super::bars::{Bar, Bars};
-use super::cells::{CellView, points, views};
 use crate::evidence::Evidence;
 use crate::number::{Script, significant};
-
-/// The workload whose cells are shown.
-const WORKLOAD: &str = "spatial";
-/// What the published estimator's figures are called: the mean of the runs without the shortest and the longest.
-const ELAPSED: &str = "published/";
-const CPU: &str = "cpu/";
-/// The figure of all queries together.
-const SUITE: &str = "suite";
-/// A gain of more than so much is counted by itself, as in the published text.
-const LARGE_GAIN: f64 = 1.5;
-
-/// One system's means over the trials.
-struct Column {
-    system: String,
-    index: usize,
-    /// By query: elapsed and processor time in milliseconds, or why there is none.
-    times: Vec<[Result<f64, String>; 2]>,
-}
+use crate::spatial::{CPU, Column, PUBLISHED, SUITE, Section, Time, gain, query_name, sections, shown};
 
 /// The tables of an experiment; nothing if it has no spatial queries.
 pub fn view(evidence: &Evidence) -> Option<Markup> {
-    let all = views(evidence);
-    let is_spatial = |view: &&CellView<'_>| {
-        view.systems.first().and_then(|s| evidence.cell(s.cell)).is_some_and(|cell| cell.workload == WORKLOAD)
-    };
-    let spatial: Vec<&CellView<'_>> = all.iter().filter(is_spatial).collect();
-    if spatial.is_empty() {
-        return None;
-    }
-    Some(html! { @for (number, view) in spatial.iter().enumerate() { (one(evidence, view, number)) } })
+    let all = sections(evidence);
+    let markup = html! { @for (number, section) in all.iter().enumerate() { (one(section, number)) } };
+    (!all.is_empty()).then_some(markup)
 }
 
-/// The queries in the order of the trials' figures, the sum of all at the end.
-fn queries(evidence: &Evidence, view: &CellView<'_>) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
-    for stored in evidence.measurements.iter().filter(|stored| view.systems.iter().any(|s| s.cell == stored.cell)) {
-        if let Some(query) = stored.measurement.metric.id.strip_prefix(ELAPSED)
-            && !found.iter().any(|known| known == query)
-        {
-            found.push(query.to_owned());
-        }
-    }
-    found.sort_by_key(|query| query == SUITE);
-    found
-}
-
-fn one(evidence: &Evidence, view: &CellView<'_>, number: usize) -> Markup {
-    let queries = queries(evidence, view);
-    let column = |system: &super::cells::SystemCell<'_>| Column {
-        system: system.name.to_owned(),
-        index: system.index,
-        times: queries
-            .iter()
-            .map(|query| [ELAPSED, CPU].map(|kind| mean(evidence, system.cell, &format!("{kind}{query}"))))
-            .collect(),
-    };
-    let baseline = &evidence.header.plan.comparison.baseline;
-    let mut columns: Vec<Column> = view.systems.iter().map(column).collect();
-    columns.sort_by_key(|column| column.system != *baseline);
+fn one(section: &Section, number: usize) -> Markup {
     html! {
-        h3 dir="auto" { (view.title) }
-        (sentences(&columns, &queries))
-        (table(&columns, &queries))
+        h3 dir="auto" { (section.title) }
+        (sentences(section))
+        (table(section))
         div.grid {
-            (bars(&columns, &queries, (0, "Time of each query"), &format!("spatial-{number}")))
-            (bars(&columns, &queries, (1, "CPU time of each query"), &format!("spatial-cpu-{number}")))
+            @if section.is_published() {
+                (bars(section, (PUBLISHED, "Time of each query"), &format!("spatial-{number}")))
+            }
+            (bars(section, (CPU, "CPU time of each query"), &format!("spatial-cpu-{number}")))
         }
     }
-}
-
-/// The mean over the trials; none if one of them has none, since the others would stand for it.
-fn mean(evidence: &Evidence, cell: u32, id: &str) -> Result<f64, String> {
-    let of_metric = |stored: &&store::StoredMeasurement| stored.cell == cell && stored.measurement.metric.id == id;
-    for stored in evidence.measurements.iter().filter(of_metric) {
-        if let model::Reading::Unavailable(reason) = &stored.measurement.reading {
-            return Err(reason.clone());
-        }
-    }
-    let values = points(evidence, cell, id);
-    if values.is_empty() {
-        return Err("no trial was measured".to_owned());
-    }
-    Ok(values.iter().map(|point| point.value).sum::<f64>() / values.len() as f64)
-}
-
-/// How many times the faster is faster, and whether that is the second. Nothing if one is not known or is 0.
-fn gain(a: &Result<f64, String>, b: &Result<f64, String>) -> Option<(f64, bool)> {
-    let (a, b) = (*a.as_ref().ok()?, *b.as_ref().ok()?);
-    if a <= 0.0 || b <= 0.0 {
-        return None;
-    }
-    Some(if b < a { (a / b, true) } else { (b / a, false) })
 }
 
 /// The published conclusions: in how many queries who is faster, in how many by more than half, and all together.
-fn sentences(columns: &[Column], queries: &[String]) -> Markup {
-    let [a, others @ ..] = columns else { return html! {} };
-    let single: Vec<usize> = (0..queries.len()).filter(|at| queries[*at] != SUITE).collect();
-    let total = queries.iter().position(|query| query == SUITE);
-    let told = others.iter().map(|b| {
-        let gains: Vec<(f64, bool)> = single.iter().filter_map(|at| gain(&a.times[*at][0], &b.times[*at][0])).collect();
-        let faster = gains.iter().filter(|(_, of_b)| *of_b).count();
-        let large = gains.iter().filter(|(gain, of_b)| *of_b && *gain > LARGE_GAIN).count();
-        let all = |kind: usize| total.and_then(|at| gain(&a.times[at][kind], &b.times[at][kind]));
-        html! {
-            li {
-                bdi { (b.system) } " is faster than " bdi { (a.system) } " in " (faster) " of " (gains.len()) " queries, in " (large) " of them by more than 50 %."
-                @for (kind, word) in [(0, "time"), (1, "processor time")] {
-                    @if let Some((times, of_b)) = all(kind) {
-                        " All queries together, " (word) ": " (significant(times, 3, Script::Typographic)) "× ("
-                        bdi { (if of_b { &b.system } else { &a.system }) } ")."
-                    }
-                }
-            }
-        }
-    });
-    html! { @if !others.is_empty() { ul { @for sentence in told { (sentence) } } } }
-}
-
-fn shown(value: &Result<f64, String>) -> Markup {
+fn sentences(section: &Section) -> Markup {
+    let conclusions = section.conclusions();
+    let baseline = section.columns.first().map_or("", |column| column.system.as_str());
     html! {
-        @match value {
-            Ok(ms) => { (significant(*ms, 3, Script::Typographic)) }
-            Err(reason) => { span.na title=(reason) { "n/a" } }
+        @if !conclusions.is_empty() {
+            ul { @for one in &conclusions { li dir="auto" { (one.words(baseline, Script::Typographic)) } } }
         }
     }
 }
 
-fn table(columns: &[Column], queries: &[String]) -> Markup {
-    let (first, second) = (columns.first(), columns.get(1));
-    let pair = first.zip(second).filter(|_| columns.len() == 2);
-    let reasons = || {
-        let all = columns.iter().flat_map(|column| {
-            let failed =
-                column.times.iter().zip(queries).flat_map(|(times, query)| {
-                    times.iter().filter_map(move |time| Some((query, time.as_ref().err()?)))
-                });
-            failed.map(|(query, reason)| format!("{}, {query}: {reason}", column.system))
-        });
-        let mut all: Vec<String> = all.collect();
-        all.dedup();
-        all
-    };
+fn cell(time: &Time) -> Markup {
+    let text = shown(time, Script::Typographic);
+    html! {
+        @match time {
+            Ok(_) => { (text) }
+            Err(reason) => { span.na title=(reason) { (text) } }
+        }
+    }
+}
+
+fn table(section: &Section) -> Markup {
+    let columns = &section.columns;
+    let pair = columns.first().zip(columns.get(1)).filter(|_| columns.len() == 2);
     html! {
         div.scroll { table.disk {
             thead {
@@ -163,13 +66,13 @@ fn table(columns: &[Column], queries: &[String]) -> Markup {
                     @if pair.is_some() { th.num scope="col" { "CPU" } th.num scope="col" { "T" } }
                 }
             }
-            tbody { @for (at, query) in queries.iter().enumerate() { tr {
-                th scope="row" { (if query == SUITE { "all" } else { query.as_str() }) }
-                @for column in columns { td.num { (shown(&column.times[at][1])) } td.num { (shown(&column.times[at][0])) } }
-                @if let Some((a, b)) = pair { @for kind in [1, 0] { td.num { (gain_words(a, b, at, kind)) } } }
+            tbody { @for (at, query) in section.queries.iter().enumerate() { tr {
+                th scope="row" { (query_name(query)) }
+                @for column in columns { td.num { (cell(&column.times[at][CPU])) } td.num { (cell(&column.times[at][PUBLISHED])) } }
+                @if let Some((a, b)) = pair { @for kind in [CPU, PUBLISHED] { td.num { (gain_words(a, b, at, kind)) } } }
             } } }
         } }
-        @for reason in reasons() { p.note { "n/a: " (reason) } }
+        @for reason in section.reasons() { p.note { "n/a: " (reason) } }
     }
 }
 
@@ -185,20 +88,20 @@ fn gain_words(a: &Column, b: &Column, at: usize, kind: usize) -> Markup {
 }
 
 /// The chart of one kind of time: its place among the figures of a query.
-fn bars(columns: &[Column], queries: &[String], (kind, title): (usize, &str), id: &str) -> Markup {
+fn bars(section: &Section, (kind, title): (usize, &str), id: &str) -> Markup {
     let bar = |column: &Column, at: usize| {
-        let value = column.times[at][kind].as_ref().ok().copied();
-        let said = value.map(|ms| significant(ms, 3, Script::Typographic));
+        let time = &column.times[at][kind];
         Bar {
             index: column.index,
             name: column.system.clone(),
-            value,
+            value: time.as_ref().ok().copied(),
             interval: None,
-            said: said.unwrap_or_else(|| "n/a".to_owned()),
+            said: shown(time, Script::Typographic),
         }
     };
-    let single = queries.iter().enumerate().filter(|(_, query)| *query != SUITE);
-    let groups = single.map(|(at, query)| (query.clone(), columns.iter().map(|column| bar(column, at)).collect()));
+    let single = section.queries.iter().enumerate().filter(|(_, query)| *query != SUITE);
+    let groups =
+        single.map(|(at, query)| (query.clone(), section.columns.iter().map(|column| bar(column, at)).collect()));
     let caption = ["ms: mean of the runs without the shortest and the longest", "ms of a run, of all processors"][kind];
     Bars { title, id, caption, groups: groups.collect() }.render()
 }

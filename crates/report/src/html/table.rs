@@ -8,7 +8,7 @@ use super::head::icon;
 use crate::comparison::{Comparison, ComparisonSet, NoVerdict, Pairing, Side, Table};
 use crate::number::{RowUnit, Script, half, p_value, percent};
 use crate::words::{
-    arrow, better_words, change, design, estimator_words, metric_name, row_unit, table_title, verdict_words,
+    absent_of, arrow, better_words, change, design, estimator_words, metric_name, row_unit, table_title, verdict_words,
 };
 
 /// All tables, with their footnotes and what the symbols mean.
@@ -98,7 +98,7 @@ fn figure(side: &Side, unit: &RowUnit<'_>, letter: &str) -> Markup {
                     (unit.print(value, Script::Typographic))
                     @if let Some(share) = side.half_width { span.half { " " (half(share, Script::Typographic)) } }
                 }
-                None => { "n/a" }
+                None => { (absent_of(side)) }
             }
         }
     }

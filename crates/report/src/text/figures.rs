@@ -22,7 +22,7 @@ pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
             grid.push(GridLine::Across(clean(&clipped(&title, options.width))));
             group = title;
         }
-        let numbers = notes.of_warnings(&one.warnings);
+        let numbers = notes.of_figure(&one.warnings, &one.side);
         grid.push(GridLine::Cells(cells(one, numbers)));
     }
     let mut out = wrapped(&design(set), options.width, 2);
@@ -31,19 +31,7 @@ pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
     out.push_str(&notes.render(options.width));
     let legend = format!("\nFigure: {}, ± half the interval of their mean.", estimator_words(set));
     out.push_str(&wrapped(&legend, options.width, 0));
-    for reason in reasons(set) {
-        out.push_str(&wrapped(&format!("n/a: {}.", clean(reason)), options.width, 2));
-    }
     out
-}
-
-/// Why there are gaps, each reason once.
-fn reasons(set: &ComparisonSet) -> Vec<&str> {
-    let without_value = set.figures.iter().filter(|one| one.side.estimate.is_none());
-    let mut reasons: Vec<&str> = without_value.flat_map(|one| &one.side.unavailable).map(|(r, _)| r.as_str()).collect();
-    reasons.sort_unstable();
-    reasons.dedup();
-    reasons
 }
 
 fn cells(one: &Figure, notes: String) -> Vec<GridCell> {

@@ -9,13 +9,12 @@ mod grid;
 mod hosts;
 mod table;
 
-pub(crate) use grid::{Align, Grid, GridCell, GridLine};
+pub(crate) use grid::{Align, Grid, GridCell, GridLine, clipped};
 pub use grid::{Style, clean, wrapped};
 
 use crate::comparison::{ComparisonSet, NoteKind, Pairing, Table};
 use crate::number::{Script, count, percent};
 use crate::words::{design, estimator_words, table_title};
-use grid::clipped;
 
 /// Whether the values of the single trials are listed under each row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

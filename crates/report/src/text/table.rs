@@ -7,7 +7,7 @@ use super::grid::{Align, Grid, GridCell, GridLine, clean, clipped, wrapped};
 use super::{TextOptions, Trials};
 use crate::comparison::{Comparison, ComparisonSet, NoVerdict, Outcome, Side, SideLetter, Table, Warning};
 use crate::number::{RowUnit, Script, half, p_value, percent};
-use crate::words::{arrow, change, metric_name, row_unit, verdict_words};
+use crate::words::{absent_of, arrow, change, metric_name, row_unit, verdict_words};
 
 /// The ways to lay the columns out, from wide to narrow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,11 +20,13 @@ enum Form {
     Stacked,
     /// Everything on two lines: the unit under the metric, half intervals under the figures.
     Tight,
+    /// Verdicts broken, too, and names under their letters.
+    Narrow,
 }
 
 impl Form {
     /// From wide to narrow.
-    const ALL: [Form; 4] = [Form::WithP, Form::Line, Form::Stacked, Form::Tight];
+    const ALL: [Form; 5] = [Form::WithP, Form::Line, Form::Stacked, Form::Tight, Form::Narrow];
 
     fn columns(self) -> Vec<Align> {
         use Align::{Left, Right};
@@ -32,7 +34,7 @@ impl Form {
             Form::WithP => vec![Left, Left, Right, Right, Right, Left, Left, Left],
             Form::Line => vec![Left, Left, Right, Right, Right, Left, Left],
             Form::Stacked => vec![Left, Left, Right, Right, Right, Left],
-            Form::Tight => vec![Left, Right, Right, Right, Left],
+            Form::Tight | Form::Narrow => vec![Left, Right, Right, Right, Left],
         }
     }
 
@@ -42,6 +44,7 @@ impl Form {
             Form::WithP | Form::Line => 22,
             Form::Stacked => 14,
             Form::Tight => 12,
+            Form::Narrow => 10,
         }
     }
 
@@ -49,7 +52,7 @@ impl Form {
     fn longest_metric(self) -> usize {
         match self {
             Form::WithP | Form::Line => 40,
-            Form::Stacked | Form::Tight => 18,
+            Form::Stacked | Form::Tight | Form::Narrow => 18,
         }
     }
 }
@@ -65,6 +68,8 @@ pub struct Rendered {
 /// Longest unit, and longest addition to a verdict in the narrow forms.
 const LONGEST_UNIT: usize = 12;
 const LONGEST_REST: usize = 20;
+/// Columns of a verdict that is broken: `inconclusive` is the longest word.
+const NARROW_VERDICT: usize = 13;
 
 /// Lays out a table in the widest form that fits.
 pub fn render(table: &Table, set: &ComparisonSet, options: &TextOptions) -> Rendered {
@@ -74,8 +79,8 @@ pub fn render(table: &Table, set: &ComparisonSet, options: &TextOptions) -> Rend
     let (form, grid) = Form::ALL
         .into_iter()
         .map(|form| (form, laid_out(form)))
-        .find(|(form, grid)| grid.width() <= options.width || *form == Form::Tight)
-        .unwrap_or_else(|| (Form::Tight, laid_out(Form::Tight)));
+        .find(|(_, grid)| grid.width() <= options.width)
+        .unwrap_or_else(|| (Form::Narrow, laid_out(Form::Narrow)));
     let mut text = grid.render(options.style);
     text.push_str(&notes.render(options.width));
     Rendered { text, has_p: form == Form::WithP }
@@ -114,9 +119,14 @@ impl Footnotes {
         shown(numbers)
     }
 
-    /// The marks of the footnotes of some warnings: `1,3)`.
-    pub(super) fn of_warnings(&mut self, warnings: &[Warning]) -> String {
-        shown(warnings.iter().map(|warning| self.number(warning.text())).collect())
+    /// The marks of the footnotes of a figure: its warnings, and why there is none.
+    pub(super) fn of_figure(&mut self, warnings: &[Warning], side: &Side) -> String {
+        let mut numbers: Vec<usize> = warnings.iter().map(|warning| self.number(warning.text())).collect();
+        if side.estimate.is_none() {
+            let reasons = side.unavailable.iter().map(|(reason, _)| self.number(format!("n/a: {reason}")));
+            numbers.extend(reasons);
+        }
+        shown(numbers)
     }
 
     /// The notes, each on lines of its own.
@@ -158,8 +168,10 @@ fn grid(table: &Table, set: &ComparisonSet, marks: &[String], form: Form, option
 }
 
 fn head(table: &Table, set: &ComparisonSet, form: Form) -> Vec<GridCell> {
-    let side =
-        |letter: SideLetter, name: &str| format!("{} {}", letter.as_str(), clipped(&clean(name), form.longest_side()));
+    let between = if form == Form::Narrow { '\n' } else { ' ' };
+    let side = |letter: SideLetter, name: &str| {
+        format!("{}{between}{}", letter.as_str(), clipped(&clean(name), form.longest_side()))
+    };
     let interval = format!("{} interval", percent(set.rules.level, Script::Plain));
     let (a, b) = (side(SideLetter::A, &table.a), side(SideLetter::B, &table.b));
     let under = format!("B vs A\n{interval}");
@@ -169,7 +181,7 @@ fn head(table: &Table, set: &ComparisonSet, form: Form) -> Vec<GridCell> {
         Form::WithP => vec![empty(), empty(), a, b, change, interval, "p".to_owned(), verdict],
         Form::Line => vec![empty(), empty(), a, b, change, interval, verdict],
         Form::Stacked => vec![empty(), empty(), a, b, under, verdict],
-        Form::Tight => vec![empty(), a, b, under, verdict],
+        Form::Tight | Form::Narrow => vec![empty(), a, b, under, verdict],
     };
     let bold = Ansi::new().bold();
     head.into_iter().map(|text| GridCell::painted(text, bold)).collect()
@@ -200,9 +212,11 @@ fn cells(row: &Comparison, set: &ComparisonSet, marks: &str, indent: &str, form:
         }
         Form::Line => (vec![name, of_unit, a.join(" "), b.join(" "), point, interval], one_line()),
         Form::Stacked => (vec![name, of_unit, a.join(" "), b.join(" "), stacked()], two_lines()),
-        Form::Tight => {
+        Form::Tight | Form::Narrow => {
             let name = format!("{name}\n{indent}  {of_unit}").trim_end().to_owned();
-            (vec![name, a.join("\n"), b.join("\n"), stacked()], two_lines())
+            let broken = || wrapped(&one_line(), NARROW_VERDICT, 0).trim_end().to_owned();
+            let verdict = if form == Form::Narrow { broken() } else { two_lines() };
+            (vec![name, a.join("\n"), b.join("\n"), stacked()], verdict)
         }
     };
     let mut cells: Vec<GridCell> = texts.drain(..).map(GridCell::new).collect();
@@ -212,7 +226,7 @@ fn cells(row: &Comparison, set: &ComparisonSet, marks: &str, indent: &str, form:
 
 /// A side's figure and half its interval: `18 400` and `±1 %`.
 pub fn figure(side: &Side, unit: &RowUnit<'_>) -> Vec<String> {
-    let Some(estimate) = side.estimate else { return vec!["n/a".to_owned()] };
+    let Some(estimate) = side.estimate else { return vec![absent_of(side).to_owned()] };
     let half = side.half_width.map(|share| half(share, Script::Plain));
     [Some(unit.print(estimate, Script::Plain)), half].into_iter().flatten().collect()
 }

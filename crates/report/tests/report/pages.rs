@@ -126,7 +126,7 @@ fn the_published_conclusions_are_recomputed() {
     // `wait_per_commit` was not published.
     let options = Options { metrics: known(&["avg_read", "avg_write", "mib_read", "mib_write"]), ..options };
     let set = compare(&evidence, &options).unwrap();
-    let text = render(&evidence, Some(&set)).unwrap();
+    let text = render(&evidence, Some(&set), 200).unwrap();
     let expected = [
         "mean latencies of linux, ms\n      reads  writes\nDATA   1.55   27.24\nTRAN   0.60    4.55\n",
         "mean latencies of windows, ms\n      reads  writes\nDATA   4.29   33.17\nTRAN   0.44    4.34\n",
@@ -140,9 +140,9 @@ fn the_published_conclusions_are_recomputed() {
          \u{20}     linux  windows   linux  windows           reads         writes\n\
          DATA  30.91    80.63   31.64    43.82    2.6x (linux)   1.4x (linux)\n\
          TRAN  64.09    45.94  124.09   128.46  1.4x (windows)  1.04x (linux)\n",
-        "avg_write/log   -4.75 %                     faster\n",
-        "mib_write/log   +3.52 %                     slower\n",
-        "avg_write/data    +20 %  inconclusive",
+        "avg_write/log   -4.75 %  [-5.28, -4.22]       faster\n",
+        "mib_write/log   +3.52 %  [+2.89, +4.16]     slower\n",
+        "avg_write/data    +20 %  [-2, +47]  inconclusive",
     ];
     let spaced = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in expected {
@@ -160,8 +160,13 @@ fn what_an_engine_does_not_count_is_said_and_not_zero() {
             stored.measurement.reading = Reading::Unavailable("the log is not timed".to_owned());
         }
     }
-    let text = render(&evidence, None).unwrap();
-    assert!(text.contains("n/a: TRAN, writes: the log is not timed"), "{text}");
+    let text = render(&evidence, None, 200).unwrap();
+    assert!(text.contains("n/a: TRAN writes: the log is not timed"), "{text}");
+    // Every line fits into a terminal, the published table's too.
+    let narrow = render(&evidence, None, 80).unwrap();
+    assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+    let heads: Vec<&str> = report::pages::HEADS.into_iter().filter(|head| narrow.contains(head)).collect();
+    assert_eq!(heads, report::pages::HEADS);
     let conclusion = text.lines().skip_while(|line| !line.starts_with("conclusions, ms for each op")).nth(4).unwrap();
     assert!(conclusion.trim_end().ends_with("n/a"), "{conclusion}");
 }
@@ -169,7 +174,7 @@ fn what_an_engine_does_not_count_is_said_and_not_zero() {
 #[test]
 fn an_experiment_without_page_inserts_has_no_such_tables() {
     let evidence = Builder::default().build().evidence;
-    assert_eq!(render(&evidence, None), None);
+    assert_eq!(render(&evidence, None, 200), None);
     assert!(sections(&evidence).is_empty());
 }
 

@@ -1,7 +1,8 @@
 //! Views in the form in which such tests are published.
 
-use model::{Direction, Measurement, Role, Value};
-use report::{Options, compare};
+use model::{Direction, Measurement, Reading, Role, Value};
+use report::text::TextOptions;
+use report::{MetricFilter, Options, compare};
 use store::StoredMeasurement;
 
 use crate::evidence::{Builder, Made};
@@ -85,36 +86,77 @@ fn response_times_are_held_against_limits_and_each_line_has_a_winner() {
     assert!(!page(&sweep(&[1, 4])).contains("id=\"limits\""), "a closed loop of clients waits for nobody");
 }
 
-#[test]
-fn spatial_queries_are_counted_and_one_without_an_answer_gains_nothing() {
-    let mut made = Builder { clients: vec![1], blocks: 1, seconds: 1, ..Builder::default() }.build();
+/// Two systems' spatial queries by the published estimator and by the sound one: the values of both systems, or why the
+/// second has none.
+fn queries(blocks: u32, asked: &[(&str, f64, Result<f64, &str>)], families: &[&str]) -> Made {
+    let mut made = Builder { clients: vec![1], blocks, seconds: 1, ..Builder::default() }.build();
     made.evidence.cells.iter_mut().for_each(|cell| cell.workload = "spatial".to_owned());
     for trial in made.evidence.trials.clone() {
-        let ms = if trial.planned.cell == 0 { [10.0, 10.0] } else { [4.0, 20.0] };
-        for (query, value) in ["S1-valid", "S2-area"].into_iter().zip(ms) {
+        for ((query, a, b), family) in asked.iter().flat_map(|one| families.iter().map(move |family| (one, family))) {
+            let reading = match (trial.planned.cell, b) {
+                (0, _) => Reading::Value(*a),
+                (_, Ok(b)) => Reading::Value(*b),
+                (_, Err(reason)) => Reading::Unavailable((*reason).to_owned()),
+            };
+            let id = format!("{family}/{query}");
+            let role = if *family == "elapsed" { Role::Primary } else { Role::Secondary };
             made.evidence.measurements.push(StoredMeasurement {
                 trial_id: trial.id,
                 block: trial.planned.block,
                 cell: trial.planned.cell,
                 position: trial.planned.position,
-                measurement: Measurement::value(
-                    &format!("published/{query}"),
-                    "ms",
-                    Direction::Lower,
-                    Role::Secondary,
-                    value,
-                ),
+                measurement: Measurement::new(&id, "ms", Direction::Lower, role, reading),
             });
         }
     }
+    made
+}
+
+#[test]
+fn spatial_queries_are_counted_and_one_without_an_answer_gains_nothing() {
+    let made = queries(1, &[("S1-valid", 10.0, Ok(4.0)), ("S2-area", 10.0, Ok(20.0))], &["published"]);
     let html = page(&made);
     let section = html.split("<section id=\"spatial\"").nth(1).unwrap().split("</section>").next().unwrap();
     assert!(section.contains("in 1 of 2 queries, in 1 of them by more than 50 %"), "{section}");
     for gain in ["2.50× (<bdi>wal</bdi>)", "2.00× (<bdi>rollback-journal</bdi>)"] {
         assert!(section.contains(gain), "{gain}");
     }
-    // CPU time was not measured.
-    assert!(section.contains("n/a: rollback-journal, S1-valid: no trial was measured"));
+    // CPU time was not measured, which is one reason and said once.
+    assert_eq!(section.matches("no trial was measured<").count(), 1, "{section}");
+    assert!(section.contains("n/a: rollback-journal; wal: no trial was measured"), "{section}");
+}
+
+#[test]
+fn the_published_estimator_and_the_sound_one_stand_side_by_side() {
+    let wrong = "wrong answer: pairs: expected 56, got 53";
+    let asked = [
+        ("S1-valid", 10.0, Err("unsupported: FUNCTION ST_IsValid does not exist")),
+        ("S2-area", 10.0, Ok(4.0)),
+        ("S11-within", 10.0, Err(wrong)),
+        ("suite", 30.0, Err("no total without S1, unsupported: FUNCTION ST_IsValid does not exist")),
+    ];
+    let made = queries(6, &asked, &["elapsed", "published", "cpu"]);
+    let named = MetricFilter::Named(vec!["elapsed".to_owned()]);
+    let set = compare(&made.evidence, &Options { metrics: named, ..Options::default() }).unwrap();
+    let text = report::spatial::render(&made.evidence, Some(&set)).unwrap();
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+    let published = ["S2-area", "10.0", "4.00", "2.50×", "B", "10.0", "4.00", "2.50×", "B"];
+    assert!(lines.iter().any(|line| *line == published), "{text}");
+    assert!(lines.iter().any(|line| line.starts_with(&["S2-area", "2.50×", "B", "-60.0"])), "{text}");
+    assert!(lines.iter().any(|line| line.starts_with(&["S11-within", "10.0", "wrong"])), "{text}");
+    assert!(lines.iter().any(|line| line.starts_with(&["S1-valid", "10.0", "unsupported"])), "{text}");
+    assert!(text.contains("wal is faster than rollback-journal in 1 of 1 queries"), "{text}");
+    assert!(text.contains(&format!("n/a: wal, S11-within: {wrong}")), "{text}");
+    let table = report::text::render(&set, &TextOptions::default());
+    assert!(table.lines().any(|line| line.contains("S11-within") && line.contains(" wrong ")), "{table}");
+    // Of runs that are too few for the published estimator nothing is concluded.
+    let few = "it takes 3 runs to drop the shortest and the longest";
+    let mut made = queries(6, &asked, &["elapsed", "cpu"]);
+    let other = queries(6, &[("S2-area", f64::NAN, Err(few))], &["published"]);
+    made.evidence.measurements.extend(other.evidence.measurements.into_iter().filter(|one| one.cell == 1));
+    let html = page(&made);
+    assert!(!html.contains("of 0 queries"), "{html}");
 }
 
 #[test]

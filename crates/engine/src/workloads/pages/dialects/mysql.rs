@@ -62,6 +62,9 @@ fn file(row: &[Datum]) -> IoPlace {
     })
 }
 
+/// A status variable that MariaDB dropped beside the instrument of its log.
+const LOG_SYNCS: &str = "innodb_os_log_fsyncs";
+
 /// A place whose figures are status variables.
 fn counted(
     class: FileClass,
@@ -85,7 +88,7 @@ fn log(known: &BTreeMap<String, f64>, reason: &str) -> IoPlace {
     let from = [
         (Figure::Writes, "innodb_log_writes"),
         (Figure::WriteBytes, "innodb_os_log_written"),
-        (Figure::Syncs, "innodb_os_log_fsyncs"),
+        (Figure::Syncs, LOG_SYNCS),
     ];
     let place = counted(FileClass::Log, "redo-log", reason, known, &from);
     [Figure::Reads, Figure::ReadBytes, Figure::ReadStall]
@@ -173,7 +176,9 @@ impl PagesDialect for MySql {
                 }
             }
             Err(reason) => {
-                account.places = vec![data(&known, reason), log(&known, reason)];
+                // To switch the instruments on helps the log only where it has one. What lost it counts no syncs of its log.
+                let of_log = if known.contains_key(LOG_SYNCS) { reason } else { NO_LOG_INSTRUMENT };
+                account.places = vec![data(&known, reason), log(&known, of_log)];
                 account.notes.push(reason.to_owned());
             }
         }

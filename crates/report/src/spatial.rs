@@ -1,0 +1,347 @@
+//! Spatial queries as they were published: processor time and elapsed time of each query, who gains how much, and what
+//! all of them come to. Beside the published estimator stands the sound one, with its interval and verdict.
+
+use std::fmt::Write as _;
+
+use model::Reading;
+
+use crate::comparison::{Comparison, ComparisonSet};
+use crate::evidence::Evidence;
+use crate::html::cells::{CellView, SystemCell, points, views};
+use crate::number::{Script, significant};
+use crate::text::{Align, Grid, GridCell, GridLine, Style, clean, wrapped};
+use crate::words::{absent, change, verdict_words};
+
+/// The workload whose cells are shown.
+const WORKLOAD: &str = "spatial";
+/// The metrics of [`Column::times`], by place: what the published estimator makes of the runs (the mean without the
+/// shortest and the longest), the processor time, and the mean of all runs.
+const KINDS: [&str; 3] = ["published/", "cpu/", "elapsed/"];
+/// The place of the published estimator's time.
+pub const PUBLISHED: usize = 0;
+/// The place of the processor time.
+pub const CPU: usize = 1;
+/// The place of the mean of all runs.
+pub const MEAN: usize = 2;
+/// The figure of all queries together.
+pub const SUITE: &str = "suite";
+/// The metrics that verdicts are given on.
+pub const JUDGED: [&str; 1] = ["elapsed"];
+/// A gain of more than so much is counted by itself, as in the published text.
+const LARGE_GAIN: f64 = 1.5;
+/// Columns of a terminal that are always there.
+const WIDTH: usize = 80;
+
+/// A time in milliseconds, or why there is none.
+pub type Time = Result<f64, String>;
+
+/// One system's means over the trials.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// The system.
+    pub system: String,
+    /// Its place in the plan.
+    pub index: usize,
+    /// By query, at the places [`PUBLISHED`], [`CPU`] and [`MEAN`].
+    pub times: Vec<[Time; 3]>,
+}
+
+/// One point of a benchmark.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Section {
+    /// What tells it from the others.
+    pub title: String,
+    /// The queries in the order of the suite, the sum of all at the end.
+    pub queries: Vec<String>,
+    /// The systems, the baseline first.
+    pub columns: Vec<Column>,
+    /// A cell of it, to find its rows in a comparison.
+    cell: u32,
+}
+
+/// What is said of one system against the baseline.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Conclusion {
+    /// The system.
+    pub system: String,
+    /// In how many queries it is faster.
+    pub faster: usize,
+    /// In how many of them by more than half.
+    pub large: usize,
+    /// How many queries both have a time of.
+    pub of: usize,
+    /// Of all queries together, how many times who is faster: in words what, then the factor and the system.
+    pub all: Vec<(&'static str, f64, String)>,
+}
+
+/// The tables of an experiment; none if it has no spatial queries.
+pub fn sections(evidence: &Evidence) -> Vec<Section> {
+    let is_spatial = |view: &&CellView<'_>| {
+        view.systems.first().and_then(|s| evidence.cell(s.cell)).is_some_and(|cell| cell.workload == WORKLOAD)
+    };
+    views(evidence).iter().filter(is_spatial).filter_map(|view| section(evidence, view)).collect()
+}
+
+fn section(evidence: &Evidence, view: &CellView<'_>) -> Option<Section> {
+    let cell = view.systems.first()?.cell;
+    let queries = queries(evidence, view);
+    let column = |system: &SystemCell<'_>| Column {
+        system: system.name.to_owned(),
+        index: system.index,
+        times: queries
+            .iter()
+            .map(|query| KINDS.map(|kind| mean(evidence, system.cell, &format!("{kind}{query}"))))
+            .collect(),
+    };
+    let baseline = &evidence.header.plan.comparison.baseline;
+    let mut columns: Vec<Column> = view.systems.iter().map(column).collect();
+    columns.sort_by_key(|column| column.system != *baseline);
+    Some(Section { title: view.title.clone(), queries, columns, cell })
+}
+
+/// The queries in the order of the trials' figures, the sum of all at the end.
+fn queries(evidence: &Evidence, view: &CellView<'_>) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for stored in evidence.measurements.iter().filter(|stored| view.systems.iter().any(|s| s.cell == stored.cell)) {
+        if let Some(query) = stored.measurement.metric.id.strip_prefix(KINDS[PUBLISHED])
+            && !found.iter().any(|known| known == query)
+        {
+            found.push(query.to_owned());
+        }
+    }
+    found.sort_by_key(|query| query == SUITE);
+    found
+}
+
+/// The mean over the trials; none if one of them has none, since the others would stand for it.
+fn mean(evidence: &Evidence, cell: u32, id: &str) -> Time {
+    let of_metric = |stored: &&store::StoredMeasurement| stored.cell == cell && stored.measurement.metric.id == id;
+    for stored in evidence.measurements.iter().filter(of_metric) {
+        if let Reading::Unavailable(reason) = &stored.measurement.reading {
+            return Err(reason.clone());
+        }
+    }
+    let values = points(evidence, cell, id);
+    if values.is_empty() {
+        return Err("no trial was measured".to_owned());
+    }
+    Ok(values.iter().map(|point| point.value).sum::<f64>() / values.len() as f64)
+}
+
+/// How many times the faster is faster, and whether that is the second. Nothing if one is not known or is 0.
+pub fn gain(a: &Time, b: &Time) -> Option<(f64, bool)> {
+    let (a, b) = (*a.as_ref().ok()?, *b.as_ref().ok()?);
+    if a <= 0.0 || b <= 0.0 {
+        return None;
+    }
+    Some(if b < a { (a / b, true) } else { (b / a, false) })
+}
+
+/// A time for people; `wrong`, `unsupported` or `n/a` where there is none.
+pub fn shown(time: &Time, script: Script) -> String {
+    match time {
+        Ok(ms) => significant(*ms, 3, script),
+        Err(reason) => absent(reason).to_owned(),
+    }
+}
+
+impl Section {
+    /// The published conclusions of each system against the first; of those without a time in common nothing is said.
+    pub fn conclusions(&self) -> Vec<Conclusion> {
+        let [a, others @ ..] = self.columns.as_slice() else { return Vec::new() };
+        others.iter().map(|b| self.conclusion(a, b)).filter(|one| one.of > 0).collect()
+    }
+
+    fn conclusion(&self, a: &Column, b: &Column) -> Conclusion {
+        let gain_at = |at: usize, kind: usize| gain(&a.times[at][kind], &b.times[at][kind]);
+        let single = (0..self.queries.len()).filter(|at| self.queries[*at] != SUITE);
+        let gains: Vec<(f64, bool)> = single.filter_map(|at| gain_at(at, PUBLISHED)).collect();
+        let of_b = || gains.iter().filter(|(_, of_b)| *of_b);
+        let total = self.queries.iter().position(|query| query == SUITE);
+        let all = [(PUBLISHED, "time"), (CPU, "processor time")].into_iter().filter_map(|(kind, word)| {
+            let (times, of_b) = gain_at(total?, kind)?;
+            Some((word, times, if of_b { b.system.clone() } else { a.system.clone() }))
+        });
+        Conclusion {
+            system: b.system.clone(),
+            faster: of_b().count(),
+            large: of_b().filter(|(gain, _)| *gain > LARGE_GAIN).count(),
+            of: gains.len(),
+            all: all.collect(),
+        }
+    }
+
+    /// Whether any system has a time by the published estimator.
+    pub fn is_published(&self) -> bool {
+        self.columns.iter().any(|column| column.times.iter().any(|times| times[PUBLISHED].is_ok()))
+    }
+
+    /// Why there are gaps, each reason once with the systems and queries that it holds for.
+    pub fn reasons(&self) -> Vec<String> {
+        let mut reasons: Vec<(&str, Vec<(&str, Vec<&str>)>)> = Vec::new();
+        for column in &self.columns {
+            for (times, query) in column.times.iter().zip(&self.queries) {
+                for reason in times.iter().filter_map(|time| time.as_ref().err()) {
+                    let at = reasons.iter().position(|(known, _)| known == reason).unwrap_or_else(|| {
+                        reasons.push((reason, Vec::new()));
+                        reasons.len() - 1
+                    });
+                    let systems = &mut reasons[at].1;
+                    match systems.last_mut().filter(|(system, _)| *system == column.system) {
+                        Some((_, queries)) if queries.contains(&query.as_str()) => {}
+                        Some((_, queries)) => queries.push(query),
+                        None => systems.push((&column.system, vec![query])),
+                    }
+                }
+            }
+        }
+        // A sum is missing for the reason of its parts.
+        reasons.retain(|(reason, _)| !reason.starts_with("no total without "));
+        let single = self.queries.iter().filter(|query| *query != SUITE).count();
+        let of = |(system, queries): &(&str, Vec<&str>)| {
+            if queries.len() >= single { (*system).to_owned() } else { format!("{system}, {}", queries.join(", ")) }
+        };
+        let told = |(reason, systems): &(&str, Vec<(&str, Vec<&str>)>)| {
+            format!("{}: {reason}", systems.iter().map(of).collect::<Vec<_>>().join("; "))
+        };
+        reasons.iter().map(told).collect()
+    }
+}
+
+impl Conclusion {
+    /// In words, against the system of that name.
+    pub fn words(&self, baseline: &str, script: Script) -> String {
+        let Conclusion { system, faster, large, of, all } = self;
+        let mut text = format!(
+            "{system} is faster than {baseline} in {faster} of {of} queries, in {large} of them by more than 50 %."
+        );
+        for (word, times, winner) in all {
+            let _ = write!(text, " All queries together, {word}: {}× ({winner}).", significant(*times, 3, script));
+        }
+        text
+    }
+}
+
+/// What a query is called in a table.
+pub fn query_name(query: &str) -> &str {
+    if query == SUITE { "all" } else { query }
+}
+
+fn grid(lines: Vec<Vec<String>>, left: &[usize]) -> String {
+    let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
+    let align = |column| if left.contains(&column) { Align::Left } else { Align::Right };
+    let mut grid = Grid::new((0..columns).map(align).collect());
+    for line in lines {
+        grid.push(GridLine::Cells(line.iter().map(|cell| GridCell::new(clean(cell))).collect()));
+    }
+    grid.render(Style::Plain)
+}
+
+/// The published table of a pair.
+fn published(section: &Section, a: &Column, b: &Column) -> String {
+    let heads = [["", "CPU ms", "", "", "T ms", "", ""], ["query", "A", "B", "gain", "A", "B", "gain"]];
+    let mut lines: Vec<Vec<String>> = heads.map(|line| line.map(str::to_owned).to_vec()).to_vec();
+    for (at, query) in section.queries.iter().enumerate() {
+        let mut line = vec![query_name(query).to_owned()];
+        for kind in [CPU, PUBLISHED] {
+            let (of_a, of_b) = (&a.times[at][kind], &b.times[at][kind]);
+            line.extend([of_a, of_b].map(|time| shown(time, Script::Plain)));
+            line.push(gain_letter(gain(of_a, of_b)));
+        }
+        lines.push(line);
+    }
+    grid(lines, &[0])
+}
+
+/// `2.41× B`; a dash where there is none.
+fn gain_letter(gain: Option<(f64, bool)>) -> String {
+    let word = |(times, of_b)| format!("{}× {}", significant(times, 3, Script::Plain), if of_b { 'B' } else { 'A' });
+    gain.map_or_else(|| "-".to_owned(), word)
+}
+
+/// The row of a query in a comparison of two systems.
+fn row_of<'s>(
+    evidence: &Evidence,
+    set: &'s ComparisonSet,
+    section: &Section,
+    (b, query): (&str, &str),
+) -> Option<&'s Comparison> {
+    let cell = evidence.cell(section.cell)?;
+    let id = format!("{}{query}", KINDS[MEAN]);
+    let rows = set.tables.iter().filter(|table| table.b == b).flat_map(|table| &table.rows);
+    let of_cell = |row: &&Comparison| row.cell.iter().all(|(key, value)| cell.point.get(key) == Some(value));
+    rows.filter(|row| row.metric.id == id && row.benchmark == cell.benchmark).find(of_cell)
+}
+
+/// The two estimators of a pair beside each other: the published gain, and the sound ratio with its interval and verdict.
+fn both(evidence: &Evidence, set: &ComparisonSet, section: &Section, a: &Column, b: &Column) -> Option<String> {
+    let head = ["query", "published", "all runs", "interval", "verdict"].map(str::to_owned).to_vec();
+    let mut lines = vec![head];
+    for (at, query) in section.queries.iter().enumerate() {
+        let row = row_of(evidence, set, section, (&b.system, query))?;
+        let (ratio, interval) = change(row).map_or_else(
+            || ("-".to_owned(), String::new()),
+            |change| (change.point(Script::Plain), change.interval(Script::Plain)),
+        );
+        let (word, more) = verdict_words(row, set);
+        // What would settle it is in the plain comparison, which has the room.
+        let verdict = if row.no_verdict().is_some() { more } else { word };
+        let gained = gain_letter(gain(&a.times[at][PUBLISHED], &b.times[at][PUBLISHED]));
+        lines.push(vec![query_name(query).to_owned(), gained, ratio, interval, verdict]);
+    }
+    Some(grid(lines, &[0, 4]))
+}
+
+/// One system's two estimators beside each other.
+fn alone(section: &Section, column: &Column) -> String {
+    let mut lines = vec![["query", "CPU ms", "T ms", "mean of all runs, ms"].map(str::to_owned).to_vec()];
+    for (at, query) in section.queries.iter().enumerate() {
+        let times = &column.times[at];
+        let figures = [CPU, PUBLISHED, MEAN].map(|kind| shown(&times[kind], Script::Plain));
+        lines.push(std::iter::once(query_name(query).to_owned()).chain(figures).collect());
+    }
+    grid(lines, &[0])
+}
+
+/// What every set of tables ends with.
+const FOOTNOTE: &str = "CPU is the processor time of a run, of all processes. T is the published estimator, the mean of the \
+                        runs without the shortest and the longest; a gain is a ratio of two such means, and says nothing \
+                        of chance. All runs: B against A by the mean of all runs in the same block, with its interval and \
+                        verdict. Every answer was checked before it was timed.";
+
+/// The tables as text, with verdicts where there is a comparison of [`JUDGED`]. Nothing if the experiment has no spatial
+/// queries.
+pub fn render(evidence: &Evidence, set: Option<&ComparisonSet>) -> Option<String> {
+    let sections = sections(evidence);
+    let mut text = String::new();
+    for section in &sections {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{}# {}", if text.is_empty() { "" } else { "\n" }, clean(&section.title));
+        match section.columns.as_slice() {
+            [] => {}
+            [only] => {
+                let _ = writeln!(text, "\n{}", clean(&only.system));
+                text.push_str(&alone(section, only));
+            }
+            [a, others @ ..] => {
+                for b in others {
+                    let _ = writeln!(text, "\nA = {}, B = {}", clean(&a.system), clean(&b.system));
+                    text.push_str(&published(section, a, b));
+                    if let Some(both) = set.and_then(|set| both(evidence, set, section, a, b)) {
+                        let _ = write!(text, "\nthe published gain in T, and B against A by all runs\n{both}");
+                    }
+                }
+                text.push('\n');
+                for conclusion in section.conclusions() {
+                    text.push_str(&wrapped(&clean(&conclusion.words(&a.system, Script::Plain)), WIDTH, 2));
+                }
+            }
+        }
+        for reason in section.reasons() {
+            text.push_str(&wrapped(&clean(&format!("n/a: {reason}")), WIDTH, 2));
+        }
+    }
+    text.push('\n');
+    text.push_str(&wrapped(FOOTNOTE, WIDTH, 0));
+    (!sections.is_empty()).then_some(text)
+}
