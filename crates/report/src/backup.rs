@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use model::{Cell, Reading, TrialState, Value};
 
 use crate::evidence::Evidence;
-use crate::number::median;
+use crate::number::{Script, median, significant};
 use crate::text::{Align, Grid, GridCell, GridLine, Style, clean, wrapped};
 
 /// The workload whose cells these are.
@@ -203,6 +203,65 @@ impl BackupRow {
     }
 }
 
+/// The backup without a codec that a row is held against; itself, if it has none.
+fn plain<'r>(rows: &[&'r BackupRow], row: &BackupRow) -> Option<&'r BackupRow> {
+    rows.iter().copied().find(|other| other.system == row.system && other.group == row.group && other.codec == "none")
+}
+
+/// `+24.8 %`: how much more a figure is than without a codec, as was published; a dash of a backup without one.
+pub(crate) fn more(rows: &[&BackupRow], row: &BackupRow, metric: &str, script: Script) -> String {
+    if row.codec == "none" {
+        return if script == Script::Plain { "-" } else { "–" }.to_owned();
+    }
+    let figure = |row: &BackupRow| row.figures.get(metric).copied();
+    match figure(row).zip(plain(rows, row).and_then(figure)) {
+        Some((own, without)) if without > 0.0 => {
+            let share = (own / without - 1.0) * 100.0;
+            let sign = match (share < 0.0, script) {
+                (false, _) => "+",
+                (true, Script::Plain) => "-",
+                (true, Script::Typographic) => "\u{2212}",
+            };
+            format!("{sign}{} %", significant(share.abs(), 3, script))
+        }
+        _ => "n/a".to_owned(),
+    }
+}
+
+/// What a codec makes of speed and CPU time, in percent of the backup without one: the last columns of the published
+/// tables. Nothing if there is none to hold it against.
+fn published(rows: &[&BackupRow]) -> String {
+    let coded: Vec<&&BackupRow> = rows.iter().filter(|row| row.codec != "none" && plain(rows, row).is_some()).collect();
+    if coded.is_empty() {
+        return String::new();
+    }
+    let mut grid = Grid::new(vec![Align::Left, Align::Right, Align::Right, Align::Right, Align::Right]);
+    let heads = ["codec", "backup rate", "CPU time", "restore rate", "CPU time"];
+    grid.push(GridLine::Cells(heads.map(GridCell::new).to_vec()));
+    for row in coded {
+        let figures = ["backup_rate", "backup_cpu", "restore_rate", "restore_cpu"];
+        let figures = figures.map(|metric| more(rows, row, metric, Script::Plain));
+        let cells = std::iter::once(row.codec.clone()).chain(figures);
+        grid.push(GridLine::Cells(cells.map(GridCell::new).collect()));
+    }
+    format!("  against none, in percent as published\n{}", indented(&grid.render(Style::Plain)))
+}
+
+/// Why the table has no CPU time, each reason once.
+fn without_cpu(rows: &[&BackupRow]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for (metric, of) in [("backup_cpu_per_gib", "backup"), ("restore_cpu_per_gib", "restore")] {
+        for reason in rows.iter().filter_map(|row| row.missing.get(metric)).filter(|reason| !reason.is_empty()) {
+            let line = format!("s/GiB of the {of}: n/a: {reason}");
+            // What has no figures at all is told apart.
+            if !lines.contains(&line) && rows.iter().all(|row| row.missing.get("backup_rate") != Some(reason)) {
+                lines.push(line);
+            }
+        }
+    }
+    lines
+}
+
 /// The backups without any figures, and why: `gzip-6, lz4-1: n/a: …`. Those of one reason stand together.
 pub(crate) fn lacking(rows: &[&BackupRow], name: impl Fn(&BackupRow) -> String) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
@@ -333,7 +392,8 @@ pub fn render(rows: &[BackupRow]) -> String {
         }));
         text.push_str(&columns(&lines));
         own.iter().filter_map(|row| row.verdict()).for_each(|verdict| text.push_str(&said(&verdict)));
-        for line in lacking(&own, |row| row.codec.clone()) {
+        text.push_str(&published(&own));
+        for line in lacking(&own, |row| row.codec.clone()).into_iter().chain(without_cpu(&own)) {
             let _ = write!(text, "  {}", wrapped(&clean(&line), WIDTH - 2, 4));
         }
         text.push_str(&split(&own));
@@ -447,6 +507,31 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[1].split_whitespace().collect::<Vec<_>>(), ["backup", "restore"]);
         assert_eq!(lines[1].chars().count(), lines[2].chars().count(), "{text}");
+    }
+
+    #[test]
+    fn speed_and_cpu_time_are_told_in_percent_as_published_and_why_they_are_not_known() {
+        let with = |codec: &str, rate: f64, cpu: Option<f64>| {
+            let mut row = row(codec, 6);
+            row.figures.insert("backup_rate".to_owned(), rate);
+            match cpu {
+                Some(cpu) => drop(row.figures.insert("backup_cpu".to_owned(), cpu)),
+                None => {
+                    row.figures.remove("backup_cpu_per_gib");
+                    let why = "the server's processes are not étalon's own".to_owned();
+                    row.missing.insert("backup_cpu_per_gib".to_owned(), why);
+                }
+            }
+            row
+        };
+        // The article's figures of its plain database.
+        let text = render(&[with("none", 105.18, Some(1594.0)), with("zstd-3", 131.26, Some(2067.0))]);
+        let line = text.lines().skip_while(|line| !line.contains("as published")).nth(2).unwrap();
+        let words: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!(words, ["zstd-3", "+24.8", "%", "+29.7", "%", "n/a", "n/a"]);
+        let text = render(&[with("none", 105.18, None), with("zstd-3", 90.0, None)]);
+        assert_eq!(text.matches("s/GiB of the backup: n/a: the server's processes").count(), 1, "{text}");
+        assert!(text.contains("-14.4 %"), "{text}");
     }
 
     #[test]

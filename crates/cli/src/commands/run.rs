@@ -157,7 +157,15 @@ pub fn finish(
         Ended::Stopped { reason, kind } => {
             let error = CliError { exit: exit_of(kind), ..CliError::could_not(format!("a trial failed: {reason}")) };
             let again = format!("once that is mended, go on with `etalon resume {}`", path.display());
-            Err(error.hint(if measured { resume } else { again }))
+            // A resumed experiment keeps to its plan.
+            let anew =
+                "`etalon resume` keeps to the plan as it is; with another value of the key `etalon run` begins anew";
+            let next = match kind {
+                FailureKind::Unsupported | FailureKind::NotOurs | FailureKind::Plan => anew.to_owned(),
+                _ if measured => resume,
+                _ => again,
+            };
+            Err(error.hint(next))
         }
     }
 }

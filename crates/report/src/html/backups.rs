@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::bars::{Bar, Bars};
 use super::chart::{Axis, Ink, Layer, Mark, Panel, Shape, series_class};
 use super::figure::{Figure, swatch};
-use crate::backup::{BackupRow, CLASS_HEADS};
+use crate::backup::{BackupRow, CLASS_HEADS, more};
 use crate::backup_load::{self, HEADS, LoadRow};
 use crate::comparison::{ComparisonSet, MetricFilter, Options, compare};
 use crate::evidence::Evidence;
@@ -37,7 +37,7 @@ pub fn view(evidence: &Evidence, set: &ComparisonSet) -> Option<Markup> {
         return None;
     }
     let verdicts: Vec<String> =
-        rows.iter().filter_map(|row| Some(format!("{}: {}", name(row), row.verdict()?))).collect();
+        rows.iter().filter_map(|row| Some(format!("{}: {}", place(row), row.verdict()?))).collect();
     Some(html! {
         @if !verdicts.is_empty() { ul { @for verdict in &verdicts { li { bdi { (verdict) } } } } }
         @if !loads.is_empty() {
@@ -98,9 +98,14 @@ fn options_of(set: &ComparisonSet) -> Options {
     }
 }
 
-fn name(row: &BackupRow) -> String {
-    let parts = [row.system.as_str(), row.group.as_str(), row.codec.as_str()];
+/// Where a row's backup was taken, and what tells it from others beside its codec.
+fn place(row: &BackupRow) -> String {
+    let parts = [row.system.as_str(), row.group.as_str()];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+fn name(row: &BackupRow) -> String {
+    format!("{}, {}", place(row), row.codec)
 }
 
 /// Each codec against none, with intervals and verdicts: what the published tables have no word about.
@@ -118,30 +123,10 @@ fn figure(row: &BackupRow, metric: &str) -> Option<f64> {
     row.figures.get(metric).copied()
 }
 
-/// The backup without a codec that a row is held against; itself, if it has none.
-fn plain<'r>(rows: &'r [BackupRow], row: &BackupRow) -> Option<&'r BackupRow> {
-    rows.iter().find(|other| other.system == row.system && other.group == row.group && other.codec == "none")
-}
-
-/// `+24.8 %`: how much more a figure is than without a codec.
-fn more(rows: &[BackupRow], row: &BackupRow, metric: &str) -> String {
-    if row.codec == "none" {
-        return "–".to_owned();
-    }
-    let of = || Some((figure(row, metric)?, plain(rows, row).and_then(|plain| figure(plain, metric))?));
-    match of() {
-        Some((own, without)) if without > 0.0 => {
-            let share = (own / without - 1.0) * 100.0;
-            let sign = if share < 0.0 { "\u{2212}" } else { "+" };
-            format!("{sign}{} %", significant(share.abs(), 3, Script::Typographic))
-        }
-        _ => "n/a".to_owned(),
-    }
-}
-
 /// The five published tables side by side: sizes, speeds and CPU time of backups and restores, each against the backup
 /// without a codec.
 fn published(rows: &[BackupRow]) -> Markup {
+    let all: Vec<&BackupRow> = rows.iter().collect();
     let mib = |row: &BackupRow| {
         let size = figure(row, "backup_size").map(|size| significant(size / MIB, 3, Script::Typographic));
         size.unwrap_or_else(|| "n/a".to_owned())
@@ -171,11 +156,11 @@ fn published(rows: &[BackupRow]) -> Markup {
                 td.num { (figure(row, "saving").map_or_else(|| "n/a".to_owned(), |saved| format!("{saved:.1} %"))) }
                 @for metric in ["backup_rate", "backup_cpu", "restore_rate", "restore_cpu"] {
                     td.num { (shown(row, metric)) }
-                    td.num { (more(rows, row, metric)) }
+                    td.num { (more(&all, row, metric, Script::Typographic)) }
                 }
             } } }
         } }
-        @for line in crate::backup::lacking(&rows.iter().collect::<Vec<_>>(), name) { p.note { bdi { (line) } } }
+        @for line in crate::backup::lacking(&all, name) { p.note { bdi { (line) } } }
         p.note {
             "Medians of the trials. Saved is of the source's size; gain and more are against the backup without a codec of the \
              same system. CPU time is of server, client and compressor together: a figure of the server's session alone \
@@ -198,7 +183,7 @@ fn split(rows: &[BackupRow]) -> Markup {
                 } } } }
             } }
             p.note {
-                "MiB of the source, and of its pages that were never used. A page of zeros saves whatever the rest is: without                  such pages is what pages with content save."
+                "MiB of the source, and of its pages that were never used. A page of zeros saves whatever the rest is: without such pages is what pages with content save."
             }
         }
     }
@@ -210,8 +195,8 @@ fn bars(rows: &[BackupRow], id: &str, title: &str, caption: &str, of: Of) -> Mar
         let said = value.map(|value| significant(value, 3, Script::Typographic));
         Bar { index, name: name(row), value, interval: None, said: said.unwrap_or_else(|| "n/a".to_owned()) }
     };
-    let groups = vec![(String::new(), rows.iter().enumerate().map(bar).collect())];
-    Bars { title, id, caption, groups }.render()
+    let groups = rows.iter().enumerate().map(|(index, row)| (name(row), vec![bar((index, row))]));
+    Bars { title, id, caption, groups: groups.collect() }.render()
 }
 
 fn legend(rows: &[BackupRow]) -> Markup {

@@ -57,7 +57,8 @@ impl Bars<'_> {
         let mut panel = Panel::new(WIDTH, TOP + tall + BOTTOM, Axis::between(0.0, highest * FIGURES, 5), y);
         (panel.left, panel.top, panel.grid) = (12, TOP, GridLines::Vertical);
         panel.title = self.title.to_owned();
-        panel.description = "One bar for each name of the legend, with its figure behind it.".to_owned();
+        panel.description =
+            "Bars with their names above them or in the legend, and their figures behind them.".to_owned();
         panel.x_caption = self.caption.to_owned();
         let mut offset = 0;
         for (name, bars) in &self.groups {
@@ -77,6 +78,10 @@ impl Bars<'_> {
     }
 
     fn legend(&self) -> Markup {
+        // Bars that have their names above them need no other.
+        if self.groups.iter().all(|(name, bars)| !name.is_empty() && bars.len() == 1) {
+            return html! {};
+        }
         let mut named: Vec<&Bar> = Vec::new();
         for bar in self.groups.iter().flat_map(|(_, bars)| bars) {
             if !named.iter().any(|known| known.index == bar.index) {
@@ -92,7 +97,7 @@ impl Bars<'_> {
             table.small {
                 tbody { @for (name, bars) in &self.groups { @for bar in bars { tr {
                     @if !name.is_empty() { th scope="row" { bdi { (name) } } }
-                    td { bdi { (bar.name) } }
+                    @if *name != bar.name { td { bdi { (bar.name) } } }
                     td.num { (bar.said) }
                 } } } }
             }

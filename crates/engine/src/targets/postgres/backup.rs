@@ -63,7 +63,8 @@ impl PostgresBackups<'_> {
         if self.target.private.is_none() && request.scope == Scope::OwnDatabase {
             let cause = "it copies every database of the server, and this server is not étalon's own";
             return Err(Failure::new(FailureKind::NotOurs, tried, cause).hint(
-                "`whole_server = true` in the benchmark allows it; the copy goes into a private folder and is removed",
+                "`whole_server = true` in the benchmark, or `--set 'benchmarks.*.whole_server=true'`, allows it; the \
+                 copy goes into a private folder and is removed",
             ));
         }
         let facts = "SELECT concat_ws(' ', current_setting('server_version_num'), (SELECT count(*) FROM \
