@@ -43,8 +43,13 @@ impl Printer {
 
     /// Columns of the terminal; 80 where there is none.
     pub fn width(self) -> usize {
+        self.known_width().unwrap_or(80)
+    }
+
+    /// Columns of the terminal, if there is one.
+    pub fn known_width(self) -> Option<usize> {
         let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-        told.or_else(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0))).unwrap_or(80)
+        told.or_else(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)))
     }
 
     /// Data, to stdout. A closed pipe is the reader's right, not an error.

@@ -474,6 +474,9 @@ fn write_verdicts(set: &ComparisonSet, text: &mut String) {
     }
 }
 
+/// Columns that take the published table in one piece.
+pub const WHOLE_WIDTH: usize = 160;
+
 /// What every set of tables ends with.
 const FOOTNOTE: &str = "avg_read_stall_ms and avg_write_stall_ms are the published stall / (1 + n); all means are of stall / \
                         n, unrounded. Every figure is a difference of two snapshots, unless it is said not to be.";

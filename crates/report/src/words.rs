@@ -48,14 +48,17 @@ pub fn change(row: &Comparison) -> Option<Change> {
 }
 
 /// The word of a verdict on a metric. Only what is a time or a rate is faster: a size is smaller or larger, and of anything
-/// else there is less or more.
+/// else, processor time among it, there is less or more.
 pub fn verdict_word(verdict: Verdict, metric: &Metric) -> &'static str {
     let is_less = match verdict {
         Verdict::Equivalent | Verdict::Inconclusive => return verdict.as_str(),
         Verdict::Faster => metric.direction == Direction::Lower,
         Verdict::Slower => metric.direction != Direction::Lower,
     };
-    match (Quantity::of(&metric.unit), is_less) {
+    // Whoever takes less processor time has not therefore ended sooner.
+    let is_cost = metric.id.split(['_', '/']).any(|word| word == "cpu");
+    let quantity = if is_cost { Quantity::Number } else { Quantity::of(&metric.unit) };
+    match (quantity, is_less) {
         (Quantity::Time | Quantity::Rate, _) => verdict.as_str(),
         (Quantity::Size, true) => "smaller",
         (Quantity::Size, false) => "larger",
@@ -215,5 +218,8 @@ mod tests {
         assert_eq!(words("bytes", Higher), ["larger", "smaller", "equivalent"]);
         assert_eq!(words("", Lower), ["less", "more", "equivalent"]);
         assert_eq!(words("", Higher), ["more", "less", "equivalent"]);
+        let id = "backup_cpu_per_gib".to_owned();
+        let cpu = Metric { id, unit: "s/GiB".to_owned(), direction: Lower, role: Role::Primary };
+        assert_eq!(verdict_word(Verdict::Faster, &cpu), "less");
     }
 }

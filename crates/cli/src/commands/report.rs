@@ -57,7 +57,9 @@ pub fn conclude(path: &Path, format: ResultFormat, called: Option<&Called>, prin
 /// The tables of page inserts, with verdicts where there are two systems.
 pub fn pages(evidence: &Evidence, printer: Printer) -> Result<String, CliError> {
     let set = judged(evidence, &report::pages::JUDGED);
-    report::pages::render(evidence, set.as_ref(), printer.width()).ok_or_else(|| {
+    // A file takes the published table in one piece.
+    let width = printer.known_width().unwrap_or(report::pages::WHOLE_WIDTH);
+    report::pages::render(evidence, set.as_ref(), width).ok_or_else(|| {
         CliError::user("this experiment has no benchmark of the workload `pages`".to_owned())
             .hint("`--format pages` prints the tables of page inserts, as those of the plan `sqlserver-pages`")
     })
