@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use model::{Cell, Reading, TrialState, Value};
+use model::{Cell, MarkKind, Reading, TrialState, Value};
 
 use crate::evidence::Evidence;
 use crate::number::{Script, median, significant};
@@ -33,6 +33,8 @@ pub struct BackupRow {
     pub figures: BTreeMap<String, f64>,
     /// Why a metric has no figure in any trial.
     pub missing: BTreeMap<String, String>,
+    /// What the trials had to say of themselves, such as that another method was taken than was asked for.
+    pub notes: Vec<String>,
     /// Time of the backup over that without a codec: median, lowest and highest of the blocks.
     pub time_ratio: Option<[f64; 3]>,
     /// The same of the restore.
@@ -43,6 +45,7 @@ pub struct BackupRow {
 
 /// A trial's block and values.
 pub(crate) struct Measured {
+    pub(crate) trial: i64,
     pub(crate) block: u32,
     pub(crate) values: BTreeMap<String, Reading>,
 }
@@ -76,6 +79,7 @@ pub(crate) fn trials(evidence: &Evidence, cell: usize) -> Vec<Measured> {
     let last = evidence.last_attempts();
     let own = last.iter().filter(|t| t.planned.cell as usize == cell && t.state == TrialState::Measured);
     own.map(|trial| Measured {
+        trial: trial.id,
         block: trial.planned.block,
         values: evidence
             .measurements
@@ -123,6 +127,34 @@ pub(crate) fn codec_label(cell: &Cell) -> String {
     label
 }
 
+/// The notes of some trials, each once.
+fn notes(evidence: &Evidence, own: &[Measured]) -> Vec<String> {
+    let marks = own.iter().flat_map(|trial| evidence.marks_of(trial.trial));
+    let mut notes: Vec<String> = Vec::new();
+    for mark in marks.filter(|mark| mark.kind == MarkKind::Note) {
+        if !notes.contains(&mark.detail) {
+            notes.push(mark.detail.clone());
+        }
+    }
+    notes
+}
+
+/// The notes of some rows, each once, with the backups that it holds for where that is not all.
+pub(crate) fn noted(rows: &[&BackupRow], name: impl Fn(&BackupRow) -> String) -> Vec<String> {
+    let mut notes: Vec<&String> = Vec::new();
+    for note in rows.iter().flat_map(|row| &row.notes) {
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    let told = |note: &&String| {
+        let of: Vec<&&BackupRow> = rows.iter().filter(|row| row.notes.contains(note)).collect();
+        let names: Vec<String> = of.iter().map(|row| name(row)).collect();
+        if of.len() == rows.len() { format!("note: {note}") } else { format!("note, {}: {note}", names.join(", ")) }
+    };
+    notes.iter().map(told).collect()
+}
+
 fn row(evidence: &Evidence, cell: &Cell, own: &[Measured], baseline: Option<&[Measured]>) -> BackupRow {
     let varying = evidence.header.plan.varying_keys(&cell.benchmark);
     // Beside `none`, which has no row here, `native` says nothing.
@@ -161,6 +193,7 @@ fn row(evidence: &Evidence, cell: &Cell, own: &[Measured], baseline: Option<&[Me
         time_ratio: baseline.and_then(|baseline| ratio(own, baseline, "backup_time")),
         restore_ratio: baseline.and_then(|baseline| ratio(own, baseline, "restore_time")),
         growth: growth.collect(),
+        notes: notes(evidence, own),
         figures,
         missing,
     }
@@ -393,7 +426,11 @@ pub fn render(rows: &[BackupRow]) -> String {
         text.push_str(&columns(&lines));
         own.iter().filter_map(|row| row.verdict()).for_each(|verdict| text.push_str(&said(&verdict)));
         text.push_str(&published(&own));
-        for line in lacking(&own, |row| row.codec.clone()).into_iter().chain(without_cpu(&own)) {
+        for line in lacking(&own, |row| row.codec.clone())
+            .into_iter()
+            .chain(without_cpu(&own))
+            .chain(noted(&own, |row| row.codec.clone()))
+        {
             let _ = write!(text, "  {}", wrapped(&clean(&line), WIDTH - 2, 4));
         }
         text.push_str(&split(&own));
@@ -458,6 +495,7 @@ mod tests {
             time_ratio: (codec != "none").then_some([0.9, 0.85, 0.97]),
             restore_ratio: None,
             growth: Vec::new(),
+            notes: Vec::new(),
         }
     }
 
@@ -530,6 +568,11 @@ mod tests {
         let words: Vec<&str> = line.split_whitespace().collect();
         assert_eq!(words, ["zstd-3", "+24.8", "%", "+29.7", "%", "n/a", "n/a"]);
         let text = render(&[with("none", 105.18, None), with("zstd-3", 90.0, None)]);
+        let note = "second choice: cannot back up by `mariadb-backup`".to_owned();
+        let noted = |codec: &str| BackupRow { notes: vec![note.clone()], ..with(codec, 90.0, None) };
+        let text_of_all = render(&[noted("none"), noted("zstd-3")]);
+        assert_eq!(text_of_all.matches(&format!("note: {note}")).count(), 1, "{text_of_all}");
+        assert!(render(&[with("none", 90.0, None), noted("zstd-3")]).contains(&format!("note, zstd-3: {note}")));
         assert_eq!(text.matches("s/GiB of the backup: n/a: the server's processes").count(), 1, "{text}");
         assert!(text.contains("-14.4 %"), "{text}");
     }
@@ -537,6 +580,7 @@ mod tests {
     #[test]
     fn ratios_are_taken_within_blocks() {
         let trial = |block, time| Measured {
+            trial: 0,
             block,
             values: BTreeMap::from([("backup_time".to_owned(), Reading::Value(time))]),
         };

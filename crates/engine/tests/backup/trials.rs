@@ -318,6 +318,15 @@ fn a_server_of_others_is_copied_only_if_the_plan_says_so() {
     let record = trial(&place, &system, "whole_server = true").unwrap();
     assert_eq!(value(&record, "rows_verified") as u64, (2 << 20) / 560);
     assert!(missing(&record, "backup_cpu").contains("not étalon's own"));
+    // A role that may make tables may not therefore copy a server, and is told what it takes.
+    let host = server.folder().display().to_string();
+    let admin = format!("host={host} user={} dbname=postgres", crate::server::ROLE);
+    let mut admin = postgres::Client::connect(&admin, postgres::NoTls).unwrap();
+    admin.batch_execute("CREATE ROLE plain LOGIN; GRANT CREATE ON DATABASE postgres TO plain").unwrap();
+    let system = format!("url = {:?}", format!("postgres://plain@/postgres?host={host}"));
+    let refused = trial(&place, &system, "whole_server = true").unwrap_err();
+    assert_eq!(refused.kind, FailureKind::Permission, "{refused}");
+    assert!(refused.hint.unwrap().contains("ALTER ROLE plain REPLICATION"));
 }
 
 /// A folder with PostgreSQL's programs, some of them replaced by scripts.

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::bars::{Bar, Bars};
 use super::chart::{Axis, Ink, Layer, Mark, Panel, Shape, series_class};
 use super::figure::{Figure, swatch};
-use crate::backup::{BackupRow, CLASS_HEADS, more};
+use crate::backup::{BackupRow, CLASS_HEADS, more, noted};
 use crate::backup_load::{self, HEADS, LoadRow};
 use crate::comparison::{ComparisonSet, MetricFilter, Options, compare};
 use crate::evidence::Evidence;
@@ -160,7 +160,7 @@ fn published(rows: &[BackupRow]) -> Markup {
                 }
             } } }
         } }
-        @for line in crate::backup::lacking(&all, name) { p.note { bdi { (line) } } }
+        @for line in crate::backup::lacking(&all, name).into_iter().chain(noted(&all, name)) { p.note { bdi { (line) } } }
         p.note {
             "Medians of the trials. Saved is of the source's size; gain and more are against the backup without a codec of the \
              same system. CPU time is of server, client and compressor together: a figure of the server's session alone \

@@ -256,6 +256,10 @@ impl Endpoint {
             }
             "28000" => (FailureKind::Login, format!("look at the role in psql: `\\du {user}`")),
             "3D000" => (FailureKind::Missing, format!("`createdb -h {host} -p {port} {database}` makes it")),
+            // 15 names the role that it takes, later releases the WAL sender.
+            "42501" if said.contains("replication") || said.contains("WAL sender") => {
+                (FailureKind::Permission, format!("`ALTER ROLE {user} REPLICATION`: it takes that to copy a server"))
+            }
             "42501" => (FailureKind::Permission, format!("`GRANT CONNECT ON DATABASE {database} TO {user}`")),
             "53300" => {
                 (FailureKind::Other, "raise `max_connections` on the server, or ask for fewer clients".to_owned())

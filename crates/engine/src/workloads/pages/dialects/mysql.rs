@@ -65,6 +65,11 @@ fn file(row: &[Datum]) -> IoPlace {
 /// A status variable that MariaDB dropped beside the instrument of its log.
 const LOG_SYNCS: &str = "innodb_os_log_fsyncs";
 
+/// Whether a figure is missing since the account may not ask for it.
+fn is_permission(reading: &Reading) -> bool {
+    matches!(reading, Reading::Unavailable(reason) if reason.contains("Access denied"))
+}
+
 /// A place whose figures are status variables.
 fn counted(
     class: FileClass,
@@ -202,10 +207,13 @@ impl PagesDialect for MySql {
                         "SELECT SUM(FILE_SIZE) FROM information_schema.{view} WHERE NAME = CONCAT(DATABASE(), '/tio')"
                     )
                 };
-                match readable(session, &size("INNODB_SYS_TABLESPACES"))? {
-                    Reading::Unavailable(_) => readable(session, &size("INNODB_TABLESPACES")),
-                    known => Ok(known),
+                let older = readable(session, &size("INNODB_SYS_TABLESPACES"))?;
+                if matches!(older, Reading::Value(_)) {
+                    return Ok(older);
                 }
+                // Where there is neither, the account may not read the older one, which says what it lacks.
+                let newer = readable(session, &size("INNODB_TABLESPACES"))?;
+                Ok(if matches!(newer, Reading::Value(_)) || !is_permission(&older) { newer } else { older })
             }
             FileClass::Log => readable(session, "SELECT @@innodb_log_file_size"),
             FileClass::Temporary => Ok(Reading::Unavailable("temporary files are gone with their session".to_owned())),
