@@ -35,6 +35,9 @@ const WIDTH: usize = 80;
 /// A time in milliseconds, or why there is none.
 pub type Time = Result<f64, String>;
 
+/// The queries of each system for which something holds.
+type Places<'s> = Vec<(&'s str, Vec<&'s str>)>;
+
 /// One system's means over the trials.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
@@ -178,7 +181,7 @@ impl Section {
 
     /// Why there are gaps, each reason once with the systems and queries that it holds for.
     pub fn reasons(&self) -> Vec<String> {
-        let mut reasons: Vec<(&str, Vec<(&str, Vec<&str>)>)> = Vec::new();
+        let mut reasons: Vec<(&str, Places<'_>)> = Vec::new();
         for column in &self.columns {
             for (times, query) in column.times.iter().zip(&self.queries) {
                 for reason in times.iter().filter_map(|time| time.as_ref().err()) {
@@ -201,7 +204,7 @@ impl Section {
         let of = |(system, queries): &(&str, Vec<&str>)| {
             if queries.len() >= single { (*system).to_owned() } else { format!("{system}, {}", queries.join(", ")) }
         };
-        let told = |(reason, systems): &(&str, Vec<(&str, Vec<&str>)>)| {
+        let told = |(reason, systems): &(&str, Places<'_>)| {
             format!("{}: {reason}", systems.iter().map(of).collect::<Vec<_>>().join("; "))
         };
         reasons.iter().map(told).collect()
