@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use model::{Cell, MarkKind, Reading, TrialState, Value};
 
 use crate::evidence::Evidence;
-use crate::number::{Script, median, significant};
+use crate::number::{Script, fixed, median, significant};
 use crate::text::{Align, Grid, GridCell, GridLine, Style, clean, wrapped};
 
 /// The workload whose cells these are.
@@ -217,7 +217,7 @@ pub(crate) fn ratio(own: &[Measured], baseline: &[Measured], metric: &str) -> Op
 impl BackupRow {
     /// A figure as text; a dash where there is none.
     fn shown(&self, metric: &str, decimals: usize, divisor: f64) -> String {
-        self.figures.get(metric).map_or_else(|| "n/a".to_owned(), |value| format!("{:.decimals$}", value / divisor))
+        self.figures.get(metric).map_or_else(|| "n/a".to_owned(), |value| fixed(value / divisor, decimals))
     }
 
     /// What the codec is worth, in one line; nothing of a backup without one.
@@ -228,11 +228,13 @@ impl BackupRow {
             Some(cpu) => format!("{cpu:.1} CPU-seconds per GiB"),
             None => "CPU time that is not known".to_owned(),
         };
+        // Encrypted data, as a rule.
+        let saved = if *saving < 0.5 { "nothing".to_owned() } else { format!("{saving:.0} %") };
         let of_blocks = match self.trials {
             1 => "one trial: no more than a hint".to_owned(),
             blocks => format!("{lowest:.2}× to {highest:.2}× in {blocks} blocks"),
         };
-        Some(format!("{} saves {saving:.0} % and takes {ratio:.2}× the time for {cpu} ({of_blocks})", self.codec))
+        Some(format!("{} saves {saved} and takes {ratio:.2}× the time for {cpu} ({of_blocks})", self.codec))
     }
 }
 
@@ -345,7 +347,7 @@ impl BackupRow {
 impl ClassShare {
     /// Its figures as text: MiB, MiB of pages of zeros, percent saved, percent saved of the rest.
     pub fn shown(&self) -> [String; 4] {
-        let text = |value: Option<f64>| value.map_or_else(|| "n/a".to_owned(), |value| format!("{value:.1}"));
+        let text = |value: Option<f64>| value.map_or_else(|| "n/a".to_owned(), |value| fixed(value, 1));
         let mib = |bytes: Option<f64>| text(bytes.map(|bytes| bytes / MIB));
         [mib(Some(self.source_bytes)), mib(self.zero_bytes), text(self.saving), text(self.saving_without_zero_pages)]
     }
@@ -506,6 +508,9 @@ mod tests {
         assert_eq!(row("zstd-3", 6).verdict().unwrap(), expected);
         assert!(row("zstd-3", 1).verdict().unwrap().contains("one trial"));
         assert_eq!(row("none", 6).verdict(), None);
+        let mut encrypted = row("zstd-3", 6);
+        encrypted.figures.insert("saving".to_owned(), -0.02);
+        assert!(encrypted.verdict().unwrap().starts_with("zstd-3 saves nothing and takes 0.90× the time"));
     }
 
     #[test]

@@ -127,6 +127,15 @@ pub fn significant(value: f64, digits: i32, script: Script) -> String {
     signed(&grouped(&format!("{rounded:.decimals$}"), script), value, script)
 }
 
+/// A value with so many decimals. What rounds to nothing has no sign.
+pub(crate) fn fixed(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    match text.strip_prefix('-') {
+        Some(nothing) if nothing.bytes().all(|byte| matches!(byte, b'0' | b'.')) => nothing.to_owned(),
+        _ => text,
+    }
+}
+
 /// A whole number, thousands apart.
 pub fn whole(value: u64, script: Script) -> String {
     grouped(&value.to_string(), script)
@@ -277,6 +286,7 @@ mod tests {
         assert_eq!(text(12.345), "12.3");
         assert_eq!(text(0.012_345), "0.0123");
         assert_eq!(text(-0.5), "-0.500");
+        assert_eq!([fixed(-0.04, 1), fixed(-0.06, 1), fixed(0.04, 0)], ["0.0", "-0.1", "0"]);
         assert_eq!(text(0.0), "0");
         assert_eq!(text(f64::NAN), "n/a");
         assert_eq!(significant(-18_423.0, 3, Script::Typographic), "\u{2212}18\u{202f}400");

@@ -9,7 +9,7 @@ use crate::backup::{BackupRow, CLASS_HEADS, more, noted};
 use crate::backup_load::{self, HEADS, LoadRow};
 use crate::comparison::{ComparisonSet, MetricFilter, Options, compare};
 use crate::evidence::Evidence;
-use crate::number::{Script, significant};
+use crate::number::{Script, fixed, significant};
 
 const WIDTH: i32 = 480;
 const HEIGHT: i32 = 280;
@@ -153,7 +153,7 @@ fn published(rows: &[BackupRow]) -> Markup {
             tbody { @for row in rows { tr {
                 th scope="row" { bdi { (name(row)) } }
                 td.num { (mib(row)) }
-                td.num { (figure(row, "saving").map_or_else(|| "n/a".to_owned(), |saved| format!("{saved:.1} %"))) }
+                td.num { (figure(row, "saving").map_or_else(|| "n/a".to_owned(), |saved| format!("{} %", fixed(saved, 1)))) }
                 @for metric in ["backup_rate", "backup_cpu", "restore_rate", "restore_cpu"] {
                     td.num { (shown(row, metric)) }
                     td.num { (more(&all, row, metric, Script::Typographic)) }
@@ -236,7 +236,11 @@ fn worth(rows: &[BackupRow]) -> Markup {
                 shape: Shape::of_series(*index),
                 radius: (RADIUS * ratio.sqrt()).clamp(3.0, 24.0),
                 class: format!("pt {}", series_class(*index)),
-                title: format!("{}: saves {saving:.1} %, {cpu:.2} CPU s/GiB, {ratio:.2}× the time", name(row)),
+                title: format!(
+                    "{}: saves {} %, {cpu:.2} CPU s/GiB, {ratio:.2}× the time",
+                    name(row),
+                    fixed(*saving, 1)
+                ),
             }
         })
         .collect();
