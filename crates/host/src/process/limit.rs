@@ -357,7 +357,7 @@ fn gives(folder: &Path, wanted: &Wanted) -> Result<(), String> {
 enum Master {
     /// Nobody in particular: root writes into the files.
     Nobody,
-    /// Systemd, asked by root. It would take back what others write.
+    /// Systemd, asked by root.
     SystemdForRoot,
     /// Systemd, asked by another user.
     SystemdForUser,
