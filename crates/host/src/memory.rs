@@ -9,6 +9,8 @@ pub struct Memory {
     pub total_bytes: u64,
     /// What programs can still have without swapping, by the control group's limit too where that is tighter.
     pub available_bytes: u64,
+    /// The control group's limit; `None` is no limit.
+    pub limit_bytes: Option<u64>,
     /// Swap space.
     pub swap_bytes: u64,
     /// Swap space in use.

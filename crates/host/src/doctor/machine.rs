@@ -29,7 +29,12 @@ pub(super) fn memory(facts: &Facts) -> Vec<Check> {
         |memory| {
             (
                 free_status(&memory),
-                format!("{} of {} available", size(memory.available_bytes), size(memory.total_bytes)),
+                format!(
+                    "{} of {} available{}",
+                    size(memory.available_bytes),
+                    size(usable_bytes(&memory)),
+                    held(&memory)
+                ),
             )
         },
     );
@@ -49,8 +54,17 @@ pub(super) fn memory(facts: &Facts) -> Vec<Check> {
     ]
 }
 
+/// What programs can have at most: the machine's memory, or what the control group allows.
+fn usable_bytes(memory: &Memory) -> u64 {
+    memory.limit_bytes.map_or(memory.total_bytes, |limit| limit.min(memory.total_bytes))
+}
+
+fn held(memory: &Memory) -> &'static str {
+    if usable_bytes(memory) < memory.total_bytes { ", by the control group's limit" } else { "" }
+}
+
 fn free_status(memory: &Memory) -> Status {
-    match memory.available_bytes as f64 / memory.total_bytes.max(1) as f64 {
+    match memory.available_bytes as f64 / usable_bytes(memory).max(1) as f64 {
         share if share < 0.10 => Status::Bad,
         share if share < 0.25 => Status::Warn,
         _ => Status::Good,
@@ -162,7 +176,13 @@ mod tests {
     use super::*;
 
     fn memory_of(available: u64, swap_used: u64) -> Memory {
-        Memory { total_bytes: 1000, available_bytes: available, swap_bytes: 500, swap_used_bytes: swap_used }
+        Memory {
+            total_bytes: 1000,
+            available_bytes: available,
+            limit_bytes: None,
+            swap_bytes: 500,
+            swap_used_bytes: swap_used,
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use super::tree::{start_mark, tree_pids};
@@ -82,9 +83,16 @@ pub(crate) struct Group {
 #[derive(Debug)]
 pub struct Limit {
     groups: Vec<Group>,
+    /// Stays where étalon came from, if it is itself among the held in version 2.
+    keeper: Option<Keeper>,
     /// Names the groups for whoever cleans up.
     note: Option<Scratch>,
 }
+
+/// A process that does nothing where étalon was. Systemd takes a scope away once the last process has left it, and with it
+/// the controllers that it had handed down for the scope's sake: nothing would be held, and there would be no way back.
+#[derive(Debug)]
+struct Keeper(Child);
 
 /// What is to be written into one group's files.
 struct Wanted {
@@ -95,6 +103,9 @@ struct Wanted {
     lines: Vec<(&'static str, String)>,
 }
 
+/// The files of version 2 that hold, and the controllers that they are of.
+const V2_FILES: [(&str, &str); 2] = [("cpu.max", "cpu"), ("io.max", "io")];
+
 impl Limit {
     /// Holds processes to some bounds.
     ///
@@ -103,10 +114,18 @@ impl Limit {
     /// the files are on no disk that this machine sees.
     pub fn hold(held: Held, bounds: &Bounds) -> Result<Limit, HostError> {
         let refused = |reason: String| HostError::unavailable("hold processes to a limit", reason);
-        let wanted = wanted(bounds).map_err(refused)?;
-        let mut limit = Limit { groups: Vec::new(), note: Some(Scratch::new("limit", None)?) };
+        let root = match held {
+            Held::Own => "self".to_owned(),
+            Held::Tree(root) => root.to_string(),
+        };
+        let wanted = wanted(bounds, &root).map_err(refused)?;
+        let mut limit = Limit { groups: Vec::new(), keeper: None, note: Some(Scratch::new("limit", None)?) };
         for wanted in &wanted {
             limit.make(wanted).map_err(refused)?;
+        }
+        let leaves = matches!(held, Held::Own) || held == Held::Tree(std::process::id());
+        if leaves && wanted.iter().any(|one| one.controller.version == Version::Two) {
+            limit.keeper = Some(Keeper::start().map_err(refused)?);
         }
         match held {
             Held::Own => limit.enter(std::process::id()).map_err(refused)?,
@@ -123,21 +142,21 @@ impl Limit {
         self.let_go()
     }
 
-    /// Makes a group as near to étalon's own as it can be.
+    /// Makes a group as near to the processes' own as it can be.
     fn make(&mut self, wanted: &Wanted) -> Result<(), String> {
         let folders = &wanted.controller.folders;
-        let home = folders.first().cloned().ok_or("étalon is in no control group")?;
-        let mut reason = String::new();
+        let home = folders.first().cloned().ok_or("the process is in no control group")?;
+        let mut refusals = Vec::new();
         // In version 2 a group with processes in it gives no limits to groups below it, but one above may.
         for folder in folders {
             let name = format!("etalon-{}-{}", std::process::id(), crate::scratch::random_name());
             let group = Group { path: folder.join(name), home: home.clone() };
             match self.make_in(folder, &group, wanted) {
                 Ok(()) => return Ok(()),
-                Err(error) => reason = error,
+                Err(reason) => refusals.push(Refusal { reason, is_open: is_open(folder) }),
             }
         }
-        Err(reason)
+        Err(to_tell(refusals))
     }
 
     /// Makes a group under `folder`; nothing is left if that fails.
@@ -148,7 +167,16 @@ impl Limit {
             note.claim_group(group).map_err(|error| error.to_string())?;
         }
         let path = &group.path;
-        fs::create_dir(path).map_err(|error| format!("cannot make the control group {}: {error}", path.display()))?;
+        fs::create_dir(path).map_err(|error| {
+            let asks =
+                wanted.controller.version == Version::Two && error.kind() == std::io::ErrorKind::PermissionDenied;
+            let master = Master::of_this_machine();
+            let hint = match asks && master == Master::SystemdForUser {
+                true => format!("; {}", way(&wanted.needs, true, master, path)),
+                false => String::new(),
+            };
+            format!("cannot make the control group {}: {error}{hint}", path.display())
+        })?;
         for (file, line) in &wanted.lines {
             fs::write(path.join(file), line).map_err(|error| {
                 let _ = fs::remove_dir(path);
@@ -163,7 +191,10 @@ impl Limit {
         let mut seen = BTreeSet::new();
         // What they have started meanwhile, before they were held themselves.
         for _ in 0..LOOKS {
-            let new: Vec<u32> = tree_pids(root)?.into_iter().filter(|pid| seen.insert(*pid)).collect();
+            let keeper = self.keeper.as_ref().map(|keeper| keeper.0.id());
+            let stays = |pid: u32| Some(pid) == keeper;
+            let tree = tree_pids(root)?.into_iter();
+            let new: Vec<u32> = tree.filter(|&pid| !stays(pid) && seen.insert(pid)).collect();
             if new.is_empty() {
                 break;
             }
@@ -191,6 +222,8 @@ impl Limit {
         for group in self.groups.drain(..).rev() {
             failed = failed.and(group.remove());
         }
+        // Étalon is back.
+        drop(self.keeper.take());
         match (&failed, self.note.take()) {
             // It goes with the note.
             (Ok(()), note) => drop(note),
@@ -198,6 +231,25 @@ impl Limit {
             (Err(_), note) => std::mem::forget(note),
         }
         failed
+    }
+}
+
+impl Keeper {
+    /// Starts it in the group that étalon is in.
+    fn start() -> Result<Keeper, String> {
+        // It ends when its input does, and so with étalon, however that ends.
+        let mut cat = Command::new("cat");
+        cat.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        super::os::apart_from_terminal(&mut cat);
+        let tried = "cannot start `cat`, which is to keep étalon's own control group from being taken away";
+        cat.spawn().map(Keeper).map_err(|error| format!("{tried}: {error}"))
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        let _ = self.0.wait();
     }
 }
 
@@ -248,13 +300,32 @@ impl Group {
 
     /// Whether it is a group of étalon's that is there.
     pub(crate) fn is_there(&self) -> bool {
-        let ours = self.path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(crate::scratch::PREFIX));
-        ours && self.path.join(MEMBERS).exists()
+        is_ours(&self.path) && self.path.join(MEMBERS).exists()
     }
 }
 
 fn enter(group: &Path, pid: u32) -> std::io::Result<()> {
     fs::write(group.join(MEMBERS), pid.to_string())
+}
+
+/// Why no group was made in a folder.
+struct Refusal {
+    reason: String,
+    /// Whether étalon may make groups there.
+    is_open: bool,
+}
+
+/// Whether étalon may make groups in a folder and put processes into them.
+fn is_open(folder: &Path) -> bool {
+    fs::OpenOptions::new().write(true).open(folder.join(MEMBERS)).is_ok()
+}
+
+/// The refusal that helps, of those from étalon's own group upwards: the topmost that étalon has a say in, since what is
+/// below gets no more than that gives; else the nearest above its own, which is where the group would lie.
+fn to_tell(refusals: Vec<Refusal>) -> String {
+    let above = usize::from(refusals.len() > 1);
+    let topmost = refusals.iter().skip(above).rposition(|refusal| refusal.is_open).map_or(above, |at| at + above);
+    refusals.into_iter().nth(topmost).map_or_else(String::new, |refusal| refusal.reason)
 }
 
 /// Refuses a folder of version 2 whose groups do not get what is needed.
@@ -264,18 +335,67 @@ fn gives(folder: &Path, wanted: &Wanted) -> Result<(), String> {
     }
     let file = folder.join("cgroup.subtree_control");
     let given = text::read(&file)?;
-    match wanted.needs.iter().find(|need| !given.split_whitespace().any(|word| word == **need)) {
-        None => Ok(()),
-        Some(need) => Err(format!(
-            "{} gives its groups no `{need}` controller, but `{given}`; root can: echo +{need} > {}",
-            folder.display(),
-            file.display()
-        )),
+    let missing: Vec<&str> =
+        wanted.needs.iter().filter(|need| !given.split_whitespace().any(|word| word == **need)).copied().collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let has = text::read(folder.join("cgroup.controllers")).unwrap_or_default();
+    let could = missing.iter().all(|need| has.split_whitespace().any(|word| word == *need));
+    // The root of all groups alone may have processes and hand controllers down; it has no type.
+    let is_full =
+        wanted.controller.folders.first().is_some_and(|own| own == folder && own.join("cgroup.type").exists());
+    let way = match is_full {
+        true => "it cannot have it while processes are in it, as étalon is: a group above must be visible".to_owned(),
+        false => way(&missing, could, Master::of_this_machine(), &file),
+    };
+    Err(format!("{} has no `{}`, but `{given}`; {way}", file.display(), missing.join(" ")))
+}
+
+/// Who decides which controllers groups get, and who asks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Master {
+    /// Nobody in particular: root writes into the files.
+    Nobody,
+    /// Systemd, asked by root.
+    SystemdForRoot,
+    /// Systemd, asked by another user.
+    SystemdForUser,
+}
+
+impl Master {
+    fn of_this_machine() -> Master {
+        // As sd_booted(3) looks.
+        match (Path::new("/run/systemd/system").is_dir(), super::is_root()) {
+            (false, _) => Master::Nobody,
+            (true, true) => Master::SystemdForRoot,
+            (true, false) => Master::SystemdForUser,
+        }
     }
 }
 
-/// The groups that bounds take: one for each hierarchy.
-fn wanted(bounds: &Bounds) -> Result<Vec<Wanted>, String> {
+/// How a group gets controllers that it `could` hand down or not.
+fn way(missing: &[&str], could: bool, master: Master, file: &Path) -> String {
+    let option = |need: &&str| match *need {
+        "cpu" => "-p CPUWeight=100",
+        "io" => "-p IOWeight=100",
+        _ => "-p MemoryAccounting=yes",
+    };
+    let options = || missing.iter().map(option).collect::<Vec<_>>().join(" ");
+    match master {
+        Master::Nobody => format!("root can: echo +{} > {}", missing.join(" +"), file.display()),
+        Master::SystemdForUser if !could => {
+            "root can: systemctl edit user@.service, with `Delegate=cpu io memory pids` under `[Service]`; it holds from \
+             the user's next session on"
+                .to_owned()
+        }
+        Master::SystemdForUser => format!("systemd gives it to: systemd-run --user --scope {} etalon …", options()),
+        Master::SystemdForRoot => format!("systemd gives it to: systemd-run --scope {} etalon …", options()),
+    }
+}
+
+/// The groups that bounds take for a process and what belongs to it: one for each hierarchy.
+fn wanted(bounds: &Bounds, process: &str) -> Result<Vec<Wanted>, String> {
     let mut all: Vec<Wanted> = Vec::new();
     let mut add = |controller: Controller, needs: Vec<&'static str>, lines: Vec<(&'static str, String)>| {
         // A process is in one group of version 2.
@@ -287,18 +407,49 @@ fn wanted(bounds: &Bounds) -> Result<Vec<Wanted>, String> {
             None => all.push(Wanted { controller, needs, lines }),
         }
     };
+    // In version 1 a process has a group for each controller, and those of étalon's lie where étalon is.
+    let find = |controller: &str| match cgroup::of(process, controller)? {
+        Controller { version: Version::One, .. } => cgroup::own(controller),
+        two => Ok(two),
+    };
     if let Some(cores) = bounds.cores {
-        let controller = cgroup::own("cpu")?;
+        let controller = find("cpu")?;
         let lines = cpu_lines(controller.version, cores);
         add(controller, vec!["cpu"], lines);
     }
     if let Some(io) = &bounds.io {
-        let controller = cgroup::own("blkio")?;
+        let controller = find("blkio")?;
         let lines = io_lines(controller.version, io.bytes_s, &disks(&io.folders)?);
         // What was written to memory is brought to the disk in the name of the group whose memory it is.
         add(controller, vec!["io", "memory"], lines);
     }
+    all.iter_mut().for_each(inherit);
     Ok(all)
+}
+
+/// In version 2 a process is in one group. One that étalon holds already keeps the limits that the new group does not set
+/// anew: a server's process that is held to bytes a second by itself stays at the server's share of the processors.
+fn inherit(wanted: &mut Wanted) {
+    let Some(home) = wanted.controller.folders.first() else { return };
+    if wanted.controller.version == Version::One || !is_ours(home) {
+        return;
+    }
+    let new: Vec<(&'static str, &'static str)> =
+        V2_FILES.into_iter().filter(|(file, _)| wanted.lines.iter().all(|(set, _)| set != file)).collect();
+    for (file, controller) in new {
+        let limits = fs::read_to_string(home.join(file)).unwrap_or_default();
+        let held = limits.lines().filter(|line| !line.starts_with("max "));
+        let lines: Vec<_> = held.map(|line| (file, line.to_owned())).collect();
+        if !lines.is_empty() {
+            wanted.needs.push(controller);
+            wanted.lines.extend(lines);
+        }
+    }
+}
+
+/// Whether étalon has made a group, by its name.
+fn is_ours(group: &Path) -> bool {
+    group.file_name().is_some_and(|name| name.to_string_lossy().starts_with(crate::scratch::PREFIX))
 }
 
 fn cpu_lines(version: Version, cores: f64) -> Vec<(&'static str, String)> {
@@ -350,16 +501,73 @@ mod lines {
     #[test]
     fn a_group_that_gives_no_controller_is_refused_by_name() {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("cgroup.subtree_control"), "cpu memory\n").unwrap();
-        let controller = Controller { version: Version::Two, folders: vec![folder.path().to_owned()] };
+        let file = folder.path().join("cgroup.subtree_control");
+        fs::write(&file, "cpu memory\n").unwrap();
+        let below = folder.path().join("own");
+        let controller = Controller { version: Version::Two, folders: vec![below.clone(), folder.path().to_owned()] };
         let wanted = |needs: &[&'static str]| Wanted {
             controller: controller.clone(),
             needs: needs.to_vec(),
             lines: Vec::new(),
         };
         gives(folder.path(), &wanted(&["cpu", "memory"])).unwrap();
-        let refused = gives(folder.path(), &wanted(&["io", "memory"])).unwrap_err();
-        assert!(refused.contains("no `io` controller, but `cpu memory`; root can: echo +io > "), "{refused}");
+        let refused = gives(folder.path(), &wanted(&["io", "memory", "pids"])).unwrap_err();
+        let begin = format!("{} has no `io pids`, but `cpu memory`; ", file.display());
+        assert!(refused.starts_with(&begin), "{refused}");
+        fs::create_dir(&below).unwrap();
+        for name in ["cgroup.subtree_control", "cgroup.type"] {
+            fs::write(below.join(name), "").unwrap();
+        }
+        let refused = gives(&below, &wanted(&["io"])).unwrap_err();
+        assert!(refused.contains("while processes are in it, as étalon is"), "{refused}");
+    }
+
+    #[test]
+    fn what_is_held_already_stays_so() {
+        let slice = tempfile::tempdir().unwrap();
+        let inherited = |name: &str, lines: &[(&'static str, &str)]| {
+            let home = slice.path().join(name);
+            fs::create_dir_all(&home).unwrap();
+            fs::write(home.join("cpu.max"), "20000 100000\n").unwrap();
+            fs::write(home.join("io.max"), "").unwrap();
+            let lines = lines.iter().map(|(file, line)| (*file, (*line).to_owned())).collect();
+            let controller = Controller { version: Version::Two, folders: vec![home] };
+            let mut wanted = Wanted { controller, needs: vec!["io"], lines };
+            inherit(&mut wanted);
+            (wanted.needs, wanted.lines)
+        };
+        let io = ("io.max", "254:0 rbps=5 wbps=5");
+        let (needs, lines) = inherited("etalon-1-a", &[io]);
+        assert_eq!(needs, ["io", "cpu"]);
+        assert_eq!(lines, [io, ("cpu.max", "20000 100000")].map(|(file, line)| (file, line.to_owned())));
+        let (_, lines) = inherited("etalon-1-a", &[("cpu.max", "50000 100000")]);
+        assert_eq!(lines, [("cpu.max", "50000 100000".to_owned())], "what is said anew counts");
+        assert_eq!(inherited("run-r1.scope", &[io]).1.len(), 1, "limits of others hold from above");
+    }
+
+    #[test]
+    fn a_refusal_says_who_gives_the_controllers() {
+        let way = |missing: &[&str], could, master| way(missing, could, master, Path::new("/g/cgroup.subtree_control"));
+        let by_hand = way(&["cpu", "io"], true, Master::Nobody);
+        assert_eq!(by_hand, "root can: echo +cpu +io > /g/cgroup.subtree_control");
+        let asked = way(&["cpu", "io"], true, Master::SystemdForRoot);
+        assert!(asked.ends_with("systemd-run --scope -p CPUWeight=100 -p IOWeight=100 etalon …"), "{asked}");
+        let asked = way(&["io"], true, Master::SystemdForUser);
+        assert!(asked.ends_with("systemd-run --user --scope -p IOWeight=100 etalon …"), "{asked}");
+        assert!(way(&["io"], false, Master::SystemdForUser).contains("`Delegate=cpu io memory pids`"));
+    }
+
+    #[test]
+    fn of_many_refusals_the_one_that_helps_is_told() {
+        let told = |open: &[bool]| {
+            let refusal = |(at, &is_open): (usize, &bool)| Refusal { reason: at.to_string(), is_open };
+            to_tell(open.iter().enumerate().map(refusal).collect())
+        };
+        assert_eq!(told(&[true, true, true]), "2", "root: all are open");
+        assert_eq!(told(&[true, true, true, false, false]), "2", "a user: what user@.service was given");
+        assert_eq!(told(&[false, false, false]), "1", "nothing is open: where the group would lie");
+        assert_eq!(told(&[true, false, false]), "1", "not étalon's own");
+        assert_eq!(told(&[true]), "0", "a container sees no other");
     }
 }
 
@@ -368,10 +576,19 @@ mod lines {
 mod tests {
     use super::*;
     use std::process::{Command, Stdio};
+    use std::sync::{Mutex, MutexGuard, PoisonError};
     use std::time::Instant;
+
+    /// Of the tests that hold processes one runs at a time: what is started while this process is held itself starts in a
+    /// group that goes.
+    fn alone() -> MutexGuard<'static, ()> {
+        static TURN: Mutex<()> = Mutex::new(());
+        TURN.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 
     #[test]
     fn a_busy_process_is_held_to_its_share_and_let_go() {
+        let _turn = alone();
         let mut busy = Command::new("sh").args(["-c", "while :; do :; done"]).stdin(Stdio::null()).spawn().unwrap();
         let limit = Limit::hold(Held::Tree(busy.id()), &Bounds::of_cores(0.1));
         let used = || super::super::tree_cpu(busy.id()).unwrap();
@@ -412,8 +629,56 @@ mod tests {
         Ok(started.elapsed().as_secs_f64())
     }
 
+    /// Whether a process is in a group.
+    fn is_member(group: &Path, pid: u32) -> bool {
+        let members = fs::read_to_string(group.join(MEMBERS)).unwrap();
+        members.lines().any(|member| member == pid.to_string())
+    }
+
+    #[test]
+    fn something_stays_where_etalon_was() {
+        let _turn = alone();
+        let own = std::process::id();
+        let limit = match Limit::hold(Held::Tree(own), &Bounds::of_cores(4.0)) {
+            Ok(limit) => limit,
+            Err(reason) => return println!("skipped: {reason}"),
+        };
+        let group = limit.groups[0].clone();
+        assert!(is_member(&group.path, own));
+        match &limit.keeper {
+            None => println!("skipped: version 1 takes no group away"),
+            Some(keeper) => assert!(is_member(&group.home, keeper.0.id()) && !is_member(&group.path, keeper.0.id())),
+        }
+        let keeper = limit.keeper.as_ref().map(|keeper| keeper.0.id());
+        limit.release().unwrap();
+        assert!(is_member(&group.home, own) && !group.path.exists());
+        assert!(keeper.is_none_or(|keeper| start_mark(keeper).is_err()), "it has ended");
+    }
+
+    #[test]
+    fn what_is_held_twice_is_held_by_both() {
+        let _turn = alone();
+        let mut idle = Command::new("sleep").arg("60").stdin(Stdio::null()).spawn().unwrap();
+        let io = IoBound { bytes_s: 1 << 20, folders: vec![std::env::current_dir().unwrap()] };
+        let held = Limit::hold(Held::Tree(idle.id()), &Bounds::of_cores(0.25)).and_then(|server| {
+            let home = server.groups[0].path.clone();
+            let sender = Limit::hold(Held::Tree(idle.id()), &Bounds { cores: None, io: Some(io) })?;
+            let quota = cgroup::of(&idle.id().to_string(), "cpu").unwrap().cpu_quota_cores();
+            sender.release()?;
+            let back = is_member(&home, idle.id());
+            server.release().map(|()| (quota, back))
+        });
+        idle.kill().unwrap();
+        idle.wait().unwrap();
+        match held {
+            Ok((quota, back)) => assert_eq!((quota, back), (Some(0.25), true)),
+            Err(reason) => println!("skipped: {reason}"),
+        }
+    }
+
     #[test]
     fn a_writer_is_held_to_its_bytes_a_second() {
+        let _turn = alone();
         let scratch = Scratch::new("io", None).unwrap();
         match seconds_of_a_write(scratch.path()) {
             Ok(seconds) => assert!(seconds > 1.5, "4 MiB at 2 MiB a second in {seconds} s"),

@@ -13,9 +13,9 @@ use super::server::{ServerSpec, StopSignal};
 #[derive(Debug)]
 pub(super) struct Tether;
 
-/// Starts a server in a process group of its own, so that the terminal's Ctrl-C reaches étalon alone.
+/// Starts a server that the terminal's Ctrl-C does not reach.
 pub(super) fn spawn(mut command: Command, spec: &ServerSpec) -> io::Result<(Child, Tether)> {
-    command.process_group(0);
+    apart_from_terminal(&mut command);
     if let Some(user) = &spec.run_as {
         // When root changes the user, `std` drops the other groups as well.
         command.uid(user.uid).gid(user.gid);
@@ -28,6 +28,11 @@ pub(super) fn spawn(mut command: Command, spec: &ServerSpec) -> io::Result<(Chil
     #[cfg(not(target_os = "linux"))]
     let child = command.spawn()?;
     Ok((child, Tether))
+}
+
+/// Starts a program in a process group of its own, so that the terminal's Ctrl-C reaches étalon alone.
+pub(super) fn apart_from_terminal(command: &mut Command) {
+    command.process_group(0);
 }
 
 /// A shell lets what it starts in the background ignore these two, and a child inherits that: a server that trusts in

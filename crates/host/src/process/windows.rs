@@ -23,7 +23,7 @@ pub(super) fn spawn(mut command: Command, spec: &ServerSpec) -> io::Result<(Chil
     if spec.run_as.is_some() {
         return Err(io::Error::new(io::ErrorKind::Unsupported, "étalon runs servers as another user on Unix only"));
     }
-    command.creation_flags(CREATE_NEW_PROCESS_GROUP);
+    apart_from_terminal(&mut command);
     let mut child = command.spawn()?;
     match Job::around(&child) {
         Ok(job) => Ok((child, Tether { _job: job })),
@@ -33,6 +33,11 @@ pub(super) fn spawn(mut command: Command, spec: &ServerSpec) -> io::Result<(Chil
             Err(cause)
         }
     }
+}
+
+/// Starts a program in a console group of its own, so that the user's Ctrl-C reaches étalon alone.
+pub(super) fn apart_from_terminal(command: &mut Command) {
+    command.creation_flags(CREATE_NEW_PROCESS_GROUP);
 }
 
 /// Asks a process to end with Ctrl-Break, or ends it.

@@ -39,8 +39,13 @@ pub(crate) struct Throttling {
 
 /// Finds a controller (`cpu`, `memory`) for this process.
 pub(crate) fn own(controller: &str) -> Result<Controller, String> {
+    of("self", controller)
+}
+
+/// Finds a controller for a process: its number, or `self`.
+pub(crate) fn of(process: &str, controller: &str) -> Result<Controller, String> {
     let mounts = parse_mountinfo(&text::read("/proc/self/mountinfo")?);
-    let groups = text::read("/proc/self/cgroup")?;
+    let groups = text::read(format!("/proc/{process}/cgroup"))?;
     locate(&mounts, &groups, controller)
         .ok_or_else(|| format!("no control group with the {controller} controller is mounted"))
 }
@@ -90,28 +95,45 @@ impl Controller {
 
     /// Memory that the group may use, in bytes; `None` is no limit.
     pub(crate) fn memory_limit_bytes(&self) -> Option<u64> {
-        let name = match self.version {
-            Version::One => "memory.limit_in_bytes",
-            Version::Two => "memory.max",
-        };
-        self.folders.iter().filter_map(|folder| parse_memory_max(&text::read(folder.join(name)).ok()?)).min()
+        self.folders.iter().filter_map(|folder| self.memory_limit_of(folder)).min()
     }
 
-    /// Memory that the group may still take until its own limit, in bytes; `None` is no limit.
+    /// Memory that the group may still take until a limit, its own or one above, in bytes: cached pages of files count as
+    /// free, since the kernel takes them back before it refuses. `None` is no limit.
     pub(crate) fn memory_left_bytes(&self) -> Option<u64> {
         let name = match self.version {
             Version::One => "memory.usage_in_bytes",
             Version::Two => "memory.current",
         };
-        let used: u64 = text::read(self.folders.first()?.join(name)).ok()?.parse().ok()?;
-        Some(self.memory_limit_bytes()?.saturating_sub(used))
+        let left = |folder: &PathBuf| {
+            let limit = self.memory_limit_of(folder)?;
+            let used: u64 = text::read(folder.join(name)).ok()?.parse().ok()?;
+            let cached = cached_bytes(self.version, &text::read(folder.join("memory.stat")).unwrap_or_default());
+            Some(limit.saturating_sub(used.saturating_sub(cached)))
+        };
+        self.folders.iter().filter_map(left).min()
     }
 
-    /// How often the group was held back so far.
+    fn memory_limit_of(&self, folder: &Path) -> Option<u64> {
+        let name = match self.version {
+            Version::One => "memory.limit_in_bytes",
+            Version::Two => "memory.max",
+        };
+        parse_memory_max(&text::read(folder.join(name)).ok()?)
+    }
+
+    /// How often the group, or one above, was held back so far. In version 2 a group counts only if the one above gives it
+    /// the controller.
     pub(crate) fn throttling(&self) -> Result<Throttling, String> {
         let own = self.folders.first().ok_or("the control group has no folder")?;
+        let counted = |folder: &PathBuf| parse_cpu_stat(&text::read(folder.join("cpu.stat")).ok()?);
+        let sum =
+            |a: Throttling, b: Throttling| Throttling { times: a.times + b.times, time_us: a.time_us + b.time_us };
         let path = own.join("cpu.stat");
-        parse_cpu_stat(&text::read(&path)?).ok_or_else(|| format!("{} does not count throttling", path.display()))
+        // What cannot be read says so itself.
+        text::read(&path)?;
+        let none = || format!("neither {} nor one above counts throttling", path.display());
+        self.folders.iter().filter_map(counted).reduce(sum).ok_or_else(none)
     }
 }
 
@@ -125,6 +147,16 @@ fn parse_cpu_max(line: &str) -> Option<f64> {
 /// Bytes, or `max`. Version 1 writes the largest multiple of a page for "no limit".
 fn parse_memory_max(text: &str) -> Option<u64> {
     text.parse().ok().filter(|&bytes: &u64| bytes < 1 << 60)
+}
+
+/// Pages of files in `memory.stat`, without those of shared memory: they are on no list of files. In version 1 the sums
+/// with the groups below have names of their own.
+fn cached_bytes(version: Version, stat: &str) -> u64 {
+    let keys = match version {
+        Version::One => ["total_active_file", "total_inactive_file"],
+        Version::Two => ["active_file", "inactive_file"],
+    };
+    keys.iter().filter_map(|key| text::value(stat, key, ' ')?.parse::<u64>().ok()).sum()
 }
 
 fn parse_cpu_stat(stat: &str) -> Option<Throttling> {
@@ -154,6 +186,50 @@ mod tests {
         let one = "nr_periods 9\nnr_throttled 3\nthrottled_time 1500000\n";
         assert_eq!(parse_cpu_stat(one), Some(Throttling { times: 3, time_us: 1500 }));
         assert_eq!(parse_cpu_stat("usage_usec 5\n"), None, "the controller is off");
+    }
+
+    /// A group of version 2 below one that holds it, with some files of each.
+    fn two_levels(own: &[(&str, &str)], above: &[(&str, &str)]) -> (tempfile::TempDir, Controller) {
+        let root = tempfile::tempdir().unwrap();
+        let slice = root.path().join("a.slice");
+        let scope = slice.join("b.scope");
+        std::fs::create_dir_all(&scope).unwrap();
+        for (folder, files) in [(&scope, own), (&slice, above)] {
+            files.iter().for_each(|(name, text)| std::fs::write(folder.join(name), text).unwrap());
+        }
+        let folders = vec![scope, slice, root.path().to_owned()];
+        (root, Controller { version: Version::Two, folders })
+    }
+
+    #[test]
+    fn limits_of_a_group_above_hold_one_that_has_no_controller() {
+        let stat = "anon 100\nfile 300\nshmem 50\nactive_file 200\ninactive_file 50\n";
+        let (_root, group) = two_levels(
+            &[("cpu.stat", "usage_usec 5\n")],
+            &[
+                ("cpu.max", "50000 100000\n"),
+                ("cpu.stat", "usage_usec 9\nnr_periods 9\nnr_throttled 3\nthrottled_usec 1500\n"),
+                ("memory.max", "1000\n"),
+                ("memory.current", "400\n"),
+                ("memory.stat", stat),
+            ],
+        );
+        assert_eq!(group.cpu_quota_cores(), Some(0.5));
+        assert_eq!(group.throttling(), Ok(Throttling { times: 3, time_us: 1500 }));
+        assert_eq!(group.memory_limit_bytes(), Some(1000));
+        assert_eq!(group.memory_left_bytes(), Some(850), "the kernel takes cached pages back");
+    }
+
+    #[test]
+    fn the_tightest_group_tells_the_memory_left() {
+        let files = |max, current| [("memory.max", max), ("memory.current", current)];
+        let (_root, group) = two_levels(&files("500", "100"), &files("1000", "900"));
+        assert_eq!((group.memory_limit_bytes(), group.memory_left_bytes()), (Some(500), Some(100)));
+        let (_root, free) = two_levels(&files("max", "100"), &[("cpu.stat", "usage_usec 5\n")]);
+        assert_eq!((free.memory_limit_bytes(), free.memory_left_bytes()), (None, None));
+        assert!(free.throttling().unwrap_err().contains("cannot read"), "{:?}", free.throttling());
+        let one = cached_bytes(Version::One, "inactive_file 1\ntotal_inactive_file 20\ntotal_active_file 3\n");
+        assert_eq!(one, 23);
     }
 
     #[test]

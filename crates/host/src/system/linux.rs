@@ -44,9 +44,11 @@ pub(crate) fn pid_namespace() -> String {
 /// The machine's memory, with the limit of the control group where that is tighter.
 pub(crate) fn memory() -> Result<Memory, String> {
     let machine = parse_meminfo(&text::read("/proc/meminfo")?).ok_or("/proc/meminfo does not follow proc(5)")?;
-    let left = cgroup::own("memory").ok().and_then(|group| group.memory_left_bytes());
+    let group = cgroup::own("memory").ok();
+    let limit_bytes = group.as_ref().and_then(cgroup::Controller::memory_limit_bytes);
+    let left = group.and_then(|group| group.memory_left_bytes());
     let available_bytes = left.map_or(machine.available_bytes, |left| left.min(machine.available_bytes));
-    Ok(Memory { available_bytes, ..machine })
+    Ok(Memory { available_bytes, limit_bytes, ..machine })
 }
 
 /// Runnable and waiting threads, averaged over one, five and fifteen minutes.
@@ -83,6 +85,7 @@ fn parse_meminfo(meminfo: &str) -> Option<Memory> {
     Some(Memory {
         total_bytes: bytes("MemTotal")?,
         available_bytes: bytes("MemAvailable")?,
+        limit_bytes: None,
         swap_bytes,
         swap_used_bytes: swap_bytes.saturating_sub(bytes("SwapFree")?),
     })

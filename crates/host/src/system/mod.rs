@@ -3,7 +3,6 @@
 //! [`linux`] and [`portable`] answer the same questions under the same names; [`os`] is the one that serves here. The
 //! tests compile both on Linux and hold them against each other.
 
-#[cfg(any(target_os = "linux", test))]
 pub(crate) mod cgroup;
 pub(crate) mod command;
 #[cfg(target_os = "linux")]

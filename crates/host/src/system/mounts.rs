@@ -20,12 +20,10 @@ pub(crate) struct Mount {
 }
 
 /// Reads `/proc/self/mountinfo`; see proc_pid_mountinfo(5). Lines that do not follow it are passed over.
-#[cfg(any(target_os = "linux", test))]
 pub(crate) fn parse_mountinfo(text: &str) -> Vec<Mount> {
     text.lines().filter_map(parse_mountinfo_line).collect()
 }
 
-#[cfg(any(target_os = "linux", test))]
 fn parse_mountinfo_line(line: &str) -> Option<Mount> {
     let (mount, filesystem) = line.split_once(" - ")?;
     let mut mount = mount.split(' ').skip(2);
@@ -50,7 +48,6 @@ fn parse_mountinfo_line(line: &str) -> Option<Mount> {
 }
 
 /// Undoes the kernel's `\040` for a space, and its like.
-#[cfg(any(target_os = "linux", test))]
 fn unescape(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -57,6 +57,7 @@ pub(crate) fn memory() -> Result<Memory, String> {
     Ok(Memory {
         total_bytes: system.total_memory(),
         available_bytes: system.available_memory(),
+        limit_bytes: None,
         swap_bytes: system.total_swap(),
         swap_used_bytes: system.used_swap(),
     })
