@@ -95,8 +95,8 @@ pub(super) fn load(facts: &Facts, cpu: &Result<MachineCpu, String>) -> Vec<Check
         |share| (share_status(share, 0.01, 0.05), format!("{:.1} % of the processors over one second", share * 100.0)),
     );
     vec![
-        load.mend("wait until it falls, or find what runs with `top`"),
-        foreign.mend("find what runs with `top`, and stop it for the time of the benchmark"),
+        load.mend("wait until it falls, or find what runs (`top`, Task Manager)"),
+        foreign.mend("find what runs (`top`, Task Manager), and stop it for the time of the benchmark"),
         steal.mend("measure on a host of its own, or with reserved processors"),
     ]
 }
