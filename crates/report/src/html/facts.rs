@@ -67,10 +67,21 @@ fn side_by_side(systems: &[(&str, Option<&Facts>)], names: &[&str]) -> Markup {
 fn value(facts: Option<&Facts>, name: &str) -> Markup {
     html! {
         @match facts.and_then(|facts| facts.entries.get(name)).map(|fact| &fact.reading) {
-            Some(Ok(value)) => (value),
+            Some(Ok(value)) => (folded(&value.to_string())),
             Some(Err(reason)) => { span.na title=(reason) { "n/a" } " " span.note { (reason) } }
             None => { span.na { "–" } }
         }
+    }
+}
+
+/// A value of so many characters or more stands folded, since it would push all others off the page.
+const LONG: usize = 200;
+
+/// A value; of a long one its beginning, the whole of it one click away.
+fn folded(value: &str) -> Markup {
+    html! {
+        @if value.chars().count() < LONG { (value) }
+        @else { details { summary { (value.chars().take(LONG / 4).collect::<String>().trim_end()) "…" } (value) } }
     }
 }
 

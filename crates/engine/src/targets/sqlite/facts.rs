@@ -38,12 +38,13 @@ pub(super) fn read(connection: &Connection, path: &Path, cipher: &Cipher) -> Res
     facts.identity("server.product", "SQLite");
     facts.identity("server.version", rusqlite::version());
     // In a build with SQLCipher its files without a key are its work, too.
-    for (fact, pragma) in [("server.sqlcipher", "cipher_version"), ("server.cryptography", "cipher_provider_version")] {
-        if let Some(said) = cipher::said(connection, pragma) {
-            facts.identity(fact, said);
-        }
+    if let Some(version) = cipher::said(connection, "cipher_version") {
+        facts.identity("server.sqlcipher", version);
+        facts.identity("encryption", if cipher.is_plain() { "none" } else { "each page, by SQLCipher" });
     }
-    facts.identity("encryption", if cipher.is_plain() { "none" } else { "each page, by SQLCipher" });
+    if let Some(cryptography) = cipher::said(connection, "cipher_provider_version") {
+        facts.identity("server.cryptography", cryptography);
+    }
     facts.identity("server.compile_options", compile_options(connection));
     for name in PRAGMAS {
         match pragma(connection, name) {
