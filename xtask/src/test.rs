@@ -53,9 +53,12 @@ const STEPS: [Step; 7] = [
         "cli/parquet,cli/sqlcipher",
         "--test",
         "cli",
+        "--test",
+        "conformance",
         "--",
         "export::",
         "cipher::",
+        "every_engine",
     ]),
 ];
 

@@ -25,9 +25,15 @@ use model::{Length, MarkKind, OnError, Order, Point, Reading, Schedule, SystemPl
 /// Servers that étalon cannot start, and the variables that name one.
 const NAMED: [(&str, &str); 1] = [("sqlserver", "ETALON_TEST_MSSQL")];
 
-/// A system of an engine that the test may do with as it likes; none where nobody names a server.
+/// The engine that a build has only with the feature of its name; others refuse it, which has a test of its own.
+const FEATURE: (&str, bool) = ("sqlcipher", cfg!(feature = "sqlcipher"));
+
+/// A system of an engine that the test may do with as it likes; none where nobody names a server, or the build has no such engine.
 fn system(engine: &dyn Engine, folder: &Path) -> Option<SystemPlan> {
     let spec = engine.spec();
+    if FEATURE == (spec.name, false) {
+        return None;
+    }
     if let Some((_, variable)) = NAMED.iter().find(|(name, _)| *name == spec.name) {
         let Ok(url) = std::env::var(variable) else {
             eprintln!("{}: left out, since {variable} names no server", spec.name);
