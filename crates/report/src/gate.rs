@@ -181,8 +181,7 @@ fn status(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> RowStatus
         _ => (1.0 / estimate.ratio, 1.0 / estimate.lo),
     };
     let limit = 1.0 + rules.max_regression;
-    let p = estimate.p_holm.unwrap_or(estimate.p_t);
-    let certain = p <= 1.0 - estimate.level;
+    let certain = estimate.adjusted.is_some_and(|p| p <= 1.0 - estimate.level);
     if certain && ratio > limit {
         RowStatus::Regressed
     } else if certain && ratio < 1.0 {

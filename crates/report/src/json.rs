@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::comparison::{self, ComparisonSet, Table};
+use crate::comparison::{self, ComparisonSet, Family, Table};
 use crate::evidence::Evidence;
 use crate::words::created_rfc3339;
 
@@ -93,6 +93,20 @@ pub struct Rules {
     pub pairing: String,
     /// Fewest blocks that carry a verdict.
     pub min_blocks: u32,
+    /// The rows that were judged together, those that are not printed among them.
+    pub families: Vec<JudgedFamily>,
+}
+
+/// Rows that were judged together.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct JudgedFamily {
+    /// `holm` over the primary rows, or `benjamini-hochberg` over all others.
+    pub adjusted_after: String,
+    /// How many rows.
+    pub rows: usize,
+    /// Their part of the error that the level allows: 0.8 is 4 % of 5 %.
+    pub part: f64,
 }
 
 /// A fact in which two systems differ.
@@ -155,8 +169,14 @@ pub struct Comparison {
     pub p: Option<f64>,
     /// Two-sided p of the t test: paired, or Welch's for unpaired data.
     pub p_t: Option<f64>,
-    /// `p_t` adjusted after Holm over the primary rows; the verdict rests on it. Null for rows that are not primary.
+    /// `p_adjusted` of a primary row. Null for rows that are not primary.
     pub p_holm: Option<f64>,
+    /// `p_t` adjusted over the rows that are judged together, and for their part of the error; the verdict rests on it. Null for
+    /// rows that are not judged.
+    pub p_adjusted: Option<f64>,
+    /// How it was adjusted: `holm` over the primary rows, `benjamini-hochberg` over all others. Null for rows that are not
+    /// judged.
+    pub adjusted_after: Option<String>,
     /// The interval of the ratio by the bootstrap over blocks.
     pub bootstrap_interval: Option<[f64; 2]>,
     /// Blocks with both sides.
@@ -348,9 +368,19 @@ fn experiment(evidence: &Evidence, set: &ComparisonSet) -> Experiment {
             estimator: set.rules.estimator.as_str().to_owned(),
             pairing: set.rules.pairing.as_str().to_owned(),
             min_blocks: set.rules.min_blocks,
+            families: families(set),
         },
         differences: differences(&set.tables),
     }
+}
+
+fn families(set: &ComparisonSet) -> Vec<JudgedFamily> {
+    let judged = |family: Family| JudgedFamily {
+        adjusted_after: family.method().to_owned(),
+        rows: set.families.rows(family),
+        part: set.families.part(family),
+    };
+    [Family::Primary, Family::Exploratory].map(judged).into_iter().filter(|family| family.rows > 0).collect()
 }
 
 /// The differences of each pair of systems, once.
@@ -376,6 +406,8 @@ fn differences(tables: &[Table]) -> Vec<Difference> {
 
 fn comparison(row: &comparison::Comparison, set: &ComparisonSet) -> Comparison {
     let estimate = row.estimate.as_ref();
+    let adjusted = estimate.and_then(|e| e.adjusted);
+    let family = Family::of(row.metric.role);
     let both = |lo: f64, hi: f64| (lo.is_finite() && hi.is_finite()).then_some([lo, hi]);
     Comparison {
         benchmark: row.benchmark.clone(),
@@ -391,7 +423,9 @@ fn comparison(row: &comparison::Comparison, set: &ComparisonSet) -> Comparison {
         level: set.rules.level,
         p: estimate.map(|e| e.p),
         p_t: estimate.map(|e| e.p_t),
-        p_holm: estimate.and_then(|e| e.p_holm),
+        p_holm: adjusted.filter(|_| family == Family::Primary),
+        p_adjusted: adjusted,
+        adjusted_after: adjusted.map(|_| family.method().to_owned()),
         bootstrap_interval: estimate.and_then(|e| e.bootstrap).and_then(|(lo, hi)| both(lo, hi)),
         blocks: estimate.map_or(0, |e| e.blocks),
         detectable: estimate.and_then(|e| e.detectable).filter(|share| share.is_finite()),

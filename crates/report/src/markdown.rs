@@ -3,7 +3,9 @@
 use crate::comparison::{Comparison, ComparisonSet, Side};
 use crate::number::{RowUnit, Script, half, percent};
 use crate::text::clean;
-use crate::words::{absent_of, arrow, change, design, metric_name, row_unit, table_title, verdict_words};
+use crate::words::{
+    absent_of, arrow, change, design, exploring, metric_name, primary_family, row_unit, table_title, verdict_words,
+};
 
 /// The tables of a set as GitHub's Markdown.
 pub fn render(set: &ComparisonSet) -> String {
@@ -19,6 +21,10 @@ pub fn render(set: &ComparisonSet) -> String {
             escape(&table.a)
         ));
         out.push_str(&format!("{}.\n\n", escape(&design(set))));
+        let families = [primary_family(set, Script::Plain), exploring(set, &table.rows, Script::Plain)];
+        for family in families.into_iter().flatten() {
+            out.push_str(&format!("{}.\n\n", escape(&family)));
+        }
         let level = percent(set.rules.level, Script::Plain);
         out.push_str(&format!(
             "| metric | A {} | B {} | B vs A | {level} interval | verdict |\n|---|--:|--:|--:|---|---|\n",

@@ -13,7 +13,7 @@ use crate::evidence::Evidence;
 use crate::html::cells::{CellView, SystemCell, views};
 use crate::number::{Script, median};
 use crate::text::{Align, Grid, GridCell, GridLine, Style, clean, wrapped};
-use crate::words::{change, verdict_words};
+use crate::words::{change, families, verdict_words};
 
 /// The workload whose cells are shown.
 const WORKLOAD: &str = "pages";
@@ -445,7 +445,7 @@ fn write_conclusions(names: &(String, String), all: &[Conclusion], text: &mut St
 }
 
 /// What may be said of the latencies, metric by metric; of those that one of the two does not have nothing is said.
-fn write_verdicts(set: &ComparisonSet, text: &mut String) {
+fn write_verdicts(set: &ComparisonSet, width: usize, text: &mut String) {
     for table in &set.tables {
         let known = |row: &&Comparison| [&row.a, &row.b].iter().all(|side| side.summary.is_some());
         let rows: Vec<&Comparison> = table.rows.iter().filter(known).collect();
@@ -453,6 +453,7 @@ fn write_verdicts(set: &ComparisonSet, text: &mut String) {
             continue;
         }
         let _ = writeln!(text, "\nverdicts: {} against {}", clean(&table.b), clean(&table.a));
+        text.push_str(&families(set, rows.iter().copied(), width));
         let several = rows.iter().any(|row| !row.label.is_empty());
         let row = |row: &&Comparison| {
             let verdict = match &row.outcome {
@@ -493,7 +494,7 @@ pub fn render(evidence: &Evidence, set: Option<&ComparisonSet>, width: usize) ->
         section.conclusions.iter().for_each(|(names, all)| write_conclusions(names, all, &mut text));
     }
     if let Some(set) = set {
-        write_verdicts(set, &mut text);
+        write_verdicts(set, width, &mut text);
     }
     text.push('\n');
     text.push_str(&wrapped(FOOTNOTE, width, 0));

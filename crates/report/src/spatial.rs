@@ -10,7 +10,7 @@ use crate::evidence::Evidence;
 use crate::html::cells::{CellView, SystemCell, points, views};
 use crate::number::{Script, significant};
 use crate::text::{Align, Grid, GridCell, GridLine, Style, clean, wrapped};
-use crate::words::{absent, change, verdict_words};
+use crate::words::{absent, change, families, verdict_words};
 
 /// The workload whose cells are shown.
 const WORKLOAD: &str = "spatial";
@@ -280,8 +280,10 @@ fn row_of<'s>(
 fn both(evidence: &Evidence, set: &ComparisonSet, section: &Section, a: &Column, b: &Column) -> Option<String> {
     let head = ["query", "published", "all runs", "interval", "verdict"].map(str::to_owned).to_vec();
     let mut lines = vec![head];
+    let mut rows = Vec::new();
     for (at, query) in section.queries.iter().enumerate() {
         let row = row_of(evidence, set, section, (&b.system, query))?;
+        rows.push(row);
         let (ratio, interval) = change(row).map_or_else(
             || ("-".to_owned(), String::new()),
             |change| (change.point(Script::Plain), change.interval(Script::Plain)),
@@ -292,7 +294,7 @@ fn both(evidence: &Evidence, set: &ComparisonSet, section: &Section, a: &Column,
         let gained = gain_letter(gain(&a.times[at][PUBLISHED], &b.times[at][PUBLISHED]));
         lines.push(vec![query_name(query).to_owned(), gained, ratio, interval, verdict]);
     }
-    Some(grid(lines, &[0, 4]))
+    Some(families(set, rows, WIDTH) + &grid(lines, &[0, 4]))
 }
 
 /// One system's two estimators beside each other.

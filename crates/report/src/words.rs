@@ -5,10 +5,11 @@ use model::{Direction, Metric, Order, Quantity};
 use stats::Verdict;
 
 use crate::comparison::{
-    Comparison, ComparisonSet, DepthPoint, DiskGroup, HostRow, HostsGroup, Outcome, Pairing, Side, Table,
+    Comparison, ComparisonSet, DepthPoint, DiskGroup, Family, HostRow, HostsGroup, Outcome, Pairing, Side, Table,
 };
 use crate::evidence::Evidence;
 use crate::number::{Change, RowUnit, Script, count, percent};
+use crate::text::wrapped;
 
 /// A metric's name for people: `response p99`.
 pub fn metric_name(id: &str) -> String {
@@ -80,6 +81,52 @@ pub fn verdict_words(row: &Comparison, set: &ComparisonSet) -> (String, String) 
         Outcome::Verdict(verdict) => (verdict_word(*verdict, &row.metric).to_owned(), String::new()),
         Outcome::None(reason) => ("none".to_owned(), reason.short()),
     }
+}
+
+/// The part of the error that a family has, in percent: 4 % of 5 %.
+fn error_of(set: &ComparisonSet, family: Family, script: Script) -> String {
+    percent((1.0 - set.rules.level) * set.families.part(family), script)
+}
+
+/// How the verdicts on primary rows are adjusted, a sentence without its full stop; nothing where there is a single row
+/// that has the whole error.
+pub fn primary_family(set: &ComparisonSet, script: Script) -> Option<String> {
+    let rows = set.families.rows(Family::Primary);
+    let adjusted = || format!("Verdicts are adjusted for {} after Holm", count(rows, "primary row"));
+    match set.families.part(Family::Primary) < 1.0 {
+        _ if rows == 0 => None,
+        true => Some(format!("{}, at {}", adjusted(), error_of(set, Family::Primary, script))),
+        false => (rows > 1).then(adjusted),
+    }
+}
+
+/// How those of these rows that are not primary are judged; nothing where there are none. It stands above the rows.
+pub fn exploring<'r>(
+    set: &ComparisonSet,
+    rows: impl IntoIterator<Item = &'r Comparison>,
+    script: Script,
+) -> Option<String> {
+    let explores = |row: &Comparison| Family::of(row.metric.role) == Family::Exploratory && row.verdict().is_some();
+    let all = set.families.rows(Family::Exploratory);
+    rows.into_iter().any(explores).then(|| {
+        format!(
+            "rows that are not primary explore: {} judged together after Benjamini and Hochberg, at {}",
+            count(all, "row"),
+            error_of(set, Family::Exploratory, script)
+        )
+    })
+}
+
+/// Both, as lines of text to stand above a table that no legend follows.
+pub fn families<'r>(
+    set: &ComparisonSet,
+    rows: impl IntoIterator<Item = &'r Comparison> + Clone,
+    width: usize,
+) -> String {
+    let is_primary = |row: &Comparison| Family::of(row.metric.role) == Family::Primary;
+    let primary = primary_family(set, Script::Plain).filter(|_| rows.clone().into_iter().any(is_primary));
+    let both = [primary, exploring(set, rows, Script::Plain)];
+    both.into_iter().flatten().map(|text| wrapped(&text, width, 2)).collect()
 }
 
 /// The unit of a column of client hosts, which all of them share.

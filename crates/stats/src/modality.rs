@@ -6,27 +6,33 @@ use crate::moments::{mean, sorted};
 /// of a rounded value could make them.
 const MIN_DISTANCE: f64 = 0.01;
 
-/// Sample size and the 98 % point of the separation (see [`two_clusters`]) in uniform samples of that size; numpy, 40,000
-/// samples each (10,000 above 20). Uniform samples are the hardest to tell from two clusters among those with one mode.
-const CRITICAL: [(f64, f64); 17] = [
-    (6.0, 35.6),
-    (7.0, 24.3),
-    (8.0, 18.9),
-    (9.0, 15.2),
-    (10.0, 13.2),
-    (11.0, 11.7),
-    (12.0, 10.7),
-    (13.0, 10.0),
-    (14.0, 9.44),
-    (15.0, 8.76),
-    (16.0, 8.37),
-    (18.0, 7.72),
-    (20.0, 7.18),
-    (25.0, 6.43),
-    (30.0, 5.86),
-    (40.0, 5.22),
-    (60.0, 4.73),
+/// The chances of the columns of [`CRITICAL`].
+const CHANCES: [f64; 4] = [0.2, 0.02, 0.002, 0.0002];
+
+/// Sample size, and the separation (see [`two_clusters`]) that uniform samples of that size reach with each of [`CHANCES`]: from
+/// 2,000,000 samples each. Uniform samples are the hardest to tell from two clusters among those with one mode.
+const CRITICAL: [(f64, [f64; 4]); 17] = [
+    (6.0, [8.42, 35.31, 128.6, 430.4]),
+    (7.0, [7.41, 24.36, 70.75, 195.5]),
+    (8.0, [6.71, 18.62, 46.88, 110.8]),
+    (9.0, [6.21, 15.37, 34.70, 73.05]),
+    (10.0, [5.84, 13.21, 27.48, 54.50]),
+    (11.0, [5.51, 11.70, 22.87, 42.28]),
+    (12.0, [5.31, 10.68, 19.69, 35.41]),
+    (13.0, [5.14, 9.87, 17.42, 29.57]),
+    (14.0, [5.00, 9.27, 15.82, 25.63]),
+    (15.0, [4.87, 8.74, 14.37, 23.08]),
+    (16.0, [4.76, 8.33, 13.30, 20.65]),
+    (18.0, [4.59, 7.68, 11.68, 17.48]),
+    (20.0, [4.45, 7.20, 10.60, 15.18]),
+    (25.0, [4.21, 6.39, 8.84, 11.87]),
+    (30.0, [4.06, 5.88, 7.85, 10.13]),
+    (40.0, [3.86, 5.28, 6.69, 8.21]),
+    (60.0, [3.65, 4.68, 5.63, 6.56]),
 ];
+
+/// Largest chance in one mode at which two clusters are believed.
+const BELIEVED: f64 = 0.02;
 
 /// The two groups into which a bimodal sample falls.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,9 +47,11 @@ pub struct Clusters {
     pub high_count: usize,
     /// Sum of squares between the groups over that within; infinite if neither group varies.
     pub separation: f64,
+    /// The chance that a sample of this size with one mode comes apart as far: at most that of a uniform one.
+    pub p: f64,
 }
 
-/// Splits a sample in two if it is bimodal; `None` if it is not, or is smaller than six.
+/// Splits a sample in two if it is bimodal (p <= 0.02); `None` if it is not, or is smaller than six.
 ///
 /// The statistic is the largest ratio, over all cuts of the sorted values, of the sum of squares between the two groups
 /// to that within them (Engelman & Hartigan, "Percentage points of a test for clusters", JASA 64, 1969). Each group must
@@ -51,15 +59,18 @@ pub struct Clusters {
 /// normal one but the uniform, as in Hartigan & Hartigan's dip test (Annals of Statistics 13, 1985), whose power at six
 /// values is too low: 2 % false alarms on uniform samples, under 1 % on normal ones.
 pub fn two_clusters(values: &[f64]) -> Option<Clusters> {
-    let n = values.len();
+    clusters(values).filter(|found| found.p <= BELIEVED)
+}
+
+/// The best split of a sample in two with its p, however little there is to it: whoever tests several samples adjusts their
+/// p-values together. `None` for fewer than six values, or groups too near for anybody to care.
+pub fn clusters(values: &[f64]) -> Option<Clusters> {
     let ordered = sorted(values);
-    if n < 6 || !ordered.iter().all(|v| v.is_finite()) {
+    if values.len() < 6 || !ordered.iter().all(|v| v.is_finite()) {
         return None;
     }
-    let best = best_cut(&ordered)?;
     let centre = mean(&ordered).abs();
-    let apart = best.high - best.low > MIN_DISTANCE * centre;
-    (apart && best.separation >= critical_separation(n as f64)).then_some(best)
+    best_cut(&ordered).filter(|best| best.high - best.low > MIN_DISTANCE * centre)
 }
 
 /// The cut with the largest separation, in one pass over prefix sums of centred values.
@@ -83,23 +94,43 @@ fn best_cut(ordered: &[f64]) -> Option<Clusters> {
     }
     let (between, low_count, prefix) = best?;
     let within = total - between;
+    // A remainder of rounding is not variance.
+    let separation = if within > 1e-12 * total { between / within } else { f64::INFINITY };
     Some(Clusters {
         low: centre + prefix / low_count as f64,
         high: centre - prefix / (n - low_count) as f64,
         low_count,
         high_count: n - low_count,
-        // A remainder of rounding is not variance.
-        separation: if within > 1e-12 * total { between / within } else { f64::INFINITY },
+        separation,
+        p: chance_of(separation, n as f64),
     })
 }
 
-/// The tabled critical value, linear between sizes and constant beyond the table, where it errs on the safe side.
-fn critical_separation(n: f64) -> f64 {
+/// The chance of such a separation in a uniform sample of n values. Between the tabled points its logarithm is taken as
+/// linear in that of the separation, and beyond them as going on in the same way: within is a sum of squares, so that small
+/// ones have a power law.
+fn chance_of(separation: f64, n: f64) -> f64 {
+    let critical = critical_separations(n);
+    let points: Vec<(f64, f64)> = critical.iter().zip(CHANCES).map(|(at, chance)| (at.ln(), chance.ln())).collect();
+    let at = separation.ln();
+    let segment = points.windows(2).find(|pair| at <= pair[1].0).or_else(|| points.windows(2).last());
+    let Some([(x0, y0), (x1, y1)]) = segment else { return 1.0 };
+    if at.is_infinite() {
+        return if at > 0.0 { 0.0 } else { 1.0 };
+    }
+    (y0 + (y1 - y0) * (at - x0) / (x1 - x0)).min(0.0).exp()
+}
+
+/// The tabled critical values, linear between sizes and constant beyond the table, where that errs on the safe side.
+fn critical_separations(n: f64) -> [f64; 4] {
     let above = CRITICAL.partition_point(|(size, _)| *size < n);
     match (above.checked_sub(1).map(|i| CRITICAL[i]), CRITICAL.get(above)) {
-        (Some((n0, c0)), Some(&(n1, c1))) => c0 + (c1 - c0) * (n - n0) / (n1 - n0),
+        (Some((n0, c0)), Some(&(n1, c1))) => {
+            let between = |at: usize| c0[at] + (c1[at] - c0[at]) * (n - n0) / (n1 - n0);
+            [between(0), between(1), between(2), between(3)]
+        }
         (None, Some(&(_, c))) | (Some((_, c)), None) => c,
-        (None, None) => f64::INFINITY,
+        (None, None) => [f64::INFINITY; 4],
     }
 }
 
@@ -130,8 +161,34 @@ mod tests {
 
     #[test]
     fn the_table_is_read_between_its_lines() {
-        assert_eq!(critical_separation(6.0), 35.6);
-        assert!((critical_separation(17.0) - 8.045).abs() < 1e-12);
-        assert_eq!(critical_separation(5_000.0), 4.73);
+        let close = |got: f64, want: f64| assert!((got / want - 1.0).abs() < 0.01, "got {got}, want {want}");
+        close(chance_of(35.31, 6.0), 0.02);
+        close(chance_of(128.6, 6.0), 0.002);
+        close(critical_separations(17.0)[1], 8.0);
+        close(critical_separations(5_000.0)[1], 4.68);
+        assert_eq!((chance_of(0.0, 6.0), chance_of(f64::INFINITY, 6.0)), (1.0, 0.0));
+    }
+
+    /// 2,000,000 uniform samples each reached these with a chance of 0.00002, a tenth of the last tabled one.
+    #[test]
+    fn beyond_the_table_the_chance_goes_on_falling() {
+        for (n, separation) in [(6.0, 1368.7), (8.0, 239.9), (10.0, 112.4), (20.0, 21.97), (60.0, 7.505)] {
+            let got = chance_of(separation, n);
+            assert!((1e-5..4e-5).contains(&got), "n {n}: {got:e}");
+        }
+    }
+
+    #[test]
+    fn uniform_samples_have_uniform_chances() {
+        let mut rng = crate::rng::Rng::new(3);
+        for n in [6, 10, 17, 30] {
+            let mut chance =
+                || clusters(&(0..n).map(|_| 1.0 + rng.next_f64()).collect::<Vec<_>>()).map_or(1.0, |c| c.p);
+            let chances: Vec<f64> = (0..4_000).map(|_| chance()).collect();
+            for (level, low, high) in [(0.05, 0.038, 0.062), (0.01, 0.005, 0.016)] {
+                let share = chances.iter().filter(|p| **p <= level).count() as f64 / 4_000.0;
+                assert!((low..=high).contains(&share), "n {n}: {share} at {level}");
+            }
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! Steady state: where a series changes level, and whether what is left stands still.
 
-use crate::modality::two_clusters;
+use crate::modality::{Clusters, clusters};
 use crate::moments::{mean, median, standard_deviation};
-use crate::trend::{batch_means, trend};
+use crate::trend::{Trend, batch_means, trend};
 
 /// Shortest run of points that counts as a level.
 const MIN_SEGMENT: usize = 5;
@@ -20,6 +20,9 @@ const MAX_CORRELATION: f64 = 0.6;
 
 /// Largest p at which a trend is believed.
 const TREND_P: f64 = 0.01;
+
+/// Largest p at which two modes are believed.
+const MODES_P: f64 = 0.02;
 
 /// Smallest relative change over the series that counts as drift.
 const MIN_DRIFT: f64 = 0.01;
@@ -47,23 +50,48 @@ pub enum Steadiness {
     },
 }
 
-/// Classifies a series in time order: the seconds of one trial after its [warm-up](warm_up_end) is cut off, or the trials
-/// of one cell in the order they ran. Drift ([`trend`], p <= 0.01 and at least 1 %) is looked for first, since a level
-/// that is left for good is a drift, and two modes ([`two_clusters`]) next. `None` below six points: nothing could be
+/// What a series does, before it is said how sure one has to be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Motion {
+    trend: Trend,
+    clusters: Option<Clusters>,
+}
+
+impl Motion {
+    /// Looks at a series in time order; `None` below six points, or with a point that is not finite.
+    pub fn of(series: &[f64]) -> Option<Motion> {
+        if series.len() < 6 {
+            return None;
+        }
+        Some(Motion { trend: trend(series)?, clusters: clusters(series) })
+    }
+
+    /// The p-values of "no trend" and of "one mode". Whoever looks at several series adjusts all of them together.
+    pub fn p(&self) -> [f64; 2] {
+        [self.trend.p, self.clusters.map_or(1.0, |found| found.p)]
+    }
+
+    /// What it is called, given whether the trend and the two modes are believed. Drift of at least 1 % is looked for first,
+    /// since a level that is left for good is a drift.
+    pub fn named(&self, [trend, modes]: [bool; 2]) -> Steadiness {
+        if trend && self.trend.relative_change.abs() >= MIN_DRIFT {
+            return Steadiness::Drifting { p: self.trend.p, relative_change: self.trend.relative_change };
+        }
+        self.clusters.filter(|_| modes).map_or(Steadiness::Steady, |found| Steadiness::Bimodal {
+            low: found.low,
+            high: found.high,
+            low_share: found.low_count as f64 / (found.low_count + found.high_count) as f64,
+        })
+    }
+}
+
+/// Classifies a single series in time order: the seconds of one trial after its [warm-up](warm_up_end) is cut off. Drift
+/// ([`trend`]) counts at p <= 0.01, two modes ([`crate::two_clusters`]) at p <= 0.02. `None` below six points: nothing could be
 /// found in so few, and silence would read as steadiness.
 pub fn classify(series: &[f64]) -> Option<Steadiness> {
-    if series.len() < 6 {
-        return None;
-    }
-    let trend = trend(series)?;
-    if trend.p <= TREND_P && trend.relative_change.abs() >= MIN_DRIFT {
-        return Some(Steadiness::Drifting { p: trend.p, relative_change: trend.relative_change });
-    }
-    Some(two_clusters(series).map_or(Steadiness::Steady, |found| Steadiness::Bimodal {
-        low: found.low,
-        high: found.high,
-        low_share: found.low_count as f64 / series.len() as f64,
-    }))
+    let motion = Motion::of(series)?;
+    let [trend, modes] = motion.p();
+    Some(motion.named([trend <= TREND_P, modes <= MODES_P]))
 }
 
 /// Where warm-up ends: the index of the first point after the last change of level in the first half of the series (the

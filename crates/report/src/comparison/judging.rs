@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use model::{Cell, Direction, MarkKind, Metric, Reading, Role};
-use stats::{Ratio, Sample, TrialValue, Verdict};
+use model::{Cell, MarkKind, Metric, Reading, Role};
+use stats::{Sample, TrialValue, Verdict};
 
 use super::options::Pairing;
 use super::row::{Comparison, Estimate, NoVerdict, Outcome, Side, SideLetter, TrialPoint, direction_of};
@@ -104,8 +104,8 @@ pub fn row(evidence: &Evidence, index: &Index, cells: &RowCells<'_>, metric: &Me
     let (side_b, sample_b) = side(evidence, index, cells.labels.1, cells.b, metric, rules);
     let (estimate, refusal) = estimate(&sample_a, &sample_b, rules, evidence.header.plan.schedule.seed);
     let mut warnings = cells.warnings.clone();
-    warnings.extend(value_warnings(&side_a, SideLetter::A, metric));
-    warnings.extend(value_warnings(&side_b, SideLetter::B, metric));
+    warnings.extend(missing_values(&side_a, SideLetter::A));
+    warnings.extend(missing_values(&side_b, SideLetter::B));
     if is_time(&metric.unit) {
         let values: Vec<f64> = [sample_a.values(), sample_b.values()].concat();
         let step = stats::clock_step(&values);
@@ -135,7 +135,7 @@ pub fn row(evidence: &Evidence, index: &Index, cells: &RowCells<'_>, metric: &Me
         a: side_a,
         b: side_b,
         estimate,
-        // `judge_all` replaces it where nothing stands in the way.
+        // `families::judge` replaces it where nothing stands in the way.
         outcome: no_verdict.map_or(Outcome::Verdict(Verdict::Inconclusive), Outcome::None),
         blocks_needed,
         warnings,
@@ -223,7 +223,7 @@ fn paired_estimate(a: &Sample, b: &Sample, rules: &Rules, seed: u64) -> Result<E
         bootstrap: Some(stats::bootstrap_ratio(&pairs, rules.level, RESAMPLES, seed)),
         p: stats::sign_flip_p(&pairs, seed),
         p_t: ratio.p_t,
-        p_holm: None,
+        adjusted: None,
         detectable: stats::minimum_detectable_effect(ratio.log_sd, ratio.pairs, rules.level),
     })
 }
@@ -240,27 +240,16 @@ fn unpaired_estimate(a: &Sample, b: &Sample, rules: &Rules) -> Result<Estimate, 
         bootstrap: None,
         p: stats::mann_whitney(a, b).map_or(1.0, |found| found.p),
         p_t: ratio.p,
-        p_holm: None,
+        adjusted: None,
         detectable: None,
     })
 }
 
-/// Warnings that the values of a side themselves give.
-fn value_warnings(side: &Side, letter: SideLetter, metric: &Metric) -> Vec<Warning> {
-    let values: Vec<f64> = side.trials.iter().map(|point| point.value).collect();
-    let mut warnings: Vec<Warning> = stats::classify(&values)
-        .and_then(|found| Warning::of_steadiness(&found, letter, &metric.unit))
-        .into_iter()
-        .collect();
-    // A side without any value has that as its reason for no verdict already.
-    if side.summary.is_some() {
-        warnings.extend(side.unavailable.iter().map(|(reason, trials)| Warning::Missing {
-            side: letter,
-            trials: *trials,
-            reason: reason.clone(),
-        }));
-    }
-    warnings
+/// The trials of a side that have no value. A side without any has that as its reason for no verdict already.
+fn missing_values(side: &Side, letter: SideLetter) -> Vec<Warning> {
+    let missing =
+        |(reason, trials): &(String, usize)| Warning::Missing { side: letter, trials: *trials, reason: reason.clone() };
+    if side.summary.is_some() { side.unavailable.iter().map(missing).collect() } else { Vec::new() }
 }
 
 /// Whether one test finds a difference that the other does not.
@@ -318,57 +307,4 @@ pub fn measured_trials(evidence: &Evidence, cells: &[u32]) -> Vec<i64> {
     let measured =
         |trial: &&store::StoredTrial| trial.state == model::TrialState::Measured && cells.contains(&trial.planned.cell);
     evidence.trials.iter().filter(measured).map(|trial| trial.id).collect()
-}
-
-/// Adjusts the p-values of the primary rows and judges every row in which nothing stands in the way.
-pub fn judge_all(rows: &mut [&mut Comparison], rules: &Rules) {
-    let open = |row: &Comparison| matches!(row.outcome, Outcome::Verdict(_)) && row.estimate.is_some();
-    let in_family = |row: &Comparison| {
-        open(row)
-            && row.metric.role == Role::Primary
-            && row.metric.direction != Direction::Neither
-            && row.estimate.as_ref().is_some_and(|e| e.blocks >= rules.min_blocks)
-    };
-    let family: Vec<usize> = (0..rows.len()).filter(|&i| in_family(rows[i])).collect();
-    let p: Vec<f64> = family.iter().filter_map(|&i| rows[i].estimate.as_ref().map(|e| e.p_t)).collect();
-    for (&i, adjusted) in family.iter().zip(stats::holm(&p)) {
-        if let Some(estimate) = &mut rows[i].estimate {
-            estimate.p_holm = Some(adjusted);
-        }
-    }
-    for row in rows.iter_mut().filter(|row| open(row)) {
-        judge(row, rules);
-    }
-}
-
-fn judge(row: &mut Comparison, rules: &Rules) {
-    let Some(estimate) = &row.estimate else { return };
-    let ratio = as_ratio(estimate);
-    let p = estimate.p_holm.unwrap_or(estimate.p_t);
-    let judged = stats::judge(&ratio, p, direction_of(row.metric.direction), rules.margin, rules.min_blocks);
-    row.blocks_needed = judged.blocks_needed;
-    row.outcome = match (judged.verdict, judged.blocks_needed) {
-        (Some(verdict), _) => Outcome::Verdict(verdict),
-        (None, Some(missing)) => Outcome::None(NoVerdict::TooFewBlocks { missing }),
-        (None, None) => Outcome::None(NoVerdict::NoBetterSide),
-    };
-}
-
-/// The estimate as the judge takes it. Unpaired data have no spread between blocks; the one that gives the same interval
-/// from as many blocks as the smaller side has trials stands for it, so that "blocks needed" means trials a side.
-fn as_ratio(estimate: &Estimate) -> Ratio {
-    let n = f64::from(estimate.blocks.max(2));
-    let from_interval = || {
-        let half_width = (estimate.hi.ln() - estimate.lo.ln()) / 2.0;
-        half_width * n.sqrt() / stats::special::student_t_quantile(f64::midpoint(1.0, estimate.level), n - 1.0)
-    };
-    Ratio {
-        ratio: estimate.ratio,
-        lo: estimate.lo,
-        hi: estimate.hi,
-        level: estimate.level,
-        pairs: estimate.blocks,
-        log_sd: estimate.log_sd.unwrap_or_else(from_interval),
-        p_t: estimate.p_t,
-    }
 }

@@ -3,6 +3,7 @@
 mod builder;
 mod clients;
 mod disk;
+mod families;
 mod figures;
 mod hosts;
 mod judging;
@@ -11,10 +12,12 @@ mod options;
 mod projection;
 mod row;
 mod set;
+mod steadiness;
 mod warning;
 
 pub use clients::{ClientsCurve, ClientsGroup, ClientsPoint};
 pub use disk::{DepthCurve, DepthPoint, DiskGroup, KNEE_SHARE, Knee};
+pub use families::{Families, Family};
 pub use figures::Figure;
 pub use hosts::{HostRow, HostsGroup};
 pub(crate) use judging::measured_trials;

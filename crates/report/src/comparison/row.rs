@@ -77,8 +77,9 @@ pub struct Estimate {
     pub p: f64,
     /// p of the t test (paired, or Welch's).
     pub p_t: f64,
-    /// `p_t` adjusted after Holm over the primary rows of the set. `None` for rows that are no part of that family.
-    pub p_holm: Option<f64>,
+    /// `p_t` adjusted over the row's [family](super::Family) and for its part of the error: what the verdict rests on. `None`
+    /// for rows that are not judged.
+    pub adjusted: Option<f64>,
     /// Smallest difference that so many blocks find with 80 % power; `None` for unpaired data.
     pub detectable: Option<f64>,
 }

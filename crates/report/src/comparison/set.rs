@@ -7,13 +7,15 @@ use stats::Estimator;
 use super::builder::Builder;
 use super::clients::{self, ClientsGroup};
 use super::disk::{self, DiskGroup};
+use super::families::{self, Families};
 use super::figures::{Figure, figures};
 use super::hosts::{self, HostsGroup};
-use super::judging::{self, Index};
+use super::judging::Index;
 use super::notes::notes;
 use super::options::{CompareError, MetricFilter, Options, Pairing, is_named};
 use super::projection::{KEY_SYSTEM, Projection, side_label};
 use super::row::Comparison;
+use super::steadiness;
 use crate::evidence::{Evidence, TrialCounts};
 
 /// What all rows of a set were judged by.
@@ -118,6 +120,8 @@ pub struct Note {
 pub struct ComparisonSet {
     /// What the rows were judged by.
     pub rules: Rules,
+    /// How many rows were judged together, those that are not shown among them.
+    pub families: Families,
     /// The tables.
     pub tables: Vec<Table>,
     /// What each cell of a single system gave; empty if there are systems to compare.
@@ -189,7 +193,7 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
     let (baseline, others) = sides(evidence, &projection, options)?;
     let builder = Builder::new(evidence, &index, &projection, rules);
     let mut tables: Vec<Table> = others.iter().flat_map(|b| builder.tables(&baseline, b)).collect();
-    judge_tables(&mut tables, &rules);
+    let families = judge_tables(&mut tables, &rules);
     filter_metrics(&mut tables, &options.metrics);
     let figures = if others.is_empty() { figures(evidence, &index, &options.metrics, &rules) } else { Vec::new() };
     let notes = notes(evidence, &tables);
@@ -202,6 +206,7 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
     let hosts = hosts::groups(evidence, &index, &looked_at, &rules);
     Ok(ComparisonSet {
         rules,
+        families,
         tables,
         figures,
         disk,
@@ -215,11 +220,12 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
     })
 }
 
-/// Holm goes over the primary rows of all tables, shown or not: who looks at one metric only has not asked fewer
-/// questions of the experiment.
-fn judge_tables(tables: &mut [Table], rules: &Rules) {
+/// All rows of all tables are judged, shown or not: who looks at one metric only has not asked fewer questions of the
+/// experiment.
+fn judge_tables(tables: &mut [Table], rules: &Rules) -> Families {
     let mut rows: Vec<&mut Comparison> = tables.iter_mut().flat_map(|table| &mut table.rows).collect();
-    judging::judge_all(&mut rows, rules);
+    steadiness::warn(&mut rows, rules);
+    families::judge(&mut rows, rules)
 }
 
 fn check_metrics(index: &Index, filter: &MetricFilter) -> Result<(), CompareError> {

@@ -84,7 +84,9 @@ fn verdicts(set: &ComparisonSet) -> Markup {
     html! {
         strong { "Equivalent" } ": the whole interval lies within ±" (margin) ", even if it excludes zero: too small to matter. "
         strong { "Faster" } " or " strong { "slower" } " (a size: smaller or larger; a count: less or more): p is small \
-        enough after Holm's adjustment over all primary rows, so that the chance of any false alarm in the whole report stays at " (percent(1.0 - set.rules.level, Script::Typographic)) ". "
+        enough after its adjustment: over all primary rows after Holm, over all others, which are there to be looked through, after \
+        Benjamini and Hochberg. Primary rows have four fifths of the error where others are judged, so that between two sides that do \
+        not differ the chance of any such verdict in a comparison stays at " (percent(1.0 - set.rules.level, Script::Typographic)) ". "
         strong { "Inconclusive" } ": neither, with an estimate of the blocks that would settle it. "
         "Fewer than " (set.rules.min_blocks) " blocks give figures and no verdict, and so do a saturated load generator, a rate that was \
         not met, and systems that promise different things at commit."

@@ -8,7 +8,8 @@ use super::head::icon;
 use crate::comparison::{Comparison, ComparisonSet, NoVerdict, Pairing, Side, Table};
 use crate::number::{RowUnit, Script, half, p_value, percent};
 use crate::words::{
-    absent_of, arrow, better_words, change, design, estimator_words, metric_name, row_unit, table_title, verdict_words,
+    absent_of, arrow, better_words, change, design, estimator_words, exploring, metric_name, primary_family, row_unit,
+    table_title, verdict_words,
 };
 
 /// All tables, with their footnotes and what the symbols mean.
@@ -37,7 +38,10 @@ fn one(table: &Table, set: &ComparisonSet, index: usize) -> Markup {
         div.scroll { table.results {
             caption {
                 strong { bdi { (table_title(table)) } } " · A = " bdi { (table.a) } ", B = " bdi { (table.b) }
-                span.design { (design(set)) }
+                span.design {
+                    (design(set))
+                    @if let Some(text) = exploring(set, &table.rows, Script::Typographic) { "; " (text) }
+                }
             }
             thead { tr {
                 @if by_cell { th scope="col" { "cell" } }
@@ -139,7 +143,9 @@ fn legend(set: &ComparisonSet) -> Markup {
         p.note {
             "A and B: " (estimator_words(set)) ", ± half the " (level) " interval of their mean. ↑ higher is better, ↓ lower is better. "
             "Equivalent: the whole interval lies within ±" (margin) ". p: " (test) ", of that row alone; the verdict rests on the t test's p, "
-            "adjusted over all primary rows. n/a: could not be had, for the reason in the footnote."
+            "adjusted over the rows of its family. "
+            @if let Some(text) = primary_family(set, Script::Typographic) { (text) ". " }
+            "n/a: could not be had, for the reason in the footnote."
         }
     }
 }

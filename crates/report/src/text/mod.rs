@@ -14,7 +14,7 @@ pub use grid::{Style, clean, wrapped};
 
 use crate::comparison::{ComparisonSet, NoteKind, Pairing, Table};
 use crate::number::{Script, count, percent};
-use crate::words::{design, estimator_words, table_title};
+use crate::words::{design, estimator_words, exploring, primary_family, table_title};
 
 /// Whether the values of the single trials are listed under each row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -99,6 +99,9 @@ fn above(table: &Table, set: &ComparisonSet, options: &TextOptions) -> String {
     if let Some(differs) = differences(table, options) {
         out.push_str(&wrapped(&differs, options.width, 2));
     }
+    if let Some(exploring) = exploring(set, &table.rows, Script::Plain) {
+        out.push_str(&wrapped(&exploring, options.width, 2));
+    }
     out.push('\n');
     out
 }
@@ -151,12 +154,8 @@ fn legend(set: &ComparisonSet, width: usize, has_p: bool) -> String {
         width,
         0,
     );
-    let family = set.rows().filter(|row| row.estimate.as_ref().is_some_and(|e| e.p_holm.is_some())).count();
     let margin = percent(rules.margin, Script::Plain);
-    let adjusted = match family {
-        0 | 1 => String::new(),
-        n => format!(" Verdicts are adjusted for {n} primary rows after Holm."),
-    };
+    let adjusted = primary_family(set, Script::Plain).map_or_else(String::new, |text| format!(" {text}."));
     text.push_str(&wrapped(
         &format!("Equivalent: the whole interval lies within ±{margin}. Inconclusive: it neither fits there nor excludes 0 %.{adjusted}"),
         width,

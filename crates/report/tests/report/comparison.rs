@@ -1,7 +1,7 @@
 //! Which rows there are, what they say, and when they say nothing.
 
 use model::{DurabilityTier, MarkKind, Order};
-use report::comparison::{NoVerdict, NoteKind, Warning};
+use report::comparison::{Families, Family, NoVerdict, NoteKind, Warning};
 use report::{CompareError, Comparison, ComparisonSet, MetricFilter, Options, Pairing, compare};
 use stats::Verdict;
 
@@ -30,7 +30,7 @@ fn a_faster_system_is_faster_in_every_primary_metric() {
     for row in &table.rows {
         assert_eq!(row.verdict(), Some(Verdict::Faster), "{row:?}");
         let estimate = row.estimate.as_ref().unwrap();
-        let holm = estimate.p_holm.unwrap();
+        let holm = estimate.adjusted.unwrap();
         assert!(holm >= estimate.p_t && holm <= 0.05, "{holm} of {}", estimate.p_t);
         assert!(estimate.lo < estimate.ratio && estimate.ratio < estimate.hi);
         assert_eq!((row.a.trials.len(), estimate.blocks), (10, 10));
@@ -50,7 +50,11 @@ fn holm_goes_over_what_is_not_shown_too() {
     assert_eq!(of(&few), of(&set(&made)));
     let all = compare(&made.evidence, &Options { metrics: MetricFilter::All, ..Options::default() }).unwrap();
     assert_eq!(all.rows().count(), 10);
-    assert_eq!(row(&all, "clients=4", "response_p95").estimate.as_ref().unwrap().p_holm, None);
+    // Secondary rows are a family of their own, with a fifth of the error.
+    let families = Families { primary: 6, exploratory: 2 };
+    assert_eq!((few.families, all.families), (families, families));
+    let secondary = row(&all, "clients=4", "response_p95").estimate.unwrap();
+    assert!(secondary.adjusted.unwrap() >= secondary.p_t / families.part(Family::Exploratory), "{secondary:?}");
     let diagnostic = row(&all, "clients=4", "server_cpu_per_tx");
     assert!(matches!(diagnostic.no_verdict(), Some(NoVerdict::NotAvailable { .. })), "{diagnostic:?}");
     assert_eq!(diagnostic.a.unavailable, [("the engine works in the client's own threads".to_owned(), 10)]);
@@ -80,7 +84,7 @@ fn unequal_durability_gives_figures_and_no_verdict() {
     assert!(
         refused.notes.iter().any(|n| n.kind == NoteKind::UnequalDurability && n.text.contains("without a verdict"))
     );
-    assert!(refused.rows().all(|row| row.estimate.as_ref().unwrap().p_holm.is_none()));
+    assert!(refused.rows().all(|row| row.estimate.as_ref().unwrap().adjusted.is_none()));
     made.evidence.header.plan.comparison.allow_unequal_durability = true;
     let allowed = set(&made);
     assert!(allowed.rows().all(|row| row.verdict() == Some(Verdict::Faster)));

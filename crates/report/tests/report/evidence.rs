@@ -150,7 +150,8 @@ impl Builder {
     }
 }
 
-fn empty(plan: Plan, cells: Vec<Cell>) -> Evidence {
+/// Evidence without any trial.
+pub fn empty(plan: Plan, cells: Vec<Cell>) -> Evidence {
     let facts = plan.systems.iter().map(|system| (system.name.clone(), facts(&system.name)));
     let facts: BTreeMap<String, Facts> = facts.chain([("client".to_owned(), client_facts())]).collect();
     Evidence {

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, missing_docs, reason = "tests")]
 
+mod aa;
 mod barrel;
 mod browser;
 mod chromium;

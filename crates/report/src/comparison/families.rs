@@ -1,0 +1,143 @@
+//! The families of a comparison's verdicts, so that many questions at once do not find something by chance.
+//!
+//! The error that an experiment is allowed, 1 - level, is one for all of its rows, shown or not: who looks at one metric
+//! only has not asked fewer questions of the experiment. Primary rows are asked one question each, and Holm keeps the
+//! chance of even one false alarm among them. All other rows are there to be looked through: Benjamini and Hochberg keep
+//! the share of false ones among those that are called different. Each has its part of the error, so that where
+//! nothing differs the chance of any verdict on a difference stays within the whole.
+
+use model::Role;
+use stats::Ratio;
+
+use super::row::{Comparison, Estimate, NoVerdict, Outcome, direction_of};
+use super::set::Rules;
+
+/// The part of the error that primary rows have where other rows are judged, too: 4 % of 5 %.
+const PRIMARY_PART: f64 = 0.8;
+
+/// Which rows a row is judged with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// The primary rows, adjusted after Holm.
+    Primary,
+    /// All others, adjusted after Benjamini and Hochberg.
+    Exploratory,
+}
+
+impl Family {
+    /// The family of a metric of that role.
+    pub fn of(role: Role) -> Family {
+        match role {
+            Role::Primary => Family::Primary,
+            Role::Secondary | Role::Diagnostic => Family::Exploratory,
+        }
+    }
+
+    /// The method's name in JSON.
+    pub fn method(self) -> &'static str {
+        match self {
+            Family::Primary => "holm",
+            Family::Exploratory => "benjamini-hochberg",
+        }
+    }
+}
+
+/// How many rows each family has, those that are not shown among them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Families {
+    /// Rows adjusted after Holm.
+    pub primary: usize,
+    /// Rows adjusted after Benjamini and Hochberg.
+    pub exploratory: usize,
+}
+
+impl Families {
+    /// Rows of that family.
+    pub fn rows(&self, family: Family) -> usize {
+        match family {
+            Family::Primary => self.primary,
+            Family::Exploratory => self.exploratory,
+        }
+    }
+
+    /// The part of the error that the family has; the whole of it where there is no other.
+    pub fn part(&self, family: Family) -> f64 {
+        match (family, self.primary, self.exploratory) {
+            (_, 0, _) | (_, _, 0) => 1.0,
+            (Family::Primary, ..) => PRIMARY_PART,
+            (Family::Exploratory, ..) => 1.0 - PRIMARY_PART,
+        }
+    }
+}
+
+/// A p-value in the place that says which row it is of.
+type Asked = (usize, f64);
+
+/// Adjusts the p-values of both families, and judges every row in which nothing stands in the way.
+pub fn judge(rows: &mut [&mut Comparison], rules: &Rules) -> Families {
+    let p_of = |row: &Comparison| {
+        let estimate = row.estimate.as_ref().filter(|estimate| estimate.blocks >= rules.min_blocks)?;
+        // "Differs" of a metric without a better side is a finding, too.
+        is_open(row).then_some(estimate.p_t)
+    };
+    let of_family = |family: Family| -> Vec<Asked> {
+        let own = rows.iter().enumerate().filter(|(_, row)| Family::of(row.metric.role) == family);
+        own.filter_map(|(place, row)| Some((place, p_of(row)?))).collect()
+    };
+    let (primary, exploratory) = (of_family(Family::Primary), of_family(Family::Exploratory));
+    let families = Families { primary: primary.len(), exploratory: exploratory.len() };
+    let p = |asked: &[Asked]| asked.iter().map(|(_, p)| *p).collect::<Vec<f64>>();
+    for (family, asked, adjusted) in [
+        (Family::Primary, &primary, stats::holm(&p(&primary))),
+        (Family::Exploratory, &exploratory, stats::benjamini_hochberg(&p(&exploratory))),
+    ] {
+        // Held against the whole error, so that one threshold goes for both.
+        let part = families.part(family);
+        for ((place, _), adjusted) in asked.iter().zip(adjusted) {
+            if let Some(estimate) = &mut rows[*place].estimate {
+                estimate.adjusted = Some((adjusted / part).min(1.0));
+            }
+        }
+    }
+    for row in rows.iter_mut().filter(|row| is_open(row)) {
+        judge_row(row, rules);
+    }
+    families
+}
+
+fn is_open(row: &Comparison) -> bool {
+    matches!(row.outcome, Outcome::Verdict(_)) && row.estimate.is_some()
+}
+
+fn judge_row(row: &mut Comparison, rules: &Rules) {
+    let Some(estimate) = &row.estimate else { return };
+    let ratio = as_ratio(estimate);
+    // Without one there are too few blocks for a verdict.
+    let p = estimate.adjusted.unwrap_or(1.0);
+    let judged = stats::judge(&ratio, p, direction_of(row.metric.direction), rules.margin, rules.min_blocks);
+    row.blocks_needed = judged.blocks_needed;
+    row.outcome = match (judged.verdict, judged.blocks_needed) {
+        (Some(verdict), _) => Outcome::Verdict(verdict),
+        (None, Some(missing)) => Outcome::None(NoVerdict::TooFewBlocks { missing }),
+        (None, None) => Outcome::None(NoVerdict::NoBetterSide),
+    };
+}
+
+/// The estimate as the judge takes it. Unpaired data have no spread between blocks; the one that gives the same interval
+/// from as many blocks as the smaller side has trials stands for it, so that "blocks needed" means trials a side.
+fn as_ratio(estimate: &Estimate) -> Ratio {
+    let n = f64::from(estimate.blocks.max(2));
+    let from_interval = || {
+        let half_width = (estimate.hi.ln() - estimate.lo.ln()) / 2.0;
+        half_width * n.sqrt() / stats::special::student_t_quantile(f64::midpoint(1.0, estimate.level), n - 1.0)
+    };
+    Ratio {
+        ratio: estimate.ratio,
+        lo: estimate.lo,
+        hi: estimate.hi,
+        level: estimate.level,
+        pairs: estimate.blocks,
+        log_sd: estimate.log_sd.unwrap_or_else(from_interval),
+        p_t: estimate.p_t,
+    }
+}

@@ -1,0 +1,46 @@
+//! Whether the trials of a side stand still, over all rows at once: of sixty rows some would drift by chance.
+
+use stats::Motion;
+
+use super::families::{Families, Family};
+use super::row::{Comparison, Side, SideLetter};
+use super::set::Rules;
+use super::warning::Warning;
+
+/// A side of a row, with what its trials do.
+struct Watched {
+    row: usize,
+    letter: SideLetter,
+    motion: Motion,
+}
+
+/// Warns of the rows whose trials drift, or fall into two groups. The tests of both, on both sides of all rows of a family, are
+/// adjusted together after Benjamini and Hochberg, as the verdicts' own families have their parts of the error.
+pub fn warn(rows: &mut [&mut Comparison], rules: &Rules) {
+    let of_family = |family: Family| -> Vec<Watched> {
+        let own = rows.iter().enumerate().filter(|(_, row)| Family::of(row.metric.role) == family);
+        own.flat_map(|(place, row)| [SideLetter::A, SideLetter::B].map(|letter| watched(place, row, letter)))
+            .flatten()
+            .collect()
+    };
+    let both = [Family::Primary, Family::Exploratory].map(|family| (family, of_family(family)));
+    let [(_, primary), (_, exploratory)] = &both;
+    let families = Families { primary: primary.len(), exploratory: exploratory.len() };
+    for (family, all) in &both {
+        let error = (1.0 - rules.level) * families.part(*family);
+        let p: Vec<f64> = all.iter().flat_map(|watched| watched.motion.p()).collect();
+        let adjusted = stats::benjamini_hochberg(&p);
+        for (watched, p) in all.iter().zip(adjusted.chunks_exact(2)) {
+            let found = watched.motion.named([p[0] <= error, p[1] <= error]);
+            let row = &mut rows[watched.row];
+            let unit = row.metric.unit.clone();
+            row.warnings.extend(Warning::of_steadiness(&found, watched.letter, &unit));
+        }
+    }
+}
+
+fn watched(row: usize, comparison: &Comparison, letter: SideLetter) -> Option<Watched> {
+    let side: &Side = comparison.side(letter);
+    let values: Vec<f64> = side.trials.iter().map(|point| point.value).collect();
+    Some(Watched { row, letter, motion: Motion::of(&values)? })
+}
