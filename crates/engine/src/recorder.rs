@@ -36,6 +36,17 @@ pub struct Interval {
     pub errors: u64,
     /// The most transactions that were due and not begun at one time in it.
     pub backlog: u64,
+    /// Whether the worker was there to its end.
+    pub extent: Extent,
+}
+
+/// How much of an interval a worker was there for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it.
+    Full,
+    /// It ended its work within it: what ended in it says nothing of a rate.
+    CutShort,
 }
 
 /// What a worker counted of one kind of transactions in the measured part.
@@ -96,6 +107,7 @@ impl Interval {
             service: (kind == Latencies::ResponseAndService).then(histogram),
             errors: 0,
             backlog: 0,
+            extent: Extent::Full,
         }
     }
 
@@ -103,6 +115,7 @@ impl Interval {
         self.number = number;
         self.errors = 0;
         self.backlog = 0;
+        self.extent = Extent::Full;
         self.response.reset();
         if let Some(service) = &mut self.service {
             service.reset();
@@ -212,6 +225,7 @@ impl Recorder {
 
     /// Hands over what is left.
     pub fn finish(mut self) {
+        self.current.extent = Extent::CutShort;
         self.hand_over(0);
     }
 }
@@ -237,6 +251,8 @@ mod tests {
         assert_eq!(all.iter().map(|i| i.response.len()).sum::<u64>(), 1_000);
         assert_eq!(all.iter().map(|i| i.errors).sum::<u64>(), 1);
         assert_eq!(all.iter().map(|i| i.number).collect::<Vec<_>>(), (0..=10).collect::<Vec<_>>());
+        let cut_short = all.iter().filter(|i| i.extent == Extent::CutShort).map(|i| i.number);
+        assert_eq!(cut_short.collect::<Vec<_>>(), [10]);
         assert_eq!(all[3].response.max(), 50);
         assert_eq!(all[3].service.as_ref().unwrap().max(), 20);
     }

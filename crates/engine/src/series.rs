@@ -7,7 +7,7 @@ use hdrhistogram::serialization::{Deserializer as V2Deserializer, Serializer as 
 use model::{Series, SeriesKind};
 use serde::{Deserialize, Serialize};
 
-use crate::recorder::{Interval, histogram};
+use crate::recorder::{Extent, Interval, histogram};
 
 /// Collects the intervals of all workers of a trial.
 #[derive(Debug)]
@@ -38,6 +38,7 @@ struct Sum {
     response: Histogram<u64>,
     errors: u64,
     backlog: u64,
+    extent: Extent,
 }
 
 /// An interval that has been heard of from every worker.
@@ -55,7 +56,19 @@ pub struct Whole {
     pub p50_ns: u64,
     /// Its 99th percentile.
     pub p99_ns: u64,
+    /// Whether every worker was there to its end.
+    pub extent: Extent,
     serialised: Vec<u8>,
+}
+
+impl Whole {
+    /// What ended well in it per second. Nothing if it was not over when a worker was done, or if it lies behind the end
+    /// of a measured part of `window_ns`, even in part: no load was kept up in all of it, and what ends late is not a rate.
+    pub fn rate_per_s(&self, interval_ns: u64, window_ns: Option<u64>) -> Option<f64> {
+        let end_ns = (u64::from(self.number) + 1) * interval_ns;
+        let is_over = self.extent == Extent::Full && window_ns.is_none_or(|window_ns| end_ns <= window_ns);
+        is_over.then(|| self.succeeded as f64 * 1e9 / interval_ns as f64)
+    }
 }
 
 impl Collector {
@@ -74,8 +87,11 @@ impl Collector {
 
     /// Takes in an interval; gives the intervals that have become whole by it.
     pub fn take(&mut self, interval: &Interval) -> &[Whole] {
-        let sum =
-            self.open.entry(interval.number).or_insert_with(|| Sum { response: histogram(), errors: 0, backlog: 0 });
+        let empty = || Sum { response: histogram(), errors: 0, backlog: 0, extent: Extent::Full };
+        let sum = self.open.entry(interval.number).or_insert_with(empty);
+        if interval.extent == Extent::CutShort {
+            sum.extent = Extent::CutShort;
+        }
         // Both histograms have the same bounds, so adding cannot fail.
         let _ = sum.response.add(&interval.response);
         sum.errors += interval.errors;
@@ -105,6 +121,7 @@ impl Collector {
                 backlog: sum.backlog,
                 p50_ns: sum.response.value_at_quantile(0.5),
                 p99_ns: sum.response.value_at_quantile(0.99),
+                extent: sum.extent,
                 serialised: serialise(&sum.response),
             });
         }
@@ -267,7 +284,25 @@ mod tests {
     fn interval(worker: usize, number: u32, values: &[u64]) -> Interval {
         let mut response = histogram();
         values.iter().for_each(|v| response.record(*v).unwrap());
-        Interval { worker, number, response, service: None, errors: 1, backlog: u64::from(number) }
+        let backlog = u64::from(number);
+        Interval { worker, number, response, service: None, errors: 1, backlog, extent: Extent::Full }
+    }
+
+    #[test]
+    fn an_interval_that_is_not_over_has_no_rate_to_be_told() {
+        let mut collector = Collector::new(2, 1_000_000_000, Gauge::Nothing);
+        let told = |whole: &[Whole], window_ns| -> Vec<Option<f64>> {
+            whole.iter().map(|one| one.rate_per_s(1_000_000_000, window_ns)).collect()
+        };
+        collector.take(&interval(0, 0, &[5]));
+        assert_eq!(told(collector.take(&interval(1, 0, &[5, 6])), Some(1_500_000_000)), [Some(3.0)]);
+        // Half of it lies behind the end of the measured part.
+        collector.take(&interval(0, 1, &[5]));
+        let second = collector.take(&interval(1, 1, &[5]));
+        assert_eq!((told(second, Some(1_500_000_000)), told(second, None)), (vec![None], vec![Some(2.0)]));
+        // A worker that has nothing left to do says so in the middle of an interval.
+        collector.take(&Interval { extent: Extent::CutShort, ..interval(0, 2, &[5]) });
+        assert_eq!(told(collector.take(&interval(1, 2, &[5])), None), [None]);
     }
 
     #[test]

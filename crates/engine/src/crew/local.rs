@@ -184,12 +184,7 @@ impl<'a> Local<'a> {
             },
             // Tasks are all of the load: there is no part of them to leave out, and they end when they have ended.
             warmup_ns: if is_tasks { 0 } else { order.schedule.warmup.as_nanos() as u64 },
-            length: match length(order) {
-                _ if is_tasks => RunLength::Count(1),
-                _ if self.beside.is_some() => RunLength::UntilEnded,
-                Length::Duration(duration) => RunLength::Time(duration.as_nanos() as u64),
-                Length::Transactions(count) => RunLength::Count(count),
-            },
+            length: run_length(order, self.beside),
             interval_ns,
             gate,
             exchange,
@@ -208,7 +203,11 @@ impl<'a> Local<'a> {
         observer: &mut dyn Observer,
     ) -> bool {
         use std::sync::mpsc::RecvTimeoutError::{Disconnected, Timeout};
-        let interval_s = interval_ns(length(order)) as f64 / 1e9;
+        let interval_ns = interval_ns(length(order));
+        let mut window_ns = match run_length(order, self.beside) {
+            RunLength::Time(length_ns) => Some(length_ns),
+            RunLength::Count(_) | RunLength::UntilEnded => None,
+        };
         let mut interrupted = false;
         let poll = if self.beside.is_some() { END_POLL } else { STOP_POLL };
         loop {
@@ -221,11 +220,16 @@ impl<'a> Local<'a> {
                 interrupted = true;
                 gate.stop();
             }
+            if gate.stopped() {
+                // The load is ebbing away: no rate is told any more.
+                window_ns = Some(0);
+            }
             match intervals.recv_timeout(poll) {
                 Ok(interval) => {
                     for whole in collector.take(&interval) {
+                        let Some(rate_per_s) = whole.rate_per_s(interval_ns, window_ns) else { continue };
                         observer.tick(Tick {
-                            rate_per_s: whole.succeeded as f64 / interval_s,
+                            rate_per_s,
                             p50_ns: whole.p50_ns,
                             p99_ns: whole.p99_ns,
                             errors: whole.errors,
@@ -290,6 +294,16 @@ fn joined(handles: Vec<thread::ScopedJoinHandle<'_, Result<Tally, Failure>>>) ->
 /// The workload's own length, or else the schedule's.
 fn length(order: &Order<'_>) -> Length {
     order.task.traffic.transactions.map_or(order.schedule.length, Length::Transactions)
+}
+
+/// When the load ends.
+fn run_length(order: &Order<'_>, beside: Option<&Beside>) -> RunLength {
+    match length(order) {
+        _ if order.task.traffic.tasks.is_some() => RunLength::Count(1),
+        _ if beside.is_some() => RunLength::UntilEnded,
+        Length::Duration(duration) => RunLength::Time(duration.as_nanos() as u64),
+        Length::Transactions(count) => RunLength::Count(count),
+    }
 }
 
 fn load<'t>(task: &'t StreamTask, cursors: &'t Cursors) -> Load<'t> {
