@@ -4,7 +4,8 @@ use crate::comparison::{Comparison, ComparisonSet, Side};
 use crate::number::{RowUnit, Script, half, percent};
 use crate::text::clean;
 use crate::words::{
-    absent_of, arrow, change, design, exploring, metric_name, primary_family, row_unit, table_title, verdict_words,
+    RowNotes, absent_of, arrow, change, design, exploring, metric_name, primary_family, row_unit, table_title,
+    verdict_words,
 };
 
 /// The tables of a set as GitHub's Markdown.
@@ -31,22 +32,20 @@ pub fn render(set: &ComparisonSet) -> String {
             escape(&table.a),
             escape(&table.b)
         ));
-        let mut notes: Vec<String> = Vec::new();
+        let mut notes = RowNotes::default();
         for row in &table.rows {
             out.push_str(&line(row, set, &mut notes));
         }
         out.push('\n');
-        for (index, note) in notes.iter().enumerate() {
-            out.push_str(&format!("{}. {}\n", index + 1, escape(note)));
-        }
-        if !notes.is_empty() {
-            out.push('\n');
+        let listed: String = notes.iter().map(|(number, note)| format!("{number}. {}\n", escape(note))).collect();
+        if !listed.is_empty() {
+            out.push_str(&format!("{listed}\n"));
         }
     }
     out
 }
 
-fn line(row: &Comparison, set: &ComparisonSet, notes: &mut Vec<String>) -> String {
+fn line(row: &Comparison, set: &ComparisonSet, notes: &mut RowNotes) -> String {
     let unit = row_unit(row);
     let name =
         [row.cell_label(), metric_name(&row.metric.id), format!("{} {}", unit.name(), arrow(row.metric.direction))]
@@ -55,15 +54,9 @@ fn line(row: &Comparison, set: &ComparisonSet, notes: &mut Vec<String>) -> Strin
             .collect::<Vec<_>>()
             .join(", ");
     let (word, rest) = verdict_words(row, set);
-    let verdict = [word, rest].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
-    let mut numbers = Vec::new();
-    for text in row.warnings.iter().map(crate::comparison::Warning::text) {
-        let known = notes.iter().position(|note| *note == text).unwrap_or_else(|| {
-            notes.push(text.clone());
-            notes.len() - 1
-        });
-        numbers.push(format!("<sup>{}</sup>", known + 1));
-    }
+    let separator = if row.no_verdict().is_some() { ": " } else { ", " };
+    let verdict = [word, rest].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(separator);
+    let numbers: Vec<String> = notes.of_row(row).iter().map(|number| format!("<sup>({number})</sup>")).collect();
     let change = change(row);
     format!(
         "| {} | {} | {} | {} | {} | {} {} |\n",

@@ -5,7 +5,8 @@ use model::{Direction, Metric, Order, Quantity};
 use stats::Verdict;
 
 use crate::comparison::{
-    Comparison, ComparisonSet, DepthPoint, DiskGroup, Family, HostRow, HostsGroup, Outcome, Pairing, Side, Table,
+    Comparison, ComparisonSet, DepthPoint, DiskGroup, Family, HostRow, HostsGroup, NoVerdict, Outcome, Pairing, Side,
+    Table, Warning,
 };
 use crate::evidence::Evidence;
 use crate::number::{Change, RowUnit, Script, count, percent};
@@ -79,7 +80,54 @@ pub fn verdict_words(row: &Comparison, set: &ComparisonSet) -> (String, String) 
             ("inconclusive".to_owned(), more.unwrap_or_else(|| "too noisy to settle".to_owned()))
         }
         Outcome::Verdict(verdict) => (verdict_word(*verdict, &row.metric).to_owned(), String::new()),
-        Outcome::None(reason) => ("none".to_owned(), reason.short()),
+        Outcome::None(reason) => ("no verdict".to_owned(), reason.short()),
+    }
+}
+
+/// What is said below a table of why a row has no verdict, where the few words in its cell do not say it all, and of what a
+/// reader should know before relying on it.
+fn row_notes(row: &Comparison) -> impl Iterator<Item = String> {
+    // Of the other reasons the words say it all, or a warning has the evidence.
+    let needs_more = |reason: &&NoVerdict| {
+        matches!(
+            reason,
+            NoVerdict::UnequalDurability { .. } | NoVerdict::NotAvailable { .. } | NoVerdict::NotComparable(_)
+        )
+    };
+    let reason = row.no_verdict().filter(needs_more).map(NoVerdict::text);
+    reason.into_iter().chain(row.warnings.iter().map(Warning::text))
+}
+
+/// The notes below a table: the same text has one number.
+#[derive(Debug, Default)]
+pub struct RowNotes {
+    texts: Vec<String>,
+}
+
+impl RowNotes {
+    /// The numbers of these notes, from 1, in order.
+    pub fn numbers(&mut self, notes: impl IntoIterator<Item = String>) -> Vec<usize> {
+        let mut number = |text: String| match self.texts.iter().position(|known| *known == text) {
+            Some(known) => known + 1,
+            None => {
+                self.texts.push(text);
+                self.texts.len()
+            }
+        };
+        let mut numbers: Vec<usize> = notes.into_iter().map(&mut number).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
+    }
+
+    /// The numbers of a row's notes.
+    pub fn of_row(&mut self, row: &Comparison) -> Vec<usize> {
+        self.numbers(row_notes(row))
+    }
+
+    /// The notes with their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.texts.iter().enumerate().map(|(index, text)| (index + 1, text.as_str()))
     }
 }
 

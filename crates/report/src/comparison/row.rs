@@ -150,7 +150,10 @@ impl NoVerdict {
             NoVerdict::TooFewBlocks { .. } | NoVerdict::NoBetterSide => self.text(),
             NoVerdict::UnequalDurability { .. } => "unequal durability".to_owned(),
             NoVerdict::Voided { what, .. } => what.clone(),
-            NoVerdict::NotAvailable { reason, .. } => crate::words::absent(reason).to_owned(),
+            NoVerdict::NotAvailable { side, reason } => match crate::words::absent(reason) {
+                "n/a" => format!("{} has no value", side.as_str()),
+                word => word.to_owned(),
+            },
             NoVerdict::NotComparable(_) => "no ratio".to_owned(),
             NoVerdict::Diagnostic => "not judged".to_owned(),
         }

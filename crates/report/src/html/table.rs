@@ -5,11 +5,11 @@ use stats::Verdict;
 
 use super::forest::verdict_class;
 use super::head::icon;
-use crate::comparison::{Comparison, ComparisonSet, NoVerdict, Pairing, Side, Table};
+use crate::comparison::{Comparison, ComparisonSet, Pairing, Side, Table};
 use crate::number::{RowUnit, Script, half, p_value, percent};
 use crate::words::{
-    absent_of, arrow, better_words, change, design, estimator_words, exploring, metric_name, primary_family, row_unit,
-    table_title, verdict_words,
+    RowNotes, absent_of, arrow, better_words, change, design, estimator_words, exploring, metric_name, primary_family,
+    row_unit, table_title, verdict_words,
 };
 
 /// All tables, with their footnotes and what the symbols mean.
@@ -30,7 +30,7 @@ pub fn tables_after(others: usize, set: &ComparisonSet) -> Markup {
 }
 
 fn one(table: &Table, set: &ComparisonSet, index: usize) -> Markup {
-    let mut notes: Vec<String> = Vec::new();
+    let mut notes = RowNotes::default();
     let rows: Vec<Markup> = table.rows.iter().map(|row| line(row, set, &mut notes, index)).collect();
     let level = percent(set.rules.level, Script::Typographic);
     let by_cell = table.rows.iter().any(|row| !row.label.is_empty());
@@ -55,17 +55,17 @@ fn one(table: &Table, set: &ComparisonSet, index: usize) -> Markup {
             } }
             tbody { @for row in &rows { (row) } }
         } }
-        @if !notes.is_empty() {
-            ol.footnotes { @for (number, note) in notes.iter().enumerate() {
-                li id={ "note-" (index) "-" (number + 1) } dir="auto" { (note) }
+        @if notes.iter().next().is_some() {
+            ol.footnotes { @for (number, note) in notes.iter() {
+                li id={ "note-" (index) "-" (number) } dir="auto" { (note) }
             } }
         }
     }
 }
 
-fn line(row: &Comparison, set: &ComparisonSet, notes: &mut Vec<String>, table: usize) -> Markup {
+fn line(row: &Comparison, set: &ComparisonSet, notes: &mut RowNotes, table: usize) -> Markup {
     let unit = row_unit(row);
-    let marks = marks(row, notes);
+    let marks = notes.of_row(row);
     let change = change(row);
     let (word, rest) = verdict_words(row, set);
     let ratio = row.estimate.as_ref().map_or(String::new(), |e| e.ratio.to_string());
@@ -86,9 +86,9 @@ fn line(row: &Comparison, set: &ComparisonSet, notes: &mut Vec<String>, table: u
                 (row.estimate.as_ref().map_or("n/a".to_owned(), |e| p_value(e.p)))
             }
             td.say data-l="verdict" data-v=(verdict_class(row)) {
-                span.word { (icon(row)) (if row.no_verdict().is_some() { "no verdict" } else { word.as_str() }) }
+                span.word { (icon(row)) (word) }
                 @if !rest.is_empty() { " " span.rest { (rest) } }
-                @for mark in marks { sup { a href={ "#note-" (table) "-" (mark) } { (mark) } } }
+                @for mark in marks { sup { a href={ "#note-" (table) "-" (mark) } { "(" (mark) ")" } } }
             }
         }
     }
@@ -106,30 +106,6 @@ fn figure(side: &Side, unit: &RowUnit<'_>, letter: &str) -> Markup {
             }
         }
     }
-}
-
-/// The numbers of a row's footnotes; the same text has one number.
-fn marks(row: &Comparison, notes: &mut Vec<String>) -> Vec<usize> {
-    let reason = row.no_verdict().filter(|reason| {
-        matches!(
-            reason,
-            NoVerdict::UnequalDurability { .. } | NoVerdict::NotAvailable { .. } | NoVerdict::NotComparable(_)
-        )
-    });
-    let texts =
-        reason.map(NoVerdict::text).into_iter().chain(row.warnings.iter().map(crate::comparison::Warning::text));
-    let mut numbers: Vec<usize> = texts
-        .map(|text| match notes.iter().position(|note| *note == text) {
-            Some(known) => known + 1,
-            None => {
-                notes.push(text);
-                notes.len()
-            }
-        })
-        .collect();
-    numbers.sort_unstable();
-    numbers.dedup();
-    numbers
 }
 
 fn legend(set: &ComparisonSet) -> Markup {

@@ -2,10 +2,10 @@
 
 use super::TextOptions;
 use super::grid::{Align, Grid, GridCell, GridLine, clean, clipped, wrapped};
-use super::table::{Footnotes, figure};
+use super::table::{figure, figure_notes, marks, render_notes};
 use crate::comparison::{ComparisonSet, Figure};
 use crate::number::{RowUnit, Script};
-use crate::words::{arrow, design, estimator_words, metric_name};
+use crate::words::{RowNotes, arrow, design, estimator_words, metric_name};
 
 /// One line for each metric and cell, under the benchmark's name.
 pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
@@ -13,7 +13,7 @@ pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
     let mut grid = Grid::new(vec![Left, Left, Right, Right, Right, Right, Left]);
     let head = ["", "", "figure", "", "lowest", "highest", ""].map(GridCell::new);
     grid.push(GridLine::Cells(head.to_vec()));
-    let mut notes = Footnotes::default();
+    let mut notes = RowNotes::default();
     let mut group = String::new();
     for one in &set.figures {
         let title = [one.benchmark.as_str(), one.label.as_str()].join(", ");
@@ -22,13 +22,13 @@ pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
             grid.push(GridLine::Across(clean(&clipped(&title, options.width))));
             group = title;
         }
-        let numbers = notes.of_figure(&one.warnings, &one.side);
-        grid.push(GridLine::Cells(cells(one, numbers)));
+        let numbers = notes.numbers(figure_notes(&one.warnings, &one.side));
+        grid.push(GridLine::Cells(cells(one, marks(&numbers))));
     }
     let mut out = wrapped(&design(set), options.width, 2);
     out.push('\n');
     out.push_str(&grid.render(options.style));
-    out.push_str(&notes.render(options.width));
+    out.push_str(&render_notes(&notes, options.width));
     let legend = format!("\nFigure: {}, ± half the interval of their mean.", estimator_words(set));
     out.push_str(&wrapped(&legend, options.width, 0));
     out

@@ -5,9 +5,9 @@ use stats::Verdict;
 
 use super::grid::{Align, Grid, GridCell, GridLine, clean, clipped, wrapped};
 use super::{TextOptions, Trials};
-use crate::comparison::{Comparison, ComparisonSet, NoVerdict, Outcome, Side, SideLetter, Table, Warning};
+use crate::comparison::{Comparison, ComparisonSet, Outcome, Side, SideLetter, Table, Warning};
 use crate::number::{RowUnit, Script, half, p_value, percent};
-use crate::words::{absent_of, arrow, change, metric_name, row_unit, verdict_words};
+use crate::words::{RowNotes, absent_of, arrow, change, metric_name, row_unit, verdict_words};
 
 /// The ways to lay the columns out, from wide to narrow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,8 +73,8 @@ const NARROW_VERDICT: usize = 13;
 
 /// Lays out a table in the widest form that fits.
 pub fn render(table: &Table, set: &ComparisonSet, options: &TextOptions) -> Rendered {
-    let mut notes = Footnotes::default();
-    let marks: Vec<String> = table.rows.iter().map(|row| notes.of(row)).collect();
+    let mut notes = RowNotes::default();
+    let marks: Vec<String> = table.rows.iter().map(|row| marks(&notes.of_row(row))).collect();
     let laid_out = |form| grid(table, set, &marks, form, options);
     let (form, grid) = Form::ALL
         .into_iter()
@@ -82,68 +82,27 @@ pub fn render(table: &Table, set: &ComparisonSet, options: &TextOptions) -> Rend
         .find(|(_, grid)| grid.width() <= options.width)
         .unwrap_or_else(|| (Form::Narrow, laid_out(Form::Narrow)));
     let mut text = grid.render(options.style);
-    text.push_str(&notes.render(options.width));
+    text.push_str(&render_notes(&notes, options.width));
     Rendered { text, has_p: form == Form::WithP }
 }
 
-/// Footnotes of a table; the same text has one number.
-#[derive(Default)]
-pub(super) struct Footnotes {
-    texts: Vec<String>,
-}
-
-impl Footnotes {
-    fn number(&mut self, text: String) -> usize {
-        match self.texts.iter().position(|known| *known == text) {
-            Some(index) => index + 1,
-            None => {
-                self.texts.push(text);
-                self.texts.len()
-            }
-        }
-    }
-
-    /// The marks of a row's footnotes: `1,3)`.
-    fn of(&mut self, row: &Comparison) -> String {
-        let mut numbers: Vec<usize> = Vec::new();
-        if let Some(reason) = row.no_verdict() {
-            // The others say it all in their few words, or have a warning with the evidence.
-            if matches!(
-                reason,
-                NoVerdict::UnequalDurability { .. } | NoVerdict::NotAvailable { .. } | NoVerdict::NotComparable(_)
-            ) {
-                numbers.push(self.number(reason.text()));
-            }
-        }
-        numbers.extend(row.warnings.iter().map(|warning| self.number(warning.text())));
-        shown(numbers)
-    }
-
-    /// The marks of the footnotes of a figure: its warnings, and why there is none.
-    pub(super) fn of_figure(&mut self, warnings: &[Warning], side: &Side) -> String {
-        let mut numbers: Vec<usize> = warnings.iter().map(|warning| self.number(warning.text())).collect();
-        if side.estimate.is_none() {
-            let reasons = side.unavailable.iter().map(|(reason, _)| self.number(format!("n/a: {reason}")));
-            numbers.extend(reasons);
-        }
-        shown(numbers)
-    }
-
-    /// The notes, each on lines of its own.
-    pub(super) fn render(&self, width: usize) -> String {
-        let note = |(index, note): (usize, &String)| wrapped(&format!("{}) {}", index + 1, clean(note)), width, 3);
-        self.texts.iter().enumerate().map(note).collect()
-    }
-}
-
-/// `1,3)`.
-fn shown(mut numbers: Vec<usize>) -> String {
-    numbers.sort_unstable();
-    numbers.dedup();
+/// The marks of notes: `(1,3)`.
+pub(super) fn marks(numbers: &[usize]) -> String {
     if numbers.is_empty() {
         return String::new();
     }
-    format!("{})", numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(","))
+    format!("({})", numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(","))
+}
+
+/// The notes of a figure: its warnings, and why there is none.
+pub(super) fn figure_notes<'a>(warnings: &'a [Warning], side: &'a Side) -> impl Iterator<Item = String> + 'a {
+    let reasons = side.unavailable.iter().filter(|_| side.estimate.is_none());
+    warnings.iter().map(Warning::text).chain(reasons.map(|(reason, _)| format!("n/a: {reason}")))
+}
+
+/// The notes, each on lines of its own.
+pub(super) fn render_notes(notes: &RowNotes, width: usize) -> String {
+    notes.iter().map(|(number, note)| wrapped(&format!("({number}) {}", clean(note)), width, 4)).collect()
 }
 
 fn grid(table: &Table, set: &ComparisonSet, marks: &[String], form: Form, options: &TextOptions) -> Grid {
@@ -199,7 +158,12 @@ fn cells(row: &Comparison, set: &ComparisonSet, marks: &str, indent: &str, form:
     let (word, rest) = verdict_words(row, set);
     let rest = clean(&rest);
     let one_line = || {
-        let separator = if rest.is_empty() || word == "equivalent" { " " } else { ", " };
+        let separator = match row.outcome {
+            _ if rest.is_empty() => " ",
+            Outcome::Verdict(Verdict::Equivalent) => " ",
+            Outcome::Verdict(_) => ", ",
+            Outcome::None(_) => ": ",
+        };
         format!("{word}{separator}{rest} {marks}").split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let two_lines = || format!("{word} {marks}\n{}", clipped(&rest, LONGEST_REST)).trim_end().to_owned();

@@ -120,9 +120,9 @@ fn a_single_volume_has_its_charts_too() {
     assert!(text.contains("Best of each group"), "{text}");
     // A mark is told beside the figure that it is about, with its evidence, also where it voids no verdict.
     let ending = |end: &str| text.lines().filter(|line| line.ends_with(end)).count();
-    assert_eq!(ending("  1,2)"), 1, "{text}");
-    assert!(text.contains("\n1) served by a cache in 1 of 6 trials: the devices read 3 % of the bytes\n"), "{text}");
-    assert!(text.contains("\n2) not steady in 1 of 6 trials: bimodal\n"), "{text}");
+    assert_eq!(ending("  (1,2)"), 1, "{text}");
+    assert!(text.contains("\n(1) served by a cache in 1 of 6 trials: the devices read 3 % of the bytes\n"), "{text}");
+    assert!(text.contains("\n(2) not steady in 1 of 6 trials: bimodal\n"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     assert_eq!(text.matches("served by a cache in 1 of 6 trials").count(), 1, "{text}");
     let page = page(&made);

@@ -49,8 +49,8 @@ fn the_table_says_all_of_it() {
         "95 % interval",
         "clients=1\n",
         "tx/s ↑",
-        "none, client saturated ",
-        "client saturated in 1 of 10 trials of A: each of the client's 2 threads was busy 97 % of the time",
+        "no verdict: client saturated (",
+        ") client saturated in 1 of 10 trials of A: each of the client's 2 threads was busy 97 % of the time",
         "dropped trial:\n",
         "↑ higher is better",
         "adjusted for 3 primary rows after Holm",
@@ -97,6 +97,12 @@ fn notes_stand_above() {
     let text = shown(&made, &at(80));
     assert!(text.starts_with("note: not comparable: measured by a debug build"), "{text}");
     assert!(text.contains("unequal durability"));
+    // The cell has the words, and what they rest on stands below the table, in every form.
+    assert!(text.contains("\n(1) unequal durability: A is durable, B is delayed\n"), "{text}");
+    assert!(text.lines().any(|line| line.trim_end().ends_with("no verdict (1)")), "{text}");
+    let markdown = report::markdown::render(&compare(&made.evidence, &Options::default()).unwrap());
+    assert!(markdown.contains("| no verdict: unequal durability <sup>(1)</sup> |"), "{markdown}");
+    assert!(markdown.contains("\n1. unequal durability: A is durable, B is delayed\n"), "{markdown}");
     let all = compare(&made.evidence, &Options { metrics: MetricFilter::All, ..Options::default() }).unwrap();
     let text = render(&all, &at(120));
     assert!(text.contains("n/a"), "{text}");
