@@ -18,7 +18,6 @@ use engine::traffic::Traffic;
 use engine::trial::TrialRun;
 use engine::workloads::{Action, Grants};
 use engine::{Consent, FailureKind, Registry, Silent};
-use model::catalog::PrivateServerSupport;
 use model::plan::{Connect, PrivateServer};
 use model::{Length, MarkKind, OnError, Order, Point, Reading, Schedule, SystemPlan, TrialState, Value};
 
@@ -41,10 +40,10 @@ fn system(engine: &dyn Engine, folder: &Path) -> Option<SystemPlan> {
         };
         return Some(named(spec.name, url, None));
     }
-    let private = spec.private_server == PrivateServerSupport::Yes;
-    let server = PrivateServer { engine: spec.name.to_owned(), bin_dir: None, connect: Connect::Socket };
-    let url = if private { String::new() } else { format!("{}:{}/db", spec.schemes[0], folder.display()) };
-    Some(named(spec.name, url, private.then_some(server)))
+    let start = |name: &&str| PrivateServer { engine: (*name).to_owned(), bin_dir: None, connect: Connect::Socket };
+    let server = spec.private_servers.first().map(start);
+    let url = if server.is_some() { String::new() } else { format!("{}:{}/db", spec.schemes[0], folder.display()) };
+    Some(named(spec.name, url, server))
 }
 
 fn named(name: &str, url: String, server: Option<PrivateServer>) -> SystemPlan {

@@ -144,7 +144,7 @@ fn postgresql_without_timing_goes_on_and_says_how_to_switch_it_on() {
 
 #[test]
 fn mariadb_accounts_for_what_it_writes_by_file() {
-    let target = open(&private("mysql", None, &[("performance_schema", "ON"), ("innodb_page_size", "8k")]));
+    let target = open(&private("mariadb", None, &[("performance_schema", "ON"), ("innodb_page_size", "8k")]));
     let record = trial(&*target, 300).unwrap();
     assert_sound("mariadb", &record, 300.0);
     assert_eq!(value(&record, "page_size"), 8192.0);
@@ -157,7 +157,7 @@ fn mariadb_accounts_for_what_it_writes_by_file() {
 
 #[test]
 fn mariadb_without_performance_schema_goes_on_and_says_how_to_switch_it_on() {
-    let target = open(&private("mysql", None, &[]));
+    let target = open(&private("mariadb", None, &[]));
     let record = trial(&*target, 100).unwrap();
     assert_sound("mariadb", &record, 100.0);
     assert_eq!(value(&record, "page_size"), 16_384.0);

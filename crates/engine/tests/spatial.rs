@@ -130,7 +130,7 @@ fn postgis_answers_as_the_oracle_does() {
 /// Other versions may know more; whatever is right is measured.
 #[test]
 fn mariadb_is_judged_query_by_query() {
-    let target = open(&private("mysql", None, &[("innodb_flush_log_at_trx_commit", "0")]));
+    let target = open(&private("mariadb", None, &[("innodb_flush_log_at_trx_commit", "0")]));
     let product = target.facts().unwrap().get("server.product").unwrap().to_owned();
     let mut keys = small(9);
     // A seed on whose data the distance from a point to a line comes out wrong.

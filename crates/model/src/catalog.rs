@@ -124,7 +124,7 @@ pub fn no_idle_keys(_: &Point) -> &'static [&'static str] {
 /// An engine as plans name it.
 #[derive(Clone, Copy, Debug)]
 pub struct EngineSpec {
-    /// The name, as in `server = { engine = "…" }`.
+    /// The name, as in `etalon list`.
     pub name: &'static str,
     /// The URL schemes that lead to it, without the colon.
     pub schemes: &'static [&'static str],
@@ -132,8 +132,9 @@ pub struct EngineSpec {
     pub about: &'static str,
     /// What stands behind the scheme.
     pub leads_to: LeadsTo,
-    /// Whether étalon can start a private server of it.
-    pub private_server: PrivateServerSupport,
+    /// The names of the private servers that étalon can start of it, as in `server = { engine = "…" }`: several where
+    /// products of different names speak one protocol. Empty where it can start none.
+    pub private_servers: &'static [&'static str],
     /// Whether it is shown to users; the simulator is not.
     pub visibility: Visibility,
     /// Whether what is measured of it may be published.
@@ -157,15 +158,6 @@ pub enum Publication {
     Free,
     /// It does not: what to keep in mind, as a sentence without a capital letter and a full stop.
     Restricted(&'static str),
-}
-
-/// Whether étalon can initialise, start and remove a server of an engine itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PrivateServerSupport {
-    /// It can.
-    Yes,
-    /// It cannot: a `url` is needed.
-    No,
 }
 
 /// Whether an entry shows in lists, schemas and hints.
@@ -196,6 +188,11 @@ impl Catalog {
     /// The engine of that name.
     pub fn engine(&self, name: &str) -> Option<&EngineSpec> {
         self.engines.iter().find(|e| e.name == name)
+    }
+
+    /// The engine of which étalon starts a private server of that name.
+    pub fn engine_of_server(&self, name: &str) -> Option<&EngineSpec> {
+        self.engines.iter().find(|e| e.private_servers.contains(&name))
     }
 
     /// The workload of that name.

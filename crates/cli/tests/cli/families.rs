@@ -102,7 +102,7 @@ fn transactions_beside_a_backup_have_verdicts() {
 fn runs_on_every_server(plan: &str, changes: &[&str], metric: &str, lacking: &[&str]) {
     let more = std::env::var(MORE_POSTGRES).unwrap_or_default();
     let folders = more.split(':').filter(|folder| !folder.is_empty()).map(|folder| ("postgres", Some(folder)));
-    for (engine, folder) in [("postgres", None), ("mysql", None)].into_iter().chain(folders) {
+    for (engine, folder) in [("postgres", None), ("mariadb", None)].into_iter().chain(folders) {
         let engine = format!("systems.here.server.engine={engine}");
         let folder = folder.map(|folder| format!("systems.here.server.bin_dir={folder}"));
         let mut args = vec!["run", plan, "--quick", "--json", "--quiet", "--set", &engine];

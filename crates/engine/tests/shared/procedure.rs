@@ -31,9 +31,11 @@ pub fn system(engine: &str, url: String, settings: &[(&str, &str)]) -> SystemPla
     }
 }
 
-/// A private server, of the programs in a folder or of the installed ones.
-pub fn private(engine: &str, bin_dir: Option<String>, settings: &[(&str, &str)]) -> SystemPlan {
-    let server = PrivateServer { engine: engine.to_owned(), bin_dir, connect: Connect::Socket };
+/// A private server by its plan's word, of the programs in a folder or of the installed ones.
+pub fn private(name: &str, bin_dir: Option<String>, settings: &[(&str, &str)]) -> SystemPlan {
+    let catalog = Registry::built_in().catalog();
+    let engine = catalog.engine_of_server(name).unwrap_or_else(|| panic!("{name} cannot be started")).name;
+    let server = PrivateServer { engine: name.to_owned(), bin_dir, connect: Connect::Socket };
     SystemPlan { server: Some(server), ..system(engine, String::new(), settings) }
 }
 

@@ -11,7 +11,7 @@ use engine::lane::{Completion, Lane, OpError, Outcome, Submitted};
 use engine::target::{Counters, Engine, Load, OpenRequest, Placement, Target};
 use engine::worker::{self, Tally, WorkerContext};
 use engine::workloads::transactions::StatementOp;
-use model::catalog::{LeadsTo, PrivateServerSupport, Publication, Visibility};
+use model::catalog::{LeadsTo, Publication, Visibility};
 use model::{Durability, DurabilityTier, EngineSpec, Facts, SystemPlan};
 
 /// The registry's entry. `toy:honest` counts right, `toy:forgetful` loses every tenth increment.
@@ -24,7 +24,7 @@ impl Engine for Toy {
             schemes: &["toy"],
             about: "Counts",
             leads_to: LeadsTo::Path,
-            private_server: PrivateServerSupport::No,
+            private_servers: &[],
             visibility: Visibility::Public,
             publication: Publication::Free,
         }

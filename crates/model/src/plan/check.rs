@@ -11,7 +11,7 @@ use super::tree::{Located, Origin};
 use super::volume::VOLUME_URL;
 use super::{ComparisonRules, DEFAULT_BLOCKS, DEFAULT_DURATION, DEFAULT_LEVEL, DEFAULT_MARGIN, DEFAULT_WARMUP};
 use super::{MAX_CELLS, MAX_TRIALS, Plan, PrivateServer, SystemPlan, fleet, sweep, tree};
-use crate::catalog::{Catalog, EngineSpec, PrivateServerSupport, Visibility};
+use crate::catalog::{Catalog, EngineSpec, Visibility};
 use crate::near::nearest;
 use crate::schedule::{Length, OnError, Order, Schedule};
 
@@ -166,7 +166,8 @@ fn system(file: SystemFile, catalog: &Catalog, problems: &mut Problems<'_>) -> S
         plan.url = url.value;
     } else if let Some(server) = file.server {
         plan.server = private_server(server, &plan.name, catalog, problems);
-        plan.engine = plan.server.as_ref().map(|server| server.engine.clone()).unwrap_or_default();
+        let engine = plan.server.as_ref().and_then(|server| catalog.engine_of_server(&server.engine));
+        plan.engine = engine.map(|engine| engine.name.to_owned()).unwrap_or_default();
     } else if let Some(volume) = file.volume {
         plan.engine = catalog.engine_of_url(VOLUME_URL).map(|engine| engine.name.to_owned()).unwrap_or_default();
         plan.volume = Some(volume);
@@ -219,12 +220,12 @@ fn private_server(
 ) -> Option<PrivateServer> {
     let Located { value: name, at } = file.engine?;
     let place = format!("`server` of system `{}`", quote(system));
-    let startable = || public(catalog).filter(|engine| engine.private_server == PrivateServerSupport::Yes);
-    let names: Vec<&str> = startable().map(|engine| engine.name).collect();
+    let names: Vec<&str> = public(catalog).flat_map(|engine| engine.private_servers.iter().copied()).collect();
+    if catalog.engine_of_server(&name).is_some() {
+        let connect = file.connect.unwrap_or_default();
+        return Some(PrivateServer { engine: name, bin_dir: file.bin_dir, connect });
+    }
     match catalog.engine(&name) {
-        Some(engine) if engine.private_server == PrivateServerSupport::Yes => {
-            Some(PrivateServer { engine: name, bin_dir: file.bin_dir, connect: file.connect.unwrap_or_default() })
-        }
         Some(_) => {
             let message = format!("{place} asks for `{}`, of which étalon cannot start a server", quote(&name));
             let hint = format!("give the system a `url` instead; it can start {}", list_names(&names));

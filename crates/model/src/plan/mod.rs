@@ -110,7 +110,8 @@ pub struct VolumePlan {
 /// A server that étalon initialises, starts and removes itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PrivateServer {
-    /// The engine's name.
+    /// What is started, as in [`EngineSpec::private_servers`](crate::EngineSpec::private_servers): the engine's name, or
+    /// that of one of the products that it stands for.
     pub engine: String,
     /// Folder of the server's programs; found by itself when absent.
     pub bin_dir: Option<String>,

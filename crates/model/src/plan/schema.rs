@@ -12,7 +12,7 @@ use super::fleet::{AGENT_PATTERN, ALL, CLIENTS_ON, COUPLES, DEFAULT_PATIENCE};
 use super::volume::{FILESYSTEMS, SIZE_PATTERN};
 use super::{DEFAULT_BLOCKS, DEFAULT_DURATION, DEFAULT_LEVEL, DEFAULT_MARGIN, DEFAULT_WARMUP};
 use super::{ENV_PREFIX, LEVEL_LIMITS, MARGIN_LIMITS, MAX_BLOCKS};
-use crate::catalog::{Catalog, EngineSpec, KeyKind, KeySpec, Literal, PrivateServerSupport, Visibility, WorkloadSpec};
+use crate::catalog::{Catalog, EngineSpec, KeyKind, KeySpec, Literal, Visibility, WorkloadSpec};
 use crate::duration;
 use crate::value::Value;
 
@@ -91,8 +91,8 @@ fn system(catalog: &Catalog) -> Json {
     let schemes: Vec<&str> = public().flat_map(|engine| engine.schemes.iter().copied()).collect();
     // Schemes are letters, digits, `+`, `-` and `.`: the first and the last of these mean something in a pattern.
     let escaped = schemes.join("|").replace('.', r"\.").replace('+', r"\+");
-    let startable: Vec<&EngineSpec> = public().filter(|e| e.private_server == PrivateServerSupport::Yes).collect();
-    let engines: Vec<&str> = startable.iter().map(|engine| engine.name).collect();
+    let startable: Vec<&EngineSpec> = public().filter(|e| !e.private_servers.is_empty()).collect();
+    let engines: Vec<&str> = startable.iter().flat_map(|engine| engine.private_servers.iter().copied()).collect();
     let about: Vec<String> = startable.iter().map(|engine| format!("{}: {}", engine.name, engine.about)).collect();
     json!({
         "description": "A system: a database that runs already, a server or a volume that étalon makes and removes, a folder.",

@@ -1,6 +1,6 @@
 //! A catalog such as the engine room's, and a plan that is right.
 
-use model::catalog::{LeadsTo, PrivateServerSupport, Publication, Visibility};
+use model::catalog::{LeadsTo, Publication, Visibility};
 use model::{Catalog, EngineSpec, KeyKind, KeySpec, Literal, Plan, PlanErrors, Value, WorkloadSpec};
 
 static TRANSACTIONS: [KeySpec; 6] = [
@@ -37,21 +37,21 @@ static BACKUP: [KeySpec; 8] = [
 ];
 
 pub fn catalog() -> Catalog {
-    let engine = |name, schemes, private_server, visibility| EngineSpec {
+    let engine = |name, schemes, private_servers, visibility| EngineSpec {
         name,
         schemes,
         about: "A database.",
         leads_to: LeadsTo::Server,
-        private_server,
+        private_servers,
         visibility,
         publication: Publication::Free,
     };
     Catalog {
         engines: vec![
-            engine("postgres", &["postgres", "postgresql"], PrivateServerSupport::Yes, Visibility::Public),
-            engine("mysql", &["mysql"], PrivateServerSupport::Yes, Visibility::Public),
-            engine("sqlite", &["sqlite"], PrivateServerSupport::No, Visibility::Public),
-            engine("sim", &["sim"], PrivateServerSupport::Yes, Visibility::Hidden),
+            engine("postgres", &["postgres", "postgresql"], &["postgres"] as &[&str], Visibility::Public),
+            engine("mysql", &["mysql"], &["mysql", "mariadb"], Visibility::Public),
+            engine("sqlite", &["sqlite"], &[], Visibility::Public),
+            engine("sim", &["sim"], &["sim"], Visibility::Hidden),
         ],
         workloads: vec![
             WorkloadSpec {

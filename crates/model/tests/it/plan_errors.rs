@@ -350,7 +350,7 @@ fn a_server_that_cannot_be_started() {
     error: `server` of system `a` asks for `sqlite`, of which étalon cannot start a server
       plan: db.toml:3  server = { engine = "sqlite" }
 
-    hint: give the system a `url` instead; it can start `postgres` and `mysql`
+    hint: give the system a `url` instead; it can start `postgres`, `mysql` and `mariadb`
     ---
     error: `server` of system `a` names an unknown engine, `postgre`
       plan: db.toml:3  server = { engine = "postgre" }
@@ -360,7 +360,7 @@ fn a_server_that_cannot_be_started() {
     error: `server` of system `a` names an unknown engine, `db2`
       plan: db.toml:3  server = { engine = "db2" }
 
-    hint: étalon can start `postgres` and `mysql`
+    hint: étalon can start `postgres`, `mysql` and `mariadb`
     ---
     error: `server` of system `a` has no `engine`
       plan: db.toml:3  server = {}

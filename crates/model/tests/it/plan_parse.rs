@@ -171,6 +171,12 @@ fn arguments_may_make_what_is_missing() {
     let text = SMALL.replace("url = \"postgres://u@h/a\"", "server = { engine = \"mysql\" }");
     let plan = parse_with(&text, &[("systems.a.server.bin_dir", "/opt/5.7/bin")]).unwrap();
     assert_eq!(plan.systems[0].server.as_ref().unwrap().bin_dir.as_deref(), Some("/opt/5.7/bin"));
+    // A product that speaks an engine's protocol has a name of its own.
+    let plan = parse(&text.replace("\"mysql\"", "\"mariadb\"")).unwrap();
+    assert_eq!(
+        (plan.systems[0].engine.as_str(), plan.systems[0].server.as_ref().unwrap().engine.as_str()),
+        ("mysql", "mariadb")
+    );
 }
 
 #[test]

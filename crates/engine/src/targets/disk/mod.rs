@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use host::HostError;
 use host::blocks::{Form, Options as RingOptions};
 use host::scratch::Scratch;
-use model::catalog::{LeadsTo, PrivateServerSupport, Publication, Visibility};
+use model::catalog::{LeadsTo, Publication, Visibility};
 use model::{EngineSpec, Facts, SystemPlan};
 
 use crate::dataset::{ColumnKind, Dataset, Dialect};
@@ -39,7 +39,7 @@ impl Engine for Disk {
             about: "Files of blocks: `disk:DIR` is a folder in which étalon makes them, `disk:FILE` a file or a device; \
                     or a volume that étalon makes",
             leads_to: LeadsTo::Path,
-            private_server: PrivateServerSupport::No,
+            private_servers: &[],
             visibility: Visibility::Public,
             publication: Publication::Free,
         }

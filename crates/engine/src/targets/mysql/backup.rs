@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::connect::{Endpoint, Purpose};
 use super::private::Private;
+use super::programs::Product;
 use super::session::Session;
 use super::steps::MySqlSession;
 use super::url::{Address, Place};
@@ -151,7 +152,9 @@ impl MySqlBackups<'_> {
         // An empty server is there before the clock starts.
         let (private, endpoint) = match self.target.private() {
             Some(private) => private.fresh_twin(request.folder)?,
-            None => Private::fresh(request.folder)?,
+            None => {
+                Private::fresh(self.target.ask(|client| Ok(Product::of(client.session.flavor())))?, request.folder)?
+            }
         };
         meter.server_cpu_before_s = private.cpu_s().unwrap_or_default();
         let mut from = decoder(taken, request)?;

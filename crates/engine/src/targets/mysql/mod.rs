@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use host::reactor::Choice;
-use model::catalog::{LeadsTo, PrivateServerSupport, Publication, Visibility};
+use model::catalog::{LeadsTo, Publication, Visibility};
 use model::{EngineSpec, Facts, Nature, SystemPlan};
 
 use crate::dataset::{Dataset, Dialect, Tables};
@@ -42,6 +42,7 @@ use connect::{Endpoint, Purpose, failure};
 use control::Control;
 use counters::Checkpoint;
 use private::Private;
+use programs::Product;
 use session::Session;
 use url::Address;
 
@@ -57,10 +58,10 @@ impl Engine for MySql {
             name: "mysql",
             schemes: &["mysql", "mariadb"],
             about: "MySQL and MariaDB: `mysql://user@host:port/` is a server that is there, where settings are those of \
-                    étalon's sessions; `server = { engine = \"mysql\" }` is one that étalon makes and removes, where they \
-                    are the server's",
+                    étalon's sessions; `server = { engine = \"mariadb\" }`, or `\"mysql\"`, is one that étalon makes and \
+                    removes, where they are the server's",
             leads_to: LeadsTo::Server,
-            private_server: PrivateServerSupport::Yes,
+            private_servers: Product::WORDS,
             visibility: Visibility::Public,
             publication: Publication::Free,
         }

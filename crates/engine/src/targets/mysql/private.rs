@@ -11,7 +11,7 @@ use model::{Facts, Value};
 
 use super::connect::{Endpoint, Purpose};
 use super::keys;
-use super::programs::{Installer, Programs};
+use super::programs::{Installer, Product, Programs};
 use super::session;
 use super::url::{Address, Place};
 use crate::error::{Failure, FailureKind};
@@ -105,7 +105,7 @@ impl Private {
         listen: Option<&str>,
     ) -> Result<(Private, Endpoint), Failure> {
         refuse_own_settings(settings)?;
-        let programs = Programs::find(server.bin_dir.as_deref())?;
+        let programs = Programs::find(Product::of_word(&server.engine), server.bin_dir.as_deref())?;
         let user = server_user()?;
         let folders = make_folders(scratch_base, server.connect, settings, user.as_ref())?;
         initialise(&programs, &folders, settings, user.as_ref())?;
@@ -148,8 +148,8 @@ impl Private {
     ///
     /// # Errors
     /// Its programs are missing, or it does not start.
-    pub(super) fn fresh(base: &Path) -> Result<(Private, Endpoint), Failure> {
-        Private::empty(Programs::find(None)?, &BTreeMap::new(), base)?.fresh_twin(base)
+    pub(super) fn fresh(product: Product, base: &Path) -> Result<(Private, Endpoint), Failure> {
+        Private::empty(Programs::find(product, None)?, &BTreeMap::new(), base)?.fresh_twin(base)
     }
 
     fn empty(programs: Programs, settings: &BTreeMap<String, Value>, base: &Path) -> Result<Private, Failure> {

@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use wire::mysql::Flavor;
+
 use crate::error::{Failure, FailureKind};
 
 /// Where packages put the programs, beside `PATH`, which often lacks the administrator's folders.
@@ -21,6 +23,61 @@ const FOLDERS: [&str; 9] = [
 ];
 /// Folders that hold one folder for each version, and what those are called.
 const VERSIONED: [(&str, &str); 2] = [("C:\\Program Files", "MariaDB "), ("C:\\Program Files\\MySQL", "MySQL Server ")];
+
+/// What a plan may ask to be started, MariaDB first: where both are meant, it is the one that Debian packages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Product {
+    /// `mariadbd`, or MariaDB's `mysqld` of older versions.
+    MariaDb,
+    /// MySQL's `mysqld`.
+    MySql,
+}
+
+impl Product {
+    /// The words of plans.
+    pub(super) const WORDS: &'static [&'static str] = &["mariadb", "mysql"];
+
+    /// The product of a plan's word.
+    pub(super) fn of_word(word: &str) -> Product {
+        if word == Product::MySql.word() { Product::MySql } else { Product::MariaDb }
+    }
+
+    /// The product that a server says it is.
+    pub(super) fn of(flavor: Flavor) -> Product {
+        match flavor {
+            Flavor::MariaDb => Product::MariaDb,
+            Flavor::MySql => Product::MySql,
+        }
+    }
+
+    fn word(self) -> &'static str {
+        Product::WORDS[self as usize]
+    }
+
+    fn other(self) -> Product {
+        match self {
+            Product::MariaDb => Product::MySql,
+            Product::MySql => Product::MariaDb,
+        }
+    }
+
+    /// Its programs, as messages name them.
+    fn programs(self) -> &'static str {
+        match self {
+            Product::MariaDb => "MariaDB's programs, mariadbd and mariadb-install-db",
+            Product::MySql => "MySQL's program, mysqld",
+        }
+    }
+
+    fn how_to_install(self) -> &'static str {
+        match self {
+            Product::MariaDb => "`apt install mariadb-server`, `brew install mariadb`",
+            Product::MySql => {
+                "`brew install mysql`, or the package or archive of https://dev.mysql.com/downloads/mysql/; Debian has none"
+            }
+        }
+    }
+}
 
 /// Who makes a data folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,33 +100,53 @@ pub(super) struct Programs {
 }
 
 impl Programs {
-    /// Finds the programs: in the folder that the plan names, and in no other; else on `PATH` and in the usual places,
-    /// MariaDB before MySQL.
+    /// Finds a product's programs: in the folder that the plan names, and in no other; else on `PATH` and in the usual
+    /// places.
     ///
     /// # Errors
-    /// They are nowhere.
-    pub(super) fn find(bin_dir: Option<&str>) -> Result<Programs, Failure> {
-        let tried = "find the server's programs: mariadbd with mariadb-install-db, or mysqld";
+    /// They are nowhere, or what is there is the other product's.
+    pub(super) fn find(product: Product, bin_dir: Option<&str>) -> Result<Programs, Failure> {
+        let tried = format!("find {}", product.programs());
+        let other = product.other();
+        let named = |of: &str| format!("`server = {{ engine = \"{}\"{of} }}`", other.word());
         if let Some(folder) = bin_dir {
             let folder = Path::new(folder);
             let base = folder.parent().map(Path::to_path_buf);
             let inside =
                 [folder.to_path_buf(), folder.join("../bin"), folder.join("../scripts"), folder.join("../sbin")];
-            let found = find_in(&inside[..1], &inside);
+            let found = find_in(product, &inside[..1], &inside);
             return found.map(|programs| Programs { base, ..programs }).ok_or_else(|| {
-                Failure::new(FailureKind::Missing, tried, format!("they are not in `bin_dir`, {}", folder.display()))
+                let cause = format!("they are not in `bin_dir`, {}", folder.display());
+                let failure = Failure::new(FailureKind::Missing, tried, cause);
+                match find_in(other, &inside[..1], &inside) {
+                    Some(there) => failure.hint(format!(
+                        "{} is the other product; to measure it, {}",
+                        there.server.display(),
+                        named(", bin_dir = …")
+                    )),
+                    None => failure,
+                }
             });
         }
         let path = std::env::var_os("PATH").unwrap_or_default();
         let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
         folders.extend(FOLDERS.iter().map(PathBuf::from));
         folders.extend(versioned_folders());
-        find_in(&folders, &folders).ok_or_else(|| {
+        find_in(product, &folders, &folders).ok_or_else(|| {
             let cause = "they are neither on PATH nor in the places where packages put them";
-            Failure::new(FailureKind::Missing, tried, cause).hint(
-                "install the server (`apt install mariadb-server`, `brew install mariadb`), or name its folder: \
-                 `server = { engine = \"mysql\", bin_dir = \"/path/to/bin\" }`",
-            )
+            let own = format!("`server = {{ engine = \"{}\", bin_dir = \"/path/to/bin\" }}`", product.word());
+            let install = format!("install it ({}), or name its folder: {own}", product.how_to_install());
+            let hint = match find_in(other, &folders, &folders) {
+                Some(there) => {
+                    format!(
+                        "{} is there, the other product: {} starts it; or {install}",
+                        there.server.display(),
+                        named("")
+                    )
+                }
+                None => install,
+            };
+            Failure::new(FailureKind::Missing, tried, cause).hint(hint)
         })
     }
 
@@ -93,18 +170,26 @@ impl Programs {
     }
 }
 
-fn find_in(servers: &[PathBuf], installers: &[PathBuf]) -> Option<Programs> {
-    let file = |folders: &[PathBuf], name: &str| {
-        folders.iter().map(|folder| folder.join(format!("{name}{EXE_SUFFIX}"))).find(|file| file.is_file())
+fn find_in(product: Product, servers: &[PathBuf], installers: &[PathBuf]) -> Option<Programs> {
+    let files = |folders: &[PathBuf], name: &str| -> Vec<PathBuf> {
+        let file = |folder: &PathBuf| folder.join(format!("{name}{EXE_SUFFIX}"));
+        folders.iter().map(file).filter(|file| file.is_file()).collect()
     };
-    let installer = ["mariadb-install-db", "mysql_install_db"].iter().find_map(|name| file(installers, name));
-    let base = None;
-    if let (Some(server), Some(script)) = (file(servers, "mariadbd"), installer.clone()) {
-        return Some(Programs { server, installer: Installer::Script(script), base });
-    }
-    let server = file(servers, "mysqld")?;
-    let installer = if is_mariadb(&server) { Installer::Script(installer?) } else { Installer::Server };
-    Some(Programs { server, installer, base })
+    // Both products have a program of this name, MariaDB as a link to its own.
+    let of_either = |wanted: Product| {
+        let is_wanted = |server: &PathBuf| is_mariadb(server) == (wanted == Product::MariaDb);
+        files(servers, "mysqld").into_iter().find(is_wanted)
+    };
+    let (server, installer) = match product {
+        Product::MariaDb => {
+            let server = files(servers, "mariadbd").into_iter().next().or_else(|| of_either(product))?;
+            let scripts = ["mariadb-install-db", "mysql_install_db"];
+            let script = scripts.iter().find_map(|name| files(installers, name).into_iter().next())?;
+            (server, Installer::Script(script))
+        }
+        Product::MySql => (of_either(product)?, Installer::Server),
+    };
+    Some(Programs { server, installer, base: None })
 }
 
 /// Whether a `mysqld` is MariaDB's under its old name.
@@ -134,8 +219,37 @@ mod tests {
 
     #[test]
     fn a_folder_without_them_is_named() {
-        let failure = Programs::find(Some("/no/such/folder")).unwrap_err();
-        assert_eq!(failure.kind, FailureKind::Missing);
-        assert!(failure.cause.contains("/no/such/folder"));
+        for product in [Product::MariaDb, Product::MySql] {
+            assert_eq!(Product::of_word(product.word()), product);
+            let failure = Programs::find(product, Some("/no/such/folder")).unwrap_err();
+            assert_eq!(failure.kind, FailureKind::Missing);
+            assert!(failure.cause.contains("/no/such/folder"));
+        }
+    }
+
+    /// A `mysqld` that says what it is, as MariaDB's does under that name.
+    #[cfg(unix)]
+    fn mysqld(folder: &Path, version: &str) {
+        use std::os::unix::fs::PermissionsExt as _;
+        let file = folder.join("mysqld");
+        fs::write(&file, format!("#!/bin/sh\necho 'mysqld  Ver {version}'\n")).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_product_that_is_named_is_the_one_that_is_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let bin_dir = folder.path().to_str();
+        mysqld(folder.path(), "8.4.3 for Linux on x86_64 (MySQL Community Server - GPL)");
+        assert_eq!(Programs::find(Product::MySql, bin_dir).unwrap().installer, Installer::Server);
+        let refused = Programs::find(Product::MariaDb, bin_dir).unwrap_err();
+        assert!(refused.hint.unwrap().contains("`server = { engine = \"mysql\", bin_dir = … }`"));
+        mysqld(folder.path(), "10.11.6-MariaDB for Linux");
+        fs::write(folder.path().join("mariadb-install-db"), "").unwrap();
+        assert_eq!(Programs::find(Product::MariaDb, bin_dir).unwrap().server, folder.path().join("mysqld"));
+        let refused = Programs::find(Product::MySql, bin_dir).unwrap_err();
+        assert!(refused.tried.contains("MySQL's program"), "{refused}");
+        assert!(refused.hint.unwrap().contains("`server = { engine = \"mariadb\", bin_dir = … }`"));
     }
 }

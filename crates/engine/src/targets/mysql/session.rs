@@ -151,7 +151,7 @@ fn refused(tried: &str, error: &AskError) -> Failure {
             failure.tried,
             format!("{error}; étalon changes no server that it did not start"),
         )
-        .hint("let étalon start one: `server = { engine = \"mysql\" }` in place of `url`"),
+        .hint("let étalon start one: `server = { engine = \"mariadb\" }` or `\"mysql\"` in place of `url`"),
         1227 => failure.hint("the account may not set it: `GRANT SESSION_VARIABLES_ADMIN`, `GRANT SUPER`"),
         _ => Failure { kind: FailureKind::Plan, ..failure },
     }

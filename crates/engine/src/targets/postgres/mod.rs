@@ -26,7 +26,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use host::reactor::{Choice, Reactor};
-use model::catalog::{LeadsTo, PrivateServerSupport, Publication, Visibility};
+use model::catalog::{LeadsTo, Publication, Visibility};
 use model::{EngineSpec, Facts, Nature, SystemPlan};
 use postgres::Client;
 
@@ -67,7 +67,7 @@ impl Engine for Postgres {
                     of étalon's sessions; `server = { engine = \"postgres\" }` is one that étalon makes and removes, \
                     where they are the server's",
             leads_to: LeadsTo::Server,
-            private_server: PrivateServerSupport::Yes,
+            private_servers: &["postgres"],
             visibility: Visibility::Public,
             publication: Publication::Free,
         }

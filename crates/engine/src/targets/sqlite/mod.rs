@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use host::disk::ProcIo;
 use host::sqlite_vfs::Traffic;
-use model::catalog::{LeadsTo, PrivateServerSupport, Publication, Visibility};
+use model::catalog::{LeadsTo, Publication, Visibility};
 use model::{EngineSpec, Facts, SystemPlan, Value};
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 
@@ -64,7 +64,7 @@ impl Engine for Sqlite {
             schemes,
             about,
             leads_to: LeadsTo::Path,
-            private_server: PrivateServerSupport::No,
+            private_servers: &[],
             visibility: Visibility::Public,
             publication: Publication::Free,
         }

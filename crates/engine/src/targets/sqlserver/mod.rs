@@ -20,7 +20,7 @@ mod watch;
 use std::ops::Range;
 
 use host::reactor::Choice;
-use model::catalog::{LeadsTo, PrivateServerSupport, Publication, Visibility};
+use model::catalog::{LeadsTo, Publication, Visibility};
 use model::{EngineSpec, Facts, Nature, SystemPlan};
 
 use crate::backup::Backups;
@@ -54,7 +54,7 @@ impl Engine for SqlServer {
             about: "SQL Server: `mssql://login@host:port/` is a server that is there, where settings are `SET` options of \
                     étalon's sessions and options of the database that étalon makes",
             leads_to: LeadsTo::Server,
-            private_server: PrivateServerSupport::No,
+            private_servers: &[],
             visibility: Visibility::Public,
             publication: Publication::Restricted(
                 "the licence of SQL Server forbids giving results of benchmarks to others without Microsoft's written \

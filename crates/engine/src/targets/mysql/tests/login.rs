@@ -155,7 +155,7 @@ fn settings_of_a_session(server: &MySqlTarget, refused: Refused<'_>) {
     assert_eq!(target.facts().unwrap().get("setting.sort_buffer_size"), Some("1048576"));
     drop(target);
     let failure = refused(refusal(&url, &[("innodb_buffer_pool_size", "1G")]), FailureKind::Plan);
-    assert!(failure.hint.unwrap().contains("server = { engine = \"mysql\" }"));
+    assert!(failure.hint.unwrap().contains("server = { engine = \"mariadb\" }"));
     let failure = refused(refusal(&url, &[("sort_bufer_size", "1M")]), FailureKind::Plan);
     assert_eq!(failure.hint.as_deref(), Some("did you mean `sort_buffer_size`?"));
     let failure = refusal(&url, &[("sql_mode", "perhaps")]);

@@ -36,7 +36,8 @@ fn system(url: &str, server: Option<Connect>, pairs: &[(&str, &str)]) -> SystemP
 /// Where a private server's programs are looked for: `ETALON_TEST_MYSQL_BIN` tries the tests on another version.
 fn private_server(connect: Connect) -> PrivateServer {
     let bin_dir = std::env::var("ETALON_TEST_MYSQL_BIN").ok();
-    PrivateServer { engine: "mysql".to_owned(), bin_dir, connect }
+    let is_mysql = bin_dir.as_ref().is_some_and(|dir| !std::path::Path::new(dir).join("mariadbd").exists());
+    PrivateServer { engine: if is_mysql { "mysql" } else { "mariadb" }.to_owned(), bin_dir, connect }
 }
 
 /// A private server, with its insides in view.
