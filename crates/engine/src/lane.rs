@@ -227,11 +227,10 @@ pub trait Lane {
     /// that are there.
     fn reap(&mut self, deadline_ns: u64, into: &mut Vec<Completion>);
 
-    /// Brings a client back to a state in which it can begin a transaction, after one of its operations has failed.
-    ///
-    /// # Errors
-    /// The connection cannot be used any more.
-    fn recover(&mut self, client: usize) -> Result<(), OpError>;
+    /// Begins to bring a client back to a state in which it can begin a transaction, after one of its operations has
+    /// failed. `None`: that is under way, and ends like an operation, told by [`Lane::reap`]. It must not wait: others go on
+    /// meanwhile. A failure says that the connection cannot be used any more.
+    fn recover(&mut self, client: usize) -> Option<Outcome>;
 
     /// Says whether a client that has come to the end of its transaction has left one open.
     ///
@@ -241,13 +240,17 @@ pub trait Lane {
         Ok(())
     }
 
-    /// Ends a client's connection and makes it anew, with what was prepared on it. It may block: the worker's other
-    /// clients wait for it, as they do in pgbench. Only asked of a client that has nothing under way.
-    ///
-    /// # Errors
-    /// The system does not let it in again, or the lane has no connections to make.
-    fn reconnect(&mut self, _client: usize) -> Result<(), OpError> {
-        Err(lost("this lane cannot make a connection anew"))
+    /// Begins to end a client's connection and to make it anew, with what was prepared on it. `None`: that is under way, and
+    /// ends like an operation, told by [`Lane::reap`]. It must not wait: others go on meanwhile. A failure says that the
+    /// system does not let the client in again, or that the lane has no connections to make. Only asked of a client that
+    /// has nothing under way.
+    fn reconnect(&mut self, _client: usize) -> Option<Outcome> {
+        Some(Outcome::Failed(lost("this lane cannot make a connection anew")))
+    }
+
+    /// CPU time that threads of the lane's own have used so far, in nanoseconds.
+    fn helpers_cpu_ns(&self) -> u64 {
+        0
     }
 
     /// When a client's transaction that has just ended was handed over, and when its end was reaped, in nanoseconds of

@@ -13,7 +13,7 @@ use crate::clock::Clock;
 use crate::error::Failure;
 use crate::gate::Gate;
 use crate::lag::Lag;
-use crate::lane::{Instants, Lane, SyncPoint};
+use crate::lane::{Instants, Lane, OpError, SyncPoint};
 use crate::pacer::{Eased, Pacer, Schedule, ScheduleOptions};
 use crate::pool::Pool;
 use crate::recorder::{Exchange, KindTally, Latencies, Recorder, histogram};
@@ -87,6 +87,8 @@ struct Slot<S: Stream> {
     ops: u32,
     /// How many tasks were under way when it became due, itself included.
     running: u32,
+    /// What the try under way has failed with, while the lane brings the client back.
+    failure: Option<OpError>,
     stage: Stage,
 }
 
@@ -105,8 +107,19 @@ enum Stage {
     Op,
     /// At a point of a pipeline that the lane had no room for.
     Sync(SyncPoint),
-    /// Waits for the lane.
+    /// Waits for the lane to execute its operation.
     InFlight,
+    /// Has failed, and waits for the lane to bring it back.
+    Recovering,
+    /// Before a transaction, and waits for the lane to make its connection anew.
+    Connecting,
+}
+
+impl Stage {
+    /// Whether the lane has something of the client's under way.
+    fn is_with_lane(self) -> bool {
+        matches!(self, Stage::InFlight | Stage::Recovering | Stage::Connecting)
+    }
 }
 
 /// How clients come by connections. It does not change during a trial.
@@ -273,6 +286,7 @@ struct Worker<'a, L, S: Stream, C> {
     stopped_ns: Option<u64>,
     failures_in_a_row: u64,
     cpu_at_start: Option<u64>,
+    helpers_cpu_at_start_ns: u64,
     entries_at_start: Option<u64>,
     measuring: Measuring,
 }
@@ -348,6 +362,7 @@ where
             stopped_ns: None,
             failures_in_a_row: 0,
             cpu_at_start: None,
+            helpers_cpu_at_start_ns: 0,
             entries_at_start: None,
             measuring: Measuring::NotYet,
         }
@@ -358,6 +373,7 @@ where
         if self.measuring == Measuring::NotYet && self.now_ns >= self.rules.measured_ns {
             self.measuring = Measuring::Begun;
             self.cpu_at_start = thread_cpu_ns();
+            self.helpers_cpu_at_start_ns = self.lane.helpers_cpu_ns();
             self.entries_at_start = self.lane.kernel_entries();
             self.lag.clear();
             self.lane.begin_measurement();
@@ -369,6 +385,8 @@ where
         self.tally.cpu_ns = used(thread_cpu_ns(), self.cpu_at_start);
         self.tally.kernel_entries = used(self.lane.kernel_entries(), self.entries_at_start);
         self.tally.threads.extend(self.tally.cpu_ns);
+        let helpers_ns = self.lane.helpers_cpu_ns().saturating_sub(self.helpers_cpu_at_start_ns);
+        self.tally.cpu_ns = self.tally.cpu_ns.map(|own_ns| own_ns + helpers_ns);
         self.heed_end();
         if self.rules.count.is_none() && self.rules.end_ns != u64::MAX {
             self.tally.window_ns = self.rules.end_ns.saturating_sub(self.rules.measured_ns);
@@ -394,6 +412,7 @@ impl<S: Stream> Slot<S> {
             tries: 0,
             ops: 0,
             running: 0,
+            failure: None,
             stage: Stage::Between,
         }
     }

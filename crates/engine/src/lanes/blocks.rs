@@ -134,8 +134,8 @@ impl Lane for BlockLane {
         self.done = done;
     }
 
-    fn recover(&mut self, _client: usize) -> Result<(), OpError> {
-        Ok(())
+    fn recover(&mut self, _client: usize) -> Option<Outcome> {
+        Some(Outcome::Ok)
     }
 
     fn instants_ns(&self, client: usize) -> (u64, u64) {

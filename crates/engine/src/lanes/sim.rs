@@ -30,6 +30,8 @@ pub struct Model {
     pub stall_ms: u64,
     /// What it takes to make a connection anew, in microseconds.
     pub connect_us: f64,
+    /// What it takes to bring a client back whose statement has failed, in microseconds.
+    pub rollback_us: f64,
     /// Share of statements that fail.
     pub errors: f64,
     /// Whether every connection is lost at the stall instead.
@@ -56,6 +58,7 @@ impl Default for Model {
             stall_at_ms: 0,
             stall_ms: 0,
             connect_us: 1_000.0,
+            rollback_us: 0.0,
             errors: 0.0,
             dies: Dies::No,
         }
@@ -124,6 +127,16 @@ impl<Op> SimLane<Op> {
         }
     }
 
+    /// What ends well after so many microseconds, without a server; at once if there are none.
+    fn end_after(&mut self, client: usize, wait_us: f64) -> Option<Outcome> {
+        let wait_ns = (wait_us * 1e3) as u64;
+        if wait_ns == 0 {
+            return Some(Outcome::Ok);
+        }
+        self.ends.push(Reverse((self.clock.now_ns() + wait_ns, client, false)));
+        None
+    }
+
     fn dead(&self) -> bool {
         self.model.dies == Dies::AtStall && self.clock.now_ns() >= self.model.stall_at_ms * 1_000_000
     }
@@ -164,13 +177,12 @@ impl<Op> Lane for SimLane<Op> {
         }
     }
 
-    fn recover(&mut self, _client: usize) -> Result<(), OpError> {
-        Ok(())
+    fn recover(&mut self, client: usize) -> Option<Outcome> {
+        self.end_after(client, self.model.rollback_us)
     }
 
-    fn reconnect(&mut self, _client: usize) -> Result<(), OpError> {
-        self.clock.wait_until(self.clock.now_ns() + (self.model.connect_us * 1e3) as u64);
-        Ok(())
+    fn reconnect(&mut self, client: usize) -> Option<Outcome> {
+        self.end_after(client, self.model.connect_us)
     }
 
     fn close(self) {}

@@ -201,12 +201,14 @@ impl Lane for SqliteLane<'_> {
         Err(OpError { class: ErrorClass::Script, message: OPEN_TRANSACTION.to_owned() })
     }
 
-    fn recover(&mut self, client: usize) -> Result<(), OpError> {
+    /// On this thread, as all that SQLite does.
+    fn recover(&mut self, client: usize) -> Option<Outcome> {
         let connection = &self.connections[client];
         if connection.is_autocommit() {
-            return Ok(());
+            return Some(Outcome::Ok);
         }
-        connection.execute_batch("ROLLBACK").map_err(|error| classify(&error))
+        let rolled_back = connection.execute_batch("ROLLBACK");
+        Some(rolled_back.map_or_else(|error| Outcome::Failed(classify(&error)), |()| Outcome::Ok))
     }
 
     /// The connections outlive the lane; [`crate::targets::sqlite`] closes them.

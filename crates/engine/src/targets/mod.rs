@@ -5,7 +5,6 @@ pub mod disk;
 mod kept;
 pub mod mysql;
 mod owner;
-mod path;
 pub mod postgres;
 mod refusal;
 mod server;

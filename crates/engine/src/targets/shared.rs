@@ -3,13 +3,28 @@
 use std::fmt::Write as _;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::net::IpAddr;
+use std::ops::Range;
 use std::time::Duration;
 
-use host::reactor::Vigilance;
+use host::reactor::{Choice, Reactor, Vigilance};
 use model::SystemPlan;
 
 use crate::dataset::Datum;
 use crate::error::{Failure, FailureKind};
+use crate::target::{Threads, shares};
+
+/// The clients of each worker, where a reactor sends and receives for them: a thread a core is best.
+pub(crate) fn reactor_workers(clients: Range<u32>, threads: Threads) -> Vec<Range<u32>> {
+    match threads {
+        Threads::Best => shares(clients, host::cpu::available_cores() as u32),
+        Threads::AtMost(count) => shares(clients, count),
+    }
+}
+
+/// What sends and receives for the clients, or why that cannot be had.
+pub(crate) fn reactor_kind(choice: Choice) -> Result<String, String> {
+    Reactor::new(choice, 1).map(|one| one.kind().to_owned()).map_err(|error| error.to_string())
+}
 
 /// A row as text between tabs: `COPY` of PostgreSQL and `LOAD DATA` of MySQL read the same by default.
 ///

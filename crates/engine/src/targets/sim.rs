@@ -85,6 +85,7 @@ impl SimTarget {
             "stall_at_ms" => self.model.stall_at_ms = number(value, wrong)?,
             "stall_ms" => self.model.stall_ms = number(value, wrong)?,
             "connect_us" => self.model.connect_us = number(value, wrong)?,
+            "rollback_us" => self.model.rollback_us = number(value, wrong)?,
             "connections" => self.connections = number(value, wrong)?,
             "errors" => self.model.errors = number(value, wrong)?,
             "dies_at_ms" => {

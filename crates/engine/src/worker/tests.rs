@@ -98,8 +98,8 @@ impl Lane for Flaky {
 
     fn reap(&mut self, _deadline_ns: u64, _into: &mut Vec<Completion>) {}
 
-    fn recover(&mut self, _client: usize) -> Result<(), OpError> {
-        Ok(())
+    fn recover(&mut self, _client: usize) -> Option<Outcome> {
+        Some(Outcome::Ok)
     }
 
     fn close(self) {}

@@ -40,7 +40,7 @@ where
                     self.advance(client);
                 }
             }
-            Stage::InFlight => {}
+            Stage::InFlight | Stage::Recovering | Stage::Connecting => {}
         }
     }
 
@@ -81,11 +81,41 @@ where
         }
     }
 
+    /// Begins a client's transaction; its connection is made anew before if it has carried as many as it may. The client
+    /// waits for that, so it is part of the response time, as `pgbench -C` has it in its rate and its average; it is no part
+    /// of the service time, which counts from when the transaction was sent.
     fn begin(&mut self, client: usize) {
-        if self.rules.reconnect_every > 0
-            && let Err(error) = self.renew(client)
-        {
+        let connection = self.slots[client].connection;
+        match self.carried.get(connection) {
+            Some(carried) if *carried >= self.rules.reconnect_every => {}
+            _ => return self.send_first(client),
+        }
+        let slot = &mut self.slots[client];
+        slot.sent_ns = self.clock.now_ns();
+        slot.stage = Stage::Connecting;
+        match self.lane.reconnect(connection) {
+            Some(outcome) => self.end_connecting(client, outcome),
+            None => self.in_flight += 1,
+        }
+    }
+
+    /// Goes on with a transaction whose connection has been made anew, or was not to be had.
+    fn end_connecting(&mut self, client: usize, outcome: Outcome) {
+        self.now_ns = self.clock.now_ns();
+        if let Outcome::Failed(error) = outcome {
             return self.end_unbegun(client, error);
+        }
+        let slot = &self.slots[client];
+        self.tally.connections.count(self.now_ns.saturating_sub(slot.sent_ns));
+        self.tally.connections.made_again += 1;
+        self.carried[slot.connection] = 0;
+        self.send_first(client);
+    }
+
+    /// Goes on to the first operation of a client's transaction.
+    fn send_first(&mut self, client: usize) {
+        if let Some(carried) = self.carried.get_mut(self.slots[client].connection) {
+            *carried += 1;
         }
         let slot = &mut self.slots[client];
         slot.sent_ns = self.now_ns;
@@ -97,23 +127,6 @@ where
             slot.counted += self.stream.batch();
         }
         self.advance(client);
-    }
-
-    /// Makes a client's connection anew if it has carried as many transactions as it may. The client waits for it, so
-    /// it is part of the response time, as `pgbench -C` has it in its rate and its average; it is no part of the
-    /// service time, which counts from when the transaction was sent.
-    fn renew(&mut self, client: usize) -> Result<(), OpError> {
-        let connection = self.slots[client].connection;
-        if self.carried[connection] >= self.rules.reconnect_every {
-            let began_ns = self.clock.now_ns();
-            self.lane.reconnect(connection)?;
-            self.now_ns = self.clock.now_ns();
-            self.tally.connections.count(self.now_ns.saturating_sub(began_ns));
-            self.tally.connections.made_again += 1;
-            self.carried[connection] = 0;
-        }
-        self.carried[connection] += 1;
-        Ok(())
     }
 
     /// Goes on with a client's transaction until it waits for the system, sleeps, or has ended.
@@ -226,13 +239,19 @@ where
                 None => return,
             },
         };
-        match completion.outcome {
-            Outcome::Ok => {
+        match (self.slots[client].stage, completion.outcome) {
+            (Stage::Recovering, outcome) => {
+                if let Some(error) = self.slots[client].failure.take() {
+                    self.end_try(client, error, outcome);
+                }
+            }
+            (Stage::Connecting, outcome) => self.end_connecting(client, outcome),
+            (_, Outcome::Ok) => {
                 if self.receive(client) {
                     self.advance(client);
                 }
             }
-            Outcome::Failed(error) => self.fail(client, error),
+            (_, Outcome::Failed(error)) => self.fail(client, error),
         }
     }
 
@@ -299,10 +318,25 @@ where
         self.tally.retried += u64::from(retries > 0);
     }
 
+    /// Takes a client whose try has failed back to where it can begin one, which may take the lane some time.
     pub(super) fn fail(&mut self, client: usize, error: OpError) {
-        let lost = error.class == ErrorClass::ConnectionLost;
-        let recovered = if lost { Ok(()) } else { self.lane.recover(self.slots[client].connection) };
-        if recovered.is_ok() && self.retries(client, error.class) {
+        if error.class == ErrorClass::ConnectionLost {
+            return self.end_try(client, error, Outcome::Ok);
+        }
+        let slot = &mut self.slots[client];
+        match self.lane.recover(slot.connection) {
+            Some(recovered) => self.end_try(client, error, recovered),
+            None => {
+                slot.failure = Some(error);
+                slot.stage = Stage::Recovering;
+                self.in_flight += 1;
+            }
+        }
+    }
+
+    /// Ends a try that has failed, whose client the lane has brought back or not: it is repeated, or the transaction ends.
+    fn end_try(&mut self, client: usize, error: OpError, recovered: Outcome) {
+        if recovered == Outcome::Ok && self.retries(client, error.class) {
             let slot = &mut self.slots[client];
             slot.tries += 1;
             slot.ops = 0;
@@ -315,7 +349,7 @@ where
         }
         self.end_transaction(client);
         self.count_failure(error);
-        if let Err(error) = recovered {
+        if let Outcome::Failed(error) = recovered {
             self.tally.connection_lost |= error.class == ErrorClass::ConnectionLost;
             self.tally.count_failure(error);
             self.gate.stop();

@@ -227,7 +227,7 @@ where
         let what = if self.rules.count.is_some() { "for" } else { "after the end of the trial for" };
         let message = format!("the system has not answered {what} {waited_s:.0} s");
         for client in 0..self.slots.len() {
-            if self.slots[client].stage == Stage::InFlight {
+            if self.slots[client].stage.is_with_lane() {
                 self.log_task(client, None);
                 self.tally.count_failure(OpError { class: ErrorClass::Unresponsive, message: message.clone() });
             }

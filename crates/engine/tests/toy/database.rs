@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use engine::Failure;
 use engine::clock::RealClock;
 use engine::dataset::{ColumnKind, Dataset, Dialect};
-use engine::lane::{Completion, Lane, OpError, Outcome, Submitted};
+use engine::lane::{Completion, Lane, Outcome, Submitted};
 use engine::target::{Counters, Engine, Load, OpenRequest, Placement, Target};
 use engine::worker::{self, Tally, WorkerContext};
 use engine::workloads::transactions::StatementOp;
@@ -108,8 +108,8 @@ impl Lane for ToyLane<'_> {
         Submitted::Done(Outcome::Ok)
     }
     fn reap(&mut self, _deadline_ns: u64, _into: &mut Vec<Completion>) {}
-    fn recover(&mut self, _client: usize) -> Result<(), OpError> {
-        Ok(())
+    fn recover(&mut self, _client: usize) -> Option<Outcome> {
+        Some(Outcome::Ok)
     }
     fn close(self) {}
 }

@@ -97,6 +97,34 @@ impl Socket {
         Err(io::Error::new(io::ErrorKind::Unsupported, format!("no Unix sockets here: {}", path.display())))
     }
 
+    /// The two ends of a connection within this process, by which another thread can wake a reactor.
+    ///
+    /// # Errors
+    /// The operating system's.
+    #[cfg(unix)]
+    pub fn pair() -> io::Result<(Socket, Socket)> {
+        UnixStream::pair().map(|(one, other)| (Socket::Unix(one), Socket::Unix(other)))
+    }
+
+    /// The two ends of a connection within this process, by which another thread can wake a reactor.
+    ///
+    /// # Errors
+    /// The operating system's.
+    #[cfg(not(unix))]
+    pub fn pair() -> io::Result<(Socket, Socket)> {
+        let listener = std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0))?;
+        let one = TcpStream::connect(listener.local_addr()?)?;
+        one.set_nodelay(true)?;
+        loop {
+            let (other, from) = listener.accept()?;
+            // Another process may have been faster.
+            if from == one.local_addr()? {
+                other.set_nodelay(true)?;
+                return Ok((Socket::Tcp(one), Socket::Tcp(other)));
+            }
+        }
+    }
+
     /// Limits how long one blocking read or write may take; `None` lifts the limit.
     ///
     /// # Errors

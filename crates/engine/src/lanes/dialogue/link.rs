@@ -8,6 +8,8 @@ use host::reactor::Socket;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
+use crate::lanes::tls;
+
 /// How long the server may take to close its side.
 const CLOSING_PATIENCE: Duration = Duration::from_secs(5);
 
@@ -144,14 +146,14 @@ impl Link {
         Some(format!("{} {}", version.replace('_', "."), suite.unwrap_or_default()))
     }
 
-    /// The socket, for a reactor.
-    ///
-    /// # Errors
-    /// It is encrypted.
-    pub(crate) fn into_socket(self) -> io::Result<Socket> {
+    /// The socket, for a reactor, and its encryption if it has one.
+    pub(super) fn into_parts(self) -> (Socket, Option<tls::Tls>) {
         match self {
-            Link::Plain(timed) => Ok(timed.socket),
-            Link::Tls(_) => Err(io::Error::other("an encrypted connection cannot go by the reactor")),
+            Link::Plain(timed) => (timed.socket, None),
+            Link::Tls(stream) => {
+                let StreamOwned { conn, sock } = *stream;
+                (sock.socket, Some(tls::Tls::of(Box::new(conn))))
+            }
         }
     }
 }

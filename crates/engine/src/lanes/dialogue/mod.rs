@@ -1,17 +1,15 @@
-//! Protocols in which a client asks, and waits for the whole answer before it asks again: over a reactor, or, where
-//! connections are encrypted, on a thread for each client. What is said is each protocol's own affair: its
-//! [`Conversation`].
+//! Protocols in which a client asks, and waits for the whole answer before it asks again, over a reactor. What is said is
+//! each protocol's own affair: its [`Conversation`].
 
 mod asking;
-mod encrypted;
 mod link;
 mod native;
 
 use crate::lane::{KeptRow, OpError, Outcome};
+use crate::lanes::connector;
 use crate::workloads::transactions::StatementOp;
 
 pub(crate) use asking::{AskError, Asker, ServerError, single};
-pub use encrypted::EncryptedLane;
 pub(crate) use link::{Link, Timed, Tls};
 pub use native::NativeLane;
 
@@ -22,7 +20,7 @@ pub(crate) struct Opened<C> {
 }
 
 /// Makes a client's connection anew.
-pub(crate) type Opener<'a, C> = &'a dyn Fn() -> Result<Opened<C>, OpError>;
+pub(crate) type Opener<C> = connector::Opener<Opened<C>>;
 
 /// A statement that is one of a portable script's words in `words`, in the engine's own words behind them; any other as it
 /// is.
@@ -54,7 +52,7 @@ pub enum Heard {
     End(OpError),
 }
 
-/// One client's connection: what it is doing, and what it hears. Who moves the bytes is the lanes' affair.
+/// One client's connection: what it is doing, and what it hears. Who moves the bytes is the lane's affair.
 pub trait Conversation {
     /// What it is doing.
     fn state(&self) -> &State;

@@ -1,5 +1,4 @@
-//! MySQL and MariaDB in étalon's own words: over a reactor, or, where connections are encrypted, on a thread for each
-//! client. Both read the same answers by the same [`Connection`].
+//! MySQL and MariaDB in étalon's own words, over a reactor.
 
 mod client;
 mod connection;
@@ -20,9 +19,7 @@ pub(crate) type AskError = dialogue::AskError<ErrorPacket>;
 /// A connection that is ready for its first request.
 pub(crate) type Opened = dialogue::Opened<Connection>;
 /// A worker's connections over a reactor.
-pub type NativeLane<'a> = dialogue::NativeLane<'a, Connection>;
-/// Connections that are encrypted.
-pub type EncryptedLane<'a> = dialogue::EncryptedLane<'a, Connection>;
+pub type NativeLane = dialogue::NativeLane<Connection>;
 
 impl ServerError for ErrorPacket {
     fn of_login(error: WireError) -> Result<Box<Self>, WireError> {

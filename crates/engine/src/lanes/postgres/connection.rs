@@ -5,9 +5,9 @@ use wire::WireError;
 use wire::postgres::{self, Event, Fields, Row, ScanOutcome, Scanner, TransactionStatus};
 
 use super::op_error;
-use super::tls::Tls;
 use crate::dataset::Datum;
 use crate::lane::{KeptRow, OpError, lost};
+use crate::lanes::tls::Tls;
 use crate::workloads::transactions::Rows;
 
 /// What a connection is doing.
@@ -17,6 +17,8 @@ pub(super) enum State {
     Free,
     /// Its client waits until every answer has come.
     Waiting,
+    /// Its client has failed, and waits until every answer of its pipeline has come.
+    Clearing,
     /// It is gone, for this reason.
     Gone(OpError),
 }

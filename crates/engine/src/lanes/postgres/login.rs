@@ -7,7 +7,7 @@ use host::reactor::Socket;
 use wire::WireError;
 use wire::postgres::{Config, ErrorFields, Event, Handshake, Progress, Scanner, TransactionStatus, frontend};
 
-use super::tls::{HandshakeError, Tls, TlsClient};
+use crate::lanes::tls::{HandshakeError, Tls, TlsClient};
 
 /// Bytes taken by one read.
 const READ_BYTES: usize = 8 << 10;

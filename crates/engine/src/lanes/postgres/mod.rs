@@ -5,16 +5,15 @@ mod copy_out;
 mod login;
 mod native;
 mod statement;
-mod tls;
 
 use crate::lane::{ErrorClass, OpError};
+pub(crate) use crate::lanes::tls::TlsClient;
 
 pub(crate) use copy_out::CopyError;
 pub use login::LoginError;
 pub(crate) use login::{Opened, Question, log_in};
 pub use native::NativeLane;
 pub(crate) use native::Statements;
-pub(crate) use tls::TlsClient;
 
 /// What a SQLSTATE means for the load.
 pub(crate) fn class_of_state(state: &str) -> ErrorClass {

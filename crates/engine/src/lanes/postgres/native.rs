@@ -7,7 +7,7 @@
 use std::io;
 
 use host::clock;
-use host::reactor::{Choice, Event, EventKind, Reactor, Socket, Token};
+use host::reactor::{Choice, Event, EventKind, Reactor};
 use wire::WireError;
 use wire::postgres::{TransactionStatus, frontend};
 
@@ -16,16 +16,15 @@ use super::login::Opened;
 use super::statement::{Encoded, Shape};
 use crate::error::{Failure, FailureKind};
 use crate::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, Outcome, Submitted, SyncPoint, lost};
+use crate::lanes::connector::{Connector, Opener};
 use crate::workloads::transactions::{Flow, OPEN_TRANSACTION, Rows, StatementOp};
 
 /// How long the end of a trial waits for the server to close its side.
 const CLOSING_PATIENCE_NS: u64 = 5_000_000_000;
 
-/// Sockets that the reactor may hold beside the lane's own: those that are being closed while a client connects anew.
-const SPARE_SOCKETS: usize = 8;
-/// How often such a socket is given time to be closed.
-const CLOSING_TURNS: usize = 100;
-const CLOSING_TURN_NS: u64 = 1_000_000;
+/// Sockets that the reactor may hold beside the lane's own: those that are being closed while a client connects anew, and
+/// the connector's.
+const SPARE_SOCKETS: usize = 9;
 
 /// What the lane executes.
 #[derive(Clone, Debug)]
@@ -38,11 +37,8 @@ pub(crate) enum Statements {
     Simple,
 }
 
-/// How a connection is made anew.
-type Reopen<'a> = Box<dyn FnMut() -> Result<Opened, OpError> + 'a>;
-
 /// A worker's connections.
-pub struct NativeLane<'a> {
+pub struct NativeLane {
     reactor: Reactor,
     connections: Vec<Connection>,
     /// The client of each token.
@@ -51,10 +47,8 @@ pub struct NativeLane<'a> {
     statements: Vec<Encoded>,
     /// The types of the parameters of what is prepared.
     types: Vec<Vec<u32>>,
-    reopen: Reopen<'a>,
+    connector: Connector<Opened>,
     events: Vec<Event>,
-    /// What ended while one client was brought back.
-    early: Vec<Completion>,
     /// Requests that are not prepared.
     text: Vec<u8>,
     /// What is decrypted.
@@ -73,8 +67,8 @@ fn send(reactor: &mut Reactor, sealed: &mut Vec<u8>, connection: &mut Connection
     }
 }
 
-impl<'a> NativeLane<'a> {
-    /// Puts connections, each of them one client, on a reactor of this thread. `reopen` makes one more like them.
+impl NativeLane {
+    /// Puts connections, each of them one client, on a reactor of this thread. `opener` makes one more like them.
     ///
     /// # Errors
     /// There is no reactor to be had, or the connections' statements are not alike.
@@ -82,8 +76,8 @@ impl<'a> NativeLane<'a> {
         choice: Choice,
         opened: Vec<Opened>,
         statements: &Statements,
-        reopen: impl FnMut() -> Result<Opened, OpError> + 'a,
-    ) -> Result<NativeLane<'a>, Failure> {
+        opener: Opener<Opened>,
+    ) -> Result<NativeLane, Failure> {
         let fail = |cause: &dyn std::fmt::Display| Failure::new(FailureKind::Other, "set up the connections", cause);
         let mut reactor = Reactor::new(choice, opened.len() + SPARE_SOCKETS).map_err(|error| fail(&error))?;
         let types = opened.first().map(|first| first.parameters.clone()).unwrap_or_default();
@@ -112,8 +106,7 @@ impl<'a> NativeLane<'a> {
             clients,
             statements,
             types,
-            reopen: Box::new(reopen),
-            early: Vec::new(),
+            connector: Connector::new(opener),
             text: Vec::new(),
             plain: Vec::new(),
             sealed: Vec::new(),
@@ -128,11 +121,17 @@ impl<'a> NativeLane<'a> {
     /// Waits once, and appends what ended.
     fn turn(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) {
         let mut events = std::mem::take(&mut self.events);
+        let deadline_ns = self.connector.deadline_ns(deadline_ns, &self.reactor);
         if let Err(cause) = self.reactor.wait(deadline_ns, &mut events) {
             let error = lost(&format_args!("étalon cannot wait for its connections: {cause}"));
             (0..self.connections.len()).for_each(|client| self.lose(client, error.clone(), into));
         }
         for event in events.drain(..) {
+            if self.connector.is_bell(event.token) {
+                let bytes = self.reactor.received(event.token).len();
+                self.reactor.consume(event.token, bytes);
+                continue;
+            }
             let client = self.clients[event.token.index()];
             match event.kind {
                 EventKind::Data => self.read(client, into),
@@ -141,6 +140,21 @@ impl<'a> NativeLane<'a> {
             }
         }
         self.events = events;
+        while let Some((client, opened)) = self.connector.next(&self.reactor) {
+            let taken = opened.and_then(|opened| self.take_over(client, opened));
+            into.push(Completion { client, outcome: taken.map_or_else(Outcome::Failed, |()| Outcome::Ok) });
+        }
+    }
+
+    /// Takes over a new connection as a client's.
+    fn take_over(&mut self, client: usize, opened: Opened) -> Result<(), OpError> {
+        if opened.parameters != self.types {
+            return Err(lost(UNLIKE));
+        }
+        let token = self.reactor.register(opened.channel.socket).map_err(|error| lost(&error))?;
+        self.clients[token.index()] = client;
+        self.connections[client] = Connection::new(token, opened.channel.tls, opened.scanner);
+        Ok(())
     }
 
     /// Reads what a connection received.
@@ -155,11 +169,15 @@ impl<'a> NativeLane<'a> {
         if !self.sealed.is_empty() {
             self.reactor.send(token, &self.sealed);
         }
-        if connection.owed == 0 && connection.state == State::Waiting {
-            connection.state = State::Free;
-            let outcome = connection.failure.take().map_or(Outcome::Ok, Outcome::Failed);
-            into.push(Completion { client, outcome });
-        }
+        let outcome = match (connection.owed, &connection.state) {
+            (0, State::Waiting) => {
+                connection.state = State::Free;
+                Some(connection.failure.take().map_or(Outcome::Ok, Outcome::Failed))
+            }
+            (0, State::Clearing) => self.roll_back(client),
+            _ => None,
+        };
+        into.extend(outcome.map(|outcome| Completion { client, outcome }));
         match heard {
             Heard::Nothing => {}
             Heard::CopyIn => self.refuse_copy(client),
@@ -187,38 +205,28 @@ impl<'a> NativeLane<'a> {
         }
         self.reactor.close(connection.token);
         let afterwards = lost(&error.message);
-        if std::mem::replace(&mut connection.state, State::Gone(afterwards)) == State::Waiting {
+        if std::mem::replace(&mut connection.state, State::Gone(afterwards)) != State::Free {
             into.push(Completion { client, outcome: Outcome::Failed(error) });
         }
     }
 
-    /// Waits until a client has every answer. What others get meanwhile is told by the next `reap`.
-    fn await_client(&mut self, client: usize) -> Result<(), OpError> {
-        self.connections[client].state = State::Waiting;
-        loop {
-            let mut ended = std::mem::take(&mut self.early);
-            self.turn(u64::MAX, &mut ended);
-            self.early = ended;
-            if let Some(place) = self.early.iter().position(|completion| completion.client == client) {
-                return match self.early.swap_remove(place).outcome {
-                    Outcome::Ok => Ok(()),
-                    Outcome::Failed(error) => Err(error),
-                };
-            }
+    /// Ends the transaction that a client has left open, if there is one, once nothing is owed to it.
+    fn roll_back(&mut self, client: usize) -> Option<Outcome> {
+        let connection = &mut self.connections[client];
+        // What failed in a pipeline was the reason, or comes of it.
+        connection.failure = None;
+        connection.state = State::Free;
+        if connection.block == TransactionStatus::Idle {
+            return Some(Outcome::Ok);
         }
-    }
-
-    /// Puts one more connection on the reactor, where the last ones may still be being closed.
-    fn register(&mut self, socket: Socket) -> Result<Token, OpError> {
-        let mut ended = std::mem::take(&mut self.early);
-        for _ in 0..CLOSING_TURNS {
-            if self.reactor.has_room() {
-                break;
-            }
-            self.turn(clock::now_ns() + CLOSING_TURN_NS, &mut ended);
+        self.text.clear();
+        if let Err(error) = frontend::query("ROLLBACK", &mut self.text) {
+            return Some(Outcome::Failed(lost(&error)));
         }
-        self.early = ended;
-        self.reactor.register(socket).map_err(|error| lost(&error))
+        send(&mut self.reactor, &mut self.sealed, connection, &self.text);
+        connection.owed += 1;
+        connection.state = State::Waiting;
+        None
     }
 
     /// Asks a client's connection to end its pipeline.
@@ -238,7 +246,7 @@ fn failed(error: OpError) -> Submitted {
     Submitted::Done(Outcome::Failed(error))
 }
 
-impl Lane for NativeLane<'_> {
+impl Lane for NativeLane {
     type Op = StatementOp;
 
     fn submit(&mut self, client: usize, op: &StatementOp) -> Submitted {
@@ -286,8 +294,6 @@ impl Lane for NativeLane<'_> {
     // `flush` does nothing: what is queued is sent by the entry into the kernel with which `reap` waits.
 
     fn reap(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) {
-        let deadline_ns = if self.early.is_empty() { deadline_ns } else { 0 };
-        into.append(&mut self.early);
         self.turn(deadline_ns, into);
     }
 
@@ -297,32 +303,19 @@ impl Lane for NativeLane<'_> {
 
     /// The server leaves a transaction block that has failed open until it is rolled back, and says so. A pipeline that
     /// was broken off is brought to its end first.
-    fn recover(&mut self, client: usize) -> Result<(), OpError> {
-        let connection = &mut self.connections[client];
-        if connection.state != State::Free {
-            return Ok(());
+    fn recover(&mut self, client: usize) -> Option<Outcome> {
+        if self.connections[client].state != State::Free {
+            return Some(Outcome::Ok);
         }
-        connection.expect(Rows::Discard);
-        let pipeline = connection.pipeline;
-        if pipeline == Pipeline::Open {
+        self.connections[client].expect(Rows::Discard);
+        if self.connections[client].pipeline == Pipeline::Open {
             self.send_sync(client);
         }
-        if self.connections[client].owed > 0 {
-            match self.await_client(client) {
-                Err(error) if error.class == ErrorClass::ConnectionLost => return Err(error),
-                // What failed in the pipeline was the reason, or comes of it.
-                _ => {}
-            }
+        if self.connections[client].owed == 0 {
+            return self.roll_back(client);
         }
-        let connection = &mut self.connections[client];
-        if connection.block == TransactionStatus::Idle {
-            return Ok(());
-        }
-        let mut rollback = Vec::new();
-        frontend::query("ROLLBACK", &mut rollback).map_err(|error| lost(&error))?;
-        send(&mut self.reactor, &mut self.sealed, connection, &rollback);
-        connection.owed += 1;
-        self.await_client(client)
+        self.connections[client].state = State::Clearing;
+        None
     }
 
     fn end_transaction(&mut self, client: usize) -> Result<(), OpError> {
@@ -333,7 +326,7 @@ impl Lane for NativeLane<'_> {
         Err(OpError { class: ErrorClass::Script, message: OPEN_TRANSACTION.to_owned() })
     }
 
-    fn reconnect(&mut self, client: usize) -> Result<(), OpError> {
+    fn reconnect(&mut self, client: usize) -> Option<Outcome> {
         let connection = &mut self.connections[client];
         if !matches!(connection.state, State::Gone(_)) {
             let mut farewell = Vec::new();
@@ -344,14 +337,11 @@ impl Lane for NativeLane<'_> {
             self.reactor.close(connection.token);
             connection.state = State::Gone(lost("the connection is being made anew"));
         }
-        let mut opened = (self.reopen)()?;
-        if opened.parameters != self.types {
-            return Err(lost(UNLIKE));
-        }
-        let token = self.register(opened.channel.socket)?;
-        self.clients[token.index()] = client;
-        self.connections[client] = Connection::new(token, opened.channel.tls.take(), opened.scanner);
-        Ok(())
+        self.connector.ask(client, &mut self.reactor).err().map(Outcome::Failed)
+    }
+
+    fn helpers_cpu_ns(&self) -> u64 {
+        self.connector.cpu_ns()
     }
 
     fn kernel_entries(&self) -> Option<u64> {

@@ -1,5 +1,4 @@
-//! SQL Server in étalon's own words: over a reactor, or, where connections are encrypted, on a thread for each client.
-//! Both read the same answers by the same [`Connection`].
+//! SQL Server in étalon's own words, over a reactor.
 
 mod client;
 mod connection;
@@ -21,9 +20,7 @@ pub(crate) type AskError = dialogue::AskError<ServerMessage>;
 /// A connection that is ready for its first request.
 pub(crate) type Opened = dialogue::Opened<Connection>;
 /// A worker's connections over a reactor.
-pub type NativeLane<'a> = dialogue::NativeLane<'a, Connection>;
-/// Connections that are encrypted.
-pub type EncryptedLane<'a> = dialogue::EncryptedLane<'a, Connection>;
+pub type NativeLane = dialogue::NativeLane<Connection>;
 
 impl ServerError for ServerMessage {
     fn of_login(error: WireError) -> Result<Box<Self>, WireError> {

@@ -20,23 +20,22 @@ mod url;
 
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use host::reactor::Choice;
 use model::catalog::{LeadsTo, Publication, Visibility};
 use model::{EngineSpec, Facts, Nature, SystemPlan};
 
+use crate::clock::RealClock;
 use crate::dataset::{Dataset, Dialect, Tables};
 use crate::error::{Failure, FailureKind};
-use crate::lane::OpError;
-use crate::lanes::mysql::{Client, Opened};
+use crate::lanes::mysql::{Client, NativeLane};
 use crate::session::SessionKind;
 use crate::target::{Consent, Counters, CpuHold, Engine, Load, OpenRequest, OsIo, Part, Placement, Target, Threads};
 use crate::targets::owner::Owner;
-use crate::targets::path::Path;
 use crate::targets::url::process_environment;
 use crate::targets::{server, shared};
-use crate::worker::{LOGINS_AT_ONCE, Tally, WorkerContext};
+use crate::worker::{self, LOGINS_AT_ONCE, Tally, WorkerContext};
 use crate::workloads::transactions::{Program, Protocol};
 use connect::{Endpoint, Purpose, failure};
 use control::Control;
@@ -136,7 +135,6 @@ struct MySqlTarget {
     private: Option<Mutex<Private>>,
     checkpoint: Checkpoint,
     consent: Consent,
-    path: Path,
     reactor: Choice,
     /// Whether étalon's own tables are made here at all.
     tables: Tables,
@@ -156,15 +154,15 @@ impl MySqlTarget {
             Tables::None => session.on_tables_of_others(),
         };
         let control = Control::new(endpoint.clone(), own, part);
-        let (checkpoint, path) = control.ask(|client| {
+        let checkpoint = control.ask(|client| {
             if tables == Tables::Own && part == Part::Whole {
                 let owner = load::refuse_foreign(client, consent)?;
                 counters::refuse_unfit(client, &endpoint, owner != Owner::Nobody)?;
             }
-            Ok((counters::checkpoint(client)?, Path::of(client.encryption())))
+            counters::checkpoint(client)
         })?;
         let private = private.map(Mutex::new);
-        Ok(MySqlTarget { control, endpoint, session, private, checkpoint, consent, path, reactor, tables })
+        Ok(MySqlTarget { control, endpoint, session, private, checkpoint, consent, reactor, tables })
     }
 
     /// Asks over the control connection.
@@ -199,11 +197,15 @@ impl MySqlTarget {
             Tables::Own => self.session.clone(),
             Tables::None => self.session.on_tables_of_others(),
         };
-        let open = || session.open_lane(&self.endpoint, &statements);
-        let first = |_| open().map_err(|error| self.explain(error.failure(&self.endpoint)));
+        let endpoint = self.endpoint.clone();
+        let first = |_| {
+            let opened = session.open_lane(&endpoint, &statements);
+            opened.map_err(|error| self.explain(error.failure(&endpoint)))
+        };
         let opened = context.connect(LOGINS_AT_ONCE, first)?;
-        let anew = || -> Result<Opened, OpError> { open().map_err(|error| error.op_error(&self.endpoint)) };
-        self.path.run(self.reactor, opened, &anew, program, context)
+        let anew = move || session.open_lane(&endpoint, &statements).map_err(|error| error.op_error(&endpoint));
+        let lane = NativeLane::new(self.reactor, opened, Arc::new(anew))?;
+        worker::run(lane, program, &RealClock, context)
     }
 }
 
@@ -221,7 +223,7 @@ impl Target for MySqlTarget {
         let mut facts = facts::read(&mut client, &self.endpoint)?;
         client.close();
         facts.insert("checkpoint_before_trial", self.checkpoint.fact(), Nature::Identity);
-        facts.insert("client.reactor", self.path.reactor_kind(self.reactor), Nature::Passing);
+        facts.insert("client.reactor", shared::reactor_kind(self.reactor), Nature::Passing);
         if let Some(private) = self.private() {
             private.add_facts(&mut facts);
         }
@@ -263,7 +265,7 @@ impl Target for MySqlTarget {
     }
 
     fn workers(&self, clients: Range<u32>, threads: Threads) -> Vec<Range<u32>> {
-        self.path.workers(clients, threads)
+        shared::reactor_workers(clients, threads)
     }
 
     fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<Tally, Failure> {

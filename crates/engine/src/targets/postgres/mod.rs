@@ -23,7 +23,7 @@ mod url;
 
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use host::reactor::{Choice, Reactor};
 use model::catalog::{LeadsTo, Publication, Visibility};
@@ -36,9 +36,7 @@ use crate::error::{Failure, FailureKind};
 use crate::lane::{ErrorClass, OpError};
 use crate::lanes::postgres::{NativeLane, Statements};
 use crate::session::SessionKind;
-use crate::target::{
-    Consent, Counters, CpuHold, Engine, Load, OpenRequest, OsIo, Part, Placement, Target, Threads, shares,
-};
+use crate::target::{Consent, Counters, CpuHold, Engine, Load, OpenRequest, OsIo, Part, Placement, Target, Threads};
 use crate::targets::owner::Owner;
 use crate::targets::url::process_environment;
 use crate::targets::{server, shared};
@@ -209,7 +207,7 @@ impl PostgresTarget {
     }
 
     /// Makes a worker's connections.
-    fn lane(&self, program: &Program, context: &mut WorkerContext<'_>) -> Result<NativeLane<'_>, Failure> {
+    fn lane(&self, program: &Program, context: &mut WorkerContext<'_>) -> Result<NativeLane, Failure> {
         let texts = self.texts(program);
         let (prepared, statements) = match program.protocol() {
             Protocol::Prepared => (texts, Statements::Prepared),
@@ -225,13 +223,9 @@ impl PostgresTarget {
         };
         let open = || session.open_native(&self.endpoint, &prepared).map_err(|failure| self.explain(failure));
         let opened = context.connect(LOGINS_AT_ONCE, |_| open())?;
-        let reopen = move || session.open_native(&self.endpoint, &prepared).map_err(|failure| unopened(&failure));
-        NativeLane::new(self.reactor, opened, &statements, reopen)
-    }
-
-    /// What sends and receives for the clients.
-    fn reactor_kind(&self) -> Result<String, String> {
-        Reactor::new(self.reactor, 1).map(|one| one.kind().to_owned()).map_err(|error| error.to_string())
+        let endpoint = self.endpoint.clone();
+        let anew = move || session.open_native(&endpoint, &prepared).map_err(|failure| unopened(&failure));
+        NativeLane::new(self.reactor, opened, &statements, Arc::new(anew))
     }
 }
 
@@ -276,7 +270,7 @@ impl Target for PostgresTarget {
             Ok(()) => facts.identity("checkpoint_before_trial", "yes"),
             Err(reason) => facts.unavailable("checkpoint_before_trial", reason.clone()),
         }
-        facts.insert("client.reactor", self.reactor_kind(), Nature::Passing);
+        facts.insert("client.reactor", shared::reactor_kind(self.reactor), Nature::Passing);
         if let Some(private) = self.private() {
             private.add_facts(&mut facts);
         }
@@ -329,10 +323,7 @@ impl Target for PostgresTarget {
     }
 
     fn workers(&self, clients: Range<u32>, threads: Threads) -> Vec<Range<u32>> {
-        match threads {
-            Threads::Best => shares(clients, host::cpu::available_cores() as u32),
-            Threads::AtMost(count) => shares(clients, count),
-        }
+        shared::reactor_workers(clients, threads)
     }
 
     fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {

@@ -18,22 +18,22 @@ mod url;
 mod watch;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use host::reactor::Choice;
 use model::catalog::{LeadsTo, Publication, Visibility};
 use model::{EngineSpec, Facts, Nature, SystemPlan};
 
 use crate::backup::Backups;
+use crate::clock::RealClock;
 use crate::dataset::{Dataset, Dialect, Tables};
 use crate::error::Failure;
-use crate::lane::OpError;
-use crate::lanes::sqlserver::{AskError, Client, Mode, Opened, Typed};
+use crate::lanes::sqlserver::{AskError, Client, Mode, NativeLane, Typed};
 use crate::session::SessionKind;
 use crate::target::{Consent, Counters, CpuHold, Engine, Load, OpenRequest, Part, Placement, Target, Threads};
-use crate::targets::path::Path;
 use crate::targets::shared;
 use crate::targets::url::process_environment;
-use crate::worker::{LOGINS_AT_ONCE, Tally, WorkerContext};
+use crate::worker::{self, LOGINS_AT_ONCE, Tally, WorkerContext};
 use crate::workloads::transactions::Program;
 use connect::{Endpoint, failure};
 use control::Control;
@@ -83,7 +83,6 @@ struct SqlServerTarget {
     endpoint: Endpoint,
     session: Session,
     consent: Consent,
-    path: Path,
     reactor: Choice,
     /// Whether étalon's own tables are made here at all.
     tables: Tables,
@@ -100,14 +99,14 @@ impl SqlServerTarget {
             Tables::None => session.on_tables_of_others(),
         };
         let control = Control::new(endpoint.clone(), own, part);
-        let path = control.ask(|client| {
+        control.ask(|client| {
             if tables == Tables::Own && part == Part::Whole {
                 let owner = load::refuse_foreign(client, consent)?;
                 load::refuse_unfit(client, &endpoint, owner)?;
             }
-            Ok(Path::of(client.encryption()))
+            Ok(())
         })?;
-        Ok(SqlServerTarget { control, endpoint, session, consent, path, reactor, tables })
+        Ok(SqlServerTarget { control, endpoint, session, consent, reactor, tables })
     }
 
     /// Asks over the control connection.
@@ -151,7 +150,7 @@ impl Target for SqlServerTarget {
         let mut client = self.session_on(self.tables).open(&self.endpoint)?;
         let mut facts = facts::read(&mut client, &self.endpoint)?;
         facts::add_checkpoint(&mut facts, &mut client)?;
-        facts.insert("client.reactor", self.path.reactor_kind(self.reactor), Nature::Passing);
+        facts.insert("client.reactor", shared::reactor_kind(self.reactor), Nature::Passing);
         Ok(facts)
     }
 
@@ -185,18 +184,19 @@ impl Target for SqlServerTarget {
     }
 
     fn workers(&self, clients: Range<u32>, threads: Threads) -> Vec<Range<u32>> {
-        self.path.workers(clients, threads)
+        shared::reactor_workers(clients, threads)
     }
 
     fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
         let program = load.statements()?;
         let session = self.session_on(program.tables);
         let (statements, mode) = self.statements(program, &session)?;
-        let open = || session.open_lane(&self.endpoint, &statements, mode);
-        let first = |_| open().map_err(|error| error.failure(&self.endpoint));
+        let endpoint = self.endpoint.clone();
+        let first = |_| session.open_lane(&endpoint, &statements, mode).map_err(|error| error.failure(&endpoint));
         let opened = context.connect(LOGINS_AT_ONCE, first)?;
-        let anew = || -> Result<Opened, OpError> { open().map_err(|error| error.op_error(&self.endpoint)) };
-        self.path.run(self.reactor, opened, &anew, program, context)
+        let anew = move || session.open_lane(&endpoint, &statements, mode).map_err(|error| error.op_error(&endpoint));
+        let lane = NativeLane::new(self.reactor, opened, Arc::new(anew))?;
+        worker::run(lane, program, &RealClock, context)
     }
 
     /// Geometries are among the engine's own types: every session is a spatial one.

@@ -57,8 +57,8 @@ impl Lane for Ending<'_> {
 
     fn reap(&mut self, _deadline_ns: u64, _into: &mut Vec<Completion>) {}
 
-    fn recover(&mut self, _client: usize) -> Result<(), OpError> {
-        Ok(())
+    fn recover(&mut self, _client: usize) -> Option<Outcome> {
+        Some(Outcome::Ok)
     }
 
     fn close(self) {}
@@ -264,6 +264,48 @@ fn a_connection_is_made_anew_after_so_many_transactions() {
     let service = intervals.iter().filter_map(|i| i.service.as_ref()).map(|h| h.max()).max().unwrap();
     within(service as f64, 1e6, 0.001);
     assert_eq!(response.iter_recorded().map(|v| v.count_at_value()).collect::<Vec<_>>(), [7, 3]);
+}
+
+#[test]
+fn a_client_that_connects_anew_delays_no_other() {
+    let traffic = Traffic { reconnect_every: 1, ..Traffic::default() };
+    let load = Load { clients: 10, traffic, ..Load::default() };
+    let model = Model { connect_us: 9_000.0, ..steady(1_000.0) };
+    let (tally, intervals) = simulate(model, "SELECT 1;", &load);
+    // Each does its own connecting in 9 ms and its own transaction in 1 ms, whatever the nine others do.
+    within(tally.succeeded as f64, 1_000.0, 0.02);
+    within(tally.connections.max_ns as f64, 9e6, 0.001);
+    within(merged(&intervals).max() as f64, 10e6, 0.001);
+}
+
+#[test]
+fn a_client_that_is_rolled_back_delays_no_other() {
+    let run = |clients| {
+        let model = Model { errors: 0.5, rollback_us: 49_000.0, ..steady(1_000.0) };
+        let load = Load { clients, length: RunLength::Time(20 * S), ..Load::default() };
+        simulate(model, "SELECT 1;", &load)
+    };
+    let ((alone, _), (together, intervals)) = (run(1), run(20));
+    // Half of the statements fail: one of a millisecond, and one of 50 with its rollback, take turns.
+    within(alone.succeeded as f64, 20.0 / 0.051, 0.15);
+    within(together.succeeded as f64, 20.0 * 20.0 / 0.051, 0.05);
+    within(merged(&intervals).max() as f64, 1e6, 0.001);
+    // A retry waits for the rollback, which is part of its response.
+    let mut program = compile("SELECT 1;", &[]).unwrap();
+    program.retry = Retry { max_tries: 2, within_ns: None };
+    let model = Model { errors: 0.5, rollback_us: 49_000.0, ..steady(1_000.0) };
+    let load = Load { clients: 20, length: RunLength::Count(100), ..Load::default() };
+    let (tally, intervals) = run_program(model, &program, &load);
+    assert_eq!(tally.succeeded + tally.failures(), 2_000);
+    within(tally.failures() as f64, 500.0, 0.15);
+    within(merged(&intervals).max() as f64, 51e6, 0.001);
+}
+
+#[test]
+fn a_rollback_without_end_is_given_up() {
+    let model = Model { errors: 1.0, rollback_us: 1e12, ..steady(1_000.0) };
+    let (tally, _) = simulate(model, "SELECT 1;", &Load { clients: 3, ..Load::default() });
+    assert_eq!((tally.succeeded, tally.failures_of(ErrorClass::Unresponsive), tally.failures()), (0, 3, 3));
 }
 
 #[test]

@@ -2,11 +2,13 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use super::*;
-use crate::lane::{ErrorClass, Lane, Outcome, Submitted};
+use crate::lane::{ErrorClass, Lane, OpError, Outcome, Submitted};
 use crate::workloads::transactions::{Rows, StatementOp};
 
 /// Listens, and lets `serve` deal with every connection. Ends with the test process.
@@ -133,45 +135,95 @@ fn what_is_not_prepared_travels_as_text() {
     };
     let refused = open(&["BEGIN ?"]).err().unwrap();
     assert!(refused.cause.contains("1295") && refused.hint.unwrap().contains("as text"), "{}", refused.cause);
-    let anew = || Err(OpError { class: ErrorClass::ConnectionLost, message: "not again".to_owned() });
-    let mut lane = EncryptedLane::new(vec![open(&["BEGIN", "COMMIT"]).unwrap()], &anew);
+    let anew = || Err(crate::lane::lost("not again"));
+    let opened = vec![open(&["BEGIN", "COMMIT"]).unwrap()];
+    let mut lane = NativeLane::new(Choice::Auto, opened, Arc::new(anew)).unwrap();
     for statement in [0, 1, 0, 1] {
         let submitted = lane.submit(0, &StatementOp { statement, ..StatementOp::default() });
-        assert!(matches!(submitted, Submitted::Done(Outcome::Ok)), "{submitted:?}");
+        assert!(matches!(submitted, Submitted::Queued), "{submitted:?}");
+        assert_eq!(end_of(&mut lane), Outcome::Ok);
     }
-    assert_eq!(lane.reconnect(0).unwrap_err().message, "not again");
+    assert_eq!(lane.reconnect(0), None);
+    assert_eq!(end_of(&mut lane), Outcome::Failed(crate::lane::lost("not again")));
+}
+
+/// Waits for the end of what is under way.
+fn end_of(lane: &mut NativeLane) -> Outcome {
+    let mut ended = Vec::new();
+    while ended.is_empty() {
+        lane.reap(u64::MAX, &mut ended);
+    }
+    ended.remove(0).outcome
+}
+
+/// One client's rollback, and then its new connection, wait on the server's side until the other has got five answers more:
+/// which it does only if it waits for neither.
+#[test]
+fn what_one_client_waits_for_delays_no_other() {
+    const IN_TRANSACTION: &[u8] = &[0, 0, 0, 3, 0, 0, 0];
+    let (answered, steps) = (Arc::new(Mutex::new(0)), Arc::new(Condvar::new()));
+    let reaches = |progress: &(Arc<Mutex<u32>>, Arc<Condvar>), count: u32| {
+        let answered = progress.0.lock().unwrap();
+        !progress.1.wait_timeout_while(answered, Duration::from_secs(20), |now| *now < count).unwrap().1.timed_out()
+    };
+    let (progress, number) = ((Arc::clone(&answered), Arc::clone(&steps)), Arc::new(AtomicUsize::new(0)));
+    let port = listen(move |mut stream| {
+        let number = number.fetch_add(1, Ordering::SeqCst);
+        if number == 2 && !reaches(&progress, 10) {
+            return;
+        }
+        let _ = let_in(&mut stream);
+        let mut buffer = [0; 4096];
+        while let Ok(count @ 5..) = stream.read(&mut buffer) {
+            let answer = match &buffer[4..count] {
+                b"\x03BEGIN" => IN_TRANSACTION,
+                b"\x03FAIL" => b"\xff\xbd\x04#40001Deadlock",
+                b"\x03ROLLBACK" if !reaches(&progress, 5) => return,
+                b"\x01" => return,
+                _ => OK,
+            };
+            if number == 1 {
+                *progress.0.lock().unwrap() += 1;
+                progress.1.notify_all();
+            }
+            let _ = stream.write_all(&packet(1, answer));
+        }
+    });
+    let endpoint = Endpoint::new(Address::parse(&url(port, "ssl-mode=disabled"), &|_| None).unwrap()).unwrap();
+    let open = move || Session::default().open_lane(&endpoint, &[]).map_err(|error| error.op_error(&endpoint));
+    let opened = (0..2).map(|_| open().unwrap()).collect();
+    let mut lane = NativeLane::new(Choice::Auto, opened, Arc::new(open)).unwrap();
+    let ask = |lane: &mut NativeLane, client, text: &str| {
+        let op = StatementOp { text: text.to_owned(), ..StatementOp::default() };
+        assert!(matches!(lane.submit(client, &op), Submitted::Queued));
+        end_of(lane)
+    };
+    assert_eq!(ask(&mut lane, 0, "BEGIN"), Outcome::Ok);
+    assert!(matches!(ask(&mut lane, 0, "FAIL"), Outcome::Failed(error) if error.class == ErrorClass::Deadlock));
+    assert_eq!(lane.recover(0), None);
+    (0..5).for_each(|_| assert_eq!(ask(&mut lane, 1, "SELECT 1"), Outcome::Ok));
+    assert_eq!(end_of(&mut lane), Outcome::Ok, "rolled back");
+    assert_eq!(lane.reconnect(0), None);
+    (0..5).for_each(|_| assert_eq!(ask(&mut lane, 1, "SELECT 1"), Outcome::Ok));
+    assert_eq!(end_of(&mut lane), Outcome::Ok, "connected anew");
+    assert_eq!(ask(&mut lane, 0, "SELECT 1"), Outcome::Ok);
+    lane.close();
 }
 
 /// What a lane makes of a server that lets it in and answers its first statement with `answer`.
-fn under_load(path: Path, rows: Rows, answer: fn(&mut TcpStream) -> std::io::Result<()>) -> OpError {
+fn under_load(way: Choice, rows: Rows, answer: fn(&mut TcpStream) -> std::io::Result<()>) -> OpError {
     let port = listen(move |mut stream| {
         let _ = let_in(&mut stream);
         let _ = stream.read(&mut [0; 4096]);
         let _ = answer(&mut stream);
     });
     let endpoint = Endpoint::new(Address::parse(&url(port, "ssl-mode=disabled"), &|_| None).unwrap()).unwrap();
-    let open = || Session::default().open_lane(&endpoint, &[]);
-    let opened = vec![open().map_err(|error| error.failure(&endpoint)).unwrap()];
-    let anew = || open().map_err(|error| error.op_error(&endpoint));
+    let open = move || Session::default().open_lane(&endpoint, &[]).map_err(|error| error.op_error(&endpoint));
+    let mut lane = NativeLane::new(way, vec![open().unwrap()], Arc::new(open)).unwrap();
     let op = StatementOp { text: "SELECT 1".to_owned(), rows, ..StatementOp::default() };
-    let outcome = match path {
-        Path::Native => {
-            let mut lane = NativeLane::new(Choice::Auto, opened, &anew).unwrap();
-            let mut ended = Vec::new();
-            assert!(matches!(lane.submit(0, &op), Submitted::Queued));
-            while ended.is_empty() {
-                lane.reap(u64::MAX, &mut ended);
-            }
-            lane.close();
-            ended.remove(0).outcome
-        }
-        Path::Encrypted => {
-            let mut lane = EncryptedLane::new(opened, &anew);
-            let Submitted::Done(outcome) = lane.submit(0, &op) else { panic!() };
-            lane.close();
-            outcome
-        }
-    };
+    assert!(matches!(lane.submit(0, &op), Submitted::Queued));
+    let outcome = end_of(&mut lane);
+    lane.close();
     let Outcome::Failed(error) = outcome else { panic!("it went well") };
     error
 }
@@ -183,10 +235,10 @@ fn columns() -> Vec<u8> {
 
 #[test]
 fn a_server_that_goes_wrong_under_load_is_a_lost_connection() {
-    for path in [Path::Native, Path::Encrypted] {
+    for way in [Choice::Auto, Choice::Poller] {
         for rows in [Rows::Discard, Rows::Keep] {
             let lost = |answer: fn(&mut TcpStream) -> std::io::Result<()>, words: &str| {
-                let error = under_load(path, rows, answer);
+                let error = under_load(way, rows, answer);
                 assert_eq!(error.class, ErrorClass::ConnectionLost, "{error:?}");
                 assert!(error.message.contains(words), "{error:?} instead of {words}");
             };
@@ -212,7 +264,7 @@ fn a_server_that_goes_wrong_under_load_is_a_lost_connection() {
 
 #[test]
 fn rows_without_end_are_given_up() {
-    let error = under_load(Path::Native, Rows::Discard, |stream| {
+    let error = under_load(Choice::Auto, Rows::Discard, |stream| {
         stream.write_all(&columns())?;
         let rows: Vec<u8> = (0..3_000).flat_map(|_| packet(3, &[&[0xfc, 0, 1][..], &[b'x'; 256]].concat())).collect();
         loop {
@@ -221,7 +273,7 @@ fn rows_without_end_are_given_up() {
     });
     assert_eq!(error.class, ErrorClass::ConnectionLost);
     assert!(error.message.contains("no end"), "{error:?}");
-    let error = under_load(Path::Encrypted, Rows::Keep, |stream| {
+    let error = under_load(Choice::Poller, Rows::Keep, |stream| {
         let results = packet(1, &[0, 0, 0, 10, 0, 0, 0]).repeat(1_000);
         loop {
             stream.write_all(&results)?;

@@ -6,84 +6,59 @@ use std::time::Duration;
 
 use super::*;
 use crate::dataset::Datum;
-use crate::lane::{ErrorClass, KeptRow, Lane, Outcome, Submitted};
-use crate::lanes::mysql::Connection;
+use crate::lane::{ErrorClass, KeptRow, Lane, OpError, Outcome, Submitted};
 use crate::workloads::transactions::{Rows, StatementOp};
 
-/// Every kind of lane; the encrypted one goes without encryption, too.
-pub(super) const WAYS: [(Path, Choice); 3] =
-    [(Path::Native, Choice::Auto), (Path::Native, Choice::Poller), (Path::Encrypted, Choice::Auto)];
+/// Both ways of sending and receiving.
+pub(super) const WAYS: [Choice; 2] = [Choice::Auto, Choice::Poller];
 
-/// A lane of either kind, of which the callers wait for each answer.
-#[expect(clippy::large_enum_variant, reason = "a test has one at a time")]
-enum Probe<'a> {
-    Native(NativeLane<'a>),
-    Encrypted(EncryptedLane<'a>),
-}
+/// A lane, of which the callers wait for each answer.
+struct Probe(NativeLane);
 
 /// Opens a lane and walks over it.
-fn with_lane(
-    target: &MySqlTarget,
-    way: (Path, Choice),
-    clients: usize,
-    sql: &[&str],
-    walk: impl FnOnce(&mut Probe<'_>),
-) {
+fn with_lane(target: &MySqlTarget, way: Choice, clients: usize, sql: &[&str], walk: impl FnOnce(&mut Probe)) {
     let sql: Vec<String> = sql.iter().map(|text| (*text).to_owned()).collect();
-    let open = || target.session.open_lane(&target.endpoint, &sql);
-    let opened = (0..clients).map(|_| open().map_err(|error| error.failure(&target.endpoint)).unwrap()).collect();
-    let anew = || open().map_err(|error| error.op_error(&target.endpoint));
-    let opener: crate::lanes::dialogue::Opener<'_, Connection> = &anew;
-    let mut probe = match way {
-        (Path::Native, choice) => Probe::Native(NativeLane::new(choice, opened, opener).unwrap()),
-        (Path::Encrypted, _) => Probe::Encrypted(EncryptedLane::new(opened, opener)),
-    };
+    let (session, endpoint) = (target.session.clone(), target.endpoint.clone());
+    let open = move || session.open_lane(&endpoint, &sql).map_err(|error| error.op_error(&endpoint));
+    let opened = (0..clients).map(|_| open().unwrap()).collect();
+    let mut probe = Probe(NativeLane::new(way, opened, Arc::new(open)).unwrap());
     walk(&mut probe);
-    match probe {
-        Probe::Native(lane) => lane.close(),
-        Probe::Encrypted(lane) => lane.close(),
-    }
+    probe.0.close();
 }
 
-impl Probe<'_> {
+impl Probe {
     fn recover(&mut self, client: usize) -> Result<(), OpError> {
-        match self {
-            Probe::Native(lane) => lane.recover(client),
-            Probe::Encrypted(lane) => lane.recover(client),
-        }
+        let begun = self.0.recover(client);
+        self.await_end(client, begun.map_or(Submitted::Queued, Submitted::Done))
     }
 
     fn reconnect(&mut self, client: usize) -> Result<(), OpError> {
-        match self {
-            Probe::Native(lane) => lane.reconnect(client),
-            Probe::Encrypted(lane) => lane.reconnect(client),
-        }
+        let begun = self.0.reconnect(client);
+        self.await_end(client, begun.map_or(Submitted::Queued, Submitted::Done))
     }
 
     fn kept(&self, client: usize) -> &[KeptRow] {
-        match self {
-            Probe::Native(lane) => lane.kept_rows(client),
-            Probe::Encrypted(lane) => lane.kept_rows(client),
-        }
+        self.0.kept_rows(client)
     }
 
     fn execute(&mut self, client: usize, op: &StatementOp) -> Result<(), OpError> {
-        let submitted = match self {
-            Probe::Native(lane) => lane.submit(client, op),
-            Probe::Encrypted(lane) => lane.submit(client, op),
-        };
-        let outcome = match (submitted, self) {
-            (Submitted::Done(outcome), _) => outcome,
-            (Submitted::Queued, Probe::Native(lane)) => {
+        let submitted = self.0.submit(client, op);
+        self.await_end(client, submitted)
+    }
+
+    fn await_end(&mut self, client: usize, submitted: Submitted) -> Result<(), OpError> {
+        let outcome = match submitted {
+            Submitted::Done(outcome) => outcome,
+            Submitted::Queued => {
                 let mut ended = Vec::new();
                 while ended.is_empty() {
-                    lane.flush();
-                    lane.reap(u64::MAX, &mut ended);
+                    self.0.flush();
+                    self.0.reap(u64::MAX, &mut ended);
                 }
                 assert_eq!((ended.len(), ended[0].client), (1, client));
                 ended.remove(0).outcome
             }
-            (other, _) => panic!("{other:?}"),
+            other => panic!("{other:?}"),
         };
         match outcome {
             Outcome::Ok => Ok(()),
@@ -114,7 +89,7 @@ fn text(text: &'static str) -> Datum {
     Datum::Text(text.into())
 }
 
-pub(super) fn every_kind_of_value_arrives(target: &MySqlTarget, way: (Path, Choice)) {
+pub(super) fn every_kind_of_value_arrives(target: &MySqlTarget, way: Choice) {
     target.run("DROP TABLE IF EXISTS kinds");
     target.run(
         "CREATE TABLE kinds (a SMALLINT, b INT, c BIGINT, d DOUBLE, e TEXT, f CHAR(5), g DECIMAL(9,2), h DATETIME, i FLOAT, \
@@ -161,7 +136,7 @@ pub(super) fn every_kind_of_value_arrives(target: &MySqlTarget, way: (Path, Choi
     });
 }
 
-pub(super) fn errors_have_classes_and_a_way_back(target: &MySqlTarget, way: (Path, Choice)) {
+pub(super) fn errors_have_classes_and_a_way_back(target: &MySqlTarget, way: Choice) {
     target.run("DROP TABLE IF EXISTS child, pairs");
     target.run("CREATE TABLE pairs (k INT PRIMARY KEY, v INT)");
     target.run("CREATE TABLE child (k INT, FOREIGN KEY (k) REFERENCES pairs (k))");
@@ -201,7 +176,7 @@ pub(super) fn errors_have_classes_and_a_way_back(target: &MySqlTarget, way: (Pat
     });
 }
 
-pub(super) fn one_of_two_in_a_deadlock_is_told(target: &MySqlTarget, way: (Path, Choice)) {
+pub(super) fn one_of_two_in_a_deadlock_is_told(target: &MySqlTarget, way: Choice) {
     let both_hold = Barrier::new(2);
     let client = |first: i64, second: i64| {
         let mut result = Ok(());
@@ -225,7 +200,7 @@ pub(super) fn one_of_two_in_a_deadlock_is_told(target: &MySqlTarget, way: (Path,
     assert_eq!(class(a.and(b)), ErrorClass::Deadlock);
 }
 
-pub(super) fn a_connection_that_is_killed_is_lost_and_made_anew(target: &MySqlTarget, way: (Path, Choice)) {
+pub(super) fn a_connection_that_is_killed_is_lost_and_made_anew(target: &MySqlTarget, way: Choice) {
     with_lane(target, way, 2, &["SELECT 1", "SELECT SLEEP(20)", "SELECT CONNECTION_ID() AS id"], |lane| {
         let ids = "SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND db = 'etalon' AND user = \
                    'root' AND id > ";
@@ -261,7 +236,7 @@ fn kept(columns: &[&str], rows: u64, values: &[Option<&'static str>]) -> KeptRow
     KeptRow { rows, columns: columns.iter().map(|name| (*name).to_owned()).collect(), values }
 }
 
-pub(super) fn the_last_row_of_each_result_is_kept(target: &MySqlTarget, way: (Path, Choice)) {
+pub(super) fn the_last_row_of_each_result_is_kept(target: &MySqlTarget, way: Choice) {
     with_lane(target, way, 1, &[], |lane| {
         for _ in 0..2 {
             let sql =
@@ -300,7 +275,7 @@ pub(super) fn the_last_row_of_each_result_is_kept(target: &MySqlTarget, way: (Pa
     });
 }
 
-pub(super) fn columns_that_change_are_noticed(target: &MySqlTarget, way: (Path, Choice)) {
+pub(super) fn columns_that_change_are_noticed(target: &MySqlTarget, way: Choice) {
     target.run("DROP TABLE IF EXISTS changing");
     target.run("CREATE TABLE changing (a INT)");
     target.run("INSERT INTO changing VALUES (7)");

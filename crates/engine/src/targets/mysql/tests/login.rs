@@ -173,12 +173,17 @@ fn more_connections_than_there_are(server: &MySqlTarget, refused: Refused<'_>) {
     assert_eq!(error.class, ErrorClass::TooManyConnections);
     held.into_iter().for_each(Client::close);
     // A lane whose client may not come back says so by class, and goes on once it may.
-    let open = || Session::default().open_lane(&endpoint, &["SELECT 1".to_owned()]);
-    let opened = vec![open().map_err(|error| error.failure(&endpoint)).unwrap()];
-    let anew = || open().map_err(|error| error.op_error(&endpoint));
-    let mut lane = NativeLane::new(Choice::Auto, opened, &anew).unwrap();
+    let way = endpoint.clone();
+    let open =
+        move || Session::default().open_lane(&way, &["SELECT 1".to_owned()]).map_err(|error| error.op_error(&way));
+    let mut lane = NativeLane::new(Choice::Auto, vec![open().unwrap()], Arc::new(open)).unwrap();
     use crate::lane::Lane as _;
-    lane.reconnect(0).unwrap();
+    assert_eq!(lane.reconnect(0), None);
+    let mut ended = Vec::new();
+    while ended.is_empty() {
+        lane.reap(u64::MAX, &mut ended);
+    }
+    assert_eq!(ended[0].outcome, Outcome::Ok);
     let mut held = vec![endpoint.connect(Purpose::Load).unwrap()];
     server.run("SET GLOBAL max_connections = 10");
     while let Ok(client) = server.endpoint.connect(Purpose::Load) {

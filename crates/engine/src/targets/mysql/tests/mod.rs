@@ -13,7 +13,7 @@ use model::plan::{Connect, PrivateServer};
 use model::{SystemPlan, Value};
 
 use super::*;
-use crate::lanes::mysql::{EncryptedLane, NativeLane};
+use crate::lanes::mysql::NativeLane;
 use crate::targets::mysql::url::Place;
 
 /// Settings of a plan.

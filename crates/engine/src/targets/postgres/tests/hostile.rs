@@ -15,19 +15,19 @@ use crate::lanes::postgres::Statements;
 use crate::workloads::transactions::StatementOp;
 
 /// A message of the protocol.
-fn message(tag: u8, body: &[u8]) -> Vec<u8> {
+pub(super) fn message(tag: u8, body: &[u8]) -> Vec<u8> {
     let mut bytes = vec![tag];
     bytes.extend((body.len() as u32 + 4).to_be_bytes());
     bytes.extend(body);
     bytes
 }
 
-fn ready() -> Vec<u8> {
+pub(super) fn ready() -> Vec<u8> {
     message(b'Z', b"I")
 }
 
 /// Reads the start-up message and lets the client in.
-fn let_in(stream: &mut TcpStream) {
+pub(super) fn let_in(stream: &mut TcpStream) {
     let _ = stream.read(&mut [0; 1024]);
     let _ = stream.write_all(&[message(b'R', &[0; 4]), ready()].concat());
 }
@@ -58,12 +58,13 @@ fn server(answer: impl Fn(&mut TcpStream) + Send + Sync + 'static) -> Endpoint {
     Endpoint::new(Address::parse(&url(port, "sslmode=disable"), &|_| None).unwrap()).unwrap()
 }
 
-fn open_lane(endpoint: &Endpoint, way: Choice) -> NativeLane<'_> {
+fn open_lane(endpoint: &Endpoint, way: Choice) -> NativeLane {
     let session = Session { options: String::new(), sql: String::new() };
     // One after the other, so that the first of them is the first client's.
     let opened = (0..2).map(|_| session.open_native(endpoint, &[]).unwrap()).collect();
-    let reopen = move || session.open_native(endpoint, &[]).map_err(|failure| unopened(&failure));
-    NativeLane::new(way, opened, &Statements::Simple, reopen).unwrap()
+    let endpoint = endpoint.clone();
+    let reopen = move || session.open_native(&endpoint, &[]).map_err(|failure| unopened(&failure));
+    NativeLane::new(way, opened, &Statements::Simple, Arc::new(reopen)).unwrap()
 }
 
 fn op() -> StatementOp {
@@ -71,7 +72,7 @@ fn op() -> StatementOp {
 }
 
 /// Asks both clients, and waits for so many answers.
-fn ask(lane: &mut NativeLane<'_>, clients: &[usize], answers: usize) -> Vec<Completion> {
+fn ask(lane: &mut NativeLane, clients: &[usize], answers: usize) -> Vec<Completion> {
     for client in clients {
         assert!(matches!(lane.submit(*client, &op()), Submitted::Queued));
     }

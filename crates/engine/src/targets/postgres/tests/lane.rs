@@ -7,30 +7,47 @@ use std::time::Duration;
 use super::*;
 use crate::dataset::Datum;
 use crate::lane::{ErrorClass, KeptRow, Lane, OpError, Outcome, Submitted, SyncPoint};
+use crate::lanes::connector::Opener;
+use crate::lanes::postgres::Opened;
 use crate::workloads::transactions::{Flow, OPEN_TRANSACTION, Rows, StatementOp};
 
 /// Both ways of sending and receiving.
 pub(super) const WAYS: [Choice; 2] = [Choice::Auto, Choice::Poller];
 
-fn lane<'t>(target: &'t PostgresTarget, way: Choice, clients: usize, sql: &[&str]) -> NativeLane<'t> {
+fn lane(target: &PostgresTarget, way: Choice, clients: usize, sql: &[&str]) -> NativeLane {
     let sql: Vec<String> = sql.iter().map(|text| (*text).to_owned()).collect();
     let statements = if sql.is_empty() { Statements::Simple } else { Statements::Prepared };
     let open = |_| target.session.open_native(&target.endpoint, &sql).unwrap();
     let opened = (0..clients).map(open).collect();
-    let reopen = move || target.session.open_native(&target.endpoint, &sql).map_err(|failure| unopened(&failure));
-    NativeLane::new(way, opened, &statements, reopen).unwrap()
+    NativeLane::new(way, opened, &statements, anew(target, sql)).unwrap()
 }
 
-fn submit(lane: &mut NativeLane<'_>, client: usize, statement: usize, parameters: &[Datum]) -> Result<(), OpError> {
+/// How connections are made anew.
+fn anew(target: &PostgresTarget, sql: Vec<String>) -> Opener<Opened> {
+    let (session, endpoint) = (target.session.clone(), target.endpoint.clone());
+    Arc::new(move || session.open_native(&endpoint, &sql).map_err(|failure| unopened(&failure)))
+}
+
+fn recover(lane: &mut NativeLane, client: usize) -> Result<(), OpError> {
+    let begun = lane.recover(client);
+    await_end(lane, client, begun.map_or(Submitted::Queued, Submitted::Done))
+}
+
+fn reconnect(lane: &mut NativeLane, client: usize) -> Result<(), OpError> {
+    let begun = lane.reconnect(client);
+    await_end(lane, client, begun.map_or(Submitted::Queued, Submitted::Done))
+}
+
+fn submit(lane: &mut NativeLane, client: usize, statement: usize, parameters: &[Datum]) -> Result<(), OpError> {
     execute(lane, client, &StatementOp { statement, parameters: parameters.to_vec(), ..StatementOp::default() })
 }
 
-fn execute(lane: &mut NativeLane<'_>, client: usize, op: &StatementOp) -> Result<(), OpError> {
+fn execute(lane: &mut NativeLane, client: usize, op: &StatementOp) -> Result<(), OpError> {
     let submitted = lane.submit(client, op);
     await_end(lane, client, submitted)
 }
 
-fn await_end(lane: &mut NativeLane<'_>, client: usize, submitted: Submitted) -> Result<(), OpError> {
+fn await_end(lane: &mut NativeLane, client: usize, submitted: Submitted) -> Result<(), OpError> {
     let outcome = match submitted {
         Submitted::Done(outcome) => outcome,
         Submitted::Queued => {
@@ -93,13 +110,13 @@ pub(super) fn errors_have_classes_and_a_way_back(target: &PostgresTarget, way: C
     let mut lane = lane(target, way, 2, &sql);
     let int = |n| [Datum::Int(n)];
     assert_eq!(class(submit(&mut lane, 0, 2, &[Datum::Int(1), Datum::Null])), ErrorClass::Constraint);
-    lane.recover(0).unwrap();
+    recover(&mut lane, 0).unwrap();
 
     // An error in the middle of a transaction: the server refuses everything until it is rolled back.
     submit(&mut lane, 0, 0, &[]).unwrap();
     submit(&mut lane, 0, 2, &[Datum::Int(3), Datum::Int(0)]).unwrap();
     assert_eq!(class(submit(&mut lane, 0, 3, &int(0))), ErrorClass::Statement);
-    lane.recover(0).unwrap();
+    recover(&mut lane, 0).unwrap();
     submit(&mut lane, 0, 0, &[]).unwrap();
     submit(&mut lane, 0, 4, &int(1)).unwrap();
     submit(&mut lane, 0, 1, &[]).unwrap();
@@ -109,14 +126,14 @@ pub(super) fn errors_have_classes_and_a_way_back(target: &PostgresTarget, way: C
     submit(&mut lane, 0, 4, &int(1)).unwrap();
     submit(&mut lane, 1, 5, &[]).unwrap();
     assert_eq!(class(submit(&mut lane, 1, 4, &int(1))), ErrorClass::LockTimeout);
-    lane.recover(1).unwrap();
+    recover(&mut lane, 1).unwrap();
     submit(&mut lane, 0, 1, &[]).unwrap();
 
     submit(&mut lane, 0, 6, &[]).unwrap();
     submit(&mut lane, 0, 7, &[]).unwrap();
     submit(&mut lane, 1, 4, &int(1)).unwrap();
     assert_eq!(class(submit(&mut lane, 0, 4, &int(1))), ErrorClass::Serialization);
-    lane.recover(0).unwrap();
+    recover(&mut lane, 0).unwrap();
     submit(&mut lane, 0, 4, &int(1)).unwrap();
     lane.close();
 }
@@ -131,7 +148,7 @@ pub(super) fn one_of_two_in_a_deadlock_is_told(target: &PostgresTarget, way: Cho
         let result = submit(&mut lane, 0, 2, &[Datum::Int(second)]);
         match &result {
             Ok(()) => submit(&mut lane, 0, 1, &[]).unwrap(),
-            Err(_) => lane.recover(0).unwrap(),
+            Err(_) => recover(&mut lane, 0).unwrap(),
         }
         lane.close();
         result
@@ -157,7 +174,7 @@ pub(super) fn a_backend_that_is_ended_is_a_lost_connection(target: &PostgresTarg
         assert_eq!(class(submit(&mut lane, 0, 1, &[])), ErrorClass::ConnectionLost);
     });
     assert_eq!(class(submit(&mut lane, 1, 0, &[])), ErrorClass::ConnectionLost);
-    assert_eq!(lane.recover(0).err(), None, "no transaction was open");
+    assert_eq!(recover(&mut lane, 0).err(), None, "no transaction was open");
     assert_eq!(class(submit(&mut lane, 0, 0, &[])), ErrorClass::ConnectionLost);
     lane.close();
     // The control connection was among them, and is made anew.
@@ -199,12 +216,12 @@ pub(super) fn a_pipeline_ends_as_its_first_failure(target: &PostgresTarget, way:
     target.run("DROP TABLE IF EXISTS piped; CREATE TABLE piped (k integer PRIMARY KEY)");
     let mut lane =
         lane(target, way, 1, &["INSERT INTO piped VALUES ($1)", "BEGIN", "COMMIT", "SELECT 1 / $1::integer"]);
-    let pipe = |lane: &mut NativeLane<'_>, statement, parameter: Option<i64>| {
+    let pipe = |lane: &mut NativeLane, statement, parameter: Option<i64>| {
         let parameters = parameter.map(Datum::Int).into_iter().collect();
         let flow = Flow::Pipelined;
         execute(lane, 0, &StatementOp { statement, parameters, flow, ..StatementOp::default() }).unwrap();
     };
-    let sync = |lane: &mut NativeLane<'_>, point| {
+    let sync = |lane: &mut NativeLane, point| {
         let submitted = lane.sync(0, point);
         await_end(lane, 0, submitted)
     };
@@ -220,11 +237,11 @@ pub(super) fn a_pipeline_ends_as_its_first_failure(target: &PostgresTarget, way:
     sync(&mut lane, SyncPoint::Sync).unwrap();
     pipe(&mut lane, 3, Some(0));
     assert_eq!(class(sync(&mut lane, SyncPoint::End)), ErrorClass::Constraint);
-    lane.recover(0).unwrap();
+    recover(&mut lane, 0).unwrap();
     // Broken off in the middle of a pipeline and of a transaction.
     pipe(&mut lane, 1, None);
     pipe(&mut lane, 0, Some(1_000));
-    lane.recover(0).unwrap();
+    recover(&mut lane, 0).unwrap();
     submit(&mut lane, 0, 0, &[Datum::Int(1_001)]).unwrap();
     lane.close();
     assert_eq!(target.text("SELECT count(*) FROM piped WHERE k >= 1000"), "1");
@@ -238,15 +255,14 @@ pub(super) fn unprepared_statements_run_as_well(target: &PostgresTarget, way: Ch
         ("BEGIN".to_owned(), 0),
     ];
     let opened = vec![target.session.open_native(&target.endpoint, &[]).unwrap()];
-    let reopen = || target.session.open_native(&target.endpoint, &[]).map_err(|failure| unopened(&failure));
-    let mut lane = NativeLane::new(way, opened, &Statements::Extended(texts), reopen).unwrap();
+    let mut lane = NativeLane::new(way, opened, &Statements::Extended(texts), anew(target, Vec::new())).unwrap();
     let (parameters, rows) = (vec![Datum::Int(41), Datum::Null], Rows::Keep);
     for _ in 0..2 {
         let op = StatementOp { parameters: parameters.clone(), rows, ..StatementOp::default() };
         execute(&mut lane, 0, &op).unwrap();
         assert_eq!(lane.kept_rows(0), [kept(&["x", "y"], 1, &[Some("42"), None])]);
         assert_eq!(class(submit(&mut lane, 0, 1, &[Datum::Int(0)])), ErrorClass::Statement);
-        lane.recover(0).unwrap();
+        recover(&mut lane, 0).unwrap();
     }
     lane.end_transaction(0).unwrap();
     submit(&mut lane, 0, 2, &[]).unwrap();
@@ -259,20 +275,20 @@ pub(super) fn unprepared_statements_run_as_well(target: &PostgresTarget, way: Ch
 pub(super) fn clients_connect_anew(target: &PostgresTarget, way: Choice) {
     let pid = "SELECT pg_backend_pid() AS pid";
     let mut lane = lane(target, way, 2, &[pid, "SELECT pg_terminate_backend(pg_backend_pid())"]);
-    let backend = |lane: &mut NativeLane<'_>, client| {
+    let backend = |lane: &mut NativeLane, client| {
         execute(lane, client, &StatementOp { rows: Rows::Keep, ..StatementOp::default() }).unwrap();
         lane.kept_rows(client)[0].values[0].clone()
     };
     let (mut before, other) = (backend(&mut lane, 0), backend(&mut lane, 1));
     for _ in 0..30 {
-        lane.reconnect(0).unwrap();
+        reconnect(&mut lane, 0).unwrap();
         let now = backend(&mut lane, 0);
         assert_ne!(now, before);
         before = now;
     }
     assert_eq!(class(submit(&mut lane, 0, 1, &[])), ErrorClass::ConnectionLost);
     assert_eq!(class(submit(&mut lane, 0, 0, &[])), ErrorClass::ConnectionLost);
-    lane.reconnect(0).unwrap();
+    reconnect(&mut lane, 0).unwrap();
     assert_ne!(backend(&mut lane, 0), before);
     assert_eq!(backend(&mut lane, 1), other);
     assert!(lane.kernel_entries().unwrap() > 60);

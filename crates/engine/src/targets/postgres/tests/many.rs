@@ -14,6 +14,7 @@ use host::reactor::{Event, EventKind, Token};
 use super::*;
 use crate::gate::Gate;
 use crate::recorder::Exchange;
+use crate::target::shares;
 use crate::traffic::Traffic;
 use crate::worker::{Connections, Pace, RunLength};
 use crate::workloads::transactions::{Options, compile_with};
@@ -91,8 +92,8 @@ fn drive(port: u16, clients: u32, length: Duration, workers: u32) -> Ran {
                     };
                     let open = |_| session.open_native(endpoint, &[]);
                     let opened = context.connect(LOGINS_AT_ONCE, open).unwrap();
-                    let reopen = || session.open_native(endpoint, &[]).map_err(|failure| unopened(&failure));
-                    let lane = NativeLane::new(Choice::Auto, opened, &Statements::Simple, reopen).unwrap();
+                    let reopen = || Err(crate::lane::lost("nobody connects anew"));
+                    let lane = NativeLane::new(Choice::Auto, opened, &Statements::Simple, Arc::new(reopen)).unwrap();
                     ready.wait();
                     let tally = worker::run(lane, program, &RealClock, context).unwrap();
                     drop(intervals);

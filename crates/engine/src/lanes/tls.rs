@@ -25,6 +25,13 @@ fn broken(error: &rustls::Error) -> io::Error {
 }
 
 impl Tls {
+    /// Goes on with a connection whose handshake is done.
+    pub(super) fn of(mut connection: Box<ClientConnection>) -> Tls {
+        // A whole pipeline is sealed at once.
+        connection.set_buffer_limit(None);
+        Tls(connection)
+    }
+
     /// Does the TLS handshake over a socket that blocks.
     ///
     /// # Errors
@@ -32,8 +39,6 @@ impl Tls {
     pub(super) fn handshake(client: &TlsClient, socket: &Socket) -> Result<Tls, HandshakeError> {
         let connection = ClientConnection::new(Arc::clone(&client.config), client.name.clone());
         let mut connection = Box::new(connection.map_err(HandshakeError::Tls)?);
-        // A whole pipeline is sealed at once.
-        connection.set_buffer_limit(None);
         while connection.is_handshaking() {
             if let Err(cause) = connection.complete_io(&mut &*socket) {
                 return Err(match cause.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
@@ -42,7 +47,7 @@ impl Tls {
                 });
             }
         }
-        Ok(Tls(connection))
+        Ok(Tls::of(connection))
     }
 
     /// What SCRAM is tied to the channel by.
