@@ -20,7 +20,7 @@ use crate::error::{Failure, FailureKind};
 use crate::observer::{Observer, Progress};
 use crate::patience::within;
 use crate::registry::Registry;
-use crate::rng::Rng;
+use crate::seed;
 use crate::site::{Here, Job, Places, Site};
 use crate::target::{Consent, LoadKind, OpenRequest};
 use crate::workloads::{Action, Grants, StreamTask, Task, Work};
@@ -587,7 +587,7 @@ impl<'a> Conductor<'a> {
             cell,
             task: &self.tasks[trial.cell as usize],
             schedule: &self.plan.schedule,
-            seed: self.seed_of(trial),
+            seed: seed::of_trial(&self.plan, &self.cells, &self.tasks[trial.cell as usize], trial),
             interrupt: &self.options.interrupt,
         };
         let places = self.options.places.as_ref();
@@ -605,11 +605,6 @@ impl<'a> Conductor<'a> {
             record.measurements.push(took);
         }
         Ok(record)
-    }
-
-    /// The trials of a block draw the same keys, whatever the system: what differs is the system alone.
-    fn seed_of(&self, trial: PlannedTrial) -> u64 {
-        Rng::of_transaction(self.plan.schedule.seed, trial.block, 0).next_u64()
     }
 }
 

@@ -25,6 +25,7 @@ pub mod pool;
 pub mod recorder;
 pub mod registry;
 pub mod rng;
+mod seed;
 pub mod series;
 pub mod session;
 pub mod site;

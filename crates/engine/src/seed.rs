@@ -1,0 +1,89 @@
+//! The seed of a trial's random streams.
+
+use model::{Cell, Plan, PlannedTrial, SystemPlan};
+
+use crate::rng::Rng;
+use crate::workloads::{Action, StreamTask, Task, Work};
+
+/// The seed of a trial. The trials of a block draw the same keys, whatever the system: what differs is the system alone.
+/// Blocks of files are drawn anew for each cell, since what one trial has read or written a cache below could serve to the
+/// next; both systems of a cell draw the same, unless they share the place, as the two of an A/A experiment do.
+pub(crate) fn of_trial(plan: &Plan, cells: &[Cell], task: &Task, trial: PlannedTrial) -> u64 {
+    let stream = match &task.action {
+        Action::Stream(StreamTask { work: Work::Blocks(_), .. }) => stream_of_blocks(&plan.systems, cells, trial.cell),
+        _ => 0,
+    };
+    Rng::of_transaction(plan.schedule.seed, trial.block, stream).next_u64()
+}
+
+/// The number of the stream by which a cell draws its blocks.
+fn stream_of_blocks(systems: &[SystemPlan], cells: &[Cell], cell: u32) -> u64 {
+    let Some(this) = cells.get(cell as usize) else { return 0 };
+    let first = cells.iter().position(|other| other.same_but_system(this)).unwrap_or_default();
+    let Some(system) = systems.iter().position(|system| system.name == this.system) else { return first as u64 };
+    let before = systems[..system].iter().filter(|other| share_a_place(other, &systems[system])).count();
+    (before as u64) << 32 | first as u64
+}
+
+/// Whether two systems work on the same files, as far as the plan tells.
+fn share_a_place(one: &SystemPlan, other: &SystemPlan) -> bool {
+    let original = |system: &SystemPlan| system.alias_of.clone().unwrap_or_else(|| system.name.clone());
+    let same_files = one.url == other.url && one.server.is_none() && one.volume.is_none() && other.volume.is_none();
+    original(one) == original(other) || (same_files && !one.url.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Point, Value};
+
+    use super::*;
+
+    fn system(name: &str, url: &str, alias_of: Option<&str>) -> SystemPlan {
+        let alias_of = alias_of.map(str::to_owned);
+        SystemPlan { name: name.to_owned(), url: url.to_owned(), alias_of, ..SystemPlan::default() }
+    }
+
+    /// Each depth and size on each system, as a plan's cells are.
+    fn cells(systems: &[SystemPlan]) -> Vec<Cell> {
+        let mut cells = Vec::new();
+        for (depth, block) in [(1, 8), (1, 64), (16, 8), (16, 64)] {
+            for system in systems {
+                let point: Point =
+                    [("depth", depth), ("block", block)].map(|(key, n)| (key.to_owned(), Value::Int(n))).into();
+                cells.push(Cell {
+                    benchmark: "reads".to_owned(),
+                    workload: "disk".to_owned(),
+                    system: system.name.clone(),
+                    point,
+                });
+            }
+        }
+        cells
+    }
+
+    fn streams(systems: &[SystemPlan]) -> Vec<u64> {
+        let cells = cells(systems);
+        (0..cells.len() as u32).map(|cell| stream_of_blocks(systems, &cells, cell)).collect()
+    }
+
+    #[test]
+    fn every_cell_draws_blocks_of_its_own_and_both_systems_the_same() {
+        let streams = streams(&[system("a", "disk:/mnt/a", None), system("b", "disk:/mnt/b", None)]);
+        assert!(streams.chunks(2).all(|of_cell| of_cell[0] == of_cell[1]), "{streams:?}");
+        let mut of_cells: Vec<u64> = streams.chunks(2).map(|of_cell| of_cell[0]).collect();
+        of_cells.dedup();
+        assert_eq!(of_cells.len(), 4, "{streams:?}");
+    }
+
+    #[test]
+    fn systems_of_one_place_never_draw_the_same() {
+        let twins = [system("a (A)", "disk:/mnt/a", None), system("a (B)", "disk:/mnt/a", Some("a (A)"))];
+        let two_settings = [system("direct", "disk:/mnt/a", None), system("cached", "disk:/mnt/a", None)];
+        for systems in [twins, two_settings] {
+            let mut streams = streams(&systems);
+            streams.sort_unstable();
+            streams.dedup();
+            assert_eq!(streams.len(), 8, "{streams:?}");
+        }
+    }
+}
