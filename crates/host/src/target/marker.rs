@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::clock;
 use crate::error::HostError;
+use crate::scratch::random_number;
 use crate::system::text;
 
 /// What the marker's name adds to the file's.
@@ -19,8 +20,11 @@ pub enum MarkerState {
     Made,
 }
 
-/// A small file beside one that étalon made, which says so. It names the file by its number and device (its time of
-/// creation on Windows), so that a file which took its place is not mistaken for it.
+/// A small file beside one that étalon made, which says so. It names the file by its device and number, the time of its
+/// birth, and a random number that is attached to the file itself: as an extended attribute, or as a stream of its own on
+/// Windows. A file that took its place is not mistaken for it, even if it was given the number of the one before.
+///
+/// A filesystem that keeps neither births nor attributes (NFS 3 is one) leaves device, number and size to go by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Marker {
     /// How far the making has come.
@@ -48,7 +52,18 @@ impl Marker {
             made_unix_ms: value("made_unix_ms")?.parse().ok()?,
             identity: value("file")?.to_owned(),
         };
-        (marker.identity == identity(&data)).then_some(marker)
+        let is_it = match marker.identity.split_once(BARE) {
+            // Nothing but a number that may have been given anew.
+            Some((number, _)) => {
+                let fits = match marker.state {
+                    MarkerState::Making => data.len() <= marker.size_bytes,
+                    MarkerState::Made => data.len() == marker.size_bytes,
+                };
+                fits && number == number_of(&data)
+            }
+            None => marker.identity == identity(path, &data),
+        };
+        is_it.then_some(marker)
     }
 
     /// Where the marker of a file is: beside it.
@@ -61,6 +76,8 @@ impl Marker {
     /// Marks a file that was just made.
     pub(super) fn write(path: &Path, state: MarkerState, size_bytes: u64) -> Result<(), HostError> {
         let data = std::fs::symlink_metadata(path).map_err(HostError::at("look at", path))?;
+        // A filesystem that takes no attributes tells of births, or the size must do.
+        let _ = attribute::attach(path, &format!("{:016x}", random_number()));
         let state = match state {
             MarkerState::Making => "making",
             MarkerState::Made => "made",
@@ -69,7 +86,7 @@ impl Marker {
             "# étalon made the file of this name without {SUFFIX}, and may write over it and remove it.\n\
              state={state}\nsize_bytes={size_bytes}\nmade_unix_ms={}\nfile={}\n",
             clock::unix_ms(),
-            identity(&data)
+            identity(path, &data)
         );
         let marker = Marker::path(path);
         std::fs::write(&marker, noted).map_err(HostError::at("write", &marker))
@@ -85,14 +102,88 @@ impl Marker {
     }
 }
 
+/// Ends the identity of a file of which nothing but its number is known.
+const BARE: &str = " alone";
+
+/// What tells a file from every other that was ever at its path.
+fn identity(path: &Path, data: &Metadata) -> String {
+    let born = data.created().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+    let mut identity = number_of(data);
+    let number = identity.len();
+    if let Some(born) = born {
+        identity.push_str(&format!(" born {}", born.as_nanos()));
+    }
+    if let Some(mark) = attribute::read(path) {
+        identity.push_str(&format!(" mark {mark}"));
+    }
+    if identity.len() == number {
+        identity.push_str(BARE);
+    }
+    identity
+}
+
 #[cfg(unix)]
-fn identity(data: &Metadata) -> String {
+fn number_of(data: &Metadata) -> String {
     use std::os::unix::fs::MetadataExt;
     format!("{}:{}", data.dev(), data.ino())
 }
 
+/// The standard library does not tell a file's number on Windows.
 #[cfg(windows)]
-fn identity(data: &Metadata) -> String {
-    use std::os::windows::fs::MetadataExt;
-    format!("created {}", data.creation_time())
+fn number_of(_data: &Metadata) -> String {
+    "file".to_owned()
+}
+
+/// A text that is attached to a file, and goes with it.
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
+mod attribute {
+    use std::path::Path;
+
+    use rustix::fs::{XattrFlags, lgetxattr, lsetxattr};
+
+    const NAME: &str = "user.etalon.mark";
+
+    pub(super) fn attach(path: &Path, mark: &str) -> std::io::Result<()> {
+        Ok(lsetxattr(path, NAME, mark.as_bytes(), XattrFlags::empty())?)
+    }
+
+    pub(super) fn read(path: &Path) -> Option<String> {
+        let mut mark = [0; 64];
+        let length = lgetxattr(path, NAME, &mut mark).ok()?;
+        String::from_utf8(mark.get(..length)?.to_vec()).ok().filter(|mark| !mark.is_empty())
+    }
+}
+
+/// A text that is attached to a file, and goes with it: on NTFS a second stream of bytes.
+#[cfg(windows)]
+mod attribute {
+    use std::path::{Path, PathBuf};
+
+    fn stream(path: &Path) -> PathBuf {
+        let mut name = path.as_os_str().to_owned();
+        name.push(":etalon.mark");
+        name.into()
+    }
+
+    pub(super) fn attach(path: &Path, mark: &str) -> std::io::Result<()> {
+        std::fs::write(stream(path), mark)
+    }
+
+    pub(super) fn read(path: &Path) -> Option<String> {
+        std::fs::read_to_string(stream(path)).ok().filter(|mark| !mark.is_empty())
+    }
+}
+
+/// Elsewhere births must do.
+#[cfg(not(any(windows, target_os = "linux", target_vendor = "apple")))]
+mod attribute {
+    use std::path::Path;
+
+    pub(super) fn attach(_path: &Path, _mark: &str) -> std::io::Result<()> {
+        Err(std::io::ErrorKind::Unsupported.into())
+    }
+
+    pub(super) fn read(_path: &Path) -> Option<String> {
+        None
+    }
 }

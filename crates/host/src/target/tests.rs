@@ -91,6 +91,46 @@ fn a_file_of_somebody_else_s_is_let_alone() {
     assert!(remove(&own).is_err() && own.exists());
 }
 
+/// A filesystem gives a file's number to the next one as soon as it is free.
+#[cfg(unix)]
+#[test]
+fn a_file_that_was_given_the_number_of_étalon_s_is_not_étalon_s() {
+    use std::os::unix::fs::MetadataExt;
+    let number = |path: &Path| std::fs::metadata(path).map(|data| format!("{}:{}", data.dev(), data.ino())).unwrap();
+    let scratch = Scratch::new("target", None).unwrap();
+    let (own, theirs) = (scratch.path().join("own"), scratch.path().join("theirs"));
+    make(&own, MIB, &mut go_on).unwrap();
+    let noted = std::fs::read_to_string(Marker::path(&own)).unwrap();
+    std::fs::write(&theirs, vec![7; MIB as usize]).unwrap();
+    // The marker as it would be if their file had been given the number of étalon's.
+    std::fs::write(Marker::path(&theirs), noted.replace(&number(&own), &number(&theirs))).unwrap();
+    assert_eq!(Marker::of(&theirs), None, "{noted}");
+    assert!(remove(&theirs).is_err() && theirs.exists());
+    // And as it really happens, where the filesystem does so at once.
+    let before = number(&own);
+    std::fs::remove_file(&own).unwrap();
+    std::fs::write(&own, vec![7; MIB as usize]).unwrap();
+    println!("{before} was given {}", if number(&own) == before { "anew" } else { "to nobody" });
+    assert_eq!(Marker::of(&own), None);
+    assert!(make(&own, MIB, &mut go_on).is_err());
+    assert_eq!(std::fs::read(&own).unwrap(), vec![7; MIB as usize]);
+}
+
+/// What a benchmark does to a file leaves it étalon's.
+#[cfg(unix)]
+#[test]
+fn a_file_stays_étalon_s_when_it_is_written_to_and_moved_in_time() {
+    let scratch = Scratch::new("target", None).unwrap();
+    let path = scratch.path().join("own");
+    make(&path, MIB, &mut go_on).unwrap();
+    let file = OpenOptions::new().write(true).open(&path).unwrap();
+    std::io::Write::write_all(&mut &file, &[1; 8192]).unwrap();
+    file.set_modified(std::time::UNIX_EPOCH).unwrap();
+    file.sync_all().unwrap();
+    assert_eq!(Marker::of(&path).map(|marker| marker.state), Some(MarkerState::Made));
+    remove(&path).unwrap();
+}
+
 #[test]
 fn what_is_stopped_leaves_nothing() {
     let scratch = Scratch::new("target", None).unwrap();
