@@ -16,6 +16,7 @@
 
 pub mod affinity;
 pub mod blocks;
+pub mod claim;
 pub mod clock;
 pub mod cpu;
 pub mod disk;

@@ -1,9 +1,12 @@
-//! The connection that a control plane keeps, and how long it waits for the remnant of another étalon.
+//! What a control plane keeps: its connection, and its claim on what it works in, beside the remnant of another étalon.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use host::claim::{Claim, ClaimError};
 
 use crate::error::{Failure, FailureKind};
 
@@ -77,4 +80,28 @@ pub(crate) fn outwait<T>(mut attempt: impl FnMut() -> Result<ControlFlow<T, Fail
             ControlFlow::Continue(_) => thread::sleep(RIVAL_POLL),
         }
     }
+}
+
+/// Claims a file for this process: two that make and remove the same files would spoil each other's trials. The lock of a
+/// killed étalon dies with it, so that there is no remnant to outwait.
+///
+/// # Errors
+/// Another étalon has it, which is named; or the lock cannot be made.
+pub(crate) fn claim_file(path: &Path) -> Result<Claim, Failure> {
+    let tried = format!("claim {}", path.display());
+    Claim::take(path).map_err(|error| match error {
+        ClaimError::Taken(_) => Failure::new(FailureKind::NotOurs, tried, error)
+            .hint("wait until it has ended, or name another file for one of the two"),
+        ClaimError::Host(error) => {
+            let kind = match &error {
+                host::HostError::Path { cause, .. } if is_forbidden(cause.kind()) => FailureKind::Permission,
+                _ => FailureKind::Other,
+            };
+            Failure::new(kind, tried, error)
+        }
+    })
+}
+
+fn is_forbidden(kind: std::io::ErrorKind) -> bool {
+    matches!(kind, std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem)
 }

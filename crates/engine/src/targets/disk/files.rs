@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use host::blocks::Access;
+use host::claim::Claim;
 use host::disk::{Layer, LayerCounters};
 use host::scratch::Scratch;
 use host::target::{Flaw, Marker, MarkerState, Sound, Verdict};
@@ -15,6 +16,7 @@ use super::{failed, of_words};
 use crate::dataset::{DataFile, Layout};
 use crate::error::{Failure, FailureKind};
 use crate::target::{Consent, Devices};
+use crate::targets::kept::claim_file;
 use crate::workloads::disk::size_to_make;
 
 /// What making files takes beside them.
@@ -54,14 +56,33 @@ pub(super) struct Files {
     current: Vec<PathBuf>,
     /// The devices under them.
     layers: Option<Result<Vec<Layer>, String>>,
+    /// Keep other étalons away from each.
+    claims: BTreeMap<PathBuf, Claim>,
 }
 
 impl Files {
     /// Makes what is missing, verifies what has not been, and drops from the page cache what it holds of them.
     pub(super) fn prepare(&mut self, wanted: &[DataFile], making: &Making<'_>) -> Result<(), Failure> {
         let paths: Vec<PathBuf> = wanted.iter().map(|file| path_of(file, making.place)).collect();
-        self.demand_space(wanted, &paths, making)?;
-        for (file, path) in wanted.iter().zip(&paths) {
+        if let Err(failure) = self.prepare_all(wanted, &paths, making) {
+            // What came to nothing need not be kept from others.
+            self.claims.retain(|path, _| self.known.contains_key(path));
+            return Err(failure);
+        }
+        if self.layers.is_none() {
+            let place = paths.first().cloned().unwrap_or_else(|| making.place.folder());
+            self.layers = Some(host::disk::layers_of(&place).map_err(|error| error.to_string()));
+        }
+        self.current = paths;
+        Ok(())
+    }
+
+    fn prepare_all(&mut self, wanted: &[DataFile], paths: &[PathBuf], making: &Making<'_>) -> Result<(), Failure> {
+        for (file, path) in wanted.iter().zip(paths) {
+            self.claim(file, path, making)?;
+        }
+        self.demand_space(wanted, paths, making)?;
+        for (file, path) in wanted.iter().zip(paths) {
             self.prepare_one(file, path, making)?;
             // Where that cannot be done, a cell that is served by the cache is marked all the same.
             let _ = host::disk::evict(path);
@@ -69,11 +90,21 @@ impl Files {
                 self.paths.push((file.clone(), path.clone()));
             }
         }
-        if self.layers.is_none() {
-            let place = paths.first().cloned().unwrap_or_else(|| making.place.folder());
-            self.layers = Some(host::disk::layers_of(&place).map_err(|error| error.to_string()));
+        Ok(())
+    }
+
+    /// Keeps other étalons away from a file: they would make it anew, or load the same disk. A device is held by itself.
+    fn claim(&mut self, file: &DataFile, path: &Path, making: &Making<'_>) -> Result<(), Failure> {
+        if matches!(making.place, Place::Device(_)) || self.claims.contains_key(path) {
+            return Ok(());
         }
-        self.current = paths;
+        match claim_file(path) {
+            // One that is only read may lie where nothing can be put beside it.
+            Err(failure) if failure.kind == FailureKind::Permission && file.access == Access::Read => {}
+            claimed => {
+                self.claims.insert(path.to_owned(), claimed?);
+            }
+        }
         Ok(())
     }
 

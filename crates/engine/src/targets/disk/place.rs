@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
+use host::claim::Claim;
 use host::target::{Marker, RawDevice};
 use host::volume::{MadeVolume, VolumeFs, VolumeSpec};
 use model::SystemPlan;
@@ -12,6 +13,7 @@ use model::SystemPlan;
 use super::{failed, lock, of_words, parent};
 use crate::error::{Failure, FailureKind};
 use crate::target::OpenRequest;
+use crate::targets::kept::claim_file;
 
 /// Where the files are.
 #[derive(Debug)]
@@ -20,8 +22,8 @@ pub(super) enum Place {
     Folder { path: PathBuf, made: Vec<PathBuf> },
     /// It is a file, which may have to be made.
     File { path: PathBuf, made: Vec<PathBuf> },
-    /// On a volume that étalon made, mounted there.
-    Volume { volume: Mutex<Option<MadeVolume>>, path: PathBuf, made: Vec<PathBuf> },
+    /// On a volume that étalon made, mounted there. The claim keeps other étalons away from its image.
+    Volume { volume: Mutex<Option<(MadeVolume, Claim)>>, path: PathBuf, made: Vec<PathBuf> },
     /// It is a device, all of which may be lost.
     Device(RawDevice),
 }
@@ -101,6 +103,7 @@ impl Place {
             .ok_or_else(|| Failure::new(FailureKind::Plan, &tried, format!("`{}` is not known", volume.fs)))?;
         let image = PathBuf::from(&volume.image);
         let made = make_folders(parent(&image))?;
+        let claim = claim_file(&image).inspect_err(|_| remove_folders(&made))?;
         let spec = VolumeSpec {
             image,
             size_bytes: volume.size_bytes,
@@ -124,7 +127,7 @@ impl Place {
             }
         })?;
         let path = made_volume.path().to_owned();
-        Ok(Place::Volume { volume: Mutex::new(Some(made_volume)), path, made })
+        Ok(Place::Volume { volume: Mutex::new(Some((made_volume, claim))), path, made })
     }
 
     /// The folder that the files are in.
@@ -141,7 +144,7 @@ impl Place {
         match self {
             Place::Folder { made, .. } | Place::File { made, .. } => remove_folders(made),
             Place::Volume { volume, made, .. } => {
-                if let Some(volume) = lock(volume).take() {
+                if let Some((volume, _claim)) = lock(volume).take() {
                     volume.remove().map_err(|error| failed("remove the volume", error))?;
                 }
                 remove_folders(made);

@@ -137,7 +137,7 @@ fn a_trial_has_rates_latencies_costs_and_the_devices_account() {
     let mixed = task(&[("op", text("mixed")), ("read_percent", Value::Int(50)), ("depth", Value::Int(4))]);
     let record = trial(&target, &mixed).unwrap();
     assert!(value(&record, "iops_reads") > 0.0 && value(&record, "iops_writes") > 0.0);
-    assert_eq!(names(&folder.path().join("made/inside")).len(), 2, "one file with its marker serves all");
+    assert_eq!(names(&folder.path().join("made/inside")).len(), 3, "one file with its marker and its lock serves all");
     target.drop_all().unwrap();
     drop(target);
     assert_eq!(names(folder.path()), [""; 0]);

@@ -111,7 +111,10 @@ fn claim(client: &mut Client, endpoint: &Endpoint) -> Result<Claim, Failure> {
         if own().iter().any(|(known, session)| *known == claim.server && session.to_string() == holder) {
             return Ok(ControlFlow::Break(()));
         }
-        let cause = format!("another étalon is using it, in session {holder}");
+        // Without the privilege PROCESS a user sees his own sessions.
+        let who = "SELECT CONCAT(' of ', user, '@', host) FROM information_schema.processlist WHERE id = ";
+        let who = ask(client, &format!("{who}{}", holder.parse().unwrap_or(0_u64)))?;
+        let cause = format!("another étalon is using it, in session {holder}{who}");
         let hint =
             format!("wait until it has ended or use another server; if it is a remnant, `KILL CONNECTION {holder}`");
         Ok(ControlFlow::Continue(Failure::new(FailureKind::NotOurs, &tried, cause).hint(hint)))

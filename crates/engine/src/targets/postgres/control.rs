@@ -67,7 +67,9 @@ fn claim(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
     let lock = format!("SELECT pg_catalog.pg_advisory_lock_shared({LOCK_CLASS}, {own})");
     client.batch_execute(&lock).map_err(|error| failure(tried.clone(), &error))?;
     let rivals = format!(
-        "SELECT l.pid, coalesce(a.client_addr::text, 'this machine') FROM pg_catalog.pg_locks l \
+        "SELECT l.pid, coalesce(a.client_addr::text, 'this machine'), coalesce(a.application_name, 'it does not say what'), \
+         coalesce(pg_catalog.date_trunc('second', pg_catalog.clock_timestamp() - a.backend_start)::text, 'a while') \
+         FROM pg_catalog.pg_locks l \
          LEFT JOIN pg_catalog.pg_stat_activity a USING (pid) JOIN pg_catalog.pg_database d ON d.oid = l.database \
          WHERE l.locktype = 'advisory' AND l.classid = {LOCK_CLASS} AND l.objid <> {own} \
          AND d.datname = pg_catalog.current_database()"
@@ -75,8 +77,9 @@ fn claim(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
     outwait(|| {
         let found = rows(client, &rivals).map_err(|error| failure(tried.clone(), &error))?;
         let Some(rival) = found.first() else { return Ok(ControlFlow::Break(())) };
-        let (pid, from) = (rival.get(0).unwrap_or_default(), rival.get(1).unwrap_or_default());
-        let cause = format!("another étalon is using it, in session {pid} from {from}");
+        let text = |place| rival.get(place).unwrap_or_default();
+        let (pid, from, name, age) = (text(0), text(1), text(2), text(3));
+        let cause = format!("another étalon (`{name}`) is using it, in session {pid} from {from}, open for {age}");
         let hint = format!(
             "wait until it has ended or use another database; if it is a remnant, `SELECT pg_terminate_backend({pid})`"
         );

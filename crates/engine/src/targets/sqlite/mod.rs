@@ -7,10 +7,12 @@ mod facts;
 mod session;
 
 use std::fs;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use host::claim::Claim;
 use host::disk::ProcIo;
 use host::sqlite_vfs::Traffic;
 use model::catalog::{LeadsTo, Publication, Visibility};
@@ -24,6 +26,7 @@ use crate::error::{Failure, FailureKind};
 use crate::lanes::sqlite::{SqliteLane, to_sql};
 use crate::session::{Session, SessionKind};
 use crate::target::{Counters, Engine, Load, OpenRequest, OsIo, Placement, Target};
+use crate::targets::kept::claim_file;
 use crate::worker::{self, Tally, WorkerContext};
 use crate::workloads::transactions::Program;
 
@@ -89,8 +92,12 @@ impl Engine for Sqlite {
             cipher,
             pragmas: request.system.settings.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
             prepared: Mutex::new(None),
+            claim: Mutex::new(None),
         };
+        target.claim()?;
         if request.tables == Tables::Own {
+            // Another étalon may have ended, and somebody else have come, before the claim was had.
+            refuse_foreign_file(&target.path).and_then(|()| refuse_foreign_file(&target.pristine))?;
             // What an étalon that was killed has left may be half a file.
             target.remove(&target.path)?;
             target.remove(&target.pristine)?;
@@ -128,21 +135,30 @@ fn path_of(system: &SystemPlan) -> Result<PathBuf, Failure> {
     Ok(PathBuf::from(path))
 }
 
-/// Refuses a file that étalon did not make.
+/// Refuses a file that étalon did not make, and what SQLite left beside one: it may be all that is left of a transaction.
 fn refuse_foreign_file(path: &Path) -> Result<(), Failure> {
     let tried = || format!("use the database file {}", path.display());
     let bytes = match read_header(path) {
         Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
         Err(error) => return Err(io_failure(&tried(), &error)),
     };
     // https://www.sqlite.org/fileformat.html#the_database_header: the application id is at offset 68.
-    let ours = bytes.get(68..72).is_some_and(|id| id == APPLICATION_ID.to_be_bytes());
-    if bytes.is_empty() || ours {
+    if bytes.get(68..72).is_some_and(|id| id == APPLICATION_ID.to_be_bytes()) {
         return Ok(());
     }
-    Err(Failure::new(FailureKind::NotOurs, tried(), "it exists already, and étalon did not make it")
-        .hint("name a file that does not exist yet; étalon makes it, and removes it at the end"))
+    let refused = |cause: String| {
+        Err(Failure::new(FailureKind::NotOurs, tried(), cause)
+            .hint("name a file that does not exist yet; étalon makes it, and removes it at the end"))
+    };
+    if !bytes.is_empty() {
+        return refused("it exists already, and étalon did not make it".to_owned());
+    }
+    // Étalon marks a database before SQLite puts anything beside it.
+    match COMPANIONS.iter().map(|suffix| companion(path, suffix)).find(|file| fs::symlink_metadata(file).is_ok()) {
+        Some(file) => refused(format!("{} is there already, and belongs to no database of étalon's", file.display())),
+        None => Ok(()),
+    }
 }
 
 /// Refuses a file that is not there, where the tables are to be.
@@ -163,7 +179,6 @@ fn companion(path: &Path, suffix: &str) -> PathBuf {
 }
 
 fn read_header(path: &Path) -> std::io::Result<Vec<u8>> {
-    use std::io::Read as _;
     let mut header = Vec::new();
     fs::File::open(path)?.take(100).read_to_end(&mut header)?;
     Ok(header)
@@ -202,15 +217,44 @@ struct SqliteTarget {
     pragmas: Vec<(String, Value)>,
     /// The data set that the pristine copy holds.
     prepared: Mutex<Option<String>>,
+    /// Keeps other étalons away from the database, until it is removed.
+    claim: Mutex<Option<Claim>>,
+}
+
+impl Drop for SqliteTarget {
+    /// A folder that another system had its database in when this one's was removed is empty by now.
+    fn drop(&mut self) {
+        *self.claim.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        if let Some(folder) = &self.folder_to_make {
+            let _ = fs::remove_dir(folder);
+        }
+    }
 }
 
 impl SqliteTarget {
+    fn make_folder(&self) -> Result<(), Failure> {
+        let Some(folder) = &self.folder_to_make else { return Ok(()) };
+        let tried = format!("make the folder {}", folder.display());
+        fs::create_dir_all(folder).map_err(|error| io_failure(&tried, &error))
+    }
+
+    /// Keeps other étalons away.
+    fn claim(&self) -> Result<(), Failure> {
+        self.make_folder()?;
+        let mut claim = self.claim.lock().unwrap_or_else(PoisonError::into_inner);
+        if claim.is_none() {
+            *claim = match claim_file(&self.path) {
+                // Who may write nothing beside somebody's tables can do them no harm either.
+                Err(failure) if self.tables == Tables::None && failure.kind == FailureKind::Permission => None,
+                claimed => Some(claimed?),
+            };
+        }
+        Ok(())
+    }
+
     /// A connection with the plan's pragmas, each read back.
     fn connect(&self) -> Result<Connection, Failure> {
-        if let Some(folder) = &self.folder_to_make {
-            let tried = format!("make the folder {}", folder.display());
-            fs::create_dir_all(folder).map_err(|error| io_failure(&tried, &error))?;
-        }
+        self.make_folder()?;
         let tried = format!("open {}", self.path.display());
         let create = match self.tables {
             Tables::Own => OpenFlags::SQLITE_OPEN_CREATE,
@@ -227,8 +271,7 @@ impl SqliteTarget {
             .pragma_query_value(None, "application_id", |row| row.get(0))
             .map_err(|e| sql_failure(&tried, &e))?;
         if id != APPLICATION_ID && self.tables == Tables::Own {
-            self.shape(&connection).map_err(|e| sql_failure(&tried, &e))?;
-            connection.pragma_update(None, "application_id", APPLICATION_ID).map_err(|e| sql_failure(&tried, &e))?;
+            self.shape(&connection).and_then(|()| mark(&connection)).map_err(|e| sql_failure(&tried, &e))?;
         }
         for (name, value) in &self.pragmas {
             set_pragma(&connection, name, value)?;
@@ -266,7 +309,7 @@ impl SqliteTarget {
             let mut connection = Connection::open(&self.pristine)?;
             self.cipher.unlock(&connection)?;
             self.shape(&connection)?;
-            connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+            mark(&connection)?;
             let transaction = connection.transaction()?;
             for table in &data.tables {
                 transaction.execute_batch(&dialect::SqliteDialect.create_table(table))?;
@@ -283,6 +326,31 @@ impl SqliteTarget {
         };
         load().map_err(|error| sql_failure(&tried, &error))
     }
+}
+
+/// Marks a new database as étalon's. That is its first write, and without a journal: whenever étalon is killed, what lies
+/// beside an unmarked database is not its own.
+fn mark(connection: &Connection) -> rusqlite::Result<()> {
+    let journal = |mode| connection.pragma_update_and_check(None, "journal_mode", mode, |_| Ok(()));
+    journal("OFF")?;
+    connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+    journal("DELETE")
+}
+
+/// Copies a file byte by byte and brings it to the device. A system's own copy may share the blocks of both files (XFS,
+/// btrfs, ZFS and APFS do), and whoever writes to one of them then pays for parting them: a trial would, and one journal
+/// more than the other.
+fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    let mut from = fs::File::open(from)?;
+    let mut to = fs::File::create(to)?;
+    let mut piece = vec![0; 1 << 20];
+    loop {
+        match from.read(&mut piece)? {
+            0 => break,
+            bytes => to.write_all(piece.get(..bytes).unwrap_or_default())?,
+        }
+    }
+    to.sync_all()
 }
 
 fn load_rows(connection: &Connection, table: &Table) -> rusqlite::Result<()> {
@@ -370,6 +438,7 @@ impl Target for SqliteTarget {
     }
 
     fn prepare(&self, data: &Dataset) -> Result<(), Failure> {
+        self.claim()?;
         let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
         if prepared.as_deref() != Some(&data.name) {
             *prepared = None;
@@ -378,13 +447,8 @@ impl Target for SqliteTarget {
         }
         self.remove(&self.path)?;
         let tried = format!("copy {} to {}", self.pristine.display(), self.path.display());
-        fs::copy(&self.pristine, &self.path).map_err(|error| io_failure(&tried, &error))?;
-        // The copy must be on the device before the trial, or its write-back would be part of what is measured.
-        fs::OpenOptions::new()
-            .write(true)
-            .open(&self.path)
-            .and_then(|file| file.sync_all())
-            .map_err(|error| io_failure(&tried, &error))
+        // It must be on the device before the trial, or its write-back would be part of what is measured.
+        copy(&self.pristine, &self.path).map_err(|error| io_failure(&tried, &error))
     }
 
     fn settle(&self) -> Result<(), Failure> {
@@ -460,6 +524,7 @@ impl Target for SqliteTarget {
         }
         self.remove(&self.path)?;
         self.remove(&self.pristine)?;
+        *self.claim.lock().unwrap_or_else(PoisonError::into_inner) = None;
         if let Some(folder) = &self.folder_to_make {
             // Another system may still have its database there, or the user a file.
             let _ = fs::remove_dir(folder);

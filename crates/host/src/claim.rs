@@ -1,0 +1,212 @@
+//! One étalon at a time on what lies at a path: a lock of the operating system, which dies with its process.
+//!
+//! The lock is on a file of its own beside the path, `….etalon-lock`. Locks on a database's own file would meet those of
+//! its engine. What a killed étalon leaves is the file without the lock, which the next one takes and removes.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use crate::clock;
+use crate::error::HostError;
+use crate::system::text;
+
+/// What the lock's name adds to the path's.
+const SUFFIX: &str = ".etalon-lock";
+/// How often to try again where the file vanishes between opening and locking, or its holder has not yet written who it is.
+const TRIES: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// Keeps other étalons away from a path until it is dropped, as often as it was taken. Several systems of one plan may be
+/// one file under other settings, so that a process may take the same path again.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    _held: Arc<Held>,
+}
+
+/// Why a path could not be claimed.
+#[derive(Debug, thiserror::Error)]
+pub enum ClaimError {
+    /// Another étalon has it: which one.
+    #[error("another étalon is using it: {0}")]
+    Taken(String),
+    /// The lock cannot be made.
+    #[error(transparent)]
+    Host(#[from] HostError),
+}
+
+/// The lock itself.
+#[derive(Debug)]
+struct Held {
+    /// Closing it releases the lock.
+    _file: File,
+    lock: PathBuf,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // While it is still locked: who opens the file now finds that it is no longer there once he has the lock.
+        let _ = std::fs::remove_file(&self.lock);
+    }
+}
+
+/// What this process holds, by lock.
+static OWN: Mutex<BTreeMap<PathBuf, Weak<Held>>> = Mutex::new(BTreeMap::new());
+
+fn own() -> MutexGuard<'static, BTreeMap<PathBuf, Weak<Held>>> {
+    OWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Claim {
+    /// Claims what is, or will be, at a path. Its folder must be there. Where the filesystem has no locks, nobody is kept
+    /// away.
+    ///
+    /// # Errors
+    /// Another process has claimed it, or the lock cannot be made beside it.
+    pub fn take(path: &Path) -> Result<Claim, ClaimError> {
+        let lock = lock_of(path)?;
+        let mut own = own();
+        if let Some(held) = own.get(&lock).and_then(Weak::upgrade) {
+            return Ok(Claim { _held: held });
+        }
+        let file = take(&lock)?;
+        let held = Arc::new(Held { _file: file, lock: lock.clone() });
+        own.retain(|_, held| held.strong_count() > 0);
+        own.insert(lock, Arc::downgrade(&held));
+        Ok(Claim { _held: held })
+    }
+
+    /// Where the lock of a path is: beside it.
+    pub fn path(path: &Path) -> PathBuf {
+        let mut name = path.as_os_str().to_owned();
+        name.push(SUFFIX);
+        name.into()
+    }
+}
+
+/// The lock's path without links, so that two names of one file have one lock.
+fn lock_of(path: &Path) -> Result<PathBuf, HostError> {
+    let absolute = std::path::absolute(path).map_err(HostError::at("find", path))?;
+    if let Ok(real) = std::fs::canonicalize(&absolute) {
+        return Ok(Claim::path(&real));
+    }
+    let (Some(folder), Some(name)) = (absolute.parent(), absolute.file_name()) else {
+        return Err(HostError::unavailable(format!("claim {}", path.display()), "it names no file"));
+    };
+    let folder = std::fs::canonicalize(folder).map_err(HostError::at("find", folder))?;
+    Ok(Claim::path(&folder.join(name)))
+}
+
+fn take(lock: &Path) -> Result<File, ClaimError> {
+    let mut holder = None;
+    for _ in 0..TRIES {
+        let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(lock);
+        let mut file = opened.map_err(HostError::at("make the lock", lock))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                holder = holder_of(lock);
+                match &holder {
+                    // One that this process is just giving back is free in a moment.
+                    Some((pid, _)) if *pid != std::process::id() => break,
+                    _ => std::thread::sleep(PAUSE),
+                }
+                continue;
+            }
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
+            Err(TryLockError::Error(error)) => return Err(HostError::at("lock", lock)(error).into()),
+        }
+        // Its former holder may have removed it after it was opened here: then others will find another.
+        if is_still_there(&file, lock) {
+            let noted =
+                format!("pid={}\ncommand={}\nsince_unix_ms={}\n", std::process::id(), command(), clock::unix_ms());
+            let written = file.set_len(0).and_then(|()| file.write_all(noted.as_bytes()));
+            written.map_err(HostError::at("write", lock))?;
+            return Ok(file);
+        }
+    }
+    Err(ClaimError::Taken(holder.map_or_else(|| "its lock does not tell which".to_owned(), |(_, words)| words)))
+}
+
+/// Who holds a lock, in words. Windows lets nobody read what is locked.
+fn holder_of(lock: &Path) -> Option<(u32, String)> {
+    let noted = text::read(lock).ok()?;
+    let value = |key| text::value(&noted, key, '=');
+    let pid: u32 = value("pid")?.parse().ok()?;
+    let since: i64 = value("since_unix_ms")?.parse().ok()?;
+    let seconds = u64::try_from(clock::unix_ms() - since).unwrap_or(0) / 1000;
+    let words = format!(
+        "process {pid} (`{}`), which has had it for {}",
+        value("command").unwrap_or_default(),
+        model::duration::format(Duration::from_secs(seconds))
+    );
+    Some((pid, words))
+}
+
+/// This process's command, as far as it can hold no secret: the program, the verb, and the files that are named.
+fn command() -> String {
+    let mut words = std::env::args();
+    let program = words.next().unwrap_or_default();
+    let program = Path::new(&program).file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let shown = words.enumerate().map(|(place, word)| {
+        let is_verb = place == 0 && word.bytes().all(|byte| byte.is_ascii_lowercase());
+        if is_verb || Path::new(&word).is_file() { word } else { "…".to_owned() }
+    });
+    let mut shown: Vec<String> = std::iter::once(program).chain(shown).collect();
+    shown.dedup();
+    shown.join(" ").replace('\n', " ")
+}
+
+#[cfg(unix)]
+fn is_still_there(file: &File, lock: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let number = |data: std::fs::Metadata| (data.dev(), data.ino());
+    match (file.metadata(), std::fs::metadata(lock)) {
+        (Ok(opened), Ok(found)) => number(opened) == number(found),
+        _ => false,
+    }
+}
+
+#[cfg(not(unix))]
+fn is_still_there(_file: &File, lock: &Path) -> bool {
+    lock.exists()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    #[test]
+    fn a_process_shares_its_claims_and_the_last_removes_the_lock() {
+        let scratch = Scratch::new("claim", None).unwrap();
+        let path = scratch.path().join("x.db");
+        let first = Claim::take(&path).unwrap();
+        let second = Claim::take(&scratch.path().join("./x.db")).unwrap();
+        drop(first);
+        assert!(Claim::path(&path).exists());
+        drop(second);
+        assert!(!Claim::path(&path).exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn another_holder_is_named_and_one_that_is_gone_is_none() {
+        let scratch = Scratch::new("claim", None).unwrap();
+        let path = scratch.path().join("x.db");
+        // What another process would have locked: its lock is on another opening of the file.
+        let theirs = File::create(Claim::path(&path)).unwrap();
+        theirs.try_lock().unwrap();
+        (&theirs).write_all(b"pid=7\ncommand=etalon run two.toml\nsince_unix_ms=1\n").unwrap();
+        let refused = Claim::take(&path).unwrap_err();
+        let said = refused.to_string();
+        assert!(said.contains("process 7 (`etalon run two.toml`)"), "{said}");
+        // A killed process leaves the file, not the lock.
+        drop(theirs);
+        assert!(Claim::take(&path).is_ok());
+        assert!(!Claim::path(&path).exists());
+    }
+}
