@@ -53,4 +53,6 @@ pub struct Durability {
     pub tier: DurabilityTier,
     /// The settings that make it so, such as `fsync=on, synchronous_commit=off`.
     pub because: String,
+    /// Of what is durable: the case in which a power cut takes a commit back all the same, if there is one.
+    pub except: Option<String>,
 }

@@ -39,6 +39,8 @@ pub const PUBLICATION: &str = "licence.publication";
 const TIER: &str = "durability.tier";
 /// The fact that names what the tier follows from.
 const TIER_BECAUSE: &str = "durability.because";
+/// The fact that names the case in which the tier does not hold.
+const TIER_EXCEPT: &str = "durability.except";
 
 impl Facts {
     /// Records what something is.
@@ -77,12 +79,16 @@ impl Facts {
     pub fn set_durability(&mut self, durability: &Durability) {
         self.identity(TIER, durability.tier.as_str());
         self.identity(TIER_BECAUSE, durability.because.clone());
+        if let Some(except) = &durability.except {
+            self.identity(TIER_EXCEPT, except.clone());
+        }
     }
 
     /// The effective durability, if it was recorded.
     pub fn durability(&self) -> Option<Durability> {
         let tier: DurabilityTier = self.get(TIER)?.parse().ok()?;
-        Some(Durability { tier, because: self.get(TIER_BECAUSE).unwrap_or_default().to_owned() })
+        let because = self.get(TIER_BECAUSE).unwrap_or_default().to_owned();
+        Some(Durability { tier, because, except: self.get(TIER_EXCEPT).map(str::to_owned) })
     }
 
     /// The identity facts in which two records differ: name, this value, that value. A fact that neither side could

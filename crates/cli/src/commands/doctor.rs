@@ -72,10 +72,14 @@ fn text(checks: &[Check], system: Option<&Facts>, width: usize) -> String {
         }
     }
     if let Some(facts) = system {
-        let shown = ["server.product", "server.version", "durability.tier", "durability.because"];
+        let shown = ["server.product", "server.version", "durability.tier", "durability.because", "durability.storage"];
         text.push_str("\nsystem\n");
         for name in shown {
-            let _ = writeln!(text, "  {name:<20}{}", facts.get(name).unwrap_or("n/a"));
+            let reading = facts.entries.get(name).map(|fact| match &fact.reading {
+                Ok(value) => value.clone(),
+                Err(reason) => format!("n/a: {reason}"),
+            });
+            let _ = writeln!(text, "  {name:<20}{}", reading.as_deref().unwrap_or("n/a"));
         }
     }
     text

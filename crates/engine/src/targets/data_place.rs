@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use model::{Durability, DurabilityTier, Facts};
+use host::disk::{Backing, Flushes};
+use model::{Durability, DurabilityTier, Facts, Nature};
 
 /// What is known of the place that the data is in.
 pub(crate) enum DataPlace {
@@ -12,13 +13,59 @@ pub(crate) enum DataPlace {
     Elsewhere(String),
 }
 
-/// Where a commit waits for a disk, and whether that is one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Backing {
+/// What a commit waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Keeping {
+    /// A disk, as far as can be seen.
     Disk,
+    /// A file system in memory.
     Memory,
-    Unknown,
+    /// Nothing that would last: why what is flushed does not reach the disk.
+    Nothing(String),
 }
+
+impl Keeping {
+    /// What a file at a path is kept by; adds what is known of it to the facts.
+    pub(crate) fn of(path: &Path, facts: &mut Facts) -> Keeping {
+        let flushes = host::disk::flushes_of(path);
+        let is_memory = host::disk::filesystem_of(path).is_ok_and(|found| found.backing == Backing::Memory);
+        match &flushes {
+            Flushes::PassedOn(words) => facts.passing(STORAGE, words.clone()),
+            Flushes::Dropped(reason) => facts.passing(STORAGE, format!("drops flushes: {reason}")),
+            Flushes::Unknown(reason) => facts.insert(STORAGE, Err(reason.clone()), Nature::Passing),
+        }
+        match flushes {
+            _ if is_memory => Keeping::Memory,
+            Flushes::Dropped(reason) => Keeping::Nothing(reason),
+            Flushes::PassedOn(_) | Flushes::Unknown(_) => Keeping::Disk,
+        }
+    }
+
+    /// The same, as far as the process that flushes lets it come to that.
+    #[must_use]
+    pub(crate) fn through(self, process: Option<u32>) -> Keeping {
+        match process.and_then(host::disk::flush_eater) {
+            Some(library) if self == Keeping::Disk => {
+                Keeping::Nothing(format!("`{library}` in the process turns its flushes into nothing"))
+            }
+            _ => self,
+        }
+    }
+
+    /// What is left of a promise.
+    pub(crate) fn durability(&self, mut promised: Durability) -> Durability {
+        let (most, reason) = match self {
+            Keeping::Disk => return promised,
+            Keeping::Memory => (DurabilityTier::Memory, ", on a file system in memory".to_owned()),
+            Keeping::Nothing(reason) => (DurabilityTier::Unsafe, format!("; {reason}")),
+        };
+        promised.because.push_str(&reason);
+        Durability { tier: promised.tier.min(most), because: promised.because, except: None }
+    }
+}
+
+/// The fact that tells what becomes of flushes. A volume that étalon makes is on another device each time.
+const STORAGE: &str = "durability.storage";
 
 impl DataPlace {
     /// A folder of a server on this machine, if it may be looked at.
@@ -34,35 +81,57 @@ impl DataPlace {
         DataPlace::Elsewhere("the server is on another machine, or in a container".to_owned())
     }
 
-    /// Adds the facts of the place. The log, which `log` finds by the data folder, may be on another device.
-    pub(crate) fn add_to(&self, facts: &mut Facts, log: impl FnOnce(&Path) -> Option<PathBuf>) -> Backing {
+    /// Adds the facts of the place. The log, which `log` finds by the data folder, may be on another device: what keeps
+    /// less of the two counts.
+    pub(crate) fn add_to(&self, facts: &mut Facts, log: impl FnOnce(&Path) -> Option<PathBuf>) -> Keeping {
         let folder = match self {
             DataPlace::Here(folder) => folder,
             DataPlace::Elsewhere(reason) => {
                 facts.unavailable("data_directory.filesystem", reason.clone());
-                return Backing::Unknown;
+                facts.insert(STORAGE, Err(reason.clone()), Nature::Passing);
+                return Keeping::Disk;
             }
         };
         facts.passing("data_directory.path", folder.display().to_string());
         facts.absorb("data_directory", host::facts::path_facts(folder));
-        let is_memory = |path: &Path| host::disk::is_memory_backed(path).ok();
-        match (is_memory(folder), log(folder).and_then(|log| is_memory(&log))) {
-            (Some(true), _) | (_, Some(true)) => Backing::Memory,
-            (Some(false), _) => Backing::Disk,
-            (None, _) => Backing::Unknown,
+        let log = log(folder).map(|log| Keeping::of(&log, facts));
+        match (Keeping::of(folder, facts), log) {
+            (Keeping::Memory, _) | (_, Some(Keeping::Memory)) => Keeping::Memory,
+            (Keeping::Disk, Some(log)) => log,
+            (data, _) => data,
         }
     }
 
     /// What the commits promise that wait for this place, with the reason.
-    pub(crate) fn durability(&self, tier: DurabilityTier, mut because: String) -> Durability {
+    pub(crate) fn durability(&self, promised: Durability, keeping: &Keeping) -> Durability {
+        let mut durability = keeping.durability(promised);
         if let DataPlace::Elsewhere(reason) = self {
-            because.push_str(&format!("; its disk is not known: {reason}"));
+            durability.because.push_str(&format!("; its disk is not known: {reason}"));
         }
-        Durability { tier, because }
+        durability
     }
 }
 
 /// A setting's value that may hold a password: only whether it is set.
 pub(crate) fn hidden(value: &str) -> String {
     if value.is_empty() { "(empty)".to_owned() } else { "(set; not shown, since it may hold a password)".to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_promise_is_worth_what_keeps_it() {
+        use DurabilityTier::{Delayed, Durable, Memory, Unsafe};
+        let promised = |tier| Durability { tier, because: "x=y".to_owned(), except: Some("now and then".to_owned()) };
+        assert_eq!(Keeping::Disk.durability(promised(Durable)), promised(Durable));
+        let dropped = Keeping::Nothing("it is mounted with `nobarrier`".to_owned());
+        for (promise, rest) in [(Durable, Unsafe), (Delayed, Unsafe), (Memory, Memory)] {
+            let left = dropped.durability(promised(promise));
+            assert_eq!((left.tier, left.except), (rest, None));
+            assert_eq!(left.because, "x=y; it is mounted with `nobarrier`");
+        }
+        assert_eq!(Keeping::Memory.durability(promised(Durable)).tier, Memory);
+    }
 }

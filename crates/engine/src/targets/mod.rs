@@ -2,6 +2,7 @@
 
 mod data_place;
 pub mod disk;
+mod durability;
 mod kept;
 pub mod mysql;
 mod owner;

@@ -121,7 +121,7 @@ impl Target for SimTarget {
         let mut facts = Facts::default();
         facts.identity("server.product", "Simulated");
         facts.identity("server.version", self.version.clone());
-        facts.set_durability(&Durability { tier: self.tier, because: "simulated".to_owned() });
+        facts.set_durability(&Durability { tier: self.tier, because: "simulated".to_owned(), except: None });
         Ok(facts)
     }
 

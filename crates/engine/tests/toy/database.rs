@@ -64,7 +64,11 @@ impl Target for ToyTarget {
         let mut facts = Facts::default();
         facts.identity("server.product", "Toy");
         facts.identity("server.version", "1");
-        facts.set_durability(&Durability { tier: DurabilityTier::Memory, because: "it is a toy".to_owned() });
+        facts.set_durability(&Durability {
+            tier: DurabilityTier::Memory,
+            because: "it is a toy".to_owned(),
+            except: None,
+        });
         Ok(facts)
     }
     fn dialect(&self) -> &'static dyn Dialect {

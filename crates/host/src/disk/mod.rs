@@ -2,6 +2,7 @@
 
 mod counters;
 mod evict;
+mod flushes;
 mod layers;
 #[cfg(target_os = "linux")]
 mod linux;
@@ -23,6 +24,7 @@ use std::path::{Path, PathBuf};
 
 pub use counters::{DeviceCounters, ProcIo};
 pub use evict::{evict, evict_tree};
+pub use flushes::{Flushes, flush_eater, flushes_of};
 pub use layers::{Layer, LayerKind, layers_of};
 pub use probe::fsync_probe;
 pub use reached::{Asked, LayerCounters, LayerTraffic, Reached, Share};

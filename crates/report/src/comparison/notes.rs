@@ -154,10 +154,16 @@ fn unequal_durability(evidence: &Evidence, table: &Table) -> Option<String> {
     }
     let durability = |system: &str| evidence.facts_of(system).and_then(|facts| facts.durability());
     let (a, b) = (durability(&table.a)?, durability(&table.b)?);
-    (a.tier != b.tier).then(|| {
-        format!(
+    if a.tier != b.tier {
+        return Some(format!(
             "{} is {} ({}), {} is {} ({}): compared because the plan allows unequal durability",
             table.a, a.tier, a.because, table.b, b.tier, b.because
-        )
-    })
+        ));
+    }
+    // The same promise, which does not hold in the same cases.
+    let sides = [(&table.a, &a), (&table.b, &b)];
+    let excepted =
+        sides.iter().filter_map(|(system, side)| Some(format!("{system} except that {}", side.except.as_ref()?)));
+    let excepted: Vec<String> = excepted.collect();
+    (a.except != b.except).then(|| format!("both are {}, {}", a.tier, excepted.join("; ")))
 }

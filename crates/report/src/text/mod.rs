@@ -118,13 +118,15 @@ fn fixed_keys(table: &Table) -> Option<String> {
     (!shared.is_empty()).then(|| format!("all rows: {}", shared.join(", ")))
 }
 
+/// Differences that the settings tell which these follow from, or a note.
+const SAID_ELSEWHERE: [&str; 2] = ["durability.because", "durability.except"];
+
 /// `differs: setting.synchronous_commit (on, off), and 3 more`.
 fn differences(table: &Table, options: &TextOptions) -> Option<String> {
     let value = |value: &Option<String>| {
         value.as_deref().map_or_else(|| "not known".to_owned(), |v| clean(&clipped(v, LONGEST_VALUE)))
     };
-    // Not what the tier follows from: those are settings, which are differences themselves.
-    let told: Vec<_> = table.differences.iter().filter(|d| d.name != "durability.because").collect();
+    let told: Vec<_> = table.differences.iter().filter(|d| !SAID_ELSEWHERE.contains(&d.name.as_str())).collect();
     let named: Vec<String> = told
         .iter()
         .take(options.differences)

@@ -92,6 +92,24 @@ fn unequal_durability_gives_figures_and_no_verdict() {
 }
 
 #[test]
+fn an_exception_of_one_side_is_told_and_leaves_the_verdict() {
+    let mut made = Builder::default().build();
+    let mut promise = made.evidence.facts["wal"].durability().unwrap();
+    promise.except = Some("a power cut may take it back".to_owned());
+    made.evidence.facts.get_mut("wal").unwrap().set_durability(&promise);
+    let told = set(&made);
+    assert!(told.rows().all(|row| row.verdict() == Some(Verdict::Faster)));
+    let said = |set: &ComparisonSet| {
+        set.notes.iter().any(|n| n.text == "both are durable, wal except that a power cut may take it back")
+    };
+    assert!(said(&told), "{:?}", told.notes);
+    for system in made.evidence.facts.clone().keys() {
+        made.evidence.facts.get_mut(system).unwrap().set_durability(&promise);
+    }
+    assert!(!said(&set(&made)), "what holds for both is no difference");
+}
+
+#[test]
 fn a_saturated_client_voids_its_cell_and_no_other() {
     let mut made = Builder::default().build();
     let position = made.position_of("wal");

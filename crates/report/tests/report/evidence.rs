@@ -183,7 +183,11 @@ fn facts(system: &str) -> Facts {
     facts.identity("setting.cache_size", "-2000");
     facts.unavailable("setting.mmap_size", "this build of SQLite has no such pragma");
     facts.passing("data_directory.path", format!("/var/tmp/etalon/{system}"));
-    facts.set_durability(&Durability { tier: DurabilityTier::Durable, because: "synchronous=full".to_owned() });
+    facts.set_durability(&Durability {
+        tier: DurabilityTier::Durable,
+        because: "synchronous=full".to_owned(),
+        except: None,
+    });
     facts
 }
 
@@ -278,7 +282,7 @@ impl Made {
 
     /// Gives a system another durability.
     pub fn durability(&mut self, system: &str, tier: DurabilityTier, because: &str) {
-        let durability = Durability { tier, because: because.to_owned() };
+        let durability = Durability { tier, because: because.to_owned(), except: None };
         self.evidence.facts.entry(system.to_owned()).or_default().set_durability(&durability);
     }
 }

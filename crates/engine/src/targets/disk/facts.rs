@@ -7,6 +7,7 @@ use model::{Durability, DurabilityTier, Facts, Nature};
 
 use super::lock;
 use super::place::Place;
+use crate::targets::data_place::Keeping;
 
 /// Reads the facts of a place.
 pub(super) fn read(place: &Place, folder: &Path) -> Facts {
@@ -26,7 +27,6 @@ pub(super) fn read(place: &Place, folder: &Path) -> Facts {
     facts.insert("server.version", Ok(version.unwrap_or_else(|reason| reason)), Nature::Identity);
     // A made volume is mounted elsewhere each time, by another loop device.
     facts.passing("data_directory.path", folder.display().to_string());
-    let memory = host::disk::is_memory_backed(folder).unwrap_or(false);
     for (name, fact) in host::facts::path_facts(folder).entries {
         // A loop device's model is the name of its image.
         let is_place = matches!(name.as_str(), "mount_point" | "source" | "device" | "device.model");
@@ -38,11 +38,10 @@ pub(super) fn read(place: &Place, folder: &Path) -> Facts {
     }
     devices(&mut facts, place, folder);
     volume(&mut facts, place);
-    let (tier, because) = match memory {
-        true => (DurabilityTier::Memory, "the files are on a file system in memory"),
-        false => (DurabilityTier::Durable, "what a write promises is each benchmark's `cache` and `fsync_every`"),
-    };
-    facts.set_durability(&Durability { tier, because: because.to_owned() });
+    let because = "what a write promises is each benchmark's `cache` and `fsync_every`".to_owned();
+    let promised = Durability { tier: DurabilityTier::Durable, because, except: None };
+    let durability = Keeping::of(folder, &mut facts).through(Some(std::process::id())).durability(promised);
+    facts.set_durability(&durability);
     facts
 }
 

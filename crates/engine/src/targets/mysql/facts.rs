@@ -3,16 +3,19 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use model::{Durability, DurabilityTier, Facts, Nature};
+use model::{Durability, Facts, Nature};
 use wire::mysql::Flavor;
 
 use super::SCHEMA;
 use super::connect::{Endpoint, failure};
-use super::counters;
+use super::session::variables;
 use super::url::Place;
+use super::{counters, durability};
+use crate::dataset::Tables;
 use crate::error::Failure;
 use crate::lanes::mysql::Client;
-use crate::targets::data_place::{Backing, DataPlace, hidden};
+use crate::targets::data_place::{DataPlace, hidden};
+use crate::targets::durability::{first_fit, listed};
 
 /// Settings that differ between two servers that are alike, or between two sessions or starts of one: where things are
 /// and what they are called, how a session stands. What is logged is not among them: it costs time.
@@ -69,7 +72,7 @@ const PASSING_BEGINNINGS: &[&str] = &["gtid_", "wsrep_node_", "admin_", "mysqlx_
 const PASSING_ENDS: &[&str] = &["_file", "_dir", "_directory", "_dir_path", "dir", "_path", "_logname"];
 
 /// Reads the facts over a session that is set as those of a trial.
-pub(super) fn read(client: &mut Client, endpoint: &Endpoint) -> Result<Facts, Failure> {
+pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> Result<Facts, Failure> {
     let mut facts = Facts::default();
     let settings = counters::settings(client)?;
     let setting = |name: &str| settings.get(name).cloned().unwrap_or_default();
@@ -90,8 +93,17 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint) -> Result<Facts, Fa
     let place = data_place(&settings, endpoint);
     let log =
         |data: &Path| Some(settings.get("innodb_log_group_home_dir").map_or(data.to_owned(), |log| data.join(log)));
-    let backing = place.add_to(&mut facts, log);
-    facts.set_durability(&durability(&settings, &place, backing));
+    let keeping = place.add_to(&mut facts, log).through(match &place {
+        DataPlace::Here(folder) => process_of(folder, &setting("pid_file")),
+        DataPlace::Elsewhere(_) => None,
+    });
+    let redo_log = redo_log(client)?;
+    if let Some(enabled) = &redo_log {
+        facts.identity("status.innodb_redo_log_enabled", enabled.clone());
+    }
+    let engines = engines(client, &setting("default_storage_engine"), tables)?;
+    let durability = place.durability(promised(&settings, &engines, redo_log.as_deref()), &keeping);
+    facts.set_durability(&durability);
     Ok(facts)
 }
 
@@ -147,87 +159,65 @@ fn data_place(settings: &BTreeMap<String, String>, endpoint: &Endpoint) -> DataP
     if here { DataPlace::here(folder) } else { DataPlace::on_another_machine() }
 }
 
-/// What a commit promises. <https://dev.mysql.com/doc/refman/8.4/en/innodb-parameters.html>,
-/// <https://dev.mysql.com/doc/refman/8.4/en/replication-options-binary-log.html#sysvar_sync_binlog>,
-/// <https://mariadb.com/docs/server/server-usage/storage-engines/innodb/innodb-system-variables>
-fn durability(settings: &BTreeMap<String, String>, place: &DataPlace, backing: Backing) -> Durability {
-    let setting = |name: &str| settings.get(name).map_or("unknown", String::as_str);
-    let names = [
-        "default_storage_engine",
-        "innodb_flush_log_at_trx_commit",
-        "innodb_doublewrite",
-        "innodb_flush_method",
-        "log_bin",
-        "sync_binlog",
-    ];
-    let listed: Vec<String> = names.iter().map(|name| format!("{name}={}", setting(name))).collect();
-    let mut because = listed.join(", ");
-    let off = |name: &str| ["off", "0", "false"].contains(&setting(name).to_ascii_lowercase().as_str());
-    let engine = setting("default_storage_engine").to_ascii_lowercase();
-    let torn = off("innodb_doublewrite") || setting("innodb_doublewrite").eq_ignore_ascii_case("detect_only");
-    let unsynced = ["nosync", "littlesync"].contains(&setting("innodb_flush_method").to_ascii_lowercase().as_str());
-    let logs = setting("log_bin").eq_ignore_ascii_case("on") && !off("sql_log_bin");
-    let tier = if backing == Backing::Memory || engine == "memory" {
-        because.push_str(if engine == "memory" { ", tables in memory" } else { ", on a file system in memory" });
-        DurabilityTier::Memory
-    } else if engine != "innodb" {
-        because.push_str(": the engine's tables promise nothing that étalon knows of");
-        DurabilityTier::Unsafe
-    } else if unsynced {
-        DurabilityTier::Unsafe
-    } else if torn {
-        // A page that a power cut tears cannot be mended from the log.
-        because.push_str(": a torn page cannot be mended");
-        DurabilityTier::Unsafe
-    } else if ["0", "2"].contains(&setting("innodb_flush_log_at_trx_commit")) {
-        DurabilityTier::Delayed
-    } else if logs && setting("sync_binlog") != "1" {
-        // What is not in the binary log after a power cut is rolled back by the recovery.
-        because.push_str(": a commit that the binary log lost is rolled back");
-        DurabilityTier::Delayed
-    } else {
-        DurabilityTier::Durable
+/// The server's process, as it has noted it itself.
+fn process_of(folder: &Path, pid_file: &str) -> Option<u32> {
+    std::fs::read_to_string(folder.join(pid_file)).ok()?.trim().parse().ok()
+}
+
+/// The engines of the tables that the load works on: of étalon's own, that which they are made with.
+fn engines(client: &mut Client, own: &str, tables: Tables) -> Result<Vec<String>, Failure> {
+    let mut engines = Vec::new();
+    if tables == Tables::None {
+        let sql = "SELECT DISTINCT engine FROM information_schema.tables WHERE table_schema = DATABASE() AND engine IS NOT NULL";
+        let rows = client.rows(sql).map_err(|error| failure("read the tables' engines", &error))?;
+        engines = rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect();
+    }
+    if engines.is_empty() {
+        engines.push(own.to_owned());
+    }
+    Ok(engines)
+}
+
+/// Whether there is a redo log, which is a status and no setting; `None` of a server that always has one.
+fn redo_log(client: &mut Client) -> Result<Option<String>, Failure> {
+    let known = variables(client, "SHOW GLOBAL STATUS LIKE 'Innodb_redo_log_enabled'")?;
+    Ok(known.into_values().next())
+}
+
+/// What a commit promises: of several engines, the weakest promise.
+fn promised(settings: &BTreeMap<String, String>, engines: &[String], redo_log: Option<&str>) -> Durability {
+    let of_engine = |engine: &String| {
+        let setting = |name: &str| match name {
+            "engine" => Some(engine.clone()),
+            "innodb_redo_log_enabled" => redo_log.map(str::to_owned),
+            name => settings.get(name).cloned(),
+        };
+        first_fit(durability::TABLE, setting).durability(&listed(durability::LISTED, setting))
     };
-    place.durability(tier, because)
+    let weakest = engines.iter().map(of_engine).min_by_key(|durability| durability.tier);
+    weakest.unwrap_or_else(|| of_engine(&"unknown".to_owned()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn tier(changes: &[(&str, &str)], backing: Backing) -> DurabilityTier {
-        let mut settings = BTreeMap::new();
-        let all = [
-            ("default_storage_engine", "InnoDB"),
-            ("innodb_flush_log_at_trx_commit", "1"),
-            ("innodb_doublewrite", "ON"),
-            ("innodb_flush_method", "O_DIRECT"),
-            ("log_bin", "OFF"),
-            ("sync_binlog", "0"),
-        ];
-        for (name, value) in all.iter().chain(changes) {
-            settings.insert((*name).to_owned(), (*value).to_owned());
-        }
-        durability(&settings, &DataPlace::Here(PathBuf::from("/")), backing).tier
-    }
-
     #[test]
-    fn tiers_follow_from_the_settings() {
-        use DurabilityTier::{Delayed, Durable, Memory, Unsafe};
-        assert_eq!(tier(&[], Backing::Disk), Durable);
-        assert_eq!(tier(&[("innodb_flush_log_at_trx_commit", "3")], Backing::Unknown), Durable);
-        for value in ["0", "2"] {
-            assert_eq!(tier(&[("innodb_flush_log_at_trx_commit", value)], Backing::Disk), Delayed);
-        }
-        assert_eq!(tier(&[("log_bin", "ON")], Backing::Disk), Delayed);
-        assert_eq!(tier(&[("log_bin", "ON"), ("sync_binlog", "1")], Backing::Disk), Durable);
-        assert_eq!(tier(&[("log_bin", "ON"), ("sql_log_bin", "OFF")], Backing::Disk), Durable);
-        assert_eq!(tier(&[("innodb_doublewrite", "OFF")], Backing::Disk), Unsafe);
-        assert_eq!(tier(&[("innodb_doublewrite", "DETECT_ONLY")], Backing::Disk), Unsafe);
-        assert_eq!(tier(&[("innodb_flush_method", "nosync")], Backing::Disk), Unsafe);
-        assert_eq!(tier(&[("default_storage_engine", "MyISAM")], Backing::Disk), Unsafe);
-        assert_eq!(tier(&[("default_storage_engine", "MEMORY")], Backing::Disk), Memory);
-        assert_eq!(tier(&[("innodb_doublewrite", "OFF")], Backing::Memory), Memory);
+    fn of_several_engines_the_weakest_counts_and_a_redo_log_that_is_off_is_seen() {
+        use model::DurabilityTier::{Durable, Unsafe};
+        let settings: BTreeMap<String, String> = [("innodb_flush_log_at_trx_commit", "1"), ("log_bin", "OFF")]
+            .map(|(k, v)| (k.to_owned(), v.to_owned()))
+            .into();
+        let of = |engines: &[&str], redo_log| {
+            let engines: Vec<String> = engines.iter().map(|engine| (*engine).to_owned()).collect();
+            promised(&settings, &engines, redo_log)
+        };
+        assert_eq!(of(&["InnoDB"], None).tier, Durable);
+        assert_eq!(of(&["InnoDB"], Some("ON")).tier, Durable);
+        let mixed = of(&["InnoDB", "Aria"], None);
+        assert!(mixed.tier == Unsafe && mixed.because.contains("engine=Aria"), "{mixed:?}");
+        let without = of(&["InnoDB"], Some("OFF"));
+        assert!(without.tier == Unsafe && without.because.contains("REDO_LOG"), "{without:?}");
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod connect;
 mod control;
 mod counters;
 mod dialect;
+mod durability;
 mod facts;
 mod keys;
 mod load;
@@ -191,12 +192,17 @@ impl MySqlTarget {
         })
     }
 
-    fn drive_program(&self, program: &Program, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
-        let statements = self.statements(program)?;
-        let session = match program.tables {
+    /// A session on étalon's own tables, or on those of others.
+    fn session_on(&self, tables: Tables) -> Session {
+        match tables {
             Tables::Own => self.session.clone(),
             Tables::None => self.session.on_tables_of_others(),
-        };
+        }
+    }
+
+    fn drive_program(&self, program: &Program, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
+        let statements = self.statements(program)?;
+        let session = self.session_on(program.tables);
         let endpoint = self.endpoint.clone();
         let first = |_| {
             let opened = session.open_lane(&endpoint, &statements);
@@ -219,8 +225,11 @@ impl Target for MySqlTarget {
 
     fn facts(&self) -> Result<Facts, Failure> {
         // The control connection has settings of its own.
-        let mut client = self.session.open(&self.endpoint, Purpose::Load).map_err(|failure| self.explain(failure))?;
-        let mut facts = facts::read(&mut client, &self.endpoint)?;
+        let mut client = self
+            .session_on(self.tables)
+            .open(&self.endpoint, Purpose::Load)
+            .map_err(|failure| self.explain(failure))?;
+        let mut facts = facts::read(&mut client, &self.endpoint, self.tables)?;
         client.close();
         facts.insert("checkpoint_before_trial", self.checkpoint.fact(), Nature::Identity);
         facts.insert("client.reactor", shared::reactor_kind(self.reactor), Nature::Passing);

@@ -2,14 +2,17 @@
 
 use std::path::PathBuf;
 
-use model::{Durability, DurabilityTier, Facts, Nature};
+use model::{Durability, Facts, Nature};
 use postgres::Client;
 
 use super::connect::failure;
 use super::counters::{one, rows};
+use super::durability;
 use super::url::Address;
+use crate::dataset::Tables;
 use crate::error::Failure;
-use crate::targets::data_place::{Backing, DataPlace, hidden};
+use crate::targets::data_place::{DataPlace, hidden};
+use crate::targets::durability::{first_fit, listed};
 
 /// Settings that differ between two servers that are alike, or between two sessions or starts of one: where things
 /// are and what they are called, how a session stands. What is logged is not among them: it costs time.
@@ -46,11 +49,12 @@ const SECRET: &[&str] = &[
 ];
 
 /// Reads the facts over a session that is set as those of a trial.
-pub(super) fn read(client: &mut Client, address: &Address) -> Result<Facts, Failure> {
+pub(super) fn read(client: &mut Client, address: &Address, tables: Tables) -> Result<Facts, Failure> {
     let asked = |error: postgres::Error| failure("read the server's facts", &error);
     let mut facts = Facts::default();
     facts.identity("server.product", "PostgreSQL");
-    facts.identity("server.version", one(client, "SELECT version()").map_err(asked)?);
+    let version = one(client, "SELECT version()").map_err(asked)?;
+    facts.identity("server.version", version.clone());
     for row in rows(client, SETTINGS).map_err(asked)? {
         let (Some(name), Some(value)) = (row.get(0), row.get(1)) else { continue };
         facts.insert(format!("setting.{name}"), Ok(shown(name, value)), nature(name));
@@ -73,8 +77,21 @@ pub(super) fn read(client: &mut Client, address: &Address) -> Result<Facts, Fail
     facts.identity("path.tls", if tls.is_empty() { "off".to_owned() } else { tls });
     let place = data_place(client, address).map_err(asked)?;
     // The log may be a link to another device; who may not enter the folder does not see it.
-    let backing = place.add_to(&mut facts, |data| std::fs::canonicalize(data.join("pg_wal")).ok());
-    facts.set_durability(&durability(&facts, &place, backing));
+    let keeping = place.add_to(&mut facts, |data| std::fs::canonicalize(data.join("pg_wal")).ok());
+    let process = match &place {
+        DataPlace::Here(_) => one(client, "SELECT pg_catalog.pg_backend_pid()").map_err(asked)?.parse().ok(),
+        DataPlace::Elsewhere(_) => None,
+    };
+    let unlogged = match tables {
+        // Étalon's own are logged.
+        Tables::Own => "none".to_owned(),
+        Tables::None => one(client, UNLOGGED).map_err(asked)?,
+    };
+    if tables == Tables::None {
+        facts.identity("database.unlogged_tables", unlogged.clone());
+    }
+    let durability = place.durability(promised(&facts, &version, &unlogged), &keeping.through(process));
+    facts.set_durability(&durability);
     Ok(facts)
 }
 
@@ -127,55 +144,25 @@ fn data_place(client: &mut Client, address: &Address) -> Result<DataPlace, postg
     Ok(if here { DataPlace::here(folder) } else { DataPlace::on_another_machine() })
 }
 
-/// What a commit promises. <https://www.postgresql.org/docs/current/wal-reliability.html> and the settings' own pages.
-fn durability(facts: &Facts, place: &DataPlace, backing: Backing) -> Durability {
-    let setting = |name: &str| facts.get(&format!("setting.{name}")).unwrap_or("unknown").to_owned();
-    let names = ["fsync", "full_page_writes", "synchronous_commit", "wal_sync_method"];
-    let listed: Vec<String> = names.iter().map(|name| format!("{name}={}", setting(name))).collect();
-    let mut because = listed.join(", ");
-    let off = |name: &str| setting(name) == "off";
-    let tier = if backing == Backing::Memory {
-        because.push_str(", on a file system in memory");
-        DurabilityTier::Memory
-    } else if off("fsync") {
-        DurabilityTier::Unsafe
-    } else if off("full_page_writes") {
-        // A page that a power cut tears cannot be mended from the log.
-        because.push_str(": a torn page cannot be mended");
-        DurabilityTier::Unsafe
-    } else if off("synchronous_commit") {
-        DurabilityTier::Delayed
-    } else {
-        DurabilityTier::Durable
+/// How many of the tables that étalon did not make are not logged.
+const UNLOGGED: &str = "SELECT CASE count(*) FILTER (WHERE relpersistence = 'u') WHEN 0 THEN 'none' WHEN count(*) THEN 'all' \
+                        ELSE 'some' END FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+                        WHERE relkind IN ('r', 'm') AND relpersistence <> 't' \
+                        AND nspname <> 'information_schema' AND nspname NOT LIKE 'pg\\_%'";
+
+/// What a commit promises.
+fn promised(facts: &Facts, version: &str, unlogged: &str) -> Durability {
+    let setting = |name: &str| match name {
+        "system" => Some(durability::system_of(version).to_owned()),
+        "unlogged tables" => Some(unlogged.to_owned()),
+        name => facts.get(&format!("setting.{name}")).map(str::to_owned),
     };
-    place.durability(tier, because)
+    first_fit(durability::TABLE, setting).durability(&listed(durability::LISTED, setting))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn tier(settings: &[(&str, &str)], backing: Backing) -> DurabilityTier {
-        let mut facts = Facts::default();
-        for name in ["fsync", "full_page_writes", "synchronous_commit"] {
-            facts.identity(format!("setting.{name}"), "on");
-        }
-        for (name, value) in settings {
-            facts.identity(format!("setting.{name}"), *value);
-        }
-        durability(&facts, &DataPlace::Here(PathBuf::from("/")), backing).tier
-    }
-
-    #[test]
-    fn tiers_follow_from_the_settings() {
-        use DurabilityTier::{Delayed, Durable, Memory, Unsafe};
-        assert_eq!(tier(&[], Backing::Disk), Durable);
-        assert_eq!(tier(&[("synchronous_commit", "local")], Backing::Unknown), Durable);
-        assert_eq!(tier(&[("synchronous_commit", "off")], Backing::Disk), Delayed);
-        assert_eq!(tier(&[("full_page_writes", "off")], Backing::Disk), Unsafe);
-        assert_eq!(tier(&[("fsync", "off"), ("synchronous_commit", "off")], Backing::Disk), Unsafe);
-        assert_eq!(tier(&[("fsync", "off")], Backing::Memory), Memory);
-    }
 
     #[test]
     fn secrets_are_not_shown_and_places_do_not_tell_servers_apart() {

@@ -10,6 +10,7 @@ mod connect;
 mod control;
 mod counters;
 mod dialect;
+mod durability;
 mod facts;
 mod load;
 mod native;
@@ -264,7 +265,7 @@ impl Target for PostgresTarget {
     fn facts(&self) -> Result<Facts, Failure> {
         // The control connection has settings of its own.
         let mut client = self.session()?;
-        let mut facts = facts::read(&mut client, &self.endpoint.address)?;
+        let mut facts = facts::read(&mut client, &self.endpoint.address, self.tables)?;
         session::close(client);
         match &self.abilities.checkpoint {
             Ok(()) => facts.identity("checkpoint_before_trial", "yes"),

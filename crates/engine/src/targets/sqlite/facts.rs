@@ -2,12 +2,15 @@
 
 use std::path::Path;
 
-use model::{Durability, DurabilityTier, Facts, Value};
+use model::{Facts, Value};
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
 use super::cipher::{self, Cipher};
+use super::durability;
 use crate::error::Failure;
+use crate::targets::data_place::DataPlace;
+use crate::targets::durability::{first_fit, listed};
 
 /// The pragmas that change what is measured.
 const PRAGMAS: &[&str] = &[
@@ -52,11 +55,17 @@ pub(super) fn read(connection: &Connection, path: &Path, cipher: &Cipher) -> Res
             None => facts.unavailable(format!("setting.{name}"), "this build of SQLite has no such pragma"),
         }
     }
-    facts.passing("data_directory.path", path.display().to_string());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let memory = host::disk::is_memory_backed(folder).unwrap_or(false);
-    facts.absorb("data_directory", host::facts::path_facts(folder));
-    facts.set_durability(&durability(&facts, memory));
+    let place = DataPlace::here(folder.to_owned());
+    let keeping = place.add_to(&mut facts, |_| None).through(Some(std::process::id()));
+    facts.passing("data_directory.path", path.display().to_string());
+    let setting = |name: &str| match name {
+        "system" => Some(std::env::consts::OS.to_owned()),
+        name => facts.get(&format!("setting.{name}")).map(str::to_ascii_lowercase),
+    };
+    let promised = first_fit(durability::TABLE, setting).durability(&listed(durability::LISTED, setting));
+    let durability = place.durability(promised, &keeping);
+    facts.set_durability(&durability);
     Ok(facts)
 }
 
@@ -107,20 +116,4 @@ pub(super) fn same_setting(pragma: &str, read: Option<&str>, asked: &Value) -> b
     read.eq_ignore_ascii_case(&asked)
         || words(pragma, read).eq_ignore_ascii_case(&asked)
         || (read == "0" && ["off", "false"].iter().any(|off| asked.eq_ignore_ascii_case(off)))
-}
-
-/// What a commit promises (sqlite.org/pragma.html#pragma_synchronous and #pragma_journal_mode).
-fn durability(facts: &Facts, memory: bool) -> Durability {
-    let setting = |name: &str| facts.get(&format!("setting.{name}")).unwrap_or_default().to_ascii_lowercase();
-    let (journal, synchronous) = (setting("journal_mode"), setting("synchronous"));
-    let because = format!("journal_mode={journal}, synchronous={synchronous}");
-    let tier = match (journal.as_str(), synchronous.as_str()) {
-        _ if memory => DurabilityTier::Memory,
-        ("off" | "memory", _) | (_, "off") => DurabilityTier::Unsafe,
-        // A commit is not synced; with a rollback journal there is besides a small chance of damage on old file systems.
-        (_, "normal") => DurabilityTier::Delayed,
-        _ => DurabilityTier::Durable,
-    };
-    let because = if memory { format!("{because}, on a file system in memory") } else { because };
-    Durability { tier, because }
 }

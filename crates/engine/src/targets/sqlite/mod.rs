@@ -3,6 +3,7 @@
 mod backup;
 mod cipher;
 mod dialect;
+mod durability;
 mod facts;
 mod session;
 

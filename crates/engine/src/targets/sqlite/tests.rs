@@ -1,6 +1,8 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::targets::durability::first_fit;
+use crate::targets::durability::tests::combinations;
 use model::DurabilityTier;
 
 fn system(url: String, settings: &[(&str, &str)]) -> SystemPlan {
@@ -25,18 +27,60 @@ fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap()
 }
 
+/// Every row of the table that this system can have, set on a database and read back from it.
 #[test]
 fn durability_is_read_back_from_the_pragmas() {
     let folder = folder();
-    let tier = |name: &str, settings: &[(&str, &str)]| {
-        let url = format!("sqlite:{}", folder.path().join(name).display());
-        open(&system(url, settings)).unwrap().facts().unwrap().durability().unwrap().tier
+    let mut seen = std::collections::BTreeSet::new();
+    let rules = durability::TABLE.iter().filter(|rule| rule.when.iter().all(|(name, _)| *name != "system"));
+    let all = rules.flat_map(|rule| combinations(rule).into_iter().map(move |settings| (rule, settings)));
+    // The last row is for modes that this SQLite does not have.
+    for (number, (rule, mut settings)) in all.filter(|(rule, _)| !rule.when.is_empty()).enumerate() {
+        if settings.get("locking_mode").is_some_and(|mode| *mode != "exclusive") {
+            settings.insert("locking_mode", "normal");
+        }
+        settings.entry("journal_mode").or_insert("wal");
+        settings.entry("synchronous").or_insert("full");
+        let pragmas: Vec<(&str, &str)> = settings.iter().map(|(name, value)| (*name, *value)).collect();
+        let url = format!("sqlite:{}", folder.path().join(format!("{number}.db")).display());
+        let facts = open(&system(url, &pragmas)).unwrap().facts().unwrap();
+        let found = facts.durability().unwrap();
+        let except = (rule.tier == DurabilityTier::Durable && !rule.why.is_empty()).then(|| rule.why.to_owned());
+        assert_eq!((found.tier, &found.except), (rule.tier, &except), "{settings:?}: {found:?}");
+        assert!(found.because.contains(rule.why), "{found:?}");
+        seen.insert((settings["journal_mode"], settings["synchronous"]));
+    }
+    assert!(seen.len() >= 15, "{seen:?}");
+}
+
+/// Each journal with each way of syncing: a file that syncs at each commit is never on a level with one that does not.
+#[test]
+fn every_pair_of_journal_and_sync_has_its_promise() {
+    use DurabilityTier::{Delayed, Durable, Unsafe};
+    let promised = |journal: &str, synchronous: &str| {
+        let setting = |name: &str| {
+            let named =
+                [("journal_mode", journal), ("synchronous", synchronous), ("system", "linux"), ("fullfsync", "0")];
+            named.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        };
+        first_fit(durability::TABLE, setting)
     };
-    assert_eq!(tier("a", &[("journal_mode", "WAL"), ("synchronous", "FULL")]), DurabilityTier::Durable);
-    assert_eq!(tier("b", &[("journal_mode", "WAL"), ("synchronous", "NORMAL")]), DurabilityTier::Delayed);
-    assert_eq!(tier("c", &[("synchronous", "OFF")]), DurabilityTier::Unsafe);
-    assert_eq!(tier("d", &[("journal_mode", "MEMORY")]), DurabilityTier::Unsafe);
-    assert_eq!(tier("e", &[]), DurabilityTier::Durable);
+    for synchronous in ["off", "normal", "full", "extra"] {
+        for journal in ["off", "memory"] {
+            assert_eq!(promised(journal, synchronous).tier, Unsafe);
+        }
+        for journal in ["delete", "truncate", "persist", "wal"] {
+            let expected = match (journal, synchronous) {
+                (_, "off") => Unsafe,
+                ("wal", "normal") => Delayed,
+                _ => Durable,
+            };
+            assert_eq!(promised(journal, synchronous).tier, expected, "{journal}, {synchronous}");
+        }
+    }
+    let is_whole = |journal, synchronous| promised(journal, synchronous).why.is_empty();
+    assert!(is_whole("wal", "full") && is_whole("delete", "extra") && is_whole("persist", "full"));
+    assert!(!is_whole("delete", "full") && !is_whole("truncate", "normal") && !is_whole("persist", "normal"));
 }
 
 #[test]
@@ -50,6 +94,103 @@ fn a_file_of_someone_else_is_refused_and_left_alone() {
     let failure = open(&system(format!("sqlite:{}", path.display()), &[])).err().unwrap();
     assert_eq!(failure.kind, FailureKind::NotOurs);
     assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+/// A journal or a log may be all that is left of somebody's transaction: SQLite rolls it back, or forwards, when its
+/// database is there again.
+#[test]
+fn what_lies_beside_a_database_of_someone_else_is_refused_and_left_alone() {
+    for (suffix, database) in [("-journal", None), ("-wal", None), ("-shm", None), ("-journal", Some(""))] {
+        let folder = folder();
+        let path = folder.path().join("x.db");
+        if let Some(bytes) = database {
+            fs::write(&path, bytes).unwrap();
+        }
+        let beside = companion(&path, suffix);
+        fs::write(&beside, "precious").unwrap();
+        let failure = open(&system(format!("sqlite:{}", path.display()), &[])).err().unwrap();
+        assert_eq!(failure.kind, FailureKind::NotOurs, "{failure}");
+        assert!(failure.cause.contains(suffix), "{failure}");
+        assert_eq!(fs::read_to_string(&beside).unwrap(), "precious");
+        // Beside the copy that étalon keeps, too.
+        let pristine = companion(&path, ".pristine");
+        fs::remove_file(&beside).unwrap();
+        fs::write(companion(&pristine, suffix), "precious").unwrap();
+        let failure = open(&system(format!("sqlite:{}", path.display()), &[])).err().unwrap();
+        assert!(failure.cause.contains("pristine"), "{failure}");
+    }
+}
+
+/// Whenever étalon is killed, a database without its mark has nothing beside it.
+#[test]
+fn a_new_database_is_marked_without_a_journal() {
+    use host::sqlite_vfs::FileKind;
+    let folder = folder();
+    let path = folder.path().join("x.db");
+    let target = open(&system(format!("sqlite:{}", path.display()), &[])).unwrap();
+    let traffic = host::sqlite_vfs::traffic(&path).unwrap();
+    assert_eq!(traffic.of(FileKind::Journal), host::sqlite_vfs::FileIo::default());
+    assert!(traffic.of(FileKind::Database).writes > 0, "{traffic:?}");
+    assert_eq!(target.facts().unwrap().get("setting.journal_mode"), Some("delete"));
+}
+
+/// A system's own copy would share the blocks where it can, in one call. The kernel counts a thread's calls that write.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_copy_is_written_piece_by_piece() {
+    let folder = folder();
+    let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+    let bytes: Vec<u8> = (0..(5 << 20) + 17).map(|n: u32| (n >> 3) as u8).collect();
+    fs::write(&from, &bytes).unwrap();
+    let written = || -> u64 {
+        let account = fs::read_to_string("/proc/thread-self/io").unwrap();
+        account.lines().find_map(|line| line.strip_prefix("syscw: ")).unwrap().parse().unwrap()
+    };
+    let before = written();
+    copy(&from, &to).unwrap();
+    assert!(written() - before >= 6, "{} calls", written() - before);
+    assert_eq!(fs::read(&to).unwrap(), bytes);
+}
+
+/// Two systems of one plan may be one file under other pragmas; another étalon is kept away.
+#[test]
+fn a_database_is_claimed_until_it_is_dropped() {
+    let folder = folder();
+    let path = folder.path().join("made/x.db");
+    let made = system(format!("sqlite:{}", path.display()), &[]);
+    let (first, second) = (open(&made).unwrap(), open(&made).unwrap());
+    let lock = Claim::path(&path);
+    assert!(lock.exists());
+    // Another opening of the file stands for another process.
+    assert!(fs::File::open(&lock).unwrap().try_lock().is_err());
+    first.drop_all().unwrap();
+    assert!(lock.exists());
+    second.drop_all().unwrap();
+    assert!(!lock.exists());
+    drop(first);
+    assert!(!folder.path().join("made").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_database_that_another_étalon_has_is_refused_with_its_name() {
+    let folder = folder();
+    let path = folder.path().join("x.db");
+    let theirs = fs::File::create(Claim::path(&path)).unwrap();
+    theirs.try_lock().unwrap();
+    (&theirs).write_all(b"pid=7\ncommand=etalon run other.toml\nsince_unix_ms=1\n").unwrap();
+    fs::write(&path, "theirs").unwrap();
+    for tables in [Tables::None, Tables::Own] {
+        if tables == Tables::Own {
+            fs::remove_file(&path).unwrap();
+        }
+        let made = system(format!("sqlite:{}", path.display()), &[]);
+        let mut request = OpenRequest::new(&made, crate::target::Consent::OwnOnly);
+        request.tables = tables;
+        let failure = Sqlite::Plain.open(&request).err().unwrap();
+        assert_eq!(failure.kind, FailureKind::NotOurs, "{failure}");
+        assert!(failure.cause.contains("process 7 (`etalon run other.toml`)") && failure.hint.is_some(), "{failure}");
+    }
 }
 
 #[test]

@@ -1,12 +1,14 @@
 //! What a server is, how it is set, and what its commits promise.
 
-use model::{Durability, DurabilityTier, Facts, Nature};
+use model::{Durability, Facts, Nature};
 use wire::tds::Cell;
 
 use super::connect::{Endpoint, failure};
 use super::counters::{self, reason};
+use super::durability;
 use crate::error::Failure;
 use crate::lanes::sqlserver::{AskError, Client};
+use crate::targets::durability::{first_fit, listed};
 
 /// A view of one row, or of one row a setting, of which these columns are facts.
 struct View {
@@ -169,7 +171,7 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint) -> Result<Facts, Fa
     facts.identity("path.packet_bytes", client.session.packet_bytes().to_string());
     facts.identity("path.protocol", format!("TDS {:#010x}", client.session.tds_version()));
     facts.unavailable("data_directory.filesystem", "SQL Server does not say what its files lie on");
-    let durability = durability(&facts);
+    let durability = promised(&facts);
     facts.set_durability(&durability);
     Ok(facts)
 }
@@ -297,23 +299,29 @@ fn add_trace_flags(facts: &mut Facts, client: &mut Client) -> Result<(), Failure
 }
 
 /// What a commit promises.
-/// <https://learn.microsoft.com/en-us/sql/relational-databases/logs/control-transaction-durability>: under `FORCED` every
-/// commit is delayed, under `ALLOWED` those that ask for it; a script of étalon's does not.
-fn durability(facts: &Facts) -> Durability {
-    let setting = |name: &str| facts.get(name).unwrap_or("unknown");
-    let delayed = setting("database.delayed_durability_desc");
-    let listed = [
-        format!("delayed_durability={delayed}"),
-        format!("recovery_model={}", setting("database.recovery_model_desc")),
-        format!("page_verify={}", setting("database.page_verify_option_desc")),
-    ];
-    let tier = if delayed.eq_ignore_ascii_case("FORCED") { DurabilityTier::Delayed } else { DurabilityTier::Durable };
-    let mut because = listed.join(", ");
-    if delayed.eq_ignore_ascii_case("ALLOWED") {
-        because.push_str(": a commit is delayed only where it asks for it");
-    }
-    because.push_str("; its disk is not known: SQL Server does not say what its files lie on");
-    Durability { tier, because }
+fn promised(facts: &Facts) -> Durability {
+    let is_on =
+        |flag: &str| facts.get("server.trace_flags").is_some_and(|flags| flags.split(", ").any(|on| on == flag));
+    let forced_flush = if is_on("3979") || is_before_forced_flush(facts) { "off" } else { "on" };
+    let setting = |name: &str| match name {
+        "database" => facts.get("database.name").map(str::to_owned),
+        "system" => facts.get("host.host_platform").map(str::to_owned),
+        "forced flush" => Some(forced_flush.to_owned()),
+        name => facts
+            .get(&format!("database.{name}_desc"))
+            .or(facts.get(&format!("database.{name}_option_desc")))
+            .map(str::to_owned),
+    };
+    let mut promised = first_fit(durability::TABLE, setting).durability(&listed(durability::LISTED, setting));
+    promised.because.push_str("; its disk is not known: SQL Server does not say what its files lie on");
+    promised
+}
+
+/// CU 6 of 2017 is build 14.0.3025.
+fn is_before_forced_flush(facts: &Facts) -> bool {
+    let version = facts.get("server.version").unwrap_or_default();
+    let parts: Vec<u32> = version.split('.').map_while(|part| part.parse().ok()).collect();
+    matches!(parts.as_slice(), [14, 0, build, ..] if *build < 3025)
 }
 
 /// Whether a checkpoint may be had, as a fact.
@@ -326,18 +334,31 @@ pub(super) fn add_checkpoint(facts: &mut Facts, client: &mut Client) -> Result<(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::DurabilityTier;
 
     #[test]
     fn the_tier_follows_from_the_database_s_options() {
-        let tier = |delayed: &str| {
+        let with = |more: &[(&str, &str)]| {
             let mut facts = Facts::default();
-            facts.identity("database.delayed_durability_desc", delayed);
-            durability(&facts)
+            for (name, value) in more {
+                facts.identity(*name, *value);
+            }
+            promised(&facts)
         };
+        let tier = |delayed: &str| with(&[("database.delayed_durability_desc", delayed)]);
         assert_eq!(tier("DISABLED").tier, DurabilityTier::Durable);
         assert_eq!(tier("ALLOWED").tier, DurabilityTier::Durable);
-        assert!(tier("ALLOWED").because.contains("only where it asks"));
+        assert!(tier("ALLOWED").except.unwrap().contains("where it asks"));
         assert_eq!(tier("FORCED").tier, DurabilityTier::Delayed);
+        assert_eq!(with(&[("database.name", "tempdb")]).tier, DurabilityTier::Memory);
+        let unforced = |version, flags, platform| {
+            let facts = [("server.version", version), ("server.trace_flags", flags), ("host.host_platform", platform)];
+            with(&facts).except
+        };
+        assert!(unforced("16.0.4156.1", "834, 3979", "Linux").unwrap().contains("by force"));
+        assert!(unforced("14.0.3023.8", "none", "Linux").is_some());
+        assert_eq!(unforced("14.0.3025.34", "none", "Linux"), None);
+        assert_eq!(unforced("14.0.1000.169", "3979", "Windows"), None);
         assert_eq!(mib("1024"), "8 MiB");
     }
 

@@ -8,6 +8,7 @@ mod connect;
 mod control;
 mod counters;
 mod dialect;
+mod durability;
 mod facts;
 mod governor;
 mod keys;

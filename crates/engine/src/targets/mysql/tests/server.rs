@@ -126,7 +126,8 @@ fn a_rival_is_not_disturbed(target: &MySqlTarget) {
     assert_eq!(rival.one("SELECT GET_LOCK('etalon', 0)").unwrap(), "1");
     let failure = target.counters().unwrap_err();
     assert_eq!(failure.kind, FailureKind::NotOurs);
-    assert!(failure.cause.contains("another étalon") && failure.hint.is_some(), "{failure}");
+    assert!(failure.cause.contains("another étalon") && failure.cause.contains(" of "), "{failure}");
+    assert!(failure.hint.is_some(), "{failure}");
     rival.execute("DO RELEASE_LOCK('etalon')").unwrap();
     assert!(target.counters().is_ok());
     rival.close();
@@ -259,4 +260,48 @@ fn a_deep_folder_is_no_hindrance() {
 fn open_the_way(folder: &std::path::Path) {
     let status = Command::new("chmod").arg("0755").arg(folder).status().unwrap();
     assert!(status.success());
+}
+
+/// Every row of the table of promises that MariaDB's server can have, set on one and read back.
+#[test]
+fn promises_are_read_back_from_the_server() {
+    let promised = |target: &MySqlTarget| target.facts().unwrap().durability().unwrap();
+    let expect = |target: &MySqlTarget, tier: DurabilityTier, words: &str| {
+        let found = promised(target);
+        assert!(found.tier == tier && found.because.contains(words), "{words}: {found:?}");
+    };
+    let target = start(Connect::Socket, &[("log_bin", "log"), ("sync_binlog", "1")]);
+    let mut client = target.client();
+    expect(&target, DurabilityTier::Durable, "sync_binlog=1");
+    for (set, back, tier, words) in [
+        ("sync_binlog = 0", "sync_binlog = 1", DurabilityTier::Delayed, "the binary log lost"),
+        (
+            "innodb_flush_log_at_trx_commit = 0",
+            "innodb_flush_log_at_trx_commit = 1",
+            DurabilityTier::Delayed,
+            "even a crash",
+        ),
+        (
+            "innodb_flush_log_at_trx_commit = 2",
+            "innodb_flush_log_at_trx_commit = 1",
+            DurabilityTier::Delayed,
+            "once a second",
+        ),
+        ("default_storage_engine = Aria", "default_storage_engine = InnoDB", DurabilityTier::Unsafe, "engine=Aria"),
+        ("default_storage_engine = MyISAM", "default_storage_engine = InnoDB", DurabilityTier::Unsafe, "a half of one"),
+        ("default_storage_engine = MEMORY", "default_storage_engine = InnoDB", DurabilityTier::Memory, "in memory"),
+    ] {
+        client.execute(&format!("SET GLOBAL {set}")).unwrap();
+        expect(&target, tier, words);
+        client.execute(&format!("SET GLOBAL {back}")).unwrap();
+    }
+    expect(&target, DurabilityTier::Durable, "sync_binlog=1");
+    client.close();
+    for (name, value, tier, words) in [
+        ("innodb_doublewrite", "OFF", DurabilityTier::Unsafe, "tears"),
+        ("innodb_flush_method", "nosync", DurabilityTier::Unsafe, "not synced"),
+        ("innodb_flush_method", "O_DIRECT_NO_FSYNC", DurabilityTier::Durable, "other than the log's"),
+    ] {
+        expect(&start(Connect::Socket, &[(name, value)]), tier, words);
+    }
 }

@@ -173,7 +173,7 @@ fn a_rival_is_not_disturbed(target: &PostgresTarget) {
     target.control.close();
     let failure = target.counters().unwrap_err();
     assert_eq!(failure.kind, FailureKind::NotOurs);
-    assert!(failure.cause.contains("another étalon") && failure.hint.is_some(), "{failure}");
+    assert!(failure.cause.contains("another étalon (`etalon`)") && failure.hint.is_some(), "{failure}");
     session::close(rival);
     // Its session ends a moment after its connection.
     assert!(target.counters().is_ok());
@@ -319,4 +319,45 @@ fn a_full_device_is_told_as_one() {
     target.drop_all().unwrap();
     std::fs::write(disk.0.path().join("fill"), vec![0; 70 << 20]).unwrap();
     full(Private::start(&server, &settings(&[]), Some(disk.0.path()), None).map(|_| ()));
+}
+
+/// Every row of the table of promises that a server here can have, set on it and read back.
+#[test]
+fn promises_are_read_back_from_the_server() {
+    use crate::targets::durability::tests::combinations;
+    let target = start(Connect::Socket, &[]);
+    let mut client = target.client();
+    let promised = |target: &PostgresTarget| target.facts().unwrap().durability().unwrap();
+    for rule in durability::TABLE {
+        for settings in combinations(rule) {
+            if settings.contains_key("system") || settings.contains_key("unlogged tables") {
+                continue;
+            }
+            for (name, value) in &settings {
+                client.batch_execute(&format!("ALTER SYSTEM SET {name} = '{value}'")).unwrap();
+            }
+            client.batch_execute("SELECT pg_reload_conf()").unwrap();
+            // The server tells its processes in its own time.
+            let deadline = Instant::now() + Duration::from_secs(20);
+            while promised(&target).tier != rule.tier && Instant::now() < deadline {
+                thread::sleep(Duration::from_millis(20));
+            }
+            let found = promised(&target);
+            assert_eq!((found.tier, found.except.as_deref()), (rule.tier, None), "{settings:?}: {found:?}");
+            assert!(found.because.contains(rule.why), "{found:?}");
+            client.batch_execute("ALTER SYSTEM RESET ALL").unwrap();
+        }
+    }
+    client.batch_execute("SELECT pg_reload_conf(); CREATE UNLOGGED TABLE public.loose (x int)").unwrap();
+    assert_eq!(promised(&target).tier, DurabilityTier::Durable, "étalon's own tables are logged");
+    let mut on_theirs = target;
+    on_theirs.tables = Tables::None;
+    let all = promised(&on_theirs);
+    assert!(all.tier == DurabilityTier::Unsafe && all.because.contains("empties them"), "{all:?}");
+    client.batch_execute("CREATE TABLE public.firm (x int)").unwrap();
+    let some = promised(&on_theirs);
+    assert!(
+        some.tier == DurabilityTier::Durable && some.except.is_some_and(|text| text.contains("some of the tables"))
+    );
+    session::close(client);
 }

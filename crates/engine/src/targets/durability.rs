@@ -1,0 +1,123 @@
+//! What a commit promises under which settings: a table for each engine, which `docs/durability.md` shows as it is here.
+
+use model::{Durability, DurabilityTier};
+
+/// What a row asks of a setting. Values are compared without regard to case.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Is {
+    /// It has one of these values.
+    OneOf(&'static [&'static str]),
+    /// It has none of these values, or is not there.
+    NoneOf(&'static [&'static str]),
+}
+
+/// A row: what follows from some settings.
+#[derive(Debug)]
+pub(crate) struct Rule {
+    /// What must hold, by setting; nothing in the row that holds for the rest.
+    pub(crate) when: &'static [(&'static str, Is)],
+    /// What follows.
+    pub(crate) tier: DurabilityTier,
+    /// Why; of what is durable, with which exception, if any.
+    pub(crate) why: &'static str,
+}
+
+impl Rule {
+    fn fits(&self, setting: &impl Fn(&str) -> Option<String>) -> bool {
+        self.when.iter().all(|(name, is)| {
+            let value = setting(name);
+            let among = |values: &[&str]| {
+                values.iter().any(|known| value.as_deref().is_some_and(|value| value.eq_ignore_ascii_case(known)))
+            };
+            match is {
+                Is::OneOf(values) => among(values),
+                Is::NoneOf(values) => !among(values),
+            }
+        })
+    }
+
+    /// What follows from the row, which the listed settings fit.
+    pub(crate) fn durability(&self, listed: &str) -> Durability {
+        let because = if self.why.is_empty() { listed.to_owned() } else { format!("{listed}: {}", self.why) };
+        let is_exception = self.tier == DurabilityTier::Durable && !self.why.is_empty();
+        Durability { tier: self.tier, because, except: is_exception.then(|| self.why.to_owned()) }
+    }
+}
+
+/// The first row that fits, as a table is read. The last one of a table fits everything.
+pub(crate) fn first_fit<'a>(table: &'a [Rule], setting: impl Fn(&str) -> Option<String>) -> &'a Rule {
+    /// Of a table without a last row, nothing is believed.
+    const NOTHING: &Rule = &Rule { when: &[], tier: DurabilityTier::Unsafe, why: "étalon knows nothing of it" };
+    table.iter().find(|rule| rule.fits(&setting)).unwrap_or(NOTHING)
+}
+
+/// Settings as they are listed: `fsync=on, synchronous_commit=off`.
+pub(crate) fn listed(names: &[&str], setting: impl Fn(&str) -> Option<String>) -> String {
+    let each = names.iter().map(|name| format!("{name}={}", setting(name).unwrap_or_else(|| "unknown".to_owned())));
+    each.collect::<Vec<String>>().join(", ")
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::collections::BTreeMap;
+    use std::fmt::Write as _;
+
+    use super::*;
+
+    /// Settings by name.
+    pub(crate) type Settings = BTreeMap<&'static str, &'static str>;
+
+    /// Every combination of values that a row names; another value stands for none of some.
+    pub(crate) fn combinations(rule: &Rule) -> Vec<Settings> {
+        let mut all = vec![Settings::new()];
+        for (name, is) in rule.when {
+            let values: &[&str] = match is {
+                Is::OneOf(values) => values,
+                Is::NoneOf(_) => &["something-else"],
+            };
+            let with = |value: &&'static str| {
+                let add = move |mut settings: Settings| {
+                    settings.insert(name, value);
+                    settings
+                };
+                all.clone().into_iter().map(add).collect::<Vec<Settings>>()
+            };
+            all = values.iter().flat_map(with).collect();
+        }
+        all
+    }
+
+    /// A table as the document shows it.
+    fn shown(table: &[Rule]) -> String {
+        let mut text = String::from("| settings | a commit is | because, or except that |\n|---|---|---|\n");
+        for rule in table {
+            let value = |values: &[&str]| values.iter().map(|v| format!("`{v}`")).collect::<Vec<_>>().join(", ");
+            let one = |(name, is): &(&str, Is)| match is {
+                Is::OneOf(values) => format!("`{name}` = {}", value(values)),
+                Is::NoneOf(values) => format!("`{name}` is not {}", value(values)),
+            };
+            let when: Vec<String> = rule.when.iter().map(one).collect();
+            let when = if when.is_empty() { "all others".to_owned() } else { when.join("; ") };
+            writeln!(text, "| {when} | {} | {} |", rule.tier, if rule.why.is_empty() { "–" } else { rule.why })
+                .unwrap();
+        }
+        text
+    }
+
+    /// Walks a table: the document shows it, and every combination of values that a row names comes to that row when
+    /// everything else is as it is best.
+    pub(crate) fn walk(table: &[Rule], best: &[(&'static str, &'static str)]) {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/durability.md");
+        let shown = shown(table);
+        let document = std::fs::read_to_string(path).unwrap_or_default().replace("\r\n", "\n");
+        assert!(document.contains(&shown), "docs/durability.md does not show this table:\n\n{shown}");
+        for rule in table {
+            for settings in combinations(rule) {
+                let best = best.iter().copied().collect::<Settings>();
+                let setting = |name: &str| settings.get(name).or(best.get(name)).map(|value| (*value).to_owned());
+                let found = first_fit(table, setting);
+                assert!(std::ptr::eq(found, rule), "{settings:?} come to {found:?}, not to {rule:?}");
+            }
+        }
+    }
+}
