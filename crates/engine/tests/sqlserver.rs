@@ -305,6 +305,9 @@ fn encryption_is_what_the_url_says() {
     let forced = Server::start(Encryption::Everything(Arc::clone(&config)), Arc::new(|_| None));
     assert!(tls(&*open(&forced.url()).unwrap()).starts_with("TLSv1.2"), "a server that insists is followed");
     assert!(tls(&*open(&forced.url_of("sa", PASSWORD, &ca)).unwrap()).starts_with("TLSv1.2"));
+    let exactly = |mode: &str| format!("encrypt={mode}&ServerCertificate={}", file.display());
+    assert!(tls(&*open(&forced.url_of("sa", PASSWORD, &exactly("mandatory"))).unwrap()).starts_with("TLSv1.2"));
+    assert_eq!(tls(&*open(&login_only.url_of("sa", PASSWORD, &exactly("optional"))).unwrap()), "login only");
     let blind = forced.url_of("sa", PASSWORD, "encrypt=true&trust_server_certificate=true");
     let target = open(&blind).unwrap();
     let empty = engine::dataset::Dataset { name: "empty".to_owned(), ..Default::default() };
@@ -312,7 +315,13 @@ fn encryption_is_what_the_url_says() {
     let record = run(&*target, &task(&[("clients", Value::Int(2))]), 10).unwrap();
     assert_eq!(record.state, TrialState::Measured);
 
-    let unknown = Server::start(Encryption::Everything(others), Arc::new(|_| None));
+    let unknown = Server::start(Encryption::Everything(Arc::clone(&others)), Arc::new(|_| None));
+    for options in [exactly("mandatory"), exactly("optional"), ca.replace("=true", "=false")] {
+        let failure = refusal(&unknown.url_of("sa", PASSWORD, &options));
+        assert!(failure.tried.starts_with("encrypt the connection to"), "{options}: {failure}");
+    }
+    let elsewhere = forced.url_of("sa", PASSWORD, &format!("{ca}&HostNameInCertificate=elsewhere.example"));
+    assert!(refusal(&elsewhere).tried.starts_with("encrypt the connection to"));
     let failure = refusal(&unknown.url_of("sa", PASSWORD, &ca));
     assert!(failure.tried.starts_with("encrypt the connection to"), "{failure}");
     assert!(failure.hint.unwrap().contains("trust_server_certificate=true"));

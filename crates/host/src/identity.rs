@@ -50,6 +50,29 @@ pub fn open_to_others(_path: &Path) -> Result<bool, HostError> {
     Ok(false)
 }
 
+/// Whether users beside the owner may read or write a private key; where root owns it, the file's group may read it, too, so
+/// that a machine's keys can be shared. As libpq asks of `sslkey`.
+///
+/// # Errors
+/// The file cannot be looked at.
+#[cfg(unix)]
+pub fn key_open_to_others(path: &Path) -> Result<bool, HostError> {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    let metadata = std::fs::metadata(path).map_err(HostError::at("look at", path))?;
+    let others = if metadata.uid() == 0 { 0o037 } else { 0o077 };
+    Ok(metadata.permissions().mode() & others != 0)
+}
+
+/// Whether users beside the owner may read or write a private key. On Windows that is left to the folder it lies in, as libpq
+/// does.
+///
+/// # Errors
+/// None.
+#[cfg(not(unix))]
+pub fn key_open_to_others(path: &Path) -> Result<bool, HostError> {
+    open_to_others(path)
+}
+
 /// Lets nobody but the owner enter a folder.
 ///
 /// # Errors

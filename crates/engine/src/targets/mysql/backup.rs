@@ -86,7 +86,7 @@ impl MySqlBackups<'_> {
         target.push(request.work);
         let call = Tool::new(backup, request.work)
             .args(["--no-defaults", "--backup", "--stream=mbstream"])
-            .args(login(&self.target.endpoint.address))
+            .args(login(backup, &self.target.endpoint.address)?)
             .args([datadir, target]);
         let call = call.env("MYSQL_PWD", self.target.endpoint.address.password.as_deref());
         let call = call.held(request.bounds);
@@ -98,7 +98,7 @@ impl MySqlBackups<'_> {
     fn take_dump(&self, dump: &Path, request: &BackupRequest<'_>) -> Result<crate::backup::sink::Written, Failure> {
         let call = Tool::new(dump, request.work)
             .args(["--no-defaults"])
-            .args(login(&self.target.endpoint.address))
+            .args(login(dump, &self.target.endpoint.address)?)
             .args(["--single-transaction", "--quick", "--databases", SCHEMA]);
         let call = call.env("MYSQL_PWD", self.target.endpoint.address.password.as_deref());
         let call = call.held(request.bounds);
@@ -159,7 +159,8 @@ impl MySqlBackups<'_> {
         meter.server_cpu_before_s = private.cpu_s().unwrap_or_default();
         let mut from = decoder(taken, request)?;
         meter.part("load", || {
-            let call = Tool::new(&client, request.work).args(["--no-defaults"]).args(login(&endpoint.address));
+            let call =
+                Tool::new(&client, request.work).args(["--no-defaults"]).args(login(&client, &endpoint.address)?);
             call.run_in(&mut from, request.interrupt).map_err(|failure| private.explain_loss(failure))
         })?;
         meter.source_bytes = Some(from.bytes);
@@ -175,8 +176,11 @@ fn decoder(taken: &Taken, request: &BackupRequest<'_>) -> Result<Decoder, Failur
     Ok(from.at_most(request.max_rate_bytes_s))
 }
 
-/// How the programs reach the server; the password is in their environment.
-fn login(address: &Address) -> Vec<String> {
+/// How a program reaches the server; the password is in its environment.
+///
+/// # Errors
+/// It would connect in a way that the address rules out.
+fn login(program: &Path, address: &Address) -> Result<Vec<String>, Failure> {
     let mut args = vec![format!("--user={}", address.user)];
     match &address.place {
         Place::Socket(socket) => args.push(format!("--socket={}", socket.display())),
@@ -184,7 +188,8 @@ fn login(address: &Address) -> Vec<String> {
             args.extend(["--protocol=tcp".to_owned(), format!("--host={host}"), format!("--port={port}")]);
         }
     }
-    args
+    args.extend(address.tls.arguments(program)?);
+    Ok(args)
 }
 
 impl Backups for MySqlBackups<'_> {

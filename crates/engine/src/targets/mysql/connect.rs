@@ -9,14 +9,14 @@ use rustls::pki_types::ServerName;
 use wire::Secret;
 use wire::mysql::{Config, Encryption, ErrorPacket, Feature, Medium, PublicKey};
 
-use super::url::{Address, PasswordSource, Place, ServerKey, SslMode};
+use super::tls::SslMode;
+use super::url::{Address, PasswordSource, Place, ServerKey};
 use crate::error::{Failure, FailureKind};
 use crate::lane::ErrorClass;
 use crate::lanes::dialogue::{ServerError as _, Tls};
 use crate::lanes::mysql::{AskError, Client, log_in};
 use crate::targets::refusal::{self, Explain};
 use crate::targets::shared::{VIGILANCE, is_this_host};
-use crate::targets::tls::{Check, client_config};
 
 /// What the handshake and the login may take beyond the connection's own time-out.
 const LOGIN_GRACE: Duration = Duration::from_secs(2);
@@ -49,13 +49,8 @@ impl Endpoint {
     /// # Errors
     /// The certificates that it trusts cannot be read.
     pub(super) fn new(address: Address) -> Result<Endpoint, Failure> {
-        let check = match address.tls {
-            SslMode::Disabled => return Ok(Endpoint { address, tls: None }),
-            SslMode::Preferred | SslMode::Required => Check::Nothing,
-            SslMode::VerifyCa => Check::Chain,
-            SslMode::VerifyIdentity => Check::ChainAndName,
-        };
-        let config = Arc::new(client_config(check, &address.roots, "ssl-ca")?);
+        let Some(config) = address.tls.client()? else { return Ok(Endpoint { address, tls: None }) };
+        let config = Arc::new(config);
         let host = match &address.place {
             Place::Socket(_) => "localhost".to_owned(),
             Place::Tcp { host, .. } => host.clone(),
@@ -76,14 +71,14 @@ impl Endpoint {
 
     /// The same, with the reason before it is worded.
     pub(super) fn try_connect(&self, purpose: Purpose) -> Result<Client, Refusal> {
-        let encryption = match self.address.tls {
+        let encryption = match self.address.tls.mode {
             SslMode::Disabled => Encryption::Off,
             SslMode::Preferred => Encryption::Prefer,
             SslMode::Required | SslMode::VerifyCa | SslMode::VerifyIdentity => Encryption::Require,
         };
         match self.try_once(purpose, encryption) {
             // As MySQL's clients: what is only preferred is done without.
-            Err(Refusal::Tls(_)) if encryption == Encryption::Prefer => self.try_once(purpose, Encryption::Off),
+            Err(Refusal::Tls(_)) if self.address.tls.can_do_without() => self.try_once(purpose, Encryption::Off),
             other => other,
         }
     }
@@ -177,8 +172,8 @@ impl Endpoint {
             Refusal::Tls(said) => (
                 said.clone(),
                 FailureKind::Other,
-                "name the authority that signed the server's certificate, `ssl-ca=/path/to/ca.pem`; `ssl-mode=verify_ca` \
-                 does not compare the host's name, `ssl-mode=required` encrypts without asking with whom"
+                "name the authority that signed the server's certificate, or that certificate itself if nobody else has signed \
+                 it: `ssl-ca=/path/to/ca.pem`; `ssl-mode=verify_ca` does not compare the host's name"
                     .to_owned(),
             ),
             Refusal::Insecure => (

@@ -17,6 +17,7 @@ mod private;
 mod programs;
 mod session;
 mod steps;
+mod tls;
 mod url;
 
 use std::ops::Range;

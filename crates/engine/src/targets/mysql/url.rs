@@ -5,13 +5,12 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::time::Duration;
 
 use super::option_file;
+use super::tls::{self, TlsOptions, truth};
 use crate::error::Failure;
 use crate::targets::shared::LOOPBACK;
-use crate::targets::tls::Roots;
 use crate::targets::url::{Environment, Form, Pieces, os_user};
 
 /// How long a server may take to answer a connection, unless the URL says otherwise.
@@ -21,45 +20,8 @@ const PORT: u16 = 3306;
 /// Where packages put the server's socket.
 const SOCKETS: [&str; 4] =
     ["/run/mysqld/mysqld.sock", "/var/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock"];
-/// Options that a URL may have.
-const OPTIONS: [&str; 9] =
-    ["socket", "ssl-mode", "ssl-ca", "get-server-public-key", "connect-timeout", "user", "password", "host", "port"];
-
-/// `ssl-mode`. <https://dev.mysql.com/doc/refman/8.4/en/connection-options.html#option_general_ssl-mode>
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SslMode {
-    /// Never encrypted.
-    Disabled,
-    /// Encrypted where the server can.
-    Preferred,
-    /// Encrypted; with whom is not checked.
-    Required,
-    /// Encrypted, with a certificate that a trusted authority signed.
-    VerifyCa,
-    /// And that names the host.
-    VerifyIdentity,
-}
-
-const MODES: [(&str, SslMode); 5] = [
-    ("disabled", SslMode::Disabled),
-    ("preferred", SslMode::Preferred),
-    ("required", SslMode::Required),
-    ("verify_ca", SslMode::VerifyCa),
-    ("verify_identity", SslMode::VerifyIdentity),
-];
-
-impl FromStr for SslMode {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<SslMode, String> {
-        let plain = text.to_ascii_lowercase().replace('-', "_");
-        let known = MODES.iter().find(|(name, _)| *name == plain);
-        known.map(|(_, mode)| *mode).ok_or_else(|| {
-            let names: Vec<&str> = MODES.iter().map(|(name, _)| *name).collect();
-            format!("`{text}` is not an ssl-mode; known are {}", names.join(", "))
-        })
-    }
-}
+/// Options that a URL may have, beside those about TLS.
+const OPTIONS: [&str; 7] = ["socket", "get-server-public-key", "connect-timeout", "user", "password", "host", "port"];
 
 /// The path to a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,9 +60,7 @@ pub(super) struct Address {
     /// The database that the URL names: the login's default, in which étalon does nothing.
     pub(super) database: Option<String>,
     /// Whether and how the connection is encrypted.
-    pub(super) tls: SslMode,
-    /// Whose certificates are trusted.
-    pub(super) roots: Roots,
+    pub(super) tls: TlsOptions,
     /// Whether the server's key is asked for.
     pub(super) server_key: ServerKey,
     /// How long the server may take to take the connection.
@@ -144,8 +104,7 @@ impl Address {
             password: password.map(str::to_owned),
             password_source: PasswordSource::Nowhere(None),
             database: None,
-            tls: SslMode::Disabled,
-            roots: Roots::System,
+            tls: TlsOptions::none(),
             server_key: ServerKey::Ask,
             connect_timeout: CONNECT_TIMEOUT,
         }
@@ -180,7 +139,8 @@ impl Address {
 /// How its URLs are written.
 const URL: Form = Form { product: "MySQL", schemes: ["mysql", "mariadb"], before_port: &[':'] };
 
-fn wrong(cause: impl std::fmt::Display) -> Failure {
+/// What is wrong with a URL. It must not repeat the password.
+pub(super) fn wrong(cause: impl std::fmt::Display) -> Failure {
     URL.wrong(cause)
 }
 
@@ -192,8 +152,9 @@ impl Options {
             authority.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
         for (key, value) in others {
             let key = key.replace('_', "-");
-            if !OPTIONS.contains(&key.as_str()) {
-                return Err(URL.unknown(&key, &OPTIONS));
+            let known = [&OPTIONS[..], &tls::OPTIONS].concat();
+            if !known.contains(&key.as_str()) {
+                return Err(URL.unknown(&key, &known));
             }
             options.insert(key, value);
         }
@@ -208,22 +169,7 @@ impl Options {
         let user = option("user").or_else(|| os_user(environment));
         let user = user.ok_or_else(|| wrong("it names no user").hint("write `mysql://USER@host/database`"))?;
         let place = self.place(&file.values, environment)?;
-        let roots = match option("ssl-ca") {
-            Some(file) => Roots::File(PathBuf::from(file)),
-            None => Roots::System,
-        };
-        let tls = match option("ssl-mode") {
-            Some(mode) => SslMode::from_str(&mode).map_err(wrong)?,
-            // As MySQL's clients: who names an authority wants it asked.
-            None if matches!(roots, Roots::File(_)) => SslMode::VerifyCa,
-            // Nobody can listen on a socket.
-            None if matches!(place, Place::Socket(_)) => SslMode::Disabled,
-            None => SslMode::Preferred,
-        };
-        let tls = match (tls, &place) {
-            (SslMode::Preferred, Place::Socket(_)) => SslMode::Disabled,
-            (mode, _) => mode,
-        };
+        let tls = TlsOptions::read(&self.options, &file.values, matches!(place, Place::Socket(_)))?;
         let (password, password_source) = match (self.options.get("password"), file.values.get("password")) {
             (Some(password), _) => (Some(password.clone()), PasswordSource::Url),
             (None, Some(password)) => (Some(password.clone()), PasswordSource::File(file.file.clone())),
@@ -232,8 +178,7 @@ impl Options {
                 None => (None, PasswordSource::Nowhere(file.ignored.clone())),
             },
         };
-        let truth = |text: &str| ["1", "true", "on", "yes", ""].contains(&text.to_ascii_lowercase().as_str());
-        let asks = option("get-server-public-key").is_some_and(|text| truth(&text));
+        let asks = option("get-server-public-key").map_or(Ok(false), |text| truth(&text))?;
         let connect_timeout = match option("connect-timeout") {
             Some(text) => {
                 let seconds: u64 = text.parse().map_err(|_| wrong(format!("`{text}` is no number of seconds")))?;
@@ -248,7 +193,6 @@ impl Options {
             password_source,
             database: self.database,
             tls,
-            roots,
             server_key: if asks { ServerKey::Ask } else { ServerKey::Refuse },
             connect_timeout,
         })
@@ -293,6 +237,7 @@ fn default_socket() -> String {
 mod tests {
     use super::*;
     use crate::error::FailureKind;
+    use crate::targets::mysql::tls::SslMode;
 
     fn parse(url: &str) -> Result<Address, Failure> {
         Address::parse(url, &|_| None)
@@ -307,18 +252,18 @@ mod tests {
         let address = parse("mysql://me:p%40ss@db.example:3307/shop").unwrap();
         assert_eq!(address.place, tcp("db.example", 3307));
         assert_eq!((address.user.as_str(), address.password.as_deref()), ("me", Some("p@ss")));
-        assert_eq!((address.database.as_deref(), address.tls), (Some("shop"), SslMode::Preferred));
+        assert_eq!((address.database.as_deref(), address.tls.mode), (Some("shop"), SslMode::Preferred));
         assert_eq!(address.shown(), "mysql://me@db.example:3307/shop");
         assert_eq!(parse("mariadb://me@[::1]/").unwrap().place, tcp("::1", 3306));
         assert_eq!(parse("mysql://me@[::1]:3307").unwrap().shown(), "mysql://me@[::1]:3307/");
         let address = parse("mysql://me@localhost/shop?socket=%2Frun%2Fs").unwrap();
-        assert_eq!((&address.place, address.tls), (&Place::Socket("/run/s".into()), SslMode::Disabled));
+        assert_eq!((&address.place, address.tls.mode), (&Place::Socket("/run/s".into()), SslMode::Disabled));
         assert_eq!(address.shown(), "mysql://me@localhost/shop?socket=/run/s");
         assert!(parse("mysql://me@/shop").unwrap().is_socket());
-        assert_eq!(parse("mysql://me@h/d?ssl-ca=/x").unwrap().tls, SslMode::VerifyCa);
+        assert_eq!(parse("mysql://me@h/d?ssl-ca=/x").unwrap().tls.mode, SslMode::VerifyCa);
         let address =
             parse("mysql://me@h/d?ssl_mode=VERIFY_IDENTITY&get-server-public-key=1&connect-timeout=3").unwrap();
-        assert_eq!((address.tls, address.server_key), (SslMode::VerifyIdentity, ServerKey::Ask));
+        assert_eq!((address.tls.mode, address.server_key), (SslMode::VerifyIdentity, ServerKey::Ask));
         assert_eq!(address.connect_timeout, Duration::from_secs(3));
     }
 
@@ -341,7 +286,7 @@ mod tests {
         assert_eq!((address.place, address.user.as_str()), (tcp("db.example", 3310), "filed"));
         assert_eq!(address.password_source, PasswordSource::Environment);
         let address = Address::parse("env:SHOP_URL", &environment).unwrap();
-        assert_eq!((address.place, address.tls), (tcp("h", 3310), SslMode::Required));
+        assert_eq!((address.place, address.tls.mode), (tcp("h", 3310), SslMode::Required));
         let failure = Address::parse("env:NOT_SET", &environment).err().unwrap();
         assert!(failure.hint.unwrap().contains("NOT_SET"));
     }

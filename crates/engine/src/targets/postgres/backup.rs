@@ -180,7 +180,10 @@ impl PostgresBackups<'_> {
         args.push(format!("--compress={wanted}"));
         args.extend(max_rate_kb_s(request).map(|rate| format!("--max-rate={rate}")));
         let password = address.config.get_password().map(String::from_utf8_lossy);
-        let call = Tool::new(&program, request.work).args(args).env("PGPASSWORD", password.as_deref());
+        let mut call = Tool::new(&program, request.work).args(args).env("PGPASSWORD", password.as_deref());
+        for (name, value) in address.variables()? {
+            call = call.env(name, Some(&value));
+        }
         let mut taken = Taken {
             method: Method::PgBasebackup,
             file: request.folder.join(format!("base.tar{}", compression.ending())),

@@ -7,13 +7,13 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use postgres::config::SslMode;
+use postgres::config::{SslMode, SslNegotiation};
 use postgres::{Client, Config, NoTls};
 use rustls::pki_types::ServerName;
 use tokio_postgres_rustls::MakeRustlsConnect;
 use wire::postgres::ScramCache;
 
-use super::tls;
+use super::tls::Negotiation;
 use super::url::{Address, PasswordSource};
 use crate::error::{Failure, FailureKind};
 use crate::lane::{ErrorClass, OpError};
@@ -47,7 +47,7 @@ impl Endpoint {
     /// # Errors
     /// The certificates that it trusts cannot be read.
     pub(super) fn new(address: Address) -> Result<Endpoint, Failure> {
-        let config = tls::client(address.tls, &address.roots)?;
+        let config = address.tls.client()?;
         let encryption = config.clone().map(MakeRustlsConnect::new);
         let tls = match config {
             Some(config) => {
@@ -78,7 +78,7 @@ impl Endpoint {
 
     fn try_modes(&self, options: &str) -> Result<Client, Refusal> {
         let mut first = None;
-        for mode in self.address.tls.attempts() {
+        for mode in self.address.tls.mode.attempts() {
             match self.try_once(*mode, options) {
                 Ok(client) => return Ok(client),
                 Err(refusal) if refusal.is_about_encryption() => first = first.or(Some(refusal)),
@@ -94,6 +94,10 @@ impl Endpoint {
     fn try_once(&self, mode: SslMode, options: &str) -> Result<Client, Refusal> {
         let mut config = self.address.config.clone();
         config.ssl_mode(mode);
+        config.ssl_negotiation(match self.address.tls.negotiation {
+            Negotiation::Asked => SslNegotiation::Postgres,
+            Negotiation::Direct => SslNegotiation::Direct,
+        });
         if !options.is_empty() {
             let own = config.get_options().map(|own| format!("{own} ")).unwrap_or_default();
             config.options(&format!("{own}{options}"));
@@ -237,8 +241,8 @@ impl Endpoint {
                 .hint("set `ssl = on` and a certificate on the server, or write `sslmode=prefer`");
         }
         Failure::new(FailureKind::Other, tried, said).hint(
-            "name the authority that signed the server's certificate, `sslrootcert=/path/to/root.crt`; `sslmode=verify-ca` \
-             does not compare the host's name, `sslmode=require` encrypts without asking with whom",
+            "name the authority that signed the server's certificate, or that certificate itself if nobody else has signed \
+             it: `sslrootcert=/path/to/root.crt`; `sslmode=verify-ca` does not compare the host's name",
         )
     }
 

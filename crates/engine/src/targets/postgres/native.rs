@@ -13,6 +13,7 @@ use wire::{Secret, WireError};
 
 use super::connect::{Endpoint, LOGIN_GRACE, Refusal, STARTING_PATIENCE, STARTING_POLL};
 use super::session::Session;
+use super::tls::Negotiation;
 use crate::error::{Failure, FailureKind};
 use crate::lanes::postgres::{LoginError, Opened, Question, fields_said, log_in};
 
@@ -56,7 +57,7 @@ impl Endpoint {
 
     fn try_native_modes(&self, options: &str) -> Result<Opened, Refusal> {
         let mut first = None;
-        for mode in self.address.tls.attempts() {
+        for mode in self.address.tls.mode.attempts() {
             match self.try_native(*mode, options) {
                 Ok(opened) => return Ok(opened),
                 Err(refusal) if refusal.is_about_encryption() => first = first.or(Some(refusal)),
@@ -104,6 +105,7 @@ impl Endpoint {
             _ if self.tls.is_none() => Encryption::Off,
             SslMode::Disable => Encryption::Off,
             SslMode::Prefer => Encryption::Prefer,
+            _ if address.tls.negotiation == Negotiation::Direct => Encryption::Direct,
             _ => Encryption::Require,
         };
         login.channel_binding = match address.config.get_channel_binding() {

@@ -16,12 +16,24 @@ pub(super) enum Lookup {
     Ignored(String),
 }
 
-/// Where the file is unless a variable or the URL says otherwise.
+/// The folder of the user's own files: `~/.postgresql`, and `%APPDATA%\postgresql` on Windows.
+pub(super) fn user_folder(environment: Environment<'_>) -> Option<PathBuf> {
+    if std::path::MAIN_SEPARATOR == '\\' {
+        return environment("APPDATA").map(|folder| PathBuf::from(folder).join("postgresql"));
+    }
+    home(environment).map(|home| home.join(".postgresql"))
+}
+
+/// Where the password file is unless a variable or the URL says otherwise.
 pub(super) fn default_file(environment: Environment<'_>) -> Option<PathBuf> {
     if std::path::MAIN_SEPARATOR == '\\' {
-        return environment("APPDATA").map(|folder| PathBuf::from(folder).join("postgresql").join("pgpass.conf"));
+        return user_folder(environment).map(|folder| folder.join("pgpass.conf"));
     }
-    environment("HOME").map(PathBuf::from).or_else(std::env::home_dir).map(|home| home.join(".pgpass"))
+    home(environment).map(|home| home.join(".pgpass"))
+}
+
+fn home(environment: Environment<'_>) -> Option<PathBuf> {
+    environment("HOME").map(PathBuf::from).or_else(std::env::home_dir)
 }
 
 /// Looks up the password for host, port, database and role.

@@ -2,14 +2,17 @@
 //!
 //! <https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS>
 
+use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
 use postgres::Config;
+use postgres::config::ChannelBinding;
 
 use super::pgpass::{self, Lookup};
-use super::tls::{Roots, TlsMode};
+use super::tls::{self, TlsMode, TlsOptions};
 use crate::error::Failure;
 use crate::targets::shared::LOOPBACK;
 use crate::targets::url::{Environment, Form, Pieces, os_user};
@@ -24,6 +27,8 @@ const KEEPALIVES_IDLE: Duration = Duration::from_secs(10);
 const KEEPALIVES_INTERVAL: Duration = Duration::from_secs(5);
 /// And given up after so many probes.
 const KEEPALIVES_RETRIES: u32 = 4;
+/// The option that ties a login to its encrypted connection.
+const BINDING: &str = "channel_binding";
 /// Where packages put the server's socket.
 const SOCKET_FOLDERS: [&str; 3] = ["/var/run/postgresql", "/run/postgresql", "/tmp"];
 
@@ -41,9 +46,7 @@ pub(super) struct Address {
     /// The database.
     pub(super) database: String,
     /// Whether and how the connection is encrypted.
-    pub(super) tls: TlsMode,
-    /// Whose certificates are trusted.
-    pub(super) roots: Roots,
+    pub(super) tls: TlsOptions,
     /// Where the password comes from, and what was passed over: for hints.
     pub(super) password: PasswordSource,
 }
@@ -67,10 +70,11 @@ struct Options {
     user: Option<String>,
     password: Option<String>,
     host: Option<String>,
+    hostaddr: Option<String>,
     port: Option<String>,
     database: Option<String>,
-    sslmode: Option<String>,
-    sslrootcert: Option<String>,
+    /// By the names that [`tls::option_name`] knows.
+    ssl: BTreeMap<&'static str, String>,
     passfile: Option<String>,
     /// What the driver itself knows, as `key='value'`.
     others: Vec<(String, String)>,
@@ -103,8 +107,7 @@ impl Address {
             port,
             user: user.to_owned(),
             database: database.to_owned(),
-            tls: TlsMode::Disable,
-            roots: Roots::System,
+            tls: TlsOptions::none(),
             password: source,
         }
     }
@@ -117,6 +120,23 @@ impl Address {
         let Address { host, port, user, database, .. } = self;
         let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
         Some(format!("postgres://{user}:{password}@{host}:{port}/{database}?sslmode=disable"))
+    }
+
+    /// What a program of PostgreSQL's own needs, beside host, port, role and password, to connect as étalon does: variables
+    /// of its environment.
+    ///
+    /// # Errors
+    /// No variable can say it.
+    pub(super) fn variables(&self) -> Result<Vec<(&'static str, String)>, Failure> {
+        let mut variables = self.tls.variables()?;
+        variables.extend(self.config.get_hostaddrs().first().map(|address| ("PGHOSTADDR", address.to_string())));
+        let binding = match self.config.get_channel_binding() {
+            ChannelBinding::Disable => "disable",
+            ChannelBinding::Require => "require",
+            _ => "prefer",
+        };
+        variables.push(("PGCHANNELBINDING", binding.to_owned()));
+        Ok(variables)
     }
 
     /// Whether the path to the server is a Unix socket.
@@ -154,7 +174,8 @@ fn set_defaults(config: &mut Config) {
 /// How its URLs are written.
 const URL: Form = Form { product: "PostgreSQL", schemes: ["postgres", "postgresql"], before_port: &[':'] };
 
-fn wrong(cause: impl std::fmt::Display) -> Failure {
+/// What is wrong with a URL. It must not repeat the password.
+pub(super) fn wrong(cause: impl std::fmt::Display) -> Failure {
     URL.wrong(cause)
 }
 
@@ -170,14 +191,22 @@ impl Options {
     }
 
     fn option(&mut self, key: &str, value: String) {
+        if let Some(name) = tls::option_name(key) {
+            self.ssl.insert(name, value);
+            return;
+        }
+        // JDBC's word for it, which libpq understands in URLs.
+        if (key, value.as_str()) == ("ssl", "true") {
+            self.ssl.insert("sslmode", "require".to_owned());
+            return;
+        }
         let known = match key {
             "user" => &mut self.user,
             "password" => &mut self.password,
             "host" => &mut self.host,
+            "hostaddr" => &mut self.hostaddr,
             "port" => &mut self.port,
             "dbname" => &mut self.database,
-            "sslmode" => &mut self.sslmode,
-            "sslrootcert" => &mut self.sslrootcert,
             "passfile" => &mut self.passfile,
             _ => return self.others.push((key.to_owned(), value)),
         };
@@ -204,32 +233,43 @@ impl Options {
         Ok(config)
     }
 
-    fn into_address(self, environment: Environment<'_>) -> Result<Address, Failure> {
+    fn into_address(mut self, environment: Environment<'_>) -> Result<Address, Failure> {
+        let binding = environment("PGCHANNELBINDING").filter(|_| !self.others.iter().any(|(key, _)| key == BINDING));
+        self.others.extend(binding.map(|text| (BINDING.to_owned(), text)));
         let mut config = self.driver_options()?;
         let port = self.port.clone().or_else(|| environment("PGPORT")).unwrap_or_else(|| "5432".to_owned());
         let port: u16 = port.parse().map_err(|_| wrong(format!("`{port}` is not a port")))?;
         let user = self.user.clone().or_else(|| environment("PGUSER")).or_else(|| os_user(environment));
         let user = user.ok_or_else(|| wrong("it names no role").hint("write `postgres://ROLE@host/database`"))?;
         let database = self.database.clone().or_else(|| environment("PGDATABASE")).unwrap_or_else(|| user.clone());
-        let host = self.host.clone().or_else(|| environment("PGHOST")).unwrap_or_else(|| default_host(port));
-        let mode = self.sslmode.clone().or_else(|| environment("PGSSLMODE"));
-        let tls = match mode {
-            // PostgreSQL does not encrypt on a Unix socket; libpq passes over `sslmode` there.
-            _ if host.starts_with('/') => TlsMode::Disable,
-            None => TlsMode::Prefer,
-            Some(mode) => TlsMode::from_str(&mode).map_err(wrong)?,
-        };
-        let roots = match self.sslrootcert.clone().or_else(|| environment("PGSSLROOTCERT")) {
-            Some(file) if file != "system" => Roots::File(PathBuf::from(file)),
-            _ => Roots::System,
-        };
+        let address = self.hostaddr(environment)?;
+        let named = self.host.clone().or_else(|| environment("PGHOST"));
+        let is_named = named.is_some() || address.is_none();
+        let host = named.or(address.map(|address| address.to_string())).unwrap_or_else(|| default_host(port));
+        let tls = TlsOptions::read(self.ssl.clone(), environment, host.starts_with('/'))?;
+        if tls.mode == TlsMode::VerifyFull && !is_named {
+            return Err(wrong("`sslmode=verify-full` compares the host's name, and there is only an address")
+                .hint("write `host=NAME` beside `hostaddr`"));
+        }
+        if let Some(address) = address {
+            if host.starts_with('/') {
+                return Err(wrong("it names a socket's folder and an address").hint("leave one of them away"));
+            }
+            config.hostaddr(address);
+        }
         config.host(&host).port(port).user(&user).dbname(&database);
         set_defaults(&mut config);
         let (password, source) = self.password(environment, &[&host, &port.to_string(), &database, &user]);
         if let Some(password) = password {
             config.password(password);
         }
-        Ok(Address { config, host, port, user, database, tls, roots, password: source })
+        Ok(Address { config, host, port, user, database, tls, password: source })
+    }
+
+    /// Where the connection leads, whatever the host is called.
+    fn hostaddr(&self, environment: Environment<'_>) -> Result<Option<IpAddr>, Failure> {
+        let text = self.hostaddr.clone().or_else(|| environment("PGHOSTADDR")).filter(|text| !text.is_empty());
+        text.map(|text| text.parse().map_err(|_| wrong("`hostaddr` is one IP address"))).transpose()
     }
 
     fn password(&self, environment: Environment<'_>, fields: &[&str; 4]) -> (Option<String>, PasswordSource) {
@@ -302,7 +342,7 @@ mod tests {
                 "PGUSER" => "role",
                 "PGDATABASE" => "base",
                 "PGPASSWORD" => "secret",
-                "SHOP_URL" => "postgres://u@h/d?sslmode=verify-full",
+                "SHOP_URL" => "postgres://u@h/d?sslmode=verify-full&sslrootcert=system",
                 _ => return None,
             };
             Some(value.to_owned())
@@ -312,7 +352,7 @@ mod tests {
         assert_eq!((address.user.as_str(), address.database.as_str()), ("role", "base"));
         assert_eq!(address.password, PasswordSource::Environment);
         let address = Address::parse("env:SHOP_URL", &environment).unwrap();
-        assert_eq!((address.host.as_str(), address.tls), ("h", TlsMode::VerifyFull));
+        assert_eq!((address.host.as_str(), address.tls.mode), ("h", TlsMode::VerifyFull));
         let failure = Address::parse("env:NOT_SET", &environment).err().unwrap();
         assert!(failure.hint.unwrap().contains("NOT_SET"));
     }

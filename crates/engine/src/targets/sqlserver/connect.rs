@@ -16,7 +16,7 @@ use crate::lanes::dialogue::{ServerError as _, Tls};
 use crate::lanes::sqlserver::{AskError, Client, LoggedIn, log_in};
 use crate::targets::refusal::{self, Explain};
 use crate::targets::shared::VIGILANCE;
-use crate::targets::tls::{Check, client_config_of};
+use crate::targets::tls::{Check, Roots, Wanted};
 
 /// What the handshake and the login may take beyond the connection's own time-out.
 const LOGIN_GRACE: Duration = Duration::from_secs(5);
@@ -45,12 +45,16 @@ impl Endpoint {
     pub(super) fn new(address: Address) -> Result<Endpoint, Failure> {
         let check = match (address.trust, address.encrypt) {
             (Trust::Blind, _) => Check::Nothing,
-            // As Microsoft's own clients: what encrypts the login alone need not be trusted.
-            (Trust::Checked, Encrypt::Login) => Check::Nothing,
-            (Trust::Checked, Encrypt::Everything) => Check::ChainAndName,
+            // As Microsoft's own clients: what encrypts the login alone need not be trusted, unless the URL says whom to
+            // trust.
+            (Trust::Checked, Encrypt::Login) if !address.says_who() => Check::Nothing,
+            (Trust::Checked, _) => Check::ChainAndName,
         };
         // The server speaks TLS 1.3 only where all of the connection is within TLS, which is TDS 8.
-        let config = client_config_of(&[&rustls::version::TLS12], check, &address.roots, "ca_file")?;
+        let roots = address.roots.as_ref().unwrap_or(&Roots::System);
+        let versions = [&rustls::version::TLS12];
+        let wanted = Wanted { versions: &versions, ..Wanted::new(check, roots, "ca_file") };
+        let config = wanted.client_config()?;
         let name = address.certificate_name.clone().unwrap_or_else(|| address.host.clone());
         let name = ServerName::try_from(name).map_err(|_| {
             Failure::new(FailureKind::Plan, format!("connect to {}", address.shown()), "the host's name is no DNS name")

@@ -20,10 +20,11 @@ const PORT: u16 = 1433;
 /// The size of packets that is asked for unless the URL says otherwise, in bytes: that of Microsoft's own clients.
 const PACKET_BYTES: u16 = 8000;
 /// Options that a URL may have.
-const OPTIONS: [&str; 10] = [
+const OPTIONS: [&str; 11] = [
     "encrypt",
     "trust_server_certificate",
     "ca_file",
+    "server_certificate",
     "host_name_in_certificate",
     "connect_timeout",
     "packet_size",
@@ -81,8 +82,8 @@ pub(super) struct Address {
     pub(super) encrypt: Encrypt,
     /// Whether the certificate is checked.
     pub(super) trust: Trust,
-    /// Whose certificates are trusted.
-    pub(super) roots: Roots,
+    /// Whose certificates are trusted, if the URL says whose.
+    pub(super) roots: Option<Roots>,
     /// Whom the certificate has to name, if not the host.
     pub(super) certificate_name: Option<String>,
     /// How long the server may take to take the connection.
@@ -136,7 +137,7 @@ impl Address {
                 None => (None, PasswordSource::Nowhere),
             },
         };
-        let trust = options.get("trust_server_certificate").map_or(Ok(false), |text| truth(text))?;
+        let (trust, roots) = trust(options)?;
         let number = |name: &str, default: u64, range: std::ops::RangeInclusive<u64>| match options.get(name) {
             None => Ok(default),
             Some(text) => text.parse().ok().filter(|number| range.contains(number)).ok_or_else(|| {
@@ -151,8 +152,8 @@ impl Address {
             password_source,
             database,
             encrypt: options.get("encrypt").map_or(Ok(Encrypt::Everything), |text| encrypt(text))?,
-            trust: if trust { Trust::Blind } else { Trust::Checked },
-            roots: options.get("ca_file").map_or(Roots::System, |file| Roots::File(PathBuf::from(file))),
+            trust,
+            roots,
             certificate_name: options.get("host_name_in_certificate").cloned(),
             connect_timeout: Duration::from_secs(number("connect_timeout", CONNECT_TIMEOUT.as_secs(), 1..=86_400)?),
             packet_bytes: number("packet_size", PACKET_BYTES.into(), 512..=32_767)? as u16,
@@ -169,6 +170,11 @@ impl Address {
         }
     }
 
+    /// Whether the URL says whom the certificate has to be from, or has to name.
+    pub(super) fn says_who(&self) -> bool {
+        self.roots.is_some() || self.certificate_name.is_some()
+    }
+
     /// Whether the server can only be on this machine, by the way to it.
     pub(super) fn is_local(&self) -> bool {
         is_this_host(&self.host)
@@ -180,6 +186,27 @@ fn option_name(key: &str) -> Result<&'static str, Failure> {
     let bare = |name: &str| name.to_ascii_lowercase().replace(['_', '-', ' '], "");
     let known = OPTIONS.iter().find(|option| bare(option) == bare(key));
     known.copied().ok_or_else(|| URL.unknown(key, &OPTIONS))
+}
+
+/// Whether the certificate is checked, and against whom. What is asked for and then passed over would be the worst of both.
+fn trust(options: &BTreeMap<&'static str, String>) -> Result<(Trust, Option<Roots>), Failure> {
+    let blind = options.get("trust_server_certificate").map_or(Ok(false), |text| truth(text))?;
+    let file = |name: &str| options.get(name).map(PathBuf::from);
+    let roots = match (file("ca_file"), file("server_certificate")) {
+        (Some(_), Some(_)) => {
+            return Err(wrong("`server_certificate` is compared as it is, and no authority is asked")
+                .hint("leave `ca_file` away, or name the certificate there"));
+        }
+        (None, Some(file)) => Some(Roots::Exactly(file)),
+        (file, None) => file.map(Roots::File),
+    };
+    let is_named = roots.is_some() || options.contains_key("host_name_in_certificate");
+    match (blind, is_named) {
+        (true, true) => Err(wrong("it says how the certificate is checked, and that it is not")
+            .hint("leave `trust_server_certificate` away")),
+        (true, false) => Ok((Trust::Blind, None)),
+        (false, _) => Ok((Trust::Checked, roots)),
+    }
 }
 
 fn truth(text: &str) -> Result<bool, Failure> {
@@ -237,6 +264,9 @@ mod tests {
         for (url, words) in [
             ("mssql://sa:hunter2@h/?encript=true", "encript"),
             ("mssql://sa:hunter2@h/?encrypt=strict", "TDS 8"),
+            ("mssql://sa:hunter2@h/?trust_server_certificate=true&ca_file=/x", "not"),
+            ("mssql://sa:hunter2@h/?trust_server_certificate=true&HostNameInCertificate=x", "not"),
+            ("mssql://sa:hunter2@h/?ServerCertificate=/x&ca_file=/x", "no authority"),
             ("mssql://sa:hunter2@h/?encrypt=perhaps", "perhaps"),
             ("mssql://sa:hunter2@h/?packet_size=7", "512"),
             ("mssql://sa:hunter2@h%5Cexpress/", "instance"),

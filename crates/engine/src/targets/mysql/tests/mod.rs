@@ -6,6 +6,7 @@ mod lane;
 mod login;
 mod server;
 mod tls;
+mod tls_table;
 
 use std::collections::BTreeMap;
 

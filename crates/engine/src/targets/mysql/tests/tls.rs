@@ -1,50 +1,24 @@
 //! TLS in each of MySQL's modes, with an authority of the test's own.
 
-use std::fs;
-use std::path::Path as FilePath;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use model::{Length, OnError, Order, Schedule};
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 
 use super::*;
 use crate::observer::Silent;
 use crate::target::Threads;
+use crate::targets::tls::testing::make;
 use crate::traffic::Traffic;
 use crate::trial::TrialRun;
 use crate::worker::Pace;
 use crate::workloads::StreamTask;
 use crate::workloads::transactions::{compile, pgbench_tables};
 
-/// Writes an authority's certificate, and a server's with its key, signed by it, for `localhost` alone.
-fn make_certificates(folder: &FilePath) {
-    let mut authority = CertificateParams::new(Vec::new()).unwrap();
-    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    authority.distinguished_name.push(DnType::CommonName, "étalon's test authority");
-    let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate().unwrap()).unwrap();
-    let key = KeyPair::generate().unwrap();
-    let server = CertificateParams::new(vec!["localhost".to_owned()]).unwrap().signed_by(&key, &authority).unwrap();
-    fs::write(folder.join("root.crt"), authority.pem()).unwrap();
-    fs::write(folder.join("server.crt"), server.pem()).unwrap();
-    fs::write(folder.join("server.key"), key.serialize_pem()).unwrap();
-}
-
-/// As the server wants them: its own.
-fn give_to_server(folder: &FilePath) {
-    assert!(std::process::Command::new("chmod").arg("0755").arg(folder).status().unwrap().success());
-    if let Some(user) = private::server_user().unwrap() {
-        for file in ["server.crt", "server.key"] {
-            host::process::chown(&folder.join(file), &user).unwrap();
-        }
-    }
-}
-
 #[test]
 fn tls_is_what_ssl_mode_says() {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-    make_certificates(folder.path());
-    give_to_server(folder.path());
+    make("names `localhost`").write(folder.path(), private::server_user().unwrap().as_ref());
     let file = |name: &str| folder.path().join(name).display().to_string();
     let pairs = [("ssl_cert", file("server.crt")), ("ssl_key", file("server.key"))];
     let pairs = [(pairs[0].0, pairs[0].1.as_str()), (pairs[1].0, pairs[1].1.as_str())];
@@ -63,7 +37,7 @@ fn tls_is_what_ssl_mode_says() {
     assert!(failure.cause.contains("not valid for name"), "{failure}");
     assert!(failure.hint.is_some() && failure.tried.contains("encrypt"), "{failure}");
     let other = tempfile::tempdir().unwrap();
-    make_certificates(other.path());
+    make("names `localhost`").write(other.path(), None);
     let failure = refusal(&by_address(&format!("ssl-ca={}", other.path().join("root.crt").display())), &[]);
     assert!(failure.cause.contains("UnknownIssuer") || failure.cause.contains("BadSignature"), "{failure}");
     let failure = refusal(&by_address("ssl-mode=verify_ca&ssl-ca=/no/such/file"), &[]);

@@ -9,6 +9,7 @@ mod many;
 mod modes;
 mod server;
 mod tls;
+mod tls_table;
 mod together;
 
 use std::collections::BTreeMap;
