@@ -283,3 +283,29 @@ fn by_the_clients_certificate(stage: &Stage, home: &Path) {
     stage.alike(&format!("{closed}&sslpassword=wrong"), &[], Refused);
     stage.alike(&closed, &[], Refused);
 }
+
+/// The operating system's authorities are those that a process's environment names, so another process has to connect.
+#[test]
+fn system_authorities_are_those_of_the_process() {
+    const URL: &str = "ETALON_TEST_TLS_URL";
+    if let Ok(url) = std::env::var(URL) {
+        let endpoint = Address::parse(&url, &|_| None).and_then(Endpoint::new).unwrap();
+        assert!(endpoint.connect_native("").is_ok());
+        return session::close(endpoint.connect("").unwrap());
+    }
+    let stage = Stage::new();
+    let connects = |host: &str, query: &str| {
+        let name = "targets::postgres::tests::tls_table::system_authorities_are_those_of_the_process";
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", name]).env(URL, stage.url(host, query)).env_remove("SSL_CERT_DIR");
+        let output = command.env("SSL_CERT_FILE", stage.file("root.crt")).stdin(Stdio::null()).output().unwrap();
+        assert!(String::from_utf8_lossy(&output.stdout).contains("running 1 test"));
+        output.status.success()
+    };
+    assert!(connects("localhost", "sslrootcert=system"));
+    assert!(connects("localhost", "sslrootcert=system&sslmode=verify-full"));
+    assert!(!connects("127.0.0.1", "sslrootcert=system"), "another name");
+    stage.give(&make("another authority"));
+    assert!(!connects("localhost", "sslrootcert=system"), "another authority");
+    stage.server.drop_all().unwrap();
+}
