@@ -14,6 +14,7 @@ mod bad_input;
 mod cipher;
 mod disk;
 mod documents;
+mod exclusion;
 mod export;
 mod families;
 mod import;

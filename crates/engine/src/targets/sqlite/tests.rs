@@ -135,20 +135,21 @@ fn a_new_database_is_marked_without_a_journal() {
 }
 
 /// A system's own copy would share the blocks where it can, in one call. The kernel counts a thread's calls that write.
-#[cfg(target_os = "linux")]
 #[test]
 fn a_copy_is_written_piece_by_piece() {
     let folder = folder();
     let (from, to) = (folder.path().join("from"), folder.path().join("to"));
     let bytes: Vec<u8> = (0..(5 << 20) + 17).map(|n: u32| (n >> 3) as u8).collect();
     fs::write(&from, &bytes).unwrap();
+    // Other systems keep no such account.
+    let counts = std::env::consts::OS == "linux";
     let written = || -> u64 {
         let account = fs::read_to_string("/proc/thread-self/io").unwrap();
         account.lines().find_map(|line| line.strip_prefix("syscw: ")).unwrap().parse().unwrap()
     };
-    let before = written();
+    let before = counts.then(written);
     copy(&from, &to).unwrap();
-    assert!(written() - before >= 6, "{} calls", written() - before);
+    assert!(before.is_none_or(|before| written() - before >= 6));
     assert_eq!(fs::read(&to).unwrap(), bytes);
 }
 
@@ -171,7 +172,6 @@ fn a_database_is_claimed_until_it_is_dropped() {
     assert!(!folder.path().join("made").exists());
 }
 
-#[cfg(unix)]
 #[test]
 fn a_database_that_another_étalon_has_is_refused_with_its_name() {
     let folder = folder();
@@ -189,7 +189,9 @@ fn a_database_that_another_étalon_has_is_refused_with_its_name() {
         request.tables = tables;
         let failure = Sqlite::Plain.open(&request).err().unwrap();
         assert_eq!(failure.kind, FailureKind::NotOurs, "{failure}");
-        assert!(failure.cause.contains("process 7 (`etalon run other.toml`)") && failure.hint.is_some(), "{failure}");
+        // Windows lets nobody read what is locked.
+        let name = if std::env::consts::FAMILY == "unix" { "process 7 (`etalon run other.toml`)" } else { "" };
+        assert!(failure.cause.contains(name) && failure.hint.is_some(), "{failure}");
     }
 }
 
