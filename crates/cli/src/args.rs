@@ -308,6 +308,9 @@ pub struct GateArgs {
     /// What an inconclusive row does
     #[arg(long, value_name = "WHAT", default_value = "pass")]
     pub inconclusive: OnInconclusive,
+    /// With fewer compared rows than this the gate does not pass; all rows of the plan when not given
+    #[arg(long, value_name = "N")]
+    pub min_rows: Option<usize>,
     /// How to say it
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: GateFormat,

@@ -150,6 +150,7 @@ impl Shape {
             margin: rules.map_or(MARGIN, |rules| rules.margin),
             level: rules.map_or(LEVEL, |rules| rules.level),
             allow_unequal_durability: rules.is_some_and(|rules| rules.allow_unequal_durability),
+            allow_sequential_order: rules.is_some_and(|rules| rules.allow_sequential_order),
         };
         let whole = |name: &str, mut point: Point| {
             for key in self.keys.get(name).into_iter().flatten() {

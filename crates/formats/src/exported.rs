@@ -12,6 +12,10 @@ const BENCHMARK_SIGN: &str = "etalon-benchmark:";
 /// How the remark of a system that is another name for a second one begins; a JSON object follows.
 const ALIAS_SIGN: &str = "etalon-alias:";
 
+/// What the plan allows, by the names of its keys.
+const UNEQUAL: &str = "allow_unequal_durability";
+const SEQUENTIAL: &str = "allow_sequential_order";
+
 /// What repetitions of one number have in common.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Repetitions {
@@ -39,6 +43,8 @@ pub struct ExportedRules {
     pub seed: u64,
     /// Whether systems of unequal durability get a verdict.
     pub allow_unequal_durability: bool,
+    /// Whether systems that ran one after the other get a verdict.
+    pub allow_sequential_order: bool,
     /// What the benchmarks are.
     pub benchmarks: Vec<ExportedBenchmark>,
     /// Systems that are another name for a second one, with that one's name.
@@ -109,7 +115,8 @@ impl ExportedRules {
             Order::Interleaved => "interleaved",
             Order::Sequential => "sequential",
         };
-        let allowed = if self.allow_unequal_durability { " allow_unequal_durability" } else { "" };
+        let allows = [(self.allow_unequal_durability, UNEQUAL), (self.allow_sequential_order, SEQUENTIAL)];
+        let allowed: String = allows.iter().filter(|(is, _)| *is).map(|(_, name)| format!(" {name}")).collect();
         // A system's name may hold blanks, so it comes last.
         format!(
             "{SIGN} repetitions={repetitions} order={order} margin={} level={} seed={}{allowed} baseline={}",
@@ -145,7 +152,8 @@ impl ExportedRules {
             margin: share("margin")?,
             level: share("level").filter(|level| *level < 1.0)?,
             seed: of("seed")?.parse().ok()?,
-            allow_unequal_durability: fields.split_whitespace().any(|field| field == "allow_unequal_durability"),
+            allow_unequal_durability: fields.split_whitespace().any(|field| field == UNEQUAL),
+            allow_sequential_order: fields.split_whitespace().any(|field| field == SEQUENTIAL),
             benchmarks: Vec::new(),
             aliases: BTreeMap::new(),
         })
@@ -174,6 +182,7 @@ mod tests {
                 level: 0.95,
                 seed: u64::MAX,
                 allow_unequal_durability,
+                allow_sequential_order: !allow_unequal_durability,
                 benchmarks: vec![benchmark(None), benchmark(Some("figure 1: {time}"))],
                 aliases: [("a, (B)".to_owned(), "a, (A)".to_owned())].into(),
             };

@@ -1,7 +1,8 @@
 //! The gate for continuous integration: did B become worse than A by more than is allowed?
 //!
 //! A row fails only if its interval excludes "no change", *and* the change is beyond the limit, *and* there were enough
-//! blocks. A limit on the difference of two means alone fires on noise. Comparing nothing is not a pass.
+//! blocks. A limit on the difference of two means alone fires on noise. A candidate that fails where the baseline does not
+//! fails the gate; and what was not compared is no pass: all rows are, unless fewer are asked for.
 
 mod format;
 
@@ -9,8 +10,8 @@ pub use format::{Format, render};
 
 use model::Direction;
 
-use crate::comparison::{Comparison, ComparisonSet};
-use crate::number::Script;
+use crate::comparison::{Comparison, ComparisonSet, NoVerdict, SideLetter, Unmeasured, Warning};
+use crate::number::{Script, count};
 use crate::words::{change, metric_name};
 
 /// What to make of rows that neither pass nor fail.
@@ -31,13 +32,13 @@ pub struct GateRules {
     pub max_regression: f64,
     /// What to make of rows that neither pass nor fail.
     pub inconclusive: Inconclusive,
-    /// Fewer compared rows than this are an error.
-    pub min_rows: usize,
+    /// With fewer compared rows than this the gate does not pass; all of them when not given.
+    pub min_rows: Option<usize>,
 }
 
 impl Default for GateRules {
     fn default() -> GateRules {
-        GateRules { max_regression: stats::DEFAULT_MARGIN, inconclusive: Inconclusive::Pass, min_rows: 1 }
+        GateRules { max_regression: stats::DEFAULT_MARGIN, inconclusive: Inconclusive::Pass, min_rows: None }
     }
 }
 
@@ -46,12 +47,12 @@ impl Default for GateRules {
 pub enum GateStatus {
     /// No row regressed.
     Passed,
-    /// A row regressed beyond the limit.
+    /// A row regressed beyond the limit, or the candidate failed.
     Failed,
     /// No row failed, some are open, and the rules ask for certainty.
     Inconclusive,
-    /// Too few rows were compared for a pass to mean anything.
-    NothingCompared,
+    /// Fewer rows were compared than the rules ask for.
+    TooFewRows,
 }
 
 /// What the gate makes of a row.
@@ -65,6 +66,8 @@ pub enum RowStatus {
     Held,
     /// A regression beyond the limit can neither be shown nor excluded.
     Open,
+    /// More of the candidate's trials failed than of the baseline's, or it has no value where the baseline has one.
+    Failed,
     /// There is nothing to compare: no value, no verdict allowed.
     NotCompared,
 }
@@ -77,6 +80,7 @@ impl RowStatus {
             RowStatus::Improved => "improved",
             RowStatus::Held => "held",
             RowStatus::Open => "open",
+            RowStatus::Failed => "failed",
             RowStatus::NotCompared => "not compared",
         }
     }
@@ -112,6 +116,16 @@ impl GateOutcome {
         self.lines.iter().filter(|line| line.status == status).count()
     }
 
+    /// How many rows were compared: for a pass it takes [`GateOutcome::rows_asked`].
+    pub fn rows_compared(&self) -> usize {
+        self.lines.len() - self.count(RowStatus::NotCompared) - self.count(RowStatus::Failed)
+    }
+
+    /// How many rows have to be compared; never none.
+    pub fn rows_asked(&self) -> usize {
+        self.rules.min_rows.unwrap_or(self.lines.len()).max(1)
+    }
+
     /// The answer in one sentence, with improvements beside regressions: findings on one side only are the fingerprint of
     /// a broken process.
     pub fn summary(&self) -> String {
@@ -119,12 +133,13 @@ impl GateOutcome {
             GateStatus::Passed => "passed",
             GateStatus::Failed => "failed",
             GateStatus::Inconclusive => "inconclusive",
-            GateStatus::NothingCompared => "nothing compared",
+            GateStatus::TooFewRows => "not passed: too few rows compared",
         };
         format!(
-            "gate {status}: {} regressed beyond {}, {} improved, {} held, {} open, {} not compared",
+            "gate {status}: {} regressed beyond {}, {} failed, {} improved, {} held, {} open, {} not compared",
             self.count(RowStatus::Regressed),
             crate::number::percent(self.rules.max_regression, Script::Plain),
+            self.count(RowStatus::Failed),
             self.count(RowStatus::Improved),
             self.count(RowStatus::Held),
             self.count(RowStatus::Open),
@@ -139,14 +154,14 @@ pub fn gate(set: &ComparisonSet, rules: &GateRules) -> GateOutcome {
         .rows()
         .filter(|row| row.metric.direction != Direction::Neither && row.metric.role != model::Role::Diagnostic)
         .map(|row| line(row, set, rules))
+        .chain(set.unmeasured.iter().map(unmeasured))
         .collect();
     let mut outcome = GateOutcome { status: GateStatus::Passed, rules: *rules, lines };
-    let compared = outcome.lines.len() - outcome.count(RowStatus::NotCompared);
     let open = outcome.count(RowStatus::Open) + outcome.count(RowStatus::NotCompared);
-    outcome.status = if outcome.count(RowStatus::Regressed) > 0 {
+    outcome.status = if outcome.count(RowStatus::Regressed) + outcome.count(RowStatus::Failed) > 0 {
         GateStatus::Failed
-    } else if compared < rules.min_rows.max(1) {
-        GateStatus::NothingCompared
+    } else if outcome.rows_compared() < outcome.rows_asked() {
+        GateStatus::TooFewRows
     } else if open > 0 && rules.inconclusive == Inconclusive::Fail {
         GateStatus::Inconclusive
     } else {
@@ -159,8 +174,10 @@ fn line(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> GateLine {
     let status = status(row, set, rules);
     let parts = [row.benchmark.clone(), row.cell_label(), metric_name(&row.metric.id)];
     let figures = change(row).map(|c| format!("{} {}", c.point(Script::Plain), c.interval(Script::Plain)));
-    let reason = row.no_verdict().map(crate::comparison::NoVerdict::text);
-    let detail = [figures, reason].into_iter().flatten().collect::<Vec<_>>().join(", ");
+    let reason = row.no_verdict().map(NoVerdict::text);
+    let dropped = row.warnings.iter().filter(|warning| matches!(warning, Warning::Dropped { .. })).map(Warning::text);
+    let dropped = dropped.filter(|_| matches!(status, RowStatus::Failed | RowStatus::NotCompared));
+    let detail = [figures, reason].into_iter().flatten().chain(dropped).collect::<Vec<_>>().join(", ");
     GateLine {
         status,
         name: parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", "),
@@ -169,8 +186,48 @@ fn line(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> GateLine {
     }
 }
 
-/// What the gate makes of a row. The interval is turned so that above 1 is worse.
+/// A benchmark without any row.
+fn unmeasured(benchmark: &Unmeasured) -> GateLine {
+    let failed = match benchmark.failed {
+        0 => String::new(),
+        failed => format!(", {} of the candidate failed", count(failed, "trial")),
+    };
+    GateLine {
+        status: if benchmark.failed > 0 { RowStatus::Failed } else { RowStatus::NotCompared },
+        name: benchmark.benchmark.clone(),
+        sides: "all".to_owned(),
+        detail: format!("no trial was measured{failed}: {}", benchmark.reason),
+    }
+}
+
+/// Whether the candidate failed where the baseline did not, or could not be compared for its failing.
+fn has_failed(row: &Comparison, compared: RowStatus) -> bool {
+    let failed = |letter: SideLetter| {
+        let of_side = row.warnings.iter().filter_map(|warning| match warning {
+            Warning::Dropped { side, failed, .. } if *side == letter => Some(*failed),
+            _ => None,
+        });
+        of_side.sum::<usize>()
+    };
+    let lacks_value = matches!(row.no_verdict(), Some(NoVerdict::NotAvailable { side: SideLetter::B, .. }));
+    let (a, b) = (failed(SideLetter::A), failed(SideLetter::B));
+    match compared {
+        RowStatus::NotCompared => b > 0 || (lacks_value && row.a.summary.is_some()),
+        _ => b > a,
+    }
+}
+
+/// What the gate makes of a row.
 fn status(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> RowStatus {
+    match compared(row, set, rules) {
+        RowStatus::Regressed => RowStatus::Regressed,
+        other if has_failed(row, other) => RowStatus::Failed,
+        other => other,
+    }
+}
+
+/// The same of the values alone. The interval is turned so that above 1 is worse.
+fn compared(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> RowStatus {
     let enough = |blocks: u32| blocks >= set.rules.min_blocks;
     let Some(estimate) = row.estimate.as_ref().filter(|e| enough(e.blocks)) else { return RowStatus::NotCompared };
     if row.no_verdict().is_some() {

@@ -216,7 +216,8 @@ impl Conclusion {
     pub fn words(&self, baseline: &str, script: Script) -> String {
         let Conclusion { system, faster, large, of, all } = self;
         let mut text = format!(
-            "{system} is faster than {baseline} in {faster} of {of} queries, in {large} of them by more than 50 %."
+            "By the published times, chance left aside, {system} is faster than {baseline} in {faster} of {of} queries, in {large} of them by \
+             more than 50 %."
         );
         for (word, times, winner) in all {
             let _ = write!(text, " All queries together, {word}: {}× ({winner}).", significant(*times, 3, script));

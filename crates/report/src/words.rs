@@ -91,7 +91,10 @@ fn row_notes(row: &Comparison) -> impl Iterator<Item = String> {
     let needs_more = |reason: &&NoVerdict| {
         matches!(
             reason,
-            NoVerdict::UnequalDurability { .. } | NoVerdict::NotAvailable { .. } | NoVerdict::NotComparable(_)
+            NoVerdict::UnequalDurability { .. }
+                | NoVerdict::SequentialOrder
+                | NoVerdict::NotAvailable { .. }
+                | NoVerdict::NotComparable(_)
         )
     };
     let reason = row.no_verdict().filter(needs_more).map(NoVerdict::text);

@@ -59,6 +59,11 @@ impl Sample {
         self.not_finite
     }
 
+    /// The sample with one value for each block: the geometric mean of those that share it.
+    pub fn by_blocks(&self) -> Sample {
+        Sample::from_trials(self.by_block().into_iter().map(|(block, value)| TrialValue { block, value }))
+    }
+
     /// Blocks in ascending order, each with the one value that stands for it.
     fn by_block(&self) -> Vec<(u32, f64)> {
         let mut trials = self.trials.clone();
@@ -177,6 +182,8 @@ pub(crate) mod tests {
         assert_eq!(pairs.as_slice()[0].block, 2);
         assert!((pairs.as_slice()[0].b - 4.0).abs() < 1e-12, "geometric mean of 8 and 2");
         assert_eq!(pairs.as_slice()[1], Pair { block: 3, a: 30.0, b: 15.0 });
+        let blocks: Vec<u32> = b.by_blocks().trials().iter().map(|trial| trial.block).collect();
+        assert_eq!((blocks, b.by_blocks().n()), (vec![0, 2, 3, 4], 4));
     }
 
     #[test]

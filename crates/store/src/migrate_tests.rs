@@ -60,6 +60,7 @@ fn header() -> Header {
                 margin: 0.03,
                 level: 0.95,
                 allow_unequal_durability: false,
+                allow_sequential_order: false,
             },
         },
         plan_text: String::new(),

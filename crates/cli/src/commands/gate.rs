@@ -21,7 +21,7 @@ pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
             OnInconclusive::Pass => Inconclusive::Pass,
             OnInconclusive::Fail => Inconclusive::Fail,
         },
-        ..GateRules::default()
+        min_rows: args.min_rows,
     };
     let outcome = gate(&set, &rules);
     let format = match args.format {
@@ -35,9 +35,20 @@ pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
         GateStatus::Passed => Ok(Exit::Done),
         GateStatus::Failed => Ok(Exit::BadAnswer),
         GateStatus::Inconclusive => Ok(Exit::Inconclusive),
-        GateStatus::NothingCompared if args.inconclusive == OnInconclusive::Fail => Ok(Exit::Inconclusive),
-        GateStatus::NothingCompared => Err(CliError::user("the gate has nothing to compare, so it cannot pass")
-            .hint("a verdict takes 6 blocks and two systems; `etalon compare STORE` shows what is missing")),
+        GateStatus::TooFewRows if args.inconclusive == OnInconclusive::Fail => Ok(Exit::Inconclusive),
+        GateStatus::TooFewRows => Err(too_few(&outcome)),
+    }
+}
+
+fn too_few(outcome: &GateOutcome) -> CliError {
+    let (compared, asked) = (outcome.rows_compared(), outcome.rows_asked());
+    let error =
+        CliError::user(format!("the gate compared {compared} of the {asked} rows that it asks for, so it cannot pass"));
+    match compared {
+        0 => error.hint("a verdict takes 6 blocks and two systems; `etalon compare STORE` shows what is missing"),
+        _ => error.hint(format!(
+            "`etalon compare STORE` shows why a row has no verdict; `--min-rows {compared}` lets so many be enough"
+        )),
     }
 }
 
@@ -46,12 +57,19 @@ fn as_json(outcome: &GateOutcome) -> serde_json::Value {
         GateStatus::Passed => "passed",
         GateStatus::Failed => "failed",
         GateStatus::Inconclusive => "inconclusive",
-        GateStatus::NothingCompared => "nothing-compared",
+        GateStatus::TooFewRows => "too-few-rows",
     };
     let rows: Vec<_> = outcome
         .lines
         .iter()
         .map(|line| json!({ "status": line.status.as_str(), "row": line.name, "sides": line.sides, "detail": line.detail }))
         .collect();
-    json!({ "schema_version": 1, "status": status, "max_regression": outcome.rules.max_regression, "rows": rows })
+    json!({
+        "schema_version": 1,
+        "status": status,
+        "max_regression": outcome.rules.max_regression,
+        "rows_compared": outcome.rows_compared(),
+        "rows_asked": outcome.rows_asked(),
+        "rows": rows,
+    })
 }

@@ -148,6 +148,13 @@ fn as_text(plan: &Plan, work: &Work, registry: &Registry) -> String {
             stats::MIN_BLOCKS
         );
     }
+    if plan.schedule.order == Order::Sequential && !plan.comparison.allow_sequential_order && plan.systems.len() > 1 {
+        let _ = writeln!(
+            text,
+            "in a sequential order there will be figures but no verdict: order and time are confounded. `allow_sequential_order = \
+             true` allows one"
+        );
+    }
     text
 }
 

@@ -113,6 +113,48 @@ fn a_gate_passes_fails_and_refuses_to_compare_nothing() {
 }
 
 #[test]
+fn a_gate_does_not_pass_a_candidate_that_fails_or_rows_that_were_not_compared() {
+    let failing = Scene::new();
+    failing.write("p.toml", &sim_plan("", "connections=2", &format!("{SCHEDULE}\non_error = \"continue\"")));
+    failing.etalon(&["run", "p.toml"]);
+    let store = failing.store();
+    let ran = failing.etalon(&["gate", store.to_str().unwrap(), "--min-rows", "1"]);
+    ran.says(1, &[]);
+    assert!(ran.stdout.contains("failed        points, clients=4, throughput"), "{}", ran.stdout);
+    // Half a thousand transactions have no p99.
+    let short = experiment("", "", "blocks = 6\nwarmup = \"10ms\"\nduration = \"100ms\"");
+    let store = short.store();
+    let of_all = short.etalon(&["gate", store.to_str().unwrap(), "--max-regression", "50%"]);
+    of_all.says(2, &["of the 6 rows that it asks for", "hint: `etalon compare STORE` shows why", "--min-rows"]);
+    short.etalon(&["gate", store.to_str().unwrap(), "--max-regression", "50%", "--min-rows", "4"]).says(0, &[]);
+}
+
+#[test]
+fn a_sequential_order_gets_no_verdict_unless_the_plan_allows_it() {
+    let plan = |allow: &str| {
+        format!("{allow}{}", sim_plan("", "service_us=100", &format!("{SCHEDULE}\norder = \"sequential\"")))
+    };
+    let scene = Scene::new();
+    scene.write("p.toml", &plan(""));
+    let planned = scene.etalon(&["plan", "p.toml"]);
+    assert!(planned.stdout.contains("order and time are confounded"), "{}", planned.stdout);
+    let ran = scene.etalon(&["run", "p.toml"]);
+    ran.says(0, &[]);
+    assert!(ran.stdout.contains("`allow_sequential_order = true`"), "{}", ran.stdout);
+    assert!(verdicts(&scene).iter().all(|verdict| verdict == "none"));
+    scene.etalon(&["gate", scene.store().to_str().unwrap()]).says(2, &[]);
+    // Written out and read in again it is as sequential as before.
+    scene.etalon(&["export", scene.store().to_str().unwrap(), "-o", "t.csv"]).says(0, &[]);
+    scene.etalon(&["import", "tidy", "t.csv", "-o", "again.etalon"]).says(0, &[]);
+    let again = scene.etalon(&["compare", "again.etalon"]);
+    assert!(again.stdout.contains("order and time are confounded"), "{}", again.stdout);
+    let allowed = Scene::new();
+    allowed.write("p.toml", &plan("allow_sequential_order = true\n")).etalon(&["run", "p.toml"]).says(0, &[]);
+    assert!(verdicts(&allowed).iter().all(|verdict| verdict == "faster"), "{:?}", verdicts(&allowed));
+    assert_eq!(compare(&allowed, &[])["experiment"]["rules"]["pairing"], "unpaired");
+}
+
+#[test]
 fn a_report_is_one_file_beside_the_store() {
     let scene = experiment("", "service_us=150", SCHEDULE);
     let report = scene.store().with_extension("html");

@@ -13,7 +13,7 @@ use crate::schedule::{OnError, Order};
 use crate::value::Value;
 
 /// In the order of the manual.
-pub(super) const TOP_KEYS: [&str; 10] = [
+pub(super) const TOP_KEYS: [&str; 11] = [
     "name",
     "systems",
     "benchmarks",
@@ -22,6 +22,7 @@ pub(super) const TOP_KEYS: [&str; 10] = [
     "margin",
     "level",
     "allow_unequal_durability",
+    "allow_sequential_order",
     QUICK,
     "fleet",
 ];
@@ -38,6 +39,7 @@ pub(super) const ON_ERRORS: [(&str, OnError); 2] = [("stop", OnError::Stop), ("c
 pub(super) struct PlanFile {
     pub(super) name: Option<Located<String>>,
     pub(super) allow_unequal_durability: Option<bool>,
+    pub(super) allow_sequential_order: Option<bool>,
     pub(super) baseline: Option<Located<String>>,
     pub(super) margin: Option<f64>,
     pub(super) level: Option<f64>,
@@ -95,6 +97,7 @@ impl PlanFile {
         PlanFile {
             name: top.text("name", problems),
             allow_unequal_durability: top.flag("allow_unequal_durability", problems),
+            allow_sequential_order: top.flag("allow_sequential_order", problems),
             baseline: top.text("baseline", problems),
             margin: top.share("margin", MARGIN_LIMITS, DEFAULT_MARGIN, problems),
             level: top.share("level", LEVEL_LIMITS, DEFAULT_LEVEL, problems),

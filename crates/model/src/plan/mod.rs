@@ -155,6 +155,9 @@ pub struct ComparisonRules {
     pub level: f64,
     /// Whether systems of unequal durability may get a verdict.
     pub allow_unequal_durability: bool,
+    /// Whether systems that ran one after the other, in a sequential order, may get a verdict.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub allow_sequential_order: bool,
 }
 
 impl SystemPlan {

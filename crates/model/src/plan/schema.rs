@@ -61,6 +61,11 @@ pub fn json_schema(catalog: &Catalog) -> Json {
                 "type": "boolean",
                 "default": false,
             },
+            "allow_sequential_order": {
+                "description": "Whether systems that ran one after the other (`order = \"sequential\"`) may get a verdict.",
+                "type": "boolean",
+                "default": false,
+            },
             "quick": {
                 "description": "What the quick form of the plan (`--quick`) changes: paths as of `--set`, with their values.",
                 "type": "object",

@@ -3,9 +3,11 @@
 use model::{DurabilityTier, Metric, TrialState};
 
 use super::judging::{Index, RowCells, marks, row, voiding_mark};
+use super::matching::{far_apart, matched_cells};
+use super::options::Pairing;
 use super::projection::{KEY_SYSTEM, Projection, hidden, side_label, values_of};
 use super::row::{Comparison, NoVerdict, SideLetter};
-use super::set::{Rules, Table};
+use super::set::{Rules, Table, TimeOrder};
 use super::warning::Warning;
 use crate::evidence::Evidence;
 
@@ -95,11 +97,17 @@ impl<'a> Builder<'a> {
         if cells_a.is_empty() || cells_b.is_empty() {
             return Vec::new();
         }
+        let matched = matched_cells(self.evidence, &cells_a, &cells_b, &self.unused);
+        let mut warnings = self.cell_warnings(&cells_a, &cells_b);
+        if self.rules.pairing == Pairing::Paired {
+            warnings.extend(far_apart(self.evidence, &matched));
+        }
         let cells = RowCells {
             labels: (a, b),
             a: &cells_a,
             b: &cells_b,
-            warnings: self.cell_warnings(&cells_a, &cells_b),
+            matched,
+            warnings,
             label,
             no_verdict: self.no_verdict(&cells_a, &cells_b),
         };
@@ -124,6 +132,9 @@ impl<'a> Builder<'a> {
     /// What stands in the way of a verdict for every metric of these cells.
     fn no_verdict(&self, a: &[u32], b: &[u32]) -> Option<NoVerdict> {
         let both = [a, b].concat();
+        if self.rules.order == TimeOrder::Sequential {
+            return Some(NoVerdict::SequentialOrder);
+        }
         voiding_mark(self.evidence, &both).or_else(|| self.unequal_durability(a, b))
     }
 
@@ -181,7 +192,8 @@ impl<'a> Builder<'a> {
             .filter(|trial| matches!(trial.state, TrialState::Failed | TrialState::Aborted))
             .collect();
         let reason = lost.first()?.reason.clone().unwrap_or_default();
-        Some(Warning::Dropped { side, trials: lost.len(), reason })
+        let failed = lost.iter().filter(|trial| trial.state == TrialState::Failed).count();
+        Some(Warning::Dropped { side, trials: lost.len(), failed, reason })
     }
 }
 

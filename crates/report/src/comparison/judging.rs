@@ -1,10 +1,11 @@
 //! A row's arithmetic: two samples, their ratio, and what stands in the way of a verdict.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Cell, MarkKind, Metric, Reading, Role};
 use stats::{Sample, TrialValue, Verdict};
 
+use super::matching::{Matched, matched};
 use super::options::Pairing;
 use super::row::{Comparison, Estimate, NoVerdict, Outcome, Side, SideLetter, TrialPoint, direction_of};
 use super::set::Rules;
@@ -58,6 +59,18 @@ impl Index {
         index
     }
 
+    /// The values of one cell in run order, those of the blocks that are asked for.
+    pub fn sample(&self, cell: u32, metric: &str, is_asked: impl Fn(u32) -> bool) -> Sample {
+        let points = self.pooled(&[cell], metric).points.into_iter().filter(|point| is_asked(point.block));
+        Sample::from_trials(points.map(|point| TrialValue { block: point.block, value: point.value }))
+    }
+
+    /// The blocks in which a cell has a value.
+    pub fn blocks(&self, cell: u32, metric: &str) -> BTreeSet<u32> {
+        let readings = self.readings.get(&(cell, metric.to_owned()));
+        readings.into_iter().flat_map(|readings| &readings.points).map(|point| point.block).collect()
+    }
+
     /// The readings of several cells together, in run order.
     fn pooled(&self, cells: &[u32], metric: &str) -> Readings {
         let mut all = Readings::default();
@@ -90,6 +103,8 @@ pub struct RowCells<'a> {
     pub a: &'a [u32],
     /// Indices of B's cells.
     pub b: &'a [u32],
+    /// Those of A with their counterparts of B.
+    pub matched: Vec<(u32, u32)>,
     /// Warnings that all metrics of these cells share.
     pub warnings: Vec<Warning>,
     /// What tells this row's cell from the others.
@@ -102,7 +117,8 @@ pub struct RowCells<'a> {
 pub fn row(evidence: &Evidence, index: &Index, cells: &RowCells<'_>, metric: &Metric, rules: &Rules) -> Comparison {
     let (side_a, sample_a) = side(evidence, index, cells.labels.0, cells.a, metric, rules);
     let (side_b, sample_b) = side(evidence, index, cells.labels.1, cells.b, metric, rules);
-    let (estimate, refusal) = estimate(&sample_a, &sample_b, rules, evidence.header.plan.schedule.seed);
+    let matched = matched(index, &cells.matched, &metric.id, rules.pairing);
+    let (estimate, refusal) = estimate(&matched, rules, evidence.header.plan.schedule.seed);
     let mut warnings = cells.warnings.clone();
     warnings.extend(missing_values(&side_a, SideLetter::A));
     warnings.extend(missing_values(&side_b, SideLetter::B));
@@ -112,10 +128,11 @@ pub fn row(evidence: &Evidence, index: &Index, cells: &RowCells<'_>, metric: &Me
         warnings.extend(step.map(|step| Warning::QuantisedClock { step, unit: metric.unit.clone() }));
     }
     if rules.pairing == Pairing::Paired {
-        let pairs = stats::paired(&sample_a, &sample_b);
+        let pairs = stats::paired(&matched.a, &matched.b);
         let (a, b) = (pairs.unpaired_a(), pairs.unpaired_b());
         warnings.extend((a + b > 0).then_some(Warning::Unpaired { a, b }));
     }
+    warnings.extend(matched.left_out);
     warnings.extend(estimate.as_ref().and_then(disagreement));
     fill_detectable(&mut warnings, estimate.as_ref());
     let involved: Vec<&Cell> = cells.a.iter().chain(cells.b).filter_map(|i| evidence.cell(*i)).collect();
@@ -191,10 +208,12 @@ fn missing_side(a: &Side, b: &Side) -> Option<NoVerdict> {
     missing(a, SideLetter::A).or_else(|| missing(b, SideLetter::B))
 }
 
-/// The ratio, or why there is none. Neither if a side has no value: `missing_side` tells.
-fn estimate(a: &Sample, b: &Sample, rules: &Rules, seed: u64) -> (Option<Estimate>, Option<NoVerdict>) {
+/// The ratio, or why there is none. Where a side has no value at all, `missing_side` says so before.
+fn estimate(matched: &Matched, rules: &Rules, seed: u64) -> (Option<Estimate>, Option<NoVerdict>) {
+    let (a, b) = (&matched.a, &matched.b);
     if a.n() == 0 || b.n() == 0 {
-        return (None, None);
+        let why = "there is no block in which every cell has a value on both sides".to_owned();
+        return (None, Some(NoVerdict::NotComparable(why)));
     }
     let found = match rules.pairing {
         Pairing::Paired => paired_estimate(a, b, rules, seed),

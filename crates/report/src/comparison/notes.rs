@@ -1,9 +1,7 @@
 //! What holds for all rows of a set.
 
-use model::Order;
-
 use super::row::NoVerdict;
-use super::set::{Note, NoteKind, Table};
+use super::set::{Note, NoteKind, Table, TimeOrder};
 use super::warning::Warning;
 use crate::evidence::{CLIENT, Evidence};
 use crate::number::{Script, count, percent};
@@ -11,10 +9,10 @@ use crate::number::{Script, count, percent};
 /// The value of [`store::Header::build`] whose figures can be compared.
 const RELEASE: &str = "release";
 /// The value of [`store::Header::build`] where étalon has measured nothing itself.
-const IMPORTED: &str = "imported";
+pub(super) const IMPORTED: &str = "imported";
 
 /// The notes of a set.
-pub fn notes(evidence: &Evidence, tables: &[Table]) -> Vec<Note> {
+pub fn notes(evidence: &Evidence, tables: &[Table], order: TimeOrder) -> Vec<Note> {
     let mut notes = Vec::new();
     let mut add = |kind, text: String| notes.push(Note { kind, text });
     if ![RELEASE, IMPORTED].contains(&evidence.header.build.as_str()) {
@@ -26,22 +24,8 @@ pub fn notes(evidence: &Evidence, tables: &[Table]) -> Vec<Note> {
             ),
         );
     }
-    // A table that étalon itself exported tells the order.
-    let is_sequential = evidence.header.plan.schedule.order == Order::Sequential;
-    if evidence.header.build == IMPORTED && is_sequential {
-        add(
-            NoteKind::SequentialOrder,
-            "imported: nobody tells in what order the cells ran, so what changed on the machine in the meantime may look \
-             like a difference between them"
-                .to_owned(),
-        );
-    } else if is_sequential {
-        add(
-            NoteKind::SequentialOrder,
-            "the cells ran one after the other, not interleaved: what changed on the machine in the meantime looks like a \
-             difference between them"
-                .to_owned(),
-        );
+    if let Some(text) = sequential(order) {
+        add(NoteKind::SequentialOrder, text.to_owned());
     }
     if let Some(text) = incomplete(evidence) {
         add(NoteKind::Incomplete, text);
@@ -72,6 +56,26 @@ pub fn notes(evidence: &Evidence, tables: &[Table]) -> Vec<Note> {
     }
     notes.dedup();
     notes
+}
+
+/// What an order that does not interleave the sides does to them.
+fn sequential(order: TimeOrder) -> Option<&'static str> {
+    match order {
+        TimeOrder::Interleaved => None,
+        TimeOrder::Unknown => Some(
+            "imported: nobody tells in what order the cells ran, so what changed on the machine in the meantime may look \
+             like a difference between them",
+        ),
+        TimeOrder::Sequential => Some(
+            "the cells ran one after the other, not interleaved, so that order and time are confounded: what changed on the \
+             machine in the meantime looks like a difference between them. Figures without a verdict, unless the plan says \
+             `allow_sequential_order = true`",
+        ),
+        TimeOrder::SequentialAllowed => Some(
+            "the cells ran one after the other, not interleaved: what changed on the machine in the meantime looks like a \
+             difference between them. Compared without pairing, because the plan allows it",
+        ),
+    }
 }
 
 /// What nobody can see from inside a virtual machine, if disks were measured in one.

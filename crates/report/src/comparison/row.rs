@@ -99,6 +99,8 @@ pub enum NoVerdict {
         /// The promise of B.
         b: Option<DurabilityTier>,
     },
+    /// All trials of one side ran before those of the other, and the plan does not allow that.
+    SequentialOrder,
     /// Trials carry a mark that voids the verdict.
     Voided {
         /// The mark in words: `client saturated`.
@@ -134,6 +136,9 @@ impl NoVerdict {
             NoVerdict::UnequalDurability { a, b } => {
                 format!("unequal durability: A is {}, B is {}", tier(a), tier(b))
             }
+            NoVerdict::SequentialOrder => {
+                "order and time are confounded: the trials of one side ran before those of the other".to_owned()
+            }
             NoVerdict::Voided { what, trials } => {
                 format!("{what} in {trials} {}", if *trials == 1 { "trial" } else { "trials" })
             }
@@ -149,6 +154,7 @@ impl NoVerdict {
         match self {
             NoVerdict::TooFewBlocks { .. } | NoVerdict::NoBetterSide => self.text(),
             NoVerdict::UnequalDurability { .. } => "unequal durability".to_owned(),
+            NoVerdict::SequentialOrder => "sequential order".to_owned(),
             NoVerdict::Voided { what, .. } => what.clone(),
             NoVerdict::NotAvailable { side, reason } => match crate::words::absent(reason) {
                 "n/a" => format!("{} has no value", side.as_str()),

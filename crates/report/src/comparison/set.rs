@@ -3,6 +3,7 @@
 use model::facts::Difference;
 use model::{Order, TrialState};
 use stats::Estimator;
+use store::StoredTrial;
 
 use super::builder::Builder;
 use super::clients::{self, ClientsGroup};
@@ -11,7 +12,7 @@ use super::families::{self, Families};
 use super::figures::{Figure, figures};
 use super::hosts::{self, HostsGroup};
 use super::judging::Index;
-use super::notes::notes;
+use super::notes::{IMPORTED, notes};
 use super::options::{CompareError, MetricFilter, Options, Pairing, is_named};
 use super::projection::{KEY_SYSTEM, Projection, side_label};
 use super::row::Comparison;
@@ -29,8 +30,48 @@ pub struct Rules {
     pub estimator: Estimator,
     /// How the sides are matched.
     pub pairing: Pairing,
+    /// When they ran. Blocks of a sequential order are no stretches of time, so nothing is paired by them.
+    pub order: TimeOrder,
     /// Fewest blocks that carry a verdict.
     pub min_blocks: u32,
+}
+
+/// What is known of when the trials of the two sides ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeOrder {
+    /// They took turns.
+    Interleaved,
+    /// One side's after the other's: no verdict.
+    Sequential,
+    /// The same, and the plan allows verdicts.
+    SequentialAllowed,
+    /// Nobody tells, as of what was imported.
+    Unknown,
+}
+
+impl TimeOrder {
+    /// The order of an experiment whose sides are asked to be matched in this way: who imports results without blocks asks
+    /// for no pairing, since the order of the plan then stands for no order at all.
+    fn of(evidence: &Evidence, asked: Pairing) -> TimeOrder {
+        let plan = &evidence.header.plan;
+        match (plan.schedule.order, asked) {
+            (Order::Interleaved, _) => TimeOrder::Interleaved,
+            (Order::Sequential, Pairing::Unpaired) if evidence.header.build == IMPORTED => TimeOrder::Unknown,
+            (Order::Sequential, _) if plan.comparison.allow_sequential_order => TimeOrder::SequentialAllowed,
+            (Order::Sequential, _) => TimeOrder::Sequential,
+        }
+    }
+}
+
+/// A benchmark of which no trial was measured, so that it has no rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmeasured {
+    /// The benchmark.
+    pub benchmark: String,
+    /// Trials of it that failed on another side than the baseline.
+    pub failed: usize,
+    /// Why the first of its trials was not measured.
+    pub reason: String,
 }
 
 /// A table: the rows of one benchmark, A against one B.
@@ -124,6 +165,8 @@ pub struct ComparisonSet {
     pub families: Families,
     /// The tables.
     pub tables: Vec<Table>,
+    /// Benchmarks without any row, since none of their trials was measured.
+    pub unmeasured: Vec<Unmeasured>,
     /// What each cell of a single system gave; empty if there are systems to compare.
     pub figures: Vec<Figure>,
     /// Cells of disks by their groups, over the depths; empty if there are none.
@@ -182,7 +225,11 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
         margin: options.margin.unwrap_or(plan.comparison.margin),
         level: options.level.unwrap_or(plan.comparison.level),
         estimator: options.estimator,
-        pairing: options.pairing,
+        pairing: match plan.schedule.order {
+            Order::Interleaved => options.pairing,
+            Order::Sequential => Pairing::Unpaired,
+        },
+        order: TimeOrder::of(evidence, options.pairing),
         min_blocks: options.min_blocks,
     };
     Options::check(rules.margin, rules.level)?;
@@ -196,7 +243,8 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
     let families = judge_tables(&mut tables, &rules);
     filter_metrics(&mut tables, &options.metrics);
     let figures = if others.is_empty() { figures(evidence, &index, &options.metrics, &rules) } else { Vec::new() };
-    let notes = notes(evidence, &tables);
+    let notes = notes(evidence, &tables, rules.order);
+    let unmeasured = unmeasured(evidence, &index, &projection, &baseline);
     // Unless systems are compared, all of them are looked at.
     let of_systems = projection.cols == [KEY_SYSTEM];
     let looked_at: Vec<String> =
@@ -208,6 +256,7 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
         rules,
         families,
         tables,
+        unmeasured,
         figures,
         disk,
         clients,
@@ -226,6 +275,25 @@ fn judge_tables(tables: &mut [Table], rules: &Rules) -> Families {
     let mut rows: Vec<&mut Comparison> = tables.iter_mut().flat_map(|table| &mut table.rows).collect();
     steadiness::warn(&mut rows, rules);
     families::judge(&mut rows, rules)
+}
+
+fn unmeasured(evidence: &Evidence, index: &Index, projection: &Projection, baseline: &str) -> Vec<Unmeasured> {
+    let last = evidence.last_attempts();
+    let without = evidence.header.plan.benchmarks.iter().filter(|own| !index.metrics.contains_key(&own.name));
+    let of = |name: &str| {
+        let cell = |trial: &&StoredTrial| evidence.cell(trial.planned.cell).filter(|cell| cell.benchmark == name);
+        let failed = |trial: &&&StoredTrial| {
+            let of_other = cell(trial).is_some_and(|cell| side_label(cell, &projection.cols) != baseline);
+            of_other && trial.state == TrialState::Failed
+        };
+        let reason = last.iter().filter(|trial| cell(trial).is_some()).find_map(|trial| trial.reason.clone());
+        Unmeasured {
+            benchmark: name.to_owned(),
+            failed: last.iter().filter(failed).count(),
+            reason: reason.unwrap_or_else(|| "no trial was run".to_owned()),
+        }
+    };
+    without.map(|own| of(&own.name)).collect()
 }
 
 fn check_metrics(index: &Index, filter: &MetricFilter) -> Result<(), CompareError> {

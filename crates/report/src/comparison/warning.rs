@@ -58,6 +58,22 @@ pub enum Warning {
         /// Blocks that only B has.
         b: usize,
     },
+    /// Cells and blocks that take no part in the ratio of several cells, since one side lacks a trial there.
+    LeftOut {
+        /// Cells without any block in which both sides have a value.
+        cells: usize,
+        /// Blocks in which one of the other cells has no value on one side.
+        blocks: usize,
+    },
+    /// Trials of one block that began an hour apart or more.
+    FarApart {
+        /// Blocks in which that is so.
+        blocks: usize,
+        /// Blocks with both sides.
+        of: usize,
+        /// The longest time between two trials that are held against each other, in hours.
+        hours: f64,
+    },
     /// Some trials have no value of this metric.
     Missing {
         /// Which side.
@@ -73,6 +89,8 @@ pub enum Warning {
         side: SideLetter,
         /// How many.
         trials: usize,
+        /// How many of them failed.
+        failed: usize,
         /// Why the first of them was.
         reason: String,
     },
@@ -109,6 +127,8 @@ impl Warning {
             Warning::QuantisedClock { .. } => "quantised-clock",
             Warning::Marked { kind, .. } => kind.as_str(),
             Warning::Unpaired { .. } => "unpaired",
+            Warning::LeftOut { .. } => "left-out",
+            Warning::FarApart { .. } => "far-apart",
             Warning::Missing { .. } => "missing-values",
             Warning::Dropped { .. } => "dropped-trials",
             Warning::TestsDisagree { .. } => "tests-disagree",
@@ -174,10 +194,16 @@ impl Warning {
                 format!("{what} in {trials} of {}{of_side}{evidence}", count(*of, "trial"))
             }
             Warning::Unpaired { a, b } => unpaired(*a, *b),
+            Warning::LeftOut { cells, blocks } => left_out(*cells, *blocks),
+            Warning::FarApart { blocks, of, hours } => format!(
+                "in {blocks} of {} the trials of A and B began an hour or more apart, up to {hours:.1} h: what changed on the machine \
+                 in the meantime does not cancel out",
+                count(*of, "block")
+            ),
             Warning::Missing { side, trials, reason } => {
                 format!("{}: n/a in {} ({reason})", side.as_str(), count(*trials, "trial"))
             }
-            Warning::Dropped { side, trials, reason } => {
+            Warning::Dropped { side, trials, reason, .. } => {
                 format!("{}: {} dropped ({reason})", side.as_str(), count(*trials, "trial"))
             }
             Warning::TestsDisagree { p_t, p } => format!(
@@ -202,6 +228,13 @@ impl Warning {
 fn unpaired(a: usize, b: usize) -> String {
     let of = |n: usize, side: &str| (n > 0).then(|| format!("{} only of {side}", count(n, "block")));
     let parts: Vec<String> = [of(a, "A"), of(b, "B")].into_iter().flatten().collect();
+    format!("left out of the ratio: {}", parts.join(", "))
+}
+
+fn left_out(cells: usize, blocks: usize) -> String {
+    let cells = (cells > 0).then(|| format!("{} without a block that both sides have", count(cells, "cell")));
+    let blocks = (blocks > 0).then(|| format!("{} in which a cell lacks a value on one side", count(blocks, "block")));
+    let parts: Vec<String> = [cells, blocks].into_iter().flatten().collect();
     format!("left out of the ratio: {}", parts.join(", "))
 }
 

@@ -70,7 +70,7 @@ fn text(outcome: &GateOutcome) -> String {
 fn github(outcome: &GateOutcome) -> String {
     let mut out = String::new();
     let level = |line: &GateLine| match line.status {
-        RowStatus::Regressed => Some("error"),
+        RowStatus::Regressed | RowStatus::Failed => Some("error"),
         RowStatus::Open | RowStatus::NotCompared => Some("warning"),
         RowStatus::Improved => Some("notice"),
         RowStatus::Held => None,
@@ -92,9 +92,9 @@ fn github_data(text: &str) -> String {
 }
 
 fn junit(outcome: &GateOutcome) -> String {
-    let failures = outcome.count(RowStatus::Regressed);
+    let failures = outcome.count(RowStatus::Regressed) + outcome.count(RowStatus::Failed);
     let skipped = outcome.count(RowStatus::Open) + outcome.count(RowStatus::NotCompared);
-    let nothing = usize::from(outcome.status == GateStatus::NothingCompared);
+    let nothing = usize::from(outcome.status == GateStatus::TooFewRows);
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let _ = writeln!(
         out,
@@ -106,7 +106,9 @@ fn junit(outcome: &GateOutcome) -> String {
         let class = xml(&line.sides);
         let detail = xml(&line.detail);
         let body = match line.status {
-            RowStatus::Regressed => format!("<failure message=\"{detail}\"/>"),
+            RowStatus::Regressed | RowStatus::Failed => {
+                format!("<failure message=\"{}: {detail}\"/>", line.status.as_str())
+            }
             RowStatus::Open | RowStatus::NotCompared => {
                 format!("<skipped message=\"{}: {detail}\"/>", line.status.as_str())
             }

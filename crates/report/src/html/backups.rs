@@ -7,7 +7,7 @@ use super::chart::{Axis, Ink, Layer, Mark, Panel, Shape, series_class};
 use super::figure::{Figure, swatch};
 use crate::backup::{BackupRow, CLASS_HEADS, more, noted};
 use crate::backup_load::{self, HEADS, LoadRow};
-use crate::comparison::{ComparisonSet, MetricFilter, Options, compare};
+use crate::comparison::{ComparisonSet, MetricFilter, Options, Pairing, TimeOrder, compare};
 use crate::evidence::Evidence;
 use crate::number::{Script, fixed, significant};
 
@@ -92,7 +92,11 @@ fn options_of(set: &ComparisonSet) -> Options {
     Options {
         margin: Some(set.rules.margin),
         level: Some(set.rules.level),
-        pairing: set.rules.pairing,
+        pairing: match set.rules.order {
+            TimeOrder::Interleaved | TimeOrder::Unknown => set.rules.pairing,
+            // It was asked for, and refused.
+            TimeOrder::Sequential | TimeOrder::SequentialAllowed => Pairing::Paired,
+        },
         min_blocks: set.rules.min_blocks,
         ..Options::default()
     }

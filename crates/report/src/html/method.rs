@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use model::{Length, Order};
 
-use crate::comparison::{ComparisonSet, Pairing};
+use crate::comparison::{ComparisonSet, Pairing, TimeOrder};
 use crate::evidence::Evidence;
 use crate::number::{Script, count, percent, whole};
 use crate::words::{created, estimator_words};
@@ -72,6 +72,9 @@ fn ratio(set: &ComparisonSet) -> Markup {
                  permutation test. Where they contradict the interval, the row says so."
             }
             Pairing::Unpaired => {
+                @if matches!(set.rules.order, TimeOrder::Sequential | TimeOrder::SequentialAllowed) {
+                    "The trials of one side ran before those of the other. "
+                }
                 "The sides have no blocks in common, so the change is the ratio of their geometric means, with the " (level)
                 " interval of Welch's test. Nothing here guards against what changed between the two."
             }
@@ -89,7 +92,7 @@ fn verdicts(set: &ComparisonSet) -> Markup {
         not differ the chance of any such verdict in a comparison stays at " (percent(1.0 - set.rules.level, Script::Typographic)) ". "
         strong { "Inconclusive" } ": neither, with an estimate of the blocks that would settle it. "
         "Fewer than " (set.rules.min_blocks) " blocks give figures and no verdict, and so do a saturated load generator, a rate that was \
-        not met, and systems that promise different things at commit."
+        not met, systems that promise different things at commit, and systems that ran one after the other."
     }
 }
 

@@ -295,5 +295,101 @@ fn debug_builds_and_sequential_orders_are_noted() {
     let set = set(&made);
     let kinds: Vec<NoteKind> = set.notes.iter().map(|note| note.kind).collect();
     assert_eq!(kinds, [NoteKind::DebugBuild, NoteKind::SequentialOrder]);
-    assert!(set.rows().all(|row| row.verdict().is_some()));
+}
+
+/// One system on both sides, which slows down by 3 % from trial to trial, measured one side after the other.
+#[test]
+fn a_sequential_order_gets_no_verdict_unless_it_is_allowed_and_is_never_paired() {
+    let speed: crate::evidence::Speed = |_| 1_000.0;
+    let systems = vec![("a".to_owned(), speed), ("b".to_owned(), speed)];
+    let mut made = Builder { systems, clients: vec![1], ..Builder::default() }.build();
+    made.evidence.header.plan.schedule.order = Order::Sequential;
+    let order = made.evidence.header.plan.order();
+    for stored in &mut made.evidence.measurements {
+        let is_it = |planned: &&model::PlannedTrial| (planned.cell, planned.block) == (stored.cell, stored.block);
+        stored.position = order.iter().find(is_it).unwrap().position;
+        if let model::Reading::Value(value) = &mut stored.measurement.reading {
+            *value *= 0.97_f64.powi(i32::try_from(stored.position).unwrap());
+        }
+    }
+    let refused = set(&made);
+    assert_eq!(refused.rules.pairing, Pairing::Unpaired);
+    assert!(refused.rows().all(|row| row.no_verdict() == Some(&NoVerdict::SequentialOrder)), "{refused:?}");
+    assert!(refused.notes[0].text.contains("order and time are confounded"), "{:?}", refused.notes);
+    let throughput = row(&refused, "", "throughput");
+    assert!(throughput.estimate.unwrap().ratio < 0.8, "it looks slower than itself: {throughput:?}");
+
+    made.evidence.header.plan.comparison.allow_sequential_order = true;
+    let allowed = set(&made);
+    assert!(allowed.rows().all(|row| row.verdict().is_some() && row.estimate.unwrap().log_sd.is_none()));
+    assert!(allowed.notes[0].text.contains("because the plan allows it"), "{:?}", allowed.notes);
+    // What étalon exported and read back is as sequential as before; what others measured is in an order that nobody tells.
+    made.evidence.header.plan.comparison.allow_sequential_order = false;
+    made.evidence.header.build = "imported".to_owned();
+    assert!(set(&made).rows().all(|row| row.verdict().is_none()));
+    let unpaired = Options { pairing: Pairing::Unpaired, ..Options::default() };
+    let unknown = compare(&made.evidence, &unpaired).unwrap();
+    assert!(unknown.rows().all(|row| row.verdict().is_some()));
+    assert!(unknown.notes[0].text.starts_with("imported: nobody tells"), "{:?}", unknown.notes);
+}
+
+/// Two equal systems that are nine times as fast with four clients: a side that lacks such trials is not slower for that.
+#[test]
+fn cells_are_paired_before_they_are_pooled() {
+    let speed: crate::evidence::Speed = |clients| if clients == 4 { 9_000.0 } else { 1_000.0 };
+    let systems = vec![("a".to_owned(), speed), ("b".to_owned(), speed)];
+    let mut made = Builder { systems, seconds: 1, ..Builder::default() }.build();
+    let lost: Vec<u32> = made
+        .evidence
+        .trials
+        .iter()
+        .filter(|trial| {
+            let cell = &made.evidence.cells[trial.planned.cell as usize];
+            cell.system == "b" && cell.point["clients"].as_int() == Some(4) && trial.planned.block < 3
+        })
+        .map(|trial| trial.planned.position)
+        .collect();
+    assert_eq!(lost.len(), 3);
+    lost.into_iter().for_each(|position| made.fail(position, "out of memory"));
+    for pairing in [Pairing::Paired, Pairing::Unpaired] {
+        let options =
+            Options { rows: Some(vec!["benchmark".to_owned()]), by: Some(Vec::new()), pairing, ..Options::default() };
+        let pooled = compare(&made.evidence, &options).unwrap();
+        let throughput = pooled.rows().find(|row| row.metric.id == "throughput").unwrap();
+        let estimate = throughput.estimate.unwrap();
+        assert!((0.97..1.03).contains(&estimate.ratio), "{pairing:?}: {estimate:?}");
+        assert_eq!(estimate.blocks, 7);
+        let left_out = Warning::LeftOut { cells: 0, blocks: 3 };
+        assert!(throughput.warnings.contains(&left_out), "{:?}", throughput.warnings);
+        assert!(!matches!(throughput.verdict(), Some(Verdict::Faster | Verdict::Slower)));
+    }
+}
+
+#[test]
+fn trials_of_a_block_that_are_an_hour_apart_are_named() {
+    let mut made = Builder { clients: vec![1], ..Builder::default() }.build();
+    let quiet = set(&made);
+    assert!(quiet.rows().all(|row| !kinds(row).contains(&"far-apart")));
+    let repeated = made.position_of("wal") as usize;
+    let far = |made: &mut Made, ms: i64| {
+        let partner = made.evidence.trials.iter().find(|trial| {
+            trial.planned.block == made.evidence.trials[repeated].planned.block
+                && trial.planned.position as usize != repeated
+        });
+        let began = partner.unwrap().started_unix_ms.unwrap();
+        made.evidence.trials[repeated].started_unix_ms = Some(began + ms);
+    };
+    far(&mut made, 3_599_000);
+    assert!(set(&made).rows().all(|row| !kinds(row).contains(&"far-apart")));
+    far(&mut made, 2 * 3_600_000);
+    for row in set(&made).rows() {
+        let text: Vec<String> = row.warnings.iter().filter(|w| w.kind() == "far-apart").map(Warning::text).collect();
+        assert_eq!(
+            text,
+            [
+                "in 1 of 10 blocks the trials of A and B began an hour or more apart, up to 2.0 h: what changed on the machine in the \
+              meantime does not cancel out"
+            ]
+        );
+    }
 }

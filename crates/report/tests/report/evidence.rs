@@ -98,6 +98,7 @@ impl Builder {
                 margin: 0.03,
                 level: 0.95,
                 allow_unequal_durability: false,
+                allow_sequential_order: false,
             },
         }
     }

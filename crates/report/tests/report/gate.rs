@@ -38,9 +38,66 @@ fn noise_is_open_not_green_when_asked() {
 #[test]
 fn comparing_nothing_is_no_pass() {
     let few = judged(&built(|_| 1_000.0, 0.01, 3), &GateRules::default());
-    assert_eq!((few.status, few.count(RowStatus::NotCompared)), (GateStatus::NothingCompared, 3));
-    let many = GateRules { min_rows: 4, ..GateRules::default() };
-    assert_eq!(judged(&built(|_| 1_000.0, 0.002, 8), &many).status, GateStatus::NothingCompared);
+    assert_eq!((few.status, few.count(RowStatus::NotCompared)), (GateStatus::TooFewRows, 3));
+    let many = GateRules { min_rows: Some(4), ..GateRules::default() };
+    assert_eq!(judged(&built(|_| 1_000.0, 0.002, 8), &many).status, GateStatus::TooFewRows);
+}
+
+/// Trials of some blocks of one side fail.
+fn failing(system: &str, blocks: std::ops::Range<u32>) -> Made {
+    let mut made = built(|_| 1_200.0, 0.004, 8);
+    let of_system = |trial: &&store::StoredTrial| made.evidence.cells[trial.planned.cell as usize].system == system;
+    let lost = made.evidence.trials.iter().filter(of_system).filter(|trial| blocks.contains(&trial.planned.block));
+    let lost: Vec<u32> = lost.map(|trial| trial.planned.position).collect();
+    lost.into_iter().for_each(|position| made.fail(position, "server closed the connection"));
+    made
+}
+
+#[test]
+fn a_candidate_that_fails_fails_the_gate() {
+    let candidate = "new <&\"|";
+    let any = GateRules { min_rows: Some(0), ..GateRules::default() };
+    // Too few are left to compare, none at all, and so many that the others could be compared.
+    for blocks in [0..5, 0..8, 0..1] {
+        for rules in [any, GateRules::default()] {
+            let outcome = judged(&failing(candidate, blocks.clone()), &rules);
+            assert_eq!((outcome.status, outcome.count(RowStatus::Failed)), (GateStatus::Failed, 3), "{outcome:?}");
+            assert!(outcome.lines[0].detail.contains("server closed the connection"), "{outcome:?}");
+        }
+    }
+    let baseline = judged(&failing("old", 0..5), &GateRules::default());
+    assert_eq!((baseline.status, baseline.count(RowStatus::Failed)), (GateStatus::TooFewRows, 0), "{baseline:?}");
+    assert_eq!(judged(&failing("old", 0..1), &GateRules::default()).status, GateStatus::Passed);
+    // Nothing was measured on either side: there are no metrics, and still the benchmark is part of the plan.
+    let mut both = failing(candidate, 0..8);
+    (0..16).for_each(|position| both.fail(position, "no route to host"));
+    let outcome = judged(&both, &GateRules::default());
+    assert_eq!((outcome.status, outcome.lines.len()), (GateStatus::Failed, 1), "{outcome:?}");
+    assert_eq!(outcome.lines[0].detail, "no trial was measured, 8 trials of the candidate failed: no route to host");
+}
+
+#[test]
+fn rows_that_were_not_compared_are_no_pass() {
+    let without_p99 = |systems: &[&str]| {
+        let mut made = built(|_| 1_200.0, 0.004, 8);
+        let cells = made.evidence.cells.clone();
+        for stored in &mut made.evidence.measurements {
+            let is_it = systems.contains(&cells[stored.cell as usize].system.as_str());
+            if is_it && stored.measurement.metric.id == "response_p99" {
+                stored.measurement.reading =
+                    model::Reading::Unavailable("10 operations beyond it are needed".to_owned());
+            }
+        }
+        made
+    };
+    let neither = without_p99(&["old", "new <&\"|"]);
+    let outcome = judged(&neither, &GateRules::default());
+    assert_eq!((outcome.status, outcome.rows_compared(), outcome.rows_asked()), (GateStatus::TooFewRows, 2, 3));
+    let two = GateRules { min_rows: Some(2), ..GateRules::default() };
+    assert_eq!(judged(&neither, &two).status, GateStatus::Passed);
+    let candidate = without_p99(&["new <&\"|"]);
+    assert_eq!(judged(&candidate, &two).status, GateStatus::Failed, "the baseline has a p99");
+    assert_eq!(judged(&without_p99(&["old"]), &GateRules::default()).status, GateStatus::TooFewRows);
 }
 
 #[test]
@@ -49,7 +106,7 @@ fn every_form_escapes_its_names() {
     let text = render(&outcome, Format::Text);
     assert!(text.starts_with("regressed     select-update, throughput (new <&\"| against old): -20"), "{text}");
     assert!(
-        text.ends_with("gate failed: 3 regressed beyond 3 %, 0 improved, 0 held, 0 open, 0 not compared\n"),
+        text.ends_with("gate failed: 3 regressed beyond 3 %, 0 failed, 0 improved, 0 held, 0 open, 0 not compared\n"),
         "{text}"
     );
     let github = render(&outcome, Format::Github);

@@ -45,6 +45,7 @@ pub fn plan() -> Plan {
             margin: 0.03,
             level: 0.95,
             allow_unequal_durability: false,
+            allow_sequential_order: false,
         },
     }
 }

@@ -76,7 +76,7 @@ fn schedule() -> impl Strategy<Value = Schedule> {
 
 fn plan() -> impl Strategy<Value = Plan> {
     let rules = (text(), finite(), finite(), any::<bool>()).prop_map(|(baseline, margin, level, allow)| {
-        ComparisonRules { baseline, margin, level, allow_unequal_durability: allow }
+        ComparisonRules { baseline, margin, level, allow_unequal_durability: allow, allow_sequential_order: !allow }
     });
     (text(), vec(system(), 0..4), vec(benchmark(), 0..4), schedule(), rules).prop_map(
         |(name, systems, benchmarks, schedule, comparison)| Plan {

@@ -152,6 +152,7 @@ fn rules(evidence: &Evidence) -> ExportedRules {
         level: plan.comparison.level,
         seed: plan.schedule.seed,
         allow_unequal_durability: plan.comparison.allow_unequal_durability,
+        allow_sequential_order: plan.comparison.allow_sequential_order,
         benchmarks: plan.benchmarks.iter().filter(|one| is_to_tell(one)).map(benchmark).collect(),
         aliases: aliases.collect(),
     }
