@@ -45,36 +45,51 @@ pub fn matched(index: &Index, cells: &[(u32, u32)], metric: &str, pairing: Pairi
             left_out: None,
         };
     }
-    let blocks = |cell: u32| index.blocks(cell, metric);
-    // Without pairing the blocks of one side mean nothing to the other.
-    let shared = |(a, b): &(u32, u32)| match pairing {
-        Pairing::Paired => {
-            let both: BTreeSet<u32> = blocks(*a).intersection(&blocks(*b)).copied().collect();
-            [both.clone(), both]
-        }
-        Pairing::Unpaired => [blocks(*a), blocks(*b)],
-    };
-    let known = cells.iter().map(|pair| (pair, shared(pair)));
-    let taking_part: Vec<(&(u32, u32), [BTreeSet<u32>; 2])> =
-        known.filter(|(_, [a, b])| !a.is_empty() && !b.is_empty()).collect();
+    let known: Vec<CellPair> = cells.iter().map(|(a, b)| CellPair::new(index, [*a, *b], metric, pairing)).collect();
+    let parts: Vec<&CellPair> = known.iter().filter(|pair| pair.takes_part()).collect();
     let whole = [0, 1].map(|side| {
-        let all = taking_part.iter().map(|(_, blocks)| blocks[side].clone());
+        let all = parts.iter().map(|pair| pair.compared[side].clone());
         all.reduce(|one, other| one.intersection(&other).copied().collect()).unwrap_or_default()
     });
     let side = |side: usize| {
-        let of = |(a, b): (u32, u32)| index.sample([a, b][side], metric, |block| whole[side].contains(&block));
-        let samples: Vec<Sample> = taking_part.iter().map(|(pair, _)| of(**pair)).collect();
-        let trials = samples.iter().flat_map(|sample| sample.trials().iter().copied());
-        Sample::from_trials(trials).by_blocks()
+        let of = |pair: &&CellPair| index.sample(pair.cells[side], metric, |block| whole[side].contains(&block));
+        let samples: Vec<Sample> = parts.iter().map(of).collect();
+        Sample::from_trials(samples.iter().flat_map(|sample| sample.trials().iter().copied())).by_blocks()
     };
-    let any: BTreeSet<u32> =
-        taking_part.iter().flat_map(|((a, b), _)| blocks(*a).into_iter().chain(blocks(*b))).collect();
-    let measured = |(a, b): &&(u32, u32)| !blocks(*a).is_empty() || !blocks(*b).is_empty();
-    let lost_cells = cells.iter().filter(measured).count() - taking_part.len();
-    let lost_blocks = any.iter().filter(|block| !whole.iter().all(|whole| whole.contains(block))).count();
+    let blocks: BTreeSet<u32> = parts.iter().flat_map(|pair| &pair.measured).copied().collect();
+    let lost_blocks = blocks.iter().filter(|block| !whole.iter().all(|whole| whole.contains(block))).count();
+    let lost_cells = known.iter().filter(|pair| !pair.takes_part() && !pair.measured.is_empty()).count();
     let left_out =
         (lost_cells + lost_blocks > 0).then_some(Warning::LeftOut { cells: lost_cells, blocks: lost_blocks });
     Matched { a: side(0), b: side(1), left_out }
+}
+
+/// A cell of A with its counterpart of B, and the blocks in which they have a value.
+struct CellPair {
+    cells: [u32; 2],
+    /// The blocks of either side.
+    measured: BTreeSet<u32>,
+    /// Those of each side that could be compared: the same ones if paired. Without pairing the blocks of one side mean nothing
+    /// to the other.
+    compared: [BTreeSet<u32>; 2],
+}
+
+impl CellPair {
+    fn new(index: &Index, cells: [u32; 2], metric: &str, pairing: Pairing) -> CellPair {
+        let of_sides = cells.map(|cell| index.blocks(cell, metric));
+        let [a, b] = &of_sides;
+        let measured = a.union(b).copied().collect();
+        let both = || a.intersection(b).copied().collect::<BTreeSet<u32>>();
+        let compared = match pairing {
+            Pairing::Paired => [both(), both()],
+            Pairing::Unpaired => of_sides,
+        };
+        CellPair { cells, measured, compared }
+    }
+
+    fn takes_part(&self) -> bool {
+        self.compared.iter().all(|blocks| !blocks.is_empty())
+    }
 }
 
 /// Says in how many blocks the two sides' trials began an hour apart or more, as repeated and resumed ones may.
