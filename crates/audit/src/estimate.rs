@@ -57,6 +57,7 @@ fn found(facts: &Facts, claim: &Claim) -> Found {
         return Found::new(Status::CannotBeChecked, None, because);
     };
     by_label(claim, &levels, statistic.estimate, direction, right)
+        .or_else(|| within_rounding(claim, primary, statistic.estimate, direction, right))
         .or_else(|| by_other_reading(facts, claim, &levels, statistic.estimate, direction, right))
         .or_else(|| by_subset(facts, claim, &levels, statistic.estimate, direction, right))
         .unwrap_or_else(|| not_at_all(facts, claim, &levels, statistic.estimate, right))
@@ -115,6 +116,28 @@ fn by_label(
         }
     }
     cut
+}
+
+/// Whether values that were rounded to the rows could have given it.
+fn within_rounding(
+    claim: &Claim,
+    level: &Level,
+    estimate: Estimate,
+    direction: Option<Direction>,
+    right: f64,
+) -> Option<Found> {
+    let (low, high) = level.range(estimate, direction)?;
+    claim.printed.fits_within(low, high).then(|| {
+        let digits = claim.printed.decimals.max(0) + 1;
+        let because = format!(
+            "the {estimate} {} is {}; before they were rounded it was {} to {}",
+            level.kind.words(),
+            shown(right, digits),
+            shown(low, digits),
+            shown(high, digits)
+        );
+        Found::new(Status::Rounding, Some(right), because)
+    })
 }
 
 /// `mean of 5 rows`, `stall / (1 + reads)`.
@@ -251,11 +274,11 @@ fn hints(facts: &Facts, claim: &Claim, levels: &[Level], estimate: Estimate, rig
     format!("; {} is the value at {ranks} of {}", claim.printed.text, level.n())
 }
 
-/// The GRIM test (Brown & Heathers, "The GRIM test", Social Psychological and Personality Science 8, 2017) on rows with a known step.
+/// The GRIM test (Brown & Heathers, "The GRIM test", Social Psychological and Personality Science 8, 2017) on rows that were counted:
+/// what was measured is whole only by rounding, and its mean need not be one of whole numbers.
 fn grim_of(level: &Level, estimate: Estimate, printed: &Printed) -> Option<String> {
-    let grain = 10_f64.powi(-level.decimals?);
     let single = level.values.iter().all(|v| v.count == 1);
-    (estimate == Estimate::Mean && single).then(|| grim(printed, level.n(), grain)).flatten()
+    (estimate == Estimate::Mean && single).then(|| grim(printed, level.n(), level.grain?)).flatten()
 }
 
 /// Why no `n` multiples of `grain` have this mean; `None` if some have.

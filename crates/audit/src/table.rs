@@ -45,6 +45,8 @@ pub struct Measured {
     pub value: f64,
     /// Its decimals.
     pub decimals: i32,
+    /// The step of a value that is counted, not measured: the stated one, or 1 for whole numbers in a unit of counts.
+    pub grain: Option<f64>,
     /// How many executions of one run the row stands for, with their mean; `None` for a row that is a repetition.
     pub count: Option<u64>,
 }
@@ -187,9 +189,41 @@ fn whole(row: &Row, name: &str) -> Result<Option<u64>, FormatError> {
     number.map(Some).ok_or_else(wrong)
 }
 
+/// The stated step of a value.
+fn grain(row: &Row) -> Result<Option<f64>, FormatError> {
+    let Some(text) = text(row, GRAIN) else { return Ok(None) };
+    let grain = formats::text::number(&text).filter(|grain| *grain > 0.0);
+    grain.map(Some).ok_or_else(|| FormatError::at(row.line, "grain: the step of a value is a number above 0"))
+}
+
+/// Whether a figure in this unit is counted one by one. Everything else is measured, and whole only by rounding.
+fn is_counted(unit: &str) -> bool {
+    const COUNTED: [&str; 16] = [
+        "",
+        "B",
+        "bytes",
+        "calls",
+        "count",
+        "errors",
+        "executions",
+        "operations",
+        "ops",
+        "pages",
+        "queries",
+        "reads",
+        "requests",
+        "rows",
+        "transactions",
+        "writes",
+    ];
+    COUNTED.contains(&unit)
+}
+
 fn measured(row: &Row) -> Result<Option<Measured>, FormatError> {
     let count = whole(row, COUNT)?;
+    let stated = grain(row)?;
     let Reading::Value(value) = row.value else { return Ok(None) };
+    let decimals = decimals_of(&row.written);
     Ok(Some(Measured {
         line: row.line,
         system: row.system.clone(),
@@ -199,7 +233,8 @@ fn measured(row: &Row) -> Result<Option<Measured>, FormatError> {
         unit: row.unit.clone(),
         direction: row.direction.or_else(|| direction_of(&row.metric, &row.unit)),
         value,
-        decimals: decimals_of(&row.written),
+        decimals,
+        grain: stated.or_else(|| (is_counted(&row.unit) && decimals == 0).then_some(1.0)),
         count,
     }))
 }
@@ -224,10 +259,6 @@ fn claim(row: &Row) -> Result<Claim, FormatError> {
     if statistic.is_some_and(|s| s.comparing.is_some()) && against.is_none() {
         return Err(at("a comparison has another side".to_owned()).with_hint("name it in the column `against`"));
     }
-    let grain = text(row, GRAIN).map(|text| formats::text::number(&text).filter(|grain| *grain > 0.0));
-    if grain == Some(None) {
-        return Err(at("grain: the step of a value is a number above 0".to_owned()));
-    }
     // A mean has the unit of its metric, a share has its own.
     Ok(Claim {
         line: row.line,
@@ -239,7 +270,7 @@ fn claim(row: &Row) -> Result<Claim, FormatError> {
         direction: row.direction.or_else(|| direction_of(&row.metric, &row.unit)),
         printed: Printed::parse(&row.written),
         n: whole(row, N)?,
-        grain: grain.flatten(),
+        grain: grain(row)?,
         label: text(row, LABEL).map_or_else(|| label(row, statistic), std::borrow::Cow::into_owned),
         statistic,
         against,

@@ -61,6 +61,7 @@ fn add_log(facts: &mut Facts, argument: &str) -> Result<(), CliError> {
             direction: Some(Direction::Lower),
             value,
             decimals: 7,
+            grain: None,
             count: Some(1),
         });
     }
