@@ -185,7 +185,8 @@ mod tests {
         };
         let usual = time(&ordinary).max(0.02);
         let spread: Vec<f64> = (0..2_000).map(|_| 10_f64.powf(18.0 * rng.next_f64() - 9.0)).collect();
-        let clusters: Vec<f64> = (0..2_000).map(|i| if i % 2 == 0 { 1.0 } else { 15.9 } + 1e-9 * rng.next_f64()).collect();
+        let clusters: Vec<f64> =
+            (0..2_000).map(|i| if i % 2 == 0 { 1.0 } else { 15.9 } + 1e-9 * rng.next_f64()).collect();
         let ends = [1e-9, 1e9, 1e9];
         for values in [&ends[..], &[1e-9, 1e9], &[f64::MIN_POSITIVE, f64::MAX], &spread, &clusters] {
             assert!(time(values) < 50.0 * usual, "{:?} took {} s", &values[..2], time(values));
