@@ -78,9 +78,7 @@ fn own_levels(facts: &Facts, claim: &Claim) -> Vec<Level> {
 
 /// Which way is better in a claim's metric: as its own row tells, or the measured ones.
 pub fn direction(facts: &Facts, claim: &Claim) -> Option<Direction> {
-    let of_rows = || facts.measured.iter().find(|row| row.metric == claim.metric).and_then(|row| row.direction);
-    let of_others = || facts.claims.iter().filter(|c| c.metric == claim.metric).find_map(|c| c.direction);
-    claim.direction.or_else(of_rows).or_else(of_others)
+    claim.direction.or_else(|| facts.direction(&claim.metric))
 }
 
 fn by_label(
@@ -176,8 +174,7 @@ fn by_other_reading(
             }
         }
     }
-    let others = facts.systems().into_iter().filter(|system| *system != claim.system);
-    for other in others {
+    for other in facts.others(claim) {
         for level in self::levels(facts, other, &claim.keys, &claim.metric, claim.formula.as_ref()) {
             if level.estimate(estimate, direction).is_some_and(fits) {
                 return mislabelled(format!("it is the {estimate} of {other}; here it is {}", shown(right, digits)));
@@ -205,8 +202,8 @@ fn by_subset(
     right: f64,
 ) -> Option<Found> {
     let ours = levels.first().map_or(0, Level::n);
-    let others = facts.systems().into_iter().filter(|system| *system != claim.system);
-    let missing = others
+    let missing = facts
+        .others(claim)
         .filter_map(|other| {
             self::levels(facts, other, &claim.keys, &claim.metric, claim.formula.as_ref()).first().map(Level::n)
         })
@@ -254,7 +251,7 @@ fn hints(facts: &Facts, claim: &Claim, levels: &[Level], estimate: Estimate, rig
         let levels = self::levels(facts, system, &claim.keys, &claim.metric, claim.formula.as_ref());
         Some((system, levels.first()?.estimate(estimate, None)?))
     };
-    let others = facts.systems().into_iter().filter(|system| *system != claim.system).filter_map(of_other);
+    let others = facts.others(claim).filter_map(of_other);
     for (system, value) in [(claim.system.as_str(), right)].into_iter().chain(others) {
         for power in [10.0, 100.0, 1000.0, 0.1, 0.01, 0.001] {
             if claim.printed.significant_digits() >= 2 && claim.printed.fits(value / power) != Match::No {

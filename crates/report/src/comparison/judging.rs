@@ -1,6 +1,6 @@
 //! A row's arithmetic: two samples, their ratio, and what stands in the way of a verdict.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Cell, MarkKind, Metric, Reading, Role};
 use stats::{Sample, TrialValue, Verdict};
@@ -33,12 +33,12 @@ impl Index {
     /// Sorts the measurements of the evidence.
     pub fn new(evidence: &Evidence) -> Index {
         let mut index = Index { readings: BTreeMap::new(), metrics: BTreeMap::new() };
+        let mut known: BTreeSet<(&str, &str)> = BTreeSet::new();
         for stored in &evidence.measurements {
             let Some(cell) = evidence.cell(stored.cell) else { continue };
             let metric = &stored.measurement.metric;
-            let known = index.metrics.entry(cell.benchmark.clone()).or_default();
-            if !known.iter().any(|m| m.id == metric.id) {
-                known.push(metric.clone());
+            if known.insert((&cell.benchmark, &metric.id)) {
+                index.metrics.entry(cell.benchmark.clone()).or_default().push(metric.clone());
             }
             let readings = index.readings.entry((stored.cell, metric.id.clone())).or_default();
             match &stored.measurement.reading {
