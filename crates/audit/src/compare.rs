@@ -14,6 +14,8 @@ use crate::table::{Claim, Facts};
 struct Base {
     system: f64,
     against: f64,
+    /// What each may have been before it, or the rows behind it, were rounded.
+    ranges: [(f64, f64); 2],
     kind: BaseKind,
 }
 
@@ -30,6 +32,12 @@ impl Base {
             BaseKind::Level(kind) => kind.words(),
             BaseKind::Printed(_) => "as printed",
         }
+    }
+
+    /// Whether rounding leaves open which side is the larger.
+    fn is_open(&self) -> bool {
+        let [(s_low, s_high), (o_low, o_high)] = self.ranges;
+        s_low <= o_high && o_low <= s_high
     }
 
     fn is_printed(&self) -> bool {
@@ -84,15 +92,17 @@ fn bases(facts: &Facts, claim: &Claim, against: &str, estimate: Estimate, direct
     for ours in of(&claim.system) {
         let Some(other) = theirs.iter().find(|level| level.kind == ours.kind) else { continue };
         if let (Some(system), Some(against)) = (ours.estimate(estimate, direction), other.estimate(estimate, direction))
+            && let (Some(s), Some(o)) = (ours.range(estimate, direction), other.range(estimate, direction))
         {
-            bases.push(Base { system, against, kind: BaseKind::Level(ours.kind) });
+            bases.push(Base { system, against, ranges: [s, o], kind: BaseKind::Level(ours.kind) });
         }
     }
     let printed = |system: &str| printed_estimate(facts, claim, system, estimate);
     if let (Some(ours), Some(other)) = (printed(&claim.system), printed(against))
         && let (Some(system), Some(against)) = (ours.value, other.value)
+        && let (Some(s), Some(o)) = (ours.interval(), other.interval())
     {
-        bases.push(Base { system, against, kind: BaseKind::Printed(Box::new((ours, other))) });
+        bases.push(Base { system, against, ranges: [s, o], kind: BaseKind::Printed(Box::new((ours, other))) });
     }
     bases
 }
@@ -122,6 +132,12 @@ fn winner(claim: &Claim, against: &str, base: &Base, direction: Option<Direction
     };
     if claim.printed.text.eq_ignore_ascii_case(wins) {
         Found::new(Status::Follows, None, arithmetic)
+    } else if base.is_open() {
+        Found::new(
+            Status::Rounding,
+            None,
+            format!("{arithmetic}; before they were rounded either may have been better"),
+        )
     } else {
         Found::new(Status::DoesNotFollow, None, format!("{wins} is better: {arithmetic}"))
     }
@@ -199,9 +215,9 @@ impl Question<'_> {
                 }
             }
         }
-        let form = *self.forms().first()?;
-        let is_fair = primary.is_printed() && !self.wrong_way(primary);
-        weaker.or_else(|| is_fair.then(|| self.within_rounding(primary, form, right)).flatten())
+        let is_fair = !self.wrong_way(primary) || primary.is_open();
+        let forms = self.forms().iter().filter(|_| is_fair);
+        weaker.or_else(|| forms.copied().find_map(|form| self.within_rounding(primary, form, right)))
     }
 
     /// A figure that follows only from rounded ones, or by cutting: rounding, unless those do not follow themselves.
@@ -212,10 +228,12 @@ impl Question<'_> {
         let of_rows = self.arithmetic(form, primary);
         if let BaseKind::Printed(both) = &base.kind {
             let fits = |printed: &Printed, value| printed.fits(value) != Match::No;
+            let rows_fit =
+                |printed: &Printed, value, (low, high)| fits(printed, value) || printed.fits_within(low, high);
             let cells_fit =
                 |printed: &Printed, system: &str| self.of_cells(system).is_some_and(|value| fits(printed, value));
-            let ours = fits(&both.0, primary.system) || cells_fit(&both.0, &self.claim.system);
-            let theirs = fits(&both.1, primary.against) || cells_fit(&both.1, self.against);
+            let ours = rows_fit(&both.0, primary.system, primary.ranges[0]) || cells_fit(&both.0, &self.claim.system);
+            let theirs = rows_fit(&both.1, primary.against, primary.ranges[1]) || cells_fit(&both.1, self.against);
             if !ours || !theirs {
                 let because = format!("{because}, which do not follow; {of_rows}");
                 return Found::new(Status::DoesNotFollow, right, because);
@@ -230,18 +248,18 @@ impl Question<'_> {
         cells.estimate(self.estimate, self.direction)
     }
 
-    /// Whether figures that round to the printed ones could have given it.
+    /// Whether figures that round to these ones, or come of rows that round to the published ones, could have given it.
     fn within_rounding(&self, base: &Base, form: Form, right: Option<f64>) -> Option<Found> {
         let because = self.arithmetic(form, base);
-        let BaseKind::Printed(both) = &base.kind else { return None };
-        let ((s_low, s_high), (o_low, o_high)) = (both.0.interval()?, both.1.interval()?);
+        let [(s_low, s_high), (o_low, o_high)] = base.ranges;
         let corners = [(s_low, o_low), (s_low, o_high), (s_high, o_low), (s_high, o_high)];
         let values: Vec<f64> = corners.iter().map(|(s, o)| self.value(form, *s, *o)).collect();
-        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
         let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let (from, to) = self.claim.printed.interval()?;
+        // A size passes through zero where either side may be the larger.
+        let low = if base.is_open() && form.is_share_or_difference() { least.min(0.0) } else { least };
         let digits = self.claim.printed.decimals.max(0);
-        (to >= low && from <= high).then(|| {
+        self.claim.printed.fits_within(low, high).then(|| {
             let range = format!("unrounded figures can give {} to {}", shown(low, digits), shown(high, digits));
             Found::new(Status::Rounding, right, format!("{because}; {range}"))
         })

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use indexmap::IndexMap;
+
 use crate::figure::shown;
 use crate::finding::{Remark, RemarkKind};
 use crate::level::{Level, LevelKind, levels};
@@ -151,20 +153,16 @@ fn spreads(facts: &Facts) -> Option<Remark> {
 }
 
 fn factors(facts: &Facts) -> Option<Remark> {
-    let mut values: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
-    let mut order: Vec<&str> = Vec::new();
+    let mut values: IndexMap<&str, Vec<(&str, &str)>> = IndexMap::new();
     for factor in &facts.factors {
-        if !order.contains(&factor.name.as_str()) {
-            order.push(&factor.name);
-        }
         values.entry(&factor.name).or_default().push((&factor.system, &factor.value));
     }
-    let differs = |name: &&str| values.get(name).is_some_and(|v| v.iter().any(|(_, value)| *value != v[0].1));
-    let differing: Vec<&str> = order.into_iter().filter(differs).collect();
+    values.retain(|_, sides| sides.iter().any(|(_, value)| *value != sides[0].1));
+    let differing = values;
     (differing.len() > 1).then(|| {
-        let described = differing.iter().filter_map(|name| {
-            let sides: Vec<String> = values.get(name)?.iter().map(|(_, value)| (*value).to_owned()).collect();
-            Some(format!("{name} ({})", sides.join(" / ")))
+        let described = differing.iter().map(|(name, sides)| {
+            let sides: Vec<&str> = sides.iter().map(|(_, value)| *value).collect();
+            format!("{name} ({})", sides.join(" / "))
         });
         let text = format!(
             "{} things differ between the sides: {}",
@@ -226,10 +224,9 @@ fn is_total(values: &[f64]) -> bool {
 }
 
 fn varies_elsewhere(facts: &Facts, row: &Measured) -> bool {
-    let others = facts.measured.iter().filter(|other| other.system == row.system && other.keys == row.keys);
     let mut first: BTreeMap<&str, f64> = BTreeMap::new();
     let mut varies = false;
-    for other in others.filter(|other| other.metric != row.metric) {
+    for other in facts.rows_beside(row) {
         varies |= *first.entry(&other.metric).or_insert(other.value) != other.value;
     }
     varies

@@ -57,6 +57,7 @@ fn found(facts: &Facts, claim: &Claim) -> Found {
         return Found::new(Status::CannotBeChecked, None, because);
     };
     by_label(claim, &levels, statistic.estimate, direction, right)
+        .or_else(|| within_rounding(claim, primary, statistic.estimate, direction, right))
         .or_else(|| by_other_reading(facts, claim, &levels, statistic.estimate, direction, right))
         .or_else(|| by_subset(facts, claim, &levels, statistic.estimate, direction, right))
         .unwrap_or_else(|| not_at_all(facts, claim, &levels, statistic.estimate, right))
@@ -77,9 +78,7 @@ fn own_levels(facts: &Facts, claim: &Claim) -> Vec<Level> {
 
 /// Which way is better in a claim's metric: as its own row tells, or the measured ones.
 pub fn direction(facts: &Facts, claim: &Claim) -> Option<Direction> {
-    let of_rows = || facts.measured.iter().find(|row| row.metric == claim.metric).and_then(|row| row.direction);
-    let of_others = || facts.claims.iter().filter(|c| c.metric == claim.metric).find_map(|c| c.direction);
-    claim.direction.or_else(of_rows).or_else(of_others)
+    claim.direction.or_else(|| facts.direction(&claim.metric))
 }
 
 fn by_label(
@@ -115,6 +114,28 @@ fn by_label(
         }
     }
     cut
+}
+
+/// Whether values that were rounded to the rows could have given it.
+fn within_rounding(
+    claim: &Claim,
+    level: &Level,
+    estimate: Estimate,
+    direction: Option<Direction>,
+    right: f64,
+) -> Option<Found> {
+    let (low, high) = level.range(estimate, direction)?;
+    claim.printed.fits_within(low, high).then(|| {
+        let digits = claim.printed.decimals.max(0) + 1;
+        let because = format!(
+            "the {estimate} {} is {}; before they were rounded it was {} to {}",
+            level.kind.words(),
+            shown(right, digits),
+            shown(low, digits),
+            shown(high, digits)
+        );
+        Found::new(Status::Rounding, Some(right), because)
+    })
 }
 
 /// `mean of 5 rows`, `stall / (1 + reads)`.
@@ -153,8 +174,7 @@ fn by_other_reading(
             }
         }
     }
-    let others = facts.systems().into_iter().filter(|system| *system != claim.system);
-    for other in others {
+    for other in facts.others(claim) {
         for level in self::levels(facts, other, &claim.keys, &claim.metric, claim.formula.as_ref()) {
             if level.estimate(estimate, direction).is_some_and(fits) {
                 return mislabelled(format!("it is the {estimate} of {other}; here it is {}", shown(right, digits)));
@@ -182,8 +202,8 @@ fn by_subset(
     right: f64,
 ) -> Option<Found> {
     let ours = levels.first().map_or(0, Level::n);
-    let others = facts.systems().into_iter().filter(|system| *system != claim.system);
-    let missing = others
+    let missing = facts
+        .others(claim)
         .filter_map(|other| {
             self::levels(facts, other, &claim.keys, &claim.metric, claim.formula.as_ref()).first().map(Level::n)
         })
@@ -231,7 +251,7 @@ fn hints(facts: &Facts, claim: &Claim, levels: &[Level], estimate: Estimate, rig
         let levels = self::levels(facts, system, &claim.keys, &claim.metric, claim.formula.as_ref());
         Some((system, levels.first()?.estimate(estimate, None)?))
     };
-    let others = facts.systems().into_iter().filter(|system| *system != claim.system).filter_map(of_other);
+    let others = facts.others(claim).filter_map(of_other);
     for (system, value) in [(claim.system.as_str(), right)].into_iter().chain(others) {
         for power in [10.0, 100.0, 1000.0, 0.1, 0.01, 0.001] {
             if claim.printed.significant_digits() >= 2 && claim.printed.fits(value / power) != Match::No {
@@ -251,11 +271,11 @@ fn hints(facts: &Facts, claim: &Claim, levels: &[Level], estimate: Estimate, rig
     format!("; {} is the value at {ranks} of {}", claim.printed.text, level.n())
 }
 
-/// The GRIM test (Brown & Heathers, "The GRIM test", Social Psychological and Personality Science 8, 2017) on rows with a known step.
+/// The GRIM test (Brown & Heathers, "The GRIM test", Social Psychological and Personality Science 8, 2017) on rows that were counted:
+/// what was measured is whole only by rounding, and its mean need not be one of whole numbers.
 fn grim_of(level: &Level, estimate: Estimate, printed: &Printed) -> Option<String> {
-    let grain = 10_f64.powi(-level.decimals?);
     let single = level.values.iter().all(|v| v.count == 1);
-    (estimate == Estimate::Mean && single).then(|| grim(printed, level.n(), grain)).flatten()
+    (estimate == Estimate::Mean && single).then(|| grim(printed, level.n(), level.grain?)).flatten()
 }
 
 /// Why no `n` multiples of `grain` have this mean; `None` if some have.

@@ -13,7 +13,8 @@ pub struct Expression {
 enum Node {
     Number(f64),
     Name(String),
-    Binary(char, Box<Node>, Box<Node>),
+    /// Operands with the signs between them, from left to right: as deep as its brackets, however long it is.
+    Chain(Box<Node>, Vec<(char, Node)>),
 }
 
 /// Deepest nesting of brackets that is read.
@@ -64,9 +65,9 @@ impl Node {
             Node::Name(name) => {
                 names.insert(name);
             }
-            Node::Binary(_, left, right) => {
-                left.collect(names);
-                right.collect(names);
+            Node::Chain(first, rest) => {
+                first.collect(names);
+                rest.iter().for_each(|(_, node)| node.collect(names));
             }
         }
     }
@@ -75,34 +76,35 @@ impl Node {
         match self {
             Node::Number(number) => Some(*number),
             Node::Name(name) => of(name),
-            Node::Binary(sign, left, right) => {
-                let (left, right) = (left.value(of)?, right.value(of)?);
+            Node::Chain(first, rest) => rest.iter().try_fold(first.value(of)?, |left, (sign, node)| {
+                let right = node.value(of)?;
                 Some(match sign {
                     '+' => left + right,
                     '-' => left - right,
                     '*' => left * right,
                     _ => left / right,
                 })
-            }
+            }),
         }
     }
 }
 
 impl Parser<'_> {
     fn sum(&mut self) -> Result<Node, String> {
-        let mut node = self.product()?;
-        while let Some(sign) = self.sign(&['+', '-']) {
-            node = Node::Binary(sign, Box::new(node), Box::new(self.product()?));
-        }
-        Ok(node)
+        self.chain(&['+', '-'], Self::product)
     }
 
     fn product(&mut self) -> Result<Node, String> {
-        let mut node = self.atom()?;
-        while let Some(sign) = self.sign(&['*', '/']) {
-            node = Node::Binary(sign, Box::new(node), Box::new(self.atom()?));
+        self.chain(&['*', '/'], Self::atom)
+    }
+
+    fn chain(&mut self, signs: &[char], operand: fn(&mut Self) -> Result<Node, String>) -> Result<Node, String> {
+        let first = operand(self)?;
+        let mut rest = Vec::new();
+        while let Some(sign) = self.sign(signs) {
+            rest.push((sign, operand(self)?));
         }
-        Ok(node)
+        Ok(if rest.is_empty() { first } else { Node::Chain(Box::new(first), rest) })
     }
 
     fn sign(&mut self, signs: &[char]) -> Option<char> {
@@ -153,5 +155,11 @@ mod tests {
             assert!(Expression::parse(wrong).is_err(), "{wrong}");
         }
         assert!(Expression::parse(&"(".repeat(100_000)).is_err());
+    }
+
+    #[test]
+    fn a_formula_may_be_long() {
+        let long = Expression::parse(&["1"; 1_000_000].join("+")).unwrap();
+        assert_eq!(long.clone().value(&|_| None), Some(1e6));
     }
 }

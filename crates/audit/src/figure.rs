@@ -106,6 +106,12 @@ impl Printed {
         }
     }
 
+    /// Whether some value from `low` to `high` rounds to it.
+    pub fn fits_within(&self, low: f64, high: f64) -> bool {
+        let nearest = self.value.map(|value| value.clamp(low.min(high), high));
+        [Some(low), nearest, Some(high)].into_iter().flatten().any(|value| self.fits(value) == Match::Rounded)
+    }
+
     /// The interval of values that round to it.
     pub fn interval(&self) -> Option<(f64, f64)> {
         let half = self.unit() / 2.0;

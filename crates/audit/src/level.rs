@@ -1,12 +1,12 @@
 //! From what a figure may have been computed: the rows, the sums of the rows, or the rounded cells of the printed table.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::Direction;
 
 use crate::expression::Expression;
 use crate::statistic::Estimate;
-use crate::table::{Claim, Facts, Keys};
+use crate::table::{Claim, Facts, Keys, Measured};
 
 /// A value, or the mean of so many.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,6 +17,8 @@ pub struct Value {
     pub count: u64,
     /// The repetition that it is from; 0 when nothing tells.
     pub repetition: u32,
+    /// How far from it what was measured may lie: half of its last digit; 0 for what is counted.
+    pub rounding: f64,
 }
 
 /// What the values of a level are.
@@ -48,8 +50,8 @@ pub struct Level {
     pub kind: LevelKind,
     /// The values.
     pub values: Vec<Value>,
-    /// Decimals of each, where they were written so and not computed.
-    pub decimals: Option<i32>,
+    /// The step of each, where they are counted.
+    pub grain: Option<f64>,
     /// Whether the rows are executions of one run and no repetitions.
     pub are_executions: bool,
 }
@@ -63,6 +65,24 @@ impl Level {
             (LevelKind::Sums, _) => None,
             _ => estimate.of(&self.values, direction),
         }
+    }
+
+    /// The lowest and the highest figure that values can have given which were rounded to the ones written here. Every
+    /// estimate but the standard deviation rises or falls with each value; that one is a distance, which moves by at most as much
+    /// as the values are moved by.
+    pub fn range(&self, estimate: Estimate, direction: Option<Direction>) -> Option<(f64, f64)> {
+        if estimate == Estimate::Sd {
+            let sd = self.estimate(estimate, direction)?;
+            let squares: f64 = self.values.iter().map(|v| v.rounding * v.rounding).sum();
+            let room = (squares / (self.values.len() as f64 - 1.0)).sqrt();
+            return Some(((sd - room).max(0.0), sd + room));
+        }
+        let moved = |sign: f64| {
+            let values = self.values.iter().map(|v| Value { value: v.value + sign * v.rounding, ..*v }).collect();
+            Level { values, ..self.clone() }.estimate(estimate, direction)
+        };
+        let (low, high) = (moved(-1.0)?, moved(1.0)?);
+        Some((low.min(high), low.max(high)))
     }
 
     /// How many values.
@@ -81,62 +101,99 @@ pub fn levels(facts: &Facts, system: &str, keys: &Keys, metric: &str, formula: O
         Some(formula) => levels.extend(computed(facts, system, keys, formula)),
         None => levels.extend(plain(facts, system, keys, metric)),
     }
+    let is_counted = facts.rows(system, keys, metric).next().is_some_and(|row| row.grain.is_some());
+    let rounding = if is_counted { 0.0 } else { half_digit(cells.iter().map(|claim| claim.printed.decimals)) };
     let of_cell = |claim: &&Claim| {
-        claim.printed.value.map(|value| Value { value, count: 1, repetition: claim.repetition.unwrap_or(0) })
+        let repetition = claim.repetition.unwrap_or(0);
+        claim.printed.value.map(|value| Value { value, count: 1, repetition, rounding })
     };
     if !cells.is_empty() {
-        let decimals = cells.iter().map(|claim| claim.printed.decimals).max();
         let values = cells.iter().filter_map(of_cell).collect();
-        levels.push(Level { kind: LevelKind::Cells, values, decimals, are_executions: false });
+        levels.push(Level { kind: LevelKind::Cells, values, grain: None, are_executions: false });
     }
     levels
 }
 
+/// Half of the last digit of values that are written with so many decimals. An end of zeros may have been dropped from some of
+/// them, so the longest tells.
+fn half_digit(decimals: impl Iterator<Item = i32>) -> f64 {
+    decimals.max().map_or(0.0, |decimals| 0.5 * 10_f64.powi(-decimals))
+}
+
 fn plain(facts: &Facts, system: &str, keys: &Keys, metric: &str) -> Option<Level> {
     let rows: Vec<_> = facts.rows(system, keys, metric).collect();
-    let value = |row: &&crate::table::Measured| Value {
+    let rounding = rounding(&rows);
+    let value = |row: &&Measured| Value {
         value: row.value,
         count: row.count.unwrap_or(1),
         repetition: row.repetition.unwrap_or(0),
+        rounding,
     };
     (!rows.is_empty()).then(|| Level {
         kind: LevelKind::Rows,
         values: rows.iter().map(value).collect(),
-        decimals: rows.iter().map(|row| row.decimals).max(),
+        grain: rows.iter().map(|row| row.grain).reduce(|one, other| one.filter(|_| one == other)).flatten(),
         are_executions: rows.iter().any(|row| row.count.is_some()),
     })
+}
+
+/// How far what was measured may lie from these rows.
+fn rounding(rows: &[&Measured]) -> f64 {
+    if rows.iter().all(|row| row.grain.is_some()) { 0.0 } else { half_digit(rows.iter().map(|row| row.decimals)) }
+}
+
+/// How far a formula's value can lie from the one of the rows when each of its names moves by its rounding: the farthest
+/// corner, since a formula of counters rises or falls with each of them.
+fn room(formula: &Expression, value: f64, of: &dyn Fn(&str) -> Option<(f64, f64)>) -> f64 {
+    /// Corners double with every name.
+    const MAX_NAMES: usize = 8;
+    let names: Vec<&str> = formula.names().into_iter().filter(|name| of(name).is_some_and(|(_, r)| r > 0.0)).collect();
+    if names.len() > MAX_NAMES {
+        return 0.0;
+    }
+    let corner = |signs: u32| {
+        let moved = |name: &str| {
+            let (value, rounding) = of(name)?;
+            let sign =
+                names.iter().position(|n| *n == name).map_or(0.0, |i| if signs >> i & 1 == 1 { 1.0 } else { -1.0 });
+            Some(value + sign * rounding)
+        };
+        formula.value(&moved).map_or(0.0, |moved| (moved - value).abs())
+    };
+    (0..1_u32 << names.len()).map(corner).fold(0.0, f64::max)
 }
 
 /// The values of a formula: for each repetition, and of the sums.
 fn computed(facts: &Facts, system: &str, keys: &Keys, formula: &Expression) -> Vec<Level> {
     let names = formula.names();
+    let rows: BTreeMap<&str, Vec<&Measured>> =
+        names.iter().map(|name| (*name, facts.rows(system, keys, name).collect())).collect();
     let of = |repetition: Option<u32>, name: &str| {
-        let mut rows = facts.rows(system, keys, name).filter(|row| row.repetition == repetition);
-        rows.next().map(|row| row.value)
+        let rows = rows.get(name)?;
+        let row = rows.iter().find(|row| row.repetition == repetition)?;
+        Some((row.value, rounding(rows)))
     };
-    let rows = || facts.measured.iter().filter(|row| row.system == system && row.keys == *keys);
-    let repetitions: BTreeSet<Option<u32>> =
-        rows().filter(|row| names.contains(row.metric.as_str())).map(|row| row.repetition).collect();
-    let at = |repetition: &Option<u32>| {
-        let value = formula.value(&|name| of(*repetition, name))?;
-        Some(Value { value, count: 1, repetition: repetition.unwrap_or(0) })
+    let sum = |name: &str| {
+        let rows = rows.get(name).filter(|rows| !rows.is_empty())?;
+        Some((rows.iter().map(|row| row.value).sum(), rounding(rows) * rows.len() as f64))
     };
-    let mut values: Vec<Value> = repetitions.iter().filter_map(at).collect();
+    let at = |repetition: u32, of: &dyn Fn(&str) -> Option<(f64, f64)>| {
+        let value = formula.value(&|name| Some(of(name)?.0))?;
+        Some(Value { value, count: 1, repetition, rounding: room(formula, value, of) })
+    };
+    let repetitions: BTreeSet<Option<u32>> = rows.values().flatten().map(|row| row.repetition).collect();
+    let each = repetitions.iter().filter_map(|r| at(r.unwrap_or(0), &|name| of(*r, name)));
+    let mut values: Vec<Value> = each.collect();
     if names.is_empty() {
-        values.extend(formula.value(&|_| None).map(|value| Value { value, count: 1, repetition: 0 }));
+        values.extend(at(0, &|_| None));
     }
-    let level = |kind, values| Level { kind, values, decimals: None, are_executions: false };
+    let level = |kind, values| Level { kind, values, grain: None, are_executions: false };
     if values.is_empty() {
         return Vec::new();
     }
-    let sum = |name: &str| {
-        let mut rows = facts.rows(system, keys, name).peekable();
-        rows.peek().is_some().then(|| rows.map(|row| row.value).sum())
-    };
     let mean = values.iter().map(|v| v.value).sum::<f64>() / values.len() as f64;
     // Only a ratio is the same of sums.
-    let is_ratio = |value: &f64| values.len() > 1 && (value - mean).abs() < 0.5 * mean.abs();
-    let of_sums = formula.value(&sum).filter(is_ratio);
-    let sums = of_sums.map(|value| level(LevelKind::Sums, vec![Value { value, count: 1, repetition: 0 }]));
+    let is_ratio = |of_sums: &Value| values.len() > 1 && (of_sums.value - mean).abs() < 0.5 * mean.abs();
+    let sums = at(0, &sum).filter(is_ratio).map(|value| level(LevelKind::Sums, vec![value]));
     [level(LevelKind::Rows, values)].into_iter().chain(sums).collect()
 }

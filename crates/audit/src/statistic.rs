@@ -238,6 +238,11 @@ impl Form {
         matches!(self, Form::ShareOfAgainst | Form::ShareOfSystem)
     }
 
+    /// Whether it is zero where both sides are equal.
+    pub fn is_share_or_difference(self) -> bool {
+        self.is_share() || self == Form::Difference
+    }
+
     /// The value of the form.
     pub fn of(self, system: f64, against: f64) -> f64 {
         match self {

@@ -1,13 +1,14 @@
 //! What the rows of a table allow to conclude.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::Direction;
 use stats::{Ratio, Sample, TrialValue, Verdict};
 
+use crate::expression::Expression;
 use crate::level::{Level, LevelKind, levels};
 use crate::statistic::{Estimate, Statistic};
-use crate::table::{Facts, Keys};
+use crate::table::{Claim, Facts, Keys};
 
 /// Level of the intervals.
 pub const LEVEL: f64 = 0.95;
@@ -55,8 +56,15 @@ pub struct Estimated {
 
 /// What the rows support, for each metric of which a figure is printed.
 pub fn supports(facts: &Facts) -> Vec<Support> {
-    let systems = facts.systems();
-    let Some((first, others)) = systems.split_first() else { return Vec::new() };
+    let mut systems = facts.systems();
+    let Some(first) = systems.next() else { return Vec::new() };
+    let others: Vec<&str> = systems.collect();
+    let mut formulas: BTreeMap<(&Keys, &str), &Expression> = BTreeMap::new();
+    for claim in &facts.claims {
+        if let Some(formula) = &claim.formula {
+            formulas.entry((&claim.keys, &claim.metric)).or_insert(formula);
+        }
+    }
     let mut supports = Vec::new();
     let mut directions = Vec::new();
     let mut seen = BTreeSet::new();
@@ -64,8 +72,9 @@ pub fn supports(facts: &Facts) -> Vec<Support> {
         if !seen.insert((claim.keys.clone(), claim.metric.clone())) {
             continue;
         }
-        for other in others {
-            if let Some(support) = one(facts, &claim.keys, &claim.metric, first, other) {
+        let formula = formulas.get(&(&claim.keys, claim.metric.as_str())).copied();
+        for other in &others {
+            if let Some(support) = one(facts, claim, formula, first, other) {
                 supports.push(support);
                 directions.push(crate::estimate::direction(facts, claim));
             }
@@ -82,22 +91,20 @@ fn judges(statistic: Statistic) -> bool {
 }
 
 /// The rows themselves, or for lack of them the cells of the printed table.
-fn level(facts: &Facts, system: &str, keys: &Keys, metric: &str) -> Option<Level> {
-    let formula =
-        facts.claims.iter().find(|claim| claim.metric == metric && claim.keys == *keys && claim.formula.is_some());
-    let formula = formula.and_then(|claim| claim.formula.as_ref());
-    levels(facts, system, keys, metric, formula).into_iter().find(|level| level.kind != LevelKind::Sums)
+fn level(facts: &Facts, system: &str, claim: &Claim, formula: Option<&Expression>) -> Option<Level> {
+    levels(facts, system, &claim.keys, &claim.metric, formula).into_iter().find(|level| level.kind != LevelKind::Sums)
 }
 
-fn one(facts: &Facts, keys: &Keys, metric: &str, a: &str, b: &str) -> Option<Support> {
+fn one(facts: &Facts, claim: &Claim, formula: Option<&Expression>, a: &str, b: &str) -> Option<Support> {
+    let Claim { keys, metric, .. } = claim;
     let printed = |system| facts.printed(system, keys, metric).any(|claim| claim.printed.value.is_some());
-    let (side_a, side_b) = (level(facts, a, keys, metric), level(facts, b, keys, metric));
+    let (side_a, side_b) = (level(facts, a, claim, formula), level(facts, b, claim, formula));
     let exists = |side: &Option<Level>, system| side.is_some() || printed(system);
     if !exists(&side_a, a) || !exists(&side_b, b) {
         return None;
     }
     let count = |side: &Option<Level>| side.as_ref().map_or(0, Level::n);
-    let words: Vec<&str> = keys.values().map(String::as_str).chain([metric]).collect();
+    let words: Vec<&str> = keys.values().map(String::as_str).chain([metric.as_str()]).collect();
     let mut support = Support {
         what: words.join(" "),
         a: a.to_owned(),

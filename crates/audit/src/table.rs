@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use formats::FormatError;
 use formats::imported::direction_of;
 use formats::tidy::{Row, Table};
+use indexmap::{IndexMap, IndexSet};
 use model::{Direction, Reading};
 
 use crate::expression::Expression;
@@ -45,6 +46,8 @@ pub struct Measured {
     pub value: f64,
     /// Its decimals.
     pub decimals: i32,
+    /// The step of a value that is counted, not measured: the stated one, or 1 for whole numbers in a unit of counts.
+    pub grain: Option<f64>,
     /// How many executions of one run the row stands for, with their mean; `None` for a row that is a repetition.
     pub count: Option<u64>,
 }
@@ -97,13 +100,60 @@ pub struct Factor {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts {
     /// The rows.
-    pub measured: Vec<Measured>,
+    pub(crate) measured: Vec<Measured>,
     /// The printed figures.
-    pub claims: Vec<Claim>,
+    pub(crate) claims: Vec<Claim>,
     /// What the sides are made of.
-    pub factors: Vec<Factor>,
+    pub(crate) factors: Vec<Factor>,
     /// The remarks of the file.
-    pub remarks: Vec<String>,
+    pub(crate) remarks: Vec<String>,
+    places: Places,
+}
+
+/// The rows and the printed figures of a metric in a cell of a system, by their places in the lists.
+type Cells = BTreeMap<Keys, (Vec<usize>, Vec<usize>)>;
+
+/// Where everything stands, so that a table of 100,000 systems is not read 100,000 times.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Places {
+    /// In the order of their first row.
+    systems: IndexSet<String>,
+    /// By metric, then by system in the order of its first row.
+    metrics: BTreeMap<String, IndexMap<String, Cells>>,
+    directions: BTreeMap<String, Direction>,
+}
+
+impl Places {
+    fn new(measured: &[Measured], claims: &[Claim]) -> Places {
+        let mut places = Places::default();
+        for (at, row) in measured.iter().enumerate() {
+            places.cell(&row.system, &row.metric, &row.keys).0.push(at);
+            places.learn(&row.metric, row.direction);
+        }
+        for (at, claim) in claims.iter().enumerate() {
+            places.cell(&claim.system, &claim.metric, &claim.keys).1.push(at);
+            places.learn(&claim.metric, claim.direction);
+        }
+        places
+    }
+
+    fn cell(&mut self, system: &str, metric: &str, keys: &Keys) -> &mut (Vec<usize>, Vec<usize>) {
+        if !self.systems.contains(system) {
+            self.systems.insert(system.to_owned());
+        }
+        let systems = self.metrics.entry(metric.to_owned()).or_default();
+        systems.entry(system.to_owned()).or_default().entry(keys.clone()).or_default()
+    }
+
+    fn learn(&mut self, metric: &str, direction: Option<Direction>) {
+        if let Some(direction) = direction.filter(|_| !self.directions.contains_key(metric)) {
+            self.directions.insert(metric.to_owned(), direction);
+        }
+    }
+
+    fn of(&self, system: &str, keys: &Keys, metric: &str) -> Option<&(Vec<usize>, Vec<usize>)> {
+        self.metrics.get(metric)?.get(system)?.get(keys)
+    }
 }
 
 impl Facts {
@@ -137,32 +187,55 @@ impl Facts {
                 "add what was published as rows of kind `printed`, with a column `statistic`: mean, median, times, …",
             ));
         }
+        facts.places = Places::new(&facts.measured, &facts.claims);
         Ok(facts)
     }
 
+    /// Puts the executions of a log in the place of the condensed rows of its system.
+    pub fn replace_executions(&mut self, system: &str, executions: Vec<Measured>) {
+        // A row of a log has no line in the table.
+        self.measured.retain(|row| row.system != system || row.line == 0 || row.count.is_none());
+        self.measured.extend(executions);
+        self.places = Places::new(&self.measured, &self.claims);
+    }
+
     /// The systems in the order of their first row.
-    pub fn systems(&self) -> Vec<&str> {
-        let mut systems: Vec<&str> = Vec::new();
-        let measured = self.measured.iter().map(|row| row.system.as_str());
-        for system in measured.chain(self.claims.iter().map(|claim| claim.system.as_str())) {
-            if !systems.contains(&system) {
-                systems.push(system);
-            }
+    pub(crate) fn systems(&self) -> impl Iterator<Item = &str> {
+        self.places.systems.iter().map(String::as_str)
+    }
+
+    /// The other systems of which the table tells what a figure is of.
+    pub(crate) fn others<'a>(&'a self, claim: &'a Claim) -> Box<dyn Iterator<Item = &'a str> + 'a> {
+        let is_other = |system: &&str| *system != claim.system;
+        match self.places.metrics.get(&claim.metric) {
+            // A formula is made of other metrics.
+            Some(systems) if claim.formula.is_none() => Box::new(systems.keys().map(String::as_str).filter(is_other)),
+            _ => Box::new(self.systems().filter(is_other)),
         }
-        systems
+    }
+
+    /// Which way is better in a metric, as the first row tells that tells it.
+    pub(crate) fn direction(&self, metric: &str) -> Option<Direction> {
+        self.places.directions.get(metric).copied()
     }
 
     /// The measured rows of a metric in a cell.
-    pub fn rows<'a>(&'a self, system: &str, keys: &Keys, metric: &str) -> impl Iterator<Item = &'a Measured> {
-        self.measured.iter().filter(move |row| row.metric == metric && row.system == system && row.keys == *keys)
+    pub(crate) fn rows<'a>(&'a self, system: &str, keys: &Keys, metric: &str) -> impl Iterator<Item = &'a Measured> {
+        let places = self.places.of(system, keys, metric).map(|(rows, _)| rows.as_slice());
+        places.unwrap_or_default().iter().filter_map(|at| self.measured.get(*at))
+    }
+
+    /// The measured rows of a cell's other metrics.
+    pub(crate) fn rows_beside<'a>(&'a self, row: &'a Measured) -> impl Iterator<Item = &'a Measured> {
+        let others = self.places.metrics.keys().filter(|metric| **metric != row.metric);
+        others.flat_map(|metric| self.rows(&row.system, &row.keys, metric))
     }
 
     /// The printed figures of a metric in a cell that compare nothing.
-    pub fn printed<'a>(&'a self, system: &str, keys: &Keys, metric: &str) -> impl Iterator<Item = &'a Claim> {
-        self.claims.iter().filter(move |claim| {
-            let plain = claim.statistic.is_some_and(|statistic| statistic.comparing.is_none());
-            plain && claim.metric == metric && claim.system == system && claim.keys == *keys
-        })
+    pub(crate) fn printed<'a>(&'a self, system: &str, keys: &Keys, metric: &str) -> impl Iterator<Item = &'a Claim> {
+        let places = self.places.of(system, keys, metric).map(|(_, claims)| claims.as_slice());
+        let claims = places.unwrap_or_default().iter().filter_map(|at| self.claims.get(*at));
+        claims.filter(|claim| claim.statistic.is_some_and(|statistic| statistic.comparing.is_none()))
     }
 }
 
@@ -187,9 +260,41 @@ fn whole(row: &Row, name: &str) -> Result<Option<u64>, FormatError> {
     number.map(Some).ok_or_else(wrong)
 }
 
+/// The stated step of a value.
+fn grain(row: &Row) -> Result<Option<f64>, FormatError> {
+    let Some(text) = text(row, GRAIN) else { return Ok(None) };
+    let grain = formats::text::number(&text).filter(|grain| *grain > 0.0);
+    grain.map(Some).ok_or_else(|| FormatError::at(row.line, "grain: the step of a value is a number above 0"))
+}
+
+/// Whether a figure in this unit is counted one by one. Everything else is measured, and whole only by rounding.
+fn is_counted(unit: &str) -> bool {
+    const COUNTED: [&str; 16] = [
+        "",
+        "B",
+        "bytes",
+        "calls",
+        "count",
+        "errors",
+        "executions",
+        "operations",
+        "ops",
+        "pages",
+        "queries",
+        "reads",
+        "requests",
+        "rows",
+        "transactions",
+        "writes",
+    ];
+    COUNTED.contains(&unit)
+}
+
 fn measured(row: &Row) -> Result<Option<Measured>, FormatError> {
     let count = whole(row, COUNT)?;
+    let stated = grain(row)?;
     let Reading::Value(value) = row.value else { return Ok(None) };
+    let decimals = decimals_of(&row.written);
     Ok(Some(Measured {
         line: row.line,
         system: row.system.clone(),
@@ -199,7 +304,8 @@ fn measured(row: &Row) -> Result<Option<Measured>, FormatError> {
         unit: row.unit.clone(),
         direction: row.direction.or_else(|| direction_of(&row.metric, &row.unit)),
         value,
-        decimals: decimals_of(&row.written),
+        decimals,
+        grain: stated.or_else(|| (is_counted(&row.unit) && decimals == 0).then_some(1.0)),
         count,
     }))
 }
@@ -224,10 +330,6 @@ fn claim(row: &Row) -> Result<Claim, FormatError> {
     if statistic.is_some_and(|s| s.comparing.is_some()) && against.is_none() {
         return Err(at("a comparison has another side".to_owned()).with_hint("name it in the column `against`"));
     }
-    let grain = text(row, GRAIN).map(|text| formats::text::number(&text).filter(|grain| *grain > 0.0));
-    if grain == Some(None) {
-        return Err(at("grain: the step of a value is a number above 0".to_owned()));
-    }
     // A mean has the unit of its metric, a share has its own.
     Ok(Claim {
         line: row.line,
@@ -239,7 +341,7 @@ fn claim(row: &Row) -> Result<Claim, FormatError> {
         direction: row.direction.or_else(|| direction_of(&row.metric, &row.unit)),
         printed: Printed::parse(&row.written),
         n: whole(row, N)?,
-        grain: grain.flatten(),
+        grain: grain(row)?,
         label: text(row, LABEL).map_or_else(|| label(row, statistic), std::borrow::Cow::into_owned),
         statistic,
         against,

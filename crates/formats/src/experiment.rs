@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use indexmap::{IndexMap, IndexSet};
 use model::plan::{MAX_BLOCKS, MAX_CELLS};
 use model::{
     Benchmark, ComparisonRules, Facts, Length, Mark, MarkKind, OnError, Order, Plan, PlannedTrial, Point, Schedule,
@@ -53,13 +54,13 @@ pub fn into_experiment(name: &str, imports: &[Imported]) -> Result<Experiment, F
         return Err(FormatError::whole("there are no results to import"));
     }
     shape.check_size()?;
-    let mut taken: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    let mut taken: BTreeMap<u32, Taken> = BTreeMap::new();
     let mut placed = Vec::new();
     for (import, result) in all() {
         let cell = shape.cell(result);
         let blocks = taken.entry(cell).or_default();
         let block = free_block(result, blocks)?;
-        blocks.insert(block);
+        blocks.blocks.insert(block);
         placed.push((block, cell, record(import, result)));
     }
     // Stable: results of one block stay in the order in which they stood.
@@ -75,36 +76,36 @@ pub fn into_experiment(name: &str, imports: &[Imported]) -> Result<Experiment, F
 /// Systems, benchmarks and points, each in the order of their first mention.
 #[derive(Debug, Default)]
 struct Shape {
-    systems: Vec<String>,
-    benchmarks: Vec<(String, Vec<Point>)>,
-    keys: BTreeMap<String, BTreeSet<String>>,
-    index: BTreeMap<(usize, String), usize>,
+    systems: IndexSet<String>,
+    benchmarks: IndexMap<String, Points>,
+}
+
+/// The points of a benchmark.
+#[derive(Debug, Default)]
+struct Points {
+    /// By a text that is the same for equal points only.
+    points: IndexMap<String, Point>,
+    /// Every key that one of them has.
+    keys: BTreeSet<String>,
+    /// Points of the benchmarks before it, once all are known.
+    before: usize,
 }
 
 impl Shape {
     fn learn(&mut self, result: &ImportedResult) {
-        if !self.systems.contains(&result.system) {
-            self.systems.push(result.system.clone());
-        }
-        let keys = self.keys.entry(result.benchmark.clone()).or_default();
-        keys.extend(result.keys.keys().cloned());
-        let benchmark = match self.benchmarks.iter().position(|(name, _)| *name == result.benchmark) {
-            Some(known) => known,
-            None => {
-                self.benchmarks.push((result.benchmark.clone(), Vec::new()));
-                self.benchmarks.len() - 1
-            }
-        };
-        let points = &mut self.benchmarks[benchmark].1;
-        let identity = identity(&result.keys);
-        if !self.index.contains_key(&(benchmark, identity.clone())) {
-            self.index.insert((benchmark, identity), points.len());
-            points.push(result.keys.clone());
-        }
+        self.systems.insert(result.system.clone());
+        let benchmark = self.benchmarks.entry(result.benchmark.clone()).or_default();
+        benchmark.keys.extend(result.keys.keys().cloned());
+        benchmark.points.entry(identity(&result.keys)).or_insert_with(|| result.keys.clone());
     }
 
-    fn check_size(&self) -> Result<(), FormatError> {
-        let points: usize = self.benchmarks.iter().map(|(_, points)| points.len()).sum();
+    /// Ends the learning.
+    fn check_size(&mut self) -> Result<(), FormatError> {
+        let mut points = 0;
+        for benchmark in self.benchmarks.values_mut() {
+            benchmark.before = points;
+            points += benchmark.points.len();
+        }
         let cells = points as u64 * self.systems.len() as u64;
         if cells > MAX_CELLS {
             let what = format!(
@@ -120,12 +121,11 @@ impl Shape {
 
     /// The index of the result's cell in [`Plan::cells`].
     fn cell(&self, result: &ImportedResult) -> u32 {
-        let benchmark = self.benchmarks.iter().position(|(name, _)| *name == result.benchmark).unwrap_or(0);
-        let before: usize = self.benchmarks[..benchmark].iter().map(|(_, points)| points.len()).sum();
-        let point = self.index.get(&(benchmark, identity(&result.keys))).copied().unwrap_or(0);
-        let system = self.systems.iter().position(|name| *name == result.system).unwrap_or(0);
+        let benchmark = self.benchmarks.get(&result.benchmark);
+        let point = benchmark.and_then(|b| Some(b.before + b.points.get_index_of(&identity(&result.keys))?));
+        let system = self.systems.get_index_of(&result.system).unwrap_or(0);
         // `check_size` has limited it.
-        ((before + point) * self.systems.len() + system) as u32
+        (point.unwrap_or(0) * self.systems.len() + system) as u32
     }
 
     /// The plan, by the rules of the first import that has any; all of them may tell what benchmarks are.
@@ -152,15 +152,15 @@ impl Shape {
             allow_unequal_durability: rules.is_some_and(|rules| rules.allow_unequal_durability),
             allow_sequential_order: rules.is_some_and(|rules| rules.allow_sequential_order),
         };
-        let whole = |name: &str, mut point: Point| {
-            for key in self.keys.get(name).into_iter().flatten() {
+        let whole = |keys: &BTreeSet<String>, mut point: Point| {
+            for key in keys {
                 point.entry(key.clone()).or_insert_with(|| Value::Text(UNKNOWN.to_owned()));
             }
             point
         };
         let told = |name: &String| all_rules.iter().flat_map(|rules| &rules.benchmarks).find(|told| told.name == *name);
-        let benchmarks = self.benchmarks.iter().map(|(name, points)| Benchmark {
-            points: points.iter().map(|point| whole(name, point.clone())).collect(),
+        let benchmarks = self.benchmarks.iter().map(|(name, Points { points, keys, .. })| Benchmark {
+            points: points.values().map(|point| whole(keys, point.clone())).collect(),
             name: name.clone(),
             workload: told(name).map_or_else(|| IMPORTED.to_owned(), |told| told.workload.clone()),
             stands_for: told(name).and_then(|told| told.stands_for.clone()),
@@ -184,11 +184,13 @@ impl Shape {
 
     fn facts(&self, imports: &[Imported]) -> BTreeMap<String, Facts> {
         let mut all = BTreeMap::new();
+        let told = imports.iter().map(|import| import.results.iter().map(|r| r.system.as_str()).collect());
+        let told: Vec<BTreeSet<&str>> = told.collect();
         for system in &self.systems {
-            let of_system = imports.iter().filter(|import| import.results.iter().any(|r| r.system == *system));
+            let of_system = imports.iter().zip(&told).filter(|(_, told)| told.contains(system.as_str()));
             let mut facts = Facts::default();
             let mut sources = Vec::new();
-            for import in of_system {
+            for (import, _) in of_system {
                 facts.passing("imported.tool", describe(import));
                 sources.push(import.source.as_str());
                 if import.rules.as_ref().is_some_and(|rules| rules.repetitions == Repetitions::Blocks) {
@@ -212,7 +214,7 @@ impl Shape {
     fn facts_of_others(&self, imports: &[Imported]) -> BTreeMap<String, Facts> {
         match imports {
             [only] if only.rules.is_some() => {
-                let others = only.facts.iter().filter(|(subject, _)| !self.systems.contains(subject));
+                let others = only.facts.iter().filter(|(subject, _)| !self.systems.contains(subject.as_str()));
                 others.map(|(subject, facts)| (subject.clone(), facts.clone())).collect()
             }
             _ => BTreeMap::new(),
@@ -232,10 +234,18 @@ fn describe(import: &Imported) -> String {
     }
 }
 
-fn free_block(result: &ImportedResult, taken: &BTreeSet<u32>) -> Result<u32, FormatError> {
+/// The blocks of a cell that have a result.
+#[derive(Debug, Default)]
+struct Taken {
+    blocks: BTreeSet<u32>,
+    /// All before it are taken.
+    first_free: u32,
+}
+
+fn free_block(result: &ImportedResult, taken: &mut Taken) -> Result<u32, FormatError> {
     let block = match result.repetition {
         Some(0) => return Err(FormatError::whole("repetitions count from 1")),
-        Some(repetition) if taken.contains(&(repetition - 1)) => {
+        Some(repetition) if taken.blocks.contains(&(repetition - 1)) => {
             let what = format!(
                 "repetition {repetition} of {} on {} ({}) stands twice",
                 result.benchmark,
@@ -245,7 +255,10 @@ fn free_block(result: &ImportedResult, taken: &BTreeSet<u32>) -> Result<u32, For
             return Err(FormatError::whole(what));
         }
         Some(repetition) => repetition - 1,
-        None => (0..).find(|block| !taken.contains(block)).unwrap_or(0),
+        None => {
+            taken.first_free = (taken.first_free..).find(|block| !taken.blocks.contains(block)).unwrap_or(u32::MAX);
+            taken.first_free
+        }
     };
     if u64::from(block) >= MAX_BLOCKS {
         return Err(FormatError::whole(format!("repetition {} is beyond {MAX_BLOCKS}", u64::from(block) + 1)));

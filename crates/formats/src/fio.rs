@@ -99,9 +99,9 @@ pub struct Latency {
 pub fn read(bytes: &[u8]) -> Result<Vec<Document>, FormatError> {
     let text = decode(bytes);
     let mut documents = Vec::new();
-    let mut from = 0;
+    let (mut from, mut line) = (0, 1);
     while let Some(begin) = next_document(&text, from) {
-        let line = 1 + text[..begin].matches('\n').count() as u64;
+        line += lines(&text[from..begin]);
         let mut stream = serde_json::Deserializer::from_str(&text[begin..]).into_iter::<Json>();
         let json = match stream.next() {
             Some(Ok(json)) => json,
@@ -111,12 +111,17 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Document>, FormatError> {
         let length = stream.byte_offset();
         documents.push(document(line, text[from..begin].trim(), &json)?);
         from = begin + length.max(1);
+        line += lines(&text[begin..from]);
     }
     if documents.is_empty() {
         let error = FormatError::whole("there is no JSON document of fio in it");
         return Err(error.with_hint("run fio with --output-format=json"));
     }
     Ok(documents)
+}
+
+fn lines(text: &str) -> u64 {
+    text.bytes().filter(|byte| *byte == b'\n').count() as u64
 }
 
 /// The next `{` at the start of a line.

@@ -223,7 +223,7 @@ impl<'a> Scanner<'a> {
             }
             self.column += text.chars().count();
             self.rest = &self.rest[text.len()..];
-            return Ok(Field { text: text.trim().to_owned(), column });
+            return Ok(Field { text: unguarded(text.trim()).to_owned(), column });
         }
         self.next();
         let mut text = String::new();
@@ -242,7 +242,7 @@ impl<'a> Scanner<'a> {
         if !ended {
             return Err(FormatError::at_column(self.line, self.column, "something follows the closing quote"));
         }
-        Ok(Field { text, column })
+        Ok(Field { text: unguarded(&text).to_owned(), column })
     }
 }
 
@@ -466,10 +466,23 @@ fn role_word(role: Option<Role>) -> &'static str {
     }
 }
 
-/// A field as RFC 4180 has it, quoted where that is needed.
+/// A field as RFC 4180 has it, quoted where that is needed. One that a spreadsheet would take for a formula is kept a text by an
+/// apostrophe before it, which [`parse`] takes away again.
 pub fn quoted(text: &str) -> String {
-    let plain = !text.contains([',', ';', '\t', '"', '\n', '\r']) && text.trim() == text && !text.starts_with('#');
-    if plain { text.to_owned() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
+    let guarded = if is_formula(text) { format!("'{text}") } else { text.to_owned() };
+    let plain =
+        !guarded.contains([',', ';', '\t', '"', '\n', '\r']) && guarded.trim() == guarded && !guarded.starts_with('#');
+    if plain { guarded } else { format!("\"{}\"", guarded.replace('"', "\"\"")) }
+}
+
+/// Whether a spreadsheet would compute it, or would without its apostrophes. A number is computed to itself.
+fn is_formula(text: &str) -> bool {
+    text.trim_start_matches('\'').starts_with(['=', '+', '-', '@', '\t', '\r']) && number(text).is_none()
+}
+
+/// A field without the apostrophe of [`quoted`].
+fn unguarded(text: &str) -> &str {
+    text.strip_prefix('\'').filter(|rest| is_formula(rest)).unwrap_or(text)
 }
 
 /// A row's cell and repetition: system, benchmark, keys, repetition.

@@ -42,16 +42,14 @@ fn add_log(facts: &mut Facts, argument: &str) -> Result<(), CliError> {
     };
     let path = Path::new(path);
     let file = File::open(path).map_err(|error| unreadable(path, &error))?;
-    // A row of a log has no line in the table.
-    let is_condensed = |row: &Measured| row.system == system && row.line > 0 && row.count.is_some();
-    facts.measured.retain(|row| !is_condensed(row));
+    let mut executions = Vec::new();
     for task in task_log::tasks(BufReader::new(file)) {
         let task = task.map_err(|error| in_file(path, &error))?;
         let (metric, unit, value) = match task.ticks {
             Some(ticks) => ("duration", "s", ticks as f64 * (task_log::TICK_NS as f64 / 1e9)),
             None => ("failed", "", 1.0),
         };
-        facts.measured.push(Measured {
+        executions.push(Measured {
             line: 0,
             system: system.to_owned(),
             keys: Keys::new(),
@@ -61,8 +59,10 @@ fn add_log(facts: &mut Facts, argument: &str) -> Result<(), CliError> {
             direction: Some(Direction::Lower),
             value,
             decimals: 7,
+            grain: None,
             count: Some(1),
         });
     }
+    facts.replace_executions(system, executions);
     Ok(())
 }

@@ -76,6 +76,7 @@ fn read(args: &ImportArgs, inputs: &[Input], printer: Printer) -> Result<Vec<Imp
     match args.format {
         ImportFormat::TaskLog => {
             let sides = together(inputs, |_| PathBuf::new(), task_log::Summary::read)?;
+            not_empty(&sides, "task", |sum| sum.succeeded() + sum.failed())?;
             let import = |side: Run<task_log::Summary>| {
                 let source = side.source();
                 let Run { system, mut sum, .. } = side;
@@ -91,6 +92,7 @@ fn read(args: &ImportArgs, inputs: &[Input], printer: Printer) -> Result<Vec<Imp
             };
             let read = |log: &mut LogSummary, reader: BufReader<File>| log.read(reader, seventh);
             let runs = together(inputs, |input| run_of(input, inputs), read)?;
+            not_empty(&runs, "transaction", LogSummary::lines)?;
             if let Some(run) = runs.iter().find(|run| run.sum.is_of_several_runs()) {
                 let what = format!(
                     "{}: clients have more lines than transactions: these are logs of several runs",
@@ -103,6 +105,7 @@ fn read(args: &ImportArgs, inputs: &[Input], printer: Printer) -> Result<Vec<Imp
         }
         ImportFormat::PgbenchAggregate => {
             let runs = together(inputs, |input| run_of(input, inputs), AggregateSummary::read)?;
+            not_empty(&runs, "interval", |sum| sum.intervals().len() as u64)?;
             one_after_the_other(&runs, AggregateSummary::overlaps)?;
             Ok(runs.iter().map(|run| pgbench::import_aggregates(&run.sum, &run.system, &run.source())).collect())
         }
@@ -147,6 +150,17 @@ fn together<S: Default>(
         run.sources.push(input.path.display().to_string());
     }
     Ok(runs)
+}
+
+/// Refuses a run without a line: it measured nothing, or the log was cut before its first. A thread of a run may have none.
+fn not_empty<S>(runs: &[Run<S>], what: &str, count: impl Fn(&S) -> u64) -> Result<(), CliError> {
+    match runs.iter().find(|run| count(&run.sum) == 0) {
+        None => Ok(()),
+        Some(run) => {
+            let error = CliError::user(format!("{} holds no {what}", run.source()));
+            Err(error.hint("name the files of a run that ended, or leave this one out"))
+        }
+    }
 }
 
 const AS_PGBENCH_NAMES_THEM: &str =

@@ -35,9 +35,25 @@ fn the_exit_code_and_the_json_tell_what_was_found() {
     assert_eq!(wrong.code, 1, "{}", wrong.stderr);
     let told: serde_json::Value = serde_json::from_str(&wrong.stdout).unwrap();
     assert_eq!((&told["schema_version"], &told["figures"][0]["computed"]), (&1.into(), &15.0.into()), "{told}");
-    assert_eq!(told["figures"][0]["status"], "impossible", "two whole numbers have no mean of 16.3: {told}");
+    assert_eq!(told["figures"][0]["status"], "does-not-follow", "{told}");
     let markdown = scene.etalon(&["audit", "wrong.csv", "--format", "markdown"]);
-    assert!(markdown.stdout.contains("| a wait mean | 16.3 ms | 15.00 | **impossible** |"), "{}", markdown.stdout);
+    assert!(markdown.stdout.contains("| a wait mean | 16.3 ms | 15.00 | **does not follow** |"), "{}", markdown.stdout);
+}
+
+#[test]
+fn measured_rows_in_whole_units_are_rounded_and_counts_are_exact() {
+    let scene = Scene::new();
+    for (unit, grain, status, code) in
+        [("ms", "", "rounding", 0), ("rows", "", "impossible", 1), ("ms", "1", "impossible", 1)]
+    {
+        let rows = (1..).zip([12, 13, 12, 14, 12]).map(|(i, v)| format!("a,{i},m,{unit},,{v},,{grain}\n"));
+        let head = "system,repetition,metric,unit,kind,value,statistic,grain\n";
+        let table = format!("{head}{}a,,m,{unit},printed,12.71,mean,\n", rows.collect::<String>());
+        scene.write("t.csv", &table);
+        let found = scene.etalon(&["--json", "audit", "t.csv"]);
+        let told: serde_json::Value = serde_json::from_str(&found.stdout).unwrap();
+        assert_eq!((told["figures"][0]["status"].as_str(), found.code), (Some(status), code), "{unit} {grain}: {told}");
+    }
 }
 
 #[test]

@@ -76,6 +76,11 @@ impl LogSummary {
         Ok(())
     }
 
+    /// Lines: transactions, however they ended.
+    pub fn lines(&self) -> u64 {
+        self.lines
+    }
+
     /// Transactions that succeeded.
     pub fn succeeded(&self) -> u64 {
         self.durations.count()

@@ -34,12 +34,12 @@ impl Index {
     /// Sorts the measurements of the evidence.
     pub fn new(evidence: &Evidence) -> Index {
         let mut index = Index { readings: BTreeMap::new(), metrics: BTreeMap::new() };
+        let mut known: BTreeSet<(&str, &str)> = BTreeSet::new();
         for stored in &evidence.measurements {
             let Some(cell) = evidence.cell(stored.cell) else { continue };
             let metric = &stored.measurement.metric;
-            let known = index.metrics.entry(cell.benchmark.clone()).or_default();
-            if !known.iter().any(|m| m.id == metric.id) {
-                known.push(metric.clone());
+            if known.insert((&cell.benchmark, &metric.id)) {
+                index.metrics.entry(cell.benchmark.clone()).or_default().push(metric.clone());
             }
             let readings = index.readings.entry((stored.cell, metric.id.clone())).or_default();
             match &stored.measurement.reading {
@@ -122,11 +122,8 @@ pub fn row(evidence: &Evidence, index: &Index, cells: &RowCells<'_>, metric: &Me
     let mut warnings = cells.warnings.clone();
     warnings.extend(missing_values(&side_a, SideLetter::A));
     warnings.extend(missing_values(&side_b, SideLetter::B));
-    if is_time(&metric.unit) {
-        let values: Vec<f64> = [sample_a.values(), sample_b.values()].concat();
-        let step = stats::clock_step(&values);
-        warnings.extend(step.map(|step| Warning::QuantisedClock { step, unit: metric.unit.clone() }));
-    }
+    let step = clock_step(metric, &sample_a, &sample_b);
+    warnings.extend(step.map(|step| Warning::QuantisedClock { step, unit: metric.unit.clone() }));
     if rules.pairing == Pairing::Paired {
         let pairs = stats::paired(&matched.a, &matched.b);
         let (a, b) = (pairs.unpaired_a(), pairs.unpaired_b());
@@ -138,6 +135,7 @@ pub fn row(evidence: &Evidence, index: &Index, cells: &RowCells<'_>, metric: &Me
     let involved: Vec<&Cell> = cells.a.iter().chain(cells.b).filter_map(|i| evidence.cell(*i)).collect();
     let no_verdict = missing_side(&side_a, &side_b)
         .or(refusal)
+        .or_else(|| under_step(step?, &side_a, &side_b, estimate.as_ref()?, rules))
         .or_else(|| (metric.role == Role::Diagnostic).then_some(NoVerdict::Diagnostic))
         .or_else(|| cells.no_verdict.clone());
     let blocks_needed = match no_verdict {
@@ -157,6 +155,23 @@ pub fn row(evidence: &Evidence, index: &Index, cells: &RowCells<'_>, metric: &Me
         blocks_needed,
         warnings,
     }
+}
+
+/// The step of the coarser of both sides' clocks. Each is looked for alone: one side may be measured by another clock.
+fn clock_step(metric: &Metric, a: &Sample, b: &Sample) -> Option<f64> {
+    let steps = [a, b].map(|side| stats::clock_step(&side.values()).filter(|_| is_time(&metric.unit)));
+    steps.into_iter().flatten().reduce(f64::max)
+}
+
+/// A difference of one step or less is none that such a clock can show. That both are equal within the margin it can show if
+/// its step is within the margin too.
+fn under_step(step: f64, a: &Side, b: &Side, estimate: &Estimate, rules: &Rules) -> Option<NoVerdict> {
+    /// A tick is as long as its neighbours up to so much.
+    const JITTER: f64 = 1.01;
+    let (a, b) = (a.summary.as_ref()?.median, b.summary.as_ref()?.median);
+    let within = |ratio: f64| ratio.ln().abs() <= (1.0 + rules.margin).ln();
+    let are_equal = within(estimate.lo) && within(estimate.hi) && step <= rules.margin * a.min(b);
+    ((a - b).abs() <= JITTER * step && !are_equal).then_some(NoVerdict::UnderClockStep)
 }
 
 /// The distinct texts, in their order, joined.

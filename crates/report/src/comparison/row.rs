@@ -120,6 +120,8 @@ pub enum NoVerdict {
         /// Why.
         String,
     ),
+    /// They differ by one step of the clock or less.
+    UnderClockStep,
     /// They differ, but neither side of this metric is better.
     NoBetterSide,
     /// The metric explains others and is not judged.
@@ -144,6 +146,7 @@ impl NoVerdict {
             }
             NoVerdict::NotAvailable { side, reason } => format!("n/a: {} has no value ({reason})", side.as_str()),
             NoVerdict::NotComparable(why) => why.clone(),
+            NoVerdict::UnderClockStep => "the sides differ by one step of the clock or less".to_owned(),
             NoVerdict::NoBetterSide => "differs; neither way is better".to_owned(),
             NoVerdict::Diagnostic => "not judged: explains the others".to_owned(),
         }
@@ -161,6 +164,7 @@ impl NoVerdict {
                 word => word.to_owned(),
             },
             NoVerdict::NotComparable(_) => "no ratio".to_owned(),
+            NoVerdict::UnderClockStep => "under a clock step".to_owned(),
             NoVerdict::Diagnostic => "not judged".to_owned(),
         }
     }

@@ -149,6 +149,21 @@ fn shapes_of_the_trials_are_told() {
 }
 
 #[test]
+fn a_difference_of_one_step_of_the_clock_is_no_difference() {
+    // 15 ms ticks: A takes 4 to 8 of them, B one or two more.
+    let ticks = |first: u32| move |block: u32, _: f64| 15_000.0 * f64::from(first + block % 5);
+    for (more, is_refused) in [(1, true), (2, false)] {
+        let mut made = Builder { blocks: 12, clients: vec![4], ..Builder::default() }.build();
+        made.change("rollback-journal", "response_p50", ticks(4));
+        made.change("wal", "response_p50", ticks(4 + more));
+        let set = set(&made);
+        let row = row(&set, "", "response_p50");
+        let refused = row.no_verdict() == Some(&NoVerdict::UnderClockStep);
+        assert_eq!(refused, is_refused, "{:?} {:?}", row.outcome, row.warnings);
+    }
+}
+
+#[test]
 fn dropped_trials_are_counted_and_unpaired_blocks_left_out() {
     let mut made = Builder::default().build();
     made.fail(made.position_of("wal"), "the server closed the connection");
