@@ -9,7 +9,7 @@ pub use format::{Format, render};
 
 use model::Direction;
 
-use crate::comparison::{Comparison, ComparisonSet};
+use crate::comparison::{Comparison, ComparisonSet, SHARE_MARGIN, Scale};
 use crate::number::Script;
 use crate::words::{change, metric_name};
 
@@ -180,7 +180,11 @@ fn status(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> RowStatus
         Direction::Lower => (estimate.ratio, estimate.hi),
         _ => (1.0 / estimate.ratio, 1.0 / estimate.lo),
     };
-    let limit = 1.0 + rules.max_regression;
+    let limit = match estimate.scale {
+        Scale::Ratio => 1.0 + rules.max_regression,
+        // No share of failures may grow by as much as a latency may.
+        Scale::Points => 1.0 + SHARE_MARGIN,
+    };
     let certain = estimate.adjusted.is_some_and(|p| p <= 1.0 - estimate.level);
     if certain && ratio > limit {
         RowStatus::Regressed

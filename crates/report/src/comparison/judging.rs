@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use model::{Cell, MarkKind, Metric, Reading, Role};
 use stats::{Sample, TrialValue, Verdict};
 
+use super::failures;
 use super::options::Pairing;
-use super::row::{Comparison, Estimate, NoVerdict, Outcome, Side, SideLetter, TrialPoint, direction_of};
+use super::row::{Comparison, Estimate, NoVerdict, Outcome, Scale, Side, SideLetter, TrialPoint, direction_of};
 use super::set::Rules;
 use super::warning::{Warning, mark_name};
 use crate::evidence::Evidence;
@@ -58,6 +59,11 @@ impl Index {
         index
     }
 
+    /// The values of several cells together, in run order.
+    pub fn points(&self, cells: &[u32], metric: &str) -> Vec<TrialPoint> {
+        self.pooled(cells, metric).points
+    }
+
     /// The readings of several cells together, in run order.
     fn pooled(&self, cells: &[u32], metric: &str) -> Readings {
         let mut all = Readings::default();
@@ -102,7 +108,12 @@ pub struct RowCells<'a> {
 pub fn row(evidence: &Evidence, index: &Index, cells: &RowCells<'_>, metric: &Metric, rules: &Rules) -> Comparison {
     let (side_a, sample_a) = side(evidence, index, cells.labels.0, cells.a, metric, rules);
     let (side_b, sample_b) = side(evidence, index, cells.labels.1, cells.b, metric, rules);
-    let (estimate, refusal) = estimate(&sample_a, &sample_b, rules, evidence.header.plan.schedule.seed);
+    let seed = evidence.header.plan.schedule.seed;
+    let (estimate, refusal) = match failures::is_share(metric) {
+        true => share_estimate(&side_a, &side_b, rules, seed),
+        false => estimate(&sample_a, &sample_b, rules, seed),
+    };
+    let failures = failures::of(index, (cells.a, cells.b), metric, rules, seed);
     let mut warnings = cells.warnings.clone();
     warnings.extend(missing_values(&side_a, SideLetter::A));
     warnings.extend(missing_values(&side_b, SideLetter::B));
@@ -119,7 +130,10 @@ pub fn row(evidence: &Evidence, index: &Index, cells: &RowCells<'_>, metric: &Me
     warnings.extend(estimate.as_ref().and_then(disagreement));
     fill_detectable(&mut warnings, estimate.as_ref());
     let involved: Vec<&Cell> = cells.a.iter().chain(cells.b).filter_map(|i| evidence.cell(*i)).collect();
-    let no_verdict = missing_side(&side_a, &side_b)
+    let no_verdict = failures
+        .no_verdict
+        .filter(|_| metric.role != Role::Diagnostic)
+        .or_else(|| missing_side(&side_a, &side_b))
         .or(refusal)
         .or_else(|| (metric.role == Role::Diagnostic).then_some(NoVerdict::Diagnostic))
         .or_else(|| cells.no_verdict.clone());
@@ -137,6 +151,7 @@ pub fn row(evidence: &Evidence, index: &Index, cells: &RowCells<'_>, metric: &Me
         estimate,
         // `families::judge` replaces it where nothing stands in the way.
         outcome: no_verdict.map_or(Outcome::Verdict(Verdict::Inconclusive), Outcome::None),
+        failures: failures.shares,
         blocks_needed,
         warnings,
     }
@@ -191,8 +206,15 @@ fn missing_side(a: &Side, b: &Side) -> Option<NoVerdict> {
     missing(a, SideLetter::A).or_else(|| missing(b, SideLetter::B))
 }
 
+/// The difference of two shares, or why there is none.
+fn share_estimate(a: &Side, b: &Side, rules: &Rules, seed: u64) -> (Option<Estimate>, Option<NoVerdict>) {
+    let (a, b) = (failures::as_exponentials(&a.trials), failures::as_exponentials(&b.trials));
+    let (estimate, refusal) = estimate(&a, &b, rules, seed);
+    (estimate.map(|estimate| Estimate { scale: Scale::Points, ..estimate }), refusal)
+}
+
 /// The ratio, or why there is none. Neither if a side has no value: `missing_side` tells.
-fn estimate(a: &Sample, b: &Sample, rules: &Rules, seed: u64) -> (Option<Estimate>, Option<NoVerdict>) {
+pub fn estimate(a: &Sample, b: &Sample, rules: &Rules, seed: u64) -> (Option<Estimate>, Option<NoVerdict>) {
     if a.n() == 0 || b.n() == 0 {
         return (None, None);
     }
@@ -214,6 +236,7 @@ fn paired_estimate(a: &Sample, b: &Sample, rules: &Rules, seed: u64) -> Result<E
     let pairs = stats::paired(a, b);
     let ratio = stats::paired_ratio(&pairs, rules.level)?;
     Ok(Estimate {
+        scale: Scale::Ratio,
         ratio: ratio.ratio,
         lo: ratio.lo,
         hi: ratio.hi,
@@ -231,6 +254,7 @@ fn paired_estimate(a: &Sample, b: &Sample, rules: &Rules, seed: u64) -> Result<E
 fn unpaired_estimate(a: &Sample, b: &Sample, rules: &Rules) -> Result<Estimate, stats::NotComparable> {
     let ratio = stats::welch_ratio(a, b, rules.level)?;
     Ok(Estimate {
+        scale: Scale::Ratio,
         ratio: ratio.ratio,
         lo: ratio.lo,
         hi: ratio.hi,
