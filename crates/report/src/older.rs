@@ -85,3 +85,66 @@ fn recount(measurement: &mut Measurement, response: &Latency, service: Option<&L
     measurement.reading =
         latency.map_or_else(|| Reading::Unavailable(LEFT_OUT.to_owned()), |latency| latency.reading(quantile));
 }
+
+#[cfg(test)]
+mod tests {
+    use hdrhistogram::Histogram;
+    use hdrhistogram::serialization::{Serializer as _, V2Serializer};
+    use model::Series;
+
+    use super::*;
+
+    fn stored(id: &str, value: f64) -> StoredMeasurement {
+        let measurement = Measurement::value(id, "us", Direction::Lower, Role::Primary, value);
+        StoredMeasurement { trial_id: 1, block: 0, cell: 0, position: 0, measurement }
+    }
+
+    fn reading<'a>(all: &'a [StoredMeasurement], id: &str) -> Option<&'a Reading> {
+        all.iter().find(|one| one.measurement.metric.id == id).map(|one| &one.measurement.reading)
+    }
+
+    /// A trial whose operations took 1 to 1000 µs, and as many failed as its series says.
+    fn series(errors: u64) -> BTreeMap<i64, Vec<Series>> {
+        let mut histogram = Histogram::<u64>::new(3).unwrap();
+        (1..=1_000).for_each(|us| histogram.record(us * 1_000).unwrap());
+        let mut bytes = Vec::new();
+        V2Serializer::new().serialize(&histogram, &mut bytes).unwrap();
+        let one = |kind| Series {
+            host: "local".to_owned(),
+            kind,
+            interval: None,
+            length_ms: 1_000,
+            errors,
+            histogram: bytes.clone(),
+        };
+        BTreeMap::from([(1, vec![one(SeriesKind::Response), one(SeriesKind::Service)])])
+    }
+
+    #[test]
+    fn what_failed_is_put_back() {
+        let of_kind = "response_p99_reads";
+        let older = || {
+            [
+                stored("errors", 250.0),
+                stored("response_p50", 500.0),
+                stored("response_p99", 990.0),
+                stored(of_kind, 9.0),
+            ]
+        };
+        let mut all = older().to_vec();
+        put_failures_back(&mut all, &series(250));
+        assert_eq!(reading(&all, FAILED_SHARE), Some(&Reading::Value(20.0)));
+        let Some(Reading::Value(p50)) = reading(&all, "response_p50") else { panic!("a median") };
+        assert!((p50 / 625.0 - 1.0).abs() < 0.002, "of 1,250: {p50}");
+        for id in ["response_p99", of_kind] {
+            assert!(matches!(reading(&all, id), Some(Reading::Unavailable(_))), "{id}");
+        }
+        let mut none = vec![stored("errors", 0.0), stored("response_p99", 990.0)];
+        put_failures_back(&mut none, &series(0));
+        assert_eq!(reading(&none, FAILED_SHARE), Some(&Reading::Value(0.0)));
+        assert_eq!(reading(&none, "response_p99"), Some(&Reading::Value(990.0)));
+        let mut foreign = older().to_vec();
+        put_failures_back(&mut foreign, &BTreeMap::new());
+        assert_eq!((foreign.len(), reading(&foreign, FAILED_SHARE)), (4, None), "nobody knows what it counted");
+    }
+}
