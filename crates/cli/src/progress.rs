@@ -128,9 +128,13 @@ impl Observer for Progress<'_> {
 
 /// What an interval showed, as in `8120 io/s, p50 0.12 ms, p99 0.40 ms`.
 fn interval(tick: &Tick, rate_unit: &str) -> String {
-    let ms = |ns: u64| ns as f64 / 1e6;
-    let (p50, p99) = (ms(tick.p50_ns), ms(tick.p99_ns));
-    let mut text = format!("{:.0} {rate_unit}, p50 {p50:.2} ms, p99 {p99:.2} ms", tick.rate_per_s);
+    let mut text = format!("{:.0} {rate_unit}", tick.rate_per_s);
+    for (name, ns) in [("p50", tick.p50_ns), ("p99", tick.p99_ns)] {
+        match ns {
+            Some(ns) => text.push_str(&format!(", {name} {:.2} ms", ns as f64 / 1e6)),
+            None => text.push_str(&format!(", {name} n/a")),
+        }
+    }
     if tick.errors > 0 {
         text.push_str(&format!(", {} errors", tick.errors));
     }
@@ -167,7 +171,7 @@ mod tests {
     #[test]
     fn a_rate_has_the_unit_of_its_workload() {
         let registry = Registry::built_in();
-        let tick = Tick { rate_per_s: 8_120.4, p50_ns: 120_000, p99_ns: 400_000, errors: 0, backlog: 0 };
+        let tick = Tick { rate_per_s: 8_120.4, p50_ns: Some(120_000), p99_ns: Some(400_000), errors: 0, backlog: 0 };
         let of = |workload: &str, tick: &Tick| interval(tick, registry.workload(workload).unwrap().spec().rate_unit);
         assert_eq!(of("disk", &tick), "8120 io/s, p50 0.12 ms, p99 0.40 ms");
         assert_eq!(of("transactions", &Tick { errors: 3, ..tick }), "8120 tx/s, p50 0.12 ms, p99 0.40 ms, 3 errors");

@@ -6,11 +6,10 @@
 
 use std::fmt;
 
-use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Datum;
-use crate::recorder::histogram;
+use crate::durations::Durations;
 
 /// What an operation's failure means for the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -152,9 +151,8 @@ pub struct Transfer {
     pub written_bytes: u64,
     /// Syncs, likewise.
     pub syncs: u64,
-    /// The cost of handing an operation over in the measured part, in nanoseconds; of a sample of them.
-    #[serde(with = "crate::series::as_v2")]
-    pub submission: Histogram<u64>,
+    /// The cost of handing an operation over in the measured part; of a sample of them.
+    pub submission: Durations,
 }
 
 /// Who carries out what a lane hands over.
@@ -169,7 +167,8 @@ pub enum Helpers {
 impl Transfer {
     /// A lane that has moved nothing.
     pub fn new(form: String, shortfalls: Vec<String>, helpers: Helpers) -> Transfer {
-        Transfer { form, shortfalls, helpers, read_bytes: 0, written_bytes: 0, syncs: 0, submission: histogram() }
+        let submission = Durations::default();
+        Transfer { form, shortfalls, helpers, read_bytes: 0, written_bytes: 0, syncs: 0, submission }
     }
 
     /// Takes in what another worker's lane moved.
@@ -182,8 +181,7 @@ impl Transfer {
         self.read_bytes += other.read_bytes;
         self.written_bytes += other.written_bytes;
         self.syncs += other.syncs;
-        // Both have the same bounds, so adding cannot fail.
-        let _ = self.submission.add(&other.submission);
+        self.submission.add(&other.submission);
     }
 }
 

@@ -12,6 +12,7 @@ pub mod clock;
 pub mod conductor;
 pub mod crew;
 pub mod dataset;
+pub mod durations;
 pub mod error;
 pub mod gate;
 pub mod lag;

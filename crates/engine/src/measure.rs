@@ -5,12 +5,13 @@ mod client;
 mod hosts;
 mod load;
 
-use hdrhistogram::Histogram;
+use model::metric::FAILED_SHARE;
 use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, TrialRecord, TrialState};
 
 use stats::Steadiness;
 
 use crate::crew::MachineShare;
+use crate::durations::Durations;
 use crate::lane::ErrorClass;
 use crate::series::Latencies;
 use crate::target::{Counters, Placement};
@@ -19,10 +20,10 @@ use crate::worker::{Pace, Tally};
 
 pub use hosts::HostFigures;
 
-/// A quantile is shown only with so many samples beyond it.
-const SAMPLES_BEYOND: f64 = 10.0;
-/// A rate is met if the load came so close to it.
+/// A rate is met if so large a share of what it made due in the measured part also ended in it.
 const RATE_MET: f64 = 0.98;
+/// So many standard deviations of what is under way are no sign of falling behind.
+const CHANCE: f64 = 2.0;
 /// Fewer intervals than this say nothing about steadiness.
 const FEWEST_INTERVALS: usize = 8;
 
@@ -65,6 +66,7 @@ pub fn record(evidence: Evidence<'_>) -> TrialRecord {
     let mut measurements = vec![Measurement::value("throughput", "tx/s", Direction::Higher, Role::Primary, rate)];
     latencies("response", &evidence.latencies.response, Role::Primary, &mut measurements);
     latencies("service", evidence.latencies.service(), Role::Secondary, &mut measurements);
+    measurements.push(failed_share(&evidence));
     errors(&evidence.tally, &mut measurements);
     load::measurements(&evidence, &mut measurements);
     client::cost(&evidence, &mut measurements);
@@ -83,7 +85,7 @@ pub fn record(evidence: Evidence<'_>) -> TrialRecord {
     marks.extend(error_marks(&evidence.tally));
     marks.extend(load::marks(&evidence));
     marks.extend(client::marks(&evidence));
-    marks.extend(rate_not_met(&evidence, rate));
+    marks.extend(rate_not_met(&evidence, "transactions"));
     marks.extend(steadiness(&evidence.latencies.rates_per_s));
     TrialRecord {
         state: TrialState::Measured,
@@ -95,21 +97,18 @@ pub fn record(evidence: Evidence<'_>) -> TrialRecord {
     }
 }
 
-/// Quantiles, mean and extremes of one kind of latency, in microseconds.
-fn latencies(kind: &str, histogram: &Histogram<u64>, role: Role, into: &mut Vec<Measurement>) {
-    latencies_of("transactions in the trial", kind, histogram, role, into);
+/// Quantiles, mean and longest of one kind of latency, in microseconds.
+fn latencies(kind: &str, durations: &Durations, role: Role, into: &mut Vec<Measurement>) {
+    latencies_of("transactions in the trial", kind, durations, role, into);
 }
 
 /// The same of something that is named.
-fn latencies_of(what: &str, kind: &str, histogram: &Histogram<u64>, role: Role, into: &mut Vec<Measurement>) {
+fn latencies_of(what: &str, kind: &str, durations: &Durations, role: Role, into: &mut Vec<Measurement>) {
     let mut push = |name: &str, role: Role, reading: Reading| {
         into.push(Measurement::new(&format!("{kind}_{name}"), "us", Direction::Lower, role, reading));
     };
-    let us = |ns: f64| match histogram.is_empty() {
-        true => Reading::Unavailable("there was none".to_owned()),
-        false => Reading::Value(ns / 1e3),
-    };
-    push("mean", Role::Secondary, us(histogram.mean()));
+    let none = || Reading::Unavailable("there was none".to_owned());
+    push("mean", Role::Secondary, durations.mean_ns().map_or_else(none, |ns| Reading::Value(ns / 1e3)));
     for (name, quantile, own_role) in [
         ("p50", 0.5, role),
         ("p90", 0.9, Role::Secondary),
@@ -117,18 +116,25 @@ fn latencies_of(what: &str, kind: &str, histogram: &Histogram<u64>, role: Role, 
         ("p99", 0.99, role),
         ("p999", 0.999, Role::Secondary),
     ] {
-        push(name, own_role, reading_of_quantile(histogram, quantile, what));
+        push(name, own_role, durations.quantile(quantile, what));
     }
-    push("max", Role::Secondary, us(histogram.max() as f64));
+    push("max", Role::Secondary, durations.longest());
 }
 
-/// A quantile in microseconds, if enough samples lie beyond it.
-fn reading_of_quantile(histogram: &Histogram<u64>, quantile: f64, what: &str) -> Reading {
-    let needed = (SAMPLES_BEYOND / (1.0 - quantile)).ceil();
-    if histogram.len() as f64 >= needed {
-        Reading::Value(histogram.value_at_quantile(quantile) as f64 / 1e3)
-    } else {
-        Reading::Unavailable(format!("fewer than {needed} {what}"))
+/// The share of operations of the measured part that did not succeed, in percent: those that failed, and those that were
+/// passed over because they were too late already.
+fn failed_share(evidence: &Evidence<'_>) -> Measurement {
+    let response = &evidence.latencies.response;
+    // What was due at the very end and not begun has not failed.
+    let failed = response.failed().saturating_sub(evidence.tally.not_begun);
+    Measurement::new(FAILED_SHARE, "%", Direction::Lower, Role::Primary, percent_of(failed, response.succeeded()))
+}
+
+/// So many that failed as percent of all that ended.
+fn percent_of(failed: u64, succeeded: u64) -> Reading {
+    match failed + succeeded {
+        0 => Reading::Unavailable("nothing ended in the measured part".to_owned()),
+        all => Reading::Value(100.0 * failed as f64 / all as f64),
     }
 }
 
@@ -174,10 +180,18 @@ fn error_marks(tally: &Tally) -> Vec<Mark> {
     ErrorClass::ALL.iter().zip(tally.failed).filter(|(_, count)| *count > 0).map(of_class).collect()
 }
 
-fn rate_not_met(evidence: &Evidence<'_>, measured: f64) -> Option<Mark> {
-    let Pace::Rate(asked) = evidence.pace else { return None };
-    let detail = format!("{measured:.0} of {asked:.0} transactions a second");
-    (measured < asked * RATE_MET).then_some(Mark { kind: MarkKind::RateNotMet, detail })
+/// Whether the load fell behind the plan's rate: held against what the rate made due in the measured part, since how much
+/// that is, is chance. What is under way at both ends differs by chance, too: of so many that come independently, by the
+/// root of twice their number (Little's law tells that number: rate times response time).
+fn rate_not_met(evidence: &Evidence<'_>, what: &str) -> Option<Mark> {
+    let Pace::Rate(_) = evidence.pace else { return None };
+    let tally = &evidence.tally;
+    let (due, ended) = (tally.due_in_window as f64, (tally.succeeded_in_window + tally.failed_in_window) as f64);
+    let mean_ns = evidence.latencies.response.mean_ns().unwrap_or_default();
+    let under_way = (due * mean_ns / tally.window_ns.max(1) as f64).min(due);
+    let is_met = due - ended <= (1.0 - RATE_MET) * due + CHANCE * (2.0 * under_way).sqrt();
+    let detail = format!("of {due:.0} {what} that were due in the trial, {ended:.0} ended in it");
+    (!is_met).then_some(Mark { kind: MarkKind::RateNotMet, detail })
 }
 
 /// Whether the rate changed within the measured part.
@@ -216,7 +230,7 @@ mod tests {
     fn evidence(transactions: u64, cpu_ns: u64, pace: Pace) -> Evidence<'static> {
         static TRAFFIC: LazyLock<Traffic> = LazyLock::new(Traffic::default);
         let mut collector = crate::series::Collector::new(1, 1_000_000_000, crate::series::Gauge::Nothing);
-        collector.response.record_n(1_000_000, transactions).unwrap();
+        collector.response.record(1_000_000, transactions);
         let tally = Tally {
             succeeded: transactions,
             succeeded_in_window: transactions,
@@ -224,11 +238,12 @@ mod tests {
             threads: vec![cpu_ns],
             over_limits: vec![0; 4],
             window_ns: 1_000_000_000,
+            due_in_window: if let Pace::Rate(rate) = pace { rate as u64 } else { 0 },
             ..Tally::default()
         };
         Evidence {
             tally,
-            latencies: collector.into_latencies("local", 1_000_000_000),
+            latencies: collector.into_latencies("local", 1_000_000_000, 0),
             workers: 1,
             cores: 1,
             hosts: Vec::new(),
@@ -299,7 +314,7 @@ mod tests {
         limited.tally.over_limits = vec![7];
         (limited.tally.late, limited.tally.skipped, limited.tally.backlog_max) = (3, 2, 9);
         limited.tally.kernel_entries = Some(500);
-        limited.tally.pool_wait = Some(crate::recorder::histogram());
+        limited.tally.pool_wait = Some(Durations::default());
         limited.tally.connections.count(2_000_000);
         let missing = "it takes 1 connections and no more".to_owned();
         limited.tally.connections.refuse(crate::error::FailureKind::Other, 2, missing);
@@ -354,7 +369,7 @@ mod tests {
     fn a_rate_that_was_not_met_is_marked() {
         assert_eq!(record(evidence(990, 0, Pace::Rate(1_000.0))).marks, []);
         let marks = record(evidence(900, 0, Pace::Rate(1_000.0))).marks;
-        assert_eq!(marks[0].detail, "900 of 1000 transactions a second");
+        assert_eq!(marks[0].detail, "of 1000 transactions that were due in the trial, 900 ended in it");
     }
 
     #[test]

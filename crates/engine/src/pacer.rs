@@ -92,6 +92,20 @@ impl Schedule {
         instant_ns
     }
 
+    /// How many instants have been taken.
+    pub fn taken(&self) -> u64 {
+        self.taken.passed
+    }
+
+    /// How many instants come before `end_ns`, taken or not. It goes through all of them once more.
+    pub fn until(&self, end_ns: u64) -> u64 {
+        let mut cursor = Cursor::new(self.taken.options);
+        while cursor.at_ns < end_ns {
+            cursor.advance();
+        }
+        cursor.passed
+    }
+
     /// How many instants have come by `now_ns` that nobody has taken.
     pub fn backlog(&mut self, now_ns: u64) -> u64 {
         while self.due.at_ns <= now_ns {

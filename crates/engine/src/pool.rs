@@ -76,9 +76,9 @@ impl Pool {
         if self.deadline_ns()? <= now_ns { self.waiting.pop_front() } else { None }
     }
 
-    /// Sends everybody away who waits.
-    pub fn dismiss(&mut self) {
-        self.waiting.clear();
+    /// Sends everybody away who waits, and says who did.
+    pub fn dismiss(&mut self) -> impl Iterator<Item = Waiting> {
+        self.waiting.drain(..)
     }
 }
 

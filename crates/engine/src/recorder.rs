@@ -5,21 +5,9 @@
 
 use std::sync::mpsc::{Receiver, Sender};
 
-use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// Largest latency that is told apart, in nanoseconds: one hour. The maximum is kept exactly by the histogram's own
-/// top bucket up to here; longer ones saturate.
-pub const MAX_LATENCY_NS: u64 = 3_600_000_000_000;
-
-/// Significant decimal digits of a recorded latency.
-const DIGITS: u8 = 3;
-
-/// An empty latency histogram in nanoseconds.
-#[expect(clippy::expect_used, reason = "the bounds are constants that the library accepts; a test makes one")]
-pub fn histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, MAX_LATENCY_NS, DIGITS).expect("constant bounds are valid")
-}
+use crate::durations::Durations;
 
 /// What a worker hands over at the end of an interval.
 #[derive(Debug)]
@@ -28,12 +16,10 @@ pub struct Interval {
     pub worker: usize,
     /// Its number from 0 on, counted from the start of the measured part.
     pub number: u32,
-    /// Response times of the transactions that ended in it.
-    pub response: Histogram<u64>,
+    /// Response times of the transactions that ended in it, well or not.
+    pub response: Durations,
     /// Service times, where they can differ from the response times.
-    pub service: Option<Histogram<u64>>,
-    /// Transactions that failed in it.
-    pub errors: u64,
+    pub service: Option<Durations>,
     /// The most transactions that were due and not begun at one time in it.
     pub backlog: u64,
     /// Whether the worker was there to its end.
@@ -41,9 +27,10 @@ pub struct Interval {
 }
 
 /// How much of an interval a worker was there for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Extent {
     /// All of it.
+    #[default]
     Full,
     /// It ended its work within it: what ended in it says nothing of a rate.
     CutShort,
@@ -56,36 +43,29 @@ pub struct KindTally {
     pub name: String,
     /// How many ended well inside the measured part.
     pub in_window: u64,
-    /// Response times, in nanoseconds.
-    #[serde(with = "crate::series::as_v2")]
-    pub response: Histogram<u64>,
-    /// The shortest of them exactly, in nanoseconds.
-    pub min_ns: u64,
-    /// The longest of them exactly, in nanoseconds.
-    pub max_ns: u64,
+    /// How many failed once they had begun.
+    pub failed: u64,
+    /// Response times. What was never begun is among those that failed: each kind may have lost it.
+    pub response: Durations,
 }
 
 impl KindTally {
     /// A kind of which nothing has been seen.
     pub fn new(name: String) -> KindTally {
-        KindTally { name, in_window: 0, response: histogram(), min_ns: u64::MAX, max_ns: 0 }
+        KindTally { name, in_window: 0, failed: 0, response: Durations::default() }
     }
 
     /// Records so many transactions that ended well together.
     pub fn record(&mut self, count: u64, response_ns: u64, inside: Inside) {
         self.in_window += count * u64::from(inside == Inside::Window);
-        self.response.saturating_record_n(response_ns.max(1), count);
-        self.min_ns = self.min_ns.min(response_ns);
-        self.max_ns = self.max_ns.max(response_ns);
+        self.response.record(response_ns, count);
     }
 
     /// Takes in what another worker counted of the same kind.
     pub fn merge(&mut self, other: &KindTally) {
         self.in_window += other.in_window;
-        // Both have the same bounds, so adding cannot fail.
-        let _ = self.response.add(&other.response);
-        self.min_ns = self.min_ns.min(other.min_ns);
-        self.max_ns = self.max_ns.max(other.max_ns);
+        self.failed += other.failed;
+        self.response.add(&other.response);
     }
 }
 
@@ -103,9 +83,8 @@ impl Interval {
         Interval {
             worker,
             number,
-            response: histogram(),
-            service: (kind == Latencies::ResponseAndService).then(histogram),
-            errors: 0,
+            response: Durations::default(),
+            service: (kind == Latencies::ResponseAndService).then(Durations::default),
             backlog: 0,
             extent: Extent::Full,
         }
@@ -113,7 +92,6 @@ impl Interval {
 
     fn clear(&mut self, number: u32) {
         self.number = number;
-        self.errors = 0;
         self.backlog = 0;
         self.extent = Extent::Full;
         self.response.reset();
@@ -177,16 +155,19 @@ impl Recorder {
     /// Records so many transactions that were sent at once and ended well together.
     pub fn record_batch(&mut self, count: u64, intended_ns: u64, sent_ns: u64, done_ns: u64) {
         self.turn(done_ns);
-        self.current.response.saturating_record_n(done_ns.saturating_sub(intended_ns).max(1), count);
+        self.current.response.record(done_ns.saturating_sub(intended_ns).max(1), count);
         if let Some(service) = &mut self.current.service {
-            service.saturating_record_n(done_ns.saturating_sub(sent_ns).max(1), count);
+            service.record(done_ns.saturating_sub(sent_ns).max(1), count);
         }
     }
 
-    /// Records a transaction that failed at `done_ns`.
-    pub fn record_error(&mut self, done_ns: u64) {
+    /// Records so many transactions that failed together at `done_ns`.
+    pub fn record_failed(&mut self, count: u64, done_ns: u64) {
         self.turn(done_ns);
-        self.current.errors += 1;
+        self.current.response.record_failed(count);
+        if let Some(service) = &mut self.current.service {
+            service.record_failed(count);
+        }
     }
 
     /// Records how many transactions are due and not begun at `now_ns`.
@@ -245,15 +226,15 @@ mod tests {
             let done = 1_000 + i;
             recorder.record(done - 50, done - 20, done);
         }
-        recorder.record_error(2_050);
+        recorder.record_failed(1, 2_050);
         recorder.finish();
         let all: Vec<Interval> = intervals.iter().collect();
-        assert_eq!(all.iter().map(|i| i.response.len()).sum::<u64>(), 1_000);
-        assert_eq!(all.iter().map(|i| i.errors).sum::<u64>(), 1);
+        assert_eq!(all.iter().map(|i| i.response.succeeded()).sum::<u64>(), 1_000);
+        assert_eq!(all.iter().map(|i| i.response.failed()).sum::<u64>(), 1);
         assert_eq!(all.iter().map(|i| i.number).collect::<Vec<_>>(), (0..=10).collect::<Vec<_>>());
         let cut_short = all.iter().filter(|i| i.extent == Extent::CutShort).map(|i| i.number);
         assert_eq!(cut_short.collect::<Vec<_>>(), [10]);
-        assert_eq!(all[3].response.max(), 50);
-        assert_eq!(all[3].service.as_ref().unwrap().max(), 20);
+        assert_eq!(all[3].response.max_ns(), Some(50));
+        assert_eq!(all[3].service.as_ref().unwrap().max_ns(), Some(20));
     }
 }

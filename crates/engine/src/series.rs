@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Deserializer as V2Deserializer, Serializer as _, V2Serializer};
 use model::{Series, SeriesKind};
 use serde::{Deserialize, Serialize};
 
-use crate::recorder::{Extent, Interval, histogram};
+use crate::durations::{Durations, histogram, serialise};
+use crate::recorder::{Extent, Interval};
 
 /// Collects the intervals of all workers of a trial.
 #[derive(Debug)]
@@ -18,9 +17,9 @@ pub struct Collector {
     open: BTreeMap<u32, Sum>,
     whole: Vec<Whole>,
     /// All intervals together.
-    pub response: Histogram<u64>,
+    pub response: Durations,
     /// All intervals together, where service and response time can differ.
-    pub service: Option<Histogram<u64>>,
+    pub service: Option<Durations>,
     gauge: Gauge,
 }
 
@@ -33,10 +32,9 @@ pub enum Gauge {
     Nothing,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Sum {
-    response: Histogram<u64>,
-    errors: u64,
+    response: Durations,
     backlog: u64,
     extent: Extent,
 }
@@ -52,10 +50,10 @@ pub struct Whole {
     pub errors: u64,
     /// The most transactions that were due and not begun at one time in it; the workers' worst moments added up.
     pub backlog: u64,
-    /// Its median response time.
-    pub p50_ns: u64,
-    /// Its 99th percentile.
-    pub p99_ns: u64,
+    /// Its median response time, if it has one.
+    pub p50_ns: Option<u64>,
+    /// Its 99th percentile, if it has one.
+    pub p99_ns: Option<u64>,
     /// Whether every worker was there to its end.
     pub extent: Extent,
     serialised: Vec<u8>,
@@ -79,7 +77,7 @@ impl Collector {
             last: vec![None; workers],
             open: BTreeMap::new(),
             whole: Vec::new(),
-            response: histogram(),
+            response: Durations::default(),
             service: None,
             gauge,
         }
@@ -87,18 +85,15 @@ impl Collector {
 
     /// Takes in an interval; gives the intervals that have become whole by it.
     pub fn take(&mut self, interval: &Interval) -> &[Whole] {
-        let empty = || Sum { response: histogram(), errors: 0, backlog: 0, extent: Extent::Full };
-        let sum = self.open.entry(interval.number).or_insert_with(empty);
+        let sum = self.open.entry(interval.number).or_default();
         if interval.extent == Extent::CutShort {
             sum.extent = Extent::CutShort;
         }
-        // Both histograms have the same bounds, so adding cannot fail.
-        let _ = sum.response.add(&interval.response);
-        sum.errors += interval.errors;
+        sum.response.add(&interval.response);
         sum.backlog += interval.backlog;
-        let _ = self.response.add(&interval.response);
+        self.response.add(&interval.response);
         if let Some(service) = &interval.service {
-            let _ = self.service.get_or_insert_with(histogram).add(service);
+            self.service.get_or_insert_default().add(service);
         }
         if let Some(last) = self.last.get_mut(interval.worker) {
             *last = Some(interval.number);
@@ -116,13 +111,13 @@ impl Collector {
         for (number, sum) in std::mem::replace(&mut self.open, later) {
             self.whole.push(Whole {
                 number,
-                succeeded: sum.response.len(),
-                errors: sum.errors,
+                succeeded: sum.response.succeeded(),
+                errors: sum.response.failed(),
                 backlog: sum.backlog,
-                p50_ns: sum.response.value_at_quantile(0.5),
-                p99_ns: sum.response.value_at_quantile(0.99),
+                p50_ns: sum.response.quantile_ns(0.5).ok(),
+                p99_ns: sum.response.quantile_ns(0.99).ok(),
                 extent: sum.extent,
-                serialised: serialise(&sum.response),
+                serialised: sum.response.serialised(),
             });
         }
     }
@@ -139,8 +134,9 @@ impl Collector {
         rates
     }
 
-    /// What a host has to say of the latencies of a trial.
-    pub fn into_latencies(self, host: &str, window_ns: u64) -> Latencies {
+    /// What a host has to say of the latencies of a trial, in which so many transactions were due and never begun.
+    pub fn into_latencies(mut self, host: &str, window_ns: u64, never_begun: u64) -> Latencies {
+        self.response.record_failed(never_begun);
         Latencies {
             response: self.response.clone(),
             service: self.service.clone(),
@@ -162,12 +158,9 @@ impl Collector {
             errors,
             histogram,
         };
-        let errors = self.whole.iter().map(|interval| interval.errors).sum();
+        let whole = |kind, of: &Durations| series(kind, None, window_ms, of.failed(), of.serialised());
         let service = self.service.as_ref().unwrap_or(&self.response);
-        let mut all = vec![
-            series(SeriesKind::Response, None, window_ms, errors, serialise(&self.response)),
-            series(SeriesKind::Service, None, window_ms, errors, serialise(service)),
-        ];
+        let mut all = vec![whole(SeriesKind::Response, &self.response), whole(SeriesKind::Service, service)];
         if self.gauge == Gauge::Backlog {
             let mut of_all = histogram();
             self.whole.iter().for_each(|interval| of_all.saturating_record(interval.backlog));
@@ -194,12 +187,10 @@ impl Collector {
 /// The latencies of a trial: of one client host, or of several put together.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Latencies {
-    /// Response times of the measured part, in nanoseconds.
-    #[serde(with = "as_v2")]
-    pub response: Histogram<u64>,
+    /// Response times of the measured part; what was due in it and never begun is among those that failed.
+    pub response: Durations,
     /// Service times of the measured part, where they can differ from the response times.
-    #[serde(with = "as_v2_if_any")]
-    pub service: Option<Histogram<u64>>,
+    pub service: Option<Durations>,
     /// Transactions per second in each whole interval of the measured part.
     pub rates_per_s: Vec<f64>,
     /// Everything as the store keeps it, under the host's name.
@@ -212,11 +203,10 @@ impl Latencies {
         // Where a host's service times are its response times, they must go in as such.
         if self.service.is_some() || other.service.is_some() {
             let mut service = self.service.take().unwrap_or_else(|| self.response.clone());
-            // All have the same bounds, so adding cannot fail.
-            let _ = service.add(other.service.as_ref().unwrap_or(&other.response));
+            service.add(other.service.as_ref().unwrap_or(&other.response));
             self.service = Some(service);
         }
-        let _ = self.response.add(&other.response);
+        self.response.add(&other.response);
         if self.rates_per_s.len() < other.rates_per_s.len() {
             self.rates_per_s.resize(other.rates_per_s.len(), 0.0);
         }
@@ -225,55 +215,9 @@ impl Latencies {
     }
 
     /// Service times, which are the response times where the two cannot differ.
-    pub fn service(&self) -> &Histogram<u64> {
+    pub fn service(&self) -> &Durations {
         self.service.as_ref().unwrap_or(&self.response)
     }
-}
-
-/// Histograms on their way between hosts: in HdrHistogram's V2 serialisation, as in the store.
-pub(crate) mod as_v2 {
-    use super::{Deserialize, Histogram, Serialize, deserialise, serialise};
-
-    pub(crate) fn serialize<S: serde::Serializer>(histogram: &Histogram<u64>, to: S) -> Result<S::Ok, S::Error> {
-        serialise(histogram).serialize(to)
-    }
-
-    pub(crate) fn deserialize<'d, D: serde::Deserializer<'d>>(from: D) -> Result<Histogram<u64>, D::Error> {
-        deserialise(&Vec::deserialize(from)?).map_err(serde::de::Error::custom)
-    }
-}
-
-/// The same for those that need not be there.
-pub(crate) mod as_v2_if_any {
-    use super::{Deserialize, Histogram, Serialize, deserialise, serialise};
-
-    pub(crate) fn serialize<S: serde::Serializer>(
-        histogram: &Option<Histogram<u64>>,
-        to: S,
-    ) -> Result<S::Ok, S::Error> {
-        histogram.as_ref().map(serialise).serialize(to)
-    }
-
-    pub(crate) fn deserialize<'d, D: serde::Deserializer<'d>>(from: D) -> Result<Option<Histogram<u64>>, D::Error> {
-        let bytes: Option<Vec<u8>> = Option::deserialize(from)?;
-        bytes.map(|bytes| deserialise(&bytes).map_err(serde::de::Error::custom)).transpose()
-    }
-}
-
-/// A histogram of étalon's bounds from HdrHistogram's V2 serialisation.
-fn deserialise(mut bytes: &[u8]) -> Result<Histogram<u64>, String> {
-    let read: Histogram<u64> = V2Deserializer::new().deserialize(&mut bytes).map_err(|error| error.to_string())?;
-    let mut own = histogram();
-    own.add(&read).map_err(|error| error.to_string())?;
-    Ok(own)
-}
-
-/// A histogram in HdrHistogram's V2 serialisation.
-#[expect(clippy::expect_used, reason = "writing to memory fails only beyond limits that the bounds exclude")]
-fn serialise(histogram: &Histogram<u64>) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    V2Serializer::new().serialize(histogram, &mut bytes).expect("a bounded histogram fits in memory");
-    bytes
 }
 
 #[cfg(test)]
@@ -282,10 +226,10 @@ mod tests {
     use proptest::prelude::*;
 
     fn interval(worker: usize, number: u32, values: &[u64]) -> Interval {
-        let mut response = histogram();
-        values.iter().for_each(|v| response.record(*v).unwrap());
-        let backlog = u64::from(number);
-        Interval { worker, number, response, service: None, errors: 1, backlog, extent: Extent::Full }
+        let mut response = Durations::default();
+        values.iter().for_each(|v| response.record(*v, 1));
+        response.record_failed(1);
+        Interval { worker, number, response, service: None, backlog: u64::from(number), extent: Extent::Full }
     }
 
     #[test]
@@ -318,6 +262,7 @@ mod tests {
 
     #[test]
     fn a_backlog_is_kept_for_each_interval_and_for_the_whole() {
+        use hdrhistogram::Histogram;
         use hdrhistogram::serialization::Deserializer;
         let mut collector = Collector::new(1, 1_000_000_000, Gauge::Backlog);
         for number in 0..3 {
@@ -338,16 +283,17 @@ mod tests {
         /// However the work is shared out, the whole is the same: shards are merged exactly.
         #[test]
         fn merged_shards_equal_the_whole(values in proptest::collection::vec(1u64..1_000_000_000, 1..200), workers in 1usize..5) {
-            let mut whole = histogram();
+            let mut whole = Durations::default();
+            whole.record_failed(workers as u64);
             let mut collector = Collector::new(workers, 1_000_000, Gauge::Nothing);
             for worker in 0..workers {
                 let share: Vec<u64> = values.iter().skip(worker).step_by(workers).copied().collect();
-                share.iter().for_each(|v| whole.record(*v).unwrap());
+                share.iter().for_each(|v| whole.record(*v, 1));
                 collector.take(&interval(worker, 0, &share));
             }
             prop_assert_eq!(&collector.response, &whole);
             let series = collector.into_series("here", 10_000_000);
-            prop_assert_eq!(&series[0].histogram, &serialise(&whole));
+            prop_assert_eq!(&series[0].histogram, &whole.serialised());
         }
     }
 }

@@ -10,13 +10,14 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 
 use crate::clock::Clock;
+use crate::durations::Durations;
 use crate::error::Failure;
 use crate::gate::Gate;
 use crate::lag::Lag;
 use crate::lane::{Instants, Lane, OpError, SyncPoint};
 use crate::pacer::{Eased, Pacer, Schedule, ScheduleOptions};
 use crate::pool::Pool;
-use crate::recorder::{Exchange, KindTally, Latencies, Recorder, histogram};
+use crate::recorder::{Exchange, KindTally, Latencies, Recorder};
 use crate::stream::Stream;
 use crate::traffic::Traffic;
 
@@ -282,6 +283,8 @@ struct Worker<'a, L, S: Stream, C> {
     heard_ns: u64,
     /// The longest time that a transaction has taken once it was sent.
     longest_ns: u64,
+    /// The longest response so far.
+    longest_response_ns: u64,
     /// Since when the worker knows that it should end early.
     stopped_ns: Option<u64>,
     failures_in_a_row: u64,
@@ -324,7 +327,7 @@ where
             states.into_iter().enumerate().map(|(client, state)| Slot::new(client, state)).collect();
         let mut tally = Tally {
             over_limits: vec![0; traffic.limits_ns.len()],
-            pool_wait: traffic.pool.map(|_| histogram()),
+            pool_wait: traffic.pool.map(|_| Durations::default()),
             connections: std::mem::take(&mut context.opened),
             ..Tally::default()
         };
@@ -359,6 +362,7 @@ where
             now_ns: start_ns,
             heard_ns: start_ns,
             longest_ns: 0,
+            longest_response_ns: 0,
             stopped_ns: None,
             failures_in_a_row: 0,
             cpu_at_start: None,
@@ -391,11 +395,31 @@ where
         if self.rules.count.is_none() && self.rules.end_ns != u64::MAX {
             self.tally.window_ns = self.rules.end_ns.saturating_sub(self.rules.measured_ns);
         }
+        self.count_due();
+        // Nobody knows of which kind they would have been, so each kind may have lost them.
+        let never_begun = self.tally.skipped + self.tally.not_begun;
+        self.tally.kinds.iter_mut().for_each(|kind| kind.response.record_failed(never_begun));
         self.tally.lag = self.lag;
         self.tally.transfer = self.lane.transfer();
         self.recorder.finish();
         self.lane.close();
         self.tally
+    }
+}
+
+impl<L, S: Stream, C> Worker<'_, L, S, C> {
+    /// Counts what a rate made due in the measured part, and what of it nobody began: all clients were busy until its end.
+    fn count_due(&mut self) {
+        let Pacer::Rate(schedule) = &self.pacer else { return };
+        let end_ns = self.rules.measured_ns + self.tally.window_ns;
+        let before = schedule.until(self.rules.measured_ns);
+        let due = schedule.until(end_ns);
+        let batch = self.stream.batch();
+        self.tally.due_in_window = (due - before) * batch;
+        // A trial of a number of transactions has taken all of them.
+        if self.rules.count.is_none() {
+            self.tally.not_begun += due.saturating_sub(schedule.taken().max(before)) * batch;
+        }
     }
 }
 

@@ -215,6 +215,11 @@ impl FleetCrew<'_> {
     }
 }
 
+/// The worst of the hosts' percentiles; nobody knows it if one of them has none.
+fn worst(each: impl Iterator<Item = Option<u64>>) -> Option<u64> {
+    each.collect::<Option<Vec<u64>>>()?.into_iter().max()
+}
+
 /// Puts the agents' last intervals together until there are no more: rates are added, and of percentiles the worst is shown,
 /// since only histograms can be merged.
 fn show(ticks: &Receiver<(usize, SentTick)>, agents: usize, observer: &mut dyn Observer) {
@@ -235,8 +240,8 @@ fn show(ticks: &Receiver<(usize, SentTick)>, agents: usize, observer: &mut dyn O
             let known = || last.iter().flatten();
             observer.tick(Tick {
                 rate_per_s: known().map(|tick| tick.rate_per_s).sum(),
-                p50_ns: known().map(|tick| tick.p50_ns).max().unwrap_or_default(),
-                p99_ns: known().map(|tick| tick.p99_ns).max().unwrap_or_default(),
+                p50_ns: worst(known().map(|tick| tick.p50_ns)),
+                p99_ns: worst(known().map(|tick| tick.p99_ns)),
                 errors: known().map(|tick| tick.errors).sum(),
                 backlog: known().map(|tick| tick.backlog).sum(),
             });

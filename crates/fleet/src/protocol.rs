@@ -235,10 +235,10 @@ pub struct Progress {
 pub struct SentTick {
     /// Transactions that ended well, per second.
     pub rate_per_s: f64,
-    /// Median response time, in nanoseconds.
-    pub p50_ns: u64,
-    /// 99th percentile of the response time, in nanoseconds.
-    pub p99_ns: u64,
+    /// Median response time, in nanoseconds, if the interval has one.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile of the response time, in nanoseconds, if the interval has one.
+    pub p99_ns: Option<u64>,
     /// Transactions that failed.
     pub errors: u64,
     /// The most transactions that were due and not begun at one time.

@@ -2,6 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The metric that tells the share of operations that did not succeed, in percent; of one kind of them with an underscore
+/// and the kind's name behind it.
+pub const FAILED_SHARE: &str = "failed_share";
+
 /// Which way is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

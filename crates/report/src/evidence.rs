@@ -66,11 +66,13 @@ impl Evidence {
     /// # Errors
     /// When the store cannot be read.
     pub fn read(store: &Store) -> Result<Evidence, StoreError> {
+        let mut measurements = store.measurements()?;
+        crate::older::put_failures_back(&mut measurements, store);
         Ok(Evidence {
             header: store.header().clone(),
             cells: store.cells().to_vec(),
             trials: store.trials()?,
-            measurements: store.measurements()?,
+            measurements,
             marks: store.marks()?,
             facts: store.facts()?,
         })

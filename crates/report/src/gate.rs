@@ -10,7 +10,7 @@ pub use format::{Format, render};
 
 use model::Direction;
 
-use crate::comparison::{Comparison, ComparisonSet, NoVerdict, SideLetter, Unmeasured, Warning};
+use crate::comparison::{Comparison, ComparisonSet, NoVerdict, SHARE_MARGIN, Scale, SideLetter, Unmeasured, Warning};
 use crate::number::{Script, count};
 use crate::words::{change, metric_name};
 
@@ -237,7 +237,11 @@ fn compared(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> RowStat
         Direction::Lower => (estimate.ratio, estimate.hi),
         _ => (1.0 / estimate.ratio, 1.0 / estimate.lo),
     };
-    let limit = 1.0 + rules.max_regression;
+    let limit = match estimate.scale {
+        Scale::Ratio => 1.0 + rules.max_regression,
+        // No share of failures may grow by as much as a latency may.
+        Scale::Points => 1.0 + SHARE_MARGIN,
+    };
     let certain = estimate.adjusted.is_some_and(|p| p <= 1.0 - estimate.level);
     if certain && ratio > limit {
         RowStatus::Regressed

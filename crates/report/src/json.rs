@@ -163,6 +163,13 @@ pub struct Comparison {
     pub ratio: Option<f64>,
     /// The interval of the ratio.
     pub interval: Option<[f64; 2]>,
+    /// B - A in points of percent, for shares of operations that failed, which may be none and then have no ratio; else
+    /// null.
+    pub difference: Option<f64>,
+    /// The interval of the difference.
+    pub difference_interval: Option<[f64; 2]>,
+    /// What did not succeed of the operations that this is about, where the sides differ in it; else null.
+    pub failed: Option<Failed>,
     /// The level of the interval.
     pub level: f64,
     /// Two-sided p without a normal assumption: sign-flip permutation over blocks, or Mann-Whitney for unpaired data.
@@ -191,6 +198,16 @@ pub struct Comparison {
     pub blocks_needed: Option<u32>,
     /// What a reader should know before relying on it.
     pub warnings: Vec<Warning>,
+}
+
+/// The shares of operations that did not succeed, each from 0 to 1.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Failed {
+    /// Of A.
+    pub a: f64,
+    /// Of B.
+    pub b: f64,
 }
 
 /// One side of a comparison. Figures are null if no trial has a value.
@@ -408,6 +425,8 @@ fn comparison(row: &comparison::Comparison, set: &ComparisonSet) -> Comparison {
     let estimate = row.estimate.as_ref();
     let adjusted = estimate.and_then(|e| e.adjusted);
     let family = Family::of(row.metric.role);
+    let ratio = row.ratio();
+    let points = estimate.filter(|estimate| estimate.scale == comparison::Scale::Points);
     let both = |lo: f64, hi: f64| (lo.is_finite() && hi.is_finite()).then_some([lo, hi]);
     Comparison {
         benchmark: row.benchmark.clone(),
@@ -418,15 +437,18 @@ fn comparison(row: &comparison::Comparison, set: &ComparisonSet) -> Comparison {
         role: role(row.metric.role).to_owned(),
         a: side(&row.a),
         b: side(&row.b),
-        ratio: estimate.map(|e| e.ratio).filter(|ratio| ratio.is_finite()),
-        interval: estimate.and_then(|e| both(e.lo, e.hi)),
+        ratio: ratio.map(|e| e.ratio).filter(|ratio| ratio.is_finite()),
+        interval: ratio.and_then(|e| both(e.lo, e.hi)),
+        difference: points.map(|e| e.ratio.ln() * 100.0),
+        difference_interval: points.and_then(|e| both(e.lo.ln() * 100.0, e.hi.ln() * 100.0)),
+        failed: row.failures.map(|of| Failed { a: of.a, b: of.b }),
         level: set.rules.level,
         p: estimate.map(|e| e.p),
         p_t: estimate.map(|e| e.p_t),
         p_holm: adjusted.filter(|_| family == Family::Primary),
         p_adjusted: adjusted,
         adjusted_after: adjusted.map(|_| family.method().to_owned()),
-        bootstrap_interval: estimate.and_then(|e| e.bootstrap).and_then(|(lo, hi)| both(lo, hi)),
+        bootstrap_interval: ratio.and_then(|e| e.bootstrap).and_then(|(lo, hi)| both(lo, hi)),
         blocks: estimate.map_or(0, |e| e.blocks),
         detectable: estimate.and_then(|e| e.detectable).filter(|share| share.is_finite()),
         verdict: row.verdict().map(|verdict| verdict.as_str().to_owned()),

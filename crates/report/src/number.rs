@@ -181,6 +181,8 @@ enum Form {
     Percent,
     /// `×12.3`, from a tenfold on, where percents stop helping.
     Times,
+    /// `+16 points`, between two shares.
+    Points,
 }
 
 impl Change {
@@ -202,6 +204,14 @@ impl Change {
         Change { ratio, lo, hi, decimals, form: if times { Form::Times } else { Form::Percent } }
     }
 
+    /// The difference of two shares, each from 0 to 1.
+    pub fn points(difference: f64, lo: f64, hi: f64) -> Change {
+        let half = (hi - lo).abs() / 2.0 * 100.0;
+        let decimals = if half.is_finite() && half > 0.0 { (1.0 - half.log10().floor()).clamp(0.0, 3.0) } else { 1.0 };
+        // As where percents are printed: of 1 plus the difference.
+        Change { ratio: 1.0 + difference, lo: 1.0 + lo, hi: 1.0 + hi, decimals: decimals as usize, form: Form::Points }
+    }
+
     fn value(&self, ratio: f64, script: Script) -> String {
         if !ratio.is_finite() {
             return "∞".to_owned();
@@ -210,13 +220,13 @@ impl Change {
         if ratio >= FAR {
             return match self.form {
                 Form::Times => format!(">{}", grouped(&format!("{FAR:.0}"), script)),
-                Form::Percent => format!(">+{}", grouped(&format!("{:.0}", FAR * 100.0), script)),
+                Form::Percent | Form::Points => format!(">+{}", grouped(&format!("{:.0}", FAR * 100.0), script)),
             };
         }
         let decimals = self.decimals;
         match self.form {
             Form::Times => grouped(&format!("{ratio:.decimals$}"), script),
-            Form::Percent => {
+            Form::Percent | Form::Points => {
                 let percent = (ratio - 1.0) * 100.0;
                 let text = grouped(&format!("{:.decimals$}", percent.abs()), script);
                 let zero = text.chars().all(|c| matches!(c, '0' | '.'));
@@ -231,6 +241,7 @@ impl Change {
         match self.form {
             Form::Percent => format!("{}{}%", self.value(self.ratio, script), script.gap()),
             Form::Times => format!("×{}", self.value(self.ratio, script)),
+            Form::Points => format!("{} points", self.value(self.ratio, script)),
         }
     }
 
@@ -246,6 +257,16 @@ pub fn percent(share: f64, script: Script) -> String {
     let value = share * 100.0;
     let decimals = usize::from(value.abs() < 1.0);
     format!("{}{}%", signed(&grouped(&format!("{:.decimals$}", value.abs()), script), value, script), script.gap())
+}
+
+/// A share of failures as percent, with no more digits than it takes to tell it from none: `16 %`, `0.2 %`, `<0.1 %`, `0`.
+pub fn failed_share(share: f64) -> String {
+    match share * 100.0 {
+        0.0 => "0".to_owned(),
+        percent if percent < 0.1 => "<0.1 %".to_owned(),
+        percent if percent < 10.0 => format!("{:.1} %", percent).replace(".0 %", " %"),
+        percent => format!("{percent:.0} %"),
+    }
 }
 
 /// Half an interval as a share of its figure: `±1 %`. Where it is wider than the figure itself no digit of it says more:
@@ -333,6 +354,10 @@ mod tests {
     fn small_things() {
         assert_eq!(percent(0.0123, Script::Plain), "1 %");
         assert_eq!(percent(0.004, Script::Plain), "0.4 %");
+        assert_eq!([0.0, 0.0004, 0.01, 0.0123, 0.16].map(failed_share), ["0", "<0.1 %", "1 %", "1.2 %", "16 %"]);
+        let points = Change::points(0.161, 0.152, 0.17);
+        let said = (points.point(Script::Plain), points.interval(Script::Plain));
+        assert_eq!(said, ("+16.10 points".to_owned(), "[+15.20, +17.00]".to_owned()));
         assert_eq!(p_value(0.03125), "0.031");
         assert_eq!(p_value(1e-9), "<0.0001");
         assert_eq!(p_value(1.0), "1");

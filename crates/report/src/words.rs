@@ -5,11 +5,11 @@ use model::{Direction, Metric, Order, Quantity};
 use stats::Verdict;
 
 use crate::comparison::{
-    Comparison, ComparisonSet, DepthPoint, DiskGroup, Family, HostRow, HostsGroup, NoVerdict, Outcome, Pairing, Side,
-    Table, Warning,
+    Comparison, ComparisonSet, DepthPoint, DiskGroup, Estimate, Family, HostRow, HostsGroup, NoVerdict, Outcome,
+    Pairing, SHARE_MARGIN, Scale, Side, Table, Warning,
 };
 use crate::evidence::Evidence;
-use crate::number::{Change, RowUnit, Script, count, percent};
+use crate::number::{Change, RowUnit, Script, count, failed_share, percent};
 use crate::text::wrapped;
 
 /// A metric's name for people: `response p99`.
@@ -44,9 +44,17 @@ pub fn row_unit(row: &Comparison) -> RowUnit<'_> {
     RowUnit::new(&row.metric.unit, figures)
 }
 
-/// The change of a row, if it has a ratio.
+/// The change of a row, if it has one.
 pub fn change(row: &Comparison) -> Option<Change> {
-    row.estimate.as_ref().map(|e| Change::new(e.ratio, e.lo, e.hi))
+    row.estimate.as_ref().map(change_of)
+}
+
+/// A change as it is printed: in percent or as a factor, or in points of percent between two shares.
+pub fn change_of(estimate: &Estimate) -> Change {
+    match estimate.scale {
+        Scale::Ratio => Change::new(estimate.ratio, estimate.lo, estimate.hi),
+        Scale::Points => Change::points(estimate.ratio.ln(), estimate.lo.ln(), estimate.hi.ln()),
+    }
 }
 
 /// The word of a verdict on a metric. Only what is a time or a rate is faster: a size is smaller or larger, and of anything
@@ -71,9 +79,21 @@ pub fn verdict_word(verdict: Verdict, metric: &Metric) -> &'static str {
 
 /// A row's verdict in two parts: the word, and what follows it.
 pub fn verdict_words(row: &Comparison, set: &ComparisonSet) -> (String, String) {
+    let (word, rest) = verdict_alone(row, set);
+    let failures = row.failures.filter(|_| !matches!(row.no_verdict(), Some(NoVerdict::Failures { .. })));
+    let said = failures.map(|of| format!("A {}, B {} failed", failed_share(of.a), failed_share(of.b)));
+    (word, [rest].into_iter().chain(said).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", "))
+}
+
+fn verdict_alone(row: &Comparison, set: &ComparisonSet) -> (String, String) {
     match &row.outcome {
         Outcome::Verdict(Verdict::Equivalent) => {
-            ("equivalent".to_owned(), format!("within {}", percent(set.rules.margin, Script::Plain)))
+            let is_share = row.estimate.is_some_and(|estimate| estimate.scale == Scale::Points);
+            let within = match is_share {
+                true => format!("within {} points", SHARE_MARGIN * 100.0),
+                false => format!("within {}", percent(set.rules.margin, Script::Plain)),
+            };
+            ("equivalent".to_owned(), within)
         }
         Outcome::Verdict(Verdict::Inconclusive) => {
             let more = row.blocks_needed.map(|blocks| format!("~{} more", count(blocks as usize, unit_of(set))));

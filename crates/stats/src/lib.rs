@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bootstrap;
+pub mod censored;
 pub mod equivalence;
 pub mod estimate;
 pub mod modality;
@@ -30,6 +31,7 @@ pub mod verdict;
 pub mod welch;
 
 pub use bootstrap::bootstrap_ratio;
+pub use censored::{NoQuantile, SAMPLES_BEYOND};
 pub use equivalence::{margin_bounds, tost_p, within_margin};
 pub use estimate::{Direction, Estimator, Summary, UnknownEstimator, relative_half_width, summarise};
 pub use modality::{Clusters, clusters, two_clusters};

@@ -257,10 +257,11 @@ impl Crew for Local<'_> {
             return Ok(Loaded::Interrupted(ran.tally.tasks));
         }
         let window_ns = ran.tally.window_ns;
+        let never_begun = ran.tally.skipped + ran.tally.not_begun;
         Ok(Loaded::Done(vec![Share {
             host: self.host.clone(),
             tally: ran.tally,
-            latencies: ran.collector.into_latencies(&self.host, window_ns),
+            latencies: ran.collector.into_latencies(&self.host, window_ns, never_begun),
             workers: ran.workers,
             cores: ran.workers.clamp(1, host::cpu::available_cores().max(1)),
             machine: machine.map(|cpu| MachineShare { busy: cpu.busy_share, steal: cpu.steal_share }),

@@ -109,7 +109,7 @@ impl Lane for BlockLane {
         if self.submitted.is_multiple_of(SAMPLED) {
             // If it fails the ring is broken, which shows when nothing more is reaped from it.
             let _ = self.ring.flush();
-            self.transfer.submission.saturating_record((host::clock::now_ns() - now_ns).max(1));
+            self.transfer.submission.record((host::clock::now_ns() - now_ns).max(1), 1);
         }
         self.submitted += 1;
         Submitted::Queued

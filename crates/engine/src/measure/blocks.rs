@@ -1,11 +1,11 @@
 //! Measurements and marks of a trial of blocks.
 
-use hdrhistogram::Histogram;
 use host::disk::{Asked, LayerTraffic, Reached, Share};
 use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, TrialRecord, TrialState};
 use stats::Steadiness;
 
-use super::{Evidence, FEWEST_INTERVALS, RATE_MET, client, error_marks, errors, latencies_of, reading_of_quantile};
+use super::{Evidence, FEWEST_INTERVALS, client, error_marks, errors, failed_share, latencies_of, load, rate_not_met};
+use crate::durations::Durations;
 use crate::lane::{Helpers, Transfer};
 use crate::recorder::KindTally;
 use crate::target::Devices;
@@ -32,6 +32,7 @@ pub fn record(evidence: Evidence<'_>, load: &BlockLoad, before: Option<&Devices>
     for kind in &evidence.tally.kinds {
         of_kind(kind, evidence.tally.window_ns, &mut all);
     }
+    all.push(failed_share(&evidence));
     errors(&evidence.tally, &mut all);
     cost(&evidence, &mut all);
     let steady = judged(&evidence.latencies.rates_per_s);
@@ -41,7 +42,7 @@ pub fn record(evidence: Evidence<'_>, load: &BlockLoad, before: Option<&Devices>
     let mut marks = evidence.marks.clone();
     marks.extend(error_marks(&evidence.tally));
     marks.extend(client::marks_of_blocks(&evidence));
-    marks.extend(rate_not_met(&evidence, rate));
+    marks.extend(rate_not_met(&evidence, "operations"));
     marks.extend(steady.mark());
     marks.extend(reached.as_ref().ok().and_then(served_by_cache));
     marks.extend(done_without(evidence.tally.transfer.as_ref()));
@@ -82,8 +83,9 @@ fn of_kind(kind: &KindTally, window_ns: u64, into: &mut Vec<Measurement>) {
     let name = &kind.name;
     let rate = kind.in_window as f64 * 1e9 / window_ns.max(1) as f64;
     into.push(Measurement::value(&format!("iops_{name}"), "io/s", Direction::Higher, Role::Secondary, rate));
+    into.push(load::failed_share(kind));
     for (id, quantile) in [("p50", 0.5), ("p99", 0.99)] {
-        let reading = reading_of_quantile(&kind.response, quantile, "operations of this kind");
+        let reading = kind.response.quantile(quantile, "operations of this kind");
         let id = format!("latency_{id}_{name}");
         into.push(Measurement::new(&id, "us", Direction::Lower, Role::Secondary, reading));
     }
@@ -177,10 +179,10 @@ fn served_by_cache(reached: &Reached) -> Option<Mark> {
 /// The note of reads past the page cache that something under this system must have answered: what its devices count
 /// cannot tell the controller's memory, or the host's of a virtual machine, from the disk. Sequential ones are no sign,
 /// since disks read ahead.
-fn sooner_than_flash(load: &BlockLoad, latencies: &Histogram<u64>) -> Option<Mark> {
+fn sooner_than_flash(load: &BlockLoad, latencies: &Durations) -> Option<Mark> {
     let is_scattered = !load.pattern.is_sequential() && load.read_percent == 100 && load.cache.is_direct();
-    let p50_ns = latencies.value_at_quantile(0.5);
-    if !is_scattered || latencies.is_empty() || p50_ns >= SOONEST_OF_FLASH_NS {
+    let p50_ns = latencies.quantile_ns(0.5).ok()?;
+    if !is_scattered || p50_ns >= SOONEST_OF_FLASH_NS {
         return None;
     }
     let detail = format!(
@@ -196,12 +198,6 @@ fn done_without(transfer: Option<&Transfer>) -> Vec<Mark> {
     let shortfalls = transfer.map(|transfer| transfer.shortfalls.as_slice()).unwrap_or_default();
     let note = |shortfall: &String| Mark { kind: MarkKind::Note, detail: format!("done without: {shortfall}") };
     shortfalls.iter().map(note).collect()
-}
-
-fn rate_not_met(evidence: &Evidence<'_>, measured: f64) -> Option<Mark> {
-    let Pace::Rate(asked) = evidence.pace else { return None };
-    let detail = format!("{measured:.0} of {asked:.0} operations a second");
-    (measured < asked * RATE_MET).then_some(Mark { kind: MarkKind::RateNotMet, detail })
 }
 
 /// How the series of a trial is judged.
@@ -280,8 +276,8 @@ mod tests {
     #[test]
     fn reads_that_no_flash_could_answer_are_noted() {
         let of = |ns: u64, pairs: &[(&str, &str)]| {
-            let mut latencies = Histogram::new(3).unwrap();
-            latencies.record_n(ns, 1_000).unwrap();
+            let mut latencies = Durations::default();
+            latencies.record(ns, 1_000);
             sooner_than_flash(&load(pairs), &latencies)
         };
         let mark = of(9_000, &[]).unwrap();
@@ -290,6 +286,6 @@ mod tests {
         assert!(of(9_000, &[("pattern", "sequential")]).is_none(), "disks read ahead");
         assert!(of(9_000, &[("op", "write")]).is_none(), "disks take writes into their memory");
         assert!(of(9_000, &[("cache", "all")]).is_none(), "the page cache is asked for");
-        assert!(sooner_than_flash(&load(&[]), &Histogram::new(3).unwrap()).is_none());
+        assert!(sooner_than_flash(&load(&[]), &Durations::default()).is_none());
     }
 }

@@ -73,9 +73,14 @@ pub(super) fn lag(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     let lag = &evidence.tally.lag;
     let never = || Reading::Unavailable("the loop never waited for anything".to_owned());
     let us = |ns: u64| Reading::Value(ns as f64 / 1e3);
+    let quantile = |quantile| match stats::censored::rank(quantile, lag.count(), 0) {
+        Ok(_) => lag.quantile_ns(quantile).map_or_else(never, us),
+        Err(_) if lag.count() == 0 => never(),
+        Err(why) => Reading::Unavailable(format!("{why} turns of the loop")),
+    };
     let readings = [
-        ("loop_lag_p50", lag.quantile_ns(0.5).map_or_else(never, us)),
-        ("loop_lag_p99", lag.quantile_ns(0.99).map_or_else(never, us)),
+        ("loop_lag_p50", quantile(0.5)),
+        ("loop_lag_p99", quantile(0.99)),
         ("loop_lag_max", if lag.count() == 0 { never() } else { us(lag.max_ns()) }),
     ];
     for (id, reading) in readings {
@@ -131,14 +136,14 @@ fn saturated(evidence: &Evidence<'_>) -> Option<String> {
 /// client's own threads makes them wait itself.
 fn late(evidence: &Evidence<'_>) -> Option<String> {
     let response = &evidence.latencies.response;
-    if evidence.placement == Placement::InProcess || response.is_empty() {
+    if evidence.placement == Placement::InProcess {
         return None;
     }
     let is_idle = busiest_thread(evidence).is_none_or(|share| share < IDLE_SHARE);
     if evidence.pace == Pace::Closed && is_idle {
         return None;
     }
-    let (lag_ns, median_ns) = (evidence.tally.lag.quantile_ns(0.99)?, response.value_at_quantile(0.5));
+    let (lag_ns, median_ns) = (evidence.tally.lag.quantile_ns(0.99)?, response.quantile_ns(0.5).ok()?);
     let is_late = lag_ns >= LAG_FLOOR_NS && lag_ns as f64 > LAG_SHARE * median_ns as f64;
     is_late.then(|| {
         format!(

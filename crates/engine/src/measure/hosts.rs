@@ -2,7 +2,6 @@
 
 use model::{Direction, Mark, MarkKind, Measurement, Reading, Role};
 
-use super::reading_of_quantile;
 use crate::crew::{LOCAL_HOST, Share};
 
 /// A host whose 99th percentile is so many times that of the middle one is named.
@@ -37,7 +36,7 @@ impl HostFigures {
 
     fn of_one(share: &Share) -> HostFigures {
         let window_ns = share.tally.window_ns.max(1) as f64;
-        let quantile = |quantile| reading_of_quantile(&share.latencies.response, quantile, "transactions on this host");
+        let quantile = |quantile| share.latencies.response.quantile(quantile, "transactions on this host");
         let of_cpu = |figure: &dyn Fn(f64) -> f64| match share.tally.cpu_ns {
             Some(cpu_ns) => Reading::Value(figure(cpu_ns as f64)),
             None => Reading::Unavailable("the operating system did not tell, or time is virtual".to_owned()),

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use hdrhistogram::Histogram;
+use model::metric::FAILED_SHARE;
 use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, duration};
 
-use super::{Evidence, latencies};
+use super::{Evidence, latencies, percent_of};
 use crate::lane::ErrorClass;
 use crate::recorder::KindTally;
 use crate::worker::{Pace, shortfall};
@@ -78,27 +78,34 @@ fn of_kind(kind: &KindTally, window_ns: u64, into: &mut Vec<Measurement>) {
     let rate = kind.in_window as f64 * 1e9 / window_ns.max(1) as f64;
     let id = format!("throughput_{name}");
     into.push(Measurement::value(&id, "tx/s", Direction::Higher, Role::Secondary, rate));
-    let us = |ns: f64| {
-        if kind.response.is_empty() {
-            return Reading::Unavailable("no transaction of this kind succeeded".to_owned());
-        }
-        Reading::Value(ns / 1e3)
+    into.push(failed_share(kind));
+    let us = |ns: Option<f64>| match ns {
+        Some(ns) => Reading::Value(ns / 1e3),
+        None => Reading::Unavailable("no transaction of this kind succeeded".to_owned()),
     };
+    let what = "transactions of this kind";
     for (id, reading) in [
-        ("mean", us(kind.response.mean())),
-        ("p50", quantile(&kind.response, 0.5)),
-        ("p99", quantile(&kind.response, 0.99)),
-        ("min", us(kind.min_ns as f64)),
-        ("max", us(kind.max_ns as f64)),
+        ("mean", us(kind.response.mean_ns())),
+        ("p50", kind.response.quantile(0.5, what)),
+        ("p99", kind.response.quantile(0.99, what)),
+        ("min", us(kind.response.min_ns().map(|ns| ns as f64))),
+        ("max", kind.response.longest()),
     ] {
         let id = format!("response_{id}_{name}");
         into.push(Measurement::new(&id, "us", Direction::Lower, Role::Secondary, reading));
     }
 }
 
-/// A quantile in microseconds, if enough samples lie beyond it.
-fn quantile(histogram: &Histogram<u64>, quantile: f64) -> Reading {
-    super::reading_of_quantile(histogram, quantile, "transactions of this kind")
+/// The share of one kind that failed, where it is known of which kind each was that did not succeed.
+pub(super) fn failed_share(kind: &KindTally) -> Measurement {
+    let reading = match kind.response.failed().saturating_sub(kind.failed) {
+        0 => percent_of(kind.failed, kind.response.succeeded()),
+        unknown => {
+            Reading::Unavailable(format!("of which kind {unknown} would have been that were never begun is unknown"))
+        }
+    };
+    let id = format!("{FAILED_SHARE}_{}", kind.name);
+    Measurement::new(&id, "%", Direction::Lower, Role::Secondary, reading)
 }
 
 /// Marks of how the load came.

@@ -1,8 +1,8 @@
 //! What a worker counted.
 
-use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
+use crate::durations::Durations;
 use crate::error::FailureKind;
 use crate::lag::Lag;
 use crate::lane::{ErrorClass, OpError, Transfer};
@@ -15,6 +15,12 @@ pub struct Tally {
     pub succeeded: u64,
     /// Those of them that ended inside the measured part.
     pub succeeded_in_window: u64,
+    /// Transactions that failed inside the measured part.
+    pub failed_in_window: u64,
+    /// Transactions that a rate made due inside the measured part.
+    pub due_in_window: u64,
+    /// Those of them that nobody had begun when it ended.
+    pub not_begun: u64,
     /// Failed transactions by class, in the order of [`ErrorClass::ALL`], warm-up included.
     pub failed: [u64; ErrorClass::ALL.len()],
     /// The first message of each class.
@@ -41,9 +47,9 @@ pub struct Tally {
     pub skipped: u64,
     /// The most transactions that were due and not begun at one time.
     pub backlog_max: u64,
-    /// How long transactions of the measured part waited for a connection of the pool; nothing without a pool.
-    #[serde(with = "crate::series::as_v2_if_any")]
-    pub pool_wait: Option<Histogram<u64>>,
+    /// How long transactions of the measured part waited for a connection of the pool, those in vain among them; nothing
+    /// without a pool.
+    pub pool_wait: Option<Durations>,
     /// The connections that were made.
     pub connections: Connections,
     /// How late the loop turned to what was due.
@@ -156,6 +162,9 @@ impl Tally {
     pub fn merge(&mut self, other: Tally) {
         self.succeeded += other.succeeded;
         self.succeeded_in_window += other.succeeded_in_window;
+        self.failed_in_window += other.failed_in_window;
+        self.due_in_window += other.due_in_window;
+        self.not_begun += other.not_begun;
         for (mine, theirs) in self.failed.iter_mut().zip(other.failed) {
             *mine += theirs;
         }
@@ -181,8 +190,7 @@ impl Tally {
         self.backlog_max += other.backlog_max;
         self.pool_wait = match (self.pool_wait.take(), other.pool_wait) {
             (Some(mut mine), Some(theirs)) => {
-                // Both have the same bounds, so adding cannot fail.
-                let _ = mine.add(&theirs);
+                mine.add(&theirs);
                 Some(mine)
             }
             (mine, theirs) => mine.or(theirs),

@@ -12,10 +12,12 @@ use crate::workloads::transactions::{
     Options, Parts, Piece, Program, Share, StatementOp, Turn, WordyStatement, compile,
 };
 
+mod censored;
 mod load;
 
 /// What a worker is asked for.
 struct Load {
+    seed: u64,
     clients: u32,
     pace: Pace,
     traffic: Traffic,
@@ -27,6 +29,7 @@ struct Load {
 impl Default for Load {
     fn default() -> Load {
         Load {
+            seed: 4,
             clients: 1,
             pace: Pace::Closed,
             traffic: Traffic::default(),
@@ -50,7 +53,7 @@ impl Load {
         let (full, intervals) = channel();
         let (_returns, emptied) = channel();
         let context = WorkerContext {
-            seed: 4,
+            seed: self.seed,
             clients: 0..self.clients,
             all_clients: self.clients,
             pace: self.pace,
@@ -119,7 +122,7 @@ fn drive_and_time(program: &Program, class: ErrorClass, failures: u32) -> (Tally
     let load = Load { length: RunLength::Count(5), ..Load::default() };
     let (tally, intervals) = load.run(lane, program, &clock);
     let seen = seen.borrow().clone();
-    let longest_ns = intervals.iter().map(|interval| interval.response.max()).max().unwrap_or_default();
+    let longest_ns = intervals.iter().map(|interval| interval.response.max_ns()).max().flatten().unwrap_or_default();
     (tally, seen, longest_ns)
 }
 

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use super::{Access, Kinds, Measuring, Stage, Starts, TaskEnd, Tasks, Worker};
 use crate::clock::Clock;
 use crate::lane::{Completion, ErrorClass, Instants, Lane, OpError, Outcome, Submitted};
+use crate::pool::Waiting;
 use crate::recorder::Inside;
 use crate::stream::{Next, Stream};
 
@@ -60,7 +61,7 @@ where
     /// Notes how long a client waited for its connection.
     fn note_wait(&mut self, waited_ns: u64) {
         if let (Some(waits), Measuring::Begun) = (&mut self.tally.pool_wait, self.measuring) {
-            waits.saturating_record(waited_ns);
+            waits.record(waited_ns, 1);
         }
     }
 
@@ -68,8 +69,12 @@ where
     fn leave(&mut self, client: usize) {
         let Access::Pool(pool) = &mut self.access else { return };
         if self.now_ns >= self.rules.end_ns || self.gate.stopped() {
-            // No transaction begins any more.
-            pool.dismiss();
+            // No transaction begins any more. Whoever has waited longer than any response took is known to be slower; of
+            // the others of a closed loop nothing is known.
+            let (now_ns, longest_ns, starts) = (self.now_ns, self.longest_response_ns, self.rules.starts);
+            let is_known = |waiting: &Waiting| now_ns.saturating_sub(waiting.since_ns) >= longest_ns;
+            let missed = pool.dismiss().filter(|waiting| starts == Starts::AtInstants || is_known(waiting)).count();
+            self.tally.not_begun += missed as u64;
         }
         let connection = self.slots[client].connection;
         if let Some(next) = pool.release(connection) {
@@ -268,6 +273,7 @@ where
         let kind = if self.rules.kinds == Kinds::ToldApart { self.stream.kind(&slot.state) } else { 0 };
         let response_ns = done_ns.saturating_sub(slot.intended_ns);
         self.longest_ns = self.longest_ns.max(done_ns.saturating_sub(sent_ns));
+        self.longest_response_ns = self.longest_response_ns.max(response_ns);
         if done_ns >= self.rules.measured_ns {
             self.recorder.record_batch(batch, slot.intended_ns, sent_ns, done_ns);
             let inside = if done_ns <= self.rules.end_ns { Inside::Window } else { Inside::Later };
@@ -348,6 +354,7 @@ where
             return;
         }
         self.end_transaction(client);
+        self.note_failed_kind(client);
         self.count_failure(error);
         if let Outcome::Failed(error) = recovered {
             self.tally.connection_lost |= error.class == ErrorClass::ConnectionLost;
@@ -374,6 +381,7 @@ where
     }
 
     fn count_unbegun(&mut self, client: usize, error: OpError) {
+        self.note_failed_unbegun();
         self.count_failure(error);
         let slot = &mut self.slots[client];
         slot.stage = Stage::Between;
@@ -384,11 +392,30 @@ where
         self.log_task(client, None);
     }
 
+    /// Notes of which kind a transaction is that has failed.
+    fn note_failed_kind(&mut self, client: usize) {
+        if self.rules.kinds == Kinds::ToldApart && self.now_ns >= self.rules.measured_ns {
+            let kind = self.stream.kind(&self.slots[client].state);
+            if let Some(kind) = self.tally.kinds.get_mut(kind) {
+                kind.failed += self.stream.batch();
+                kind.response.record_failed(self.stream.batch());
+            }
+        }
+    }
+
+    /// Notes that a transaction will not be begun. Nobody knows of which kind it would have been, so each may have lost it.
+    pub(super) fn note_failed_unbegun(&mut self) {
+        if self.now_ns >= self.rules.measured_ns {
+            self.tally.kinds.iter_mut().for_each(|kind| kind.response.record_failed(1));
+        }
+    }
+
     /// Counts a failed transaction, and ends the run if there is no point in going on.
     fn count_failure(&mut self, error: OpError) {
         let batch = self.stream.batch();
         if self.now_ns >= self.rules.measured_ns {
-            (0..batch).for_each(|_| self.recorder.record_error(self.now_ns));
+            self.recorder.record_failed(batch, self.now_ns);
+            self.tally.failed_in_window += batch * u64::from(self.now_ns <= self.rules.end_ns);
         }
         if self.rules.count.is_some() {
             self.tally.window_ns = self.tally.window_ns.max(self.now_ns.saturating_sub(self.rules.measured_ns));

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::{Access, Pacer, Stage, Worker};
+use super::{Access, Measuring, Pacer, Stage, Worker};
 use crate::clock::Clock;
 use crate::lane::{ErrorClass, Lane, OpError};
 use crate::stream::Stream;
@@ -162,7 +162,7 @@ where
                 return Some(instant_ns);
             }
             if instant_ns >= self.rules.measured_ns {
-                self.tally.skipped += 1;
+                self.tally.skipped += self.stream.batch();
                 slot.counted += 1;
                 if self.rules.count.is_some_and(|count| slot.counted >= count) {
                     return None;
@@ -178,6 +178,9 @@ where
             let Some(waiting) = pool.give_up(self.now_ns) else { return };
             let waited_s = (self.now_ns - waiting.since_ns) as f64 / 1e9;
             let message = format!("no connection of the pool became free within {waited_s:.1} s");
+            if let (Some(waits), Measuring::Begun) = (&mut self.tally.pool_wait, self.measuring) {
+                waits.record_failed(1);
+            }
             self.end_without_connection(waiting.client, OpError { class: ErrorClass::PoolTimeout, message });
         }
     }
@@ -201,7 +204,7 @@ where
         let slots = &self.slots;
         self.timers.retain(|Reverse((_, client))| !matches!(slots[*client].stage, Stage::Between | Stage::Paused));
         if let Access::Pool(pool) = &mut self.access {
-            pool.dismiss();
+            drop(pool.dismiss());
         }
     }
 

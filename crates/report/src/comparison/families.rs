@@ -9,7 +9,8 @@
 use model::Role;
 use stats::Ratio;
 
-use super::row::{Comparison, Estimate, NoVerdict, Outcome, direction_of};
+use super::failures::SHARE_MARGIN;
+use super::row::{Comparison, Estimate, NoVerdict, Outcome, Scale, direction_of};
 use super::set::Rules;
 
 /// The part of the error that primary rows have where other rows are judged, too: 4 % of 5 %.
@@ -114,7 +115,11 @@ fn judge_row(row: &mut Comparison, rules: &Rules) {
     let ratio = as_ratio(estimate);
     // Without one there are too few blocks for a verdict.
     let p = estimate.adjusted.unwrap_or(1.0);
-    let judged = stats::judge(&ratio, p, direction_of(row.metric.direction), rules.margin, rules.min_blocks);
+    let margin = match estimate.scale {
+        Scale::Ratio => rules.margin,
+        Scale::Points => SHARE_MARGIN,
+    };
+    let judged = stats::judge(&ratio, p, direction_of(row.metric.direction), margin, rules.min_blocks);
     row.blocks_needed = judged.blocks_needed;
     row.outcome = match (judged.verdict, judged.blocks_needed) {
         (Some(verdict), _) => Outcome::Verdict(verdict),

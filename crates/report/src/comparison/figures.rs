@@ -2,6 +2,7 @@
 
 use model::{Metric, Point};
 
+use super::failures;
 use super::judging::{self, Index};
 use super::options::MetricFilter;
 use super::row::Side;
@@ -37,6 +38,11 @@ pub fn figures(evidence: &Evidence, index: &Index, filter: &MetricFilter, rules:
         let mut marks = judging::marks(evidence, &[number as u32], None);
         for metric in metrics.filter(|metric| filter.shows(metric)) {
             let (side, _) = judging::side(evidence, index, &cell.system, &[number as u32], metric, rules);
+            // Nothing failed, and nobody asked.
+            let is_empty = side.trials.iter().all(|point| point.value == 0.0);
+            if failures::is_share(metric) && is_empty && !matches!(filter, MetricFilter::Named(_)) {
+                continue;
+            }
             let warnings = std::mem::take(&mut marks);
             figures.push(Figure {
                 benchmark: cell.benchmark.clone(),

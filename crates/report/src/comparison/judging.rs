@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{Cell, MarkKind, Metric, Reading, Role};
 use stats::{Sample, TrialValue, Verdict};
 
-use super::matching::{Matched, matched};
+use super::failures;
+use super::matching::matched;
 use super::options::Pairing;
-use super::row::{Comparison, Estimate, NoVerdict, Outcome, Side, SideLetter, TrialPoint, direction_of};
+use super::row::{Comparison, Estimate, NoVerdict, Outcome, Scale, Side, SideLetter, TrialPoint, direction_of};
 use super::set::Rules;
 use super::warning::{Warning, mark_name};
 use crate::evidence::Evidence;
@@ -71,6 +72,11 @@ impl Index {
         readings.into_iter().flat_map(|readings| &readings.points).map(|point| point.block).collect()
     }
 
+    /// The values of several cells together, in run order.
+    pub fn points(&self, cells: &[u32], metric: &str) -> Vec<TrialPoint> {
+        self.pooled(cells, metric).points
+    }
+
     /// The readings of several cells together, in run order.
     fn pooled(&self, cells: &[u32], metric: &str) -> Readings {
         let mut all = Readings::default();
@@ -118,7 +124,12 @@ pub fn row(evidence: &Evidence, index: &Index, cells: &RowCells<'_>, metric: &Me
     let (side_a, sample_a) = side(evidence, index, cells.labels.0, cells.a, metric, rules);
     let (side_b, sample_b) = side(evidence, index, cells.labels.1, cells.b, metric, rules);
     let matched = matched(index, &cells.matched, &metric.id, rules.pairing);
-    let (estimate, refusal) = estimate(&matched, rules, evidence.header.plan.schedule.seed);
+    let seed = evidence.header.plan.schedule.seed;
+    let (estimate, refusal) = match failures::is_share(metric) {
+        true => share_estimate(&matched.a, &matched.b, rules, seed),
+        false => estimate(&matched.a, &matched.b, rules, seed),
+    };
+    let failures = failures::of(index, (cells.a, cells.b), metric, rules, seed);
     let mut warnings = cells.warnings.clone();
     warnings.extend(missing_values(&side_a, SideLetter::A));
     warnings.extend(missing_values(&side_b, SideLetter::B));
@@ -133,7 +144,10 @@ pub fn row(evidence: &Evidence, index: &Index, cells: &RowCells<'_>, metric: &Me
     warnings.extend(estimate.as_ref().and_then(disagreement));
     fill_detectable(&mut warnings, estimate.as_ref());
     let involved: Vec<&Cell> = cells.a.iter().chain(cells.b).filter_map(|i| evidence.cell(*i)).collect();
-    let no_verdict = missing_side(&side_a, &side_b)
+    let no_verdict = failures
+        .no_verdict
+        .filter(|_| metric.role != Role::Diagnostic)
+        .or_else(|| missing_side(&side_a, &side_b))
         .or(refusal)
         .or_else(|| under_step(step?, &side_a, &side_b, estimate.as_ref()?, rules))
         .or_else(|| (metric.role == Role::Diagnostic).then_some(NoVerdict::Diagnostic))
@@ -152,6 +166,7 @@ pub fn row(evidence: &Evidence, index: &Index, cells: &RowCells<'_>, metric: &Me
         estimate,
         // `families::judge` replaces it where nothing stands in the way.
         outcome: no_verdict.map_or(Outcome::Verdict(Verdict::Inconclusive), Outcome::None),
+        failures: failures.shares,
         blocks_needed,
         warnings,
     }
@@ -223,9 +238,14 @@ fn missing_side(a: &Side, b: &Side) -> Option<NoVerdict> {
     missing(a, SideLetter::A).or_else(|| missing(b, SideLetter::B))
 }
 
+/// The difference of two shares, or why there is none.
+fn share_estimate(a: &Sample, b: &Sample, rules: &Rules, seed: u64) -> (Option<Estimate>, Option<NoVerdict>) {
+    let (estimate, refusal) = estimate(&failures::as_exponentials(a), &failures::as_exponentials(b), rules, seed);
+    (estimate.map(|estimate| Estimate { scale: Scale::Points, ..estimate }), refusal)
+}
+
 /// The ratio, or why there is none. Where a side has no value at all, `missing_side` says so before.
-fn estimate(matched: &Matched, rules: &Rules, seed: u64) -> (Option<Estimate>, Option<NoVerdict>) {
-    let (a, b) = (&matched.a, &matched.b);
+pub fn estimate(a: &Sample, b: &Sample, rules: &Rules, seed: u64) -> (Option<Estimate>, Option<NoVerdict>) {
     if a.n() == 0 || b.n() == 0 {
         let why = "there is no block in which every cell has a value on both sides".to_owned();
         return (None, Some(NoVerdict::NotComparable(why)));
@@ -248,6 +268,7 @@ fn paired_estimate(a: &Sample, b: &Sample, rules: &Rules, seed: u64) -> Result<E
     let pairs = stats::paired(a, b);
     let ratio = stats::paired_ratio(&pairs, rules.level)?;
     Ok(Estimate {
+        scale: Scale::Ratio,
         ratio: ratio.ratio,
         lo: ratio.lo,
         hi: ratio.hi,
@@ -265,6 +286,7 @@ fn paired_estimate(a: &Sample, b: &Sample, rules: &Rules, seed: u64) -> Result<E
 fn unpaired_estimate(a: &Sample, b: &Sample, rules: &Rules) -> Result<Estimate, stats::NotComparable> {
     let ratio = stats::welch_ratio(a, b, rules.level)?;
     Ok(Estimate {
+        scale: Scale::Ratio,
         ratio: ratio.ratio,
         lo: ratio.lo,
         hi: ratio.hi,

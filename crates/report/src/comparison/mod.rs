@@ -3,6 +3,7 @@
 mod builder;
 mod clients;
 mod disk;
+mod failures;
 mod families;
 mod figures;
 mod hosts;
@@ -18,12 +19,13 @@ mod warning;
 
 pub use clients::{ClientsCurve, ClientsGroup, ClientsPoint};
 pub use disk::{DepthCurve, DepthPoint, DiskGroup, KNEE_SHARE, Knee};
+pub(crate) use failures::SHARE_MARGIN;
 pub use families::{Families, Family};
 pub use figures::Figure;
 pub use hosts::{HostRow, HostsGroup};
 pub(crate) use judging::measured_trials;
 pub use options::{CompareError, MetricFilter, Options, Pairing};
 pub use projection::KEY_SYSTEM;
-pub use row::{Comparison, Estimate, NoVerdict, Outcome, Side, SideLetter, TrialPoint};
+pub use row::{Comparison, Estimate, Failures, NoVerdict, Outcome, Scale, Side, SideLetter, TrialPoint};
 pub use set::{ComparisonSet, DroppedTrial, Note, NoteKind, Rules, Table, TimeOrder, Unmeasured, compare};
 pub use warning::{Warning, mark_name};

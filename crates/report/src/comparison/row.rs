@@ -4,6 +4,7 @@ use model::{Direction, DurabilityTier, Metric, Point};
 use stats::Verdict;
 
 use super::warning::Warning;
+use crate::number::failed_share;
 
 /// Side A, the baseline, or side B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,9 +57,29 @@ pub struct Side {
     pub unavailable: Vec<(String, usize)>,
 }
 
+/// What B against A is told in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// As the ratio B / A.
+    Ratio,
+    /// As the difference B - A of two shares: [`Estimate::ratio`] and its interval are exponentials of it.
+    Points,
+}
+
+/// The shares of operations that did not succeed on both sides, each from 0 to 1: means of their trials.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Failures {
+    /// Of A.
+    pub a: f64,
+    /// Of B.
+    pub b: f64,
+}
+
 /// B against A.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
+    /// What the figures are told in.
+    pub scale: Scale,
     /// B / A.
     pub ratio: f64,
     /// Lower end of the interval.
@@ -108,6 +129,15 @@ pub enum NoVerdict {
         /// Trials with it.
         trials: usize,
     },
+    /// More operations of a side did not succeed than lie beyond the figure: it is not theirs.
+    Failures {
+        /// Which side.
+        side: SideLetter,
+        /// The largest share of one of its trials, from 0 to 1.
+        share: f64,
+        /// The share that lies beyond the figure.
+        tail: f64,
+    },
     /// A side has no value.
     NotAvailable {
         /// Which side.
@@ -144,6 +174,17 @@ impl NoVerdict {
             NoVerdict::Voided { what, trials } => {
                 format!("{what} in {trials} {}", if *trials == 1 { "trial" } else { "trials" })
             }
+            NoVerdict::Failures { side, share, tail } if *tail > 0.0 => format!(
+                "{} of the operations of {} in a trial did not succeed, and only {} lie beyond this figure",
+                failed_share(*share),
+                side.as_str(),
+                failed_share(*tail)
+            ),
+            NoVerdict::Failures { side, share, .. } => format!(
+                "{} of the operations of {} in a trial did not succeed, and this figure is of the others alone",
+                failed_share(*share),
+                side.as_str()
+            ),
             NoVerdict::NotAvailable { side, reason } => format!("n/a: {} has no value ({reason})", side.as_str()),
             NoVerdict::NotComparable(why) => why.clone(),
             NoVerdict::UnderClockStep => "the sides differ by one step of the clock or less".to_owned(),
@@ -159,6 +200,7 @@ impl NoVerdict {
             NoVerdict::UnequalDurability { .. } => "unequal durability".to_owned(),
             NoVerdict::SequentialOrder => "sequential order".to_owned(),
             NoVerdict::Voided { what, .. } => what.clone(),
+            NoVerdict::Failures { side, share, .. } => format!("{} of {} failed", failed_share(*share), side.as_str()),
             NoVerdict::NotAvailable { side, reason } => match crate::words::absent(reason) {
                 "n/a" => format!("{} has no value", side.as_str()),
                 word => word.to_owned(),
@@ -198,6 +240,8 @@ pub struct Comparison {
     pub estimate: Option<Estimate>,
     /// What may be said.
     pub outcome: Outcome,
+    /// What did not succeed of the operations that the row is about, where the sides differ in it.
+    pub failures: Option<Failures>,
     /// Blocks to add: to the minimum, or until it is expected to be settled.
     pub blocks_needed: Option<u32>,
     /// What a reader should know before relying on it.
@@ -219,6 +263,11 @@ impl Comparison {
             Outcome::Verdict(_) => None,
             Outcome::None(reason) => Some(reason),
         }
+    }
+
+    /// B / A, if that is what the row tells: shares have a difference instead.
+    pub fn ratio(&self) -> Option<&Estimate> {
+        self.estimate.as_ref().filter(|estimate| estimate.scale == Scale::Ratio)
     }
 
     /// The row's cell in words: `clients=4, scale=10`; empty if its table has a single cell.

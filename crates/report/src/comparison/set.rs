@@ -8,6 +8,7 @@ use store::StoredTrial;
 use super::builder::Builder;
 use super::clients::{self, ClientsGroup};
 use super::disk::{self, DiskGroup};
+use super::failures;
 use super::families::{self, Families};
 use super::figures::{Figure, figures};
 use super::hosts::{self, HostsGroup};
@@ -240,6 +241,7 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
     let (baseline, others) = sides(evidence, &projection, options)?;
     let builder = Builder::new(evidence, &index, &projection, rules);
     let mut tables: Vec<Table> = others.iter().flat_map(|b| builder.tables(&baseline, b)).collect();
+    failures::drop_empty(&mut tables, &options.metrics);
     let families = judge_tables(&mut tables, &rules);
     filter_metrics(&mut tables, &options.metrics);
     let figures = if others.is_empty() { figures(evidence, &index, &options.metrics, &rules) } else { Vec::new() };

@@ -62,7 +62,7 @@ pub fn figures(set: &ComparisonSet) -> Vec<Markup> {
     metrics
         .iter()
         .zip(0..)
-        .filter(|((_, rows), _)| rows.iter().any(|(_, row)| row.estimate.is_some()))
+        .filter(|((_, rows), _)| rows.iter().any(|(_, row)| row.ratio().is_some()))
         .map(|((metric, rows), number)| figure(set, metric, rows, number))
         .collect()
 }
@@ -141,7 +141,7 @@ fn panel(set: &ComparisonSet, metric: &str, rows: &[Placed<'_>], x: &Axis, layou
             Item::Row((table, row), offset) => {
                 panel.extra.push_str(&label(set, table, row, f64::from(TOP + offset + layout.label), layout));
                 let place = y.hi - f64::from(offset + layout.interval);
-                if let Some(estimate) = &row.estimate {
+                if let Some(estimate) = row.ratio() {
                     let (lo, hi) = (estimate.lo.ln().max(x.lo), estimate.hi.ln().min(x.hi));
                     panel.layers.push(Layer::Line(vec![(lo, place), (hi, place)], Ink::Interval));
                     panel.marks.push(mark(set, row, estimate.ratio.ln().clamp(x.lo, x.hi), place));
@@ -156,14 +156,14 @@ fn panel(set: &ComparisonSet, metric: &str, rows: &[Placed<'_>], x: &Axis, layou
 fn axis(set: &ComparisonSet, rows: &[Placed<'_>]) -> (Axis, bool) {
     let margin = set.rules.margin.ln_1p();
     let (mut lo, mut hi) = (-1.6 * margin, 1.6 * margin);
-    for estimate in rows.iter().filter_map(|(_, row)| row.estimate.as_ref()) {
+    for estimate in rows.iter().filter_map(|(_, row)| row.ratio()) {
         let centre = estimate.ratio.ln();
         // One wild interval must not flatten all others: it is cut at three times the effect, at least a half.
         let reach = (3.0 * centre.abs()).max(0.5);
         lo = lo.min(estimate.lo.ln().max(centre - reach));
         hi = hi.max(estimate.hi.ln().min(centre + reach));
     }
-    let beyond = rows.iter().filter_map(|(_, row)| row.estimate.as_ref()).any(|e| e.lo.ln() < lo || e.hi.ln() > hi);
+    let beyond = rows.iter().filter_map(|(_, row)| row.ratio()).any(|e| e.lo.ln() < lo || e.hi.ln() > hi);
     let room = (hi - lo) * 0.06;
     let (lo, hi) = (lo - room, hi + room);
     (Axis { lo, hi, ticks: ticks(lo, hi) }, beyond)
@@ -237,6 +237,9 @@ fn label(set: &ComparisonSet, table: &Table, row: &Comparison, y: f64, layout: &
         (Some(NoVerdict::NotAvailable { side, reason }), _) => format!("n/a: {} {}", side.as_str(), gist(reason)),
         (Some(_), Some(change)) => format!("{} no verdict", change.point(Script::Typographic)),
         (Some(_), None) => "n/a no verdict".to_owned(),
+        (None, Some(change)) if row.failures.is_some() => {
+            format!("{} {word}, failures differ", change.point(Script::Typographic))
+        }
         (None, Some(change)) => format!("{} {word}", change.point(Script::Typographic)),
         (None, None) => format!("n/a {word}"),
     };

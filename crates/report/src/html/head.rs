@@ -5,10 +5,10 @@ use model::Role;
 use stats::Verdict;
 
 use super::forest::{verdict_class, verdict_shape};
-use crate::comparison::{Comparison, ComparisonSet, NoVerdict, NoteKind, Table};
+use crate::comparison::{Comparison, ComparisonSet, Estimate, NoVerdict, NoteKind, Table};
 use crate::evidence::Evidence;
-use crate::number::{Change, Script, count, percent};
-use crate::words::{created, metric_name, table_title, verdict_word};
+use crate::number::{Script, count, failed_share, percent};
+use crate::words::{change_of, created, metric_name, table_title, verdict_word};
 
 /// Title, verdicts, what holds for all of them, and what the experiment was.
 pub fn header(evidence: &Evidence, set: &ComparisonSet) -> Markup {
@@ -102,9 +102,16 @@ fn sentence(table: &Table, rows: &[&Comparison]) -> Markup {
                 @if all_alike { (icon(first)) }
                 (metric_name(&first.metric.id))
             }
-            p { @if all_alike { (agreed(table, rows, first)) } @else { (mixed(table, rows)) } }
+            p { @if all_alike { (agreed(table, rows, first)) } @else { (mixed(table, rows)) } (failed(rows)) }
         }
     }
+}
+
+/// What did not succeed, where the sides differ in it: the most of any cell.
+fn failed(rows: &[&Comparison]) -> Markup {
+    let of = rows.iter().filter(|row| row.verdict().is_some()).filter_map(|row| row.failures);
+    let Some(most) = of.max_by(|x, y| x.a.max(x.b).total_cmp(&y.a.max(y.b))) else { return html! {} };
+    html! { "; " strong { (failed_share(most.a)) " of A and " (failed_share(most.b)) " of B failed" } }
 }
 
 /// All cells say the same.
@@ -145,17 +152,17 @@ fn mixed(table: &Table, rows: &[&Comparison]) -> Markup {
 /// The change, or its range over the cells.
 fn span(rows: &[&Comparison]) -> Markup {
     let estimates: Vec<_> = rows.iter().filter_map(|row| row.estimate.as_ref()).collect();
-    let point = |ratio: f64, lo, hi| Change::new(ratio, lo, hi).point(Script::Typographic);
+    let point = |estimate: &Estimate| change_of(estimate).point(Script::Typographic);
     let least = estimates.iter().min_by(|x, y| x.ratio.total_cmp(&y.ratio));
     let most = estimates.iter().max_by(|x, y| x.ratio.total_cmp(&y.ratio));
     html! {
         @match (estimates.as_slice(), least, most) {
             ([only], ..) => {
-                @let change = Change::new(only.ratio, only.lo, only.hi);
+                @let change = change_of(only);
                 span.figure { (change.point(Script::Typographic)) } " " span.interval { (change.interval(Script::Typographic)) }
             }
             (_, Some(least), Some(most)) => {
-                span.figure { (point(least.ratio, least.lo, least.hi)) } " to " span.figure { (point(most.ratio, most.lo, most.hi)) }
+                span.figure { (point(least)) } " to " span.figure { (point(most)) }
             }
             _ => { "no figures" }
         }

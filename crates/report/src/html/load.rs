@@ -2,15 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use hdrhistogram::Histogram;
-use hdrhistogram::serialization::Deserializer;
 use model::{Series, SeriesKind};
 
 use super::ReportError;
 use crate::evidence::{Evidence, SeriesSource};
-
-/// A quantile is shown only with so many samples beyond it.
-pub const SAMPLES_BEYOND: f64 = 10.0;
+use crate::latency::Latency;
 
 /// Longer series are merged to this many intervals.
 const MOST_SLOTS: u32 = 240;
@@ -18,7 +14,7 @@ const MOST_SLOTS: u32 = 240;
 /// What the trials of one cell took together.
 pub struct CellLatency {
     /// Response times of all trials, in nanoseconds; `None` if none was stored.
-    pub whole: Option<Histogram<u64>>,
+    pub whole: Option<Latency>,
     /// The intervals, merged over the trials.
     pub slots: Vec<Slot>,
 }
@@ -30,14 +26,14 @@ pub struct Slot {
     /// Operations per second of each trial.
     pub rates: Vec<f64>,
     /// Response times of all trials in it.
-    pub latency: Option<Histogram<u64>>,
+    pub latency: Option<Latency>,
 }
 
 /// An interval as it is being collected: by trial, operations and milliseconds.
 #[derive(Default)]
 struct Open {
     by_trial: BTreeMap<i64, (u64, u64)>,
-    latency: Option<Histogram<u64>>,
+    latency: Option<Latency>,
 }
 
 /// The whole and the intervals of the measured trials of a cell.
@@ -49,18 +45,18 @@ pub fn cell(evidence: &Evidence, source: &dyn SeriesSource, cell: u32) -> Result
     for trial in crate::comparison::measured_trials(evidence, &[cell]) {
         let series = source.series(trial)?;
         for part in series.iter().filter(|part| part.kind == SeriesKind::Response) {
-            let histogram = decode(part, trial)?;
+            let latency = decode(part, trial)?;
             let Some(number) = part.interval else {
-                merge(&mut whole, &histogram, trial)?;
+                merge(&mut whole, &latency, trial)?;
                 continue;
             };
             nominal_ms = nominal_ms.max(part.length_ms);
             let slot = open.entry(number).or_default();
             let counted = slot.by_trial.entry(trial).or_default();
             // Several hosts see the same interval: their operations add up, its length does not.
-            counted.0 += histogram.len();
+            counted.0 += latency.succeeded().len();
             counted.1 = counted.1.max(u64::from(part.length_ms));
-            merge(&mut slot.latency, &histogram, trial)?;
+            merge(&mut slot.latency, &latency, trial)?;
             let last = lasts.entry(trial).or_default();
             *last = (*last).max(number);
         }
@@ -104,21 +100,16 @@ fn slots(open: BTreeMap<u32, Open>, lasts: &BTreeMap<i64, u32>, nominal_ms: u32)
         .collect())
 }
 
-fn merge(into: &mut Option<Histogram<u64>>, from: &Histogram<u64>, trial: i64) -> Result<(), ReportError> {
+fn merge(into: &mut Option<Latency>, from: &Latency, trial: i64) -> Result<(), ReportError> {
     match into {
         None => *into = Some(from.clone()),
-        Some(sum) => sum.add(from).map_err(|e| ReportError::Histogram { trial, detail: e.to_string() })?,
+        Some(sum) => sum.add(from).map_err(|detail| ReportError::Histogram { trial, detail })?,
     }
     Ok(())
 }
 
-fn decode(part: &Series, trial: i64) -> Result<Histogram<u64>, ReportError> {
-    let mut histogram: Histogram<u64> = Deserializer::new()
-        .deserialize(&mut part.histogram.as_slice())
-        .map_err(|e| ReportError::Histogram { trial, detail: e.to_string() })?;
-    // Merged ones may be wider than the first.
-    histogram.auto(true);
-    Ok(histogram)
+fn decode(part: &Series, trial: i64) -> Result<Latency, ReportError> {
+    Latency::read(part).map_err(|detail| ReportError::Histogram { trial, detail })
 }
 
 /// The values of a trial's whole response times with their counts.
@@ -126,30 +117,17 @@ pub fn counts(source: &dyn SeriesSource, trial: i64) -> Result<Vec<(u64, u64)>, 
     let mut all = Vec::new();
     let series = source.series(trial)?;
     for part in series.iter().filter(|part| part.kind == SeriesKind::Response && part.interval.is_none()) {
-        let histogram = decode(part, trial)?;
+        let latency = decode(part, trial)?;
+        let histogram = latency.succeeded();
         let steps = histogram.iter_recorded();
         all.extend(steps.map(|step| (histogram.median_equivalent(step.value_iterated_to()), step.count_at_value())));
     }
     Ok(all)
 }
 
-/// A quantile in nanoseconds, if enough samples lie beyond it.
-pub fn quantile(histogram: &Histogram<u64>, quantile: f64) -> Option<f64> {
-    let beyond = histogram.len() as f64 * (1.0 - quantile);
-    (beyond >= SAMPLES_BEYOND - 1e-6).then(|| histogram.value_at_quantile(quantile) as f64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn quantiles_need_samples_beyond_them() {
-        let mut histogram = Histogram::<u64>::new(3).unwrap();
-        (1..=1_000).for_each(|value| histogram.record(value).unwrap());
-        assert_eq!(quantile(&histogram, 0.99), Some(990.0));
-        assert_eq!(quantile(&histogram, 0.999), None);
-    }
 
     #[test]
     fn a_stall_is_a_zero_and_long_series_are_merged() {

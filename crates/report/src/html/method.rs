@@ -98,7 +98,7 @@ fn verdicts(set: &ComparisonSet) -> Markup {
 
 fn limits(set: &ComparisonSet) -> Markup {
     html! {
-        "Percentiles of several trials are read from their merged histograms and shown only with at least 10 operations beyond them. \
+        "Percentiles of several trials are read from their merged histograms and shown only with at least 10 operations beyond them. Operations that failed took longer than all others, for all that is known: a percentile that lies among them is not available. \
          Response time counts from the moment at which an operation was due, so that waiting in line is part of it. "
         @if set.lost() > 0 { "Trials without a result (" (set.lost()) ") stand in no figure. " }
         "What could not be measured is n/a with its reason, never zero."

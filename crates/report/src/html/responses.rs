@@ -2,13 +2,13 @@
 //! within the limits of attention (Nielsen, *Usability Engineering*, 1993: 0.1 s is instant, 1 s keeps the thought, 10 s
 //! keeps the attention; the published test gave the database 5 of those 10).
 
-use hdrhistogram::Histogram;
 use maud::{Markup, html};
 
 use super::bars::{Bar, Bars};
 use super::cells::{CellView, SystemCell, points, views};
 use super::{ReportError, load};
 use crate::evidence::{Evidence, SeriesSource};
+use crate::latency::Latency;
 use crate::number::{RowUnit, Script, significant, whole};
 
 /// What counts of responses beyond a limit, and of those below one, are called.
@@ -114,7 +114,8 @@ fn column(
     let merged = load::cell(evidence, source, system.cell)?.whole;
     let errors = sum("errors").unwrap_or(0);
     let stated = sum("executions");
-    let succeeded = stated.map(|all| all.saturating_sub(errors)).or_else(|| merged.as_ref().map(Histogram::len));
+    let succeeded =
+        stated.map(|all| all.saturating_sub(errors)).or_else(|| merged.as_ref().map(|all| all.succeeded().len()));
     let succeeded = succeeded.unwrap_or(0);
     let within = limits.iter().map(|(_, id)| {
         let counted = sum(id)?;
@@ -124,12 +125,12 @@ fn column(
         [value] => Some(*value),
         _ => None,
     };
-    let us = |ns: fn(&Histogram<u64>) -> f64| merged.as_ref().filter(|all| !all.is_empty()).map(|all| ns(all) / 1e3);
+    let us = |ns: fn(&Latency) -> Option<f64>| merged.as_ref().and_then(|all| Some(ns(all)? / 1e3));
     let times_us = [
-        one("response_min").or_else(|| us(|all| all.min() as f64)),
-        one("response_max").or_else(|| us(|all| all.max() as f64)),
-        one("response_mean").or_else(|| us(Histogram::mean)),
-        one("response_p50").or_else(|| us(|all| all.value_at_quantile(0.5) as f64)),
+        one("response_min").or_else(|| us(|all| some(all).then(|| all.succeeded().min() as f64))),
+        one("response_max").or_else(|| us(Latency::longest)),
+        one("response_mean").or_else(|| us(|all| some(all).then(|| all.succeeded().mean()))),
+        one("response_p50").or_else(|| us(|all| all.quantile(0.5))),
     ];
     Ok(Column {
         system: system.name.to_owned(),
@@ -141,6 +142,11 @@ fn column(
         is_exact: stated.is_some() && one("response_p50").is_some(),
         within: within.collect(),
     })
+}
+
+/// Whether any operation succeeded.
+fn some(all: &Latency) -> bool {
+    !all.succeeded().is_empty()
 }
 
 fn time(column: &Column, at: usize) -> String {
@@ -241,7 +247,8 @@ fn note(columns: &[Column]) -> Markup {
         p.note {
             @if of > 1 { "All executions of " (of) " trials together: counts are sums, times are of the merged histograms, which have three digits. " }
             @else if columns.iter().any(|column| !column.is_exact) { "Times are of a histogram with three digits. " }
-            "Shares are of all executions, so that one that failed was not in time. "
+            "Shares are of all executions, so that one that failed was not in time. The median is of all executions, too; shortest \
+             and mean are of those that succeeded, and nobody knows the longest where one failed. "
             @if columns.len() > 1 {
                 "A winner has the better number, by however little and of however few trials: whether that is more than chance \
                  is said by the verdicts above."

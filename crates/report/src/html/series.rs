@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 
-use hdrhistogram::Histogram;
 use maud::{Markup, html};
+use stats::SAMPLES_BEYOND;
 
 use super::cells::{CellView, SystemCell};
 use super::chart::{Axis, GridLines, Ink, Layer, Mark, Panel, Shape, series_class};
 use super::figure::{Figure, Live, LiveSeries, legend};
-use super::load::{CellLatency, SAMPLES_BEYOND, quantile};
+use super::load::CellLatency;
+use crate::latency::Latency;
 use crate::number::{RowUnit, Script};
 
 const WIDTH: i32 = 480;
@@ -34,16 +35,16 @@ fn nines(quantile: f64) -> f64 {
 
 /// The percentile curves of a cell.
 pub fn latency(view: &CellView<'_>, loaded: &Loaded<'_>, id: &str) -> Markup {
-    let merged: Vec<(&SystemCell<'_>, &Histogram<u64>)> =
+    let merged: Vec<(&SystemCell<'_>, &Latency)> =
         loaded.iter().filter_map(|(system, latency)| Some((*system, latency.whole.as_ref()?))).collect();
     let curves: Vec<(&SystemCell<'_>, Vec<(f64, f64)>)> =
-        merged.iter().map(|(system, histogram)| (*system, curve(histogram))).filter(|(_, c)| c.len() > 1).collect();
+        merged.iter().map(|(system, latency)| (*system, curve(latency))).filter(|(_, c)| c.len() > 1).collect();
     if curves.is_empty() {
         return super::figure::nothing(&view.title, "too few operations for a distribution, or none stored");
     }
     let values = || curves.iter().flat_map(|(_, curve)| curve.iter().map(|(_, ns)| *ns));
     // The unit of the middle: a fast start must not make thousands of what matters.
-    let unit = RowUnit::new("ns", merged.iter().filter_map(|(_, histogram)| quantile(histogram, 0.5)));
+    let unit = RowUnit::new("ns", merged.iter().filter_map(|(_, latency)| latency.quantile(0.5)));
     let end = curves.iter().flat_map(|(_, curve)| curve.last()).map(|(x, _)| *x).fold(1.0, f64::max);
     let ticks = NAMED.iter().map(|(q, name)| (nines(*q), (*name).to_owned())).filter(|(x, _)| *x <= end).collect();
     let y = Axis::log10(values().map(|ns| unit.of(ns)));
@@ -58,9 +59,9 @@ pub fn latency(view: &CellView<'_>, loaded: &Loaded<'_>, id: &str) -> Markup {
         let points = curve.iter().map(|(x, ns)| (*x, unit.of(*ns).log10())).collect();
         panel.layers.push(Layer::Line(points, Ink::Line(system.index)));
     }
-    for (system, histogram) in &merged {
+    for (system, latency) in &merged {
         panel.marks.extend(NAMED.iter().filter_map(|(q, name)| {
-            let ns = quantile(histogram, *q).filter(|ns| *ns > 0.0)?;
+            let ns = latency.quantile(*q).filter(|ns| *ns > 0.0)?;
             Some(Mark {
                 x: nines(*q),
                 y: unit.of(ns).log10(),
@@ -87,8 +88,8 @@ pub fn latency(view: &CellView<'_>, loaded: &Loaded<'_>, id: &str) -> Markup {
 
 /// The curve from the fastest twentieth, so that a single fast operation does not stretch the axis, up to the last
 /// quantile that has enough samples beyond it.
-fn curve(histogram: &Histogram<u64>) -> Vec<(f64, f64)> {
-    let end = (histogram.len() as f64 / SAMPLES_BEYOND).log10();
+fn curve(latency: &Latency) -> Vec<(f64, f64)> {
+    let end = (latency.count() as f64 / SAMPLES_BEYOND as f64).log10();
     // Fewer than 20 operations: not even the median has ten beyond it.
     if end < 0.3 {
         return Vec::new();
@@ -96,27 +97,28 @@ fn curve(histogram: &Histogram<u64>) -> Vec<(f64, f64)> {
     let begin = nines(FIRST);
     let place = |step: u32| begin + (end - begin) * f64::from(step) / f64::from(STEPS);
     (0..=STEPS)
-        .map(|step| (place(step), histogram.value_at_quantile(1.0 - 10_f64.powf(-place(step))) as f64))
+        // What lies among those that failed has no place on it.
+        .filter_map(|step| Some((place(step), latency.quantile(1.0 - 10_f64.powf(-place(step)))?)))
         .filter(|(_, ns)| *ns > 0.0)
         .collect()
 }
 
-fn quantile_table(merged: &[(&SystemCell<'_>, &Histogram<u64>)], unit: &RowUnit<'_>) -> Markup {
+fn quantile_table(merged: &[(&SystemCell<'_>, &Latency)], unit: &RowUnit<'_>) -> Markup {
     html! {
         table.small {
             thead { tr {
                 th { "system" } th.num { "operations" }
                 @for (_, name) in &NAMED { th.num { (name) } }
             } }
-            tbody { @for (system, histogram) in merged { tr {
+            tbody { @for (system, latency) in merged { tr {
                 th scope="row" { bdi { (system.name) } }
-                td.num { (crate::number::whole(histogram.len(), Script::Typographic)) }
+                td.num { (crate::number::whole(latency.count(), Script::Typographic)) }
                 @for (q, _) in &NAMED {
-                    td.num { (quantile(histogram, *q).map_or("–".to_owned(), |ns| unit.print(ns, Script::Typographic))) }
+                    td.num { (latency.quantile(*q).map_or("–".to_owned(), |ns| unit.print(ns, Script::Typographic))) }
                 }
             } } }
         }
-        p.note { "In " (unit.name()) ". – : fewer than " (SAMPLES_BEYOND) " operations beyond it." }
+        p.note { "In " (unit.name()) ". – : fewer than " (SAMPLES_BEYOND) " operations beyond it, or it lies among those that failed." }
     }
 }
 
@@ -185,14 +187,14 @@ fn over_time(loaded: &[(&SystemCell<'_>, &CellLatency)], y: Axis) -> Panel {
 fn tail(view: &CellView<'_>, loaded: &[(&SystemCell<'_>, &CellLatency)], id: &str) -> Option<Markup> {
     let shown = |q: f64| {
         let slots = || loaded.iter().flat_map(|(_, latency)| &latency.slots);
-        let with = slots().filter(|s| s.latency.as_ref().is_some_and(|h| quantile(h, q).is_some())).count();
+        let with = slots().filter(|s| s.latency.as_ref().is_some_and(|h| h.quantile(q).is_some())).count();
         with * 5 >= slots().count() * 4
     };
     let q = [0.99, 0.9, 0.5].into_iter().find(|q| shown(*q))?;
     let curves: Vec<(&SystemCell<'_>, Vec<(f64, f64)>)> = loaded
         .iter()
         .map(|(system, latency)| {
-            let point = |slot: &super::load::Slot| Some((slot.at_s, quantile(slot.latency.as_ref()?, q)?));
+            let point = |slot: &super::load::Slot| Some((slot.at_s, slot.latency.as_ref()?.quantile(q)?));
             (*system, latency.slots.iter().filter_map(point).collect())
         })
         .collect();
@@ -201,7 +203,7 @@ fn tail(view: &CellView<'_>, loaded: &[(&SystemCell<'_>, &CellLatency)], id: &st
     let mut panel = over_time(loaded, Axis::from_zero(values().map(|ns| unit.of(ns)), 5));
     let name = format!("p{:.0}", q * 100.0);
     panel.title = format!("Response time {name} over the measured part, {}", view.title);
-    panel.description = "Per system, from the merged histograms of its trials.".to_owned();
+    panel.description = "Per system, from the merged latencys of its trials.".to_owned();
     panel.y_caption = format!("{name}, {}: of all trials together", unit.name());
     let mut series = Vec::new();
     for (system, curve) in &curves {

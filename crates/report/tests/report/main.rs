@@ -9,6 +9,7 @@ mod chromium;
 mod comparison;
 mod disk;
 mod evidence;
+mod failures;
 mod gate;
 mod hosts;
 mod html;

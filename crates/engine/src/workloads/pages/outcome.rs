@@ -65,7 +65,7 @@ fn headline(found: &Found, insert_s: f64, elapsed_s: &Reading) -> Vec<Measuremen
     use Direction::{Higher, Lower, Neither};
     let commits = found.statements as f64;
     let response = &found.inserted.collector.response;
-    let us = |quantile: f64| Reading::Value(response.value_at_quantile(quantile) as f64 / 1e3);
+    let us = |quantile: f64| response.quantile(quantile, "statements in the trial");
     let new = Measurement::new;
     let value = Reading::Value;
     let log_bytes = match &found.engine.log_bytes {

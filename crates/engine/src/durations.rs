@@ -1,0 +1,206 @@
+//! How long operations took, with those that did not succeed: the one place where étalon makes quantiles of its own runs.
+
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer as V2Deserializer, Serializer as _, V2Serializer};
+use model::Reading;
+use serde::{Deserialize, Serialize};
+use stats::NoQuantile;
+use stats::censored::share_of_successes;
+
+/// Longest time that is told apart, in nanoseconds: 292 years, so that nothing is ever cut short. It is what readers of
+/// HdrHistogram's serialisation in other languages can hold.
+const LONGEST_NS: u64 = i64::MAX as u64;
+/// Significant decimal digits that quantiles are told by.
+const DIGITS: u8 = 3;
+
+/// An empty histogram of nanoseconds.
+#[expect(clippy::expect_used, reason = "the bounds are constants that the library accepts; a test makes one")]
+pub(crate) fn histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).expect("constant bounds are valid")
+}
+
+/// How long many operations took. Quantiles are within 0.1 %, extremes exact. Those that did not succeed are observations
+/// too: they took at least as long as they were waited for, and rank above every success.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Durations {
+    /// Of those that succeeded, in nanoseconds.
+    #[serde(with = "v2")]
+    succeeded: Histogram<u64>,
+    /// How many did not.
+    failed: u64,
+    min_ns: u64,
+    max_ns: u64,
+}
+
+impl Default for Durations {
+    fn default() -> Durations {
+        Durations { succeeded: histogram(), failed: 0, min_ns: u64::MAX, max_ns: 0 }
+    }
+}
+
+impl Durations {
+    /// Adds so many operations that succeeded and took so long each.
+    pub fn record(&mut self, ns: u64, count: u64) {
+        let ns = ns.min(LONGEST_NS);
+        self.succeeded.saturating_record_n(ns, count);
+        if count > 0 {
+            self.min_ns = self.min_ns.min(ns);
+            self.max_ns = self.max_ns.max(ns);
+        }
+    }
+
+    /// Adds so many operations that did not succeed, after however long.
+    pub fn record_failed(&mut self, count: u64) {
+        self.failed += count;
+    }
+
+    /// Adds all of another's.
+    pub fn add(&mut self, other: &Durations) {
+        // Both have the same bounds, so adding cannot fail.
+        let _ = self.succeeded.add(&other.succeeded);
+        self.failed += other.failed;
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
+    /// Forgets everything.
+    pub fn reset(&mut self) {
+        self.succeeded.reset();
+        (self.failed, self.min_ns, self.max_ns) = (0, u64::MAX, 0);
+    }
+
+    /// How many succeeded.
+    pub fn succeeded(&self) -> u64 {
+        self.succeeded.len()
+    }
+
+    /// How many did not.
+    pub fn failed(&self) -> u64 {
+        self.failed
+    }
+
+    /// The shortest success, in nanoseconds.
+    pub fn min_ns(&self) -> Option<u64> {
+        (self.succeeded() > 0).then_some(self.min_ns)
+    }
+
+    /// The longest success, in nanoseconds.
+    pub fn max_ns(&self) -> Option<u64> {
+        (self.succeeded() > 0).then_some(self.max_ns)
+    }
+
+    /// The arithmetic mean of those that succeeded, in nanoseconds.
+    pub fn mean_ns(&self) -> Option<f64> {
+        (self.succeeded() > 0).then(|| self.succeeded.mean())
+    }
+
+    /// A quantile of all operations, in nanoseconds.
+    ///
+    /// # Errors
+    /// There are too few, or it lies among those that failed.
+    pub fn quantile_ns(&self, quantile: f64) -> Result<u64, NoQuantile> {
+        let share = share_of_successes(quantile, self.succeeded(), self.failed)?;
+        // The end of its bucket may lie beyond the longest of all.
+        Ok(self.succeeded.value_at_quantile(share).min(self.max_ns))
+    }
+
+    /// A quantile in microseconds, or why there is none; `what` says of what, as in `transactions in the trial`.
+    pub fn quantile(&self, quantile: f64, what: &str) -> Reading {
+        match self.quantile_ns(quantile) {
+            Ok(ns) => Reading::Value(ns as f64 / 1e3),
+            Err(why @ NoQuantile::TooFew { .. }) => Reading::Unavailable(format!("{why} {what}")),
+            Err(why @ NoQuantile::AmongFailed { .. }) => Reading::Unavailable(why.to_string()),
+        }
+    }
+
+    /// The longest in microseconds. If any failed, nobody knows it.
+    pub fn longest(&self) -> Reading {
+        match (self.failed, self.max_ns()) {
+            (_, None) => Reading::Unavailable("there was none".to_owned()),
+            (0, Some(ns)) => Reading::Value(ns as f64 / 1e3),
+            (failed, Some(_)) => {
+                let all = self.succeeded() + failed;
+                Reading::Unavailable(NoQuantile::AmongFailed { failed, all }.to_string())
+            }
+        }
+    }
+
+    /// Those that succeeded as the store keeps them: in HdrHistogram's V2 serialisation.
+    pub fn serialised(&self) -> Vec<u8> {
+        serialise(&self.succeeded)
+    }
+}
+
+/// Histograms on their way between hosts: in HdrHistogram's V2 serialisation, as in the store.
+mod v2 {
+    use super::{Deserialize, Histogram, Serialize, V2Deserializer, histogram, serialise};
+
+    pub(super) fn serialize<S: serde::Serializer>(histogram: &Histogram<u64>, to: S) -> Result<S::Ok, S::Error> {
+        serialise(histogram).serialize(to)
+    }
+
+    pub(super) fn deserialize<'d, D: serde::Deserializer<'d>>(from: D) -> Result<Histogram<u64>, D::Error> {
+        let bytes: Vec<u8> = Vec::deserialize(from)?;
+        let read: Histogram<u64> =
+            V2Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(serde::de::Error::custom)?;
+        let mut own = histogram();
+        own.add(&read).map_err(serde::de::Error::custom)?;
+        Ok(own)
+    }
+}
+
+/// A histogram in HdrHistogram's V2 serialisation.
+#[expect(clippy::expect_used, reason = "writing to memory fails only beyond limits that the bounds exclude")]
+pub(crate) fn serialise(histogram: &Histogram<u64>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    V2Serializer::new().serialize(histogram, &mut bytes).expect("a bounded histogram fits in memory");
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR_NS: u64 = 3_600_000_000_000;
+
+    #[test]
+    fn extremes_are_exact_and_hours_are_not_cut() {
+        let mut durations = Durations::default();
+        assert_eq!((durations.min_ns(), durations.max_ns(), durations.mean_ns()), (None, None, None));
+        (0..1_000).for_each(|_| durations.record(1_234_567, 1));
+        durations.record(5 * HOUR_NS + 1, 1);
+        assert_eq!(durations.longest(), Reading::Value((5 * HOUR_NS + 1) as f64 / 1e3), "and no bucket's end");
+        assert_eq!(durations.min_ns(), Some(1_234_567));
+        durations.record(u64::MAX, 1);
+        assert_eq!(durations.max_ns(), Some(LONGEST_NS));
+        let mut one = Durations::default();
+        one.record(1_234_567, 20);
+        assert_eq!(one.quantile_ns(0.5), Ok(1_234_567), "no quantile lies beyond the longest");
+    }
+
+    #[test]
+    fn failures_rank_above_every_success() {
+        let mut durations = Durations::default();
+        (1..=840).for_each(|us| durations.record(us * 1_000, 1));
+        durations.record_failed(160);
+        // Of 1,000: the 500th, and not the 420th of those that succeeded.
+        assert!((durations.quantile_ns(0.5).unwrap() as f64 / 500_000.0 - 1.0).abs() < 1e-3);
+        let Reading::Unavailable(why) = durations.quantile(0.99, "transactions") else { panic!("among the failed") };
+        assert_eq!(why, "it lies among the 160 of 1000 (16.00 %) that did not succeed");
+        assert_eq!(durations.longest(), Reading::Unavailable(why));
+    }
+
+    #[test]
+    fn shares_are_merged_exactly_on_their_way_between_hosts() {
+        let (mut a, mut b) = (Durations::default(), Durations::default());
+        a.record(17, 3);
+        b.record(2 * HOUR_NS + 13, 1);
+        b.record_failed(2);
+        let sent: Durations = serde_json::from_str(&serde_json::to_string(&b).unwrap()).unwrap();
+        assert_eq!(sent, b);
+        a.add(&sent);
+        assert_eq!((a.succeeded(), a.failed(), a.min_ns(), a.max_ns()), (4, 2, Some(17), Some(2 * HOUR_NS + 13)));
+        b.reset();
+        assert_eq!(b, Durations::default());
+    }
+}

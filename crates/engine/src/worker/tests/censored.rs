@@ -1,0 +1,165 @@
+//! What did not succeed is in the latencies, and what a rate made due is what it is held against.
+
+use model::metric::FAILED_SHARE;
+use model::{MarkKind, Reading, TrialRecord};
+
+use super::*;
+use crate::lanes::sim::{Model, SimLane};
+use crate::measure::{self, Evidence};
+use crate::series::{Collector, Gauge};
+use crate::target::{Counters, Placement};
+use crate::traffic::{Arrivals, PoolSize};
+
+const MS: u64 = 1_000_000;
+const S: u64 = 1_000 * MS;
+
+/// What a trial of this load on a simulated server leaves behind.
+fn record(model: Model, script: &str, load: &Load) -> TrialRecord {
+    let program = compile(script, &[]).unwrap();
+    let clock = VirtualClock::default();
+    let (tally, intervals) = load.run(SimLane::new(model, 1, clock.clone()), &program, &clock);
+    let mut collector = Collector::new(1, 100 * MS, Gauge::Backlog);
+    intervals.iter().for_each(|interval| {
+        collector.take(interval);
+    });
+    let latencies = collector.into_latencies("local", tally.window_ns, tally.skipped + tally.not_begun);
+    measure::record(Evidence {
+        tally,
+        latencies,
+        workers: 1,
+        cores: 1,
+        hosts: Vec::new(),
+        placement: Placement::Server,
+        counters: Counters::default(),
+        server_cpu_s: Err("virtual".to_owned()),
+        machine: Err("virtual".to_owned()),
+        start_skew_ns: None,
+        start_time_ns: None,
+        pace: load.pace,
+        traffic: &load.traffic,
+        marks: Vec::new(),
+    })
+}
+
+fn reading(record: &TrialRecord, id: &str) -> Reading {
+    record.measurements.iter().find(|one| one.metric.id == id).unwrap().reading.clone()
+}
+
+fn value(record: &TrialRecord, id: &str) -> f64 {
+    match reading(record, id) {
+        Reading::Value(value) => value,
+        Reading::Unavailable(why) => panic!("{id}: {why}"),
+    }
+}
+
+fn is_behind(record: &TrialRecord) -> bool {
+    record.marks.iter().any(|mark| mark.kind == MarkKind::RateNotMet)
+}
+
+/// A server that takes so long for each statement, exponentially or exactly.
+fn server(service_us: f64, spread: f64, servers: usize) -> Model {
+    Model { service_us, spread, servers, noise: 0.0, ..Model::default() }
+}
+
+/// A thousand arrivals in a second.
+fn thousand(seed: u64, clients: u32, warmup_ns: u64) -> Load {
+    let traffic = Traffic { arrivals: Arrivals::Poisson, ..Traffic::default() };
+    Load { seed, clients, pace: Pace::Rate(1_000.0), traffic, warmup_ns, ..Load::default() }
+}
+
+#[test]
+fn an_idle_server_meets_a_poisson_rate_whatever_its_seed() {
+    let mut counts = Vec::new();
+    for seed in 0..60 {
+        let fast = record(server(500.0, 0.0, 1_000), "SELECT 1;", &thousand(seed, 50, 0));
+        assert!(!is_behind(&fast), "seed {seed}: {:?}", fast.marks);
+        counts.push(value(&fast, "throughput"));
+    }
+    for seed in 0..20 {
+        // A hundred under way at any time, and as many more or fewer as chance has it.
+        let slow = record(server(100_000.0, 0.0, 1_000), "SELECT 1;", &thousand(seed, 1_000, S));
+        assert!(!is_behind(&slow), "seed {seed}: {:?}", slow.marks);
+    }
+    // Held against the nominal rate, many of them would have been marked.
+    assert!(counts.iter().filter(|rate| **rate < 980.0).count() > 6, "{counts:?}");
+}
+
+#[test]
+fn a_server_that_falls_behind_is_marked_however_many_clients_wait() {
+    for seed in 0..6 {
+        for clients in [10, 2_000] {
+            // One at a time and 1.25 ms each: 800 a second.
+            let late = record(server(1_250.0, 0.0, 1), "SELECT 1;", &thousand(seed, clients, S));
+            assert!(is_behind(&late), "seed {seed}, {clients} clients");
+            let hopeless = record(server(10_000.0, 0.0, 1), "SELECT 1;", &thousand(seed, clients, 0));
+            assert!(is_behind(&hopeless), "seed {seed}, {clients} clients");
+        }
+    }
+}
+
+#[test]
+fn what_nobody_began_until_the_end_is_in_the_response_times() {
+    // The server stalls for the last 300 of 2,000 ms: two clients wait for it, and 298 arrivals for a client.
+    let stalled = Model { stall_at_ms: 1_700, stall_ms: 300, ..server(100.0, 0.0, 10) };
+    let traffic = Traffic::default();
+    let length = RunLength::Time(2 * S);
+    let load = Load { clients: 2, pace: Pace::Rate(1_000.0), traffic, length, ..Load::default() };
+    let late = record(stalled, "SELECT 1;", &load);
+    assert!(value(&late, "response_p50") < 200.0);
+    let Reading::Unavailable(why) = reading(&late, "response_p99") else { panic!("of those that were begun") };
+    assert!(why.starts_with("it lies among the 29"), "{why}");
+    assert_eq!(value(&late, FAILED_SHARE), 0.0, "nothing failed");
+    assert!(value(&late, "service_p95") < 200.0, "the server itself was quick with the others");
+}
+
+#[test]
+fn what_was_skipped_is_slower_than_all_that_was_not() {
+    let model = Model { stall_at_ms: 400, stall_ms: 200, ..server(100.0, 0.0, 100_000) };
+    let traffic = Traffic { latency_limit_ns: Some(50 * MS), ..Traffic::default() };
+    let load = Load { clients: 10, pace: Pace::Rate(1_000.0), traffic, ..Load::default() };
+    let skipping = record(model, "SELECT 1;", &load);
+    let share = value(&skipping, FAILED_SHARE);
+    assert!((13.8..14.2).contains(&share), "{share} %");
+    assert!(matches!(reading(&skipping, "response_p90"), Reading::Unavailable(_)));
+    assert!(value(&skipping, "response_p50") < 200.0);
+}
+
+#[test]
+fn waits_for_the_pool_that_were_in_vain_are_in_its_quantiles() {
+    // One connection, 10 ms each, 25 ms of patience: of a hundred clients nearly all give up.
+    let pool = Some(PoolSize { connections: 1, acquire_timeout_ns: Some(25 * MS) });
+    let traffic = Traffic { pool, ..Traffic::default() };
+    let load = Load { clients: 100, traffic, length: RunLength::Time(10 * S), ..Load::default() };
+    let starved = record(server(10_000.0, 0.0, 10), "SELECT 1;", &load);
+    assert!(value(&starved, FAILED_SHARE) > 90.0);
+    for id in ["response_p50", "response_p99", "pool_wait_p50", "response_max"] {
+        let Reading::Unavailable(why) = reading(&starved, id) else { panic!("{id} has a value") };
+        assert!(why.contains("that did not succeed"), "{id}: {why}");
+    }
+}
+
+#[test]
+fn whoever_waits_for_the_pool_longer_than_anybody_was_served_is_not_forgotten() {
+    // A thousand clients, a connection, 10 ms each: after a second a hundred were served, and 900 still wait.
+    let pool = Some(PoolSize { connections: 1, acquire_timeout_ns: None });
+    let load = Load { clients: 1_000, traffic: Traffic { pool, ..Traffic::default() }, ..Load::default() };
+    let queued = record(server(10_000.0, 0.0, 10), "SELECT 1;", &load);
+    assert!(matches!(reading(&queued, "response_p50"), Reading::Unavailable(why) if why.contains("among the 9")));
+    // Five clients in turn: whoever waits at the end has waited no longer than everybody does.
+    let few = Load { clients: 5, length: RunLength::Time(10 * S), ..load };
+    let steady = record(server(10_000.0, 0.0, 10), "SELECT 1;", &few);
+    assert!((value(&steady, "response_p99") - 50_000.0).abs() < 50.0);
+}
+
+#[test]
+fn a_transaction_that_succeeded_in_the_end_took_all_of_its_tries() {
+    let clock = VirtualClock::default();
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let class = ErrorClass::Serialization;
+    let lane = Flaky { class, failures: 4, failed: 0, clock: clock.clone(), seen, turns_away: false };
+    let load = Load { length: RunLength::Count(30), ..Load::default() };
+    let (tally, intervals) = load.run(lane, &drawing(5), &clock);
+    assert_eq!((tally.succeeded, tally.failures(), tally.retries), (30, 0, 120));
+    let shortest = intervals.iter().filter_map(|interval| interval.response.min_ns()).min().unwrap();
+    assert!(shortest >= 5_000, "five tries of a microsecond: {shortest}");
+}

@@ -1,0 +1,128 @@
+//! What did not succeed: how much of it on which side, and in the way of which rows it stands.
+//!
+//! A side that gives up early looks quick by what it does finish. So the share that failed is judged like any other
+//! figure, every row of such cells says it, and a latency that lies in that share has no verdict.
+
+use model::Metric;
+use model::metric::FAILED_SHARE;
+use stats::{Sample, TrialValue};
+
+use super::judging::{Index, estimate};
+use super::options::MetricFilter;
+use super::row::{Comparison, Failures, NoVerdict, SideLetter, TrialPoint};
+use super::set::{Rules, Table};
+
+/// Shares of failures that differ by no more than one operation in a thousand are equivalent, as a share: whatever margin
+/// a plan has is one of ratios, and says nothing of them.
+pub const SHARE_MARGIN: f64 = 0.001;
+
+/// What the names of latencies begin with: étalon's own, and those of other tools' results.
+const LATENCIES: [&str; 5] = ["response_", "service_", "latency_", "completion_", "pool_wait_"];
+
+/// Whether a metric is a share of failures.
+pub fn is_share(metric: &Metric) -> bool {
+    metric.id.strip_prefix(FAILED_SHARE).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+}
+
+/// The share of all operations that lie beyond what a latency tells, and the kind of operations that it is about: 0.01 of
+/// `reads` for `response_p99_reads`. Nothing for what is no latency, and for the shortest one, which no failure changes.
+fn tail(metric: &str) -> Option<(f64, Option<&str>)> {
+    let rest = LATENCIES.iter().find_map(|family| metric.strip_prefix(family))?;
+    let (statistic, kind) = rest.split_once('_').map_or((rest, None), |(statistic, kind)| (statistic, Some(kind)));
+    let tail = match statistic {
+        "mean" | "max" | "stddev" => 0.0,
+        _ => {
+            let digits =
+                statistic.strip_prefix('p').filter(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()))?;
+            1.0 - format!("0.{digits}").parse::<f64>().ok()?
+        }
+    };
+    Some((tail, kind))
+}
+
+/// The trials' shares in a form of which the logarithm is the share itself, so that whatever compares ratios by their
+/// logarithms compares shares by their difference. They may be 0, and then have no ratio.
+pub fn as_exponentials(shares: &Sample) -> Sample {
+    let exponential = |trial: &TrialValue| TrialValue { block: trial.block, value: (trial.value / 100.0).exp() };
+    Sample::from_trials(shares.trials().iter().map(exponential))
+}
+
+/// What failures say of a row.
+#[derive(Default)]
+pub struct Found {
+    /// The shares of both sides, where they differ.
+    pub shares: Option<Failures>,
+    /// Why the row has no verdict.
+    pub no_verdict: Option<NoVerdict>,
+}
+
+/// What failed of the operations that a metric of these cells is about.
+pub fn of(index: &Index, cells: (&[u32], &[u32]), metric: &Metric, rules: &Rules, seed: u64) -> Found {
+    if is_share(metric) {
+        return Found::default();
+    }
+    let tail = tail(&metric.id);
+    let kind = tail.and_then(|(_, kind)| kind).or_else(|| metric.id.split_once('_').map(|(_, kind)| kind));
+    let of_kind = kind.map(|kind| format!("{FAILED_SHARE}_{kind}"));
+    let points = |cells: &[u32]| {
+        let known = of_kind.iter().map(|id| index.points(cells, id)).find(|points| !points.is_empty());
+        known.unwrap_or_else(|| index.points(cells, FAILED_SHARE))
+    };
+    let (a, b) = (points(cells.0), points(cells.1));
+    let worst = |points: &[TrialPoint]| points.iter().map(|point| point.value / 100.0).fold(0.0, f64::max);
+    let (worst_a, worst_b) = (worst(&a), worst(&b));
+    let (side, share) = if worst_a > worst_b { (SideLetter::A, worst_a) } else { (SideLetter::B, worst_b) };
+    if share == 0.0 {
+        return Found::default();
+    }
+    // Any trial: one that has the figure and one that has not are no fair choice.
+    let is_beyond = tail.filter(|(tail, _)| share > *tail + 1e-9);
+    Found {
+        no_verdict: is_beyond.map(|(tail, _)| NoVerdict::Failures { side, share, tail }),
+        shares: differing(&a, &b, rules, seed),
+    }
+}
+
+/// The shares of both sides, unless they are the same within the margin beyond doubt.
+fn differing(a: &[TrialPoint], b: &[TrialPoint], rules: &Rules, seed: u64) -> Option<Failures> {
+    let mean = |points: &[TrialPoint]| points.iter().map(|p| p.value / 100.0).sum::<f64>() / points.len().max(1) as f64;
+    let shares = Failures { a: mean(a), b: mean(b) };
+    let sample = |points: &[TrialPoint]| {
+        as_exponentials(&Sample::from_trials(points.iter().map(|p| TrialValue { block: p.block, value: p.value })))
+    };
+    let (found, _) = estimate(&sample(a), &sample(b), rules, seed);
+    let is_same = found.map_or((shares.a - shares.b).abs() <= SHARE_MARGIN, |found| {
+        let (low, high) = stats::margin_bounds(SHARE_MARGIN);
+        low <= found.lo && found.hi <= high
+    });
+    (!is_same).then_some(shares)
+}
+
+/// Takes rows of shares away where nothing failed on either side, unless they were asked for by name: they would be one
+/// more question, whose answer is known.
+pub fn drop_empty(tables: &mut Vec<Table>, filter: &MetricFilter) {
+    let is_named = |row: &Comparison| matches!(filter, MetricFilter::Named(_)) && filter.shows(&row.metric);
+    let is_empty = |row: &Comparison| row.a.trials.iter().chain(&row.b.trials).all(|point| point.value == 0.0);
+    for table in tables.iter_mut() {
+        table.rows.retain(|row| !is_share(&row.metric) || is_named(row) || !is_empty(row));
+    }
+    tables.retain(|table| !table.rows.is_empty());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_latency_says_what_lies_beyond_it() {
+        let of = |metric| tail(metric).map(|(tail, kind)| ((tail * 1e6).round() / 1e6, kind));
+        assert_eq!(of("response_p99"), Some((0.01, None)));
+        assert_eq!(of("response_p999_long_reads"), Some((0.001, Some("long_reads"))));
+        assert_eq!(of("latency_p50_writes"), Some((0.5, Some("writes"))));
+        assert_eq!(of("pool_wait_p95"), Some((0.05, None)));
+        assert_eq!(of("completion_mean"), Some((0.0, None)));
+        for other in ["throughput", "response_min", "latency_penalty", "response_time", "p99"] {
+            assert_eq!(of(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Trials that were recorded when what failed was left out of the latencies: the store has what it takes to put it back.
+
+use std::collections::BTreeMap;
+
+use model::metric::FAILED_SHARE;
+use model::{Direction, Measurement, Metric, Reading, Role, SeriesKind};
+use store::StoredMeasurement;
+
+use crate::evidence::SeriesSource;
+use crate::latency::Latency;
+
+/// What stands in the place of a latency that was taken of those that succeeded alone.
+const LEFT_OUT: &str = "it was taken of those that succeeded alone, before étalon counted failures in";
+
+/// Gives trials that count their errors, and do not say which share of their operations failed, that share, and latencies of
+/// all operations. Those of kinds of operations have no histogram to be made of anew, and are not available.
+pub fn put_failures_back(measurements: &mut Vec<StoredMeasurement>, source: &dyn SeriesSource) {
+    let mut trials: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
+    for (place, stored) in measurements.iter().enumerate() {
+        trials.entry(stored.trial_id).or_default().push(place);
+    }
+    let mut shares = Vec::new();
+    for (trial, places) in trials {
+        let of = |id: &str| places.iter().copied().find(|place| measurements[*place].measurement.metric.id == id);
+        let (Some(errors), None) = (of("errors"), of(FAILED_SHARE)) else { continue };
+        let Reading::Value(counted) = measurements[errors].measurement.reading else { continue };
+        let response = if counted > 0.0 { whole(source, trial, SeriesKind::Response) } else { None };
+        let percent = match &response {
+            _ if counted == 0.0 => 0.0,
+            Some(latency) => 100.0 * latency.failed() as f64 / latency.count().max(1) as f64,
+            // Another tool's count of what it may have tried again.
+            None => continue,
+        };
+        if let Some(response) = response.filter(|latency| latency.failed() > 0) {
+            let service = whole(source, trial, SeriesKind::Service);
+            for place in &places {
+                recount(&mut measurements[*place].measurement, &response, service.as_ref());
+            }
+        }
+        shares.push(share(&measurements[errors], percent));
+    }
+    measurements.extend(shares);
+}
+
+fn share(beside: &StoredMeasurement, percent: f64) -> StoredMeasurement {
+    let (direction, role) = (Direction::Lower, Role::Primary);
+    let metric = Metric { id: FAILED_SHARE.to_owned(), unit: "%".to_owned(), direction, role };
+    StoredMeasurement { measurement: Measurement { metric, reading: Reading::Value(percent) }, ..beside.clone() }
+}
+
+/// The latencies of a trial on all its hosts; nothing if there are none that can be read.
+fn whole(source: &dyn SeriesSource, trial: i64, kind: SeriesKind) -> Option<Latency> {
+    let series = source.series(trial).ok()?;
+    let mut parts = series.iter().filter(|part| part.kind == kind && part.interval.is_none());
+    let mut all = Latency::read(parts.next()?).ok()?;
+    for part in parts {
+        all.add(&Latency::read(part).ok()?).ok()?;
+    }
+    Some(all)
+}
+
+/// Makes a latency anew, of all operations.
+fn recount(measurement: &mut Measurement, response: &Latency, service: Option<&Latency>) {
+    let id = measurement.metric.id.as_str();
+    let named = |family: &str| id.strip_prefix(family);
+    let (rest, latency) = match (named("response_"), named("service_"), named("latency_")) {
+        (Some(rest), ..) => (rest, Some(response)),
+        (_, Some(rest), _) | (_, _, Some(rest)) => (rest, service),
+        _ => return,
+    };
+    let quantile = match rest {
+        "p50" => 0.5,
+        "p90" => 0.9,
+        "p95" => 0.95,
+        "p99" => 0.99,
+        "p999" => 0.999,
+        // They are of those that succeeded, and say so.
+        "mean" | "min" => return,
+        _ if rest.contains("_on_") => return,
+        _ => {
+            measurement.reading = Reading::Unavailable(LEFT_OUT.to_owned());
+            return;
+        }
+    };
+    measurement.reading =
+        latency.map_or_else(|| Reading::Unavailable(LEFT_OUT.to_owned()), |latency| latency.reading(quantile));
+}
+
+#[cfg(test)]
+mod tests {
+    use hdrhistogram::Histogram;
+    use hdrhistogram::serialization::{Serializer as _, V2Serializer};
+    use model::Series;
+
+    use super::*;
+
+    fn stored(id: &str, value: f64) -> StoredMeasurement {
+        let measurement = Measurement::value(id, "us", Direction::Lower, Role::Primary, value);
+        StoredMeasurement { trial_id: 1, block: 0, cell: 0, position: 0, measurement }
+    }
+
+    fn reading<'a>(all: &'a [StoredMeasurement], id: &str) -> Option<&'a Reading> {
+        all.iter().find(|one| one.measurement.metric.id == id).map(|one| &one.measurement.reading)
+    }
+
+    /// A trial whose operations took 1 to 1000 µs, and as many failed as its series says.
+    fn series(errors: u64) -> BTreeMap<i64, Vec<Series>> {
+        let mut histogram = Histogram::<u64>::new(3).unwrap();
+        (1..=1_000).for_each(|us| histogram.record(us * 1_000).unwrap());
+        let mut bytes = Vec::new();
+        V2Serializer::new().serialize(&histogram, &mut bytes).unwrap();
+        let one = |kind| Series {
+            host: "local".to_owned(),
+            kind,
+            interval: None,
+            length_ms: 1_000,
+            errors,
+            histogram: bytes.clone(),
+        };
+        BTreeMap::from([(1, vec![one(SeriesKind::Response), one(SeriesKind::Service)])])
+    }
+
+    #[test]
+    fn what_failed_is_put_back() {
+        let of_kind = "response_p99_reads";
+        let older = || {
+            [
+                stored("errors", 250.0),
+                stored("response_p50", 500.0),
+                stored("response_p99", 990.0),
+                stored(of_kind, 9.0),
+            ]
+        };
+        let mut all = older().to_vec();
+        put_failures_back(&mut all, &series(250));
+        assert_eq!(reading(&all, FAILED_SHARE), Some(&Reading::Value(20.0)));
+        let Some(Reading::Value(p50)) = reading(&all, "response_p50") else { panic!("a median") };
+        assert!((p50 / 625.0 - 1.0).abs() < 0.002, "of 1,250: {p50}");
+        for id in ["response_p99", of_kind] {
+            assert!(matches!(reading(&all, id), Some(Reading::Unavailable(_))), "{id}");
+        }
+        let mut none = vec![stored("errors", 0.0), stored("response_p99", 990.0)];
+        put_failures_back(&mut none, &series(0));
+        assert_eq!(reading(&none, FAILED_SHARE), Some(&Reading::Value(0.0)));
+        assert_eq!(reading(&none, "response_p99"), Some(&Reading::Value(990.0)));
+        let mut foreign = older().to_vec();
+        put_failures_back(&mut foreign, &BTreeMap::new());
+        assert_eq!((foreign.len(), reading(&foreign, FAILED_SHARE)), (4, None), "nobody knows what it counted");
+    }
+}
