@@ -393,6 +393,7 @@ where
         }
         self.tally.lag = self.lag;
         self.tally.transfer = self.lane.transfer();
+        self.tally.sessions = Some(self.lane.session_counts());
         self.recorder.finish();
         self.lane.close();
         self.tally
