@@ -195,6 +195,8 @@ pub struct SessionCounts {
     pub transactions: Option<u64>,
     /// Statements that were executed, however they ended.
     pub statements: Option<u64>,
+    /// How many of these the system may have counted twice: of those that it prepared anew.
+    pub twice: u64,
     /// `COMMIT`s that were executed.
     pub commits: Option<u64>,
 }
@@ -207,6 +209,7 @@ impl SessionCounts {
         SessionCounts {
             transactions: sum(self.transactions, other.transactions),
             statements: sum(self.statements, other.statements),
+            twice: self.twice + other.twice,
             commits: sum(self.commits, other.commits),
         }
     }
@@ -221,6 +224,7 @@ impl SessionCounts {
         Some(SessionCounts {
             transactions: since(self.transactions, before.transactions, 1)?,
             statements: since(self.statements, before.statements, 1)?,
+            twice: self.twice.saturating_sub(before.twice),
             commits: since(self.commits, before.commits, 0)?,
         })
     }

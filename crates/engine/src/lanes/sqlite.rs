@@ -23,16 +23,19 @@ pub struct SqliteLane<'c> {
     /// For each client, the rows that its last operation asked for.
     kept: Vec<Vec<KeptRow>>,
     /// How often SQLite says that statements were run that are gone.
-    ran: u64,
+    ran: SessionCounts,
 }
 
-/// How often SQLite says that it has run a statement, without the runs that ended at once since it had to be prepared anew.
-/// <https://www.sqlite.org/c3ref/c_stmtstatus_counter.html>
-fn runs(statement: &Statement<'_>) -> u64 {
+/// No statement has been run.
+const NONE: SessionCounts = SessionCounts { transactions: None, statements: Some(0), twice: 0, commits: None };
+
+/// How often SQLite says that it has run a statement, and how often it had to prepare it anew before: a run that it broke off for
+/// that is counted or not, as it found out. <https://www.sqlite.org/c3ref/c_stmtstatus_counter.html>
+fn runs(statement: &Statement<'_>) -> SessionCounts {
     let count = |status| u64::try_from(statement.get_status(status)).unwrap_or_default();
-    count(StatementStatus::Run).saturating_sub(count(StatementStatus::RePrepare))
+    let (statements, twice) = (Some(count(StatementStatus::Run)), count(StatementStatus::RePrepare));
+    SessionCounts { statements, twice, ..SessionCounts::default() }
 }
-
 /// The statements that a script joins with `\;`. SQLite has no messages: each is executed by itself, and outside a
 /// transaction committed by itself.
 struct Message<'c> {
@@ -60,7 +63,7 @@ impl<'c> SqliteLane<'c> {
             }
         }
         let kept = vec![Vec::new(); connections.len()];
-        Ok(SqliteLane { connections, messages, per_client: sql.len(), texts: sql, protocol, kept, ran: 0 })
+        Ok(SqliteLane { connections, messages, per_client: sql.len(), texts: sql, protocol, kept, ran: NONE })
     }
 
     fn execute(&mut self, client: usize, op: &StatementOp) -> rusqlite::Result<()> {
@@ -96,7 +99,7 @@ fn execute_text(
     text: &str,
     op: &StatementOp,
     kept: &mut Vec<KeptRow>,
-    ran: &mut u64,
+    ran: &mut SessionCounts,
 ) -> rusqlite::Result<()> {
     kept.clear();
     let mut batch = Batch::new(connection, text);
@@ -110,7 +113,7 @@ fn execute_text(
                 executed
             }
         };
-        *ran += runs(&statement);
+        *ran = ran.plus(runs(&statement));
         executed?;
     }
     Ok(())
@@ -227,8 +230,8 @@ impl Lane for SqliteLane<'_> {
     }
 
     fn session_counts(&mut self) -> Result<SessionCounts, String> {
-        let prepared: u64 = self.messages.iter().flat_map(|message| &message.statements).map(runs).sum();
-        Ok(SessionCounts { statements: Some(prepared + self.ran), ..SessionCounts::default() })
+        let prepared = self.messages.iter().flat_map(|message| &message.statements).map(runs);
+        Ok(prepared.fold(self.ran, SessionCounts::plus))
     }
 
     /// The connections outlive the lane; [`crate::targets::sqlite`] closes them.
