@@ -20,6 +20,17 @@ pub enum Datum {
     Text(Cow<'static, str>),
 }
 
+impl Datum {
+    /// The whole number that it is, or that its text is.
+    pub(crate) fn whole(&self) -> Option<i64> {
+        match self {
+            Datum::Int(number) => Some(*number),
+            Datum::Text(text) => text.parse().ok(),
+            Datum::Null | Datum::Double(_) => None,
+        }
+    }
+}
+
 /// What a column holds; each engine's dialect has its own words for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnKind {

@@ -185,6 +185,49 @@ impl Transfer {
     }
 }
 
+/// What a system has counted of a load's sessions, from before its first operation to after its last. `None` is what it
+/// does not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionCounts {
+    /// Transactions that were begun, however they ended.
+    pub transactions: Option<u64>,
+    /// Statements that were executed, however they ended.
+    pub statements: Option<u64>,
+    /// How many of these the system may have counted twice: of those that it prepared anew.
+    pub twice: u64,
+    /// `COMMIT`s that were executed.
+    pub commits: Option<u64>,
+}
+
+impl SessionCounts {
+    /// The sum of both, of what both count.
+    #[must_use]
+    pub fn plus(self, other: SessionCounts) -> SessionCounts {
+        let sum = |mine: Option<u64>, theirs: Option<u64>| mine.zip(theirs).map(|(mine, theirs)| mine + theirs);
+        SessionCounts {
+            transactions: sum(self.transactions, other.transactions),
+            statements: sum(self.statements, other.statements),
+            twice: self.twice + other.twice,
+            commits: sum(self.commits, other.commits),
+        }
+    }
+
+    /// What a session has counted since `before`, without the question by which it was asked. Nothing if a count went
+    /// down: it is another session.
+    pub(crate) fn since(self, before: SessionCounts) -> Option<SessionCounts> {
+        let since = |now: Option<u64>, then: Option<u64>, own: u64| match (now, then) {
+            (Some(now), Some(then)) => now.checked_sub(then)?.checked_sub(own).map(Some),
+            _ => Some(None),
+        };
+        Some(SessionCounts {
+            transactions: since(self.transactions, before.transactions, 1)?,
+            statements: since(self.statements, before.statements, 1)?,
+            twice: self.twice.saturating_sub(before.twice),
+            commits: since(self.commits, before.commits, 0)?,
+        })
+    }
+}
+
 /// Who takes the instants of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instants {
@@ -263,6 +306,14 @@ pub trait Lane {
     /// What a lane of blocks has moved. Asked once, at the end.
     fn transfer(&mut self) -> Option<Transfer> {
         None
+    }
+
+    /// What the system has counted of this lane's sessions. Asked once, when the last operation has ended.
+    ///
+    /// # Errors
+    /// Why it is not known.
+    fn session_counts(&mut self) -> Result<SessionCounts, String> {
+        Err("the engine does not tell what it has counted of a session".to_owned())
     }
 
     /// How often this lane has entered the kernel since it was made, where it counts that exactly.

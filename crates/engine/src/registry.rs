@@ -124,6 +124,12 @@ impl Registry {
         engine.data_directory(&system)
     }
 
+    /// What the account of a system must be allowed before a run.
+    pub fn needs(&self, system: &SystemPlan) -> Option<String> {
+        let (engine, system) = self.resolve(system).ok()?;
+        engine.needs(&system)
+    }
+
     /// What a run would drop from a system.
     ///
     /// # Errors

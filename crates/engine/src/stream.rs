@@ -3,7 +3,9 @@
 //! A stream in a foreign language may keep that language's rule instead, by which a client's values run on from
 //! transaction to transaction; a retry repeats its values all the same.
 
-use std::ops::Range;
+use std::ops::{AddAssign, Range};
+
+use serde::{Deserialize, Serialize};
 
 use crate::lane::{ErrorClass, KeptRow, OpError, SyncPoint};
 
@@ -47,6 +49,29 @@ impl Retry {
         let by_others = matches!(class, ErrorClass::Serialization | ErrorClass::Deadlock);
         let tries_left = self.max_tries == 0 || tries < self.max_tries;
         by_others && tries_left && self.within_ns.is_none_or(|limit_ns| since_intended_ns <= limit_ns)
+    }
+}
+
+/// What a client has asked of the system in a transaction, counted as a server counts it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// The server's transactions that it ended: one for each message outside an explicit transaction, one for each `COMMIT`
+    /// and `ROLLBACK`.
+    pub transactions: u64,
+    /// Statements.
+    pub statements: u64,
+    /// `COMMIT`s.
+    pub commits: u64,
+    /// `ROLLBACK`s.
+    pub rollbacks: u64,
+}
+
+impl AddAssign for Asked {
+    fn add_assign(&mut self, other: Asked) {
+        self.transactions += other.transactions;
+        self.statements += other.statements;
+        self.commits += other.commits;
+        self.rollbacks += other.rollbacks;
     }
 }
 
@@ -94,6 +119,12 @@ pub trait Stream: Sync {
     /// Which of [`Stream::kinds`] the client's transaction under way is.
     fn kind(&self, _client: &Self::Client) -> usize {
         0
+    }
+
+    /// What the client's transaction under way, or the one that has just ended, has asked so far. Nothing where the system
+    /// does not count such things.
+    fn asked(&self, _client: &Self::Client) -> Asked {
+        Asked::default()
     }
 
     /// How many transactions are sent at once and counted together: those of a pipeline.

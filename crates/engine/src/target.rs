@@ -95,6 +95,12 @@ pub trait Engine: Sync {
     /// What `etalon plan` says would be dropped from a system, without connecting to it.
     fn would_drop(&self, system: &SystemPlan) -> String;
 
+    /// What the account of a system must be allowed before étalon can make its tables, as `etalon plan` says it without
+    /// connecting. Nothing where no account has to be allowed anything.
+    fn needs(&self, _system: &SystemPlan) -> Option<String> {
+        None
+    }
+
     /// The folder that holds the system's data, where that is known without connecting to it.
     fn data_directory(&self, _system: &SystemPlan) -> Option<PathBuf> {
         None

@@ -1,10 +1,14 @@
 //! One trial of a stream: the load, what the system counted of it, metrics.
 
+mod counts;
+#[cfg(test)]
+pub(crate) mod suite;
+
 use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
-use model::{Length, Mark, MarkKind, Schedule, TrialRecord, TrialState};
+use model::{Length, Schedule, TrialRecord, TrialState};
 
 use crate::beside::Beside;
 use crate::crew::{Crew, Loaded, Local, MachineShare, Order, Share};
@@ -157,8 +161,8 @@ impl Trial<'_> {
         let work = &self.order.task.work;
         let (counters, marks) = match work {
             Work::Statements(program) => {
-                let counters = self.counters_after(&before, program, &whole.tally)?;
-                let marks = self.check_counts(program, &whole.tally, &counters)?;
+                let mut counters = self.counters_after(&before, program, &whole.tally)?;
+                let marks = self.check_counts(program, &whole.tally, &mut counters)?;
                 (counters, marks)
             }
             Work::Blocks(_) => (self.ledger.counters()?.since(&before), Vec::new()),
@@ -187,42 +191,15 @@ impl Trial<'_> {
 
     /// The engine's counters once they show everything that was committed, less those before the trial.
     fn counters_after(&self, before: &Counters, program: &Program, tally: &Tally) -> Result<Counters, Failure> {
-        let claimed = (tally.succeeded * program.commits_per_transaction()) as f64;
+        let claimed = counts::claimed_commits(program, tally) as f64;
         let started_ns = host::clock::now_ns();
         loop {
             let since = self.ledger.counters()?.since(before);
-            let complete = seen_by_server(&since).is_none_or(|(_, seen)| seen >= claimed);
+            let complete = counts::seen_by_server(&since).is_none_or(|(_, seen)| seen >= claimed);
             if complete || host::clock::now_ns() - started_ns > STATISTICS_PATIENCE.as_nanos() as u64 {
                 return Ok(since);
             }
             thread::sleep(Duration::from_millis(50));
-        }
-    }
-
-    /// Holds what the client claims against what the server has seen.
-    fn check_counts(&self, program: &Program, tally: &Tally, counters: &Counters) -> Result<Vec<Mark>, Failure> {
-        let mut marks = Vec::new();
-        let disagree = |what: &str, claimed: u64, seen: String| {
-            let cause = format!("the client counted {claimed} {what}, the server {seen}");
-            Err(Failure::new(FailureKind::Verification, "trust the trial's counts", cause))
-        };
-        // A transaction that failed may have been committed before its failure was heard of.
-        let (least, most) = (tally.succeeded, tally.succeeded + tally.failures());
-        if let Some(check) = program.check {
-            match self.ledger.scalar(check.sql) {
-                Ok(seen) if u64::try_from(seen).is_ok_and(|seen| (least..=most).contains(&seen)) => {}
-                Ok(seen) => return disagree("transactions", least, format!("{seen} (`{}`)", check.sql)),
-                Err(failure) if failure.kind == FailureKind::Unsupported => marks.push(Mark {
-                    kind: MarkKind::Note,
-                    detail: format!("the server's count was not checked: {}", failure.cause),
-                }),
-                Err(failure) => return Err(failure),
-            }
-        }
-        let claimed = least * program.commits_per_transaction();
-        match seen_by_server(counters) {
-            Some((what, seen)) if seen < claimed as f64 => disagree("commits", claimed, format!("only {seen}{what}")),
-            _ => Ok(marks),
         }
     }
 }
@@ -268,13 +245,6 @@ fn tell_tasks(tasks: &[TaskLog], observer: &mut dyn Observer) {
     if !tasks.is_empty() {
         observer.tasks_ended(tasks);
     }
-}
-
-/// What the server has seen at least of the client's commits: commits where it counts them. Else its statements, of
-/// which every commit takes at least one.
-fn seen_by_server(counters: &Counters) -> Option<(&'static str, f64)> {
-    let statements = || counters.get("statements").map(|seen| (" statements", seen));
-    counters.get("commits").map(|seen| ("", seen)).or_else(statements)
 }
 
 /// Refuses a trial whose figures cannot be used.

@@ -401,6 +401,7 @@ where
         self.tally.kinds.iter_mut().for_each(|kind| kind.response.record_failed(never_begun));
         self.tally.lag = self.lag;
         self.tally.transfer = self.lane.transfer();
+        self.tally.sessions = Some(self.lane.session_counts());
         self.recorder.finish();
         self.lane.close();
         self.tally

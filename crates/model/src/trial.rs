@@ -80,6 +80,8 @@ pub enum MarkKind {
     ServedByCache,
     /// Fewer operations than the statistics of the trial need.
     TooFewOperations,
+    /// What the load claims could not, or only in part, be held against what the server itself counted.
+    NotCounted,
     /// Anything else that a reader should know.
     Note,
 }
@@ -100,6 +102,7 @@ impl MarkKind {
             MarkKind::RateNotMet => "rate-not-met",
             MarkKind::ServedByCache => "served-by-cache",
             MarkKind::TooFewOperations => "too-few-operations",
+            MarkKind::NotCounted => "not-counted",
             MarkKind::Note => "note",
         }
     }
@@ -110,12 +113,21 @@ impl FromStr for MarkKind {
 
     fn from_str(text: &str) -> Result<Self, ()> {
         use MarkKind::{
-            ClientSaturated, Errors, NotSteady, Note, RateNotMet, ServedByCache, TooFewOperations, WarmUpTooShort,
+            ClientSaturated, Errors, NotCounted, NotSteady, Note, RateNotMet, ServedByCache, TooFewOperations,
+            WarmUpTooShort,
         };
-        [ClientSaturated, Errors, NotSteady, WarmUpTooShort, RateNotMet, ServedByCache, TooFewOperations, Note]
-            .into_iter()
-            .find(|kind| kind.as_str() == text)
-            .ok_or(())
+        let all = [
+            ClientSaturated,
+            Errors,
+            NotSteady,
+            WarmUpTooShort,
+            RateNotMet,
+            ServedByCache,
+            TooFewOperations,
+            NotCounted,
+            Note,
+        ];
+        all.into_iter().find(|kind| kind.as_str() == text).ok_or(())
     }
 }
 

@@ -88,9 +88,19 @@ fn time_text(plan: &Plan, work: &Work) -> String {
     }
 }
 
-fn dropped(plan: &Plan, system: &SystemPlan, registry: &Registry) -> String {
+/// Whether every benchmark works on tables that étalon did not make.
+fn makes_nothing(plan: &Plan) -> bool {
     let none = |cell: &model::Cell| cell.point.get("tables").and_then(model::Value::as_text) == Some("none");
-    if system.server.is_none() && plan.cells().iter().all(none) {
+    plan.cells().iter().all(none)
+}
+
+/// What the system's account must be allowed, if étalon makes anything there.
+fn needed(plan: &Plan, system: &SystemPlan, registry: &Registry) -> Option<String> {
+    registry.needs(system).filter(|_| !makes_nothing(plan))
+}
+
+fn dropped(plan: &Plan, system: &SystemPlan, registry: &Registry) -> String {
+    if system.server.is_none() && makes_nothing(plan) {
         return "nothing: the benchmarks work on the tables that are there".to_owned();
     }
     registry.would_drop(system).unwrap_or_else(|failure| failure.to_string())
@@ -121,6 +131,9 @@ fn as_text(plan: &Plan, work: &Work, registry: &Registry) -> String {
         let settings: Vec<String> = system.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let _ = writeln!(text, "  {}  {place}  {}", system.name, settings.join(" ")).map(|()| ());
         let _ = writeln!(text, "    would drop: {}", dropped(plan, system, registry));
+        if let Some(needs) = needed(plan, system, registry) {
+            let _ = writeln!(text, "    needs: {needs}");
+        }
     }
     let _ = writeln!(text, "\ncells");
     for (number, cell) in cells.iter().enumerate() {
@@ -162,7 +175,14 @@ fn as_json(plan: &Plan, work: &Work, registry: &Registry) -> serde_json::Value {
     let systems: Vec<_> = plan
         .systems
         .iter()
-        .map(|system| json!({ "name": system.name, "engine": system.engine, "would_drop": dropped(plan, system, registry) }))
+        .map(|system| {
+            json!({
+                "name": system.name,
+                "engine": system.engine,
+                "would_drop": dropped(plan, system, registry),
+                "needs": needed(plan, system, registry),
+            })
+        })
         .collect();
     json!({
         "schema_version": 1,

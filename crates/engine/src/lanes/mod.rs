@@ -2,6 +2,7 @@
 
 pub mod blocks;
 pub(crate) mod connector;
+pub(crate) mod counted;
 pub mod dialogue;
 pub mod mysql;
 pub mod postgres;

@@ -2,10 +2,10 @@
 
 use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
-use rusqlite::{Batch, Connection, ErrorCode, Statement};
+use rusqlite::{Batch, Connection, ErrorCode, Statement, StatementStatus};
 
 use crate::dataset::Datum;
-use crate::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, Outcome, Submitted};
+use crate::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, Outcome, SessionCounts, Submitted};
 use crate::workloads::transactions::{OPEN_TRANSACTION, Protocol, Rows, StatementOp};
 
 /// SQLite's extended code for a write on a snapshot that is no longer the newest.
@@ -22,8 +22,20 @@ pub struct SqliteLane<'c> {
     protocol: Protocol,
     /// For each client, the rows that its last operation asked for.
     kept: Vec<Vec<KeptRow>>,
+    /// How often SQLite says that statements were run that are gone.
+    ran: SessionCounts,
 }
 
+/// No statement has been run.
+const NONE: SessionCounts = SessionCounts { transactions: None, statements: Some(0), twice: 0, commits: None };
+
+/// How often SQLite says that it has run a statement, and how often it had to prepare it anew before: a run that it broke off for
+/// that is counted or not, as it found out. <https://www.sqlite.org/c3ref/c_stmtstatus_counter.html>
+fn runs(statement: &Statement<'_>) -> SessionCounts {
+    let count = |status| u64::try_from(statement.get_status(status)).unwrap_or_default();
+    let (statements, twice) = (Some(count(StatementStatus::Run)), count(StatementStatus::RePrepare));
+    SessionCounts { statements, twice, ..SessionCounts::default() }
+}
 /// The statements that a script joins with `\;`. SQLite has no messages: each is executed by itself, and outside a
 /// transaction committed by itself.
 struct Message<'c> {
@@ -51,7 +63,7 @@ impl<'c> SqliteLane<'c> {
             }
         }
         let kept = vec![Vec::new(); connections.len()];
-        Ok(SqliteLane { connections, messages, per_client: sql.len(), texts: sql, protocol, kept })
+        Ok(SqliteLane { connections, messages, per_client: sql.len(), texts: sql, protocol, kept, ran: NONE })
     }
 
     fn execute(&mut self, client: usize, op: &StatementOp) -> rusqlite::Result<()> {
@@ -61,8 +73,10 @@ impl<'c> SqliteLane<'c> {
                 let message = &mut self.messages[client * self.per_client + op.statement];
                 execute_message(message, op, kept)
             }
-            Protocol::Extended => execute_text(&self.connections[client], &self.texts[op.statement], op, kept),
-            Protocol::Simple => execute_text(&self.connections[client], &op.text, op, kept),
+            Protocol::Extended => {
+                execute_text(&self.connections[client], &self.texts[op.statement], op, kept, &mut self.ran)
+            }
+            Protocol::Simple => execute_text(&self.connections[client], &op.text, op, kept, &mut self.ran),
         }
     }
 }
@@ -85,18 +99,22 @@ fn execute_text(
     text: &str,
     op: &StatementOp,
     kept: &mut Vec<KeptRow>,
+    ran: &mut SessionCounts,
 ) -> rusqlite::Result<()> {
     kept.clear();
     let mut batch = Batch::new(connection, text);
     while let Some(mut statement) = batch.next()? {
-        match op.rows {
-            Rows::Discard => execute(&mut statement, &op.parameters)?,
+        let executed = match op.rows {
+            Rows::Discard => execute(&mut statement, &op.parameters),
             Rows::Keep => {
                 let mut row = KeptRow::default();
-                execute_and_keep(&mut statement, &op.parameters, &mut row)?;
+                let executed = execute_and_keep(&mut statement, &op.parameters, &mut row);
                 kept.push(row);
+                executed
             }
-        }
+        };
+        *ran = ran.plus(runs(&statement));
+        executed?;
     }
     Ok(())
 }
@@ -209,6 +227,11 @@ impl Lane for SqliteLane<'_> {
         }
         let rolled_back = connection.execute_batch("ROLLBACK");
         Some(rolled_back.map_or_else(|error| Outcome::Failed(classify(&error)), |()| Outcome::Ok))
+    }
+
+    fn session_counts(&mut self) -> Result<SessionCounts, String> {
+        let prepared = self.messages.iter().flat_map(|message| &message.statements).map(runs);
+        Ok(prepared.fold(self.ran, SessionCounts::plus))
     }
 
     /// The connections outlive the lane; [`crate::targets::sqlite`] closes them.

@@ -72,7 +72,7 @@ impl WorkerContext<'_> {
     }
 
     /// How many connections there are to work with.
-    pub(super) fn open_connections(&self) -> usize {
+    pub(crate) fn open_connections(&self) -> usize {
         (u64::from(self.connections()) - self.opened.missing) as usize
     }
 }

@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::durations::Durations;
 use crate::error::FailureKind;
 use crate::lag::Lag;
-use crate::lane::{ErrorClass, OpError, Transfer};
+use crate::lane::{ErrorClass, OpError, SessionCounts, Transfer};
 use crate::recorder::KindTally;
+use crate::stream::Asked;
 
 /// What a worker counted.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -62,6 +63,15 @@ pub struct Tally {
     pub tasks: Vec<TaskLog>,
     /// What the lanes of blocks moved.
     pub transfer: Option<Transfer>,
+    /// What transactions that ended well asked of the server, warm-up included.
+    #[serde(default)]
+    pub asked: Asked,
+    /// The most that failed transactions and tries may have asked of it beside that: whether it heard of all is not known.
+    #[serde(default)]
+    pub asked_in_vain: Asked,
+    /// What the server counted of the sessions that asked, or why that is not known.
+    #[serde(default)]
+    pub sessions: Option<Result<SessionCounts, String>>,
 }
 
 /// How connections were made.
@@ -208,6 +218,13 @@ impl Tally {
             (Some(mine), Some(theirs)) => mine.merge(theirs),
             (mine, theirs) => *mine = mine.take().or(theirs),
         }
+        self.asked += other.asked;
+        self.asked_in_vain += other.asked_in_vain;
+        self.sessions = match (self.sessions.take(), other.sessions) {
+            (Some(Ok(mine)), Some(Ok(theirs))) => Some(Ok(mine.plus(theirs))),
+            (Some(Err(reason)), _) | (_, Some(Err(reason))) => Some(Err(reason)),
+            (mine, theirs) => mine.or(theirs),
+        };
     }
 
     /// Failed transactions of all classes.

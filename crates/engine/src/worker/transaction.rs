@@ -7,7 +7,7 @@ use crate::clock::Clock;
 use crate::lane::{Completion, ErrorClass, Instants, Lane, OpError, Outcome, Submitted};
 use crate::pool::Waiting;
 use crate::recorder::Inside;
-use crate::stream::{Next, Stream};
+use crate::stream::{Asked, Next, Stream};
 
 /// A worker that fails so often in a row without one success has met a broken script or server, not bad luck.
 const HOPELESS_FAILURES: u64 = 100;
@@ -269,6 +269,7 @@ where
         self.failures_in_a_row = 0;
         let batch = self.stream.batch();
         self.tally.succeeded += batch;
+        self.tally.asked += self.stream.asked(&self.slots[client].state);
         let slot = &self.slots[client];
         let kind = if self.rules.kinds == Kinds::ToldApart { self.stream.kind(&slot.state) } else { 0 };
         let response_ns = done_ns.saturating_sub(slot.intended_ns);
@@ -326,6 +327,9 @@ where
 
     /// Takes a client whose try has failed back to where it can begin one, which may take the lane some time.
     pub(super) fn fail(&mut self, client: usize, error: OpError) {
+        self.tally.asked_in_vain += self.stream.asked(&self.slots[client].state);
+        // A transaction that was left open, and what rolled it back.
+        self.tally.asked_in_vain += Asked { transactions: 1, statements: 1, commits: 0, rollbacks: 1 };
         if error.class == ErrorClass::ConnectionLost {
             return self.end_try(client, error, Outcome::Ok);
         }

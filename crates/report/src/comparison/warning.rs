@@ -248,6 +248,7 @@ pub fn mark_name(kind: MarkKind) -> &'static str {
         MarkKind::RateNotMet => "rate not met",
         MarkKind::ServedByCache => "served by a cache",
         MarkKind::TooFewOperations => "too few operations",
+        MarkKind::NotCounted => "not counted at the server",
         MarkKind::Note => "note",
     }
 }

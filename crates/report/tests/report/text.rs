@@ -60,6 +60,22 @@ fn the_table_says_all_of_it() {
 }
 
 #[test]
+fn a_trial_that_was_not_counted_says_so_and_keeps_its_verdict() {
+    let mut made = Builder::default().build();
+    let plain = compare(&made.evidence, &Options::default()).unwrap();
+    made.mark(3, MarkKind::NotCounted, "connections were made anew");
+    let set = compare(&made.evidence, &Options::default()).unwrap();
+    let verdicts = |set: &report::ComparisonSet| -> Vec<_> {
+        set.tables.iter().flat_map(|table| &table.rows).map(|row| row.verdict()).collect()
+    };
+    assert_eq!(verdicts(&set), verdicts(&plain));
+    let said = ": connections were made anew";
+    for form in [render(&set, &at(120)), report::markdown::render(&set)] {
+        assert!(form.contains("not counted at the server in 1 of 10 trials of ") && form.contains(said), "{form}");
+    }
+}
+
+#[test]
 fn single_trials_and_colours_on_demand() {
     let made = Builder { blocks: 6, clients: vec![1], ..Builder::default() }.build();
     let text = shown(&made, &TextOptions { trials: Trials::Listed, ..at(80) });

@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use wire::mysql::Flavor;
+
 use super::SCHEMA;
 use super::connect::{Endpoint, failure};
 use super::dialect::quoted;
 use super::session::variables;
 use crate::error::{Failure, FailureKind};
+use crate::lanes::counted::{Counting, Question};
 use crate::lanes::mysql::{AskError, Client};
 use crate::target::Counters;
 
@@ -42,9 +45,31 @@ const COUNTERS: &[Source] = &[
     source("temporary_tables_on_disk", "", &["created_tmp_disk_tables"]),
 ];
 
+/// How a session is asked for its own counts. Both products tell them for the session alone, to every account.
+///
+/// <https://mariadb.com/docs/server/reference/system-tables/information-schema/information-schema-tables/information-schema-global_status-and-session_status-tables>,
+/// <https://dev.mysql.com/doc/refman/8.4/en/performance-schema-status-variable-tables.html>
+pub(super) fn of_session(flavor: Flavor) -> Question {
+    macro_rules! asked_of {
+        ($table:literal) => {
+            concat!(
+                "SELECT CONNECTION_ID(), CAST(SUM(IF(variable_name = 'Questions', variable_value, 0)) AS SIGNED), \
+                 CAST(SUM(IF(variable_name = 'Com_commit', variable_value, 0)) AS SIGNED) FROM ",
+                $table,
+                " WHERE variable_name IN ('Questions', 'Com_commit')"
+            )
+        };
+    }
+    let sql = match flavor {
+        Flavor::MariaDb => asked_of!("information_schema.SESSION_STATUS"),
+        Flavor::MySql => asked_of!("performance_schema.session_status"),
+    };
+    Question { sql, columns: &[Counting::Statements, Counting::Commits] }
+}
+
 /// Why there is no counter of commits.
 const NO_COMMITS: &str = "the server counts the statement COMMIT (`commit_statements`), and nothing for a statement that \
-                          commits by itself; a trial is held against `statements`";
+                          commits by itself; what its sessions executed is counted in `session_statements`";
 
 /// Reads the counters.
 pub(super) fn read(client: &mut Client) -> Result<Counters, Failure> {
@@ -188,7 +213,9 @@ pub(super) fn refuse_unfit(client: &mut Client, endpoint: &Endpoint, there: bool
         return Ok(());
     }
     let account = client.one(&format!("SELECT {GRANTEE}")).map_err(asked)?;
-    let cause = format!("the account {account} may not make the database `{SCHEMA}`");
+    let cause = format!(
+        "the account {account} may not make the database `{SCHEMA}`, the only one that étalon works in, whatever the URL names"
+    );
     refuse(FailureKind::Permission, cause, format!("`GRANT ALL ON {SCHEMA}.* TO {account}`"))
 }
 

@@ -31,6 +31,7 @@ use model::{EngineSpec, Facts, Nature, SystemPlan};
 use crate::clock::RealClock;
 use crate::dataset::{Dataset, Dialect, Tables};
 use crate::error::{Failure, FailureKind};
+use crate::lanes::counted::{Counted, Question};
 use crate::lanes::mysql::{Client, NativeLane};
 use crate::session::SessionKind;
 use crate::target::{Consent, Counters, CpuHold, Engine, Load, OpenRequest, OsIo, Part, Placement, Target, Threads};
@@ -89,6 +90,14 @@ impl Engine for MySql {
             }
         };
         Ok(Box::new(target))
+    }
+
+    fn needs(&self, system: &SystemPlan) -> Option<String> {
+        let url = Some(&system.url).filter(|_| system.server.is_none())?;
+        let Address { user, .. } = Address::parse(url, &process_environment).ok()?;
+        Some(format!(
+            "to work in a database of its own, whatever the URL names: `GRANT ALL ON {SCHEMA}.* TO '{user}'@…`"
+        ))
     }
 
     fn would_drop(&self, system: &SystemPlan) -> String {
@@ -184,6 +193,16 @@ impl MySqlTarget {
         self.private.as_ref().map(|private| private.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// What is prepared on each connection, with the question behind it by which sessions are asked for their counts.
+    fn asking(&self, program: &Program) -> Result<(Vec<String>, Question), Failure> {
+        let question = self.ask(|client| Ok(counters::of_session(client.session.flavor())))?;
+        let mut statements = self.statements(program)?;
+        if travel(program.protocol())? == Travel::Prepared {
+            statements.push(question.sql.to_owned());
+        }
+        Ok((statements, question))
+    }
+
     /// What is prepared; nothing where statements travel as text.
     fn statements(&self, program: &Program) -> Result<Vec<String>, Failure> {
         let sql = || program.statements().iter().map(|statement| statement.sql(self.dialect())).collect();
@@ -202,7 +221,7 @@ impl MySqlTarget {
     }
 
     fn drive_program(&self, program: &Program, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
-        let statements = self.statements(program)?;
+        let (statements, question) = self.asking(program)?;
         let session = self.session_on(program.tables);
         let endpoint = self.endpoint.clone();
         let first = |_| {
@@ -212,7 +231,7 @@ impl MySqlTarget {
         let opened = context.connect(LOGINS_AT_ONCE, first)?;
         let anew = move || session.open_lane(&endpoint, &statements).map_err(|error| error.op_error(&endpoint));
         let lane = NativeLane::new(self.reactor, opened, Arc::new(anew))?;
-        worker::run(lane, program, &RealClock, context)
+        worker::run(Counted::new(lane, question, program, &context), program, &RealClock, context)
     }
 }
 

@@ -7,6 +7,7 @@ use postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
 
 use super::connect::failure;
 use crate::error::Failure;
+use crate::lanes::counted::{Counting, Question};
 use crate::target::Counters;
 
 /// Before version 15 a session reports what it has counted at most this often, and cannot be asked to.
@@ -81,6 +82,16 @@ const COUNTERS: &[Source] = &[
         missing: "this server has neither pg_stat_checkpointer nor checkpoints in pg_stat_bgwriter",
     },
 ];
+
+/// How a session is asked which transaction it is at. Each that a session begins, and no other, has the next number of its
+/// process in the lock that it holds on itself; one that only reads has one, too.
+///
+/// <https://www.postgresql.org/docs/current/transaction-id.html>
+pub(super) const OF_SESSION: Question = Question {
+    sql: "SELECT pg_catalog.pg_backend_pid()::bigint, pg_catalog.split_part(virtualtransaction, '/', 2)::bigint FROM \
+          pg_catalog.pg_locks WHERE locktype = 'virtualxid' AND pid = pg_catalog.pg_backend_pid()",
+    columns: &[Counting::Transactions],
+};
 
 type Ways = &'static [(&'static str, &'static [&'static str], &'static str)];
 

@@ -35,6 +35,7 @@ use crate::clock::RealClock;
 use crate::dataset::{Dataset, Dialect, Tables};
 use crate::error::{Failure, FailureKind};
 use crate::lane::{ErrorClass, OpError};
+use crate::lanes::counted::Counted;
 use crate::lanes::postgres::{NativeLane, Statements};
 use crate::session::SessionKind;
 use crate::target::{Consent, Counters, CpuHold, Engine, Load, OpenRequest, OsIo, Part, Placement, Target, Threads};
@@ -90,6 +91,12 @@ impl Engine for Postgres {
             }
         };
         Ok(Box::new(target))
+    }
+
+    fn needs(&self, system: &SystemPlan) -> Option<String> {
+        let url = Some(&system.url).filter(|_| system.server.is_none())?;
+        let Address { user, database, .. } = Address::parse(url, &process_environment).ok()?;
+        Some(format!("to make the schema `{SCHEMA}`: `GRANT CREATE ON DATABASE {database} TO {user}`"))
     }
 
     fn would_drop(&self, system: &SystemPlan) -> String {
@@ -209,11 +216,13 @@ impl PostgresTarget {
 
     /// Makes a worker's connections.
     fn lane(&self, program: &Program, context: &mut WorkerContext<'_>) -> Result<NativeLane, Failure> {
-        let texts = self.texts(program);
+        let mut texts = self.texts(program);
+        // Sessions are asked by it what the server has counted of them.
+        texts.push(counters::OF_SESSION.sql.to_owned());
         let (prepared, statements) = match program.protocol() {
             Protocol::Prepared => (texts, Statements::Prepared),
             Protocol::Extended => {
-                let counts = program.statements().iter().map(Statement::parameter_count);
+                let counts = program.statements().iter().map(Statement::parameter_count).chain([0]);
                 (Vec::new(), Statements::Extended(texts.into_iter().zip(counts).collect()))
             }
             Protocol::Simple => (Vec::new(), Statements::Simple),
@@ -330,6 +339,7 @@ impl Target for PostgresTarget {
     fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
         let program = load.statements()?;
         let lane = self.lane(program, &mut context)?;
+        let lane = Counted::new(lane, counters::OF_SESSION, program, &context);
         worker::run(lane, program, &RealClock, context)
     }
 

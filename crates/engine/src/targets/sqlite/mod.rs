@@ -460,7 +460,11 @@ impl Target for SqliteTarget {
 
     fn counters(&self) -> Result<Counters, Failure> {
         let mut counters = Counters::default();
-        counters.unavailable("commits", "", "SQLite does not count commits");
+        counters.unavailable(
+            "commits",
+            "",
+            "SQLite does not count commits; what it ran is counted in `session_statements`",
+        );
         if let Ok(metadata) = fs::metadata(&self.path) {
             counters.set("database_growth", "bytes", metadata.len() as f64);
         }

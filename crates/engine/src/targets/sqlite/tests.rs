@@ -241,3 +241,35 @@ fn half_a_file_that_a_killed_process_left_is_made_anew() {
 fn memory_is_not_a_path() {
     assert_eq!(open(&system("sqlite::memory:".to_owned(), &[])).err().unwrap().kind, FailureKind::Plan);
 }
+
+/// A database whose lanes lie.
+struct Lies<'a>(&'a dyn Target, PathBuf);
+
+impl Target for Lies<'_> {
+    crate::trial::suite::delegate_to_target!();
+
+    fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
+        let program = load.statements()?;
+        let connections: Vec<Connection> = context.connect(1, |_| {
+            let connection = Connection::open(&self.1).unwrap();
+            connection.busy_timeout(Duration::from_secs(10)).unwrap();
+            Ok(connection)
+        })?;
+        let sql: Vec<String> = program.statements().iter().map(|s| s.sql(self.dialect())).collect();
+        let lane = SqliteLane::new(&connections, sql, program.protocol()).unwrap();
+        worker::run(crate::lanes::counted::tests::Lying::new(lane, 30), program, &RealClock, context)
+    }
+}
+
+#[test]
+fn sqlite_counts_what_the_client_claims() {
+    let folder = folder();
+    let path = folder.path().join("counts.db");
+    let target =
+        open(&system(format!("sqlite:{}", path.display()), &[("journal_mode", "WAL"), ("synchronous", "OFF")]))
+            .unwrap();
+    let protocols = ["prepared", "extended", "simple"];
+    crate::trial::suite::counts_agree(&*target, &protocols);
+    crate::trial::suite::lies_are_caught(&Lies(&*target, path), &protocols);
+    target.drop_all().unwrap();
+}

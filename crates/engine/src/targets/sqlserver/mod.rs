@@ -71,6 +71,10 @@ impl Engine for SqlServer {
         Ok(Box::new(SqlServerTarget::new(endpoint, session, request)?))
     }
 
+    fn needs(&self, _system: &SystemPlan) -> Option<String> {
+        Some(format!("to make the database `{SCHEMA}`: the server role `dbcreator`, or an empty database of that name"))
+    }
+
     fn would_drop(&self, system: &SystemPlan) -> String {
         match Address::parse(&system.url, &process_environment) {
             Ok(address) => format!("the database `{SCHEMA}` at {}, if étalon made it", address.shown()),

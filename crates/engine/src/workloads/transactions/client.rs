@@ -20,7 +20,7 @@ use super::turns::{Draw, Form, Part};
 use super::value::{Fault, Value};
 use crate::dataset::Datum;
 use crate::lane::{ErrorClass, KeptRow, OpError, SyncPoint};
-use crate::stream::{Next, Retry, Stream};
+use crate::stream::{Asked, Next, Retry, Stream};
 
 /// What a script that ends in an open transaction is told.
 pub const OPEN_TRANSACTION: &str = "the script ends in an open transaction: `COMMIT` or `ROLLBACK` is missing";
@@ -75,8 +75,10 @@ pub struct ScriptClient {
     flow: Flow,
     /// Under `pipeline`: how often the script is still to be run in this pipeline.
     left: u32,
-    /// Under `pipeline`: whether an explicit transaction is open.
+    /// Whether an explicit transaction is open.
     explicit: bool,
+    /// What the transaction under way has asked of the server.
+    work: Asked,
     /// Under `pipeline`: whether what was sent is to be committed by itself.
     sync_due: bool,
     slots: Vec<Slot>,
@@ -163,6 +165,7 @@ impl Program {
             flow: Flow::Wait,
             left: 0,
             explicit: false,
+            work: Asked::default(),
             sync_due: false,
             slots,
             stack: Vec::with_capacity(16),
@@ -267,9 +270,10 @@ impl Program {
             op.rows = Rows::Keep;
             client.asked = Some(number);
         }
+        let after = statement.after[usize::from(client.explicit)];
+        client.explicit = after.explicit;
+        client.work += after.asked;
         if self.depth > 1 {
-            let after = statement.after[usize::from(client.explicit)];
-            client.explicit = after.explicit;
             client.sync_due = after.wrote;
         }
         match self.protocol {
@@ -410,6 +414,7 @@ impl Stream for Program {
         client.flow = if self.depth > 1 { Flow::Pipelined } else { Flow::Wait };
         client.left = self.depth;
         client.explicit = false;
+        client.work = Asked::default();
         client.sync_due = false;
         client.asked = None;
     }
@@ -461,6 +466,10 @@ impl Stream for Program {
             .failure
             .take()
             .unwrap_or_else(|| OpError { class: ErrorClass::Script, message: "the script failed".to_owned() })
+    }
+
+    fn asked(&self, client: &ScriptClient) -> Asked {
+        client.work
     }
 
     fn batch(&self) -> u64 {

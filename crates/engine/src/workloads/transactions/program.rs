@@ -6,7 +6,7 @@ use super::options::{Debug, Options, Unset};
 use super::slots::Slot;
 use super::turns::{Draw, Rule};
 use crate::dataset::{Dialect, Tables};
-use crate::stream::Retry;
+use crate::stream::{Asked, Retry};
 
 /// A query whose answer is the number of transactions that the server has seen since the tables were made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,7 +186,52 @@ pub(super) struct After {
     pub(super) explicit: bool,
     /// Whether it wrote something that only the end of its message commits.
     pub(super) wrote: bool,
+    /// What it asked of the server.
+    pub(super) asked: Asked,
 }
+
+/// How far the transactions that a program asks for can be held against a server's count of those that were begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Countable {
+    /// To the last one.
+    Exactly,
+    /// The server may begin more of them, for this reason.
+    AtLeast(&'static str),
+    /// Not at all, for this reason.
+    No(&'static str),
+}
+
+/// The first words of statements that run in one transaction, begin none of their own and end none.
+const PLAIN: [&str; 28] = [
+    "abort",
+    "begin",
+    "close",
+    "commit",
+    "copy",
+    "declare",
+    "delete",
+    "end",
+    "explain",
+    "fetch",
+    "insert",
+    "lock",
+    "merge",
+    "release",
+    "replace",
+    "reset",
+    "rollback",
+    "savepoint",
+    "select",
+    "set",
+    "show",
+    "start",
+    "table",
+    "truncate",
+    "update",
+    "values",
+    "with",
+    "notify",
+];
 
 /// What the first word says of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -234,18 +279,49 @@ impl Statement {
         self.parameters.len()
     }
 
+    /// The statement, with what it leaves and asks worked out.
+    pub(super) fn ready(mut self) -> Statement {
+        self.after = [false, true].map(|explicit| self.leaves(explicit));
+        self
+    }
+
     /// How the session stands afterwards. `explicit` says whether an explicit transaction is open before.
-    pub(super) fn leaves(&self, mut explicit: bool) -> After {
-        let mut wrote = false;
+    fn leaves(&self, mut explicit: bool) -> After {
+        let (mut wrote, mut implicit) = (false, false);
+        let mut asked = Asked::default();
         for effect in self.effects() {
+            asked.statements += 1;
+            asked.commits += u64::from(effect == Effect::Commits);
+            asked.rollbacks += u64::from(effect == Effect::RollsBack);
             match effect {
                 Effect::Opens => explicit = true,
-                Effect::Commits | Effect::RollsBack => (explicit, wrote) = (false, false),
-                Effect::Writes => wrote |= !explicit,
-                Effect::Reads => {}
+                Effect::Commits | Effect::RollsBack => {
+                    asked.transactions += 1;
+                    (explicit, wrote, implicit) = (false, false, false);
+                }
+                Effect::Writes => (wrote, implicit) = (wrote || !explicit, implicit || !explicit),
+                Effect::Reads => implicit |= !explicit,
             }
         }
-        After { explicit, wrote: wrote && !explicit }
+        asked.transactions += u64::from(implicit && !explicit);
+        After { explicit, wrote: wrote && !explicit, asked }
+    }
+
+    /// Whether its transactions can be told from its first words.
+    fn countable(&self) -> Countable {
+        let text = self.pieces.join(" ").to_ascii_lowercase();
+        let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+        let rolls_back = self.effects().any(|effect| effect == Effect::RollsBack);
+        if words.any(|word| matches!(word, "chain" | "prepared" | "prepare") || (rolls_back && word == "to")) {
+            return Countable::No(
+                "a statement begins or ends a transaction in a way that its first word does not tell",
+            );
+        }
+        if self.heads.iter().all(|head| head.is_empty() || PLAIN.contains(&head.as_str())) {
+            Countable::Exactly
+        } else {
+            Countable::AtLeast("a statement may run transactions of its own")
+        }
     }
 
     /// Commits that the server sees, and whether a transaction is open afterwards. Statements in one message are one
@@ -308,6 +384,26 @@ impl Program {
     /// Whether a transaction changes anything.
     pub fn writes(&self) -> bool {
         self.statements.iter().any(|statement| statement.effects().any(|effect| effect == Effect::Writes))
+    }
+
+    /// How far its transactions can be held against a server's count.
+    pub fn countable(&self) -> Countable {
+        let worst = |one: Countable, other: Countable| match (one, other) {
+            (Countable::No(reason), _) | (_, Countable::No(reason)) => Countable::No(reason),
+            (Countable::AtLeast(reason), _) | (_, Countable::AtLeast(reason)) => Countable::AtLeast(reason),
+            _ => Countable::Exactly,
+        };
+        let pipelined = if self.has_pipeline() {
+            Countable::AtLeast("statements of a pipeline share a transaction")
+        } else {
+            Countable::Exactly
+        };
+        self.statements.iter().map(Statement::countable).fold(pipelined, worst)
+    }
+
+    /// Whether statements are sent before the one before them has ended.
+    fn has_pipeline(&self) -> bool {
+        self.depth() > 1 || self.steps.iter().any(|step| matches!(step.command, Command::StartPipeline))
     }
 
     /// How many commits the server sees at least for each transaction: one for each statement outside an explicit

@@ -202,9 +202,8 @@ impl<'o> Compiler<'o> {
         let parameters = sql.references.iter().map(|(name, at)| self.slot_to_read(name, *at)).collect();
         let Sql { at, pieces, heads, .. } = sql;
         let number = self.program.statements.len();
-        let mut statement = Statement { pieces, parameters, heads, ..Statement::default() };
-        statement.after = [false, true].map(|explicit| statement.leaves(explicit));
-        self.program.statements.push(statement);
+        let statement = Statement { pieces, parameters, heads, ..Statement::default() };
+        self.program.statements.push(statement.ready());
         self.push(Command::Execute(number), at);
         Ok(())
     }

@@ -151,7 +151,7 @@ impl Program {
         let commands =
             draws.into_iter().map(Command::Draw).chain([Command::Execute(self.statements.len()), Command::End]);
         self.steps.extend(commands.enumerate().map(|(at, command)| Step { command, number: at + 1, line }));
-        self.statements.push(statement);
+        self.statements.push(statement.ready());
     }
 
     /// A new slot that becomes the statement's next parameter.

@@ -1,6 +1,7 @@
 //! With real servers, which the tests start themselves. A server takes a second or two to make, so each test is a walk
 //! through many small ones over a single server.
 
+mod counts;
 mod fakes;
 mod hostile;
 mod lane;

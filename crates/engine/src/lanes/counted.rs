@@ -1,0 +1,243 @@
+//! Sessions that the server itself counts: each is asked before the load's first operation and after its last, so that what
+//! happens in between is the load's alone, whoever else uses the server.
+
+use crate::lane::{
+    Completion, Instants, KeptRow, Lane, OpError, Outcome, SessionCounts, Submitted, SyncPoint, Transfer,
+};
+use crate::worker::WorkerContext;
+use crate::workloads::transactions::{Program, Protocol, Rows, StatementOp};
+
+/// How long the answers of all sessions of a worker are waited for.
+const PATIENCE_NS: u64 = 30_000_000_000;
+
+/// How a session is asked what its server has counted of it. The question itself counts as one of each.
+#[derive(Clone)]
+pub(crate) struct Question {
+    /// Its SQL. The first column tells the session, the next what it has counted.
+    pub(crate) sql: &'static str,
+    /// What the columns behind the first count.
+    pub(crate) columns: &'static [Counting],
+}
+
+/// What a column of a [`Question`] counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counting {
+    /// Transactions that began, the question's own among them.
+    Transactions,
+    /// Statements, the question itself among them.
+    Statements,
+    /// `COMMIT`s.
+    Commits,
+}
+
+impl Question {
+    /// The operation that asks.
+    fn op(&self, program: &Program) -> StatementOp {
+        let text = if program.protocol() == Protocol::Simple { self.sql.to_owned() } else { String::new() };
+        StatementOp { statement: program.statements().len(), text, rows: Rows::Keep, ..StatementOp::default() }
+    }
+
+    /// A session and its counts, if the answer has them.
+    fn read(&self, results: &[KeptRow]) -> Option<(i64, SessionCounts)> {
+        let row = results.last().filter(|row| row.rows == 1)?;
+        let session = row.values.first()?.whole()?;
+        let mut counts = SessionCounts::default();
+        for (column, value) in self.columns.iter().zip(row.values.get(1..)?) {
+            let value = u64::try_from(value.whole()?).ok()?;
+            match column {
+                Counting::Transactions => counts.transactions = Some(value),
+                Counting::Statements => counts.statements = Some(value),
+                Counting::Commits => counts.commits = Some(value),
+            }
+        }
+        Some((session, counts))
+    }
+}
+
+/// Gives the methods of a lane that are those of another within it.
+macro_rules! delegate_to_lane {
+    () => {
+        fn flush(&mut self) {
+            self.lane.flush();
+        }
+
+        fn kept_rows(&self, client: usize) -> &[KeptRow] {
+            self.lane.kept_rows(client)
+        }
+
+        fn reap(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) {
+            self.lane.reap(deadline_ns, into);
+        }
+
+        fn recover(&mut self, client: usize) -> Option<Outcome> {
+            self.lane.recover(client)
+        }
+
+        fn helpers_cpu_ns(&self) -> u64 {
+            self.lane.helpers_cpu_ns()
+        }
+
+        fn end_transaction(&mut self, client: usize) -> Result<(), OpError> {
+            self.lane.end_transaction(client)
+        }
+
+        fn instants_ns(&self, client: usize) -> (u64, u64) {
+            self.lane.instants_ns(client)
+        }
+
+        fn begin_measurement(&mut self) {
+            self.lane.begin_measurement();
+        }
+
+        fn transfer(&mut self) -> Option<Transfer> {
+            self.lane.transfer()
+        }
+
+        fn kernel_entries(&self) -> Option<u64> {
+            self.lane.kernel_entries()
+        }
+
+        fn close(self) {
+            self.lane.close();
+        }
+    };
+}
+
+/// A lane whose sessions are asked what their server has counted.
+pub(crate) struct Counted<L> {
+    lane: L,
+    question: Question,
+    op: StatementOp,
+    /// What each session had counted before the load, or why that is not known.
+    before: Result<Vec<(i64, SessionCounts)>, String>,
+}
+
+impl<L: Lane<Op = StatementOp>> Counted<L> {
+    /// Asks the sessions of a lane on which the program's statements are prepared, and the question behind them.
+    pub(crate) fn new(lane: L, question: Question, program: &Program, context: &WorkerContext<'_>) -> Counted<L> {
+        let op = question.op(program);
+        let mut counted = Counted { lane, question, op, before: Err(String::new()) };
+        counted.before = counted.ask(context.open_connections()).and_then(|before| {
+            let mut sessions: Vec<i64> = before.iter().map(|(session, _)| *session).collect();
+            sessions.sort_unstable();
+            sessions.dedup();
+            if sessions.len() == before.len() { Ok(before) } else { Err(SHARED.to_owned()) }
+        });
+        counted
+    }
+
+    /// What each session has counted so far.
+    fn ask(&mut self, connections: usize) -> Result<Vec<(i64, SessionCounts)>, String> {
+        let mut waiting = 0;
+        let mut failed = None;
+        for client in 0..connections {
+            match self.lane.submit(client, &self.op) {
+                Submitted::Queued => waiting += 1,
+                Submitted::Done(Outcome::Ok) => {}
+                Submitted::Done(Outcome::Failed(error)) => failed = Some(error.message),
+                Submitted::Busy => failed = Some("the connection was busy".to_owned()),
+            }
+        }
+        self.lane.flush();
+        let deadline_ns = host::clock::now_ns() + PATIENCE_NS;
+        let mut ended = Vec::new();
+        while waiting > 0 {
+            if host::clock::now_ns() >= deadline_ns {
+                return Err("the sessions did not answer when they were asked".to_owned());
+            }
+            self.lane.reap(deadline_ns, &mut ended);
+            for Completion { outcome, .. } in ended.drain(..) {
+                waiting -= 1;
+                if let Outcome::Failed(error) = outcome {
+                    failed = Some(error.message);
+                }
+            }
+        }
+        if let Some(message) = failed {
+            return Err(format!("the server does not tell a session what it has counted of it: {message}"));
+        }
+        let read = |client| self.question.read(self.lane.kept_rows(client));
+        let all: Option<Vec<_>> = (0..connections).map(read).collect();
+        all.ok_or_else(|| "the server tells no session what it has counted of it".to_owned())
+    }
+}
+
+const SHARED: &str = "the connections do not keep to sessions of their own: is there a pooler before the server?";
+
+impl<L: Lane<Op = StatementOp>> Lane for Counted<L> {
+    const INSTANTS: Instants = L::INSTANTS;
+
+    type Op = StatementOp;
+
+    fn submit(&mut self, client: usize, op: &StatementOp) -> Submitted {
+        self.lane.submit(client, op)
+    }
+
+    fn sync(&mut self, client: usize, point: SyncPoint) -> Submitted {
+        self.lane.sync(client, point)
+    }
+
+    fn reconnect(&mut self, client: usize) -> Option<Outcome> {
+        self.before = Err("connections were made anew, and what a session has counted ends with it".to_owned());
+        self.lane.reconnect(client)
+    }
+
+    fn session_counts(&mut self) -> Result<SessionCounts, String> {
+        let before = std::mem::replace(&mut self.before, Err("it was asked before".to_owned()))?;
+        let after = self.ask(before.len())?;
+        let mut all: Option<SessionCounts> = None;
+        for ((session, before), (same, after)) in before.into_iter().zip(after) {
+            let counted = after.since(before).filter(|_| session == same).ok_or(SHARED)?;
+            all = Some(all.map_or(counted, |sum| sum.plus(counted)));
+        }
+        all.ok_or_else(|| "there are no sessions".to_owned())
+    }
+
+    delegate_to_lane!();
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A lane that says of every so-manieth operation that it has ended well, and never hands it over.
+    pub(crate) struct Lying<L> {
+        lane: L,
+        every: u64,
+        ops: u64,
+    }
+
+    impl<L> Lying<L> {
+        pub(crate) fn new(lane: L, every: u64) -> Lying<L> {
+            Lying { lane, every, ops: 0 }
+        }
+    }
+
+    impl<L: Lane<Op = StatementOp>> Lane for Lying<L> {
+        const INSTANTS: Instants = L::INSTANTS;
+
+        type Op = StatementOp;
+
+        fn submit(&mut self, client: usize, op: &StatementOp) -> Submitted {
+            self.ops += 1;
+            if op.rows == Rows::Discard && self.ops.is_multiple_of(self.every) {
+                return Submitted::Done(Outcome::Ok);
+            }
+            self.lane.submit(client, op)
+        }
+
+        fn sync(&mut self, client: usize, point: SyncPoint) -> Submitted {
+            self.lane.sync(client, point)
+        }
+
+        fn reconnect(&mut self, client: usize) -> Option<Outcome> {
+            self.lane.reconnect(client)
+        }
+
+        fn session_counts(&mut self) -> Result<SessionCounts, String> {
+            self.lane.session_counts()
+        }
+
+        delegate_to_lane!();
+    }
+}

@@ -1,0 +1,210 @@
+//! Whether client and server agree on what a trial did.
+//!
+//! What a load claims is counted a second time at the server, each time in the way that the engine tells most by: by the rows
+//! that a script must have left, by what the server counted of the load's own sessions, by the counters of its database.
+//! A trial in which the two disagree has no result. Where only a part can be held against each other the trial says so.
+
+use model::{Mark, MarkKind};
+
+use super::Trial;
+use crate::error::{Failure, FailureKind};
+use crate::lane::SessionCounts;
+use crate::target::Counters;
+use crate::worker::Tally;
+use crate::workloads::transactions::{Countable, Program};
+
+/// What a count may come to.
+struct Claim {
+    what: &'static str,
+    /// What has certainly been done.
+    least: u64,
+    /// What may have been done: a transaction that failed may have been carried out before its failure was heard of.
+    most: u64,
+}
+
+impl Claim {
+    /// Compares the claim with what the server has seen of it `where_seen`.
+    fn hold(&self, seen: u64, where_seen: &str) -> Result<(), Failure> {
+        let Claim { what, least, most } = *self;
+        if (least..=most).contains(&seen) {
+            return Ok(());
+        }
+        let only = if seen < least { "only " } else { "" };
+        let up_to = match most {
+            u64::MAX => " or more".to_owned(),
+            most if most == least => String::new(),
+            most => format!(" to {most}"),
+        };
+        let cause = format!("the client counted {least}{up_to} {what}, the server {only}{seen}{where_seen}");
+        Err(Failure::new(FailureKind::Verification, "trust the trial's counts", cause))
+    }
+}
+
+impl Trial<'_> {
+    /// Holds what the client claims against what the server has seen; a mark says what could not be.
+    pub(super) fn check_counts(
+        &self,
+        program: &Program,
+        tally: &Tally,
+        counters: &mut Counters,
+    ) -> Result<Vec<Mark>, Failure> {
+        let by_rows = self.check_rows(program, tally)?;
+        let by_sessions = check_sessions(program, tally, counters)?;
+        let by_database = check_database(program, tally, counters)?;
+        let mut marks: Vec<Mark> = rolled_back(program, tally, counters).into_iter().collect();
+        if let (Err(of_sessions), Err(of_rows)) = (by_sessions, by_rows) {
+            let parts: Vec<String> = [Some(of_sessions), of_rows, by_database].into_iter().flatten().collect();
+            marks.push(Mark { kind: MarkKind::NotCounted, detail: parts.join("; ") });
+        }
+        Ok(marks)
+    }
+
+    /// By the rows that a built-in script leaves. Why it was not done is an `Err`; that it has no such rows, an empty one.
+    fn check_rows(&self, program: &Program, tally: &Tally) -> Result<Result<(), Option<String>>, Failure> {
+        let Some(check) = program.check else { return Ok(Err(None)) };
+        let claim = Claim { what: "transactions", least: tally.succeeded, most: tally.succeeded + tally.failures() };
+        match self.ledger.scalar(check.sql) {
+            Ok(seen) => {
+                claim.hold(u64::try_from(seen).unwrap_or_default(), &format!(" (`{}`)", check.sql))?;
+                Ok(Ok(()))
+            }
+            Err(failure) if failure.kind == FailureKind::Unsupported => Ok(Err(Some(failure.cause))),
+            Err(failure) => Err(failure),
+        }
+    }
+}
+
+/// By what the server counted of the load's own sessions, which is noted among its counters. Why that says less than it could
+/// is the inner `Err`.
+fn check_sessions(program: &Program, tally: &Tally, counters: &mut Counters) -> Result<Result<(), String>, Failure> {
+    const WHERE: &str = " in the load's own sessions";
+    let seen = match &tally.sessions {
+        Some(Ok(seen)) => *seen,
+        Some(Err(reason)) => return Ok(Err(reason.clone())),
+        None => return Ok(Err("nobody asked what the engine has counted of the sessions".to_owned())),
+    };
+    let SessionCounts { transactions, statements, twice, commits } = seen;
+    let (sure, in_vain) = (tally.asked, tally.asked_in_vain);
+    let claim = |what, sure: u64, in_vain: u64| Claim { what, least: sure, most: sure + in_vain };
+    for (name, seen, claim) in [
+        ("session_statements", statements, claim("statements", sure.statements, in_vain.statements + twice)),
+        ("session_commits", commits, claim("COMMITs", sure.commits, in_vain.commits)),
+    ] {
+        if let Some(seen) = seen {
+            counters.set(name, "", seen as f64);
+            claim.hold(seen, WHERE)?;
+        }
+    }
+    let Some(seen) = transactions else { return Ok(Ok(())) };
+    counters.set("session_transactions", "", seen as f64);
+    let exact = claim("transactions of the server", sure.transactions, in_vain.transactions);
+    match program.countable() {
+        Countable::Exactly => exact.hold(seen, WHERE)?,
+        Countable::AtLeast(why) => {
+            let least = sure.transactions.min(tally.succeeded * program.commits_per_transaction());
+            Claim { least, most: u64::MAX, ..exact }.hold(seen, WHERE)?;
+            return Ok(Err(format!("{why}, and only that there were no fewer is known")));
+        }
+        Countable::No(why) => return Ok(Err(why.to_owned())),
+    }
+    Ok(Ok(()))
+}
+
+/// By the counters of the server or the database, which count everybody's work and so can only be too small. What was held
+/// against them, if anything.
+fn check_database(program: &Program, tally: &Tally, counters: &Counters) -> Result<Option<String>, Failure> {
+    let Some((what, seen)) = seen_by_server(counters) else { return Ok(None) };
+    let claimed = claimed_commits(program, tally);
+    Claim { what: "commits", least: claimed, most: u64::MAX }.hold(seen as u64, what)?;
+    Ok(Some(format!(
+        "held against it: that {claimed} commits are no more than the {seen}{what} that the server counted in all"
+    )))
+}
+
+/// What the database rolled back beyond what the load knows of. Others may have done so; but a session does not tell commits
+/// from rollbacks, so it may also be what the load takes for committed.
+fn rolled_back(program: &Program, tally: &Tally, counters: &Counters) -> Option<Mark> {
+    let seen = counters.get("rollbacks")? as u64;
+    let known = tally.asked.rollbacks + tally.asked_in_vain.rollbacks;
+    let detail = format!(
+        "the database rolled back {seen} transactions, of which the load knows {known} at most: the others are other clients', \
+         or were not committed as the load claims"
+    );
+    (program.countable() == Countable::Exactly && seen > known).then_some(Mark { kind: MarkKind::Note, detail })
+}
+
+/// How many commits the load claims at least.
+pub(super) fn claimed_commits(program: &Program, tally: &Tally) -> u64 {
+    match program.countable() {
+        Countable::No(_) => 0,
+        Countable::Exactly | Countable::AtLeast(_) => tally.succeeded * program.commits_per_transaction(),
+    }
+}
+
+/// What the server has seen at least of the client's commits: commits where it counts them. Else its statements, of
+/// which every commit takes at least one.
+pub(super) fn seen_by_server(counters: &Counters) -> Option<(&'static str, f64)> {
+    let statements = || counters.get("statements").map(|seen| (" statements", seen));
+    counters.get("commits").map(|seen| ("", seen)).or_else(statements)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::Asked;
+    use crate::workloads::transactions::compile;
+
+    fn held(script: &str, seen: SessionCounts, in_vain: u64) -> Result<Result<(), String>, String> {
+        let program = compile(script, &[]).unwrap();
+        let asked = Asked { transactions: 100, statements: 300, commits: 100, rollbacks: 0 };
+        let in_vain = Asked { transactions: in_vain, statements: 2 * in_vain, commits: in_vain, rollbacks: in_vain };
+        let tally =
+            Tally { succeeded: 100, asked, asked_in_vain: in_vain, sessions: Some(Ok(seen)), ..Tally::default() };
+        check_sessions(&program, &tally, &mut Counters::default()).map_err(|failure| failure.cause)
+    }
+
+    #[test]
+    fn every_count_of_a_session_is_held_against_the_claim() {
+        let block = "BEGIN; SELECT 1; COMMIT;";
+        let all = |transactions, statements, commits| SessionCounts {
+            transactions: Some(transactions),
+            statements: Some(statements),
+            twice: 0,
+            commits: Some(commits),
+        };
+        assert_eq!(held(block, all(100, 300, 100), 0), Ok(Ok(())));
+        assert_eq!(held(block, all(101, 302, 100), 1), Ok(Ok(())), "a failure may have been carried out");
+        for (seen, said) in [
+            (all(99, 300, 100), "100 transactions of the server, the server only 99"),
+            (all(101, 300, 100), "100 transactions of the server, the server 101"),
+            (all(100, 299, 100), "300 statements, the server only 299"),
+            (all(100, 300, 99), "100 COMMITs, the server only 99"),
+        ] {
+            let cause = held(block, seen, 0).unwrap_err();
+            assert!(cause.contains(said), "{cause}");
+        }
+    }
+
+    #[test]
+    fn rollbacks_that_the_load_does_not_know_of_are_told() {
+        let program = compile("BEGIN; SELECT 1; COMMIT;", &[]).unwrap();
+        let rolled_back = |seen: f64, failures: u64| {
+            let mut counters = Counters::default();
+            counters.set("rollbacks", "", seen);
+            let asked_in_vain = Asked { rollbacks: failures, ..Asked::default() };
+            rolled_back(&program, &Tally { asked_in_vain, ..Tally::default() }, &counters)
+        };
+        assert_eq!((rolled_back(0.0, 0), rolled_back(3.0, 3)), (None, None));
+        assert!(rolled_back(3.0, 2).unwrap().detail.contains("rolled back 3 transactions, of which the load knows 2"));
+    }
+
+    #[test]
+    fn what_a_script_does_not_tell_is_not_claimed() {
+        let seen = |transactions| SessionCounts { transactions: Some(transactions), ..SessionCounts::default() };
+        assert!(held("CALL f();", seen(500), 0).unwrap().unwrap_err().contains("no fewer"));
+        assert!(held("CALL f();", seen(99), 0).unwrap_err().contains("100 or more"));
+        for script in ["BEGIN; SELECT 1; COMMIT AND CHAIN; COMMIT;", "BEGIN; SAVEPOINT a; ROLLBACK TO a; COMMIT;"] {
+            assert!(held(script, seen(7), 0).unwrap().unwrap_err().contains("does not tell"), "{script}");
+        }
+    }
+}

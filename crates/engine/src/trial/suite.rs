@@ -1,0 +1,204 @@
+//! What every engine's counts are tried with: scripts of every kind on a real server, and a lane that claims what it has not
+//! done.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use model::{Length, MarkKind, OnError, Order, Point, Reading, Schedule, TrialRecord, Value};
+
+use super::TrialRun;
+use crate::error::{Failure, FailureKind};
+use crate::observer::Silent;
+use crate::registry::Registry;
+use crate::target::Target;
+use crate::workloads::{Action, Grants};
+
+/// Transactions of each client, and clients.
+const EACH: u64 = 40;
+const CLIENTS: u64 = 3;
+
+/// Scripts of a user's own, each with its statements, its `COMMIT`s, and the server's transactions in PostgreSQL's sense.
+const OWN: [(&str, &str, [u64; 3]); 4] = [
+    ("two", "UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = :a;\nSELECT 1;\n", [2, 0, 2]),
+    ("undone", "BEGIN;\nUPDATE pgbench_accounts SET abalance = 7 WHERE aid = :a;\nROLLBACK;\n", [3, 0, 1]),
+    ("both", "SELECT 1;\nBEGIN;\nSELECT 2;\nCOMMIT;\n", [4, 1, 2]),
+    ("branches", "\\if :a > 50\nSELECT 1;\n\\else\nSELECT 2;\n\\endif\nSELECT 3;\n", [2, 0, 2]),
+];
+
+/// On which tables a trial works.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum On {
+    /// Those that were made for it.
+    New,
+    /// Those that the trial before it has left.
+    Used,
+}
+
+fn trial(
+    target: &dyn Target,
+    on: On,
+    script: &str,
+    protocol: &str,
+    more: &[(&str, Value)],
+) -> Result<TrialRecord, Failure> {
+    let text = |text: &str| Value::Text(text.to_owned());
+    let mut point = Point::from([
+        ("script".to_owned(), text(script)),
+        ("protocol".to_owned(), text(protocol)),
+        ("clients".to_owned(), Value::Int(CLIENTS as i64)),
+        ("scale".to_owned(), Value::Int(1)),
+        ("rate".to_owned(), Value::Float(0.0)),
+    ]);
+    point.extend(more.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
+    let task = Registry::built_in().workload("transactions").unwrap().task(&point, &Grants::default()).unwrap();
+    let Action::Stream(stream) = &task.action else { panic!("{script} is a stream") };
+    let schedule = Schedule {
+        blocks: 1,
+        warmup: Duration::ZERO,
+        length: Length::Transactions(EACH),
+        order: Order::Interleaved,
+        seed: 1,
+        on_error: OnError::Stop,
+    };
+    if on == On::New {
+        target.prepare(&task.dataset).unwrap();
+        target.settle().unwrap();
+    }
+    let interrupt = AtomicBool::new(false);
+    TrialRun { target, task: stream, schedule: &schedule, seed: 1, interrupt: &interrupt }.run(&mut Silent)
+}
+
+fn count(record: &TrialRecord, metric: &str) -> Option<u64> {
+    let found = record.measurements.iter().find(|one| one.metric.id == metric)?;
+    match found.reading {
+        Reading::Value(value) => Some(value as u64),
+        Reading::Unavailable(_) => None,
+    }
+}
+
+fn is_not_counted(record: &TrialRecord) -> Option<&str> {
+    record.marks.iter().find(|mark| mark.kind == MarkKind::NotCounted).map(|mark| mark.detail.as_str())
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> String {
+    let file = folder.join(format!("{name}.sql"));
+    std::fs::write(&file, format!("\\set a random(1, 100)\n{text}")).unwrap();
+    file.to_str().unwrap().to_owned()
+}
+
+/// Whatever a load consists of, the server counts as many as the client.
+pub(crate) fn counts_agree(target: &dyn Target, protocols: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    for protocol in protocols {
+        for script in ["select-only", "select-update", "tpcb-like"] {
+            let record =
+                trial(target, On::New, script, protocol, &[]).unwrap_or_else(|f| panic!("{script}, {protocol}: {f}"));
+            assert_eq!(is_not_counted(&record), None, "{script}, {protocol}");
+        }
+        let mut mix = vec!["select-only@2".to_owned()];
+        for (name, text, [statements, commits, transactions]) in OWN {
+            let script = write(folder.path(), name, text);
+            let record =
+                trial(target, On::Used, &script, protocol, &[]).unwrap_or_else(|f| panic!("{name}, {protocol}: {f}"));
+            assert_eq!(is_not_counted(&record), None, "{name}, {protocol}");
+            let all = [
+                ("server_session_statements", statements),
+                ("server_session_commits", commits),
+                ("server_session_transactions", transactions),
+            ];
+            let counted: Vec<_> = all
+                .into_iter()
+                .filter_map(|(id, each)| Some((id, count(&record, id)?, each * EACH * CLIENTS)))
+                .collect();
+            assert!(!counted.is_empty(), "{name}, {protocol}: nothing was counted");
+            counted.iter().for_each(|(id, seen, each)| assert_eq!(seen, each, "{name}, {protocol}: {id}"));
+            mix.push(script);
+        }
+        let record =
+            trial(target, On::Used, &mix.join(", "), protocol, &[]).unwrap_or_else(|f| panic!("mix, {protocol}: {f}"));
+        assert_eq!(is_not_counted(&record), None, "mix, {protocol}");
+        failures_are_allowed_for(target, folder.path(), protocol);
+    }
+}
+
+/// What failed may have been carried out or not, inside a transaction and outside.
+fn failures_are_allowed_for(target: &dyn Target, folder: &Path, protocol: &str) {
+    let insert = "\\set b random(1, 500)\nINSERT INTO pgbench_branches (bid, bbalance) VALUES (:b, 0);\n";
+    for (name, text) in
+        [("failing", insert.to_owned()), ("failing-block", format!("BEGIN;\nSELECT 1;\n{insert}COMMIT;\n"))]
+    {
+        let script = write(folder, name, &text);
+        // SQLite's writers wait for each other; a lock that is not had in time is a failure like others.
+        let record =
+            trial(target, On::New, &script, protocol, &[]).unwrap_or_else(|f| panic!("{name}, {protocol}: {f}"));
+        assert!(count(&record, "errors").unwrap() > 0, "{name}, {protocol}: nothing failed");
+        assert_eq!(is_not_counted(&record), None, "{name}, {protocol}");
+    }
+}
+
+/// A connection that is made anew takes with it what was counted of its session: the trial says so.
+pub(crate) fn new_connections_are_not_counted(target: &dyn Target) {
+    let record = trial(target, On::New, "select-only", "prepared", &[("reconnect", Value::Int(10))]).unwrap();
+    let detail = is_not_counted(&record).unwrap_or_default();
+    assert!(detail.contains("connections were made anew"), "{detail:?}");
+    // The rows of a script that writes are counted all the same.
+    let record = trial(target, On::New, "select-update", "prepared", &[("reconnect", Value::Int(10))]).unwrap();
+    assert_eq!(is_not_counted(&record), None);
+}
+
+/// A target whose lanes claim operations that they never hand over gives no result, whatever the script.
+pub(crate) fn lies_are_caught(target: &dyn Target, protocols: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    let own = write(folder.path(), "two", OWN[0].1);
+    let mix = format!("select-only, {own}");
+    for protocol in protocols {
+        for script in ["select-only", "select-update", &own, &mix] {
+            match trial(target, On::New, script, protocol, &[]) {
+                Err(failure) => {
+                    assert_eq!(failure.kind, FailureKind::Verification, "{script}, {protocol}: {failure}");
+                    assert!(failure.cause.contains("the client counted"), "{script}, {protocol}: {failure}");
+                }
+                Ok(_) => panic!("{script}, {protocol}: nobody noticed"),
+            }
+        }
+    }
+}
+
+/// Gives the methods of a target that are those of another within it, but [`Target::drive`].
+macro_rules! delegate_to_target {
+    () => {
+        fn facts(&self) -> Result<Facts, Failure> {
+            self.0.facts()
+        }
+
+        fn dialect(&self) -> &'static dyn Dialect {
+            self.0.dialect()
+        }
+
+        fn placement(&self) -> Placement {
+            self.0.placement()
+        }
+
+        fn prepare(&self, data: &Dataset) -> Result<(), Failure> {
+            self.0.prepare(data)
+        }
+
+        fn settle(&self) -> Result<(), Failure> {
+            self.0.settle()
+        }
+
+        fn counters(&self) -> Result<Counters, Failure> {
+            self.0.counters()
+        }
+
+        fn scalar(&self, sql: &str) -> Result<i64, Failure> {
+            self.0.scalar(sql)
+        }
+
+        fn drop_all(&self) -> Result<(), Failure> {
+            self.0.drop_all()
+        }
+    };
+}
+pub(crate) use delegate_to_target;
