@@ -184,6 +184,10 @@ pub enum ResultFormat {
 pub struct ResumeArgs {
     /// The experiment's store
     pub store: PathBuf,
+    /// Run what has no result and nothing else. Without it a block that stopped half-way is run again whole, so that what
+    /// is compared was measured together; its earlier trials stay in the store, and count no more once they are repeated
+    #[arg(long)]
+    pub only_pending: bool,
     /// Let étalon drop tables in its way that it did not make
     #[arg(long)]
     pub yes: bool,

@@ -14,6 +14,7 @@ use super::run::choice;
 use crate::args::{AgentArgs, AgentsArgs, Nats};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::leftovers;
 use crate::printer::Printer;
 
 /// How often it is looked whether the agent should end.
@@ -36,6 +37,8 @@ pub fn run(args: &AgentArgs, printer: Printer) -> Result<Exit, CliError> {
         return Err(CliError::user(format!("`{}` cannot be the name of an agent", args.name))
             .hint("a name has letters, digits, `-` and `_`, and is part of the subjects that it answers on"));
     }
+    // An agent that was killed had servers and volumes of its own.
+    leftovers::offer(leftovers::Consent::Ask, printer);
     // Thousands of clients need as many sockets; where the limit cannot be raised too many of them are refused.
     let _ = host::limits::raise_open_files();
     let interrupt = host::interrupt::flag(Exit::Interrupted.code());

@@ -28,8 +28,13 @@ pub fn redact_url(url: &str) -> String {
 /// The URL as it may be sent to another host: with no password, where it held one, and without its user's colon. Whoever
 /// uses it takes the password from an environment of its own.
 pub fn without_password(url: &str) -> String {
+    without(url, |_| true)
+}
+
+/// The URL without those of its passwords for which `goes` says so, and without what leads to them.
+fn without(url: &str, goes: impl Fn(&str) -> bool) -> String {
     let mut text = url.to_owned();
-    for range in secret_ranges(url).into_iter().rev() {
+    for range in secret_ranges(url).into_iter().rev().filter(|range| goes(&url[range.clone()])) {
         let before = &url[..range.start];
         let pair = before.rfind(['?', '&', ';']).filter(|_| before.ends_with('='));
         match pair {
@@ -61,7 +66,43 @@ pub fn redact_text(plan_text: &str, plan: &Plan) -> String {
     })
 }
 
+/// A plan that was read from a store, where each password is masked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unmasked {
+    /// The plan in which a masked password is an absent one: whoever uses it looks into the environment and the password
+    /// files.
+    pub plan: Plan,
+    /// The systems whose passwords were masked.
+    pub without_password: Vec<String>,
+    /// What else was masked and cannot come from anywhere, as in `setting ssl_secret of system a`.
+    pub lost: Vec<String>,
+}
+
 impl Plan {
+    /// The plan with nothing in the place of its masked passwords.
+    pub fn unmasked(mut self) -> Unmasked {
+        let unmasked = |url: &str| without(url, |secret| secret == MASK);
+        if let Some(fleet) = &mut self.fleet {
+            fleet.nats = unmasked(&fleet.nats);
+        }
+        let (mut without_password, mut lost) = (Vec::new(), Vec::new());
+        for system in &mut self.systems {
+            let url = unmasked(&system.url);
+            if url != system.url {
+                without_password.push(system.name.clone());
+                system.url = url;
+            }
+            let masked = system.settings.iter().filter(|(name, value)| holds_mask(name, value));
+            lost.extend(masked.map(|(name, _)| format!("setting `{name}` of system `{}`", system.name)));
+        }
+        for benchmark in &self.benchmarks {
+            let masked = benchmark.points.iter().flatten().filter(|(key, value)| holds_mask(key, value));
+            lost.extend(masked.map(|(key, _)| format!("key `{key}` of benchmark `{}`", benchmark.name)));
+        }
+        lost.dedup();
+        Unmasked { plan: self, without_password, lost }
+    }
+
     /// The plan without its passwords: fit to be printed and stored.
     pub fn redacted(&self) -> Plan {
         let mut plan = self.clone();
@@ -263,6 +304,14 @@ fn percent_decoded(text: &str) -> String {
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Whether a secret was masked in a value.
+fn holds_mask(key: &str, value: &Value) -> bool {
+    let Value::Text(text) = value else { return false };
+    // Had something else stood there, would it have been masked?
+    let other = text.replace(MASK, "x");
+    other != *text && (is_secret_key(key) || redact_url(&other) != other)
 }
 
 fn redact_value(key: &str, value: &Value) -> Value {

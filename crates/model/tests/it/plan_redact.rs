@@ -181,3 +181,46 @@ proptest! {
         let _ = redact_text(&other, &parse(GOOD).unwrap());
     }
 }
+
+/// A plan with such a URL and setting, as a store gives it back.
+fn stored(url: &str, setting: &str) -> model::Plan {
+    let text = format!(
+        "[systems.a]\nurl = \"{url}\"\nsettings = {{ {setting} }}\n[[benchmarks]]\nworkload = \"transactions\"\n\
+         script = \"select-only\"\nclients = 1\n[schedule]\nblocks = 1\n"
+    );
+    parse(&text).unwrap_or_else(|errors| panic!("{errors}")).redacted()
+}
+
+#[test]
+fn a_mask_is_an_absent_password() {
+    for (url, expected) in [
+        ("postgres://u:p@h:5432/db", "postgres://u@h:5432/db"),
+        ("postgres://u:***@h/db", "postgres://u@h/db"),
+        ("postgres://h/db?user=u&password=q", "postgres://h/db?user=u"),
+        ("postgres://h/db?password=q&user=u", "postgres://h/db?user=u"),
+        ("postgres://u@h/db", "postgres://u@h/db"),
+    ] {
+        let unmasked = stored(url, "").unmasked();
+        assert_eq!(unmasked.plan.systems[0].url, expected, "{url}");
+        assert_eq!(
+            unmasked.without_password.len(),
+            usize::from(url.contains("p@") || url.contains("***") || url.contains("=q"))
+        );
+        assert!(unmasked.lost.is_empty());
+    }
+    // The same plan, as far as anybody can tell.
+    assert_eq!(stored("postgres://u:p@h/db", "").hash(), stored("postgres://u:***@h/db", "").hash());
+}
+
+#[test]
+fn a_masked_setting_has_no_other_source() {
+    for (setting, is_lost) in [
+        ("my_secret = \"s\"", true),
+        ("primary_conninfo = \"host=h password=p\"", true),
+        ("work_mem = \"4MB\"", false),
+        ("stars = \"***\"", false),
+    ] {
+        let lost = stored("postgres://h/db", setting).unmasked().lost;
+        assert_eq!(lost.len(), usize::from(is_lost), "{setting}: {lost:?}");
+    }
+}
