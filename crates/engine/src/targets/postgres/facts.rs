@@ -129,7 +129,7 @@ fn shown(name: &str, value: &str) -> String {
 }
 
 /// Where the data is, if it is on this machine and may be looked at.
-fn data_place(client: &mut Client, address: &Address) -> Result<DataPlace, postgres::Error> {
+pub(super) fn data_place(client: &mut Client, address: &Address) -> Result<DataPlace, postgres::Error> {
     let folder = one(client, "SELECT pg_catalog.current_setting('data_directory', true)");
     let folder = match folder {
         Ok(folder) if !folder.is_empty() => PathBuf::from(folder),

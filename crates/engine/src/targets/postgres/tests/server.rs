@@ -50,6 +50,11 @@ fn says_what_it_is(target: &PostgresTarget) {
     assert_eq!((facts.get("path.kind"), facts.get("path.tls")), (Some("socket"), Some("off")));
     assert!(facts.get("server.made_by").unwrap().contains("initdb -A trust"));
     assert!(facts.get("data_directory.filesystem").is_some(), "{:?}", facts.entries.get("data_directory.filesystem"));
+    // A server that cannot answer just now has not refused for want of a right: then there are no facts.
+    let mut client = target.client();
+    client.batch_execute("BEGIN").unwrap();
+    client.batch_execute("SELECT 1/0").unwrap_err();
+    assert!(facts::data_place(&mut client, &target.endpoint.address).is_err());
     let durability = facts.durability().unwrap();
     assert_eq!(durability.tier, DurabilityTier::Delayed);
     assert!(durability.because.contains("fsync=on") && durability.because.contains("synchronous_commit=off"));
