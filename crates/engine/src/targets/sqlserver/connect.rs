@@ -153,7 +153,7 @@ impl Endpoint {
                 FailureKind::Unsupported,
                 "give the server a certificate, or write `encrypt=false`".to_owned(),
             ),
-            Refusal::Insecure => (
+            Refusal::Insecure | Refusal::Unproven => (
                 "the server offers no encryption, and the password would cross the network in the clear".to_owned(),
                 FailureKind::Login,
                 "give the server a certificate, or reach it over the loopback interface".to_owned(),
