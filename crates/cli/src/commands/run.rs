@@ -91,14 +91,23 @@ pub fn conduct(
     ended
 }
 
+/// Where the URL of the NATS server is looked for if the store has it without its password. NATS's own tools read it, too.
+const NATS_VARIABLE: &str = "NATS_URL";
+
 /// The options with the agents that the plan names, if it names any.
 fn with_fleet(registry: &Registry, plan: &Plan, header: &Header, options: Options) -> Result<Options, Failure> {
     let Some(named) = &plan.fleet else { return Ok(options) };
-    let url = match named.nats.strip_prefix(model::plan::ENV_PREFIX) {
+    // What was a secret in the plan is not in the store: whoever resumes gives the URL anew.
+    let variable = match named.nats.contains(model::plan::MASK) {
+        true => Some(NATS_VARIABLE),
+        false => named.nats.strip_prefix(model::plan::ENV_PREFIX),
+    };
+    let url = match variable {
         None => named.nats.clone(),
         Some(variable) => std::env::var(variable).map_err(|error| {
             let tried = format!("read the URL of the NATS server from the environment variable `{variable}`");
-            Failure::new(FailureKind::Plan, tried, error)
+            let hint = format!("export {variable}=nats://user:password@host:4222");
+            Failure::new(FailureKind::Plan, tried, error).hint(hint)
         })?,
     };
     let path = |text: &String| PathBuf::from(text);

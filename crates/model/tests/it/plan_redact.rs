@@ -34,6 +34,13 @@ fn passwords_of_urls() {
         ("host=h password = 'p w\\' x' user=u", "host=h password = '***' user=u"),
         ("password='p", "password='***"),
         ("PGPASSWORD=p psql", "PGPASSWORD=*** psql"),
+        // Slips of the fingers.
+        ("postgres://h/db?pasword=q&x=1", "postgres://h/db?pasword=***&x=1"),
+        ("postgres://h/db?Passwrd=q", "postgres://h/db?Passwrd=***"),
+        ("mysql://h/db?pw=q", "mysql://h/db?pw=***"),
+        ("mysql://h/db?x=1;password=q", "mysql://h/db?x=1;password=***"),
+        ("mysql://u:p/db", "mysql://u:***"),
+        ("mysql://u:p", "mysql://u:***"),
         ("Server=h;Password=p", "Server=h;Password=***"),
     ] {
         assert_eq!(redact_url(url), expected, "{url}");
@@ -57,6 +64,9 @@ fn what_holds_none_stays() {
         "postgres://[::1]:5432/db?x=a@b",
         "postgres:///db?host=/run/a@b",
         "postgres://h/db?password=",
+        "postgres://h/db?passfile=/x&sslmode=require&user=u",
+        "nats://h:4222",
+        "tls://h1:4222,h2:4222",
         "sqlite:///var/x@y.db",
         "sqlite:C:/data/x@y.db",
         "sqlite:x.db",

@@ -105,7 +105,7 @@ impl Endpoint {
             password: address.password.as_deref().map(Secret::from),
             encryption,
             medium: if address.is_socket() { Medium::Local } else { Medium::Network },
-            identity: match address.tls {
+            identity: match address.tls.mode {
                 SslMode::VerifyCa | SslMode::VerifyIdentity => Identity::Proven,
                 SslMode::Disabled | SslMode::Preferred | SslMode::Required => Identity::Unproven,
             },

@@ -46,6 +46,8 @@ use private::Private;
 use programs::Product;
 use session::Session;
 use url::Address;
+#[cfg(test)]
+pub(in crate::targets) use url::parse_url;
 
 /// The database that étalon works in.
 const SCHEMA: &str = "etalon";

@@ -233,6 +233,12 @@ fn default_socket() -> String {
     there.unwrap_or(&SOCKETS[0]).to_string()
 }
 
+/// Reads a URL and says only what is wrong with it.
+#[cfg(test)]
+pub(in crate::targets) fn parse_url(url: &str, environment: Environment<'_>) -> Result<(), Failure> {
+    Address::parse(url, environment).map(|_| ())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -50,6 +50,8 @@ use load::Untouched;
 use private::Private;
 use session::Session;
 use url::Address;
+#[cfg(test)]
+pub(in crate::targets) use url::parse_url;
 
 /// The schema that étalon works in.
 const SCHEMA: &str = "etalon";

@@ -174,6 +174,28 @@ fn set_defaults(config: &mut Config) {
 /// How its URLs are written.
 const URL: Form = Form { product: "PostgreSQL", schemes: ["postgres", "postgresql"], before_port: &[':'] };
 
+/// The options of a URL but for those about TLS: étalon's own, then those of the driver.
+const OPTIONS: [&str; 18] = [
+    "user",
+    "password",
+    "host",
+    "port",
+    "dbname",
+    "passfile",
+    "application_name",
+    "channel_binding",
+    "connect_timeout",
+    "hostaddr",
+    "keepalives",
+    "keepalives_idle",
+    "keepalives_interval",
+    "keepalives_retries",
+    "load_balance_hosts",
+    "options",
+    "target_session_attrs",
+    "tcp_user_timeout",
+];
+
 /// What is wrong with a URL. It must not repeat the password.
 pub(super) fn wrong(cause: impl std::fmt::Display) -> Failure {
     URL.wrong(cause)
@@ -219,8 +241,11 @@ impl Options {
         for (key, value) in &self.others {
             let quoted = value.replace('\\', "\\\\").replace('\'', "\\'");
             // One after the other, since the driver's message does not say which one it means.
-            Config::from_str(&format!("{key}='{quoted}'"))
-                .map_err(|_| wrong(format!("the option `{key}` is not known, or its value is not valid")))?;
+            let known = Config::from_str(&format!("{key}='{quoted}'"));
+            known.map_err(|_| match OPTIONS.contains(&key.as_str()) {
+                true => wrong(format!("the option `{key}` is not supported, or its value is not valid")),
+                false => URL.unknown(key, &OPTIONS.into_iter().chain(tls::option_names()).collect::<Vec<_>>()),
+            })?;
         }
         let all: Vec<String> = self
             .others
@@ -296,6 +321,12 @@ fn default_host(port: u16) -> String {
     let socket = format!(".s.PGSQL.{port}");
     let folder = SOCKET_FOLDERS.iter().find(|folder| Path::new(folder).join(&socket).exists());
     folder.map_or("localhost", |folder| folder).to_owned()
+}
+
+/// Reads a URL and says only what is wrong with it.
+#[cfg(test)]
+pub(in crate::targets) fn parse_url(url: &str, environment: Environment<'_>) -> Result<(), Failure> {
+    Address::parse(url, environment).map(|_| ())
 }
 
 #[cfg(test)]

@@ -40,6 +40,8 @@ use connect::{Endpoint, failure};
 use control::Control;
 use session::Session;
 use url::Address;
+#[cfg(test)]
+pub(in crate::targets) use url::parse_url;
 
 /// The database that étalon works in.
 const SCHEMA: &str = "etalon";

@@ -226,6 +226,12 @@ fn encrypt(text: &str) -> Result<Encrypt, Failure> {
     }
 }
 
+/// Reads a URL and says only what is wrong with it.
+#[cfg(test)]
+pub(in crate::targets) fn parse_url(url: &str, environment: Environment<'_>) -> Result<(), Failure> {
+    Address::parse(url, environment).map(|_| ())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
