@@ -281,6 +281,9 @@ impl<'a> Conductor<'a> {
             let site = self.site_of(&request).map_err(failed)?;
             // From here on, what it made is removed, however the run ends.
             self.sites.insert(system.name.clone(), Arc::clone(&site));
+            if let Some(places) = &self.options.places {
+                places.introduce(&request, &*site).map_err(failed)?;
+            }
             self.refuse_other_loads(&system.name, &*site).map_err(failed)?;
             self.refuse_too_many_files(&*site).map_err(failed)?;
         }

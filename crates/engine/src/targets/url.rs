@@ -39,6 +39,13 @@ pub(crate) struct Pieces {
     pub(crate) options: Vec<(String, String)>,
 }
 
+impl Pieces {
+    /// The options by name.
+    pub(crate) fn options(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.options.iter().map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+}
+
 impl Form {
     /// What is wrong with a URL. It must not repeat the password.
     pub(crate) fn wrong(&self, cause: impl std::fmt::Display) -> Failure {
