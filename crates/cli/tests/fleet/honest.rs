@@ -14,7 +14,7 @@ fn run(scene: &Scene, nats: &Nats, plan: &str) -> String {
     ran.stdout
 }
 
-const SCHEDULE: &str = "[schedule]\nblocks = 2\nwarmup = \"0s\"\nduration = \"500ms\"\n";
+const SCHEDULE: &str = "[schedule]\nblocks = 1\nwarmup = \"0s\"\nduration = \"500ms\"\n";
 
 #[test]
 fn private_servers_run_every_family_with_a_role_of_few_rights() {
@@ -30,7 +30,7 @@ fn private_servers_run_every_family_with_a_role_of_few_rights() {
                  [[benchmarks]]\nworkload = \"transactions\"\nscript = \"tpcb-like\"\n\
                  [[benchmarks]]\nworkload = \"backup\"\nsize_mib = 4\n\
                  [[benchmarks]]\nworkload = \"pages\"\nstatements = 10\nrows = 4\n\
-                 [[benchmarks]]\nworkload = \"spatial\"\nside = 8\nruns = 1\n{SCHEDULE}"
+                 [[benchmarks]]\nworkload = \"spatial\"\nside = 8\nruns = 1\ncold = false\nqueries = \"S1, S4\"\n{SCHEDULE}"
             ),
         );
     }
