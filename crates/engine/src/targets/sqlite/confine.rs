@@ -92,6 +92,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn facts_are_read_at_an_agent_too() {
+        let lacking: Vec<_> = super::super::facts::PRAGMAS.iter().filter(|name| !PRAGMAS.contains(name)).collect();
+        assert!(lacking.is_empty(), "{lacking:?}");
+    }
+
+    #[test]
     fn no_statement_leads_out_of_the_database() {
         let folder = tempfile::tempdir().unwrap();
         let (own, other) = (folder.path().join("own.db"), folder.path().join("other.db"));
