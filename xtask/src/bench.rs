@@ -6,6 +6,7 @@
 
 mod bars;
 mod build;
+pub mod contention;
 pub mod disk;
 mod document;
 mod entries;

@@ -69,6 +69,8 @@ enum BenchVerb {
     Transactions(bench::Options),
     /// Page inserts: what étalon adds to SQLite, beside a loop in C.
     Pages(bench::pages::Options),
+    /// Contention: what is committed where most is rolled back, beside pgbench.
+    Contention(bench::contention::Options),
     /// Disks: rate, CPU and latency beside fio, and the rate without a disk.
     Disk(bench::disk::Options),
     /// Several hosts: what agents on NATS cost beside the direct run, what they add up to, how they begin.
@@ -112,6 +114,7 @@ fn run(verb: Verb) -> Result<bool> {
         Verb::Bench { what } => match what {
             BenchVerb::Transactions(options) => bench::transactions(root, &options),
             BenchVerb::Pages(options) => bench::pages::run(root, &options),
+            BenchVerb::Contention(options) => bench::contention::run(root, &options),
             BenchVerb::Disk(options) => bench::disk::disk(root, &options),
             BenchVerb::Fleet(extent) => bench::fleet::fleet(root, &extent),
         },

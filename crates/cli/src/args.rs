@@ -184,6 +184,10 @@ pub enum ResultFormat {
 pub struct ResumeArgs {
     /// The experiment's store
     pub store: PathBuf,
+    /// Run what has no result and nothing else. Without it a block that stopped half-way is run again whole, so that what
+    /// is compared was measured together; its earlier trials stay in the store, and count no more once they are repeated
+    #[arg(long)]
+    pub only_pending: bool,
     /// Let étalon drop tables in its way that it did not make
     #[arg(long)]
     pub yes: bool,
@@ -501,9 +505,19 @@ pub struct AgentArgs {
     /// The agent's name, by which plans know it: letters, digits, `-` and `_`
     #[arg(long, value_name = "NAME")]
     pub name: String,
-    /// What it may reach beside loopback addresses and Unix sockets: an address, a host with any port, or a folder
-    #[arg(long, value_name = "HOST[:PORT] | FOLDER")]
+    /// An address that plans may connect to, a host with any of its ports, or a Unix socket; none without it
+    #[arg(long, value_name = "HOST[:PORT] | SOCKET")]
     pub allow: Vec<String>,
+    /// An engine whose private servers plans may have started here, by the programs in a folder if one is named; none
+    /// without it
+    #[arg(long, value_name = "ENGINE[=BIN_DIR]")]
+    pub allow_server: Vec<String>,
+    /// A folder in which plans may have databases, files and backups made, measured and removed; none without it
+    #[arg(long, value_name = "DIR")]
+    pub allow_dir: Vec<PathBuf>,
+    /// Let plans log in as those who can run programs or reach files on a server's host, such as its superuser
+    #[arg(long)]
+    pub allow_any_login: bool,
     /// The address by which other hosts reach the private servers that it starts; without it they listen to this host alone
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<String>,

@@ -54,6 +54,8 @@ pub fn remove(found: &[Abandoned], printer: Printer) -> usize {
                 let what = described(abandoned).join("; ");
                 printer.note(&format!("removed what an étalon that was killed has left behind: {what}"));
             }
+            // Another étalon that starts just now has done it.
+            Err(_) if !abandoned.path.exists() => {}
             Err(error) => {
                 failed += 1;
                 let path = abandoned.path.display();

@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const LAST_PATIENCE: Duration = Duration::from_secs(5);
 /// How often it is asked whether it is back.
 const REVIVE_EVERY: Duration = Duration::from_millis(500);
-/// How often a trial is repeated whose server went away and came back.
+/// How often a trial is tried whose server went away and came back, or in which nothing ended.
 const ATTEMPTS: u32 = 3;
 
 /// Files that étalon itself holds open, with room for the logins under way.
@@ -281,6 +281,9 @@ impl<'a> Conductor<'a> {
             let site = self.site_of(&request).map_err(failed)?;
             // From here on, what it made is removed, however the run ends.
             self.sites.insert(system.name.clone(), Arc::clone(&site));
+            if let Some(places) = &self.options.places {
+                places.introduce(&request, &*site).map_err(failed)?;
+            }
             self.refuse_other_loads(&system.name, &*site).map_err(failed)?;
             self.refuse_too_many_files(&*site).map_err(failed)?;
         }
@@ -463,7 +466,8 @@ impl<'a> Conductor<'a> {
         format!("block {}, {label}: {failure}{hint}", trial.block + 1)
     }
 
-    /// Runs a trial; if its server went away, waits for it and repeats the trial.
+    /// Runs a trial; if its server went away, waits for it and repeats the trial. One in which nothing ended is repeated,
+    /// too: so short a trial can come out so once, as right after a pause.
     fn run_patiently(
         &mut self,
         trial: PlannedTrial,
@@ -473,13 +477,19 @@ impl<'a> Conductor<'a> {
         for attempt in 1.. {
             let ended = self.run_unless_silent(trial, progress, observer)?;
             let Trialed::Failed(failure) = &ended else { return Ok(ended) };
-            if !failure.may_pass() || attempt >= ATTEMPTS || self.options.interrupt.load(Ordering::Relaxed) {
+            let is_empty = failure.kind == FailureKind::NothingEnded;
+            let is_last = attempt >= ATTEMPTS || self.options.interrupt.load(Ordering::Relaxed);
+            if is_last || !(failure.may_pass() || is_empty) {
                 return Ok(ended);
             }
             let system = self.cells[trial.cell as usize].system.clone();
             let why = self.why(trial, failure);
-            observer
-                .warning(&format!("{why}; waiting up to {} s for system `{system}`", self.options.patience.as_secs()));
+            if is_empty {
+                observer.warning(&format!("{why}; the trial is repeated"));
+                continue;
+            }
+            let patience = model::duration::rounded(self.options.patience);
+            observer.warning(&format!("{why}; waiting up to {patience} for system `{system}`"));
             if !self.wait_for(&system)? {
                 return Ok(ended);
             }

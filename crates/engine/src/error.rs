@@ -28,6 +28,8 @@ pub enum FailureKind {
     Plan,
     /// Counts or answers are not what they must be.
     Verification,
+    /// The measured part was over before anything had ended in it.
+    NothingEnded,
     /// Anything else.
     Other,
 }

@@ -97,6 +97,13 @@ pub trait Places: Send + Sync {
     /// It cannot be opened there.
     fn site(&self, request: &OpenRequest<'_>) -> Result<Option<Arc<dyn Site>>, Failure>;
 
+    /// Has the hosts that make the load of a system look at it once it is open: what one of them may not reach is said before
+    /// anything is prepared.
+    ///
+    /// # Errors
+    /// One of them cannot use it.
+    fn introduce(&self, request: &OpenRequest<'_>, site: &dyn Site) -> Result<(), Failure>;
+
     /// Who makes the load of a trial; nothing if it is made where the system is.
     ///
     /// # Errors

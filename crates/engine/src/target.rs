@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::backup::Backups;
 use crate::dataset::{Dataset, Dialect, Tables};
 use crate::error::{Failure, FailureKind};
+use crate::permits::Permits;
 use crate::session::{Session, SessionKind};
 use crate::worker::{Tally, WorkerContext};
 use crate::workloads::disk::{BlockLoad, Cursors};
@@ -52,6 +53,8 @@ pub struct OpenRequest<'a> {
     pub part: Part,
     /// The address of this host at which a private server listens, for clients on other hosts; loopback without it.
     pub listen: Option<String>,
+    /// What the plan may reach from here.
+    pub permits: Permits,
 }
 
 /// What a process wants of a system.
@@ -77,6 +80,7 @@ impl<'a> OpenRequest<'a> {
             interrupt: Arc::default(),
             part: Part::Whole,
             listen: None,
+            permits: Permits::All,
         }
     }
 }

@@ -270,7 +270,8 @@ fn refuse_broken(tally: &Tally) -> Result<(), Failure> {
         return refuse(FailureKind::Other, format!("no transaction succeeded: {message}"));
     }
     if tally.succeeded_in_window == 0 {
-        return refuse(FailureKind::Other, "nothing ended within the measured part".to_owned());
+        let failed = refuse(FailureKind::NothingEnded, "nothing ended within the measured part".to_owned());
+        return failed.map_err(|failure| failure.hint("write a longer `duration` under `[schedule]`"));
     }
     Ok(())
 }

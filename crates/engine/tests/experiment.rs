@@ -102,6 +102,30 @@ fn a_server_that_has_not_seen_what_the_client_counted_fails_the_trial() {
     assert_eq!(failed, 1);
 }
 
+#[test]
+fn a_trial_in_which_nothing_ended_is_repeated_and_stops_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = parse(&TOY.replace("WHICH", "drowsy"));
+    let mut store = create(&folder.path().join("toy.etalon"), &plan);
+    assert_eq!(conduct(&plan, &mut store, &mut Silent).unwrap(), Ended::Complete { failed: 0 });
+    let trials = store.trials().unwrap();
+    let failed: Vec<_> = trials.iter().filter(|trial| trial.state == TrialState::Failed).collect();
+    assert_eq!((trials.len(), failed.len()), (9, 1));
+    assert!(failed[0].reason.as_ref().unwrap().contains("nothing ended within the measured part"));
+}
+
+#[test]
+fn trials_in_which_nothing_ever_ends_stop_the_experiment_and_say_what_to_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = sim("", "stall_at_ms=0&stall_ms=5000", "blocks = 1\nduration = \"20ms\"");
+    let mut store = create(&folder.path().join("sim.etalon"), &plan);
+    let Ended::Stopped { reason, kind } = conduct(&plan, &mut store, &mut Silent).unwrap() else { panic!() };
+    assert_eq!(kind, engine::FailureKind::NothingEnded);
+    assert!(reason.contains("a longer `duration`"), "{reason}");
+    let failed = store.trials().unwrap().into_iter().filter(|trial| trial.state == TrialState::Failed).count();
+    assert_eq!(failed, 3, "it was tried as often as one whose server had gone away");
+}
+
 fn sim(a: &str, b: &str, schedule: &str) -> Plan {
     parse(&format!(
         "[systems.a]\nurl = \"sim:?{a}\"\n[systems.b]\nurl = \"sim:?{b}\"\n[[benchmarks]]\nworkload = \"transactions\"\n\

@@ -42,7 +42,8 @@ const MOST_ANSWERS: usize = 32;
 /// Where the server is and how it lets étalon in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Server {
-    /// Its URL, such as `nats://host:4222` or `tls://host:4222`.
+    /// Its URL, such as `nats://host:4222`, `tls://host:4222` or `nats://user:password@host:4222`. As NATS's own clients have
+    /// it, a name without a password is a token.
     pub url: String,
     /// A file of credentials (a JWT with its key), or one that holds an NKey's seed.
     pub creds: Option<PathBuf>,
@@ -113,7 +114,7 @@ impl Bus {
     /// # Errors
     /// [`BusError::Connect`].
     pub fn connect(server: &Server, name: &str, inbox: &str) -> Result<Bus, BusError> {
-        let failed = |cause: String| BusError::Connect { url: without_password(&server.url), cause };
+        let failed = |cause: String| BusError::Connect { url: without_login(&server.url), cause };
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
             .max_blocking_threads(MOST_ANSWERS)
@@ -126,7 +127,7 @@ impl Bus {
         // The context of JetStream has a task of its own, and so must be made within the runtime.
         let (client, jetstream) = runtime
             .block_on(async {
-                let client = options.connect(server.url.as_str()).await?;
+                let client = options.connect(without_login(&server.url)).await?;
                 Ok((client.clone(), jetstream::new(client)))
             })
             .map_err(|error: async_nats::ConnectError| failed(error.to_string()))?;
@@ -384,16 +385,30 @@ fn options(server: &Server) -> Result<ConnectOptions, String> {
             }
         }
     };
+    if let (None, Some(login)) = (&server.creds, login(&server.url)) {
+        let decoded = model::plan::percent_decoded;
+        options = match login.split_once(':') {
+            Some((user, password)) => options.user_and_password(decoded(user), decoded(password)),
+            None => options.token(decoded(login)),
+        };
+    }
     if let Some(ca) = &server.ca {
         options = options.add_root_certificates(ca.clone()).require_tls(true);
     }
     Ok(options)
 }
 
-/// The URL without the user and password that may be in it.
-fn without_password(url: &str) -> String {
+/// What stands before the last `@` of a URL: a user and a password, or a token.
+fn login(url: &str) -> Option<&str> {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.rsplit_once('@').map(|(login, _)| login)
+}
+
+/// The URL without the login that may be in it.
+fn without_login(url: &str) -> String {
     match (url.split_once("://"), url.rsplit_once('@')) {
         (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}"),
+        (None, Some((_, host))) => host.to_owned(),
         _ => url.to_owned(),
     }
 }

@@ -21,7 +21,7 @@ use crate::clock::Clock;
 use crate::crew::FleetCrew;
 use crate::inbox::Inbox;
 use crate::link::Link;
-use crate::protocol::{AgentInfo, Answer, Ask, Outcome, Recorded, SentCell, prefix};
+use crate::protocol::{AgentInfo, Answer, Ask, Outcome, Recorded, SentCell, Wanted, prefix};
 use crate::remote::{Remote, unexpected};
 use crate::texts::{Shelf, TextId};
 
@@ -56,6 +56,8 @@ pub struct Fleet {
     clients: Vec<String>,
     /// Agents on whose hosts systems are, by the systems' names.
     hosts: BTreeMap<String, String>,
+    /// Agents that make load on a system, by its name.
+    loads: BTreeMap<String, BTreeSet<String>>,
     renewing: Option<thread::JoinHandle<()>>,
 }
 
@@ -133,6 +135,16 @@ fn clients_of(cell: &Cell) -> Vec<String> {
     named.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
+/// The agents that make load on each system that is opened.
+fn loads_of(plan: &Plan) -> BTreeMap<String, BTreeSet<String>> {
+    let mut loads: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for cell in plan.cells() {
+        let original = plan.system(&cell.system).and_then(|system| system.alias_of.clone());
+        loads.entry(original.unwrap_or(cell.system.clone())).or_default().extend(clients_of(&cell));
+    }
+    loads
+}
+
 impl Fleet {
     /// Connects to the NATS server, and asks every agent that the plan names whether it is there and of this version.
     ///
@@ -165,7 +177,8 @@ impl Fleet {
         }
         let renewed = Arc::clone(&shared);
         let renewing = thread::spawn(move || renew(&renewed));
-        let fleet = Fleet { shared, clients: clients.into_iter().collect(), hosts, renewing: Some(renewing) };
+        let clients = clients.into_iter().collect();
+        let fleet = Fleet { shared, clients, hosts, loads: loads_of(plan), renewing: Some(renewing) };
         fleet.greet()?;
         // No agent works for an earlier run any more: what that had measured is in the stream by now, or nowhere.
         fleet.shared.inbox.collect().map_err(|error| failed("look for results of an earlier run", error))?;
@@ -223,6 +236,15 @@ impl Places for Fleet {
         let Some(agent) = self.hosts.get(&request.system.name) else { return Ok(None) };
         let remote = Remote::open(&self.shared, agent, request.system, request.tables == Tables::Own)?;
         Ok(Some(Arc::new(remote)))
+    }
+
+    fn introduce(&self, request: &OpenRequest<'_>, site: &dyn Site) -> Result<(), Failure> {
+        let agents = self.loads.get(&request.system.name).filter(|agents| !agents.is_empty());
+        // One that other hosts cannot reach is told of by the trial that would have them do so.
+        let Some((agents, system)) = agents.zip(agents.and_then(|_| site.reach().ok())) else { return Ok(()) };
+        let own_tables = request.tables == Tables::Own;
+        let ask = Ask::Open { system, wanted: Wanted::Load, own_tables };
+        agents.iter().try_for_each(|agent| self.shared.link.call(agent, &ask).map(|_| ()))
     }
 
     fn crew<'a>(&'a self, job: &Job<'a>, site: &'a dyn Site) -> Result<Option<Box<dyn Crew + 'a>>, Failure> {

@@ -7,7 +7,6 @@
 #![forbid(unsafe_code)]
 
 pub mod agent;
-mod allow;
 pub mod bus;
 mod clock;
 mod crew;

@@ -134,7 +134,11 @@ impl Link {
                         }
                     };
                     if heard.elapsed() >= limit {
-                        return Err(lost(agent, kind, format!("{error} for {:.1} s", heard.elapsed().as_secs_f64())));
+                        return Err(lost(
+                            agent,
+                            kind,
+                            format!("{error} for {}", model::duration::rounded(heard.elapsed())),
+                        ));
                     }
                     thread::sleep(AGAIN);
                 }

@@ -338,7 +338,7 @@ pub struct AgentInfo {
     pub cores: usize,
     /// Its processor and memory.
     pub machine: String,
-    /// What it may reach beside its own host.
+    /// What it lets plans reach, and nothing else.
     pub allow: Vec<String>,
     /// The experiment that it takes part in now.
     pub experiment: Option<String>,

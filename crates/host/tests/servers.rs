@@ -263,3 +263,40 @@ fn a_folder_is_private_and_goes_with_its_owner() {
     drop(scratch);
     assert!(!path.exists());
 }
+
+#[test]
+fn a_folder_is_removed_though_somebody_still_writes_in_it() {
+    let scratch = Scratch::new("written", None).unwrap();
+    let (folder, data) = (scratch.path().to_owned(), scratch.path().join("data"));
+    std::fs::create_dir(&data).unwrap();
+    // As the children of a server that was killed, which end a moment after it.
+    let writer = std::thread::spawn(move || {
+        let end = Instant::now() + Duration::from_millis(300);
+        let names = (0..).take_while(|_| Instant::now() < end);
+        names.for_each(|name| drop(std::fs::write(data.join(name.to_string()), "x")));
+    });
+    std::thread::sleep(Duration::from_millis(50));
+    scratch.remove().unwrap();
+    writer.join().unwrap();
+    assert!(!folder.exists());
+}
+
+#[test]
+fn a_folder_without_a_word_on_whose_it_is_is_found_when_nothing_is_in_it() {
+    let base = Scratch::new("base", None).unwrap();
+    let folder = base.path().join("etalon-postgres-4711-0badcafe");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("owner"), "").unwrap();
+    assert_eq!(find_abandoned_in(base.path()), [], "its étalon may be about to note it");
+    let touched = Command::new("touch").args(["-d", "2020-01-01"]).arg(&folder).status().unwrap();
+    assert!(touched.success());
+    let found = find_abandoned_in(base.path());
+    assert_eq!((found.len(), found[0].pid, found[0].kind.as_str()), (1, 4711, "postgres"));
+    remove_abandoned(&found[0]).unwrap();
+    assert!(!folder.exists());
+    // What holds anything is nobody's to remove.
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("data"), "").unwrap();
+    assert!(Command::new("touch").args(["-d", "2020-01-01"]).arg(&folder).status().unwrap().success());
+    assert_eq!(find_abandoned_in(base.path()), []);
+}

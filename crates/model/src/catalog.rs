@@ -130,8 +130,6 @@ pub struct EngineSpec {
     pub schemes: &'static [&'static str],
     /// One sentence.
     pub about: &'static str,
-    /// What stands behind the scheme.
-    pub leads_to: LeadsTo,
     /// The names of the private servers that étalon can start of it, as in `server = { engine = "…" }`: several where
     /// products of different names speak one protocol. Empty where it can start none.
     pub private_servers: &'static [&'static str],
@@ -139,15 +137,6 @@ pub struct EngineSpec {
     pub visibility: Visibility,
     /// Whether what is measured of it may be published.
     pub publication: Publication,
-}
-
-/// What the rest of an engine's URL names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LeadsTo {
-    /// The addresses of a server.
-    Server,
-    /// A file or a folder.
-    Path,
 }
 
 /// Whether an engine's licence lets everybody publish what they have measured of it. Licences that do not are said to

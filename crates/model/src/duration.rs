@@ -94,6 +94,18 @@ pub fn format(duration: Duration) -> String {
     if text.is_empty() { "0s".to_owned() } else { text }
 }
 
+/// A length of time that was measured, for people: `850 µs`, `5.3 ms`, `30 s`.
+pub fn rounded(length: Duration) -> String {
+    let length_s = length.as_secs_f64();
+    let (value, unit) = match length_s {
+        1.0.. => (length_s, "s"),
+        0.001.. => (length_s * 1e3, "ms"),
+        _ => (length_s * 1e6, "µs"),
+    };
+    let text = if value < 10.0 { format!("{value:.1}") } else { format!("{value:.0}") };
+    format!("{} {unit}", text.strip_suffix(".0").unwrap_or(&text))
+}
+
 /// Reads a range of lengths, `"50ms..249ms"`, both ends included; one length alone is both ends.
 ///
 /// # Errors
@@ -226,5 +238,12 @@ mod tests {
         fn never_panics(text in "[0-9.]{0,30}[a-zµ]{0,3}[0-9.]{0,5}\\PC{0,4}") {
             let _ = parse(&text);
         }
+    }
+
+    #[test]
+    fn measured_lengths_are_rounded_and_never_to_nothing() {
+        let shown = |us: u64| rounded(Duration::from_micros(us));
+        let shown: Vec<String> = [850, 5_012, 5_340, 249_600, 1_000_000, 30_000_000].map(shown).into();
+        assert_eq!(shown, ["850 µs", "5 ms", "5.3 ms", "250 ms", "1 s", "30 s"]);
     }
 }

@@ -21,6 +21,8 @@ pub enum TrialState {
     Failed,
     /// Interrupted by the user or by the end of the process.
     Aborted,
+    /// It was measured, and another attempt at its place has been since: kept, and in no figure.
+    Superseded,
 }
 
 impl TrialState {
@@ -32,6 +34,7 @@ impl TrialState {
             TrialState::Measured => "measured",
             TrialState::Failed => "failed",
             TrialState::Aborted => "aborted",
+            TrialState::Superseded => "superseded",
         }
     }
 }
@@ -46,8 +49,11 @@ impl FromStr for TrialState {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        use TrialState::{Aborted, Failed, Measured, Planned, Running};
-        [Planned, Running, Measured, Failed, Aborted].into_iter().find(|state| state.as_str() == text).ok_or(())
+        use TrialState::{Aborted, Failed, Measured, Planned, Running, Superseded};
+        [Planned, Running, Measured, Failed, Aborted, Superseded]
+            .into_iter()
+            .find(|state| state.as_str() == text)
+            .ok_or(())
     }
 }
 

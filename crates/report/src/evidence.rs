@@ -83,12 +83,13 @@ impl Evidence {
         self.cells.get(index as usize)
     }
 
-    /// The last attempt at each place of the order.
+    /// The attempt that counts at each place of the order: the measured one, which a later one may have been meant to
+    /// replace, or else the last.
     pub fn last_attempts(&self) -> Vec<&StoredTrial> {
         let mut last: BTreeMap<u32, &StoredTrial> = BTreeMap::new();
         for trial in &self.trials {
             let kept = last.entry(trial.planned.position).or_insert(trial);
-            if trial.attempt >= kept.attempt {
+            if kept.state != TrialState::Measured && trial.attempt >= kept.attempt {
                 *kept = trial;
             }
         }
@@ -104,7 +105,7 @@ impl Evidence {
                 TrialState::Measured => counts.measured += 1,
                 TrialState::Failed => counts.failed += 1,
                 TrialState::Aborted => counts.aborted += 1,
-                TrialState::Planned | TrialState::Running => {}
+                TrialState::Planned | TrialState::Running | TrialState::Superseded => {}
             }
         }
         counts

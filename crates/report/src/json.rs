@@ -280,7 +280,7 @@ pub struct DroppedTrial {
     pub block: u32,
     /// Its cell in words.
     pub cell: String,
-    /// `failed` or `aborted`.
+    /// `failed`, `aborted`, or `superseded`: measured, and measured again since.
     pub state: String,
     /// Why.
     pub reason: String,

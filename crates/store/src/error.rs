@@ -216,9 +216,7 @@ impl StoreError {
                 "let a single étalon write to a store; `etalon resume` goes on with it".to_owned()
             }
             StoreError::Busy { .. } => "close the program that has the store open, such as a sqlite3 shell".to_owned(),
-            StoreError::Full { path, .. } => {
-                format!("free some space; an experiment that had begun goes on with: etalon resume {path:?}")
-            }
+            StoreError::Full { .. } => "free some space".to_owned(),
             StoreError::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
                 "free some space".to_owned()
             }

@@ -39,6 +39,18 @@ pub struct StoredTrial {
     pub elapsed_s: f64,
 }
 
+/// What is to be done of a block of which some trials were measured before the experiment stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rest {
+    /// All of it again, so that what is compared was measured together.
+    WholeBlocks,
+    /// What has no measured trial.
+    OnlyPending,
+}
+
+/// Why a trial is in no figure any more.
+const SUPERSEDED: &str = "measured again with the rest of its block, when the experiment was resumed";
+
 const TRIAL_COLUMNS: &str = "id, position, block, cell, attempt, state, reason, started_unix_ms, elapsed_s";
 
 impl Store {
@@ -48,12 +60,42 @@ impl Store {
         self.rows("read the trials", &sql, [], read_trial)
     }
 
-    /// The positions that have no measured trial, in their order. That includes failed ones: whether to repeat these is
-    /// the caller's choice; [`Store::trials`] tells which they are.
+    /// The positions that have no measured trial, and those that [`Store::plan_rest`] has planned anew, in their order.
+    /// That includes failed ones: whether to repeat these is the caller's choice; [`Store::trials`] tells which they are.
     pub fn pending(&self) -> Result<Vec<PlannedTrial>> {
         let sql = "SELECT position, block, cell FROM trials GROUP BY position
-                   HAVING sum(state = 'measured') = 0 ORDER BY position";
+                   HAVING sum(state = 'measured') = 0 OR sum(state = 'planned') > 0 ORDER BY position";
         self.rows("read what is still to be done", sql, [], |row| read_planned(row, 0))
+    }
+
+    /// Plans what a resumed experiment does of the blocks that stopped half-way. Those of their trials that are measured
+    /// get another attempt with [`Rest::WholeBlocks`]; until that is measured itself the earlier one counts. Returns how
+    /// many such attempts are planned.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn plan_rest(&mut self, rest: Rest) -> Result<usize> {
+        let tried = "plan the rest of the experiment";
+        let sql = match rest {
+            Rest::WholeBlocks => {
+                "WITH last AS (SELECT * FROM trials AS t
+                               WHERE attempt = (SELECT max(attempt) FROM trials WHERE position = t.position))
+                 INSERT INTO trials (position, block, cell, attempt, state)
+                 SELECT position, block, cell, attempt + 1, 'planned' FROM last
+                 WHERE block IN (SELECT block FROM last WHERE state <> 'measured') AND state <> 'planned'
+                 AND EXISTS (SELECT 1 FROM trials WHERE position = last.position AND state = 'measured')"
+            }
+            Rest::OnlyPending => {
+                "DELETE FROM trials WHERE state = 'planned'
+                 AND position IN (SELECT position FROM trials WHERE state = 'measured')"
+            }
+        };
+        let count = "SELECT count(*) FROM trials WHERE state = 'planned' AND attempt > 1
+                     AND position IN (SELECT position FROM trials WHERE state = 'measured')";
+        self.write(tried, |tx, path| {
+            tx.execute(sql, []).tried(path, tried)?;
+            tx.query_row(count, [], |row| words::read_count(row, 0)).tried(path, tried).map(|count| count as usize)
+        })
     }
 
     /// Ends the trials that a killed process left running. Returns how many there were.
@@ -85,7 +127,7 @@ impl Store {
             let id = match last.state {
                 TrialState::Planned => restart(tx, last.id, started_unix_ms),
                 TrialState::Failed | TrialState::Aborted => repeat(tx, &last, started_unix_ms),
-                TrialState::Running | TrialState::Measured => {
+                TrialState::Running | TrialState::Measured | TrialState::Superseded => {
                     return Err(StoreError::WrongState {
                         path: path.to_owned(),
                         tried: tried.clone(),
@@ -97,7 +139,8 @@ impl Store {
         })
     }
 
-    /// Ends a trial with everything that it leaves behind, in one transaction.
+    /// Ends a trial with everything that it leaves behind, in one transaction. If it was measured, an earlier attempt at its
+    /// place that was measured, too, is superseded by it: that stays in the store with all that it left.
     ///
     /// # Errors
     /// [`StoreError::WrongState`] when the trial is not running, [`StoreError::Refused`] when the record contradicts
@@ -146,7 +189,9 @@ impl Store {
 /// Why a record cannot be stored.
 fn flaw(record: &TrialRecord) -> Option<String> {
     match record.state {
-        TrialState::Planned | TrialState::Running => return Some(format!("its state is {}", record.state)),
+        TrialState::Planned | TrialState::Running | TrialState::Superseded => {
+            return Some(format!("its state is {}", record.state));
+        }
         TrialState::Failed | TrialState::Aborted if record.reason.is_none() => {
             return Some(format!("it is {} without a reason", record.state));
         }
@@ -184,6 +229,13 @@ fn flaw(record: &TrialRecord) -> Option<String> {
 
 /// Writes a record whose trial is running.
 fn write_record(tx: &Transaction<'_>, id: i64, record: &TrialRecord) -> rusqlite::Result<()> {
+    if record.state == TrialState::Measured {
+        let mut supersede = tx.prepare_cached(
+            "UPDATE trials SET state = 'superseded', reason = ?2
+             WHERE state = 'measured' AND position = (SELECT position FROM trials WHERE id = ?1)",
+        )?;
+        supersede.execute(params![id, SUPERSEDED])?;
+    }
     tx.prepare_cached("UPDATE trials SET state = ?2, reason = ?3, elapsed_s = ?4 WHERE id = ?1")?.execute(params![
         id,
         record.state.as_str(),

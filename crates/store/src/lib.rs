@@ -35,7 +35,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 pub use error::StoreError;
 pub use header::Header;
-pub use journal::{StoredTrial, TrialId};
+pub use journal::{Rest, StoredTrial, TrialId};
 pub use read::StoredMeasurement;
 pub use schema::{APPLICATION_ID, EXTENSION};
 
@@ -54,6 +54,25 @@ pub struct Store {
     header: Header,
     cells: Vec<Cell>,
     access: Access,
+    origin: Origin,
+}
+
+/// Where the file comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    /// This very value made it.
+    Created,
+    /// It was there.
+    Opened,
+}
+
+/// What became of a store that was not to be kept without a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// It is there, closed.
+    Yes,
+    /// It is gone: it was new, and no trial of it had begun.
+    No,
 }
 
 /// What this store may do to its file.
@@ -99,6 +118,32 @@ impl Store {
     /// When the WAL cannot be written back. All that was acknowledged is still in the store's files.
     pub fn close(mut self) -> Result<()> {
         self.settle()
+    }
+
+    /// Closes the store; one that this value created and of which no trial was begun is removed, under the lock that it was
+    /// made under. One that was opened is never removed, nor one that cannot be read to the end.
+    ///
+    /// # Errors
+    /// When it cannot be read, is another's by now, or cannot be closed: the file is there then.
+    pub fn close_unless_untouched(mut self) -> Result<Kept> {
+        let tried = "see whether any trial was begun";
+        let is_untouched = self.origin == Origin::Created
+            && self.write(tried, |tx, path| {
+                let begun = "SELECT count(*) FROM trials WHERE state <> 'planned'";
+                tx.query_row(begun, [], |row| row.get::<_, i64>(0)).tried(path, tried)
+            })? == 0;
+        let settled = self.settle();
+        if !is_untouched {
+            return settled.map(|()| Kept::Yes);
+        }
+        // Windows removes no file that is open.
+        let memory = Connection::open_in_memory().tried(&self.path, tried)?;
+        let conn = std::mem::replace(&mut self.conn, memory);
+        // By SQLite's name for it: a relative path means another file once the working folder has changed.
+        let file = PathBuf::from(conn.path().unwrap_or_default());
+        conn.close().map_err(|(_, error)| error).tried(&self.path, "close it")?;
+        publish::remove(&file);
+        Ok(if file.exists() { Kept::Yes } else { Kept::No })
     }
 
     /// One write transaction: all of `work` or nothing. Rolled back when `work` or the commit fails.

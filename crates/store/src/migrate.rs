@@ -11,7 +11,7 @@ use crate::error::Tried;
 use crate::{Result, StoreError, schema};
 
 /// Every step there is. Never edit one that was released.
-pub(crate) const STEPS: &[&str] = &[schema::V1, schema::V2];
+pub(crate) const STEPS: &[&str] = &[schema::V1, schema::V2, schema::V3];
 
 /// The version that `steps` lead to.
 pub(crate) fn newest(steps: &[&str]) -> i64 {

@@ -20,7 +20,7 @@ const NEXT: &str = "
     ALTER TABLE trials ADD COLUMN note TEXT;
     UPDATE trials SET note = 'from an older version';";
 
-const WITH_NEXT: &[&str] = &[schema::V1, schema::V2, NEXT];
+const WITH_NEXT: &[&str] = &[schema::V1, schema::V2, schema::V3, NEXT];
 
 fn header() -> Header {
     let system = SystemPlan {
@@ -137,6 +137,30 @@ fn series_of_version_1_are_kept_and_the_backlog_may_join_them() {
 }
 
 #[test]
+fn trials_of_version_2_are_kept_and_may_be_superseded() {
+    let mut conn = Connection::open_in_memory().unwrap();
+    conn.pragma_update(None, "foreign_keys", false).unwrap();
+    migrate(&mut conn, Path::new("x"), &[schema::V1, schema::V2]).unwrap();
+    conn.execute_batch(
+        "INSERT INTO cells VALUES (0, 'b', 'w', 's', '{}');
+         INSERT INTO trials VALUES (1, 0, 0, 0, 1, 'measured', NULL, 5, 1.5);
+         INSERT INTO measurements VALUES (1, 1, 'throughput', 'tx/s', 'higher', 'primary', 7.0, NULL)",
+    )
+    .unwrap();
+    let supersede = "UPDATE trials SET state = 'superseded', reason = 'why'";
+    assert!(conn.execute_batch(supersede).is_err());
+    migrate(&mut conn, Path::new("x"), STEPS).unwrap();
+    let shown = |view: &str| conn.query_row(&format!("SELECT count(*) FROM {view}"), [], |row| row.get::<_, i64>(0));
+    assert_eq!((shown("results").unwrap(), shown("journal").unwrap()), (1, 1));
+    assert!(conn.execute_batch("UPDATE trials SET state = 'superseded'").is_err(), "without a reason");
+    conn.execute_batch(supersede).unwrap();
+    assert_eq!((shown("results").unwrap(), shown("measurements").unwrap()), (0, 1));
+    // A measurement still has to be of a trial.
+    conn.pragma_update(None, "foreign_keys", true).unwrap();
+    assert!(conn.execute_batch("UPDATE measurements SET trial = 2").is_err());
+}
+
+#[test]
 fn reading_an_older_store_leaves_the_file_alone() {
     let (_dir, path) = fixture();
     let before = std::fs::read(&path).unwrap();
@@ -155,8 +179,8 @@ fn a_newer_store_is_refused_and_left_alone() {
     let before = std::fs::read(&path).unwrap();
     for result in [Store::open(&path), Store::open_read_only(&path)] {
         let error = result.unwrap_err();
-        assert!(matches!(error, StoreError::NewerVersion { found: 3, known: 2, .. }), "{error}");
-        assert!(error.to_string().contains("has version 3, this étalon knows versions up to 2"), "{error}");
+        assert!(matches!(error, StoreError::NewerVersion { found: 4, known: 3, .. }), "{error}");
+        assert!(error.to_string().contains("has version 4, this étalon knows versions up to 3"), "{error}");
         assert!(error.hint().is_some());
     }
     assert_eq!(std::fs::read(&path).unwrap(), before);
@@ -166,9 +190,9 @@ fn a_newer_store_is_refused_and_left_alone() {
 fn a_step_that_fails_changes_nothing() {
     let (_dir, path) = fixture();
     let broken = "ALTER TABLE trials ADD COLUMN note TEXT; INSERT INTO nowhere VALUES (1);";
-    assert!(Store::open_with(&path, &[schema::V1, schema::V2, broken]).is_err());
+    assert!(Store::open_with(&path, &[schema::V1, schema::V2, schema::V3, broken]).is_err());
     let orphans = "DELETE FROM cells;";
-    let error = Store::open_with(&path, &[schema::V1, schema::V2, orphans]).unwrap_err();
+    let error = Store::open_with(&path, &[schema::V1, schema::V2, schema::V3, orphans]).unwrap_err();
     assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
     assert_eq!(user_version(&path), newest(STEPS));
     let store = Store::open(&path).unwrap();

@@ -11,7 +11,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use crate::error::Tried;
 use crate::header::{self, Header};
 use crate::lock::{self, Taken, WriteLock, beside};
-use crate::{Access, Result, Store, StoreError, migrate, publish, schema};
+use crate::{Access, Origin, Result, Store, StoreError, migrate, publish, schema};
 
 /// Where a store is.
 #[derive(Clone, Copy)]
@@ -44,7 +44,10 @@ impl Store {
         };
         publish::publish(path, &full, header, order)?;
         // Could fail on a full disk, for one. Then the user's next try must not find a file in the way.
-        Store::open_locked(Place { path, full: &full }, lock, migrate::STEPS).inspect_err(|_| publish::remove(&full))
+        let opened = Store::open_locked(Place { path, full: &full }, lock, migrate::STEPS);
+        let mut store = opened.inspect_err(|_| publish::remove(&full))?;
+        store.origin = Origin::Created;
+        Ok(store)
     }
 
     /// Opens a store for writing, as `resume` does. An older store is brought to the newest version.
@@ -96,7 +99,14 @@ impl Store {
         migrate::migrate(&mut conn, path, steps)?;
         let (header, cells) = header::load(&conn, path)?;
         let token = lock::enter(&conn, path)?;
-        Ok(Store { conn, path: path.to_owned(), header, cells, access: Access::Write { lock, token } })
+        Ok(Store {
+            conn,
+            path: path.to_owned(),
+            header,
+            cells,
+            access: Access::Write { lock, token },
+            origin: Origin::Opened,
+        })
     }
 
     /// `open_read_only`, knowing the versions that `steps` make.
@@ -108,7 +118,7 @@ impl Store {
             migrate::migrate(&mut conn, path, steps)?;
         }
         let (header, cells) = header::load(&conn, path)?;
-        Ok(Store { conn, path: path.to_owned(), header, cells, access: Access::ReadOnly })
+        Ok(Store { conn, path: path.to_owned(), header, cells, access: Access::ReadOnly, origin: Origin::Opened })
     }
 
     /// Writes the WAL back and leaves a single file, as far as readers let us.

@@ -12,3 +12,6 @@ pub(crate) const V1: &str = include_str!("schema_v1.sql");
 
 /// Version 1 to version 2: a gauge of the backlog among the series.
 pub(crate) const V2: &str = include_str!("schema_v2.sql");
+
+/// Version 2 to version 3: a measured trial may be superseded.
+pub(crate) const V3: &str = include_str!("schema_v3.sql");

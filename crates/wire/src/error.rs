@@ -70,6 +70,10 @@ pub enum WireError {
     #[error("the server asks for the password itself, which is only sent over TLS or a local socket")]
     InsecureTransport,
 
+    /// The password would have to be told to a server whose certificate nobody has checked.
+    #[error("the server asks for the password itself, which is only sent to one whose certificate is checked")]
+    UnprovenServer,
+
     /// The caller gave a different number of parameters than the statement has.
     #[error("the statement has {expected} parameters, {given} were given")]
     ParameterCount {

@@ -2,11 +2,13 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
 use engine::Registry;
+use engine::permits::{self, Logins, Named};
 use fleet::{Agent, AgentOptions, Listed, Server, protocol};
 use serde_json::json;
 
@@ -14,6 +16,7 @@ use super::run::choice;
 use crate::args::{AgentArgs, AgentsArgs, Nats};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::leftovers;
 use crate::printer::Printer;
 
 /// How often it is looked whether the agent should end.
@@ -36,12 +39,14 @@ pub fn run(args: &AgentArgs, printer: Printer) -> Result<Exit, CliError> {
         return Err(CliError::user(format!("`{}` cannot be the name of an agent", args.name))
             .hint("a name has letters, digits, `-` and `_`, and is part of the subjects that it answers on"));
     }
+    // An agent that was killed had servers and volumes of its own.
+    leftovers::offer(leftovers::Consent::Ask, printer);
     // Thousands of clients need as many sockets; where the limit cannot be raised too many of them are refused.
     let _ = host::limits::raise_open_files();
     let interrupt = host::interrupt::flag(Exit::Interrupted.code());
     let log = if printer.is_quiet() { nothing } else { line };
     let options = AgentOptions {
-        allow: args.allow.clone(),
+        allow: allowed(args)?,
         listen: args.listen.clone(),
         reactor: choice(args.reactor),
         ..AgentOptions::new(server(&args.server), &args.name, log)
@@ -53,6 +58,47 @@ pub fn run(args: &AgentArgs, printer: Printer) -> Result<Exit, CliError> {
     }
     drop(agent);
     Ok(Exit::Done)
+}
+
+/// What the arguments allow plans to reach.
+fn allowed(args: &AgentArgs) -> Result<Named, CliError> {
+    let wrong = |flag: &str, cause: String| CliError::user(format!("{flag}: {cause}"));
+    let mut named = Named::default();
+    for address in &args.allow {
+        let is_folder = Path::new(address).is_dir();
+        named
+            .allow(address)
+            .and_then(|()| if is_folder { Err(format!("`{address}` is a folder")) } else { Ok(()) })
+            .map_err(|cause| {
+                wrong(permits::ALLOW, cause).hint("an address, as in `--allow db:5432`; a folder is `--allow-dir DIR`")
+            })?;
+    }
+    for server in &args.allow_server {
+        let (name, folder) =
+            server.split_once('=').map_or((server.as_str(), None), |(name, folder)| (name, Some(folder)));
+        let known = servers();
+        if !known.contains(&name) {
+            let cause = format!("étalon starts no servers of `{name}`");
+            return Err(wrong(permits::ALLOW_SERVER, cause).hint(format!("it starts those of {}", known.join(", "))));
+        }
+        named
+            .allow_server(name, folder.map(Path::new))
+            .map_err(|cause| wrong(permits::ALLOW_SERVER, cause).hint("name the folder of the server's programs"))?;
+    }
+    for folder in &args.allow_dir {
+        named
+            .allow_folder(folder)
+            .map_err(|cause| wrong(permits::ALLOW_DIR, cause).hint("make the folder, or name another"))?;
+    }
+    if args.allow_any_login {
+        named.allow_logins(Logins::Any);
+    }
+    Ok(named)
+}
+
+/// What the private servers are called that étalon can start.
+fn servers() -> Vec<&'static str> {
+    Registry::built_in().catalog().engines.iter().flat_map(|engine| engine.private_servers).copied().collect()
 }
 
 /// Lists the agents.
@@ -111,11 +157,8 @@ fn text(listed: &[Listed]) -> String {
             "{:width$}  {:8}  {:8}  {:>5}  {round_trip:>10}  {offset:>14}",
             info.name, info.version, info.os, info.cores
         );
-        let reach = match info.allow.is_empty() {
-            true => "its own host".to_owned(),
-            false => format!("its own host, {}", info.allow.join(", ")),
-        };
-        let _ = writeln!(text, "  {}; may reach {reach}", info.machine);
+        let reach = if info.allow.is_empty() { "nothing".to_owned() } else { info.allow.join(", ") };
+        let _ = writeln!(text, "  {}; allows plans {reach}", info.machine);
         if let Some(experiment) = &info.experiment {
             let _ = writeln!(text, "  takes part in experiment {experiment}");
         }

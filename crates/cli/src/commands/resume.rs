@@ -2,8 +2,10 @@
 
 use clap::Parser as _;
 use engine::Registry;
+use model::Order;
+use model::plan::Unmasked;
 use report::number::count;
-use store::{Header, Store};
+use store::{Header, Rest, Store};
 
 use super::run::{conduct, finish, options};
 use crate::args::{Cli, Command, PlanSource, ResumeArgs};
@@ -18,29 +20,56 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
     let registry = Registry::built_in();
     let mut store = Store::open(&args.store)?;
     let loaded = plan_of(store.header(), &registry, printer)?;
+    leftovers::offer(if args.yes { leftovers::Consent::Given } else { leftovers::Consent::Ask }, printer);
     let aborted = store.abort_running("the process ended in mid-trial")?;
     if aborted > 0 {
         printer.note(&format!("{} cut off when étalon ended: repeated", count(aborted, "trial")));
     }
+    // In sequential order the trials of a block are far apart from the beginning.
+    let keeps_blocks = args.only_pending || loaded.plan.schedule.order == Order::Sequential;
+    let again = store.plan_rest(if keeps_blocks { Rest::OnlyPending } else { Rest::WholeBlocks })?;
     let pending = store.pending()?.len();
     if pending == 0 {
         printer.note("nothing is pending: every trial has been measured");
     } else {
-        printer.note(&format!("{}: {} pending", loaded.plan.name, count(pending, "trial")));
+        printer.note(&format!("{}: {} pending", loaded.plan.name, count(pending - again, "trial")));
+    }
+    if again > 0 {
+        let trials = count(again, "measured trial");
+        printer.note(&format!(
+            "{trials} repeated, of blocks that stopped half-way: what is compared is measured together; \
+             `--only-pending` leaves them as they are"
+        ));
     }
     let result = if pending == 0 {
         Ok(engine::Ended::Complete { failed: 0 })
     } else {
-        leftovers::offer(if args.yes { leftovers::Consent::Given } else { leftovers::Consent::Ask }, printer);
         let options = options(args.yes, &args.loading, printer);
         conduct(&registry, &loaded.plan, &mut store, options, args.task_log.as_deref(), printer)
     };
     finish(result, store, &loaded, &args.store, args.format, printer)
 }
 
+/// The plan that the experiment was begun with. Where its password was masked, as in the command line that the store
+/// holds, there is none: the environment and the password files serve.
+fn plan_of(header: &Header, registry: &Registry, printer: Printer) -> Result<Loaded, CliError> {
+    let loaded = as_begun(header, registry, printer)?;
+    let Unmasked { plan, without_password, lost } = loaded.plan.unmasked();
+    if !lost.is_empty() {
+        let text = format!("{} held a secret when the experiment began, which no store keeps", lost.join(", "));
+        return Err(CliError::user(text).hint("put the plan's file back where it was, or run the plan anew"));
+    }
+    for system in without_password {
+        printer.note(&format!(
+            "system `{system}`: no store keeps a password; that of the environment or of a password file is taken"
+        ));
+    }
+    Ok(Loaded { plan, ..loaded })
+}
+
 /// The plan that the experiment was begun with: read again from its file, so that passwords come from where they came
 /// from then, and refused if it has changed. If the file is gone the store's own copy serves.
-fn plan_of(header: &Header, registry: &Registry, printer: Printer) -> Result<Loaded, CliError> {
+fn as_begun(header: &Header, registry: &Registry, printer: Printer) -> Result<Loaded, CliError> {
     let stored = || Loaded {
         plan: header.plan.clone(),
         text: header.plan_text.clone(),

@@ -12,7 +12,7 @@ use fleet::{Fleet, FleetOptions, Server};
 use host::reactor::Choice;
 use model::Plan;
 use report::number::count;
-use store::{Header, Store};
+use store::{Header, Kept, Store, StoreError};
 
 use super::report::conclude;
 use crate::args::{Loading, Reactor, ResultFormat, RunArgs};
@@ -43,8 +43,8 @@ pub fn run_loaded(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer:
         CliError::could_not(format!("cannot make the folder {}: {error}", args.output.display()))
             .hint("name another one with `--output DIR`")
     })?;
-    let path = store_path(&args.output, &loaded.plan.name);
-    let mut store = Store::create(&path, &header(loaded), &loaded.plan.order())?;
+    let mut store = new_store(&args.output, loaded)?;
+    let path = store.path().to_owned();
     loaded.notes.iter().for_each(|note| printer.note(&format!("note: {note}")));
     announce(&loaded.plan, &path, printer);
     let options = options(args.yes, &args.loading, printer);
@@ -91,14 +91,23 @@ pub fn conduct(
     ended
 }
 
+/// Where the URL of the NATS server is looked for if the store has it without its password. NATS's own tools read it, too.
+const NATS_VARIABLE: &str = "NATS_URL";
+
 /// The options with the agents that the plan names, if it names any.
 fn with_fleet(registry: &Registry, plan: &Plan, header: &Header, options: Options) -> Result<Options, Failure> {
     let Some(named) = &plan.fleet else { return Ok(options) };
-    let url = match named.nats.strip_prefix(model::plan::ENV_PREFIX) {
+    // What was a secret in the plan is not in the store: whoever resumes gives the URL anew.
+    let variable = match named.nats.contains(model::plan::MASK) {
+        true => Some(NATS_VARIABLE),
+        false => named.nats.strip_prefix(model::plan::ENV_PREFIX),
+    };
+    let url = match variable {
         None => named.nats.clone(),
         Some(variable) => std::env::var(variable).map_err(|error| {
             let tried = format!("read the URL of the NATS server from the environment variable `{variable}`");
-            Failure::new(FailureKind::Plan, tried, error)
+            let hint = format!("export {variable}=nats://user:password@host:4222");
+            Failure::new(FailureKind::Plan, tried, error).hint(hint)
         })?,
     };
     let path = |text: &String| PathBuf::from(text);
@@ -125,49 +134,60 @@ pub fn finish(
     format: ResultFormat,
     printer: Printer,
 ) -> Result<Exit, CliError> {
-    let measured = store.measurements().is_ok_and(|measurements| !measurements.is_empty());
-    store.close()?;
-    let resume = format!("what has been measured is kept; go on with `etalon resume {}`", path.display());
     let ended = match result {
         Ok(ended) => ended,
-        Err(error) => {
-            let place = error.place(loaded);
-            let error = CliError::from(error);
-            let error = place.into_iter().fold(error, CliError::at);
-            if measured {
-                return Err(error.hint(resume));
-            }
-            // Nothing was measured: the empty store would only be in the way.
-            let _ = std::fs::remove_file(path);
-            printer.note("nothing was measured, so no store is kept");
-            return Err(error);
-        }
+        Err(error) => return Err(cut_short(error, store, loaded, path, printer)),
     };
+    store.close()?;
+    let resume = resume_command(path);
     match ended {
         Ended::Complete { failed: 0 } => conclude(path, format, loaded.called.as_ref(), printer).map(|()| Exit::Done),
         Ended::Complete { failed } => {
             conclude(path, format, loaded.called.as_ref(), printer)?;
-            printer.warning(&format!("{failed} trials failed; `etalon resume {}` repeats them", path.display()));
+            printer.warning(&format!("{failed} trials failed; `{resume}` repeats their blocks"));
             Ok(Exit::BadAnswer)
         }
         Ended::Interrupted => {
-            printer.note(&format!("interrupted: {resume}"));
+            printer.note(&format!("interrupted: {}", go_on(path)));
             Ok(Exit::Interrupted)
         }
         Ended::Stopped { reason, kind } => {
             let error = CliError { exit: exit_of(kind), ..CliError::could_not(format!("a trial failed: {reason}")) };
-            let again = format!("once that is mended, go on with `etalon resume {}`", path.display());
-            // A resumed experiment keeps to its plan.
-            let anew =
-                "`etalon resume` keeps to the plan as it is; with another value of the key `etalon run` begins anew";
-            let next = match kind {
-                FailureKind::Unsupported | FailureKind::NotOurs | FailureKind::Plan => anew.to_owned(),
-                _ if measured => resume,
-                _ => again,
-            };
-            Err(error.hint(next))
+            Err(error.hint(match kind {
+                // A resumed experiment keeps to its plan.
+                FailureKind::Unsupported | FailureKind::NotOurs | FailureKind::Plan => {
+                    "`etalon resume` keeps to the plan as it is; with another value of the key `etalon run` begins anew"
+                        .to_owned()
+                }
+                _ => format!("once that is mended: {}", go_on(path)),
+            }))
         }
     }
+}
+
+/// An error that no trial can be run with. The store stays, unless this very run made it and no trial was begun.
+fn cut_short(error: ExperimentError, store: Store, loaded: &Loaded, path: &Path, printer: Printer) -> CliError {
+    let place = error.place(loaded);
+    let error = place.into_iter().fold(CliError::from(error), CliError::at);
+    match store.close_unless_untouched() {
+        Ok(Kept::No) => {
+            printer.note("no trial had begun, so no store is kept");
+            error
+        }
+        Ok(Kept::Yes) => error.hint(go_on(path)),
+        Err(closing) => error.at(closing.to_string()).hint(go_on(path)),
+    }
+}
+
+/// What to do with an experiment that is not complete.
+fn go_on(path: &Path) -> String {
+    format!("what has been measured is kept; go on with `{}`", resume_command(path))
+}
+
+/// As a shell takes it.
+fn resume_command(path: &Path) -> String {
+    let path = path.to_string_lossy();
+    format!("etalon resume {}", shlex::try_quote(&path).unwrap_or_else(|_| path.clone()))
 }
 
 /// Where in the plan an error lies.
@@ -206,26 +226,30 @@ fn header(loaded: &Loaded) -> Header {
 
 /// The command line with passwords masked, quoted so that a shell reads it again.
 pub fn command_line() -> String {
-    let args = std::env::args().skip(1).map(|arg| model::plan::redact_url(&arg));
+    let args = std::env::args_os().skip(1).map(|arg| model::plan::redact_url(&arg.to_string_lossy()));
     let quoted = shlex::try_join(
         std::iter::once("etalon".to_owned()).chain(args).collect::<Vec<_>>().iter().map(String::as_str),
     );
     quoted.unwrap_or_else(|_| "etalon".to_owned())
 }
 
-/// `DIR/NAME-20261121-104500.etalon`, with a number behind it if that is taken.
-fn store_path(folder: &Path, name: &str) -> PathBuf {
+/// A new store `DIR/NAME-20261121-104500.etalon`, with a number behind it if that is taken, be it by an étalon that starts
+/// in the same moment.
+fn new_store(folder: &Path, loaded: &Loaded) -> Result<Store, StoreError> {
+    let name = &loaded.plan.name;
     let safe: String =
         name.chars().map(|c| if c.is_alphanumeric() || c == '-' || c == '_' { c } else { '-' }).take(60).collect();
     let stamp = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
-    let candidate = |suffix: &str| folder.join(format!("{safe}-{stamp}{suffix}.etalon"));
-    let mut path = candidate("");
-    let mut number = 2;
-    while path.exists() {
-        path = candidate(&format!("-{number}"));
-        number += 1;
+    let (header, order) = (header(loaded), loaded.plan.order());
+    let mut number = 1;
+    loop {
+        let suffix = if number == 1 { String::new() } else { format!("-{number}") };
+        let path = folder.join(format!("{safe}-{stamp}{suffix}.etalon"));
+        match Store::create(&path, &header, &order) {
+            Err(StoreError::Exists { .. } | StoreError::Locked { .. }) => number += 1,
+            other => return other,
+        }
     }
-    path
 }
 
 fn announce(plan: &Plan, path: &Path, printer: Printer) {

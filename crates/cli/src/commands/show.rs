@@ -72,10 +72,10 @@ pub fn run(args: &ShowArgs, printer: Printer) -> Result<Exit, CliError> {
 
 /// How many trials are in each state; only states that occur.
 fn states(store: &Store) -> Result<Vec<(TrialState, usize)>, CliError> {
-    use TrialState::{Aborted, Failed, Measured, Planned, Running};
+    use TrialState::{Aborted, Failed, Measured, Planned, Running, Superseded};
     let trials = store.trials()?;
     let count = |state| trials.iter().filter(|trial| trial.state == state).count();
-    Ok([Measured, Planned, Running, Failed, Aborted]
+    Ok([Measured, Planned, Running, Failed, Aborted, Superseded]
         .map(|state| (state, count(state)))
         .into_iter()
         .filter(|(_, n)| *n > 0)

@@ -112,11 +112,11 @@ fn a_results_folder_that_cannot_be_made() {
 }
 
 /// A small file system in memory; unmounted when dropped.
-struct SmallDisk(PathBuf);
+pub struct SmallDisk(pub PathBuf);
 
 impl SmallDisk {
     /// `None` where mounting is not allowed.
-    fn mount(folder: &Path, options: &str) -> Option<SmallDisk> {
+    pub fn mount(folder: &Path, options: &str) -> Option<SmallDisk> {
         let path = folder.join("small");
         std::fs::create_dir(&path).unwrap();
         let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(&path).status();

@@ -1,6 +1,5 @@
 //! Nothing finished is ever lost, and every resume completes.
 
-use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -31,58 +30,6 @@ fn measured(store: &Path) -> usize {
     let store = Store::open_read_only(store).unwrap_or_else(|error| panic!("{error}"));
     store.check_integrity().unwrap();
     store.trials().unwrap().iter().filter(|trial| trial.state == TrialState::Measured).count()
-}
-
-/// A small generator, so that the moments of the kills are the same in every run of the test.
-struct Moments(u64);
-
-impl Moments {
-    fn next(&mut self, most_ms: u64) -> Duration {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        Duration::from_millis((self.0 >> 33) % most_ms)
-    }
-}
-
-/// Runs the command, kills it after `moment`, and gives how many trials it said were finished.
-fn run_and_kill(scene: &Scene, args: &[&str], moment: Duration) -> usize {
-    let mut child = scene.start(args);
-    let stderr = BufReader::new(child.stderr.take().unwrap());
-    let reader = thread::spawn(move || {
-        stderr.lines().map_while(Result::ok).filter(|line| line.starts_with("block ") && line.contains("tx/s")).count()
-    });
-    thread::sleep(moment);
-    // SIGKILL: no handler runs.
-    child.kill().unwrap();
-    child.wait().unwrap();
-    reader.join().unwrap()
-}
-
-#[test]
-fn fifty_kills_lose_no_finished_trial_and_every_resume_completes() {
-    let mut moments = Moments(20_261_121);
-    let mut kills = 0;
-    while kills < 50 {
-        let scene = Scene::new();
-        scene.write("p.toml", PLAN);
-        let mut said = run_and_kill(&scene, &["run", "p.toml"], Duration::from_millis(300) + moments.next(1500));
-        kills += 1;
-        let results = scene.path().join("etalon-results");
-        if !results.exists() || std::fs::read_dir(&results).unwrap().next().is_none() {
-            assert_eq!(said, 0, "a trial was announced before its store existed");
-            continue;
-        }
-        let store = scene.store();
-        for _ in 0..4 {
-            let kept = measured(&store);
-            assert!(kept >= said, "{said} trials were finished, {kept} are in the store");
-            said = kept + run_and_kill(&scene, &["resume", store.to_str().unwrap()], moments.next(1500));
-            kills += 1;
-        }
-        assert!(measured(&store) >= said);
-        scene.etalon(&["resume", store.to_str().unwrap()]).says(0, &[]);
-        assert_eq!(measured(&store), 24);
-        assert!(!scene.path().join("wal.db").exists(), "the databases are removed at the end");
-    }
 }
 
 #[test]
@@ -139,4 +86,33 @@ fn two_conductors_do_not_write_one_store() {
     scene.etalon(&["resume", store.to_str().unwrap()]).says(3, &[store.file_name().unwrap().to_str().unwrap()]);
     child.kill().unwrap();
     child.wait().unwrap();
+}
+
+/// A plan whose second system ends in each trial, and so has no result.
+const HALF: &str = "on_error = \"continue\"\nblocks = 2\nwarmup = \"0s\"\nduration = \"100ms\"";
+
+#[test]
+fn a_block_that_stopped_half_way_is_run_again_whole_unless_told_otherwise() {
+    let scene = Scene::new();
+    let plan = sim_plan("", "dies_at_ms=50", HALF).replace("clients = [1, 4]", "clients = 1");
+    scene.write("p.toml", &plan).etalon(&["run", "p.toml"]).says(1, &["2 trials failed; `etalon resume "]);
+    let path = scene.store();
+    let store = path.to_str().unwrap();
+    let states = || {
+        let trials = Store::open_read_only(&path).unwrap().trials().unwrap();
+        let of = |state| trials.iter().filter(|trial| trial.state == state).count();
+        (of(TrialState::Measured), of(TrialState::Superseded))
+    };
+    assert_eq!(states(), (2, 0));
+    let ran = scene.etalon(&["resume", store, "--only-pending"]);
+    ran.says(1, &["2 trials pending"]);
+    assert!(!ran.stderr.contains("repeated, of blocks"), "{}", ran.stderr);
+    assert_eq!(states(), (2, 0));
+    let ran = scene.etalon(&["resume", store]);
+    ran.says(1, &["2 trials pending", "2 measured trials repeated, of blocks that stopped half-way", "--only-pending"]);
+    assert_eq!(states(), (2, 2));
+    let dropped = scene.etalon(&["compare", store]).stdout;
+    assert!(dropped.contains("superseded") && dropped.contains("measured when repeated"), "{dropped}");
+    let shown = scene.etalon(&["show", store]).stdout;
+    assert!(shown.contains("superseded  2 trials") && shown.contains("measured    2 trials"), "{shown}");
 }

@@ -19,6 +19,8 @@ mod export;
 mod families;
 mod import;
 mod interruption;
+mod kept;
+mod kills;
 mod leftovers;
 mod limits;
 mod loads;

@@ -89,8 +89,11 @@ impl Play {
         let (url, creds, ca) = (self.nats.url(), self.nats.creds(name), self.nats.authority());
         let (creds, ca) = (creds.to_str().unwrap(), ca.to_str().unwrap());
         let mut args = vec!["agent", "--nats", &url, "--name", name, "--creds", creds, "--ca", ca];
-        // The server's own agent tells where it is; the clients' may reach that and nothing else.
-        args.extend([if name == "server" { "--listen" } else { "--allow" }, &server]);
+        // The server's own agent starts it and tells where it is; the clients' may reach that and nothing else.
+        match name {
+            "server" => args.extend(["--allow-server", "postgres", "--listen", &server]),
+            _ => args.extend(["--allow", &server]),
+        }
         let before = self.said(name).matches(" serves").count();
         let mut agent = self.start(name, &args);
         let deadline = Instant::now() + PATIENCE;

@@ -10,6 +10,8 @@
 
 mod containers;
 mod couples;
+mod honest;
+mod hostile;
 mod namespaces;
 mod nats;
 mod permissions;

@@ -33,7 +33,12 @@ pub enum Security {
     Keys,
     /// The users of an operator's account, by JWTs.
     Tokens,
+    /// One user, by a password.
+    Password,
 }
+
+/// The user's password, as it is and as a URL has it.
+pub const PASSWORD: (&str, &str) = ("hunter2/@?", "hunter2%2F%40%3F");
 
 /// Where the server listens.
 #[derive(Clone, Copy)]
@@ -94,6 +99,7 @@ impl Nats {
     /// What `--nats` takes.
     pub fn url(&self) -> String {
         let scheme = match self.security {
+            Security::Password => return format!("nats://me:{}@{}:{}", PASSWORD.1, self.address, self.port),
             Security::Open | Security::Tokens => "nats",
             Security::Keys => "tls",
         };
@@ -170,6 +176,10 @@ impl Nats {
         let listen = format!("listen: \"{}:{port}\"\nports_file_dir: \"{folder}\"", self.address);
         let text = match self.security {
             Security::Open => format!("{listen}\njetstream {{ store_dir: \"{folder}/stream\" }}\n"),
+            Security::Password => format!(
+                "{listen}\njetstream {{ store_dir: \"{folder}/stream\" }}\nauthorization {{ user: me, password: \"{}\" }}\n",
+                PASSWORD.0
+            ),
             Security::Tokens => {
                 let operator = self.operator.configuration();
                 format!("{listen}\njetstream {{ store_dir: \"{folder}/stream\" }}\n{operator}")

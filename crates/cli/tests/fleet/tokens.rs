@@ -10,7 +10,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use nkeys::KeyPair;
 use serde_json::{Value as Json, json};
 
-use crate::nats::{Nats, Place, Security};
+use crate::nats::{self, Nats, Place, Security};
 use crate::scene::Scene;
 
 /// How long an agent may take until it serves.
@@ -119,5 +119,24 @@ fn an_agent_and_a_conductor_with_tokens_run_a_plan() {
     for entry in fs::read_dir(scene.path().join("etalon-results")).unwrap().flatten() {
         let bytes = fs::read(entry.path()).unwrap();
         assert!(!bytes.windows(seed.len()).any(|part| part == seed.as_bytes()), "{}", entry.path().display());
+    }
+}
+
+/// A user and password in the URL, as NATS's own clients take them, with every character that a URL must encode.
+#[test]
+fn a_password_in_the_url_is_used_and_never_printed() {
+    let (nats, scene) = (Nats::start(Security::Password, Place::Loopback), Scene::new());
+    let (plain, encoded) = nats::PASSWORD;
+    let agents = |url: &str| {
+        let ran = scene.etalon(&["agents", "--nats", url]);
+        let said = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(!said.contains(plain) && !said.contains(encoded) && !said.contains("hunter2"), "{said}");
+        said
+    };
+    let listed = agents(&nats.url());
+    assert!(listed.contains("no agent answers"), "{listed}");
+    for wrong in [nats.url().replace(encoded, "hunter2"), nats.url().replace(":hunter2", "hunter2")] {
+        let refused = agents(&wrong);
+        assert!(refused.contains("cannot connect to the NATS server at nats://127.0.0.1"), "{refused}");
     }
 }

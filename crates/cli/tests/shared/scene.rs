@@ -23,7 +23,12 @@ pub struct Ran {
 impl Scene {
     /// An empty folder on the disk that the build uses, which is no RAM disk.
     pub fn new() -> Scene {
-        Scene { folder: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap() }
+        Scene::at(Path::new(env!("CARGO_TARGET_TMPDIR")))
+    }
+
+    /// An empty folder in another.
+    pub fn at(base: &Path) -> Scene {
+        Scene { folder: tempfile::tempdir_in(base).unwrap() }
     }
 
     /// The folder.

@@ -49,6 +49,7 @@ pub struct Tool {
     args: Vec<OsString>,
     /// May hold a password, which is not to be among the arguments.
     environment: Vec<(OsString, OsString)>,
+    without: Vec<&'static str>,
     log: PathBuf,
     /// What it is held to.
     bounds: Bounds,
@@ -62,6 +63,7 @@ impl Tool {
             program: program.to_owned(),
             args: Vec::new(),
             environment: Vec::new(),
+            without: Vec::new(),
             log: folder.join(format!("{name}.said")),
             bounds: Bounds::default(),
         }
@@ -78,6 +80,13 @@ impl Tool {
     #[must_use]
     pub fn env(mut self, name: &str, value: Option<&str>) -> Tool {
         self.environment.extend(value.map(|value| (name.into(), value.into())));
+        self
+    }
+
+    /// Keeps a variable of étalon's own from it.
+    #[must_use]
+    pub fn without_env(mut self, name: &'static str) -> Tool {
+        self.without.push(name);
         self
     }
 
@@ -100,6 +109,9 @@ impl Tool {
             None => log.try_clone().map_err(|error| Failure::new(FailureKind::Other, &tried, error))?.into(),
         };
         let mut command = Command::new(&self.program);
+        for name in &self.without {
+            command.env_remove(name);
+        }
         command.args(&self.args).envs(self.environment.iter().cloned());
         // Its messages are read below.
         command.env("LC_ALL", "C").stdin(stdin).stdout(stdout).stderr(log);

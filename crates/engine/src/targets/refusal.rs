@@ -20,6 +20,8 @@ pub(crate) enum Refusal<E> {
     NoTls,
     /// The password would have to cross a network in the clear.
     Insecure,
+    /// The password would have to be told to a server whose certificate was not checked.
+    Unproven,
     /// The server says so.
     Server(Box<E>),
     /// It listens, and does not answer for so long.
@@ -68,6 +70,7 @@ impl<E: ServerError> Refusal<E> {
             AskError::Server(error) => Refusal::Server(error),
             AskError::Wire(WireError::TlsRefused) => Refusal::NoTls,
             AskError::Wire(WireError::InsecureTransport) => Refusal::Insecure,
+            AskError::Wire(WireError::UnprovenServer) => Refusal::Unproven,
             AskError::Wire(error) => {
                 E::of_login(error).map_or_else(|error| Refusal::Other(error.to_string()), Refusal::Server)
             }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::str::FromStr;
 
-use model::catalog::{LeadsTo, Publication, Visibility};
+use model::catalog::{Publication, Visibility};
 use model::{Durability, DurabilityTier, EngineSpec, Facts, SystemPlan};
 
 use crate::dataset::{ColumnKind, Dataset, Dialect};
@@ -23,7 +23,6 @@ impl Engine for Sim {
             name: "sim",
             schemes: &["sim"],
             about: "A queueing model on virtual time",
-            leads_to: LeadsTo::Path,
             private_servers: &[],
             visibility: Visibility::Hidden,
             publication: Publication::Free,

@@ -153,6 +153,10 @@ fn words(kind: FailureKind) -> &'static str {
         FailureKind::DiskFull => "disk full",
         FailureKind::Missing => "missing",
         FailureKind::Unsupported => "unsupported",
-        FailureKind::NotOurs | FailureKind::Plan | FailureKind::Verification | FailureKind::Other => "refused",
+        FailureKind::NotOurs
+        | FailureKind::Plan
+        | FailureKind::Verification
+        | FailureKind::NothingEnded
+        | FailureKind::Other => "refused",
     }
 }

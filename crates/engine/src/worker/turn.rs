@@ -1,6 +1,9 @@
 //! A turn of the loop: what is due, what has ended, what is given up.
 
 use std::cmp::Reverse;
+use std::time::Duration;
+
+use model::duration;
 
 use super::{Access, Measuring, Pacer, Stage, Worker};
 use crate::clock::Clock;
@@ -176,8 +179,8 @@ where
         loop {
             let Access::Pool(pool) = &mut self.access else { return };
             let Some(waiting) = pool.give_up(self.now_ns) else { return };
-            let waited_s = (self.now_ns - waiting.since_ns) as f64 / 1e9;
-            let message = format!("no connection of the pool became free within {waited_s:.1} s");
+            let waited = duration::rounded(Duration::from_nanos(self.now_ns - waiting.since_ns));
+            let message = format!("no connection of the pool became free within {waited}");
             if let (Some(waits), Measuring::Begun) = (&mut self.tally.pool_wait, self.measuring) {
                 waits.record_failed(1);
             }

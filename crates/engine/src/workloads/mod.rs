@@ -16,6 +16,7 @@ use model::{Facts, Point, Schedule, WorkloadSpec};
 
 use crate::dataset::{Dataset, Tables};
 use crate::error::{Failure, FailureKind};
+use crate::permits::Permits;
 use crate::session::SessionKind;
 use crate::step::{StepContext, Stepped};
 use crate::target::{LoadKind, Target, Threads};
@@ -46,6 +47,8 @@ pub struct Grants {
     pub debug: Debug,
     /// Where the texts of the files come from that a task names.
     pub texts: Texts,
+    /// What else of this host a task may reach.
+    pub permits: Permits,
 }
 
 /// What a cell asks for.

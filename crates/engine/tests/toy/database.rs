@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::time::Duration;
 
 use engine::Failure;
 use engine::clock::RealClock;
@@ -11,10 +12,11 @@ use engine::lane::{Completion, Lane, Outcome, Submitted};
 use engine::target::{Counters, Engine, Load, OpenRequest, Placement, Target};
 use engine::worker::{self, Tally, WorkerContext};
 use engine::workloads::transactions::StatementOp;
-use model::catalog::{LeadsTo, Publication, Visibility};
+use model::catalog::{Publication, Visibility};
 use model::{Durability, DurabilityTier, EngineSpec, Facts, SystemPlan};
 
-/// The registry's entry. `toy:honest` counts right, `toy:forgetful` loses every tenth increment.
+/// The registry's entry. `toy:honest` counts right, `toy:forgetful` loses every tenth increment, and `toy:drowsy` takes long for
+/// its first.
 pub struct Toy;
 
 impl Engine for Toy {
@@ -23,7 +25,6 @@ impl Engine for Toy {
             name: "toy",
             schemes: &["toy"],
             about: "Counts",
-            leads_to: LeadsTo::Path,
             private_servers: &[],
             visibility: Visibility::Public,
             publication: Publication::Free,
@@ -32,7 +33,8 @@ impl Engine for Toy {
 
     fn open(&self, request: &OpenRequest) -> Result<Box<dyn Target>, Failure> {
         let forget_every = if request.system.url == "toy:forgetful" { 10 } else { i64::MAX };
-        Ok(Box::new(ToyTarget { count: Arc::new(AtomicI64::new(0)), forget_every }))
+        let is_drowsy = AtomicBool::new(request.system.url == "toy:drowsy");
+        Ok(Box::new(ToyTarget { count: Arc::new(AtomicI64::new(0)), forget_every, is_drowsy }))
     }
 
     fn would_drop(&self, _system: &SystemPlan) -> String {
@@ -43,6 +45,8 @@ impl Engine for Toy {
 struct ToyTarget {
     count: Arc<AtomicI64>,
     forget_every: i64,
+    /// Until it has taken its time.
+    is_drowsy: AtomicBool,
 }
 
 struct ToyDialect;
@@ -93,7 +97,8 @@ impl Target for ToyTarget {
     }
     fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<Tally, Failure> {
         let program = load.statements()?;
-        worker::run(ToyLane { count: &self.count }, program, &RealClock, context)
+        let lane = ToyLane { count: &self.count, is_drowsy: &self.is_drowsy };
+        worker::run(lane, program, &RealClock, context)
     }
     fn drop_all(&self) -> Result<(), Failure> {
         Ok(())
@@ -102,12 +107,17 @@ impl Target for ToyTarget {
 
 struct ToyLane<'a> {
     count: &'a AtomicI64,
+    is_drowsy: &'a AtomicBool,
 }
 
 impl Lane for ToyLane<'_> {
     type Op = StatementOp;
 
     fn submit(&mut self, _client: usize, _op: &StatementOp) -> Submitted {
+        if self.is_drowsy.swap(false, Ordering::SeqCst) {
+            // Longer than a trial of the tests.
+            std::thread::sleep(Duration::from_millis(300));
+        }
         self.count.fetch_add(1, Ordering::SeqCst);
         Submitted::Done(Outcome::Ok)
     }

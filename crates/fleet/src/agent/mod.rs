@@ -10,11 +10,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
-use engine::{Failure, FailureKind, Registry};
+use engine::permits::Named;
+use engine::{Failure, FailureKind, Permits, Registry};
 use host::reactor::Choice;
 use serde::Deserialize;
 
-use crate::allow::Allowed;
 use crate::bus::{Bus, BusError, Handler, INBOX, Server};
 use crate::protocol::{AgentInfo, Answer, Ask, Pong, Reply, Request, VERBS, VERSION, name_is_fit, prefix};
 use session::Session;
@@ -32,8 +32,8 @@ pub struct AgentOptions {
     pub server: Server,
     /// The agent's name.
     pub name: String,
-    /// What it may reach.
-    pub allow: Vec<String>,
+    /// What it lets plans reach: nothing of this host, unless it was named.
+    pub allow: Named,
     /// The address of this host at which private servers listen, for clients on other hosts.
     pub listen: Option<String>,
     /// Where private servers live, if not in the usual place.
@@ -52,7 +52,7 @@ impl AgentOptions {
         AgentOptions {
             server,
             name: name.to_owned(),
-            allow: Vec::new(),
+            allow: Named::default(),
             listen: None,
             scratch_base: None,
             reactor: Choice::Auto,
@@ -71,7 +71,7 @@ pub struct Agent {
 /// What the agent's threads share.
 struct Shared {
     options: AgentOptions,
-    allowed: Allowed,
+    permits: Permits,
     registry: Registry,
     bus: Arc<Bus>,
     machine: String,
@@ -95,7 +95,7 @@ impl Agent {
         let inbox = format!("{INBOX}.agent.{}", options.name);
         let bus = Arc::new(Bus::connect(&options.server, &format!("etalon agent {}", options.name), &inbox)?);
         let shared = Arc::new(Shared {
-            allowed: Allowed::new(options.allow.clone()),
+            permits: Permits::Named(Arc::new(options.allow.clone())),
             machine: machine(),
             registry,
             bus: Arc::clone(&bus),
@@ -176,7 +176,7 @@ impl Shared {
             os: std::env::consts::OS.to_owned(),
             cores: host::cpu::available_cores(),
             machine: self.machine.clone(),
-            allow: self.allowed.names().to_vec(),
+            allow: self.options.allow.shown(),
             experiment: self.lock().as_ref().map(|session| session.experiment.clone()),
         }
     }

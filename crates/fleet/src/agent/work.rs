@@ -96,8 +96,6 @@ impl Work {
             lock(&self.systems).remove(&(system.name.clone(), wanted == Wanted::Whole));
         }
         let registry = &self.shared.registry;
-        let (engine, resolved) = registry.resolve(system)?;
-        self.shared.allowed.check(&resolved, &engine.spec())?;
         let options = &self.shared.options;
         let request = OpenRequest {
             scratch_base: options.scratch_base.clone(),
@@ -106,6 +104,7 @@ impl Work {
             interrupt: Arc::clone(&self.job.stopped),
             part: if wanted == Wanted::Whole { Part::Whole } else { Part::Load },
             listen: options.listen.clone(),
+            permits: self.shared.permits.clone(),
             ..OpenRequest::new(system, Consent::OwnOnly)
         };
         let target: Arc<dyn engine::target::Target> = Arc::from(registry.open(&request)?);
@@ -237,7 +236,8 @@ impl Work {
 
     /// Compiles a cell from what was sent with it. Scripts may run no commands of the shell here.
     fn task_of(&self, sent: &SentCell) -> Result<Task, Failure> {
-        let grants = Grants { texts: Texts::sent(self.texts.named(&sent.texts)?), ..Grants::default() };
+        let texts = Texts::sent(self.texts.named(&sent.texts)?);
+        let grants = Grants { texts, permits: self.shared.permits.clone(), ..Grants::default() };
         self.shared.registry.workload(&sent.cell.workload)?.task(&sent.cell.point, &grants)
     }
 }

@@ -27,8 +27,7 @@ fn plan_on(folder: &std::path::Path) -> String {
 }
 
 fn agent(nats: &Nats, folder: &std::path::Path) -> Agent {
-    let allow = folder.display().to_string();
-    nats.agent_with("a", |options| fleet::AgentOptions { allow: vec![allow], ..options })
+    nats.agent_that_allows("a", |named| named.allow_folder(folder).unwrap())
 }
 
 /// Does something once, a while after the first trial has begun.

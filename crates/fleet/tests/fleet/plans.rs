@@ -48,8 +48,7 @@ fn a_system_on_an_agents_host_is_prepared_run_and_removed_there() {
     let Some(nats) = Nats::start() else { return };
     let folder = tempfile::tempdir().unwrap();
     let database = folder.path().join("there.db");
-    let allow = folder.path().display().to_string();
-    let agent = nats.agent_with("srv", |options| fleet::AgentOptions { allow: vec![allow], ..options });
+    let agent = nats.agent_that_allows("srv", |named| named.allow_folder(folder.path()).unwrap());
     let plan = nats.plan(&format!(
         "[systems.there]\nurl = \"sqlite:{}\"\nhost = \"srv\"\n[[benchmarks]]\nworkload = \"transactions\"\n\
          script = \"select-update\"\n[schedule]\nblocks = 1\nwarmup = \"100ms\"\nduration = \"500ms\"\n",

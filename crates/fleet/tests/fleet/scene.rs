@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use engine::conductor::Options;
+use engine::permits::Named;
 use engine::{Conductor, Consent, Ended, ExperimentError, Observer, Registry};
 use fleet::{Agent, AgentOptions, Fleet, FleetOptions, Server};
 use model::{Measurement, Plan, Reading};
@@ -116,6 +117,13 @@ impl Nats {
     pub fn agent_with(&self, name: &str, change: impl FnOnce(AgentOptions) -> AgentOptions) -> Agent {
         let options = change(AgentOptions::new(self.server(), name, log));
         Agent::start(options, Registry::built_in()).unwrap()
+    }
+
+    /// An agent of this process that lets plans reach something.
+    pub fn agent_that_allows(&self, name: &str, change: impl FnOnce(&mut Named)) -> Agent {
+        let mut allow = Named::default();
+        change(&mut allow);
+        self.agent_with(name, |options| AgentOptions { allow, ..options })
     }
 
     /// A plan whose fleet is here.

@@ -4,22 +4,31 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use engine::crew::{AtOnce, Crew as _, Loaded, Local, Order, segments};
+use engine::permits::Named;
 use engine::series::Latencies;
 use engine::target::OpenRequest;
 use engine::workloads::{Action, Grants};
 use engine::{Consent, Ended, Observer, Registry, Silent, Tick};
+use fleet::{Agent, AgentOptions};
 use model::{PlannedTrial, SeriesKind};
 
 use crate::scene::{Nats, values};
 use crate::stored::create;
 
+/// Two agents that may reach a third, which may start servers of an engine for them.
+fn with_a_server(nats: &Nats, engine: &str) -> ([Agent; 2], Agent) {
+    let clients = ["a", "b"].map(|name| nats.agent_that_allows(name, |named| named.allow("127.0.0.2").unwrap()));
+    let mut allow = Named::default();
+    allow.allow_server(engine, None).unwrap();
+    let listen = Some("127.0.0.2".to_owned());
+    (clients, nats.agent_with("srv", |options| AgentOptions { listen, allow, ..options }))
+}
+
 #[test]
 fn two_agents_at_a_rate_are_counted_once_each_at_the_server() {
     let Some(nats) = Nats::start() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let _agents = ["a", "b"].map(|name| nats.agent(name));
-    let _srv =
-        nats.agent_with("srv", |options| fleet::AgentOptions { listen: Some("127.0.0.2".to_owned()), ..options });
+    let (_agents, _srv) = with_a_server(&nats, "postgres");
     if !has("postgres") {
         eprintln!("skipped: there is no PostgreSQL to start");
         return;
@@ -49,9 +58,7 @@ fn two_agents_at_a_rate_are_counted_once_each_at_the_server() {
 fn mysql_is_loaded_by_two_agents_and_counted_at_the_server() {
     let Some(nats) = Nats::start() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let _agents = ["a", "b"].map(|name| nats.agent(name));
-    let _srv =
-        nats.agent_with("srv", |options| fleet::AgentOptions { listen: Some("127.0.0.2".to_owned()), ..options });
+    let (_agents, _srv) = with_a_server(&nats, "mariadb");
     if !has("mariadb") {
         eprintln!("skipped: there is no MariaDB to start");
         return;

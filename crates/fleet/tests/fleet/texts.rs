@@ -66,8 +66,7 @@ fn a_smack_file_goes_with_its_rows_to_the_agent_that_has_the_system() {
     let Some(nats) = Nats::start() else { return };
     let folder = tempfile::tempdir().unwrap();
     let scripts = script(folder.path(), 2_000);
-    let allow = folder.path().display().to_string();
-    let _agent = nats.agent_with("srv", |options| fleet::AgentOptions { allow: vec![allow], ..options });
+    let _agent = nats.agent_that_allows("srv", |named| named.allow_folder(folder.path()).unwrap());
     let plan = nats.plan(&format!(
         "[systems.there]\nurl = \"sqlite:{}\"\nhost = \"srv\"\n[[benchmarks]]\nworkload = \"super-smack\"\n\
          script = \"{}\"\n[schedule]\nblocks = 2\nwarmup = \"0s\"\nduration = \"300ms\"\n",

@@ -14,6 +14,9 @@ use crate::volume;
 /// How long a server that was left behind may take to end before it is killed.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// After so long a folder is not about to be its étalon's.
+const BIRTH: Duration = Duration::from_secs(60);
+
 /// A scratch folder whose étalon no longer runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Abandoned {
@@ -98,7 +101,9 @@ fn judge(path: &Path) -> Option<Abandoned> {
     if !is_own_folder(path) {
         return None;
     }
-    let owner = Owner::parse(&text::read(path.join(OWNER)).ok()?)?;
+    let Some(owner) = text::read(path.join(OWNER)).ok().and_then(|owner| Owner::parse(&owner)) else {
+        return stillborn(path);
+    };
     if !is_gone(&owner) {
         return None;
     }
@@ -112,6 +117,19 @@ fn judge(path: &Path) -> Option<Abandoned> {
         files: files_of(path),
         groups: groups_of(path).into_iter().map(|group| group.path).collect(),
     })
+}
+
+/// A folder whose étalon was killed before it had noted whose it is: there is nothing in it, and nothing has been put
+/// there for a while.
+fn stillborn(path: &Path) -> Option<Abandoned> {
+    let (kind, rest) = path.file_name()?.to_str()?.strip_prefix(PREFIX)?.split_once('-')?;
+    let pid = rest.split_once('-')?.0.parse().ok()?;
+    let age = std::fs::metadata(path).ok()?.modified().ok()?.elapsed().ok()?;
+    let mut entries = std::fs::read_dir(path).ok()?;
+    let is_bare = entries.all(|entry| entry.is_ok_and(|entry| entry.file_name() == OWNER));
+    let (kind, path) = (kind.to_owned(), path.to_owned());
+    let (servers, mounts, files, groups) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    (is_bare && age > BIRTH).then_some(Abandoned { path, pid, kind, age, servers, mounts, files, groups })
 }
 
 /// The files elsewhere that were noted in a scratch folder, are there, and bear étalon's mark.

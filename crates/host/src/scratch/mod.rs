@@ -4,7 +4,9 @@
 mod abandoned;
 
 use std::hash::{BuildHasher, Hasher};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 pub use abandoned::{Abandoned, Removed, find_abandoned, find_abandoned_in, remove_abandoned};
 
@@ -25,6 +27,10 @@ pub(crate) const FILES: &str = "files";
 /// The file in a scratch folder that names control groups which go with it: each with the group that its processes came
 /// from, behind a tab.
 pub(crate) const GROUPS: &str = "groups";
+
+/// How long the removal of a folder is tried in which somebody still writes, and how often.
+const REMOVE_PATIENCE: Duration = Duration::from_secs(2);
+const REMOVE_POLL: Duration = Duration::from_millis(10);
 
 /// A private folder. Dropping it removes it with all that is in it: end the servers in it first.
 #[derive(Debug)]
@@ -191,7 +197,34 @@ fn remove_folder(path: &Path) -> Result<(), HostError> {
         let tried = format!("remove the folder {}", path.display());
         return Err(HostError::unavailable(tried, format!("a volume is still mounted on {}", mount.display())));
     }
-    std::fs::remove_dir_all(path).map_err(HostError::at("remove the folder", path))
+    let started = Instant::now();
+    loop {
+        match remove_all_of(path) {
+            // A server that was killed a moment ago may have children that still write.
+            Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty && started.elapsed() < REMOVE_PATIENCE => {
+                std::thread::sleep(REMOVE_POLL);
+            }
+            done => return done.map_err(HostError::at("remove the folder", path)),
+        }
+    }
+}
+
+/// The note on whose it is goes last: what is left when this étalon is killed meanwhile can still be told.
+fn remove_all_of(folder: &Path) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_name() == OWNER {
+            continue;
+        }
+        match entry.file_type()?.is_dir() {
+            true => std::fs::remove_dir_all(entry.path())?,
+            false => std::fs::remove_file(entry.path())?,
+        }
+    }
+    match std::fs::remove_file(folder.join(OWNER)) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => std::fs::remove_dir(folder),
+    }
 }
 
 #[cfg(unix)]

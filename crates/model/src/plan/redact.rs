@@ -14,7 +14,7 @@ use super::Plan;
 use crate::value::Value;
 
 /// What stands in the place of a password.
-const MASK: &str = "***";
+pub const MASK: &str = "***";
 
 /// Ends of the names of keys whose values are secret.
 const SECRET_WORDS: [&str; 5] = ["password", "passwd", "pwd", "secret", "passphrase"];
@@ -28,8 +28,13 @@ pub fn redact_url(url: &str) -> String {
 /// The URL as it may be sent to another host: with no password, where it held one, and without its user's colon. Whoever
 /// uses it takes the password from an environment of its own.
 pub fn without_password(url: &str) -> String {
+    without(url, |_| true)
+}
+
+/// The URL without those of its passwords for which `goes` says so, and without what leads to them.
+fn without(url: &str, goes: impl Fn(&str) -> bool) -> String {
     let mut text = url.to_owned();
-    for range in secret_ranges(url).into_iter().rev() {
+    for range in secret_ranges(url).into_iter().rev().filter(|range| goes(&url[range.clone()])) {
         let before = &url[..range.start];
         let pair = before.rfind(['?', '&', ';']).filter(|_| before.ends_with('='));
         match pair {
@@ -61,12 +66,46 @@ pub fn redact_text(plan_text: &str, plan: &Plan) -> String {
     })
 }
 
+/// A plan that was read from a store, where each password is masked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unmasked {
+    /// The plan in which a masked password is an absent one: whoever uses it looks into the environment and the password
+    /// files.
+    pub plan: Plan,
+    /// The systems whose passwords were masked.
+    pub without_password: Vec<String>,
+    /// What else was masked and cannot come from anywhere, as in `setting ssl_secret of system a`.
+    pub lost: Vec<String>,
+}
+
 impl Plan {
+    /// The plan with nothing in the place of its masked passwords. The URL of a NATS server keeps its mask: what is left of a
+    /// login there would be taken for a token.
+    pub fn unmasked(mut self) -> Unmasked {
+        let unmasked = |url: &str| without(url, |secret| secret == MASK);
+        let (mut without_password, mut lost) = (Vec::new(), Vec::new());
+        for system in &mut self.systems {
+            let url = unmasked(&system.url);
+            if url != system.url {
+                without_password.push(system.name.clone());
+                system.url = url;
+            }
+            let masked = system.settings.iter().filter(|(name, value)| holds_mask(name, value));
+            lost.extend(masked.map(|(name, _)| format!("setting `{name}` of system `{}`", system.name)));
+        }
+        for benchmark in &self.benchmarks {
+            let masked = benchmark.points.iter().flatten().filter(|(key, value)| holds_mask(key, value));
+            lost.extend(masked.map(|(key, _)| format!("key `{key}` of benchmark `{}`", benchmark.name)));
+        }
+        lost.dedup();
+        Unmasked { plan: self, without_password, lost }
+    }
+
     /// The plan without its passwords: fit to be printed and stored.
     pub fn redacted(&self) -> Plan {
         let mut plan = self.clone();
         if let Some(fleet) = &mut plan.fleet {
-            fleet.nats = redact_url(&fleet.nats);
+            fleet.nats = replace(&fleet.nats, &login_ranges(&fleet.nats), MASK);
         }
         for system in &mut plan.systems {
             system.url = redact_url(&system.url);
@@ -157,23 +196,33 @@ fn secret_ranges(url: &str) -> Vec<Range<usize>> {
     let path = user_end.unwrap_or(start).max(start);
     let query = url[path..].find('?').map_or(url.len(), |question| path + question + 1);
     // `sqlserver://host;password=p` has its keys in the path.
-    ranges.extend(pair_ranges(url, path..query, ';'));
-    ranges.extend(pair_ranges(url, query..url.len(), '&'));
+    ranges.extend(pair_ranges(url, path..query, &[';']));
+    ranges.extend(pair_ranges(url, query..url.len(), &['&', ';']));
     ranges
 }
 
+/// The secrets in the URL of a NATS server, where a user without a password is a token.
+fn login_ranges(url: &str) -> Vec<Range<usize>> {
+    let start = url.find("://").map_or(0, |scheme| scheme + "://".len());
+    match url[start..].rfind('@') {
+        Some(end) if !url[start..start + end].contains(':') => Vec::from_iter([start..start + end]),
+        _ => secret_ranges(url),
+    }
+}
+
 /// The values of secret keys among the pairs `key=value` in a part of a URL.
-fn pair_ranges(url: &str, part: Range<usize>, separator: char) -> Vec<Range<usize>> {
+fn pair_ranges(url: &str, part: Range<usize>, separators: &[char]) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     let mut start = part.start;
-    for pair in url[part].split(separator) {
+    for pair in url[part].split(separators) {
         if let Some((key, value)) = pair.split_once('=')
-            && is_secret_key(&percent_decoded(key))
+            && may_be_secret_key(&percent_decoded(key))
         {
             let end = start + pair.len();
             ranges.push(end - value.len()..end);
         }
-        start += pair.len() + separator.len_utf8();
+        // Separators are single bytes.
+        start += pair.len() + 1;
     }
     ranges
 }
@@ -189,7 +238,18 @@ fn userinfo_end(rest: &str) -> Option<usize> {
     // A bare `?` in the password looks like the start of the query, but an `@` that is no part of a query's value
     // follows it, or what stands before it is neither a user nor a host.
     let is_in_password = query.split('=').next().is_some_and(|first_key| first_key.contains('@'));
-    if is_in_password || (end.is_none() && !hosts_are_fit(before)) { rest.rfind('@') } else { end }
+    match is_in_password || (end.is_none() && !hosts_are_fit(before)) {
+        // Without any `@` it is a login whose host was forgotten, unless it is a host with a port.
+        true => rest.rfind('@').or((!has_port(before)).then_some(rest.len())),
+        false => end,
+    }
+}
+
+/// Whether a text is a host, with a number behind it that may be a port, and nothing else.
+fn has_port(text: &str) -> bool {
+    let host = text.split(['/', ';']).next().unwrap_or_default();
+    let port = host.rsplit_once(':').map_or("", |(_, port)| port);
+    port.bytes().all(|b| b.is_ascii_digit())
 }
 
 /// Whether a text is a list of hosts without ports, or one with a path after it: what follows a colon is a number then.
@@ -246,7 +306,16 @@ fn is_secret_key(key: &str) -> bool {
     SECRET_WORDS.iter().any(|word| key.ends_with(word))
 }
 
-fn percent_decoded(text: &str) -> String {
+/// Whether a key of a URL is secret, or a slip of the fingers of one that is. Names of files are none.
+fn may_be_secret_key(key: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    let is_near = |word: &&str| key.len() > 4 && strsim::damerau_levenshtein(&key, word) <= 2;
+    let is_like = || SECRET_WORDS.iter().any(|word| is_near(word)) || ["pass", "pwd", "pw"].contains(&key.as_str());
+    is_secret_key(&key) || (!key.ends_with("file") && (is_like() || key.contains("passw")))
+}
+
+/// A text of a URL without its percent-encoding; what is not well formed stays as it is.
+pub fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [first, after @ ..] = rest {
@@ -265,6 +334,14 @@ fn percent_decoded(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
+/// Whether a secret was masked in a value.
+fn holds_mask(key: &str, value: &Value) -> bool {
+    let Value::Text(text) = value else { return false };
+    // Had something else stood there, would it have been masked?
+    let other = text.replace(MASK, "x");
+    other != *text && (is_secret_key(key) || redact_url(&other) != other)
+}
+
 fn redact_value(key: &str, value: &Value) -> Value {
     match value {
         Value::Bool(_) => value.clone(),
@@ -278,6 +355,8 @@ fn redact_value(key: &str, value: &Value) -> Value {
 fn secrets(plan: &Plan) -> Vec<String> {
     let in_text = |text: &str| secret_ranges(text).into_iter().map(|range| text[range].to_owned()).collect::<Vec<_>>();
     let mut found: Vec<String> = plan.systems.iter().flat_map(|system| in_text(&system.url)).collect();
+    let bus = plan.fleet.iter().flat_map(|fleet| login_ranges(&fleet.nats).into_iter().map(|at| &fleet.nats[at]));
+    found.extend(bus.map(str::to_owned));
     let settings = plan.systems.iter().flat_map(|system| &system.settings);
     let keys = plan.benchmarks.iter().flat_map(|benchmark| benchmark.points.iter().flatten());
     for (name, value) in settings.chain(keys) {

@@ -1,6 +1,6 @@
 //! A catalog such as the engine room's, and a plan that is right.
 
-use model::catalog::{LeadsTo, Publication, Visibility};
+use model::catalog::{Publication, Visibility};
 use model::{Catalog, EngineSpec, KeyKind, KeySpec, Literal, Plan, PlanErrors, Value, WorkloadSpec};
 
 static TRANSACTIONS: [KeySpec; 6] = [
@@ -41,7 +41,6 @@ pub fn catalog() -> Catalog {
         name,
         schemes,
         about: "A database.",
-        leads_to: LeadsTo::Server,
         private_servers,
         visibility,
         publication: Publication::Free,

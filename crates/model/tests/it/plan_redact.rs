@@ -34,6 +34,13 @@ fn passwords_of_urls() {
         ("host=h password = 'p w\\' x' user=u", "host=h password = '***' user=u"),
         ("password='p", "password='***"),
         ("PGPASSWORD=p psql", "PGPASSWORD=*** psql"),
+        // Slips of the fingers.
+        ("postgres://h/db?pasword=q&x=1", "postgres://h/db?pasword=***&x=1"),
+        ("postgres://h/db?Passwrd=q", "postgres://h/db?Passwrd=***"),
+        ("mysql://h/db?pw=q", "mysql://h/db?pw=***"),
+        ("mysql://h/db?x=1;password=q", "mysql://h/db?x=1;password=***"),
+        ("mysql://u:p/db", "mysql://u:***"),
+        ("mysql://u:p", "mysql://u:***"),
         ("Server=h;Password=p", "Server=h;Password=***"),
     ] {
         assert_eq!(redact_url(url), expected, "{url}");
@@ -57,6 +64,9 @@ fn what_holds_none_stays() {
         "postgres://[::1]:5432/db?x=a@b",
         "postgres:///db?host=/run/a@b",
         "postgres://h/db?password=",
+        "postgres://h/db?passfile=/x&sslmode=require&user=u",
+        "nats://h:4222",
+        "tls://h1:4222,h2:4222",
         "sqlite:///var/x@y.db",
         "sqlite:C:/data/x@y.db",
         "sqlite:x.db",
@@ -179,5 +189,48 @@ proptest! {
     fn never_panics(url in "\\PC{0,40}", other in "[a-z:/@?&=%'\"\\\\; é]{0,40}") {
         let _ = (redact_url(&url), redact_url(&other), redact_url(&format!("{other}password={url}")));
         let _ = redact_text(&other, &parse(GOOD).unwrap());
+    }
+}
+
+/// A plan with such a URL and setting, as a store gives it back.
+fn stored(url: &str, setting: &str) -> model::Plan {
+    let text = format!(
+        "[systems.a]\nurl = \"{url}\"\nsettings = {{ {setting} }}\n[[benchmarks]]\nworkload = \"transactions\"\n\
+         script = \"select-only\"\nclients = 1\n[schedule]\nblocks = 1\n"
+    );
+    parse(&text).unwrap_or_else(|errors| panic!("{errors}")).redacted()
+}
+
+#[test]
+fn a_mask_is_an_absent_password() {
+    for (url, expected) in [
+        ("postgres://u:p@h:5432/db", "postgres://u@h:5432/db"),
+        ("postgres://u:***@h/db", "postgres://u@h/db"),
+        ("postgres://h/db?user=u&password=q", "postgres://h/db?user=u"),
+        ("postgres://h/db?password=q&user=u", "postgres://h/db?user=u"),
+        ("postgres://u@h/db", "postgres://u@h/db"),
+    ] {
+        let unmasked = stored(url, "").unmasked();
+        assert_eq!(unmasked.plan.systems[0].url, expected, "{url}");
+        assert_eq!(
+            unmasked.without_password.len(),
+            usize::from(url.contains("p@") || url.contains("***") || url.contains("=q"))
+        );
+        assert!(unmasked.lost.is_empty());
+    }
+    // The same plan, as far as anybody can tell.
+    assert_eq!(stored("postgres://u:p@h/db", "").hash(), stored("postgres://u:***@h/db", "").hash());
+}
+
+#[test]
+fn a_masked_setting_has_no_other_source() {
+    for (setting, is_lost) in [
+        ("my_secret = \"s\"", true),
+        ("primary_conninfo = \"host=h password=p\"", true),
+        ("work_mem = \"4MB\"", false),
+        ("stars = \"***\"", false),
+    ] {
+        let lost = stored("postgres://h/db", setting).unmasked().lost;
+        assert_eq!(lost.len(), usize::from(is_lost), "{setting}: {lost:?}");
     }
 }

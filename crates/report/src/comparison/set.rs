@@ -103,7 +103,7 @@ pub struct DroppedTrial {
     pub block: u32,
     /// Its cell in words.
     pub cell: String,
-    /// Failed or aborted.
+    /// Failed, aborted, or superseded.
     pub state: TrialState,
     /// Why.
     pub reason: String,
@@ -361,7 +361,8 @@ fn dropped_trials(evidence: &Evidence) -> Vec<DroppedTrial> {
         .filter(|trial| trial.state == TrialState::Measured)
         .map(|trial| trial.planned.position)
         .collect();
-    let ended = evidence.trials.iter().filter(|t| matches!(t.state, TrialState::Failed | TrialState::Aborted));
+    let is_dropped = |state| matches!(state, TrialState::Failed | TrialState::Aborted | TrialState::Superseded);
+    let ended = evidence.trials.iter().filter(|trial| is_dropped(trial.state));
     ended
         .map(|trial| DroppedTrial {
             trial: trial.id,

@@ -1,7 +1,7 @@
 //! The life of a trial.
 
 use model::{PlannedTrial, Reading, TrialRecord, TrialState};
-use store::{Store, StoreError};
+use store::{Kept, Rest, Store, StoreError};
 
 use crate::fixture::{create, header, names_in, order, plan, record};
 
@@ -188,4 +188,111 @@ fn the_views_are_for_people() {
     );
     assert_eq!(text("SELECT hex(application_id) FROM pragma_application_id"), "31313633313532343632");
     assert_eq!(&std::fs::read(&path).unwrap()[68..72], b"ETLN");
+}
+
+/// Measures a trial, with its position in its figures.
+fn measure(store: &mut Store, planned: PlannedTrial) -> i64 {
+    let id = store.begin_trial(planned, 1).unwrap();
+    store.finish_trial(id, &record(planned.position, 10)).unwrap();
+    id.get()
+}
+
+fn positions(store: &Store) -> Vec<u32> {
+    store.pending().unwrap().iter().map(|planned| planned.position).collect()
+}
+
+#[test]
+fn a_block_that_stopped_half_way_is_planned_anew_and_nothing_of_it_is_lost() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = create(&dir.path().join("x.etalon"), 3);
+    let order = order(6, 3);
+    let first: Vec<i64> = order[..8].iter().map(|planned| measure(&mut store, *planned)).collect();
+    // A whole block, two trials of the next, and one that was never begun.
+    assert_eq!(store.plan_rest(Rest::WholeBlocks).unwrap(), 2);
+    assert_eq!(positions(&store), (6..18).collect::<Vec<u32>>());
+    assert_eq!(store.measurements().unwrap().len(), 16, "they count until they are measured again");
+    assert_eq!(store.plan_rest(Rest::WholeBlocks).unwrap(), 2, "once is enough");
+
+    // An attempt that fails leaves the measured one as it is.
+    let id = store.begin_trial(order[6], 2).unwrap();
+    store.finish_trial(id, &TrialRecord::without_result(TrialState::Failed, "why")).unwrap();
+    let again = measure(&mut store, order[6]);
+    let state = |store: &Store, id: i64| store.trials().unwrap().into_iter().find(|t| t.id == id).unwrap();
+    let superseded = state(&store, first[6]);
+    assert_eq!((superseded.state, superseded.started_unix_ms), (TrialState::Superseded, Some(1)));
+    assert!(superseded.reason.unwrap().contains("measured again"));
+    assert_eq!(store.series(first[6]).unwrap().len(), 4, "what it left is there");
+    let of_position = |store: &Store| {
+        let all = store.measurements().unwrap().into_iter().filter(|m| m.position == 6);
+        all.map(|m| m.trial_id).collect::<Vec<_>>()
+    };
+    assert_eq!(of_position(&store), [again; 2]);
+
+    // Killed now, with one of the two measured again: both are old by the next resume.
+    let id = store.begin_trial(order[7], 3).unwrap();
+    assert_eq!(store.abort_running("killed").unwrap(), 1);
+    assert_eq!(state(&store, first[7]).state, TrialState::Measured);
+    assert_ne!(id.get(), first[7]);
+    assert_eq!(store.plan_rest(Rest::WholeBlocks).unwrap(), 2);
+    for planned in &order[6..] {
+        measure(&mut store, *planned);
+    }
+    assert_eq!((positions(&store).len(), store.plan_rest(Rest::WholeBlocks).unwrap()), (0, 0));
+    assert_eq!(store.measurements().unwrap().len(), 36);
+    store.check_integrity().unwrap();
+}
+
+#[test]
+fn told_so_only_what_is_pending_is_planned() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = create(&dir.path().join("x.etalon"), 1);
+    let order = order(6, 1);
+    for planned in &order[..4] {
+        measure(&mut store, *planned);
+    }
+    assert_eq!(store.plan_rest(Rest::OnlyPending).unwrap(), 0);
+    assert_eq!(positions(&store), [4, 5]);
+    // Also when an earlier resume had planned more.
+    store.plan_rest(Rest::WholeBlocks).unwrap();
+    store.begin_trial(order[0], 2).unwrap();
+    store.abort_running("killed").unwrap();
+    assert_eq!(store.plan_rest(Rest::OnlyPending).unwrap(), 0);
+    assert_eq!(positions(&store), [4, 5]);
+    measure(&mut store, order[4]);
+    measure(&mut store, order[5]);
+    assert!(positions(&store).is_empty());
+    assert_eq!(store.measurements().unwrap().len(), 12);
+}
+
+#[test]
+fn only_who_made_a_store_removes_it_and_only_before_the_first_trial() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.etalon");
+    assert_eq!(create(&path, 1).close_unless_untouched().unwrap(), Kept::No);
+    assert!(names_in(dir.path()).is_empty());
+
+    create(&path, 1).close().unwrap();
+    assert_eq!(Store::open(&path).unwrap().close_unless_untouched().unwrap(), Kept::Yes);
+    assert_eq!(names_in(dir.path()), ["x.etalon"], "it was there before");
+    std::fs::remove_file(&path).unwrap();
+
+    let mut begun = create(&path, 1);
+    begun.begin_trial(order(6, 1)[0], 1).unwrap();
+    assert_eq!(begun.close_unless_untouched().unwrap(), Kept::Yes);
+    assert_eq!(names_in(dir.path()), ["x.etalon"]);
+    std::fs::remove_file(&path).unwrap();
+
+    // What cannot be read is not taken for empty.
+    let damaged = create(&path, 1);
+    rusqlite::Connection::open(&path).unwrap().execute_batch("ALTER TABLE trials RENAME TO moved").unwrap();
+    assert!(damaged.close_unless_untouched().is_err());
+    assert_eq!(names_in(dir.path()), ["x.etalon"]);
+    std::fs::remove_file(&path).unwrap();
+
+    // Nor what is another's by now.
+    let ours = create(&path, 1);
+    rusqlite::Connection::open(&path).unwrap().execute("UPDATE writer SET token = 'another'", []).unwrap();
+    let error = ours.close_unless_untouched().unwrap_err();
+    assert!(matches!(error, StoreError::TakenOver { .. }), "{error}");
+    assert_eq!(names_in(dir.path()), ["x.etalon"]);
 }

@@ -55,16 +55,21 @@ impl Plugin {
             Self::Native => Ok(native(password, first(seed, SEED_BYTES))),
             Self::CachingSha2 => Ok(caching_sha2(password, first(seed, SEED_BYTES))),
             Self::Ed25519 => Ok(ed25519(password, first(seed, ED25519_SEED_BYTES))),
+            Self::Cleartext if channel == Channel::Closed => Err(WireError::UnprovenServer),
             Self::Cleartext => cleartext(password, channel),
         }
     }
 }
 
-/// Whether somebody could listen.
+/// Who could listen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Channel {
+    /// Anybody.
     Open,
+    /// Who pretends to be the server.
     Closed,
+    /// Nobody.
+    Trusted,
 }
 
 /// The password with the NUL that ends it, where nobody can listen.
@@ -73,7 +78,7 @@ pub(super) fn cleartext(password: &[u8], channel: Channel) -> Result<Vec<u8>> {
         return Err(WireError::NulByte("the password"));
     }
     match channel {
-        Channel::Closed => Ok([password, &[0]].concat()),
+        Channel::Closed | Channel::Trusted => Ok([password, &[0]].concat()),
         Channel::Open => Err(WireError::InsecureTransport),
     }
 }
@@ -146,7 +151,7 @@ pub(super) enum FullProof {
 
 pub(super) fn full_proof(password: &[u8], seed: &[u8], channel: Channel, key: &PublicKey) -> Result<FullProof> {
     match (channel, key) {
-        (Channel::Closed, _) => Ok(FullProof::Send(cleartext(password, channel)?)),
+        (Channel::Closed | Channel::Trusted, _) => Ok(FullProof::Send(cleartext(password, channel)?)),
         (Channel::Open, PublicKey::Known(pem)) => Ok(FullProof::Send(encrypt(password, seed, pem.as_bytes())?)),
         (Channel::Open, PublicKey::Request) => Ok(FullProof::AskForKey),
         (Channel::Open, PublicKey::Refuse) => Err(WireError::InsecureTransport),
@@ -194,7 +199,8 @@ mod tests {
     fn the_empty_password_has_the_empty_proof() {
         assert_eq!(Plugin::Native.answer(b"", &[1; 20], Channel::Open), Ok(Vec::new()));
         assert_eq!(Plugin::Cleartext.answer(b"x", &[], Channel::Open), Err(WireError::InsecureTransport));
-        assert_eq!(Plugin::Cleartext.answer(b"x", &[], Channel::Closed), Ok(b"x\0".to_vec()));
+        assert_eq!(Plugin::Cleartext.answer(b"x", &[], Channel::Closed), Err(WireError::UnprovenServer));
+        assert_eq!(Plugin::Cleartext.answer(b"x", &[], Channel::Trusted), Ok(b"x\0".to_vec()));
     }
 
     #[test]

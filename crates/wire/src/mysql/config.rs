@@ -24,6 +24,16 @@ pub enum Medium {
     Local,
 }
 
+/// Whether TLS proves who the server is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Identity {
+    /// Nobody checks its certificate: whoever sits in between can show one of his own.
+    #[default]
+    Unproven,
+    /// Its certificate is checked.
+    Proven,
+}
+
 /// Whether to use something the server may offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Feature {
@@ -59,6 +69,8 @@ pub struct Config {
     pub encryption: Encryption,
     /// What the bytes travel on.
     pub medium: Medium,
+    /// Whether TLS proves who the server is: `mysql_clear_password` is not answered otherwise.
+    pub identity: Identity,
     /// Where `caching_sha2_password` finds the server's key.
     pub public_key: PublicKey,
     /// What the client says about itself, such as `program_name`.
@@ -86,6 +98,7 @@ impl Config {
             password: None,
             encryption: Encryption::default(),
             medium: Medium::default(),
+            identity: Identity::default(),
             public_key: PublicKey::default(),
             attributes: Vec::new(),
             found_rows: Feature::Avoid,

@@ -4,7 +4,7 @@ use crate::reader::Reader;
 use crate::{Result, Security, WireError};
 
 use super::auth::{self, Channel, FullProof, Plugin};
-use super::config::{Config, Encryption, Feature, Medium};
+use super::config::{Config, Encryption, Feature, Identity, Medium};
 use super::framer::{Framer, Verdict};
 use super::greeting::Greeting;
 use super::session::Session;
@@ -236,7 +236,7 @@ impl Handshake {
     fn respond(&mut self, out: &mut Vec<u8>) -> Result<()> {
         let proof = match self.plugin.answer(self.password(), &self.seed, self.channel()) {
             // The account may have another method; the password is not given away to find out.
-            Err(WireError::InsecureTransport) => Vec::new(),
+            Err(WireError::InsecureTransport | WireError::UnprovenServer) => Vec::new(),
             proof => proof?,
         };
         let config = &self.config;
@@ -280,8 +280,10 @@ impl Handshake {
 
     fn channel(&self) -> Channel {
         match (self.security, self.config.medium) {
-            (Security::Tls, _) | (_, Medium::Local) => Channel::Closed,
+            (_, Medium::Local) => Channel::Trusted,
             (Security::Plain, Medium::Network) => Channel::Open,
+            (Security::Tls, _) if self.config.identity == Identity::Proven => Channel::Trusted,
+            (Security::Tls, _) => Channel::Closed,
         }
     }
 

@@ -26,7 +26,7 @@ mod session;
 mod template;
 
 pub use column::{Column, ColumnType, kind};
-pub use config::{Config, Encryption, Feature, Medium, PublicKey};
+pub use config::{Config, Encryption, Feature, Identity, Medium, PublicKey};
 pub use error_packet::ErrorPacket;
 pub use handshake::{Handshake, Progress};
 pub use ok_packet::{OkPacket, ServerStatus};

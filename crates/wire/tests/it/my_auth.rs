@@ -4,7 +4,7 @@ use rsa::pkcs8::{EncodePublicKey, LineEnding};
 use rsa::{Oaep, RsaPrivateKey};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
-use wire::mysql::{Config, Encryption, Feature, Flavor, Handshake, Medium, Progress, PublicKey};
+use wire::mysql::{Config, Encryption, Feature, Flavor, Handshake, Identity, Medium, Progress, PublicKey};
 use wire::{Security, WireError};
 
 use super::my_client::Client;
@@ -166,6 +166,23 @@ fn a_seed_that_ends_in_nul_is_whole() {
     let seed = [&[7; 31][..], &[0]].concat();
     assert_eq!(proof(&seed), proof(&[&seed[..], &[0]].concat()));
     assert_ne!(proof(&seed), proof(&seed[..31]));
+}
+
+/// What is answered over TLS to a server that asks for the password itself.
+fn asked_for_the_password(identity: Identity) -> Result<Vec<u8>, WireError> {
+    let mut handshake = Handshake::new(Config { encryption: Encryption::Require, identity, ..config("u", "secret") });
+    let mut out = Vec::new();
+    handshake.receive(&greeting("mysql_native_password", MYSQL_8 | 0x800, SEED), &mut out)?;
+    handshake.tls_started(&mut out)?;
+    out.clear();
+    handshake.receive(&packet(3, b"\xfemysql_clear_password\0"), &mut out)?;
+    Ok(out)
+}
+
+#[test]
+fn only_a_server_that_is_proven_gets_the_password_itself() {
+    assert_eq!(asked_for_the_password(Identity::Unproven), Err(WireError::UnprovenServer));
+    assert!(asked_for_the_password(Identity::Proven).unwrap().ends_with(b"secret\0"));
 }
 
 #[test]

@@ -20,7 +20,8 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// Starts an agent for each name behind the program and the URL, as one process group that ends as one.
 const START_AGENTS: &str = "trap 'trap - TERM; kill 0' TERM\nprogram=$1 url=$2\nshift 2\n\
-                            for name; do \"$program\" agent --nats \"$url\" --name \"$name\" & done\nwait\n";
+                            for name; do \"$program\" agent --nats \"$url\" --name \"$name\" \\
+                            --allow 127.0.0.1 --allow-any-login & done\nwait\n";
 
 /// Calls until what is asked for is there, or its process has ended, or it took too long.
 fn await_it(process: &mut ServerProcess, what: &str, mut is_there: impl FnMut() -> bool) -> Result<()> {

@@ -15,6 +15,7 @@ use super::place::Place;
 use super::{failed, of_words};
 use crate::dataset::{DataFile, Layout};
 use crate::error::{Failure, FailureKind};
+use crate::permits::Permits;
 use crate::target::{Consent, Devices};
 use crate::targets::kept::claim_file;
 use crate::workloads::disk::size_to_make;
@@ -23,6 +24,7 @@ use crate::workloads::disk::size_to_make;
 pub(super) struct Making<'a> {
     pub(super) place: &'a Place,
     pub(super) consent: Consent,
+    pub(super) permits: &'a Permits,
     pub(super) interrupt: &'a AtomicBool,
     pub(super) scratch: &'a Scratch,
 }
@@ -63,7 +65,12 @@ pub(super) struct Files {
 impl Files {
     /// Makes what is missing, verifies what has not been, and drops from the page cache what it holds of them.
     pub(super) fn prepare(&mut self, wanted: &[DataFile], making: &Making<'_>) -> Result<(), Failure> {
-        let paths: Vec<PathBuf> = wanted.iter().map(|file| path_of(file, making.place)).collect();
+        let permitted = |file: &DataFile| match making.place {
+            // What étalon has made and mounted is not in the folder of its image.
+            Place::Volume { path, .. } => inside(path, path_of(file, making.place), making.permits),
+            _ => making.permits.path(&path_of(file, making.place)),
+        };
+        let paths: Vec<PathBuf> = wanted.iter().map(permitted).collect::<Result<_, _>>()?;
         if let Err(failure) = self.prepare_all(wanted, &paths, making) {
             // What came to nothing need not be kept from others.
             self.claims.retain(|path, _| self.known.contains_key(path));
@@ -238,6 +245,14 @@ fn warmest(layers: &[Layer]) -> Result<f64, String> {
         }
     }
     warmest.ok_or(reason)
+}
+
+/// A file on a volume that étalon has made, which must be there if there are bounds.
+fn inside(volume: &Path, file: PathBuf, permits: &Permits) -> Result<PathBuf, Failure> {
+    match file.strip_prefix(volume) {
+        Ok(name) => permits.name(&name.to_string_lossy()).map(|()| file.clone()),
+        Err(_) => permits.path(&file),
+    }
 }
 
 /// Where a file is.

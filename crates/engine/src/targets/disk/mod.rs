@@ -16,11 +16,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use host::HostError;
 use host::blocks::{Form, Options as RingOptions};
 use host::scratch::Scratch;
-use model::catalog::{LeadsTo, Publication, Visibility};
+use model::catalog::{Publication, Visibility};
 use model::{EngineSpec, Facts, SystemPlan};
 
 use crate::dataset::{ColumnKind, Dataset, Dialect};
 use crate::error::{Failure, FailureKind};
+use crate::permits::Permits;
 use crate::target::{Consent, Counters, Engine, Load, LoadKind, OpenRequest, Placement, Target};
 use crate::worker::{Tally, WorkerContext};
 
@@ -38,7 +39,6 @@ impl Engine for Disk {
             schemes: &["disk"],
             about: "Files of blocks: `disk:DIR` is a folder in which étalon makes them, `disk:FILE` a file or a device; \
                     or a volume that étalon makes",
-            leads_to: LeadsTo::Path,
             private_servers: &[],
             visibility: Visibility::Public,
             publication: Publication::Free,
@@ -66,6 +66,8 @@ struct DiskTarget {
     place: Place,
     settings: Settings,
     consent: Consent,
+    /// Which paths its files may have.
+    permits: Permits,
     interrupt: Arc<AtomicBool>,
     /// How operations are carried out, with what could not be had.
     reactor: String,
@@ -127,6 +129,7 @@ impl DiskTarget {
             reactor: String::new(),
             settings,
             consent: request.consent,
+            permits: request.permits.clone(),
             interrupt: Arc::clone(&request.interrupt),
             files: Mutex::new(Files::default()),
             scratch: Mutex::new(Some(scratch)),
@@ -197,7 +200,8 @@ impl Target for DiskTarget {
         let Some(scratch) = &*scratch else {
             return Err(Failure::new(FailureKind::Other, "prepare the files", "they have been removed already"));
         };
-        let making = files::Making { place: &self.place, consent: self.consent, interrupt: &self.interrupt, scratch };
+        let (place, consent, permits, interrupt) = (&self.place, self.consent, &self.permits, &*self.interrupt);
+        let making = files::Making { place, consent, permits, interrupt, scratch };
         lock(&self.files).prepare(&data.files, &making)
     }
 

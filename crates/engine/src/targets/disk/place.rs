@@ -71,12 +71,14 @@ impl Place {
         if let Some(volume) = &request.system.volume {
             return Place::make_volume(volume, request);
         }
-        let path = named(request.system)?;
+        let path = request.permits.path(&named(request.system)?)?;
         if host::target::is_device(&path) {
             return Place::claim(&path, &request.forfeited);
         }
         let folder = folder_of(&path);
         let made = make_folders(&folder)?;
+        // Looked at once more, now that it is there.
+        request.permits.path(&folder)?;
         Ok(if is_folder(&path) { Place::Folder { path, made } } else { Place::File { path, made } })
     }
 
@@ -101,7 +103,7 @@ impl Place {
         let tried = format!("make the volume of system `{}`", request.system.name);
         let fs = VolumeFs::named(&volume.fs)
             .ok_or_else(|| Failure::new(FailureKind::Plan, &tried, format!("`{}` is not known", volume.fs)))?;
-        let image = PathBuf::from(&volume.image);
+        let image = request.permits.path(Path::new(&volume.image))?;
         let made = make_folders(parent(&image))?;
         let claim = claim_file(&image).inspect_err(|_| remove_folders(&made))?;
         let spec = VolumeSpec {

@@ -99,7 +99,7 @@ impl MySqlBackups<'_> {
         let call = Tool::new(dump, request.work)
             .args(["--no-defaults"])
             .args(login(dump, &self.target.endpoint.address)?)
-            .args(["--single-transaction", "--quick", "--databases", SCHEMA]);
+            .args(["--single-transaction", "--quick", "--skip-comments", "--databases", SCHEMA]);
         let call = call.env("MYSQL_PWD", self.target.endpoint.address.password.as_deref());
         let call = call.held(request.bounds);
         let mut sink = Sink::new(request, "backup.sql", request.own_compression())?.limited();
@@ -159,8 +159,11 @@ impl MySqlBackups<'_> {
         meter.server_cpu_before_s = private.cpu_s().unwrap_or_default();
         let mut from = decoder(taken, request)?;
         meter.part("load", || {
-            let call =
-                Tool::new(&client, request.work).args(["--no-defaults"]).args(login(&client, &endpoint.address)?);
+            // What is restored is data: no line of it is a command to the program, and none asks for a file of this host.
+            let call = Tool::new(&client, request.work)
+                .args(["--no-defaults", "--binary-mode", "--local-infile=0"])
+                .args(login(&client, &endpoint.address)?)
+                .env("MYSQL_PWD", endpoint.address.password.as_deref());
             call.run_in(&mut from, request.interrupt).map_err(|failure| private.explain_loss(failure))
         })?;
         meter.source_bytes = Some(from.bytes);
@@ -198,6 +201,9 @@ impl Backups for MySqlBackups<'_> {
             let why =
                 "MariaDB's server compresses no backups, and its programs only by a codec that is being withdrawn";
             return Err(request.no_such_compressor(why).hint("`where = \"own\"`"));
+        }
+        if self.target.private.is_none() {
+            self.target.permits.foreign_restore("back up the database")?;
         }
         self.choose(request.method).map(|_| ())
     }

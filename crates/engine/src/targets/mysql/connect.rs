@@ -7,7 +7,7 @@ use std::time::Duration;
 use host::reactor::Socket;
 use rustls::pki_types::ServerName;
 use wire::Secret;
-use wire::mysql::{Config, Encryption, ErrorPacket, Feature, Medium, PublicKey};
+use wire::mysql::{Config, Encryption, ErrorPacket, Feature, Identity, Medium, PublicKey};
 
 use super::tls::SslMode;
 use super::url::{Address, PasswordSource, Place, ServerKey};
@@ -105,6 +105,10 @@ impl Endpoint {
             password: address.password.as_deref().map(Secret::from),
             encryption,
             medium: if address.is_socket() { Medium::Local } else { Medium::Network },
+            identity: match address.tls.mode {
+                SslMode::VerifyCa | SslMode::VerifyIdentity => Identity::Proven,
+                SslMode::Disabled | SslMode::Preferred | SslMode::Required => Identity::Unproven,
+            },
             public_key: match address.server_key {
                 ServerKey::Refuse => PublicKey::Refuse,
                 ServerKey::Ask => PublicKey::Request,
@@ -180,6 +184,12 @@ impl Endpoint {
                 "the server asks for the password itself, and the connection is not encrypted".to_owned(),
                 FailureKind::Login,
                 "write `ssl-mode=required`; or, where nobody can sit in between, `get-server-public-key=1`".to_owned(),
+            ),
+            Refusal::Unproven => (
+                "the server asks for the password itself (mysql_clear_password), and nobody has checked who it is".to_owned(),
+                FailureKind::Login,
+                "write `ssl-mode=verify_identity`, with `ssl-ca=/path/to/ca.pem` where the authority is one of your own"
+                    .to_owned(),
             ),
             Refusal::Other(said) => {
                 (said.clone(), FailureKind::Other, format!("is it MySQL or MariaDB that listens there? {check}"))

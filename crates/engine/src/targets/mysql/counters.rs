@@ -177,12 +177,12 @@ pub(super) fn await_purge(client: &mut Client) -> Result<(), Failure> {
 }
 
 /// The login as `information_schema` names it: `'user'@'host'`.
-const GRANTEE: &str = "CONCAT('''', LEFT(CURRENT_USER(), CHAR_LENGTH(CURRENT_USER()) - \
+pub(super) const GRANTEE: &str = "CONCAT('''', LEFT(CURRENT_USER(), CHAR_LENGTH(CURRENT_USER()) - \
                        CHAR_LENGTH(SUBSTRING_INDEX(CURRENT_USER(), '@', -1)) - 1), '''@''', \
                        SUBSTRING_INDEX(CURRENT_USER(), '@', -1), '''')";
 
 /// Whether the login has one of these privileges on everything, by itself. Those of its roles are not seen.
-fn has_privilege(client: &mut Client, privileges: &[&str]) -> Result<bool, Failure> {
+pub(super) fn has_privilege(client: &mut Client, privileges: &[&str]) -> Result<bool, Failure> {
     let sql = format!(
         "SELECT COUNT(*) FROM information_schema.user_privileges WHERE grantee = {GRANTEE} AND privilege_type IN ('{}')",
         privileges.join("', '")

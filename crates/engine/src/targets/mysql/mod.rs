@@ -4,6 +4,7 @@
 //! than the one before would be worth nothing.
 
 mod backup;
+mod confine;
 mod connect;
 mod control;
 mod counters;
@@ -25,7 +26,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use host::reactor::Choice;
-use model::catalog::{LeadsTo, Publication, Visibility};
+use model::catalog::{Publication, Visibility};
 use model::{EngineSpec, Facts, Nature, SystemPlan};
 
 use crate::clock::RealClock;
@@ -33,6 +34,7 @@ use crate::dataset::{Dataset, Dialect, Tables};
 use crate::error::{Failure, FailureKind};
 use crate::lanes::counted::{Counted, Question};
 use crate::lanes::mysql::{Client, NativeLane};
+use crate::permits::Permits;
 use crate::session::SessionKind;
 use crate::target::{Consent, Counters, CpuHold, Engine, Load, OpenRequest, OsIo, Part, Placement, Target, Threads};
 use crate::targets::owner::Owner;
@@ -47,6 +49,8 @@ use private::Private;
 use programs::Product;
 use session::Session;
 use url::Address;
+#[cfg(test)]
+pub(in crate::targets) use url::parse_url;
 
 /// The database that étalon works in.
 const SCHEMA: &str = "etalon";
@@ -62,7 +66,6 @@ impl Engine for MySql {
             about: "MySQL and MariaDB: `mysql://user@host:port/` is a server that is there, where settings are those of \
                     étalon's sessions; `server = { engine = \"mariadb\" }`, or `\"mysql\"`, is one that étalon makes and \
                     removes, where they are the server's",
-            leads_to: LeadsTo::Server,
             private_servers: Product::WORDS,
             visibility: Visibility::Public,
             publication: Publication::Free,
@@ -73,17 +76,15 @@ impl Engine for MySql {
         let system = request.system;
         let target = match &system.server {
             Some(server) => {
-                let (private, endpoint) = Private::start(
-                    server,
-                    &system.settings,
-                    request.scratch_base.as_deref(),
-                    request.listen.as_deref(),
-                )?;
+                let (private, endpoint) = Private::start(server, request)?;
                 MySqlTarget::new(endpoint, Session::default(), Some(private), request)?
             }
             None => {
-                let endpoint = Endpoint::new(Address::parse(&system.url, &process_environment)?)?;
+                let address = Address::permitted(&system.url, &process_environment, &request.permits)?;
+                request.permits.settings(&system.settings, confine::SETTINGS)?;
+                let endpoint = Endpoint::new(address)?;
                 let mut client = endpoint.connect(Purpose::Control)?;
+                confine::refuse_strong(&mut client, &endpoint.address, &request.permits)?;
                 let session = Session::with_settings(&mut client, &system.settings)?;
                 client.close();
                 MySqlTarget::new(endpoint, session, None, request)?
@@ -146,6 +147,7 @@ struct MySqlTarget {
     private: Option<Mutex<Private>>,
     checkpoint: Checkpoint,
     consent: Consent,
+    permits: Permits,
     reactor: Choice,
     /// Whether étalon's own tables are made here at all.
     tables: Tables,
@@ -173,7 +175,8 @@ impl MySqlTarget {
             counters::checkpoint(client)
         })?;
         let private = private.map(Mutex::new);
-        Ok(MySqlTarget { control, endpoint, session, private, checkpoint, consent, reactor, tables })
+        let permits = request.permits.clone();
+        Ok(MySqlTarget { control, endpoint, session, private, checkpoint, consent, permits, reactor, tables })
     }
 
     /// Asks over the control connection.

@@ -9,6 +9,7 @@ use host::process::{ServerSpec, StopSignal, User};
 use model::plan::{Connect, PrivateServer};
 use model::{Facts, Value};
 
+use super::confine;
 use super::connect::{Endpoint, Purpose};
 use super::keys;
 use super::programs::{Installer, Product, Programs};
@@ -16,6 +17,7 @@ use super::session;
 use super::url::{Address, Place};
 use crate::error::{Failure, FailureKind};
 use crate::lanes::mysql::Client;
+use crate::target::OpenRequest;
 use crate::targets::server::{
     self, Folders, RESTART_PATIENCE, Running, SocketUse, Wish, Words, failed, give, joined, on_free_port, run_clean,
 };
@@ -91,6 +93,8 @@ pub(super) struct Private {
     spec: ServerSpec,
     programs: Programs,
     settings: BTreeMap<String, Value>,
+    /// Of the account by which clients come that may not be the server's root.
+    password: Option<String>,
 }
 
 impl Private {
@@ -98,24 +102,23 @@ impl Private {
     ///
     /// # Errors
     /// Its programs are missing, it does not start with these settings, or the device is full: with the log's words.
-    pub(super) fn start(
-        server: &PrivateServer,
-        settings: &BTreeMap<String, Value>,
-        scratch_base: Option<&Path>,
-        listen: Option<&str>,
-    ) -> Result<(Private, Endpoint), Failure> {
+    pub(super) fn start(server: &PrivateServer, request: &OpenRequest<'_>) -> Result<(Private, Endpoint), Failure> {
+        let OpenRequest { scratch_base, listen, permits, .. } = request;
+        let settings = &request.system.settings;
         refuse_own_settings(settings)?;
-        let programs = Programs::find(Product::of_word(&server.engine), server.bin_dir.as_deref())?;
+        let bin_dir = permits.private_server(server, Product::WORDS, settings, confine::SETTINGS)?;
+        let programs = Programs::find(Product::of_word(&server.engine), bin_dir.as_deref())?;
         let user = server_user()?;
-        let folders = make_folders(scratch_base, server.connect, settings, user.as_ref())?;
+        let folders = make_folders(scratch_base.as_deref(), server.connect, settings, user.as_ref())?;
         initialise(&programs, &folders, settings, user.as_ref())?;
         if keys::are_wanted(settings) {
             keys::make(&folders.beside_socket(KEYS), user.as_ref())?;
         }
         let mut private = Private::of(programs, settings, folders, user);
+        private.password = permits.are_bounded().then(random_password);
         let endpoint = match server.connect {
             Connect::Socket => private.start_on_socket()?,
-            Connect::Tcp => private.start_on_port(listen)?,
+            Connect::Tcp => private.start_on_port(listen.as_deref())?,
         };
         Ok((private, endpoint))
     }
@@ -126,6 +129,7 @@ impl Private {
     /// The folders cannot be made.
     pub(super) fn empty_twin(&self, base: &Path) -> Result<Private, Failure> {
         let twin = Private::empty(self.programs.clone(), &self.settings, base)?;
+        let twin = Private { password: self.password.clone(), ..twin };
         if keys::are_wanted(&self.settings) {
             let (own, twins) = (self.running.folders()?, twin.running.folders()?);
             keys::copy(&own.beside_socket(KEYS), &twins.beside_socket(KEYS), twin.user())?;
@@ -160,7 +164,8 @@ impl Private {
 
     fn of(programs: Programs, settings: &BTreeMap<String, Value>, folders: Folders, user: Option<User>) -> Private {
         let spec = ServerSpec::new(&programs.server, folders.log());
-        Private { running: Running::new(folders, user, WORDS), spec, programs, settings: settings.clone() }
+        let (running, settings) = (Running::new(folders, user, WORDS), settings.clone());
+        Private { running, spec, programs, settings, password: None }
     }
 
     /// Starts the server on restored data.
@@ -193,19 +198,25 @@ impl Private {
 
     fn start_on_socket(&mut self) -> Result<Endpoint, Failure> {
         let place = Place::Socket(self.running.folders()?.beside_socket(SOCKET_NAME));
-        let endpoint = Endpoint::new(Address::private(place, ROOT, None))?;
         self.spec = self.spec_with(&["--skip-networking".to_owned()])?;
-        self.spawn_and_wait(&endpoint, &[])?;
+        let Some(password) = self.password.clone() else {
+            let endpoint = Endpoint::new(Address::private(place, ROOT, None))?;
+            self.spawn_and_wait(&endpoint, &[])?;
+            return Ok(endpoint);
+        };
+        let first_words = self.write_first_words("localhost", &password)?;
+        let endpoint = Endpoint::new(Address::private(place, ACCOUNT, Some(&password)))?;
+        self.spawn_and_wait(&endpoint, &[format!("--init-file={}", first_words.display())])?;
+        remove_first_words(&first_words)?;
         Ok(endpoint)
     }
 
     fn start_on_port(&mut self, listen: Option<&str>) -> Result<Endpoint, Failure> {
         let host = listen.unwrap_or(LOOPBACK);
-        let password = random_password();
-        let first_words = self.running.folders()?.beside_socket(FIRST_WORDS);
+        let password = self.password.clone().unwrap_or_else(random_password);
         // Whoever knows the password, which lives as long as the server, may come from another host.
         let from = if listen.is_some() { "%" } else { LOOPBACK };
-        write_first_words(&first_words, from, &password, self.user())?;
+        let first_words = self.write_first_words(from, &password)?;
         let endpoint = on_free_port(host, |port| {
             let place = Place::Tcp { host: host.to_owned(), port };
             let endpoint = Endpoint::new(Address::private(place, ACCOUNT, Some(&password)))?;
@@ -214,8 +225,26 @@ impl Private {
             self.spawn_and_wait(&endpoint, &[format!("--init-file={}", first_words.display())])?;
             Ok(endpoint)
         })?;
-        fs::remove_file(&first_words).map_err(|error| failed("remove the first password", error))?;
+        remove_first_words(&first_words)?;
         Ok(endpoint)
+    }
+
+    /// An account with a password, and by TCP no other way in. Each statement is a line.
+    fn write_first_words(&self, from: &str, password: &str) -> Result<PathBuf, Failure> {
+        let account = format!("'{ACCOUNT}'@'{from}'");
+        let grants = match &self.password {
+            Some(_) => confine::grants(&account),
+            None => format!("GRANT ALL ON *.* TO {account} WITH GRANT OPTION;\n"),
+        };
+        let text = format!(
+            "DROP USER IF EXISTS '{ROOT}'@'127.0.0.1';\nDROP USER IF EXISTS '{ROOT}'@'::1';\n\
+             CREATE USER IF NOT EXISTS {account} IDENTIFIED BY '{password}';\n{grants}"
+        );
+        let tried = "write the private server's first password";
+        let file = self.running.folders()?.beside_socket(FIRST_WORDS);
+        fs::write(&file, text).map_err(|error| failed(tried, error))?;
+        give(&file, self.user()).map_err(|error| failed(tried, error))?;
+        Ok(file)
     }
 
     fn spec_with(&self, own: &[String]) -> Result<ServerSpec, Failure> {
@@ -229,6 +258,10 @@ impl Private {
             path("pid-file", folders.data().join("server.pid")),
             "--skip-name-resolve".to_owned(),
         ];
+        if self.password.is_some() {
+            // A table's `DATA DIRECTORY` would lead out of the data folder, for which MariaDB asks no privilege.
+            args.push("--skip-symbolic-links".to_owned());
+        }
         if self.programs.installer == Installer::Server {
             // Its X protocol would listen on a port of its own.
             args.push("--mysqlx=OFF".to_owned());
@@ -410,16 +443,8 @@ fn initialise(
     server::install("the installation", spec, WORDS, START_PATIENCE)
 }
 
-/// An account with a password for TCP, and no other way in by it. Each statement is a line.
-fn write_first_words(file: &Path, from: &str, password: &str, user: Option<&User>) -> Result<(), Failure> {
-    let account = format!("'{ACCOUNT}'@'{from}'");
-    let text = format!(
-        "DROP USER IF EXISTS '{ROOT}'@'127.0.0.1';\nDROP USER IF EXISTS '{ROOT}'@'::1';\n\
-         CREATE USER IF NOT EXISTS {account} IDENTIFIED BY '{password}';\nGRANT ALL ON *.* TO {account} WITH GRANT OPTION;\n"
-    );
-    let tried = "write the private server's first password";
-    fs::write(file, text).map_err(|error| failed(tried, error))?;
-    give(file, user).map_err(|error| failed(tried, error))
+fn remove_first_words(file: &Path) -> Result<(), Failure> {
+    fs::remove_file(file).map_err(|error| failed("remove the first password", error))
 }
 
 /// Whether a log speaks of a full device.

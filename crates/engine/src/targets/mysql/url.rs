@@ -10,6 +10,7 @@ use std::time::Duration;
 use super::option_file;
 use super::tls::{self, TlsOptions, truth};
 use crate::error::Failure;
+use crate::permits::Permits;
 use crate::targets::shared::LOOPBACK;
 use crate::targets::url::{Environment, Form, Pieces, os_user};
 
@@ -22,6 +23,19 @@ const SOCKETS: [&str; 4] =
     ["/run/mysqld/mysqld.sock", "/var/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock"];
 /// Options that a URL may have, beside those about TLS.
 const OPTIONS: [&str; 7] = ["socket", "get-server-public-key", "connect-timeout", "user", "password", "host", "port"];
+
+/// Options that name files: of this and other clients of MySQL.
+const FILE_OPTIONS: [&str; 9] = [
+    "defaults_file",
+    "server_public_key_path",
+    "ssl_ca",
+    "ssl_capath",
+    "ssl_cert",
+    "ssl_crl",
+    "ssl_crlpath",
+    "ssl_key",
+    "tls_session_cache",
+];
 
 /// The path to a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,6 +108,21 @@ impl Address {
     /// It is not a URL of MySQL, or an option in it is not known. Never repeats the password.
     pub(super) fn parse(url: &str, environment: Environment<'_>) -> Result<Address, Failure> {
         Options::of(URL.read(url, environment)?)?.into_address(environment)
+    }
+
+    /// The same, if a plan may connect to that very address and read the files that the URL names.
+    ///
+    /// # Errors
+    /// As of [`Address::parse`]; or that was not allowed.
+    pub(super) fn permitted(url: &str, environment: Environment<'_>, permits: &Permits) -> Result<Address, Failure> {
+        let pieces = URL.read(url, environment)?;
+        permits.files_of_options(pieces.options(), &FILE_OPTIONS)?;
+        let address = Options::of(pieces)?.into_address(environment)?;
+        match &address.place {
+            Place::Socket(socket) => permits.connect_socket(socket)?,
+            Place::Tcp { host, port } => permits.connect(host, *port)?,
+        }
+        Ok(address)
     }
 
     /// The address of a private server.
@@ -233,10 +262,19 @@ fn default_socket() -> String {
     there.unwrap_or(&SOCKETS[0]).to_string()
 }
 
+/// Reads a URL and says only what is wrong with it.
+#[cfg(test)]
+pub(in crate::targets) fn parse_url(url: &str, environment: Environment<'_>) -> Result<(), Failure> {
+    Address::parse(url, environment).map(|_| ())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+
     use crate::error::FailureKind;
+    use crate::permits::Named;
     use crate::targets::mysql::tls::SslMode;
 
     fn parse(url: &str) -> Result<Address, Failure> {
@@ -265,6 +303,29 @@ mod tests {
             parse("mysql://me@h/d?ssl_mode=VERIFY_IDENTITY&get-server-public-key=1&connect-timeout=3").unwrap();
         assert_eq!((address.tls.mode, address.server_key), (SslMode::VerifyIdentity, ServerKey::Ask));
         assert_eq!(address.connect_timeout, Duration::from_secs(3));
+    }
+
+    #[test]
+    fn a_plan_is_bound_to_the_address_that_is_connected_to() {
+        let mut named = Named::default();
+        named.allow("127.0.0.1:3306").unwrap();
+        named.allow("/run/nowhere/mysql.sock").unwrap();
+        let permits = Permits::Named(Arc::new(named));
+        let permitted = |url: &str| Address::permitted(url, &|_| None, &permits);
+        for url in ["mysql://u@127.0.0.1/", "mysql://u@localhost/?socket=/run/nowhere/mysql.sock"] {
+            permitted(url).unwrap_or_else(|failure| panic!("{url}: {failure}"));
+        }
+        for url in [
+            "mysql://u@127.0.0.1:3307/",
+            "mysql://u@127.0.0.1/?%70ort=3307",
+            "mysql://u@127.0.0.1/?ho%73t=127.2",
+            "mysql://u@localhost/",
+            "mysql://u@localhost/?socket=/run/elsewhere/mysql.sock",
+            "mysql://u@127.0.0.1/?ssl-ca=/etc/passwd",
+            "mysql://u@127.0.0.1/?ssl_c%61=/etc/passwd",
+        ] {
+            assert!(permitted(url).is_err(), "{url}");
+        }
     }
 
     #[test]

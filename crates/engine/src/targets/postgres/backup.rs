@@ -60,6 +60,10 @@ impl PostgresBackups<'_> {
     /// Refuses a server of which étalon may not copy everything, or could not restore it.
     fn check_server(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
         let tried = "take a base backup";
+        if self.target.private.is_none() {
+            // Its restore would start, on this host, a server of which the other has said what runs in it.
+            self.target.permits.foreign_restore(tried)?;
+        }
         if self.target.private.is_none() && request.scope == Scope::OwnDatabase {
             let cause = "it copies every database of the server, and this server is not étalon's own";
             return Err(Failure::new(FailureKind::NotOurs, tried, cause).hint(
@@ -184,6 +188,8 @@ impl PostgresBackups<'_> {
         for (name, value) in address.variables()? {
             call = call.env(name, Some(&value));
         }
+        // These would lead it to another server than the one that was asked about.
+        let call = ["PGHOSTADDR", "PGSERVICE", "PGSERVICEFILE"].into_iter().fold(call, Tool::without_env);
         let mut taken = Taken {
             method: Method::PgBasebackup,
             file: request.folder.join(format!("base.tar{}", compression.ending())),

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use model::{Durability, Facts, Nature};
 use postgres::Client;
+use postgres::error::SqlState;
 
 use super::connect::failure;
 use super::counters::{one, rows};
@@ -128,11 +129,12 @@ fn shown(name: &str, value: &str) -> String {
 }
 
 /// Where the data is, if it is on this machine and may be looked at.
-fn data_place(client: &mut Client, address: &Address) -> Result<DataPlace, postgres::Error> {
+pub(super) fn data_place(client: &mut Client, address: &Address) -> Result<DataPlace, postgres::Error> {
     let folder = one(client, "SELECT pg_catalog.current_setting('data_directory', true)");
     let folder = match folder {
         Ok(folder) if !folder.is_empty() => PathBuf::from(folder),
-        Err(error) if error.is_closed() => return Err(error),
+        // A server that is being stopped refuses with an error of its own, and says nothing of rights.
+        Err(error) if error.code() != Some(&SqlState::INSUFFICIENT_PRIVILEGE) => return Err(error),
         _ => {
             let reason = "the role may not read `data_directory`; `GRANT pg_read_all_settings TO …` lets it";
             return Ok(DataPlace::Elsewhere(reason.to_owned()));

@@ -6,6 +6,7 @@
 //! transaction numbers are asked ([`load::Untouched`]).
 
 mod backup;
+mod confine;
 mod connect;
 mod control;
 mod counters;
@@ -27,7 +28,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use host::reactor::{Choice, Reactor};
-use model::catalog::{LeadsTo, Publication, Visibility};
+use model::catalog::{Publication, Visibility};
 use model::{EngineSpec, Facts, Nature, SystemPlan};
 use postgres::Client;
 
@@ -37,6 +38,7 @@ use crate::error::{Failure, FailureKind};
 use crate::lane::{ErrorClass, OpError};
 use crate::lanes::counted::Counted;
 use crate::lanes::postgres::{NativeLane, Statements};
+use crate::permits::Permits;
 use crate::session::SessionKind;
 use crate::target::{Consent, Counters, CpuHold, Engine, Load, OpenRequest, OsIo, Part, Placement, Target, Threads};
 use crate::targets::owner::Owner;
@@ -51,7 +53,11 @@ use load::Untouched;
 use private::Private;
 use session::Session;
 use url::Address;
+#[cfg(test)]
+pub(in crate::targets) use url::parse_url;
 
+/// What its private servers are called.
+const WORDS: &[&str] = &["postgres"];
 /// The schema that étalon works in.
 const SCHEMA: &str = "etalon";
 
@@ -66,8 +72,7 @@ impl Engine for Postgres {
             about: "PostgreSQL: `postgres://role@host:port/database` is a server that is there, where settings are those \
                     of étalon's sessions; `server = { engine = \"postgres\" }` is one that étalon makes and removes, \
                     where they are the server's",
-            leads_to: LeadsTo::Server,
-            private_servers: &["postgres"],
+            private_servers: WORDS,
             visibility: Visibility::Public,
             publication: Publication::Free,
         }
@@ -77,14 +82,15 @@ impl Engine for Postgres {
         let system = request.system;
         let target = match &system.server {
             Some(server) => {
-                let listen = request.listen.as_deref();
-                let (private, endpoint) =
-                    Private::start(server, &system.settings, request.scratch_base.as_deref(), listen)?;
+                let (private, endpoint) = Private::start(server, request)?;
                 PostgresTarget::new(endpoint, Session::plain(), Some(private), request)?
             }
             None => {
-                let endpoint = Endpoint::new(Address::parse(&system.url, &process_environment)?)?;
+                let address = Address::permitted(&system.url, &process_environment, &request.permits)?;
+                request.permits.settings(&system.settings, &confine::safe(&system.settings))?;
+                let endpoint = Endpoint::new(address)?;
                 let mut client = endpoint.connect("")?;
+                confine::refuse_strong(&mut client, &endpoint.address, &request.permits)?;
                 let session = Session::with_settings(&endpoint, &mut client, &system.settings)?;
                 session::close(client);
                 PostgresTarget::new(endpoint, session, None, request)?
@@ -122,6 +128,7 @@ struct PostgresTarget {
     private: Option<Mutex<Private>>,
     abilities: Abilities,
     consent: Consent,
+    permits: Permits,
     reactor: Choice,
     /// Whether étalon's own tables are made here at all.
     tables: Tables,
@@ -163,6 +170,7 @@ impl PostgresTarget {
             private,
             abilities,
             consent,
+            permits: request.permits.clone(),
             reactor,
             tables,
             prepared: Mutex::new(None),
@@ -201,6 +209,14 @@ impl PostgresTarget {
             "max_connections is {most} on this server, of which {reserved} are reserved for superusers, and {used} were in \
              use a moment later; raise it (the server must be started anew) or ask for fewer clients"
         ))
+    }
+
+    /// Puts into a private server what its clients' role may not put there itself.
+    fn install_for(&self, kind: SessionKind) -> Result<(), Failure> {
+        match self.private() {
+            Some(private) => private.owner().map_or(Ok(()), |owner| steps::install(owner, kind)),
+            None => Ok(()),
+        }
     }
 
     fn private(&self) -> Option<MutexGuard<'_, Private>> {
@@ -344,10 +360,12 @@ impl Target for PostgresTarget {
     }
 
     fn session(&self, kind: SessionKind) -> Result<Box<dyn crate::session::Session>, Failure> {
+        self.install_for(kind)?;
         Ok(Box::new(steps::PostgresSession::new(PostgresTarget::session(self)?, kind)?))
     }
 
     fn session_facts(&self, kind: SessionKind) -> Result<Facts, Failure> {
+        self.install_for(kind)?;
         let mut client = PostgresTarget::session(self)?;
         let facts = steps::facts(&mut client, kind);
         session::close(client);

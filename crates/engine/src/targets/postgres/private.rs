@@ -10,11 +10,13 @@ use host::process::{ServerSpec, StopSignal, User};
 use model::plan::{Connect, PrivateServer};
 use model::{Facts, Value};
 
+use super::confine;
 use super::connect::Endpoint;
 use super::programs::Programs;
 use super::session;
 use super::url::Address;
 use crate::error::{Failure, FailureKind};
+use crate::target::OpenRequest;
 use crate::targets::server::{
     self, Folders, RESTART_PATIENCE, Running, STOP_PATIENCE, SocketUse, Wish, Words, failed, give, joined,
     on_free_port, run_clean,
@@ -76,6 +78,8 @@ pub(super) struct Private {
     settings: BTreeMap<String, Value>,
     /// How clients are let in, for the facts.
     login: &'static str,
+    /// The superuser's way in, where clients come as another role.
+    owner: Option<Endpoint>,
 }
 
 impl Private {
@@ -83,30 +87,42 @@ impl Private {
     ///
     /// # Errors
     /// Its programs are missing, it does not start with these settings, or the device is full: with the log's words.
-    pub(super) fn start(
-        server: &PrivateServer,
-        settings: &BTreeMap<String, Value>,
-        scratch_base: Option<&Path>,
-        listen: Option<&str>,
-    ) -> Result<(Private, Endpoint), Failure> {
+    pub(super) fn start(server: &PrivateServer, request: &OpenRequest<'_>) -> Result<(Private, Endpoint), Failure> {
+        let OpenRequest { scratch_base, listen, permits, .. } = request;
+        let settings = &request.system.settings;
         refuse_own_settings(settings)?;
-        let programs = Programs::find(server.bin_dir.as_deref())?;
+        let bin_dir = permits.private_server(server, super::WORDS, settings, &confine::safe(settings))?;
+        let programs = Programs::find(bin_dir.as_deref())?;
+        let superuser = if permits.are_bounded() { confine::OWNER } else { ROLE };
         let user = server_user()?;
-        let folders = make_folders(scratch_base, server.connect, user.as_ref())?;
+        let folders = make_folders(scratch_base.as_deref(), server.connect, user.as_ref())?;
         let password = match server.connect {
             // The folder of the socket lets nobody else in.
             Connect::Socket => None,
             // Everybody on this machine reaches the port, and the role is a superuser.
             Connect::Tcp => Some(random_password()),
         };
-        initialise(&programs, &folders, user.as_ref(), password.as_deref())?;
+        initialise(&programs, &folders, user.as_ref(), superuser, password.as_deref())?;
         let login = if password.is_some() { "scram-sha-256" } else { "trust" };
         let mut private = Private::of(programs, settings, login, folders, user);
-        let endpoint = match password {
-            None => private.start_on_socket()?,
-            Some(password) => private.start_on_port(&password, listen)?,
+        let endpoint = match &password {
+            None => private.start_on_socket_as(superuser, DATABASE)?,
+            Some(password) => private.start_on_port(superuser, password, listen.as_deref())?,
         };
-        Ok((private, endpoint))
+        if superuser == ROLE {
+            return Ok((private, endpoint));
+        }
+        let password = password.map(|_| random_password());
+        confine::make_role(&endpoint, ROLE, password.as_deref())?;
+        let Address { host, port, .. } = &endpoint.address;
+        let clients = Endpoint::new(Address::plain(host, *port, ROLE, DATABASE, password.as_deref()))?;
+        private.owner = Some(endpoint);
+        Ok((private, clients))
+    }
+
+    /// The superuser's way in, where clients come as another role.
+    pub(super) fn owner(&self) -> Option<&Endpoint> {
+        self.owner.as_ref()
     }
 
     /// A server that has no data yet, in a folder of `base`, with the programs and settings of this one.
@@ -140,7 +156,8 @@ impl Private {
         user: Option<User>,
     ) -> Private {
         let spec = ServerSpec::new(programs.postgres(), folders.log());
-        Private { running: Running::new(folders, user, WORDS), spec, programs, settings: settings.clone(), login }
+        let (running, settings) = (Running::new(folders, user, WORDS), settings.clone());
+        Private { running, spec, programs, settings, login, owner: None }
     }
 
     /// The folder of the server's programs.
@@ -193,10 +210,6 @@ impl Private {
         self.start_on_socket_as(&original.user, &original.database)
     }
 
-    fn start_on_socket(&mut self) -> Result<Endpoint, Failure> {
-        self.start_on_socket_as(ROLE, DATABASE)
-    }
-
     fn start_on_socket_as(&mut self, role: &str, database: &str) -> Result<Endpoint, Failure> {
         let folder = self.running.folders()?.socket().to_string_lossy().into_owned();
         let endpoint = Endpoint::new(Address::plain(&folder, SOCKET_PORT, role, database, None))?;
@@ -210,18 +223,18 @@ impl Private {
         Ok(endpoint)
     }
 
-    fn start_on_port(&mut self, password: &str, listen: Option<&str>) -> Result<Endpoint, Failure> {
+    fn start_on_port(&mut self, role: &str, password: &str, listen: Option<&str>) -> Result<Endpoint, Failure> {
         let host = listen.unwrap_or(LOOPBACK);
         if listen.is_some() {
             // Whoever knows the password, which lives as long as the server.
-            let line = "host all all all scram-sha-256\n";
+            let line = format!("host all {ROLE} all scram-sha-256\n");
             let file = self.data()?.join("pg_hba.conf");
             let appended =
                 fs::OpenOptions::new().append(true).open(file).and_then(|mut file| file.write_all(line.as_bytes()));
             appended.map_err(|error| failed("let clients on other hosts in", error))?;
         }
         on_free_port(host, |port| {
-            let endpoint = Endpoint::new(Address::plain(host, port, ROLE, DATABASE, Some(password)))?;
+            let endpoint = Endpoint::new(Address::plain(host, port, role, DATABASE, Some(password)))?;
             let own = [
                 ("unix_socket_directories", String::new()),
                 ("listen_addresses", host.to_owned()),
@@ -292,9 +305,13 @@ impl Private {
         self.running.cpu_s()
     }
 
+    fn superuser(&self) -> &str {
+        self.owner.as_ref().map_or(ROLE, |owner| &owner.address.user)
+    }
+
     /// What is to be said of how the server was made.
     pub(super) fn add_facts(&self, facts: &mut Facts) {
-        facts.identity("server.made_by", format!("étalon: {}", initdb_words(self.login).join(" ")));
+        facts.identity("server.made_by", format!("étalon: {}", initdb_words(self.login, self.superuser()).join(" ")));
         facts.passing("server.programs", self.programs.folder.display().to_string());
     }
 
@@ -364,20 +381,21 @@ fn make_folders(base: Option<&Path>, connect: Connect, user: Option<&User>) -> R
 }
 
 /// initdb's arguments beside folder and password file.
-fn initdb_words(login: &str) -> Vec<&str> {
-    vec!["initdb", "-A", login, "-U", ROLE, "-E", "UTF8", "--locale", "C", "--no-sync"]
+fn initdb_words<'a>(login: &'a str, superuser: &'a str) -> Vec<&'a str> {
+    vec!["initdb", "-A", login, "-U", superuser, "-E", "UTF8", "--locale", "C", "--no-sync"]
 }
 
 fn initialise(
     programs: &Programs,
     folders: &Folders,
     user: Option<&User>,
+    superuser: &str,
     password: Option<&str>,
 ) -> Result<(), Failure> {
     let tried = "initialise a private server";
     let mut spec = folders
         .program(programs.initdb(), folders.file("initdb.log"))
-        .args(&initdb_words(if password.is_some() { "scram-sha-256" } else { "trust" })[1..])
+        .args(&initdb_words(if password.is_some() { "scram-sha-256" } else { "trust" }, superuser)[1..])
         .args(["-D".into(), folders.data().into_os_string()]);
     let file = folders.beside_socket("password");
     if let Some(password) = password {

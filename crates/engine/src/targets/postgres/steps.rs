@@ -6,12 +6,13 @@ use model::Facts;
 use postgres::Client;
 
 use super::SCHEMA;
-use super::connect::failure;
+use super::connect::{Endpoint, failure};
 use super::counters::{one, rows};
 use super::session;
 use crate::dataset::Datum;
 use crate::error::{Failure, FailureKind};
 use crate::session::{Session, SessionKind, running};
+use crate::targets::shared::random_password;
 
 /// The extension that holds geometries.
 const EXTENSION: &str = "postgis";
@@ -66,6 +67,29 @@ fn look_into_extension(client: &mut Client) -> Result<(), Failure> {
         let set = format!("SELECT pg_catalog.set_config('search_path', {}, false)", session::literal(&path));
         client.batch_execute(&set).map_err(|error| failure("look into the schema of PostGIS", &error))?;
     }
+    Ok(())
+}
+
+/// Makes the extension as the server's owner, in a schema that nobody else has made: what is in the way there could be run
+/// by the owner.
+///
+/// # Errors
+/// PostGIS is not installed on the server.
+pub(super) fn install(owner: &Endpoint, kind: SessionKind) -> Result<(), Failure> {
+    if kind != SessionKind::Spatial {
+        return Ok(());
+    }
+    let mut client = owner.connect("")?;
+    if schema_of_extension(&mut client)?.is_none() {
+        refuse_missing(&mut client)?;
+        let schema = format!("etalon_{}", random_password());
+        let make = format!(
+            "BEGIN; CREATE SCHEMA {schema}; CREATE EXTENSION {EXTENSION} SCHEMA {schema}; GRANT USAGE ON SCHEMA {schema} TO \
+             PUBLIC; COMMIT"
+        );
+        client.batch_execute(&make).map_err(|error| explain(&error))?;
+    }
+    session::close(client);
     Ok(())
 }
 

@@ -265,6 +265,11 @@ fn is_there(file: &Path) -> bool {
     std::fs::metadata(file).is_ok()
 }
 
+/// The names of all options about TLS.
+pub(super) fn option_names() -> impl Iterator<Item = &'static str> {
+    OPTIONS.iter().map(|(name, _)| *name)
+}
+
 /// The name of an option about TLS, if that is what a URL's key is.
 pub(super) fn option_name(key: &str) -> Option<&'static str> {
     OPTIONS.iter().find(|(name, _)| *name == key).map(|(name, _)| *name)

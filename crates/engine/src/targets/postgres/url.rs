@@ -14,6 +14,7 @@ use postgres::config::ChannelBinding;
 use super::pgpass::{self, Lookup};
 use super::tls::{self, TlsMode, TlsOptions};
 use crate::error::Failure;
+use crate::permits::Permits;
 use crate::targets::shared::LOOPBACK;
 use crate::targets::url::{Environment, Form, Pieces, os_user};
 
@@ -31,6 +32,10 @@ const KEEPALIVES_RETRIES: u32 = 4;
 const BINDING: &str = "channel_binding";
 /// Where packages put the server's socket.
 const SOCKET_FOLDERS: [&str; 3] = ["/var/run/postgresql", "/run/postgresql", "/tmp"];
+
+/// Options that name files: of this and other clients of PostgreSQL.
+const FILE_OPTIONS: [&str; 9] =
+    ["passfile", "service", "servicefile", "sslcert", "sslcrl", "sslcrldir", "sslkey", "sslkeylogfile", "sslrootcert"];
 
 /// A server's address, with everything that a connection to it needs.
 #[derive(Clone)]
@@ -87,6 +92,25 @@ impl Address {
     /// It is not a URL of PostgreSQL, or an option in it is not known. Never repeats the password.
     pub(super) fn parse(url: &str, environment: Environment<'_>) -> Result<Address, Failure> {
         Options::of(URL.read(url, environment)?)?.into_address(environment)
+    }
+
+    /// The same, if a plan may connect to that very address and read the files that the URL names.
+    ///
+    /// # Errors
+    /// As of [`Address::parse`]; or that was not allowed.
+    pub(super) fn permitted(url: &str, environment: Environment<'_>, permits: &Permits) -> Result<Address, Failure> {
+        let pieces = URL.read(url, environment)?;
+        permits.files_of_options(pieces.options(), &FILE_OPTIONS)?;
+        let address = Options::of(pieces)?.into_address(environment)?;
+        if address.is_socket() {
+            permits.connect_socket(&Path::new(&address.host).join(format!(".s.PGSQL.{}", address.port)))?;
+            return Ok(address);
+        }
+        // Where the driver goes if it is told a number beside the name.
+        let numbers = address.config.get_hostaddrs().iter().map(ToString::to_string);
+        let hosts: Vec<String> = if numbers.len() == 0 { vec![address.host.clone()] } else { numbers.collect() };
+        hosts.iter().try_for_each(|host| permits.connect(host, address.port))?;
+        Ok(address)
     }
 
     /// The address of a server without TLS, such as a private one.
@@ -174,6 +198,28 @@ fn set_defaults(config: &mut Config) {
 /// How its URLs are written.
 const URL: Form = Form { product: "PostgreSQL", schemes: ["postgres", "postgresql"], before_port: &[':'] };
 
+/// The options of a URL but for those about TLS: étalon's own, then those of the driver.
+const OPTIONS: [&str; 18] = [
+    "user",
+    "password",
+    "host",
+    "port",
+    "dbname",
+    "passfile",
+    "application_name",
+    "channel_binding",
+    "connect_timeout",
+    "hostaddr",
+    "keepalives",
+    "keepalives_idle",
+    "keepalives_interval",
+    "keepalives_retries",
+    "load_balance_hosts",
+    "options",
+    "target_session_attrs",
+    "tcp_user_timeout",
+];
+
 /// What is wrong with a URL. It must not repeat the password.
 pub(super) fn wrong(cause: impl std::fmt::Display) -> Failure {
     URL.wrong(cause)
@@ -217,10 +263,17 @@ impl Options {
     fn driver_options(&self) -> Result<Config, Failure> {
         let mut config = Config::new();
         for (key, value) in &self.others {
+            // The driver reads them from one text, in which a blank would begin another option.
+            if !key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+                return Err(wrong(format!("the option `{key}` is not known")));
+            }
             let quoted = value.replace('\\', "\\\\").replace('\'', "\\'");
             // One after the other, since the driver's message does not say which one it means.
-            Config::from_str(&format!("{key}='{quoted}'"))
-                .map_err(|_| wrong(format!("the option `{key}` is not known, or its value is not valid")))?;
+            let known = Config::from_str(&format!("{key}='{quoted}'"));
+            known.map_err(|_| match OPTIONS.contains(&key.as_str()) {
+                true => wrong(format!("the option `{key}` is not supported, or its value is not valid")),
+                false => URL.unknown(key, &OPTIONS.into_iter().chain(tls::option_names()).collect::<Vec<_>>()),
+            })?;
         }
         let all: Vec<String> = self
             .others
@@ -258,6 +311,10 @@ impl Options {
             config.hostaddr(address);
         }
         config.host(&host).port(port).user(&user).dbname(&database);
+        // The driver would try one after the other, and with them the password.
+        if config.get_hosts().len() != 1 || config.get_ports() != [port] || config.get_hostaddrs().len() > 1 {
+            return Err(wrong("its options name another address, and a system is one server"));
+        }
         set_defaults(&mut config);
         let (password, source) = self.password(environment, &[&host, &port.to_string(), &database, &user]);
         if let Some(password) = password {
@@ -298,10 +355,19 @@ fn default_host(port: u16) -> String {
     folder.map_or("localhost", |folder| folder).to_owned()
 }
 
+/// Reads a URL and says only what is wrong with it.
+#[cfg(test)]
+pub(in crate::targets) fn parse_url(url: &str, environment: Environment<'_>) -> Result<(), Failure> {
+    Address::parse(url, environment).map(|_| ())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+
     use crate::error::FailureKind;
+    use crate::permits::Named;
     use postgres::config::Host;
 
     fn parse(url: &str) -> Result<Address, Failure> {
@@ -331,6 +397,53 @@ mod tests {
         assert_eq!(address.config.get_application_name(), Some("etalon"));
         assert_eq!(address.config.get_hosts(), [Host::Tcp("h".to_owned())]);
         assert_eq!(address.shown(), "postgres://me@h:5432/d");
+    }
+
+    /// What is asked for is what the driver has made of the URL.
+    #[test]
+    fn a_plan_is_bound_to_the_address_that_the_driver_goes_to() {
+        let mut named = Named::default();
+        for address in ["127.0.0.1:5432", "db:5433", "/run/nowhere/.s.PGSQL.5432"] {
+            named.allow(address).unwrap();
+        }
+        let permits = Permits::Named(Arc::new(named));
+        let environment = |name: &str| (name == "PGHOST").then(|| "10.0.0.9".to_owned());
+        let permitted = |url: &str| Address::permitted(url, &environment, &permits);
+        for url in [
+            "postgres://u@127.0.0.1/db",
+            "postgres://u@DB:5433/db",
+            "postgres://u@/db?host=127.0.0.1",
+            "postgres://u@10.0.0.7/db?%68ost=127.0.0.1",
+            "postgres://u@/db?host=/run/nowhere",
+            "postgres://u@%2Frun%2Fnowhere/db",
+            "postgres://u@db:5432/db?hostaddr=127.0.0.1",
+        ] {
+            permitted(url).unwrap_or_else(|failure| panic!("{url}: {failure}"));
+        }
+        for url in [
+            "postgres://u@localhost/db?%68ost=127.2",
+            "postgres://u@127.0.0.1/db?%68ost=127.2",
+            "postgres://u@127.0.0.1/db?hostaddr=10.0.0.7",
+            "postgres://u@127.0.0.1/db?hostaddr=127.0.0.1,10.0.0.7",
+            "postgres://u@127.0.0.1,10.0.0.7/db",
+            "postgres://u@127.0.0.1/db?connect_timeout=1%27%20host=%2710.0.0.7",
+            "postgres://u@127.0.0.1/db?connect_timeout%3D1%20host=10.0.0.7",
+            "postgres://u@127.0.0.1:5433/db",
+            "postgres://u@127.0.0.1/db?port=5433",
+            "postgres://u@[::ffff:127.0.0.2]/db",
+            "postgres://u@localhost/db",
+            "postgres://u@127.0.0.1@10.0.0.7/db",
+            "postgres:///db",
+            "postgres://u@/db?host=/run/elsewhere",
+            "postgres://u@/db?host=/run/nowhere&port=5433",
+            "postgres://u@/db?host=/run/nowhere/../elsewhere",
+            "postgres://u@127.0.0.1/db?passfile=/etc/passwd",
+            "postgres://u@127.0.0.1/db?sslrootcert=/etc/passwd",
+            "postgres://u@127.0.0.1/db?%73slrootcert=x.crt",
+            "postgres://u@127.0.0.1/db?service=other",
+        ] {
+            assert!(permitted(url).is_err(), "{url}");
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use rusqlite::backup::{Backup, StepResult};
 
 use super::cipher::Cipher;
 use super::session::SqliteSession;
-use super::{COMPANIONS, SqliteTarget, companion, sql_failure};
+use super::{COMPANIONS, SqliteTarget, companion, confine, sql_failure};
 use crate::backup::codec::{Codec, Decoder};
 use crate::backup::meter::Meter;
 use crate::backup::sink::{MORE_ROOM, Rate, Sink, io_failure};
@@ -47,8 +47,9 @@ impl SqliteBackups<'_> {
             full if full.kind == FailureKind::DiskFull => full.hint(MORE_ROOM),
             other => other,
         };
-        let from = self.target.connect()?;
+        let mut from = self.target.connect()?;
         if method == Method::VacuumInto {
+            confine::let_out(&mut from).map_err(failed)?;
             self.target.cipher.vacuum_into(&from, copy).map_err(failed)?;
         } else {
             // SQLCipher answers in text.

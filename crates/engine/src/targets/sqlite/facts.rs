@@ -13,7 +13,7 @@ use crate::targets::data_place::DataPlace;
 use crate::targets::durability::{first_fit, listed};
 
 /// The pragmas that change what is measured.
-const PRAGMAS: &[&str] = &[
+pub(super) const PRAGMAS: &[&str] = &[
     "auto_vacuum",
     "automatic_index",
     "busy_timeout",

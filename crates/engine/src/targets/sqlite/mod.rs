@@ -2,6 +2,7 @@
 
 mod backup;
 mod cipher;
+mod confine;
 mod dialect;
 mod durability;
 mod facts;
@@ -16,7 +17,7 @@ use std::time::Duration;
 use host::claim::Claim;
 use host::disk::ProcIo;
 use host::sqlite_vfs::Traffic;
-use model::catalog::{LeadsTo, Publication, Visibility};
+use model::catalog::{Publication, Visibility};
 use model::{EngineSpec, Facts, SystemPlan, Value};
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 
@@ -25,6 +26,7 @@ use crate::clock::RealClock;
 use crate::dataset::{Dataset, Datum, Dialect, Table, Tables};
 use crate::error::{Failure, FailureKind};
 use crate::lanes::sqlite::{SqliteLane, to_sql};
+use crate::permits::Permits;
 use crate::session::{Session, SessionKind};
 use crate::target::{Counters, Engine, Load, OpenRequest, OsIo, Placement, Target};
 use crate::targets::kept::claim_file;
@@ -67,7 +69,6 @@ impl Engine for Sqlite {
             name,
             schemes,
             about,
-            leads_to: LeadsTo::Path,
             private_servers: &[],
             visibility: Visibility::Public,
             publication: Publication::Free,
@@ -75,8 +76,9 @@ impl Engine for Sqlite {
     }
 
     fn open(&self, request: &OpenRequest) -> Result<Box<dyn Target>, Failure> {
-        let path = path_of(request.system)?;
-        let pristine = path.with_added_extension("pristine");
+        let path = request.permits.path(&path_of(request.system)?)?;
+        request.permits.settings(&request.system.settings, confine::PRAGMAS)?;
+        let pristine = request.permits.path(&path.with_added_extension("pristine"))?;
         match request.tables {
             Tables::Own => refuse_foreign_file(&path).and_then(|()| refuse_foreign_file(&pristine))?,
             Tables::None => refuse_missing_file(&path)?,
@@ -91,6 +93,7 @@ impl Engine for Sqlite {
             pristine,
             path,
             cipher,
+            permits: request.permits.clone(),
             pragmas: request.system.settings.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
             prepared: Mutex::new(None),
             claim: Mutex::new(None),
@@ -215,6 +218,8 @@ struct SqliteTarget {
     pristine: PathBuf,
     /// How both files are locked.
     cipher: Cipher,
+    /// Whether statements may reach other files.
+    permits: Permits,
     pragmas: Vec<(String, Value)>,
     /// The data set that the pristine copy holds.
     prepared: Mutex<Option<String>>,
@@ -261,10 +266,12 @@ impl SqliteTarget {
             Tables::Own => OpenFlags::SQLITE_OPEN_CREATE,
             Tables::None => OpenFlags::empty(),
         };
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | create | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        // Where there are bounds the path has been freed of links, and none may have come since.
+        let links = if self.permits.are_bounded() { OpenFlags::SQLITE_OPEN_NOFOLLOW } else { OpenFlags::empty() };
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | create | OpenFlags::SQLITE_OPEN_NO_MUTEX | links;
         // What passes between SQLite and its files is counted on the way.
         let vfs = host::sqlite_vfs::register().map_err(|e| Failure::new(FailureKind::Other, &tried, e))?;
-        let connection =
+        let mut connection =
             Connection::open_with_flags_and_vfs(&self.path, flags, vfs).map_err(|e| sql_failure(&tried, &e))?;
         self.cipher.unlock(&connection).map_err(|e| sql_failure(&tried, &e))?;
         connection.busy_timeout(BUSY_TIMEOUT).map_err(|e| sql_failure(&tried, &e))?;
@@ -273,6 +280,9 @@ impl SqliteTarget {
             .map_err(|e| sql_failure(&tried, &e))?;
         if id != APPLICATION_ID && self.tables == Tables::Own {
             self.shape(&connection).and_then(|()| mark(&connection)).map_err(|e| sql_failure(&tried, &e))?;
+        }
+        if self.permits.are_bounded() {
+            confine::confine(&mut connection).map_err(|e| sql_failure(&tried, &e))?;
         }
         for (name, value) in &self.pragmas {
             set_pragma(&connection, name, value)?;

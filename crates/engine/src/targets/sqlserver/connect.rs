@@ -14,6 +14,7 @@ use crate::error::{Failure, FailureKind};
 use crate::lane::ErrorClass;
 use crate::lanes::dialogue::{ServerError as _, Tls};
 use crate::lanes::sqlserver::{AskError, Client, LoggedIn, log_in};
+use crate::permits::Permits;
 use crate::targets::refusal::{self, Explain};
 use crate::targets::shared::VIGILANCE;
 use crate::targets::tls::{Check, Roots, Wanted};
@@ -35,6 +36,8 @@ pub(super) struct Endpoint {
     pub(super) address: Address,
     tls: Tls,
     application: &'static str,
+    /// Where else a server may send a login to.
+    permits: Permits,
 }
 
 impl Endpoint {
@@ -59,7 +62,18 @@ impl Endpoint {
         let name = ServerName::try_from(name).map_err(|_| {
             Failure::new(FailureKind::Plan, format!("connect to {}", address.shown()), "the host's name is no DNS name")
         })?;
-        Ok(Endpoint { address, tls: Tls { config: Arc::new(config), name }, application: "etalon" })
+        Ok(Endpoint {
+            address,
+            tls: Tls { config: Arc::new(config), name },
+            application: "etalon",
+            permits: Permits::All,
+        })
+    }
+
+    /// The same way, from which no server may send a login to where a plan may not connect to.
+    #[must_use]
+    pub(super) fn within(self, permits: &Permits) -> Endpoint {
+        Endpoint { permits: permits.clone(), ..self }
     }
 
     /// The same way, taken under another program's name.
@@ -81,7 +95,10 @@ impl Endpoint {
             let logged_in = log_in(socket, self.login(), &self.tls, patience);
             match logged_in.map_err(|error| Refusal::of(error, patience))? {
                 LoggedIn::Here(client) => return Ok(*client),
-                LoggedIn::Elsewhere(to, at) => (host, port) = (to, at),
+                LoggedIn::Elsewhere(to, at) => {
+                    self.permits.connect(&to, at).map_err(|failure| Refusal::Other(failure.to_string()))?;
+                    (host, port) = (to, at);
+                }
             }
         }
         Err(Refusal::Other(format!("servers sent the login to each other {REDIRECTS} times")))
@@ -153,7 +170,7 @@ impl Endpoint {
                 FailureKind::Unsupported,
                 "give the server a certificate, or write `encrypt=false`".to_owned(),
             ),
-            Refusal::Insecure => (
+            Refusal::Insecure | Refusal::Unproven => (
                 "the server offers no encryption, and the password would cross the network in the clear".to_owned(),
                 FailureKind::Login,
                 "give the server a certificate, or reach it over the loopback interface".to_owned(),

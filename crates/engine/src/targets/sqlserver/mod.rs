@@ -4,6 +4,7 @@
 //! than the one before would be worth nothing.
 
 mod backup;
+mod confine;
 mod connect;
 mod control;
 mod counters;
@@ -22,7 +23,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use host::reactor::Choice;
-use model::catalog::{LeadsTo, Publication, Visibility};
+use model::catalog::{Publication, Visibility};
 use model::{EngineSpec, Facts, Nature, SystemPlan};
 
 use crate::backup::Backups;
@@ -40,6 +41,8 @@ use connect::{Endpoint, failure};
 use control::Control;
 use session::Session;
 use url::Address;
+#[cfg(test)]
+pub(in crate::targets) use url::parse_url;
 
 /// The database that étalon works in.
 const SCHEMA: &str = "etalon";
@@ -54,7 +57,6 @@ impl Engine for SqlServer {
             schemes: &["mssql", "sqlserver"],
             about: "SQL Server: `mssql://login@host:port/` is a server that is there, where settings are `SET` options of \
                     étalon's sessions and options of the database that étalon makes",
-            leads_to: LeadsTo::Server,
             private_servers: &[],
             visibility: Visibility::Public,
             publication: Publication::Restricted(
@@ -67,7 +69,12 @@ impl Engine for SqlServer {
     fn open(&self, request: &OpenRequest) -> Result<Box<dyn Target>, Failure> {
         let system = request.system;
         let session = Session::of_settings(&system.settings)?;
-        let endpoint = Endpoint::new(Address::parse(&system.url, &process_environment)?)?;
+        let address = Address::permitted(&system.url, &process_environment, &request.permits)?;
+        let endpoint = Endpoint::new(address)?.within(&request.permits);
+        // A setting that the server does not take is said at once.
+        let mut client = session.open(&endpoint)?;
+        confine::refuse_strong(&mut client, &endpoint.address, &request.permits)?;
+        drop(client);
         Ok(Box::new(SqlServerTarget::new(endpoint, session, request)?))
     }
 
@@ -96,8 +103,6 @@ struct SqlServerTarget {
 impl SqlServerTarget {
     fn new(endpoint: Endpoint, session: Session, request: &OpenRequest) -> Result<SqlServerTarget, Failure> {
         let OpenRequest { consent, reactor, tables, part, .. } = *request;
-        // A setting that the server does not take is said at once.
-        drop(session.open(&endpoint)?);
         // What étalon asks about, such as a count, is about the tables that the load works on.
         let own = match tables {
             Tables::Own => session.clone(),

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::error::Failure;
+use crate::permits::Permits;
 use crate::targets::shared::is_this_host;
 use crate::targets::tls::Roots;
 use crate::targets::url::{Environment, Form, Pieces};
@@ -33,6 +34,9 @@ const OPTIONS: [&str; 11] = [
     "host",
     "port",
 ];
+
+/// Options that name files: of this and other clients of SQL Server.
+const FILE_OPTIONS: [&str; 2] = ["ca_file", "server_certificate"];
 
 /// What is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,6 +117,18 @@ impl Address {
             options.insert(option_name(&key)?, value);
         }
         Address::of_options(&options, database, environment)
+    }
+
+    /// The same, if a plan may connect to that very address and read the files that the URL names.
+    ///
+    /// # Errors
+    /// As of [`Address::parse`]; or that was not allowed.
+    pub(super) fn permitted(url: &str, environment: Environment<'_>, permits: &Permits) -> Result<Address, Failure> {
+        let pieces = URL.read(url, environment)?;
+        permits.files_of_options(pieces.options(), &FILE_OPTIONS)?;
+        let address = Address::parse(url, environment)?;
+        permits.connect(&address.host, address.port)?;
+        Ok(address)
     }
 
     fn of_options(
@@ -226,6 +242,12 @@ fn encrypt(text: &str) -> Result<Encrypt, Failure> {
     }
 }
 
+/// Reads a URL and says only what is wrong with it.
+#[cfg(test)]
+pub(in crate::targets) fn parse_url(url: &str, environment: Environment<'_>) -> Result<(), Failure> {
+    Address::parse(url, environment).map(|_| ())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -245,6 +267,23 @@ mod tests {
         assert_eq!((address.encrypt, address.trust, address.packet_bytes), (Encrypt::Login, Trust::Blind, 4096));
         assert_eq!(address.connect_timeout, Duration::from_secs(3));
         assert_eq!(address.shown(), "mssql://sa@db.example:1444/stock");
+    }
+
+    #[test]
+    fn a_plan_is_bound_to_the_address_that_is_connected_to() {
+        let mut named = crate::permits::Named::default();
+        named.allow("127.0.0.1:1433").unwrap();
+        let permits = Permits::Named(std::sync::Arc::new(named));
+        let permitted = |url: &str| Address::permitted(url, &|_| None, &permits);
+        permitted("mssql://sa@127.0.0.1/").unwrap();
+        for url in [
+            "mssql://sa@127.0.0.1,1434/",
+            "mssql://sa@127.0.0.1/?%68ost=127.2",
+            "mssql://sa@127.0.0.1/?CA-File=/etc/passwd",
+            "mssql://sa@/",
+        ] {
+            assert!(permitted(url).is_err(), "{url}");
+        }
     }
 
     #[test]

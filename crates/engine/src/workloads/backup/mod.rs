@@ -6,7 +6,7 @@ mod figures;
 mod load;
 mod procedure;
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use model::backup::OF_THE_BACKUP;
 use model::{KeyKind, KeySpec, Literal, Point, Value, WorkloadSpec};
@@ -226,7 +226,8 @@ impl Workload for Backup {
         };
         let is = |key: &str, value: bool| point.get(key) == Some(&Value::Bool(value));
         let whole = is("whole_server", true);
-        let folder = text("folder")?;
+        let folder = Some(text("folder")?).filter(|folder| !folder.is_empty());
+        let folder = folder.map(|folder| grants.permits.path(Path::new(folder))).transpose()?;
         let procedure = Procedure {
             material,
             method,
@@ -244,7 +245,7 @@ impl Workload for Backup {
             restore: share("restore_cpu_percent", "restore_io_mib_s"),
             load,
             scope: if whole { Scope::WholeServer } else { Scope::OwnDatabase },
-            folder: (!folder.is_empty()).then(|| PathBuf::from(folder)),
+            folder,
             stripes: int("stripes")? as u32,
             transfer_kib: transfer_kib(int("transfer_kib")?)?,
             destination: if text("destination")? == "nul" { Destination::Nowhere } else { Destination::Files },

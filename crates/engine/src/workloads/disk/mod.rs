@@ -33,8 +33,9 @@ impl Workload for DiskWorkload {
         }
     }
 
-    fn task(&self, point: &Point, _grants: &Grants) -> Result<Task, Failure> {
+    fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
         let load = keys::load(point)?;
+        load.files.iter().filter_map(|file| file.name.as_deref()).try_for_each(|name| grants.permits.name(name))?;
         let rate = point.get("rate").and_then(model::Value::as_float).unwrap_or_default();
         let name_of = |file: &DataFile| {
             let name = file.name.as_deref().unwrap_or("a file");

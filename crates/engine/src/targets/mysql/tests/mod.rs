@@ -44,8 +44,7 @@ fn private_server(connect: Connect) -> PrivateServer {
 
 /// A private server, with its insides in view.
 fn start(connect: Connect, pairs: &[(&str, &str)]) -> MySqlTarget {
-    let server = private_server(connect);
-    let (private, endpoint) = match Private::start(&server, &settings(pairs), None, None) {
+    let (private, endpoint) = match started(private_server(connect), pairs, None) {
         Ok(started) => started,
         Err(failure) if failure.kind == FailureKind::Missing => {
             panic!("{failure}; this test needs MariaDB's server programs: run `cargo xtask test`, which installs them")
@@ -55,6 +54,17 @@ fn start(connect: Connect, pairs: &[(&str, &str)]) -> MySqlTarget {
     let system = system("", None, &[]);
     let request = OpenRequest::new(&system, Consent::OwnOnly);
     MySqlTarget::new(endpoint, Session::default(), Some(private), &request).unwrap()
+}
+
+/// A private server that is started in a folder.
+fn started(
+    server: PrivateServer,
+    pairs: &[(&str, &str)],
+    base: Option<&std::path::Path>,
+) -> Result<(Private, Endpoint), Failure> {
+    let system = SystemPlan { server: Some(server.clone()), ..system("", None, pairs) };
+    let scratch_base = base.map(std::path::Path::to_owned);
+    Private::start(&server, &OpenRequest { scratch_base, ..OpenRequest::new(&system, Consent::OwnOnly) })
 }
 
 /// Opens a server that is there already, as a plan with its URL does.

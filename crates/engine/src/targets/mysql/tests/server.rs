@@ -247,8 +247,7 @@ fn a_deep_folder_is_no_hindrance() {
     for folder in deep.ancestors().take_while(|folder| folder.starts_with(base.path())) {
         open_the_way(folder);
     }
-    let (mut private, endpoint) =
-        Private::start(&private_server(Connect::Socket), &settings(&[]), Some(&deep), None).unwrap();
+    let (mut private, endpoint) = started(private_server(Connect::Socket), &[], Some(&deep)).unwrap();
     let Place::Socket(socket) = &endpoint.address.place else { panic!("TCP") };
     assert!(!socket.starts_with(&deep) && socket.exists());
     endpoint.connect(Purpose::Load).unwrap().close();

@@ -46,8 +46,7 @@ fn private_server(connect: Connect) -> PrivateServer {
 
 /// A private server, with its insides in view.
 fn start(connect: Connect, pairs: &[(&str, &str)]) -> PostgresTarget {
-    let server = private_server(connect);
-    let (private, endpoint) = match Private::start(&server, &settings(pairs), None, None) {
+    let (private, endpoint) = match started(private_server(connect), pairs, None) {
         Ok(started) => started,
         Err(failure) if failure.kind == FailureKind::Missing => {
             panic!(
@@ -57,6 +56,17 @@ fn start(connect: Connect, pairs: &[(&str, &str)]) -> PostgresTarget {
         Err(failure) => panic!("{failure}"),
     };
     made(endpoint, Some(private))
+}
+
+/// A private server that is started in a folder.
+fn started(
+    server: PrivateServer,
+    pairs: &[(&str, &str)],
+    base: Option<&std::path::Path>,
+) -> Result<(Private, Endpoint), Failure> {
+    let system = SystemPlan { server: Some(server.clone()), ..system("", None, pairs) };
+    let scratch_base = base.map(std::path::Path::to_owned);
+    Private::start(&server, &OpenRequest { scratch_base, ..OpenRequest::new(&system, Consent::OwnOnly) })
 }
 
 /// A target as a plan without settings has it.

@@ -50,6 +50,11 @@ fn says_what_it_is(target: &PostgresTarget) {
     assert_eq!((facts.get("path.kind"), facts.get("path.tls")), (Some("socket"), Some("off")));
     assert!(facts.get("server.made_by").unwrap().contains("initdb -A trust"));
     assert!(facts.get("data_directory.filesystem").is_some(), "{:?}", facts.entries.get("data_directory.filesystem"));
+    // A server that cannot answer just now has not refused for want of a right: then there are no facts.
+    let mut client = target.client();
+    client.batch_execute("BEGIN").unwrap();
+    client.batch_execute("SELECT 1/0").unwrap_err();
+    assert!(facts::data_place(&mut client, &target.endpoint.address).is_err());
     let durability = facts.durability().unwrap();
     assert_eq!(durability.tier, DurabilityTier::Delayed);
     assert!(durability.because.contains("fsync=on") && durability.because.contains("synchronous_commit=off"));
@@ -253,13 +258,12 @@ fn a_private_server_that_does_not_start_says_why() {
 fn a_deep_folder_is_no_hindrance() {
     let base = tempfile::tempdir_in("/var/tmp").unwrap();
     let deep = base.path().join("a".repeat(60)).join("b".repeat(60));
-    let server = private_server(Connect::Socket);
     // The server's user must be able to pass.
     std::fs::create_dir_all(&deep).unwrap();
     for folder in deep.ancestors().take_while(|folder| folder.starts_with(base.path())) {
         open_the_way(folder);
     }
-    let (mut private, endpoint) = Private::start(&server, &settings(&[]), Some(&deep), None).unwrap();
+    let (mut private, endpoint) = started(private_server(Connect::Socket), &[], Some(&deep)).unwrap();
     assert!(!endpoint.address.host.starts_with(deep.to_str().unwrap()));
     let client = endpoint.connect("").unwrap();
     session::close(client);
@@ -309,8 +313,7 @@ fn a_full_device_is_told_as_one() {
         assert_eq!(failure.kind, FailureKind::DiskFull, "{failure}");
         assert!(failure.hint.is_some());
     };
-    let server = private_server(Connect::Socket);
-    let (private, endpoint) = Private::start(&server, &settings(&[]), Some(disk.0.path()), None).unwrap();
+    let (private, endpoint) = started(private_server(Connect::Socket), &[], Some(disk.0.path())).unwrap();
     let target = made(endpoint, Some(private));
     let facts = target.facts().unwrap();
     assert_eq!(facts.durability().unwrap().tier, DurabilityTier::Memory);
@@ -318,7 +321,7 @@ fn a_full_device_is_told_as_one() {
     full(target.prepare(&pgbench_tables(8)));
     target.drop_all().unwrap();
     std::fs::write(disk.0.path().join("fill"), vec![0; 70 << 20]).unwrap();
-    full(Private::start(&server, &settings(&[]), Some(disk.0.path()), None).map(|_| ()));
+    full(started(private_server(Connect::Socket), &[], Some(disk.0.path())).map(|_| ()));
 }
 
 /// Every row of the table of promises that a server here can have, set on it and read back.

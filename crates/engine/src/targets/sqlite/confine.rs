@@ -1,0 +1,145 @@
+//! What a plan's own statements may do at an agent: work in the database that was allowed, and in no other file.
+
+use rusqlite::Connection;
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+
+/// Pragmas that a plan may set on an agent, or ask for in a script. Those of them that write do so in the database itself:
+/// none that names a file, a folder or a key is among them. <https://sqlite.org/pragma.html>
+pub(super) const PRAGMAS: &[&str] = &[
+    "analysis_limit",
+    "application_id",
+    "auto_vacuum",
+    "automatic_index",
+    "busy_timeout",
+    "cache_size",
+    "cache_spill",
+    "cell_size_check",
+    "checkpoint_fullfsync",
+    "cipher_provider_version",
+    "cipher_version",
+    "collation_list",
+    "compile_options",
+    "data_version",
+    "database_list",
+    "defer_foreign_keys",
+    "encoding",
+    "foreign_key_check",
+    "foreign_key_list",
+    "foreign_keys",
+    "freelist_count",
+    "fullfsync",
+    "function_list",
+    "incremental_vacuum",
+    "index_info",
+    "index_list",
+    "index_xinfo",
+    "integrity_check",
+    "journal_mode",
+    "journal_size_limit",
+    "locking_mode",
+    "max_page_count",
+    "mmap_size",
+    "optimize",
+    "page_count",
+    "page_size",
+    "pragma_list",
+    "query_only",
+    "quick_check",
+    "read_uncommitted",
+    "recursive_triggers",
+    "reverse_unordered_selects",
+    "secure_delete",
+    "shrink_memory",
+    "synchronous",
+    "table_info",
+    "table_list",
+    "table_xinfo",
+    "temp_store",
+    "threads",
+    "user_version",
+    "wal_autocheckpoint",
+    "wal_checkpoint",
+];
+
+/// Has SQLite refuse what leads out of the database, when a statement is prepared:
+/// <https://sqlite.org/c3ref/set_authorizer.html>. `VACUUM INTO` attaches the file that it makes, and a plain `VACUUM`
+/// attaches one without a name, which is temporary. Extensions are off already.
+pub(super) fn confine(connection: &mut Connection) -> rusqlite::Result<()> {
+    connection.authorizer(Some(judge))
+}
+
+/// Lets étalon's own statement on this connection make a file; no statement of a plan may follow it.
+pub(super) fn let_out(connection: &mut Connection) -> rusqlite::Result<()> {
+    connection.authorizer(None::<fn(AuthContext<'_>) -> Authorization>)
+}
+
+fn judge(context: AuthContext<'_>) -> Authorization {
+    let allowed = match context.action {
+        AuthAction::Attach { filename } => filename.is_empty(),
+        AuthAction::Pragma { pragma_name, .. } => {
+            PRAGMAS.iter().any(|allowed| allowed.eq_ignore_ascii_case(pragma_name))
+        }
+        AuthAction::Function { function_name } => !function_name.eq_ignore_ascii_case("load_extension"),
+        // An expression in the place of a file's name, or what this build of étalon does not know.
+        AuthAction::Unknown { .. } => false,
+        _ => true,
+    };
+    if allowed { Authorization::Allow } else { Authorization::Deny }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_are_read_at_an_agent_too() {
+        let lacking: Vec<_> = super::super::facts::PRAGMAS.iter().filter(|name| !PRAGMAS.contains(name)).collect();
+        assert!(lacking.is_empty(), "{lacking:?}");
+    }
+
+    #[test]
+    fn no_statement_leads_out_of_the_database() {
+        let folder = tempfile::tempdir().unwrap();
+        let (own, other) = (folder.path().join("own.db"), folder.path().join("other.db"));
+        let mut connection = Connection::open(&own).unwrap();
+        connection.execute_batch("CREATE TABLE t (a); INSERT INTO t VALUES (1)").unwrap();
+        confine(&mut connection).unwrap();
+        let shown = other.display();
+        for sql in [
+            format!("ATTACH '{shown}' AS x"),
+            format!("ATTACH DATABASE '{shown}' AS x"),
+            format!("ATTACH 'file:{shown}' AS x"),
+            format!("ATTACH '{shown}' || '' AS x"),
+            "ATTACH ':memory:' AS x".to_owned(),
+            format!("VACUUM INTO '{shown}'"),
+            format!("VACUUM main INTO '{shown}'"),
+            format!("VACUUM INTO '{shown}' || ''"),
+            format!("PRAGMA temp_store_directory = '{}'", folder.path().display()),
+            "PRAGMA writable_schema = ON".to_owned(),
+            "PRAGMA key = 'x'".to_owned(),
+            format!("PRAGMA cipher_log = '{shown}'"),
+            format!("SELECT load_extension('{shown}')"),
+            format!("CREATE TEMP TRIGGER x AFTER INSERT ON t BEGIN SELECT load_extension('{shown}'); END"),
+        ] {
+            let refused = connection.execute_batch(&sql).err().map(|error| error.to_string()).unwrap_or_default();
+            assert!(refused.contains("authoriz"), "{sql}: {refused}");
+        }
+        assert!(!other.exists());
+        for sql in [
+            "VACUUM",
+            "PRAGMA journal_mode = WAL",
+            "PRAGMA wal_checkpoint(TRUNCATE)",
+            "CREATE TABLE u AS SELECT a, upper('x') FROM t; CREATE INDEX i ON u (a); ANALYZE",
+            "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9) INSERT INTO t SELECT i FROM n",
+            "CREATE VIEW v AS SELECT * FROM t; CREATE TEMP TABLE w AS SELECT * FROM v; DROP TABLE u; REINDEX",
+            "SAVEPOINT s; UPDATE t SET a = 2; RELEASE s; ALTER TABLE t RENAME TO r; DELETE FROM r",
+        ] {
+            connection.execute_batch(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        }
+        let pages = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()";
+        assert!(connection.query_row(pages, [], |row| row.get::<_, i64>(0)).unwrap() > 0);
+        let_out(&mut connection).unwrap();
+        connection.execute("VACUUM INTO ?1", [other.to_string_lossy()]).unwrap();
+        assert!(other.exists());
+    }
+}
