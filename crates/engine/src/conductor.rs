@@ -597,7 +597,7 @@ impl<'a> Conductor<'a> {
             cell,
             task: &self.tasks[trial.cell as usize],
             schedule: &self.plan.schedule,
-            seed: seed::of_trial(&self.plan, &self.cells, &self.tasks[trial.cell as usize], trial),
+            seed: seed::of_trial(self.plan, &self.cells, &self.tasks[trial.cell as usize], trial),
             interrupt: &self.options.interrupt,
         };
         let places = self.options.places.as_ref();

@@ -305,12 +305,12 @@ fn keep(path: &Path, experiment: &Experiment) -> Result<(), CliError> {
     };
     let order: Vec<_> = experiment.trials.iter().map(|(planned, _)| *planned).collect();
     let mut store = Store::create(path, &header, &order)?;
-    let filled = fill(&mut store, experiment, header.created_unix_ms);
-    let closed = store.close();
-    filled.and(closed).map_err(|error| {
-        let _ = std::fs::remove_file(path);
-        CliError::from(error)
-    })
+    if let Err(error) = fill(&mut store, experiment, header.created_unix_ms) {
+        // All trials or none are in it: the second, then, and it is of no use.
+        let _ = store.close_unless_untouched();
+        return Err(CliError::from(error));
+    }
+    Ok(store.close()?)
 }
 
 fn fill(store: &mut Store, experiment: &Experiment, now_unix_ms: i64) -> Result<(), store::StoreError> {

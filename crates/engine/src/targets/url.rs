@@ -227,8 +227,8 @@ mod tests {
                 format!("me:{secret}@/d"),
                 format!("me:{secret}"),
                 format!("me:{secret}@h/d?sslmode=require&ssl-mode=off"),
-                format!("me@h/d?password=hunter2&nothing=1"),
-                format!("me@h/d?pasword=hunter2"),
+                "me@h/d?password=hunter2&nothing=1".to_owned(),
+                "me@h/d?pasword=hunter2".to_owned(),
             ][form].clone();
             for said in refusals(&rest) {
                 prop_assert!(!said.contains("hunter2"), "{}: {}", rest, said);

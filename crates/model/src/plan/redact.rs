@@ -205,7 +205,7 @@ fn secret_ranges(url: &str) -> Vec<Range<usize>> {
 fn login_ranges(url: &str) -> Vec<Range<usize>> {
     let start = url.find("://").map_or(0, |scheme| scheme + "://".len());
     match url[start..].rfind('@') {
-        Some(end) if !url[start..start + end].contains(':') => Vec::from_iter([start..start + end]),
+        Some(end) if !url[start..start + end].contains(':') => Some(start..start + end).into_iter().collect(),
         _ => secret_ranges(url),
     }
 }
@@ -310,7 +310,7 @@ fn is_secret_key(key: &str) -> bool {
 fn may_be_secret_key(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
     let is_near = |word: &&str| key.len() > 4 && strsim::damerau_levenshtein(&key, word) <= 2;
-    let is_like = || SECRET_WORDS.iter().any(|word| is_near(word)) || ["pass", "pwd", "pw"].contains(&key.as_str());
+    let is_like = || SECRET_WORDS.iter().any(is_near) || ["pass", "pwd", "pw"].contains(&key.as_str());
     is_secret_key(&key) || (!key.ends_with("file") && (is_like() || key.contains("passw")))
 }
 
