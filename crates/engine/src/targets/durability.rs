@@ -45,7 +45,7 @@ impl Rule {
 }
 
 /// The first row that fits, as a table is read. The last one of a table fits everything.
-pub(crate) fn first_fit<'a>(table: &'a [Rule], setting: impl Fn(&str) -> Option<String>) -> &'a Rule {
+pub(crate) fn first_fit(table: &[Rule], setting: impl Fn(&str) -> Option<String>) -> &Rule {
     /// Of a table without a last row, nothing is believed.
     const NOTHING: &Rule = &Rule { when: &[], tier: DurabilityTier::Unsafe, why: "étalon knows nothing of it" };
     table.iter().find(|rule| rule.fits(&setting)).unwrap_or(NOTHING)

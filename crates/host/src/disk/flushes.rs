@@ -129,8 +129,8 @@ mod tests {
         assert_eq!(flush_eater(std::process::id()), None);
         // Any library by that name will do: the loader maps it in the same way.
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-        let library = maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..]));
-        let library = library.filter(|path| path.contains("/libm.so") || path.contains("/libgcc_s.so")).next().unwrap();
+        let mut library = maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..]));
+        let library = library.find(|path| path.contains("/libm.so") || path.contains("/libgcc_s.so")).unwrap();
         let scratch = crate::scratch::Scratch::new("flushes", None).unwrap();
         let eater = scratch.path().join("libeatmydata.so");
         std::fs::copy(library, &eater).unwrap();

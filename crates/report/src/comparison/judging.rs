@@ -174,7 +174,7 @@ pub fn row(evidence: &Evidence, index: &Index, cells: &RowCells<'_>, metric: &Me
 
 /// The step of the coarser of both sides' clocks. Each is looked for alone: one side may be measured by another clock.
 fn clock_step(metric: &Metric, a: &Sample, b: &Sample) -> Option<f64> {
-    let steps = [a, b].map(|side| stats::clock_step(&side.values()).filter(|_| is_time(&metric.unit)));
+    let steps = [a, b].map(|side| stats::clock_step(side.values()).filter(|_| is_time(&metric.unit)));
     steps.into_iter().flatten().reduce(f64::max)
 }
 

@@ -72,7 +72,7 @@ fn devices(facts: &mut Facts, place: &Place, folder: &Path) {
 fn volume(facts: &mut Facts, place: &Place) {
     let Place::Volume { volume, .. } = place else { return };
     let volume = lock(volume);
-    let Some((volume, _)) = &*volume else { return };
+    let Some((volume, _)) = volume.as_deref() else { return };
     let spec = volume.spec();
     facts.identity("volume.filesystem", spec.fs.as_str());
     facts.identity("volume.size", spec.size_bytes.to_string());

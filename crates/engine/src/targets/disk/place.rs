@@ -23,7 +23,7 @@ pub(super) enum Place {
     /// It is a file, which may have to be made.
     File { path: PathBuf, made: Vec<PathBuf> },
     /// On a volume that étalon made, mounted there. The claim keeps other étalons away from its image.
-    Volume { volume: Mutex<Option<(MadeVolume, Claim)>>, path: PathBuf, made: Vec<PathBuf> },
+    Volume { volume: Mutex<Option<Box<(MadeVolume, Claim)>>>, path: PathBuf, made: Vec<PathBuf> },
     /// It is a device, all of which may be lost.
     Device(RawDevice),
 }
@@ -129,7 +129,7 @@ impl Place {
             }
         })?;
         let path = made_volume.path().to_owned();
-        Ok(Place::Volume { volume: Mutex::new(Some((made_volume, claim))), path, made })
+        Ok(Place::Volume { volume: Mutex::new(Some(Box::new((made_volume, claim)))), path, made })
     }
 
     /// The folder that the files are in.
@@ -146,7 +146,7 @@ impl Place {
         match self {
             Place::Folder { made, .. } | Place::File { made, .. } => remove_folders(made),
             Place::Volume { volume, made, .. } => {
-                if let Some((volume, _claim)) = lock(volume).take() {
+                if let Some((volume, _claim)) = lock(volume).take().map(|held| *held) {
                     volume.remove().map_err(|error| failed("remove the volume", error))?;
                 }
                 remove_folders(made);
