@@ -228,17 +228,18 @@ mod tests {
     }
 
     /// A `mysqld` that says what it is, as MariaDB's does under that name.
-    #[cfg(unix)]
     fn mysqld(folder: &Path, version: &str) {
-        use std::os::unix::fs::PermissionsExt as _;
         let file = folder.join("mysqld");
         fs::write(&file, format!("#!/bin/sh\necho 'mysqld  Ver {version}'\n")).unwrap();
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(Command::new("chmod").arg("+x").arg(&file).status().unwrap().success());
     }
 
-    #[cfg(unix)]
     #[test]
     fn the_product_that_is_named_is_the_one_that_is_started() {
+        // Where programs have an ending, no script can stand for one.
+        if !EXE_SUFFIX.is_empty() {
+            return;
+        }
         let folder = tempfile::tempdir().unwrap();
         let bin_dir = folder.path().to_str();
         mysqld(folder.path(), "8.4.3 for Linux on x86_64 (MySQL Community Server - GPL)");
