@@ -13,7 +13,7 @@ mod entries;
 mod extent;
 pub mod fleet;
 mod loops;
-mod origin;
+pub mod origin;
 pub mod pages;
 mod part;
 mod process;

@@ -111,13 +111,20 @@ fn run(verb: Verb) -> Result<bool> {
             };
             docs::run(root, &documents, difference, docs::Binary::Build)
         }
-        Verb::Bench { what } => match what {
-            BenchVerb::Transactions(options) => bench::transactions(root, &options),
-            BenchVerb::Pages(options) => bench::pages::run(root, &options),
-            BenchVerb::Contention(options) => bench::contention::run(root, &options),
-            BenchVerb::Disk(options) => bench::disk::disk(root, &options),
-            BenchVerb::Fleet(extent) => bench::fleet::fleet(root, &extent),
-        },
+        Verb::Bench { what } => {
+            bench::origin::refuse_changes(root)?;
+            bench(root, what)
+        }
         Verb::Shots { report, output } => shots::run(&report, &output),
+    }
+}
+
+fn bench(root: &Path, what: BenchVerb) -> Result<bool> {
+    match what {
+        BenchVerb::Transactions(options) => bench::transactions(root, &options),
+        BenchVerb::Pages(options) => bench::pages::run(root, &options),
+        BenchVerb::Contention(options) => bench::contention::run(root, &options),
+        BenchVerb::Disk(options) => bench::disk::disk(root, &options),
+        BenchVerb::Fleet(extent) => bench::fleet::fleet(root, &extent),
     }
 }

@@ -106,6 +106,16 @@ pub const MARIADB: Requirement = Requirement {
     ..PLAIN
 };
 
+/// MariaDB's backup by files, a package of its own.
+pub const MARIADB_BACKUP: Requirement = Requirement {
+    name: "mariadb-backup",
+    needed_for: "tests of backups",
+    programs: &[&["mariadb-backup", "mariabackup"]],
+    folders: &["/opt/homebrew/opt/mariadb/bin", "/usr/local/opt/mariadb/bin", "C:/Program Files/MariaDB */bin"],
+    packages: Packages { apt: "mariadb-backup", dnf: "mariadb-backup", brew: "mariadb", choco: "mariadb" },
+    ..PLAIN
+};
+
 /// nats-server, which tests of agents start privately.
 pub const NATS: Requirement = Requirement {
     name: "nats-server",
@@ -190,7 +200,8 @@ pub const OPENSSL: Requirement = Requirement {
 };
 
 /// Everything `cargo xtask test` needs besides cargo.
-pub const REQUIREMENTS: &[Requirement] = &[POSTGRES, MARIADB, POSTGIS, SPATIALITE, NATS, OPENSSL, CHROMIUM];
+pub const REQUIREMENTS: &[Requirement] =
+    &[POSTGRES, MARIADB, MARIADB_BACKUP, POSTGIS, SPATIALITE, NATS, OPENSSL, CHROMIUM];
 
 /// Something is missing and was not installed: exit code 3, "could not run".
 #[derive(Debug)]

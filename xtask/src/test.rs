@@ -1,11 +1,15 @@
-//! `cargo xtask test`: everything that must hold, in the order in which it fails soonest.
+//! `cargo xtask test`: everything that must hold, in the order in which it fails soonest. At its end stands who was skipped.
 
+mod skipped;
+
+use std::io::BufReader;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
+use self::skipped::Skipped;
 use crate::docs::{Binary, Difference};
 use crate::requirements::Missing;
 use crate::{docs, releases, requirements, tidy};
@@ -73,33 +77,49 @@ impl Step {
     }
 
     /// `None` if it succeeded, else how it failed.
-    fn run(&self, root: &Path, extent: Extent) -> Result<Option<String>> {
+    fn run(&self, root: &Path, extent: Extent, skipped: &mut Vec<Skipped>) -> Result<Option<String>> {
         let said = |is_good: bool| (!is_good).then(|| "see above".to_owned());
         Ok(match self {
             Self::Requirements => {
                 requirements::ensure()?;
                 None
             }
-            Self::Cargo(arguments) => cargo(root, arguments, extent)?,
+            Self::Cargo(arguments @ ["test", ..]) => {
+                let (failure, found) = cargo_test(root, arguments, extent)?;
+                skipped.extend(found.into_iter().filter(|one| !skipped.contains(one)).collect::<Vec<_>>());
+                failure
+            }
+            Self::Cargo(arguments) => {
+                let status = command(root, arguments).status().context("starting cargo")?;
+                (!status.success()).then(|| status.to_string())
+            }
             Self::Tidy => said(tidy::run(root)?),
             Self::Docs => said(docs::run(root, &[], Difference::Fail, Binary::AsTested)?),
         })
     }
 }
 
-fn cargo(root: &Path, arguments: &[&str], extent: Extent) -> Result<Option<String>> {
+fn command(root: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
     command.args(arguments).current_dir(root).stdin(Stdio::null());
+    command
+}
+
+/// Runs tests: how they failed, and who was skipped.
+fn cargo_test(root: &Path, arguments: &[&str], extent: Extent) -> Result<(Option<String>, Vec<Skipped>)> {
+    let mut command = command(root, arguments);
+    command.args((!arguments.contains(&"--")).then_some("--")).arg("--show-output").stdout(Stdio::piped());
     if extent == Extent::Slow {
         command.env("ETALON_SLOW", "1");
     }
-    if arguments.first() == Some(&"test")
-        && let Some(programs) = releases::postgres_18(root)
-    {
+    if let Some(programs) = releases::postgres_18(root) {
         command.env(releases::VARIABLE, programs);
     }
-    let status = command.status().context("starting cargo")?;
-    Ok((!status.success()).then(|| status.to_string()))
+    let mut tests = command.spawn().context("starting cargo")?;
+    let printed = tests.stdout.take().context("reading what the tests print")?;
+    let skipped = skipped::watch(BufReader::new(printed), std::io::stdout())?;
+    let status = tests.wait().context("waiting for cargo")?;
+    Ok(((!status.success()).then(|| status.to_string()), skipped))
 }
 
 /// Runs every step and prints a summary on stderr. True if all succeeded.
@@ -111,11 +131,12 @@ pub fn run(root: &Path, on_failure: OnFailure, extent: Extent) -> Result<bool> {
     let total = Instant::now();
     let mut summary = Vec::new();
     let mut is_good = true;
+    let mut skipped = Vec::new();
     for (index, step) in STEPS.iter().enumerate() {
         let (number, name) = (index + 1, step.name());
         eprintln!("== {number}/{} {name}", STEPS.len());
         let start = Instant::now();
-        let failure = match step.run(root, extent) {
+        let failure = match step.run(root, extent, &mut skipped) {
             Err(error) if !error.is::<Missing>() => Some(format!("{error:#}")),
             other => other?,
         };
@@ -137,7 +158,7 @@ pub fn run(root: &Path, on_failure: OnFailure, extent: Extent) -> Result<bool> {
     }
     let verdict = if is_good { "ok" } else { "FAILED" };
     eprintln!();
-    for line in summary {
+    for line in summary.into_iter().chain(skipped::summary(&skipped)) {
         eprintln!("{line}");
     }
     eprintln!("cargo xtask test: {verdict},{}", seconds(total.elapsed()));

@@ -37,7 +37,8 @@ pub struct Experiment {
 }
 
 /// Makes an experiment of imported results. A cell is a benchmark with its keys; the repetitions of a cell become blocks,
-/// which have nothing in common but their number: such results are to be compared unpaired. Each trial carries a note
+/// which have nothing in common but their number: such results are to be compared unpaired. Only of a single table that says so
+/// they are blocks: those of two tables were not run together, whatever each says of itself. Each trial carries a note
 /// with its source and with what is not known.
 ///
 /// # Errors
@@ -70,7 +71,7 @@ pub fn into_experiment(name: &str, imports: &[Imported]) -> Result<Experiment, F
     let trials = (0..).zip(placed);
     let trials =
         trials.map(|(position, (block, cell, record))| (PlannedTrial { position, block, cell }, record)).collect();
-    Ok(Experiment { facts: shape.facts(imports), plan: shape.plan(name, blocks, &rules), trials })
+    Ok(Experiment { facts: shape.facts(imports), plan: shape.plan(name, blocks, imports.len(), &rules), trials })
 }
 
 /// Systems, benchmarks and points, each in the order of their first mention.
@@ -129,7 +130,7 @@ impl Shape {
     }
 
     /// The plan, by the rules of the first import that has any; all of them may tell what benchmarks are.
-    fn plan(&self, name: &str, blocks: u32, all_rules: &[&ExportedRules]) -> Plan {
+    fn plan(&self, name: &str, blocks: u32, tables: usize, all_rules: &[&ExportedRules]) -> Plan {
         let rules = all_rules.first();
         let alias_of = |name: &String| all_rules.iter().find_map(|rules| rules.aliases.get(name)).cloned();
         let system = |name: &String| SystemPlan {
@@ -173,7 +174,7 @@ impl Shape {
                 blocks,
                 warmup: Duration::ZERO,
                 length: Length::Duration(Duration::ZERO),
-                order: rules.map_or(Order::Sequential, |rules| rules.order),
+                order: rules.filter(|_| tables == 1).map_or(Order::Sequential, |rules| rules.order),
                 seed: rules.map_or(0, |rules| rules.seed),
                 on_error: OnError::Continue,
             },
@@ -193,7 +194,8 @@ impl Shape {
             for (import, _) in of_system {
                 facts.passing("imported.tool", describe(import));
                 sources.push(import.source.as_str());
-                if import.rules.as_ref().is_some_and(|rules| rules.repetitions == Repetitions::Blocks) {
+                let is_alone = imports.len() == 1;
+                if is_alone && import.rules.as_ref().is_some_and(|rules| rules.repetitions == Repetitions::Blocks) {
                     facts.passing(PAIRING, BLOCKS);
                 }
                 let told = import.facts.get(system).into_iter().flat_map(|told| &told.entries);

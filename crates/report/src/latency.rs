@@ -41,6 +41,11 @@ impl Latency {
         &self.succeeded
     }
 
+    /// With so many more that did not succeed.
+    pub fn with_failed(self, more: u64) -> Latency {
+        Latency { failed: self.failed + more, ..self }
+    }
+
     /// How many did not.
     pub fn failed(&self) -> u64 {
         self.failed

@@ -23,8 +23,17 @@ pub fn put_failures_back(measurements: &mut Vec<StoredMeasurement>, source: &dyn
     for (trial, places) in trials {
         let of = |id: &str| places.iter().copied().find(|place| measurements[*place].measurement.metric.id == id);
         let (Some(errors), None) = (of("errors"), of(FAILED_SHARE)) else { continue };
-        let Reading::Value(counted) = measurements[errors].measurement.reading else { continue };
+        let Reading::Value(failed) = measurements[errors].measurement.reading else { continue };
+        // What was too late to begin counted apart, and in no series.
+        let skipped = of("skipped")
+            .and_then(|place| match measurements[place].measurement.reading {
+                Reading::Value(skipped) => Some(skipped),
+                Reading::Unavailable(_) => None,
+            })
+            .unwrap_or(0.0);
+        let counted = failed + skipped;
         let response = if counted > 0.0 { whole(source, trial, SeriesKind::Response) } else { None };
+        let response = response.map(|latency| latency.with_failed(skipped as u64));
         let percent = match &response {
             _ if counted == 0.0 => 0.0,
             Some(latency) => 100.0 * latency.failed() as f64 / latency.count().max(1) as f64,

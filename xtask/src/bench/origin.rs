@@ -1,8 +1,12 @@
 //! How figures came about: what the headers of all raw results have in common.
 
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 
-use super::Extent;
+use super::{Extent, process};
 
 /// The run that figures are of.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -40,6 +44,24 @@ impl Origin {
             seed: extent.seed,
         }
     }
+}
+
+/// Refuses to measure a tree that no commit reproduces. The document is excepted, since one bench after the other writes into it.
+///
+/// # Errors
+/// Files differ from the commit, or git does not say.
+pub fn refuse_changes(root: &Path) -> Result<()> {
+    let mut status = Command::new("git");
+    status
+        .args(["status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs/performance.md"])
+        .current_dir(root);
+    let changed = process::ask(status)?;
+    if changed.is_empty() {
+        return Ok(());
+    }
+    bail!(
+        "nobody could measure this tree again: it differs from its commit\n{changed}hint: commit the changes, or put them aside with `git stash`"
+    )
 }
 
 /// The facts of this machine that the figures depend on.

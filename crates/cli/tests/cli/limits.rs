@@ -68,7 +68,7 @@ fn a_restore_is_held_to_its_share_of_the_processors() {
     for (system, keys) in [
         (sqlite(), "size_mib = 96\ncodec = \"zstd\""),
         ("server = { engine = \"postgres\" }", "size_mib = 4\ncodec = \"zstd\""),
-        ("server = { engine = \"mysql\" }", "size_mib = 4\ncodec = \"zstd\"\nmethod = \"mariadb-dump\""),
+        ("server = { engine = \"mariadb\" }", "size_mib = 4\ncodec = \"zstd\"\nmethod = \"mariadb-dump\""),
     ] {
         let Some(cells) = measured(&Scene::new(), system, &format!("{keys}\nrestore_cpu_percent = 20")) else { return };
         let (time, cpu) = (cells[0]["restore_time"], cells[0]["restore_cpu"]);
@@ -98,7 +98,7 @@ fn backups_and_restores_are_held_to_their_bytes_a_second() {
 #[test]
 fn mariadb_s_program_is_held_to_its_share() {
     let keys = "size_mib = 16\nmethod = \"mariadb-dump\"\ncodec = \"none\"\nbackup_cpu_percent = 5";
-    let Some(cells) = measured(&Scene::new(), "server = { engine = \"mysql\" }", keys) else { return };
+    let Some(cells) = measured(&Scene::new(), "server = { engine = \"mariadb\" }", keys) else { return };
     let share = cells[0]["backup_cpu/client"] / cells[0]["backup_time"];
     assert!(share < 0.15, "{share} of a core");
 }

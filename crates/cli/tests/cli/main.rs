@@ -24,6 +24,7 @@ mod kills;
 mod leftovers;
 mod limits;
 mod loads;
+mod power;
 mod published;
 mod results;
 mod scene;

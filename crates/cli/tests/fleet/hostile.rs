@@ -313,6 +313,8 @@ fn servers(grounds: &Grounds) -> Vec<SystemPlan> {
         ("external_pid_file", "x"),
         ("include", "x"),
         ("wal_level", "logical"),
+        ("WAL_LEVEL", "logical"),
+        ("wal-level", "logical"),
         ("work_mem", "/x"),
     ];
     let mariadb = [

@@ -3,6 +3,7 @@
 use model::{Direction, Mark, MarkKind, Measurement, Reading, Role};
 
 use super::Evidence;
+use super::hosts::HostFigures;
 use crate::target::Placement;
 use crate::worker::Pace;
 
@@ -118,6 +119,16 @@ pub(super) fn marks_of_blocks(evidence: &Evidence<'_>) -> Vec<Mark> {
 /// Whether all threads together, or one by itself, used up what they had.
 fn saturated(evidence: &Evidence<'_>) -> Option<String> {
     let percent = |share: f64| share * 100.0;
+    // One host of several may be full while the others idle.
+    let is_full = |host: &&HostFigures| matches!(host.busy_share, Reading::Value(share) if share > SATURATED_SHARE);
+    if evidence.placement == Placement::Server
+        && let Some(HostFigures { host, busy_share: Reading::Value(share), .. }) = evidence.hosts.iter().find(is_full)
+    {
+        return Some(format!(
+            "the client's threads on {host} were busy {:.0} % of the time of their cores",
+            percent(*share)
+        ));
+    }
     if let Some(share) = share_of_cores(evidence).filter(|share| *share > SATURATED_SHARE) {
         let workers = evidence.workers;
         let share = percent(share);

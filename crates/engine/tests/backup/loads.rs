@@ -73,7 +73,8 @@ fn postgres_backs_up_beside_a_load_and_its_sender_can_be_held() {
 #[test]
 fn mariadb_is_dumped_beside_a_load() {
     let place = Place::new();
-    let free = trial(&place, "server = { engine = \"mysql\" }", &format!("method = \"mariadb-dump\"\n{LOAD}")).unwrap();
+    let free =
+        trial(&place, "server = { engine = \"mariadb\" }", &format!("method = \"mariadb-dump\"\n{LOAD}")).unwrap();
     assert!(value(&free, "throughput") > 0.0);
 }
 

@@ -373,8 +373,8 @@ fn a_server_that_dies_in_a_restore_is_told_and_removed() {
     assert!(failure.to_string().contains("it was killed (signal: 9"), "{failure}");
 }
 
-const MARIADB: &str = "server = { engine = \"mysql\" }";
-const ENCRYPTED: &str = "server = { engine = \"mysql\" }\nsettings = { plugin_load_add = \"file_key_management\", \
+const MARIADB: &str = "server = { engine = \"mariadb\" }";
+const ENCRYPTED: &str = "server = { engine = \"mariadb\" }\nsettings = { plugin_load_add = \"file_key_management\", \
                          innodb_encrypt_tables = \"FORCE\", innodb_encrypt_log = true }";
 
 fn has_mariadb_backup() -> bool {

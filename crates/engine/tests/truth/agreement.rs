@@ -109,7 +109,7 @@ fn round(server: &Server, file: &str, rng: &mut Rng) -> (Vec<(Shown, Shown)>, f6
 #[test]
 fn pgbench_and_etalon_show_the_same() {
     if !is_slow() {
-        eprintln!("not run: it takes minutes, `cargo xtask test --slow` runs it");
+        eprintln!("skipped: ETALON_SLOW=1 runs it");
         return;
     }
     let server = Server::start(&[]);

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::{FILES, GROUPS, OWNER, Owner, PREFIX, Scratch, remove_folder};
+use crate::claim::{Claim, ClaimError};
 use crate::clock;
 use crate::error::HostError;
 use crate::process::{self, Group, SERVER_PIDS, StopSignal};
@@ -86,7 +87,11 @@ pub fn remove_abandoned(abandoned: &Abandoned) -> Result<Removed, HostError> {
         volume::unmount(mount)?;
     }
     for file in &now.files {
-        target::remove(file)?;
+        // Whoever takes the lock that a dead étalon left removes it with the claim. A living one works on the file again.
+        let claim = Claim::take(file);
+        if !matches!(claim, Err(ClaimError::Taken(_))) {
+            target::remove(file)?;
+        }
     }
     for group in groups_of(&now.path) {
         group.remove()?;

@@ -69,7 +69,7 @@ fn engines(root: &[Entry], catalog: &Catalog) -> Vec<(String, &'static str)> {
     let Some(Data::Table(systems)) = find(root, "systems").map(|entry| &entry.value.data) else { return Vec::new() };
     let engine_of = |keys: &[Entry]| match (text_of(keys, "url"), find(keys, "server").map(|entry| &entry.value.data)) {
         (Some(url), _) => catalog.engine_of_url(url),
-        (None, Some(Data::Table(server))) => text_of(server, "engine").and_then(|name| catalog.engine(name)),
+        (None, Some(Data::Table(server))) => text_of(server, "engine").and_then(|name| catalog.engine_of_server(name)),
         _ => None,
     };
     let named = |system: &Entry| match &system.value.data {

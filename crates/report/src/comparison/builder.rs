@@ -100,7 +100,7 @@ impl<'a> Builder<'a> {
         let matched = matched_cells(self.evidence, &cells_a, &cells_b, &self.unused);
         let mut warnings = self.cell_warnings(&cells_a, &cells_b);
         if self.rules.pairing == Pairing::Paired {
-            warnings.extend(far_apart(self.evidence, &matched));
+            warnings.extend(far_apart(self.evidence, &matched.pairs));
         }
         let cells = RowCells {
             labels: (a, b),

@@ -85,6 +85,10 @@ pub fn of(index: &Index, cells: (&[u32], &[u32]), metric: &Metric, rules: &Rules
 
 /// The shares of both sides, unless they are the same within the margin beyond doubt.
 fn differing(a: &[TrialPoint], b: &[TrialPoint], rules: &Rules, seed: u64) -> Option<Failures> {
+    // Of a side that does not tell its share nothing is said.
+    if a.is_empty() || b.is_empty() {
+        return None;
+    }
     let mean = |points: &[TrialPoint]| points.iter().map(|p| p.value / 100.0).sum::<f64>() / points.len().max(1) as f64;
     let shares = Failures { a: mean(a), b: mean(b) };
     let sample = |points: &[TrialPoint]| {

@@ -6,7 +6,7 @@ use model::{Cell, MarkKind, Metric, Reading, Role};
 use stats::{Sample, TrialValue, Verdict};
 
 use super::failures;
-use super::matching::matched;
+use super::matching::{MatchedCells, matched};
 use super::options::Pairing;
 use super::row::{Comparison, Estimate, NoVerdict, Outcome, Scale, Side, SideLetter, TrialPoint, direction_of};
 use super::set::Rules;
@@ -110,7 +110,7 @@ pub struct RowCells<'a> {
     /// Indices of B's cells.
     pub b: &'a [u32],
     /// Those of A with their counterparts of B.
-    pub matched: Vec<(u32, u32)>,
+    pub matched: MatchedCells,
     /// Warnings that all metrics of these cells share.
     pub warnings: Vec<Warning>,
     /// What tells this row's cell from the others.
@@ -123,7 +123,7 @@ pub struct RowCells<'a> {
 pub fn row(evidence: &Evidence, index: &Index, cells: &RowCells<'_>, metric: &Metric, rules: &Rules) -> Comparison {
     let (side_a, sample_a) = side(evidence, index, cells.labels.0, cells.a, metric, rules);
     let (side_b, sample_b) = side(evidence, index, cells.labels.1, cells.b, metric, rules);
-    let matched = matched(index, &cells.matched, &metric.id, rules.pairing);
+    let matched = matched(index, &cells.matched, metric, rules.pairing);
     let seed = evidence.header.plan.schedule.seed;
     let (estimate, refusal) = match failures::is_share(metric) {
         true => share_estimate(&matched.a, &matched.b, rules, seed),
@@ -238,9 +238,9 @@ fn missing_side(a: &Side, b: &Side) -> Option<NoVerdict> {
     missing(a, SideLetter::A).or_else(|| missing(b, SideLetter::B))
 }
 
-/// The difference of two shares, or why there is none.
+/// The difference of two shares, which are in the form of [`failures::as_exponentials`], or why there is none.
 fn share_estimate(a: &Sample, b: &Sample, rules: &Rules, seed: u64) -> (Option<Estimate>, Option<NoVerdict>) {
-    let (estimate, refusal) = estimate(&failures::as_exponentials(a), &failures::as_exponentials(b), rules, seed);
+    let (estimate, refusal) = estimate(a, b, rules, seed);
     (estimate.map(|estimate| Estimate { scale: Scale::Points, ..estimate }), refusal)
 }
 

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::TrialState;
+use model::{Metric, TrialState};
 use stats::Sample;
 
+use super::failures;
 use super::judging::Index;
 use super::options::Pairing;
 use super::projection::{hidden, values_of};
@@ -16,13 +17,24 @@ const FAR_MS: u64 = 3_600_000;
 
 /// The cells of A with their counterparts of B: those that agree in every key that varies within a side. `unused` are the keys
 /// that make neither sides nor rows. Sides that differ as a whole in such a key have their cells matched all the same.
-pub fn matched_cells(evidence: &Evidence, a: &[u32], b: &[u32], unused: &[String]) -> Vec<(u32, u32)> {
+pub fn matched_cells(evidence: &Evidence, a: &[u32], b: &[u32], unused: &[String]) -> MatchedCells {
     let cells = |indices: &[u32]| indices.iter().filter_map(|index| evidence.cell(*index)).collect::<Vec<_>>();
     let mut keys = hidden(&cells(a), unused);
     keys.extend(hidden(&cells(b), unused));
     let identity = |index: u32| evidence.cell(index).map(|cell| values_of(cell, &keys));
     let of_b: BTreeMap<_, u32> = b.iter().filter_map(|index| Some((identity(*index)?, *index))).collect();
-    a.iter().filter_map(|index| Some((*index, *of_b.get(&identity(*index)?)?))).collect()
+    let pairs: Vec<(u32, u32)> = a.iter().filter_map(|index| Some((*index, *of_b.get(&identity(*index)?)?))).collect();
+    let without_counterpart = (a.len() + b.len()).saturating_sub(2 * pairs.len());
+    MatchedCells { pairs, without_counterpart }
+}
+
+/// Cells of A with their counterparts of B.
+#[derive(Clone, Debug, Default)]
+pub struct MatchedCells {
+    /// Those that have one.
+    pub pairs: Vec<(u32, u32)>,
+    /// How many cells of both sides have none, and so take no part.
+    pub without_counterpart: usize,
 }
 
 /// What is compared of a metric.
@@ -37,13 +49,18 @@ pub struct Matched {
 
 /// The values of matched cells. Of several cells only those blocks take part in which none is missing: else a block in which
 /// the slow cell failed would look fast. Without pairing a block has one value, since its cells are no repetitions.
-pub fn matched(index: &Index, cells: &[(u32, u32)], metric: &str, pairing: Pairing) -> Matched {
-    if let [(a, b)] = cells {
-        return Matched {
-            a: index.sample(*a, metric, |_| true),
-            b: index.sample(*b, metric, |_| true),
-            left_out: None,
-        };
+///
+/// Shares of failures are taken together in the form in which they are compared: the mean of their logarithms is that of the
+/// shares.
+pub fn matched(index: &Index, cells: &MatchedCells, metric: &Metric, pairing: Pairing) -> Matched {
+    let sample = |cell: u32, is_asked: &dyn Fn(u32) -> bool| {
+        let own = index.sample(cell, &metric.id, is_asked);
+        if failures::is_share(metric) { failures::as_exponentials(&own) } else { own }
+    };
+    let MatchedCells { pairs: cells, without_counterpart } = cells;
+    let metric = metric.id.as_str();
+    if let ([(a, b)], 0) = (&cells[..], *without_counterpart) {
+        return Matched { a: sample(*a, &|_| true), b: sample(*b, &|_| true), left_out: None };
     }
     let known: Vec<CellPair> = cells.iter().map(|(a, b)| CellPair::new(index, [*a, *b], metric, pairing)).collect();
     let parts: Vec<&CellPair> = known.iter().filter(|pair| pair.takes_part()).collect();
@@ -52,13 +69,14 @@ pub fn matched(index: &Index, cells: &[(u32, u32)], metric: &str, pairing: Pairi
         all.reduce(|one, other| one.intersection(&other).copied().collect()).unwrap_or_default()
     });
     let side = |side: usize| {
-        let of = |pair: &&CellPair| index.sample(pair.cells[side], metric, |block| whole[side].contains(&block));
+        let of = |pair: &&CellPair| sample(pair.cells[side], &|block| whole[side].contains(&block));
         let samples: Vec<Sample> = parts.iter().map(of).collect();
         Sample::from_trials(samples.iter().flat_map(|sample| sample.trials().iter().copied())).by_blocks()
     };
     let blocks: BTreeSet<u32> = parts.iter().flat_map(|pair| &pair.measured).copied().collect();
     let lost_blocks = blocks.iter().filter(|block| !whole.iter().all(|whole| whole.contains(block))).count();
-    let lost_cells = known.iter().filter(|pair| !pair.takes_part() && !pair.measured.is_empty()).count();
+    let lost_cells =
+        without_counterpart + known.iter().filter(|pair| !pair.takes_part() && !pair.measured.is_empty()).count();
     let left_out =
         (lost_cells + lost_blocks > 0).then_some(Warning::LeftOut { cells: lost_cells, blocks: lost_blocks });
     Matched { a: side(0), b: side(1), left_out }

@@ -343,16 +343,20 @@ pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Pe
     permits.strong_login(&address.user, power, &how)
 }
 
-/// By `INSERT` on everything, or on the database `mysql`.
+/// By a right to write on everything, on the database `mysql` or on a table of it; or in the name of an account that may.
 fn writes_catalog(client: &mut Client) -> Result<bool, Failure> {
-    if counters::has_privilege(client, &["INSERT"])? {
+    const EVERYWHERE: &[&str] = &["INSERT", "UPDATE", "SET USER", "SET_USER_ID", "SET_ANY_DEFINER"];
+    if counters::has_privilege(client, EVERYWHERE)? {
         return Ok(true);
     }
-    let sql = format!(
-        "SELECT COUNT(*) FROM information_schema.schema_privileges WHERE grantee = {} AND privilege_type = 'INSERT' AND \
-         'mysql' LIKE table_schema",
-        counters::GRANTEE
-    );
+    let of = |view: &str| {
+        format!(
+            "(SELECT COUNT(*) FROM information_schema.{view} WHERE grantee = {} AND privilege_type IN ('INSERT', 'UPDATE') AND \
+             'mysql' LIKE table_schema)",
+            counters::GRANTEE
+        )
+    };
+    let sql = format!("SELECT {} + {}", of("schema_privileges"), of("table_privileges"));
     let count = client.one(&sql).map_err(|error| failure("ask what the account may do", &error))?;
     Ok(count != "0")
 }

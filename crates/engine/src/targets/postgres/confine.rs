@@ -214,8 +214,10 @@ const SETTINGS: &[&str] = &[
 /// Those of the settings that a plan may have on an agent. A logical log is not among them: whoever may replicate could have
 /// it decoded by any library that the server can read.
 pub(super) fn safe(settings: &BTreeMap<String, Value>) -> Vec<&'static str> {
-    let level = settings.get("wal_level").map(ToString::to_string);
-    let is_decoded = level.is_some_and(|level| !["minimal", "replica"].contains(&level.as_str()));
+    // PostgreSQL takes the name in any case, and a `-` for a `_`.
+    let is_level = |name: &str| name.to_ascii_lowercase().replace('-', "_") == "wal_level";
+    let levels = settings.iter().filter(|(name, _)| is_level(name)).map(|(_, level)| level.to_string());
+    let is_decoded = levels.into_iter().any(|level| !["minimal", "replica"].contains(&level.as_str()));
     SETTINGS.iter().copied().filter(|name| !(is_decoded && *name == "wal_level")).collect()
 }
 
@@ -231,7 +233,8 @@ const STRONG: &str = "'pg_execute_server_program', 'pg_read_server_files', 'pg_w
 const POWER: &str = "SELECT CASE WHEN r.rolsuper THEN 'is a superuser' WHEN r.rolcreaterole THEN 'may make roles, \
                      and so give itself any' WHEN EXISTS (SELECT FROM pg_catalog.pg_roles s WHERE s.rolname IN (STRONG) \
                      AND pg_catalog.pg_has_role(r.oid, s.oid, 'MEMBER')) THEN 'belongs to a role that stands for \
-                     the files or programs of the host' ELSE '' END FROM pg_catalog.pg_roles r WHERE r.rolname = session_user";
+                     the files or programs of the host' WHEN r.rolreplication THEN 'may replicate, and so read everything \
+                     and have it decoded by any library' ELSE '' END FROM pg_catalog.pg_roles r WHERE r.rolname = session_user";
 
 /// Refuses a login that could run programs or reach files on the server's host, where that was not allowed.
 ///

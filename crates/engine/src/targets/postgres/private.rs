@@ -226,8 +226,11 @@ impl Private {
     fn start_on_port(&mut self, role: &str, password: &str, listen: Option<&str>) -> Result<Endpoint, Failure> {
         let host = listen.unwrap_or(LOOPBACK);
         if listen.is_some() {
-            // Whoever knows the password, which lives as long as the server.
-            let line = format!("host all {ROLE} all scram-sha-256\n");
+            // Whoever knows the password, which lives as long as the server; the owner and backups only from here.
+            let line = format!(
+                "host all {ROLE} all scram-sha-256\nhost all {role} samehost scram-sha-256\n\
+                 host replication {ROLE} samehost scram-sha-256\n"
+            );
             let file = self.data()?.join("pg_hba.conf");
             let appended =
                 fs::OpenOptions::new().append(true).open(file).and_then(|mut file| file.write_all(line.as_bytes()));

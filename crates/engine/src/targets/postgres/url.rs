@@ -106,9 +106,9 @@ impl Address {
             permits.connect_socket(&Path::new(&address.host).join(format!(".s.PGSQL.{}", address.port)))?;
             return Ok(address);
         }
-        // Where the driver goes if it is told a number beside the name.
-        let numbers = address.config.get_hostaddrs().iter().map(ToString::to_string);
-        let hosts: Vec<String> = if numbers.len() == 0 { vec![address.host.clone()] } else { numbers.collect() };
+        // The driver goes to the number beside the name, and the name says whose password it sends there.
+        let mut hosts: Vec<String> = address.config.get_hostaddrs().iter().map(ToString::to_string).collect();
+        hosts.push(address.host.clone());
         hosts.iter().try_for_each(|host| permits.connect(host, address.port))?;
         Ok(address)
     }
@@ -416,11 +416,12 @@ mod tests {
             "postgres://u@10.0.0.7/db?%68ost=127.0.0.1",
             "postgres://u@/db?host=/run/nowhere",
             "postgres://u@%2Frun%2Fnowhere/db",
-            "postgres://u@db:5432/db?hostaddr=127.0.0.1",
+            "postgres://u@127.0.0.1/db?hostaddr=127.0.0.1",
         ] {
             permitted(url).unwrap_or_else(|failure| panic!("{url}: {failure}"));
         }
         for url in [
+            "postgres://u@db:5432/db?hostaddr=127.0.0.1",
             "postgres://u@localhost/db?%68ost=127.2",
             "postgres://u@127.0.0.1/db?%68ost=127.2",
             "postgres://u@127.0.0.1/db?hostaddr=10.0.0.7",

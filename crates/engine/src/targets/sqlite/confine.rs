@@ -119,12 +119,16 @@ mod tests {
             "PRAGMA key = 'x'".to_owned(),
             format!("PRAGMA cipher_log = '{shown}'"),
             format!("SELECT load_extension('{shown}')"),
-            format!("CREATE TEMP TRIGGER x AFTER INSERT ON t BEGIN SELECT load_extension('{shown}'); END"),
+            // A trigger's statements are judged with the statement that fires it.
+            format!(
+                "CREATE TEMP TRIGGER x AFTER INSERT ON t BEGIN SELECT load_extension('{shown}'); END; INSERT INTO t VALUES (2)"
+            ),
         ] {
             let refused = connection.execute_batch(&sql).err().map(|error| error.to_string()).unwrap_or_default();
             assert!(refused.contains("authoriz"), "{sql}: {refused}");
         }
         assert!(!other.exists());
+        connection.execute_batch("DROP TRIGGER x").unwrap();
         for sql in [
             "VACUUM",
             "PRAGMA journal_mode = WAL",

@@ -266,9 +266,7 @@ impl SqliteTarget {
             Tables::Own => OpenFlags::SQLITE_OPEN_CREATE,
             Tables::None => OpenFlags::empty(),
         };
-        // Where there are bounds the path has been freed of links, and none may have come since.
-        let links = if self.permits.are_bounded() { OpenFlags::SQLITE_OPEN_NOFOLLOW } else { OpenFlags::empty() };
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | create | OpenFlags::SQLITE_OPEN_NO_MUTEX | links;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | create | OpenFlags::SQLITE_OPEN_NO_MUTEX | self.links();
         // What passes between SQLite and its files is counted on the way.
         let vfs = host::sqlite_vfs::register().map_err(|e| Failure::new(FailureKind::Other, &tried, e))?;
         let mut connection =
@@ -288,6 +286,11 @@ impl SqliteTarget {
             set_pragma(&connection, name, value)?;
         }
         Ok(connection)
+    }
+
+    /// Where there are bounds the path has been freed of links, and none may have come since.
+    fn links(&self) -> OpenFlags {
+        if self.permits.are_bounded() { OpenFlags::SQLITE_OPEN_NOFOLLOW } else { OpenFlags::empty() }
     }
 
     /// Gives a new file what can be given only before anything is written to it.
@@ -317,10 +320,15 @@ impl SqliteTarget {
         let tried = format!("load {} into {}", data.name, self.pristine.display());
         self.remove(&self.pristine)?;
         let load = || -> rusqlite::Result<()> {
-            let mut connection = Connection::open(&self.pristine)?;
+            let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | self.links();
+            let mut connection = Connection::open_with_flags(&self.pristine, flags)?;
             self.cipher.unlock(&connection)?;
             self.shape(&connection)?;
             mark(&connection)?;
+            // The statements behind the tables are a plan's own.
+            if self.permits.are_bounded() {
+                confine::confine(&mut connection)?;
+            }
             let transaction = connection.transaction()?;
             for table in &data.tables {
                 transaction.execute_batch(&dialect::SqliteDialect.create_table(table))?;

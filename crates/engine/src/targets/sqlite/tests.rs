@@ -273,3 +273,33 @@ fn sqlite_counts_what_the_client_claims() {
     crate::trial::suite::lies_are_caught(&Lies(&*target, path), &protocols);
     target.drop_all().unwrap();
 }
+
+/// The statements behind the tables are a plan's own, as super-smack's `main` has them.
+#[test]
+fn statements_behind_the_tables_are_confined_too() {
+    let (folder, elsewhere) = (folder(), folder());
+    let mut named = crate::permits::Named::default();
+    named.allow_folder(folder.path()).unwrap();
+    let system = system(format!("sqlite:{}", folder.path().join("x.db").display()), &[]);
+    let mut request = OpenRequest::new(&system, crate::target::Consent::OwnOnly);
+    request.permits = Permits::Named(std::sync::Arc::new(named));
+    let target = Sqlite::Plain.open(&request).unwrap();
+    let other = elsewhere.path().join("other.db");
+    let data = |statement: String| Dataset {
+        name: "own".to_owned(),
+        tables: Vec::new(),
+        indexes: Vec::new(),
+        afterwards: vec![statement],
+        size_bytes: 0,
+        files: Vec::new(),
+    };
+    for hostile in [
+        format!("ATTACH '{}' AS o; CREATE TABLE o.t (a)", other.display()),
+        format!("COMMIT; VACUUM INTO '{}'", other.display()),
+    ] {
+        let failure = target.prepare(&data(hostile.clone())).unwrap_err();
+        assert!(failure.cause.contains("authoriz"), "{hostile}: {failure}");
+        assert!(!other.exists(), "{hostile}");
+    }
+    target.prepare(&data("CREATE TABLE t (a); INSERT INTO t VALUES (1)".to_owned())).unwrap();
+}

@@ -11,7 +11,12 @@ use crate::permits::Permits;
 /// <https://learn.microsoft.com/en-us/sql/t-sql/statements/bulk-insert-transact-sql#permissions>
 const POWER: &str = "SELECT CASE WHEN IS_SRVROLEMEMBER('sysadmin') = 1 OR HAS_PERMS_BY_NAME(NULL, NULL, 'CONTROL \
                      SERVER') = 1 THEN N'may do everything, xp_cmdshell among it' WHEN HAS_PERMS_BY_NAME(NULL, NULL, \
-                     'ADMINISTER BULK OPERATIONS') = 1 THEN N'may read files by BULK INSERT' ELSE N'' END";
+                     'ADMINISTER BULK OPERATIONS') = 1 THEN N'may read files by BULK INSERT' WHEN \
+                     IS_SRVROLEMEMBER('securityadmin') = 1 OR HAS_PERMS_BY_NAME(NULL, NULL, 'ALTER ANY LOGIN') = 1 OR \
+                     HAS_PERMS_BY_NAME(NULL, NULL, 'IMPERSONATE ANY LOGIN') = 1 OR EXISTS (SELECT 1 FROM \
+                     sys.server_principals AS p WHERE p.type IN ('S', 'U') AND p.name <> SUSER_SNAME() AND \
+                     HAS_PERMS_BY_NAME(QUOTENAME(p.name), 'LOGIN', 'IMPERSONATE') = 1) THEN N'may act as other logins' \
+                     ELSE N'' END";
 
 /// Refuses a login that could run programs or read files on the server's host, where that was not allowed.
 ///

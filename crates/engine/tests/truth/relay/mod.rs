@@ -184,7 +184,7 @@ struct Request {
 /// From étalon to the server.
 fn forward(client: &TcpStream, mut server: &UnixStream, requests: &Sender<Request>, notes: &Notes) {
     let mut buffer = vec![0; BUFFER_BYTES];
-    let (mut is_load, mut spin_until_ns, mut stagger_ns) = (false, 0, 0);
+    let (mut load, mut spin_until_ns, mut stagger_ns): (Option<Vec<u8>>, _, _) = (None, 0, 0);
     loop {
         let count = match read(client, &mut buffer, spin_until_ns) {
             Ok(0) | Err(_) => return,
@@ -192,7 +192,8 @@ fn forward(client: &TcpStream, mut server: &UnixStream, requests: &Sender<Reques
         };
         let arrived_ns = now_ns();
         let bytes = &buffer[..count];
-        if is_load && bytes[0] == b'B' {
+        // étalon binds a statement of its own, too: what the session has counted before the load and after it.
+        if load.as_ref().is_some_and(|name| bound(bytes) == Some(name)) {
             let due_ns = notes.arrived(arrived_ns) + std::mem::take(&mut stagger_ns);
             // Before the server can answer.
             if requests.send(Request { arrived_ns, due_ns }).is_err() || server.write_all(bytes).is_err() {
@@ -203,14 +204,35 @@ fn forward(client: &TcpStream, mut server: &UnixStream, requests: &Sender<Reques
             spin_until_ns = due_ns + NEXT_NS;
             continue;
         }
-        if !is_load && bytes.windows(MARK.len()).any(|window| window == MARK.as_bytes()) {
-            is_load = true;
+        if load.is_none() && bytes.windows(MARK.len()).any(|window| window == MARK.as_bytes()) {
+            load = prepared(bytes);
             stagger_ns = notes.delays.stagger_ns(notes.connections.fetch_add(1, Ordering::Relaxed));
         }
         spin_until_ns = 0;
         if server.write_all(bytes).is_err() {
             return;
         }
+    }
+}
+
+/// The name of the statement that the first message binds.
+fn bound(bytes: &[u8]) -> Option<&[u8]> {
+    let body = bytes.strip_prefix(b"B")?.get(4..)?;
+    let mut texts = body.split(|byte| *byte == 0);
+    // The portal comes before.
+    texts.nth(1)
+}
+
+/// The name of the statement that is prepared with the mark.
+fn prepared(mut bytes: &[u8]) -> Option<Vec<u8>> {
+    loop {
+        let length = u32::from_be_bytes(bytes.get(1..5)?.try_into().ok()?) as usize;
+        let (message, rest) = bytes.split_at_checked(1 + length)?;
+        let is_marked = message.windows(MARK.len()).any(|window| window == MARK.as_bytes());
+        if message[0] == b'P' && is_marked {
+            return message.get(5..)?.split(|byte| *byte == 0).next().map(<[u8]>::to_vec);
+        }
+        bytes = rest;
     }
 }
 

@@ -1,0 +1,134 @@
+//! What verdicts are worth, measured: how often one system on both sides is called different, and how often a side that is
+//! 3 % slower is found.
+//!
+//! On a simulated server every run of the tests does a few experiments; `ETALON_SLOW=1` does those on a private PostgreSQL too,
+//! as many as `ETALON_EXPERIMENTS` says, and prints the power curve that `docs/statistics.md` shows.
+
+use std::fmt::Write as _;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::scene::Scene;
+use crate::server::{ROLE, Server, programs};
+
+/// The verdicts of the primary rows of one experiment, by metric.
+fn verdicts(scene: &Scene, arguments: &[&str]) -> Vec<(String, String)> {
+    let ran = scene.etalon(&[&["--json", "--quiet", "run", "plan.toml", "--yes"], arguments].concat());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let told: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let rows = told["comparisons"].as_array().unwrap().iter();
+    let word = |value: &Value| value.as_str().unwrap_or("none").to_owned();
+    let primary = rows.filter(|row| row["role"] == "primary");
+    primary.map(|row| (word(&row["metric"]), word(&row["verdict"]))).collect()
+}
+
+fn is_slow() -> bool {
+    std::env::var("ETALON_SLOW").is_ok_and(|value| value == "1")
+}
+
+fn experiments(slow: u32, usual: u32) -> u32 {
+    let asked = std::env::var("ETALON_EXPERIMENTS").ok().and_then(|count| count.parse().ok());
+    if is_slow() { asked.unwrap_or(slow) } else { usual }
+}
+
+/// At most 5 % and two standard errors.
+fn most(rows: usize) -> f64 {
+    0.05 * rows as f64 + 2.0 * (0.05 * 0.95 * rows as f64).sqrt()
+}
+
+fn plan(systems: &str, blocks: u32, seed: u32, length: &str) -> String {
+    format!(
+        "{systems}\n[[benchmarks]]\nworkload = \"transactions\"\nscript = \"b.sql\"\ntables = \"none\"\n\n\
+         [schedule]\nblocks = {blocks}\nseed = {seed}\n{length}\n"
+    )
+}
+
+/// How many of so many experiments call B slower by its throughput.
+fn found(scene: &Scene, experiments: u32, plan: impl Fn(u32) -> String) -> u32 {
+    let is_found = |seed: u32| {
+        scene.write("plan.toml", &plan(seed));
+        verdicts(scene, &[]).contains(&("throughput".to_owned(), "slower".to_owned()))
+    };
+    (1..=experiments).map(|seed| u32::from(is_found(seed))).sum()
+}
+
+#[test]
+fn a_simulated_slow_down_of_three_percent_is_found() {
+    let scene = Scene::new();
+    scene.write("b.sql", "SELECT 1;\n");
+    let count = experiments(50, 8);
+    // Deviation of a trial, and the least share that has to be found: 80 % where 10 blocks allow it.
+    let points: &[(f64, f64)] = if is_slow() {
+        &[(0.002, 0.8), (0.005, 0.8), (0.01, 0.8), (0.015, 0.8), (0.02, 0.0), (0.03, 0.0), (0.05, 0.0)]
+    } else {
+        &[(0.01, 0.8)]
+    };
+    let mut curve = String::new();
+    for (noise, least) in points {
+        let systems = format!(
+            "[systems.a]\nurl = \"sim:?service_us=1000&noise={noise}\"\n[systems.b]\nurl = \"sim:?service_us=1030&noise={noise}\"\n"
+        );
+        let times = found(&scene, count, |seed| plan(&systems, 10, seed, "warmup = \"0s\"\nduration = \"1s\""));
+        let _ = writeln!(curve, "| {:.1} % | {times} of {count} |", 100.0 * noise);
+        assert!(f64::from(times) >= least * f64::from(count), "noise {noise}: {times} of {count}");
+    }
+    println!("{curve}");
+}
+
+/// A server on which `work()` takes some 2 ms of its time, and in the schema `slow` 3 % more.
+fn server() -> Server {
+    let server = Server::start(&[]);
+    let work = |name: &str, rows: u32| {
+        format!(
+            "CREATE FUNCTION {name}() RETURNS bigint LANGUAGE sql VOLATILE AS 'SELECT count(*) FROM generate_series(1, {rows})';"
+        )
+    };
+    let sql = format!("CREATE SCHEMA slow; {} {}", work("public.work", 20_000), work("slow.work", 20_600));
+    let mut psql = Command::new(programs().join("psql"));
+    psql.args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-U", ROLE, "-d", "postgres", "-c", &sql, "-h"])
+        .arg(server.folder());
+    assert!(psql.status().unwrap().success());
+    server
+}
+
+fn systems(server: &Server, of_b: &str) -> String {
+    let url = format!("postgres://{ROLE}@/postgres?host={}", server.folder().display());
+    format!("[systems.a]\nurl = \"{url}\"\n[systems.b]\nurl = \"{url}\"\n{of_b}")
+}
+
+#[test]
+fn one_server_on_both_sides_is_seldom_called_different() {
+    if !is_slow() {
+        return println!("skipped: ETALON_SLOW=1 runs it");
+    }
+    let server = server();
+    let scene = Scene::new();
+    scene.write("b.sql", "SELECT work();\n");
+    let (count, mut rows, mut alarms) = (experiments(100, 0), 0, Vec::new());
+    for seed in 1..=count {
+        scene.write("plan.toml", &plan(&systems(&server, ""), 6, seed, "warmup = \"50ms\"\nduration = \"500ms\""));
+        let found = verdicts(&scene, &[]);
+        rows += found.len();
+        alarms.extend(found.into_iter().filter(|(_, verdict)| verdict == "faster" || verdict == "slower"));
+    }
+    println!("{count} experiments, {rows} primary rows, {} called different: {alarms:?}", alarms.len());
+    assert!(rows >= count as usize && alarms.len() as f64 <= most(rows), "{alarms:?}");
+}
+
+#[test]
+fn a_statement_that_takes_three_percent_longer_is_found() {
+    if !is_slow() {
+        return println!("skipped: ETALON_SLOW=1 runs it");
+    }
+    let server = server();
+    let scene = Scene::new();
+    scene.write("b.sql", "SELECT work();\n");
+    let of_b = "settings = { search_path = \"slow\" }\n";
+    let count = experiments(50, 0);
+    let times =
+        found(&scene, count, |seed| plan(&systems(&server, of_b), 10, seed, "warmup = \"100ms\"\nduration = \"1s\""));
+    println!("{times} of {count} found");
+    // The machine's own noise decides whether 10 blocks are enough; the figure stands in the documents.
+    assert!(times > 0, "none of {count} found");
+}
