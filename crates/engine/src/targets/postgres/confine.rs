@@ -233,8 +233,9 @@ const STRONG: &str = "'pg_execute_server_program', 'pg_read_server_files', 'pg_w
 const POWER: &str = "SELECT CASE WHEN r.rolsuper THEN 'is a superuser' WHEN r.rolcreaterole THEN 'may make roles, \
                      and so give itself any' WHEN EXISTS (SELECT FROM pg_catalog.pg_roles s WHERE s.rolname IN (STRONG) \
                      AND pg_catalog.pg_has_role(r.oid, s.oid, 'MEMBER')) THEN 'belongs to a role that stands for \
-                     the files or programs of the host' WHEN r.rolreplication THEN 'may replicate, and so read everything \
-                     and have it decoded by any library' ELSE '' END FROM pg_catalog.pg_roles r WHERE r.rolname = session_user";
+                     the files or programs of the host' WHEN r.rolreplication AND \
+                     current_setting('wal_level') = 'logical' THEN 'may have changes decoded by any library' ELSE '' END \
+                     FROM pg_catalog.pg_roles r WHERE r.rolname = session_user";
 
 /// Refuses a login that could run programs or reach files on the server's host, where that was not allowed.
 ///
