@@ -3,8 +3,9 @@
 use crate::moments::{mean, median, sorted};
 use std::f64::consts::{E, TAU};
 
-/// Steps finer than this share of the median are of no interest, and would turn rounding to many digits into a finding.
-const FINEST_SHARE: f64 = 1e-3;
+/// Steps finer than this share of the median are of no interest, and would turn rounding to three digits into a finding, as
+/// histograms round.
+const FINEST_SHARE: f64 = 3e-3;
 
 /// Values looked at while searching; the verification uses up to [`MAX_VERIFIED`].
 const MAX_SEARCHED: usize = 64;
@@ -24,7 +25,7 @@ const MAX_MISFIT: f64 = 0.1;
 const MIN_EVIDENCE: f64 = 10.0;
 
 /// The step of the clock behind a list of durations, in their unit: 15.6 for a Windows timer in milliseconds. `None` for
-/// continuous values, for steps under a thousandth of the median, and for too few values to tell.
+/// continuous values, for steps under three thousandths of the median, and for too few values to tell.
 ///
 /// Durations taken with a clock of step s are whole multiples of s, up to rounding and tick jitter. The candidates are
 /// the frequencies 1/s of a periodogram, coarse steps first; the characteristic function of multiples of s returns to 1
@@ -46,7 +47,7 @@ pub fn clock_step(values: &[f64]) -> Option<f64> {
     let verified = thinned(kept, MAX_VERIFIED);
     // A quarter of the period of the fastest wave: no peak falls between two candidates.
     let grid = 0.25 / longest;
-    // At most 4,000 times `LONGEST_SHARE`.
+    // At most 1,333 times `LONGEST_SHARE`.
     let candidates = (1.0 / (FINEST_SHARE * middle * grid)) as usize;
     // Half of the values are below a step of twice the median: they are no multiples of it.
     let first = (0.5 / (middle * grid)) as usize;

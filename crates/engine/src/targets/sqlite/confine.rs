@@ -121,7 +121,7 @@ mod tests {
             format!("SELECT load_extension('{shown}')"),
             // A trigger's statements are judged with the statement that fires it.
             format!(
-                "CREATE TEMP TRIGGER x AFTER INSERT ON t BEGIN SELECT load_extension('{shown}'); END; INSERT INTO t VALUES (2)"
+                "CREATE TRIGGER x AFTER INSERT ON t BEGIN SELECT load_extension('{shown}'); END; INSERT INTO t VALUES (2)"
             ),
         ] {
             let refused = connection.execute_batch(&sql).err().map(|error| error.to_string()).unwrap_or_default();
