@@ -1,6 +1,7 @@
 //! Sessions that the server itself counts: each is asked before the load's first operation and after its last, so that what
 //! happens in between is the load's alone, whoever else uses the server.
 
+use crate::error::{Failure, FailureKind};
 use crate::lane::{
     Completion, Instants, KeptRow, Lane, OpError, Outcome, SessionCounts, Submitted, SyncPoint, Transfer,
 };
@@ -114,20 +115,32 @@ pub(crate) struct Counted<L> {
 
 impl<L: Lane<Op = StatementOp>> Counted<L> {
     /// Asks the sessions of a lane on which the program's statements are prepared, and the question behind them.
-    pub(crate) fn new(lane: L, question: Question, program: &Program, context: &WorkerContext<'_>) -> Counted<L> {
+    ///
+    /// # Errors
+    /// A session did not answer: an answer that came later would be taken for that of the load's first statement.
+    pub(crate) fn new(
+        lane: L,
+        question: Question,
+        program: &Program,
+        context: &WorkerContext<'_>,
+    ) -> Result<Counted<L>, Failure> {
         let op = question.op(program);
         let mut counted = Counted { lane, question, op, before: Err(String::new()) };
-        counted.before = counted.ask(context.open_connections()).and_then(|before| {
+        let asked = counted.ask(context.open_connections())?;
+        counted.before = asked.and_then(|before| {
             let mut sessions: Vec<i64> = before.iter().map(|(session, _)| *session).collect();
             sessions.sort_unstable();
             sessions.dedup();
             if sessions.len() == before.len() { Ok(before) } else { Err(SHARED.to_owned()) }
         });
-        counted
+        Ok(counted)
     }
 
-    /// What each session has counted so far.
-    fn ask(&mut self, connections: usize) -> Result<Vec<(i64, SessionCounts)>, String> {
+    /// What each session has counted so far, or why it does not tell.
+    ///
+    /// # Errors
+    /// Not all have answered in time.
+    fn ask(&mut self, connections: usize) -> Result<Result<Vec<(i64, SessionCounts)>, String>, Failure> {
         let mut waiting = 0;
         let mut failed = None;
         for client in 0..connections {
@@ -143,7 +156,12 @@ impl<L: Lane<Op = StatementOp>> Counted<L> {
         let mut ended = Vec::new();
         while waiting > 0 {
             if host::clock::now_ns() >= deadline_ns {
-                return Err("the sessions did not answer when they were asked".to_owned());
+                let cause = format!("{waiting} of {connections} sessions did not answer");
+                return Err(Failure::new(
+                    FailureKind::Other,
+                    "ask the sessions what the server has counted of them",
+                    cause,
+                ));
             }
             self.lane.reap(deadline_ns, &mut ended);
             for Completion { outcome, .. } in ended.drain(..) {
@@ -154,11 +172,11 @@ impl<L: Lane<Op = StatementOp>> Counted<L> {
             }
         }
         if let Some(message) = failed {
-            return Err(format!("the server does not tell a session what it has counted of it: {message}"));
+            return Ok(Err(format!("the server does not tell a session what it has counted of it: {message}")));
         }
         let read = |client| self.question.read(self.lane.kept_rows(client));
         let all: Option<Vec<_>> = (0..connections).map(read).collect();
-        all.ok_or_else(|| "the server tells no session what it has counted of it".to_owned())
+        Ok(all.ok_or_else(|| "the server tells no session what it has counted of it".to_owned()))
     }
 }
 
@@ -184,7 +202,7 @@ impl<L: Lane<Op = StatementOp>> Lane for Counted<L> {
 
     fn session_counts(&mut self) -> Result<SessionCounts, String> {
         let before = std::mem::replace(&mut self.before, Err("it was asked before".to_owned()))?;
-        let after = self.ask(before.len())?;
+        let after = self.ask(before.len()).map_err(|failure| failure.cause)??;
         let mut all: Option<SessionCounts> = None;
         for ((session, before), (same, after)) in before.into_iter().zip(after) {
             let counted = after.since(before).filter(|_| session == same).ok_or(SHARED)?;

@@ -234,7 +234,7 @@ impl MySqlTarget {
         let opened = context.connect(LOGINS_AT_ONCE, first)?;
         let anew = move || session.open_lane(&endpoint, &statements).map_err(|error| error.op_error(&endpoint));
         let lane = NativeLane::new(self.reactor, opened, Arc::new(anew))?;
-        worker::run(Counted::new(lane, question, program, &context), program, &RealClock, context)
+        worker::run(Counted::new(lane, question, program, &context)?, program, &RealClock, context)
     }
 }
 

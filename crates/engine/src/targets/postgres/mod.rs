@@ -355,7 +355,7 @@ impl Target for PostgresTarget {
     fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
         let program = load.statements()?;
         let lane = self.lane(program, &mut context)?;
-        let lane = Counted::new(lane, counters::OF_SESSION, program, &context);
+        let lane = Counted::new(lane, counters::OF_SESSION, program, &context)?;
         worker::run(lane, program, &RealClock, context)
     }
 

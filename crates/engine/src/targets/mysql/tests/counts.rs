@@ -19,7 +19,7 @@ impl Target for Lies<'_> {
         let opened = context.connect(1, first)?;
         let anew = move || session.open_lane(&endpoint, &statements).map_err(|error| error.op_error(&endpoint));
         let lane = Lying::new(NativeLane::new(*reactor, opened, Arc::new(anew))?, 30);
-        worker::run(Counted::new(lane, question, program, &context), program, &RealClock, context)
+        worker::run(Counted::new(lane, question, program, &context)?, program, &RealClock, context)
     }
 }
 

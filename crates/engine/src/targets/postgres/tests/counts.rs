@@ -13,7 +13,7 @@ impl Target for Lies<'_> {
     fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
         let program = load.statements()?;
         let lane = Lying::new(self.0.lane(program, &mut context)?, 30);
-        let lane = Counted::new(lane, counters::OF_SESSION, program, &context);
+        let lane = Counted::new(lane, counters::OF_SESSION, program, &context)?;
         worker::run(lane, program, &RealClock, context)
     }
 }
