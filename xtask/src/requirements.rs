@@ -354,7 +354,14 @@ impl Platform {
     /// What is missing and the command that installs it here.
     fn advice(self, missing: &[&Requirement]) -> String {
         let list = |package: fn(&Packages) -> &'static str| -> Vec<&str> {
-            missing.iter().map(|r| package(&r.packages)).collect()
+            let mut names: Vec<&str> = Vec::new();
+            for name in missing.iter().map(|r| package(&r.packages)) {
+                // One package may have what two of them ask for.
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+            names
         };
         let each = |manager: &str, package: fn(&Packages) -> &'static str| {
             let lines: Vec<String> = list(package).iter().map(|name| format!("{manager} install {name}")).collect();
@@ -440,8 +447,8 @@ mod tests {
         let debian = Platform::Debian.advice(&missing);
         assert!(debian.contains("missing: PostgreSQL server (for tests that start"));
         assert!(debian.contains(
-            "sudo apt-get install -y postgresql mariadb-server postgresql-postgis libsqlite3-mod-spatialite nats-server \
-             libssl-dev chromium"
+            "sudo apt-get install -y postgresql mariadb-server mariadb-backup postgresql-postgis \
+             libsqlite3-mod-spatialite nats-server libssl-dev chromium"
         ));
         let mac = Platform::MacOs.advice(&missing);
         assert!(mac.contains(
