@@ -2,7 +2,7 @@
 //! 3 % slower is found.
 //!
 //! On a simulated server every run of the tests does a few experiments; `ETALON_SLOW=1` does those on a private PostgreSQL too,
-//! as many as `ETALON_EXPERIMENTS` says, and prints the power curve that `docs/statistics.md` shows.
+//! as many as `ETALON_EXPERIMENTS` says, and prints the power curve over several noises.
 
 use std::fmt::Write as _;
 use std::process::Command;
@@ -130,6 +130,6 @@ fn a_statement_that_takes_three_percent_longer_is_found() {
     let times =
         found(&scene, count, |seed| plan(&systems(&server, of_b), 10, seed, "warmup = \"100ms\"\nduration = \"1s\""));
     println!("{times} of {count} found");
-    // The machine's own noise decides whether 10 blocks are enough; the figure stands in the documents.
+    // The machine's own noise decides whether 10 blocks are enough, so the figure is printed and not held.
     assert!(times > 0, "none of {count} found");
 }

@@ -67,7 +67,7 @@ impl TimeOrder {
 /// A benchmark of which no trial was measured, so that it has no rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unmeasured {
-    /// The benchmark.
+    /// Which one, as the plan names it.
     pub benchmark: String,
     /// Trials of it that failed on another side than the baseline.
     pub failed: usize,
