@@ -294,6 +294,11 @@ pub trait Lane {
         0
     }
 
+    /// How many threads of the lane's own there are.
+    fn helper_threads(&self) -> usize {
+        0
+    }
+
     /// When a client's transaction that has just ended was handed over, and when its end was reaped, in nanoseconds of
     /// the machine's clock. Asked only of a lane that takes them.
     fn instants_ns(&self, _client: usize) -> (u64, u64) {
@@ -314,6 +319,11 @@ pub trait Lane {
     /// Why it is not known.
     fn session_counts(&mut self) -> Result<SessionCounts, String> {
         Err("the engine does not tell what it has counted of a session".to_owned())
+    }
+
+    /// The number by which the server let a client's session in, where it tells one.
+    fn session_number(&self, _client: usize) -> Option<u32> {
+        None
     }
 
     /// How often this lane has entered the kernel since it was made, where it counts that exactly.

@@ -126,6 +126,36 @@ fn every_engine_runs_every_script_and_counts_right() {
     });
 }
 
+/// A script on tables that étalon did not make leaves none of its rows: it is counted by its sessions, or the trial says that it
+/// was not.
+#[test]
+fn every_engine_counts_a_script_on_the_tables_of_others_or_says_that_it_does_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("own.sql");
+    std::fs::write(&script, "SELECT 1;\nBEGIN;\nSELECT 2;\nCOMMIT;\n").unwrap();
+    on_every_sql_engine(|name, target| {
+        let text = |text: &str| Value::Text(text.to_owned());
+        let point = Point::from([
+            ("script".to_owned(), text(script.to_str().unwrap())),
+            ("tables".to_owned(), text("none")),
+            ("clients".to_owned(), Value::Int(2)),
+            ("scale".to_owned(), Value::Int(1)),
+            ("rate".to_owned(), Value::Float(0.0)),
+        ]);
+        let task = Registry::built_in().workload("transactions").unwrap().task(&point, &Grants::default()).unwrap();
+        let Action::Stream(stream) = &task.action else { panic!("a script is a stream") };
+        target.prepare(&task.dataset).unwrap_or_else(|failure| panic!("{name}: {failure}"));
+        let schedule = Schedule { warmup: Duration::ZERO, length: Length::Transactions(50), ..schedule() };
+        let interrupt = AtomicBool::new(false);
+        let run = TrialRun { target, task: stream, schedule: &schedule, seed: 7, interrupt: &interrupt };
+        let record = run.run(&mut Silent).unwrap_or_else(|failure| panic!("{name}: {failure}"));
+        let is_not_counted = record.marks.iter().any(|mark| mark.kind == MarkKind::NotCounted);
+        let has_sessions = record.measurements.iter().any(|one| one.metric.id.starts_with("server_session_"));
+        // A simulated system has nobody who could have counted.
+        assert!(is_not_counted != has_sessions || name == "sim", "{name}: {:?}", record.marks);
+    });
+}
+
 /// super-smack's scripts bring their own statements: the table's, and queries with the words in them or as parameters.
 #[test]
 fn every_engine_runs_super_smack_s_scripts() {

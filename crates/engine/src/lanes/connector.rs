@@ -93,6 +93,11 @@ impl<T: Send + 'static> Connector<T> {
     pub(crate) fn cpu_ns(&self) -> u64 {
         self.office.as_ref().map_or(0, |office| office.cpu_ns)
     }
+
+    /// How many threads it has started.
+    pub(crate) fn threads(&self) -> usize {
+        self.office.as_ref().map_or(0, |office| office.threads.len())
+    }
 }
 
 impl<T: Send + 'static> Office<T> {

@@ -8,8 +8,11 @@ use crate::lane::{
 use crate::worker::WorkerContext;
 use crate::workloads::transactions::{Program, Protocol, Rows, StatementOp};
 
-/// How long the answers of all sessions of a worker are waited for.
+/// How long the next answer of a session is waited for.
 const PATIENCE_NS: u64 = 30_000_000_000;
+/// So many sessions of a worker are asked at a time: PostgreSQL's answer goes through the locks of all sessions, of which those
+/// that are being asked hold some, so that all at once would be quadratic in their number.
+const ASKED_AT_ONCE: usize = 32;
 
 /// How a session is asked what its server has counted of it. The question itself counts as one of each.
 #[derive(Clone)]
@@ -78,6 +81,10 @@ macro_rules! delegate_to_lane {
             self.lane.helpers_cpu_ns()
         }
 
+        fn helper_threads(&self) -> usize {
+            self.lane.helper_threads()
+        }
+
         fn end_transaction(&mut self, client: usize) -> Result<(), OpError> {
             self.lane.end_transaction(client)
         }
@@ -92,6 +99,10 @@ macro_rules! delegate_to_lane {
 
         fn transfer(&mut self) -> Option<Transfer> {
             self.lane.transfer()
+        }
+
+        fn session_number(&self, client: usize) -> Option<u32> {
+            self.lane.session_number(client)
         }
 
         fn kernel_entries(&self) -> Option<u64> {
@@ -125,9 +136,13 @@ impl<L: Lane<Op = StatementOp>> Counted<L> {
         context: &WorkerContext<'_>,
     ) -> Result<Counted<L>, Failure> {
         let op = question.op(program);
+        Counted::of(lane, question, op, context.open_connections())
+    }
+
+    fn of(lane: L, question: Question, op: StatementOp, connections: usize) -> Result<Counted<L>, Failure> {
         let mut counted = Counted { lane, question, op, before: Err(String::new()) };
-        let asked = counted.ask(context.open_connections())?;
-        counted.before = asked.and_then(|before| {
+        counted.before = counted.ask(connections)?.and_then(|before| {
+            counted.hold_against_logins(&before)?;
             let mut sessions: Vec<i64> = before.iter().map(|(session, _)| *session).collect();
             sessions.sort_unstable();
             sessions.dedup();
@@ -136,34 +151,50 @@ impl<L: Lane<Op = StatementOp>> Counted<L> {
         Ok(counted)
     }
 
+    /// Whether the sessions that answer are those that the clients were let into: something in between may send what only
+    /// reads, such as the question, to another server.
+    fn hold_against_logins(&self, answers: &[(i64, SessionCounts)]) -> Result<(), String> {
+        let is_other = |(client, (session, _)): (usize, &(i64, SessionCounts))| {
+            // MySQL's numbers may be longer, and the login tells their last 32 bits.
+            self.lane.session_number(client).is_some_and(|number| number != *session as u32)
+        };
+        match answers.iter().enumerate().any(is_other) {
+            true => Err(ELSEWHERE.to_owned()),
+            false => Ok(()),
+        }
+    }
+
     /// What each session has counted so far, or why it does not tell.
     ///
     /// # Errors
     /// Not all have answered in time.
     fn ask(&mut self, connections: usize) -> Result<Result<Vec<(i64, SessionCounts)>, String>, Failure> {
-        let mut waiting = 0;
+        let (mut asked, mut waiting) = (0, 0);
         let mut failed = None;
-        for client in 0..connections {
-            match self.lane.submit(client, &self.op) {
-                Submitted::Queued => waiting += 1,
-                Submitted::Done(Outcome::Ok) => {}
-                Submitted::Done(Outcome::Failed(error)) => failed = Some(error.message),
-                Submitted::Busy => failed = Some("the connection was busy".to_owned()),
-            }
-        }
-        self.lane.flush();
-        let deadline_ns = host::clock::now_ns() + PATIENCE_NS;
         let mut ended = Vec::new();
-        while waiting > 0 {
-            if host::clock::now_ns() >= deadline_ns {
-                let cause = format!("{waiting} of {connections} sessions did not answer");
-                return Err(Failure::new(
-                    FailureKind::Other,
-                    "ask the sessions what the server has counted of them",
-                    cause,
-                ));
+        let mut deadline_ns = host::clock::now_ns() + PATIENCE_NS;
+        loop {
+            while asked < connections && waiting < ASKED_AT_ONCE && failed.is_none() {
+                match self.lane.submit(asked, &self.op) {
+                    Submitted::Queued => waiting += 1,
+                    Submitted::Done(Outcome::Ok) => {}
+                    Submitted::Done(Outcome::Failed(error)) => failed = Some(error.message),
+                    Submitted::Busy => failed = Some("the connection was busy".to_owned()),
+                }
+                asked += 1;
             }
+            if waiting == 0 {
+                break;
+            }
+            self.lane.flush();
             self.lane.reap(deadline_ns, &mut ended);
+            match (ended.is_empty(), host::clock::now_ns()) {
+                (true, now_ns) if now_ns >= deadline_ns => {
+                    return Err(silent(waiting + connections - asked, connections));
+                }
+                (true, _) => {}
+                (false, now_ns) => deadline_ns = now_ns + PATIENCE_NS,
+            }
             for Completion { outcome, .. } in ended.drain(..) {
                 waiting -= 1;
                 if let Outcome::Failed(error) = outcome {
@@ -180,6 +211,12 @@ impl<L: Lane<Op = StatementOp>> Counted<L> {
     }
 }
 
+fn silent(silent: usize, connections: usize) -> Failure {
+    let cause = format!("{silent} of {connections} sessions did not answer");
+    Failure::new(FailureKind::Other, "ask the sessions what the server has counted of them", cause)
+}
+
+const ELSEWHERE: &str = "the session that answers is not the one that the client was let into: is there a pooler or a proxy before the server?";
 const SHARED: &str = "the connections do not keep to sessions of their own: is there a pooler before the server?";
 
 impl<L: Lane<Op = StatementOp>> Lane for Counted<L> {
@@ -217,6 +254,84 @@ impl<L: Lane<Op = StatementOp>> Lane for Counted<L> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::dataset::Datum;
+
+    /// A server of many sessions that answers the oldest question first. Some answers come from a session elsewhere.
+    struct Sessions {
+        logins: Vec<u32>,
+        answering: Vec<i64>,
+        queue: std::collections::VecDeque<usize>,
+        most_at_once: usize,
+        kept: Vec<Vec<KeptRow>>,
+        ops: i64,
+    }
+
+    impl Sessions {
+        fn new(logins: Vec<u32>, answering: Vec<i64>) -> Sessions {
+            let kept = vec![Vec::new(); logins.len()];
+            Sessions { logins, answering, queue: std::collections::VecDeque::new(), most_at_once: 0, kept, ops: 0 }
+        }
+    }
+
+    impl Lane for Sessions {
+        type Op = StatementOp;
+
+        fn submit(&mut self, client: usize, _op: &StatementOp) -> Submitted {
+            self.queue.push_back(client);
+            self.most_at_once = self.most_at_once.max(self.queue.len());
+            Submitted::Queued
+        }
+
+        fn kept_rows(&self, client: usize) -> &[KeptRow] {
+            &self.kept[client]
+        }
+
+        fn reap(&mut self, _deadline_ns: u64, into: &mut Vec<Completion>) {
+            let Some(client) = self.queue.pop_front() else { return };
+            self.ops += 1;
+            let values = vec![Datum::Int(self.answering[client]), Datum::Int(self.ops)];
+            self.kept[client] = vec![KeptRow { rows: 1, columns: Vec::new(), values }];
+            into.push(Completion { client, outcome: Outcome::Ok });
+        }
+
+        fn recover(&mut self, _client: usize) -> Option<Outcome> {
+            Some(Outcome::Ok)
+        }
+
+        fn session_number(&self, client: usize) -> Option<u32> {
+            self.logins.get(client).copied()
+        }
+
+        fn close(self) {}
+    }
+
+    const QUESTION: Question = Question { sql: "SELECT", columns: &[Counting::Transactions] };
+
+    fn counted(logins: &[u32], answering: &[i64]) -> Counted<Sessions> {
+        let lane = Sessions::new(logins.to_vec(), answering.to_vec());
+        Counted::of(lane, QUESTION, StatementOp::default(), logins.len()).unwrap()
+    }
+
+    #[test]
+    fn sessions_are_asked_in_turn_and_all_of_them() {
+        let logins: Vec<u32> = (1..=1_000).collect();
+        let mut counted = counted(&logins, &(1..=1_000).collect::<Vec<_>>());
+        assert_eq!(counted.lane.most_at_once, ASKED_AT_ONCE);
+        // Each answers a thousand answers later, of which one is the question's own.
+        let seen = counted.session_counts().unwrap();
+        assert_eq!((seen.transactions, counted.lane.ops), (Some(999 * 1_000), 2_000));
+        assert_eq!(counted.lane.most_at_once, ASKED_AT_ONCE);
+    }
+
+    #[test]
+    fn sessions_that_are_not_those_of_the_logins_are_not_counted() {
+        let refused = |logins: &[u32], answering: &[i64]| counted(logins, answering).session_counts().unwrap_err();
+        assert_eq!(refused(&[1, 2, 3], &[1, 7, 3]), ELSEWHERE, "a proxy has sent the question to another server");
+        assert_eq!(refused(&[0], &[7]), ELSEWHERE, "what answered the login told no number");
+        assert_eq!(refused(&[1, 1], &[1, 1]), SHARED);
+        let long = counted(&[5], &[(1 << 32) + 5]).session_counts().unwrap();
+        assert_eq!(long.transactions, Some(0), "the login tells the last 32 bits");
+    }
 
     /// A lane that says of every so-manieth operation that it has ended well, and never hands it over.
     pub(crate) struct Lying<L> {

@@ -22,20 +22,35 @@ pub struct SqliteLane<'c> {
     protocol: Protocol,
     /// For each client, the rows that its last operation asked for.
     kept: Vec<Vec<KeptRow>>,
-    /// How often SQLite says that statements were run that are gone.
-    ran: SessionCounts,
+    /// How often SQLite says that statements were run that are gone, or why it does not tell.
+    ran: Result<SessionCounts, &'static str>,
 }
+
+/// Its rows are made without running anything.
+const EXPLAIN: &str = "SQLite does not count how often `EXPLAIN` was run";
 
 /// No statement has been run.
 const NONE: SessionCounts = SessionCounts { transactions: None, statements: Some(0), twice: 0, commits: None };
 
 /// How often SQLite says that it has run a statement, and how often it had to prepare it anew before: a run that it broke off for
 /// that is counted or not, as it found out. <https://www.sqlite.org/c3ref/c_stmtstatus_counter.html>
-fn runs(statement: &Statement<'_>) -> SessionCounts {
+///
+/// # Errors
+/// Runs of this statement are not counted.
+fn runs(statement: &Statement<'_>) -> Result<SessionCounts, &'static str> {
+    if statement.is_explain() != 0 {
+        return Err(EXPLAIN);
+    }
     let count = |status| u64::try_from(statement.get_status(status)).unwrap_or_default();
     let (statements, twice) = (Some(count(StatementStatus::Run)), count(StatementStatus::RePrepare));
-    SessionCounts { statements, twice, ..SessionCounts::default() }
+    Ok(SessionCounts { statements, twice, ..SessionCounts::default() })
 }
+
+/// The counts of one more statement.
+fn and(sum: Result<SessionCounts, &'static str>, statement: &Statement<'_>) -> Result<SessionCounts, &'static str> {
+    Ok(sum?.plus(runs(statement)?))
+}
+
 /// The statements that a script joins with `\;`. SQLite has no messages: each is executed by itself, and outside a
 /// transaction committed by itself.
 struct Message<'c> {
@@ -63,7 +78,7 @@ impl<'c> SqliteLane<'c> {
             }
         }
         let kept = vec![Vec::new(); connections.len()];
-        Ok(SqliteLane { connections, messages, per_client: sql.len(), texts: sql, protocol, kept, ran: NONE })
+        Ok(SqliteLane { connections, messages, per_client: sql.len(), texts: sql, protocol, kept, ran: Ok(NONE) })
     }
 
     fn execute(&mut self, client: usize, op: &StatementOp) -> rusqlite::Result<()> {
@@ -99,7 +114,7 @@ fn execute_text(
     text: &str,
     op: &StatementOp,
     kept: &mut Vec<KeptRow>,
-    ran: &mut SessionCounts,
+    ran: &mut Result<SessionCounts, &'static str>,
 ) -> rusqlite::Result<()> {
     kept.clear();
     let mut batch = Batch::new(connection, text);
@@ -113,7 +128,7 @@ fn execute_text(
                 executed
             }
         };
-        *ran = ran.plus(runs(&statement));
+        *ran = and(*ran, &statement);
         executed?;
     }
     Ok(())
@@ -230,8 +245,8 @@ impl Lane for SqliteLane<'_> {
     }
 
     fn session_counts(&mut self) -> Result<SessionCounts, String> {
-        let prepared = self.messages.iter().flat_map(|message| &message.statements).map(runs);
-        Ok(prepared.fold(self.ran, SessionCounts::plus))
+        let prepared = self.messages.iter().flat_map(|message| &message.statements);
+        prepared.fold(self.ran, and).map_err(str::to_owned)
     }
 
     /// The connections outlive the lane; [`crate::targets::sqlite`] closes them.
@@ -324,6 +339,97 @@ mod tests {
         assert_eq!(rows, ["10 1.5 x", "110 1.5 -", "110 110.0 aset", "13 1.5 x", "113 1.5 -", "113 113.0 aset"]);
         let error = drive(&connections, protocol, "SELECT a FROM t \\gset\nSELECT :a", 1).unwrap_err();
         assert_eq!(error.class, ErrorClass::Script);
+    }
+
+    /// Whatever a statement is, SQLite counts each run of it as one, or is not asked.
+    #[test]
+    fn every_statement_that_runs_is_counted_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let other = folder.path().join("other");
+        let connection = Connection::open(folder.path().join("db")).unwrap();
+        connection.execute_batch("CREATE TABLE t (a INTEGER PRIMARY KEY, b); CREATE TABLE u (a)").unwrap();
+        connection
+            .execute_batch("CREATE TRIGGER r AFTER INSERT ON u BEGIN INSERT INTO t (b) VALUES (new.a); END")
+            .unwrap();
+        let attach = format!("ATTACH '{}' AS o", other.display());
+        let counted = |sql: &str| {
+            let mut statement = connection.prepare(sql).unwrap();
+            let ran = execute(&mut statement, &[]);
+            (ran.is_ok(), runs(&statement).map(|counts| counts.statements))
+        };
+        for sql in [
+            "SELECT 1",
+            "SELECT 1 WHERE 0",
+            "VALUES (1), (2)",
+            "BEGIN",
+            "SAVEPOINT s",
+            "INSERT INTO t (b) VALUES (1), (2) RETURNING a",
+            "INSERT INTO t SELECT a + 10, b FROM t",
+            "RELEASE s",
+            "COMMIT",
+            "BEGIN IMMEDIATE",
+            "UPDATE t SET b = 3 RETURNING b",
+            "ROLLBACK",
+            "DELETE FROM u",
+            "PRAGMA cache_size = 100",
+            "PRAGMA cache_size",
+            "PRAGMA foreign_keys = 1",
+            "PRAGMA journal_mode = WAL",
+            "PRAGMA wal_checkpoint",
+            "PRAGMA integrity_check",
+            "PRAGMA table_info(t)",
+            "PRAGMA optimize",
+            "PRAGMA nobody_knows",
+            &attach,
+            "CREATE TABLE o.v (a)",
+            "DETACH o",
+            "CREATE INDEX i ON t (b)",
+            "ANALYZE",
+            "REINDEX",
+            "VACUUM",
+            "DROP INDEX i",
+        ] {
+            assert_eq!(counted(sql), (true, Ok(Some(1))), "{sql}");
+        }
+        // What fails is counted as well, and may be missing: the load knows that it failed.
+        for sql in ["INSERT INTO t (a) VALUES (1)", "COMMIT", "ROLLBACK TO nowhere"] {
+            assert_eq!(counted(sql), (false, Ok(Some(1))), "{sql}");
+        }
+        // The program of a trigger counts, too, so that SQLite may have run more than the load asked for.
+        assert_eq!(counted("INSERT INTO u VALUES (1), (2)"), (true, Ok(Some(3))));
+        for sql in ["EXPLAIN SELECT 1", "EXPLAIN QUERY PLAN SELECT 1"] {
+            assert_eq!(counted(sql), (true, Err(EXPLAIN)), "{sql}");
+        }
+    }
+
+    #[test]
+    fn scripts_whose_statements_sqlite_does_not_count_say_so() {
+        for protocol in [Protocol::Prepared, Protocol::Extended, Protocol::Simple] {
+            let counted = |script: &str| {
+                let program = compile_with(script, &Options { protocol, ..Options::default() }).unwrap();
+                let sql: Vec<String> = program.statements().iter().map(|s| s.sql(&Numbered)).collect();
+                let connections = [Connection::open_in_memory().unwrap()];
+                let mut lane = SqliteLane::new(&connections, sql, protocol).unwrap();
+                let (mut client, mut op) = (program.client(1, 0), StatementOp::default());
+                program.begin(&mut client, 0);
+                while program.next(&mut client, &mut op) == Next::Op {
+                    assert!(matches!(lane.submit(0, &op), Submitted::Done(Outcome::Ok)), "{script}");
+                }
+                let asked = program.asked(&client).statements;
+                (lane.session_counts().map(|counts| counts.statements.unwrap_or_default()), asked)
+            };
+            for (script, statements) in [
+                ("SELECT 1;", 1),
+                ("SELECT 1 \\; SELECT 2;", 2),
+                ("SELECT 1 \\; \\; SELECT 2;", 2),
+                ("SELECT 1 \\; /* nothing */ \\; SELECT 2;", 2),
+                ("SELECT 1; ; SELECT 2;", 2),
+                ("BEGIN; PRAGMA cache_size = 10; COMMIT;", 3),
+            ] {
+                assert_eq!(counted(script), (Ok(statements), statements), "{script}, {protocol:?}");
+            }
+            assert_eq!(counted("SELECT 1; EXPLAIN SELECT 2;"), (Err(EXPLAIN.to_owned()), 2), "{protocol:?}");
+        }
     }
 
     #[test]

@@ -97,29 +97,59 @@ pub(crate) fn counts_agree(target: &dyn Target, protocols: &[&str]) {
             assert_eq!(is_not_counted(&record), None, "{script}, {protocol}");
         }
         let mut mix = vec!["select-only@2".to_owned()];
-        for (name, text, [statements, commits, transactions]) in OWN {
+        for (name, text, per_transaction) in OWN {
             let script = write(folder.path(), name, text);
             let record =
                 trial(target, On::Used, &script, protocol, &[]).unwrap_or_else(|f| panic!("{name}, {protocol}: {f}"));
             assert_eq!(is_not_counted(&record), None, "{name}, {protocol}");
-            let all = [
-                ("server_session_statements", statements),
-                ("server_session_commits", commits),
-                ("server_session_transactions", transactions),
-            ];
-            let counted: Vec<_> = all
-                .into_iter()
-                .filter_map(|(id, each)| Some((id, count(&record, id)?, each * EACH * CLIENTS)))
-                .collect();
-            assert!(!counted.is_empty(), "{name}, {protocol}: nothing was counted");
-            counted.iter().for_each(|(id, seen, each)| assert_eq!(seen, each, "{name}, {protocol}: {id}"));
+            assert_eq!(all_counted(&record, per_transaction), None, "{name}, {protocol}");
             mix.push(script);
         }
         let record =
             trial(target, On::Used, &mix.join(", "), protocol, &[]).unwrap_or_else(|f| panic!("mix, {protocol}: {f}"));
         assert_eq!(is_not_counted(&record), None, "mix, {protocol}");
+        tables_of_others_make_no_difference(target, folder.path(), protocol);
+        what_is_explained_is_counted_or_said_not_to_be(target, folder.path(), protocol);
         failures_are_allowed_for(target, folder.path(), protocol);
     }
+}
+
+/// A script that works on no table of étalon's is counted as any other: by its sessions, since it leaves no rows.
+fn tables_of_others_make_no_difference(target: &dyn Target, folder: &Path, protocol: &str) {
+    let (name, text, per_transaction) = OWN[2];
+    let script = write(folder, name, text);
+    let none = ("tables", Value::Text("none".to_owned()));
+    let record = trial(target, On::New, &script, protocol, &[none])
+        .unwrap_or_else(|f| panic!("tables = \"none\", {protocol}: {f}"));
+    assert_eq!(is_not_counted(&record), None, "tables = \"none\", {protocol}");
+    assert_eq!(all_counted(&record, per_transaction), None, "tables = \"none\", {protocol}");
+}
+
+/// An engine that does not count what is explained says so, and calls no trial a failure for it.
+fn what_is_explained_is_counted_or_said_not_to_be(target: &dyn Target, folder: &Path, protocol: &str) {
+    let script = write(folder, "explained", "EXPLAIN SELECT 1;\nSELECT 2;\n");
+    let record =
+        trial(target, On::Used, &script, protocol, &[]).unwrap_or_else(|f| panic!("explained, {protocol}: {f}"));
+    match is_not_counted(&record) {
+        Some(why) => assert!(why.contains("EXPLAIN"), "{protocol}: {why}"),
+        None => assert_eq!(all_counted(&record, [2, 0, 2]), None, "explained, {protocol}"),
+    }
+}
+
+/// The first count of the sessions that is not the expected one of each transaction; it takes at least one count.
+fn all_counted(record: &TrialRecord, [statements, commits, transactions]: [u64; 3]) -> Option<String> {
+    let all = [
+        ("server_session_statements", statements),
+        ("server_session_commits", commits),
+        ("server_session_transactions", transactions),
+    ];
+    let counted: Vec<_> =
+        all.into_iter().filter_map(|(id, each)| Some((id, count(record, id)?, each * EACH * CLIENTS))).collect();
+    if counted.is_empty() {
+        return Some("nothing was counted".to_owned());
+    }
+    let wrong = counted.into_iter().find(|(_, seen, expected)| seen != expected);
+    wrong.map(|(id, seen, expected)| format!("{id}: {seen} and not {expected}"))
 }
 
 /// What failed may have been carried out or not, inside a transaction and outside.

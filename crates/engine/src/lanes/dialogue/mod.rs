@@ -78,6 +78,11 @@ pub trait Conversation {
     /// What was kept of the last operation's rows.
     fn kept(&self) -> &[KeptRow];
 
+    /// The number by which the server let the session in, where it tells one.
+    fn session_number(&self) -> Option<u32> {
+        None
+    }
+
     /// Appends what is said before a connection is closed. Where it is something, the server is waited for to close its
     /// side.
     fn farewell(out: &mut Vec<u8>);

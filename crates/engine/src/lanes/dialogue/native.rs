@@ -264,6 +264,14 @@ impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
         self.connector.cpu_ns()
     }
 
+    fn helper_threads(&self) -> usize {
+        self.connector.threads()
+    }
+
+    fn session_number(&self, client: usize) -> Option<u32> {
+        self.clients.get(client)?.connection.session_number()
+    }
+
     fn kernel_entries(&self) -> Option<u64> {
         self.reactor.kernel_entries()
     }

@@ -210,9 +210,9 @@ impl Client {
         let forms = statements.iter().map(|sql| self.prepare(sql)).collect::<Result<_, _>>()?;
         // A statement of the load may take as long as it likes.
         self.asker.link.set_deadline(None)?;
-        let status = self.status();
+        let (status, thread_id) = (self.status(), self.session.thread_id());
         self.scanner.set_rows(Rows::Skip);
-        Ok(Opened { link: self.asker.link, connection: Connection::new(self.scanner, status, forms) })
+        Ok(Opened { link: self.asker.link, connection: Connection::new(self.scanner, status, forms, thread_id) })
     }
 
     /// Ends the connection, and waits until the server has closed it.

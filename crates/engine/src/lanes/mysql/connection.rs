@@ -33,6 +33,8 @@ pub struct Connection {
     state: State,
     /// Where the session stands, as the server said last: errors do not say.
     status: ServerStatus,
+    /// The number of the session, as the login tells it.
+    thread_id: u32,
     /// What the answer that comes has failed with.
     failure: Option<OpError>,
     answer_bytes: u64,
@@ -49,12 +51,13 @@ pub struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(scanner: Scanner, status: ServerStatus, forms: Vec<Form>) -> Connection {
+    pub(super) fn new(scanner: Scanner, status: ServerStatus, forms: Vec<Form>, thread_id: u32) -> Connection {
         Connection {
             scanner,
             forms,
             state: State::Free,
             status,
+            thread_id,
             failure: None,
             answer_bytes: 0,
             rows: Rows::Discard,
@@ -219,6 +222,10 @@ impl Conversation for Connection {
 
     fn rollback() -> StatementOp {
         StatementOp { statement: usize::MAX, text: "ROLLBACK".to_owned(), ..StatementOp::default() }
+    }
+
+    fn session_number(&self) -> Option<u32> {
+        Some(self.thread_id)
     }
 
     fn kept(&self) -> &[KeptRow] {

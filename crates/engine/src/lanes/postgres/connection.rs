@@ -57,6 +57,8 @@ pub(super) struct Connection {
     pub(super) token: Token,
     pub(super) tls: Option<Tls>,
     scanner: Scanner,
+    /// The number of the server's process, as the login told it.
+    pub(super) process_id: u32,
     /// Where the session stands, as the server said last.
     pub(super) block: TransactionStatus,
     pub(super) state: State,
@@ -78,11 +80,12 @@ fn unasked() -> OpError {
 }
 
 impl Connection {
-    pub(super) fn new(token: Token, tls: Option<Tls>, scanner: Scanner) -> Connection {
+    pub(super) fn new(token: Token, tls: Option<Tls>, scanner: Scanner, process_id: u32) -> Connection {
         Connection {
             token,
             tls,
             scanner,
+            process_id,
             block: TransactionStatus::Idle,
             state: State::Free,
             owed: 0,

@@ -65,6 +65,8 @@ pub(crate) struct Opened {
     pub(super) scanner: Scanner,
     /// The types of the parameters of each statement that was prepared.
     pub(super) parameters: Vec<Vec<u32>>,
+    /// The number of the server's process, as the login tells it.
+    pub(super) process_id: u32,
 }
 
 /// What is asked of a connection before the load.
@@ -161,7 +163,7 @@ pub(crate) fn log_in(
                 let mut scanner = session.scanner();
                 let mut early = session.leftover();
                 while scanner.next(&mut early)?.is_some() {}
-                return Ok(Opened { channel, scanner, parameters: Vec::new() });
+                return Ok(Opened { channel, scanner, parameters: Vec::new(), process_id: session.process_id() });
             }
         }
     }

@@ -97,7 +97,7 @@ impl NativeLane {
             }
             let token = reactor.register(one.channel.socket).map_err(|error| fail(&error))?;
             clients[token.index()] = client;
-            connections.push(Connection::new(token, one.channel.tls, one.scanner));
+            connections.push(Connection::new(token, one.channel.tls, one.scanner, one.process_id));
         }
         Ok(NativeLane {
             reactor,
@@ -153,7 +153,7 @@ impl NativeLane {
         }
         let token = self.reactor.register(opened.channel.socket).map_err(|error| lost(&error))?;
         self.clients[token.index()] = client;
-        self.connections[client] = Connection::new(token, opened.channel.tls, opened.scanner);
+        self.connections[client] = Connection::new(token, opened.channel.tls, opened.scanner, opened.process_id);
         Ok(())
     }
 
@@ -342,6 +342,14 @@ impl Lane for NativeLane {
 
     fn helpers_cpu_ns(&self) -> u64 {
         self.connector.cpu_ns()
+    }
+
+    fn helper_threads(&self) -> usize {
+        self.connector.threads()
+    }
+
+    fn session_number(&self, client: usize) -> Option<u32> {
+        self.connections.get(client).map(|connection| connection.process_id)
     }
 
     fn kernel_entries(&self) -> Option<u64> {
