@@ -48,7 +48,7 @@ pub struct Share {
     pub latencies: Latencies,
     /// How many threads made the load.
     pub workers: usize,
-    /// How many cores they could use: one each, but no more than the host has.
+    /// How many cores they and their helpers could use: one each, but no more than the host has.
     pub cores: usize,
     /// What the host's processors did from before the warm-up to the end, or why that is not known.
     pub machine: Result<MachineShare, String>,

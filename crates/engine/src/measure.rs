@@ -35,7 +35,7 @@ pub struct Evidence<'a> {
     pub latencies: Latencies,
     /// How many threads made the load.
     pub workers: usize,
-    /// How many cores they could use: one each, but no more than their hosts have.
+    /// How many cores they and their helpers could use: one each, but no more than their hosts have.
     pub cores: usize,
     /// What each client host had to say, if there were several, or one that is named.
     pub hosts: Vec<HostFigures>,
@@ -124,10 +124,15 @@ fn latencies_of(what: &str, kind: &str, durations: &Durations, role: Role, into:
 /// The share of operations of the measured part that did not succeed, in percent: those that failed, and those that were
 /// passed over because they were too late already.
 fn failed_share(evidence: &Evidence<'_>) -> Measurement {
-    let response = &evidence.latencies.response;
-    // What was due at the very end and not begun has not failed.
-    let failed = response.failed().saturating_sub(evidence.tally.not_begun);
-    Measurement::new(FAILED_SHARE, "%", Direction::Lower, Role::Primary, percent_of(failed, response.succeeded()))
+    let reading = percent_of(failed(evidence), evidence.latencies.response.succeeded());
+    Measurement::new(FAILED_SHARE, "%", Direction::Lower, Role::Primary, reading)
+}
+
+/// How many of the measured part failed or were skipped. What was due at its very end and not begun has not failed, nor has
+/// what would have been tried again.
+fn failed(evidence: &Evidence<'_>) -> u64 {
+    let tally = &evidence.tally;
+    evidence.latencies.response.failed().saturating_sub(tally.not_begun + tally.broken_off)
 }
 
 /// So many that failed as percent of all that ended.
@@ -286,6 +291,25 @@ mod tests {
         assert!(marks.len() == 1 && marks[0].detail.contains(expected), "{marks:?}");
         assert_eq!(reading(&record, "busiest_thread"), Reading::Value(0.85));
         assert_eq!(reading(&record, "thread_2_busy"), Reading::Value(0.05));
+    }
+
+    #[test]
+    fn logins_under_load_are_held_against_the_cores_that_they_run_on() {
+        // One worker at 30 %, and eight threads that make connections anew at 25 % each.
+        let mut logins = evidence(5_000, 2_300_000_000, Pace::Closed);
+        logins.tally.threads = vec![300_000_000];
+        (logins.tally.helper_threads, logins.cores) = (8, 9);
+        let with_cores = record(logins);
+        assert_eq!(with_cores.marks, []);
+        assert!(
+            matches!(reading(&with_cores, "client_busy_share"), Reading::Value(share) if (share - 2.3 / 9.0).abs() < 1e-9)
+        );
+        // All of them on two cores are too much.
+        let mut crowded = evidence(5_000, 1_900_000_000, Pace::Closed);
+        crowded.tally.threads = vec![300_000_000];
+        (crowded.tally.helper_threads, crowded.cores) = (8, 2);
+        let marks = record(crowded).marks;
+        assert!(marks[0].detail.starts_with("the client's 9 threads were busy 95 %"), "{marks:?}");
     }
 
     #[test]

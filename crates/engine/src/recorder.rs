@@ -45,6 +45,9 @@ pub struct KindTally {
     pub in_window: u64,
     /// How many failed once they had begun.
     pub failed: u64,
+    /// How many the end of the measured part broke off after longer than any response took.
+    #[serde(default)]
+    pub broken_off: u64,
     /// Response times. What was never begun is among those that failed: each kind may have lost it.
     pub response: Durations,
 }
@@ -52,7 +55,7 @@ pub struct KindTally {
 impl KindTally {
     /// A kind of which nothing has been seen.
     pub fn new(name: String) -> KindTally {
-        KindTally { name, in_window: 0, failed: 0, response: Durations::default() }
+        KindTally { name, in_window: 0, failed: 0, broken_off: 0, response: Durations::default() }
     }
 
     /// Records so many transactions that ended well together.
@@ -65,6 +68,7 @@ impl KindTally {
     pub fn merge(&mut self, other: &KindTally) {
         self.in_window += other.in_window;
         self.failed += other.failed;
+        self.broken_off += other.broken_off;
         self.response.add(&other.response);
     }
 }

@@ -248,7 +248,7 @@ fn tell_tasks(tasks: &[TaskLog], observer: &mut dyn Observer) {
 }
 
 /// Refuses a trial whose figures cannot be used.
-fn refuse_broken(tally: &Tally) -> Result<(), Failure> {
+pub(crate) fn refuse_broken(tally: &Tally) -> Result<(), Failure> {
     let said = |class: ErrorClass| tally.messages.iter().find(|e| e.class == class).map(|e| e.message.as_str());
     let refuse = |kind, cause: String| Err(Failure::new(kind, "finish the trial", cause));
     if let Some(message) = said(ErrorClass::Unresponsive) {
@@ -257,7 +257,7 @@ fn refuse_broken(tally: &Tally) -> Result<(), Failure> {
     }
     if tally.connection_lost {
         let message = said(ErrorClass::ConnectionLost).unwrap_or("it did not say why");
-        return refuse(FailureKind::ConnectionLost, format!("the system ended a connection: {message}"));
+        return refuse(FailureKind::ConnectionLost, format!("a connection was lost: {message}"));
     }
     if let Some(message) = said(ErrorClass::DiskFull) {
         return refuse(FailureKind::DiskFull, format!("the system's device is full: {message}"));

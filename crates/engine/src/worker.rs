@@ -14,7 +14,7 @@ use crate::durations::Durations;
 use crate::error::Failure;
 use crate::gate::Gate;
 use crate::lag::Lag;
-use crate::lane::{Instants, Lane, OpError, SyncPoint};
+use crate::lane::{Instants, Lane, OpError, SessionCounts, SyncPoint};
 use crate::pacer::{Eased, Pacer, Schedule, ScheduleOptions};
 use crate::pool::Pool;
 use crate::recorder::{Exchange, KindTally, Latencies, Recorder};
@@ -287,11 +287,19 @@ struct Worker<'a, L, S: Stream, C> {
     longest_response_ns: u64,
     /// Since when the worker knows that it should end early.
     stopped_ns: Option<u64>,
+    gave_up: GaveUp,
     failures_in_a_row: u64,
     cpu_at_start: Option<u64>,
     helpers_cpu_at_start_ns: u64,
     entries_at_start: Option<u64>,
     measuring: Measuring,
+}
+
+/// Whether operations were given up that the system did not answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum GaveUp {
+    No,
+    Yes,
 }
 
 /// Whether the measured part has begun.
@@ -364,6 +372,7 @@ where
             longest_ns: 0,
             longest_response_ns: 0,
             stopped_ns: None,
+            gave_up: GaveUp::No,
             failures_in_a_row: 0,
             cpu_at_start: None,
             helpers_cpu_at_start_ns: 0,
@@ -399,12 +408,23 @@ where
         // Nobody knows of which kind they would have been, so each kind may have lost them.
         let never_begun = self.tally.skipped + self.tally.not_begun;
         self.tally.kinds.iter_mut().for_each(|kind| kind.response.record_failed(never_begun));
-        self.tally.lag = self.lag;
+        self.tally.lag = std::mem::take(&mut self.lag);
         self.tally.transfer = self.lane.transfer();
-        self.tally.sessions = Some(self.lane.session_counts());
+        self.tally.helper_threads = self.lane.helper_threads();
+        self.tally.sessions = Some(self.session_counts());
         self.recorder.finish();
         self.lane.close();
         self.tally
+    }
+
+    /// What the server counted of the sessions. After a trial that was broken off nobody wants to know, and a server that does
+    /// not answer would be waited for in vain.
+    fn session_counts(&mut self) -> Result<SessionCounts, String> {
+        let is_whole = !self.gate.stopped() || self.gate.end_ns().is_some();
+        match self.gave_up {
+            GaveUp::No if is_whole => self.lane.session_counts(),
+            _ => Err("the trial was broken off".to_owned()),
+        }
     }
 }
 
@@ -419,7 +439,15 @@ impl<L, S: Stream, C> Worker<'_, L, S, C> {
         self.tally.due_in_window = (due - before) * batch;
         // A trial of a number of transactions has taken all of them.
         if self.rules.count.is_none() {
-            self.tally.not_begun += due.saturating_sub(schedule.taken().max(before)) * batch;
+            let begun = schedule.taken().max(before);
+            let not_begun = due.saturating_sub(begun) * batch;
+            self.tally.not_begun += not_begun;
+            // Going through the schedule again is worth it only where something is to be found.
+            if not_begun > 0 {
+                let waited_for =
+                    |limit_ns| schedule.until(end_ns.saturating_sub(limit_ns)).saturating_sub(begun) * batch;
+                self.tally.count_over(&self.rules, waited_for);
+            }
         }
     }
 }

@@ -68,9 +68,13 @@ fn whole(source: &dyn SeriesSource, trial: i64, kind: SeriesKind) -> Option<Late
     Some(all)
 }
 
-/// Makes a latency anew, of all operations.
+/// Makes a latency, or a count beyond a limit, anew, of all operations.
 fn recount(measurement: &mut Measurement, response: &Latency, service: Option<&Latency>) {
     let id = measurement.metric.id.as_str();
+    if let (true, Reading::Value(beyond)) = (id.starts_with("over_") || id == "late", &mut measurement.reading) {
+        *beyond += response.failed() as f64;
+        return;
+    }
     let named = |family: &str| id.strip_prefix(family);
     let (rest, latency) = match (named("response_"), named("service_"), named("latency_")) {
         (Some(rest), ..) => (rest, Some(response)),
@@ -138,6 +142,7 @@ mod tests {
                 stored("response_p50", 500.0),
                 stored("response_p99", 990.0),
                 stored(of_kind, 9.0),
+                stored("over_1s", 3.0),
             ]
         };
         let mut all = older().to_vec();
@@ -145,6 +150,7 @@ mod tests {
         assert_eq!(reading(&all, FAILED_SHARE), Some(&Reading::Value(20.0)));
         let Some(Reading::Value(p50)) = reading(&all, "response_p50") else { panic!("a median") };
         assert!((p50 / 625.0 - 1.0).abs() < 0.002, "of 1,250: {p50}");
+        assert_eq!(reading(&all, "over_1s"), Some(&Reading::Value(253.0)), "what failed is beyond every limit");
         for id in ["response_p99", of_kind] {
             assert!(matches!(reading(&all, id), Some(Reading::Unavailable(_))), "{id}");
         }
@@ -154,6 +160,6 @@ mod tests {
         assert_eq!(reading(&none, "response_p99"), Some(&Reading::Value(990.0)));
         let mut foreign = older().to_vec();
         put_failures_back(&mut foreign, &BTreeMap::new());
-        assert_eq!((foreign.len(), reading(&foreign, FAILED_SHARE)), (4, None), "nobody knows what it counted");
+        assert_eq!((foreign.len(), reading(&foreign, FAILED_SHARE)), (5, None), "nobody knows what it counted");
     }
 }

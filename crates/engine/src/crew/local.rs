@@ -260,15 +260,20 @@ impl Crew for Local<'_> {
         let never_begun = ran.tally.skipped + ran.tally.not_begun;
         Ok(Loaded::Done(vec![Share {
             host: self.host.clone(),
+            cores: cores(ran.workers, ran.tally.helper_threads, host::cpu::available_cores()),
             tally: ran.tally,
             latencies: ran.collector.into_latencies(&self.host, window_ns, never_begun),
             workers: ran.workers,
-            cores: ran.workers.clamp(1, host::cpu::available_cores().max(1)),
             machine: machine.map(|cpu| MachineShare { busy: cpu.busy_share, steal: cpu.steal_share }),
             start_skew_ns: self.segment.as_ref().map(|_| ran.late_ns),
             start_time_ns: None,
         }]))
     }
+}
+
+/// How many cores a load can use: its helpers' CPU time is in its sum, so what they can use is, too.
+fn cores(workers: usize, helpers: usize, available: usize) -> usize {
+    (workers + helpers).clamp(1, available.max(1))
 }
 
 /// Waits for the workers, and adds up what they counted.
@@ -311,5 +316,18 @@ fn load<'t>(task: &'t StreamTask, cursors: &'t Cursors) -> Load<'t> {
     match &task.work {
         Work::Statements(program) => Load::Statements(program),
         Work::Blocks(load) => Load::Blocks { load, cursors },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cores;
+
+    #[test]
+    fn helpers_have_cores_of_their_own_where_there_are_any() {
+        assert_eq!(
+            [cores(1, 0, 64), cores(1, 32, 64), cores(4, 128, 64), cores(3, 2, 2), cores(1, 0, 0)],
+            [1, 33, 64, 2, 1]
+        );
     }
 }

@@ -89,8 +89,8 @@ pub(super) fn lag(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     }
 }
 
-/// The share that the load generator's threads were busy of the cores that they can use: one each, but no more than
-/// there are.
+/// The share that the load generator's threads, those that make connections anew among them, were busy of the cores that
+/// they can use: one each, but no more than there are.
 fn share_of_cores(evidence: &Evidence<'_>) -> Option<f64> {
     let cpu_ns = evidence.tally.cpu_ns.filter(|_| evidence.placement == Placement::Server)?;
     Some(cpu_ns as f64 / evidence.tally.window_ns.max(1) as f64 / evidence.cores.max(1) as f64)
@@ -130,9 +130,9 @@ fn saturated(evidence: &Evidence<'_>) -> Option<String> {
         ));
     }
     if let Some(share) = share_of_cores(evidence).filter(|share| *share > SATURATED_SHARE) {
-        let workers = evidence.workers;
+        let threads = evidence.workers + evidence.tally.helper_threads;
         let share = percent(share);
-        return Some(format!("the client's {workers} threads were busy {share:.0} % of the time of their cores"));
+        return Some(format!("the client's {threads} threads were busy {share:.0} % of the time of their cores"));
     }
     let share = busiest_thread(evidence).filter(|share| *share > SATURATED_SHARE)?;
     Some(format!("one of the client's threads was busy {:.0} % of the time", percent(share)))

@@ -5,7 +5,7 @@ use std::time::Duration;
 use model::metric::FAILED_SHARE;
 use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, duration};
 
-use super::{Evidence, latencies, percent_of};
+use super::{Evidence, failed, latencies, percent_of};
 use crate::lane::ErrorClass;
 use crate::recorder::KindTally;
 use crate::worker::{Pace, shortfall};
@@ -25,13 +25,15 @@ fn count(id: &str, count: u64) -> Measurement {
     Measurement::value(id, "", Direction::Lower, Role::Diagnostic, count as f64)
 }
 
-/// Responses beyond each limit.
+/// Transactions beyond each limit. Those that failed or were skipped rank above every success, so they are beyond all limits,
+/// as they are beyond all quantiles.
 fn limits(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
+    let failed = failed(evidence);
     for (limit_ns, over) in evidence.traffic.limits_ns.iter().zip(&evidence.tally.over_limits) {
-        into.push(count(&format!("over_{}", duration::format(Duration::from_nanos(*limit_ns))), *over));
+        into.push(count(&format!("over_{}", duration::format(Duration::from_nanos(*limit_ns))), over + failed));
     }
     if evidence.traffic.latency_limit_ns.is_some() {
-        into.push(count("late", evidence.tally.late));
+        into.push(count("late", evidence.tally.late + failed));
     }
 }
 
@@ -98,7 +100,7 @@ fn of_kind(kind: &KindTally, window_ns: u64, into: &mut Vec<Measurement>) {
 
 /// The share of one kind that failed, where it is known of which kind each was that did not succeed.
 pub(super) fn failed_share(kind: &KindTally) -> Measurement {
-    let reading = match kind.response.failed().saturating_sub(kind.failed) {
+    let reading = match kind.response.failed().saturating_sub(kind.failed + kind.broken_off) {
         0 => percent_of(kind.failed, kind.response.succeeded()),
         unknown => {
             Reading::Unavailable(format!("of which kind {unknown} would have been that were never begun is unknown"))

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Rules;
 use crate::durations::Durations;
 use crate::error::FailureKind;
 use crate::lag::Lag;
@@ -20,8 +21,12 @@ pub struct Tally {
     pub failed_in_window: u64,
     /// Transactions that a rate made due inside the measured part.
     pub due_in_window: u64,
-    /// Those of them that nobody had begun when it ended.
+    /// Those of them that nobody had begun when it ended, and clients that had waited for the pool longer than any response took.
     pub not_begun: u64,
+    /// Transactions that would have been tried again if the measured part had gone on, and had taken longer by then than any
+    /// response. Those that had taken less are counted nowhere.
+    #[serde(default)]
+    pub broken_off: u64,
     /// Failed transactions by class, in the order of [`ErrorClass::ALL`], warm-up included.
     pub failed: [u64; ErrorClass::ALL.len()],
     /// The first message of each class.
@@ -32,17 +37,21 @@ pub struct Tally {
     pub retries: u64,
     /// CPU time that all threads used in the measured part, in nanoseconds.
     pub cpu_ns: Option<u64>,
-    /// The same for each thread.
+    /// The same for each worker's own thread.
     pub threads: Vec<u64>,
+    /// How many threads beside the workers' used some of it: those that make connections anew.
+    #[serde(default)]
+    pub helper_threads: usize,
     /// From the start of the measured part to its end, in nanoseconds.
     pub window_ns: u64,
     /// Whether a connection was lost.
     pub connection_lost: bool,
     /// Whether the worker gave up, since nothing succeeded.
     pub hopeless: bool,
-    /// Responses of the measured part beyond each of [`Traffic::limits_ns`](crate::traffic::Traffic::limits_ns).
+    /// Responses of the measured part beyond each of [`Traffic::limits_ns`](crate::traffic::Traffic::limits_ns), and what had
+    /// waited longer when it ended. What failed is not among them.
     pub over_limits: Vec<u64>,
-    /// Responses of the measured part beyond the latency limit.
+    /// The same beyond the latency limit.
     pub late: u64,
     /// Transactions of the measured part that were not begun, since they were later than the latency limit already.
     pub skipped: u64,
@@ -168,6 +177,14 @@ impl Tally {
         }
     }
 
+    /// Counts beyond each limit what `over` gives for it.
+    pub(super) fn count_over(&mut self, rules: &Rules, over: impl Fn(u64) -> u64) {
+        for (limit_ns, known) in rules.limits_ns.iter().zip(&mut self.over_limits) {
+            *known += over(*limit_ns);
+        }
+        self.late += rules.latency_limit_ns.map_or(0, over);
+    }
+
     /// Takes in another worker's tally.
     pub fn merge(&mut self, other: Tally) {
         self.succeeded += other.succeeded;
@@ -175,6 +192,7 @@ impl Tally {
         self.failed_in_window += other.failed_in_window;
         self.due_in_window += other.due_in_window;
         self.not_begun += other.not_begun;
+        self.broken_off += other.broken_off;
         for (mine, theirs) in self.failed.iter_mut().zip(other.failed) {
             *mine += theirs;
         }
@@ -187,6 +205,7 @@ impl Tally {
         self.retries += other.retries;
         self.cpu_ns = self.cpu_ns.zip(other.cpu_ns).map(|(a, b)| a + b);
         self.threads.extend(other.threads);
+        self.helper_threads += other.helper_threads;
         self.window_ns = self.window_ns.max(other.window_ns);
         self.connection_lost |= other.connection_lost;
         self.hopeless |= other.hopeless;

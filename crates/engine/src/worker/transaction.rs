@@ -5,7 +5,6 @@ use std::cmp::Reverse;
 use super::{Access, Kinds, Measuring, Stage, Starts, TaskEnd, Tasks, Worker};
 use crate::clock::Clock;
 use crate::lane::{Completion, ErrorClass, Instants, Lane, OpError, Outcome, Submitted};
-use crate::pool::Waiting;
 use crate::recorder::Inside;
 use crate::stream::{Asked, Next, Stream};
 
@@ -67,15 +66,10 @@ where
 
     /// Gives a client's connection back; who has waited longest for one goes on with it.
     fn leave(&mut self, client: usize) {
-        let Access::Pool(pool) = &mut self.access else { return };
-        if self.now_ns >= self.rules.end_ns || self.gate.stopped() {
-            // No transaction begins any more. Whoever has waited longer than any response took is known to be slower; of
-            // the others of a closed loop nothing is known.
-            let (now_ns, longest_ns, starts) = (self.now_ns, self.longest_response_ns, self.rules.starts);
-            let is_known = |waiting: &Waiting| now_ns.saturating_sub(waiting.since_ns) >= longest_ns;
-            let missed = pool.dismiss().filter(|waiting| starts == Starts::AtInstants || is_known(waiting)).count();
-            self.tally.not_begun += missed as u64;
+        if self.has_ended() {
+            self.dismiss_waiting();
         }
+        let Access::Pool(pool) = &mut self.access else { return };
         let connection = self.slots[client].connection;
         if let Some(next) = pool.release(connection) {
             let slot = &mut self.slots[next.client];
@@ -187,6 +181,9 @@ where
             return self.sleep(client, duration_ns);
         }
         self.slots[client].stage = Stage::Between;
+        if self.rules.starts == Starts::AtInstants {
+            self.break_off(client);
+        }
         self.leave(client);
     }
 
@@ -295,14 +292,10 @@ where
         self.schedule(client);
     }
 
-    /// Counts the limits that a response is beyond.
-    fn count_limits(&mut self, response_ns: u64) {
+    /// Counts the limits that a response is beyond, or that the wait for one has been beyond already.
+    pub(super) fn count_limits(&mut self, response_ns: u64) {
         let batch = self.stream.batch();
-        for (limit_ns, over) in self.rules.limits_ns.iter().zip(&mut self.tally.over_limits) {
-            *over += batch * u64::from(response_ns > *limit_ns);
-        }
-        self.tally.late +=
-            batch * u64::from(self.rules.latency_limit_ns.is_some_and(|limit_ns| response_ns > limit_ns));
+        self.tally.count_over(&self.rules, |limit_ns| batch * u64::from(response_ns > limit_ns));
     }
 
     /// Notes the end of a task: its response time, or nothing if it failed.
@@ -346,7 +339,8 @@ where
 
     /// Ends a try that has failed, whose client the lane has brought back or not: it is repeated, or the transaction ends.
     fn end_try(&mut self, client: usize, error: OpError, recovered: Outcome) {
-        if recovered == Outcome::Ok && self.retries(client, error.class) {
+        let is_tried_again = recovered == Outcome::Ok && self.may_retry(client, error.class);
+        if is_tried_again && !self.has_ended() {
             let slot = &mut self.slots[client];
             slot.tries += 1;
             slot.ops = 0;
@@ -358,16 +352,49 @@ where
             return;
         }
         self.end_transaction(client);
-        self.note_failed_kind(client);
-        self.count_failure(error);
+        if is_tried_again {
+            self.break_off(client);
+        } else {
+            self.note_failed_kind(client);
+            self.count_failure(error);
+        }
         if let Outcome::Failed(error) = recovered {
-            self.tally.connection_lost |= error.class == ErrorClass::ConnectionLost;
-            self.tally.count_failure(error);
-            self.gate.stop();
+            self.lose(error);
         }
         self.log_task(client, None);
         self.leave(client);
         self.schedule(client);
+    }
+
+    /// Leaves a transaction out that the trial's end keeps from going on: étalon's own doing is no failure, and what it would
+    /// have taken is not known. Only if it has taken longer than any response it is known to be slower than all of them.
+    fn break_off(&mut self, client: usize) {
+        let taken_ns = self.now_ns.saturating_sub(self.slots[client].intended_ns);
+        if taken_ns < self.longest_response_ns {
+            return;
+        }
+        let batch = self.stream.batch();
+        self.tally.broken_off += batch;
+        self.recorder.record_failed(batch, self.now_ns);
+        self.count_limits(taken_ns);
+        let kind = if self.rules.kinds == Kinds::ToldApart { self.stream.kind(&self.slots[client].state) } else { 0 };
+        if let Some(kind) = self.tally.kinds.get_mut(kind) {
+            kind.broken_off += batch;
+            kind.response.record_failed(batch);
+        }
+    }
+
+    /// Ends the trial, since a client could not be brought back: its connection cannot be used any more, whatever the reason.
+    fn lose(&mut self, error: OpError) {
+        self.gate.stop();
+        // A full device is told as such.
+        self.tally.connection_lost |= error.class != ErrorClass::DiskFull;
+        let class = if error.class == ErrorClass::DiskFull { error.class } else { ErrorClass::ConnectionLost };
+        let message = match error.class {
+            ErrorClass::ConnectionLost | ErrorClass::DiskFull => error.message,
+            _ => format!("it could not be brought back after a failed transaction: {}", error.message),
+        };
+        self.tally.count_failure(OpError { class, message });
     }
 
     /// Ends a transaction that has waited for a connection in vain.
@@ -391,7 +418,7 @@ where
         slot.stage = Stage::Between;
         slot.index += 1;
         if self.now_ns >= self.rules.measured_ns {
-            slot.counted += 1;
+            slot.counted += self.stream.batch();
         }
         self.log_task(client, None);
     }
@@ -410,7 +437,8 @@ where
     /// Notes that a transaction will not be begun. Nobody knows of which kind it would have been, so each may have lost it.
     pub(super) fn note_failed_unbegun(&mut self) {
         if self.now_ns >= self.rules.measured_ns {
-            self.tally.kinds.iter_mut().for_each(|kind| kind.response.record_failed(1));
+            let batch = self.stream.batch();
+            self.tally.kinds.iter_mut().for_each(|kind| kind.response.record_failed(batch));
         }
     }
 
@@ -438,10 +466,9 @@ where
         }
     }
 
-    /// Whether a transaction that has failed is tried again: not after the end of the trial.
-    fn retries(&self, client: usize, class: ErrorClass) -> bool {
+    /// Whether a transaction that has failed is to be tried again, if the trial goes on.
+    fn may_retry(&self, client: usize, class: ErrorClass) -> bool {
         let slot = &self.slots[client];
-        let running = self.now_ns < self.rules.end_ns && !self.gate.stopped();
-        running && self.stream.retry().allows(class, slot.tries, self.now_ns.saturating_sub(slot.intended_ns))
+        self.stream.retry().allows(class, slot.tries, self.now_ns.saturating_sub(slot.intended_ns))
     }
 }

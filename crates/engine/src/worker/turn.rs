@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use model::duration;
 
-use super::{Access, Measuring, Pacer, Stage, Worker};
+use super::{Access, GaveUp, Measuring, Pacer, Stage, Starts, Worker};
 use crate::clock::Clock;
 use crate::lane::{ErrorClass, Lane, OpError};
 use crate::stream::Stream;
@@ -117,7 +117,7 @@ where
     /// Fixes when a free client's next transaction is meant to begin; retires the client at the end of the trial.
     pub(super) fn schedule(&mut self, client: usize) {
         self.note_start_of_measurement();
-        if self.now_ns >= self.rules.end_ns || self.gate.stopped() {
+        if self.has_ended() {
             return;
         }
         let slot = &self.slots[client];
@@ -166,7 +166,7 @@ where
             }
             if instant_ns >= self.rules.measured_ns {
                 self.tally.skipped += self.stream.batch();
-                slot.counted += 1;
+                slot.counted += self.stream.batch();
                 if self.rules.count.is_some_and(|count| slot.counted >= count) {
                     return None;
                 }
@@ -206,8 +206,30 @@ where
         self.stopped_ns = Some(self.now_ns);
         let slots = &self.slots;
         self.timers.retain(|Reverse((_, client))| !matches!(slots[*client].stage, Stage::Between | Stage::Paused));
-        if let Access::Pool(pool) = &mut self.access {
-            drop(pool.dismiss());
+        self.dismiss_waiting();
+    }
+
+    /// Whether nothing begins any more.
+    pub(super) fn has_ended(&self) -> bool {
+        self.now_ns >= self.rules.end_ns || self.gate.stopped()
+    }
+
+    /// Lets go of whoever waits for a connection of the pool, since no transaction begins any more. Of a closed loop only who
+    /// has waited longer than any response took is known to be slower; of the others nothing is known.
+    pub(super) fn dismiss_waiting(&mut self) {
+        let Access::Pool(pool) = &mut self.access else { return };
+        let batch = self.stream.batch();
+        for waiting in pool.dismiss() {
+            let waited_ns = self.now_ns.saturating_sub(waiting.since_ns);
+            if self.rules.starts == Starts::WhenFree && waited_ns < self.longest_response_ns {
+                continue;
+            }
+            self.tally.not_begun += batch;
+            let late_ns = self.now_ns.saturating_sub(self.slots[waiting.client].intended_ns);
+            self.tally.count_over(&self.rules, |limit_ns| batch * u64::from(late_ns > limit_ns));
+            if let (Some(waits), Measuring::Begun) = (&mut self.tally.pool_wait, self.measuring) {
+                waits.record_failed(1);
+            }
         }
     }
 
@@ -239,6 +261,7 @@ where
             }
         }
         self.in_flight = 0;
+        self.gave_up = GaveUp::Yes;
         self.gate.stop();
     }
 }

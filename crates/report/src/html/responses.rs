@@ -119,7 +119,8 @@ fn column(
     let succeeded = succeeded.unwrap_or(0);
     let within = limits.iter().map(|(_, id)| {
         let counted = sum(id)?;
-        Some(if id.starts_with(LIMITS[0]) { succeeded.saturating_sub(counted) } else { counted })
+        // What failed is beyond every limit.
+        Some(if id.starts_with(LIMITS[0]) { (succeeded + errors).saturating_sub(counted) } else { counted })
     });
     let one = |id: &str| match values(id).as_slice() {
         [value] => Some(*value),

@@ -15,9 +15,13 @@ const S: u64 = 1_000 * MS;
 
 /// What a trial of this load on a simulated server leaves behind.
 fn record(model: Model, script: &str, load: &Load) -> TrialRecord {
-    let program = compile(script, &[]).unwrap();
     let clock = VirtualClock::default();
-    let (tally, intervals) = load.run(SimLane::new(model, 1, clock.clone()), &program, &clock);
+    record_of(SimLane::new(model, 1, clock.clone()), &compile(script, &[]).unwrap(), load, &clock)
+}
+
+/// The same of a program on a lane.
+fn record_of<L: Lane<Op = StatementOp>>(lane: L, program: &Program, load: &Load, clock: &VirtualClock) -> TrialRecord {
+    let (tally, intervals) = load.run(lane, program, clock);
     let mut collector = Collector::new(1, 100 * MS, Gauge::Backlog);
     intervals.iter().for_each(|interval| {
         collector.take(interval);
@@ -162,4 +166,98 @@ fn a_transaction_that_succeeded_in_the_end_took_all_of_its_tries() {
     assert_eq!((tally.succeeded, tally.failures(), tally.retries), (30, 0, 120));
     let shortest = intervals.iter().filter_map(|interval| interval.response.min_ns()).min().unwrap();
     assert!(shortest >= 5_000, "five tries of a microsecond: {shortest}");
+}
+
+/// A program whose transactions are tried until they succeed.
+fn stubborn() -> Program {
+    let mut program = compile("SELECT 1;", &[]).unwrap();
+    program.retry = Retry { max_tries: 0, within_ns: None };
+    program
+}
+
+#[test]
+fn what_the_end_keeps_from_being_tried_again_has_not_failed() {
+    for pace in [Pace::Closed, Pace::Rate(1_000.0)] {
+        let clock = VirtualClock::default();
+        let model = Model { errors: 0.5, ..server(10_000.0, 0.0, 1_000) };
+        let load = Load { clients: 200, pace, length: RunLength::Time(3 * S), ..Load::default() };
+        let all = record_of(SimLane::new(model, 1, clock.clone()), &stubborn(), &load, &clock);
+        assert_eq!((value(&all, FAILED_SHARE), value(&all, "errors")), (0.0, 0.0), "{pace:?}");
+        assert_eq!(value(&all, "over_5s"), 0.0);
+        assert!(value(&all, "retries") > 400.0, "{pace:?}");
+        // Of those that were under way nothing is known but that they had taken less than others.
+        assert!(value(&all, "response_p99") > 50_000.0 && value(&all, "response_max") < 200_000.0);
+        assert!(!all.marks.iter().any(|mark| mark.kind == MarkKind::Errors), "{:?}", all.marks);
+    }
+}
+
+/// Fails whatever the first client asks, after a millisecond like everything else.
+struct Unfair(VirtualClock);
+
+impl Lane for Unfair {
+    type Op = StatementOp;
+
+    fn submit(&mut self, client: usize, _op: &StatementOp) -> Submitted {
+        self.0.wait_until(self.0.now_ns() + MS);
+        Submitted::Done(match client {
+            0 => Outcome::Failed(OpError { class: ErrorClass::Deadlock, message: "no".to_owned() }),
+            _ => Outcome::Ok,
+        })
+    }
+
+    fn reap(&mut self, _deadline_ns: u64, _into: &mut Vec<Completion>) {}
+
+    fn recover(&mut self, _client: usize) -> Option<Outcome> {
+        Some(Outcome::Ok)
+    }
+
+    fn close(self) {}
+}
+
+#[test]
+fn what_was_tried_again_for_longer_than_any_response_took_is_slower_than_all() {
+    let clock = VirtualClock::default();
+    let traffic = Traffic { limits_ns: vec![500 * MS, 2 * S], ..Traffic::default() };
+    let load = Load { clients: 2, traffic, ..Load::default() };
+    let unfair = record_of(Unfair(clock.clone()), &stubborn(), &load, &clock);
+    assert_eq!((value(&unfair, FAILED_SHARE), value(&unfair, "errors")), (0.0, 0.0));
+    let Reading::Unavailable(why) = reading(&unfair, "response_max") else { panic!("of those that succeeded") };
+    assert!(why.starts_with("it lies among the 1 of 501"), "{why}");
+    assert_eq!((value(&unfair, "over_500ms"), value(&unfair, "over_2s")), (1.0, 0.0), "what it has taken is known");
+}
+
+/// The share beyond a limit and the quantiles say the same: more than 1 % is beyond it exactly if the 99th percentile is, or
+/// lies among those that did not succeed.
+#[test]
+fn limits_count_what_did_not_succeed_as_quantiles_do() {
+    let failing = |errors| record(Model { errors, ..server(1_000.0, 0.0, 1_000) }, "SELECT 1;", &Load::default());
+    for (errors, is_beyond) in [(0.0, false), (0.005, false), (0.03, true)] {
+        let clock = VirtualClock::default();
+        let load = Load { clients: 10, length: RunLength::Time(5 * S), ..Load::default() };
+        let model = Model { errors, ..server(1_000.0, 0.0, 1_000) };
+        let one = record_of(SimLane::new(model, 1, clock.clone()), &compile("SELECT 1;", &[]).unwrap(), &load, &clock);
+        let share = value(&one, "over_5s") / (value(&one, "throughput") * 5.0 + value(&one, "errors"));
+        assert_eq!(
+            (share > 0.01, matches!(reading(&one, "response_p99"), Reading::Unavailable(_))),
+            (is_beyond, is_beyond)
+        );
+        assert_eq!(value(&one, "over_5s"), value(&one, "errors"), "{errors}");
+    }
+    assert!(value(&failing(0.03), "over_100ms") > 0.0);
+    // What was skipped is late, and what failed, too; what the end found not begun is so far as it had waited.
+    let model = Model { stall_at_ms: 400, stall_ms: 200, ..server(100.0, 0.0, 100_000) };
+    let traffic = Traffic { latency_limit_ns: Some(50 * MS), limits_ns: vec![S], ..Traffic::default() };
+    let load = Load { clients: 10, pace: Pace::Rate(1_000.0), traffic, ..Load::default() };
+    let skipping = record(model, "SELECT 1;", &load);
+    let skipped = value(&skipping, "skipped");
+    assert!(skipped > 130.0 && value(&skipping, "over_1s") == skipped, "{skipped}");
+    assert!((9.0..=12.0).contains(&(value(&skipping, "late") - skipped)));
+    let stalled = Model { stall_at_ms: 1_700, stall_ms: 300, ..server(100.0, 0.0, 10) };
+    let traffic = Traffic { limits_ns: vec![100 * MS, S], ..Traffic::default() };
+    let load =
+        Load { clients: 2, pace: Pace::Rate(1_000.0), traffic, length: RunLength::Time(2 * S), ..Load::default() };
+    let late = record(stalled, "SELECT 1;", &load);
+    // Due from 1.7 s on, for 100 ms and more at 2 s: the first 200 of 300.
+    assert!((198.0..=201.0).contains(&value(&late, "over_100ms")), "{}", value(&late, "over_100ms"));
+    assert_eq!(value(&late, "over_1s"), 0.0);
 }

@@ -394,6 +394,106 @@ fn a_server_that_never_answers_is_given_up() {
     assert_eq!(tally.failures_of(ErrorClass::Unresponsive), 2);
 }
 
+/// A lane that notes whether its sessions were asked what the server has counted of them.
+struct Asked<'a> {
+    lane: SimLane<StatementOp>,
+    asked: &'a std::cell::Cell<bool>,
+}
+
+impl Lane for Asked<'_> {
+    type Op = StatementOp;
+
+    fn submit(&mut self, client: usize, op: &StatementOp) -> Submitted {
+        self.lane.submit(client, op)
+    }
+
+    fn reap(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) {
+        self.lane.reap(deadline_ns, into);
+    }
+
+    fn recover(&mut self, client: usize) -> Option<Outcome> {
+        self.lane.recover(client)
+    }
+
+    fn session_counts(&mut self) -> Result<SessionCounts, String> {
+        self.asked.set(true);
+        self.lane.session_counts()
+    }
+
+    fn close(self) {
+        self.lane.close();
+    }
+}
+
+#[test]
+fn a_server_that_does_not_answer_is_asked_nothing_more() {
+    let is_asked = |model: Model| {
+        let (clock, asked) = (VirtualClock::default(), std::cell::Cell::new(false));
+        let lane = Asked { lane: SimLane::new(model, 1, clock.clone()), asked: &asked };
+        let (tally, _) = Load { clients: 3, ..Load::default() }.run(lane, &compile("SELECT 1;", &[]).unwrap(), &clock);
+        assert_eq!(tally.sessions.unwrap().is_ok(), asked.get());
+        asked.get()
+    };
+    assert!(is_asked(steady(1_000.0)));
+    assert!(!is_asked(Model { stall_at_ms: 500, stall_ms: 1 << 40, ..steady(1_000.0) }));
+    assert!(!is_asked(Model { stall_at_ms: 500, dies: crate::lanes::sim::Dies::AtStall, ..steady(1_000.0) }));
+}
+
+/// Fails every operation, and cannot bring its client back.
+struct Stuck(ErrorClass);
+
+impl Lane for Stuck {
+    type Op = StatementOp;
+
+    fn submit(&mut self, _client: usize, _op: &StatementOp) -> Submitted {
+        Submitted::Done(Outcome::Failed(OpError { class: ErrorClass::Deadlock, message: "no".to_owned() }))
+    }
+
+    fn reap(&mut self, _deadline_ns: u64, _into: &mut Vec<Completion>) {}
+
+    fn recover(&mut self, _client: usize) -> Option<Outcome> {
+        Some(Outcome::Failed(OpError { class: self.0, message: "no ROLLBACK here".to_owned() }))
+    }
+
+    fn close(self) {}
+}
+
+#[test]
+fn a_client_that_cannot_be_brought_back_ends_the_trial_whatever_the_reason() {
+    use crate::error::FailureKind;
+    for (class, kind) in [
+        (ErrorClass::Statement, FailureKind::ConnectionLost),
+        (ErrorClass::LockTimeout, FailureKind::ConnectionLost),
+        (ErrorClass::ConnectionLost, FailureKind::ConnectionLost),
+        (ErrorClass::DiskFull, FailureKind::DiskFull),
+    ] {
+        let program = compile("SELECT 1;", &[]).unwrap();
+        let (mut tally, _) = Load::default().run(Stuck(class), &program, &VirtualClock::default());
+        // Others may have been served meanwhile.
+        tally.succeeded_in_window = 1_000;
+        let refused = crate::trial::refuse_broken(&tally).unwrap_err();
+        assert_eq!(refused.kind, kind, "{class:?}: {refused}");
+        assert!(refused.cause.contains("no ROLLBACK here"), "{class:?}: {refused}");
+    }
+}
+
+#[test]
+fn whoever_waits_for_the_pool_at_the_end_counts_with_all_of_a_pipeline() {
+    let options = Options { depth: 5, ..Options::default() };
+    let program = crate::workloads::transactions::compile_with("SELECT 1;", &options).unwrap();
+    let traffic = Traffic { pool: pool(1, None), ..Traffic::default() };
+    let load = Load { clients: 100, traffic, ..Load::default() };
+    let (tally, _) = run_program(steady(10_000.0), &program, &load);
+    // Five statements of 10 ms, one after the other on the only connection: 20 clients were served, and 80 still wait.
+    assert_eq!((tally.succeeded, tally.not_begun), (100, 400));
+    assert_eq!(tally.pool_wait.unwrap().failed(), 80, "a pipeline waits once");
+    // Waits in vain count likewise.
+    let traffic = Traffic { pool: pool(1, Some(25)), ..Traffic::default() };
+    let load = Load { clients: 3, traffic, length: RunLength::Count(5), ..Load::default() };
+    let (tally, _) = run_program(steady(10_000.0), &program, &load);
+    assert_eq!((tally.succeeded, tally.failures_of(ErrorClass::PoolTimeout)), (5, 10));
+}
+
 #[test]
 fn a_long_answer_is_waited_for_as_experience_tells() {
     let model = Model { stall_at_ms: 500, stall_ms: 8_000, ..steady(1_000.0) };

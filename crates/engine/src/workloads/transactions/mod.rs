@@ -97,13 +97,13 @@ const KEYS: &[KeySpec] = &[
     KeySpec::optional(
         "latency_limit",
         KeyKind::Duration,
-        "Responses beyond it are counted as late; under a `rate`, transactions that are later than that before \
+        "Responses beyond it are counted as late, and so is what failed; under a `rate`, transactions that are later than that before \
          they begin are skipped and counted",
     ),
     KeySpec::optional(
         "limits",
         KeyKind::Durations,
-        "Responses beyond each of these are counted; 100ms, 1s, 5s and 10s without it",
+        "Responses beyond each of these are counted, with what failed or was skipped; 100ms, 1s, 5s and 10s without it",
     ),
     KeySpec::optional(
         "pool.size",

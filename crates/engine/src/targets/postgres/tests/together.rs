@@ -142,5 +142,6 @@ fn a_login_delays_no_other_client() {
         let tally = drive_two(port, way, &traffic, 10);
         assert_eq!((tally.succeeded, tally.failures()), (20, 0), "{:?}", tally.messages);
         assert_eq!(tally.connections.made_again, 18);
+        assert!(tally.helper_threads > 0, "somebody else has made them");
     }
 }
