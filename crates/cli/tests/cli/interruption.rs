@@ -8,23 +8,12 @@ use std::time::Duration;
 use model::TrialState;
 use store::Store;
 
-use crate::scene::{Scene, ran, sim_plan};
+use crate::scene::{Scene, ran, sim_plan, sqlite_plan};
 
-const PLAN: &str = r#"
-    [systems.rollback]
-    url = "sqlite:rollback.db"
-    [systems.wal]
-    url = "sqlite:wal.db"
-    settings = { journal_mode = "WAL" }
-    [[benchmarks]]
-    workload = "transactions"
-    script = "select-update"
-    clients = [1, 2]
-    [schedule]
-    blocks = 6
-    warmup = "10ms"
-    transactions = 40
-"#;
+/// Six blocks on SQLite, of which the first ends within a second or so.
+fn plan() -> String {
+    sqlite_plan("blocks = 6\nwarmup = \"10ms\"\ntransactions = 40")
+}
 
 fn measured(store: &Path) -> usize {
     let store = Store::open_read_only(store).unwrap_or_else(|error| panic!("{error}"));
@@ -35,7 +24,7 @@ fn measured(store: &Path) -> usize {
 #[test]
 fn ctrl_c_ends_cleanly_and_says_how_to_go_on() {
     let scene = Scene::new();
-    scene.write("p.toml", PLAN);
+    scene.write("p.toml", &plan());
     let child = scene.start(&["run", "p.toml"]);
     thread::sleep(Duration::from_millis(1500));
     let signalled = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
@@ -53,7 +42,7 @@ fn ctrl_c_ends_cleanly_and_says_how_to_go_on() {
 fn a_closed_terminal_ends_what_was_not_started_by_nohup() {
     for (ignored, code) in [("", 130), ("trap '' HUP; ", 0)] {
         let scene = Scene::new();
-        scene.write("p.toml", PLAN);
+        scene.write("p.toml", &plan());
         let etalon = scene.command(&[]);
         let script = format!("{ignored}exec \"$0\" run p.toml");
         let mut shell = Command::new("sh");
@@ -79,7 +68,7 @@ fn a_changed_plan_is_not_resumed() {
 #[test]
 fn two_conductors_do_not_write_one_store() {
     let scene = Scene::new();
-    scene.write("p.toml", PLAN);
+    scene.write("p.toml", &plan());
     let mut child = scene.start(&["run", "p.toml"]);
     thread::sleep(Duration::from_millis(1500));
     let store = scene.store();

@@ -14,27 +14,17 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, OpenFlags};
 use store::Store;
 
-use crate::scene::Scene;
+use crate::scene::{Scene, sqlite_plan};
 use crate::server::{ROLE, Server, programs};
+use crate::slow::is_slow;
 
 /// How many kills an experiment gets before it is brought to its end.
 const KILLS_OF_ONE: usize = 12;
 
-const SQLITE: &str = r#"
-    [systems.rollback]
-    url = "sqlite:rollback.db"
-    [systems.wal]
-    url = "sqlite:wal.db"
-    settings = { journal_mode = "WAL" }
-    [[benchmarks]]
-    workload = "transactions"
-    script = "select-update"
-    clients = [1, 2]
-    [schedule]
-    blocks = 4
-    warmup = "5ms"
-    transactions = 10
-"#;
+/// Four blocks of short trials on SQLite.
+fn sqlite() -> String {
+    sqlite_plan("blocks = 4\nwarmup = \"5ms\"\ntransactions = 10")
+}
 
 fn postgres(server: &Outages) -> String {
     let url = format!("postgres://{ROLE}@/postgres?host={}", server.folder().display());
@@ -237,12 +227,11 @@ fn read(store: &Path) -> (BTreeMap<i64, Left>, BTreeSet<u32>) {
 
 #[test]
 fn kills_lose_no_finished_trial_and_remove_no_store() {
-    let is_slow = std::env::var("ETALON_SLOW").is_ok_and(|value| value == "1");
-    let kills = number("ETALON_KILLS").unwrap_or(if is_slow { 1000 } else { 12 }) as usize;
+    let kills = number("ETALON_KILLS").unwrap_or(if is_slow() { 1000 } else { 12 }) as usize;
     let mut moments = Moments(number("ETALON_SEED").unwrap_or(20_261_121));
     let started = Instant::now();
     let mut server = Outages::new();
-    let (mut on_sqlite, mut on_postgres) = (Victim::new(SQLITE), Victim::new(&postgres(&server)));
+    let (mut on_sqlite, mut on_postgres) = (Victim::new(&sqlite()), Victim::new(&postgres(&server)));
     let (mut stopped, mut finished, mut experiments) = (0, 0, 0);
     for number in 0..kills {
         if number % 3 < 2 {
@@ -266,7 +255,7 @@ fn kills_lose_no_finished_trial_and_remove_no_store() {
         for (victim, trials) in [(&mut on_sqlite, 16), (&mut on_postgres, 8)] {
             if victim.kills >= KILLS_OF_ONE || number + 1 == kills {
                 server.start();
-                let plan = if trials == 16 { SQLITE.to_owned() } else { postgres(&server) };
+                let plan = if trials == 16 { sqlite() } else { postgres(&server) };
                 finished += std::mem::replace(victim, Victim::new(&plan)).complete(trials);
                 experiments += 1;
             }

@@ -30,6 +30,8 @@ mod results;
 mod scene;
 #[path = "../../../engine/tests/shared/server.rs"]
 mod server;
+#[path = "../../../engine/tests/shared/slow.rs"]
+mod slow;
 mod smack;
 mod sqlio;
 mod tools;

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::scene::Scene;
 use crate::server::{ROLE, Server, programs};
+use crate::slow::is_slow;
 
 /// The verdicts of the primary rows of one experiment, by metric.
 fn verdicts(scene: &Scene, arguments: &[&str]) -> Vec<(String, String)> {
@@ -21,10 +22,6 @@ fn verdicts(scene: &Scene, arguments: &[&str]) -> Vec<(String, String)> {
     let word = |value: &Value| value.as_str().unwrap_or("none").to_owned();
     let primary = rows.filter(|row| row["role"] == "primary");
     primary.map(|row| (word(&row["metric"]), word(&row["verdict"]))).collect()
-}
-
-fn is_slow() -> bool {
-    std::env::var("ETALON_SLOW").is_ok_and(|value| value == "1")
 }
 
 fn experiments(slow: u32, usual: u32) -> u32 {

@@ -50,3 +50,12 @@ pub fn sim_plan(a: &str, b: &str, schedule: &str) -> String {
          workload = \"transactions\"\nscript = \"select-only\"\nclients = [1, 4]\n\n[schedule]\nseed = 7\n{schedule}\n"
     )
 }
+
+/// A plan of SQLite's two journals, each with one client and with two: four cells.
+pub fn sqlite_plan(schedule: &str) -> String {
+    format!(
+        "[systems.rollback]\nurl = \"sqlite:rollback.db\"\n[systems.wal]\nurl = \"sqlite:wal.db\"\n\
+         settings = {{ journal_mode = \"WAL\" }}\n[[benchmarks]]\nworkload = \"transactions\"\n\
+         script = \"select-update\"\nclients = [1, 2]\n[schedule]\n{schedule}\n"
+    )
+}
