@@ -1,5 +1,6 @@
 //! The portable implementation: non-blocking sockets and the operating system's readiness queue.
 
+use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
@@ -43,7 +44,7 @@ pub(super) struct Poller {
     hits: Vec<Interest>,
     connections: Vec<Option<Connection>>,
     free: Vec<u32>,
-    to_send: Vec<u32>,
+    to_send: VecDeque<u32>,
     capacity: usize,
     /// How often the kernel was entered to wait, to send and to receive.
     entries: u64,
@@ -57,7 +58,7 @@ impl Poller {
             hits: Vec::with_capacity(events),
             connections: Vec::new(),
             free: Vec::new(),
-            to_send: Vec::new(),
+            to_send: VecDeque::new(),
             capacity,
             entries: 0,
         })
@@ -102,13 +103,13 @@ impl Poller {
             return;
         }
         if connection.queued.is_empty() {
-            self.to_send.push(slot);
+            self.to_send.push_back(slot);
         }
         connection.queued.extend_from_slice(bytes);
     }
 
     pub(super) fn flush(&mut self) -> io::Result<()> {
-        while let Some(slot) = self.to_send.pop() {
+        while let Some(slot) = self.to_send.pop_front() {
             self.write(slot)?;
         }
         Ok(())

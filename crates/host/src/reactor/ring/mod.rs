@@ -11,6 +11,7 @@ mod buffers;
 mod connection;
 mod setup;
 
+use std::collections::VecDeque;
 use std::io;
 
 use io_uring::squeue::Flags;
@@ -53,7 +54,7 @@ pub(super) struct Ring {
     connections: Vec<Option<Box<Connection>>>,
     free: Vec<u32>,
     /// Connections with queued bytes.
-    to_send: Vec<u32>,
+    to_send: VecDeque<u32>,
     /// Connections without a receive request.
     to_receive: Vec<u32>,
     /// Connections whose send left something.
@@ -89,7 +90,7 @@ impl Ring {
             buffers: Some(buffers),
             connections: Vec::new(),
             free: Vec::new(),
-            to_send: Vec::with_capacity(capacity),
+            to_send: VecDeque::with_capacity(capacity),
             to_receive: Vec::with_capacity(capacity),
             to_continue: Vec::new(),
             submitted: Vec::with_capacity(capacity),
@@ -143,7 +144,7 @@ impl Ring {
             return;
         }
         if connection.queued.is_empty() {
-            self.to_send.push(slot);
+            self.to_send.push_back(slot);
         }
         connection.queued.extend_from_slice(bytes);
     }
@@ -270,7 +271,7 @@ impl Ring {
         while let Some(slot) = self.to_continue.pop() {
             self.push_send(slot, 0, SEND_WAITING)?;
         }
-        while let Some(slot) = self.to_send.pop() {
+        while let Some(slot) = self.to_send.pop_front() {
             let Some(connection) = self.at(slot) else { continue };
             if connection.sending != Sending::Idle || connection.queued.is_empty() {
                 continue;
@@ -323,7 +324,7 @@ impl Ring {
                 self.release(slot);
             }
         } else if !connection.queued.is_empty() {
-            self.to_send.push(slot);
+            self.to_send.push_back(slot);
         }
     }
 
