@@ -127,6 +127,14 @@ fn figure(row: &BackupRow, metric: &str) -> Option<f64> {
     row.figures.get(metric).copied()
 }
 
+/// The metrics of the published tables, with what stands beside their figures where a table has no room for its head.
+const PUBLISHED: [(&str, &str, &str); 4] = [
+    ("backup_rate", "backup, MiB/s", "gain"),
+    ("backup_cpu", "CPU of the backup, s", "more"),
+    ("restore_rate", "restore, MiB/s", "gain"),
+    ("restore_cpu", "CPU of the restore, s", "more"),
+];
+
 /// The five published tables side by side: sizes, speeds and CPU time of backups and restores, each against the backup
 /// without a codec.
 fn published(rows: &[BackupRow]) -> Markup {
@@ -156,11 +164,11 @@ fn published(rows: &[BackupRow]) -> Markup {
             }
             tbody { @for row in rows { tr {
                 th scope="row" { bdi { (name(row)) } }
-                td.num { (mib(row)) }
-                td.num { (figure(row, "saving").map_or_else(|| "n/a".to_owned(), |saved| format!("{} %", fixed(saved, 1)))) }
-                @for metric in ["backup_rate", "backup_cpu", "restore_rate", "restore_cpu"] {
-                    td.num { (shown(row, metric)) }
-                    td.num { (more(&all, row, metric, Script::Typographic)) }
+                td.num data-l="size, MiB" { (mib(row)) }
+                td.num data-l="saved" { (figure(row, "saving").map_or_else(|| "n/a".to_owned(), |saved| format!("{} %", fixed(saved, 1)))) }
+                @for (metric, what, beside) in PUBLISHED {
+                    td.num data-l=(what) { (shown(row, metric)) }
+                    td.num data-l=(beside) { (more(&all, row, metric, Script::Typographic)) }
                 }
             } } }
         } }

@@ -12,6 +12,8 @@ const WIDTH: i32 = 480;
 const HEIGHT: i32 = 280;
 /// Labels of the axis of clients that find room.
 const MOST_LABELS: usize = 12;
+const LAST: &str = "with the most clients";
+const OF_PEAK: &str = "of the peak";
 
 /// The content of the section.
 pub fn view(set: &ComparisonSet) -> Markup {
@@ -189,8 +191,8 @@ fn peaks(set: &ComparisonSet) -> Markup {
                 th scope="col" { "system" }
                 th.num scope="col" { "peak" }
                 th.num scope="col" { "at clients" }
-                th.num scope="col" { "with the most clients" }
-                th.num scope="col" { "of the peak" }
+                th.num scope="col" { (LAST) }
+                th.num scope="col" { (OF_PEAK) }
             } }
             tbody { @for group in &set.clients { @for (number, curve) in group.curves.iter().enumerate() { tr {
                 @if number == 0 {
@@ -198,7 +200,7 @@ fn peaks(set: &ComparisonSet) -> Markup {
                         bdi { (group.label) } br; span.unit { (unit(group).name()) }
                     }
                 }
-                td.who { (swatch(curve.index)) " " bdi { (curve.system) } }
+                td.who data-l="system" { span { (swatch(curve.index)) " " bdi { (curve.system) } } }
                 (peak(group, curve))
             } } } }
         } }
@@ -211,17 +213,20 @@ fn peak(group: &ClientsGroup, curve: &ClientsCurve) -> Markup {
     html! {
         @match (curve.peak(), last) {
             (Some((point, value)), Some(last)) => {
-                td.num { (unit.print(value, Script::Typographic)) }
-                td.num { (point.clients) }
+                td.num data-l="peak" { (unit.print(value, Script::Typographic)) }
+                td.num data-l="at clients" { (point.clients) }
                 @match last.mean() {
                     Some(mean) => {
-                        td.num { (unit.print(mean, Script::Typographic)) " at " (last.clients) }
-                        td.num { (percent(mean / value, Script::Typographic)) }
+                        td.num data-l=(LAST) { span { (unit.print(mean, Script::Typographic)) " at " (last.clients) } }
+                        td.num data-l=(OF_PEAK) { (percent(mean / value, Script::Typographic)) }
                     }
-                    None => { td.num { "n/a" } td.num { "–" } }
+                    None => { td.num data-l=(LAST) { "n/a" } td.num data-l=(OF_PEAK) { "–" } }
                 }
             }
-            _ => { td.num { "n/a" } td.num { "–" } td.num { "n/a" } td.num { "–" } }
+            _ => {
+                td.num data-l="peak" { "n/a" } td.num data-l="at clients" { "–" }
+                td.num data-l=(LAST) { "n/a" } td.num data-l=(OF_PEAK) { "–" }
+            }
         }
     }
 }

@@ -11,17 +11,19 @@ pub const LEAD: &str = "What each client host did of a load that several made, a
                         are of all hosts together, their histograms merged; one slow host would hide in them. \"Of middle\" is a \
                         host's 99th percentile over that of the middle host.";
 
+const OF_MIDDLE: &str = "p99 of middle";
+
 /// The content of the section.
 pub fn view(set: &ComparisonSet) -> Markup {
     html! {
         @for group in &set.hosts { div.scroll { table.disk {
             (head(group))
             tbody { @for row in &group.rows { tr {
-                td.who { bdi { (row.host) } }
-                @for column in 0..HostsGroup::columns().count() {
-                    td.num { (host_cell(group, row, column, Script::Typographic)) }
+                td.who data-l="host" { bdi { (row.host) } }
+                @for (column, name) in HostsGroup::columns().enumerate() {
+                    td.num data-l={ (name) " " (host_unit(group, column)) } { (host_cell(group, row, column, Script::Typographic)) }
                 }
-                td.num {
+                td.num data-l=(OF_MIDDLE) {
                     @match row.of_middle {
                         Some(ratio) if row.is_slow() => { strong { "×" (format!("{ratio:.2}")) " slow" } }
                         Some(ratio) => { "×" (format!("{ratio:.2}")) }
@@ -41,7 +43,7 @@ fn head(group: &HostsGroup) -> Markup {
                 @let unit = host_unit(group, column);
                 th.num scope="col" { (name) @if !unit.is_empty() { ", " span.unit { (unit) } } }
             }
-            th.num scope="col" { "p99 of middle" }
+            th.num scope="col" { (OF_MIDDLE) }
         } }
     }
 }

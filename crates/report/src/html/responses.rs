@@ -218,8 +218,8 @@ fn row(
     html! {
         tr {
             th scope="row" { (name) }
-            @for column in columns { td.num { (said(column)) } }
-            @if columns.len() > 1 { td { bdi { (winner(columns, better, value)) } } }
+            @for column in columns { td.num data-l=(column.system) { (said(column)) } }
+            @if columns.len() > 1 { td data-l="winner" { bdi { (winner(columns, better, value)) } } }
         }
     }
 }

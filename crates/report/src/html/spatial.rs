@@ -68,8 +68,14 @@ fn table(section: &Section) -> Markup {
             }
             tbody { @for (at, query) in section.queries.iter().enumerate() { tr {
                 th scope="row" { (query_name(query)) }
-                @for column in columns { td.num { (cell(&column.times[at][CPU])) } td.num { (cell(&column.times[at][PUBLISHED])) } }
-                @if let Some((a, b)) = pair { @for kind in [CPU, PUBLISHED] { td.num { (gain_words(a, b, at, kind)) } } }
+                @for column in columns {
+                    td.num data-l={ (column.system) ", CPU ms" } { (cell(&column.times[at][CPU])) }
+                    td.num data-l={ (column.system) ", T ms" } { (cell(&column.times[at][PUBLISHED])) }
+                }
+                @if let Some((a, b)) = pair {
+                    td.num data-l="gain, CPU" { span { (gain_words(a, b, at, CPU)) } }
+                    td.num data-l="gain, T" { span { (gain_words(a, b, at, PUBLISHED)) } }
+                }
             } } }
         } }
         @for reason in section.reasons() { p.note { "n/a: " (reason) } }

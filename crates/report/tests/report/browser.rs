@@ -71,6 +71,7 @@ fn charts_are_drawn_and_answer_the_pointer() {
     browser.emulate(390, 844, "light");
     assert_eq!(browser.evaluate(wide), json!(true), "nothing sticks out of a phone");
     assert_eq!(small_texts(&mut browser), json!([]), "letters that nobody can read on a phone");
+    assert_eq!(headless_cells(&mut browser), json!([]), "cells whose head a phone does not show");
 }
 
 /// Charts of disks: bars with long names and figures beside them, on a desk and on a phone.
@@ -95,11 +96,19 @@ fn charts_of_disks_keep_their_labels() {
                     => x + ' over ' + y)); })";
         assert_eq!(browser.evaluate(over), json!([]), "labels that lie on each other at {width}");
         assert_eq!(small_texts(&mut browser), json!([]));
+        assert_eq!(headless_cells(&mut browser), json!([]));
     }
     // Two bars, and a ring around the only knee.
     assert_eq!(browser.evaluate("document.querySelectorAll('#disk-iops .bar').length"), json!(2));
     assert_eq!(browser.evaluate("document.querySelectorAll('#depth-0 .knee').length"), json!(1));
     check_quiet(&browser, &path);
+}
+
+/// Cells of the tables that become lists on a narrow page, where nothing would say what they are.
+fn headless_cells(browser: &mut Browser) -> serde_json::Value {
+    browser.evaluate(
+        "[...document.querySelectorAll('table.disk td, .results td')].filter(t => !t.dataset.l && t.textContent.trim())         .map(t => t.textContent).slice(0, 3)",
+    )
 }
 
 /// Texts of pictures that are shown smaller than 9 pixels.
@@ -174,6 +183,7 @@ fn hostile_names_are_inert() {
             "{width}"
         );
     }
+    assert_eq!(headless_cells(&mut browser), json!([]));
     shots(&mut browser, "hostile");
 }
 
