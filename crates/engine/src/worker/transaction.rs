@@ -66,6 +66,9 @@ where
 
     /// Gives a client's connection back; who has waited longest for one goes on with it.
     fn leave(&mut self, client: usize) {
+        if matches!(self.access, Access::Own) {
+            return;
+        }
         if self.has_ended() {
             self.dismiss_waiting();
         }
