@@ -134,21 +134,32 @@ pub const NATS: Requirement = Requirement {
     ..PLAIN
 };
 
-/// A peer of the bench, which does without it.
+/// A peer of the bench, which does without it, and what an importer is held against.
 pub const SYSBENCH: Requirement = Requirement {
     name: "sysbench",
-    needed_for: "comparisons in `cargo xtask bench`",
+    needed_for: "tests of what is imported, and comparisons in `cargo xtask bench`",
     programs: &[&["sysbench"]],
     packages: Packages { choco: "sysbench (there is none)", ..Packages::called("sysbench") },
     ..PLAIN
 };
 
-/// The peer of the disk's bench, which does without it.
+/// The peer of the disk's bench, which does without it, and what an importer is held against.
 pub const FIO: Requirement = Requirement {
     name: "fio",
-    needed_for: "comparisons in `cargo xtask bench disk`",
+    needed_for: "tests of what is imported, and comparisons in `cargo xtask bench disk`",
     programs: &[&["fio"]],
     packages: Packages::called("fio"),
+    ..PLAIN
+};
+
+/// What makes volumes with XFS.
+pub const XFS: Requirement = Requirement {
+    name: "xfsprogs",
+    needed_for: "tests of volumes",
+    programs: &[&["mkfs.xfs"]],
+    // Not on the path of everybody.
+    folders: &["/usr/sbin", "/sbin"],
+    packages: Packages::called("xfsprogs"),
     ..PLAIN
 };
 
@@ -199,9 +210,12 @@ pub const OPENSSL: Requirement = Requirement {
     ..PLAIN
 };
 
-/// Everything `cargo xtask test` needs besides cargo.
+/// Everything `cargo xtask test` needs besides cargo, wherever it runs.
 pub const REQUIREMENTS: &[Requirement] =
     &[POSTGRES, MARIADB, MARIADB_BACKUP, POSTGIS, SPATIALITE, NATS, OPENSSL, CHROMIUM];
+
+/// What it needs on Linux beside those. Elsewhere there is no XFS, and what sysbench and fio print is read in fixtures.
+const ON_LINUX: &[Requirement] = &[SYSBENCH, FIO, XFS];
 
 /// Something is missing and was not installed: exit code 3, "could not run".
 #[derive(Debug)]
@@ -215,18 +229,18 @@ impl std::fmt::Display for Missing {
 
 impl std::error::Error for Missing {}
 
-/// Makes sure that every one of [`REQUIREMENTS`] is present.
+/// Makes sure that every one of [`REQUIREMENTS`] is present, and of those that this platform has beside them.
 ///
 /// # Errors
 ///
 /// [`Missing`] when something is absent that this user on this platform must install by hand;
 /// another error when installing failed.
 pub fn ensure() -> Result<()> {
-    let missing: Vec<&Requirement> = REQUIREMENTS.iter().filter(|r| !r.present()).collect();
+    let platform = Platform::here();
+    let missing: Vec<&Requirement> = platform.requirements().filter(|r| !r.present()).collect();
     if missing.is_empty() {
         return Ok(());
     }
-    let platform = Platform::here();
     if platform != Platform::Debian || !is_root() {
         bail!(Missing(platform.advice(&missing)));
     }
@@ -351,6 +365,15 @@ impl Platform {
         }
     }
 
+    /// What the tests need here.
+    fn requirements(self) -> impl Iterator<Item = &'static Requirement> {
+        let own: &[Requirement] = match self {
+            Self::Debian | Self::Fedora | Self::OtherLinux => ON_LINUX,
+            Self::MacOs | Self::Windows => &[],
+        };
+        REQUIREMENTS.iter().chain(own)
+    }
+
     /// What is missing and the command that installs it here.
     fn advice(self, missing: &[&Requirement]) -> String {
         let list = |package: fn(&Packages) -> &'static str| -> Vec<&str> {
@@ -443,14 +466,14 @@ mod tests {
 
     #[test]
     fn the_advice_names_what_is_missing_and_a_command_for_this_platform() {
-        let missing: Vec<&Requirement> = REQUIREMENTS.iter().collect();
-        let debian = Platform::Debian.advice(&missing);
+        let debian = Platform::Debian.advice(&Platform::Debian.requirements().collect::<Vec<_>>());
         assert!(debian.contains("missing: PostgreSQL server (for tests that start"));
         assert!(debian.contains(
             "sudo apt-get install -y postgresql mariadb-server mariadb-backup postgresql-postgis \
-             libsqlite3-mod-spatialite nats-server libssl-dev chromium"
+             libsqlite3-mod-spatialite nats-server libssl-dev chromium sysbench fio xfsprogs"
         ));
-        let mac = Platform::MacOs.advice(&missing);
+        let mac = Platform::MacOs.advice(&Platform::MacOs.requirements().collect::<Vec<_>>());
+        assert!(!mac.contains("xfsprogs"), "{mac}");
         assert!(mac.contains(
             "brew install postgresql@17 && brew install mariadb && brew install postgis && brew install libsp"
         ));

@@ -5,7 +5,7 @@ mod client;
 mod hosts;
 mod load;
 
-use model::metric::FAILED_SHARE;
+use model::metric::{DRIFT_P, LEVELS_P};
 use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, TrialRecord, TrialState};
 
 use stats::Steadiness;
@@ -72,6 +72,7 @@ pub fn record(evidence: Evidence<'_>) -> TrialRecord {
     client::cost(&evidence, &mut measurements);
     server_cost(&evidence, &mut measurements);
     hosts::measurements(&evidence.hosts, &mut measurements);
+    measurements.extend(motion(&evidence.latencies.rates_per_s));
     if let Some(skew_ns) = evidence.start_skew_ns {
         let skew_us = skew_ns as f64 / 1e3;
         measurements.push(Measurement::value("start_skew", "us", Direction::Lower, Role::Diagnostic, skew_us));
@@ -90,6 +91,7 @@ pub fn record(evidence: Evidence<'_>) -> TrialRecord {
     TrialRecord {
         state: TrialState::Measured,
         reason: None,
+        began_unix_ms: None,
         elapsed_s: window_s,
         measurements,
         series: evidence.latencies.series,
@@ -124,8 +126,7 @@ fn latencies_of(what: &str, kind: &str, durations: &Durations, role: Role, into:
 /// The share of operations of the measured part that did not succeed, in percent: those that failed, and those that were
 /// passed over because they were too late already.
 fn failed_share(evidence: &Evidence<'_>) -> Measurement {
-    let reading = percent_of(failed(evidence), evidence.latencies.response.succeeded());
-    Measurement::new(FAILED_SHARE, "%", Direction::Lower, Role::Primary, reading)
+    Measurement::failed_share(Reading::percent_failed(failed(evidence), evidence.latencies.response.succeeded()))
 }
 
 /// How many of the measured part failed or were skipped. What was due at its very end and not begun has not failed, nor has
@@ -133,14 +134,6 @@ fn failed_share(evidence: &Evidence<'_>) -> Measurement {
 fn failed(evidence: &Evidence<'_>) -> u64 {
     let tally = &evidence.tally;
     evidence.latencies.response.failed().saturating_sub(tally.not_begun + tally.broken_off)
-}
-
-/// So many that failed as percent of all that ended.
-fn percent_of(failed: u64, succeeded: u64) -> Reading {
-    match failed + succeeded {
-        0 => Reading::Unavailable("nothing ended in the measured part".to_owned()),
-        all => Reading::Value(100.0 * failed as f64 / all as f64),
-    }
 }
 
 fn errors(tally: &Tally, into: &mut Vec<Measurement>) {
@@ -197,6 +190,16 @@ fn rate_not_met(evidence: &Evidence<'_>, what: &str) -> Option<Mark> {
     let is_met = due - ended <= (1.0 - RATE_MET) * due + CHANCE * (2.0 * under_way).sqrt();
     let detail = format!("of {due:.0} {what} that were due in the trial, {ended:.0} ended in it");
     (!is_met).then_some(Mark { kind: MarkKind::RateNotMet, detail })
+}
+
+/// The tests that a mark of [`steadiness`] rests on: whoever reads several trials adjusts those of all of them together.
+fn motion(rates_per_s: &[f64]) -> Vec<Measurement> {
+    if rates_per_s.len() < FEWEST_INTERVALS || stats::warm_up_end(rates_per_s).is_some() {
+        return Vec::new();
+    }
+    let found = stats::Motion::of(rates_per_s).map(|motion| motion.p()).into_iter().flatten();
+    let p = |(id, p)| Measurement::value(id, "", Direction::Neither, Role::Diagnostic, p);
+    [DRIFT_P, LEVELS_P].into_iter().zip(found).map(p).collect()
 }
 
 /// Whether the rate changed within the measured part.

@@ -68,6 +68,7 @@ pub fn run(procedure: &dyn Procedure, context: &mut StepContext<'_>) -> Result<T
         Stepped::Done(outcome) => TrialRecord {
             state: TrialState::Measured,
             reason: None,
+            began_unix_ms: None,
             elapsed_s: outcome.elapsed_s,
             measurements: outcome.measurements,
             series: outcome.series,

@@ -15,6 +15,8 @@ pub struct Clock {
     pub round_trip_ns: u64,
     /// What its clock shows beyond ours, in nanoseconds.
     pub offset_ns: i64,
+    /// What its time of day is beyond ours, in milliseconds, give or take the round trip.
+    pub day_offset_ms: i64,
 }
 
 impl Clock {
@@ -34,8 +36,9 @@ impl Clock {
                 tried: format!("read the clock of the agent `{agent}`"),
                 cause: error.to_string(),
             };
-            let Pong { now_ns } = serde_json::from_slice(&answer).map_err(unread)?;
-            let reading = Clock::of(before_ns, now_ns, after_ns);
+            let Pong { now_ns, unix_ms } = serde_json::from_slice(&answer).map_err(unread)?;
+            let day_offset_ms = unix_ms - host::clock::unix_ms();
+            let reading = Clock { day_offset_ms, ..Clock::of(before_ns, now_ns, after_ns) };
             if best.is_none_or(|best| reading.round_trip_ns < best.round_trip_ns) {
                 best = Some(reading);
             }
@@ -46,7 +49,7 @@ impl Clock {
     fn of(before_ns: u64, there_ns: u64, after_ns: u64) -> Clock {
         let round_trip_ns = after_ns - before_ns;
         let middle_ns = before_ns + round_trip_ns / 2;
-        Clock { round_trip_ns, offset_ns: there_ns.wrapping_sub(middle_ns) as i64 }
+        Clock { round_trip_ns, offset_ns: there_ns.wrapping_sub(middle_ns) as i64, day_offset_ms: 0 }
     }
 
     /// An instant of our clock on that one.
@@ -62,7 +65,7 @@ mod tests {
     #[test]
     fn the_offset_is_taken_at_the_middle_of_the_round_trip() {
         let ahead = Clock::of(1_000, 5_100, 1_200);
-        assert_eq!(ahead, Clock { round_trip_ns: 200, offset_ns: 4_000 });
+        assert_eq!(ahead, Clock { round_trip_ns: 200, offset_ns: 4_000, day_offset_ms: 0 });
         assert_eq!(ahead.there(2_000), 6_000);
         let behind = Clock::of(10_000, 150, 10_100);
         assert_eq!(behind.offset_ns, -9_900);

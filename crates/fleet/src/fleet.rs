@@ -267,7 +267,16 @@ impl Places for Fleet {
 
     fn left_over(&self, job: &Job<'_>, observer: &mut dyn Observer) -> Option<TrialRecord> {
         let agent = self.hosts.get(&job.cell.system)?;
-        let Recorded { mut record, tasks, .. } = self.shared.inbox.left_over(agent, job.cell, job.seed)?;
+        let recorded = self.shared.inbox.left_over(agent, job.cell, job.seed)?;
+        let link = &self.shared.link;
+        // Its clock may show anything, so that what it showed then says something only beside what it shows now.
+        let ahead_ms = Clock::read(&link.bus, agent, link.patience).map_or(0, |clock| clock.day_offset_ms);
+        let published_unix_ms = recorded.published_unix_ms - ahead_ms;
+        let mut outcome = Outcome::Record(Box::new(recorded));
+        outcome.shift(published_unix_ms);
+        let Outcome::Record(recorded) = outcome else { return None };
+        let Recorded { mut record, tasks, began_unix_ms, .. } = *recorded;
+        record.began_unix_ms = Some(began_unix_ms);
         if !tasks.is_empty() {
             observer.tasks_ended(&tasks);
         }

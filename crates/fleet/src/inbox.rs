@@ -42,13 +42,6 @@ struct Left {
     deliveries: Vec<Delivery>,
 }
 
-/// A result of its pieces, with times of day of this host's clock.
-fn arrived(pieces: &[Vec<u8>]) -> Result<Outcome, String> {
-    let mut outcome = parts::join(pieces)?;
-    outcome.shift(host::clock::unix_ms());
-    Ok(outcome)
-}
-
 impl Inbox {
     pub(crate) fn open(bus: &Arc<Bus>, experiment: &str, session: &str) -> Result<Inbox, BusError> {
         Ok(Inbox { results: bus.results(experiment)?, session: session.to_owned(), held: Mutex::default() })
@@ -87,7 +80,7 @@ impl Inbox {
             let pieces: Vec<Vec<u8>> =
                 of_part.values().filter_map(|same| Some(same.first()?.payload.clone())).collect();
             let deliveries: Vec<Delivery> = of_part.into_values().flatten().collect();
-            match arrived(&pieces) {
+            match parts::join(&pieces) {
                 Ok(Outcome::Record(recorded)) => held.left.push(Left { agent, recorded: *recorded, deliveries }),
                 // A share says nothing without what the server had counted before, which nobody knows any more; and a
                 // result whose pieces are not all there is none.
@@ -97,7 +90,8 @@ impl Inbox {
         Ok(())
     }
 
-    /// The trial of that cell and seed, if an earlier run had it measured by that agent. It is given once.
+    /// The trial of that cell and seed, if an earlier run had it measured by that agent. It is given once, with times of day
+    /// as long before its publication as they were.
     pub(crate) fn left_over(&self, agent: &str, cell: &Cell, seed: u64) -> Option<Recorded> {
         let mut held = self.lock();
         let is_it = |left: &Left| left.agent == agent && left.recorded.seed == seed && left.recorded.cell == *cell;
@@ -121,7 +115,10 @@ impl Inbox {
                 ids.iter().map(|id| held.pieces.get(id).cloned()).collect::<Option<Vec<_>>>()
             };
             if let Some(pieces) = pieces {
-                return arrived(&pieces).map_err(|cause| failed(FailureKind::Other, cause));
+                // It has just been published: its times of day become those of this host's clock.
+                let mut outcome: Outcome = parts::join(&pieces).map_err(|cause| failed(FailureKind::Other, cause))?;
+                outcome.shift(host::clock::unix_ms());
+                return Ok(outcome);
             }
             match self.results.fetch(AT_ONCE) {
                 Ok(deliveries) if deliveries.is_empty() => std::thread::sleep(AGAIN),

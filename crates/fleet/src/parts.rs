@@ -96,7 +96,7 @@ mod tests {
             system: "s".to_owned(),
             point: Point::default(),
         };
-        let recorded = Recorded { cell, seed: 7, record, tasks: Vec::new() };
+        let recorded = Recorded { cell, seed: 7, began_unix_ms: 0, published_unix_ms: 0, record, tasks: Vec::new() };
         let pieces = split(&Outcome::Record(Box::new(recorded.clone())), 20_000).unwrap();
         assert!(pieces.len() > 3 && pieces.iter().all(|piece| piece.len() <= 20_000));
         let Outcome::Record(read) = join(&pieces).unwrap() else { panic!() };

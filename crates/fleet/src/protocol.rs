@@ -308,6 +308,9 @@ impl Outcome {
             Outcome::Cut(tasks) => tasks,
         };
         tasks.iter_mut().for_each(|log| log.began_unix_ms += shift_ms);
+        if let Outcome::Record(recorded) = self {
+            recorded.began_unix_ms += shift_ms;
+        }
     }
 }
 
@@ -318,6 +321,10 @@ pub struct Recorded {
     pub cell: Cell,
     /// Its seed, which is that of its block.
     pub seed: u64,
+    /// When it began: [shifted](Outcome::shift) with its tasks.
+    pub began_unix_ms: i64,
+    /// What the agent's own clock showed when it was published: who takes it up later asks what that shows now.
+    pub published_unix_ms: i64,
     /// What it left behind.
     pub record: TrialRecord,
     /// The ends of its tasks, if its load consists of any.
@@ -349,4 +356,6 @@ pub struct AgentInfo {
 pub struct Pong {
     /// The agent's clock, in nanoseconds.
     pub now_ns: u64,
+    /// The agent's time of day, in milliseconds since 1970.
+    pub unix_ms: i64,
 }

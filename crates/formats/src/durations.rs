@@ -3,13 +3,13 @@
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer as _, V2Serializer};
 use model::{Direction, Measurement, Reading, Role, Series, SeriesKind};
+use stats::NoQuantile;
+use stats::censored::share_of_successes;
 
 /// Largest response time that quantiles tell apart, in nanoseconds: one hour, as in étalon's own trials.
 const MAX_NS: u64 = 3_600_000_000_000;
 /// Significant decimal digits of a quantile.
 const DIGITS: u8 = 3;
-/// A quantile is shown only with so many samples beyond it.
-const SAMPLES_BEYOND: f64 = 10.0;
 
 /// Response times, added one by one. Count, sum and extremes are exact; quantiles come from a histogram with three
 /// significant digits.
@@ -87,32 +87,47 @@ impl Durations {
         (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
     }
 
-    /// A quantile in nanoseconds, to three digits; `None` with fewer than ten samples beyond it.
-    pub fn quantile_ns(&self, quantile: f64) -> Option<u64> {
-        let enough = self.count as f64 >= (SAMPLES_BEYOND / (1.0 - quantile)).ceil();
-        let histogram = self.histogram.as_ref().filter(|_| enough)?;
-        Some(histogram.value_at_quantile(quantile).min(self.max_ns))
+    /// A quantile in nanoseconds, to three digits, of these and of so many more that failed: those took at least as long as
+    /// all others, for all that is known.
+    ///
+    /// # Errors
+    /// There are too few, or it lies among those that failed.
+    pub fn quantile_ns(&self, quantile: f64, failed: u64) -> Result<u64, NoQuantile> {
+        let share = share_of_successes(quantile, self.count, failed)?;
+        Ok(self.histogram.as_ref().map_or(self.max_ns, |found| found.value_at_quantile(share).min(self.max_ns)))
     }
 
-    /// Mean, extremes and quantiles as étalon's own trials have them, in microseconds: `response_mean` and so on.
-    pub fn measurements(&self) -> Vec<Measurement> {
+    /// The share of failures, and mean, extremes and quantiles as étalon's own trials have them, in microseconds:
+    /// `response_mean` and so on. The mean and the shortest are of what succeeded, all others of what failed too.
+    pub fn measurements(&self, failed: u64) -> Vec<Measurement> {
         let none = || Reading::Unavailable("no execution succeeded".to_owned());
         let us = |ns: Option<f64>| ns.map_or_else(none, |ns| Reading::Value(ns / 1e3));
-        let mut all = vec![latency("response_mean", Role::Secondary, us(self.mean_ns()))];
+        let share = Measurement::failed_share(Reading::percent_failed(failed, self.count));
+        let mut all = vec![share, latency("response_mean", Role::Secondary, us(self.mean_ns()))];
         for (name, quantile, role) in [
             ("response_p50", 0.5, Role::Primary),
             ("response_p90", 0.9, Role::Secondary),
             ("response_p95", 0.95, Role::Secondary),
             ("response_p99", 0.99, Role::Primary),
         ] {
-            let reading = match self.quantile_ns(quantile) {
-                Some(ns) => Reading::Value(ns as f64 / 1e3),
-                None => Reading::Unavailable("fewer than ten executions lie beyond it".to_owned()),
+            let reading = match self.quantile_ns(quantile, failed) {
+                Ok(ns) => Reading::Value(ns as f64 / 1e3),
+                Err(NoQuantile::TooFew { .. }) => {
+                    Reading::Unavailable("fewer than ten executions lie beyond it".to_owned())
+                }
+                Err(why @ NoQuantile::AmongFailed { .. }) => Reading::Unavailable(why.to_string()),
             };
             all.push(latency(name, role, reading));
         }
         all.push(latency("response_min", Role::Secondary, us(self.min_ns().map(|ns| ns as f64))));
-        all.push(latency("response_max", Role::Secondary, us(self.max_ns().map(|ns| ns as f64))));
+        let longest = match failed {
+            0 => us(self.max_ns().map(|ns| ns as f64)),
+            failed => {
+                let all = self.count.saturating_add(failed);
+                Reading::Unavailable(NoQuantile::AmongFailed { failed, all }.to_string())
+            }
+        };
+        all.push(latency("response_max", Role::Secondary, longest));
         all
     }
 
@@ -150,13 +165,15 @@ mod tests {
     #[test]
     fn figures_are_exact_and_quantiles_need_samples() {
         let mut durations = Durations::default();
-        assert_eq!((durations.min_ns(), durations.mean_ns(), durations.quantile_ns(0.5)), (None, None, None));
+        assert_eq!((durations.min_ns(), durations.mean_ns(), durations.quantile_ns(0.5, 0).ok()), (None, None, None));
         for ns in 1..=19 {
             durations.add_ns(ns * 1_000);
         }
-        assert_eq!(durations.quantile_ns(0.5), None);
+        assert_eq!(durations.quantile_ns(0.5, 0), Err(NoQuantile::TooFew { needed: 20 }));
         durations.add_ns(20_000);
-        assert_eq!(durations.quantile_ns(0.5).map(|ns| ns / 10), Some(1_000));
+        assert_eq!(durations.quantile_ns(0.5, 0).map(|ns| ns / 10), Ok(1_000));
+        assert_eq!(durations.quantile_ns(0.5, 10).map(|ns| ns / 10), Ok(1_500), "of thirty, ten of which failed");
+        assert_eq!(durations.quantile_ns(0.5, 21), Err(NoQuantile::AmongFailed { failed: 21, all: 41 }));
         assert_eq!(
             (durations.min_ns(), durations.max_ns(), durations.mean_ns()),
             (Some(1_000), Some(20_000), Some(10_500.0))

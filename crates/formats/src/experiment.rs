@@ -303,6 +303,7 @@ fn record(import: &Imported, result: &ImportedResult) -> TrialRecord {
     TrialRecord {
         state,
         reason,
+        began_unix_ms: result.began_unix_ms,
         elapsed_s: result.elapsed_s.filter(|s| s.is_finite() && *s >= 0.0).unwrap_or(0.0),
         measurements: result.measurements.clone(),
         series: result.series.clone(),

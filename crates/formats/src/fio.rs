@@ -38,6 +38,8 @@ pub struct Job {
     pub group: u64,
     /// 0, or the system's number of the error that ended it.
     pub error: i64,
+    /// I/Os that failed without ending it, with `continue_on_error`: of all directions together.
+    pub failed: u64,
     /// Whole seconds from the start of fio, and one more.
     pub elapsed_s: u64,
     /// Its own options.
@@ -172,6 +174,7 @@ fn job(json: &Json) -> Job {
         name: json.get("jobname").and_then(Json::as_str).unwrap_or_default().to_owned(),
         group: json.get("groupid").and_then(Json::as_u64).unwrap_or(0),
         error: json.get("error").and_then(Json::as_i64).unwrap_or(0),
+        failed: json.get("total_err").and_then(Json::as_u64).unwrap_or(0),
         elapsed_s: json.get("elapsed").and_then(Json::as_u64).unwrap_or(0),
         options: options(json.get("job options")),
         user_cpu_percent: json.get("usr_cpu").and_then(Json::as_f64),
@@ -366,11 +369,22 @@ fn result(document: &Document, side: &Side<'_>, op: &str, of: Of, system: &str) 
     let bins = all.iter().filter_map(|direct| direct.completion.as_ref()).flat_map(|latency| &latency.bins);
     bins.for_each(|(ns, samples)| durations.add_many_ns(*ns, *samples));
     result.measurements = measurements(&all, &durations);
-    result.series.extend(durations.series("fio", result.elapsed_s.unwrap_or(0.0), 0));
+    result.measurements.push(failed_share(side));
+    // Which of the directions failed is not told, so no curve is made where one did.
+    let whole = side.jobs.iter().all(|job| job.failed == 0);
+    result.series.extend(durations.series("fio", result.elapsed_s.unwrap_or(0.0), 0).filter(|_| whole));
     if all.len() > 1 {
         result.notes.push(format!("{} jobs ran side by side: their rates are added", all.len()));
     }
     Some(result)
+}
+
+/// The share of I/Os that failed, of both directions: fio counts them together. One that failed is in no other count.
+fn failed_share(side: &Side<'_>) -> Measurement {
+    let directions = side.jobs.iter().flat_map(|job| [&job.read, &job.write, &job.trim]).flatten();
+    let succeeded = directions.map(|direct| direct.ios).fold(0, u64::saturating_add);
+    let failed = side.jobs.iter().map(|job| job.failed).fold(0, u64::saturating_add);
+    Measurement::failed_share(Reading::percent_failed(failed, succeeded))
 }
 
 fn measurements(all: &[&Direct], binned: &Durations) -> Vec<Measurement> {
@@ -425,7 +439,7 @@ fn percentile(all: &[&Direct], binned: &Durations, id: &str, rank: f64, role: Ro
     match all {
         [one] => of(one).map(|ns| in_us(id, role, ns)),
         _ if binned.count() == samples && samples > 0 => {
-            binned.quantile_ns(rank / 100.0).map(|ns| in_us(id, role, ns as f64))
+            binned.quantile_ns(rank / 100.0, 0).ok().map(|ns| in_us(id, role, ns as f64))
         }
         _ => {
             let reason = "several jobs ran side by side, and percentiles cannot be added".to_owned();

@@ -423,6 +423,8 @@ fn result(job: &Job, system: &str) -> ImportedResult {
     if let Some(users) = job.virtual_users.and_then(|users| i64::try_from(users).ok()) {
         result.keys.insert("virtual_users".to_owned(), Value::Int(users));
     }
+    let why = "HammerDB does not tell how much failed".to_owned();
+    let failed = Measurement::failed_share(Reading::Unavailable(why));
     let minutes = job.configuration.get("duration_minutes").and_then(Value::as_int);
     result.elapsed_s = minutes.map(|minutes| minutes as f64 * 60.0);
     result.measurements = match job.outcome {
@@ -435,6 +437,7 @@ fn result(job: &Job, system: &str) -> ImportedResult {
             Measurement::value("query_total", "s", Direction::Lower, Role::Secondary, total_s),
         ],
     };
+    result.measurements.push(failed);
     if matches!(job.outcome, Outcome::Orders { .. }) {
         let note = "TPM are what this database counts as transactions: between databases only NOPM compare";
         result.notes.push(note.to_owned());

@@ -76,6 +76,8 @@ pub struct ImportedResult {
     pub keys: Point,
     /// Its number among the repetitions of the cell, from 1; `None` when the file only has an order.
     pub repetition: Option<u32>,
+    /// When it began, in milliseconds since 1970, if known.
+    pub began_unix_ms: Option<i64>,
     /// Length of the measured part in seconds, if known.
     pub elapsed_s: Option<f64>,
     /// The figures.
@@ -98,6 +100,7 @@ impl ImportedResult {
             benchmark: benchmark.to_owned(),
             keys: Point::new(),
             repetition: None,
+            began_unix_ms: None,
             elapsed_s: None,
             measurements: Vec::new(),
             series: Vec::new(),

@@ -225,8 +225,9 @@ impl Summary {
     }
 
     fn measurements(&mut self) -> Vec<Measurement> {
-        let mut all = self.all().measurements();
-        if let Some(median) = self.median()
+        let mut all = self.all().measurements(self.failed);
+        // With failures the middle is not that of what succeeded.
+        if let Some(median) = self.median().filter(|_| self.failed == 0)
             && let Some(found) = all.iter_mut().find(|m| m.metric.id == "response_p50")
         {
             // Exact, where the histogram has three digits.
@@ -255,9 +256,9 @@ pub fn import(summary: &mut Summary, system: &str, source: &str) -> Imported {
     result.series = series;
     if summary.failed > 0 {
         let (failed, all) = (summary.failed, summary.succeeded() + summary.failed);
-        result
-            .notes
-            .push(format!("{failed} of {all} executions failed: they have no time and are in no figure of times"));
+        result.notes.push(format!(
+            "{failed} of {all} executions failed: they have no time, and count as longer than all others"
+        ));
     }
     let unknown = [
         "the versions of client and server",

@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use model::csv::{quoted, unguarded};
 use model::{Direction, Facts, Mark, Measurement, Nature, Point, Reading, Role, TrialState, Value};
 
 use crate::exported::is_told;
@@ -24,11 +25,13 @@ pub const MEASURED: &str = "measured";
 pub const FACTOR: &str = "factor";
 /// As [`FACTOR`], of what only happened to be so at the time.
 pub const CIRCUMSTANCE: &str = "circumstance";
-/// The kind of rows that tell how a trial went: the metric is [`ELAPSED`] with the seconds of its measured part, or the
-/// state of a trial without a result with the reason.
+/// The kind of rows that tell how a trial went: the metric is [`ELAPSED`] with the seconds of its measured part, [`BEGAN`] with
+/// the milliseconds since 1970 when it began, or the state of a trial without a result with the reason.
 pub const TRIAL: &str = "trial";
 /// See [`TRIAL`].
 pub const ELAPSED: &str = "elapsed";
+/// See [`TRIAL`].
+pub const BEGAN: &str = "began";
 /// The kind of rows with which étalon marked a trial: the metric is the mark's kind, the value its detail.
 pub const MARK: &str = "mark";
 /// What stands before the reason why a value is not available.
@@ -466,25 +469,6 @@ fn role_word(role: Option<Role>) -> &'static str {
     }
 }
 
-/// A field as RFC 4180 has it, quoted where that is needed. One that a spreadsheet would take for a formula is kept a text by an
-/// apostrophe before it, which [`parse`] takes away again.
-pub fn quoted(text: &str) -> String {
-    let guarded = if is_formula(text) { format!("'{text}") } else { text.to_owned() };
-    let plain =
-        !guarded.contains([',', ';', '\t', '"', '\n', '\r']) && guarded.trim() == guarded && !guarded.starts_with('#');
-    if plain { guarded } else { format!("\"{}\"", guarded.replace('"', "\"\"")) }
-}
-
-/// Whether a spreadsheet would compute it, or would without its apostrophes. A number is computed to itself.
-fn is_formula(text: &str) -> bool {
-    text.trim_start_matches('\'').starts_with(['=', '+', '-', '@', '\t', '\r']) && number(text).is_none()
-}
-
-/// A field without the apostrophe of [`quoted`].
-fn unguarded(text: &str) -> &str {
-    text.strip_prefix('\'').filter(|rest| is_formula(rest)).unwrap_or(text)
-}
-
 /// A row's cell and repetition: system, benchmark, keys, repetition.
 type Place = (String, String, String, u32);
 
@@ -583,9 +567,21 @@ fn trial(row: &Row, index: &BTreeMap<Place, usize>, found: &mut Vec<ImportedResu
         result_of(row, index, found)?.elapsed_s = Some(*elapsed_s);
         return Ok(());
     }
+    if row.metric == BEGAN {
+        let began = row.written.parse().map_err(|_| {
+            let what =
+                format!("{}: a trial began at a whole number of milliseconds since 1970", shortened(&row.written));
+            FormatError::at(row.line, what)
+        })?;
+        result_of(row, index, found)?.began_unix_ms = Some(began);
+        return Ok(());
+    }
     let known = [TrialState::Failed, TrialState::Aborted].into_iter().find(|state| state.as_str() == row.metric);
     let Some(state) = known else {
-        let what = format!("{}: of a trial it is told that it failed, was aborted, or elapsed", shortened(&row.metric));
+        let what = format!(
+            "{}: of a trial it is told when it began, how long it took, or that it failed or was aborted",
+            shortened(&row.metric)
+        );
         return Err(FormatError::at(row.line, what));
     };
     let (system, benchmark, ..) = place(row, 0);

@@ -4,6 +4,7 @@
 
 use formats::fio::{import, read};
 use formats::into_experiment;
+use model::metric::FAILED_SHARE;
 use model::{Measurement, Reading, Value};
 use proptest::prelude::*;
 
@@ -72,6 +73,23 @@ fn clones_of_a_job_are_one_result_and_documents_repetitions() {
     assert!(matches!(reading(measurements, "completion_p99"), Reading::Unavailable(_)));
     assert!(imported.notes.iter().any(|note| note == "job bad ended with error 5 and is left out"));
     assert_eq!(into_experiment("x", &[imported]).unwrap().plan.schedule.blocks, 2);
+}
+
+#[test]
+fn what_failed_on_the_way_is_a_share() {
+    let text = |errors: &str| {
+        format!(
+            r#"{{"fio version":"fio-3.33","jobs":[{{"jobname":"j","error":0,{errors}
+            "read":{{"total_ios":70,"iops":5.0,"bw_bytes":1048576}},
+            "write":{{"total_ios":20,"iops":5.0,"bw_bytes":1048576}}}}]}}"#
+        )
+    };
+    let shares = |errors| {
+        let imported = import(&read(text(errors).as_bytes()).unwrap(), "disk", "a.json");
+        imported.results.iter().map(|one| reading(&one.measurements, FAILED_SHARE)).collect::<Vec<_>>()
+    };
+    assert_eq!(shares(r#""total_err":10,"first_error":5,"#), [Reading::Value(10.0), Reading::Value(10.0)]);
+    assert_eq!(shares(""), [Reading::Value(0.0), Reading::Value(0.0)], "an error would have ended the job");
 }
 
 #[test]

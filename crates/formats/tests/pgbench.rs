@@ -6,8 +6,9 @@ use formats::pgbench::{
     AggregateSummary, Entry, Interval, LogSummary, Outcome, SeventhColumn, Summaries, Summary, entries,
     import_aggregates, import_log, import_summaries, intervals, read_summaries,
 };
-use formats::{FormatError, into_experiment};
+use formats::{FormatError, Imported, ImportedResult, into_experiment};
 use model::Reading;
+use model::metric::FAILED_SHARE;
 use proptest::prelude::*;
 
 fn all(log: &str, seventh: SeventhColumn) -> Vec<Entry> {
@@ -43,6 +44,57 @@ fn logs_of_version_15_are_read() {
     assert_eq!((failed[0].outcome, failed[3].outcome), (Outcome::Succeeded(0), Outcome::Failed));
 }
 
+const AMONG_3_OF_6: &str = "it lies among the 3 of 6 (50.00 %) that did not succeed";
+
+/// The share of failures that each result of an import has.
+fn shares(import: &Imported) -> Vec<Reading> {
+    let share = |result: &ImportedResult| {
+        result.measurements.iter().find(|one| one.metric.id == FAILED_SHARE).unwrap().reading.clone()
+    };
+    import.results.iter().map(share).collect()
+}
+
+fn is_unknown(share: &Reading) -> bool {
+    matches!(share, Reading::Unavailable(_))
+}
+
+#[test]
+fn quantiles_of_a_log_are_of_what_failed_too() {
+    let line = |number: u64| match number % 5 {
+        0 => format!("0 {number} serialization 0 {number} 0\n"),
+        _ => format!("0 {number} {number} 0 {number} 0\n"),
+    };
+    let text: String = (1..=1_000).map(line).collect();
+    let mut log = LogSummary::default();
+    log.read(text.as_bytes(), SeventhColumn::Unknown).unwrap();
+    let import = import_log(&log, "a", "log");
+    assert_eq!(shares(&import), [Reading::Value(20.0)]);
+    let reading = |id: &str| import.results[0].measurements.iter().find(|m| m.metric.id == id).unwrap().reading.clone();
+    let Reading::Value(p50) = reading("response_p50") else { panic!("a median") };
+    assert!((p50 / 624.0 - 1.0).abs() < 0.002, "the 500th of 800 that succeeded: {p50}");
+    assert!(is_unknown(&reading("response_p90")) && is_unknown(&reading("response_max")));
+    assert_eq!(import.results[0].series[0].errors, 200);
+}
+
+#[test]
+fn aggregates_tell_failures_only_if_they_were_asked_to() {
+    let share = |text: &str| {
+        let mut log = AggregateSummary::default();
+        log.read(text.as_bytes()).unwrap();
+        shares(&import_aggregates(&log, "a", "b")).remove(0)
+    };
+    let failing = every(include_str!("data/pgbench/aggfail.log")).unwrap();
+    let (failed, succeeded) = failing.iter().fold((0, 0), |(failed, succeeded), one| {
+        (failed + one.serialization.unwrap() + one.deadlocks.unwrap(), succeeded + one.transactions)
+    });
+    let of_all = 100.0 * failed as f64 / (failed + succeeded) as f64;
+    assert_eq!(share(include_str!("data/pgbench/aggfail.log")), Reading::Value(of_all));
+    assert!(is_unknown(&share(include_str!("data/pgbench/agg.log"))), "a 0 may mean that nobody counted");
+    assert!(is_unknown(&share("1345828501 5601 1542744 483552416 61 2573\n")), "version 9");
+    assert_eq!(share("10 20 500 1 50 150 0 0 0 0 5\n"), Reading::Value(25.0), "five of twenty were skipped");
+    assert_eq!(share("10 15 500 1 50 150 0 0 0 0 5 0 0 0 0\n"), Reading::Value(25.0), "from version 15 on beside them");
+}
+
 #[test]
 fn a_log_is_summed_up() {
     let mut log = LogSummary::default();
@@ -58,8 +110,9 @@ fn a_log_is_summed_up() {
     let reading = |id: &str| import.results[0].measurements.iter().find(|m| m.metric.id == id).unwrap().reading.clone();
     assert_eq!(
         (reading("throughput"), reading("errors"), reading("response_max")),
-        (Reading::Value(1.0), Reading::Value(2.0), Reading::Value(5000.0))
+        (Reading::Value(1.0), Reading::Value(2.0), Reading::Unavailable(AMONG_3_OF_6.to_owned()))
     );
+    assert_eq!(reading(FAILED_SHARE), Reading::Value(50.0), "two failed and one was skipped of six");
     assert!(matches!(reading("response_p99"), Reading::Unavailable(_)));
     assert_eq!(import.results[0].keys["clients"].as_int(), Some(3));
     assert_eq!(LogSummary::default().rate(), None);
@@ -80,6 +133,11 @@ fn a_sample_is_known_by_its_gaps_and_scaled() {
     let import = import_log(&log, "a", "log");
     let errors = import.results[0].measurements.iter().find(|m| m.metric.id == "errors").unwrap();
     assert_eq!(errors.reading, Reading::Unavailable("the log is a sample: 0 in its 42 lines".to_owned()));
+    assert_eq!(shares(&import), [Reading::Value(0.0)]);
+    let failing = text.replace(" 50 500 ", " 50 failed ");
+    let mut log = LogSummary::default();
+    log.read(failing.as_bytes(), SeventhColumn::Unknown).unwrap();
+    assert_eq!(shares(&import_log(&log, "a", "log")), [Reading::Value(100.0 * 2.0 / 42.0)], "a share is not scaled");
     assert!(import.results[0].notes[0].contains("20.2 %"), "{:?}", import.results[0].notes);
     let mut twice = log.clone();
     twice.read(text.as_bytes(), SeventhColumn::Unknown).unwrap();
@@ -210,6 +268,21 @@ fn summaries_of_older_versions_are_read() {
     assert_eq!((run.version.as_deref(), run.server_version.as_deref()), (Some("17.2"), Some("16.1")));
     assert_eq!((run.retried, run.retries, run.statements[0].retries), (Some(3), Some(4), Some(3)));
     assert_eq!(run.progress[0].latency_ms, None);
+}
+
+#[test]
+fn a_summary_tells_what_failed_from_version_15_on() {
+    let share = |text: &str| shares(&import_summaries(&read_summaries(text.as_bytes()), "a", "b")).remove(0);
+    assert_eq!(share(include_str!("data/pgbench/fail.txt")), Reading::Value(100.0 * 118.0 / 160.0));
+    assert_eq!(share(include_str!("data/pgbench/plain.txt")), Reading::Value(0.0));
+    let limited = one(include_str!("data/pgbench/ratelimit.txt"));
+    let all = limited.processed.unwrap() + 8;
+    assert_eq!(share(include_str!("data/pgbench/ratelimit.txt")), Reading::Value(100.0 * 8.0 / all as f64));
+    let old = "transaction type: a.sql\nnumber of transactions actually processed: 200\nlatency average = 0.3 ms\n\
+        latency stddev = 0.1 ms\ntps = 3900.1 (excluding connections establishing)\n";
+    assert!(is_unknown(&share(old)));
+    let skipping = old.replace("latency average", "number of transactions skipped: 50 (25.000 %)\nlatency average");
+    assert_eq!(share(&skipping), Reading::Value(25.0), "which up to version 14 are among those processed");
 }
 
 #[test]

@@ -3,7 +3,8 @@
 #![cfg(test)]
 
 use formats::into_experiment;
-use formats::tidy::{Row, Table, import, parse, quoted, write};
+use formats::tidy::{Row, Table, import, parse, write};
+use model::csv::quoted;
 use model::{Direction, Point, Reading, Value};
 use proptest::prelude::*;
 

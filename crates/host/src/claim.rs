@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use same_file::Handle;
+
 use crate::clock;
 use crate::error::HostError;
 use crate::system::text;
@@ -160,19 +162,10 @@ fn command() -> String {
     shown.join(" ").replace('\n', " ")
 }
 
-#[cfg(unix)]
+/// Whether what was opened is still what its path leads to.
 fn is_still_there(file: &File, lock: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let number = |data: std::fs::Metadata| (data.dev(), data.ino());
-    match (file.metadata(), std::fs::metadata(lock)) {
-        (Ok(opened), Ok(found)) => number(opened) == number(found),
-        _ => false,
-    }
-}
-
-#[cfg(not(unix))]
-fn is_still_there(_file: &File, lock: &Path) -> bool {
-    lock.exists()
+    let opened = file.try_clone().and_then(Handle::from_file);
+    matches!((opened, Handle::from_path(lock)), (Ok(opened), Ok(found)) if opened == found)
 }
 
 #[cfg(test)]

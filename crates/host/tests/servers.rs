@@ -230,6 +230,11 @@ fn another_container_s_folder_is_let_alone_until_the_machine_restarts() {
     assert_eq!(find_abandoned_in(base.path()), []);
     change_owner(&scratch, "boot", "00000000-0000-0000-0000-000000000000");
     assert_eq!(find_abandoned_in(base.path()).len(), 1);
+    // Another host that shares the place has been started another time, too.
+    for host in ["an1234 elsewhere", ""] {
+        change_owner(&scratch, "host", host);
+        assert_eq!(find_abandoned_in(base.path()), [], "{host}");
+    }
 }
 
 #[test]

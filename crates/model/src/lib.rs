@@ -8,6 +8,7 @@
 pub mod backup;
 pub mod catalog;
 pub mod cell;
+pub mod csv;
 pub mod durability;
 pub mod duration;
 pub mod facts;

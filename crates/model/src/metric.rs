@@ -6,6 +6,11 @@ use serde::{Deserialize, Serialize};
 /// and the kind's name behind it.
 pub const FAILED_SHARE: &str = "failed_share";
 
+/// The metric that tells how likely the rate of a trial that stands still would drift as far as this one's did.
+pub const DRIFT_P: &str = "drift_p";
+/// As [`DRIFT_P`], how likely it would fall into two levels as far apart.
+pub const LEVELS_P: &str = "levels_p";
+
 /// Which way is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -82,6 +87,16 @@ pub enum Reading {
     Unavailable(String),
 }
 
+impl Reading {
+    /// So many that failed as percent of all that ended.
+    pub fn percent_failed(failed: u64, succeeded: u64) -> Reading {
+        match failed.saturating_add(succeeded) {
+            0 => Reading::Unavailable("nothing ended in the measured part".to_owned()),
+            all => Reading::Value(100.0 * failed as f64 / all as f64),
+        }
+    }
+}
+
 /// A metric with what was read for it in one trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
@@ -100,6 +115,11 @@ impl Measurement {
     /// A measurement from its parts.
     pub fn new(id: &str, unit: &str, direction: Direction, role: Role, reading: Reading) -> Measurement {
         Measurement { metric: Metric { id: id.to_owned(), unit: unit.to_owned(), direction, role }, reading }
+    }
+
+    /// The [`FAILED_SHARE`] of a trial.
+    pub fn failed_share(reading: Reading) -> Measurement {
+        Measurement::new(FAILED_SHARE, "%", Direction::Lower, Role::Primary, reading)
     }
 }
 

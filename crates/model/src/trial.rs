@@ -205,6 +205,9 @@ pub struct TrialRecord {
     pub state: TrialState,
     /// Why it failed or was aborted.
     pub reason: Option<String>,
+    /// When it began, in milliseconds since 1970, if that was not when its place in the order was: when it was measured
+    /// before, or elsewhere.
+    pub began_unix_ms: Option<i64>,
     /// Length of the measured part, in seconds.
     pub elapsed_s: f64,
     /// One value per metric.
@@ -221,6 +224,7 @@ impl TrialRecord {
         TrialRecord {
             state,
             reason: Some(reason.into()),
+            began_unix_ms: None,
             elapsed_s: 0.0,
             measurements: Vec::new(),
             series: Vec::new(),

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use model::{Cell, Facts, Mark, Series, TrialState};
 use store::{Header, Store, StoreError, StoredMeasurement, StoredTrial};
 
+/// The value of [`Header::build`] where étalon has measured nothing itself.
+pub const IMPORTED: &str = "imported";
 /// The subject under which the facts of the load generator's machine are kept.
 pub const CLIENT: &str = "client";
 
@@ -68,12 +70,14 @@ impl Evidence {
     pub fn read(store: &Store) -> Result<Evidence, StoreError> {
         let mut measurements = store.measurements()?;
         crate::older::put_failures_back(&mut measurements, store);
+        let mut marks = store.marks()?;
+        crate::motion::keep_believed(&measurements, &mut marks);
         Ok(Evidence {
             header: store.header().clone(),
             cells: store.cells().to_vec(),
             trials: store.trials()?,
             measurements,
-            marks: store.marks()?,
+            marks,
             facts: store.facts()?,
         })
     }
@@ -109,6 +113,12 @@ impl Evidence {
             }
         }
         counts
+    }
+
+    /// When a trial began, in milliseconds since 1970. An import that does not tell has its own instant in its place.
+    pub fn began_unix_ms(&self, trial: &StoredTrial) -> Option<i64> {
+        let of_import = (self.header.build == IMPORTED).then_some(self.header.created_unix_ms);
+        trial.started_unix_ms.filter(|instant| Some(*instant) != of_import)
     }
 
     /// The marks of one trial.

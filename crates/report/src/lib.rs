@@ -15,6 +15,7 @@ pub mod html;
 pub mod json;
 mod latency;
 pub mod markdown;
+mod motion;
 pub mod number;
 mod older;
 pub mod pages;

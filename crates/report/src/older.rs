@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::metric::FAILED_SHARE;
-use model::{Direction, Measurement, Metric, Reading, Role, SeriesKind};
+use model::{Measurement, Reading, SeriesKind};
 use store::StoredMeasurement;
 
 use crate::evidence::SeriesSource;
@@ -34,11 +34,10 @@ pub fn put_failures_back(measurements: &mut Vec<StoredMeasurement>, source: &dyn
         let counted = failed + skipped;
         let response = if counted > 0.0 { whole(source, trial, SeriesKind::Response) } else { None };
         let response = response.map(|latency| latency.with_failed(skipped as u64));
-        let percent = match &response {
-            _ if counted == 0.0 => 0.0,
-            Some(latency) => 100.0 * latency.failed() as f64 / latency.count().max(1) as f64,
-            // Another tool's count of what it may have tried again.
-            None => continue,
+        let share = match &response {
+            _ if counted == 0.0 => Reading::Value(0.0),
+            Some(latency) => Reading::percent_failed(latency.failed(), latency.succeeded().len()),
+            None => Reading::Unavailable(format!("of how many operations {counted} failed was not recorded")),
         };
         if let Some(response) = response.filter(|latency| latency.failed() > 0) {
             let service = whole(source, trial, SeriesKind::Service);
@@ -46,15 +45,10 @@ pub fn put_failures_back(measurements: &mut Vec<StoredMeasurement>, source: &dyn
                 recount(&mut measurements[*place].measurement, &response, service.as_ref());
             }
         }
-        shares.push(share(&measurements[errors], percent));
+        let measurement = Measurement::failed_share(share);
+        shares.push(StoredMeasurement { measurement, ..measurements[errors].clone() });
     }
     measurements.extend(shares);
-}
-
-fn share(beside: &StoredMeasurement, percent: f64) -> StoredMeasurement {
-    let (direction, role) = (Direction::Lower, Role::Primary);
-    let metric = Metric { id: FAILED_SHARE.to_owned(), unit: "%".to_owned(), direction, role };
-    StoredMeasurement { measurement: Measurement { metric, reading: Reading::Value(percent) }, ..beside.clone() }
 }
 
 /// The latencies of a trial on all its hosts; nothing if there are none that can be read.
@@ -103,7 +97,7 @@ fn recount(measurement: &mut Measurement, response: &Latency, service: Option<&L
 mod tests {
     use hdrhistogram::Histogram;
     use hdrhistogram::serialization::{Serializer as _, V2Serializer};
-    use model::Series;
+    use model::{Direction, Role, Series};
 
     use super::*;
 
@@ -160,6 +154,8 @@ mod tests {
         assert_eq!(reading(&none, "response_p99"), Some(&Reading::Value(990.0)));
         let mut foreign = older().to_vec();
         put_failures_back(&mut foreign, &BTreeMap::new());
-        assert_eq!((foreign.len(), reading(&foreign, FAILED_SHARE)), (5, None), "nobody knows what it counted");
+        let share = reading(&foreign, FAILED_SHARE);
+        assert!(matches!(share, Some(Reading::Unavailable(_))), "nobody knows of how many: {share:?}");
+        assert_eq!(reading(&foreign, "response_p99"), Some(&Reading::Value(990.0)));
     }
 }

@@ -33,7 +33,7 @@ pub struct StoredTrial {
     pub state: TrialState,
     /// Why it failed or was aborted.
     pub reason: Option<String>,
-    /// When it was begun: milliseconds since 1970, UTC.
+    /// When it was begun: milliseconds since 1970, UTC. Of an import that does not tell, when it was made.
     pub started_unix_ms: Option<i64>,
     /// Length of the measured part, in seconds.
     pub elapsed_s: f64,
@@ -161,7 +161,8 @@ impl Store {
     }
 
     /// Stores trials that were over before the store was made, all in one transaction: an import has nothing to resume,
-    /// and a million of its trials must not wait for the disk a million times.
+    /// and a million of its trials must not wait for the disk a million times. `started_unix_ms` stands
+    /// where a record does not say when its trial began.
     ///
     /// # Errors
     /// [`StoreError::NotPlanned`] when a trial is not in the order or no longer to come; otherwise as
@@ -236,12 +237,11 @@ fn write_record(tx: &Transaction<'_>, id: i64, record: &TrialRecord) -> rusqlite
         )?;
         supersede.execute(params![id, SUPERSEDED])?;
     }
-    tx.prepare_cached("UPDATE trials SET state = ?2, reason = ?3, elapsed_s = ?4 WHERE id = ?1")?.execute(params![
-        id,
-        record.state.as_str(),
-        record.reason,
-        record.elapsed_s
-    ])?;
+    let mut end = tx.prepare_cached(
+        "UPDATE trials SET state = ?2, reason = ?3, elapsed_s = ?4, started_unix_ms = coalesce(?5, started_unix_ms)
+         WHERE id = ?1",
+    )?;
+    end.execute(params![id, record.state.as_str(), record.reason, record.elapsed_s, record.began_unix_ms])?;
     let mut insert = tx.prepare_cached(
         "INSERT INTO measurements (trial, metric, unit, direction, role, value, unavailable)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",

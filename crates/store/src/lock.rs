@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rusqlite::{Connection, OptionalExtension, params};
+use same_file::Handle;
 
 use crate::error::Tried;
 use crate::{Result, StoreError};
@@ -53,14 +54,20 @@ impl WriteLock {
                 Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => {}
                 Err(TryLockError::Error(e)) => return Err(StoreError::from_io(&path, TRIED, e)),
             }
-            // Its former holder may have removed it after we opened it; then ours is not the one that others will find.
-            // That yet another process has put a new one there since is possible too: the token covers it.
-            if path.exists() {
+            // Its former holder may have removed it after we opened it, and another process have put a new one there: then
+            // ours is not the one that others will find.
+            if is_at(&file, &path) {
                 return Ok(Taken::Ours(WriteLock { _file: file, path }));
             }
         }
         Ok(Taken::Theirs)
     }
+}
+
+/// Whether what was opened is still what its path leads to.
+fn is_at(file: &File, path: &Path) -> bool {
+    let opened = file.try_clone().and_then(Handle::from_file);
+    matches!((opened, Handle::from_path(path)), (Ok(opened), Ok(found)) if opened == found)
 }
 
 impl Drop for WriteLock {
@@ -119,4 +126,22 @@ fn new_token() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos());
     format!("{}-{nanos}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_on_a_file_that_was_replaced_is_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.etalon-lock");
+        let first = File::create(&path).unwrap();
+        assert!(is_at(&first, &path));
+        fs::remove_file(&path).unwrap();
+        assert!(!is_at(&first, &path));
+        // Its path is there again, and another file.
+        let second = File::create(&path).unwrap();
+        assert!(!is_at(&first, &path) && is_at(&second, &path));
+    }
 }

@@ -13,7 +13,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("wire", &[]),
     ("store", &["model"]),
     ("host", &["model"]),
-    ("formats", &["model"]),
+    ("formats", &["stats", "model"]),
     ("audit", &["formats", "stats", "model"]),
     ("engine", &["host", "store", "stats", "wire", "model"]),
     ("fleet", &["engine", "host", "store", "model"]),

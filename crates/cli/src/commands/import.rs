@@ -18,7 +18,7 @@ use crate::exit::Exit;
 use crate::printer::Printer;
 
 /// The value of [`Header::build`] of a store in which étalon has measured nothing.
-const BUILD: &str = "imported";
+const BUILD: &str = report::evidence::IMPORTED;
 /// So many lines that were not understood are shown for each file.
 const SHOWN_LINES: usize = 5;
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use formats::tidy::{self, REASON, Row, Table};
+use model::csv::quoted;
 use model::{Direction, Reading, Role};
 use parquet::basic::{Compression, ConvertedType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int32Type};
@@ -87,7 +88,7 @@ fn decode(file: File) -> Result<String, ParquetError> {
     let names: Vec<String> = told.schema().get_fields().iter().map(|field| field.name().to_owned()).collect();
     let has_text = names.iter().any(|name| name == TEXT) && names.iter().any(|name| name == KIND);
     let is_kept = |name: &str| !(has_text && name == TEXT);
-    let heading = names.iter().filter(|name| is_kept(name)).map(|name| tidy::quoted(name));
+    let heading = names.iter().filter(|name| is_kept(name)).map(|name| quoted(name));
     lines.push(heading.collect::<Vec<_>>().join(","));
     for row in reader.get_row_iter(None)? {
         let row = row?;
@@ -102,8 +103,8 @@ fn decode(file: File) -> Result<String, ParquetError> {
             Some(_) => reason,
         });
         let written = fields.iter().filter(|(name, _)| is_kept(name)).map(|(name, text)| match (&instead, *name) {
-            (Some(instead), VALUE) => tidy::quoted(instead),
-            _ => tidy::quoted(text.as_deref().unwrap_or_default()),
+            (Some(instead), VALUE) => quoted(instead),
+            _ => quoted(text.as_deref().unwrap_or_default()),
         });
         lines.push(written.collect::<Vec<_>>().join(","));
     }

@@ -99,6 +99,33 @@ fn a_table_that_was_exported_and_imported_is_compared_alike() {
     assert_eq!(pgbench(&store), pgbench("again.etalon"));
 }
 
+#[test]
+fn when_trials_began_survives_the_way_there_and_back() {
+    let scene = Scene::new();
+    let store = run(&scene);
+    assert_eq!(scene.etalon(&["export", &store, "-o", "s.csv"]).code, 0);
+    let table = std::fs::read_to_string(scene.path().join("s.csv")).unwrap();
+    let is_one = |line: &&str| line.contains(",trial,") && line.contains(",began,") && line.starts_with("fast,");
+    let one = table.lines().find(is_one).unwrap();
+    let (rest, began) = one.rsplit_once(',').unwrap();
+    let later = began.parse::<i64>().unwrap() + 2 * 3_600_000;
+    scene.write("s.csv", &table.replace(one, &format!("{rest},{later}")));
+    assert_eq!(scene.etalon(&["import", "tidy", "s.csv", "-o", "moved"]).code, 0);
+    there_and_back(&scene, "moved.etalon");
+    for (store, is_told) in [(store.as_str(), false), ("moved.etalon", true), ("again.etalon", true)] {
+        let compared = scene.etalon(&["--json", "compare", store]);
+        assert_eq!(compared.stdout.contains("far-apart"), is_told, "{store}: {}", compared.stdout);
+    }
+    let wrong = table.replace(one, &format!("{rest},soon"));
+    scene.write("s.csv", &wrong);
+    let refused = scene.etalon(&["import", "tidy", "s.csv", "-o", "wrong"]);
+    assert!(
+        refused.stderr.contains("a trial began at a whole number of milliseconds since 1970"),
+        "{}",
+        refused.stderr
+    );
+}
+
 /// What of an experiment's document does not depend on the identities of rows in its store.
 fn circumstances(scene: &Scene, store: &str) -> Value {
     let ran = scene.etalon(&["--json", "compare", store]);

@@ -4,7 +4,9 @@ use host::disk::{Asked, LayerTraffic, Reached, Share};
 use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, TrialRecord, TrialState};
 use stats::Steadiness;
 
-use super::{Evidence, FEWEST_INTERVALS, client, error_marks, errors, failed_share, latencies_of, load, rate_not_met};
+use super::{
+    Evidence, FEWEST_INTERVALS, client, error_marks, errors, failed_share, latencies_of, load, motion, rate_not_met,
+};
 use crate::durations::Durations;
 use crate::lane::{Helpers, Transfer};
 use crate::recorder::KindTally;
@@ -37,6 +39,7 @@ pub fn record(evidence: Evidence<'_>, load: &BlockLoad, before: Option<&Devices>
     cost(&evidence, &mut all);
     let steady = judged(&evidence.latencies.rates_per_s);
     all.push(steady.measurement());
+    all.extend(motion(&evidence.latencies.rates_per_s));
     let reached = reached(&evidence, before);
     of_devices(&evidence, before, reached.as_ref(), &mut all);
     let mut marks = evidence.marks.clone();
@@ -53,6 +56,7 @@ pub fn record(evidence: Evidence<'_>, load: &BlockLoad, before: Option<&Devices>
     TrialRecord {
         state: TrialState::Measured,
         reason: None,
+        began_unix_ms: None,
         elapsed_s: window_s,
         measurements: all,
         series: evidence.latencies.series,

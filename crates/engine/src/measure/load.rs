@@ -5,7 +5,7 @@ use std::time::Duration;
 use model::metric::FAILED_SHARE;
 use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, duration};
 
-use super::{Evidence, failed, latencies, percent_of};
+use super::{Evidence, failed, latencies};
 use crate::lane::ErrorClass;
 use crate::recorder::KindTally;
 use crate::worker::{Pace, shortfall};
@@ -101,7 +101,7 @@ fn of_kind(kind: &KindTally, window_ns: u64, into: &mut Vec<Measurement>) {
 /// The share of one kind that failed, where it is known of which kind each was that did not succeed.
 pub(super) fn failed_share(kind: &KindTally) -> Measurement {
     let reading = match kind.response.failed().saturating_sub(kind.failed + kind.broken_off) {
-        0 => percent_of(kind.failed, kind.response.succeeded()),
+        0 => Reading::percent_failed(kind.failed, kind.response.succeeded()),
         unknown => {
             Reading::Unavailable(format!("of which kind {unknown} would have been that were never begun is unknown"))
         }

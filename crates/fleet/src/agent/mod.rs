@@ -136,7 +136,7 @@ struct Serving(Weak<Shared>);
 
 impl Handler for Serving {
     fn at_once(&self, verb: &str) -> Option<Vec<u8>> {
-        (verb == "ping").then(|| encode(&Pong { now_ns: host::clock::now_ns() }))
+        (verb == "ping").then(|| encode(&Pong { now_ns: host::clock::now_ns(), unix_ms: host::clock::unix_ms() }))
     }
 
     fn answer(&self, verb: &str, request: &[u8]) -> Vec<u8> {

@@ -158,6 +158,7 @@ impl Work {
         let task = self.task_of(cell)?;
         let job = SiteJob { cell: &cell.cell, task: &task, schedule, seed, interrupt: &self.job.stopped };
         let here = Here::new(Arc::clone(&opened.target), &opened.plan);
+        let began_unix_ms = host::clock::unix_ms();
         let mut record = here.run(&job, None, &mut Watching(Arc::clone(&self.job)))?;
         if record.state == TrialState::Aborted {
             return Ok(self.stopped(self.job.tasks()));
@@ -169,7 +170,9 @@ impl Work {
             }
         }
         let (cell, tasks) = (cell.cell.clone(), self.job.tasks());
-        self.publish(Outcome::Record(Box::new(Recorded { cell, seed, record, tasks }))).map(Answer::Published)
+        let published_unix_ms = host::clock::unix_ms();
+        let recorded = Recorded { cell, seed, began_unix_ms, published_unix_ms, record, tasks };
+        self.publish(Outcome::Record(Box::new(recorded))).map(Answer::Published)
     }
 
     /// It was stopped: what is known of its tasks is told, if there is somebody to hear it.

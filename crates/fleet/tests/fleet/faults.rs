@@ -155,8 +155,11 @@ fn a_trial_that_was_published_and_not_stored_is_taken_from_the_stream() {
     let lost = site.run(&job, None, &mut Silent).unwrap();
     let rate = |record: &TrialRecord| record.measurements.iter().find(|one| one.metric.id == "throughput").cloned();
     let lost = rate(&lost).unwrap().reading;
+    let published_unix_ms = host::clock::unix_ms();
     killed.fall_silent();
     std::mem::forget((site, killed));
+    // However long it lies there, it was measured when it was.
+    thread::sleep(Duration::from_secs(2));
 
     let mut store = create(&folder.path().join("a.etalon"), &plan);
     let mut records = Once(Mutex::new(Some(|| ())), Vec::new());
@@ -165,6 +168,10 @@ fn a_trial_that_was_published_and_not_stored_is_taken_from_the_stream() {
     assert_eq!(trials.len(), 2, "each is there once: {trials:?}");
     assert_eq!(rate(&records.1[0]).unwrap().reading, lost, "the first is the one that was measured before");
     assert_ne!(rate(&records.1[1]).unwrap().reading, lost);
+    let began = |place: usize| trials[place].started_unix_ms.unwrap();
+    let measured = published_unix_ms - 60_000..=published_unix_ms + 500;
+    assert!(measured.contains(&began(0)), "{} and not {published_unix_ms}", began(0));
+    assert!(began(1) > published_unix_ms + 1_500, "{} and {published_unix_ms}", began(1));
     let told = |record: &TrialRecord| record.marks.iter().any(|mark| mark.detail.contains("earlier run"));
     assert!(told(&records.1[0]) && !told(&records.1[1]), "{:?}", records.1[0].marks);
     // It is acknowledged, so nobody finds it a second time.

@@ -96,6 +96,11 @@ impl LogSummary {
         self.skipped
     }
 
+    /// Both: neither has a time of its own. Of a sample, those in it; their share is that of all for all that is known.
+    fn not_succeeded(&self) -> u64 {
+        self.failed().saturating_add(self.skipped)
+    }
+
     /// Response times of those that succeeded.
     pub fn durations(&self) -> &Durations {
         &self.durations
@@ -197,7 +202,7 @@ pub fn import_log(log: &LogSummary, system: &str, source: &str) -> Imported {
     key(&mut result, "clients", Some(u64::from(log.clients)));
     result.elapsed_s = Some(log.span_s());
     result.measurements.push(throughput(log.rate(), "the log spans no time"));
-    result.measurements.extend(log.durations.measurements());
+    result.measurements.extend(log.durations.measurements(log.not_succeeded()));
     result.measurements.extend(counts(log));
     if let Some(share) = log.sampled_share() {
         result.notes.push(format!(
@@ -209,7 +214,7 @@ pub fn import_log(log: &LogSummary, system: &str, source: &str) -> Imported {
         let mean = Reading::Value(log.lag_us as f64 / log.lags as f64);
         result.measurements.push(latency("lag_mean", Role::Diagnostic, mean));
     }
-    result.series.extend(log.durations.series("pgbench", log.span_s(), log.failed()));
+    result.series.extend(log.durations.series("pgbench", log.span_s(), log.not_succeeded()));
     if log.zero > 0 {
         let note = format!(
             "{} transactions have a latency of 0 us: version 15 writes that for some before the first failure",
@@ -273,6 +278,22 @@ impl AggregateSummary {
         self.intervals.iter().map(succeeded).fold(0, u64::saturating_add)
     }
 
+    /// The share of transactions that failed or were skipped. From version 15 on failures are counted in such logs with
+    /// `--failures-detailed` alone, and else a 0 stands in their place; up to 14 they are not there at all. What was skipped
+    /// is there whenever pgbench may skip.
+    fn failed_share(&self) -> Measurement {
+        let of = |count: fn(&Interval) -> Option<u64>| self.sum(count).unwrap_or(0);
+        let failed =
+            of(|one| one.serialization).saturating_add(of(|one| one.deadlocks)).saturating_add(of(|one| one.other));
+        let skipped = of(|one| one.skipped);
+        Measurement::failed_share(match (failed, skipped) {
+            (0, 0) => Reading::Unavailable(
+                "an aggregated log counts failures with --failures-detailed alone, and has 0 without it".to_owned(),
+            ),
+            _ => Reading::percent_failed(failed.saturating_add(skipped), self.succeeded()),
+        })
+    }
+
     /// Whether both ran at the same time.
     pub fn overlaps(&self, other: &AggregateSummary) -> bool {
         let span = |log: &AggregateSummary| {
@@ -302,6 +323,7 @@ fn rate_of(log: &[Interval]) -> Option<f64> {
 pub fn import_aggregates(log: &AggregateSummary, system: &str, source: &str) -> Imported {
     let mut result = ImportedResult::new(system, BENCHMARK);
     let transactions = log.succeeded();
+    result.measurements.push(log.failed_share());
     result.measurements.push(throughput(log.rate(), "fewer than three intervals: none is sure to be whole"));
     let used = || log.intervals.iter().filter(|interval| interval.transactions > 0);
     let none = || Reading::Unavailable("no transaction succeeded".to_owned());
@@ -368,6 +390,17 @@ pub fn import_summaries(found: &Summaries, system: &str, source: &str) -> Import
     import
 }
 
+/// The share of transactions that failed or were skipped. Up to version 14 failures are not printed, and those that were
+/// skipped are among those that were processed.
+fn failed_share(run: &Summary) -> Measurement {
+    let skipped = run.skipped.unwrap_or(0);
+    Measurement::failed_share(match (run.processed, run.failed) {
+        (Some(succeeded), Some(failed)) => Reading::percent_failed(failed.saturating_add(skipped), succeeded),
+        (Some(all), None) if skipped > 0 => Reading::percent_failed(skipped, all.saturating_sub(skipped)),
+        _ => Reading::Unavailable("pgbench prints failed transactions from version 15 on".to_owned()),
+    })
+}
+
 fn result(run: &Summary, system: &str) -> ImportedResult {
     let script = run.script.clone().unwrap_or_else(|| BENCHMARK.to_owned());
     let mut result = ImportedResult::new(system, &script);
@@ -379,6 +412,7 @@ fn result(run: &Summary, system: &str) -> ImportedResult {
     }
     result.elapsed_s = run.duration_s.map(|seconds| seconds as f64);
     result.measurements.push(throughput(run.tps, "no tps was printed"));
+    result.measurements.push(failed_share(run));
     let ms = |id: &str, role, ms: Option<f64>, all: &mut Vec<Measurement>| {
         all.extend(ms.map(|ms| latency(id, role, finite(Reading::Value(us_of_ms(ms))))));
     };

@@ -130,6 +130,8 @@ fn measurements(report: &Report) -> Vec<Measurement> {
     latency("latency_min", Role::Diagnostic, report.latency.map(|l| l.min as f64));
     latency("latency_mean", Role::Diagnostic, report.latency.map(|l| l.avg as f64));
     latency("latency_max", Role::Diagnostic, report.latency.map(|l| l.max as f64));
+    let why = "SQLIO does not tell how much failed".to_owned();
+    all.push(Measurement::failed_share(Reading::Unavailable(why)));
     all
 }
 

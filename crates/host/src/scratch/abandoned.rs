@@ -59,8 +59,8 @@ pub fn find_abandoned() -> Vec<Abandoned> {
     Scratch::bases().iter().flat_map(|base| find_abandoned_in(base)).collect()
 }
 
-/// Scratch folders in one place whose étalon no longer runs. Those of other users, and those made in another container
-/// whose processes cannot be seen from here, are left out. A place that cannot be read holds none.
+/// Scratch folders in one place whose étalon no longer runs. Those of other users, those of other hosts that share the
+/// place, and those made in another container whose processes cannot be seen from here, are left out. A place that cannot be read holds none.
 pub fn find_abandoned_in(base: &Path) -> Vec<Abandoned> {
     let Ok(base) = std::fs::canonicalize(base) else { return Vec::new() };
     let Ok(entries) = std::fs::read_dir(base) else { return Vec::new() };
@@ -153,8 +153,13 @@ fn groups_of(folder: &Path) -> Vec<Group> {
     noted.lines().rev().filter_map(group).collect()
 }
 
-/// Whether the étalon that made a folder no longer runs, as far as this process can know.
+/// Whether the étalon that made a folder no longer runs, as far as this process can know. Of another host nothing is known;
+/// that a start of the machine is the same one tells that the host is, whatever it is called by now.
 fn is_gone(owner: &Owner) -> bool {
+    let is_this_start = !owner.boot.is_empty() && owner.boot == os::boot_id();
+    if !is_this_start && (owner.host.is_empty() || owner.host != os::host_id()) {
+        return false;
+    }
     if owner.boot != os::boot_id() {
         return true;
     }

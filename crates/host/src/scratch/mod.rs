@@ -44,6 +44,8 @@ pub(crate) struct Owner {
     pub(crate) kind: String,
     pub(crate) pid: u32,
     pub(crate) start_mark: u64,
+    /// The host: others may share the folder that this one is in.
+    pub(crate) host: String,
     pub(crate) boot: String,
     pub(crate) pid_namespace: String,
     pub(crate) made_unix_ms: i64,
@@ -164,6 +166,7 @@ impl Owner {
             kind: kind.to_owned(),
             pid,
             start_mark,
+            host: os::host_id(),
             boot: os::boot_id(),
             pid_namespace: os::pid_namespace(),
             made_unix_ms: clock::unix_ms(),
@@ -172,8 +175,8 @@ impl Owner {
 
     fn to_text(&self) -> String {
         format!(
-            "kind={}\npid={}\nstart_mark={}\nboot={}\npid_namespace={}\nmade_unix_ms={}\n",
-            self.kind, self.pid, self.start_mark, self.boot, self.pid_namespace, self.made_unix_ms
+            "kind={}\npid={}\nstart_mark={}\nhost={}\nboot={}\npid_namespace={}\nmade_unix_ms={}\n",
+            self.kind, self.pid, self.start_mark, self.host, self.boot, self.pid_namespace, self.made_unix_ms
         )
     }
 
@@ -184,6 +187,7 @@ impl Owner {
             kind: value("kind")?.to_owned(),
             pid: value("pid")?.parse().ok()?,
             start_mark: value("start_mark")?.parse().ok()?,
+            host: value("host")?.to_owned(),
             boot: value("boot")?.to_owned(),
             pid_namespace: value("pid_namespace")?.to_owned(),
             made_unix_ms: value("made_unix_ms")?.parse().ok()?,

@@ -36,6 +36,13 @@ pub(crate) fn boot_id() -> String {
     text::read("/proc/sys/kernel/random/boot_id").unwrap_or_default()
 }
 
+/// Names the machine, as long as it is called the same: a copy of a machine has the identity of the first, and not its name.
+pub(crate) fn host_id() -> String {
+    let identity = text::read("/etc/machine-id").unwrap_or_default();
+    let name = text::read("/proc/sys/kernel/hostname").unwrap_or_default();
+    format!("{} {}", identity.trim(), name.trim()).trim().to_owned()
+}
+
 /// Names the set of process numbers this process lives in: in a container, number 7 is another process than outside.
 pub(crate) fn pid_namespace() -> String {
     std::fs::read_link("/proc/self/ns/pid").map(|link| link.to_string_lossy().into_owned()).unwrap_or_default()

@@ -42,6 +42,11 @@ pub(crate) fn boot_id() -> String {
     String::new()
 }
 
+/// Names the machine, as long as it is called the same.
+pub(crate) fn host_id() -> String {
+    System::host_name().unwrap_or_default()
+}
+
 /// Names the set of process numbers this process lives in. There is one.
 pub(crate) fn pid_namespace() -> String {
     String::new()
@@ -116,6 +121,7 @@ mod tests {
         assert_eq!(memory().unwrap().total_bytes, linux::memory().unwrap().total_bytes);
         assert!((load().unwrap()[2] - linux::load().unwrap()[2]).abs() < 1.0);
         assert_eq!(boot_id(), "");
+        assert!(!host_id().is_empty() && linux::host_id().ends_with(&host_id()), "{} {}", host_id(), linux::host_id());
         assert_eq!(pid_namespace(), "");
         assert!(process(u32::MAX - 7).is_err());
     }

@@ -11,6 +11,7 @@ use super::judging::{Index, estimate};
 use super::options::MetricFilter;
 use super::row::{Comparison, Failures, NoVerdict, SideLetter, TrialPoint};
 use super::set::{Rules, Table};
+use super::warning::Warning;
 
 /// Shares of failures that differ by no more than one operation in a thousand are equivalent, as a share: whatever margin
 /// a plan has is one of ratios, and says nothing of them.
@@ -28,7 +29,9 @@ pub fn is_share(metric: &Metric) -> bool {
 /// `reads` for `response_p99_reads`. Nothing for what is no latency, and for the shortest one, which no failure changes.
 fn tail(metric: &str) -> Option<(f64, Option<&str>)> {
     let rest = LATENCIES.iter().find_map(|family| metric.strip_prefix(family))?;
-    let (statistic, kind) = rest.split_once('_').map_or((rest, None), |(statistic, kind)| (statistic, Some(kind)));
+    // HammerDB's procedures stand behind a slash.
+    let (statistic, kind) =
+        rest.split_once(['_', '/']).map_or((rest, None), |(statistic, kind)| (statistic, Some(kind)));
     let tail = match statistic {
         "mean" | "max" | "stddev" => 0.0,
         _ => {
@@ -54,6 +57,16 @@ pub struct Found {
     pub shares: Option<Failures>,
     /// Why the row has no verdict.
     pub no_verdict: Option<NoVerdict>,
+    /// The sides that do not tell their share.
+    pub unknown: Vec<Warning>,
+}
+
+/// Trials whose share of failures is not known: their figures may be of what succeeded alone.
+fn unknown(index: &Index, cells: &[u32], side: SideLetter) -> Option<Warning> {
+    let unavailable = index.unavailable(cells, FAILED_SHARE);
+    let trials = unavailable.iter().map(|(_, trials)| trials).sum();
+    let (reason, _) = unavailable.first()?;
+    Some(Warning::FailuresUnknown { side, trials, reason: reason.clone() })
 }
 
 /// What failed of the operations that a metric of these cells is about.
@@ -72,14 +85,17 @@ pub fn of(index: &Index, cells: (&[u32], &[u32]), metric: &Metric, rules: &Rules
     let worst = |points: &[TrialPoint]| points.iter().map(|point| point.value / 100.0).fold(0.0, f64::max);
     let (worst_a, worst_b) = (worst(&a), worst(&b));
     let (side, share) = if worst_a > worst_b { (SideLetter::A, worst_a) } else { (SideLetter::B, worst_b) };
+    let sides = [(cells.0, SideLetter::A), (cells.1, SideLetter::B)];
+    let unknown = sides.iter().filter_map(|(cells, side)| unknown(index, cells, *side)).collect();
     if share == 0.0 {
-        return Found::default();
+        return Found { unknown, ..Found::default() };
     }
     // Any trial: one that has the figure and one that has not are no fair choice.
     let is_beyond = tail.filter(|(tail, _)| share > *tail + 1e-9);
     Found {
         no_verdict: is_beyond.map(|(tail, _)| NoVerdict::Failures { side, share, tail }),
         shares: differing(&a, &b, rules, seed),
+        unknown,
     }
 }
 
@@ -125,6 +141,7 @@ mod tests {
         assert_eq!(of("latency_p50_writes"), Some((0.5, Some("writes"))));
         assert_eq!(of("pool_wait_p95"), Some((0.05, None)));
         assert_eq!(of("completion_mean"), Some((0.0, None)));
+        assert_eq!(of("response_p95/NEWORD"), Some((0.05, Some("NEWORD"))));
         for other in ["throughput", "response_min", "latency_penalty", "response_time", "p99"] {
             assert_eq!(of(other), None, "{other}");
         }

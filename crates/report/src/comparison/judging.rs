@@ -77,6 +77,11 @@ impl Index {
         self.pooled(cells, metric).points
     }
 
+    /// Why trials of several cells have no value, each reason with how many.
+    pub fn unavailable(&self, cells: &[u32], metric: &str) -> Vec<(String, usize)> {
+        self.pooled(cells, metric).unavailable
+    }
+
     /// The readings of several cells together, in run order.
     fn pooled(&self, cells: &[u32], metric: &str) -> Readings {
         let mut all = Readings::default();
@@ -131,6 +136,7 @@ pub fn row(evidence: &Evidence, index: &Index, cells: &RowCells<'_>, metric: &Me
     };
     let failures = failures::of(index, (cells.a, cells.b), metric, rules, seed);
     let mut warnings = cells.warnings.clone();
+    warnings.extend(failures.unknown);
     warnings.extend(missing_values(&side_a, SideLetter::A));
     warnings.extend(missing_values(&side_b, SideLetter::B));
     let step = clock_step(metric, &sample_a, &sample_b);

@@ -114,7 +114,7 @@ impl CellPair {
 pub fn far_apart(evidence: &Evidence, cells: &[(u32, u32)]) -> Option<Warning> {
     let mut began: BTreeMap<(u32, u32), i64> = BTreeMap::new();
     for trial in evidence.trials.iter().filter(|trial| trial.state == TrialState::Measured) {
-        if let Some(instant) = trial.started_unix_ms {
+        if let Some(instant) = evidence.began_unix_ms(trial) {
             began.insert((trial.planned.cell, trial.planned.block), instant);
         }
     }

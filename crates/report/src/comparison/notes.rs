@@ -3,13 +3,11 @@
 use super::row::NoVerdict;
 use super::set::{Note, NoteKind, Table, TimeOrder};
 use super::warning::Warning;
-use crate::evidence::{CLIENT, Evidence};
+use crate::evidence::{CLIENT, Evidence, IMPORTED};
 use crate::number::{Script, count, percent};
 
 /// The value of [`store::Header::build`] whose figures can be compared.
 const RELEASE: &str = "release";
-/// The value of [`store::Header::build`] where étalon has measured nothing itself.
-pub(super) const IMPORTED: &str = "imported";
 
 /// The notes of a set.
 pub fn notes(evidence: &Evidence, tables: &[Table], order: TimeOrder) -> Vec<Note> {

@@ -13,12 +13,12 @@ use super::families::{self, Families};
 use super::figures::{Figure, figures};
 use super::hosts::{self, HostsGroup};
 use super::judging::Index;
-use super::notes::{IMPORTED, notes};
+use super::notes::notes;
 use super::options::{CompareError, MetricFilter, Options, Pairing, is_named};
 use super::projection::{KEY_SYSTEM, Projection, side_label};
 use super::row::Comparison;
 use super::steadiness;
-use crate::evidence::{Evidence, TrialCounts};
+use crate::evidence::{Evidence, IMPORTED, TrialCounts};
 
 /// What all rows of a set were judged by.
 #[derive(Clone, Copy, Debug, PartialEq)]

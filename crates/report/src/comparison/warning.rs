@@ -83,6 +83,15 @@ pub enum Warning {
         /// Why.
         reason: String,
     },
+    /// Trials whose share of operations that failed is not known.
+    FailuresUnknown {
+        /// Which side.
+        side: SideLetter,
+        /// How many.
+        trials: usize,
+        /// Why.
+        reason: String,
+    },
     /// Trials that failed or were aborted, and were not repeated.
     Dropped {
         /// Which side.
@@ -130,6 +139,7 @@ impl Warning {
             Warning::LeftOut { .. } => "left-out",
             Warning::FarApart { .. } => "far-apart",
             Warning::Missing { .. } => "missing-values",
+            Warning::FailuresUnknown { .. } => "failures-unknown",
             Warning::Dropped { .. } => "dropped-trials",
             Warning::TestsDisagree { .. } => "tests-disagree",
             Warning::PooledKeys { .. } => "pooled-keys",
@@ -144,6 +154,7 @@ impl Warning {
             Warning::Drift { side, .. }
             | Warning::Bimodal { side, .. }
             | Warning::Missing { side, .. }
+            | Warning::FailuresUnknown { side, .. }
             | Warning::Dropped { side, .. } => Some(*side),
             Warning::Marked { side, .. } => *side,
             _ => None,
@@ -202,6 +213,10 @@ impl Warning {
             ),
             Warning::Missing { side, trials, reason } => {
                 format!("{}: n/a in {} ({reason})", side.as_str(), count(*trials, "trial"))
+            }
+            Warning::FailuresUnknown { side, trials, reason } => {
+                let trials = count(*trials, "trial");
+                format!("{}: how much failed is not known in {trials} ({reason})", side.as_str())
             }
             Warning::Dropped { side, trials, reason, .. } => {
                 format!("{}: {} dropped ({reason})", side.as_str(), count(*trials, "trial"))

@@ -7,7 +7,7 @@ use std::process::Command;
 use rusqlite::Connection;
 use store::{Store, StoreError};
 
-use crate::fixture::{create, header, names_in, order, plan, record};
+use crate::fixture::{again, create, header, names_in, order, plan, record};
 
 /// Opens in both ways, and expects the same kind of error from both.
 fn refused(path: &Path) -> StoreError {
@@ -157,7 +157,9 @@ fn a_store_opened_for_reading_is_not_written() {
     assert_eq!(names_in(dir.path()), ["x.etalon"]);
 }
 
-/// Access rights do not bind root, so this one runs where the tests run as somebody else.
+const DENIED: &str = "ETALON_TEST_DENIED_STORE";
+
+/// Access rights do not bind root, but for one without the privilege to pass over them.
 #[test]
 fn missing_rights_are_named() {
     let dir = tempfile::tempdir().unwrap();
@@ -166,17 +168,36 @@ fn missing_rights_are_named() {
     let mut rights = fs::metadata(&path).unwrap().permissions();
     rights.set_readonly(true);
     fs::set_permissions(&path, rights).unwrap();
-    Store::open_read_only(&path).unwrap();
-    match Store::open(&path) {
-        Err(StoreError::Denied { .. }) => {}
-        Ok(_) => {
-            println!("skipped: the system lets this user write what is read-only");
-            return;
-        }
-        Err(other) => panic!("{other}"),
+    if matches!(Store::open(&path), Err(StoreError::Denied { .. })) {
+        return rights_are_missing(&path);
     }
-    if Command::new("chmod").arg("000").arg(&path).status().is_ok_and(|status| status.success()) {
-        let error = refused(&path);
+    let itself = again("files::child_that_lacks_rights", DENIED, &path);
+    let mut bound = Command::new("setpriv");
+    bound.args(["--bounding-set", "-dac_override,-dac_read_search"]).env(DENIED, &path);
+    let Ok(ran) = bound.arg(itself.get_program()).args(itself.get_args()).output() else {
+        return println!("skipped: the system lets this user write what is read-only, and there is no `setpriv`");
+    };
+    let said = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    if said.contains("setpriv: ") {
+        return println!("skipped: {said}");
+    }
+    assert!(ran.status.success() && said.contains("1 passed"), "{said}");
+}
+
+/// Not a test on its own: what a process without root's privileges does in the one above.
+#[test]
+fn child_that_lacks_rights() {
+    if let Some(path) = std::env::var_os(DENIED) {
+        rights_are_missing(Path::new(&path));
+    }
+}
+
+/// Of a store that may only be read.
+fn rights_are_missing(path: &Path) {
+    Store::open_read_only(path).unwrap();
+    assert!(matches!(Store::open(path), Err(StoreError::Denied { .. })));
+    if Command::new("chmod").arg("000").arg(path).status().is_ok_and(|status| status.success()) {
+        let error = refused(path);
         assert!(matches!(error, StoreError::Denied { .. }), "{error}");
         assert!(error.to_string().ends_with("tried to open it: the file cannot be read"), "{error}");
     }

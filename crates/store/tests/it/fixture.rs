@@ -93,6 +93,7 @@ pub fn record(position: u32, bytes: usize) -> TrialRecord {
     TrialRecord {
         state: TrialState::Measured,
         reason: None,
+        began_unix_ms: None,
         elapsed_s: 1.0 + value,
         measurements: vec![
             Measurement::value("throughput", "tx/s", Direction::Higher, Role::Primary, value),

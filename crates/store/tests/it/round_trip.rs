@@ -145,10 +145,10 @@ fn marks() -> impl Strategy<Value = Vec<Mark>> {
 
 fn record() -> impl Strategy<Value = TrialRecord> {
     let state = select(vec![TrialState::Measured, TrialState::Failed, TrialState::Aborted]);
-    (state, text(), 0.0..1e9, measurements(), series(), marks()).prop_map(
-        |(state, reason, elapsed_s, measurements, series, marks)| {
+    (state, text(), any::<Option<i64>>(), 0.0..1e9, measurements(), series(), marks()).prop_map(
+        |(state, reason, began_unix_ms, elapsed_s, measurements, series, marks)| {
             let reason = (state != TrialState::Measured).then_some(reason);
-            TrialRecord { state, reason, elapsed_s, measurements, series, marks }
+            TrialRecord { state, reason, began_unix_ms, elapsed_s, measurements, series, marks }
         },
     )
 }
@@ -205,6 +205,7 @@ proptest! {
             let found = TrialRecord {
                 state: trial.state,
                 reason: trial.reason.clone(),
+                began_unix_ms: trial.started_unix_ms,
                 elapsed_s: trial.elapsed_s,
                 measurements: measured.iter().filter(|m| m.trial_id == trial.id).map(|m| m.measurement.clone()).collect(),
                 series: store.series(trial.id).unwrap(),
@@ -212,6 +213,8 @@ proptest! {
             };
             let mut expected = record.clone();
             expected.measurements.retain(|_| is_measured);
+            // One that does not say when it began began when its place in the order did.
+            expected.began_unix_ms = expected.began_unix_ms.or(Some(5));
             prop_assert_eq!(found, expected);
         }
     }

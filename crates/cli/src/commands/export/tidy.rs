@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use formats::experiment::{IMPORTED, PAIRING};
-use formats::tidy::{CIRCUMSTANCE, ELAPSED, FACTOR, MARK, MEASURED, REASON, Row, TRIAL, Table};
+use formats::tidy::{BEGAN, CIRCUMSTANCE, ELAPSED, FACTOR, MARK, MEASURED, REASON, Row, TRIAL, Table};
 use formats::{ExportedBenchmark, ExportedRules, Repetitions};
 use model::{Benchmark, Cell, Facts, MarkKind, Nature, Point, Reading, TrialState};
 use report::Evidence;
@@ -79,27 +79,37 @@ fn marks(evidence: &Evidence) -> Vec<Row> {
     rows
 }
 
-/// How the last attempt at each trial went: its length, or why it has no result.
+/// How the last attempt at each trial went: when it began and its length, or why it has no result.
 fn trials(evidence: &Evidence) -> Vec<Row> {
+    let measured: BTreeSet<i64> = evidence.measurements.iter().map(|stored| stored.trial_id).collect();
     let told = |trial: &store::StoredTrial| match trial.state {
-        TrialState::Measured if trial.elapsed_s > 0.0 => Some((ELAPSED, trial.elapsed_s.to_string())),
-        TrialState::Failed | TrialState::Aborted => {
-            Some((trial.state.as_str(), trial.reason.clone().unwrap_or_default()))
+        // One without a measurement has no place in the table.
+        TrialState::Measured if measured.contains(&trial.id) => {
+            let began = evidence.began_unix_ms(trial).map(|instant| (BEGAN, "ms", instant.to_string()));
+            let elapsed = (trial.elapsed_s > 0.0).then(|| (ELAPSED, "s", trial.elapsed_s.to_string()));
+            began.into_iter().chain(elapsed).collect()
         }
-        _ => None,
+        TrialState::Failed | TrialState::Aborted => {
+            vec![(trial.state.as_str(), "", trial.reason.clone().unwrap_or_default())]
+        }
+        _ => Vec::new(),
     };
     let mut last = evidence.last_attempts();
     // As the measurements.
     last.sort_by_key(|trial| (trial.planned.block, trial.planned.cell));
-    last.into_iter()
-        .filter_map(|trial| {
-            let (metric, written) = told(trial)?;
-            let unit = if metric == ELAPSED { "s" } else { "" }.to_owned();
-            let repetition = Some(trial.planned.block + 1);
-            let cell = evidence.cell(trial.planned.cell)?;
-            Some(Row { repetition, unit, kind: TRIAL.to_owned(), written, ..row(cell, metric) })
-        })
-        .collect()
+    let mut rows = Vec::new();
+    for trial in last {
+        let Some(cell) = evidence.cell(trial.planned.cell) else { continue };
+        let repetition = Some(trial.planned.block + 1);
+        rows.extend(told(trial).into_iter().map(|(metric, unit, written)| Row {
+            repetition,
+            unit: unit.to_owned(),
+            kind: TRIAL.to_owned(),
+            written,
+            ..row(cell, metric)
+        }));
+    }
+    rows
 }
 
 /// The note that an import makes would pile up with each round.

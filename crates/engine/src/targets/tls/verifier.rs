@@ -179,10 +179,16 @@ impl Trust {
         let certificate = Certificate::from_der(der).map_err(|_| refused(CertificateError::BadEncoding))?;
         let between: Vec<CertificateDer<'_>> = sent.iter().chain(&self.between).cloned().collect();
         let is_first_version = certificate.tbs_certificate.version == Version::V1;
-        if self.pinned.iter().any(|own| own == der) {
-            self.is_known_itself(&certificate, now)?;
-        } else if is_first_version {
-            self.is_signed_by_an_authority(der, &certificate, now)?;
+        let is_pinned = self.pinned.iter().any(|own| own == der);
+        if is_pinned || is_first_version {
+            // Nobody could say of it that it was revoked.
+            if self.has_lists {
+                return Err(refused(CertificateError::UnknownRevocationStatus));
+            }
+            is_current(&certificate, now).map_err(refused)?;
+            if !is_pinned {
+                self.is_signed_by_an_authority(der, &certificate)?;
+            }
         } else {
             let chain = self.chain.as_ref().ok_or(refused(CertificateError::UnknownIssuer))?;
             match chain.verify_server_cert(der, &between, name, ocsp, now) {
@@ -199,25 +205,8 @@ impl Trust {
         }
     }
 
-    /// No authority speaks for it, and none can revoke it.
-    fn is_known_itself(&self, certificate: &Certificate, now: UnixTime) -> Result<(), rustls::Error> {
-        if self.has_lists {
-            return Err(refused(CertificateError::UnknownRevocationStatus));
-        }
-        is_current(certificate, now).map_err(refused)
-    }
-
     /// One without extensions, so that it signs nobody, and nothing restricts it but who signed it.
-    fn is_signed_by_an_authority(
-        &self,
-        der: &[u8],
-        certificate: &Certificate,
-        now: UnixTime,
-    ) -> Result<(), rustls::Error> {
-        if self.has_lists {
-            return Err(refused(CertificateError::UnknownRevocationStatus));
-        }
-        is_current(certificate, now).map_err(refused)?;
+    fn is_signed_by_an_authority(&self, der: &[u8], certificate: &Certificate) -> Result<(), rustls::Error> {
         let bad = |_: der::Error| refused(CertificateError::BadEncoding);
         let signed = signed_part(der).map_err(bad)?;
         let signature = certificate.signature.as_bytes().ok_or(refused(CertificateError::BadEncoding))?;

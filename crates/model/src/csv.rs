@@ -1,0 +1,42 @@
+//! Fields of CSV files that a spreadsheet may open.
+
+/// A field as RFC 4180 has it, quoted where that is needed. One that a spreadsheet would take for a formula is kept a text by an
+/// apostrophe before it, which [`unguarded`] takes away again.
+pub fn quoted(text: &str) -> String {
+    let guarded = if is_formula(text) { format!("'{text}") } else { text.to_owned() };
+    let plain =
+        !guarded.contains([',', ';', '\t', '"', '\n', '\r']) && guarded.trim() == guarded && !guarded.starts_with('#');
+    if plain { guarded } else { format!("\"{}\"", guarded.replace('"', "\"\"")) }
+}
+
+/// A field, without its quotes, as it was before [`quoted`].
+pub fn unguarded(text: &str) -> &str {
+    text.strip_prefix('\'').filter(|rest| is_formula(rest)).unwrap_or(text)
+}
+
+/// Whether a spreadsheet would compute it, or would without its apostrophes. A number is computed to itself.
+fn is_formula(text: &str) -> bool {
+    let is_number = || text.parse().is_ok_and(f64::is_finite);
+    text.trim_start_matches('\'').starts_with(['=', '+', '-', '@', '\t', '\r']) && !is_number()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_neither_torn_nor_run() {
+        for (text, field) in [
+            ("plain", "plain"),
+            ("a,\"b\"\n", "\"a,\"\"b\"\"\n\""),
+            ("=cmd()", "'=cmd()"),
+            ("-5.2e3", "-5.2e3"),
+            ("-inf", "'-inf"),
+            ("'=a", "''=a"),
+            ("#1", "\"#1\""),
+        ] {
+            assert_eq!(quoted(text), field);
+        }
+        assert_eq!((unguarded("'=cmd()"), unguarded("'tis"), unguarded("''=a")), ("=cmd()", "'tis", "'=a"));
+    }
+}
