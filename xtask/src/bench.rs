@@ -27,7 +27,6 @@ mod truth;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context as _, Result};
 use clap::Args;
@@ -258,29 +257,19 @@ fn programs(system: System) -> Option<Programs> {
     }
 }
 
-/// What each program says of its version, in one line.
 fn versions(root: &Path, runner: &Runner) -> Vec<(String, String)> {
-    let say = |program: Option<&Path>, arguments: &[&str]| {
-        let output = Command::new(program?).args(arguments).current_dir(root).output().ok()?;
-        let text = String::from_utf8_lossy(&output.stdout).lines().next()?.trim().to_owned();
-        (!text.is_empty()).then_some(text)
-    };
-    let version = |program: Option<&Path>| say(program, &["--version"]);
     let server = |system| programs(system).map(|programs| programs.server);
-    let commit = say(Some(Path::new("git")), &["describe", "--always", "--dirty"]);
-    let etalon =
-        version(Some(&runner.build.etalon)).zip(commit).map(|(version, commit)| format!("{version}, {commit}"));
-    let all = [
-        ("étalon", etalon),
-        ("PostgreSQL", version(server(System::Postgres).as_deref())),
-        ("pgbench", version(runner.peers.pgbench.as_deref())),
-        ("MariaDB", version(server(System::MariaDb).as_deref())),
-        ("sysbench", version(runner.peers.sysbench.as_deref())),
-        ("mysqlslap", version(runner.peers.mysqlslap.as_deref())),
-        ("rustc", version(Some(Path::new("rustc")))),
-        ("C compiler", version(Some(Path::new("cc")))),
+    let (postgres, mariadb) = (server(System::Postgres), server(System::MariaDb));
+    let others = [
+        ("PostgreSQL", postgres.as_deref()),
+        ("pgbench", runner.peers.pgbench.as_deref()),
+        ("MariaDB", mariadb.as_deref()),
+        ("sysbench", runner.peers.sysbench.as_deref()),
+        ("mysqlslap", runner.peers.mysqlslap.as_deref()),
+        ("rustc", Some(Path::new("rustc"))),
+        ("C compiler", Some(Path::new("cc"))),
     ];
-    all.map(|(name, said)| (name.to_owned(), said.unwrap_or_else(|| "not there".to_owned()))).to_vec()
+    origin::versions(root, &runner.build.etalon, &others)
 }
 
 #[cfg(test)]

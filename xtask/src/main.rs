@@ -70,7 +70,7 @@ enum BenchVerb {
     /// Page inserts: what étalon adds to SQLite, beside a loop in C.
     Pages(bench::pages::Options),
     /// Contention: what is committed where most is rolled back, beside pgbench.
-    Contention(bench::contention::Options),
+    Contention(bench::Extent),
     /// Disks: rate, CPU and latency beside fio, and the rate without a disk.
     Disk(bench::disk::Options),
     /// Several hosts: what agents on NATS cost beside the direct run, what they add up to, how they begin.

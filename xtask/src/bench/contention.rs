@@ -4,43 +4,28 @@
 //! are rolled back. A tool that lets its other clients wait for a rollback commits fewer. All are run in turn, in random
 //! order in each block, on one private server; what was committed is counted there, by the rows of `pgbench_history`.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
-use clap::Args;
 use host::scratch::Scratch;
 use stats::{Rng, Sample, TrialValue, paired};
 
 use super::bars::{LEVEL, ratio};
 use super::build::Build;
 use super::entries::{Place, System, Transport};
+use super::origin::{self, Origin};
+use super::part::Part;
 use super::process::ask;
 use super::server::{ROLE, Server};
-use super::{postgres_program, programs, shuffle};
+use super::{Extent, postgres_program, programs, shuffle};
 use crate::requirements::{self, POSTGRES};
 
 const CLIENTS: u32 = 40;
 /// The bar: how far a ratio may be from 1.
 const MOST: f64 = 0.05;
-
-/// What to run.
-#[derive(Args, Clone, Debug)]
-pub struct Options {
-    /// How often everything is run; 6 are the fewest that are judged.
-    #[arg(long, default_value_t = 10)]
-    pub blocks: u32,
-    /// How long each run lasts, in seconds.
-    #[arg(long, default_value_t = 5)]
-    pub seconds: u32,
-    /// Cargo's profile for étalon.
-    #[arg(long, default_value = "release")]
-    pub profile: String,
-    /// Seed of the order.
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tool {
@@ -51,8 +36,9 @@ enum Tool {
 /// What is run in each block: a tool on so many threads.
 const SIDES: [(Tool, u32); 4] =
     [(Tool::Etalon, 1), (Tool::Etalon, CLIENTS), (Tool::Pgbench, 1), (Tool::Pgbench, CLIENTS)];
-/// What is compared: the second over the first, by their places in [`SIDES`].
-const RATIOS: [(usize, usize); 3] = [(2, 0), (3, 1), (1, 0)];
+/// What is compared: the second over the first, by their places in [`SIDES`]. The last says what pgbench itself commits on one
+/// thread, where a client waits for the thread that serves the others.
+const RATIOS: [(usize, usize, Option<f64>); 4] = [(2, 0, Some(MOST)), (3, 1, Some(MOST)), (1, 0, None), (3, 2, None)];
 
 fn name((tool, threads): (Tool, u32)) -> String {
     let tool = match tool {
@@ -66,10 +52,13 @@ fn name((tool, threads): (Tool, u32)) -> String {
 ///
 /// # Errors
 /// PostgreSQL is not there, étalon cannot be built, or a run failed.
-pub fn run(root: &Path, options: &Options) -> Result<bool> {
+pub fn run(root: &Path, options: &Extent) -> Result<bool> {
     let missing = requirements::ensure_optional(&[&POSTGRES])?;
     if !missing.is_empty() {
         bail!("{}", missing.join("; "));
+    }
+    if options.render.is_some() {
+        bail!("this bench keeps no raw results, so there is nothing to render");
     }
     let build = Build::make(root, &options.profile)?;
     let scratch = Scratch::new("bench-contention", None).context("making a folder for the bench")?;
@@ -81,21 +70,52 @@ pub fn run(root: &Path, options: &Options) -> Result<bool> {
     server.stop()?;
     let samples = taken?.map(Sample::from_trials);
     let mut is_met = true;
-    for (base, other) in RATIOS {
+    let mut rows = String::new();
+    for (base, other, most) in RATIOS {
         let figure = ratio(&paired(&samples[base], &samples[other])).context("the runs have no ratio")?;
-        eprintln!(
-            "{} over {}, commits: {:.3} ({:.0} % interval {:.3} to {:.3}, {} blocks); within {MOST} of 1",
+        let asked = most.map_or("–".to_owned(), |most| format!("within {:.0} % of 1", most * 100.0));
+        let _ = writeln!(
+            rows,
+            "| {} over {} | {asked} | {:.3} | {:.3} to {:.3} |",
             name(SIDES[other]),
             name(SIDES[base]),
             figure.median,
-            LEVEL * 100.0,
             figure.lo,
-            figure.hi,
-            figure.blocks
+            figure.hi
         );
-        is_met &= (figure.median - 1.0).abs() <= MOST;
+        is_met &= most.is_none_or(|most| (figure.median - 1.0).abs() <= most);
     }
+    eprint!("{rows}");
+    let command = format!(
+        "cargo xtask bench contention --blocks {} --seconds {} --seed {}",
+        options.blocks, options.seconds, options.seed
+    );
+    let pgbench = postgres_program("pgbench");
+    let versions = origin::versions(root, &build.etalon, &[("pgbench", pgbench.as_deref())]);
+    let origin = Origin { versions, ..Origin::now(options, None, command) };
+    Part::Contention.write(root, &origin, &document(&origin, &rows))?;
     Ok(is_met)
+}
+
+fn document(origin: &Origin, rows: &str) -> String {
+    let facts = |facts: &[(String, String)]| {
+        let facts: Vec<String> = facts.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        facts.join("; ")
+    };
+    format!(
+        "## Transactions that get into each other's way\n\n\
+         <!-- Made by `cargo xtask bench contention`: edit neither the figures nor the text here. -->\n\n\
+         {CLIENTS} clients run pgbench's own script at scale 1 under SERIALIZABLE, with one try each: all update the same row, and \
+         most are rolled back. A tool that lets its other clients wait for a rollback commits less. What was committed is counted \
+         at the server. On one thread fewer commit with either tool than on a thread for each client, since a client \
+         that could go on waits for the thread.\n\n    {}\n\n{}. {}. {}.\n\n\
+         | commits | asked | median ratio | {:.0} % interval |\n|---|---|---|---|\n{rows}",
+        origin.command,
+        origin.date,
+        facts(&origin.versions),
+        facts(&origin.machine),
+        LEVEL * 100.0
+    )
 }
 
 struct Bench<'a> {
@@ -106,7 +126,7 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    fn measure(&self, options: &Options) -> Result<[Vec<TrialValue>; 4]> {
+    fn measure(&self, options: &Extent) -> Result<[Vec<TrialValue>; 4]> {
         ask(self.pgbench(&["-i", "-q", "-s", "1"])?).context("loading pgbench's tables")?;
         self.server.sql(&format!("ALTER ROLE {ROLE} SET default_transaction_isolation = 'serializable'"))?;
         let mut rng = Rng::new(options.seed);

@@ -25,7 +25,7 @@ use store::Store;
 
 use super::build::Build;
 use super::entries::System;
-use super::origin::Origin;
+use super::origin::{self, Origin};
 use super::part::Part;
 use super::raw::Raw;
 use super::record::Failure;
@@ -93,22 +93,9 @@ fn conclude(root: &Path, header: &Header, journal: &Journal) -> Result<bool> {
     Ok(journal.failures.is_empty())
 }
 
-/// What each program says of its version.
 fn versions(root: &Path, build: &Build, nats: &Path) -> Vec<(String, String)> {
-    let say = |program: &Path, argument: &str| {
-        let mut command = Command::new(program);
-        command.arg(argument).current_dir(root);
-        process::ask(command).ok().and_then(|text| Some(text.lines().next()?.trim().to_owned()))
-    };
-    let commit = {
-        let mut command = Command::new("git");
-        command.args(["describe", "--always", "--dirty"]).current_dir(root);
-        process::ask(command).unwrap_or_default()
-    };
-    let etalon = say(&build.etalon, "--version").map(|version| format!("{version}, {}", commit.trim()));
-    let postgres = programs(System::Postgres).and_then(|programs| say(&programs.server, "--version"));
-    let all = [("étalon", etalon), ("nats-server", say(nats, "--version")), ("PostgreSQL", postgres)];
-    all.map(|(name, said)| (name.to_owned(), said.unwrap_or_else(|| "it did not say".to_owned()))).to_vec()
+    let postgres = programs(System::Postgres).map(|programs| programs.server);
+    origin::versions(root, &build.etalon, &[("nats-server", Some(nats)), ("PostgreSQL", postgres.as_deref())])
 }
 
 /// A bench under way.

@@ -64,6 +64,21 @@ pub fn refuse_changes(root: &Path) -> Result<()> {
     )
 }
 
+/// What étalon, with its commit, and other programs say of their versions, each in one line.
+pub fn versions(root: &Path, etalon: &Path, others: &[(&str, Option<&Path>)]) -> Vec<(String, String)> {
+    let say = |program: &Path, arguments: &[&str]| {
+        let output = Command::new(program).args(arguments).current_dir(root).output().ok()?;
+        let text = String::from_utf8_lossy(&output.stdout).lines().next()?.trim().to_owned();
+        (!text.is_empty()).then_some(text)
+    };
+    let version = |program: &Path| say(program, &["--version"]);
+    let commit = say(Path::new("git"), &["describe", "--always", "--dirty"]);
+    let etalon = version(etalon).zip(commit).map(|(version, commit)| format!("{version}, {commit}"));
+    let others = others.iter().map(|(name, program)| (*name, program.and_then(version)));
+    let said = |said: Option<String>| said.unwrap_or_else(|| "not there".to_owned());
+    [("étalon", etalon)].into_iter().chain(others).map(|(name, text)| (name.to_owned(), said(text))).collect()
+}
+
 /// The facts of this machine that the figures depend on.
 fn machine() -> Vec<(String, String)> {
     const NAMES: [&str; 9] = [

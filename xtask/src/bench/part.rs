@@ -13,17 +13,20 @@ const DOCUMENT: &str = "docs/performance.md";
 /// The parts, in the order of the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
+    /// Of `cargo xtask bench contention`.
+    Contention,
     /// Of `cargo xtask bench disk`.
     Disk,
     /// Of `cargo xtask bench fleet`.
     Fleet,
 }
 
-const ALL: [Part; 2] = [Part::Disk, Part::Fleet];
+const ALL: [Part; 3] = [Part::Contention, Part::Disk, Part::Fleet];
 
 impl Part {
     fn name(self) -> &'static str {
         match self {
+            Part::Contention => "contention",
             Part::Disk => "disk",
             Part::Fleet => "fleet",
         }

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use serde_json::Value as Json;
 
 use super::super::build::Build;
-use super::super::process;
+use super::super::{origin, process};
 use super::{BLOCK_KB, Entry, Op, Run, Tool};
 
 /// The name of étalon's only system.
@@ -39,17 +39,7 @@ impl Runner {
 
     /// What the programs say of their versions.
     pub fn versions(&self, root: &Path) -> Vec<(String, String)> {
-        let say = |program: Option<&Path>, arguments: &[&str]| {
-            let output = Command::new(program?).args(arguments).current_dir(root).output().ok()?;
-            let text = String::from_utf8_lossy(&output.stdout).lines().next()?.trim().to_owned();
-            (!text.is_empty()).then_some(text)
-        };
-        let commit = say(Some(Path::new("git")), &["describe", "--always", "--dirty"]);
-        let etalon = say(Some(&self.etalon), &["--version"]);
-        let both = etalon.zip(commit).map(|(version, commit)| format!("{version}, {commit}"));
-        let fio = say(self.fio.as_deref(), &["--version"]);
-        let all = [("étalon", both), ("fio", fio)];
-        all.map(|(name, said)| (name.to_owned(), said.unwrap_or_else(|| "not there".to_owned()))).to_vec()
+        origin::versions(root, &self.etalon, &[("fio", self.fio.as_deref())])
     }
 
     /// Runs an entry once.
