@@ -33,9 +33,9 @@ pub fn check_all(root: &Path, files: &[String]) -> Result<Vec<Finding>> {
         let Some(folder) = path.strip_suffix("/Cargo.toml") else {
             continue;
         };
-        // Deeper ones, such as `crates/wire/fuzz`, are workspaces of their own.
+        // Deeper ones would be workspaces of their own, and `fuzz` is one: it knows whatever it feeds.
         let room = folder.strip_prefix("crates/").unwrap_or(folder);
-        if !room.contains('/') {
+        if !room.contains('/') && room != "fuzz" {
             let text = std::fs::read_to_string(root.join(path)).context(path.clone())?;
             findings.extend(check(path, room, &text)?);
         }

@@ -66,7 +66,7 @@ fn check_sources(sources: &[(&str, String)]) -> Vec<Finding> {
     for (path, file, tokens) in parsed {
         let is_test =
             test_modules.iter().any(|module| path == format!("{module}.rs") || path.starts_with(&format!("{module}/")))
-                || ["/tests/", "/benches/", "/examples/"].iter().any(|folder| path.contains(folder));
+                || ["/tests/", "/benches/", "/examples/", "fuzz/targets/"].iter().any(|folder| path.contains(folder));
         let mut walker = Walker::new(path, is_test);
         walker.crate_root(&file);
         walker.tokens_anywhere(tokens);
