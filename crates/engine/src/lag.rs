@@ -41,7 +41,8 @@ impl TryFrom<Counted> for Lag {
     fn try_from(counted: Counted) -> Result<Lag, String> {
         let mut lag = Lag { max_ns: counted.max_ns, ..Lag::default() };
         for (bucket, count) in counted.counts {
-            *lag.counts.get_mut(bucket).ok_or_else(|| format!("a delay has no bucket {bucket}"))? += count;
+            let held = lag.counts.get_mut(bucket).ok_or_else(|| format!("a delay has no bucket {bucket}"))?;
+            *held = held.saturating_add(count);
         }
         Ok(lag)
     }
@@ -122,6 +123,13 @@ mod tests {
             prop_assert!(end >= ns);
             prop_assert!(end - ns <= ns / 8);
         }
+    }
+
+    #[test]
+    fn what_another_host_sends_is_a_lag_or_is_refused() {
+        let read = |text: &str| serde_json::from_str::<Lag>(text).map(|lag| lag.counts[1]).map_err(|e| e.to_string());
+        assert_eq!(read(r#"{"counts": [[1, 18446744073709551615], [1, 2]], "max_ns": 1}"#), Ok(u64::MAX));
+        assert!(read(r#"{"counts": [[1000000, 1]], "max_ns": 1}"#).unwrap_err().contains("no bucket 1000000"));
     }
 
     #[test]

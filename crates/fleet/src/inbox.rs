@@ -106,8 +106,8 @@ impl Inbox {
         let failed = |kind, cause: String| {
             Failure::new(kind, format!("fetch the result of the agent `{agent}` from the stream"), cause)
         };
-        let of_part = |part| (agent.to_owned(), parts::id(&self.session, agent, job, part));
-        let ids: Vec<(String, String)> = (0..count).map(of_part).collect();
+        let ids = parts::ids(&self.session, agent, job, count).map_err(|cause| failed(FailureKind::Other, cause))?;
+        let ids: Vec<(String, String)> = ids.into_iter().map(|id| (agent.to_owned(), id)).collect();
         let deadline = Instant::now() + patience;
         loop {
             let pieces = {

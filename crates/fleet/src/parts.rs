@@ -20,6 +20,18 @@ pub fn id(session: &str, agent: &str, job: u64, part: u32) -> String {
     format!("{session}.{agent}.{job}.{part}")
 }
 
+/// The ids of all pieces of a result.
+///
+/// # Errors
+/// An agent says that it has more of them than a result can have.
+pub fn ids(session: &str, agent: &str, job: u64, count: u32) -> Result<Vec<String>, String> {
+    // Only the last piece may be smaller than the smallest.
+    if u64::from(count) > LARGEST_RESULT / HEADERS as u64 {
+        return Err(format!("it is said to have {count} pieces, more than one of {LARGEST_RESULT} bytes has"));
+    }
+    Ok((0..count).map(|part| id(session, agent, job, part)).collect())
+}
+
 /// What the pieces of one result have in common, and the piece's number.
 pub fn of_id(id: &str) -> Option<(&str, u32)> {
     let (result, part) = id.rsplit_once('.')?;
@@ -103,5 +115,11 @@ mod tests {
         assert_eq!((read.record, read.seed), (recorded.record, 7));
         assert!(join(&pieces[1..]).is_err() && join(&pieces[..pieces.len() - 1]).is_err());
         assert_eq!(of_id(&id("0f", "a-1", 12, 3)), Some(("0f.a-1.12", 3)));
+    }
+
+    #[test]
+    fn an_agent_cannot_make_the_conductor_wait_for_billions_of_pieces() {
+        assert_eq!(ids("0f", "a", 1, 2).unwrap(), ["0f.a.1.0", "0f.a.1.1"]);
+        assert!(ids("0f", "a", 1, u32::MAX).unwrap_err().contains("4294967295 pieces"));
     }
 }

@@ -307,9 +307,10 @@ impl Outcome {
             Outcome::Share(share) => &mut share.tally.tasks,
             Outcome::Cut(tasks) => tasks,
         };
-        tasks.iter_mut().for_each(|log| log.began_unix_ms += shift_ms);
+        // An agent may have sent any number.
+        tasks.iter_mut().for_each(|log| log.began_unix_ms = log.began_unix_ms.saturating_add(shift_ms));
         if let Outcome::Record(recorded) = self {
-            recorded.began_unix_ms += shift_ms;
+            recorded.began_unix_ms = recorded.began_unix_ms.saturating_add(shift_ms);
         }
     }
 }
@@ -358,4 +359,18 @@ pub struct Pong {
     pub now_ns: u64,
     /// The agent's time of day, in milliseconds since 1970.
     pub unix_ms: i64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_beyond_all_times_is_shifted_no_further() {
+        let log = TaskLog { began_unix_ms: i64::MAX - 1, ..TaskLog::default() };
+        let mut outcome = Outcome::Cut(vec![log]);
+        outcome.shift(2);
+        let Outcome::Cut(tasks) = outcome else { panic!() };
+        assert_eq!(tasks[0].began_unix_ms, i64::MAX);
+    }
 }

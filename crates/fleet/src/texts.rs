@@ -17,6 +17,8 @@ use crate::parts;
 
 /// So many bytes of pieces whose texts are not whole yet are kept, and no more.
 const MOST_COMING_BYTES: usize = 1 << 30;
+/// What a piece takes beside its own bytes, about: however small they are, not endlessly many are kept.
+const PIECE_OVERHEAD_BYTES: usize = 256;
 
 /// A text by the SHA-256 of its bytes, in hexadecimal.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -53,6 +55,15 @@ pub(crate) struct Shelf(Arc<Mutex<Kept>>);
 struct Kept {
     texts: BTreeMap<TextId, Arc<str>>,
     coming: BTreeMap<TextId, BTreeMap<u32, Vec<u8>>>,
+    /// What was taken in since none of them were coming, in bytes.
+    coming_bytes: usize,
+}
+
+impl Kept {
+    fn forget_coming(&mut self) {
+        self.coming.clear();
+        self.coming_bytes = 0;
+    }
 }
 
 fn failed(cause: impl Into<String>) -> Failure {
@@ -112,9 +123,9 @@ impl Shelf {
     pub(crate) fn take_in(&self, piece: &TextPiece) -> Result<(), Failure> {
         let bytes = STANDARD.decode(&piece.packed).map_err(|error| failed(error.to_string()))?;
         let mut kept = self.lock();
-        let held: usize = kept.coming.values().flat_map(BTreeMap::values).map(Vec::len).sum();
-        if held + bytes.len() > MOST_COMING_BYTES {
-            kept.coming.clear();
+        kept.coming_bytes += bytes.len() + piece.text.0.len() + PIECE_OVERHEAD_BYTES;
+        if kept.coming_bytes > MOST_COMING_BYTES {
+            kept.forget_coming();
             return Err(failed(format!("more than {MOST_COMING_BYTES} bytes of pieces wait for the rest")));
         }
         let coming = kept.coming.entry(piece.text.clone()).or_default();
@@ -123,6 +134,9 @@ impl Shelf {
             return Ok(());
         }
         let pieces: Vec<Vec<u8>> = kept.coming.remove(&piece.text).unwrap_or_default().into_values().collect();
+        if kept.coming.is_empty() {
+            kept.coming_bytes = 0;
+        }
         let whole = parts::unpack(&pieces).map_err(failed)?;
         let text = String::from_utf8(whole).map_err(|_| failed("it is not UTF-8"))?;
         if TextId::of(&text) != piece.text {
