@@ -32,7 +32,7 @@ impl Latency {
     /// # Errors
     /// Its values do not fit.
     pub fn add(&mut self, other: &Latency) -> Result<(), String> {
-        self.failed += other.failed;
+        self.failed = self.failed.saturating_add(other.failed);
         self.succeeded.add(&other.succeeded).map_err(|error| error.to_string())
     }
 
@@ -43,7 +43,7 @@ impl Latency {
 
     /// With so many more that did not succeed.
     pub fn with_failed(self, more: u64) -> Latency {
-        Latency { failed: self.failed + more, ..self }
+        Latency { failed: self.failed.saturating_add(more), ..self }
     }
 
     /// How many did not.
@@ -53,7 +53,7 @@ impl Latency {
 
     /// All operations, those that failed among them.
     pub fn count(&self) -> u64 {
-        self.succeeded.len() + self.failed
+        self.succeeded.len().saturating_add(self.failed)
     }
 
     /// A quantile of all operations in nanoseconds, to three digits.
