@@ -1,5 +1,6 @@
 //! Reads shapes: GeoJSON (RFC 7946) and TopoJSON (<https://github.com/topojson/topojson-specification>).
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
@@ -11,6 +12,8 @@ use super::super::exact::{Pt, pt};
 /// Everything is moved and scaled by a power of ten until its longer side is no longer than this: small enough for exact
 /// arithmetic on doubled coordinates. Of degrees all over the world that keeps four digits after the point, 11 m.
 const LONGEST_SIDE: f64 = 4_000_000.0;
+/// Corners that the arcs of a topology may make, each as often as it is used: a short file could ask for endless memory.
+const MOST_CORNERS: usize = 10_000_000;
 /// Digits after the point that are kept at most.
 const MOST_DIGITS: i32 = 9;
 
@@ -150,7 +153,8 @@ fn topology(text: &str, object: Option<&str>) -> Result<Raw, String> {
     let arcs = arcs.iter().map(|arc| unpacked(arc, transform.as_ref())).collect::<Result<Vec<_>, String>>()?;
     let mut raw = Raw::default();
     let geometry = Item::<i64>::deserialize(chosen).map_err(not_understood)?;
-    raw.take(geometry, &|path: &[i64]| joined(path, &arcs))?;
+    let left = Cell::new(MOST_CORNERS);
+    raw.take(geometry, &|path: &[i64]| joined(path, &arcs, &left))?;
     if let Some(transform) = &transform {
         // Points stand outside of the arcs.
         raw.points.iter_mut().for_each(|point| *point = transform.apply(*point));
@@ -178,12 +182,15 @@ fn unpacked(arc: &[Position], transform: Option<&Transform>) -> Result<Line, Str
 }
 
 /// The line that arcs make one after the other. `!n` is arc `n` from its end; an arc begins where the one before it ended.
-fn joined(path: &[i64], arcs: &[Line]) -> Result<Line, String> {
+/// `left` is how many corners there may be yet.
+fn joined(path: &[i64], arcs: &[Line], left: &Cell<usize>) -> Result<Line, String> {
     let mut line: Line = Vec::new();
     for number in path {
         let place = if *number < 0 { !number } else { *number };
         let arc = usize::try_from(place).ok().and_then(|place| arcs.get(place));
         let arc = arc.ok_or_else(|| format!("it has no arc {number}"))?;
+        let too_many = || format!("its arcs make more than {MOST_CORNERS} corners");
+        left.set(left.get().checked_sub(arc.len()).ok_or_else(too_many)?);
         line.pop();
         match *number < 0 {
             true => line.extend(arc.iter().rev()),
@@ -251,6 +258,8 @@ impl Raw {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const TWO_SQUARES: &str = r#"{"type": "FeatureCollection", "features": [
@@ -298,6 +307,33 @@ mod tests {
         assert_eq!(several, "it has several objects: add one to its name, as in `FILE#OBJECT`: capitals, land");
         assert_eq!(read(SAME_SQUARES, Some("sea")).unwrap_err(), "it has no object `sea`, but capitals, land");
         assert!(read(TWO_SQUARES, Some("land")).unwrap_err().contains("this is a FeatureCollection"));
+    }
+
+    #[test]
+    fn an_arc_that_is_used_a_million_times_does_not_take_a_million_times_its_memory() {
+        let arc: Vec<String> = (0..1_000).map(|n| format!("[{n}, {}]", n % 7)).collect();
+        let used = vec!["0"; 1_000_000].join(", ");
+        let arcs = arc.join(", ");
+        let text = format!(
+            r#"{{"type": "Topology", "objects": {{"a": {{"type": "LineString", "arcs": [{used}]}}}}, "arcs": [[{arcs}]]}}"#
+        );
+        assert!(read(&text, None).unwrap_err().contains("more than 10000000 corners"));
+    }
+
+    proptest! {
+        /// Read, checked and asked, whatever number or letter stands in it.
+        #[test]
+        fn damaged_shapes_are_refused_or_have_answers(
+            topology: bool,
+            at in 0..800_usize,
+            with in "([0-9]{1,3}|-|1e308|-1e-300|\\]|\\[|,|\"Point\"|null|0.5)",
+        ) {
+            let points = ",\n            \"capitals\": {\"type\": \"MultiPoint\", \"coordinates\": [[1, 1]]}";
+            let mut text = if topology { SAME_SQUARES.replace(points, "") } else { TWO_SQUARES.to_owned() };
+            let at = at.min(text.len());
+            text.insert_str(at, &with);
+            let _ = super::super::super::expected_of_shapes(&text);
+        }
     }
 
     #[test]
