@@ -142,7 +142,19 @@ impl Parser<'_> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_formula_or_is_refused(text in "([a-z]{1,2}|[0-9.]{1,4}|[-+*/() ]|é|1e9){0,20}") {
+            if let Ok(formula) = Expression::parse(&text) {
+                prop_assert!(formula.value(&|name| Some(name.len() as f64)).is_none_or(f64::is_finite));
+                prop_assert_eq!(Expression::parse(formula.as_str()).unwrap(), formula);
+            }
+        }
+    }
 
     #[test]
     fn precedence_and_brackets() {

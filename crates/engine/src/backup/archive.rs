@@ -330,6 +330,8 @@ pub fn split(layout: Layout, from: &mut dyn Read, compression: Compression) -> i
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     /// A tar archive as PostgreSQL writes it.
@@ -381,6 +383,30 @@ mod tests {
         assert_eq!(shares[&Class::Other].source_bytes, 3);
         let torn = &archive[..archive.len() / 2];
         assert!(split(Layout::Tar, &mut &torn[..], Compression::NONE).is_err());
+    }
+
+    proptest! {
+        /// Whatever a server sends: no more than that is handed on, and it ends.
+        #[test]
+        fn a_damaged_backup_is_refused_or_read(at in 0..2_000_usize, with: Vec<u8>, cut: bool) {
+            let mut stream = chunk("etalon/item.ibd", b'P', 0, &[1; 700]);
+            stream.extend(chunk("etalon/item.ibd", b'E', 0, b""));
+            let archive = tar(&[("base", b'5', b""), ("base/5/16384", b'0', &[1; 700]), ("PG_VERSION", b'0', b"15\n")]);
+            for (layout, mut bytes) in [(Layout::Tar, archive), (Layout::Xbstream, stream)] {
+                let at = at.min(bytes.len());
+                if cut {
+                    bytes.truncate(at);
+                }
+                bytes.splice(at..(at + with.len()).min(bytes.len()), with.iter().copied());
+                let mut told = 0;
+                let mut take = |told: &mut usize, piece: &[u8]| {
+                    *told += piece.len();
+                    Ok(())
+                };
+                let _ = read(layout, &mut &bytes[..], &mut told, &mut |_, _| Ok(()), &mut take);
+                prop_assert!(told <= bytes.len());
+            }
+        }
     }
 
     /// A new segment of PostgreSQL's log is zeros but for its first blocks. However a codec packs zeros, they are not
