@@ -7,6 +7,7 @@
 
 mod bench;
 mod docs;
+mod fuzz;
 mod releases;
 mod requirements;
 mod shots;
@@ -47,6 +48,14 @@ enum Verb {
         bless: bool,
         /// Only these documents.
         documents: Vec<PathBuf>,
+    },
+    /// Feed every reader of foreign bytes with what nobody would write; see `fuzz/`.
+    Fuzz {
+        /// How long each target runs, in seconds.
+        #[arg(long, default_value_t = 60)]
+        seconds: u32,
+        /// Only these targets.
+        targets: Vec<String>,
     },
     /// Measure étalon beside its peers, and write docs/performance.md.
     Bench {
@@ -111,6 +120,7 @@ fn run(verb: Verb) -> Result<bool> {
             };
             docs::run(root, &documents, difference, docs::Binary::Build)
         }
+        Verb::Fuzz { seconds, targets } => fuzz::run(root, &targets, seconds),
         Verb::Bench { what } => {
             bench::origin::refuse_changes(root)?;
             bench(root, what)

@@ -1,0 +1,91 @@
+//! What conductor and agents read of each other.
+//!
+//! Seeds: crates/fleet/src/protocol.rs crates/model/src/trial.rs crates/model/src/metric.rs crates/engine/src/crew.rs
+//! Seeds: crates/engine/src/worker/tally.rs
+
+#![no_main]
+
+use engine::crew::Share;
+use engine::series::Latencies;
+use engine::worker::TaskLog;
+use etalon_fuzz::{chosen, seed};
+use fleet::protocol::{AgentInfo, Answer, Ask, Outcome, Pong, Recorded, Reply, Request, SentCell, Wanted, name_is_fit};
+use libfuzzer_sys::fuzz_target;
+use model::{Cell, Point, SystemPlan, TrialRecord, TrialState};
+
+fuzz_target!(init: seeds(), |data: &[u8]| {
+    let Some((choice, bytes)) = chosen(data) else { return };
+    match choice % 4 {
+        0 => {
+            if let Ok(request) = serde_json::from_slice::<Request>(bytes) {
+                let _ = (request.ask.verb(), serde_json::to_vec(&request));
+            }
+        }
+        1 => {
+            let _ = serde_json::from_slice::<Reply>(bytes).map(|reply| serde_json::to_vec(&reply));
+        }
+        2 => {
+            if let Ok(mut outcome) = serde_json::from_slice::<Outcome>(bytes) {
+                outcome.shift(1_800_000_000_000);
+                outcome.shift(-1_800_000_000_000);
+                let _ = serde_json::to_vec(&outcome);
+            }
+        }
+        _ => {
+            let _ = (serde_json::from_slice::<AgentInfo>(bytes), serde_json::from_slice::<Pong>(bytes));
+            let _ = std::str::from_utf8(bytes).map(name_is_fit);
+        }
+    }
+});
+
+/// Messages that are whole: nobody guesses so many names of fields.
+fn seeds() {
+    let cell = Cell { benchmark: "b".into(), workload: "w".into(), system: "s".into(), point: Point::default() };
+    let sent = SentCell { cell: cell.clone(), texts: Default::default() };
+    let system = SystemPlan {
+        name: "s".into(),
+        engine: "sim".into(),
+        url: "sim:s".into(),
+        settings: Default::default(),
+        server: None,
+        volume: None,
+        alias_of: None,
+    };
+    let asks = [
+        Ask::Open { system: system.clone(), wanted: Wanted::Whole, own_tables: true },
+        Ask::Scalar { system: "s".into(), cell: sent.clone(), sql: "SELECT 1".into() },
+        Ask::SystemFacts { system: "s".into(), cells: vec![sent] },
+        Ask::Start { of: 1, at_ns: 2 },
+    ];
+    for ask in asks {
+        let (version, session, experiment) = ("0.1.0".into(), "s".into(), "e".into());
+        plant(0, &Request { version, session, experiment, lease_ms: 1000, job: 1, ask });
+    }
+    plant(1, &Reply::Done(Answer::System(Box::new(system))));
+    plant(1, &Reply::Done(Answer::Facts(Default::default())));
+    plant(1, &Reply::Working(Default::default()));
+    let record = TrialRecord::without_result(TrialState::Failed, "a reason".to_owned());
+    let tasks = vec![TaskLog::default()];
+    plant(2, &Outcome::Record(Box::new(Recorded { cell, seed: 1, record, tasks: tasks.clone() })));
+    plant(2, &Outcome::Cut(tasks));
+    let latencies =
+        Latencies { response: Default::default(), service: None, rates_per_s: vec![1.0], series: Vec::new() };
+    plant(
+        2,
+        &Outcome::Share(Box::new(Share {
+            host: "h".into(),
+            tally: Default::default(),
+            latencies,
+            workers: 1,
+            cores: 1,
+            machine: Err("a reason".into()),
+            start_skew_ns: None,
+            start_time_ns: Some(1),
+        })),
+    );
+    plant(3, &AgentInfo::default());
+}
+
+fn plant<T: serde::Serialize>(choice: u8, message: &T) {
+    seed(choice, &serde_json::to_vec(message).unwrap_or_default());
+}

@@ -1,0 +1,42 @@
+//! Logs with a line for each execution or interval, as `etalon import` and `etalon audit` read them.
+//!
+//! Seeds: crates/formats/tests/data/pgbench docs/import.md crates/formats/src/task_log.rs
+
+#![no_main]
+
+use etalon_fuzz::{chosen, text};
+use formats::pgbench::{AggregateSummary, LogSummary, SeventhColumn};
+use formats::{into_experiment, pgbench, task_log};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let Some((choice, bytes)) = chosen(data) else { return };
+    let imported = match choice % 6 {
+        0 => log(bytes, SeventhColumn::Unknown),
+        1 => log(bytes, SeventhColumn::Lag),
+        2 => log(bytes, SeventhColumn::Retries),
+        3 => {
+            let mut summary = AggregateSummary::default();
+            summary.read(bytes).ok().map(|()| pgbench::import_aggregates(&summary, "a", "file"))
+        }
+        4 => {
+            let mut summary = task_log::Summary::default();
+            summary.read(bytes).ok().map(|()| task_log::import(&mut summary, "a", "file"))
+        }
+        _ => {
+            let name = text(bytes);
+            let _ = (pgbench::prefix_of_log(&name), pgbench::run_of_log(&name, |name| name.len() % 2 == 0));
+            None
+        }
+    };
+    if let Some(imported) = imported {
+        let _ = into_experiment("name", &[imported]);
+    }
+});
+
+fn log(bytes: &[u8], seventh: SeventhColumn) -> Option<formats::Imported> {
+    let mut summary = LogSummary::default();
+    summary.read(bytes, seventh).ok()?;
+    assert!(!summary.overlaps(&LogSummary::default()) || summary.lines() > 0);
+    Some(pgbench::import_log(&summary, "a", "file"))
+}

@@ -1,0 +1,56 @@
+//! Scripts in pgbench's language: compiled, and run against a server that answers with a row.
+//!
+//! Seeds: crates/engine/src/workloads/transactions/scripts crates/engine/src/workloads/transactions/function.rs
+//! Seeds: crates/engine/src/workloads/transactions/meta.rs crates/engine/src/workloads/transactions/tests
+
+#![no_main]
+
+use engine::dataset::Datum;
+use engine::lane::KeptRow;
+use engine::stream::{Next, Stream};
+use engine::workloads::transactions::{Options, Protocol, Unset, compile_with, weighted};
+use etalon_fuzz::{chosen, text};
+use libfuzzer_sys::fuzz_target;
+
+/// A script may jump and ask as long as it likes; so many steps tell enough.
+const MOST_STEPS: usize = 200;
+
+fuzz_target!(|data: &[u8]| {
+    let Some((choice, bytes)) = chosen(data) else { return };
+    let text = text(bytes);
+    if choice == 255 {
+        let _ = weighted(&text);
+        return;
+    }
+    let options = Options {
+        protocol: [Protocol::Prepared, Protocol::Extended, Protocol::Simple][usize::from(choice % 3)],
+        unset: if choice & 4 == 0 { Unset::Refused } else { Unset::Accepted },
+        depth: if choice & 8 == 0 { 1 } else { 3 },
+        ..Options::default()
+    };
+    let Ok(program) = compile_with(&text, &options) else { return };
+    let row = KeptRow {
+        rows: 1,
+        columns: vec!["a".to_owned(), "b".to_owned()],
+        values: vec![Datum::Int(i64::MIN), Datum::Text("7".into())],
+    };
+    let (mut client, mut op) = (program.client(1, 0), Default::default());
+    for transaction in 0..2 {
+        program.begin(&mut client, transaction);
+        for _ in 0..MOST_STEPS {
+            match program.next(&mut client, &mut op) {
+                Next::Op => {
+                    if program.receive(&mut client, std::slice::from_ref(&row)).is_err() {
+                        return;
+                    }
+                }
+                Next::Sync(_) | Next::Sleep(_) | Next::Pause(_) => {}
+                Next::Failed => {
+                    let _ = program.failure(&mut client);
+                    return;
+                }
+                Next::End => break,
+            }
+        }
+    }
+});

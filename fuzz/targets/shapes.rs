@@ -1,0 +1,28 @@
+//! GeoJSON and TopoJSON: read as a plan's key names it, and with the answers that follow from the shapes.
+//!
+//! Seeds: crates/engine/tests/shapes crates/engine/src/workloads/spatial/shapes/file.rs
+
+#![no_main]
+
+use engine::workloads::spatial::{Spatial, expected_of_shapes};
+use engine::workloads::texts::Named;
+use engine::workloads::{Grants, Texts, Workload};
+use etalon_fuzz::{chosen, text};
+use libfuzzer_sys::fuzz_target;
+use model::{Point, Value};
+
+fuzz_target!(|data: &[u8]| {
+    let Some((choice, bytes)) = chosen(data) else { return };
+    let text = text(bytes);
+    if choice & 2 == 0 {
+        let _ = expected_of_shapes(&text);
+        return;
+    }
+    let named: Named = [("a.json".to_owned(), (*text).into())].into();
+    let grants = Grants { texts: Texts::sent(named), ..Grants::default() };
+    let defaults = Spatial.spec().keys.iter();
+    let mut point: Point = defaults.filter_map(|key| Some((key.name.to_owned(), key.default?.value()?))).collect();
+    let name = if choice & 1 == 0 { "a.json" } else { "a.json#a" };
+    point.insert("shapes".to_owned(), Value::Text(name.to_owned()));
+    let _ = Spatial.task(&point, &grants);
+});

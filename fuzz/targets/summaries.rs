@@ -1,0 +1,32 @@
+//! What other tools print at their end, as `etalon import` reads it.
+//!
+//! Seeds: crates/formats/tests/data docs/import.md crates/formats/src crates/formats/tests/hammerdb.rs
+//! Seeds: crates/formats/tests/sqlio.rs
+
+#![no_main]
+
+use etalon_fuzz::{chosen, text};
+use formats::{fio, hammerdb, into_experiment, pgbench, sqlio, sysbench};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let Some((choice, bytes)) = chosen(data) else { return };
+    let imported = match choice % 6 {
+        0 => pgbench::import_summaries(&pgbench::read_summaries(bytes), "a", "file"),
+        1 => sysbench::import(&sysbench::read(bytes), "a", "file"),
+        2 => match fio::read(bytes) {
+            Ok(documents) => fio::import(&documents, "a", "file"),
+            Err(_) => return,
+        },
+        3 => hammerdb::import(&hammerdb::read(bytes), "a", "file"),
+        4 => sqlio::import(&sqlio::read(bytes), "a", "file"),
+        _ => {
+            let text = text(bytes);
+            for line in text.lines() {
+                let _ = (formats::text::plain(line), formats::text::break_html(line), formats::text::number(line));
+            }
+            return;
+        }
+    };
+    let _ = into_experiment("name", &[imported]);
+});

@@ -1,0 +1,19 @@
+//! Tidy tables: read, imported, and written as they were read.
+//!
+//! Seeds: docs/audits docs/import.md docs/export.md docs/audit.md crates/formats/src/tidy.rs crates/formats/src/exported.rs
+
+#![no_main]
+
+use etalon_fuzz::{chosen, text};
+use formats::{into_experiment, tidy};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let Some((_, bytes)) = chosen(data) else { return };
+    let Ok(table) = tidy::parse(&text(bytes)) else { return };
+    let again = tidy::parse(&tidy::write(&table)).expect("what is written is read");
+    assert_eq!(again.rows.len(), table.rows.len());
+    if let Ok(imported) = tidy::import(&table, "file") {
+        let _ = into_experiment("name", &[imported]);
+    }
+});

@@ -1,0 +1,48 @@
+//! URLs of systems, by each engine's own reader, under the permits of an agent that allows nothing.
+//!
+//! Seeds: docs/tls.md crates/engine/src/targets/postgres/url.rs crates/engine/src/targets/mysql/url.rs
+//! Seeds: crates/engine/src/targets/sqlserver/url.rs
+
+#![no_main]
+
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
+
+use engine::permits::Named;
+use engine::target::OpenRequest;
+use engine::{Consent, Permits, Registry};
+use etalon_fuzz::{chosen, text};
+use libfuzzer_sys::fuzz_target;
+use model::SystemPlan;
+
+static REGISTRY: LazyLock<Registry> = LazyLock::new(Registry::built_in);
+const SCHEMES: [&str; 5] = ["postgres://", "mysql://", "mssql://", "sqlite:", "disk:"];
+
+fuzz_target!(|data: &[u8]| {
+    let Some((choice, bytes)) = chosen(data) else { return };
+    let text = text(bytes);
+    if choice & 8 != 0 {
+        let _ = Named::default().allow(&text);
+        let _ = Permits::Named(Arc::default()).path(Path::new(&*text));
+        return;
+    }
+    let url = format!("{}{text}", SCHEMES.get(usize::from(choice & 7)).unwrap_or(&""));
+    let Some(engine) = REGISTRY.catalog().engine_of_url(&url).map(|spec| spec.name.to_owned()) else { return };
+    let system = SystemPlan {
+        name: "a".to_owned(),
+        engine,
+        url,
+        settings: Default::default(),
+        server: None,
+        volume: None,
+        alias_of: None,
+    };
+    let _ = (REGISTRY.needs(&system), REGISTRY.would_drop(&system), REGISTRY.data_directory(&system));
+    // These two are opened by paths alone, and one of them makes folders to note what it makes.
+    if choice & 7 > 2 {
+        return;
+    }
+    let request =
+        OpenRequest { permits: Permits::Named(Arc::default()), ..OpenRequest::new(&system, Consent::OwnOnly) };
+    assert!(REGISTRY.open(&request).is_err(), "nothing is allowed");
+});
