@@ -174,12 +174,15 @@ mod tests {
             assert!(serde_json::to_vec(piece).unwrap().len() < 24_000);
             assert!(there.named(&ids).is_err(), "it is not whole before the last piece");
             there.take_in(piece).unwrap();
+            let held = there.lock().coming_bytes;
+            assert!(held > PIECE_OVERHEAD_BYTES * piece.number as usize || piece.number + 1 == piece.of);
             // One that comes again changes nothing.
             if piece.number + 1 < piece.of {
                 there.take_in(piece).unwrap();
             }
         }
         assert!(there.lacking(&wanted).is_empty());
+        assert_eq!(there.lock().coming_bytes, 0, "nothing is coming any more");
         assert_eq!(there.named(&ids).unwrap()["a.smack\nwords.dat"], text);
     }
 

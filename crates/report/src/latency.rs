@@ -100,5 +100,9 @@ mod tests {
         assert_eq!((latency.longest(), latency.count()), (None, 1_010));
         latency.failed = 11;
         assert_eq!(latency.quantile(0.99), None);
+        // A changed store may say anything.
+        let beyond = Latency { failed: u64::MAX, ..latency.clone() };
+        assert!(latency.add(&beyond).is_ok());
+        assert_eq!((latency.clone().with_failed(1).count(), latency.quantile(0.5)), (u64::MAX, None));
     }
 }
