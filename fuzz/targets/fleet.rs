@@ -66,7 +66,17 @@ fn seeds() {
     plant(1, &Reply::Working(Default::default()));
     let record = TrialRecord::without_result(TrialState::Failed, "a reason".to_owned());
     let tasks = vec![TaskLog::default()];
-    plant(2, &Outcome::Record(Box::new(Recorded { cell, seed: 1, record, tasks: tasks.clone() })));
+    plant(
+        2,
+        &Outcome::Record(Box::new(Recorded {
+            cell,
+            seed: 1,
+            began_unix_ms: 1,
+            published_unix_ms: 2,
+            record,
+            tasks: tasks.clone(),
+        })),
+    );
     plant(2, &Outcome::Cut(tasks));
     let latencies =
         Latencies { response: Default::default(), service: None, rates_per_s: vec![1.0], series: Vec::new() };

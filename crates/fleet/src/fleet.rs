@@ -271,7 +271,7 @@ impl Places for Fleet {
         let link = &self.shared.link;
         // Its clock may show anything, so that what it showed then says something only beside what it shows now.
         let ahead_ms = Clock::read(&link.bus, agent, link.patience).map_or(0, |clock| clock.day_offset_ms);
-        let published_unix_ms = recorded.published_unix_ms - ahead_ms;
+        let published_unix_ms = recorded.published_unix_ms.saturating_sub(ahead_ms);
         let mut outcome = Outcome::Record(Box::new(recorded));
         outcome.shift(published_unix_ms);
         let Outcome::Record(recorded) = outcome else { return None };
