@@ -37,7 +37,7 @@ impl Clock {
                 cause: error.to_string(),
             };
             let Pong { now_ns, unix_ms } = serde_json::from_slice(&answer).map_err(unread)?;
-            let day_offset_ms = unix_ms - host::clock::unix_ms();
+            let day_offset_ms = unix_ms.saturating_sub(host::clock::unix_ms());
             let reading = Clock { day_offset_ms, ..Clock::of(before_ns, now_ns, after_ns) };
             if best.is_none_or(|best| reading.round_trip_ns < best.round_trip_ns) {
                 best = Some(reading);
