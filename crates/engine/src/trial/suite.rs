@@ -177,6 +177,13 @@ pub(crate) fn new_connections_are_not_counted(target: &dyn Target) {
     assert_eq!(is_not_counted(&record), None);
 }
 
+/// Behind something that lets clients into sessions other than those that answer, nothing is counted, and no trial fails for it.
+pub(crate) fn sessions_elsewhere_are_not_counted(target: &dyn Target) {
+    let record = trial(target, On::New, "select-only", "prepared", &[]).unwrap();
+    let detail = is_not_counted(&record).unwrap_or_default();
+    assert!(detail.contains("is not the one that the client was let into"), "{detail:?}");
+}
+
 /// A target whose lanes claim operations that they never hand over gives no result, whatever the script.
 pub(crate) fn lies_are_caught(target: &dyn Target, protocols: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
