@@ -19,6 +19,10 @@ pub struct CellLatency {
     pub slots: Vec<Slot>,
 }
 
+/// More intervals than any trial has, of a second four months: each is looked at, and a store that somebody has changed may
+/// have any number of one.
+const MOST_INTERVALS: u32 = 10_000_000;
+
 /// One interval of the measured part, over all trials.
 pub struct Slot {
     /// Its middle, in seconds from the start of the measured part.
@@ -50,6 +54,10 @@ pub fn cell(evidence: &Evidence, source: &dyn SeriesSource, cell: u32) -> Result
                 merge(&mut whole, &latency, trial)?;
                 continue;
             };
+            if number >= MOST_INTERVALS {
+                let detail = format!("no trial has an interval of the number {number}");
+                return Err(ReportError::Histogram { trial, detail });
+            }
             nominal_ms = nominal_ms.max(part.length_ms);
             let slot = open.entry(number).or_default();
             let counted = slot.by_trial.entry(trial).or_default();

@@ -1,7 +1,9 @@
 //! Every trial in run order, by block: drift and two modes show here that a mean hides.
 
+use std::collections::BTreeMap;
+
 use maud::{Markup, html};
-use model::{Metric, Order, TrialState};
+use model::{Metric, Order, PlannedTrial, TrialState};
 
 use super::cells::{CellView, SystemCell, points};
 use super::chart::{Axis, GridLines, Ink, Layer, Mark, Panel, Shape, series_class};
@@ -60,26 +62,30 @@ fn run_order(evidence: &Evidence) -> (Axis, Vec<(f64, f64)>) {
         axis.ticks = Axis::between(0.0, f64::from(last), 8).ticks;
         return (axis, Vec::new());
     }
-    let extent = |block: u32| {
-        let places = evidence.trials.iter().filter(|t| t.planned.block == block).map(|t| t.planned.position);
-        let (lo, hi) = places.fold((u32::MAX, 0), |(lo, hi), place| (lo.min(place), hi.max(place)));
-        (lo <= hi).then(|| (f64::from(lo) - 0.5, f64::from(hi) + 0.5))
-    };
-    let blocks = evidence.trials.iter().map(|trial| trial.planned.block).max().unwrap_or(0);
-    let every = (blocks + 1).div_ceil(MOST_BLOCK_LABELS);
-    let labelled = (0..=blocks).filter(|block| block % every == 0);
-    axis.ticks = labelled
-        .filter_map(|b| Some((extent(b)?, b + 1)))
-        .map(|((lo, hi), b)| (f64::midpoint(lo, hi), b.to_string()))
+    // By the blocks that there are: a store that somebody has changed may have any number of one.
+    let mut extents: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
+    for PlannedTrial { block, position, .. } in evidence.trials.iter().map(|trial| trial.planned) {
+        let extent = extents.entry(block).or_insert((position, position));
+        *extent = (extent.0.min(position), extent.1.max(position));
+    }
+    let every = extents.keys().next_back().map_or(0, |last| *last).saturating_add(1).div_ceil(MOST_BLOCK_LABELS);
+    let edges = |(lo, hi): (u32, u32)| (f64::from(lo) - 0.5, f64::from(hi) + 0.5);
+    axis.ticks = extents
+        .iter()
+        .filter(|(block, _)| *block % every == 0)
+        .map(|(block, extent)| {
+            let (lo, hi) = edges(*extent);
+            (f64::midpoint(lo, hi), (u64::from(*block) + 1).to_string())
+        })
         .collect();
-    (axis, (0..=blocks).filter(|block| block % 2 == 1).filter_map(extent).collect())
+    (axis, extents.into_iter().filter(|(block, _)| block % 2 == 1).map(|(_, extent)| edges(extent)).collect())
 }
 
 fn mark(evidence: &Evidence, system: &SystemCell<'_>, point: &TrialPoint, unit: &RowUnit<'_>) -> Mark {
     let mut title = format!(
         "{}, block {}: {} {}",
         system.name,
-        point.block + 1,
+        u64::from(point.block) + 1,
         unit.print(point.value, Script::Typographic),
         unit.name()
     );

@@ -54,6 +54,20 @@ pub fn hostile() -> Made {
 }
 
 #[test]
+fn numbers_of_a_changed_store_cost_no_time() {
+    let mut made = Builder { blocks: 6, clients: vec![1], seconds: 3, ..Builder::default() }.build();
+    let began = std::time::Instant::now();
+    made.evidence.trials.last_mut().unwrap().planned.block = u32::MAX;
+    assert!(page(&made).contains("</html>"));
+    made.series.values_mut().flatten().find(|part| part.interval.is_some()).unwrap().interval = Some(u32::MAX);
+    let set = compare(&made.evidence, &Options::default()).unwrap();
+    let refused = html::render(&made.evidence, &set, &made.series).unwrap_err();
+    assert!(refused.to_string().contains("no trial has an interval of the number 4294967295"), "{refused}");
+    // Each of four thousand million numbers was looked at.
+    assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
+}
+
+#[test]
 fn hostile_text_stays_text() {
     let made = hostile();
     let page = page(&made);
