@@ -40,6 +40,14 @@ pub enum ErrorClass {
 }
 
 impl ErrorClass {
+    /// Whether it comes of what other clients do at the same time, so that the same may succeed a moment later.
+    pub fn is_contention(self) -> bool {
+        matches!(
+            self,
+            ErrorClass::Serialization | ErrorClass::Deadlock | ErrorClass::LockTimeout | ErrorClass::PoolTimeout
+        )
+    }
+
     /// The class's name in metrics and tables.
     pub fn as_str(self) -> &'static str {
         match self {

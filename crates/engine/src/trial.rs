@@ -18,7 +18,7 @@ use crate::measure::{self, Evidence, HostFigures};
 use crate::observer::Observer;
 use crate::series::Latencies;
 use crate::target::{Counters, Placement, Target};
-use crate::worker::{Tally, TaskLog};
+use crate::worker::{HOPELESS_FAILURES, Tally, TaskLog};
 use crate::workloads::transactions::Program;
 use crate::workloads::{StreamTask, Work};
 
@@ -267,7 +267,11 @@ pub(crate) fn refuse_broken(tally: &Tally) -> Result<(), Failure> {
     }
     if tally.hopeless || (tally.succeeded_in_window == 0 && tally.failures() > 0) {
         let message = tally.messages.first().map_or("no message", |error| error.message.as_str());
-        return refuse(FailureKind::Other, format!("no transaction succeeded: {message}"));
+        let who = match tally.hopeless && tally.succeeded > 0 {
+            true => format!("of one thread's transactions the first {HOPELESS_FAILURES} failed"),
+            false => "no transaction succeeded".to_owned(),
+        };
+        return refuse(FailureKind::Other, format!("{who}: {message}"));
     }
     if tally.succeeded_in_window == 0 {
         let failed = refuse(FailureKind::NothingEnded, "nothing ended within the measured part".to_owned());

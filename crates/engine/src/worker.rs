@@ -23,6 +23,7 @@ use crate::traffic::Traffic;
 
 pub use opening::{LOGINS_AT_ONCE, shortfall};
 pub use tally::{Connections, Tally, TaskEnd, TaskLog};
+pub(crate) use transaction::HOPELESS_FAILURES;
 
 /// When a worker's clients stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

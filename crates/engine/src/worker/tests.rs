@@ -157,6 +157,22 @@ fn tries_have_an_end() {
 }
 
 #[test]
+fn who_loses_to_others_for_long_has_not_met_a_broken_script() {
+    let run = |class| {
+        let clock = VirtualClock::default();
+        let lane =
+            Flaky { class, failures: 300, failed: 0, clock: clock.clone(), seen: Rc::default(), turns_away: false };
+        let load = Load { length: RunLength::Count(301), ..Load::default() };
+        let (tally, _) = load.run(lane, &drawing(1), &clock);
+        (tally.succeeded, tally.failures(), tally.hopeless)
+    };
+    for class in [ErrorClass::Serialization, ErrorClass::Deadlock, ErrorClass::LockTimeout] {
+        assert_eq!(run(class), (1, 300, false), "{class:?}");
+    }
+    assert_eq!(run(ErrorClass::Constraint), (0, 100, true));
+}
+
+#[test]
 fn what_others_are_not_at_fault_for_is_not_retried() {
     let (tally, _) = drive(&drawing(0), ErrorClass::Constraint, 1);
     assert_eq!((tally.succeeded, tally.failures(), tally.retries), (2, 3, 0));

@@ -8,8 +8,8 @@ use crate::lane::{Completion, ErrorClass, Instants, Lane, OpError, Outcome, Subm
 use crate::recorder::Inside;
 use crate::stream::{Asked, Next, Stream};
 
-/// A worker that fails so often in a row without one success has met a broken script or server, not bad luck.
-const HOPELESS_FAILURES: u64 = 100;
+/// A worker that fails so often in a row without one success has met a broken script or server.
+pub(crate) const HOPELESS_FAILURES: u64 = 100;
 /// Keeps the draws of pauses apart from those of the load.
 const PAUSE_SALT: u64 = 0x7061_7573_6570_6175;
 /// The pauses of a transaction have numbers of their own, so many at most before they repeat.
@@ -455,7 +455,8 @@ where
         if self.rules.count.is_some() {
             self.tally.window_ns = self.tally.window_ns.max(self.now_ns.saturating_sub(self.rules.measured_ns));
         }
-        self.failures_in_a_row += 1;
+        // A client that others are always quicker than has met neither.
+        self.failures_in_a_row += u64::from(!error.class.is_contention());
         if error.class == ErrorClass::ConnectionLost {
             self.tally.connection_lost = true;
             self.gate.stop();
