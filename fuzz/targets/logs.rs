@@ -5,7 +5,7 @@
 #![no_main]
 
 use etalon_fuzz::{chosen, text};
-use formats::pgbench::{AggregateSummary, LogSummary, SeventhColumn};
+use formats::pgbench::{AggregateRun, AggregateSummary, LogSummary, SeventhColumn};
 use formats::{into_experiment, pgbench, task_log};
 use libfuzzer_sys::fuzz_target;
 
@@ -17,7 +17,9 @@ fuzz_target!(|data: &[u8]| {
         2 => log(bytes, SeventhColumn::Retries),
         3 => {
             let mut summary = AggregateSummary::default();
-            summary.read(bytes).ok().map(|()| pgbench::import_aggregates(&summary, "a", "file"))
+            let read = summary.read(bytes).ok();
+            let run = AggregateRun { log: &summary, system: "a", source: "file".to_owned() };
+            read.and_then(|()| pgbench::import_aggregates(&[run]).pop())
         }
         4 => {
             let mut summary = task_log::Summary::default();

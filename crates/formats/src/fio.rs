@@ -7,8 +7,10 @@ use std::collections::BTreeMap;
 
 use model::{Direction, Measurement, Reading, Role, Value};
 use serde_json::Value as Json;
+use stats::NoQuantile;
 
 use crate::durations::{Durations, latency};
+use crate::imported::OF_SUCCESSES;
 use crate::text::{decode, shortened};
 use crate::{FormatError, Imported, ImportedResult, Tool};
 
@@ -38,8 +40,10 @@ pub struct Job {
     pub group: u64,
     /// 0, or the system's number of the error that ended it.
     pub error: i64,
-    /// I/Os that failed without ending it, with `continue_on_error`: of all directions together.
+    /// I/Os that failed, counted with `continue_on_error`: of all directions together.
     pub failed: u64,
+    /// With `continue_on_error` the error of the first of them, which fio prints as that of the job, too.
+    pub first_error: i64,
     /// Whole seconds from the start of fio, and one more.
     pub elapsed_s: u64,
     /// Its own options.
@@ -59,9 +63,9 @@ pub struct Job {
 /// I/O of one direction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Direct {
-    /// How many.
+    /// How many were issued: those that failed are among them.
     pub ios: u64,
-    /// I/Os a second.
+    /// I/Os issued a second.
     pub iops: Option<f64>,
     /// Bytes a second.
     pub bytes_per_s: Option<f64>,
@@ -92,6 +96,28 @@ pub struct Latency {
     pub percentiles: Vec<(f64, f64)>,
     /// With `json+`: how many samples in each bin, by the bin's value in nanoseconds.
     pub bins: Vec<(u64, u64)>,
+}
+
+/// Numbers of the errors that fio goes on after: EIO, and EILSEQ of Linux and of macOS.
+const GOES_ON_AFTER: [i64; 3] = [5, 84, 92];
+
+impl Job {
+    /// Whether an error ended it. One that fio went on after stands in the same place.
+    fn was_ended(&self) -> bool {
+        let went_on = self.failed > 0 && self.error == self.first_error && GOES_ON_AFTER.contains(&self.error);
+        self.error != 0 && !went_on
+    }
+
+    fn directions(&self) -> impl Iterator<Item = &Direct> {
+        [&self.read, &self.write, &self.trim].into_iter().flatten()
+    }
+}
+
+impl Direct {
+    /// How many were issued and have no latency: those that failed, or all where fio was told not to measure it.
+    fn without_latency(&self) -> Option<u64> {
+        self.ios.checked_sub(self.completion.as_ref().map_or(0, |latency| latency.samples))
+    }
 }
 
 /// Reads a file.
@@ -175,6 +201,7 @@ fn job(json: &Json) -> Job {
         group: json.get("groupid").and_then(Json::as_u64).unwrap_or(0),
         error: json.get("error").and_then(Json::as_i64).unwrap_or(0),
         failed: json.get("total_err").and_then(Json::as_u64).unwrap_or(0),
+        first_error: json.get("first_error").and_then(Json::as_i64).unwrap_or(0),
         elapsed_s: json.get("elapsed").and_then(Json::as_u64).unwrap_or(0),
         options: options(json.get("job options")),
         user_cpu_percent: json.get("usr_cpu").and_then(Json::as_f64),
@@ -221,6 +248,29 @@ struct Side<'a> {
     jobs: Vec<&'a Job>,
 }
 
+impl Side<'_> {
+    fn directions(&self) -> impl Iterator<Item = &Direct> {
+        self.jobs.iter().flat_map(|job| job.directions())
+    }
+
+    /// I/Os that failed, of all directions together.
+    fn failed(&self) -> u64 {
+        self.jobs.iter().map(|job| job.failed).fold(0, u64::saturating_add)
+    }
+
+    /// How many of these failed: those that have no latency, if there are as many of them in all directions as failed.
+    fn failed_of(&self, these: &[&Direct]) -> Option<u64> {
+        let add = |sum: u64, direct: &Direct| Some(sum.saturating_add(direct.without_latency()?));
+        match self.failed() {
+            0 => Some(0),
+            failed if self.directions().try_fold(0, add) == Some(failed) => {
+                these.iter().try_fold(0, |sum, direct| add(sum, direct))
+            }
+            _ => None,
+        }
+    }
+}
+
 fn sides(document: &Document) -> Vec<Side<'_>> {
     let mut sides: Vec<Side<'_>> = Vec::new();
     for job in &document.jobs {
@@ -251,8 +301,7 @@ impl Document {
     }
 
     fn longest_ms(&self) -> f64 {
-        let all = self.jobs.iter().flat_map(|job| [&job.read, &job.write, &job.trim]).flatten();
-        all.filter_map(|direct| direct.runtime_ms).fold(0.0, f64::max)
+        self.jobs.iter().flat_map(Job::directions).filter_map(|direct| direct.runtime_ms).fold(0.0, f64::max)
     }
 
     fn elapsed_s(&self) -> u64 {
@@ -313,7 +362,7 @@ pub fn import(documents: &[Document], system: &str, source: &str) -> Imported {
             imported.notes.push(format!("fio said: {said}"));
         }
         for side in sides(document) {
-            if let Some(job) = side.jobs.iter().find(|job| job.error != 0) {
+            if let Some(job) = side.jobs.iter().find(|job| job.was_ended()) {
                 imported.notes.push(format!(
                     "job {} ended with error {} and is left out",
                     shortened(&job.name),
@@ -368,48 +417,59 @@ fn result(document: &Document, side: &Side<'_>, op: &str, of: Of, system: &str) 
     let mut durations = Durations::default();
     let bins = all.iter().filter_map(|direct| direct.completion.as_ref()).flat_map(|latency| &latency.bins);
     bins.for_each(|(ns, samples)| durations.add_many_ns(*ns, *samples));
-    result.measurements = measurements(&all, &durations);
-    result.measurements.push(failed_share(side));
-    // Which of the directions failed is not told, so no curve is made where one did.
-    let whole = side.jobs.iter().all(|job| job.failed == 0);
-    result.series.extend(durations.series("fio", result.elapsed_s.unwrap_or(0.0), 0).filter(|_| whole));
+    let failed = side.failed_of(&all);
+    result.measurements = measurements(&all, &durations, failed);
+    result.measurements.push(failed_share(side, &all, failed));
+    let series = failed.and_then(|failed| durations.series("fio", result.elapsed_s.unwrap_or(0.0), failed));
+    result.series.extend(series);
     if all.len() > 1 {
         result.notes.push(format!("{} jobs ran side by side: their rates are added", all.len()));
     }
     Some(result)
 }
 
-/// The share of I/Os that failed, of both directions: fio counts them together. One that failed is in no other count.
-fn failed_share(side: &Side<'_>) -> Measurement {
-    let directions = side.jobs.iter().flat_map(|job| [&job.read, &job.write, &job.trim]).flatten();
-    let succeeded = directions.map(|direct| direct.ios).fold(0, u64::saturating_add);
-    let failed = side.jobs.iter().map(|job| job.failed).fold(0, u64::saturating_add);
-    Measurement::failed_share(Reading::percent_failed(failed, succeeded))
+/// The share of I/Os that failed: of these, or of all directions where it is not known which failed.
+fn failed_share(side: &Side<'_>, all: &[&Direct], failed: Option<u64>) -> Measurement {
+    let issued = |directions: &mut dyn Iterator<Item = u64>| directions.fold(0, u64::saturating_add);
+    let (failed, issued) = match failed {
+        Some(failed) => (failed, issued(&mut all.iter().map(|direct| direct.ios))),
+        None => (side.failed(), issued(&mut side.directions().map(|direct| direct.ios))),
+    };
+    Measurement::failed_share(Reading::percent_failed(failed, issued.saturating_sub(failed)))
 }
 
-fn measurements(all: &[&Direct], binned: &Durations) -> Vec<Measurement> {
-    let sum = |of: fn(&Direct) -> Option<f64>, what: &str| {
-        let sum: Option<f64> = all.iter().map(|direct| of(direct)).sum();
-        sum.filter(|sum| sum.is_finite())
-            .map_or_else(|| Reading::Unavailable(format!("fio gave no {what}")), Reading::Value)
+/// I/Os a second that succeeded: fio's own figure is of all that were issued.
+fn iops(all: &[&Direct], failed: Option<u64>) -> Reading {
+    let of = |direct: &&Direct| {
+        let lost = if failed == Some(0) { 0 } else { direct.without_latency()? };
+        direct.iops.map(|iops| iops * direct.ios.saturating_sub(lost) as f64 / direct.ios.max(1) as f64)
     };
+    let rates: Option<f64> = all.iter().map(of).sum();
+    match rates.filter(|rate| rate.is_finite()) {
+        _ if failed.is_none() => {
+            Reading::Unavailable("fio counts what failed, too, and does not tell of which direction".to_owned())
+        }
+        Some(rate) => Reading::Value(rate),
+        None => Reading::Unavailable("fio gave no iops".to_owned()),
+    }
+}
+
+fn measurements(all: &[&Direct], binned: &Durations, failed: Option<u64>) -> Vec<Measurement> {
+    let bandwidth: Option<f64> = all.iter().map(|direct| direct.bytes_per_s.map(|bytes| bytes / 1_048_576.0)).sum();
+    let bandwidth = bandwidth
+        .filter(|sum| sum.is_finite())
+        .map_or_else(|| Reading::Unavailable("fio gave no bw_bytes".to_owned()), Reading::Value);
     let mut found = vec![
-        Measurement::new("iops", "io/s", Direction::Higher, Role::Primary, sum(|d| d.iops, "iops")),
-        Measurement::new(
-            "bandwidth",
-            "MiB/s",
-            Direction::Higher,
-            Role::Secondary,
-            sum(|d| d.bytes_per_s.map(|bytes| bytes / 1_048_576.0), "bw_bytes"),
-        ),
+        Measurement::new("iops", "io/s", Direction::Higher, Role::Primary, iops(all, failed)),
+        Measurement::new("bandwidth", "MiB/s", Direction::Higher, Role::Secondary, bandwidth),
     ];
     let total: Vec<&Latency> = all.iter().filter_map(|direct| direct.total.as_ref()).collect();
     let samples: f64 = total.iter().map(|latency| latency.samples as f64).sum();
     if samples > 0.0 {
         let mean = total.iter().map(|latency| latency.mean_ns * latency.samples as f64).sum::<f64>() / samples;
         let max = total.iter().map(|latency| latency.max_ns).fold(0.0, f64::max);
-        found.push(in_us("latency_mean", Role::Secondary, mean));
-        found.push(in_us("latency_max", Role::Secondary, max));
+        found.push(latency("latency_mean", Role::Secondary, in_us(mean)));
+        found.push(latency("latency_max", Role::Secondary, in_us(max)));
     }
     for (id, rank, role) in [
         ("completion_p50", 50.0, Role::Primary),
@@ -418,32 +478,34 @@ fn measurements(all: &[&Direct], binned: &Durations) -> Vec<Measurement> {
         ("completion_p99", 99.0, Role::Primary),
         ("completion_p999", 99.9, Role::Secondary),
     ] {
-        found.extend(percentile(all, binned, id, rank, role));
+        found.extend(percentile(all, binned, failed, rank).map(|reading| latency(id, role, reading)));
     }
     found
 }
 
-fn in_us(id: &str, role: Role, ns: f64) -> Measurement {
-    let reading =
-        if ns.is_finite() { Reading::Value(ns / 1e3) } else { Reading::Unavailable("out of range".to_owned()) };
-    latency(id, role, reading)
+fn in_us(ns: f64) -> Reading {
+    if ns.is_finite() { Reading::Value(ns / 1e3) } else { Reading::Unavailable("out of range".to_owned()) }
 }
 
-/// `None` when fio did not print that percentile. Percentiles of several jobs cannot be added, but their bins can.
-fn percentile(all: &[&Direct], binned: &Durations, id: &str, rank: f64, role: Role) -> Option<Measurement> {
+/// `None` when fio did not print that percentile. Percentiles of several jobs cannot be added, but their bins can; and what
+/// failed ranks behind all bins, but is in no percentile that fio prints.
+fn percentile(all: &[&Direct], binned: &Durations, failed: Option<u64>, rank: f64) -> Option<Reading> {
     let of = |direct: &&Direct| {
         let percentiles = &direct.completion.as_ref()?.percentiles;
         percentiles.iter().find(|(known, _)| (known - rank).abs() < 1e-6).map(|(_, ns)| *ns)
     };
     let samples: u64 = all.iter().filter_map(|direct| direct.completion.as_ref()).map(|latency| latency.samples).sum();
-    match all {
-        [one] => of(one).map(|ns| in_us(id, role, ns)),
-        _ if binned.count() == samples && samples > 0 => {
-            binned.quantile_ns(rank / 100.0, 0).ok().map(|ns| in_us(id, role, ns as f64))
+    let why_not = match (all, failed) {
+        ([one], Some(0)) => return of(one).map(in_us),
+        (_, Some(failed)) if binned.count() == samples && samples > 0 => {
+            match binned.quantile_ns(rank / 100.0, failed) {
+                Ok(ns) => return Some(in_us(ns as f64)),
+                Err(NoQuantile::TooFew { .. }) => "fewer than ten I/Os lie beyond it".to_owned(),
+                Err(why @ NoQuantile::AmongFailed { .. }) => why.to_string(),
+            }
         }
-        _ => {
-            let reason = "several jobs ran side by side, and percentiles cannot be added".to_owned();
-            Some(latency(id, role, Reading::Unavailable(reason)))
-        }
-    }
+        (_, Some(0)) => "several jobs ran side by side, and percentiles cannot be added".to_owned(),
+        _ => OF_SUCCESSES.to_owned(),
+    };
+    Some(Reading::Unavailable(why_not))
 }

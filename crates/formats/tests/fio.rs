@@ -2,14 +2,16 @@
 
 #![cfg(test)]
 
-use formats::fio::{import, read};
-use formats::into_experiment;
+use formats::fio::{Document, import, read};
+use formats::{ImportedResult, into_experiment};
 use model::metric::FAILED_SHARE;
 use model::{Measurement, Reading, Value};
 use proptest::prelude::*;
 
 const NOTE: &str = include_str!("data/fio/note.json");
 const GROUPS: &str = include_str!("data/fio/groups.json");
+/// Every fifth read of 4 KiB failed with EIO, under `continue_on_error=all`.
+const FAILING: &str = include_str!("data/fio/failing.json");
 const PLUS: &str = include_str!("data/fio/plus.json");
 
 fn reading(measurements: &[Measurement], id: &str) -> Reading {
@@ -76,20 +78,59 @@ fn clones_of_a_job_are_one_result_and_documents_repetitions() {
 }
 
 #[test]
-fn what_failed_on_the_way_is_a_share() {
-    let text = |errors: &str| {
-        format!(
-            r#"{{"fio version":"fio-3.33","jobs":[{{"jobname":"j","error":0,{errors}
-            "read":{{"total_ios":70,"iops":5.0,"bw_bytes":1048576}},
-            "write":{{"total_ios":20,"iops":5.0,"bw_bytes":1048576}}}}]}}"#
-        )
+fn what_failed_on_the_way_is_a_share_and_ranks_behind_all() {
+    let imported = import(&read(FAILING.as_bytes()).unwrap(), "disk", "a.json");
+    assert_eq!(imported.notes, [""; 0], "fio went on after the error that stands as the job's");
+    let [reads, writes] = imported.results.as_slice() else { panic!("{:?}", imported.results) };
+    let of = |one: &ImportedResult, id: &str| reading(&one.measurements, id);
+    assert_eq!(of(reads, FAILED_SHARE), Reading::Value(100.0 * 99.0 / 496.0), "99 of 496 reads have no latency");
+    assert_eq!(of(writes, FAILED_SHARE), Reading::Value(0.0), "only reads failed");
+    assert_eq!(of(reads, "iops"), Reading::Value(12_717.948_718 * 397.0 / 496.0), "fio's rate is of all it issued");
+    assert_eq!(of(writes, "iops"), Reading::Value(13_538.461_538));
+    let Reading::Value(p50) = of(reads, "completion_p50") else { panic!("a median") };
+    assert!((p50 / 75.264 - 1.0).abs() < 0.002, "the 248th of 397 that succeeded, and not fio's 73.216: {p50}");
+    assert_eq!(of(writes, "completion_p50"), Reading::Value(3.28));
+    let among = "it lies among the 99 of 496 (19.96 %) that did not succeed";
+    assert_eq!(of(reads, "completion_p90"), Reading::Unavailable(among.to_owned()));
+    assert_eq!((reads.series[0].errors, writes.series[0].errors), (99, 0));
+}
+
+#[test]
+fn percentiles_of_successes_alone_are_none_of_all() {
+    // As `json` has it: without bins.
+    let mut documents = read(FAILING.as_bytes()).unwrap();
+    let job = &mut documents[0].jobs[0];
+    for latency in [&mut job.read, &mut job.write].into_iter().flatten().filter_map(|one| one.completion.as_mut()) {
+        latency.bins.clear();
+    }
+    let p50s = |documents: &[Document]| {
+        let imported = import(documents, "disk", "a.json");
+        imported.results.iter().map(|one| reading(&one.measurements, "completion_p50")).collect::<Vec<_>>()
     };
-    let shares = |errors| {
-        let imported = import(&read(text(errors).as_bytes()).unwrap(), "disk", "a.json");
-        imported.results.iter().map(|one| reading(&one.measurements, FAILED_SHARE)).collect::<Vec<_>>()
-    };
-    assert_eq!(shares(r#""total_err":10,"first_error":5,"#), [Reading::Value(10.0), Reading::Value(10.0)]);
-    assert_eq!(shares(""), [Reading::Value(0.0), Reading::Value(0.0)], "an error would have ended the job");
+    let why = "some failed in a trial, and it is printed of what succeeded alone".to_owned();
+    assert_eq!(p50s(&documents), [Reading::Unavailable(why.clone()), Reading::Value(3.28)]);
+    // Nor are they figures of the other trials alone.
+    let mut whole = documents.clone();
+    let job = &mut whole[0].jobs[0];
+    (job.failed, job.error, job.first_error) = (0, 0, 0);
+    assert_eq!(p50s(&whole), [Reading::Value(73.216), Reading::Value(3.28)]);
+    let imports = [import(&documents, "disk", "a.json"), import(&whole, "disk", "b.json")];
+    let trials = into_experiment("x", &imports).unwrap().trials;
+    let of_trials: Vec<Reading> =
+        trials.iter().map(|(_, record)| reading(&record.measurements, "completion_p50")).collect();
+    let (none, value) = (Reading::Unavailable(why.clone()), Reading::Value(3.28));
+    assert_eq!(of_trials, [none.clone(), value.clone(), none, value]);
+    // Where an operation lacks its latency for another reason it is not known which direction failed.
+    documents[0].jobs[0].write.as_mut().unwrap().completion.as_mut().unwrap().samples -= 1;
+    assert_eq!(p50s(&documents), [Reading::Unavailable(why.clone()), Reading::Unavailable(why)]);
+    let imported = import(&documents, "disk", "a.json");
+    assert!(
+        imported.results.iter().all(|one| reading(&one.measurements, FAILED_SHARE) == Reading::Value(9900.0 / 1024.0))
+    );
+    assert!(imported.results.iter().all(|one| matches!(reading(&one.measurements, "iops"), Reading::Unavailable(_))));
+    // An error of another kind than the first has ended the job.
+    documents[0].jobs[0].error = 28;
+    assert_eq!(import(&documents, "disk", "a.json").notes, ["job j ended with error 28 and is left out"]);
 }
 
 #[test]
@@ -115,7 +156,7 @@ proptest! {
 
     #[test]
     fn no_damage_makes_it_panic(cut in 0..6000_usize, junk in "[0-9e{}\\[\\],\": -]{0,8}") {
-        for text in [NOTE, GROUPS, PLUS] {
+        for text in [NOTE, GROUPS, PLUS, FAILING] {
             let mut damaged = text.to_owned();
             damaged.insert_str(cut.min(text.len()), &junk);
             if let Ok(documents) = read(damaged.as_bytes()) {

@@ -3,7 +3,7 @@
 #![cfg(test)]
 
 use formats::pgbench::{
-    AggregateSummary, Entry, Interval, LogSummary, Outcome, SeventhColumn, Summaries, Summary, entries,
+    AggregateRun, AggregateSummary, Entry, Interval, LogSummary, Outcome, SeventhColumn, Summaries, Summary, entries,
     import_aggregates, import_log, import_summaries, intervals, read_summaries,
 };
 use formats::{FormatError, Imported, ImportedResult, into_experiment};
@@ -54,6 +54,12 @@ fn shares(import: &Imported) -> Vec<Reading> {
     import.results.iter().map(share).collect()
 }
 
+/// Aggregated logs of system a, one run each, imported together.
+fn aggregates(logs: &[&AggregateSummary]) -> Vec<Imported> {
+    let run = |log| AggregateRun { log, system: "a", source: "b".to_owned() };
+    import_aggregates(&logs.iter().copied().map(run).collect::<Vec<_>>())
+}
+
 fn is_unknown(share: &Reading) -> bool {
     matches!(share, Reading::Unavailable(_))
 }
@@ -81,7 +87,7 @@ fn aggregates_tell_failures_only_if_they_were_asked_to() {
     let share = |text: &str| {
         let mut log = AggregateSummary::default();
         log.read(text.as_bytes()).unwrap();
-        shares(&import_aggregates(&log, "a", "b")).remove(0)
+        shares(&aggregates(&[&log]).remove(0)).remove(0)
     };
     let failing = every(include_str!("data/pgbench/aggfail.log")).unwrap();
     let (failed, succeeded) = failing.iter().fold((0, 0), |(failed, succeeded), one| {
@@ -93,6 +99,22 @@ fn aggregates_tell_failures_only_if_they_were_asked_to() {
     assert!(is_unknown(&share("1345828501 5601 1542744 483552416 61 2573\n")), "version 9");
     assert_eq!(share("10 20 500 1 50 150 0 0 0 0 5\n"), Reading::Value(25.0), "five of twenty were skipped");
     assert_eq!(share("10 15 500 1 50 150 0 0 0 0 5 0 0 0 0\n"), Reading::Value(25.0), "from version 15 on beside them");
+}
+
+#[test]
+fn what_one_repetition_counts_all_do() {
+    let log = |text: &str| {
+        let mut log = AggregateSummary::default();
+        log.read(text.as_bytes()).unwrap();
+        log
+    };
+    let failing = log("10 15 500 1 50 150 0 0 0 0 0 0 0 5 0\n");
+    let whole = log("20 20 500 1 50 150 0 0 0 0 0 0 0 0 0\n");
+    let old = log("30 20 500 1 50 150\n");
+    let found: Vec<Reading> = aggregates(&[&whole, &failing, &old]).iter().flat_map(shares).collect();
+    assert_eq!(found[..2], [Reading::Value(0.0), Reading::Value(25.0)], "the same option counts in both");
+    assert!(is_unknown(&found[2]), "a log of version 13 has no place for them");
+    assert!(is_unknown(&aggregates(&[&whole, &whole]).iter().flat_map(shares).next().unwrap()));
 }
 
 #[test]
@@ -195,7 +217,7 @@ fn aggregates_are_summed_up_over_whole_intervals() {
     // A second thread that began a second later: its own whole intervals count.
     log.read("11 5 500 1 50 150\n13 10 1000 1 40 300\n15 1 100 1 60 160\n".as_bytes()).unwrap();
     assert_eq!(log.rate(), Some(42.0 / 4.0 + 10.0 / 2.0));
-    let import = import_aggregates(&log, "a", "b");
+    let import = aggregates(&[&log]).remove(0);
     let reading = |id: &str| import.results[0].measurements.iter().find(|m| m.metric.id == id).unwrap().reading.clone();
     assert_eq!((reading("response_mean"), reading("response_min")), (Reading::Value(100.0), Reading::Value(40.0)));
     let mut skipped = AggregateSummary::default();
@@ -206,9 +228,9 @@ fn aggregates_are_summed_up_over_whole_intervals() {
     let mut none = AggregateSummary::default();
     none.read(include_str!("data/pgbench/agg.log").as_bytes()).unwrap();
     let ids: Vec<String> =
-        import_aggregates(&none, "a", "b").results[0].measurements.iter().map(|m| m.metric.id.clone()).collect();
+        aggregates(&[&none])[0].results[0].measurements.iter().map(|m| m.metric.id.clone()).collect();
     assert!(!ids.contains(&"errors_serialization".to_owned()), "a 0 may mean that nobody counted: {ids:?}");
-    assert!(into_experiment("x", &[import_aggregates(&AggregateSummary::default(), "a", "b")]).is_ok());
+    assert!(into_experiment("x", &[aggregates(&[&AggregateSummary::default()]).remove(0)]).is_ok());
 }
 
 fn one(text: &str) -> Summary {
@@ -278,11 +300,55 @@ fn a_summary_tells_what_failed_from_version_15_on() {
     let limited = one(include_str!("data/pgbench/ratelimit.txt"));
     let all = limited.processed.unwrap() + 8;
     assert_eq!(share(include_str!("data/pgbench/ratelimit.txt")), Reading::Value(100.0 * 8.0 / all as f64));
-    let old = "transaction type: a.sql\nnumber of transactions actually processed: 200\nlatency average = 0.3 ms\n\
-        latency stddev = 0.1 ms\ntps = 3900.1 (excluding connections establishing)\n";
-    assert!(is_unknown(&share(old)));
-    let skipping = old.replace("latency average", "number of transactions skipped: 50 (25.000 %)\nlatency average");
-    assert_eq!(share(&skipping), Reading::Value(25.0), "which up to version 14 are among those processed");
+}
+
+/// What pgbench of a version before 15 prints with `-R` and `-L`, by its `printResults`.
+fn old_summary(processed: u64, skipped: &str, above: &str, equals: &str) -> String {
+    format!(
+        "transaction type: a.sql\nscaling factor: 1\nquery mode: simple\nnumber of clients: 2\nnumber of threads: 1\n\
+         duration: 10 s\nnumber of transactions actually processed: {processed}\n\
+         number of transactions skipped: {skipped}\n\
+         number of transactions above the 1.0 ms latency limit: {above}\n\
+         latency average{equals} 0.300 ms\nlatency stddev{equals} 0.100 ms\n\
+         rate limit schedule lag: avg 0.151 (max 3.857) ms\n\
+         tps = 900.000000 (including connections establishing)\n\
+         tps = 1000.000000 (excluding connections establishing)\n"
+    )
+}
+
+#[test]
+fn up_to_version_14_skipped_transactions_are_the_share() {
+    let found = |text: &str| {
+        let found = read_summaries(text.as_bytes());
+        assert_eq!(found.not_understood, []);
+        let import = import_summaries(&found, "a", "b");
+        let rate = import.results[0].measurements.iter().find(|m| m.metric.id == "throughput").unwrap().reading.clone();
+        (shares(&import).remove(0), rate)
+    };
+    let value = |share, rate| (Reading::Value(share), Reading::Value(rate));
+    let of_11_to_14 = old_summary(9_000, "1000 (10.000 %)", "45/9000 (0.500 %)", " =");
+    assert_eq!(found(&of_11_to_14), value(10.0, 1000.0), "as it is printed: the processed ones are the others");
+    assert_eq!(found(&old_summary(400, "600 (60.000 %)", "4/400 (1.000 %)", " =")), value(60.0, 1000.0));
+    assert_eq!(found(&old_summary(400, "0 (0.000 %)", "4/400 (1.000 %)", " =")), value(0.0, 1000.0), "none is a count");
+    let of_9_5 = old_summary(9_000, "1000 (10.000 %)", "45 (0.450 %)", ":");
+    assert_eq!(found(&of_9_5), value(10.0, 1000.0));
+    let of_9_6_and_10 = old_summary(10_000, "1000 (9.091 %)", "45 (0.409 %)", " =");
+    assert_eq!(
+        found(&of_9_6_and_10),
+        value(10.0, 900.0),
+        "which count them among the processed ones, and in their tps"
+    );
+    for text in [of_11_to_14.replace("10.000", "25.000"), of_9_6_and_10.replace("9.091", "10.000")] {
+        assert!(is_unknown(&found(&text).0), "no version prints that: {text}");
+        let import = import_summaries(&read_summaries(text.as_bytes()), "a", "b");
+        let mean = import.results[0].measurements.iter().find(|m| m.metric.id == "response_mean").unwrap();
+        assert!(is_unknown(&mean.reading), "no share would void a mean of the others alone");
+    }
+    let unlimited: String = of_11_to_14
+        .lines()
+        .filter(|line| !line.contains("limit") && !line.contains("skipped"))
+        .fold(String::new(), |text, line| text + line + "\n");
+    assert!(is_unknown(&found(&unlimited).0));
 }
 
 #[test]
@@ -323,7 +389,7 @@ proptest! {
                 let _ = into_experiment("x", &[import_log(&log, "a", "b")]);
                 let mut log = AggregateSummary::default();
                 let _ = log.read(damaged.as_bytes());
-                let _ = into_experiment("x", &[import_aggregates(&log, "a", "b")]);
+                let _ = into_experiment("x", &[aggregates(&[&log]).remove(0)]);
             }
         }
     }

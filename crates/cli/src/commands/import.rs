@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
-use formats::pgbench::{AggregateSummary, LogSummary, SeventhColumn};
+use formats::pgbench::{AggregateRun, AggregateSummary, LogSummary, SeventhColumn};
 use formats::{
     Experiment, FormatError, Imported, NotUnderstood, fio, hammerdb, pgbench, sqlio, sysbench, task_log, tidy,
 };
@@ -107,7 +107,8 @@ fn read(args: &ImportArgs, inputs: &[Input], printer: Printer) -> Result<Vec<Imp
             let runs = together(inputs, |input| run_of(input, inputs), AggregateSummary::read)?;
             not_empty(&runs, "interval", |sum| sum.intervals().len() as u64)?;
             one_after_the_other(&runs, AggregateSummary::overlaps)?;
-            Ok(runs.iter().map(|run| pgbench::import_aggregates(&run.sum, &run.system, &run.source())).collect())
+            let runs = runs.iter().map(|run| AggregateRun { log: &run.sum, system: &run.system, source: run.source() });
+            Ok(pgbench::import_aggregates(&runs.collect::<Vec<_>>()))
         }
         _ => inputs.iter().map(|input| one(args.format, input, printer)).collect(),
     }

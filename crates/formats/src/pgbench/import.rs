@@ -7,6 +7,7 @@ use model::{Direction, Measurement, Reading, Role, Value};
 
 use super::{Interval, Outcome, SeventhColumn, Summaries, Summary, entries, intervals};
 use crate::durations::{Durations, latency, us_of_ms};
+use crate::imported::OF_SUCCESSES;
 use crate::{FormatError, Imported, ImportedResult, Tool};
 
 /// The benchmark's name where the file does not tell the script.
@@ -278,19 +279,24 @@ impl AggregateSummary {
         self.intervals.iter().map(succeeded).fold(0, u64::saturating_add)
     }
 
+    /// Transactions that failed or were skipped, as far as they were counted.
+    fn not_succeeded(&self) -> u64 {
+        let counts: [fn(&Interval) -> Option<u64>; 4] =
+            [|one| one.serialization, |one| one.deadlocks, |one| one.other, |one| one.skipped];
+        counts.into_iter().filter_map(|count| self.sum(count)).fold(0, u64::saturating_add)
+    }
+
     /// The share of transactions that failed or were skipped. From version 15 on failures are counted in such logs with
     /// `--failures-detailed` alone, and else a 0 stands in their place; up to 14 they are not there at all. What was skipped
     /// is there whenever pgbench may skip.
-    fn failed_share(&self) -> Measurement {
-        let of = |count: fn(&Interval) -> Option<u64>| self.sum(count).unwrap_or(0);
-        let failed =
-            of(|one| one.serialization).saturating_add(of(|one| one.deadlocks)).saturating_add(of(|one| one.other));
-        let skipped = of(|one| one.skipped);
-        Measurement::failed_share(match (failed, skipped) {
-            (0, 0) => Reading::Unavailable(
+    fn failed_share(&self, zero: Zero) -> Measurement {
+        let has_columns = self.sum(|one| one.skipped).is_some();
+        Measurement::failed_share(match (self.not_succeeded(), zero) {
+            (0, Zero::Counted) if has_columns => Reading::percent_failed(0, self.succeeded()),
+            (0, _) => Reading::Unavailable(
                 "an aggregated log counts failures with --failures-detailed alone, and has 0 without it".to_owned(),
             ),
-            _ => Reading::percent_failed(failed.saturating_add(skipped), self.succeeded()),
+            (count, _) => Reading::percent_failed(count, self.succeeded()),
         })
     }
 
@@ -319,11 +325,38 @@ fn rate_of(log: &[Interval]) -> Option<f64> {
     Some(transactions as f64 / seconds as f64)
 }
 
-/// The aggregated logs of one run as a result.
-pub fn import_aggregates(log: &AggregateSummary, system: &str, source: &str) -> Imported {
-    let mut result = ImportedResult::new(system, BENCHMARK);
+/// What a 0 in the place of a count of failures says.
+#[derive(Clone, Copy)]
+enum Zero {
+    /// There were none.
+    Counted,
+    /// Nothing: pgbench may not have been asked to count them.
+    Unknown,
+}
+
+/// The aggregated logs of one run.
+pub struct AggregateRun<'a> {
+    /// What they come to.
+    pub log: &'a AggregateSummary,
+    /// The system that ran.
+    pub system: &'a str,
+    /// The names of the files.
+    pub source: String,
+}
+
+/// Runs as results, one each, that are compared with one another. Where one of them has counted what did not succeed, a 0 in
+/// another is none: they are taken to have run with the same options.
+pub fn import_aggregates(runs: &[AggregateRun<'_>]) -> Vec<Imported> {
+    let is_counted = runs.iter().any(|run| run.log.not_succeeded() > 0);
+    let zero = if is_counted { Zero::Counted } else { Zero::Unknown };
+    runs.iter().map(|run| import_aggregate(run, zero)).collect()
+}
+
+fn import_aggregate(run: &AggregateRun<'_>, zero: Zero) -> Imported {
+    let log = run.log;
+    let mut result = ImportedResult::new(run.system, BENCHMARK);
     let transactions = log.succeeded();
-    result.measurements.push(log.failed_share());
+    result.measurements.push(log.failed_share(zero));
     result.measurements.push(throughput(log.rate(), "fewer than three intervals: none is sure to be whole"));
     let used = || log.intervals.iter().filter(|interval| interval.transactions > 0);
     let none = || Reading::Unavailable("no transaction succeeded".to_owned());
@@ -363,7 +396,7 @@ pub fn import_aggregates(log: &AggregateSummary, system: &str, source: &str) -> 
         "quantiles",
         "whether what is counted 0 times was counted",
     ];
-    imported(source, vec![result], &unknown)
+    imported(&run.source, vec![result], &unknown)
 }
 
 /// Sums of huge figures may leave the range.
@@ -390,15 +423,45 @@ pub fn import_summaries(found: &Summaries, system: &str, source: &str) -> Import
     import
 }
 
-/// The share of transactions that failed or were skipped. Up to version 14 failures are not printed, and those that were
-/// skipped are among those that were processed.
+/// Transactions that failed or were skipped, as far as they are printed.
+fn not_succeeded(run: &Summary) -> u64 {
+    run.failed.unwrap_or(0).saturating_add(run.skipped.unwrap_or(0))
+}
+
+/// The share of transactions that failed or were skipped. Up to version 14 failures are not printed. Every version prints what
+/// was skipped as per cent of the sum of all that it prints; 9.6 and 10 have it in that sum twice.
 fn failed_share(run: &Summary) -> Measurement {
+    let (Some(processed), Some(succeeded), true) =
+        (run.processed, run.succeeded(), run.failed.is_some() || run.skipped.is_some())
+    else {
+        let why = "pgbench prints failed transactions from version 15 on".to_owned();
+        return Measurement::failed_share(Reading::Unavailable(why));
+    };
     let skipped = run.skipped.unwrap_or(0);
-    Measurement::failed_share(match (run.processed, run.failed) {
-        (Some(succeeded), Some(failed)) => Reading::percent_failed(failed.saturating_add(skipped), succeeded),
-        (Some(all), None) if skipped > 0 => Reading::percent_failed(skipped, all.saturating_sub(skipped)),
-        _ => Reading::Unavailable("pgbench prints failed transactions from version 15 on".to_owned()),
+    let not_succeeded = not_succeeded(run);
+    let sum = processed.saturating_add(not_succeeded).max(1);
+    // Three decimals are printed.
+    let is_other = |percent: &f64| (percent - 100.0 * skipped as f64 / sum as f64).abs() > 0.000_501;
+    Measurement::failed_share(match run.skipped_percent.filter(is_other) {
+        Some(percent) => Reading::Unavailable(format!(
+            "{percent} % are said to be skipped, which {skipped} beside {processed} processed are in no version of pgbench"
+        )),
+        None => Reading::percent_failed(not_succeeded, succeeded),
     })
+}
+
+/// Transactions a second that succeeded.
+fn rate_of_summary(run: &Summary, result: &mut ImportedResult) -> Option<f64> {
+    let (Some(processed), Some(succeeded)) = (run.processed, run.succeeded()) else { return run.tps };
+    if succeeded == processed {
+        return run.tps;
+    }
+    let note = format!(
+        "versions 9.6 and 10 count the {} skipped transactions in tps: they are taken off",
+        processed - succeeded
+    );
+    result.notes.push(note);
+    run.tps.map(|tps| tps * succeeded as f64 / processed as f64)
 }
 
 fn result(run: &Summary, system: &str) -> ImportedResult {
@@ -411,10 +474,18 @@ fn result(run: &Summary, system: &str) -> ImportedResult {
         result.keys.insert("query_mode".to_owned(), Value::Text(mode.clone()));
     }
     result.elapsed_s = run.duration_s.map(|seconds| seconds as f64);
-    result.measurements.push(throughput(run.tps, "no tps was printed"));
-    result.measurements.push(failed_share(run));
+    let rate = rate_of_summary(run, &mut result);
+    result.measurements.push(throughput(rate, "no tps was printed"));
+    let share = failed_share(run);
+    // A mean is of those that succeeded, and nothing but the share says that there were others.
+    let is_void = matches!(share.reading, Reading::Unavailable(_)) && not_succeeded(run) > 0;
+    result.measurements.push(share);
     let ms = |id: &str, role, ms: Option<f64>, all: &mut Vec<Measurement>| {
-        all.extend(ms.map(|ms| latency(id, role, finite(Reading::Value(us_of_ms(ms))))));
+        let reading = |ms| match is_void {
+            true => Reading::Unavailable(OF_SUCCESSES.to_owned()),
+            false => finite(Reading::Value(us_of_ms(ms))),
+        };
+        all.extend(ms.map(|ms| latency(id, role, reading(ms))));
     };
     let measured = run.stddev_ms.is_some();
     // What was only computed from the rate is no second measurement of it.

@@ -11,7 +11,7 @@ mod statement;
 mod summary;
 
 pub use aggregate::{Interval, Lag, intervals};
-pub use import::{AggregateSummary, LogSummary, import_aggregates, import_log, import_summaries};
+pub use import::{AggregateRun, AggregateSummary, LogSummary, import_aggregates, import_log, import_summaries};
 pub use log::{Entry, Outcome, SeventhColumn, entries};
 pub use names::{prefix_of_log, run_of_log};
 pub use statement::Statement;

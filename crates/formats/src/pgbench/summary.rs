@@ -39,7 +39,7 @@ pub struct Summary {
     pub per_client: Option<u64>,
     /// Planned length in seconds.
     pub duration_s: Option<u64>,
-    /// Transactions that were processed.
+    /// Transactions that were processed; see [`Summary::succeeded`].
     pub processed: Option<u64>,
     /// Of how many that were planned.
     pub planned: Option<u64>,
@@ -55,13 +55,19 @@ pub struct Summary {
     pub retries: Option<u64>,
     /// Transactions that were too late to begin.
     pub skipped: Option<u64>,
+    /// The same in per cent, as printed.
+    pub skipped_percent: Option<f64>,
     /// Transactions above the latency limit.
     pub above_limit: Option<u64>,
+    /// Of so many (from version 11 on).
+    pub above_limit_of: Option<u64>,
     /// The latency limit in milliseconds.
     pub limit_ms: Option<f64>,
     /// Mean latency in milliseconds. Without `-P`, `-R` or `-L` pgbench does not measure it: it is time × clients /
     /// transactions.
     pub latency_ms: Option<f64>,
+    /// Whether a colon stands in front of it: up to version 9.5.
+    pub has_colon: bool,
     /// Its standard deviation in milliseconds; there when latencies were measured.
     pub stddev_ms: Option<f64>,
     /// Mean lag behind the schedule, in milliseconds.
@@ -237,6 +243,15 @@ fn put<T>(place: &mut Option<T>, figure: Option<T>) -> bool {
 }
 
 impl Summary {
+    /// Transactions that succeeded. Versions 9.6 and 10 count skipped ones among those processed, no other does; where
+    /// skipped ones are printed they are known by what is above the latency limit, which has no total up to version 10, and
+    /// by the sign of the latency.
+    pub fn succeeded(&self) -> Option<u64> {
+        let is_9_6_or_10 = self.above_limit.is_some() && self.above_limit_of.is_none() && !self.has_colon;
+        let among = self.skipped.filter(|_| is_9_6_or_10).unwrap_or(0);
+        self.processed.map(|processed| processed.saturating_sub(among))
+    }
+
     fn add(&mut self, statement: Statement) {
         match self.scripts.last_mut() {
             Some(script) => script.statements.push(statement),
@@ -295,7 +310,10 @@ impl Summary {
             // Understood, and of no use to a comparison.
             "partition method" | "partitions" | "maximum time of tries" => true,
             // Versions 9.x had colons here.
-            "latency average" => put(&mut self.latency_ms, milliseconds(value)),
+            "latency average" => {
+                self.has_colon = true;
+                put(&mut self.latency_ms, milliseconds(value))
+            }
             "latency stddev" => put(&mut self.stddev_ms, milliseconds(value)),
             "rate limit schedule lag" => self.take_lag(value),
             _ => false,
@@ -313,10 +331,15 @@ impl Summary {
             "number of deadlock failures" => put(&mut self.deadlocks, count(value)),
             "number of transactions retried" => put(&mut self.retried, count(value)),
             "total number of retries" => put(&mut self.retries, count(value)),
-            "number of transactions skipped" => put(&mut self.skipped, count(value)),
+            "number of transactions skipped" => {
+                let percent = value.split_once('(').and_then(|(_, percent)| leading_number(percent));
+                self.skipped_percent = percent.map(|(percent, _)| percent);
+                put(&mut self.skipped, count(value))
+            }
             _ => match name.strip_prefix("number of transactions above the ") {
                 Some(limit) => {
                     self.limit_ms = milliseconds(limit);
+                    self.above_limit_of = value.split_once('/').and_then(|(_, all)| count(all));
                     put(&mut self.above_limit, count(value))
                 }
                 None => false,
