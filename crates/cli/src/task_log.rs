@@ -72,9 +72,10 @@ fn text(id: &str, log: &TaskLog) -> String {
     for TaskEnd { running, response_ns, ended_ns } in &log.tasks {
         // A task that failed has no duration there, and no time.
         let (ticks, end) = match response_ns {
-            Some(response_ns) => {
-                ((response_ns / TICK_NS) as i64, time_of_day(log.began_unix_ms + (ended_ns / 1_000_000) as i64))
-            }
+            Some(response_ns) => (
+                (response_ns / TICK_NS) as i64,
+                time_of_day(log.began_unix_ms.saturating_add((ended_ns / 1_000_000) as i64)),
+            ),
             None => (-1, "00:00:00".to_owned()),
         };
         let _ = writeln!(text, "{id}\t{running}\t{ticks}\t{end}");

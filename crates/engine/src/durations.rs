@@ -94,6 +94,19 @@ impl Durations {
         (self.succeeded() > 0).then(|| self.succeeded.mean())
     }
 
+    /// The mean of those that succeeded, in microseconds. What the end of a trial stopped is known to be slower than all of
+    /// them and has not failed, so no share of failures tells of it: then nobody knows the mean.
+    pub fn mean(&self, stopped: u64) -> Reading {
+        match (stopped, self.mean_ns()) {
+            (_, None) => Reading::Unavailable("there was none".to_owned()),
+            (0, Some(ns)) => Reading::Value(ns / 1e3),
+            (_, Some(_)) => Reading::Unavailable(format!(
+                "{stopped} of {}, slower than all others, were still waited for at the end",
+                self.succeeded() + self.failed
+            )),
+        }
+    }
+
     /// A quantile of all operations, in nanoseconds.
     ///
     /// # Errors

@@ -64,8 +64,10 @@ pub fn record(evidence: Evidence<'_>) -> TrialRecord {
     let window_s = evidence.tally.window_ns as f64 / 1e9;
     let rate = evidence.tally.succeeded_in_window as f64 / window_s;
     let mut measurements = vec![Measurement::value("throughput", "tx/s", Direction::Higher, Role::Primary, rate)];
-    latencies("response", &evidence.latencies.response, Role::Primary, &mut measurements);
-    latencies("service", evidence.latencies.service(), Role::Secondary, &mut measurements);
+    let what = "transactions in the trial";
+    let stopped = evidence.tally.stopped();
+    latencies(what, "response", (&evidence.latencies.response, stopped), Role::Primary, &mut measurements);
+    latencies(what, "service", (evidence.latencies.service(), stopped), Role::Secondary, &mut measurements);
     measurements.push(failed_share(&evidence));
     errors(&evidence.tally, &mut measurements);
     load::measurements(&evidence, &mut measurements);
@@ -99,18 +101,13 @@ pub fn record(evidence: Evidence<'_>) -> TrialRecord {
     }
 }
 
-/// Quantiles, mean and longest of one kind of latency, in microseconds.
-fn latencies(kind: &str, durations: &Durations, role: Role, into: &mut Vec<Measurement>) {
-    latencies_of("transactions in the trial", kind, durations, role, into);
-}
-
-/// The same of something that is named.
-fn latencies_of(what: &str, kind: &str, durations: &Durations, role: Role, into: &mut Vec<Measurement>) {
+/// Quantiles, mean and longest of one kind of latency, in microseconds; `what` it is of, and how many of those that did not
+/// succeed were stopped by the end of the trial only.
+fn latencies(what: &str, kind: &str, (durations, stopped): (&Durations, u64), role: Role, into: &mut Vec<Measurement>) {
     let mut push = |name: &str, role: Role, reading: Reading| {
         into.push(Measurement::new(&format!("{kind}_{name}"), "us", Direction::Lower, role, reading));
     };
-    let none = || Reading::Unavailable("there was none".to_owned());
-    push("mean", Role::Secondary, durations.mean_ns().map_or_else(none, |ns| Reading::Value(ns / 1e3)));
+    push("mean", Role::Secondary, durations.mean(stopped));
     for (name, quantile, own_role) in [
         ("p50", 0.5, role),
         ("p90", 0.9, Role::Secondary),
@@ -132,8 +129,7 @@ fn failed_share(evidence: &Evidence<'_>) -> Measurement {
 /// How many of the measured part failed or were skipped. What was due at its very end and not begun has not failed, nor has
 /// what would have been tried again.
 fn failed(evidence: &Evidence<'_>) -> u64 {
-    let tally = &evidence.tally;
-    evidence.latencies.response.failed().saturating_sub(tally.not_begun + tally.broken_off)
+    evidence.latencies.response.failed().saturating_sub(evidence.tally.stopped())
 }
 
 fn errors(tally: &Tally, into: &mut Vec<Measurement>) {
@@ -328,6 +324,32 @@ mod tests {
         assert!(with_lag(200_000, 100_000_000, rate)[0].detail.contains("0.20 ms late"));
         assert_eq!(with_lag(200_000, 100_000_000, Pace::Closed), [], "a batch of answers, not a busy client");
         assert_eq!(with_lag(200_000, 600_000_000, Pace::Closed)[0].kind, MarkKind::ClientSaturated);
+    }
+
+    #[test]
+    fn nobody_knows_the_mean_of_what_the_end_has_stopped_the_slowest_of() {
+        let stopped = |not_begun: u64| {
+            let mut evidence = evidence(1_000, 0, Pace::Rate(1_000.0));
+            let mut collector = crate::series::Collector::new(1, 1_000_000_000, crate::series::Gauge::Nothing);
+            collector.response.record(1_000_000, 1_000);
+            evidence.latencies = collector.into_latencies("local", 1_000_000_000, not_begun);
+            evidence.tally.not_begun = not_begun;
+            let mut kind = crate::recorder::KindTally::new("select".to_owned());
+            kind.response.record(1_000_000, 1_000);
+            kind.response.record_failed(not_begun);
+            evidence.tally.kinds = vec![kind];
+            record(evidence)
+        };
+        let (whole, cut) = (stopped(0), stopped(17));
+        assert!(matches!(reading(&whole, "response_mean"), Reading::Value(us) if (us - 1_000.0).abs() < 1.0));
+        for id in ["response_mean", "service_mean", "response_mean_select"] {
+            let Reading::Unavailable(why) = reading(&cut, id) else { panic!("{id} is judged") };
+            assert_eq!(why, "17 of 1017, slower than all others, were still waited for at the end");
+        }
+        // It has not failed, in no kind.
+        for id in ["failed_share", "failed_share_select"] {
+            assert_eq!(reading(&cut, id), Reading::Value(0.0), "{id}");
+        }
     }
 
     #[test]

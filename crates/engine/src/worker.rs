@@ -284,7 +284,7 @@ struct Worker<'a, L, S: Stream, C> {
     heard_ns: u64,
     /// The longest time that a transaction has taken once it was sent.
     longest_ns: u64,
-    /// The longest response so far.
+    /// The longest response of this worker so far, from the start of the measured part on of that part.
     longest_response_ns: u64,
     /// Since when the worker knows that it should end early.
     stopped_ns: Option<u64>,
@@ -390,6 +390,8 @@ where
             self.helpers_cpu_at_start_ns = self.lane.helpers_cpu_ns();
             self.entries_at_start = self.lane.kernel_entries();
             self.lag.clear();
+            // Of the measured part, as whatever is held against it.
+            self.longest_response_ns = 0;
             self.lane.begin_measurement();
         }
     }

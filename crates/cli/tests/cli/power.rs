@@ -74,25 +74,25 @@ fn a_simulated_slow_down_of_three_percent_is_found() {
     println!("{curve}");
 }
 
-/// A server on which `work()` takes some 2 ms of its time, and in the schema `slow` 3 % more.
+/// A server on which `work()` takes some 2 ms of its time, and 3 % more in the database `slow`.
 fn server() -> Server {
     let server = Server::start(&[]);
-    let work = |name: &str, rows: u32| {
-        format!(
-            "CREATE FUNCTION {name}() RETURNS bigint LANGUAGE sql VOLATILE AS 'SELECT count(*) FROM generate_series(1, {rows})';"
-        )
+    let ask = |database: &str, sql: &str| {
+        let mut psql = Command::new(programs().join("psql"));
+        psql.args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-U", ROLE, "-d", database, "-c", sql, "-h"]);
+        assert!(psql.arg(server.folder()).status().unwrap().success());
     };
-    let sql = format!("CREATE SCHEMA slow; {} {}", work("public.work", 20_000), work("slow.work", 20_600));
-    let mut psql = Command::new(programs().join("psql"));
-    psql.args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-U", ROLE, "-d", "postgres", "-c", &sql, "-h"])
-        .arg(server.folder());
-    assert!(psql.status().unwrap().success());
+    ask("postgres", "CREATE DATABASE slow");
+    for (database, rows) in [("postgres", 20_000), ("slow", 20_600)] {
+        let body = format!("SELECT count(*) FROM generate_series(1, {rows})");
+        ask(database, &format!("CREATE FUNCTION work() RETURNS bigint LANGUAGE sql VOLATILE AS '{body}'"));
+    }
     server
 }
 
-fn systems(server: &Server, of_b: &str) -> String {
-    let url = format!("postgres://{ROLE}@/postgres?host={}", server.folder().display());
-    format!("[systems.a]\nurl = \"{url}\"\n[systems.b]\nurl = \"{url}\"\n{of_b}")
+fn systems(server: &Server, database_of_b: &str) -> String {
+    let url = |database: &str| format!("postgres://{ROLE}@/{database}?host={}", server.folder().display());
+    format!("[systems.a]\nurl = \"{}\"\n[systems.b]\nurl = \"{}\"\n", url("postgres"), url(database_of_b))
 }
 
 #[test]
@@ -105,7 +105,10 @@ fn one_server_on_both_sides_is_seldom_called_different() {
     scene.write("b.sql", "SELECT work();\n");
     let (count, mut rows, mut alarms) = (experiments(100, 0), 0, Vec::new());
     for seed in 1..=count {
-        scene.write("plan.toml", &plan(&systems(&server, ""), 6, seed, "warmup = \"50ms\"\nduration = \"500ms\""));
+        scene.write(
+            "plan.toml",
+            &plan(&systems(&server, "postgres"), 6, seed, "warmup = \"50ms\"\nduration = \"500ms\""),
+        );
         let found = verdicts(&scene, &[]);
         rows += found.len();
         alarms.extend(found.into_iter().filter(|(_, verdict)| verdict == "faster" || verdict == "slower"));
@@ -122,10 +125,9 @@ fn a_statement_that_takes_three_percent_longer_is_found() {
     let server = server();
     let scene = Scene::new();
     scene.write("b.sql", "SELECT work();\n");
-    let of_b = "settings = { search_path = \"slow\" }\n";
     let count = experiments(50, 0);
     let times =
-        found(&scene, count, |seed| plan(&systems(&server, of_b), 10, seed, "warmup = \"100ms\"\nduration = \"1s\""));
+        found(&scene, count, |seed| plan(&systems(&server, "slow"), 10, seed, "warmup = \"100ms\"\nduration = \"1s\""));
     println!("{times} of {count} found");
     // The machine's own noise decides whether 10 blocks are enough, so the figure is printed and not held.
     assert!(times > 0, "none of {count} found");

@@ -5,13 +5,13 @@ use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, TrialRecord, 
 use stats::Steadiness;
 
 use super::{
-    Evidence, FEWEST_INTERVALS, client, error_marks, errors, failed_share, latencies_of, load, motion, rate_not_met,
+    Evidence, FEWEST_INTERVALS, client, error_marks, errors, failed_share, latencies, load, motion, rate_not_met,
 };
 use crate::durations::Durations;
 use crate::lane::{Helpers, Transfer};
 use crate::recorder::KindTally;
 use crate::target::Devices;
-use crate::worker::Pace;
+use crate::worker::{Pace, Tally};
 use crate::workloads::disk::BlockLoad;
 
 const MIB: f64 = 1_048_576.0;
@@ -27,12 +27,13 @@ pub fn record(evidence: Evidence<'_>, load: &BlockLoad, before: Option<&Devices>
     let window_s = evidence.tally.window_ns as f64 / 1e9;
     let rate = evidence.tally.succeeded_in_window as f64 / window_s;
     let mut all = rates(load, rate);
-    latencies_of(WHAT, "latency", evidence.latencies.service(), Role::Secondary, &mut all);
+    let stopped = evidence.tally.stopped();
+    latencies(WHAT, "latency", (evidence.latencies.service(), stopped), Role::Secondary, &mut all);
     if evidence.pace != Pace::Closed {
-        latencies_of(WHAT, "response", &evidence.latencies.response, Role::Secondary, &mut all);
+        latencies(WHAT, "response", (&evidence.latencies.response, stopped), Role::Secondary, &mut all);
     }
     for kind in &evidence.tally.kinds {
-        of_kind(kind, evidence.tally.window_ns, &mut all);
+        of_kind(kind, &evidence.tally, &mut all);
     }
     all.push(failed_share(&evidence));
     errors(&evidence.tally, &mut all);
@@ -83,11 +84,11 @@ fn rates(load: &BlockLoad, rate: f64) -> Vec<Measurement> {
 }
 
 /// Rate and latency of the reads, or of the writes, of a mixed load.
-fn of_kind(kind: &KindTally, window_ns: u64, into: &mut Vec<Measurement>) {
+fn of_kind(kind: &KindTally, tally: &Tally, into: &mut Vec<Measurement>) {
     let name = &kind.name;
-    let rate = kind.in_window as f64 * 1e9 / window_ns.max(1) as f64;
+    let rate = kind.in_window as f64 * 1e9 / tally.window_ns.max(1) as f64;
     into.push(Measurement::value(&format!("iops_{name}"), "io/s", Direction::Higher, Role::Secondary, rate));
-    into.push(load::failed_share(kind));
+    into.push(load::failed_share(kind, tally));
     for (id, quantile) in [("p50", 0.5), ("p99", 0.99)] {
         let reading = kind.response.quantile(quantile, "operations of this kind");
         let id = format!("latency_{id}_{name}");
@@ -108,7 +109,8 @@ fn cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     };
     into.push(Measurement::new("cpu_per_io", "us", Direction::Lower, Role::Secondary, cpu));
     if let Some(transfer) = &tally.transfer {
-        latencies_of("hand-overs that were timed", "submission", &transfer.submission, Role::Diagnostic, into);
+        let submission = (&transfer.submission, 0);
+        latencies("hand-overs that were timed", "submission", submission, Role::Diagnostic, into);
         let syncs = transfer.syncs as f64;
         into.push(Measurement::value("syncs", "", Direction::Neither, Role::Diagnostic, syncs));
     }

@@ -8,7 +8,7 @@ use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, duration};
 use super::{Evidence, failed, latencies};
 use crate::lane::ErrorClass;
 use crate::recorder::KindTally;
-use crate::worker::{Pace, shortfall};
+use crate::worker::{Pace, Tally, shortfall};
 
 /// Everything about the load that only some plans have.
 pub(super) fn measurements(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
@@ -17,7 +17,7 @@ pub(super) fn measurements(evidence: &Evidence<'_>, into: &mut Vec<Measurement>)
     pool(evidence, into);
     connections(evidence, into);
     for kind in &evidence.tally.kinds {
-        of_kind(kind, evidence.tally.window_ns, into);
+        of_kind(kind, &evidence.tally, into);
     }
 }
 
@@ -48,7 +48,7 @@ fn rate(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
 
 fn pool(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     let Some(waits) = &evidence.tally.pool_wait else { return };
-    latencies("pool_wait", waits, Role::Secondary, into);
+    latencies("transactions in the trial", "pool_wait", (waits, waits.failed()), Role::Secondary, into);
     into.push(count("pool_timeouts", evidence.tally.failures_of(ErrorClass::PoolTimeout)));
     let got = evidence.tally.connections.made - evidence.tally.connections.made_again;
     into.push(Measurement::value("pool_connections", "", Direction::Neither, Role::Diagnostic, got as f64));
@@ -75,19 +75,19 @@ fn connections(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
 }
 
 /// Throughput and response of one kind of transactions.
-fn of_kind(kind: &KindTally, window_ns: u64, into: &mut Vec<Measurement>) {
+fn of_kind(kind: &KindTally, tally: &Tally, into: &mut Vec<Measurement>) {
     let name = &kind.name;
-    let rate = kind.in_window as f64 * 1e9 / window_ns.max(1) as f64;
+    let rate = kind.in_window as f64 * 1e9 / tally.window_ns.max(1) as f64;
     let id = format!("throughput_{name}");
     into.push(Measurement::value(&id, "tx/s", Direction::Higher, Role::Secondary, rate));
-    into.push(failed_share(kind));
+    into.push(failed_share(kind, tally));
     let us = |ns: Option<f64>| match ns {
         Some(ns) => Reading::Value(ns / 1e3),
         None => Reading::Unavailable("no transaction of this kind succeeded".to_owned()),
     };
     let what = "transactions of this kind";
     for (id, reading) in [
-        ("mean", us(kind.response.mean_ns())),
+        ("mean", kind.response.mean(tally.not_begun + kind.broken_off)),
         ("p50", kind.response.quantile(0.5, what)),
         ("p99", kind.response.quantile(0.99, what)),
         ("min", us(kind.response.min_ns().map(|ns| ns as f64))),
@@ -99,8 +99,8 @@ fn of_kind(kind: &KindTally, window_ns: u64, into: &mut Vec<Measurement>) {
 }
 
 /// The share of one kind that failed, where it is known of which kind each was that did not succeed.
-pub(super) fn failed_share(kind: &KindTally) -> Measurement {
-    let reading = match kind.response.failed().saturating_sub(kind.failed + kind.broken_off) {
+pub(super) fn failed_share(kind: &KindTally, tally: &Tally) -> Measurement {
+    let reading = match kind.response.failed().saturating_sub(kind.failed + kind.broken_off + tally.not_begun) {
         0 => Reading::percent_failed(kind.failed, kind.response.succeeded()),
         unknown => {
             Reading::Unavailable(format!("of which kind {unknown} would have been that were never begun is unknown"))

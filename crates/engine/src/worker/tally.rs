@@ -163,6 +163,11 @@ pub struct TaskEnd {
 }
 
 impl Tally {
+    /// How many transactions only the end of the trial stopped, known to be slower than all that succeeded.
+    pub fn stopped(&self) -> u64 {
+        self.not_begun + self.broken_off
+    }
+
     /// Counts a failed transaction.
     pub fn count_failure(&mut self, error: OpError) {
         self.count_failures(error, 1);
