@@ -10,7 +10,9 @@ pub use format::{Format, render};
 
 use model::Direction;
 
-use crate::comparison::{Comparison, ComparisonSet, NoVerdict, SHARE_MARGIN, Scale, SideLetter, Unmeasured, Warning};
+use crate::comparison::{
+    Comparison, ComparisonSet, NoVerdict, SHARE_MARGIN, Scale, SideLetter, Unmeasured, Warning, is_share,
+};
 use crate::number::{Script, count};
 use crate::words::{change, metric_name};
 
@@ -66,7 +68,7 @@ pub enum RowStatus {
     Held,
     /// A regression beyond the limit can neither be shown nor excluded.
     Open,
-    /// More of the candidate's trials failed than of the baseline's, or it has no value where the baseline has one.
+    /// More of the candidate's trials failed than of the baseline's, or more of them have no value.
     Failed,
     /// There is nothing to compare: no value, no verdict allowed.
     NotCompared,
@@ -175,8 +177,13 @@ fn line(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> GateLine {
     let parts = [row.benchmark.clone(), row.cell_label(), metric_name(&row.metric.id)];
     let figures = change(row).map(|c| format!("{} {}", c.point(Script::Plain), c.interval(Script::Plain)));
     let reason = row.no_verdict().map(NoVerdict::text);
-    let dropped = row.warnings.iter().filter(|warning| matches!(warning, Warning::Dropped { .. })).map(Warning::text);
-    let dropped = dropped.filter(|_| matches!(status, RowStatus::Failed | RowStatus::NotCompared));
+    let is_not_compared = matches!(status, RowStatus::Failed | RowStatus::NotCompared);
+    // What was measured at a later attempt is in the figures; that it took one is not.
+    let is_said = |warning: &&Warning| match warning {
+        Warning::Dropped { repeated, .. } => is_not_compared || *repeated > 0,
+        _ => false,
+    };
+    let dropped = row.warnings.iter().filter(is_said).map(Warning::text);
     let detail = [figures, reason].into_iter().flatten().chain(dropped).collect::<Vec<_>>().join(", ");
     GateLine {
         status,
@@ -209,10 +216,16 @@ fn has_failed(row: &Comparison, compared: RowStatus) -> bool {
         });
         of_side.sum::<usize>()
     };
-    let lacks_value = matches!(row.no_verdict(), Some(NoVerdict::NotAvailable { side: SideLetter::B, .. }));
+    let lacks_value = match row.no_verdict() {
+        // Who does not tell what failed has not failed: other tools' results often do not.
+        _ if is_share(&row.metric) => false,
+        Some(NoVerdict::NotAvailable { side, .. }) => *side == SideLetter::B && row.a.summary.is_some(),
+        Some(NoVerdict::Lacking { side, .. }) => *side == SideLetter::B,
+        _ => false,
+    };
     let (a, b) = (failed(SideLetter::A), failed(SideLetter::B));
     match compared {
-        RowStatus::NotCompared => b > 0 || (lacks_value && row.a.summary.is_some()),
+        RowStatus::NotCompared => b > 0 || lacks_value,
         _ => b > a,
     }
 }

@@ -182,18 +182,21 @@ impl<'a> Builder<'a> {
         pooled.into_iter().chain(confounded).collect()
     }
 
-    /// Places of these cells that have no measured trial, though one was tried.
+    /// Places of these cells that have no measured trial, though one was tried, and attempts that failed and were repeated.
     fn dropped(&self, cells: &[u32], side: SideLetter) -> Option<Warning> {
-        let lost: Vec<&store::StoredTrial> = self
-            .evidence
-            .last_attempts()
-            .into_iter()
-            .filter(|trial| cells.contains(&trial.planned.cell))
-            .filter(|trial| matches!(trial.state, TrialState::Failed | TrialState::Aborted))
-            .collect();
-        let reason = lost.first()?.reason.clone().unwrap_or_default();
-        let failed = lost.iter().filter(|trial| trial.state == TrialState::Failed).count();
-        Some(Warning::Dropped { side, trials: lost.len(), failed, reason })
+        let last = self.evidence.last_attempts();
+        let has_failed = |trial: &&store::StoredTrial| trial.state == TrialState::Failed;
+        let of_cells = |trial: &&store::StoredTrial| cells.contains(&trial.planned.cell);
+        let is_lost = |trial: &&store::StoredTrial| has_failed(trial) || trial.state == TrialState::Aborted;
+        let lost: Vec<&store::StoredTrial> = last.iter().copied().filter(of_cells).filter(is_lost).collect();
+        let is_repeated = |trial: &&store::StoredTrial| {
+            last.iter().any(|last| last.planned.position == trial.planned.position && last.attempt > trial.attempt)
+        };
+        let attempts = self.evidence.trials.iter().filter(of_cells).filter(has_failed);
+        let repeated: Vec<&store::StoredTrial> = attempts.filter(is_repeated).collect();
+        let reason = lost.first().or(repeated.first())?.reason.clone().unwrap_or_default();
+        let failed = lost.iter().copied().filter(has_failed).count();
+        Some(Warning::Dropped { side, trials: lost.len(), failed, repeated: repeated.len(), reason })
     }
 }
 

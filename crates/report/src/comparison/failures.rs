@@ -1,7 +1,10 @@
 //! What did not succeed: how much of it on which side, and in the way of which rows it stands.
 //!
 //! A side that gives up early looks quick by what it does finish. So the share that failed is judged like any other
-//! figure, every row of such cells says it, and a latency that lies in that share has no verdict.
+//! figure, every row of such cells says it, and a latency that lies in that share has no verdict. Nor has one that some
+//! trials of a side lack, for whatever reason: as a rule those are the worst ones.
+
+use std::collections::BTreeSet;
 
 use model::Metric;
 use model::metric::FAILED_SHARE;
@@ -43,6 +46,12 @@ fn tail(metric: &str) -> Option<(f64, Option<&str>)> {
     Some((tail, kind))
 }
 
+/// Whether a metric is judged over all trials of a side or not at all: a latency, and the share of one kind of operations,
+/// which is not known where nobody knows of which kind those were that were skipped. What ended at all has the share of all.
+pub fn takes_all_trials(metric: &Metric) -> bool {
+    tail(&metric.id).is_some() || (is_share(metric) && metric.id != FAILED_SHARE)
+}
+
 /// The trials' shares in a form of which the logarithm is the share itself, so that whatever compares ratios by their
 /// logarithms compares shares by their difference. They may be 0, and then have no ratio.
 pub fn as_exponentials(shares: &Sample) -> Sample {
@@ -77,9 +86,13 @@ pub fn of(index: &Index, cells: (&[u32], &[u32]), metric: &Metric, rules: &Rules
     let tail = tail(&metric.id);
     let kind = tail.and_then(|(_, kind)| kind).or_else(|| metric.id.split_once('_').map(|(_, kind)| kind));
     let of_kind = kind.map(|kind| format!("{FAILED_SHARE}_{kind}"));
+    // Trial by trial: where the share of the kind is not known, some were skipped, and that is in the share of all.
     let points = |cells: &[u32]| {
-        let known = of_kind.iter().map(|id| index.points(cells, id)).find(|points| !points.is_empty());
-        known.unwrap_or_else(|| index.points(cells, FAILED_SHARE))
+        let mut points: Vec<TrialPoint> = of_kind.iter().flat_map(|id| index.points(cells, id)).collect();
+        let known: BTreeSet<i64> = points.iter().map(|point| point.trial).collect();
+        points.extend(index.points(cells, FAILED_SHARE).into_iter().filter(|point| !known.contains(&point.trial)));
+        points.sort_by_key(|point| point.position);
+        points
     };
     let (a, b) = (points(cells.0), points(cells.1));
     let worst = |points: &[TrialPoint]| points.iter().map(|point| point.value / 100.0).fold(0.0, f64::max);
@@ -90,7 +103,8 @@ pub fn of(index: &Index, cells: (&[u32], &[u32]), metric: &Metric, rules: &Rules
     if share == 0.0 {
         return Found { unknown, ..Found::default() };
     }
-    // Any trial: one that has the figure and one that has not are no fair choice.
+    // Any trial. One of étalon's own lacks the figure then; other tools print it of what succeeded alone, and a mean is that
+    // anywhere.
     let is_beyond = tail.filter(|(tail, _)| share > *tail + 1e-9);
     Found {
         no_verdict: is_beyond.map(|(tail, _)| NoVerdict::Failures { side, share, tail }),

@@ -154,6 +154,7 @@ pub fn row(evidence: &Evidence, index: &Index, cells: &RowCells<'_>, metric: &Me
         .no_verdict
         .filter(|_| metric.role != Role::Diagnostic)
         .or_else(|| missing_side(&side_a, &side_b))
+        .or_else(|| failures::takes_all_trials(metric).then(|| lacking(&side_a, &side_b)).flatten())
         .or(refusal)
         .or_else(|| under_step(step?, &side_a, &side_b, estimate.as_ref()?, rules))
         .or_else(|| (metric.role == Role::Diagnostic).then_some(NoVerdict::Diagnostic))
@@ -242,6 +243,14 @@ fn missing_side(a: &Side, b: &Side) -> Option<NoVerdict> {
         side.summary.is_none().then(|| NoVerdict::NotAvailable { side: letter, reason: reason.to_owned() })
     };
     missing(a, SideLetter::A).or_else(|| missing(b, SideLetter::B))
+}
+
+/// The side of which more trials have no value, where both have some.
+fn lacking(a: &Side, b: &Side) -> Option<NoVerdict> {
+    let without = |side: &Side| side.unavailable.iter().map(|(_, trials)| trials).sum::<usize>();
+    let (letter, side) = if without(b) > without(a) { (SideLetter::B, b) } else { (SideLetter::A, a) };
+    let (trials, of) = (without(side), without(side) + side.trials.len());
+    (trials > 0).then_some(NoVerdict::Lacking { side: letter, trials, of })
 }
 
 /// The difference of two shares, which are in the form of [`failures::as_exponentials`], or why there is none.

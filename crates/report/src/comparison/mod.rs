@@ -19,7 +19,7 @@ mod warning;
 
 pub use clients::{ClientsCurve, ClientsGroup, ClientsPoint};
 pub use disk::{DepthCurve, DepthPoint, DiskGroup, KNEE_SHARE, Knee};
-pub(crate) use failures::SHARE_MARGIN;
+pub(crate) use failures::{SHARE_MARGIN, is_share};
 pub use families::{Families, Family};
 pub use figures::Figure;
 pub use hosts::{HostRow, HostsGroup};

@@ -4,7 +4,7 @@ use model::{Direction, DurabilityTier, Metric, Point};
 use stats::Verdict;
 
 use super::warning::Warning;
-use crate::number::failed_share;
+use crate::number::{count, failed_share};
 
 /// Side A, the baseline, or side B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -138,6 +138,15 @@ pub enum NoVerdict {
         /// The share that lies beyond the figure.
         tail: f64,
     },
+    /// Some trials of a side have the figure and others have not: those that have it are no fair choice.
+    Lacking {
+        /// The side of which more trials lack it.
+        side: SideLetter,
+        /// How many lack it.
+        trials: usize,
+        /// Of how many.
+        of: usize,
+    },
     /// A side has no value.
     NotAvailable {
         /// Which side.
@@ -185,6 +194,11 @@ impl NoVerdict {
                 failed_share(*share),
                 side.as_str()
             ),
+            NoVerdict::Lacking { side, trials, of } => format!(
+                "n/a in {trials} of {} of {}, and the others alone are no fair choice",
+                count(*of, "trial"),
+                side.as_str()
+            ),
             NoVerdict::NotAvailable { side, reason } => format!("n/a: {} has no value ({reason})", side.as_str()),
             NoVerdict::NotComparable(why) => why.clone(),
             NoVerdict::UnderClockStep => "the sides differ by one step of the clock or less".to_owned(),
@@ -201,6 +215,7 @@ impl NoVerdict {
             NoVerdict::SequentialOrder => "sequential order".to_owned(),
             NoVerdict::Voided { what, .. } => what.clone(),
             NoVerdict::Failures { side, share, .. } => format!("{} of {} failed", failed_share(*share), side.as_str()),
+            NoVerdict::Lacking { side, trials, of } => format!("n/a in {trials} of {of} of {}", side.as_str()),
             NoVerdict::NotAvailable { side, reason } => match crate::words::absent(reason) {
                 "n/a" => format!("{} has no value", side.as_str()),
                 word => word.to_owned(),

@@ -92,15 +92,17 @@ pub enum Warning {
         /// Why.
         reason: String,
     },
-    /// Trials that failed or were aborted, and were not repeated.
+    /// Trials that failed or were aborted, and attempts at trials that failed and were repeated.
     Dropped {
         /// Which side.
         side: SideLetter,
-        /// How many.
+        /// How many were not repeated, or failed at the last attempt too.
         trials: usize,
         /// How many of them failed.
         failed: usize,
-        /// Why the first of them was.
+        /// Attempts that failed and were repeated, whatever came of that.
+        repeated: usize,
+        /// Why the first of them failed, of those that were not repeated if there are any.
         reason: String,
     },
     /// One test finds a difference that the other does not.
@@ -218,8 +220,11 @@ impl Warning {
                 let trials = count(*trials, "trial");
                 format!("{}: how much failed is not known in {trials} ({reason})", side.as_str())
             }
-            Warning::Dropped { side, trials, reason, .. } => {
-                format!("{}: {} dropped ({reason})", side.as_str(), count(*trials, "trial"))
+            Warning::Dropped { side, trials, repeated, reason, .. } => {
+                let dropped = (*trials > 0).then(|| format!("{} dropped", count(*trials, "trial")));
+                let repeated = (*repeated > 0).then(|| format!("{} failed and repeated", count(*repeated, "attempt")));
+                let parts = dropped.into_iter().chain(repeated).collect::<Vec<_>>().join(", ");
+                format!("{}: {parts} ({reason})", side.as_str())
             }
             Warning::TestsDisagree { p_t, p } => format!(
                 "the t test (p {}) and the test without a normal assumption (p {}) disagree: look at the single trials",

@@ -43,6 +43,7 @@ fn nothing_judged(set: &ComparisonSet) -> Option<String> {
     let primary: Vec<&Comparison> = set.rows().filter(|row| row.metric.role == Role::Primary).collect();
     let reason = |row: &&Comparison| match row.no_verdict()? {
         NoVerdict::NotAvailable { .. } => Some("a side has no value".to_owned()),
+        NoVerdict::Lacking { .. } => Some("some trials have no value".to_owned()),
         reason => Some(reason.short()),
     };
     let reasons: Option<Vec<String>> = primary.iter().map(reason).collect();

@@ -260,6 +260,35 @@ impl Made {
         }
     }
 
+    /// Makes a metric n/a in some blocks of a system.
+    pub fn lack(&mut self, system: &str, metric: &str, blocks: std::ops::Range<u32>) {
+        for stored in &mut self.evidence.measurements {
+            let is_it =
+                self.evidence.cells[stored.cell as usize].system == system && stored.measurement.metric.id == metric;
+            if is_it && blocks.contains(&stored.block) {
+                stored.measurement.reading = Reading::Unavailable("10 operations beyond it are needed".to_owned());
+            }
+        }
+    }
+
+    /// Puts an attempt that failed before each measured trial of a system.
+    pub fn repeat(&mut self, system: &str, reason: &str) {
+        let cells = &self.evidence.cells;
+        let of_system = |trial: &StoredTrial| cells[trial.planned.cell as usize].system == system;
+        let before = self.evidence.trials.len() as i64;
+        let mut all = Vec::new();
+        for trial in self.evidence.trials.drain(..) {
+            if !of_system(&trial) {
+                all.push(trial);
+                continue;
+            }
+            let failed = StoredTrial { id: trial.id + before, state: TrialState::Failed, ..trial.clone() };
+            all.push(StoredTrial { reason: Some(reason.to_owned()), ..failed });
+            all.push(StoredTrial { attempt: 2, ..trial });
+        }
+        self.evidence.trials = all;
+    }
+
     /// Marks the trial at a place of the order.
     pub fn mark(&mut self, position: u32, kind: MarkKind, detail: &str) {
         self.evidence.marks.push((i64::from(position) + 1, Mark { kind, detail: detail.to_owned() }));

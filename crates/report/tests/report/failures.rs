@@ -1,9 +1,9 @@
 //! What did not succeed is judged, is said in the verdicts, and stands in the way of those that it makes wrong.
 
 use model::metric::FAILED_SHARE;
-use model::{Measurement, Reading, Role};
-use report::comparison::{NoVerdict, Warning};
-use report::gate::{GateRules, GateStatus, gate};
+use model::{Direction, Measurement, Reading, Role};
+use report::comparison::{MetricFilter, NoVerdict, SideLetter, Warning};
+use report::gate::{GateRules, GateStatus, RowStatus, gate};
 use report::text::{TextOptions, render};
 use report::{Comparison, ComparisonSet, Options, compare};
 
@@ -18,14 +18,19 @@ fn made(failed: impl Fn(&str, u32) -> f64) -> Made {
 fn read(failed: impl Fn(&str, u32) -> Reading) -> Made {
     let systems = ["a", "b"].map(|name| (name.to_owned(), (|_| 1_000.0) as fn(i64) -> f64));
     let mut made = Builder { systems: systems.to_vec(), clients: vec![4], ..Builder::default() }.build();
+    add(&mut made, |system, block| Measurement::failed_share(failed(system, block)));
+    made
+}
+
+/// Adds a measurement to every trial.
+fn add(made: &mut Made, measurement: impl Fn(&str, u32) -> Measurement) {
     let one_each: Vec<_> =
         made.evidence.measurements.iter().filter(|one| one.measurement.metric.id == "throughput").cloned().collect();
     for beside in one_each {
         let system = made.evidence.cells[beside.cell as usize].system.clone();
-        let measurement = Measurement::failed_share(failed(&system, beside.block));
+        let measurement = measurement(&system, beside.block);
         made.evidence.measurements.push(store::StoredMeasurement { measurement, ..beside });
     }
-    made
 }
 
 fn set(made: &Made) -> ComparisonSet {
@@ -92,4 +97,66 @@ fn one_trial_with_a_share_beyond_the_tail_voids_the_row() {
     let p99 = row(&set, "response_p99");
     assert!(matches!(p99.no_verdict(), Some(NoVerdict::Failures { .. })), "{:?}", p99.outcome);
     assert!(row(&set, "response_p50").verdict().is_some());
+}
+
+#[test]
+fn a_latency_that_some_trials_lack_has_no_verdict() {
+    let lacking = |of_a: u32, of_b: u32| {
+        let systems = vec![("a".to_owned(), (|_| 1_000.0) as fn(i64) -> f64), ("b".to_owned(), |_| 1_300.0)];
+        let mut made = Builder { systems, clients: vec![4], blocks: 20, ..Builder::default() }.build();
+        made.lack("a", "response_p99", 0..of_a);
+        made.lack("b", "response_p99", 0..of_b);
+        set(&made)
+    };
+    assert_eq!(row(&lacking(0, 0), "response_p99").verdict(), Some(stats::Verdict::Faster));
+    for (of_a, of_b, side, trials) in [(0, 1, SideLetter::B, 1), (0, 18, SideLetter::B, 18), (3, 2, SideLetter::A, 3)] {
+        let set = lacking(of_a, of_b);
+        let p99 = row(&set, "response_p99");
+        assert_eq!(p99.no_verdict(), Some(&NoVerdict::Lacking { side, trials, of: 20 }));
+        assert_eq!(row(&set, "response_p50").verdict(), Some(stats::Verdict::Faster), "it is in all trials");
+        let text = render(&set, &TextOptions { width: 80, ..TextOptions::default() });
+        let said = format!("n/a in {trials} of 20 of {}", side.as_str());
+        assert!(text.contains(&said) && text.contains("10 operations beyond it are needed"), "{text}");
+    }
+    let none = lacking(2, 20);
+    assert!(matches!(row(&none, "response_p99").no_verdict(), Some(NoVerdict::NotAvailable { .. })), "{none:?}");
+}
+
+#[test]
+fn a_trial_that_does_not_know_the_share_of_a_kind_has_that_of_all() {
+    // In one trial some were skipped before anybody knew of which kind they were.
+    let made = |of_reads: f64| {
+        let is_bad = |system: &str, block: u32| system == "b" && block == 3;
+        let mut made = made(|system, block| if is_bad(system, block) { 20.0 } else { 0.0 });
+        add(&mut made, |system, block| {
+            let share = match is_bad(system, block) {
+                true => Reading::Unavailable("of which kind 9 would have been is unknown".to_owned()),
+                false => Reading::Value(if system == "b" { of_reads } else { 0.0 }),
+            };
+            Measurement::new("failed_share_reads", "%", Direction::Lower, Role::Secondary, share)
+        });
+        add(&mut made, |_, block| {
+            let p99 = 900.0 + f64::from(block % 3);
+            Measurement::value("response_p99_reads", "us", Direction::Lower, Role::Secondary, p99)
+        });
+        compare(&made.evidence, &Options { metrics: MetricFilter::All, ..Options::default() }).unwrap()
+    };
+    let none = made(0.0);
+    let p99 = row(&none, "response_p99_reads");
+    let Some(NoVerdict::Failures { side, share, .. }) = p99.no_verdict() else { panic!("{:?}", p99.outcome) };
+    assert_eq!((*side, *share), (SideLetter::B, 0.2));
+    let some = made(0.9);
+    let share = row(&some, "failed_share_reads");
+    assert_eq!(share.no_verdict(), Some(&NoVerdict::Lacking { side: SideLetter::B, trials: 1, of: 10 }));
+}
+
+#[test]
+fn a_candidate_of_which_nobody_knows_what_failed_has_not_failed() {
+    let unknown = || Reading::Unavailable("the tool does not print it".to_owned());
+    let set = set(&read(|system, _| if system == "b" { unknown() } else { Reading::Value(5.0) }));
+    let outcome = gate(&set, &GateRules { min_rows: Some(1), ..GateRules::default() });
+    let share = outcome.lines.iter().find(|line| line.name.contains("failed share")).unwrap();
+    assert_eq!(share.status, RowStatus::NotCompared, "{outcome:?}");
+    assert!(share.detail.contains("the tool does not print it"), "{share:?}");
+    assert_eq!(outcome.status, GateStatus::Passed, "{outcome:?}");
 }

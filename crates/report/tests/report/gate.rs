@@ -80,14 +80,7 @@ fn a_candidate_that_fails_fails_the_gate() {
 fn rows_that_were_not_compared_are_no_pass() {
     let without_p99 = |systems: &[&str]| {
         let mut made = built(|_| 1_200.0, 0.004, 8);
-        let cells = made.evidence.cells.clone();
-        for stored in &mut made.evidence.measurements {
-            let is_it = systems.contains(&cells[stored.cell as usize].system.as_str());
-            if is_it && stored.measurement.metric.id == "response_p99" {
-                stored.measurement.reading =
-                    model::Reading::Unavailable("10 operations beyond it are needed".to_owned());
-            }
-        }
+        systems.iter().for_each(|system| made.lack(system, "response_p99", 0..8));
         made
     };
     let neither = without_p99(&["old", "new <&\"|"]);
@@ -98,6 +91,46 @@ fn rows_that_were_not_compared_are_no_pass() {
     let candidate = without_p99(&["new <&\"|"]);
     assert_eq!(judged(&candidate, &two).status, GateStatus::Failed, "the baseline has a p99");
     assert_eq!(judged(&without_p99(&["old"]), &GateRules::default()).status, GateStatus::TooFewRows);
+}
+
+#[test]
+fn a_figure_that_some_trials_lack_is_not_compared_and_fails_the_candidate_that_lacks_it_more_often() {
+    let candidate = "new <&\"|";
+    let lacking = |of_old: u32, of_new: u32| {
+        let mut made = built(|_| 1_200.0, 0.004, 20);
+        made.lack("old", "response_p99", 0..of_old);
+        made.lack(candidate, "response_p99", 0..of_new);
+        judged(&made, &GateRules { min_rows: Some(2), ..GateRules::default() })
+    };
+    // The others are enough blocks to call it improved.
+    let more = lacking(1, 2);
+    assert_eq!((more.status, more.count(RowStatus::Failed)), (GateStatus::Failed, 1), "{more:?}");
+    let row = more.lines.iter().find(|line| line.status == RowStatus::Failed).unwrap();
+    assert!(row.detail.ends_with("n/a in 2 of 20 trials of B, and the others alone are no fair choice"), "{row:?}");
+    for (of_old, of_new) in [(1, 0), (2, 2), (20, 1)] {
+        let outcome = lacking(of_old, of_new);
+        let counts = (outcome.count(RowStatus::Failed), outcome.count(RowStatus::NotCompared));
+        assert_eq!((outcome.status, counts), (GateStatus::Passed, (0, 1)), "{outcome:?}");
+    }
+}
+
+#[test]
+fn attempts_that_failed_before_a_trial_was_measured_are_named() {
+    let mut made = built(|_| 1_200.0, 0.004, 8);
+    made.repeat("new <&\"|", "server closed the connection");
+    let outcome = judged(&made, &GateRules::default());
+    assert_eq!((outcome.status, outcome.count(RowStatus::Improved)), (GateStatus::Passed, 3), "{outcome:?}");
+    for line in &outcome.lines {
+        let said = ", B: 8 attempts failed and repeated (server closed the connection)";
+        assert!(line.detail.ends_with(said), "{line:?}");
+    }
+    // One that was dropped for good as well.
+    let last = made.evidence.trials.iter().position(|trial| trial.attempt == 2).unwrap();
+    made.fail(last as u32, "no route to host");
+    let outcome = judged(&made, &GateRules::default());
+    assert_eq!((outcome.status, outcome.count(RowStatus::Failed)), (GateStatus::Failed, 3), "{outcome:?}");
+    let said = "B: 1 trial dropped, 8 attempts failed and repeated (no route to host)";
+    assert!(outcome.lines.iter().all(|line| line.detail.contains(said)), "{outcome:?}");
 }
 
 #[test]
