@@ -6,11 +6,10 @@ use std::time::Duration;
 use indexmap::{IndexMap, IndexSet};
 use model::plan::{MAX_BLOCKS, MAX_CELLS};
 use model::{
-    Benchmark, ComparisonRules, Facts, Length, Mark, MarkKind, Measurement, OnError, Order, Plan, PlannedTrial, Point,
-    Reading, Schedule, SystemPlan, TrialRecord, TrialState, Value,
+    Benchmark, ComparisonRules, Facts, Length, Mark, MarkKind, OnError, Order, Plan, PlannedTrial, Point, Schedule,
+    SystemPlan, TrialRecord, TrialState, Value,
 };
 
-use crate::imported::OF_SUCCESSES;
 use crate::{ExportedRules, FormatError, Imported, ImportedResult, Repetitions};
 
 /// The engine's and the workload's name of what was imported.
@@ -65,7 +64,6 @@ pub fn into_experiment(name: &str, imports: &[Imported]) -> Result<Experiment, F
         blocks.blocks.insert(block);
         placed.push((block, cell, record(import, result)));
     }
-    spread_of_successes(&mut placed);
     // Stable: results of one block stay in the order in which they stood.
     placed.sort_by_key(|(block, cell, _)| (*block, *cell));
     let rules: Vec<&ExportedRules> = imports.iter().filter_map(|import| import.rules.as_ref()).collect();
@@ -276,22 +274,6 @@ fn keys_text(point: &Point) -> String {
     if keys.is_empty() { "no keys".to_owned() } else { keys.join(", ") }
 }
 
-/// Takes away what is of successes alone in one trial of a cell from all of them: those in which nothing failed would be no
-/// fair choice.
-fn spread_of_successes(placed: &mut [(u32, u32, TrialRecord)]) {
-    let is_void = |one: &Measurement| matches!(&one.reading, Reading::Unavailable(why) if why == OF_SUCCESSES);
-    let metrics = |(_, cell, record): &(u32, u32, TrialRecord)| {
-        let void = record.measurements.iter().filter(|one| is_void(one));
-        void.map(|one| (*cell, one.metric.id.clone())).collect::<Vec<_>>()
-    };
-    let void: BTreeSet<(u32, String)> = placed.iter().flat_map(metrics).collect();
-    for (_, cell, record) in placed {
-        for one in record.measurements.iter_mut().filter(|one| void.contains(&(*cell, one.metric.id.clone()))) {
-            one.reading = Reading::Unavailable(OF_SUCCESSES.to_owned());
-        }
-    }
-}
-
 fn check(result: &ImportedResult) -> Result<(), FormatError> {
     let mut seen = BTreeSet::new();
     let place = || format!("{} on {} ({})", result.benchmark, result.system, keys_text(&result.keys));
@@ -300,7 +282,7 @@ fn check(result: &ImportedResult) -> Result<(), FormatError> {
         if !seen.insert(id) {
             return Err(FormatError::whole(format!("metric {id:?} stands twice in {}", place())));
         }
-        if matches!(measurement.reading, Reading::Value(value) if !value.is_finite()) {
+        if matches!(measurement.reading, model::Reading::Value(value) if !value.is_finite()) {
             return Err(FormatError::whole(format!("metric {id:?} has no finite value in {}", place())));
         }
     }
@@ -331,7 +313,7 @@ fn record(import: &Imported, result: &ImportedResult) -> TrialRecord {
 
 #[cfg(test)]
 mod tests {
-    use model::{Direction, Role};
+    use model::{Direction, Measurement, Role};
 
     use super::*;
     use crate::Tool;

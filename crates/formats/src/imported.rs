@@ -7,7 +7,7 @@ use model::{Direction, Facts, Mark, Measurement, Point, Quantity, Series, TrialS
 use crate::exported::ExportedRules;
 
 /// Why a trial has no latency where the tool prints one.
-pub(crate) const OF_SUCCESSES: &str = "some failed in a trial, and it is printed of what succeeded alone";
+pub(crate) const OF_SUCCESSES: &str = "some failed, and it is printed of what succeeded alone";
 
 /// The tool that made a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
