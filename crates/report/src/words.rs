@@ -82,7 +82,8 @@ pub fn verdict_words(row: &Comparison, set: &ComparisonSet) -> (String, String) 
     let (word, rest) = verdict_alone(row, set);
     let failures = row.failures.filter(|_| !matches!(row.no_verdict(), Some(NoVerdict::Failures { .. })));
     let said = failures.map(|of| format!("A {}, B {} failed", failed_share(of.a), failed_share(of.b)));
-    (word, [rest].into_iter().chain(said).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", "))
+    // Failures first: where the cell is too narrow for both, they are what must not be missed.
+    (word, said.into_iter().chain([rest]).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", "))
 }
 
 fn verdict_alone(row: &Comparison, set: &ComparisonSet) -> (String, String) {
