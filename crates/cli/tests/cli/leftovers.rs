@@ -12,8 +12,17 @@ fn left(scene: &Scene) -> (PathBuf, PathBuf) {
     let place = scene.path().join("tmp");
     let folder = place.join("etalon-disk-4711-0badcafe");
     std::fs::create_dir_all(&folder).unwrap();
-    let owner = "kind=disk\npid=4711\nstart_mark=1\nboot=another\npid_namespace=x\nmade_unix_ms=0\n";
-    std::fs::write(folder.join("owner"), owner).unwrap();
+    // As one of this host is written, but for the process and the boot.
+    let living = host::scratch::Scratch::new("disk", Some(&place)).unwrap();
+    let written = std::fs::read_to_string(living.path().join("owner")).unwrap();
+    let other = |line: &str| match line.split_once('=').unwrap().0 {
+        "pid" => "pid=4711".to_owned(),
+        "boot" => "boot=another".to_owned(),
+        _ => line.to_owned(),
+    };
+    let owner: Vec<String> = written.lines().map(other).collect();
+    std::fs::write(folder.join("owner"), owner.join("\n") + "\n").unwrap();
+    drop(living);
     let file = scene.path().join("target.dat");
     host::target::make(&file, 1 << 20, &mut |_| std::ops::ControlFlow::Continue(())).unwrap();
     std::fs::write(folder.join("files"), format!("{}\n", file.display())).unwrap();

