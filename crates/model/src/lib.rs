@@ -30,5 +30,5 @@ pub use plan::{
     VolumePlan,
 };
 pub use schedule::{Length, OnError, Order, Schedule};
-pub use trial::{FAR_APART_MS, Mark, MarkKind, PlannedTrial, Series, SeriesKind, TrialRecord, TrialState};
+pub use trial::{Mark, MarkKind, PlannedTrial, Series, SeriesKind, TrialRecord, TrialState};
 pub use value::{Point, Value};

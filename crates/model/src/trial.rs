@@ -198,9 +198,6 @@ pub struct Series {
     pub histogram: Vec<u8>,
 }
 
-/// From how many milliseconds on two trials of a block are far apart: an hour.
-pub const FAR_APART_MS: u64 = 3_600_000;
-
 /// Everything that a trial leaves behind; committed to the store in one transaction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{FAR_APART_MS, Metric, TrialState};
+use model::{Metric, TrialState};
 use stats::Sample;
 
 use super::failures;
@@ -11,6 +11,9 @@ use super::options::Pairing;
 use super::projection::{hidden, values_of};
 use super::warning::Warning;
 use crate::evidence::Evidence;
+
+/// From how many milliseconds on two trials of a block are far apart: an hour.
+const FAR_MS: u64 = 3_600_000;
 
 /// The cells of A with their counterparts of B: those that agree in every key that varies within a side. `unused` are the keys
 /// that make neither sides nor rows. Sides that differ as a whole in such a key have their cells matched all the same.
@@ -123,7 +126,7 @@ pub fn far_apart(evidence: &Evidence, cells: &[(u32, u32)]) -> Option<Warning> {
             *longest = (*longest).max(instant.abs_diff(*other));
         }
     }
-    let far: Vec<u64> = apart_ms.values().copied().filter(|ms| *ms >= FAR_APART_MS).collect();
+    let far: Vec<u64> = apart_ms.values().copied().filter(|ms| *ms >= FAR_MS).collect();
     let longest = far.iter().max()?;
-    Some(Warning::FarApart { blocks: far.len(), of: apart_ms.len(), hours: *longest as f64 / FAR_APART_MS as f64 })
+    Some(Warning::FarApart { blocks: far.len(), of: apart_ms.len(), hours: *longest as f64 / FAR_MS as f64 })
 }
