@@ -442,7 +442,7 @@ fn failed_share(side: &Side<'_>, all: &[&Direct], failed: Option<u64>) -> Measur
 fn iops(all: &[&Direct], failed: Option<u64>) -> Reading {
     let of = |direct: &&Direct| {
         let lost = if failed == Some(0) { 0 } else { direct.without_latency()? };
-        direct.iops.map(|iops| iops * direct.ios.saturating_sub(lost) as f64 / direct.ios.max(1) as f64)
+        direct.iops.map(|iops| iops * (direct.ios.saturating_sub(lost) as f64 / direct.ios.max(1) as f64))
     };
     let rates: Option<f64> = all.iter().map(of).sum();
     match rates.filter(|rate| rate.is_finite()) {
