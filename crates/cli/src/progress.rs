@@ -8,6 +8,8 @@ use engine::{Observer, Progress as HowFar, Registry, StepProgress, Tick};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::{Cell, Facts, Mark, Measurement, Plan, PlannedTrial, Reading, TrialRecord, TrialState};
 
+use report::number::count;
+
 use crate::printer::Printer;
 use crate::task_log::TaskLogs;
 
@@ -65,6 +67,14 @@ impl Observer for Progress<'_> {
             self.reactor = Some(kind.to_owned());
             self.say(&format!("reactor: {kind}"));
         }
+    }
+
+    fn repeated(&mut self, trials: usize) {
+        let trials = count(trials, "measured trial");
+        self.say(&format!(
+            "{trials} repeated, of blocks that stopped half-way: what is compared is measured together; \
+             `--only-pending` leaves them as they are"
+        ));
     }
 
     fn trial_started(&mut self, trial: &PlannedTrial, cell: &Cell, progress: HowFar) {

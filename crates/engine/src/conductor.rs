@@ -13,7 +13,7 @@ use model::catalog::Publication;
 use model::{
     Cell, Direction, Facts, Length, Measurement, OnError, Plan, PlannedTrial, Role, SystemPlan, TrialRecord, TrialState,
 };
-use store::Store;
+use store::{Rest, Store};
 
 use crate::dataset::Tables;
 use crate::error::{Failure, FailureKind};
@@ -62,6 +62,8 @@ pub struct Options {
     pub places: Option<Arc<dyn Places>>,
     /// How long a server or host that has gone away is waited for.
     pub patience: Duration,
+    /// What is done of a block that stopped half-way in an earlier run.
+    pub rest: Rest,
 }
 
 impl Options {
@@ -76,6 +78,7 @@ impl Options {
             forfeited: Vec::new(),
             places: None,
             patience: PATIENCE,
+            rest: Rest::WholeBlocks,
         }
     }
 }
@@ -220,6 +223,7 @@ impl<'a> Conductor<'a> {
     pub fn run(mut self, observer: &mut dyn Observer) -> Result<Ended, ExperimentError> {
         let ended = self.compile(observer).and_then(|()| self.open(observer)).and_then(|()| {
             self.take_facts(observer)?;
+            self.plan_rest(observer)?;
             self.run_pending(observer)
         });
         let ended = match ended {
@@ -399,6 +403,35 @@ impl<'a> Conductor<'a> {
             return Ok(());
         }
         Err(ExperimentError::FactsChanged { subject: subject.to_owned(), differences })
+    }
+
+    /// Stores what agents had measured when an earlier run ended, and plans what is left: a block that it completes is
+    /// not measured again, and what is measured together now is not mixed with it.
+    fn plan_rest(&mut self, observer: &mut dyn Observer) -> Result<(), ExperimentError> {
+        if let Some(places) = self.options.places.clone() {
+            let trials = self.store.trials()?;
+            let is_measured =
+                |position| trials.iter().any(|t| t.planned.position == position && t.state == TrialState::Measured);
+            for trial in self.store.pending()?.into_iter().filter(|trial| !is_measured(trial.position)) {
+                let cell = self.cells[trial.cell as usize].clone();
+                let Some(record) = places.left_over(&self.job(trial, &cell), observer) else { continue };
+                let id = self.store.begin_trial(trial, host::clock::unix_ms())?;
+                self.store.finish_trial(id, &record)?;
+                places.committed();
+                observer.trial_ended(&trial, &cell, &record);
+            }
+        }
+        let again = self.store.plan_rest(self.options.rest)?;
+        if again > 0 {
+            observer.repeated(again);
+        }
+        Ok(())
+    }
+
+    fn job<'j>(&'j self, trial: PlannedTrial, cell: &'j Cell) -> Job<'j> {
+        let task = &self.tasks[trial.cell as usize];
+        let seed = seed::of_trial(self.plan, &self.cells, task, trial);
+        Job { cell, task, schedule: &self.plan.schedule, seed, interrupt: &self.options.interrupt }
     }
 
     fn run_pending(&mut self, observer: &mut dyn Observer) -> Result<Ended, ExperimentError> {
@@ -593,17 +626,8 @@ impl<'a> Conductor<'a> {
         let site = &**self
             .site(&cell.system)
             .map_err(|error| Failure::new(FailureKind::Plan, format!("find the system `{}`", cell.system), error))?;
-        let job = Job {
-            cell,
-            task: &self.tasks[trial.cell as usize],
-            schedule: &self.plan.schedule,
-            seed: seed::of_trial(self.plan, &self.cells, &self.tasks[trial.cell as usize], trial),
-            interrupt: &self.options.interrupt,
-        };
+        let job = self.job(trial, cell);
         let places = self.options.places.as_ref();
-        if let Some(record) = places.and_then(|places| places.left_over(&job, observer)) {
-            return Ok(record);
-        }
         let crew = places.map(|places| places.crew(&job, site)).transpose()?.flatten();
         let started = Instant::now();
         site.prepare(&job)?;

@@ -51,6 +51,9 @@ pub trait Observer {
     /// A system has said what it is.
     fn system_known(&mut self, _name: &str, _facts: &Facts) {}
 
+    /// So many measured trials are to be measured again with the rest of their blocks.
+    fn repeated(&mut self, _trials: usize) {}
+
     /// The first trial of a block is about to begin.
     fn block_started(&mut self, _block: u32, _blocks: u32) {}
 

@@ -1,11 +1,14 @@
 //! `etalon resume`: go on where an experiment stopped.
 
+use std::collections::BTreeSet;
+
 use clap::Parser as _;
 use engine::Registry;
-use model::Order;
+use engine::conductor::Options;
 use model::plan::Unmasked;
+use model::{Order, TrialState};
 use report::number::count;
-use store::{Header, Rest, Store};
+use store::{Header, Rest, Store, StoredTrial};
 
 use super::run::{conduct, finish, options};
 use crate::args::{Cli, Command, PlanSource, ResumeArgs};
@@ -25,29 +28,28 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
     if aborted > 0 {
         printer.note(&format!("{} cut off when étalon ended: repeated", count(aborted, "trial")));
     }
-    // In sequential order the trials of a block are far apart from the beginning.
-    let keeps_blocks = args.only_pending || loaded.plan.schedule.order == Order::Sequential;
-    let again = store.plan_rest(if keeps_blocks { Rest::OnlyPending } else { Rest::WholeBlocks })?;
-    let pending = store.pending()?.len();
-    if pending == 0 {
+    // Measured trials are repeated, too, where their blocks stopped half-way.
+    let result = if store.pending()?.is_empty() {
         printer.note("nothing is pending: every trial has been measured");
-    } else {
-        printer.note(&format!("{}: {} pending", loaded.plan.name, count(pending - again, "trial")));
-    }
-    if again > 0 {
-        let trials = count(again, "measured trial");
-        printer.note(&format!(
-            "{trials} repeated, of blocks that stopped half-way: what is compared is measured together; \
-             `--only-pending` leaves them as they are"
-        ));
-    }
-    let result = if pending == 0 {
         Ok(engine::Ended::Complete { failed: 0 })
     } else {
-        let options = options(args.yes, &args.loading, printer);
+        printer.note(&format!("{}: {} pending", loaded.plan.name, count(unmeasured(&store)?, "trial")));
+        // In sequential order the trials of a block are far apart from the beginning.
+        let keeps_blocks = args.only_pending || loaded.plan.schedule.order == Order::Sequential;
+        let rest = if keeps_blocks { Rest::OnlyPending } else { Rest::WholeBlocks };
+        let options = Options { rest, ..options(args.yes, &args.loading, printer) };
         conduct(&registry, &loaded.plan, &mut store, options, args.task_log.as_deref(), printer)
     };
     finish(result, store, &loaded, &args.store, args.format, printer)
+}
+
+/// How many trials have never been measured.
+fn unmeasured(store: &Store) -> Result<usize, CliError> {
+    let trials = store.trials()?;
+    let positions = |of: &dyn Fn(&StoredTrial) -> bool| {
+        trials.iter().filter(|trial| of(trial)).map(|trial| trial.planned.position).collect::<BTreeSet<u32>>().len()
+    };
+    Ok(positions(&|_| true) - positions(&|trial| trial.state == TrialState::Measured))
 }
 
 /// The plan that the experiment was begun with. Where its password was masked, as in the command line that the store

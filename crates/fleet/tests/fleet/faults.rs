@@ -12,7 +12,7 @@ use engine::worker::TaskLog;
 use engine::workloads::Grants;
 use engine::{Consent, Ended, Observer, Silent};
 use fleet::Agent;
-use model::{Cell, PlannedTrial, TrialRecord, TrialState};
+use model::{Cell, Plan, PlannedTrial, Reading, TrialRecord, TrialState};
 
 use crate::scene::{Nats, values};
 use crate::stored::create;
@@ -135,29 +135,43 @@ fn a_conductor_that_goes_leaves_no_load_behind_and_another_goes_on() {
     assert_eq!(values(&store, "throughput").len(), 1);
 }
 
+/// Measures the plan's first trial by a conductor that is killed between the result and the store. Its throughput, and
+/// when it was published.
+fn measure_and_die(nats: &Nats, plan: &Plan) -> (Reading, i64) {
+    let cell = &plan.cells()[0];
+    with_job(plan, cell, |job| {
+        let killed = nats.fleet(plan, "test").unwrap();
+        let request = OpenRequest { tables: Tables::Own, ..OpenRequest::new(&plan.systems[0], Consent::OwnOnly) };
+        let site = killed.site(&request).unwrap().unwrap();
+        site.prepare(job).unwrap();
+        let lost = site.run(job, None, &mut Silent).unwrap();
+        let published_unix_ms = host::clock::unix_ms();
+        killed.fall_silent();
+        std::mem::forget((site, killed));
+        (rate(&lost), published_unix_ms)
+    })
+}
+
+/// The first trial's job.
+fn with_job<T>(plan: &Plan, cell: &Cell, what: impl FnOnce(&Job<'_>) -> T) -> T {
+    let task = engine::Registry::built_in().workload(&cell.workload).unwrap();
+    let task = task.task(&cell.point, &Grants::default()).unwrap();
+    let interrupt = Arc::new(AtomicBool::new(false));
+    let seed = engine::rng::Rng::of_transaction(plan.schedule.seed, 0, 0).next_u64();
+    what(&Job { cell, task: &task, schedule: &plan.schedule, seed, interrupt: &interrupt })
+}
+
+fn rate(record: &TrialRecord) -> Reading {
+    record.measurements.iter().find(|one| one.metric.id == "throughput").unwrap().reading.clone()
+}
+
 #[test]
 fn a_trial_that_was_published_and_not_stored_is_taken_from_the_stream() {
     let Some(nats) = Nats::start() else { return };
     let folder = tempfile::tempdir().unwrap();
     let plan = nats.plan(&plan_on(folder.path()));
     let _agent = agent(&nats, folder.path());
-    let cell = &plan.cells()[0];
-    let registry = engine::Registry::built_in();
-    let task = registry.workload(&cell.workload).unwrap().task(&cell.point, &Grants::default()).unwrap();
-    let interrupt = Arc::new(AtomicBool::new(false));
-    let seed = engine::rng::Rng::of_transaction(plan.schedule.seed, 0, 0).next_u64();
-    let job = Job { cell, task: &task, schedule: &plan.schedule, seed, interrupt: &interrupt };
-    // A conductor that is killed between the result and the store.
-    let killed = nats.fleet(&plan, "test").unwrap();
-    let request = OpenRequest { tables: Tables::Own, ..OpenRequest::new(&plan.systems[0], Consent::OwnOnly) };
-    let site = killed.site(&request).unwrap().unwrap();
-    site.prepare(&job).unwrap();
-    let lost = site.run(&job, None, &mut Silent).unwrap();
-    let rate = |record: &TrialRecord| record.measurements.iter().find(|one| one.metric.id == "throughput").cloned();
-    let lost = rate(&lost).unwrap().reading;
-    let published_unix_ms = host::clock::unix_ms();
-    killed.fall_silent();
-    std::mem::forget((site, killed));
+    let (lost, published_unix_ms) = measure_and_die(&nats, &plan);
     // However long it lies there, it was measured when it was.
     thread::sleep(Duration::from_secs(2));
 
@@ -166,8 +180,8 @@ fn a_trial_that_was_published_and_not_stored_is_taken_from_the_stream() {
     assert_eq!(nats.conduct(&plan, &mut store, &mut records).unwrap(), Ended::Complete { failed: 0 });
     let trials = store.trials().unwrap();
     assert_eq!(trials.len(), 2, "each is there once: {trials:?}");
-    assert_eq!(rate(&records.1[0]).unwrap().reading, lost, "the first is the one that was measured before");
-    assert_ne!(rate(&records.1[1]).unwrap().reading, lost);
+    assert_eq!(rate(&records.1[0]), lost, "the first is the one that was measured before");
+    assert_ne!(rate(&records.1[1]), lost);
     let began = |place: usize| trials[place].started_unix_ms.unwrap();
     let measured = published_unix_ms - 60_000..=published_unix_ms + 500;
     assert!(measured.contains(&began(0)), "{} and not {published_unix_ms}", began(0));
@@ -176,7 +190,25 @@ fn a_trial_that_was_published_and_not_stored_is_taken_from_the_stream() {
     assert!(told(&records.1[0]) && !told(&records.1[1]), "{:?}", records.1[0].marks);
     // It is acknowledged, so nobody finds it a second time.
     let again = nats.fleet(&plan, "test").unwrap();
-    assert!(again.left_over(&job, &mut Silent).is_none());
+    assert!(with_job(&plan, &plan.cells()[0], |job| again.left_over(job, &mut Silent)).is_none());
+}
+
+#[test]
+fn what_an_earlier_run_had_measured_of_a_block_is_measured_again_with_the_rest_of_it() {
+    let Some(nats) = Nats::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan_on(folder.path()).replace("blocks = 2", "blocks = 1");
+    let plan = nats.plan(&plan.replace("[schedule]", "clients = [1, 2]\n[schedule]"));
+    let _agent = agent(&nats, folder.path());
+    let (lost, _) = measure_and_die(&nats, &plan);
+    let mut store = create(&folder.path().join("a.etalon"), &plan);
+    let mut records = Once(Mutex::new(Some(|| ())), Vec::new());
+    assert_eq!(nats.conduct(&plan, &mut store, &mut records).unwrap(), Ended::Complete { failed: 0 });
+    let rates: Vec<Reading> = records.1.iter().map(rate).collect();
+    assert_eq!((rates.len(), &rates[0]), (3, &lost), "it is kept");
+    assert!(!rates[1..].contains(&lost), "and is not paired with what is measured now");
+    let superseded = store.trials().unwrap().iter().filter(|t| t.state == TrialState::Superseded).count();
+    assert_eq!(superseded, 1, "{:?}", store.trials());
 }
 
 #[test]
