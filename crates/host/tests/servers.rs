@@ -1,7 +1,7 @@
 //! Child servers, and what is left of them when étalon is killed. `sleep` stands for the server.
 
 #![cfg(unix)]
-#![allow(missing_docs, clippy::unwrap_used, reason = "tests; the lint spares test functions but not their helpers")]
+#![allow(clippy::unwrap_used, reason = "tests; the lint spares test functions but not their helpers")]
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;

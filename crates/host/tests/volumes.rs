@@ -2,7 +2,6 @@
 
 #![cfg(target_os = "linux")]
 #![allow(
-    missing_docs,
     clippy::print_stdout,
     clippy::unwrap_used,
     reason = "tests; the lint spares test functions but not their helpers"

@@ -3,7 +3,6 @@
 use super::cursor::{Cursor, Parse, wrong};
 
 /// Numbers of types, as "Data Type Definitions" names them.
-#[allow(missing_docs, reason = "the names are the protocol's own")]
 pub mod kind {
     pub const NULL: u8 = 0x1f;
     pub const INT1: u8 = 0x30;
