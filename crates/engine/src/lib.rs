@@ -1,7 +1,7 @@
-//! The engine room: conductor, worker loop, lanes to systems, targets, workloads.
+//! The engine room: conductor, worker loop, systems, workloads.
 //!
-//! The data plane ([`lane`], [`worker`], [`lanes`]) is shared-nothing threads with static dispatch; the control plane
-//! ([`target`], [`conductor`], [`targets`]) may block and uses ordinary drivers. [`registry`] is the one place that a
+//! The data plane ([`lane`], [`worker`], each system's lane) is shared-nothing threads with static dispatch; the control
+//! plane ([`target`], [`conductor`], [`systems`]) may block. [`registry`] is the one place that a
 //! new engine or workload adds a line to.
 
 #![forbid(unsafe_code)]
@@ -17,7 +17,6 @@ pub mod error;
 pub mod gate;
 pub mod lag;
 pub mod lane;
-pub mod lanes;
 pub mod measure;
 pub mod observer;
 pub mod pacer;
@@ -33,8 +32,8 @@ pub mod session;
 pub mod site;
 pub mod step;
 pub mod stream;
+pub mod systems;
 pub mod target;
-pub mod targets;
 pub mod traffic;
 pub mod trial;
 pub mod worker;

@@ -5,19 +5,19 @@ use std::path::PathBuf;
 use model::{Catalog, SystemPlan};
 
 use crate::error::{Failure, FailureKind};
+use crate::systems;
 use crate::target::{Engine, OpenRequest, Target};
-use crate::targets;
 use crate::workloads::{Workload, backup, creation, disk, pages, smack, spatial, transactions};
 
 /// The engines of this build.
 const ENGINES: &[&dyn Engine] = &[
-    &targets::postgres::Postgres,
-    &targets::mysql::MySql,
-    &targets::sqlserver::SqlServer,
-    &targets::sqlite::Sqlite::Plain,
-    &targets::sqlite::Sqlite::Encrypted,
-    &targets::disk::Disk,
-    &targets::sim::Sim,
+    &systems::postgres::Postgres,
+    &systems::mysql::MySql,
+    &systems::sqlserver::SqlServer,
+    &systems::sqlite::Sqlite::Plain,
+    &systems::sqlite::Sqlite::Encrypted,
+    &systems::disk::Disk,
+    &systems::sim::Sim,
 ];
 
 /// The workloads of this build.

@@ -19,8 +19,8 @@ const HOST: &str = "crates/host/";
 /// Who may write to the terminal and exit.
 const PRINTERS: [&str; 2] = ["crates/cli/", "xtask/"];
 
-/// Who may name a database: the lanes and targets, and the registry that lists them.
-const DATABASE_ROOMS: [&str; 2] = ["crates/engine/src/lanes/", "crates/engine/src/targets/"];
+/// Where a database may be named.
+const DATABASE_ROOM: [&str; 1] = ["crates/engine/src/systems/"];
 
 /// What code elsewhere must not ask for by name.
 const DATABASES: [&str; 11] =
@@ -336,7 +336,7 @@ impl<'a> Walker<'a> {
     }
 
     fn database(&mut self, span: Span, text: &str) {
-        let is_theirs = self.is_in(&DATABASE_ROOMS) || !self.path.starts_with("crates/");
+        let is_theirs = self.is_in(&DATABASE_ROOM) || !self.path.starts_with("crates/");
         if !self.in_test && !is_theirs && names_database(text) {
             let advice = format!("{text:?} decides here: ask the registry, or give Target or Lane a method for it");
             self.report(span, "database-name", text, advice);

@@ -5,9 +5,9 @@ use std::sync::mpsc::channel;
 use super::*;
 use crate::dataset::Datum;
 use crate::lane::{Completion, ErrorClass, OpError, Outcome, Submitted};
-use crate::lanes::sim::VirtualClock;
 use crate::recorder::Interval;
 use crate::stream::Retry;
+use crate::systems::sim::lane::VirtualClock;
 use crate::workloads::transactions::{
     Options, Parts, Piece, Program, Share, StatementOp, Turn, WordyStatement, compile,
 };

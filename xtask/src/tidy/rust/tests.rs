@@ -137,7 +137,7 @@ fn a_database_that_decides_by_its_name_is_found() {
     let bad = "fn f() {\n match s { \"postgres\" => 1, _ => 2 };\n if url.starts_with(\"mysql://\") {}\n\
                let is = engine == \"SQLite\";\n matches!(s, \"mssql\");\n}\n";
     assert_eq!(found(bad), ["2 database-name", "3 database-name", "4 database-name", "5 database-name"]);
-    assert_eq!(found_in("crates/engine/src/targets/x.rs", bad), NOTHING);
+    assert_eq!(found_in("crates/engine/src/systems/x.rs", bad), NOTHING);
     assert_eq!(found_in("crates/engine/src/worker.rs", bad).len(), 4);
     assert_eq!(found("const NAME: &str = \"postgres\";"), NOTHING);
     assert_eq!(found("#[cfg(test)]\nmod t { fn f() { a == \"pg\"; } }"), NOTHING);

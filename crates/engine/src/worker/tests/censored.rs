@@ -4,9 +4,9 @@ use model::metric::FAILED_SHARE;
 use model::{MarkKind, Reading, TrialRecord};
 
 use super::*;
-use crate::lanes::sim::{Model, SimLane};
 use crate::measure::{self, Evidence};
 use crate::series::{Collector, Gauge};
+use crate::systems::sim::lane::{Model, SimLane};
 use crate::target::{Counters, Placement};
 use crate::traffic::{Arrivals, PoolSize};
 

@@ -1,7 +1,7 @@
 //! Pool, pauses, ramps, rates, limits and tasks, on virtual time.
 
 use super::*;
-use crate::lanes::sim::{Model, SimLane};
+use crate::systems::sim::lane::{Model, SimLane};
 use crate::traffic::{Arrivals, PoolSize, Span};
 
 const MS: u64 = 1_000_000;
@@ -436,7 +436,7 @@ fn a_server_that_does_not_answer_is_asked_nothing_more() {
     };
     assert!(is_asked(steady(1_000.0)));
     assert!(!is_asked(Model { stall_at_ms: 500, stall_ms: 1 << 40, ..steady(1_000.0) }));
-    assert!(!is_asked(Model { stall_at_ms: 500, dies: crate::lanes::sim::Dies::AtStall, ..steady(1_000.0) }));
+    assert!(!is_asked(Model { stall_at_ms: 500, dies: crate::systems::sim::lane::Dies::AtStall, ..steady(1_000.0) }));
 }
 
 /// Fails every operation, and cannot bring its client back.

@@ -1,0 +1,13 @@
+//! The systems that can be measured: one folder for each engine, and what several of them need.
+
+mod data_place;
+pub mod disk;
+mod durability;
+mod kept;
+pub mod mysql;
+mod owner;
+pub mod postgres;
+mod server;
+pub mod sim;
+pub mod sqlite;
+pub mod sqlserver;

@@ -1,0 +1,123 @@
+//! The one connection over which étalon prepares, counts and tidies up.
+
+use std::ops::ControlFlow;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::connect::{Endpoint, Purpose, failure};
+use super::session::Session;
+use crate::error::{Failure, FailureKind};
+use crate::systems::kept::{Kept, outwait};
+use crate::systems::mysql::lane::{AskError, Client};
+use crate::target::Part;
+
+/// Settings of the control session, whatever the plan's are: nothing that it does may be cut short, and a lock that
+/// another session holds is waited for so long. What a server does not have is passed over.
+const SETTINGS: [&str; 6] = [
+    "SET SESSION lock_wait_timeout = 30",
+    "SET SESSION innodb_lock_wait_timeout = 30",
+    "SET SESSION wait_timeout = 2147483",
+    "SET SESSION max_statement_time = 0",
+    "SET SESSION max_execution_time = 0",
+    "SET SESSION net_write_timeout = 600",
+];
+/// The name of the lock by which étalon claims its database.
+const LOCK: &str = "etalon";
+
+/// The connection, and how it is made.
+pub(super) struct Control {
+    endpoint: Endpoint,
+    session: Session,
+    part: Part,
+    kept: Kept<Held>,
+}
+
+/// The connection with its claim.
+struct Held {
+    client: Client,
+    /// Given back when it is dropped.
+    _claim: Option<Claim>,
+}
+
+impl Control {
+    /// A connection that is made when it is first needed.
+    pub(super) fn new(endpoint: Endpoint, session: Session, part: Part) -> Control {
+        Control { endpoint, session, part, kept: Kept::none() }
+    }
+
+    /// Asks something over the connection, as [`Kept::ask`].
+    pub(super) fn ask<T>(&self, mut question: impl FnMut(&mut Client) -> Result<T, Failure>) -> Result<T, Failure> {
+        self.kept.ask(|| self.connect(), |held| question(&mut held.client))
+    }
+
+    /// Ends the connection, and with it the claim on the database. The next question makes it anew.
+    pub(super) fn close(&self) {
+        self.kept.end(|mut held| {
+            // The server gives the locks of a session back only a moment after it has closed the connection.
+            let _ = held.client.execute(&format!("DO RELEASE_LOCK('{LOCK}')"));
+            held.client.close();
+        });
+    }
+
+    fn connect(&self) -> Result<Held, Failure> {
+        let mut client = self.session.open(&self.endpoint, Purpose::Control)?;
+        for setting in SETTINGS {
+            match client.execute(setting) {
+                Ok(()) | Err(AskError::Server(_)) => {}
+                Err(error) => return Err(failure("set up étalon's own session", &error)),
+            }
+        }
+        let claim = match self.part {
+            Part::Whole => Some(claim(&mut client, &self.endpoint)?),
+            Part::Load => None,
+        };
+        Ok(Held { client, _claim: claim })
+    }
+}
+
+/// Sessions of this process that have claimed a server. Several systems of one plan may be the same server under other
+/// settings or by another path: the first of them holds the lock for all.
+static OWN: Mutex<Vec<(String, u32)>> = Mutex::new(Vec::new());
+
+fn own() -> MutexGuard<'static, Vec<(String, u32)>> {
+    OWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A session's claim, whether it holds the lock or another session of this process does.
+struct Claim {
+    server: String,
+    session: u32,
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        own().retain(|(server, session)| (server, *session) != (&self.server, self.session));
+    }
+}
+
+/// What tells two servers apart, however they are reached.
+const IDENTITY: &str = "SELECT CONCAT_WS(' ', @@hostname, @@port, @@socket, @@datadir)";
+
+/// Claims étalon's database for this process: two that load and drop the same tables would spoil each other's trials.
+fn claim(client: &mut Client, endpoint: &Endpoint) -> Result<Claim, Failure> {
+    let tried = format!("claim étalon's database at {}", endpoint.address.shown());
+    let ask = |client: &mut Client, sql: &str| client.one(sql).map_err(|error| failure(tried.clone(), &error));
+    let claim = Claim { server: ask(client, IDENTITY)?, session: client.session.thread_id() };
+    outwait(|| {
+        if ask(client, &format!("SELECT GET_LOCK('{LOCK}', 0)"))? == "1" {
+            own().push((claim.server.clone(), claim.session));
+            return Ok(ControlFlow::Break(()));
+        }
+        let holder = ask(client, &format!("SELECT IS_USED_LOCK('{LOCK}')"))?;
+        if own().iter().any(|(known, session)| *known == claim.server && session.to_string() == holder) {
+            return Ok(ControlFlow::Break(()));
+        }
+        // Without the privilege PROCESS a user sees his own sessions.
+        let who = "SELECT CONCAT(' of ', user, '@', host) FROM information_schema.processlist WHERE id = ";
+        let who = ask(client, &format!("{who}{}", holder.parse().unwrap_or(0_u64)))?;
+        let cause = format!("another étalon is using it, in session {holder}{who}");
+        let hint =
+            format!("wait until it has ended or use another server; if it is a remnant, `KILL CONNECTION {holder}`");
+        Ok(ControlFlow::Continue(Failure::new(FailureKind::NotOurs, &tried, cause).hint(hint)))
+    })?;
+    Ok(claim)
+}

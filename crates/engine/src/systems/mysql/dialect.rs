@@ -1,0 +1,79 @@
+//! How MySQL writes SQL.
+
+use std::borrow::Cow;
+
+use crate::dataset::{ColumnKind, Dialect, Nulls, Table};
+use crate::systems::mysql::lane::own_words;
+
+/// The dialect of MySQL and MariaDB.
+pub(super) struct MySqlDialect;
+
+impl Dialect for MySqlDialect {
+    fn flavour(&self) -> &'static str {
+        "mysql"
+    }
+
+    fn column_type(&self, kind: ColumnKind) -> String {
+        match kind {
+            ColumnKind::Int => "INT".to_owned(),
+            ColumnKind::BigInt => "BIGINT".to_owned(),
+            ColumnKind::Char(length) => format!("CHAR({length})"),
+            // `TIMESTAMP` is converted between time zones, and ends in 2038.
+            ColumnKind::Timestamp => "DATETIME".to_owned(),
+        }
+    }
+
+    fn placeholder(&self, _number: usize) -> String {
+        "?".to_owned()
+    }
+
+    fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
+        Cow::Borrowed(own_words(sql))
+    }
+
+    /// The key stands in the table's definition: InnoDB keeps the rows in its order, and would copy the whole table for
+    /// one that came later.
+    fn define_table(&self, table: &Table) -> String {
+        let columns = table.columns.iter().map(|column| {
+            let nulls = if column.nulls == Nulls::Refused { " NOT NULL" } else { "" };
+            format!("`{}` {}{nulls}", column.name, self.column_type(column.kind))
+        });
+        let key = table.primary_key.map(|key| format!("PRIMARY KEY (`{key}`)"));
+        let parts: Vec<String> = columns.chain(key).collect();
+        format!("CREATE TABLE `{}` ({})", table.name, parts.join(", "))
+    }
+}
+
+/// A name between backticks.
+pub(super) fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+/// A string literal.
+pub(super) fn literal(text: &str) -> String {
+    // As two quotes whatever `sql_mode` is; a backslash would depend on it.
+    let mut parts = text.split('\\').map(|part| format!("'{}'", part.replace('\'', "''")));
+    match text.contains('\\') {
+        false => parts.next().unwrap_or_default(),
+        true => format!("concat({})", parts.collect::<Vec<_>>().join(", char(92), ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workloads::transactions::pgbench_tables;
+
+    #[test]
+    fn tables_and_literals_are_mysql_s() {
+        let tables = pgbench_tables(1).tables;
+        assert_eq!(
+            MySqlDialect.create_table(&tables[2]),
+            "CREATE TABLE `pgbench_accounts` (`aid` INT NOT NULL, `bid` INT, `abalance` INT, `filler` CHAR(84), PRIMARY KEY \
+             (`aid`))"
+        );
+        assert_eq!(literal("a'b"), "'a''b'");
+        assert_eq!(literal(r"a\b"), "concat('a', char(92), 'b')");
+        assert_eq!(quoted("a`b"), "`a``b`");
+    }
+}

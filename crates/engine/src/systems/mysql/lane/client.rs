@@ -1,0 +1,222 @@
+//! A connection that may block: the login, the control plane's questions, a lane's beginning.
+
+use std::io;
+use std::time::Duration;
+
+use host::reactor::Socket;
+use wire::WireError;
+use wire::mysql::{
+    Command, Config, ErrorPacket, Event, Handshake, Progress, Reply, Rows, Scanner, ServerStatus, Session, command,
+};
+
+use super::connection::Connection;
+use super::statement::{Binary, Columns, Form};
+use super::{AskError, Opened, own_words};
+use crate::systems::server::dialogue::{Asker, Tls, single};
+
+/// "This command is not supported in the prepared statement protocol yet".
+const NOT_PREPARED: u16 = 1295;
+
+/// Rows of an answer as text; `None` is `NULL`.
+pub(crate) type TextRows = Vec<Vec<Option<String>>>;
+
+/// The pieces of a file that is sent to the server: fills in the next one, `false` when there is none.
+pub(crate) type Pieces<'a> = &'a mut dyn FnMut(&mut String) -> bool;
+
+/// A connection whose answers are waited for.
+pub(crate) struct Client {
+    asker: Asker,
+    /// What the handshake left.
+    pub(crate) session: Session,
+    scanner: Scanner,
+    out: Vec<u8>,
+}
+
+/// Logs in over a fresh connection, within `patience`.
+///
+/// # Errors
+/// The server refuses the login or breaks the protocol, the encryption fails, or the connection does.
+pub(crate) fn log_in(
+    socket: Socket,
+    config: Config,
+    tls: Option<&Tls>,
+    patience: Duration,
+) -> Result<Client, AskError> {
+    let mut asker = Asker::new(socket, patience);
+    let mut handshake = Handshake::new(config);
+    let mut out = Vec::new();
+    let mut progress = Progress::Receive;
+    loop {
+        asker.write(&mut out)?;
+        progress = match progress {
+            Progress::Receive => match asker.read()? {
+                [] => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, handshake.closed()).into()),
+                bytes => handshake.receive(bytes, &mut out)?,
+            },
+            Progress::StartTls => {
+                let tls = tls.ok_or(WireError::Misuse("TLS was not asked for"))?;
+                asker.link = asker.link.start_tls(tls).map_err(AskError::Tls)?;
+                handshake.tls_started(&mut out)?
+            }
+            Progress::Ready(session) => {
+                let mut scanner = session.scanner();
+                let mut early = session.leftover();
+                while scanner.next(&mut early)?.is_some() {}
+                asker.link.set_deadline(None)?;
+                return Ok(Client { asker, session: *session, scanner, out });
+            }
+        };
+    }
+}
+
+impl Client {
+    /// The TLS version and cipher, if it is encrypted.
+    pub(crate) fn encryption(&self) -> Option<String> {
+        self.asker.link.encryption()
+    }
+
+    /// Where the session stands.
+    fn status(&self) -> ServerStatus {
+        match self.scanner.reply().status {
+            status if status == ServerStatus::default() => self.session.status(),
+            status => status,
+        }
+    }
+
+    /// Sends what is in `out`, and reads to the end of the answer or to a request for a file, whose number it gives.
+    fn hear(&mut self, mut on_event: impl FnMut(Event<'_>) -> Result<(), WireError>) -> Result<Option<u8>, AskError> {
+        self.asker.ask(&mut self.out)?;
+        let mut refusal = None;
+        let mut answer_bytes = 0;
+        while self.scanner.pending() > 0 {
+            let mut input = match self.asker.hear::<ErrorPacket>(&mut answer_bytes)? {
+                [] => return Err(refusal.map_or_else(AskError::closed, AskError::Server)),
+                input => input,
+            };
+            while let Some(event) = self.scanner.next(&mut input)? {
+                match event {
+                    Event::Error(error) => refusal = refusal.or(Some(error)),
+                    Event::LocalFile { sequence, .. } => return Ok(Some(sequence)),
+                    event => on_event(event)?,
+                }
+            }
+        }
+        refusal.map_or(Ok(None), |error| Err(AskError::Server(error)))
+    }
+
+    fn finish(&mut self, heard: Option<u8>) -> Result<Reply, AskError> {
+        match heard {
+            None => Ok(self.scanner.reply()),
+            Some(sequence) => {
+                command::refuse_local_file(sequence, &mut self.out);
+                self.hear(|_| Ok(()))?;
+                Err(WireError::Protocol("it asked for a file that nobody offered").into())
+            }
+        }
+    }
+
+    /// Asks a statement, and gives all rows of its answer.
+    ///
+    /// # Errors
+    /// The server refuses, or the connection fails.
+    pub(crate) fn rows(&mut self, sql: &str) -> Result<TextRows, AskError> {
+        command::query(sql, &mut self.out)?;
+        self.scanner.expect(Command::Query);
+        self.scanner.set_rows(Rows::Keep);
+        let mut rows = Vec::new();
+        let heard = self.hear(|event| {
+            if let Event::TextRow(row) = event {
+                let text = |value: Option<&[u8]>| value.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+                rows.push(row.iter().map(text).collect());
+            }
+            Ok(())
+        })?;
+        self.finish(heard)?;
+        Ok(rows)
+    }
+
+    /// Executes a statement whose rows do not matter.
+    ///
+    /// # Errors
+    /// As of [`Client::rows`].
+    pub(crate) fn execute(&mut self, sql: &str) -> Result<(), AskError> {
+        self.rows(sql).map(|_| ())
+    }
+
+    /// The single value of a query; empty for `NULL` or no row.
+    ///
+    /// # Errors
+    /// As of [`Client::rows`].
+    pub(crate) fn one(&mut self, sql: &str) -> Result<String, AskError> {
+        Ok(single(self.rows(sql)?))
+    }
+
+    /// Executes a `LOAD DATA LOCAL`, and sends its file piece by piece. The login must allow it.
+    ///
+    /// # Errors
+    /// As of [`Client::rows`].
+    pub(crate) fn send_file(&mut self, sql: &str, pieces: Pieces<'_>) -> Result<Reply, AskError> {
+        command::query(sql, &mut self.out)?;
+        self.scanner.expect(Command::Query);
+        let Some(mut sequence) = self.hear(|_| Ok(()))? else {
+            return Err(WireError::Protocol("it did not ask for the file").into());
+        };
+        let mut piece = String::new();
+        loop {
+            piece.clear();
+            let more = pieces(&mut piece);
+            sequence = command::local_file_piece(sequence, piece.as_bytes(), &mut self.out)?;
+            if !more {
+                break;
+            }
+            // The server may refuse in the middle, and says so only at the end.
+            self.asker.ask(&mut self.out)?;
+        }
+        command::refuse_local_file(sequence, &mut self.out);
+        let heard = self.hear(|_| Ok(()))?;
+        self.finish(heard)
+    }
+
+    /// Prepares a statement. One that the server never prepares, and that has no parameters, travels as text.
+    fn prepare(&mut self, sql: &str) -> Result<Form, AskError> {
+        command::prepare(sql, &mut self.out)?;
+        self.scanner.expect(Command::Prepare);
+        let mut columns = Columns::default();
+        let heard = self.hear(|event| {
+            if let Event::Column(column) = event {
+                columns.push(&column);
+            }
+            Ok(())
+        });
+        match heard {
+            Err(AskError::Server(error)) if error.code == NOT_PREPARED && !sql.contains('?') => {
+                let mut text = Vec::new();
+                command::query(own_words(sql), &mut text)?;
+                return Ok(Form::Text(text));
+            }
+            other => self.finish(other?)?,
+        };
+        match self.scanner.reply().prepared {
+            Some(prepared) => Ok(Form::Binary(Box::new(Binary::new(prepared, columns)))),
+            None => Err(WireError::Protocol("it prepared nothing").into()),
+        }
+    }
+
+    /// Prepares a lane's statements on this connection.
+    ///
+    /// # Errors
+    /// The server does not take one of them, or the connection fails.
+    pub(crate) fn into_opened(mut self, statements: &[String]) -> Result<Opened, AskError> {
+        let forms = statements.iter().map(|sql| self.prepare(sql)).collect::<Result<_, _>>()?;
+        // A statement of the load may take as long as it likes.
+        self.asker.link.set_deadline(None)?;
+        let (status, thread_id) = (self.status(), self.session.thread_id());
+        self.scanner.set_rows(Rows::Skip);
+        Ok(Opened { link: self.asker.link, connection: Connection::new(self.scanner, status, forms, thread_id) })
+    }
+
+    /// Ends the connection, and waits until the server has closed it.
+    pub(crate) fn close(self) {
+        self.asker.link.part(command::quit);
+    }
+}

@@ -1,0 +1,308 @@
+//! One connection of a lane: a request is encoded once for each statement, and its parameters are patched in place. An
+//! answer is scanned by the headers of its packets up to the end.
+
+use wire::mysql::{Command, Event, ScanOutcome, Scanner, ServerStatus, command};
+use wire::{WireError, mysql};
+
+use super::own_words;
+use super::row::{keep_binary, keep_text};
+use super::statement::{Columns, Form};
+use crate::lane::{ErrorClass, KeptRow, OpError, Outcome, lost};
+use crate::systems::server::dialogue::{Conversation, Heard, ServerError as _, State};
+use crate::workloads::transactions::{Rows, StatementOp};
+
+/// More bytes than this are no answer to a statement of a load but a server without end, bytes.
+const ANSWER_BYTES: u64 = 1 << 30;
+/// And so are more results, of which the last rows are kept.
+const ANSWER_RESULTS: usize = 1 << 16;
+
+/// What the next bytes came to.
+enum Step {
+    /// They are used up.
+    All,
+    /// An answer is complete.
+    Ready,
+    End(OpError),
+}
+
+/// One client's connection.
+pub struct Connection {
+    scanner: Scanner,
+    /// Empty where statements travel as text.
+    forms: Vec<Form>,
+    state: State,
+    /// Where the session stands, as the server said last: errors do not say.
+    status: ServerStatus,
+    /// The number of the session, as the login tells it.
+    thread_id: u32,
+    /// What the answer that comes has failed with.
+    failure: Option<OpError>,
+    answer_bytes: u64,
+    rows: Rows,
+    /// The statement that was asked.
+    asked: usize,
+    /// Columns that came with the result that is being read.
+    columns: Columns,
+    /// Whether that result has columns.
+    described: bool,
+    /// Results of the last operation that asked for rows; those before `results` count.
+    kept: Vec<KeptRow>,
+    results: usize,
+}
+
+impl Connection {
+    pub(super) fn new(scanner: Scanner, status: ServerStatus, forms: Vec<Form>, thread_id: u32) -> Connection {
+        Connection {
+            scanner,
+            forms,
+            state: State::Free,
+            status,
+            thread_id,
+            failure: None,
+            answer_bytes: 0,
+            rows: Rows::Discard,
+            asked: 0,
+            columns: Columns::default(),
+            described: false,
+            kept: Vec::new(),
+            results: 0,
+        }
+    }
+
+    fn end_answer(&mut self) -> Result<Outcome, OpError> {
+        match self.failure.take() {
+            Some(error) if error.class == ErrorClass::ConnectionLost => Err(error),
+            Some(error) => {
+                self.state = State::Free;
+                Ok(Outcome::Failed(error))
+            }
+            None => {
+                self.state = State::Free;
+                Ok(Outcome::Ok)
+            }
+        }
+    }
+
+    /// Goes to the end of an answer by the headers of its packets.
+    fn scan(&mut self, rest: &mut &[u8]) -> Step {
+        match self.scanner.scan_to_end(rest) {
+            Ok(ScanOutcome::NeedMore) => Step::All,
+            Ok(ScanOutcome::Done { reply, consumed }) => {
+                *rest = &rest[consumed..];
+                self.status = reply.status;
+                Step::Ready
+            }
+            Ok(ScanOutcome::Failed { error, reply, consumed }) => {
+                *rest = &rest[consumed..];
+                self.status = reply.status;
+                self.failure = Some(error.op_error());
+                Step::Ready
+            }
+            Ok(ScanOutcome::LocalFile { .. }) => Step::End(wants_a_file()),
+            Ok(ScanOutcome::Fatal(error)) => Step::End(error.op_error()),
+            Err(error) => Step::End(lost(&error)),
+        }
+    }
+
+    /// Goes on packet by packet, and keeps the last row of each result.
+    fn keep(&mut self, rest: &mut &[u8]) -> Step {
+        loop {
+            let kept = &mut self.kept;
+            let done = match self.scanner.next(rest) {
+                Ok(None) => return Step::All,
+                Ok(Some(Event::Columns(_))) => {
+                    self.columns.clear();
+                    self.described = true;
+                    if !begin_result(kept, &mut self.results) {
+                        return Step::End(without_end());
+                    }
+                    continue;
+                }
+                Ok(Some(Event::Column(column))) => {
+                    self.columns.push(&column);
+                    continue;
+                }
+                Ok(Some(Event::TextRow(row))) => {
+                    if let Some(result) = last(kept, self.results) {
+                        keep_text(result, row);
+                    }
+                    continue;
+                }
+                Ok(Some(Event::BinaryRow(row))) => {
+                    let types = &described(&self.columns, known(&mut self.forms, self.asked)).types;
+                    let read = last(kept, self.results).map_or(Ok(()), |result| keep_binary(result, row, types));
+                    match read {
+                        Ok(()) => continue,
+                        Err(error) => return Step::End(lost(&error)),
+                    }
+                }
+                Ok(Some(Event::Done(ok))) => ok,
+                Ok(Some(Event::Error(error))) => {
+                    self.described = false;
+                    // One that answers nothing: the server is about to close the connection.
+                    if self.state != State::Waiting {
+                        return Step::End(error.op_error());
+                    }
+                    self.failure = Some(error.op_error());
+                    return Step::Ready;
+                }
+                Ok(Some(Event::LocalFile { .. })) => return Step::End(wants_a_file()),
+                Ok(Some(_)) => continue,
+                Err(error) => return Step::End(lost(&error)),
+            };
+            self.status = done.status;
+            if !self.end_result() {
+                return Step::End(without_end());
+            }
+            if !done.status.more_results() {
+                return Step::Ready;
+            }
+        }
+    }
+
+    /// Names the columns of the result that is complete. `false`: there are too many results.
+    fn end_result(&mut self) -> bool {
+        if !std::mem::take(&mut self.described) {
+            return begin_result(&mut self.kept, &mut self.results);
+        }
+        let mut known = known(&mut self.forms, self.asked);
+        // Columns that came are those that the server takes for known from now on.
+        if let (Some(known), false) = (&mut known, self.columns.types.is_empty()) {
+            std::mem::swap(*known, &mut self.columns);
+            self.columns.clear();
+        }
+        if let Some(result) = last(&mut self.kept, self.results) {
+            result.columns.clone_from(&described(&self.columns, known).names);
+        }
+        true
+    }
+}
+
+impl Conversation for Connection {
+    fn state(&self) -> &State {
+        &self.state
+    }
+
+    fn state_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+
+    fn request<'a>(&'a mut self, op: &StatementOp, text: &'a mut Vec<u8>) -> Result<&'a [u8], OpError> {
+        if let State::Gone(error) = &self.state {
+            return Err(error.clone());
+        }
+        let misfit = |error: WireError| OpError { class: ErrorClass::Statement, message: error.to_string() };
+        let (command, request) = match self.forms.get_mut(op.statement) {
+            Some(Form::Binary(binary)) => (Command::Execute, binary.request(&op.parameters).map_err(misfit)?),
+            Some(Form::Text(bytes)) => (Command::Query, bytes.as_slice()),
+            None => {
+                text.clear();
+                command::query(own_words(&op.text), text).map_err(misfit)?;
+                (Command::Query, text.as_slice())
+            }
+        };
+        self.asked = op.statement;
+        self.results = 0;
+        self.answer_bytes = 0;
+        self.scanner.expect(command);
+        if self.rows != op.rows {
+            self.rows = op.rows;
+            self.scanner.set_rows(match op.rows {
+                Rows::Discard => mysql::Rows::Skip,
+                Rows::Keep => mysql::Rows::Keep,
+            });
+        }
+        self.state = State::Waiting;
+        Ok(request)
+    }
+
+    fn needs_rollback(&self) -> bool {
+        self.status.in_transaction() || !self.status.autocommit()
+    }
+
+    fn rollback() -> StatementOp {
+        StatementOp { statement: usize::MAX, text: "ROLLBACK".to_owned(), ..StatementOp::default() }
+    }
+
+    fn session_number(&self) -> Option<u32> {
+        Some(self.thread_id)
+    }
+
+    fn kept(&self) -> &[KeptRow] {
+        &self.kept[..self.results]
+    }
+
+    fn read(&mut self, received: &[u8]) -> Heard {
+        let mut rest = received;
+        let mut heard = Heard::Nothing;
+        self.answer_bytes += received.len() as u64;
+        if self.answer_bytes > ANSWER_BYTES {
+            return Heard::End(lost(&format_args!("the server's answer has no end after {} MiB", ANSWER_BYTES >> 20)));
+        }
+        loop {
+            let step = match self.rows {
+                Rows::Discard => self.scan(&mut rest),
+                Rows::Keep => self.keep(&mut rest),
+            };
+            match step {
+                Step::All => return heard,
+                Step::End(error) => return Heard::End(error),
+                Step::Ready => match self.end_answer() {
+                    Ok(outcome) => heard = Heard::Answer(outcome),
+                    Err(error) => return Heard::End(error),
+                },
+            }
+            if rest.is_empty() {
+                return heard;
+            }
+        }
+    }
+
+    fn farewell(out: &mut Vec<u8>) {
+        command::quit(out);
+    }
+}
+
+/// The columns of a prepared statement as they were described last.
+fn known(forms: &mut [Form], statement: usize) -> Option<&mut Columns> {
+    match forms.get_mut(statement) {
+        Some(Form::Binary(binary)) => Some(&mut binary.columns),
+        _ => None,
+    }
+}
+
+/// The columns of the result that is being read.
+fn described<'a>(came: &'a Columns, known: Option<&'a mut Columns>) -> &'a Columns {
+    match known {
+        Some(known) if came.types.is_empty() => known,
+        _ => came,
+    }
+}
+
+fn without_end() -> OpError {
+    lost("the server's answer has results without end")
+}
+
+fn wants_a_file() -> OpError {
+    lost("the server asked for a file of this machine, which étalon does not offer under load")
+}
+
+fn last(kept: &mut [KeptRow], results: usize) -> Option<&mut KeptRow> {
+    results.checked_sub(1).and_then(|last| kept.get_mut(last))
+}
+
+/// Begins the next result, in the memory of an older one. `false`: there are too many.
+fn begin_result(kept: &mut Vec<KeptRow>, results: &mut usize) -> bool {
+    if *results == ANSWER_RESULTS {
+        return false;
+    }
+    if kept.len() == *results {
+        kept.push(KeptRow::default());
+    }
+    let result = &mut kept[*results];
+    *results += 1;
+    result.rows = 0;
+    result.columns.clear();
+    result.values.clear();
+    true
+}

@@ -1,0 +1,194 @@
+//! The settings of a plan on a server that étalon did not start: they hold for étalon's own sessions alone.
+
+use std::collections::BTreeMap;
+
+use model::Value;
+
+use super::SCHEMA;
+use super::connect::{Endpoint, OpenError, Purpose, failure};
+use super::dialect::{literal, quoted};
+use crate::dataset::Tables;
+use crate::error::{Failure, FailureKind};
+use crate::systems::mysql::lane::{AskError, Client, Opened};
+
+/// Settings that étalon needs as they are.
+const RESERVED: [(&str, &str); 4] = [
+    ("autocommit", "a script says itself where a transaction begins"),
+    ("character_set_client", "étalon speaks UTF-8"),
+    ("character_set_connection", "étalon speaks UTF-8"),
+    ("character_set_results", "étalon speaks UTF-8"),
+];
+
+/// "Unknown database".
+const NO_DATABASE: u16 = 1049;
+
+/// What every session begins with.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Session {
+    /// Statements that give the settings.
+    pub(super) settings: Vec<String>,
+    /// Whose tables it works on.
+    pub(super) tables: Tables,
+}
+
+impl Session {
+    /// The same in the database that the URL names.
+    #[must_use]
+    pub(super) fn on_tables_of_others(&self) -> Session {
+        Session { tables: Tables::None, ..self.clone() }
+    }
+
+    /// A session with the plan's settings, each tried once, so that what is wrong is named.
+    ///
+    /// # Errors
+    /// A setting that the server does not know, that no session may change, or that does not take the value.
+    pub(super) fn with_settings(client: &mut Client, settings: &BTreeMap<String, Value>) -> Result<Session, Failure> {
+        let mut session = Session::default();
+        if settings.is_empty() {
+            return Ok(session);
+        }
+        let known = variables(client, "SHOW SESSION VARIABLES")?;
+        for (name, value) in settings {
+            let (name, text) = (plain(name), text_of(value));
+            let tried = tried(&name, &text);
+            if let Some(why) = reserved(&name) {
+                return Err(Failure::new(FailureKind::Plan, tried, format!("étalon sets it itself: {why}")));
+            }
+            let Some(current) = known.get(&name) else {
+                return Err(unknown(&name, &text, known.keys().map(String::as_str)));
+            };
+            let statement = format!("SET SESSION {} = {}", quoted(&name), expression(&text, current));
+            client.execute(&statement).map_err(|error| refused(&tried, &error))?;
+            session.settings.push(statement);
+        }
+        Ok(session)
+    }
+
+    /// A new connection with these settings, in étalon's own database if that is there.
+    ///
+    /// # Errors
+    /// As [`Endpoint::connect`]; or a setting is not taken any more.
+    pub(super) fn open(&self, endpoint: &Endpoint, purpose: Purpose) -> Result<Client, Failure> {
+        self.try_open(endpoint, purpose).map_err(|error| error.failure(endpoint))
+    }
+
+    fn try_open(&self, endpoint: &Endpoint, purpose: Purpose) -> Result<Client, OpenError> {
+        let mut client = endpoint.try_connect(purpose).map_err(OpenError::Refused)?;
+        for statement in &self.settings {
+            client.execute(statement).map_err(|error| OpenError::Asked("give a session its settings", error))?;
+        }
+        if self.tables == Tables::None {
+            return Ok(client);
+        }
+        match client.execute(&format!("USE {SCHEMA}")) {
+            Ok(()) => {}
+            // It is made later; or the login may not see it, and is told so when it tries to make it.
+            Err(AskError::Server(error)) if matches!(error.code, NO_DATABASE | 1044) => {}
+            Err(error) => return Err(OpenError::Asked("use étalon's own database", error)),
+        }
+        Ok(client)
+    }
+
+    /// A new connection for a lane, on which `statements` are prepared.
+    ///
+    /// # Errors
+    /// As [`Session::open`]; or the server does not take a statement.
+    pub(super) fn open_lane(&self, endpoint: &Endpoint, statements: &[String]) -> Result<Opened, OpenError> {
+        let client = self.try_open(endpoint, Purpose::Load)?;
+        client.into_opened(statements).map_err(|error| OpenError::Asked("prepare the script's statements", error))
+    }
+}
+
+/// Variables or counters by name.
+pub(super) fn variables(client: &mut Client, sql: &str) -> Result<BTreeMap<String, String>, Failure> {
+    let rows = client.rows(sql).map_err(|error| failure("read the server's settings", &error))?;
+    let pair = |row: Vec<Option<String>>| {
+        let mut row = row.into_iter();
+        Some((row.next()??.to_ascii_lowercase(), row.next()?.unwrap_or_default()))
+    };
+    Ok(rows.into_iter().filter_map(pair).collect())
+}
+
+/// A setting's name as the server lists it.
+pub(super) fn plain(name: &str) -> String {
+    name.to_ascii_lowercase().replace('-', "_")
+}
+
+/// A setting's value as the server writes it.
+pub(super) fn text_of(value: &Value) -> String {
+    match value {
+        Value::Bool(true) => "ON".to_owned(),
+        Value::Bool(false) => "OFF".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// Why a setting is étalon's own, if it is.
+pub(super) fn reserved(name: &str) -> Option<&'static str> {
+    RESERVED.iter().find(|(reserved, _)| *reserved == name).map(|(_, why)| *why)
+}
+
+/// A setting that does not exist.
+pub(super) fn unknown<'a>(name: &str, value: &str, known: impl IntoIterator<Item = &'a str>) -> Failure {
+    let failure = Failure::new(FailureKind::Plan, tried(name, value), "the server has no setting of that name");
+    match model::near::nearest(name, known) {
+        Some(near) => failure.hint(format!("did you mean `{near}`?")),
+        None => failure,
+    }
+}
+
+pub(super) fn tried(name: &str, value: &str) -> String {
+    format!("set `{name}` to `{value}`")
+}
+
+fn refused(tried: &str, error: &AskError) -> Failure {
+    let failure = failure(tried, error);
+    let AskError::Server(packet) = error else { return failure };
+    match packet.code {
+        // "is a GLOBAL variable", "is a read only variable"
+        1229 | 1238 => Failure::new(
+            FailureKind::Plan,
+            failure.tried,
+            format!("{error}; étalon changes no server that it did not start"),
+        )
+        .hint("let étalon start one: `server = { engine = \"mariadb\" }` or `\"mysql\"` in place of `url`"),
+        1227 => failure.hint("the account may not set it: `GRANT SESSION_VARIABLES_ADMIN`, `GRANT SUPER`"),
+        _ => Failure { kind: FailureKind::Plan, ..failure },
+    }
+}
+
+/// A value as an expression. Where the setting is a number now, a size may be written as in an option file: `64M`.
+fn expression(text: &str, current: &str) -> String {
+    let is_number = |text: &str| text.parse::<f64>().is_ok_and(f64::is_finite);
+    if is_number(text) {
+        return text.to_owned();
+    }
+    if is_number(current)
+        && let Some((digits, unit)) = text.split_at_checked(text.len().saturating_sub(1))
+        && let Ok(number) = digits.parse::<u64>()
+        && let Some(power) = "KMGTPE".find(&unit.to_ascii_uppercase())
+        && let Some(bytes) = number.checked_mul(1 << (10 * (power + 1)))
+    {
+        return bytes.to_string();
+    }
+    literal(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_written_as_their_settings_take_them() {
+        assert_eq!(expression("64M", "262144"), "67108864");
+        assert_eq!(expression("2g", "1"), "2147483648");
+        assert_eq!(expression("64M", "ON"), "'64M'");
+        assert_eq!(expression("12", "OFF"), "12");
+        assert_eq!(expression("1.5", "0.5"), "1.5");
+        assert_eq!(expression("ON", "OFF"), "'ON'");
+        assert_eq!(expression("é", "1"), "'é'");
+        assert_eq!(expression("", "1"), "''");
+        assert_eq!(text_of(&Value::Bool(true)), "ON");
+        assert_eq!(plain("Sort-Buffer_Size"), "sort_buffer_size");
+    }
+}

@@ -1,0 +1,47 @@
+//! Statements asked one by one. Geometries are among the engine's own types.
+
+use std::borrow::Cow;
+
+use super::connect::failure;
+use crate::dataset::Datum;
+use crate::error::{Failure, FailureKind};
+use crate::session::{Session, running};
+use crate::systems::mysql::lane::Client;
+
+/// A session.
+pub(super) struct MySqlSession {
+    /// Taken when it is closed.
+    client: Option<Client>,
+}
+
+impl MySqlSession {
+    /// A session on a connection that uses étalon's database.
+    pub(super) fn new(client: Client) -> MySqlSession {
+        MySqlSession { client: Some(client) }
+    }
+
+    fn client(&mut self) -> Result<&mut Client, Failure> {
+        let gone = || Failure::new(FailureKind::ConnectionLost, "use a session", "it is closed");
+        self.client.as_mut().ok_or_else(gone)
+    }
+}
+
+impl Drop for MySqlSession {
+    fn drop(&mut self) {
+        if let Some(client) = self.client.take() {
+            client.close();
+        }
+    }
+}
+
+impl Session for MySqlSession {
+    fn execute(&mut self, sql: &str) -> Result<(), Failure> {
+        self.client()?.execute(sql).map_err(|error| failure(running(sql), &error))
+    }
+
+    fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure> {
+        let rows = self.client()?.rows(sql).map_err(|error| failure(running(sql), &error))?;
+        let datum = |value: Option<String>| value.map_or(Datum::Null, |text| Datum::Text(Cow::Owned(text)));
+        Ok(rows.into_iter().map(|row| row.into_iter().map(datum).collect()).collect())
+    }
+}

@@ -1,0 +1,247 @@
+//! TLS as the options of MySQL's and MariaDB's clients ask for it. `docs/tls.md` has the table of what is meant otherwise, and
+//! why.
+//!
+//! <https://dev.mysql.com/doc/refman/8.4/en/connection-options.html#encrypted-connection-options>,
+//! <https://mariadb.com/kb/en/securing-connections-for-client-and-server/>
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use rustls::{ClientConfig, SupportedProtocolVersion};
+
+use super::url::wrong;
+use crate::error::{Failure, FailureKind};
+use crate::systems::server::tls::{Check, Identity, Roots, Wanted, lists_in};
+
+/// The options of a URL, and of an option file, that are about TLS.
+pub(super) const OPTIONS: [&str; 9] = [
+    "ssl-mode",
+    "ssl",
+    "ssl-verify-server-cert",
+    "ssl-ca",
+    "ssl-cert",
+    "ssl-key",
+    "ssl-crl",
+    "ssl-crlpath",
+    "tls-version",
+];
+/// Those of them that say how much is checked: MySQL's word for it, and MariaDB's two.
+const WAYS: [&str; 3] = ["ssl-mode", "ssl", "ssl-verify-server-cert"];
+
+/// `ssl-mode`. <https://dev.mysql.com/doc/refman/8.4/en/connection-options.html#option_general_ssl-mode>
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SslMode {
+    /// Never encrypted.
+    Disabled,
+    /// Encrypted where the server can.
+    Preferred,
+    /// Encrypted; with whom is checked only where there is a file of authorities.
+    Required,
+    /// Encrypted, with a certificate that a trusted authority signed.
+    VerifyCa,
+    /// And that names the host.
+    VerifyIdentity,
+}
+
+const MODES: [(&str, SslMode); 5] = [
+    ("disabled", SslMode::Disabled),
+    ("preferred", SslMode::Preferred),
+    ("required", SslMode::Required),
+    ("verify_ca", SslMode::VerifyCa),
+    ("verify_identity", SslMode::VerifyIdentity),
+];
+
+impl FromStr for SslMode {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<SslMode, String> {
+        let plain = text.to_ascii_lowercase().replace('-', "_");
+        let known = MODES.iter().find(|(name, _)| *name == plain);
+        known.map(|(_, mode)| *mode).ok_or_else(|| {
+            let names: Vec<&str> = MODES.iter().map(|(name, _)| *name).collect();
+            format!("`{text}` is not an ssl-mode; known are {}", names.join(", "))
+        })
+    }
+}
+
+/// Everything that a URL and the option file say about TLS.
+#[derive(Clone, Debug)]
+pub(super) struct TlsOptions {
+    /// Whether connections are encrypted.
+    pub(super) mode: SslMode,
+    roots: Option<PathBuf>,
+    revoked: Vec<PathBuf>,
+    identity: Option<Identity>,
+    versions: Vec<&'static SupportedProtocolVersion>,
+    /// The same for MySQL's own programs, but for the mode.
+    said: Vec<(&'static str, String)>,
+}
+
+/// Whether an option that is on or off is on.
+pub(super) fn truth(text: &str) -> Result<bool, Failure> {
+    match text.to_ascii_lowercase().as_str() {
+        "1" | "true" | "on" | "yes" | "" => Ok(true),
+        "0" | "false" | "off" | "no" => Ok(false),
+        _ => Err(wrong("an option that is `1` or `0` is neither")),
+    }
+}
+
+/// How much is checked, by the options that say so in one place.
+fn mode_of(ways: &BTreeMap<String, String>) -> Result<Option<SslMode>, Failure> {
+    let on = |name: &str| ways.get(name).map(|text| truth(text)).transpose();
+    let (named, on_at_all, verified) = (ways.get("ssl-mode"), on("ssl")?, on("ssl-verify-server-cert")?);
+    let named = named.map(|text| SslMode::from_str(text)).transpose().map_err(wrong)?;
+    let named = match (named, on_at_all) {
+        (None, Some(false)) => Some(SslMode::Disabled),
+        (None | Some(SslMode::Preferred), Some(true)) => Some(SslMode::Required),
+        (named, _) => named,
+    };
+    match (named, verified) {
+        (Some(SslMode::Disabled), Some(true)) => {
+            Err(wrong("it wants the server's certificate verified, and no TLS").hint("leave one of them away"))
+        }
+        (_, Some(true)) => Ok(Some(SslMode::VerifyIdentity)),
+        (named, _) => Ok(named),
+    }
+}
+
+impl TlsOptions {
+    /// No TLS.
+    pub(super) fn none() -> TlsOptions {
+        TlsOptions {
+            mode: SslMode::Disabled,
+            roots: None,
+            revoked: Vec::new(),
+            identity: None,
+            versions: Vec::new(),
+            said: Vec::new(),
+        }
+    }
+
+    /// What the URL says, and the option file where it says nothing. `is_socket`: nobody can listen there.
+    ///
+    /// # Errors
+    /// What is said contradicts itself, or asks for a check that cannot be made.
+    pub(super) fn read(
+        url: &BTreeMap<String, String>,
+        file: &BTreeMap<String, String>,
+        is_socket: bool,
+    ) -> Result<TlsOptions, Failure> {
+        let option = |name: &str| url.get(name).or_else(|| file.get(name)).filter(|text| !text.is_empty()).cloned();
+        let path = |name: &str| option(name).map(PathBuf::from);
+        // A URL that says how much is checked is not mixed with a file that says it in other words.
+        let by_url = WAYS.iter().any(|way| url.contains_key(*way));
+        let said = mode_of(if by_url { url } else { file })?;
+        let roots = path("ssl-ca");
+        let mode = match said {
+            Some(SslMode::Preferred) if is_socket => SslMode::Disabled,
+            Some(mode) => mode,
+            // As MySQL's clients: who names an authority wants it asked.
+            None if roots.is_some() => SslMode::VerifyCa,
+            None if is_socket => SslMode::Disabled,
+            None => SslMode::Preferred,
+        };
+        let versions = versions(option("tls-version").as_deref())?;
+        if mode == SslMode::Disabled {
+            return Ok(TlsOptions::none());
+        }
+        // As MySQL's clients. Anybody gets a certificate of the operating system's authorities for a host of his own.
+        if mode == SslMode::VerifyCa && roots.is_none() {
+            return Err(wrong("`ssl-mode=verify_ca` needs an authority to trust, and none is named").hint(
+                "write `ssl-ca=/path/to/ca.pem`, or `ssl-mode=verify_identity` for the operating system's authorities",
+            ));
+        }
+        let mut revoked: Vec<PathBuf> = path("ssl-crl").into_iter().collect();
+        if let Some(folder) = path("ssl-crlpath") {
+            revoked.extend(lists_in(&folder)?);
+        }
+        if !revoked.is_empty() && roots.is_none() {
+            let cause = "a list of revoked certificates is held against nothing without a file of authorities";
+            return Err(wrong(cause).hint("write `ssl-ca=/path/to/ca.pem` beside it"));
+        }
+        let identity = match (path("ssl-cert"), path("ssl-key")) {
+            (None, None) => None,
+            (None, Some(_)) => return Err(wrong("it names a key, and no certificate of it").hint("write `ssl-cert=…`")),
+            // As MariaDB's clients: both may be in one file.
+            (Some(certificate), key) => {
+                let key = key.unwrap_or_else(|| certificate.clone());
+                Some(Identity { certificate, key, password: None })
+            }
+        };
+        let files = OPTIONS.iter().filter(|name| !WAYS.contains(name));
+        let said = files.filter_map(|name| Some((*name, option(name)?))).collect();
+        Ok(TlsOptions { mode, roots, revoked, identity, versions, said })
+    }
+
+    /// What is checked of the server's certificate. A file of authorities is there to be asked, in the weaker modes, too: so
+    /// MariaDB's clients.
+    fn check(&self) -> Check {
+        match self.mode {
+            SslMode::VerifyIdentity => Check::ChainAndName,
+            _ if self.roots.is_some() => Check::Chain,
+            SslMode::VerifyCa => Check::Chain,
+            SslMode::Disabled | SslMode::Preferred | SslMode::Required => Check::Nothing,
+        }
+    }
+
+    /// Whether a connection without TLS will do where none with it comes about. One whose certificate was to be checked is no
+    /// longer merely preferred.
+    pub(super) fn can_do_without(&self) -> bool {
+        self.mode == SslMode::Preferred && self.check() == Check::Nothing
+    }
+
+    /// What is needed to encrypt; `None` if nothing ever is.
+    ///
+    /// # Errors
+    /// There is no certificate to trust, or a file cannot be used.
+    pub(super) fn client(&self) -> Result<Option<ClientConfig>, Failure> {
+        if self.mode == SslMode::Disabled {
+            return Ok(None);
+        }
+        let roots = self.roots.clone().map_or(Roots::System, Roots::File);
+        let wanted = Wanted {
+            revoked: &self.revoked,
+            identity: self.identity.as_ref(),
+            versions: &self.versions,
+            ..Wanted::new(self.check(), &roots, "ssl-ca")
+        };
+        wanted.client_config().map(Some)
+    }
+
+    /// The same as arguments of one of MySQL's or MariaDB's own programs.
+    ///
+    /// # Errors
+    /// MariaDB's would go on without TLS where somebody in between says that the server has none.
+    pub(super) fn arguments(&self, program: &Path) -> Result<Vec<String>, Failure> {
+        let name = program.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let word = MODES.iter().find(|(_, one)| *one == self.mode).map_or("", |(word, _)| word);
+        let mut arguments = match (name.starts_with("maria"), self.mode) {
+            (false, _) => vec![format!("--ssl-mode={}", word.to_ascii_uppercase())],
+            (true, SslMode::Disabled) => vec!["--skip-ssl".to_owned()],
+            (true, SslMode::Preferred) => vec!["--ssl".to_owned(), "--skip-ssl-verify-server-cert".to_owned()],
+            (true, SslMode::VerifyIdentity) => vec!["--ssl".to_owned(), "--ssl-verify-server-cert".to_owned()],
+            (true, SslMode::Required | SslMode::VerifyCa) => {
+                let cause = format!("it cannot be held to `ssl-mode={word}`: where no TLS is offered, it does without");
+                return Err(Failure::new(FailureKind::Unsupported, format!("connect by {name} over TLS alone"), cause)
+                    .hint("write `ssl-mode=verify_identity`, which it keeps; or name the server's socket"));
+            }
+        };
+        arguments.extend(self.said.iter().map(|(name, value)| format!("--{name}={value}")));
+        Ok(arguments)
+    }
+}
+
+/// `tls-version`: a list between commas.
+fn versions(text: Option<&str>) -> Result<Vec<&'static SupportedProtocolVersion>, Failure> {
+    let Some(text) = text else { return Ok(rustls::DEFAULT_VERSIONS.to_vec()) };
+    let names: Vec<&str> = text.split(',').map(str::trim).collect();
+    let all = [("TLSv1.2", &rustls::version::TLS12), ("TLSv1.3", &rustls::version::TLS13)];
+    let wanted = |name: &str| names.iter().any(|one| one.eq_ignore_ascii_case(name));
+    let versions: Vec<_> = all.into_iter().filter(|(name, _)| wanted(name)).map(|(_, one)| one).collect();
+    if versions.is_empty() {
+        let cause = "`tls-version` names none of the versions that étalon speaks";
+        return Err(wrong(cause).hint("write `tls-version=TLSv1.2,TLSv1.3`"));
+    }
+    Ok(versions)
+}

@@ -1,0 +1,88 @@
+//! The one connection over which étalon prepares, counts and tidies up.
+
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::ops::ControlFlow;
+use std::sync::OnceLock;
+
+use postgres::Client;
+
+use super::connect::{Endpoint, failure};
+use super::counters::rows;
+use super::session::{self, Session};
+use crate::error::{Failure, FailureKind};
+use crate::systems::kept::{Kept, outwait};
+use crate::target::Part;
+
+/// How long another session may hold a lock that étalon needs.
+const LOCK_TIMEOUT: &str = "30s";
+/// The class of étalon's advisory locks: "etal" in ASCII.
+const LOCK_CLASS: i32 = i32::from_be_bytes(*b"etal");
+
+/// The connection, and how it is made.
+pub(super) struct Control {
+    endpoint: Endpoint,
+    session: Session,
+    part: Part,
+    kept: Kept<Client>,
+}
+
+impl Control {
+    /// A connection that is made when it is first needed.
+    pub(super) fn new(endpoint: Endpoint, session: Session, part: Part) -> Control {
+        Control { endpoint, session, part, kept: Kept::none() }
+    }
+
+    /// Asks something over the connection, as [`Kept::ask`].
+    pub(super) fn ask<T>(&self, question: impl FnMut(&mut Client) -> Result<T, Failure>) -> Result<T, Failure> {
+        self.kept.ask(|| self.connect(), question)
+    }
+
+    /// Ends the connection, and with it the claim on the database. The next question makes it anew.
+    pub(super) fn close(&self) {
+        self.kept.end(session::close);
+    }
+
+    fn connect(&self) -> Result<Client, Failure> {
+        let mut client = self.session.open(&self.endpoint)?;
+        let limits = format!("SET lock_timeout = '{LOCK_TIMEOUT}'; SET statement_timeout = 0");
+        client.batch_execute(&limits).map_err(|error| failure("set up étalon's own session", &error))?;
+        if self.part == Part::Whole {
+            claim(&mut client, &self.endpoint)?;
+        }
+        Ok(client)
+    }
+}
+
+/// Names this process among all that use a database. Several systems of one plan may be the same database under other
+/// settings, so the claim is the process's and not the connection's.
+fn own_key() -> i32 {
+    static KEY: OnceLock<i32> = OnceLock::new();
+    *KEY.get_or_init(|| (RandomState::new().build_hasher().finish() >> 33) as i32)
+}
+
+/// Claims the database for this process: two that load and drop the same tables would spoil each other's trials.
+fn claim(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
+    let own = own_key();
+    let tried = format!("claim the database at {}", endpoint.address.shown());
+    let lock = format!("SELECT pg_catalog.pg_advisory_lock_shared({LOCK_CLASS}, {own})");
+    client.batch_execute(&lock).map_err(|error| failure(tried.clone(), &error))?;
+    let rivals = format!(
+        "SELECT l.pid, coalesce(a.client_addr::text, 'this machine'), coalesce(a.application_name, 'it does not say what'), \
+         coalesce(pg_catalog.date_trunc('second', pg_catalog.clock_timestamp() - a.backend_start)::text, 'a while') \
+         FROM pg_catalog.pg_locks l \
+         LEFT JOIN pg_catalog.pg_stat_activity a USING (pid) JOIN pg_catalog.pg_database d ON d.oid = l.database \
+         WHERE l.locktype = 'advisory' AND l.classid = {LOCK_CLASS} AND l.objid <> {own} \
+         AND d.datname = pg_catalog.current_database()"
+    );
+    outwait(|| {
+        let found = rows(client, &rivals).map_err(|error| failure(tried.clone(), &error))?;
+        let Some(rival) = found.first() else { return Ok(ControlFlow::Break(())) };
+        let text = |place| rival.get(place).unwrap_or_default();
+        let (pid, from, name, age) = (text(0), text(1), text(2), text(3));
+        let cause = format!("another étalon (`{name}`) is using it, in session {pid} from {from}, open for {age}");
+        let hint = format!(
+            "wait until it has ended or use another database; if it is a remnant, `SELECT pg_terminate_backend({pid})`"
+        );
+        Ok(ControlFlow::Continue(Failure::new(FailureKind::NotOurs, &tried, cause).hint(hint)))
+    })
+}

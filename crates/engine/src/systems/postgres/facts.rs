@@ -1,0 +1,181 @@
+//! What a server is, how it is set, and what its commits promise.
+
+use std::path::PathBuf;
+
+use model::{Durability, Facts, Nature};
+use postgres::Client;
+use postgres::error::SqlState;
+
+use super::connect::failure;
+use super::counters::{one, rows};
+use super::durability;
+use super::url::Address;
+use crate::dataset::Tables;
+use crate::error::Failure;
+use crate::systems::data_place::{DataPlace, hidden};
+use crate::systems::durability::{first_fit, listed};
+
+/// Settings that differ between two servers that are alike, or between two sessions or starts of one: where things
+/// are and what they are called, how a session stands. What is logged is not among them: it costs time.
+const PASSING: &[&str] = &[
+    "application_name",
+    "cluster_name",
+    "event_source",
+    "in_hot_standby",
+    "listen_addresses",
+    "log_filename",
+    "log_timezone",
+    "port",
+    "primary_slot_name",
+    "search_path",
+    "shared_memory_size",
+    "shared_memory_size_in_huge_pages",
+    "syslog_ident",
+    "transaction_deferrable",
+    "transaction_isolation",
+    "transaction_read_only",
+];
+
+/// And by the ends of their names.
+const PASSING_ENDS: &[&str] = &["_file", "_directory", "_directories"];
+
+/// Settings that are commands or connection strings and may hold a password: only whether they are set is told.
+const SECRET: &[&str] = &[
+    "archive_cleanup_command",
+    "archive_command",
+    "primary_conninfo",
+    "recovery_end_command",
+    "restore_command",
+    "ssl_passphrase_command",
+];
+
+/// Reads the facts over a session that is set as those of a trial.
+pub(super) fn read(client: &mut Client, address: &Address, tables: Tables) -> Result<Facts, Failure> {
+    let asked = |error: postgres::Error| failure("read the server's facts", &error);
+    let mut facts = Facts::default();
+    facts.identity("server.product", "PostgreSQL");
+    let version = one(client, "SELECT version()").map_err(asked)?;
+    facts.identity("server.version", version.clone());
+    for row in rows(client, SETTINGS).map_err(asked)? {
+        let (Some(name), Some(value)) = (row.get(0), row.get(1)) else { continue };
+        facts.insert(format!("setting.{name}"), Ok(shown(name, value)), nature(name));
+    }
+    facts.identity("server.extensions", one(client, EXTENSIONS).map_err(asked)?);
+    // With `jit` on, a server that was built or installed without the compiler says nothing, and interprets.
+    if let Ok(compiles) = one(client, "SELECT pg_jit_available()::int") {
+        facts.identity("server.jit", if compiles == "1" { "compiles" } else { "does not compile" });
+    }
+    for row in rows(client, DATABASE).map_err(asked)? {
+        for (place, name) in ["encoding", "collation", "character_type", "locale_provider"].iter().enumerate() {
+            facts.identity(format!("database.{name}"), row.get(place).unwrap_or_default());
+        }
+        facts.passing("database.name", row.get(4).unwrap_or_default());
+        facts.passing("database.size_bytes", row.get(5).unwrap_or_default());
+    }
+    facts.identity("path.kind", if address.is_socket() { "socket" } else { "tcp" });
+    facts.passing("path.address", address.shown());
+    let tls = one(client, TLS).map_err(asked)?;
+    facts.identity("path.tls", if tls.is_empty() { "off".to_owned() } else { tls });
+    let place = data_place(client, address).map_err(asked)?;
+    // The log may be a link to another device; who may not enter the folder does not see it.
+    let keeping = place.add_to(&mut facts, |data| std::fs::canonicalize(data.join("pg_wal")).ok());
+    let process = match &place {
+        DataPlace::Here(_) => one(client, "SELECT pg_catalog.pg_backend_pid()").map_err(asked)?.parse().ok(),
+        DataPlace::Elsewhere(_) => None,
+    };
+    let unlogged = match tables {
+        // Étalon's own are logged.
+        Tables::Own => "none".to_owned(),
+        Tables::None => one(client, UNLOGGED).map_err(asked)?,
+    };
+    if tables == Tables::None {
+        facts.identity("database.unlogged_tables", unlogged.clone());
+    }
+    let durability = place.durability(promised(&facts, &version, &unlogged), &keeping.through(process));
+    facts.set_durability(&durability);
+    Ok(facts)
+}
+
+/// As `SHOW` prints them: with their units.
+const SETTINGS: &str = "SELECT name, pg_catalog.current_setting(name, true) FROM pg_catalog.pg_settings ORDER BY name";
+
+const EXTENSIONS: &str = "SELECT coalesce(pg_catalog.string_agg(extname || ' ' || extversion, ', ' ORDER BY extname), '') \
+                          FROM pg_catalog.pg_extension";
+
+/// By name from the row as JSON, since the columns differ between versions.
+const DATABASE: &str = "SELECT pg_catalog.pg_encoding_to_char(encoding), \
+                        coalesce(j->>'datcollate', ''), coalesce(j->>'datctype', ''), coalesce(j->>'datlocprovider', ''), \
+                        datname, pg_catalog.pg_database_size(oid) \
+                        FROM (SELECT d.oid, d.encoding, d.datname, pg_catalog.to_jsonb(d) AS j \
+                        FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database()) AS here";
+
+const TLS: &str = "SELECT version || ' ' || cipher FROM pg_catalog.pg_stat_ssl \
+                   WHERE pid = pg_catalog.pg_backend_pid() AND ssl";
+
+fn nature(name: &str) -> Nature {
+    let passing = PASSING.contains(&name)
+        || PASSING_ENDS.iter().any(|end| name.ends_with(end))
+        || name.starts_with("unix_socket_");
+    if passing { Nature::Passing } else { Nature::Identity }
+}
+
+fn shown(name: &str, value: &str) -> String {
+    let speaks_of_secrets = ["passphrase", "secret", "token", "conninfo"].iter().any(|word| name.contains(word))
+        || (name.contains("password") && name != "password_encryption");
+    if !(SECRET.contains(&name) || speaks_of_secrets) {
+        return value.to_owned();
+    }
+    hidden(value)
+}
+
+/// Where the data is, if it is on this machine and may be looked at.
+pub(super) fn data_place(client: &mut Client, address: &Address) -> Result<DataPlace, postgres::Error> {
+    let folder = one(client, "SELECT pg_catalog.current_setting('data_directory', true)");
+    let folder = match folder {
+        Ok(folder) if !folder.is_empty() => PathBuf::from(folder),
+        // A server that is being stopped refuses with an error of its own, and says nothing of rights.
+        Err(error) if error.code() != Some(&SqlState::INSUFFICIENT_PRIVILEGE) => return Err(error),
+        _ => {
+            let reason = "the role may not read `data_directory`; `GRANT pg_read_all_settings TO …` lets it";
+            return Ok(DataPlace::Elsewhere(reason.to_owned()));
+        }
+    };
+    // A server in a container is reached from another address than its own.
+    let same = "SELECT pg_catalog.inet_server_addr() IS NOT DISTINCT FROM pg_catalog.inet_client_addr()";
+    let here = address.is_socket() || one(client, same)? == "t";
+    Ok(if here { DataPlace::here(folder) } else { DataPlace::on_another_machine() })
+}
+
+/// How many of the tables that étalon did not make are not logged.
+const UNLOGGED: &str = "SELECT CASE count(*) FILTER (WHERE relpersistence = 'u') WHEN 0 THEN 'none' WHEN count(*) THEN 'all' \
+                        ELSE 'some' END FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+                        WHERE relkind IN ('r', 'm') AND relpersistence <> 't' \
+                        AND nspname <> 'information_schema' AND nspname NOT LIKE 'pg\\_%'";
+
+/// What a commit promises.
+fn promised(facts: &Facts, version: &str, unlogged: &str) -> Durability {
+    let setting = |name: &str| match name {
+        "system" => Some(durability::system_of(version).to_owned()),
+        "unlogged tables" => Some(unlogged.to_owned()),
+        name => facts.get(&format!("setting.{name}")).map(str::to_owned),
+    };
+    first_fit(durability::TABLE, setting).durability(&listed(durability::LISTED, setting))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_not_shown_and_places_do_not_tell_servers_apart() {
+        assert!(!shown("primary_conninfo", "host=x password=hunter2").contains("hunter2"));
+        assert!(!shown("some_ext.api_token", "hunter2").contains("hunter2"));
+        assert_eq!(shown("password_encryption", "scram-sha-256"), "scram-sha-256");
+        for name in ["port", "data_directory", "unix_socket_directories", "log_directory", "transaction_read_only"] {
+            assert_eq!(nature(name), Nature::Passing, "{name}");
+        }
+        for name in ["fsync", "shared_buffers", "wal_level", "log_statement", "transaction_timeout"] {
+            assert_eq!(nature(name), Nature::Identity, "{name}");
+        }
+    }
+}

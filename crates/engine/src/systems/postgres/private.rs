@@ -1,0 +1,440 @@
+//! A server that étalon initialises, starts and removes itself.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use host::process::{ServerSpec, StopSignal, User};
+use model::plan::{Connect, PrivateServer};
+use model::{Facts, Value};
+
+use super::confine;
+use super::connect::Endpoint;
+use super::programs::Programs;
+use super::session;
+use super::url::Address;
+use crate::error::{Failure, FailureKind};
+use crate::systems::server;
+use crate::systems::server::private::{
+    Folders, RESTART_PATIENCE, Running, STOP_PATIENCE, SocketUse, Wish, Words, failed, give, joined, on_free_port,
+    run_clean,
+};
+use crate::systems::server::{LOOPBACK, random_password};
+use crate::target::OpenRequest;
+
+/// The role that initdb makes.
+const ROLE: &str = "etalon";
+/// The database that initdb makes.
+const DATABASE: &str = "postgres";
+/// How long initdb may take, and a server until it answers: recovery after a crash is in it.
+const START_PATIENCE: Duration = Duration::from_secs(60);
+/// The longest name that a server gives its socket.
+const SOCKET_NAME: &str = ".s.PGSQL.65535";
+/// With a socket the port is only part of its name.
+const SOCKET_PORT: u16 = 5432;
+
+/// Settings that a private server's isolation depends on.
+const OWN_SETTINGS: [&str; 11] = [
+    "config_file",
+    "data_directory",
+    "external_pid_file",
+    "hba_file",
+    "ident_file",
+    "listen_addresses",
+    "port",
+    "unix_socket_directories",
+    "unix_socket_group",
+    "unix_socket_permissions",
+    "logging_collector",
+];
+
+/// Variables that would change what the programs do.
+const VARIABLES: [&str; 14] = [
+    "PGDATA",
+    "PGHOST",
+    "PGHOSTADDR",
+    "PGPORT",
+    "PGUSER",
+    "PGDATABASE",
+    "PGPASSWORD",
+    "PGPASSFILE",
+    "PGOPTIONS",
+    "PGSERVICE",
+    "PGSERVICEFILE",
+    "PGSSLMODE",
+    "PGTZ",
+    "PGDATESTYLE",
+];
+
+/// What its log says.
+const WORDS: Words = Words { is_full, last: last_words, lingers };
+
+/// A private server. Dropping it ends the server and removes its folder.
+pub(super) struct Private {
+    pub(super) running: Running,
+    spec: ServerSpec,
+    programs: Programs,
+    settings: BTreeMap<String, Value>,
+    /// How clients are let in, for the facts.
+    login: &'static str,
+    /// The superuser's way in, where clients come as another role.
+    owner: Option<Endpoint>,
+}
+
+impl Private {
+    /// Makes and starts a server, and gives the way to it once it answers.
+    ///
+    /// # Errors
+    /// Its programs are missing, it does not start with these settings, or the device is full: with the log's words.
+    pub(super) fn start(server: &PrivateServer, request: &OpenRequest<'_>) -> Result<(Private, Endpoint), Failure> {
+        let OpenRequest { scratch_base, listen, permits, .. } = request;
+        let settings = &request.system.settings;
+        refuse_own_settings(settings)?;
+        let bin_dir = permits.private_server(server, super::WORDS, settings, &confine::safe(settings))?;
+        let programs = Programs::find(bin_dir.as_deref())?;
+        let superuser = if permits.are_bounded() { confine::OWNER } else { ROLE };
+        let user = server_user()?;
+        let folders = make_folders(scratch_base.as_deref(), server.connect, user.as_ref())?;
+        let password = match server.connect {
+            // The folder of the socket lets nobody else in.
+            Connect::Socket => None,
+            // Everybody on this machine reaches the port, and the role is a superuser.
+            Connect::Tcp => Some(random_password()),
+        };
+        initialise(&programs, &folders, user.as_ref(), superuser, password.as_deref())?;
+        let login = if password.is_some() { "scram-sha-256" } else { "trust" };
+        let mut private = Private::of(programs, settings, login, folders, user);
+        let endpoint = match &password {
+            None => private.start_on_socket_as(superuser, DATABASE)?,
+            Some(password) => private.start_on_port(superuser, password, listen.as_deref())?,
+        };
+        if superuser == ROLE {
+            return Ok((private, endpoint));
+        }
+        let password = password.map(|_| random_password());
+        confine::make_role(&endpoint, ROLE, password.as_deref())?;
+        let Address { host, port, .. } = &endpoint.address;
+        let clients = Endpoint::new(Address::plain(host, *port, ROLE, DATABASE, password.as_deref()))?;
+        private.owner = Some(endpoint);
+        Ok((private, clients))
+    }
+
+    /// The superuser's way in, where clients come as another role.
+    pub(super) fn owner(&self) -> Option<&Endpoint> {
+        self.owner.as_ref()
+    }
+
+    /// A server that has no data yet, in a folder of `base`, with the programs and settings of this one.
+    ///
+    /// # Errors
+    /// As [`Private::empty`].
+    pub(super) fn empty_twin(&self, base: &Path) -> Result<Private, Failure> {
+        Private::empty(Some(self.programs.clone()), &self.settings, base)
+    }
+
+    /// A server that has no data yet, for what is to be restored: its programs, its folders, and nothing in them.
+    ///
+    /// # Errors
+    /// The programs are missing, or the folders cannot be made.
+    pub(super) fn empty(
+        programs: Option<Programs>,
+        settings: &BTreeMap<String, Value>,
+        base: &Path,
+    ) -> Result<Private, Failure> {
+        let programs = programs.map_or_else(|| Programs::find(None), Ok)?;
+        let user = server_user()?;
+        let folders = make_folders(Some(base), Connect::Socket, user.as_ref())?;
+        Ok(Private::of(programs, settings, "trust", folders, user))
+    }
+
+    fn of(
+        programs: Programs,
+        settings: &BTreeMap<String, Value>,
+        login: &'static str,
+        folders: Folders,
+        user: Option<User>,
+    ) -> Private {
+        let spec = ServerSpec::new(programs.postgres(), folders.log());
+        let (running, settings) = (Running::new(folders, user, WORDS), settings.clone());
+        Private { running, spec, programs, settings, login, owner: None }
+    }
+
+    /// The folder of the server's programs.
+    pub(super) fn bin_dir(&self) -> PathBuf {
+        self.programs.folder.clone()
+    }
+
+    /// Who owns what is in the data folder; étalon's own user if `None`.
+    pub(super) fn user(&self) -> Option<&User> {
+        self.running.user()
+    }
+
+    /// The data folder.
+    ///
+    /// # Errors
+    /// The server has been removed.
+    pub(super) fn data(&self) -> Result<PathBuf, Failure> {
+        Ok(self.running.folders()?.data())
+    }
+
+    /// Takes the original's own settings out of restored data: they could have it archive its log where the original does,
+    /// or ask for a password that étalon does not know. Only étalon enters the folder of its socket.
+    ///
+    /// # Errors
+    /// The files cannot be written.
+    pub(super) fn make_settings_own(&self, address: &Address) -> Result<(), Failure> {
+        let tried = "write the restored server's settings";
+        let data = self.data()?;
+        // Names in double quotes may hold anything but those.
+        let role = address.user.replace('"', "");
+        let files = [
+            ("postgresql.conf", String::new()),
+            ("postgresql.auto.conf", String::new()),
+            ("pg_hba.conf", format!("local all \"{role}\" trust\n")),
+            ("pg_ident.conf", String::new()),
+        ];
+        for (name, text) in files {
+            let file = data.join(name);
+            fs::write(&file, text).map_err(|error| failed(tried, error))?;
+            give(&file, self.user()).map_err(|error| failed(tried, error))?;
+        }
+        Ok(())
+    }
+
+    /// Starts the server on restored data and gives the way to the original's database in it.
+    ///
+    /// # Errors
+    /// It does not start: its log's words.
+    pub(super) fn start_restored(&mut self, original: &Address) -> Result<Endpoint, Failure> {
+        self.start_on_socket_as(&original.user, &original.database)
+    }
+
+    fn start_on_socket_as(&mut self, role: &str, database: &str) -> Result<Endpoint, Failure> {
+        let folder = self.running.folders()?.socket().to_string_lossy().into_owned();
+        let endpoint = Endpoint::new(Address::plain(&folder, SOCKET_PORT, role, database, None))?;
+        let own = [
+            ("unix_socket_directories", folder),
+            ("listen_addresses", String::new()),
+            ("port", SOCKET_PORT.to_string()),
+        ];
+        self.spec = self.spec_with(&own)?;
+        self.spawn_and_wait(&endpoint)?;
+        Ok(endpoint)
+    }
+
+    fn start_on_port(&mut self, role: &str, password: &str, listen: Option<&str>) -> Result<Endpoint, Failure> {
+        let host = listen.unwrap_or(LOOPBACK);
+        if listen.is_some() {
+            // Whoever knows the password, which lives as long as the server; the owner and backups only from here.
+            let line = format!(
+                "host all {ROLE} all scram-sha-256\nhost all {role} samehost scram-sha-256\n\
+                 host replication {ROLE} samehost scram-sha-256\n"
+            );
+            let file = self.data()?.join("pg_hba.conf");
+            let appended =
+                fs::OpenOptions::new().append(true).open(file).and_then(|mut file| file.write_all(line.as_bytes()));
+            appended.map_err(|error| failed("let clients on other hosts in", error))?;
+        }
+        on_free_port(host, |port| {
+            let endpoint = Endpoint::new(Address::plain(host, port, role, DATABASE, Some(password)))?;
+            let own = [
+                ("unix_socket_directories", String::new()),
+                ("listen_addresses", host.to_owned()),
+                ("port", port.to_string()),
+            ];
+            self.spec = self.spec_with(&own)?;
+            self.spawn_and_wait(&endpoint)?;
+            Ok(endpoint)
+        })
+    }
+
+    fn spec_with(&self, own: &[(&str, String)]) -> Result<ServerSpec, Failure> {
+        let folders = self.running.folders()?;
+        let setting = |name: &str, value: String| ["-c".to_owned(), format!("{name}={value}")];
+        let spec = folders
+            .program(self.programs.postgres(), folders.log())
+            .args(["-D".into(), folders.data().into_os_string()])
+            .args(self.settings.iter().flat_map(|(name, value)| setting(name, value.to_string())))
+            .args(own.iter().flat_map(|(name, value)| setting(name, value.clone())))
+            .end_signal(StopSignal::Immediate);
+        Ok(run_clean(spec, &VARIABLES, self.user()))
+    }
+
+    /// Starts the server and waits until it answers.
+    fn spawn_and_wait(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
+        let connect = || endpoint.connect("").map(session::close);
+        let explain = |log: &str| explain_log(&self.programs, &self.settings, log);
+        self.running.start(&self.spec, START_PATIENCE, connect, explain)
+    }
+
+    /// A lost connection, with what the server's log has to say of it.
+    pub(super) fn explain_loss(&self, failure: Failure) -> Failure {
+        self.running.explain_loss(failure)
+    }
+
+    /// Starts the server again, on the same data, if it has ended.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub(super) fn revive(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
+        if self.running.runs()? { Ok(()) } else { self.spawn_and_wait(endpoint) }
+    }
+
+    /// Ends the server in order and starts it again, on the same data and with the same settings.
+    ///
+    /// # Errors
+    /// It does not end, or not start.
+    pub(super) fn restart(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
+        self.running.folders()?;
+        self.running.stop(StopSignal::Fast, STOP_PATIENCE)?;
+        self.spawn_and_wait(endpoint)
+    }
+
+    /// Ends the server in order, gives up what the operating system has cached of its files, and starts it again.
+    ///
+    /// # Errors
+    /// [`FailureKind::Unsupported`] where the operating system does not give up its cache; the server runs again.
+    pub(super) fn restart_cold(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
+        let data = self.data()?;
+        self.running.stop(StopSignal::Fast, RESTART_PATIENCE)?;
+        let evicted = server::private::evict(&data);
+        self.spawn_and_wait(endpoint)?;
+        evicted
+    }
+
+    /// CPU seconds of the server and its children.
+    pub(super) fn cpu_s(&self) -> Result<f64, String> {
+        self.running.cpu_s()
+    }
+
+    fn superuser(&self) -> &str {
+        self.owner.as_ref().map_or(ROLE, |owner| &owner.address.user)
+    }
+
+    /// What is to be said of how the server was made.
+    pub(super) fn add_facts(&self, facts: &mut Facts) {
+        facts.identity("server.made_by", format!("étalon: {}", initdb_words(self.login, self.superuser()).join(" ")));
+        facts.passing("server.programs", self.programs.folder.display().to_string());
+    }
+
+    /// Ends the server and removes its folder.
+    ///
+    /// # Errors
+    /// It does not end, or its folder cannot be removed.
+    pub(super) fn remove(&mut self) -> Result<(), Failure> {
+        self.running.remove(StopSignal::Immediate)
+    }
+}
+
+/// Why a server did not start, in its own words.
+fn explain_log(programs: &Programs, settings: &BTreeMap<String, Value>, log: &str) -> Failure {
+    let tried = "start the private server";
+    let between =
+        |before: &str| log.split_once(before).and_then(|(_, rest)| rest.split_once('"')).map(|(name, _)| name);
+    if let Some(name) = between("unrecognized configuration parameter \"") {
+        let value = settings.get(name).map(ToString::to_string).unwrap_or_default();
+        return session::unknown(name, &value, programs.setting_names().iter().map(String::as_str));
+    }
+    let cause = last_words(log);
+    let of_the_plan = between("parameter \"").is_some_and(|name| settings.contains_key(name))
+        || settings.keys().any(|name| cause.contains(&format!("\"{name}\"")));
+    if of_the_plan {
+        return Failure::new(FailureKind::Plan, tried, cause).hint("correct the system's `settings` in the plan");
+    }
+    let failure = WORDS.failure(tried, log);
+    let no_memory = log.contains("Cannot allocate memory") || log.contains("could not create shared memory");
+    match failure.kind {
+        FailureKind::Other if no_memory => {
+            failure.hint("ask for less memory: `shared_buffers` in the system's `settings`")
+        }
+        _ => failure,
+    }
+}
+
+fn refuse_own_settings(settings: &BTreeMap<String, Value>) -> Result<(), Failure> {
+    for (name, value) in settings {
+        let tried = format!("set `{name}` to `{value}`");
+        if OWN_SETTINGS.contains(&name.as_str()) {
+            let cause = "on a private server étalon sets it itself";
+            return Err(Failure::new(FailureKind::Plan, tried, cause).hint("`connect` chooses between socket and TCP"));
+        }
+        if let Some(why) = session::reserved(name) {
+            return Err(Failure::new(FailureKind::Plan, tried, format!("étalon sets it itself: {why}")));
+        }
+    }
+    Ok(())
+}
+
+/// PostgreSQL refuses to run as root.
+pub(super) fn server_user() -> Result<Option<User>, Failure> {
+    server::private::server_user("PostgreSQL", "postgres")
+}
+
+fn make_folders(base: Option<&Path>, connect: Connect, user: Option<&User>) -> Result<Folders, Failure> {
+    Folders::make(&Wish {
+        names: ("postgres", "pg"),
+        base,
+        user,
+        socket: if connect == Connect::Socket { SocketUse::Clients } else { SocketUse::None },
+        socket_name: SOCKET_NAME,
+        too_long: "write `connect = \"tcp\"`, or set TMPDIR to a shorter path",
+        more: &[],
+    })
+}
+
+/// initdb's arguments beside folder and password file.
+fn initdb_words<'a>(login: &'a str, superuser: &'a str) -> Vec<&'a str> {
+    vec!["initdb", "-A", login, "-U", superuser, "-E", "UTF8", "--locale", "C", "--no-sync"]
+}
+
+fn initialise(
+    programs: &Programs,
+    folders: &Folders,
+    user: Option<&User>,
+    superuser: &str,
+    password: Option<&str>,
+) -> Result<(), Failure> {
+    let tried = "initialise a private server";
+    let mut spec = folders
+        .program(programs.initdb(), folders.file("initdb.log"))
+        .args(&initdb_words(if password.is_some() { "scram-sha-256" } else { "trust" }, superuser)[1..])
+        .args(["-D".into(), folders.data().into_os_string()]);
+    let file = folders.beside_socket("password");
+    if let Some(password) = password {
+        fs::write(&file, password).map_err(|error| failed(tried, error))?;
+        give(&file, user).map_err(|error| failed(tried, error))?;
+        spec = spec.args(["--pwfile".into(), file.clone().into_os_string()]);
+    }
+    server::private::install("initdb", run_clean(spec, &VARIABLES, user), WORDS, START_PATIENCE)?;
+    if password.is_some() {
+        fs::remove_file(&file).map_err(|error| failed(tried, error))?;
+    }
+    Ok(())
+}
+
+/// Whether the children of a server that was killed, which leave a moment after it, are still there.
+fn lingers(log: &str) -> bool {
+    log.contains("pre-existing shared memory block") || log.contains("postmaster.pid")
+}
+
+/// Whether a log speaks of a full device.
+fn is_full(log: &str) -> bool {
+    log.contains("No space left") || log.contains("Check free disk space")
+}
+
+/// The lines of a log that say why; its last ones, if none does.
+fn last_words(log: &str) -> String {
+    const TELLING: [&str; 5] = ["FATAL:", "PANIC:", "DETAIL:", "HINT:", "initdb: error:"];
+    // What clients are told while the server is not there for them.
+    const NOISE: [&str; 4] =
+        ["database system is", "terminating connection", "Consistent recovery", "data is corrupted"];
+    let telling: Vec<&str> = log
+        .lines()
+        .filter(|line| !NOISE.iter().any(|noise| line.contains(noise)))
+        .filter_map(|line| TELLING.iter().find_map(|word| line.find(word)).map(|at| line[at..].trim()))
+        .collect();
+    let lines = if telling.is_empty() { log.lines().map(str::trim).collect() } else { telling };
+    joined(&lines[lines.len().saturating_sub(6)..])
+}

@@ -1,0 +1,201 @@
+//! Statements asked one by one; with PostGIS, if that is wanted.
+
+use std::borrow::Cow;
+
+use model::Facts;
+use postgres::Client;
+
+use super::SCHEMA;
+use super::connect::{Endpoint, failure};
+use super::counters::{one, rows};
+use super::session;
+use crate::dataset::Datum;
+use crate::error::{Failure, FailureKind};
+use crate::session::{Session, SessionKind, running};
+use crate::systems::server::random_password;
+
+/// The extension that holds geometries.
+const EXTENSION: &str = "postgis";
+/// Where the extension is tried out for its facts; rolled back.
+const PROBE: &str = "etalon_probe";
+
+/// A session.
+pub(super) struct PostgresSession {
+    /// Taken when it is closed.
+    client: Option<Client>,
+}
+
+impl PostgresSession {
+    /// A session of a kind on a connection that looks into étalon's schema.
+    ///
+    /// # Errors
+    /// PostGIS is not installed on the server, or the role may not put it into the database.
+    pub(super) fn new(mut client: Client, kind: SessionKind) -> Result<PostgresSession, Failure> {
+        if kind == SessionKind::Spatial {
+            look_into_extension(&mut client)?;
+        }
+        Ok(PostgresSession { client: Some(client) })
+    }
+
+    fn client(&mut self) -> Result<&mut Client, Failure> {
+        let gone = || Failure::new(FailureKind::ConnectionLost, "use a session", "it is closed");
+        self.client.as_mut().ok_or_else(gone)
+    }
+}
+
+impl Drop for PostgresSession {
+    fn drop(&mut self) {
+        if let Some(client) = self.client.take() {
+            session::close(client);
+        }
+    }
+}
+
+/// Makes the extension in étalon's schema, if the database has none, so that it goes with it; else uses the one that is
+/// there.
+fn look_into_extension(client: &mut Client) -> Result<(), Failure> {
+    let mut schema = schema_of_extension(client)?;
+    if schema.is_none() {
+        refuse_missing(client)?;
+        client
+            .batch_execute(&format!("CREATE EXTENSION {EXTENSION} SCHEMA {SCHEMA}"))
+            .map_err(|error| explain(&error))?;
+        schema = schema_of_extension(client)?;
+    }
+    if let Some(schema) = schema.filter(|schema| schema != SCHEMA) {
+        let path = format!("{SCHEMA}, {}", quoted(&schema));
+        let set = format!("SELECT pg_catalog.set_config('search_path', {}, false)", session::literal(&path));
+        client.batch_execute(&set).map_err(|error| failure("look into the schema of PostGIS", &error))?;
+    }
+    Ok(())
+}
+
+/// Makes the extension as the server's owner, in a schema that nobody else has made: what is in the way there could be run
+/// by the owner.
+///
+/// # Errors
+/// PostGIS is not installed on the server.
+pub(super) fn install(owner: &Endpoint, kind: SessionKind) -> Result<(), Failure> {
+    if kind != SessionKind::Spatial {
+        return Ok(());
+    }
+    let mut client = owner.connect("")?;
+    if schema_of_extension(&mut client)?.is_none() {
+        refuse_missing(&mut client)?;
+        let schema = format!("etalon_{}", random_password());
+        let make = format!(
+            "BEGIN; CREATE SCHEMA {schema}; CREATE EXTENSION {EXTENSION} SCHEMA {schema}; GRANT USAGE ON SCHEMA {schema} TO \
+             PUBLIC; COMMIT"
+        );
+        client.batch_execute(&make).map_err(|error| explain(&error))?;
+    }
+    session::close(client);
+    Ok(())
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+fn schema_of_extension(client: &mut Client) -> Result<Option<String>, Failure> {
+    let sql = format!(
+        "SELECT n.nspname FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace \
+         WHERE e.extname = '{EXTENSION}'"
+    );
+    let found = rows(client, &sql).map_err(|error| failure("look for PostGIS", &error))?;
+    Ok(found.first().and_then(|row| row.get(0)).map(str::to_owned))
+}
+
+fn refuse_missing(client: &mut Client) -> Result<(), Failure> {
+    let sql = format!("SELECT count(*) FROM pg_catalog.pg_available_extensions WHERE name = '{EXTENSION}'");
+    if one(client, &sql).map_err(|error| failure("look for PostGIS", &error))? != "0" {
+        return Ok(());
+    }
+    let version = one(client, "SHOW server_version").map_err(|error| failure("ask for the version", &error))?;
+    let major = version.split(['.', ' ']).next().unwrap_or_default().to_owned();
+    let hint = format!(
+        "install it on the server's host: `apt-get install postgresql-{major}-postgis-3`, `dnf install postgis`, \
+         `brew install postgis`"
+    );
+    Err(Failure::new(FailureKind::Unsupported, "use PostGIS", "the server has no extension `postgis`").hint(hint))
+}
+
+fn explain(error: &postgres::Error) -> Failure {
+    let failure = failure("put PostGIS into étalon's schema", error);
+    match failure.kind {
+        FailureKind::Permission => {
+            failure.hint("let a superuser run `CREATE EXTENSION postgis` in this database; étalon then uses that one")
+        }
+        _ => failure,
+    }
+}
+
+/// The version of PostGIS, with those of the libraries that do its work.
+pub(super) fn facts(client: &mut Client, kind: SessionKind) -> Result<Facts, Failure> {
+    let mut facts = Facts::default();
+    if kind != SessionKind::Spatial {
+        return Ok(facts);
+    }
+    let version = match schema_of_extension(client)? {
+        Some(schema) => {
+            let sql = format!("SELECT {}.postgis_full_version()", quoted(&schema));
+            one(client, &sql).map_err(|error| failure("ask PostGIS for its version", &error))?
+        }
+        None => version_by_trial(client)?,
+    };
+    for (name, key) in [("postgis", "POSTGIS"), ("geos", "GEOS")] {
+        match part(&version, key) {
+            Some(value) => facts.identity(format!("{name}.version"), value),
+            None => facts.unavailable(format!("{name}.version"), "postgis_full_version() does not say"),
+        }
+    }
+    Ok(facts)
+}
+
+/// The value of `KEY="…"`.
+fn part(version: &str, key: &str) -> Option<String> {
+    let (_, rest) = version.split_once(&format!("{key}=\""))?;
+    rest.split_once('"').map(|(value, _)| value.to_owned())
+}
+
+/// Makes the extension and takes that back.
+fn version_by_trial(client: &mut Client) -> Result<String, Failure> {
+    refuse_missing(client)?;
+    let make = format!("BEGIN; CREATE SCHEMA {PROBE}; CREATE EXTENSION {EXTENSION} SCHEMA {PROBE}");
+    let version = client.batch_execute(&make).and_then(|()| {
+        // Its functions find each other by the search path.
+        client.batch_execute(&format!("SET LOCAL search_path = {PROBE}"))?;
+        one(client, "SELECT postgis_full_version()")
+    });
+    client.batch_execute("ROLLBACK").map_err(|error| failure("take a trial of PostGIS back", &error))?;
+    version.map_err(|error| explain(&error))
+}
+
+impl Session for PostgresSession {
+    fn execute(&mut self, sql: &str) -> Result<(), Failure> {
+        self.client()?.batch_execute(sql).map_err(|error| failed(sql, &error))
+    }
+
+    fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure> {
+        let found = rows(self.client()?, sql).map_err(|error| failed(sql, &error))?;
+        let datum = |value: Option<&str>| value.map_or(Datum::Null, |text| Datum::Text(Cow::Owned(text.to_owned())));
+        Ok(found.iter().map(|row| (0..row.len()).map(|place| datum(row.get(place))).collect()).collect())
+    }
+}
+
+fn failed(sql: &str, error: &postgres::Error) -> Failure {
+    failure(running(sql), error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_from_the_full_one() {
+        let full = "POSTGIS=\"3.3.2 4975da8\" [EXTENSION] PGSQL=\"150\" GEOS=\"3.11.1-CAPI-1.17.1\" PROJ=\"9.1.1\"";
+        assert_eq!(part(full, "POSTGIS").as_deref(), Some("3.3.2 4975da8"));
+        assert_eq!(part(full, "GEOS").as_deref(), Some("3.11.1-CAPI-1.17.1"));
+        assert_eq!(part(full, "SFCGAL"), None);
+    }
+}

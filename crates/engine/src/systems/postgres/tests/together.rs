@@ -1,0 +1,147 @@
+//! Two clients of one thread: what one of them waits for, the other does not. The server holds an answer to the first back
+//! until the second has got further, which it never does where it has to wait.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Condvar, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use super::fakes::{listen, url};
+use super::hostile::{let_in, message, ready};
+use super::*;
+use crate::gate::Gate;
+use crate::lane::ErrorClass;
+use crate::recorder::Exchange;
+use crate::systems::postgres::lane::Statements;
+use crate::traffic::Traffic;
+use crate::worker::{Connections, Pace, RunLength};
+use crate::workloads::transactions::{Options, compile_with};
+
+/// How far the second client has got, which the first one's server waits for.
+#[derive(Default)]
+struct Progress {
+    steps: Mutex<u32>,
+    changed: Condvar,
+}
+
+impl Progress {
+    fn note(&self) {
+        *self.steps.lock().unwrap() += 1;
+        self.changed.notify_all();
+    }
+
+    /// Whether so many steps were made before patience ended.
+    fn reaches(&self, steps: u32) -> bool {
+        let steps_made = self.steps.lock().unwrap();
+        let patience = Duration::from_secs(20);
+        !self.changed.wait_timeout_while(steps_made, patience, |made| *made < steps).unwrap().1.timed_out()
+    }
+}
+
+/// Runs two clients of one thread, so many transactions each.
+fn drive_two(port: u16, way: Choice, traffic: &Traffic, transactions: u64) -> Tally {
+    let endpoint = Endpoint::new(Address::parse(&url(port, "sslmode=disable"), &|_| None).unwrap()).unwrap();
+    let session = Session { options: String::new(), sql: String::new() };
+    let options = Options { protocol: Protocol::Simple, ..Options::default() };
+    let program = compile_with("SELECT 1;", &options).unwrap();
+    let open = move || session.open_native(&endpoint, &[]).map_err(|failure| unopened(&failure));
+    // One after the other, so that the first of them is the first client's.
+    let opened = (0..2).map(|_| open().unwrap()).collect();
+    let lane = NativeLane::new(way, opened, &Statements::Simple, Arc::new(open)).unwrap();
+    let gate = Gate::new(1);
+    gate.open(host::clock::now_ns());
+    let ((full, _intervals), (_back, emptied)) = (channel(), channel());
+    let context = WorkerContext {
+        seed: 1,
+        clients: 0..2,
+        all_clients: 2,
+        pace: Pace::Closed,
+        traffic,
+        warmup_ns: 0,
+        length: RunLength::Count(transactions),
+        interval_ns: 1_000_000_000,
+        gate: &gate,
+        exchange: Exchange { worker: 0, full, emptied },
+        opened: Connections::default(),
+    };
+    worker::run(lane, &program, &RealClock, context).unwrap()
+}
+
+fn read(stream: &mut TcpStream, buffer: &mut [u8]) -> Option<usize> {
+    stream.read(buffer).ok().filter(|count| *count > 0)
+}
+
+fn done() -> Vec<u8> {
+    [message(b'C', b"SELECT 1\0"), ready()].concat()
+}
+
+/// The first statement fails within a transaction block, and its `ROLLBACK` is answered when the other has made five steps.
+fn fail_and_roll_back_slowly(mut stream: TcpStream, other: &Progress) {
+    let mut buffer = [0; 1024];
+    let _first = read(&mut stream, &mut buffer);
+    let refusal = message(b'E', b"SERROR\0VERROR\0C40001\0Mno\0\0");
+    let _ = stream.write_all(&[refusal, message(b'Z', b"E")].concat());
+    let count = read(&mut stream, &mut buffer).unwrap_or_default();
+    if !buffer[..count].windows(8).any(|bytes| bytes == b"ROLLBACK") || !other.reaches(5) {
+        return;
+    }
+    let _ = stream.write_all(&[message(b'C', b"ROLLBACK\0"), ready()].concat());
+    serve_to_the_end(stream, &Progress::default());
+}
+
+fn serve_to_the_end(mut stream: TcpStream, progress: &Progress) {
+    let mut buffer = [0; 1024];
+    while read(&mut stream, &mut buffer).is_some() && buffer[0] != b'X' {
+        progress.note();
+        let _ = stream.write_all(&done());
+    }
+}
+
+#[test]
+fn a_rollback_delays_no_other_client() {
+    for way in lane::WAYS {
+        let (count, progress) = (AtomicUsize::new(0), Arc::new(Progress::default()));
+        let port = listen(move |mut stream| {
+            let (number, progress) = (count.fetch_add(1, Ordering::SeqCst), Arc::clone(&progress));
+            thread::spawn(move || {
+                let_in(&mut stream);
+                match number {
+                    0 => fail_and_roll_back_slowly(stream, &progress),
+                    _ => serve_to_the_end(stream, &progress),
+                }
+            });
+        });
+        let tally = drive_two(port, way, &Traffic::default(), 10);
+        assert!(!tally.connection_lost, "the rollback was answered too late: {:?}", tally.messages);
+        assert_eq!((tally.succeeded, tally.failures_of(ErrorClass::Serialization), tally.failures()), (19, 1, 1));
+    }
+}
+
+#[test]
+fn a_login_delays_no_other_client() {
+    for way in lane::WAYS {
+        let (count, progress) = (AtomicUsize::new(0), Arc::new(Progress::default()));
+        let port = listen(move |mut stream| {
+            let (number, progress) = (count.fetch_add(1, Ordering::SeqCst), Arc::clone(&progress));
+            thread::spawn(move || {
+                // The third is the first that is made anew, whose client then waits for five of the other's.
+                if number == 2 && !progress.reaches(5) {
+                    return;
+                }
+                if number > 2 {
+                    progress.note();
+                }
+                let_in(&mut stream);
+                serve_to_the_end(stream, &Progress::default());
+            });
+        });
+        let traffic = Traffic { reconnect_every: 1, ..Traffic::default() };
+        let tally = drive_two(port, way, &traffic, 10);
+        assert_eq!((tally.succeeded, tally.failures()), (20, 0), "{:?}", tally.messages);
+        assert_eq!(tally.connections.made_again, 18);
+        assert!(tally.helper_threads > 0, "somebody else has made them");
+    }
+}

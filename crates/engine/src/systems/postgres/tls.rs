@@ -1,0 +1,370 @@
+//! TLS as libpq's options ask for it, by rustls. `docs/tls.md` has the table of what is meant otherwise, and why.
+//!
+//! <https://www.postgresql.org/docs/current/libpq-ssl.html>,
+//! <https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-PARAMKEYWORDS>
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use postgres::config::SslMode;
+use rustls::{ClientConfig, SupportedProtocolVersion};
+use wire::Secret;
+
+use super::pgpass::user_folder;
+use super::url::wrong;
+use crate::error::{Failure, FailureKind};
+use crate::systems::server::tls::{Check, Identity, Roots, Wanted, lists_in};
+use crate::systems::server::url::Environment;
+
+/// The options of a URL that are about TLS, and the variables that stand in for them.
+const OPTIONS: [(&str, Option<&str>); 12] = [
+    ("sslmode", Some("PGSSLMODE")),
+    ("sslnegotiation", Some("PGSSLNEGOTIATION")),
+    ("sslrootcert", Some("PGSSLROOTCERT")),
+    ("sslcrl", Some("PGSSLCRL")),
+    ("sslcrldir", Some("PGSSLCRLDIR")),
+    ("sslcert", Some("PGSSLCERT")),
+    ("sslkey", Some("PGSSLKEY")),
+    ("sslpassword", None),
+    ("sslcertmode", Some("PGSSLCERTMODE")),
+    ("sslsni", Some("PGSSLSNI")),
+    ("ssl_min_protocol_version", Some("PGSSLMINPROTOCOLVERSION")),
+    ("ssl_max_protocol_version", Some("PGSSLMAXPROTOCOLVERSION")),
+];
+
+/// What PostgreSQL 17 and newer call their protocol where TLS begins without being asked for.
+const ALPN: &[u8] = b"postgresql";
+
+/// `sslmode`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TlsMode {
+    /// Never encrypted.
+    Disable,
+    /// Encrypted only where the server refuses anything else.
+    Allow,
+    /// Encrypted where the server can.
+    Prefer,
+    /// Encrypted; with whom is checked only where there is a file of authorities.
+    Require,
+    /// Encrypted, with a certificate that a trusted authority signed.
+    VerifyCa,
+    /// And that names the host.
+    VerifyFull,
+}
+
+const MODES: [(&str, TlsMode); 6] = [
+    ("disable", TlsMode::Disable),
+    ("allow", TlsMode::Allow),
+    ("prefer", TlsMode::Prefer),
+    ("require", TlsMode::Require),
+    ("verify-ca", TlsMode::VerifyCa),
+    ("verify-full", TlsMode::VerifyFull),
+];
+
+impl FromStr for TlsMode {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<TlsMode, String> {
+        let known = MODES.iter().find(|(name, _)| *name == text);
+        known.map(|(_, mode)| *mode).ok_or_else(|| {
+            let names: Vec<&str> = MODES.iter().map(|(name, _)| *name).collect();
+            format!("`{text}` is not an sslmode; known are {}", names.join(", "))
+        })
+    }
+}
+
+impl TlsMode {
+    /// What is tried, one after the other, while the server objects to the encryption or the lack of it.
+    pub(super) fn attempts(self) -> &'static [SslMode] {
+        match self {
+            TlsMode::Disable => &[SslMode::Disable],
+            TlsMode::Allow => &[SslMode::Disable, SslMode::Require],
+            TlsMode::Prefer => &[SslMode::Prefer, SslMode::Disable],
+            TlsMode::Require | TlsMode::VerifyCa | TlsMode::VerifyFull => &[SslMode::Require],
+        }
+    }
+
+    /// Whether a connection without TLS is no connection.
+    fn insists(self) -> bool {
+        matches!(self, TlsMode::Require | TlsMode::VerifyCa | TlsMode::VerifyFull)
+    }
+
+    fn name(self) -> &'static str {
+        MODES.iter().find(|(_, mode)| *mode == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// How TLS begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Negotiation {
+    /// The server is asked whether it has it.
+    Asked,
+    /// At once, `sslnegotiation=direct`.
+    Direct,
+}
+
+/// Whether the server is told in clear text which name it was reached by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sni {
+    Told,
+    Kept,
+}
+
+/// Everything that a URL and the environment say about TLS.
+#[derive(Clone, Debug)]
+pub(super) struct TlsOptions {
+    /// Whether connections are encrypted.
+    pub(super) mode: TlsMode,
+    /// How that begins.
+    pub(super) negotiation: Negotiation,
+    /// Whose certificates are trusted; `None`: anybody's.
+    roots: Option<Roots>,
+    revoked: Vec<PathBuf>,
+    identity: Option<Identity>,
+    sni: Sni,
+    versions: Vec<&'static SupportedProtocolVersion>,
+    /// What of it the URL says, for PostgreSQL's own programs.
+    said: BTreeMap<&'static str, String>,
+}
+
+/// What the URL says, then the environment.
+struct Given<'a> {
+    said: &'a BTreeMap<&'static str, String>,
+    environment: Environment<'a>,
+    folder: Option<PathBuf>,
+}
+
+impl Given<'_> {
+    /// An empty text is none, as in libpq.
+    fn get(&self, name: &str) -> Option<String> {
+        let variable = OPTIONS.iter().find(|(option, _)| *option == name).and_then(|(_, variable)| *variable);
+        let found = self.said.get(name).cloned().or_else(|| (self.environment)(variable?));
+        found.filter(|text| !text.is_empty())
+    }
+
+    /// A file that the user named; or one of the user's own folder, if it is there.
+    fn file(&self, option: &str, usual: &str) -> Option<PathBuf> {
+        let usual = || self.folder.as_deref().map(|folder| folder.join(usual)).filter(|file| is_there(file));
+        self.get(option).map(PathBuf::from).or_else(usual)
+    }
+
+    fn mode(&self, named_root: Option<&str>) -> Result<TlsMode, Failure> {
+        let is_system = named_root == Some("system");
+        let mode = match self.get("sslmode") {
+            Some(text) => TlsMode::from_str(&text).map_err(wrong)?,
+            None if is_system => TlsMode::VerifyFull,
+            None if (self.environment)("PGREQUIRESSL").is_some_and(|text| text.starts_with('1')) => TlsMode::Require,
+            None => TlsMode::Prefer,
+        };
+        // Anybody gets a certificate of these authorities for a host of his own.
+        if is_system && mode != TlsMode::VerifyFull {
+            let cause = format!("`sslmode={}` is too weak for `sslrootcert=system`", mode.name());
+            return Err(wrong(cause).hint("write `sslmode=verify-full`, or leave `sslmode` away"));
+        }
+        Ok(mode)
+    }
+
+    fn negotiation(&self, mode: TlsMode) -> Result<Negotiation, Failure> {
+        match self.get("sslnegotiation").as_deref() {
+            None | Some("postgres") => Ok(Negotiation::Asked),
+            Some("direct") if mode.insists() => Ok(Negotiation::Direct),
+            Some("direct") => {
+                let cause = format!("`sslmode={}` is too weak for `sslnegotiation=direct`", mode.name());
+                Err(wrong(cause).hint("write `sslmode=require` or stricter"))
+            }
+            Some(_) => Err(wrong("`sslnegotiation` is `postgres` or `direct`")),
+        }
+    }
+
+    fn roots(&self, mode: TlsMode) -> Result<Option<Roots>, Failure> {
+        let roots = match self.file("sslrootcert", "root.crt") {
+            Some(file) if file == Path::new("system") => Some(Roots::System),
+            file => file.map(Roots::File),
+        };
+        if roots.is_some() || !matches!(mode, TlsMode::VerifyCa | TlsMode::VerifyFull) {
+            return Ok(roots);
+        }
+        let usual = self.folder.as_deref().map(|folder| folder.join("root.crt").display().to_string());
+        let cause = format!(
+            "`sslmode={}` needs authorities to trust, and {}",
+            mode.name(),
+            usual.map_or("none are named".to_owned(), |file| format!("there is no {file}"))
+        );
+        let hint = match mode {
+            TlsMode::VerifyFull => {
+                "write `sslrootcert=/path/to/root.crt`, or `sslrootcert=system` for the operating system's"
+            }
+            _ => "write `sslrootcert=/path/to/root.crt`",
+        };
+        Err(Failure::new(FailureKind::Missing, "find the certificates that vouch for the server", cause).hint(hint))
+    }
+
+    fn revoked(&self, roots: Option<&Roots>) -> Result<Vec<PathBuf>, Failure> {
+        let named = (self.get("sslcrl"), self.get("sslcrldir"));
+        if !matches!(roots, Some(Roots::File(_))) {
+            if named == (None, None) {
+                return Ok(Vec::new());
+            }
+            let cause = "a list of revoked certificates is held against nothing without a file of authorities";
+            return Err(wrong(cause).hint("write `sslrootcert=/path/to/root.crt` beside it"));
+        }
+        let mut files = match &named {
+            (None, Some(_)) => Vec::new(),
+            _ => self.file("sslcrl", "root.crl").into_iter().collect(),
+        };
+        if let Some(folder) = named.1 {
+            files.extend(lists_in(Path::new(&folder))?);
+        }
+        Ok(files)
+    }
+
+    fn identity(&self) -> Result<Option<Identity>, Failure> {
+        match self.get("sslcertmode").as_deref() {
+            None | Some("allow") => {}
+            Some("disable") => return Ok(None),
+            Some("require") => {
+                return Err(wrong("`sslcertmode=require` is not known to étalon: it cannot tell whether it was asked")
+                    .hint("let the server insist on a certificate: `clientcert=verify-ca` in pg_hba.conf"));
+            }
+            Some(_) => return Err(wrong("`sslcertmode` is `disable` or `allow`")),
+        }
+        let Some(certificate) = self.file("sslcert", "postgresql.crt") else { return Ok(None) };
+        let usual = self.folder.as_deref().map(|folder| folder.join("postgresql.key"));
+        let Some(key) = self.get("sslkey").map(PathBuf::from).or(usual) else {
+            return Err(
+                wrong("`sslcert` names a certificate, and its key is nowhere").hint("write `sslkey=/path/to.key`")
+            );
+        };
+        let password = self.get("sslpassword").map(|password| Secret::from(password.as_str()));
+        Ok(Some(Identity { certificate, key, password }))
+    }
+
+    fn versions(&self) -> Result<Vec<&'static SupportedProtocolVersion>, Failure> {
+        let limit = |option: &str, default: usize| {
+            let Some(text) = self.get(option) else { return Ok(default) };
+            let known = ["TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"];
+            known
+                .iter()
+                .position(|name| name.eq_ignore_ascii_case(&text))
+                .ok_or_else(|| wrong(format!("`{option}` is none of the versions {}", known.join(", "))))
+        };
+        let spoken = limit("ssl_min_protocol_version", 2)?..=limit("ssl_max_protocol_version", 3)?;
+        let all = [(2, &rustls::version::TLS12), (3, &rustls::version::TLS13)];
+        let versions: Vec<_> =
+            all.into_iter().filter(|(place, _)| spoken.contains(place)).map(|(_, one)| one).collect();
+        if versions.is_empty() {
+            return Err(wrong("no version of TLS is left between the lowest and the highest that it allows")
+                .hint("étalon speaks `TLSv1.2` and `TLSv1.3`"));
+        }
+        Ok(versions)
+    }
+}
+
+fn is_there(file: &Path) -> bool {
+    std::fs::metadata(file).is_ok()
+}
+
+/// The names of all options about TLS.
+pub(super) fn option_names() -> impl Iterator<Item = &'static str> {
+    OPTIONS.iter().map(|(name, _)| *name)
+}
+
+/// The name of an option about TLS, if that is what a URL's key is.
+pub(super) fn option_name(key: &str) -> Option<&'static str> {
+    OPTIONS.iter().find(|(name, _)| *name == key).map(|(name, _)| *name)
+}
+
+impl TlsOptions {
+    /// No TLS.
+    pub(super) fn none() -> TlsOptions {
+        TlsOptions {
+            mode: TlsMode::Disable,
+            negotiation: Negotiation::Asked,
+            roots: None,
+            revoked: Vec::new(),
+            identity: None,
+            sni: Sni::Told,
+            versions: Vec::new(),
+            said: BTreeMap::new(),
+        }
+    }
+
+    /// What the URL says about TLS, by the names of [`option_name`], and the environment and the user's own files where it
+    /// says nothing. `is_socket`: PostgreSQL does not encrypt there, and libpq passes over what is said.
+    ///
+    /// # Errors
+    /// What is said contradicts itself, or asks for a check that cannot be made.
+    pub(super) fn read(
+        said: BTreeMap<&'static str, String>,
+        environment: Environment<'_>,
+        is_socket: bool,
+    ) -> Result<TlsOptions, Failure> {
+        let mut said = said;
+        let given = Given { said: &said, environment, folder: user_folder(environment) };
+        let mode = given.mode(given.get("sslrootcert").as_deref())?;
+        let negotiation = given.negotiation(mode)?;
+        let versions = given.versions()?;
+        let sni = match given.get("sslsni").as_deref() {
+            None | Some("1") => Sni::Told,
+            Some("0") => Sni::Kept,
+            Some(_) => return Err(wrong("`sslsni` is `0` or `1`")),
+        };
+        if is_socket || mode == TlsMode::Disable {
+            return Ok(TlsOptions::none());
+        }
+        let roots = given.roots(mode)?;
+        let revoked = given.revoked(roots.as_ref())?;
+        let identity = given.identity()?;
+        // The password itself is in `identity`, which does not show it.
+        said.entry("sslpassword").and_modify(String::clear);
+        Ok(TlsOptions { mode, negotiation, roots, revoked, identity, sni, versions, said })
+    }
+
+    /// What is needed to encrypt; `None` if nothing ever is.
+    ///
+    /// # Errors
+    /// There is no certificate to trust, or a file cannot be used.
+    pub(super) fn client(&self) -> Result<Option<ClientConfig>, Failure> {
+        let check = match (self.mode, &self.roots) {
+            (TlsMode::Disable, _) => return Ok(None),
+            (TlsMode::VerifyFull, _) => Check::ChainAndName,
+            // As libpq: a file of authorities is there to be asked, in the weaker modes, too.
+            (_, Some(_)) => Check::Chain,
+            (_, None) => Check::Nothing,
+        };
+        let roots = self.roots.as_ref().unwrap_or(&Roots::System);
+        let wanted = Wanted {
+            revoked: &self.revoked,
+            identity: self.identity.as_ref(),
+            versions: &self.versions,
+            ..Wanted::new(check, roots, "sslrootcert")
+        };
+        let mut config = wanted.client_config()?;
+        config.enable_sni = self.sni == Sni::Told;
+        if self.negotiation == Negotiation::Direct {
+            config.alpn_protocols = vec![ALPN.to_vec()];
+        }
+        Ok(Some(config))
+    }
+
+    /// The same for PostgreSQL's own programs, as variables of their environment.
+    ///
+    /// # Errors
+    /// No variable can say it.
+    pub(super) fn variables(&self) -> Result<Vec<(&'static str, String)>, Failure> {
+        let mut variables = vec![("PGSSLMODE", self.mode.name().to_owned())];
+        for (name, variable) in OPTIONS.iter().filter(|(name, _)| *name != "sslmode") {
+            let Some(value) = self.said.get(name) else { continue };
+            let Some(variable) = variable else {
+                let tried = "give a program of PostgreSQL's the key of the client's certificate";
+                return Err(Failure::new(FailureKind::Unsupported, tried, format!("no variable stands for `{name}`"))
+                    .hint(
+                        "keep the key unencrypted in a file that nobody else may read, or let étalon take the backup",
+                    ));
+            };
+            variables.push((variable, value.clone()));
+        }
+        Ok(variables)
+    }
+}

@@ -1,0 +1,184 @@
+//! A stream to a server, encrypted or not.
+
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use host::reactor::Socket;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, StreamOwned};
+
+use crate::systems::server::dialogue::tls;
+
+/// How long the server may take to close its side.
+const CLOSING_PATIENCE: Duration = Duration::from_secs(5);
+
+/// How connections are encrypted.
+#[derive(Clone)]
+pub(crate) struct Tls {
+    /// What is checked.
+    pub(crate) config: Arc<ClientConfig>,
+    /// Whom the certificate has to name.
+    pub(crate) name: ServerName<'static>,
+}
+
+/// A socket with a deadline for everything that is done with it: a server that sends a byte now and then is no reason to
+/// wait for ever.
+pub(crate) struct Timed {
+    socket: Socket,
+    deadline: Option<Instant>,
+}
+
+impl Timed {
+    fn mind_the_time(&self) -> io::Result<()> {
+        let Some(deadline) = self.deadline else { return Ok(()) };
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.socket.set_timeout(Some(left))
+    }
+}
+
+impl Read for Timed {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            self.mind_the_time()?;
+            match (&self.socket).read(into) {
+                // A read with a time limit is not gone on with by the kernel after a signal.
+                Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+                other => return other,
+            }
+        }
+    }
+}
+
+impl Write for Timed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.mind_the_time()?;
+        (&self.socket).write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A stream to a server.
+pub(crate) enum Link {
+    /// As it is.
+    Plain(Timed),
+    /// Encrypted.
+    Tls(Box<StreamOwned<ClientConnection, Timed>>),
+}
+
+impl Link {
+    pub(crate) fn new(socket: Socket, deadline: Option<Instant>) -> Link {
+        Link::Plain(Timed { socket, deadline })
+    }
+
+    /// When everything has to be done; `None` lifts the limit.
+    pub(crate) fn set_deadline(&mut self, deadline: Option<Instant>) -> io::Result<()> {
+        let timed = match self {
+            Link::Plain(timed) => timed,
+            Link::Tls(stream) => &mut stream.sock,
+        };
+        timed.deadline = deadline;
+        if deadline.is_none() { timed.socket.set_timeout(None) } else { Ok(()) }
+    }
+
+    /// Encrypts what follows.
+    ///
+    /// # Errors
+    /// The two sides found no common ground, the certificate is not what it should be, or the connection failed.
+    pub(crate) fn start_tls(self, tls: &Tls) -> io::Result<Link> {
+        self.start_tls_through(tls, |connection, timed| connection.complete_io(timed).map(|_| ()))
+    }
+
+    /// The same, with the bytes of the handshake moved by `exchange`, which is called until it is done.
+    ///
+    /// # Errors
+    /// As of [`Link::start_tls`].
+    pub(crate) fn start_tls_through(
+        self,
+        tls: &Tls,
+        mut exchange: impl FnMut(&mut ClientConnection, &mut Timed) -> io::Result<()>,
+    ) -> io::Result<Link> {
+        let Link::Plain(mut timed) = self else { return Ok(self) };
+        let mut connection =
+            ClientConnection::new(Arc::clone(&tls.config), tls.name.clone()).map_err(io::Error::other)?;
+        while connection.is_handshaking() || connection.wants_write() {
+            exchange(&mut connection, &mut timed)?;
+        }
+        Ok(Link::Tls(Box::new(StreamOwned::new(connection, timed))))
+    }
+
+    /// Encrypts no more of what follows: where both sides have agreed that only the login is.
+    pub(crate) fn end_tls(self) -> Link {
+        match self {
+            Link::Tls(stream) => Link::Plain(stream.sock),
+            plain => plain,
+        }
+    }
+
+    /// Says the polite end, if the protocol has one, and waits until the server has closed the connection: one that is
+    /// still there would count among its connections.
+    pub(crate) fn part(mut self, farewell: impl FnOnce(&mut Vec<u8>)) {
+        let mut bytes = Vec::new();
+        farewell(&mut bytes);
+        if bytes.is_empty() {
+            return;
+        }
+        // A connection that has ended already needs no closing.
+        let said = self
+            .set_deadline(Some(Instant::now() + CLOSING_PATIENCE))
+            .and_then(|()| self.write_all(&bytes))
+            .and_then(|()| self.flush());
+        let mut rest = [0; 1024];
+        while said.is_ok() && self.read(&mut rest).is_ok_and(|count| count > 0) {}
+    }
+
+    /// The TLS version and cipher, if it is encrypted.
+    pub(crate) fn encryption(&self) -> Option<String> {
+        let Link::Tls(stream) = self else { return None };
+        let version = stream.conn.protocol_version().map(|version| format!("{version:?}")).unwrap_or_default();
+        let suite = stream.conn.negotiated_cipher_suite().map(|suite| format!("{:?}", suite.suite()));
+        Some(format!("{} {}", version.replace('_', "."), suite.unwrap_or_default()))
+    }
+
+    /// The socket, for a reactor, and its encryption if it has one.
+    pub(super) fn into_parts(self) -> (Socket, Option<tls::Tls>) {
+        match self {
+            Link::Plain(timed) => (timed.socket, None),
+            Link::Tls(stream) => {
+                let StreamOwned { conn, sock } = *stream;
+                (sock.socket, Some(tls::Tls::of(Box::new(conn))))
+            }
+        }
+    }
+}
+
+impl Read for Link {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Link::Plain(timed) => timed.read(into),
+            Link::Tls(stream) => stream.read(into),
+        }
+    }
+}
+
+impl Write for Link {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Link::Plain(timed) => timed.write(bytes),
+            Link::Tls(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Link::Plain(timed) => timed.flush(),
+            Link::Tls(stream) => stream.flush(),
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! A worker's connections on one thread, over a reactor.
+//!
+//! The reactor sends and receives for all connections at once; where one is encrypted its bytes pass through TLS on their
+//! way.
+//!
+//! The protocols have no pipelines: nothing makes their servers skip what follows a statement that failed. So operations inside
+//! one are executed like others, each waited for.
+
+use std::io;
+
+use host::clock;
+use host::reactor::{Choice, Event, EventKind, Reactor, Token};
+
+use super::{Conversation, Heard, Opened, Opener, State};
+use crate::error::{Failure, FailureKind};
+use crate::lane::{Completion, KeptRow, Lane, OpError, Outcome, Submitted, lost};
+use crate::systems::server::connector::Connector;
+use crate::systems::server::dialogue::tls::Tls;
+use crate::workloads::transactions::StatementOp;
+
+/// How long the end of a connection waits for the server to close its side.
+const CLOSING_PATIENCE_NS: u64 = 5_000_000_000;
+/// Sockets that the reactor may hold beside the lane's own: those that are being closed while a client connects anew, and
+/// the connector's.
+const SPARE_SOCKETS: usize = 9;
+
+/// A worker's connections with their statements prepared.
+pub struct NativeLane<C> {
+    reactor: Reactor,
+    clients: Vec<One<C>>,
+    /// The client of each token.
+    by_token: Vec<usize>,
+    connector: Connector<Opened<C>>,
+    events: Vec<Event>,
+    /// Requests that are not prepared.
+    text: Vec<u8>,
+    /// What is decrypted.
+    plain: Vec<u8>,
+    /// What is encrypted.
+    sealed: Vec<u8>,
+}
+
+struct One<C> {
+    token: Token,
+    tls: Option<Tls>,
+    connection: C,
+    /// Whether all that is waited for is that the server closes the connection: its client is to have another.
+    is_parting: bool,
+}
+
+/// Sends by way of the connection's encryption, if it has one.
+fn send(reactor: &mut Reactor, sealed: &mut Vec<u8>, token: Token, tls: Option<&mut Tls>, bytes: &[u8]) {
+    let Some(tls) = tls else { return reactor.send(token, bytes) };
+    sealed.clear();
+    // Memory takes all that is written to it; a connection whose TLS has ended is told of by what it receives.
+    if tls.seal(bytes, sealed).is_ok() {
+        reactor.send(token, sealed);
+    }
+}
+
+impl<C: Conversation> One<C> {
+    /// Reads what the reactor received, to its last byte. `plain` is memory for what is decrypted, and `sealed` takes what
+    /// TLS itself has to send.
+    fn receive(&mut self, received: &[u8], plain: &mut Vec<u8>, sealed: &mut Vec<u8>) -> Heard {
+        let Some(tls) = &mut self.tls else { return self.connection.read(received) };
+        let mut rest = received;
+        let mut heard = Heard::Nothing;
+        while !rest.is_empty() {
+            plain.clear();
+            if let Err(cause) = tls.open(&mut rest, plain).and_then(|()| tls.take_sealed(sealed)) {
+                return Heard::End(lost(&cause));
+            }
+            if plain.is_empty() {
+                continue;
+            }
+            match self.connection.read(plain) {
+                Heard::Nothing => {}
+                end @ Heard::End(_) => return end,
+                answer @ Heard::Answer(_) => heard = answer,
+            }
+        }
+        heard
+    }
+}
+
+impl<C: Conversation + Send + 'static> NativeLane<C> {
+    /// Puts connections, each of them one client, on a reactor of this thread. `opener` makes one anew.
+    ///
+    /// # Errors
+    /// There is no reactor to be had.
+    pub(crate) fn new(choice: Choice, opened: Vec<Opened<C>>, opener: Opener<C>) -> Result<NativeLane<C>, Failure> {
+        let fail = |cause: &dyn std::fmt::Display| Failure::new(FailureKind::Other, "set up the connections", cause);
+        let count = opened.len();
+        let reactor = Reactor::new(choice, count + SPARE_SOCKETS).map_err(|error| fail(&error))?;
+        let mut lane = NativeLane {
+            reactor,
+            clients: Vec::with_capacity(count),
+            by_token: vec![0; count + SPARE_SOCKETS],
+            connector: Connector::new(opener),
+            events: Vec::with_capacity(count),
+            text: Vec::new(),
+            plain: Vec::new(),
+            sealed: Vec::new(),
+        };
+        for (client, one) in opened.into_iter().enumerate() {
+            let one = lane.register(client, one).map_err(|error| fail(&error))?;
+            lane.clients.push(one);
+        }
+        Ok(lane)
+    }
+
+    /// Which reactor runs it.
+    pub fn reactor_kind(&self) -> &str {
+        self.reactor.kind()
+    }
+
+    /// Puts a client's connection on the reactor.
+    fn register(&mut self, client: usize, opened: Opened<C>) -> io::Result<One<C>> {
+        let (socket, tls) = opened.link.into_parts();
+        let token = self.reactor.register(socket)?;
+        self.by_token[token.index()] = client;
+        Ok(One { token, tls, connection: opened.connection, is_parting: false })
+    }
+
+    /// Waits once, and appends what ended.
+    fn turn(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) {
+        let mut events = std::mem::take(&mut self.events);
+        let deadline_ns = self.connector.deadline_ns(deadline_ns, &self.reactor);
+        if let Err(cause) = self.reactor.wait(deadline_ns, &mut events) {
+            let error = lost(&format_args!("étalon cannot wait for its connections: {cause}"));
+            (0..self.clients.len()).for_each(|client| self.lose(client, error.clone(), into));
+        }
+        for event in events.drain(..) {
+            let client = self.by_token[event.token.index()];
+            match event.kind {
+                EventKind::Data if self.connector.is_bell(event.token) => self.pass_over(event.token),
+                EventKind::Data if self.clients[client].is_parting => self.pass_over(event.token),
+                EventKind::Data => self.read(client, into),
+                _ if self.clients[client].is_parting => self.end_parting(client, into),
+                EventKind::Closed => self.lose(client, lost("the server closed the connection"), into),
+                EventKind::Error(code) => self.lose(client, lost(&io::Error::from_raw_os_error(code)), into),
+            }
+        }
+        self.events = events;
+        while let Some((client, opened)) = self.connector.next(&self.reactor) {
+            let taken = opened.and_then(|opened| self.register(client, opened).map_err(|cause| lost(&cause)));
+            let taken = taken.map(|one| self.clients[client] = one);
+            into.push(Completion { client, outcome: taken.map_or_else(Outcome::Failed, |()| Outcome::Ok) });
+        }
+    }
+
+    /// Drops what a socket received.
+    fn pass_over(&mut self, token: Token) {
+        let bytes = self.reactor.received(token).len();
+        self.reactor.consume(token, bytes);
+    }
+
+    /// Asks for another connection in place of one that the server has closed as it was told to.
+    fn end_parting(&mut self, client: usize, into: &mut Vec<Completion>) {
+        self.clients[client].is_parting = false;
+        self.reactor.close(self.clients[client].token);
+        let refused = self.connector.ask(client, &mut self.reactor).err();
+        into.extend(refused.map(|error| Completion { client, outcome: Outcome::Failed(error) }));
+    }
+
+    /// Reads what a connection received.
+    fn read(&mut self, client: usize, into: &mut Vec<Completion>) {
+        let one = &mut self.clients[client];
+        let token = one.token;
+        let received = self.reactor.received(token);
+        self.sealed.clear();
+        let heard = one.receive(received, &mut self.plain, &mut self.sealed);
+        let bytes = received.len();
+        self.reactor.consume(token, bytes);
+        if !self.sealed.is_empty() {
+            self.reactor.send(token, &self.sealed);
+        }
+        match heard {
+            Heard::Nothing => {}
+            Heard::Answer(outcome) => into.push(Completion { client, outcome }),
+            Heard::End(error) => self.lose(client, error, into),
+        }
+    }
+
+    /// Gives a connection up.
+    fn lose(&mut self, client: usize, error: OpError, into: &mut Vec<Completion>) {
+        let One { token, connection, .. } = &mut self.clients[client];
+        if matches!(connection.state(), State::Gone(_)) {
+            return;
+        }
+        self.reactor.close(*token);
+        let afterwards = lost(&error.message);
+        if std::mem::replace(connection.state_mut(), State::Gone(afterwards)) == State::Waiting {
+            into.push(Completion { client, outcome: Outcome::Failed(error) });
+        }
+    }
+
+    /// Sends a client's request.
+    ///
+    /// # Errors
+    /// It cannot be sent.
+    fn ask(&mut self, client: usize, op: &StatementOp) -> Result<(), OpError> {
+        let One { token, tls, connection, .. } = &mut self.clients[client];
+        let request = connection.request(op, &mut self.text)?;
+        send(&mut self.reactor, &mut self.sealed, *token, tls.as_mut(), request);
+        Ok(())
+    }
+
+    /// Says the polite end of a client's connection. `false`: the protocol has no word for it, and it has been closed.
+    fn say_farewell(&mut self, client: usize) -> bool {
+        let mut farewell = Vec::new();
+        C::farewell(&mut farewell);
+        let One { token, tls, .. } = &mut self.clients[client];
+        match farewell.is_empty() {
+            true => self.reactor.close(*token),
+            false => send(&mut self.reactor, &mut self.sealed, *token, tls.as_mut(), &farewell),
+        }
+        !farewell.is_empty()
+    }
+}
+
+impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
+    type Op = StatementOp;
+
+    fn submit(&mut self, client: usize, op: &StatementOp) -> Submitted {
+        match self.ask(client, op) {
+            Ok(()) => Submitted::Queued,
+            Err(error) => Submitted::Done(Outcome::Failed(error)),
+        }
+    }
+
+    // `flush` does nothing: what is queued is sent by the entry into the kernel with which `reap` waits.
+
+    fn reap(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) {
+        self.turn(deadline_ns, into);
+    }
+
+    fn kept_rows(&self, client: usize) -> &[KeptRow] {
+        self.clients[client].connection.kept()
+    }
+
+    /// The server leaves a transaction open in which a statement has failed. Outside of one there is nothing to do.
+    fn recover(&mut self, client: usize) -> Option<Outcome> {
+        let connection = &self.clients[client].connection;
+        if *connection.state() != State::Free || !connection.needs_rollback() {
+            return Some(Outcome::Ok);
+        }
+        self.ask(client, &C::rollback()).err().map(Outcome::Failed)
+    }
+
+    /// The server is waited for to close the old connection, where the protocol has a word for the end: it would count among
+    /// its connections.
+    fn reconnect(&mut self, client: usize) -> Option<Outcome> {
+        let state = self.clients[client].connection.state_mut();
+        let before = std::mem::replace(state, State::Gone(lost("the connection is being made anew")));
+        if !matches!(before, State::Gone(_)) && self.say_farewell(client) {
+            self.clients[client].is_parting = true;
+            return None;
+        }
+        self.connector.ask(client, &mut self.reactor).err().map(Outcome::Failed)
+    }
+
+    fn helpers_cpu_ns(&self) -> u64 {
+        self.connector.cpu_ns()
+    }
+
+    fn helper_threads(&self) -> usize {
+        self.connector.threads()
+    }
+
+    fn session_number(&self, client: usize) -> Option<u32> {
+        self.clients.get(client)?.connection.session_number()
+    }
+
+    fn kernel_entries(&self) -> Option<u64> {
+        self.reactor.kernel_entries()
+    }
+
+    fn close(mut self) {
+        for client in 0..self.clients.len() {
+            let is_there = !matches!(self.clients[client].connection.state(), State::Gone(_));
+            if is_there && !self.say_farewell(client) {
+                *self.clients[client].connection.state_mut() = State::Gone(lost("étalon closed the connection"));
+            }
+        }
+        // A connection that is still there would count among the server's.
+        let deadline_ns = clock::now_ns() + CLOSING_PATIENCE_NS;
+        let is_there = |one: &One<C>| !matches!(one.connection.state(), State::Gone(_));
+        let mut ended = Vec::new();
+        while self.clients.iter().any(is_there) && clock::now_ns() < deadline_ns {
+            self.turn(deadline_ns, &mut ended);
+        }
+    }
+}

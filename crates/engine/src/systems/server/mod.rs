@@ -1,0 +1,155 @@
+//! What the systems that are servers have alike.
+
+pub(crate) mod connector;
+pub(crate) mod counted;
+pub mod dialogue;
+pub(crate) mod private;
+pub(crate) mod refusal;
+pub(crate) mod tls;
+pub(crate) mod url;
+
+use std::fmt::Write as _;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::net::IpAddr;
+use std::ops::Range;
+use std::time::Duration;
+
+use host::reactor::{Choice, Reactor, Vigilance};
+use model::SystemPlan;
+
+use crate::dataset::Datum;
+use crate::error::{Failure, FailureKind};
+use crate::target::{Threads, shares};
+
+/// The clients of each worker, where a reactor sends and receives for them: a thread a core is best.
+pub(crate) fn reactor_workers(clients: Range<u32>, threads: Threads) -> Vec<Range<u32>> {
+    match threads {
+        Threads::Best => shares(clients, host::cpu::available_cores() as u32),
+        Threads::AtMost(count) => shares(clients, count),
+    }
+}
+
+/// What sends and receives for the clients, or why that cannot be had.
+pub(crate) fn reactor_kind(choice: Choice) -> Result<String, String> {
+    Reactor::new(choice, 1).map(|one| one.kind().to_owned()).map_err(|error| error.to_string())
+}
+
+/// A row as text between tabs: `COPY` of PostgreSQL and `LOAD DATA` of MySQL read the same by default.
+///
+/// <https://www.postgresql.org/docs/current/sql-copy.html#id-1.9.3.55.9.2>,
+/// <https://dev.mysql.com/doc/refman/8.4/en/load-data.html>
+pub(crate) fn write_row(row: &[Datum], text: &mut String) {
+    for (place, datum) in row.iter().enumerate() {
+        if place > 0 {
+            text.push('\t');
+        }
+        // Writing to a `String` cannot fail.
+        let _ = match datum {
+            Datum::Null => text.write_str("\\N"),
+            Datum::Int(n) => write!(text, "{n}"),
+            Datum::Double(x) => write!(text, "{x}"),
+            Datum::Text(value) => {
+                escape(value, text);
+                Ok(())
+            }
+        };
+    }
+    text.push('\n');
+}
+
+fn escape(value: &str, text: &mut String) {
+    if !value.contains(['\\', '\t', '\n', '\r']) {
+        return text.push_str(value);
+    }
+    for c in value.chars() {
+        match c {
+            '\\' => text.push_str("\\\\"),
+            '\t' => text.push_str("\\t"),
+            '\n' => text.push_str("\\n"),
+            '\r' => text.push_str("\\r"),
+            c => text.push(c),
+        }
+    }
+}
+
+/// A row as `INSERT` takes it, with the comma behind it. `literal` quotes a text.
+pub(crate) fn write_values(row: &[Datum], literal: impl Fn(&str) -> String, sql: &mut String) {
+    sql.push('(');
+    for (place, datum) in row.iter().enumerate() {
+        if place > 0 {
+            sql.push(',');
+        }
+        // Writing to a `String` cannot fail.
+        let _ = match datum {
+            Datum::Null => sql.write_str("NULL"),
+            Datum::Int(n) => write!(sql, "{n}"),
+            Datum::Double(x) => write!(sql, "{x:e}"),
+            Datum::Text(value) => sql.write_str(&literal(value)),
+        };
+    }
+    sql.push_str("),");
+}
+
+/// A password that nobody guesses.
+pub(crate) fn random_password() -> String {
+    // Each `RandomState` hashes with keys of its own, seeded by the operating system.
+    let half = || RandomState::new().build_hasher().finish();
+    format!("{:016x}{:016x}", half(), half())
+}
+
+/// A TCP connection to a server that has vanished is given up by these.
+pub(crate) const VIGILANCE: Vigilance = Vigilance {
+    user_timeout: Some(Duration::from_secs(30)),
+    keepalive_idle: Some(Duration::from_secs(10)),
+    keepalive_interval: Some(Duration::from_secs(5)),
+    keepalive_retries: Some(4),
+};
+
+/// The address of this host alone.
+pub(crate) const LOOPBACK: &str = "127.0.0.1";
+
+/// Whether a host's name or address can only be this host's.
+pub(crate) fn is_this_host(host: &str) -> bool {
+    host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
+}
+
+/// A server with a URL, as other hosts reach it: each takes a password from its own environment.
+pub(crate) fn reach_by_url(system: &SystemPlan) -> Result<SystemPlan, Failure> {
+    Ok(SystemPlan { url: model::plan::without_password(&system.url), ..system.clone() })
+}
+
+/// A private server, as other hosts reach it: by a URL, if it has one for them.
+pub(crate) fn reach_private(system: &SystemPlan, url: Option<String>) -> Result<SystemPlan, Failure> {
+    let Some(url) = url else {
+        let cause = "étalon's private server listens to its own host alone";
+        return Err(Failure::new(FailureKind::Unsupported, format!("load `{}` from other hosts", system.name), cause)
+            .hint(
+                "write `connect = \"tcp\"`, and start the agent on its host with `--listen ADDRESS`, by which the others \
+                 reach it",
+            ));
+    };
+    Ok(SystemPlan { url, server: None, settings: Default::default(), ..system.clone() })
+}
+
+/// The whole number that a query gave as text; 0 for `NULL` or no row.
+pub(crate) fn whole_number(answer: &str, tried: &str) -> Result<i64, Failure> {
+    if answer.is_empty() {
+        return Ok(0);
+    }
+    let wrong = |_| Failure::new(FailureKind::Verification, tried, format!("`{answer}` is not a whole number"));
+    answer.parse().map_err(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::borrow::Cow;
+
+    #[test]
+    fn rows_are_written_as_servers_read_them() {
+        let mut text = String::new();
+        let value = Datum::Text(Cow::Borrowed("a\tb\\c\nd\re"));
+        write_row(&[Datum::Int(-1), Datum::Null, Datum::Double(0.5), value], &mut text);
+        assert_eq!(text, "-1\t\\N\t0.5\ta\\tb\\\\c\\nd\\re\n");
+    }
+}

@@ -1,0 +1,119 @@
+//! What SQLite is, how it is set, and what its commits promise.
+
+use std::path::Path;
+
+use model::{Facts, Value};
+use rusqlite::Connection;
+use rusqlite::types::ValueRef;
+
+use super::cipher::{self, Cipher};
+use super::durability;
+use crate::error::Failure;
+use crate::systems::data_place::DataPlace;
+use crate::systems::durability::{first_fit, listed};
+
+/// The pragmas that change what is measured.
+pub(super) const PRAGMAS: &[&str] = &[
+    "auto_vacuum",
+    "automatic_index",
+    "busy_timeout",
+    "cache_size",
+    "cache_spill",
+    "cell_size_check",
+    "checkpoint_fullfsync",
+    "encoding",
+    "fullfsync",
+    "journal_mode",
+    "journal_size_limit",
+    "locking_mode",
+    "mmap_size",
+    "page_size",
+    "secure_delete",
+    "synchronous",
+    "temp_store",
+    "threads",
+    "wal_autocheckpoint",
+];
+
+/// Reads the facts of a database.
+pub(super) fn read(connection: &Connection, path: &Path, cipher: &Cipher) -> Result<Facts, Failure> {
+    let mut facts = Facts::default();
+    facts.identity("server.product", "SQLite");
+    facts.identity("server.version", rusqlite::version());
+    // In a build with SQLCipher its files without a key are its work, too.
+    if let Some(version) = cipher::said(connection, "cipher_version") {
+        facts.identity("server.sqlcipher", version);
+        facts.identity("encryption", if cipher.is_plain() { "none" } else { "each page, by SQLCipher" });
+    }
+    if let Some(cryptography) = cipher::said(connection, "cipher_provider_version") {
+        facts.identity("server.cryptography", cryptography);
+    }
+    facts.identity("server.compile_options", compile_options(connection));
+    for name in PRAGMAS {
+        match pragma(connection, name) {
+            Some(value) => facts.identity(format!("setting.{name}"), words(name, &value)),
+            None => facts.unavailable(format!("setting.{name}"), "this build of SQLite has no such pragma"),
+        }
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let place = DataPlace::here(folder.to_owned());
+    let keeping = place.add_to(&mut facts, |_| None).through(Some(std::process::id()));
+    facts.passing("data_directory.path", path.display().to_string());
+    let setting = |name: &str| match name {
+        "system" => Some(std::env::consts::OS.to_owned()),
+        name => facts.get(&format!("setting.{name}")).map(str::to_ascii_lowercase),
+    };
+    let promised = first_fit(durability::TABLE, setting).durability(&listed(durability::LISTED, setting));
+    let durability = place.durability(promised, &keeping);
+    facts.set_durability(&durability);
+    Ok(facts)
+}
+
+fn compile_options(connection: &Connection) -> String {
+    let read = || -> rusqlite::Result<Vec<String>> {
+        connection.prepare("PRAGMA compile_options")?.query_map([], |row| row.get(0))?.collect()
+    };
+    read().map(|options| options.join(" ")).unwrap_or_default()
+}
+
+/// A pragma's value as text, as SQLite prints it.
+pub(super) fn pragma(connection: &Connection, name: &str) -> Option<String> {
+    let text = |value: ValueRef<'_>| match value {
+        ValueRef::Integer(n) => n.to_string(),
+        ValueRef::Real(x) => x.to_string(),
+        ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned(),
+        ValueRef::Null | ValueRef::Blob(_) => String::new(),
+    };
+    connection.pragma_query_value(None, name, |row| Ok(text(row.get_ref(0)?))).ok()
+}
+
+/// The words that stand for the numbers which a pragma prints, in the order of the numbers.
+fn names(pragma: &str) -> &'static [&'static str] {
+    match pragma {
+        "synchronous" => &["off", "normal", "full", "extra"],
+        "temp_store" => &["default", "file", "memory"],
+        "auto_vacuum" => &["none", "full", "incremental"],
+        _ => &[],
+    }
+}
+
+fn words(pragma: &str, value: &str) -> String {
+    value
+        .parse::<usize>()
+        .ok()
+        .and_then(|number| names(pragma).get(number))
+        .map_or(value.to_owned(), |w| (*w).to_owned())
+}
+
+/// Whether what SQLite reads back is what the plan asked for.
+pub(super) fn same_setting(pragma: &str, read: Option<&str>, asked: &Value) -> bool {
+    let Some(read) = read else { return true };
+    let asked = match asked {
+        Value::Bool(b) => i64::from(*b).to_string(),
+        Value::Text(text) if text.eq_ignore_ascii_case("on") || text.eq_ignore_ascii_case("true") => "1".to_owned(),
+        other => other.to_string(),
+    };
+    read.eq_ignore_ascii_case(&asked)
+        || words(pragma, read).eq_ignore_ascii_case(&asked)
+        || (read == "0" && ["off", "false"].iter().any(|off| asked.eq_ignore_ascii_case(off)))
+}

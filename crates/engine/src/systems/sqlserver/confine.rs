@@ -1,0 +1,35 @@
+//! What a plan may do with a server that an agent reaches: measure it, and run no programs on its host.
+
+use super::connect::failure;
+use super::url::Address;
+use crate::error::Failure;
+use crate::permits::Permits;
+use crate::systems::sqlserver::lane::Client;
+
+/// Why a login could run programs or read files on the server's host; nothing if it cannot.
+/// <https://learn.microsoft.com/en-us/sql/relational-databases/system-stored-procedures/xp-cmdshell-transact-sql>,
+/// <https://learn.microsoft.com/en-us/sql/t-sql/statements/bulk-insert-transact-sql#permissions>
+const POWER: &str = "SELECT CASE WHEN IS_SRVROLEMEMBER('sysadmin') = 1 OR HAS_PERMS_BY_NAME(NULL, NULL, 'CONTROL \
+                     SERVER') = 1 THEN N'may do everything, xp_cmdshell among it' WHEN HAS_PERMS_BY_NAME(NULL, NULL, \
+                     'ADMINISTER BULK OPERATIONS') = 1 THEN N'may read files by BULK INSERT' WHEN \
+                     IS_SRVROLEMEMBER('securityadmin') = 1 OR HAS_PERMS_BY_NAME(NULL, NULL, 'ALTER ANY LOGIN') = 1 OR \
+                     HAS_PERMS_BY_NAME(NULL, NULL, 'IMPERSONATE ANY LOGIN') = 1 OR EXISTS (SELECT 1 FROM \
+                     sys.server_principals AS p WHERE p.type IN ('S', 'U') AND p.name <> SUSER_SNAME() AND \
+                     HAS_PERMS_BY_NAME(QUOTENAME(p.name), 'LOGIN', 'IMPERSONATE') = 1) THEN N'may act as other logins' \
+                     ELSE N'' END";
+
+/// Refuses a login that could run programs or read files on the server's host, where that was not allowed.
+///
+/// # Errors
+/// It could; or the server did not answer.
+pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Permits) -> Result<(), Failure> {
+    if !permits.are_bounded() {
+        return Ok(());
+    }
+    let power = client.one(POWER).map_err(|error| failure("ask what the login may do", &error))?;
+    if power.is_empty() {
+        return Ok(());
+    }
+    let how = "name a login that can do no more than a benchmark needs: `ALTER SERVER ROLE dbcreator ADD MEMBER …`";
+    permits.strong_login(&address.user, &power, how)
+}

@@ -1,0 +1,321 @@
+//! Making a connection, and saying clearly why there is none.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use host::reactor::Socket;
+use rustls::pki_types::ServerName;
+use wire::Secret;
+use wire::tds::{Config, Encryption, Medium, ServerMessage};
+
+use super::url::{Address, Encrypt, PasswordSource, Trust};
+use crate::error::{Failure, FailureKind};
+use crate::lane::ErrorClass;
+use crate::permits::Permits;
+use crate::systems::server::VIGILANCE;
+use crate::systems::server::dialogue::{ServerError as _, Tls};
+use crate::systems::server::refusal::{self, Explain};
+use crate::systems::server::tls::{Check, Roots, Wanted};
+use crate::systems::sqlserver::lane::{AskError, Client, LoggedIn, log_in};
+
+/// What the handshake and the login may take beyond the connection's own time-out.
+const LOGIN_GRACE: Duration = Duration::from_secs(5);
+/// How often one server may send a login to another.
+const REDIRECTS: u32 = 3;
+
+/// Why there is no connection.
+pub(super) type Refusal = refusal::Refusal<ServerMessage>;
+/// Why a lane's connection did not come about.
+pub(super) type OpenError = refusal::OpenError<ServerMessage>;
+
+/// A way to a server that can be gone again and again.
+#[derive(Clone)]
+pub(super) struct Endpoint {
+    /// Where it leads.
+    pub(super) address: Address,
+    tls: Tls,
+    application: &'static str,
+    /// Where else a server may send a login to.
+    permits: Permits,
+}
+
+impl Endpoint {
+    /// The way to an address.
+    ///
+    /// # Errors
+    /// The certificates that it trusts cannot be read.
+    pub(super) fn new(address: Address) -> Result<Endpoint, Failure> {
+        let check = match (address.trust, address.encrypt) {
+            (Trust::Blind, _) => Check::Nothing,
+            // As Microsoft's own clients: what encrypts the login alone need not be trusted, unless the URL says whom to
+            // trust.
+            (Trust::Checked, Encrypt::Login) if !address.says_who() => Check::Nothing,
+            (Trust::Checked, _) => Check::ChainAndName,
+        };
+        // The server speaks TLS 1.3 only where all of the connection is within TLS, which is TDS 8.
+        let roots = address.roots.as_ref().unwrap_or(&Roots::System);
+        let versions = [&rustls::version::TLS12];
+        let wanted = Wanted { versions: &versions, ..Wanted::new(check, roots, "ca_file") };
+        let config = wanted.client_config()?;
+        let name = address.certificate_name.clone().unwrap_or_else(|| address.host.clone());
+        let name = ServerName::try_from(name).map_err(|_| {
+            Failure::new(FailureKind::Plan, format!("connect to {}", address.shown()), "the host's name is no DNS name")
+        })?;
+        Ok(Endpoint {
+            address,
+            tls: Tls { config: Arc::new(config), name },
+            application: "etalon",
+            permits: Permits::All,
+        })
+    }
+
+    /// The same way, from which no server may send a login to where a plan may not connect to.
+    #[must_use]
+    pub(super) fn within(self, permits: &Permits) -> Endpoint {
+        Endpoint { permits: permits.clone(), ..self }
+    }
+
+    /// The same way, taken under another program's name.
+    #[must_use]
+    pub(super) fn named(&self, application: &'static str) -> Endpoint {
+        Endpoint { application, ..self.clone() }
+    }
+
+    /// Connects and logs in.
+    ///
+    /// # Errors
+    /// One for each reason; [`Endpoint::explain`] says what to do about it.
+    pub(super) fn try_connect(&self) -> Result<Client, Refusal> {
+        let patience = self.address.connect_timeout + LOGIN_GRACE;
+        let (mut host, mut port) = (self.address.host.clone(), self.address.port);
+        for _ in 0..=REDIRECTS {
+            let socket = Socket::connect_tcp(&host, port, self.address.connect_timeout, VIGILANCE);
+            let socket = socket.map_err(|cause| Refusal::of_io(&cause, patience))?;
+            let logged_in = log_in(socket, self.login(), &self.tls, patience);
+            match logged_in.map_err(|error| Refusal::of(error, patience))? {
+                LoggedIn::Here(client) => return Ok(*client),
+                LoggedIn::Elsewhere(to, at) => {
+                    self.permits.connect(&to, at).map_err(|failure| Refusal::Other(failure.to_string()))?;
+                    (host, port) = (to, at);
+                }
+            }
+        }
+        Err(Refusal::Other(format!("servers sent the login to each other {REDIRECTS} times")))
+    }
+
+    fn login(&self) -> Config {
+        let address = &self.address;
+        Config {
+            password: address.password.as_deref().map(Secret::from),
+            database: address.database.clone(),
+            server: address.host.clone(),
+            host: "etalon".to_owned(),
+            application: self.application.to_owned(),
+            encryption: match address.encrypt {
+                Encrypt::Login => Encryption::LoginOnly,
+                Encrypt::Everything => Encryption::Everything,
+            },
+            medium: if address.is_local() { Medium::Local } else { Medium::Network },
+            packet_bytes: address.packet_bytes,
+            ..Config::new(address.user.clone())
+        }
+    }
+}
+
+impl Explain for Endpoint {
+    type Error = ServerMessage;
+
+    fn explain(&self, refusal: &Refusal) -> Failure {
+        let (cause, kind, hint) = match refusal {
+            Refusal::Server(error) => {
+                let (kind, hint) = self.explain_server(error);
+                (error.said(), kind, hint)
+            }
+            other => self.explain_words(other),
+        };
+        let tried = match refusal {
+            Refusal::Tls(_) | Refusal::NoTls | Refusal::Insecure => "encrypt the connection to",
+            _ => "connect to",
+        };
+        Failure::new(kind, format!("{tried} {}", self.address.shown()), cause).hint(hint)
+    }
+
+    fn explain_asked(&self, tried: &str, error: &AskError) -> Failure {
+        failure(tried, error)
+    }
+}
+
+impl Endpoint {
+    fn explain_words(&self, refusal: &Refusal) -> (String, FailureKind, String) {
+        let Address { host, port, user, .. } = &self.address;
+        let check = format!("`sqlcmd -S {host},{port} -U {user}` asks the same");
+        match refusal {
+            Refusal::Silent(patience) => (
+                format!("nothing answered within {} s", patience.as_secs()),
+                FailureKind::Unreachable,
+                format!("something listens there that may not be SQL Server, or hangs; {check}"),
+            ),
+            Refusal::Io(kind, said) => {
+                let hint = match kind {
+                    io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
+                        format!("a server that forces strict encryption (TDS 8) ends connections so; {check}")
+                    }
+                    _ => format!("start the server and let it listen on TCP, or correct the address: {check}"),
+                };
+                (said.clone(), FailureKind::Unreachable, hint)
+            }
+            Refusal::NoTls => (
+                "the server offers no encryption".to_owned(),
+                FailureKind::Unsupported,
+                "give the server a certificate, or write `encrypt=false`".to_owned(),
+            ),
+            Refusal::Insecure | Refusal::Unproven => (
+                "the server offers no encryption, and the password would cross the network in the clear".to_owned(),
+                FailureKind::Login,
+                "give the server a certificate, or reach it over the loopback interface".to_owned(),
+            ),
+            Refusal::Tls(said) => (
+                said.clone(),
+                FailureKind::Other,
+                "name the authority that signed the server's certificate, `ca_file=/path/to/ca.pem`; where its name is not \
+                 the host's, `host_name_in_certificate=NAME`; `trust_server_certificate=true` encrypts without asking with \
+                 whom"
+                    .to_owned(),
+            ),
+            Refusal::Server(error) => (error.said(), FailureKind::Other, check),
+            Refusal::Other(said) => {
+                (said.clone(), FailureKind::Other, format!("is it SQL Server that listens there? {check}"))
+            }
+        }
+    }
+
+    /// <https://learn.microsoft.com/en-us/sql/relational-databases/errors-events/mssqlserver-18456-database-engine-error>
+    fn explain_server(&self, error: &ServerMessage) -> (FailureKind, String) {
+        let database = self.address.database.as_deref().unwrap_or_default();
+        match error.number {
+            18_456 => (FailureKind::Login, format!("{}; {}", login_state(error.state), self.password_hint())),
+            18_452 => (FailureKind::Login, "étalon speaks SQL authentication only: name an SQL login".to_owned()),
+            18_470 => (FailureKind::Login, "the login is disabled: `ALTER LOGIN … ENABLE`".to_owned()),
+            18_486 => {
+                (FailureKind::Login, "the login is locked out: `ALTER LOGIN … WITH PASSWORD = '…' UNLOCK`".to_owned())
+            }
+            18_487 | 18_488 => {
+                (FailureKind::Login, "set a new password: `ALTER LOGIN … WITH PASSWORD = '…'`".to_owned())
+            }
+            18_461 => (FailureKind::Login, "the server is in single-user mode, and somebody else is in".to_owned()),
+            4060 | 911 => (
+                FailureKind::Missing,
+                format!(
+                    "`CREATE DATABASE [{database}]` makes it, or the login has no user in it; étalon needs none, and works \
+                     in one of its own"
+                ),
+            ),
+            4064 => (
+                FailureKind::Missing,
+                "the login's default database cannot be opened: name another in the URL".to_owned(),
+            ),
+            916 => {
+                (FailureKind::Permission, format!("`USE [{database}]; CREATE USER … FOR LOGIN …` lets the login in"))
+            }
+            17_892 => (FailureKind::Login, "a logon trigger of the server has refused the login".to_owned()),
+            17_819 | 17_821 => (
+                FailureKind::Unsupported,
+                "the server takes strict encryption alone (TDS 8), which étalon does not speak: name an endpoint that takes \
+                 others"
+                    .to_owned(),
+            ),
+            17_835 => (FailureKind::Login, "write `encrypt=true` in the URL".to_owned()),
+            40_615 | 40_914 => {
+                (FailureKind::Permission, "add this machine's address to the server's firewall rules".to_owned())
+            }
+            17_809 | 10_928 | 10_929 => {
+                (FailureKind::Other, "raise `user connections` on the server, or ask for fewer clients".to_owned())
+            }
+            17_142 | 17_187 | 17_188 | 18_401 | 18_451 | 6005 => {
+                (FailureKind::Unreachable, "the server is starting or ending: try again later".to_owned())
+            }
+            _ => (FailureKind::Other, "look into the server's error log".to_owned()),
+        }
+    }
+
+    fn password_hint(&self) -> &'static str {
+        match self.address.password_source {
+            PasswordSource::Url => "the password in the URL was refused; SQLCMDPASSWORD holds one that no plan shows",
+            PasswordSource::Environment => "the password in SQLCMDPASSWORD was refused",
+            PasswordSource::Nowhere => "no password was given: set SQLCMDPASSWORD",
+        }
+    }
+}
+
+/// What a state of 18456 says.
+fn login_state(state: u8) -> &'static str {
+    match state {
+        2 | 5 => "there is no such login",
+        6 => "it is a Windows login, and SQL authentication was tried",
+        7 => "the login is disabled, and the password wrong",
+        8 | 9 => "the password is wrong",
+        11 | 12 => "the login is known, and may not connect to this server: `GRANT CONNECT SQL TO …`",
+        18 => "the password must be changed",
+        38 | 40 | 46 => "the database cannot be opened by this login",
+        58 => "the server takes Windows authentication only",
+        _ => {
+            "the server tells clients no reason; its error log has the state: 5 no such login, 7 disabled, 8 wrong password, \
+              58 Windows authentication only"
+        }
+    }
+}
+
+/// Permissions that are missing, by the number of the error.
+/// <https://learn.microsoft.com/en-us/sql/relational-databases/errors-events/database-engine-events-and-errors>
+const PERMISSION: [i32; 20] = [
+    229, 230, 262, 297, 300, 368, 371, 373, 916, 1088, 2557, 2571, 3110, 3505, 3701, 5011, 8189, 10_901, 15_151, 15_247,
+];
+/// And what cannot be written. 976, a replica that takes no questions, passes when a failover has ended.
+const READ_ONLY: [i32; 2] = [3906, 978];
+
+/// The number that Babelfish, a PostgreSQL that speaks TDS, gives every error for which it knows none of SQL Server's:
+/// statements that it does not have are among them.
+const UNNUMBERED: i32 = 33_557_097;
+
+/// Leaves out a statement that only a SQL Server has, and that a load can do without.
+///
+/// # Errors
+/// Every other refusal.
+pub(super) fn if_known(asked: Result<(), AskError>) -> Result<(), AskError> {
+    match asked {
+        Err(error) if error.number() == Some(UNNUMBERED) => Ok(()),
+        asked => asked,
+    }
+}
+
+/// A failure of something that was asked of a server over an open connection.
+pub(super) fn failure(tried: impl Into<String>, error: &AskError) -> Failure {
+    let tried = tried.into();
+    let AskError::Server(message) = error else {
+        return Failure::new(FailureKind::ConnectionLost, tried, error);
+    };
+    let class = message.error_class();
+    let number = message.number;
+    let kind = match class {
+        _ if PERMISSION.contains(&number) || READ_ONLY.contains(&number) => FailureKind::Permission,
+        ErrorClass::ConnectionLost => FailureKind::ConnectionLost,
+        ErrorClass::DiskFull => FailureKind::DiskFull,
+        _ if number == UNNUMBERED => FailureKind::Unsupported,
+        _ => FailureKind::Other,
+    };
+    let failure = Failure::new(kind, tried, error);
+    match (class, number) {
+        (ErrorClass::LockTimeout, _) => failure.hint("another session holds a lock on étalon's tables; end it"),
+        (ErrorClass::DiskFull, _) => failure.hint("free space on the server's device, or choose a smaller `scale`"),
+        (_, 300 | 297) => {
+            failure.hint("`GRANT VIEW SERVER STATE TO …`; from SQL Server 2022 on VIEW SERVER PERFORMANCE STATE")
+        }
+        (_, 262) => failure.hint("`ALTER SERVER ROLE dbcreator ADD MEMBER …` lets the login make étalon's database"),
+        (_, number) if READ_ONLY.contains(&number) => {
+            failure.hint("the database is read-only: étalon needs a server that it can write to")
+        }
+        (_, 40_508) => failure.hint("Azure SQL Database: make a database `etalon`, and name it in the URL"),
+        _ => failure,
+    }
+}

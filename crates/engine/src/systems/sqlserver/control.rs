@@ -1,0 +1,105 @@
+//! The connection over which étalon prepares, counts and tidies up.
+
+use std::ops::ControlFlow;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::connect::{Endpoint, failure};
+use super::session::Session;
+use crate::error::{Failure, FailureKind};
+use crate::systems::kept::{Kept, outwait};
+use crate::systems::sqlserver::lane::Client;
+use crate::target::Part;
+
+/// Settings of the control session, whatever the plan's are: nothing that it does may be cut short, and a lock that
+/// another session holds is waited for so long.
+const SETTINGS: &str = "SET LOCK_TIMEOUT 30000; SET XACT_ABORT OFF; SET NOCOUNT OFF; SET QUERY_GOVERNOR_COST_LIMIT 0; SET \
+                        TRANSACTION ISOLATION LEVEL READ COMMITTED";
+/// Takes the lock by which étalon claims its database. Its answer is 0 or 1 where the lock is had.
+const CLAIM: &str = "DECLARE @got int; EXEC @got = master.sys.sp_getapplock @Resource = N'etalon', @LockMode = \
+                     'Exclusive', @LockOwner = 'Session', @LockTimeout = 0; SELECT @got";
+/// What tells two servers apart, however they are reached.
+const IDENTITY: &str = "SELECT CAST(@@SERVERNAME AS nvarchar(256))";
+
+/// The connection, and how it is made.
+pub(super) struct Control {
+    endpoint: Endpoint,
+    session: Session,
+    part: Part,
+    kept: Kept<Held>,
+}
+
+/// The connection with its claim.
+struct Held {
+    client: Client,
+    /// Given back when it is dropped.
+    _claim: Option<Claim>,
+}
+
+impl Control {
+    /// A connection that is made when it is first needed.
+    pub(super) fn new(endpoint: Endpoint, session: Session, part: Part) -> Control {
+        Control { endpoint, session, part, kept: Kept::none() }
+    }
+
+    /// Asks something over the connection, as [`Kept::ask`].
+    pub(super) fn ask<T>(&self, mut question: impl FnMut(&mut Client) -> Result<T, Failure>) -> Result<T, Failure> {
+        self.kept.ask(|| self.connect(), |held| question(&mut held.client))
+    }
+
+    /// Ends the connection, and with it the claim on the database. The next question makes it anew.
+    pub(super) fn close(&self) {
+        self.kept.end(drop);
+    }
+
+    fn connect(&self) -> Result<Held, Failure> {
+        // The plan's options are those of the load.
+        let own = Session { settings: Vec::new(), ..self.session.clone() };
+        let mut client = own.open(&self.endpoint)?;
+        client.execute(SETTINGS).map_err(|error| failure("set up étalon's own session", &error))?;
+        let claim = match self.part {
+            Part::Whole => Some(claim(&mut client, &self.endpoint)?),
+            Part::Load => None,
+        };
+        Ok(Held { client, _claim: claim })
+    }
+}
+
+/// Claims of this process. Several systems of one plan may be the same server under other settings or by another path: the
+/// first of them holds the lock for all.
+static OWN: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+fn own() -> MutexGuard<'static, Vec<String>> {
+    OWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A session's claim, whether it holds the lock or another session of this process does.
+struct Claim {
+    server: String,
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let mut own = own();
+        if let Some(place) = own.iter().position(|server| *server == self.server) {
+            own.remove(place);
+        }
+    }
+}
+
+/// Claims étalon's database for this process: two that load and drop the same tables would spoil each other's trials.
+fn claim(client: &mut Client, endpoint: &Endpoint) -> Result<Claim, Failure> {
+    let tried = format!("claim étalon's database at {}", endpoint.address.shown());
+    let ask = |client: &mut Client, sql: &str| client.one(sql).map_err(|error| failure(tried.clone(), &error));
+    let server = ask(client, IDENTITY)?;
+    outwait(|| {
+        let had = matches!(ask(client, CLAIM)?.as_str(), "0" | "1");
+        if had || own().contains(&server) {
+            own().push(server.clone());
+            return Ok(ControlFlow::Break(Claim { server: server.clone() }));
+        }
+        let hint = "wait until it has ended, or use another server; `sys.dm_tran_locks` has the session of a remnant under \
+                    resource_type APPLICATION";
+        let rival = Failure::new(FailureKind::NotOurs, &tried, "another étalon is using it").hint(hint);
+        Ok(ControlFlow::Continue(rival))
+    })
+}

@@ -1,0 +1,65 @@
+//! How SQL Server writes SQL.
+
+use std::borrow::Cow;
+
+use crate::dataset::{ColumnKind, Dialect, Nulls, Table};
+use crate::systems::sqlserver::lane::{own_words, parameter_name};
+
+/// The dialect of T-SQL.
+pub(super) struct TSql;
+
+impl Dialect for TSql {
+    fn flavour(&self) -> &'static str {
+        "sqlserver"
+    }
+
+    fn column_type(&self, kind: ColumnKind) -> String {
+        match kind {
+            ColumnKind::Int => "int".to_owned(),
+            ColumnKind::BigInt => "bigint".to_owned(),
+            ColumnKind::Char(length) => format!("char({length})"),
+            // `timestamp` is a row's version here. Six digits behind the second are those of the other engines.
+            ColumnKind::Timestamp => "datetime2(6)".to_owned(),
+        }
+    }
+
+    fn placeholder(&self, number: usize) -> String {
+        parameter_name(number)
+    }
+
+    fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
+        Cow::Borrowed(own_words(sql))
+    }
+
+    fn first_rows(&self, columns: &str, rest: &str, count: u64) -> String {
+        format!("SELECT TOP ({count}) {columns} {rest}")
+    }
+
+    /// The key stands in the table's definition: it is clustered, so the rows lie in its order, and would all be written
+    /// again for one that came later.
+    fn define_table(&self, table: &Table) -> String {
+        let columns = table.columns.iter().map(|column| {
+            let nulls = if column.nulls == Nulls::Refused { "NOT NULL" } else { "NULL" };
+            format!("{} {} {nulls}", quoted(column.name), self.column_type(column.kind))
+        });
+        let key = table.primary_key.map(|key| format!("PRIMARY KEY CLUSTERED ({})", quoted(key)));
+        let parts: Vec<String> = columns.chain(key).collect();
+        format!("CREATE TABLE {} ({})", quoted(&table.name), parts.join(", "))
+    }
+}
+
+/// A name between brackets.
+pub(super) fn quoted(name: &str) -> String {
+    format!("[{}]", name.replace(']', "]]"))
+}
+
+/// A string literal: of the database's code page where that is enough, else of Unicode.
+pub(super) fn literal(text: &str) -> String {
+    let prefix = if text.is_ascii() { "" } else { "N" };
+    format!("{prefix}'{}'", text.replace('\'', "''"))
+}
+
+/// A literal of Unicode.
+pub(super) fn wide_literal(text: &str) -> String {
+    format!("N'{}'", text.replace('\'', "''"))
+}

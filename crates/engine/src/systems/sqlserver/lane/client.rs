@@ -1,0 +1,301 @@
+//! A connection that may block: the login, the control plane's questions, bulk copy, a lane's beginning.
+
+use std::fmt;
+use std::io::{self, Read as _, Write as _};
+use std::time::{Duration, Instant};
+
+use host::reactor::Socket;
+use rustls::ClientConnection;
+use wire::Value;
+use wire::tds::{
+    Bulk, Cell, Column, Config, Done, HEADER_BYTES, Handshake, Progress, RequestSession, Row, Scan, Scanner,
+    ServerMessage, Session, Sink, TlsScope, attention, batch, unwrap_tls, wrap_tls,
+};
+
+use super::connection::Connection;
+use super::statement::{Mode, Statement, Typed, value};
+use super::{AskError, Opened};
+use crate::dataset::Datum;
+use crate::systems::server::dialogue::{Asker, Timed, Tls, single};
+
+/// How often somebody who waits for a long statement is asked whether to go on.
+const LOOK: Duration = Duration::from_millis(200);
+/// Rows of a bulk copy go to the server in pieces of about this size, bytes.
+const PIECE_BYTES: usize = 64 << 10;
+
+impl AskError {
+    /// The server's number of the error, if it was the server who refused.
+    pub(crate) fn number(&self) -> Option<i32> {
+        match self {
+            AskError::Server(error) => Some(error.number),
+            AskError::Io(_) | AskError::Tls(_) | AskError::Wire(_) => None,
+        }
+    }
+}
+
+/// What a question brought.
+#[derive(Debug, Default)]
+pub(crate) struct Answer {
+    /// The columns of the last result.
+    pub(crate) columns: Vec<Column>,
+    /// The rows of all results; `None` is `NULL`.
+    pub(crate) rows: Vec<Vec<Cell>>,
+    /// Remarks, such as those of `SET STATISTICS TIME`.
+    pub(crate) remarks: Vec<ServerMessage>,
+    /// Rows that were touched, as far as the server counts them.
+    pub(crate) touched: u64,
+    refusal: Option<Box<ServerMessage>>,
+}
+
+impl Sink for Answer {
+    fn columns(&mut self, columns: &[Column]) {
+        self.columns = columns.to_vec();
+    }
+
+    fn row(&mut self, row: Row<'_>) -> wire::Result<()> {
+        self.rows.push(row.cells()?);
+        Ok(())
+    }
+
+    fn done(&mut self, done: Done) {
+        self.touched += done.rows().unwrap_or_default();
+    }
+
+    fn error(&mut self, error: ServerMessage) {
+        self.refusal.get_or_insert(Box::new(error));
+    }
+
+    fn info(&mut self, info: ServerMessage) {
+        self.remarks.push(info);
+    }
+}
+
+/// A connection whose answers are waited for.
+pub(crate) struct Client {
+    asker: Asker,
+    /// What the login left.
+    pub(crate) session: Session,
+    scanner: Scanner,
+    out: Vec<u8>,
+}
+
+/// How a login ended that was not refused.
+pub(crate) enum LoggedIn {
+    /// With a session.
+    Here(Box<Client>),
+    /// Another server is to be asked, as this one says.
+    Elsewhere(String, u16),
+}
+
+/// Logs in over a fresh connection, within `patience`.
+///
+/// # Errors
+/// The server refuses the login or breaks the protocol, the encryption fails, or the connection does.
+pub(crate) fn log_in(socket: Socket, config: Config, tls: &Tls, patience: Duration) -> Result<LoggedIn, AskError> {
+    let mut asker = Asker::new(socket, patience);
+    let mut handshake = Handshake::new(config);
+    let mut out = Vec::new();
+    handshake.begin(&mut out);
+    let mut progress = Progress::Receive;
+    loop {
+        asker.write(&mut out)?;
+        progress = match progress {
+            Progress::Receive => match asker.read()? {
+                [] => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, handshake.closed()).into()),
+                bytes => handshake.receive(bytes, &mut out)?,
+            },
+            Progress::StartTls(scope) => {
+                asker.link = asker.link.start_tls_through(tls, exchange_wrapped).map_err(AskError::Tls)?;
+                let next = handshake.tls_started(&mut out)?;
+                if scope == TlsScope::Login {
+                    asker.write(&mut out)?;
+                    asker.link = asker.link.end_tls();
+                }
+                next
+            }
+            Progress::Redirect { host, port } => return Ok(LoggedIn::Elsewhere(host, port)),
+            Progress::Ready(session) => {
+                let mut scanner = session.scanner();
+                scanner.scan(session.leftover(), &mut wire::tds::Ignore)?;
+                asker.link.set_deadline(None)?;
+                return Ok(LoggedIn::Here(Box::new(Client { asker, session: *session, scanner, out })));
+            }
+        };
+    }
+}
+
+/// Moves one flight of the handshake of TLS, wrapped in packets.
+fn exchange_wrapped(connection: &mut ClientConnection, timed: &mut Timed) -> io::Result<()> {
+    let mut flight = Vec::new();
+    while connection.wants_write() {
+        connection.write_tls(&mut flight)?;
+    }
+    if !flight.is_empty() {
+        let mut packets = Vec::new();
+        wrap_tls(&flight, &mut packets);
+        timed.write_all(&packets)?;
+        return timed.flush();
+    }
+    let mut packet = vec![0; HEADER_BYTES];
+    timed.read_exact(&mut packet)?;
+    let length = usize::from(u16::from_be_bytes([packet[2], packet[3]])).max(HEADER_BYTES);
+    packet.resize(length, 0);
+    timed.read_exact(&mut packet[HEADER_BYTES..])?;
+    let invalid = |error: &dyn fmt::Display| io::Error::new(io::ErrorKind::InvalidData, error.to_string());
+    let (mut bytes, _) = unwrap_tls(&packet).map_err(|error| invalid(&error))?.unwrap_or_default();
+    while !bytes.is_empty() {
+        connection.read_tls(&mut bytes)?;
+        if let Err(error) = connection.process_new_packets() {
+            return Err(invalid(&error));
+        }
+    }
+    Ok(())
+}
+
+impl Client {
+    /// The TLS version and cipher, if it is encrypted.
+    pub(crate) fn encryption(&self) -> Option<String> {
+        self.asker.link.encryption()
+    }
+
+    fn request_session(&self) -> RequestSession {
+        RequestSession::of(&self.scanner)
+    }
+
+    /// Sends what is in `out`, and reads to the end of the answer.
+    fn hear(&mut self) -> Result<Answer, AskError> {
+        self.asker.ask(&mut self.out)?;
+        let mut answer = Answer::default();
+        let mut answer_bytes = 0;
+        loop {
+            let heard = match self.asker.hear::<ServerMessage>(&mut answer_bytes)? {
+                [] => return Err(answer.refusal.map_or_else(AskError::closed, AskError::Server)),
+                heard => heard,
+            };
+            if let Scan::Ready { .. } = self.scanner.scan(heard, &mut answer)? {
+                break;
+            }
+        }
+        match answer.refusal.take() {
+            Some(refusal) => Err(AskError::Server(refusal)),
+            None => Ok(answer),
+        }
+    }
+
+    /// Asks a batch, and gives all that its answer holds.
+    ///
+    /// # Errors
+    /// The server refuses, or the connection fails.
+    pub(crate) fn ask(&mut self, sql: &str) -> Result<Answer, AskError> {
+        batch(sql, self.request_session(), &mut self.out)?;
+        self.hear()
+    }
+
+    /// Asks a batch that may take long and be silent meanwhile: each remark is told when it comes, and `go_on` is asked
+    /// every moment. Where that says no, the server is told to give up.
+    ///
+    /// # Errors
+    /// As of [`Client::ask`]; [`io::ErrorKind::Interrupted`] after it was given up.
+    pub(crate) fn ask_long(
+        &mut self,
+        sql: &str,
+        go_on: &dyn Fn() -> bool,
+        heard: &mut dyn FnMut(&ServerMessage),
+    ) -> Result<Answer, AskError> {
+        batch(sql, self.request_session(), &mut self.out)?;
+        self.asker.ask(&mut self.out)?;
+        let mut answer = Answer::default();
+        let (mut told, mut given_up) = (0, false);
+        loop {
+            self.asker.link.set_deadline(Some(Instant::now() + LOOK))?;
+            let scan = match self.asker.read() {
+                Ok([]) => return Err(answer.refusal.map_or_else(AskError::closed, AskError::Server)),
+                Ok(heard) => self.scanner.scan(heard, &mut answer)?,
+                Err(cause) if matches!(cause.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock) => {
+                    if !given_up && !go_on() {
+                        attention(&mut self.out);
+                        self.scanner.attention_sent();
+                        self.asker.ask(&mut self.out)?;
+                        given_up = true;
+                    }
+                    continue;
+                }
+                Err(cause) => return Err(cause.into()),
+            };
+            answer.remarks[told..].iter().for_each(&mut *heard);
+            told = answer.remarks.len();
+            if let Scan::Ready { .. } = scan {
+                break;
+            }
+        }
+        match answer.refusal.take() {
+            _ if given_up => Err(io::Error::from(io::ErrorKind::Interrupted).into()),
+            Some(refusal) => Err(AskError::Server(refusal)),
+            None => Ok(answer),
+        }
+    }
+
+    /// Asks a batch, and gives its rows as text.
+    ///
+    /// # Errors
+    /// As of [`Client::ask`].
+    pub(crate) fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, AskError> {
+        let rows = self.ask(sql)?.rows;
+        Ok(rows.into_iter().map(|row| row.into_iter().map(Cell::text).collect()).collect())
+    }
+
+    /// Executes a batch whose rows do not matter.
+    ///
+    /// # Errors
+    /// As of [`Client::ask`].
+    pub(crate) fn execute(&mut self, sql: &str) -> Result<(), AskError> {
+        self.ask(sql).map(|_| ())
+    }
+
+    /// The single value of a query; empty for `NULL` or no row.
+    ///
+    /// # Errors
+    /// As of [`Client::ask`].
+    pub(crate) fn one(&mut self, sql: &str) -> Result<String, AskError> {
+        Ok(single(self.rows(sql)?))
+    }
+
+    /// Copies rows into a table whose columns are these, after `INSERT BULK`. `rows` fills in the values of the next row;
+    /// `false` says that there is none. Gives the number of rows that the server has taken.
+    ///
+    /// # Errors
+    /// As of [`Client::ask`]; or a value cannot be copied so ([`WireError::NoBinaryForm`]), which ends the connection's
+    /// use: the server waits for rows.
+    pub(crate) fn copy(
+        &mut self,
+        insert_bulk: &str,
+        columns: Vec<Column>,
+        rows: &mut dyn FnMut(&mut Vec<Datum>) -> bool,
+    ) -> Result<u64, AskError> {
+        let mut bulk = Bulk::new(columns, self.scanner.packet_bytes())?;
+        self.execute(insert_bulk)?;
+        let mut row = Vec::new();
+        while rows(&mut row) {
+            let values: Vec<Value<'_>> = row.iter().map(value).collect();
+            bulk.row(&values)?;
+            row.clear();
+            bulk.drain(&mut self.out);
+            if self.out.len() >= PIECE_BYTES {
+                self.asker.ask(&mut self.out)?;
+            }
+        }
+        bulk.finish(&mut self.out);
+        Ok(self.hear()?.touched)
+    }
+
+    /// Makes it a connection of a lane.
+    ///
+    /// # Errors
+    /// The connection fails.
+    pub(crate) fn into_opened(mut self, statements: &[Typed], mode: Mode) -> Result<Opened, AskError> {
+        let statements = statements.iter().map(|typed| Statement::new(typed, mode)).collect();
+        // A statement of the load may take as long as it likes.
+        self.asker.link.set_deadline(None)?;
+        Ok(Opened { link: self.asker.link, connection: Connection::new(self.scanner, statements) })
+    }
+}

@@ -1,0 +1,230 @@
+//! One connection of a lane. A request is encoded once for each statement; its parameters are encoded behind it. An answer
+//! is read token by token, since rows have no length; values are decoded only where a script asks.
+
+use wire::Result;
+use wire::tds::{Cell, Column, Done, RequestSession, Row, Scan, Scanner, ServerMessage, Sink};
+
+use super::own_words;
+use super::statement::Statement;
+use crate::dataset::Datum;
+use crate::lane::{ErrorClass, KeptRow, OpError, Outcome, lost};
+use crate::systems::server::dialogue::{Conversation, Heard, ServerError, State};
+use crate::workloads::transactions::{Rows, StatementOp};
+
+/// More bytes than this are no answer to a statement of a load but a server without end, bytes.
+const ANSWER_BYTES: u64 = 1 << 30;
+/// And so are more results, of which the last rows are kept.
+const ANSWER_RESULTS: usize = 1 << 16;
+/// "Could not find prepared statement with handle".
+const HANDLE_UNKNOWN: i32 = 8179;
+
+/// One client's connection.
+pub struct Connection {
+    scanner: Scanner,
+    /// Empty where statements travel as text.
+    statements: Vec<Statement>,
+    state: State,
+    answer_bytes: u64,
+    asked: usize,
+    hearing: Hearing,
+}
+
+/// What of an answer is taken down.
+struct Hearing {
+    rows: Rows,
+    failure: Option<ServerMessage>,
+    handle: Option<i32>,
+    /// Results of the last operation that asked for rows; those before `results` count.
+    kept: Vec<KeptRow>,
+    results: usize,
+    /// Whether the result that is being read has columns.
+    described: bool,
+}
+
+impl Sink for Hearing {
+    fn columns(&mut self, columns: &[Column]) {
+        if self.rows == Rows::Keep {
+            self.described = true;
+            if let Some(result) = self.begin_result() {
+                result.columns.extend(columns.iter().map(|column| column.name.clone()));
+            }
+        }
+    }
+
+    fn row(&mut self, row: Row<'_>) -> Result<()> {
+        if self.rows == Rows::Keep
+            && let Some(result) = self.results.checked_sub(1).and_then(|last| self.kept.get_mut(last))
+        {
+            result.rows += 1;
+            result.values.clear();
+            result.values.extend(row.cells()?.into_iter().map(datum));
+        }
+        Ok(())
+    }
+
+    fn done(&mut self, done: Done) {
+        // The end of a procedure that holds a statement is not that of another.
+        let is_statement = done.in_procedure || done.command != 0;
+        if self.rows == Rows::Keep && !std::mem::take(&mut self.described) && is_statement && !done.is_error() {
+            self.begin_result();
+        }
+    }
+
+    fn error(&mut self, error: ServerMessage) {
+        self.failure.get_or_insert(error);
+    }
+
+    fn return_value(&mut self, value: Cell) {
+        if let Cell::Int(handle) = value {
+            self.handle = i32::try_from(handle).ok();
+        }
+    }
+}
+
+impl Hearing {
+    /// Begins the next result, in the memory of an older one. `None`: there are too many.
+    fn begin_result(&mut self) -> Option<&mut KeptRow> {
+        if self.results > ANSWER_RESULTS {
+            return None;
+        }
+        if self.kept.len() == self.results {
+            self.kept.push(KeptRow::default());
+        }
+        let result = self.kept.get_mut(self.results)?;
+        self.results += 1;
+        result.rows = 0;
+        result.columns.clear();
+        result.values.clear();
+        Some(result)
+    }
+}
+
+/// A value as scripts and steps take it.
+pub(crate) fn datum(cell: Cell) -> Datum {
+    match cell {
+        Cell::Null => Datum::Null,
+        Cell::Int(number) => Datum::Int(number),
+        Cell::Double(number) => Datum::Double(number),
+        other => other.text().map_or(Datum::Null, |text| Datum::Text(text.into())),
+    }
+}
+
+impl Connection {
+    pub(super) fn new(scanner: Scanner, statements: Vec<Statement>) -> Connection {
+        let hearing = Hearing {
+            rows: Rows::Discard,
+            failure: None,
+            handle: None,
+            kept: Vec::new(),
+            results: 0,
+            described: false,
+        };
+        Connection { scanner, statements, state: State::Free, answer_bytes: 0, asked: 0, hearing }
+    }
+
+    /// An answer is complete.
+    fn end_answer(&mut self) -> Heard {
+        if self.state != State::Waiting {
+            // One that answers nothing: the server is about to close the connection.
+            let error = self.hearing.failure.take();
+            let unasked = || lost("the server speaks without having been asked");
+            return Heard::End(error.as_ref().map_or_else(unasked, ServerError::op_error));
+        }
+        let statement = self.statements.get_mut(self.asked);
+        let failure = self.hearing.failure.take();
+        if let (Some(statement), Some(handle)) = (statement, self.hearing.handle.take()) {
+            statement.prepared(handle);
+        }
+        if self.hearing.results > ANSWER_RESULTS {
+            return Heard::End(lost("the server's answer has results without end"));
+        }
+        let Some(error) = failure else {
+            self.state = State::Free;
+            return Heard::Answer(Outcome::Ok);
+        };
+        if error.number == HANDLE_UNKNOWN
+            && let Some(statement) = self.statements.get_mut(self.asked)
+        {
+            statement.forgotten();
+        }
+        let error = error.op_error();
+        if error.class == ErrorClass::ConnectionLost {
+            return Heard::End(error);
+        }
+        self.state = State::Free;
+        Heard::Answer(Outcome::Failed(error))
+    }
+}
+
+impl Conversation for Connection {
+    fn state(&self) -> &State {
+        &self.state
+    }
+
+    fn state_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+
+    fn request<'a>(&'a mut self, op: &StatementOp, text: &'a mut Vec<u8>) -> std::result::Result<&'a [u8], OpError> {
+        if let State::Gone(error) = &self.state {
+            return Err(error.clone());
+        }
+        let misfit = |error: wire::WireError| OpError { class: ErrorClass::Statement, message: error.to_string() };
+        let session = RequestSession::of(&self.scanner);
+        let request = match self.statements.get_mut(op.statement) {
+            Some(statement) => statement.request(&op.parameters, session).map_err(misfit)?,
+            None => {
+                text.clear();
+                wire::tds::batch(own_words(&op.text), session, text).map_err(misfit)?;
+                text.as_slice()
+            }
+        };
+        self.asked = op.statement;
+        self.answer_bytes = 0;
+        let hearing = &mut self.hearing;
+        (hearing.rows, hearing.results, hearing.described) = (op.rows, 0, false);
+        (hearing.failure, hearing.handle) = (None, None);
+        self.state = State::Waiting;
+        Ok(request)
+    }
+
+    fn read(&mut self, received: &[u8]) -> Heard {
+        let mut rest = received;
+        let mut heard = Heard::Nothing;
+        self.answer_bytes += received.len() as u64;
+        if self.answer_bytes > ANSWER_BYTES {
+            return Heard::End(lost(&format_args!("the server's answer has no end after {} MiB", ANSWER_BYTES >> 20)));
+        }
+        while !rest.is_empty() {
+            match self.scanner.scan(rest, &mut self.hearing) {
+                Ok(Scan::NeedMore) => return heard,
+                Ok(Scan::Ready { consumed }) => {
+                    rest = &rest[consumed..];
+                    heard = self.end_answer();
+                    if matches!(heard, Heard::End(_)) {
+                        return heard;
+                    }
+                }
+                Err(error) => return Heard::End(lost(&error)),
+            }
+        }
+        heard
+    }
+
+    /// The server itself rolls back what a deadlock's victim did, and says so; most other errors leave a transaction open.
+    fn needs_rollback(&self) -> bool {
+        self.scanner.transaction() != 0
+    }
+
+    fn rollback() -> StatementOp {
+        let text = "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION".to_owned();
+        StatementOp { statement: usize::MAX, text, ..StatementOp::default() }
+    }
+
+    fn kept(&self) -> &[KeptRow] {
+        &self.hearing.kept[..self.hearing.results]
+    }
+
+    /// The protocol has no word for it: the connection is closed.
+    fn farewell(_out: &mut Vec<u8>) {}
+}

@@ -1,0 +1,135 @@
+//! SQL Server in étalon's own words, over a reactor.
+
+mod client;
+mod connection;
+mod statement;
+
+use wire::WireError;
+use wire::tds::ServerMessage;
+
+use crate::lane::ErrorClass;
+use crate::systems::server::dialogue::{self, ServerError};
+
+pub(crate) use client::{Answer, Client, LoggedIn, log_in};
+pub use connection::Connection;
+pub(crate) use connection::datum;
+pub(crate) use statement::{Mode, Typed, parameter_name};
+
+/// Why there is no answer.
+pub(crate) type AskError = dialogue::AskError<ServerMessage>;
+/// A connection that is ready for its first request.
+pub(crate) type Opened = dialogue::Opened<Connection>;
+/// A worker's connections over a reactor.
+pub type NativeLane = dialogue::NativeLane<Connection>;
+
+impl ServerError for ServerMessage {
+    fn of_login(error: WireError) -> Result<Box<Self>, WireError> {
+        match error {
+            WireError::RefusedBySqlServer(error) => Ok(error),
+            other => Err(other),
+        }
+    }
+
+    fn said(&self) -> String {
+        self.to_string().replace(['\r', '\n'], " ")
+    }
+
+    /// By its number.
+    ///
+    /// <https://learn.microsoft.com/en-us/sql/relational-databases/errors-events/database-engine-events-and-errors>; those
+    /// of memory-optimised tables:
+    /// <https://learn.microsoft.com/en-us/sql/relational-databases/in-memory-oltp/transactions-with-memory-optimized-tables>;
+    /// those of Azure: <https://learn.microsoft.com/en-us/azure/azure-sql/database/troubleshoot-common-errors-issues>.
+    fn error_class(&self) -> ErrorClass {
+        match self.number {
+            1205 => ErrorClass::Deadlock,
+            // An update conflict under snapshot isolation, and one with a change of the table; then the conflicts of
+            // memory-optimised tables: write, repeatable read, serializable, and the commit that this one depended on.
+            3960 | 3961 | 41_301 | 41_302 | 41_305 | 41_325 | 41_839 => ErrorClass::Serialization,
+            1222 => ErrorClass::LockTimeout,
+            // Primary key or unique constraint, unique index, foreign key or check, NULL.
+            2627 | 2601 | 547 | 515 => ErrorClass::Constraint,
+            // User connections, worker threads, the limits of Azure.
+            17_809 | 10_928 | 10_929 | 10_936 => ErrorClass::TooManyConnections,
+            // File group full, log full, a file cannot grow, tempdb full, also of row versions; the limits of Azure.
+            1101 | 1105 | 9002 | 5149 | 3257 | 1104 | 3958 | 3966 | 1132 | 1133 | 1136 | 40_544 => ErrorClass::DiskFull,
+            // The session was killed; the server is shutting down, or not ready yet; the database moved to another
+            // replica or server, or is being recovered there; Azure has ended the session, since it took too much.
+            596 | 6005 | 17_142 | 17_187 | 17_188 | 18_401 | 18_451 => ErrorClass::ConnectionLost,
+            921 | 922 | 952 | 976 | 978 | 983 | 988 | 40_197 | 40_501 | 40_613 => ErrorClass::ConnectionLost,
+            40_143 | 40_166 | 40_174 | 40_540 | 40_549..=40_553 => ErrorClass::ConnectionLost,
+            _ if self.is_fatal() => ErrorClass::ConnectionLost,
+            _ => ErrorClass::Statement,
+        }
+    }
+}
+
+/// The words of a portable script that T-SQL has others for: `BEGIN` alone opens a block there, and `END` closes it.
+pub(crate) fn own_words(sql: &str) -> &str {
+    const WORDS: [(&str, &str); 12] = [
+        ("begin", "BEGIN TRANSACTION"),
+        ("begin work", "BEGIN TRANSACTION"),
+        ("start transaction", "BEGIN TRANSACTION"),
+        ("commit", "COMMIT TRANSACTION"),
+        ("commit work", "COMMIT TRANSACTION"),
+        ("end", "COMMIT TRANSACTION"),
+        ("end transaction", "COMMIT TRANSACTION"),
+        ("end work", "COMMIT TRANSACTION"),
+        ("rollback", "ROLLBACK TRANSACTION"),
+        ("rollback work", "ROLLBACK TRANSACTION"),
+        ("abort", "ROLLBACK TRANSACTION"),
+        ("abort transaction", "ROLLBACK TRANSACTION"),
+    ];
+    dialogue::translated(sql, &WORDS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_have_the_class_that_the_manual_gives_them() {
+        let class = |number: i32, class: u8| {
+            let text = String::new;
+            let (server, procedure) = (text(), text());
+            ServerMessage { number, state: 1, class, text: text(), server, procedure, line: 1 }.error_class()
+        };
+        for (number, level, expected) in [
+            (1205, 13, ErrorClass::Deadlock),
+            (1222, 16, ErrorClass::LockTimeout),
+            (3960, 16, ErrorClass::Serialization),
+            (41_302, 16, ErrorClass::Serialization),
+            (2627, 14, ErrorClass::Constraint),
+            (2601, 14, ErrorClass::Constraint),
+            (547, 16, ErrorClass::Constraint),
+            (515, 16, ErrorClass::Constraint),
+            (9002, 17, ErrorClass::DiskFull),
+            (1105, 17, ErrorClass::DiskFull),
+            (3958, 16, ErrorClass::DiskFull),
+            (922, 14, ErrorClass::ConnectionLost),
+            (17_188, 16, ErrorClass::ConnectionLost),
+            (6005, 14, ErrorClass::ConnectionLost),
+            (40_613, 17, ErrorClass::ConnectionLost),
+            (40_540, 16, ErrorClass::ConnectionLost),
+            (40_551, 16, ErrorClass::ConnectionLost),
+            // The connection ends with it, and the reason counts.
+            (40_544, 20, ErrorClass::DiskFull),
+            (5149, 16, ErrorClass::DiskFull),
+            (17_809, 20, ErrorClass::TooManyConnections),
+            (208, 16, ErrorClass::Statement),
+            (102, 15, ErrorClass::Statement),
+            (824, 24, ErrorClass::ConnectionLost),
+        ] {
+            assert_eq!(class(number, level), expected, "{number}");
+        }
+    }
+
+    #[test]
+    fn portable_words_become_those_of_t_sql() {
+        assert_eq!(own_words("BEGIN"), "BEGIN TRANSACTION");
+        assert_eq!(own_words(" end\n"), "COMMIT TRANSACTION");
+        assert_eq!(own_words("Abort"), "ROLLBACK TRANSACTION");
+        assert_eq!(own_words("BEGIN TRANSACTION"), "BEGIN TRANSACTION");
+        assert_eq!(own_words("SELECT 'end'"), "SELECT 'end'");
+    }
+}

@@ -1,0 +1,322 @@
+//! Where a server is, by its URL and the variables that `sqlcmd` honours.
+//!
+//! <https://learn.microsoft.com/en-us/sql/tools/sqlcmd/sqlcmd-use-scripting-variables>; the options have the names and the
+//! meaning that Microsoft's own clients give them,
+//! <https://learn.microsoft.com/en-us/sql/connect/ado-net/connection-string-syntax>.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::error::Failure;
+use crate::permits::Permits;
+use crate::systems::server::is_this_host;
+use crate::systems::server::tls::Roots;
+use crate::systems::server::url::{Environment, Form, Pieces};
+
+/// How long a server may take to answer a connection, unless the URL says otherwise.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
+/// The port unless the URL says otherwise.
+const PORT: u16 = 1433;
+/// The size of packets that is asked for unless the URL says otherwise, in bytes: that of Microsoft's own clients.
+const PACKET_BYTES: u16 = 8000;
+/// Options that a URL may have.
+const OPTIONS: [&str; 11] = [
+    "encrypt",
+    "trust_server_certificate",
+    "ca_file",
+    "server_certificate",
+    "host_name_in_certificate",
+    "connect_timeout",
+    "packet_size",
+    "user",
+    "password",
+    "host",
+    "port",
+];
+
+/// Options that name files: of this and other clients of SQL Server.
+const FILE_OPTIONS: [&str; 2] = ["ca_file", "server_certificate"];
+
+/// What is encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Encrypt {
+    /// The login alone, unless the server insists on more: `encrypt=false`.
+    Login,
+    /// Everything: `encrypt=true`.
+    Everything,
+}
+
+/// Whether a certificate is believed without being checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trust {
+    /// It is checked.
+    Checked,
+    /// `trust_server_certificate=true`: it is not.
+    Blind,
+}
+
+/// Where a password comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PasswordSource {
+    /// The URL.
+    Url,
+    /// `SQLCMDPASSWORD`.
+    Environment,
+    /// Nowhere.
+    Nowhere,
+}
+
+/// A server's address, with everything that a connection to it needs.
+#[derive(Clone)]
+pub(super) struct Address {
+    /// Name or address.
+    pub(super) host: String,
+    /// TCP port.
+    pub(super) port: u16,
+    /// The login's name.
+    pub(super) user: String,
+    /// The password; `None` is the empty one.
+    pub(super) password: Option<String>,
+    /// Where the password comes from: for hints.
+    pub(super) password_source: PasswordSource,
+    /// The database that the URL names.
+    pub(super) database: Option<String>,
+    /// What is encrypted.
+    pub(super) encrypt: Encrypt,
+    /// Whether the certificate is checked.
+    pub(super) trust: Trust,
+    /// Whose certificates are trusted, if the URL says whose.
+    pub(super) roots: Option<Roots>,
+    /// Whom the certificate has to name, if not the host.
+    pub(super) certificate_name: Option<String>,
+    /// How long the server may take to take the connection.
+    pub(super) connect_timeout: Duration,
+    /// The size of packets that is asked for, in bytes.
+    pub(super) packet_bytes: u16,
+}
+
+/// How its URLs are written. `host,port` is how Microsoft's own clients write it.
+const URL: Form = Form { product: "SQL Server", schemes: ["mssql", "sqlserver"], before_port: &[':', ','] };
+
+fn wrong(cause: impl std::fmt::Display) -> Failure {
+    URL.wrong(cause)
+}
+
+impl Address {
+    /// Reads a URL, or `env:NAME` for one that is in the environment.
+    ///
+    /// # Errors
+    /// It is not a URL of SQL Server, or an option in it is not known. Never repeats the password.
+    pub(super) fn parse(url: &str, environment: Environment<'_>) -> Result<Address, Failure> {
+        let Pieces { user, password, host, port, database, options: others } = URL.read(url, environment)?;
+        let authority = [("user", user), ("password", password), ("host", host), ("port", port)];
+        let mut options: BTreeMap<&'static str, String> =
+            authority.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+        for (key, value) in others {
+            options.insert(option_name(&key)?, value);
+        }
+        Address::of_options(&options, database, environment)
+    }
+
+    /// The same, if a plan may connect to that very address and read the files that the URL names.
+    ///
+    /// # Errors
+    /// As of [`Address::parse`]; or that was not allowed.
+    pub(super) fn permitted(url: &str, environment: Environment<'_>, permits: &Permits) -> Result<Address, Failure> {
+        let pieces = URL.read(url, environment)?;
+        permits.files_of_options(pieces.options(), &FILE_OPTIONS)?;
+        let address = Address::parse(url, environment)?;
+        permits.connect(&address.host, address.port)?;
+        Ok(address)
+    }
+
+    fn of_options(
+        options: &BTreeMap<&'static str, String>,
+        database: Option<String>,
+        environment: Environment<'_>,
+    ) -> Result<Address, Failure> {
+        let host = options.get("host").cloned().unwrap_or_else(|| "localhost".to_owned());
+        if host.contains('\\') {
+            return Err(wrong("it names an instance, and étalon does not ask the SQL Server Browser for its port")
+                .hint("write the instance's port: `mssql://user@host:port/`"));
+        }
+        let user = options.get("user").cloned().or_else(|| environment("SQLCMDUSER"));
+        let user = user.ok_or_else(|| {
+            wrong("it names no login, and integrated authentication is not spoken")
+                .hint("write `mssql://LOGIN@host/database` for SQL authentication, or set SQLCMDUSER")
+        })?;
+        let (password, password_source) = match options.get("password") {
+            Some(password) => (Some(password.clone()), PasswordSource::Url),
+            None => match environment("SQLCMDPASSWORD") {
+                Some(password) => (Some(password), PasswordSource::Environment),
+                None => (None, PasswordSource::Nowhere),
+            },
+        };
+        let (trust, roots) = trust(options)?;
+        let number = |name: &str, default: u64, range: std::ops::RangeInclusive<u64>| match options.get(name) {
+            None => Ok(default),
+            Some(text) => text.parse().ok().filter(|number| range.contains(number)).ok_or_else(|| {
+                wrong(format!("`{name}={text}`: a number from {} to {} is expected", range.start(), range.end()))
+            }),
+        };
+        Ok(Address {
+            host,
+            port: number("port", PORT.into(), 1..=65_535)? as u16,
+            user,
+            password: password.filter(|password| !password.is_empty()),
+            password_source,
+            database,
+            encrypt: options.get("encrypt").map_or(Ok(Encrypt::Everything), |text| encrypt(text))?,
+            trust,
+            roots,
+            certificate_name: options.get("host_name_in_certificate").cloned(),
+            connect_timeout: Duration::from_secs(number("connect_timeout", CONNECT_TIMEOUT.as_secs(), 1..=86_400)?),
+            packet_bytes: number("packet_size", PACKET_BYTES.into(), 512..=32_767)? as u16,
+        })
+    }
+
+    /// The address as it may be shown: without the password.
+    pub(super) fn shown(&self) -> String {
+        let Address { user, port, .. } = self;
+        let database = self.database.as_deref().unwrap_or_default();
+        match self.host.contains(':') {
+            true => format!("mssql://{user}@[{}]:{port}/{database}", self.host),
+            false => format!("mssql://{user}@{}:{port}/{database}", self.host),
+        }
+    }
+
+    /// Whether the URL says whom the certificate has to be from, or has to name.
+    pub(super) fn says_who(&self) -> bool {
+        self.roots.is_some() || self.certificate_name.is_some()
+    }
+
+    /// Whether the server can only be on this machine, by the way to it.
+    pub(super) fn is_local(&self) -> bool {
+        is_this_host(&self.host)
+    }
+}
+
+/// An option's name; `TrustServerCertificate` and `trust-server-certificate` are `trust_server_certificate`.
+fn option_name(key: &str) -> Result<&'static str, Failure> {
+    let bare = |name: &str| name.to_ascii_lowercase().replace(['_', '-', ' '], "");
+    let known = OPTIONS.iter().find(|option| bare(option) == bare(key));
+    known.copied().ok_or_else(|| URL.unknown(key, &OPTIONS))
+}
+
+/// Whether the certificate is checked, and against whom. What is asked for and then passed over would be the worst of both.
+fn trust(options: &BTreeMap<&'static str, String>) -> Result<(Trust, Option<Roots>), Failure> {
+    let blind = options.get("trust_server_certificate").map_or(Ok(false), |text| truth(text))?;
+    let file = |name: &str| options.get(name).map(PathBuf::from);
+    let roots = match (file("ca_file"), file("server_certificate")) {
+        (Some(_), Some(_)) => {
+            return Err(wrong("`server_certificate` is compared as it is, and no authority is asked")
+                .hint("leave `ca_file` away, or name the certificate there"));
+        }
+        (None, Some(file)) => Some(Roots::Exactly(file)),
+        (file, None) => file.map(Roots::File),
+    };
+    let is_named = roots.is_some() || options.contains_key("host_name_in_certificate");
+    match (blind, is_named) {
+        (true, true) => Err(wrong("it says how the certificate is checked, and that it is not")
+            .hint("leave `trust_server_certificate` away")),
+        (true, false) => Ok((Trust::Blind, None)),
+        (false, _) => Ok((Trust::Checked, roots)),
+    }
+}
+
+fn truth(text: &str) -> Result<bool, Failure> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "yes" | "1" => Ok(true),
+        "false" | "no" | "0" => Ok(false),
+        _ => Err(wrong(format!("`{text}` is neither `true` nor `false`"))),
+    }
+}
+
+fn encrypt(text: &str) -> Result<Encrypt, Failure> {
+    match text.to_ascii_lowercase().as_str() {
+        "mandatory" => Ok(Encrypt::Everything),
+        "optional" => Ok(Encrypt::Login),
+        "strict" => Err(wrong("`encrypt=strict` is TDS 8, which étalon does not speak").hint("write `encrypt=true`")),
+        other => truth(other).map(|all| if all { Encrypt::Everything } else { Encrypt::Login }),
+    }
+}
+
+/// Reads a URL and says only what is wrong with it.
+#[cfg(test)]
+pub(in crate::systems) fn parse_url(url: &str, environment: Environment<'_>) -> Result<(), Failure> {
+    Address::parse(url, environment).map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(url: &str) -> Result<Address, Failure> {
+        Address::parse(url, &|name| (name == "SQLCMDPASSWORD").then(|| "from-env".to_owned()))
+    }
+
+    #[test]
+    fn a_url_says_everything() {
+        let address = parse(
+            "mssql://s%61:p%40ss@db.example:1444/stock?encrypt=false&TrustServerCertificate=yes&packet-size=4096&connect_timeout=3",
+        )
+        .unwrap();
+        assert_eq!((address.host.as_str(), address.port, address.user.as_str()), ("db.example", 1444, "sa"));
+        assert_eq!((address.password.as_deref(), address.database.as_deref()), (Some("p@ss"), Some("stock")));
+        assert_eq!((address.encrypt, address.trust, address.packet_bytes), (Encrypt::Login, Trust::Blind, 4096));
+        assert_eq!(address.connect_timeout, Duration::from_secs(3));
+        assert_eq!(address.shown(), "mssql://sa@db.example:1444/stock");
+    }
+
+    #[test]
+    fn a_plan_is_bound_to_the_address_that_is_connected_to() {
+        let mut named = crate::permits::Named::default();
+        named.allow("127.0.0.1:1433").unwrap();
+        let permits = Permits::Named(std::sync::Arc::new(named));
+        let permitted = |url: &str| Address::permitted(url, &|_| None, &permits);
+        permitted("mssql://sa@127.0.0.1/").unwrap();
+        for url in [
+            "mssql://sa@127.0.0.1,1434/",
+            "mssql://sa@127.0.0.1/?%68ost=127.2",
+            "mssql://sa@127.0.0.1/?CA-File=/etc/passwd",
+            "mssql://sa@/",
+        ] {
+            assert!(permitted(url).is_err(), "{url}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_out_is_what_microsoft_s_clients_do() {
+        let address = parse("sqlserver://sa@[::1],1433").unwrap();
+        assert_eq!((address.host.as_str(), address.port), ("::1", 1433));
+        assert_eq!((address.encrypt, address.trust), (Encrypt::Everything, Trust::Checked));
+        assert_eq!(
+            (address.password.as_deref(), address.password_source),
+            (Some("from-env"), PasswordSource::Environment)
+        );
+        assert!(address.is_local() && !parse("mssql://sa@db/").unwrap().is_local());
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_and_the_password_is_not() {
+        for (url, words) in [
+            ("mssql://sa:hunter2@h/?encript=true", "encript"),
+            ("mssql://sa:hunter2@h/?encrypt=strict", "TDS 8"),
+            ("mssql://sa:hunter2@h/?trust_server_certificate=true&ca_file=/x", "not"),
+            ("mssql://sa:hunter2@h/?trust_server_certificate=true&HostNameInCertificate=x", "not"),
+            ("mssql://sa:hunter2@h/?ServerCertificate=/x&ca_file=/x", "no authority"),
+            ("mssql://sa:hunter2@h/?encrypt=perhaps", "perhaps"),
+            ("mssql://sa:hunter2@h/?packet_size=7", "512"),
+            ("mssql://sa:hunter2@h%5Cexpress/", "instance"),
+            ("mssql://h/", "login"),
+            ("mysql://sa:hunter2@h/", "mssql://"),
+            ("mssql://sa:hunter2@h:0/", "65535"),
+        ] {
+            let failure = parse(url).err().unwrap();
+            let said = format!("{failure} {:?}", failure.hint);
+            assert!(said.contains(words), "{url}: {said}");
+            assert!(!said.contains("hunter2"), "{said}");
+        }
+    }
+}
