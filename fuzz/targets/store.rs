@@ -213,6 +213,7 @@ fn record(position: u32) -> TrialRecord {
     TrialRecord {
         state: TrialState::Measured,
         reason: None,
+        began_unix_ms: None,
         elapsed_s: 10.0,
         measurements: vec![
             Measurement::value("throughput", "tx/s", Direction::Higher, Role::Primary, value),
