@@ -1,7 +1,7 @@
-//! What of a backup's cell is the backup's own.
+//! Keys of the workload `backup` that a load without a backup does not have.
 
-/// Keys of the workload `backup` that say how a backup is taken and restored, but for `method`. They mean nothing where no
-/// backup is taken, and a backup may differ in them from the load alone that it is held against.
+/// How a backup is taken and restored, but for `method`. Without a backup these keys mean nothing, so a backup is
+/// compared with the load alone even where they differ.
 pub const OF_THE_BACKUP: [&str; 18] = [
     "codec",
     "level",

@@ -1,7 +1,7 @@
 //! Fields of CSV files that a spreadsheet may open.
 
-/// A field as RFC 4180 has it, quoted where that is needed. One that a spreadsheet would take for a formula is kept a text by an
-/// apostrophe before it, which [`unguarded`] takes away again.
+/// Quotes a field as RFC 4180 does. An apostrophe keeps a spreadsheet from reading it as a formula; [`unguarded`]
+/// takes it away again.
 pub fn quoted(text: &str) -> String {
     let guarded = if is_formula(text) { format!("'{text}") } else { text.to_owned() };
     let plain =
@@ -9,12 +9,12 @@ pub fn quoted(text: &str) -> String {
     if plain { guarded } else { format!("\"{}\"", guarded.replace('"', "\"\"")) }
 }
 
-/// A field, without its quotes, as it was before [`quoted`].
+/// Undoes [`quoted`]'s apostrophe; the quotes are gone already.
 pub fn unguarded(text: &str) -> &str {
     text.strip_prefix('\'').filter(|rest| is_formula(rest)).unwrap_or(text)
 }
 
-/// Whether a spreadsheet would compute it, or would without its apostrophes. A number is computed to itself.
+/// Whether a spreadsheet would compute it, with or without its apostrophes. A plain number is no formula.
 fn is_formula(text: &str) -> bool {
     let is_number = || text.parse().is_ok_and(f64::is_finite);
     text.trim_start_matches('\'').starts_with(['=', '+', '-', '@', '\t', '\r']) && !is_number()

@@ -20,7 +20,7 @@ pub enum DurabilityTier {
 }
 
 impl DurabilityTier {
-    /// The tier's name in facts, tables and JSON.
+    /// As in facts, tables and JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             DurabilityTier::Memory => "memory",
@@ -49,10 +49,9 @@ impl FromStr for DurabilityTier {
 /// A tier with the settings that it follows from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Durability {
-    /// The promise.
     pub tier: DurabilityTier,
     /// The settings that make it so, such as `fsync=on, synchronous_commit=off`.
     pub because: String,
-    /// Of what is durable: the case in which a power cut takes a commit back all the same, if there is one.
+    /// When a power cut takes a commit back although the tier is `Durable`.
     pub except: Option<String>,
 }

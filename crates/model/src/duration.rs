@@ -5,10 +5,8 @@ use std::time::Duration;
 /// Why a text is no length of time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DurationError {
-    /// Nothing was written.
     #[error("it is empty")]
     Empty,
-    /// A number without a unit, as in `10`.
     #[error("`{0}` has no unit")]
     NoUnit(String),
     /// A unit that is none of ns, us, ms, s, m, h, d.
@@ -46,10 +44,6 @@ const NANOS_PER_SECOND: u128 = 1_000_000_000;
 
 /// Reads a length of time: numbers with the units d, h, m, s, ms, us (or µs) and ns, from the largest to the smallest,
 /// without blanks; the numbers may have a fraction (`"1.5s"`).
-///
-/// # Errors
-///
-/// A [`DurationError`] that says what part of the text cannot be read.
 pub fn parse(text: &str) -> Result<Duration, DurationError> {
     if text.is_empty() {
         return Err(DurationError::Empty);
@@ -107,10 +101,6 @@ pub fn rounded(length: Duration) -> String {
 }
 
 /// Reads a range of lengths, `"50ms..249ms"`, both ends included; one length alone is both ends.
-///
-/// # Errors
-///
-/// A part cannot be read, or the range is reversed.
 pub fn parse_range(text: &str) -> Result<(Duration, Duration), DurationError> {
     let (first, last) = text.split_once("..").unwrap_or((text, text));
     let (first, last) = (parse(first.trim())?, parse(last.trim())?);
@@ -118,10 +108,6 @@ pub fn parse_range(text: &str) -> Result<(Duration, Duration), DurationError> {
 }
 
 /// Reads several lengths with commas between them: `"100ms, 1s"`.
-///
-/// # Errors
-///
-/// One of them cannot be read.
 pub fn parse_list(text: &str) -> Result<Vec<Duration>, DurationError> {
     text.split(',').map(|part| parse(part.trim())).collect()
 }
@@ -158,7 +144,7 @@ fn split_while(text: &str, keep: impl Fn(char) -> bool) -> (&str, &str) {
     text.split_at(text.find(|c| !keep(c)).unwrap_or(text.len()))
 }
 
-/// A part of a text that may be of any length, for a message.
+/// Shortens a text of any length for a message.
 fn shortened(text: &str) -> String {
     text.chars().take(20).collect()
 }

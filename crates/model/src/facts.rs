@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::durability::{Durability, DurabilityTier};
 
-/// Whether a fact tells what something is, or how it happened to be at the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Nature {
@@ -16,49 +15,38 @@ pub enum Nature {
     Passing,
 }
 
-/// One fact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {
-    /// The value as it was read; `Err` says why it could not be had.
     pub reading: Result<String, String>,
-    /// Identity or passing.
     pub nature: Nature,
 }
 
-/// Facts by dotted name: `server.version`, `setting.fsync`, `cpu.model`, `data_directory.filesystem`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
-    /// The facts.
     pub entries: BTreeMap<String, Fact>,
 }
 
-/// The fact that says what a licence says of publishing results; it is there only where one restricts it.
+/// Present only where a licence restricts publishing.
 pub const PUBLICATION: &str = "licence.publication";
 
 /// The fact that names the durability tier.
 const TIER: &str = "durability.tier";
-/// The fact that names what the tier follows from.
 const TIER_BECAUSE: &str = "durability.because";
-/// The fact that names the case in which the tier does not hold.
 const TIER_EXCEPT: &str = "durability.except";
 
 impl Facts {
-    /// Records what something is.
     pub fn identity(&mut self, name: impl Into<String>, value: impl Into<String>) {
         self.insert(name, Ok(value.into()), Nature::Identity);
     }
 
-    /// Records how something was just then.
     pub fn passing(&mut self, name: impl Into<String>, value: impl Into<String>) {
         self.insert(name, Ok(value.into()), Nature::Passing);
     }
 
-    /// Records that a fact could not be had, and why.
     pub fn unavailable(&mut self, name: impl Into<String>, reason: impl Into<String>) {
         self.insert(name, Err(reason.into()), Nature::Identity);
     }
 
-    /// Records a fact.
     pub fn insert(&mut self, name: impl Into<String>, reading: Result<String, String>, nature: Nature) {
         self.entries.insert(name.into(), Fact { reading, nature });
     }
@@ -70,12 +58,11 @@ impl Facts {
         }
     }
 
-    /// The value of a fact, if it is known.
+    /// Its value, if known.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.entries.get(name).and_then(|fact| fact.reading.as_deref().ok())
     }
 
-    /// Records the effective durability.
     pub fn set_durability(&mut self, durability: &Durability) {
         self.identity(TIER, durability.tier.as_str());
         self.identity(TIER_BECAUSE, durability.because.clone());
@@ -84,15 +71,14 @@ impl Facts {
         }
     }
 
-    /// The effective durability, if it was recorded.
     pub fn durability(&self) -> Option<Durability> {
         let tier: DurabilityTier = self.get(TIER)?.parse().ok()?;
         let because = self.get(TIER_BECAUSE).unwrap_or_default().to_owned();
         Some(Durability { tier, because, except: self.get(TIER_EXCEPT).map(str::to_owned) })
     }
 
-    /// The identity facts in which two records differ: name, this value, that value. A fact that neither side could
-    /// read is not a difference; one that a single side could read is.
+    /// The identity facts that differ. A fact that neither side could read is no difference; one that a single side
+    /// could read is.
     pub fn differences(&self, other: &Facts) -> Vec<Difference> {
         let names: std::collections::BTreeSet<&String> = self.entries.keys().chain(other.entries.keys()).collect();
         let is_identity =
@@ -110,13 +96,9 @@ impl Facts {
     }
 }
 
-/// A fact in which two records differ.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Difference {
-    /// The fact's name.
     pub name: String,
-    /// Its value in the first record, if it has one.
     pub a: Option<String>,
-    /// Its value in the second record, if it has one.
     pub b: Option<String>,
 }

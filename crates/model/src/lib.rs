@@ -1,7 +1,4 @@
-//! The nouns of Étalon: plan, system, workload, cell, block, trial, measurement, facts.
-//!
-//! Nothing here opens a file, a socket or a clock. Every other room speaks in these types, so that a trial means the
-//! same thing to the conductor that runs it, to the store that keeps it and to the report that shows it.
+//! The nouns of Étalon: plan, system, workload, cell, block, trial, measurement, facts. No I/O.
 
 #![forbid(unsafe_code)]
 

@@ -1,17 +1,13 @@
-//! Metrics and measurements.
-
 use serde::{Deserialize, Serialize};
 
-/// The metric that tells the share of operations that did not succeed, in percent; of one kind of them with an underscore
-/// and the kind's name behind it.
+/// Percent of operations that did not succeed; of one kind of failure with `_` and the kind's name appended.
 pub const FAILED_SHARE: &str = "failed_share";
 
-/// The metric that tells how likely the rate of a trial that stands still would drift as far as this one's did.
+/// p of the drift that the trial's rate shows, if the true rate stands still.
 pub const DRIFT_P: &str = "drift_p";
-/// As [`DRIFT_P`], how likely it would fall into two levels as far apart.
+/// p of the two levels that the trial's rate shows, if there is one level.
 pub const LEVELS_P: &str = "levels_p";
 
-/// Which way is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
@@ -19,11 +15,10 @@ pub enum Direction {
     Higher,
     /// Less is better.
     Lower,
-    /// Neither: a description, never judged.
+    /// A description, never judged.
     Neither,
 }
 
-/// What part a metric plays in the verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -35,7 +30,6 @@ pub enum Role {
     Diagnostic,
 }
 
-/// A metric: what was measured, in what unit, and which way is better.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Metric {
     /// Identifier such as `throughput`, `response_p99`.
@@ -44,11 +38,9 @@ pub struct Metric {
     pub unit: String,
     /// Which way is better.
     pub direction: Direction,
-    /// Its part in the verdict.
     pub role: Role,
 }
 
-/// What kind of thing a unit measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// Time, of one thing or for an amount: `ms`, `s/GiB`.
@@ -62,7 +54,6 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    /// By the unit's name.
     pub fn of(unit: &str) -> Quantity {
         let unit = unit.trim().to_lowercase();
         let is_rate = ["/s", "/sec", "/min"].iter().any(|end| unit.ends_with(end));
@@ -77,18 +68,16 @@ impl Quantity {
     }
 }
 
-/// What was read: a value, or the reason why there is none. Never 0 for "not available".
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reading {
-    /// The value, in the metric's unit.
     Value(f64),
     /// Printed as `n/a` with this reason.
     Unavailable(String),
 }
 
 impl Reading {
-    /// So many that failed as percent of all that ended.
+    /// Failures in percent of all that ended.
     pub fn percent_failed(failed: u64, succeeded: u64) -> Reading {
         match failed.saturating_add(succeeded) {
             0 => Reading::Unavailable("nothing ended in the measured part".to_owned()),
@@ -97,27 +86,22 @@ impl Reading {
     }
 }
 
-/// A metric with what was read for it in one trial.
+/// What one trial gave for a metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// The metric.
     pub metric: Metric,
-    /// What was read.
     pub reading: Reading,
 }
 
 impl Measurement {
-    /// A measurement with a value.
     pub fn value(id: &str, unit: &str, direction: Direction, role: Role, value: f64) -> Measurement {
         Measurement::new(id, unit, direction, role, Reading::Value(value))
     }
 
-    /// A measurement from its parts.
     pub fn new(id: &str, unit: &str, direction: Direction, role: Role, reading: Reading) -> Measurement {
         Measurement { metric: Metric { id: id.to_owned(), unit: unit.to_owned(), direction, role }, reading }
     }
 
-    /// The [`FAILED_SHARE`] of a trial.
     pub fn failed_share(reading: Reading) -> Measurement {
         Measurement::new(FAILED_SHARE, "%", Direction::Lower, Role::Primary, reading)
     }

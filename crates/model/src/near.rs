@@ -1,10 +1,9 @@
-//! The word that somebody may have meant.
+//! Finds the word that a user may have meant.
 
-/// The candidate that is nearest to `word`, if one is near enough to be a slip of the fingers. Case is ignored; of
-/// equals the first wins.
+/// The candidate within a typing slip of `word`. Case is ignored; of equals the first wins.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
-    // Nobody's slip is that long, and the distance is quadratic.
+    // No slip is that long, and the distance is quadratic.
     let length = word.chars().count();
     if length > 100 {
         return None;

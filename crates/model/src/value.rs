@@ -1,29 +1,22 @@
-//! A factor's value, and a point of the sweep.
-
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// One value of a factor or of a server's setting.
 #[derive(Clone, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
-    /// `true` or `false`.
     Bool(bool),
-    /// A whole number.
     Int(i64),
-    /// A number with a fraction.
     Float(f64),
-    /// Anything else, as written.
+    /// As written.
     Text(String),
 }
 
-/// One point of the sweep: the workload's keys with the value that each has in this cell.
+/// The workload's keys with their values in this cell.
 pub type Point = BTreeMap<String, Value>;
 
 impl Value {
-    /// The whole number, if it is one.
     pub fn as_int(&self) -> Option<i64> {
         match self {
             Value::Int(n) => Some(*n),
@@ -31,7 +24,7 @@ impl Value {
         }
     }
 
-    /// The number, whole or not.
+    /// Whole numbers too.
     pub fn as_float(&self) -> Option<f64> {
         match self {
             Value::Int(n) => Some(*n as f64),
@@ -40,7 +33,6 @@ impl Value {
         }
     }
 
-    /// The text, if it is one.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Value::Text(s) => Some(s),

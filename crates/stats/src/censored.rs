@@ -8,24 +8,15 @@
 
 use std::fmt;
 
-/// A quantile is shown only with so many observations beyond it.
+/// A quantile is shown only with this many observations beyond it.
 pub const SAMPLES_BEYOND: u64 = 10;
 
-/// Why a quantile has no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoQuantile {
     /// Fewer observations than leave [`SAMPLES_BEYOND`] of them beyond it.
-    TooFew {
-        /// How many it takes.
-        needed: u64,
-    },
+    TooFew { needed: u64 },
     /// It lies among those that failed.
-    AmongFailed {
-        /// How many failed.
-        failed: u64,
-        /// How many there were, those that failed among them.
-        all: u64,
-    },
+    AmongFailed { failed: u64, all: u64 },
 }
 
 impl fmt::Display for NoQuantile {
@@ -42,9 +33,6 @@ impl fmt::Display for NoQuantile {
 
 /// The rank of a quantile among the successes, from 1 for the shortest: that of the smallest one which at least the share
 /// `quantile` of all observations does not exceed. `quantile` lies in (0, 1).
-///
-/// # Errors
-/// It takes more observations, or those that failed hold it.
 pub fn rank(quantile: f64, succeeded: u64, failed: u64) -> Result<u64, NoQuantile> {
     let all = succeeded.saturating_add(failed);
     // Shares such as 0.9 are no binary fractions: their rounding must not ask for one observation more.
@@ -59,11 +47,8 @@ pub fn rank(quantile: f64, succeeded: u64, failed: u64) -> Result<u64, NoQuantil
     }
 }
 
-/// The same rank as a share of the successes alone, as histograms of them are asked: half a rank lower, so that no
+/// The [`rank`] as a share of the successes alone, the way histograms are asked: half a rank lower, so that no
 /// rounding leads to the next one.
-///
-/// # Errors
-/// As [`rank`].
 pub fn share_of_successes(quantile: f64, succeeded: u64, failed: u64) -> Result<f64, NoQuantile> {
     rank(quantile, succeeded, failed).map(|rank| (rank as f64 - 0.5) / succeeded as f64)
 }
@@ -96,8 +81,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever those that failed would have taken, so long as it is no less than every success, the quantile is the
-        /// one that sorting all of them gives.
+        /// As long as failures last at least as long as every success, the quantile is that of sorting all.
         #[test]
         fn it_is_the_quantile_of_all(
             successes in prop::collection::vec(1_u64..1_000, 0..400), failed in 0_u64..200, beyond in 1_000_u64..2_000,

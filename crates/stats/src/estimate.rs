@@ -6,7 +6,6 @@ use crate::special::student_t_quantile;
 use std::fmt;
 use std::str::FromStr;
 
-/// Which way a metric is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// More is better: throughput.
@@ -20,22 +19,16 @@ pub enum Direction {
 /// A published way to reduce a sample to one figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Estimator {
-    /// Arithmetic mean.
     Mean,
     /// Mean after dropping one smallest and one largest value; needs three.
     TrimmedMean,
-    /// Median.
     Median,
     /// The best value by the metric's direction: "best of n". Biased upwards with n; kept to reproduce old results.
     Best,
 }
 
-/// The name is not that of an [`Estimator`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnknownEstimator(
-    /// The name as given.
-    pub String,
-);
+pub struct UnknownEstimator(pub String);
 
 impl fmt::Display for UnknownEstimator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -46,7 +39,6 @@ impl fmt::Display for UnknownEstimator {
 impl std::error::Error for UnknownEstimator {}
 
 impl Estimator {
-    /// Every estimator, in the order of the manual.
     pub const ALL: [Estimator; 4] = [Estimator::Mean, Estimator::TrimmedMean, Estimator::Median, Estimator::Best];
 
     /// The name in plans and on the command line: `mean`, `trimmed`, `median`, `best`.
@@ -88,20 +80,15 @@ impl FromStr for Estimator {
     }
 }
 
-/// A sample in a few numbers, all but `n` in the sample's unit.
+/// In the sample's unit, all but `n`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Summary {
-    /// Number of trials.
     pub n: usize,
-    /// Arithmetic mean.
     pub mean: f64,
     /// Mean without one smallest and one largest value; `None` below three trials.
     pub trimmed_mean: Option<f64>,
-    /// Median.
     pub median: f64,
-    /// Smallest value.
     pub min: f64,
-    /// Largest value.
     pub max: f64,
     /// Standard deviation (n - 1); `None` below two trials.
     pub sd: Option<f64>,

@@ -6,7 +6,7 @@ use crate::moments::{mean, sorted};
 /// of a rounded value could make them.
 const MIN_DISTANCE: f64 = 0.01;
 
-/// The chances of the columns of [`CRITICAL`].
+/// Columns of [`CRITICAL`].
 const CHANCES: [f64; 4] = [0.2, 0.02, 0.002, 0.0002];
 
 /// Sample size, and the separation (see [`two_clusters`]) that uniform samples of that size reach with each of [`CHANCES`]: from
@@ -34,16 +34,12 @@ const CRITICAL: [(f64, [f64; 4]); 17] = [
 /// Largest chance in one mode at which two clusters are believed.
 const BELIEVED: f64 = 0.02;
 
-/// The two groups into which a bimodal sample falls.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Clusters {
     /// Mean of the lower group, in the values' unit.
     pub low: f64,
-    /// Mean of the upper group.
     pub high: f64,
-    /// Size of the lower group.
     pub low_count: usize,
-    /// Size of the upper group.
     pub high_count: usize,
     /// Sum of squares between the groups over that within; infinite if neither group varies.
     pub separation: f64,
@@ -62,8 +58,8 @@ pub fn two_clusters(values: &[f64]) -> Option<Clusters> {
     clusters(values).filter(|found| found.p <= BELIEVED)
 }
 
-/// The best split of a sample in two with its p, however little there is to it: whoever tests several samples adjusts their
-/// p-values together. `None` for fewer than six values, or groups too near for anybody to care.
+/// The best split of a sample in two with its p, not yet judged: a caller with several samples adjusts their p-values
+/// together. `None` for fewer than six values, or groups too near to matter.
 pub fn clusters(values: &[f64]) -> Option<Clusters> {
     let ordered = sorted(values);
     if values.len() < 6 || !ordered.iter().all(|v| v.is_finite()) {
@@ -94,7 +90,7 @@ fn best_cut(ordered: &[f64]) -> Option<Clusters> {
     }
     let (between, low_count, prefix) = best?;
     let within = total - between;
-    // A remainder of rounding is not variance.
+    // Rounding residue is not variance.
     let separation = if within > 1e-12 * total { between / within } else { f64::INFINITY };
     Some(Clusters {
         low: centre + prefix / low_count as f64,
@@ -106,9 +102,8 @@ fn best_cut(ordered: &[f64]) -> Option<Clusters> {
     })
 }
 
-/// The chance of such a separation in a uniform sample of n values. Between the tabled points its logarithm is taken as
-/// linear in that of the separation, and beyond them as going on in the same way: within is a sum of squares, so that small
-/// ones have a power law.
+/// The chance of such a separation in a uniform sample of n values. Interpolated log-log between the tabled points and
+/// extrapolated beyond them: the sum of squares within groups has a power law near 0.
 fn chance_of(separation: f64, n: f64) -> f64 {
     let critical = critical_separations(n);
     let points: Vec<(f64, f64)> = critical.iter().zip(CHANCES).map(|(at, chance)| (at.ln(), chance.ln())).collect();

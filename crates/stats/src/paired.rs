@@ -20,20 +20,11 @@ const DRAWS: u32 = 20_000;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum NotComparable {
     /// Fewer than two blocks (paired) or two trials on a side (unpaired): no spread can be estimated.
-    TooFew {
-        /// How many there are.
-        n: usize,
-    },
+    TooFew { n: usize },
     /// A value in this block is zero or negative and has no logarithm.
-    NotPositive {
-        /// The first such block.
-        block: u32,
-    },
+    NotPositive { block: u32 },
     /// The confidence level is not strictly between 0 and 1.
-    BadLevel(
-        /// The level as given.
-        f64,
-    ),
+    BadLevel(f64),
 }
 
 impl fmt::Display for NotComparable {
@@ -58,11 +49,8 @@ impl std::error::Error for NotComparable {}
 pub struct Ratio {
     /// Geometric mean of B / A over the blocks.
     pub ratio: f64,
-    /// Lower end of the interval.
     pub lo: f64,
-    /// Upper end of the interval.
     pub hi: f64,
-    /// Confidence level of the interval, as 0.95.
     pub level: f64,
     /// Number of blocks with both sides.
     pub pairs: u32,
@@ -72,7 +60,7 @@ pub struct Ratio {
     pub p_t: f64,
 }
 
-/// Rejects levels outside (0, 1), NaN included.
+/// NaN fails too.
 pub(crate) fn check_level(level: f64) -> Result<(), NotComparable> {
     if level > 0.0 && level < 1.0 { Ok(()) } else { Err(NotComparable::BadLevel(level)) }
 }
@@ -84,9 +72,6 @@ pub(crate) fn check_level(level: f64) -> Result<(), NotComparable> {
 /// Systems Performance Analysis" (1991), 13.4.1; ratio with interval as the thing to report: Kalibera & Jones, ISMM 2013.
 ///
 /// Blocks that do not vary at all give a degenerate interval (`lo` = `ratio` = `hi`) with p 1 if the ratio is 1, else 0.
-///
-/// # Errors
-/// Fewer than two pairs, a value that is not positive, or a level outside (0, 1).
 pub fn paired_ratio(pairs: &Pairs, level: f64) -> Result<Ratio, NotComparable> {
     check_level(level)?;
     let logs = pairs.log_ratios()?;

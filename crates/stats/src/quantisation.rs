@@ -3,18 +3,16 @@
 use crate::moments::{mean, median, sorted};
 use std::f64::consts::{E, TAU};
 
-/// Steps finer than this share of the median are of no interest, and would turn rounding to three digits into a finding, as
-/// histograms round.
+/// As a share of the median: finer steps would turn rounding to three digits, as histograms do, into a finding.
 const FINEST_SHARE: f64 = 3e-3;
 
-/// Values looked at while searching; the verification uses up to [`MAX_VERIFIED`].
+/// Values used in the search; verification uses up to [`MAX_VERIFIED`].
 const MAX_SEARCHED: usize = 64;
 
-/// Values looked at while verifying a step.
+/// Values used to verify a step.
 const MAX_VERIFIED: usize = 1_000;
 
-/// Values longer than so many medians are left out of the search. The number of candidates grows with the longest value, and a
-/// wait of a thousand medians is no place to look for a tick.
+/// Values longer than this many medians are left out of the search: candidates grow with the longest value.
 const LONGEST_SHARE: f64 = 16.0;
 
 /// Mean distance from a lattice point, as a share of the step, that rounding and a drifting tick may cause. Continuous

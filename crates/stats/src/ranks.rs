@@ -8,7 +8,6 @@ use crate::special::normal_two_sided;
 /// fourth digit.
 const MAX_EXACT: usize = 25;
 
-/// How a p-value was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
     /// From the full distribution under the null hypothesis.
@@ -17,7 +16,6 @@ pub enum Method {
     NormalApproximation,
 }
 
-/// Result of the Mann-Whitney test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MannWhitney {
     /// Number of (a, b) with b > a, ties counting one half. Divided by both sizes it is the chance that a trial of B
@@ -25,7 +23,6 @@ pub struct MannWhitney {
     pub u: f64,
     /// Two-sided p.
     pub p: f64,
-    /// How `p` was found.
     pub method: Method,
 }
 

@@ -1,14 +1,10 @@
-//! Samples of trials, and their pairing by block.
-
 use crate::moments::mean;
 use crate::paired::NotComparable;
 
-/// The value of one metric in one trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TrialValue {
     /// The block in which the trial ran; trials of one block shared the same stretch of time.
     pub block: u32,
-    /// The trial's single figure, in the metric's own unit.
     pub value: f64,
 }
 
@@ -39,17 +35,14 @@ impl Sample {
         sample
     }
 
-    /// Number of trials with a value.
     pub fn n(&self) -> usize {
         self.trials.len()
     }
 
-    /// The values, in trial order.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 
-    /// The values with their blocks, in trial order.
     pub fn trials(&self) -> &[TrialValue] {
         &self.trials
     }
@@ -82,10 +75,8 @@ fn pooled(block: &[TrialValue]) -> f64 {
     }
 }
 
-/// The two sides of one block.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pair {
-    /// The block that both trials ran in.
     pub block: u32,
     /// Side A, the baseline.
     pub a: f64,
@@ -93,7 +84,6 @@ pub struct Pair {
     pub b: f64,
 }
 
-/// Two samples matched by block.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Pairs {
     pairs: Vec<Pair>,
@@ -102,7 +92,6 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// Number of blocks with both sides.
     pub fn n(&self) -> usize {
         self.pairs.len()
     }
@@ -117,7 +106,6 @@ impl Pairs {
         self.unpaired_a
     }
 
-    /// Blocks that only side B has.
     pub fn unpaired_b(&self) -> usize {
         self.unpaired_b
     }

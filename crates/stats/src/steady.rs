@@ -41,16 +41,14 @@ pub enum Steadiness {
     },
     /// It alternates between two levels.
     Bimodal {
-        /// Mean of the lower level.
         low: f64,
-        /// Mean of the upper level.
         high: f64,
         /// Share of points at the lower level.
         low_share: f64,
     },
 }
 
-/// What a series does, before it is said how sure one has to be.
+/// Findings before p-values are adjusted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Motion {
     trend: Trend,
@@ -58,7 +56,7 @@ pub struct Motion {
 }
 
 impl Motion {
-    /// Looks at a series in time order; `None` below six points, or with a point that is not finite.
+    /// In time order; `None` below six points, or with a point that is not finite.
     pub fn of(series: &[f64]) -> Option<Motion> {
         if series.len() < 6 {
             return None;
@@ -66,12 +64,12 @@ impl Motion {
         Some(Motion { trend: trend(series)?, clusters: clusters(series) })
     }
 
-    /// The p-values of "no trend" and of "one mode". Whoever looks at several series adjusts all of them together.
+    /// The p-values of "no trend" and of "one mode". A caller with several series adjusts all of them together.
     pub fn p(&self) -> [f64; 2] {
         [self.trend.p, self.clusters.map_or(1.0, |found| found.p)]
     }
 
-    /// What it is called, given whether the trend and the two modes are believed. Drift of at least 1 % is looked for first,
+    /// Names the finding, given whether the trend and the two modes are believed. Drift of at least 1 % comes first,
     /// since a level that is left for good is a drift.
     pub fn named(&self, [trend, modes]: [bool; 2]) -> Steadiness {
         if trend && self.trend.relative_change.abs() >= MIN_DRIFT {

@@ -6,16 +6,14 @@ use crate::special::normal_two_sided;
 /// Up to this length, and without ties, the exact distribution of Kendall's S is used.
 const MAX_EXACT: usize = 30;
 
-/// Series from this length on are reduced to [`BATCHES`] batch means first.
+/// Longer series are reduced to [`BATCHES`] batch means first.
 const BATCHED_FROM: usize = 60;
 
-/// Batch means that a long series is reduced to.
 const BATCHES: usize = 30;
 
 /// A trend over the whole of a series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trend {
-    /// Kendall's tau-a with time, from -1 (always falling) to 1 (always rising).
     pub tau: f64,
     /// Two-sided p of "no trend".
     pub p: f64,

@@ -12,24 +12,24 @@ pub const MIN_BLOCKS: u32 = 6;
 /// Relative difference that counts as none unless the plan says otherwise: 3 %.
 pub const DEFAULT_MARGIN: f64 = 0.03;
 
-/// Experiments beyond this many blocks are not proposed; the answer is then "more blocks will not do".
+/// Larger experiments are not proposed; the answer is then "more blocks will not do".
 pub const MAX_BLOCKS: u32 = 10_000;
 
-/// What may be said of B against A.
+/// What may be said of B compared with A.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verdict {
     /// B is better, beyond noise and not just inside the margin.
     Faster,
-    /// B is worse, likewise.
+    /// B is worse, by the rule of `Faster`.
     Slower,
-    /// Any difference is smaller than the margin.
+    /// The difference is smaller than the margin.
     Equivalent,
     /// The interval neither excludes 1 nor fits in the margin.
     Inconclusive,
 }
 
 impl Verdict {
-    /// The word in lower case, as in reports and JSON.
+    /// Lower case, as in reports and JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Verdict::Faster => "faster",
@@ -49,8 +49,7 @@ impl fmt::Display for Verdict {
 /// A verdict, or what stands in its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Judgement {
-    /// The verdict. `None` with `blocks_needed`: too few blocks for any. `None` without: the two differ, in a metric of
-    /// which neither side is better.
+    /// `None` with `blocks_needed`: too few blocks. `None` without: the two differ in a metric without a better side.
     pub verdict: Option<Verdict>,
     /// Blocks to add: what is missing to the minimum, or, if inconclusive, the estimate of what would settle it (`None`
     /// if that needs more than [`MAX_BLOCKS`] in all).
@@ -90,10 +89,9 @@ fn better_or_worse(ratio: &Ratio, direction: Direction) -> Option<Verdict> {
     }
 }
 
-/// Blocks to add until the interval would either exclude 1 or fit in the margin, if estimate and noise stayed as they
-/// are: the smallest n whose half width t_(n-1) `log_sd` / sqrt(n) is narrow enough (Jain 1991, 13.9.1, with t for z).
-/// There is no power in it: an even chance, not a promise. What Holm multiplied p by is asked of the future
-/// interval too.
+/// Blocks to add until the interval excludes 1 or fits in the margin, if estimate and noise stay: the smallest n whose
+/// half width t_(n-1) `log_sd` / sqrt(n) is narrow enough (Jain 1991, 13.9.1, with t for z). An even chance, not a
+/// promise. Holm's factor is applied to the future interval too.
 fn blocks_to_settle(ratio: &Ratio, adjusted_p: f64, margin: f64) -> Option<u32> {
     let effect = ratio.ratio.ln().abs();
     let bound = margin.ln_1p();

@@ -5,39 +5,30 @@ use crate::paired::{NotComparable, ROUNDING, check_level};
 use crate::sample::Sample;
 use crate::special::{student_t_quantile, student_t_two_sided};
 
-/// The difference of two means, with its interval, in the samples' unit.
+/// In the samples' unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Difference {
     /// Mean of B less mean of A.
     pub difference: f64,
-    /// Lower end of the interval.
     pub lo: f64,
-    /// Upper end of the interval.
     pub hi: f64,
-    /// Confidence level of the interval.
     pub level: f64,
-    /// Degrees of freedom by Welch and Satterthwaite; infinite if neither side varies.
+    /// Welch–Satterthwaite; infinite if neither side varies.
     pub df: f64,
     /// Two-sided p of "no difference".
     pub p: f64,
 }
 
-/// The ratio B / A of two samples that are not paired.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct UnpairedRatio {
     /// Geometric mean of B over geometric mean of A.
     pub ratio: f64,
-    /// Lower end of the interval.
     pub lo: f64,
-    /// Upper end of the interval.
     pub hi: f64,
-    /// Confidence level of the interval.
     pub level: f64,
-    /// Trials of A.
     pub n_a: usize,
-    /// Trials of B.
     pub n_b: usize,
-    /// Degrees of freedom by Welch and Satterthwaite; infinite if neither side varies.
+    /// Welch–Satterthwaite; infinite if neither side varies.
     pub df: f64,
     /// Two-sided p of "the ratio is 1".
     pub p: f64,
@@ -45,9 +36,6 @@ pub struct UnpairedRatio {
 
 /// Welch's test of the difference B - A, without assuming equal variances (Welch, Biometrika 34, 1947). For metrics
 /// whose values may be zero; where all are positive [`welch_ratio`] says more.
-///
-/// # Errors
-/// Fewer than two trials on a side, or a level outside (0, 1).
 pub fn welch_difference(a: &Sample, b: &Sample, level: f64) -> Result<Difference, NotComparable> {
     welch(a.values(), b.values(), level)
 }

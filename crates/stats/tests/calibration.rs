@@ -14,7 +14,7 @@ use stats::{
 const EXPERIMENTS: u32 = 10_000;
 const LEVEL: f64 = 0.95;
 
-/// How the logarithm of a trial's value scatters, scaled to unit variance.
+/// Scatter of the logarithm of a trial's value, scaled to unit variance.
 #[derive(Debug, Clone, Copy)]
 enum Noise {
     Normal,

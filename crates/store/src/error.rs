@@ -1,4 +1,4 @@
-//! What can go wrong, each with the path and what was tried.
+//! What can go wrong.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,172 +10,66 @@ use thiserror::Error;
 
 use crate::Result;
 
-/// Why the store could not do what it was asked.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// `create` found a file where the store was to be, or one that an earlier store left beside it.
+    /// Or a file that an earlier store left beside it.
     #[error("cannot create a store: {path:?} exists already")]
-    Exists {
-        /// The file in the way.
-        path: PathBuf,
-    },
-    /// There is no such file.
+    Exists { path: PathBuf },
     #[error("cannot open store {path:?}: there is no such file")]
-    Missing {
-        /// The path.
-        path: PathBuf,
-    },
+    Missing { path: PathBuf },
     /// `create` in a folder that does not exist.
     #[error("cannot create store {path:?}: there is no such folder")]
-    NoFolder {
-        /// The path of the store.
-        path: PathBuf,
-    },
-    /// The path is a folder, or something else that is not a file.
+    NoFolder { path: PathBuf },
+    /// Such as a folder.
     #[error("cannot open store {path:?}: it is not a file but {what}")]
     NotAFile {
-        /// The path.
         path: PathBuf,
-        /// What it is: `a folder`.
+        /// Such as `a folder`.
         what: &'static str,
     },
     /// A file, but not a store of étalon.
     #[error("{path:?} is not an étalon store: {what}")]
-    NotAStore {
-        /// The path.
-        path: PathBuf,
-        /// What it is instead.
-        what: String,
-    },
+    NotAStore { path: PathBuf, what: String },
     /// A store whose content cannot be trusted.
     #[error("store {path:?} is damaged; tried to {tried}: {detail}")]
-    Damaged {
-        /// The store.
-        path: PathBuf,
-        /// What was tried.
-        tried: String,
-        /// What was found.
-        detail: String,
-    },
-    /// Written by a later étalon.
+    Damaged { path: PathBuf, tried: String, detail: String },
     #[error("store {path:?} has version {found}, this étalon knows versions up to {known}")]
-    NewerVersion {
-        /// The store.
-        path: PathBuf,
-        /// The version in the file.
-        found: i64,
-        /// The newest version that this build knows.
-        known: i64,
-    },
+    NewerVersion { path: PathBuf, found: i64, known: i64 },
     /// The system does not let us.
     #[error("permission denied on {path:?}; tried to {tried}: {detail}")]
-    Denied {
-        /// The file.
-        path: PathBuf,
-        /// What was tried.
-        tried: String,
-        /// What the system said.
-        detail: String,
-    },
+    Denied { path: PathBuf, tried: String, detail: String },
     /// The store was not closed, its last trials lie in a file beside it that cannot be read in a read-only folder.
     #[error("store {path:?} was not closed, and its last changes cannot be read in a read-only folder: {detail}")]
-    Unrecovered {
-        /// The store.
-        path: PathBuf,
-        /// What SQLite said.
-        detail: String,
-    },
-    /// Another conductor is at work on it.
+    Unrecovered { path: PathBuf, detail: String },
+    /// Another conductor has it open.
     #[error("store {path:?} is being written by {}", holder(.pid))]
-    Locked {
-        /// The store.
-        path: PathBuf,
-        /// The other process, where it is known.
-        pid: Option<u32>,
-    },
-    /// Another conductor took the store over, because the file system did not keep the lock.
+    Locked { path: PathBuf, pid: Option<u32> },
+    /// Another conductor has taken the store, because the file system did not keep the lock.
     #[error("store {path:?} was taken over by {}; tried to {tried}", holder(.pid))]
-    TakenOver {
-        /// The store.
-        path: PathBuf,
-        /// What was tried.
-        tried: String,
-        /// The other process, where it is known.
-        pid: Option<u32>,
-    },
-    /// Another program holds SQLite's own lock for longer than we wait.
+    TakenOver { path: PathBuf, tried: String, pid: Option<u32> },
+    /// Another program holds SQLite's own lock for too long.
     #[error("store {path:?} is in use by another program; tried to {tried}")]
-    Busy {
-        /// The store.
-        path: PathBuf,
-        /// What was tried.
-        tried: String,
-    },
+    Busy { path: PathBuf, tried: String },
     /// The disk is full. Nothing of what was tried is in the store; it stays readable and can be resumed.
     #[error("the disk is full at store {path:?}; tried to {tried}")]
-    Full {
-        /// The store.
-        path: PathBuf,
-        /// What was tried.
-        tried: String,
-    },
+    Full { path: PathBuf, tried: String },
     /// A write to a store that was opened with `open_read_only`.
     #[error("store {path:?} was opened for reading only; tried to {tried}")]
-    ReadOnly {
-        /// The store.
-        path: PathBuf,
-        /// What was tried.
-        tried: String,
-    },
-    /// What was given to be stored contradicts itself. A defect of étalon, not of the user.
+    ReadOnly { path: PathBuf, tried: String },
+    /// Contradictory input: a defect of étalon, not of the user.
     #[error("refused to {tried} in store {path:?}: {why}")]
-    Refused {
-        /// The store.
-        path: PathBuf,
-        /// What was tried.
-        tried: String,
-        /// What is wrong with it.
-        why: String,
-    },
+    Refused { path: PathBuf, tried: String, why: String },
     /// The trial is not in the stored order.
     #[error("store {path:?} plans no trial at position {} with block {} and cell {}", .planned.position, .planned.block, .planned.cell)]
-    NotPlanned {
-        /// The store.
-        path: PathBuf,
-        /// What was asked for.
-        planned: PlannedTrial,
-    },
-    /// The trial is in a state from which it cannot go on so.
+    NotPlanned { path: PathBuf, planned: PlannedTrial },
+    /// The trial cannot go on from this state.
     #[error("store {path:?}: tried to {tried}, but it is {found}")]
-    WrongState {
-        /// The store.
-        path: PathBuf,
-        /// What was tried.
-        tried: String,
-        /// The trial's state in the store.
-        found: TrialState,
-    },
-    /// The operating system reports something else.
+    WrongState { path: PathBuf, tried: String, found: TrialState },
     #[error("{path:?}: tried to {tried}: {source}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What was tried.
-        tried: String,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// SQLite reports something else.
+    Io { path: PathBuf, tried: String, source: io::Error },
     #[error("store {path:?}: tried to {tried}: {source}")]
-    Sqlite {
-        /// The store.
-        path: PathBuf,
-        /// What was tried.
-        tried: String,
-        /// What SQLite said.
-        source: Box<rusqlite::Error>,
-    },
+    Sqlite { path: PathBuf, tried: String, source: Box<rusqlite::Error> },
 }
 
 /// `another étalon (process 7)`.
@@ -187,7 +81,7 @@ fn holder(pid: &Option<u32>) -> String {
 }
 
 impl StoreError {
-    /// What the user can do about it; `None` when there is nothing that we know.
+    /// `None` when there is no advice.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             StoreError::Exists { path } => exists_hint(path),
@@ -229,7 +123,6 @@ impl StoreError {
         })
     }
 
-    /// The variant for what SQLite reported.
     pub(crate) fn from_sqlite(path: &Path, tried: &str, source: rusqlite::Error) -> StoreError {
         let (path, tried) = (path.to_owned(), tried.to_owned());
         let detail = source.to_string();
@@ -249,7 +142,6 @@ impl StoreError {
         }
     }
 
-    /// The variant for what the operating system reported.
     pub(crate) fn from_io(path: &Path, tried: &str, source: io::Error) -> StoreError {
         let (path, tried) = (path.to_owned(), tried.to_owned());
         match source.kind() {
@@ -272,7 +164,6 @@ fn exists_hint(path: &Path) -> String {
     }
 }
 
-/// SQLite's extended code.
 fn extended_code(error: &rusqlite::Error) -> Option<i32> {
     error.sqlite_error().map(|e| e.extended_code)
 }
@@ -286,7 +177,6 @@ fn is_conversion(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// Adds the path and what was tried to a plain error.
 pub(crate) trait Tried<T> {
     /// `tried` completes "tried to …".
     fn tried(self, path: &Path, tried: &str) -> Result<T>;

@@ -10,32 +10,28 @@ use rusqlite::{Connection, Row, params};
 use crate::error::Tried;
 use crate::{Result, StoreError};
 
-/// What the experiment is and what started it.
+/// What was run, and from which command.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Header {
-    /// Version of the étalon that created the store.
     pub etalon_version: String,
-    /// `release` or `debug`, and figures of a debug build are not comparable; `imported` where étalon measured nothing.
+    /// `release` or `debug` (whose figures are not comparable); `imported` where étalon measured nothing.
     pub build: String,
-    /// When the store was created: milliseconds since 1970, UTC.
+    /// Milliseconds since 1970, UTC.
     pub created_unix_ms: i64,
-    /// The plan. The caller has removed passwords from it.
+    /// Without passwords; the caller has removed them.
     pub plan: Plan,
-    /// The plan as it was written. The caller has removed passwords from it.
+    /// As written, without passwords.
     pub plan_text: String,
-    /// Where the plan was read from, if from a file.
     pub plan_path: Option<String>,
-    /// Hash of the plan, to tell on resume whether it is still the same.
+    /// Tells on resume whether it is still the same plan.
     pub plan_hash: String,
-    /// The command line that created the store.
     pub command: String,
 }
 
 const TRIED_SAVE: &str = "write the plan and the order";
 const TRIED_LOAD: &str = "read the plan";
 
-/// Checks that an order can be carried out: positions from 0 without gaps, each cell at most once in a block, no cell
-/// that the plan does not have.
+/// Positions from 0 without gaps, each cell at most once in a block, no unknown cell.
 pub(crate) fn check_order(path: &Path, cells: &[Cell], order: &[PlannedTrial]) -> Result<()> {
     let refuse = |why: String| Err(StoreError::Refused { path: path.to_owned(), tried: TRIED_SAVE.to_owned(), why });
     let mut positions = HashSet::new();
@@ -59,7 +55,6 @@ pub(crate) fn check_order(path: &Path, cells: &[Cell], order: &[PlannedTrial]) -
     Ok(())
 }
 
-/// Writes header, cells and order.
 pub(crate) fn save(conn: &Connection, path: &Path, header: &Header, order: &[PlannedTrial]) -> Result<()> {
     save_header(conn, path, header)?;
     let mut insert = conn
@@ -101,7 +96,7 @@ fn save_header(conn: &Connection, path: &Path, header: &Header) -> Result<()> {
     Ok(())
 }
 
-/// Reads header and cells, and checks that they are of one plan.
+/// Also checks that they belong to one plan.
 pub(crate) fn load(conn: &Connection, path: &Path) -> Result<(Header, Vec<Cell>)> {
     let header = conn
         .query_row(

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use crate::error::Tried;
 use crate::{Result, Store, StoreError, words};
 
-/// The row of a trial that was begun. Got from [`Store::begin_trial`] alone.
+/// Row of a trial that was begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TrialId(i64);
 
@@ -20,31 +20,26 @@ impl TrialId {
     }
 }
 
-/// An attempt at a trial, as it stands in the store.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredTrial {
     /// Identity of this attempt in the store.
     pub id: i64,
-    /// Its place in the order.
     pub planned: PlannedTrial,
-    /// 1 for the first attempt at this position.
+    /// From 1.
     pub attempt: u32,
-    /// How far it has come.
     pub state: TrialState,
-    /// Why it failed or was aborted.
     pub reason: Option<String>,
-    /// When it was begun: milliseconds since 1970, UTC. Of an import that does not tell, when it was made.
+    /// Milliseconds since 1970, UTC. Of an import without times, when it was made.
     pub started_unix_ms: Option<i64>,
     /// Length of the measured part, in seconds.
     pub elapsed_s: f64,
 }
 
-/// What is to be done of a block of which some trials were measured before the experiment stopped.
+/// What a resume does with a block of which some trials were measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rest {
     /// All of it again, so that what is compared was measured together.
     WholeBlocks,
-    /// What has no measured trial.
     OnlyPending,
 }
 
@@ -60,20 +55,16 @@ impl Store {
         self.rows("read the trials", &sql, [], read_trial)
     }
 
-    /// The positions that have no measured trial, and those that [`Store::plan_rest`] has planned anew, in their order.
-    /// That includes failed ones: whether to repeat these is the caller's choice; [`Store::trials`] tells which they are.
+    /// Positions without a measured trial and those planned anew by [`Store::plan_rest`], in order. Failed ones are
+    /// among them: whether to repeat those is the caller's choice.
     pub fn pending(&self) -> Result<Vec<PlannedTrial>> {
         let sql = "SELECT position, block, cell FROM trials GROUP BY position
                    HAVING sum(state = 'measured') = 0 OR sum(state = 'planned') > 0 ORDER BY position";
         self.rows("read what is still to be done", sql, [], |row| read_planned(row, 0))
     }
 
-    /// Plans what a resumed experiment does of the blocks that stopped half-way. Those of their trials that are measured
-    /// get another attempt with [`Rest::WholeBlocks`]; until that is measured itself the earlier one counts. Returns how
-    /// many such attempts are planned.
-    ///
-    /// # Errors
-    /// When the store cannot be written.
+    /// Plans the rest of blocks that stopped half-way. With [`Rest::WholeBlocks`] their measured trials get another
+    /// attempt; until that is measured the earlier one counts. Returns how many such attempts are planned.
     pub fn plan_rest(&mut self, rest: Rest) -> Result<usize> {
         let tried = "plan the rest of the experiment";
         let sql = match rest {
@@ -98,10 +89,7 @@ impl Store {
         })
     }
 
-    /// Ends the trials that a killed process left running. Returns how many there were.
-    ///
-    /// # Errors
-    /// When the store cannot be written.
+    /// Aborts trials that a killed process left running; returns how many.
     pub fn abort_running(&mut self, reason: &str) -> Result<usize> {
         let tried = "abort the trials that were left running";
         self.write(tried, |tx, path| {
@@ -110,12 +98,11 @@ impl Store {
         })
     }
 
-    /// Begins a trial: the planned one, or another attempt when the last one failed or was aborted. Also makes sure that
-    /// there is disk space for its record.
-    ///
+    /// Begins the planned trial, or another attempt after one that failed or was aborted, and reserves disk space for
+    /// its record.
     /// # Errors
-    /// [`StoreError::NotPlanned`] when the order has no such trial, [`StoreError::WrongState`] when it was measured or
-    /// is running, [`StoreError::Full`] when its record would not find space.
+    /// [`StoreError::NotPlanned`], [`StoreError::WrongState`] when it was measured or is running,
+    /// [`StoreError::Full`].
     pub fn begin_trial(&mut self, planned: PlannedTrial, started_unix_ms: i64) -> Result<TrialId> {
         let tried = format!("begin the trial at position {}", planned.position);
         self.top_up_reserve()?;
@@ -139,12 +126,11 @@ impl Store {
         })
     }
 
-    /// Ends a trial with everything that it leaves behind, in one transaction. If it was measured, an earlier attempt at its
-    /// place that was measured, too, is superseded by it: that stays in the store with all that it left.
-    ///
+    /// Stores a trial's record in one transaction. If it was measured, an earlier measured attempt at its place is
+    /// superseded but kept.
     /// # Errors
-    /// [`StoreError::WrongState`] when the trial is not running, [`StoreError::Refused`] when the record contradicts
-    /// itself, [`StoreError::Full`] when the disk is full: nothing of the record is stored then, and it may be tried again.
+    /// [`StoreError::WrongState`], [`StoreError::Refused`], or [`StoreError::Full`]: nothing of the record is stored
+    /// then, and it may be tried again.
     pub fn finish_trial(&mut self, id: TrialId, record: &TrialRecord) -> Result<()> {
         let id = id.get();
         let tried = format!("record trial {id}");
@@ -160,10 +146,8 @@ impl Store {
         })
     }
 
-    /// Stores trials that were over before the store was made, all in one transaction: an import has nothing to resume,
-    /// and a million of its trials must not wait for the disk a million times. `started_unix_ms` stands
-    /// where a record does not say when its trial began.
-    ///
+    /// Stores finished trials in one transaction, as an import needs: a million trials must not wait for the disk a
+    /// million times. `started_unix_ms` stands in where a record has no time.
     /// # Errors
     /// [`StoreError::NotPlanned`] when a trial is not in the order or no longer to come; otherwise as
     /// [`Store::finish_trial`].
@@ -187,7 +171,6 @@ impl Store {
     }
 }
 
-/// Why a record cannot be stored.
 fn flaw(record: &TrialRecord) -> Option<String> {
     match record.state {
         TrialState::Planned | TrialState::Running | TrialState::Superseded => {
@@ -228,7 +211,6 @@ fn flaw(record: &TrialRecord) -> Option<String> {
     None
 }
 
-/// Writes a record whose trial is running.
 fn write_record(tx: &Transaction<'_>, id: i64, record: &TrialRecord) -> rusqlite::Result<()> {
     if record.state == TrialState::Measured {
         let mut supersede = tx.prepare_cached(
@@ -269,7 +251,6 @@ fn write_record(tx: &Transaction<'_>, id: i64, record: &TrialRecord) -> rusqlite
     Ok(())
 }
 
-/// Begins the planned attempt.
 fn restart(tx: &Transaction<'_>, id: i64, started_unix_ms: i64) -> rusqlite::Result<i64> {
     tx.execute(
         "UPDATE trials SET state = 'running', started_unix_ms = ?2 WHERE id = ?1",
@@ -278,7 +259,6 @@ fn restart(tx: &Transaction<'_>, id: i64, started_unix_ms: i64) -> rusqlite::Res
     Ok(id)
 }
 
-/// Begins another attempt.
 fn repeat(tx: &Transaction<'_>, last: &StoredTrial, started_unix_ms: i64) -> rusqlite::Result<i64> {
     let PlannedTrial { position, block, cell } = last.planned;
     tx.execute(
@@ -317,7 +297,6 @@ fn read_planned(row: &Row<'_>, first: usize) -> rusqlite::Result<PlannedTrial> {
 
 /// For `rows`, which says what was tried.
 impl Store {
-    /// All rows of a query.
     pub(crate) fn rows<T>(
         &self,
         tried: &str,

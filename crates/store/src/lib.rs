@@ -42,10 +42,9 @@ pub use schema::{APPLICATION_ID, EXTENSION};
 use error::Tried;
 use lock::WriteLock;
 
-/// A result of this crate.
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
-/// An experiment's store. See the [crate] for what it promises.
+/// See the [crate] for what it promises.
 #[derive(Debug)]
 pub struct Store {
     // Declared before `access`, so that SQLite has let go of the file before the lock is released.
@@ -57,74 +56,63 @@ pub struct Store {
     origin: Origin,
 }
 
-/// Where the file comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
-    /// This very value made it.
     Created,
-    /// It was there.
     Opened,
 }
 
-/// What became of a store that was not to be kept without a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
     /// It is there, closed.
     Yes,
-    /// It is gone: it was new, and no trial of it had begun.
+    /// It was new, and no trial of it had begun.
     No,
 }
 
-/// What this store may do to its file.
 #[derive(Debug)]
 enum Access {
-    /// Only read it.
     ReadOnly,
-    /// Write it, for as long as the token in the file is this one.
+    /// Valid as long as this token is in the file.
     Write {
-        /// Released when it is dropped.
+        /// Released on drop.
         lock: WriteLock,
-        /// Ours among all that ever opened this store for writing.
+        /// Unique among all that ever opened this store for writing.
         token: String,
     },
-    /// Settled. The lock is held until the file is closed, which is when the fields are dropped.
+    /// The lock is held until the file is closed, which is when the fields are dropped.
     Settled {
-        /// Released when it is dropped.
+        /// Released on drop.
         _lock: WriteLock,
     },
 }
 
 impl Store {
-    /// The path that the store was created or opened with, as it was given.
+    /// As given to `create` or `open`.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What the experiment is.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The cells of the plan; the index is the cell's identity.
+    /// Of the plan; the index is the cell's identity.
     pub fn cells(&self) -> &[Cell] {
         &self.cells
     }
 
-    /// Settles and closes the store: the WAL is written back and removed, so that a single file is left. Dropping a store
-    /// does the same but cannot report an error. When a report is reading just then, `-wal` and `-shm` may stay; nothing
-    /// is lost by it, and the next close removes them.
-    ///
+    /// Writes the WAL back, so that a single file is left. Dropping does so too but cannot report an error. While a
+    /// report reads, `-wal` and `-shm` may stay until the next close.
     /// # Errors
     /// When the WAL cannot be written back. All that was acknowledged is still in the store's files.
     pub fn close(mut self) -> Result<()> {
         self.settle()
     }
 
-    /// Closes the store; one that this value created and of which no trial was begun is removed, under the lock that it was
-    /// made under. One that was opened is never removed, nor one that cannot be read to the end.
-    ///
+    /// Closes the store; if this value created it and no trial was begun, removes it under the lock.
     /// # Errors
-    /// When it cannot be read, is another's by now, or cannot be closed: the file is there then.
+    /// When it cannot be read, belongs to another by now, or cannot be closed: the file is there then.
     pub fn close_unless_untouched(mut self) -> Result<Kept> {
         let tried = "see whether any trial was begun";
         let is_untouched = self.origin == Origin::Created
@@ -136,17 +124,17 @@ impl Store {
         if !is_untouched {
             return settled.map(|()| Kept::Yes);
         }
-        // Windows removes no file that is open.
+        // Windows does not remove an open file.
         let memory = Connection::open_in_memory().tried(&self.path, tried)?;
         let conn = std::mem::replace(&mut self.conn, memory);
-        // By SQLite's name for it: a relative path means another file once the working folder has changed.
+        // SQLite's name for it: a relative path means another file once the working folder has changed.
         let file = PathBuf::from(conn.path().unwrap_or_default());
         conn.close().map_err(|(_, error)| error).tried(&self.path, "close it")?;
         publish::remove(&file);
         Ok(if file.exists() { Kept::Yes } else { Kept::No })
     }
 
-    /// One write transaction: all of `work` or nothing. Rolled back when `work` or the commit fails.
+    /// All of `work` or nothing.
     fn write<T>(&mut self, tried: &str, work: impl FnOnce(&Transaction<'_>, &Path) -> Result<T>) -> Result<T> {
         let Access::Write { token, .. } = &self.access else {
             return Err(StoreError::ReadOnly { path: self.path.clone(), tried: tried.to_owned() });
@@ -162,7 +150,7 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        // Nobody to tell: `close` is there for those who want to know. The data is committed either way.
+        // `close` is there for those who want the error. The data is committed either way.
         let _ = self.settle();
     }
 }

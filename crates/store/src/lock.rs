@@ -15,11 +15,10 @@ use same_file::Handle;
 use crate::error::Tried;
 use crate::{Result, StoreError};
 
-/// How often to try again when the file is removed between opening and locking it.
+/// Attempts when the file is removed between opening and locking.
 const TRIES: u32 = 100;
 const TRIED: &str = "lock the store";
 
-/// Keeps other conductors away until it is dropped.
 #[derive(Debug)]
 pub(crate) struct WriteLock {
     /// Closing it releases the lock.
@@ -27,9 +26,7 @@ pub(crate) struct WriteLock {
     path: PathBuf,
 }
 
-/// What came of trying to lock.
 pub(crate) enum Taken {
-    /// It is ours.
     Ours(WriteLock),
     /// Another process, or another `Store` of this one, has it.
     Theirs,
@@ -54,8 +51,8 @@ impl WriteLock {
                 Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => {}
                 Err(TryLockError::Error(e)) => return Err(StoreError::from_io(&path, TRIED, e)),
             }
-            // Its former holder may have removed it after we opened it, and another process have put a new one there: then
-            // ours is not the one that others will find.
+            // Its holder may have removed it after we opened it, and another process may have made a new one: ours is
+            // then not the one that others find.
             if is_at(&file, &path) {
                 return Ok(Taken::Ours(WriteLock { _file: file, path }));
             }
@@ -64,7 +61,7 @@ impl WriteLock {
     }
 }
 
-/// Whether what was opened is still what its path leads to.
+/// Whether the open file is still the one at its path.
 fn is_at(file: &File, path: &Path) -> bool {
     let opened = file.try_clone().and_then(Handle::from_file);
     matches!((opened, Handle::from_path(path)), (Ok(opened), Ok(found)) if opened == found)
@@ -72,19 +69,19 @@ fn is_at(file: &File, path: &Path) -> bool {
 
 impl Drop for WriteLock {
     fn drop(&mut self) {
-        // While it is still locked, so that nobody locks a file that is about to vanish unless he opened it before.
+        // While still locked, so that nobody locks a file that is about to vanish.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// The path of a file that belongs to the store: its name with `suffix`.
+/// The store's name with `suffix`.
 pub(crate) fn beside(store: &Path, suffix: &str) -> PathBuf {
     let mut name = store.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
 }
 
-/// Enters this process as the writer. Returns the token that every later write must find.
+/// Registers this process as the writer; every later write checks the token that it returns.
 pub(crate) fn enter(conn: &Connection, path: &Path) -> Result<String> {
     let token = new_token();
     conn.execute(
@@ -95,7 +92,7 @@ pub(crate) fn enter(conn: &Connection, path: &Path) -> Result<String> {
     Ok(token)
 }
 
-/// Strikes this process out as the writer, if it still is.
+/// Unregisters this process, if it still is the writer.
 pub(crate) fn leave(conn: &Connection, token: &str) -> rusqlite::Result<()> {
     conn.execute("DELETE FROM writer WHERE token = ?1", [token]).map(|_| ())
 }
@@ -116,12 +113,12 @@ pub(crate) fn check_token(conn: &Connection, token: &str, path: &Path, tried: &s
     }
 }
 
-/// The process that writes, for a message; `None` when it cannot be told.
+/// For a message; `None` when unknown.
 pub(crate) fn writer_pid(conn: &Connection) -> Option<u32> {
     conn.query_row("SELECT pid FROM writer", [], |row| row.get(0)).ok()
 }
 
-/// Unlike any other: process, time and a count.
+/// Process, time and a count.
 fn new_token() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos());

@@ -10,15 +10,14 @@ use rusqlite::{Connection, TransactionBehavior};
 use crate::error::Tried;
 use crate::{Result, StoreError, schema};
 
-/// Every step there is. Never edit one that was released.
+/// Never edit a released one.
 pub(crate) const STEPS: &[&str] = &[schema::V1, schema::V2, schema::V3];
 
-/// The version that `steps` lead to.
 pub(crate) fn newest(steps: &[&str]) -> i64 {
     steps.len() as i64
 }
 
-/// The version of a store; an error when it is newer than `steps` know.
+/// An error when newer than `steps`.
 pub(crate) fn version(conn: &Connection, path: &Path, steps: &[&str]) -> Result<i64> {
     let found: i64 =
         conn.query_row("PRAGMA user_version", [], |row| row.get(0)).tried(path, "read the version of the store")?;
@@ -31,7 +30,7 @@ pub(crate) fn version(conn: &Connection, path: &Path, steps: &[&str]) -> Result<
     Ok(found)
 }
 
-/// Brings a store to the newest version, in one transaction.
+/// In one transaction.
 pub(crate) fn migrate(conn: &mut Connection, path: &Path, steps: &[&str]) -> Result<()> {
     let from = version(conn, path, steps)?;
     if from == newest(steps) {
@@ -46,7 +45,7 @@ pub(crate) fn migrate(conn: &mut Connection, path: &Path, steps: &[&str]) -> Res
 
 fn run(conn: &mut Connection, path: &Path, steps: &[&str], tried: &str) -> Result<()> {
     let tx = conn.transaction_with_behavior(TransactionBehavior::Exclusive).tried(path, tried)?;
-    // Read again: the one before was outside of the transaction.
+    // The first reading was outside the transaction.
     let from = version(&tx, path, steps)?;
     for step in steps.iter().skip(from as usize) {
         tx.execute_batch(step).tried(path, tried)?;

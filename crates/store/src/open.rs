@@ -13,29 +13,27 @@ use crate::header::{self, Header};
 use crate::lock::{self, Taken, WriteLock, beside};
 use crate::{Access, Origin, Result, Store, StoreError, migrate, publish, schema};
 
-/// Where a store is.
 #[derive(Clone, Copy)]
 struct Place<'a> {
-    /// As it was given: for messages.
+    /// As given: for messages.
     path: &'a Path,
-    /// From the root, so that SQLite does not find a meaning of its own in names such as `:memory:`.
+    /// Absolute, so that SQLite does not give names such as `:memory:` a meaning of their own.
     full: &'a Path,
 }
 
-/// How long to wait for SQLite's own locks, which others hold only for the length of a transaction.
+/// For SQLite's own locks, which others hold only for a transaction.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
-/// How long to wait for readers when settling: they lose nothing if we do not get our way.
+/// Readers lose nothing if they delay settling.
 const SETTLE_WAIT: Duration = Duration::from_millis(200);
 
 const TRIED_OPEN: &str = "open it";
 const TRIED_WRITE: &str = "open it for writing";
 
 impl Store {
-    /// Creates a store and opens it for writing. Header, cells and order are in it, synced to the disk, before the file
-    /// appears under its name; when anything fails, no file is left.
-    ///
+    /// Creates a store and opens it for writing. Header, cells and order are synced to disk before the file appears
+    /// under its name; on failure no file is left.
     /// # Errors
-    /// [`StoreError::Exists`] when there is a file; [`StoreError::Refused`] when the order does not fit the plan.
+    /// [`StoreError::Exists`]; [`StoreError::Refused`] when the order does not fit the plan.
     pub fn create(path: &Path, header: &Header, order: &[PlannedTrial]) -> Result<Store> {
         let full = absolute(path)?;
         publish::check_free(path)?;
@@ -43,32 +41,29 @@ impl Store {
             return Err(StoreError::Locked { path: path.to_owned(), pid: None });
         };
         publish::publish(path, &full, header, order)?;
-        // Could fail on a full disk, for one. Then the user's next try must not find a file in the way.
+        // May fail on a full disk; the next try must not find a file in the way.
         let opened = Store::open_locked(Place { path, full: &full }, lock, migrate::STEPS);
         let mut store = opened.inspect_err(|_| publish::remove(&full))?;
         store.origin = Origin::Created;
         Ok(store)
     }
 
-    /// Opens a store for writing, as `resume` does. An older store is brought to the newest version.
-    ///
+    /// Opens a store for writing, migrating an older one.
     /// # Errors
-    /// [`StoreError::Locked`] when another conductor has it open; see [`StoreError`] for files that are no stores.
+    /// [`StoreError::Locked`]; see [`StoreError`] for files that are not stores.
     pub fn open(path: &Path) -> Result<Store> {
         Store::open_with(path, migrate::STEPS)
     }
 
-    /// Opens a store for reading, also while a run writes it and also on read-only media. An older store is brought to
-    /// the newest version in memory; the file stays as it is.
-    ///
+    /// Opens a store for reading, also while a run writes it and on read-only media. An older store is migrated in
+    /// memory.
     /// # Errors
-    /// [`StoreError::Unrecovered`] when the last changes of a store that was not closed cannot be read without writing;
-    /// see [`StoreError`] for files that are no stores.
+    /// [`StoreError::Unrecovered`] when changes of a store that was not closed cannot be read without writing; see
+    /// [`StoreError`] for files that are not stores.
     pub fn open_read_only(path: &Path) -> Result<Store> {
         Store::open_read_only_with(path, migrate::STEPS)
     }
 
-    /// `open`, knowing the versions that `steps` make.
     pub(crate) fn open_with(path: &Path, steps: &[&str]) -> Result<Store> {
         let full = absolute(path)?;
         // Before anything is written: a file that is not ours stays untouched.
@@ -81,7 +76,7 @@ impl Store {
         Store::open_locked(Place { path, full: &full }, lock, steps)
     }
 
-    /// Opens a store of which we hold the lock.
+    /// The caller holds its lock.
     fn open_locked(place: Place<'_>, lock: WriteLock, steps: &[&str]) -> Result<Store> {
         let path = place.path;
         publish::clear_scaffold(place.full);
@@ -94,7 +89,7 @@ impl Store {
         }
         quick_check(&conn, path)?;
         conn.execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;").tried(path, TRIED_WRITE)?;
-        // Where WAL cannot be had (file systems without shared memory) the answer is another mode, which is as safe.
+        // Without shared memory SQLite answers with another mode, which is as safe.
         conn.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).tried(path, TRIED_WRITE)?;
         migrate::migrate(&mut conn, path, steps)?;
         let (header, cells) = header::load(&conn, path)?;
@@ -109,7 +104,6 @@ impl Store {
         })
     }
 
-    /// `open_read_only`, knowing the versions that `steps` make.
     pub(crate) fn open_read_only_with(path: &Path, steps: &[&str]) -> Result<Store> {
         let full = absolute(path)?;
         let mut conn = identify(Place { path, full: &full })?;
@@ -121,7 +115,7 @@ impl Store {
         Ok(Store { conn, path: path.to_owned(), header, cells, access: Access::ReadOnly, origin: Origin::Opened })
     }
 
-    /// Writes the WAL back and leaves a single file, as far as readers let us.
+    /// Leaves a single file, as far as readers allow.
     pub(crate) fn settle(&mut self) -> Result<()> {
         let (lock, token) = match std::mem::replace(&mut self.access, Access::ReadOnly) {
             Access::Write { lock, token } => (lock, token),
@@ -133,32 +127,30 @@ impl Store {
         self.access = Access::Settled { _lock: lock };
         let tried = "write back its journal";
         if lock::check_token(&self.conn, &token, &self.path, tried).is_err() {
-            // It is another's now; SQLite itself sees to it that closing our connection does no harm.
+            // It belongs to another now; SQLite makes closing harmless.
             return Ok(());
         }
         self.conn.busy_timeout(SETTLE_WAIT).tried(&self.path, tried)?;
-        // Tidying: if the disk is too full for it, the store is merely larger than it could be.
+        // On a full disk the store stays larger than needed.
         let _ = lock::leave(&self.conn, &token);
         let _ = give_back_reserve(&self.conn);
         let done = self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).tried(&self.path, tried);
-        // Refused while others have the store open; then it stays in WAL mode, which is as good.
+        // Refused while others have the store open; WAL mode is as good.
         let _ = self.conn.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()));
         done
     }
 }
 
-/// Shrinks the file by the pages that the reserve held.
+/// Shrinks the file by the reserve.
 fn give_back_reserve(conn: &Connection) -> rusqlite::Result<()> {
     conn.execute("DELETE FROM ballast", [])?;
     let mut vacuum = conn.prepare("PRAGMA incremental_vacuum")?;
     let mut pages = vacuum.query([])?;
-    // One row for each page that is given back.
     while pages.next()?.is_some() {}
     Ok(())
 }
 
-/// The path from the root; through a symbolic link, that of the file it leads to, since this is where SQLite puts the
-/// WAL.
+/// Absolute and with symbolic links resolved, since SQLite puts the WAL there.
 fn absolute(path: &Path) -> Result<PathBuf> {
     if fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink())
         && let Ok(target) = fs::canonicalize(path)
@@ -170,19 +162,19 @@ fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).tried(path, TRIED_OPEN)
 }
 
-/// Makes sure that the file is a store, without changing it, and returns a connection that reads it.
+/// Makes sure that the file is a store without changing it.
 fn identify(place: Place<'_>) -> Result<Connection> {
     let path = place.path;
     check_file(path)?;
-    // First without so much as looking at files beside it: SQLite would fold a stranger's WAL into its database.
+    // Looks at no file beside it: SQLite would fold a stranger's WAL into its database.
     match application_id(&open_immutable(place)?) {
         Ok(schema::APPLICATION_ID) => {}
         Ok(other) => return Err(foreign(path, other)),
-        // Not SQLite at all, as the first bytes tell.
+        // Not SQLite, by its first bytes.
         Err(e) if e.sqlite_error_code() == Some(ErrorCode::NotADatabase) => {
             return Err(not_a_store(path, "it is not a SQLite database"));
         }
-        // A file in the middle of a checkpoint can look damaged until the WAL is read with it.
+        // During a checkpoint a file can look damaged until the WAL is read with it.
         Err(e) if e.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {}
         Err(e) => return Err(StoreError::from_sqlite(path, TRIED_OPEN, e)),
     }
@@ -193,8 +185,7 @@ fn identify(place: Place<'_>) -> Result<Connection> {
     }
 }
 
-/// What the file system alone can tell. The file is not opened: closing it again would drop the locks that another
-/// connection of this process may have on it.
+/// Does not open the file: closing it would drop the locks of this process's other connections.
 fn check_file(path: &Path) -> Result<()> {
     let owned = path.to_owned();
     match fs::metadata(path) {
@@ -217,11 +208,11 @@ fn open_reader(place: Place<'_>) -> Result<Connection> {
         Err(e) if !needs_recovery(&e) => return Err(StoreError::from_sqlite(path, TRIED_OPEN, e)),
         Err(e) => e,
     };
-    // SQLite's own locks keep this from disturbing a conductor; `query_only` keeps us from changing anything.
+    // SQLite's locks keep us from disturbing a conductor; `query_only` keeps us from changing anything.
     if let Ok(conn) = try_reader(full, base | OpenFlags::SQLITE_OPEN_READ_WRITE) {
         return Ok(conn);
     }
-    // To take the file for all there is would lose the trials that lie in a journal.
+    // Immutable would ignore the trials in a journal.
     if ["-wal", "-journal"].iter().any(|suffix| fs::metadata(beside(full, suffix)).is_ok_and(|m| m.len() > 0)) {
         return Err(StoreError::Unrecovered { path: path.to_owned(), detail: plain.to_string() });
     }
@@ -238,7 +229,7 @@ fn try_reader(full: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     Ok(conn)
 }
 
-/// Reads something that makes SQLite open the WAL too.
+/// Makes SQLite open the WAL too.
 fn probe(conn: &Connection) -> rusqlite::Result<()> {
     conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
 }
@@ -251,11 +242,11 @@ fn application_id(conn: &Connection) -> rusqlite::Result<i32> {
     conn.query_row("PRAGMA application_id", [], |row| row.get(0))
 }
 
-/// Opens the file as one that nobody changes: no locks, no files beside it.
+/// No locks, no files beside it.
 fn open_immutable(place: Place<'_>) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     Connection::open_with_flags(immutable_uri(place.full), flags).map_err(|e| match e.sqlite_error_code() {
-        // The file is there, and nothing else is needed. SQLite's own words would only add our URI.
+        // The file is there, and SQLite's message would only add our URI.
         Some(ErrorCode::CannotOpen) => StoreError::Denied {
             path: place.path.to_owned(),
             tried: TRIED_OPEN.to_owned(),
@@ -302,7 +293,6 @@ fn quick_check(conn: &Connection, path: &Path) -> Result<()> {
     }
 }
 
-/// The whole store in memory.
 fn copy_to_memory(from: &Connection, path: &Path) -> Result<Connection> {
     let tried = "read it into memory";
     let mut memory = Connection::open_in_memory().tried(path, tried)?;

@@ -14,11 +14,11 @@ use crate::{Result, StoreError, migrate, schema};
 
 const TRIED: &str = "create the store";
 
-/// The file in which a store is built; removed when dropped, together with what SQLite puts beside it.
+/// Where a store is built; removed on drop with SQLite's files beside it.
 struct Scaffold(PathBuf);
 
 impl Scaffold {
-    /// Clears away what a killed process left, first.
+    /// First removes what a killed process left.
     fn new(store: &Path) -> Scaffold {
         let scaffold = Scaffold(beside(store, "-new"));
         scaffold.clear();
@@ -38,8 +38,7 @@ impl Drop for Scaffold {
     }
 }
 
-/// Clears away what a process left that was killed while it created this store. The caller holds the lock, so nobody is
-/// at work on it.
+/// Removes what a process left that was killed while creating this store. The caller holds the lock.
 pub(crate) fn clear_scaffold(full: &Path) {
     drop(Scaffold::new(full));
 }
@@ -67,7 +66,7 @@ pub(crate) fn check_free(path: &Path) -> Result<()> {
 pub(crate) fn publish(path: &Path, full: &Path, header: &Header, order: &[PlannedTrial]) -> Result<()> {
     let scaffold = Scaffold::new(full);
     build(&scaffold.0, path, header, order)?;
-    // A link, because unlike a rename it never replaces a file.
+    // Unlike a rename, a link never replaces a file.
     match fs::hard_link(&scaffold.0, full) {
         Ok(()) => {}
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Err(StoreError::Exists { path: path.to_owned() }),
@@ -82,15 +81,14 @@ pub(crate) fn publish(path: &Path, full: &Path, header: &Header, order: &[Planne
     Ok(())
 }
 
-/// Takes a new store away again, of which nobody knows yet.
+/// Removes a new store that nobody knows yet.
 pub(crate) fn remove(full: &Path) {
     for suffix in ["", "-wal", "-shm", "-journal"] {
         let _ = fs::remove_file(beside(full, suffix));
     }
 }
 
-/// Makes the new name survive a power cut, where the system has a way to ask for it; else there is nothing to be done,
-/// and what is lost with the name is a store without any trial.
+/// Makes the new name survive a power cut, where the system can; otherwise only a store without trials is lost.
 fn sync_folder(full: &Path) {
     if let Some(folder) = full.parent()
         && let Ok(folder) = File::open(folder)
@@ -99,12 +97,11 @@ fn sync_folder(full: &Path) {
     }
 }
 
-/// Fills `file`; `path` is the name for messages.
 fn build(file: &Path, path: &Path, header: &Header, order: &[PlannedTrial]) -> Result<()> {
     header::check_order(path, &header.plan.cells(), order)?;
     let mut conn = Connection::open(file).tried(path, TRIED)?;
-    // `auto_vacuum` must come before the first table: it lets `close` give back the reserve. Nothing is lost with a
-    // scaffold, so that it is synced once, when it stands.
+    // `auto_vacuum` must come before the first table: it lets `close` give back the reserve. A scaffold may be lost,
+    // so it is synced once at the end.
     let settings = "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; \
                     PRAGMA foreign_keys = ON;";
     conn.execute_batch(settings).tried(path, TRIED)?;

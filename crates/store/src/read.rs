@@ -8,18 +8,12 @@ use rusqlite::{Row, params};
 use crate::error::Tried;
 use crate::{Result, Store, StoreError, words};
 
-/// A measurement with the trial that it is of.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredMeasurement {
-    /// The trial's [`crate::StoredTrial::id`].
     pub trial_id: i64,
-    /// Its block.
     pub block: u32,
-    /// Its cell.
     pub cell: u32,
-    /// Its place in the order.
     pub position: u32,
-    /// What was measured.
     pub measurement: Measurement,
 }
 
@@ -28,7 +22,7 @@ const ROLES: [Role; 3] = [Role::Primary, Role::Secondary, Role::Diagnostic];
 const NATURES: [Nature; 2] = [Nature::Identity, Nature::Passing];
 
 impl Store {
-    /// The measurements of measured trials, by position, and within a trial in the order of its record.
+    /// By position, within a trial in the order of its record.
     pub fn measurements(&self) -> Result<Vec<StoredMeasurement>> {
         let sql =
             "SELECT t.id, t.block, t.cell, t.position, m.metric, m.unit, m.direction, m.role, m.value, m.unavailable
@@ -45,7 +39,7 @@ impl Store {
         })
     }
 
-    /// The histograms of a trial, whatever its state, in the order of its record.
+    /// In the order of its record, whatever the trial's state.
     pub fn series(&self, trial: i64) -> Result<Vec<Series>> {
         let sql = "SELECT host, kind, interval, length_ms, errors, histogram FROM series WHERE trial = ?1 ORDER BY id";
         self.rows("read the histograms", sql, [trial], |row| {
@@ -60,7 +54,7 @@ impl Store {
         })
     }
 
-    /// The marks of all trials, whatever their state, each with its trial's [`crate::StoredTrial::id`].
+    /// With their trials' [`crate::StoredTrial::id`], whatever the trials' state.
     pub fn marks(&self) -> Result<Vec<(i64, Mark)>> {
         let sql = "SELECT m.trial, m.kind, m.detail FROM marks AS m JOIN trials AS t ON t.id = m.trial
                    ORDER BY t.position, t.attempt, m.id";
@@ -69,10 +63,7 @@ impl Store {
         })
     }
 
-    /// Stores the facts of `client` or of a system, in place of those that are there.
-    ///
-    /// # Errors
-    /// When the store cannot be written; the former facts are still there then.
+    /// Replaces the facts of `client` or of a system.
     pub fn put_facts(&mut self, subject: &str, facts: &Facts, taken_unix_ms: i64) -> Result<()> {
         let tried = format!("store the facts of {subject}");
         self.write(&tried, |tx, path| {
@@ -96,7 +87,7 @@ impl Store {
         })
     }
 
-    /// The facts by subject. A subject without a single fact is not there.
+    /// By subject; one without facts is absent.
     pub fn facts(&self) -> Result<BTreeMap<String, Facts>> {
         let sql = "SELECT subject, name, value, unavailable, nature FROM facts";
         let rows = self.rows("read the facts", sql, [], |row| {
@@ -128,7 +119,6 @@ impl Store {
     }
 }
 
-/// Reads a measurement from column `first` on.
 fn read_measurement(row: &Row<'_>, first: usize) -> rusqlite::Result<Measurement> {
     let metric = Metric {
         id: row.get(first)?,

@@ -20,10 +20,10 @@ const LOW_BYTES: i64 = 1 << 19;
 const FULL_BYTES: i64 = 1 << 20;
 
 impl Store {
-    /// Makes sure of the reserve, and that the next transaction begins the WAL anew.
+    /// Also makes the next transaction begin the WAL anew.
     pub(crate) fn top_up_reserve(&mut self) -> Result<()> {
         let tried = "reserve space for the next trial's record";
-        // By SQLite's name for it: a relative path means another file once the working folder has changed.
+        // SQLite's name for it: a relative path means another file once the working folder has changed.
         let file = Path::new(self.conn.path().unwrap_or_default());
         let wal_bytes = std::fs::metadata(beside(file, "-wal")).map_or(0, |found| found.len() as i64);
         if free_bytes(&self.conn).tried(&self.path, tried)? < LOW_BYTES || wal_bytes < LOW_BYTES {
@@ -37,7 +37,6 @@ impl Store {
     }
 }
 
-/// The size of the free pages in the store.
 fn free_bytes(conn: &Connection) -> rusqlite::Result<i64> {
     let pages: i64 = conn.query_row("PRAGMA freelist_count", [], |row| row.get(0))?;
     let page_bytes: i64 = conn.query_row("PRAGMA page_size", [], |row| row.get(0))?;

@@ -1,4 +1,4 @@
-//! The words that stand in the store for the model's enumerations, where the model has none of its own.
+//! Words in the store for enumerations of the model that have none.
 
 use std::error::Error;
 use std::fmt;
@@ -8,7 +8,7 @@ use model::{Direction, Nature, Role};
 use rusqlite::Row;
 use rusqlite::types::Type;
 
-/// A word that stands in a column and that we do not know.
+/// A column holds a word that we do not know.
 #[derive(Debug)]
 struct UnknownWord(String);
 
@@ -43,7 +43,6 @@ pub(crate) fn nature(nature: Nature) -> &'static str {
     }
 }
 
-/// Reads column `index` as one of `all`, by its `word`.
 pub(crate) fn read_one_of<T: Copy>(
     row: &Row<'_>,
     index: usize,
@@ -54,19 +53,17 @@ pub(crate) fn read_one_of<T: Copy>(
     all.iter().copied().find(|&item| word(item) == text).ok_or_else(|| unknown(index, text))
 }
 
-/// Reads column `index` by the type's own `FromStr`.
 pub(crate) fn read<T: FromStr>(row: &Row<'_>, index: usize) -> rusqlite::Result<T> {
     let text: String = row.get(index)?;
     text.parse().map_err(|_| unknown(index, text))
 }
 
-/// Reads a count, which SQLite keeps as a signed number.
+/// SQLite keeps it as a signed number.
 pub(crate) fn read_count(row: &Row<'_>, index: usize) -> rusqlite::Result<u64> {
     let count: i64 = row.get(index)?;
     u64::try_from(count).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(index, count))
 }
 
-/// Reads two columns of which exactly one is set: the value, or the reason why there is none.
 pub(crate) fn read_either<T: rusqlite::types::FromSql>(
     row: &Row<'_>,
     value: usize,

@@ -1,53 +1,46 @@
-//! What the command line changes in a plan.
-
 use super::error::{Problems, quote};
 use super::set;
 use super::tree::{Data, Entry, Node, Origin, find};
 use crate::catalog::Catalog;
 
-/// The table of a plan with what its quick form changes.
+/// The table of a plan with the changes that `--quick` makes.
 pub(super) const QUICK: &str = "quick";
 
-/// What the command line changes in a plan: first its form, then its systems, then single keys.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
-    /// In which of its forms it runs.
     pub form: Form,
-    /// The systems that take the place of the plan's; none: the plan's own.
+    /// They replace the plan's systems; empty: the plan's own.
     pub systems: Vec<NamedSystem>,
-    /// Paths with their values: `schedule.blocks`, `systems.NAME.settings.fsync`, and benchmarks by name, by number from
-    /// 0, or all of them: `benchmarks.*.clients`; a value is TOML, or else a bare string. A later one wins over an
-    /// earlier one.
+    /// Paths with values: `schedule.blocks`, `systems.NAME.settings.fsync`, `benchmarks.*.clients` (benchmarks by
+    /// name, by number from 0, or all). A value is TOML, else a bare string. A later one wins.
     pub set: Vec<(String, String)>,
 }
 
-/// A system that the command line names.
 #[derive(Clone, Debug)]
 pub struct NamedSystem {
-    /// Its name. A system of the plan with that name keeps what else the plan says of it, but for settings of another engine.
+    /// A system of the plan with this name keeps the rest of what the plan says of it, except settings of another
+    /// engine.
     pub name: String,
-    /// Its URL; without one it is the plan's system of that name.
+    /// Without one it is the plan's system of that name.
     pub url: Option<String>,
 }
 
-/// In which of its forms a plan runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
-    /// As it is written.
+    /// As written.
     #[default]
     Whole,
-    /// Changed as its table `[quick]` says: to see it work, not to publish it.
+    /// Changed by its table `[quick]`: to see it work, not to publish it.
     Quick,
 }
 
-/// Changes the tree.
 pub(super) fn apply(root: &mut Vec<Entry>, changes: &Changes, catalog: &Catalog, problems: &mut Problems<'_>) {
     let written = engines(root, catalog);
     let quick = root.iter().position(|entry| entry.key == QUICK).map(|at| root.remove(at));
     match (changes.form, quick) {
         (Form::Whole, None) => {}
         (Form::Whole, Some(quick)) => {
-            // A slip in the quick form is a slip in the plan, and told whenever the plan is read.
+            // A mistake in `[quick]` is reported whenever the plan is read.
             set::apply_table(&mut root.clone(), &quick, problems);
         }
         (Form::Quick, Some(quick)) => set::apply_table(root, &quick, problems),
@@ -64,7 +57,7 @@ pub(super) fn apply(root: &mut Vec<Entry>, changes: &Changes, catalog: &Catalog,
     forget_settings(root, &written, catalog);
 }
 
-/// The systems with the engines that their keys name, as far as they do.
+/// The systems with their engines, where their keys name one.
 fn engines(root: &[Entry], catalog: &Catalog) -> Vec<(String, &'static str)> {
     let Some(Data::Table(systems)) = find(root, "systems").map(|entry| &entry.value.data) else { return Vec::new() };
     let engine_of = |keys: &[Entry]| match (text_of(keys, "url"), find(keys, "server").map(|entry| &entry.value.data)) {
@@ -86,8 +79,7 @@ fn text_of<'e>(keys: &'e [Entry], key: &str) -> Option<&'e str> {
     }
 }
 
-/// Takes away what the plan sets in the systems that have another engine than it has `written`. What the command line sets
-/// stays.
+/// Drops the plan's settings of systems whose engine changed from `written`. What the command line sets stays.
 fn forget_settings(root: &mut [Entry], written: &[(String, &'static str)], catalog: &Catalog) {
     let changed: Vec<String> = engines(root, catalog)
         .into_iter()
@@ -136,7 +128,7 @@ fn replace_systems(root: &mut Vec<Entry>, named: &[NamedSystem], problems: &mut 
             systems.push(entry);
         }
     }
-    // A baseline that does not take part is no baseline.
+    // A baseline that does not take part is none.
     root.retain(|entry| match &entry.value.data {
         Data::Text(name) if entry.key == "baseline" => find(&systems, name).is_some() || find(&written, name).is_none(),
         _ => true,

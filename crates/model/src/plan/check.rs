@@ -1,5 +1,3 @@
-//! From the plan as it was written to a plan that can be trusted.
-
 use std::time::Duration;
 
 use super::changes::{self, Changes};
@@ -16,14 +14,10 @@ use crate::near::nearest;
 use crate::schedule::{Length, OnError, Order, Schedule};
 
 impl Plan {
-    /// Reads a plan.
-    ///
-    /// `text` is the TOML, `source` the file's name for messages and for the default of `name`. `catalog` says what engines and workloads there are. `default_seed` is used when the
-    /// schedule has no `seed`. A `url` of the form `env:NAME` is kept as it is.
-    ///
+    /// Validates a plan. `text` is the TOML, `source` the file's name for messages and the default of `name`,
+    /// `default_seed` the seed if `schedule` has none. A `url` of the form `env:NAME` is kept as it is.
     /// # Errors
-    ///
-    /// Everything that is wrong with the plan, not only what was met first. The passwords of the plan are not in it.
+    /// Everything that is wrong with the plan, without its passwords.
     pub fn parse(
         text: &str,
         source: &str,
@@ -96,7 +90,7 @@ fn baseline(written: Option<Located<String>>, systems: &[SystemFile], problems: 
         return systems.first().map(|system| system.name.clone()).unwrap_or_default();
     };
     let names: Vec<&str> = systems.iter().map(|system| system.name.as_str()).collect();
-    // A plan without systems has been told so.
+    // A plan without systems has had its error.
     if !names.is_empty() && !names.contains(&value.as_str()) {
         let hint = match nearest(&value, names.iter().copied()) {
             Some(name) => format!("did you mean `{}`?", quote(name)),
@@ -130,7 +124,7 @@ fn schedule(file: &ScheduleFile, default_seed: u64, problems: &mut Problems<'_>)
     }
 }
 
-/// Keeps the sums of times far from overflow; nobody waits longer than this for one trial.
+/// No trial takes longer; sums of times stay far from overflow.
 const LONGEST: Duration = Duration::from_secs(30 * 86_400);
 
 fn refuse_ages(key: &str, written: Option<&Located<Duration>>, problems: &mut Problems<'_>) {
@@ -176,7 +170,7 @@ fn system(file: SystemFile, catalog: &Catalog, problems: &mut Problems<'_>) -> S
     plan
 }
 
-/// Empty for a URL from the environment: whoever reads it there asks the catalog.
+/// Empty for a URL from the environment, which the catalog is asked about later.
 fn engine_of_url(
     url: &Located<String>,
     system: &str,

@@ -1,5 +1,3 @@
-//! What is wrong with a plan, where, and what may have been meant.
-
 use std::fmt;
 
 use serde::Serialize;
@@ -8,21 +6,17 @@ use super::changes::Changes;
 use super::redact;
 use super::tree::Origin;
 
-/// One thing that is wrong with a plan. Displayed as a block of lines that ends with the hint. Passwords in it are
-/// masked and control characters escaped, so it can go to a terminal as it is.
+/// Displayed as lines that end with the hint. Passwords are masked and control characters escaped: safe for a
+/// terminal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PlanError {
-    /// The plan file as the caller named it, or the argument at fault.
     pub source: String,
     /// Line in the file, from 1; none when it concerns the file as a whole or an argument.
     pub line: Option<u32>,
     /// Column in characters, from 1.
     pub column: Option<u32>,
-    /// What is wrong.
     pub message: String,
-    /// What may have been meant, or what can be done.
     pub hint: Option<String>,
-    /// The line of the file, trimmed.
     pub snippet: Option<String>,
 }
 
@@ -44,12 +38,11 @@ impl fmt::Display for PlanError {
 
 impl std::error::Error for PlanError {}
 
-/// Everything that is wrong with a plan, in the order of the file; never empty. What `--set` arguments caused comes
-/// last. Displayed as the blocks of its errors with an empty line between them.
+/// All errors of a plan, in the order of the file, then those of `--set`; never empty. An empty line stands between
+/// them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct PlanErrors {
-    /// The errors.
     pub errors: Vec<PlanError>,
 }
 
@@ -65,31 +58,27 @@ impl fmt::Display for PlanErrors {
 
 impl std::error::Error for PlanErrors {}
 
-/// Longest line, in bytes, that is shown beside its number.
+/// In bytes.
 const LONGEST_SNIPPET: usize = 1000;
 
-/// Collects what is wrong while a plan is read.
 pub(super) struct Problems<'a> {
     source: &'a str,
     text: &'a str,
     changes: &'a Changes,
     /// Byte offset at which each line starts.
     line_starts: Vec<usize>,
-    /// Each with its place in the order of the report.
     found: Vec<(u64, PlanError)>,
 }
 
-/// Longest line or value that a message quotes, in characters.
+/// In characters.
 const QUOTED_CHARS: usize = 100;
 
 impl<'a> Problems<'a> {
-    /// None yet, in `text`, the content of `source` as changed by `changes`.
     pub(super) fn new(source: &'a str, text: &'a str, changes: &'a Changes) -> Problems<'a> {
         let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
         Problems { source, text, changes, line_starts, found: Vec::new() }
     }
 
-    /// Adds one, found at `at`.
     pub(super) fn add(&mut self, at: &Origin, message: impl AsRef<str>, hint: Option<String>) {
         let message = escape(&redact::redact_words(message.as_ref()));
         let hint = hint.map(|hint| escape(&redact::redact_words(&hint)));
@@ -121,8 +110,8 @@ impl<'a> Problems<'a> {
         self.found.push((place, error));
     }
 
-    /// The value of a `--set` argument as it was written, if a scalar comes from one. A shell leaves no quotes, so that
-    /// where a string is needed `--set …=5` means the string.
+    /// The `--set` argument as written, if it gave this scalar. A shell drops quotes, so `--set …=5` may mean the
+    /// string.
     pub(super) fn as_written(&self, at: &Origin) -> Option<&'a str> {
         match at {
             Origin::Set(index) => self.changes.set.get(*index).map(|(_, value)| value.trim()),
@@ -131,12 +120,10 @@ impl<'a> Problems<'a> {
         .filter(|value| !value.starts_with(['[', '{']))
     }
 
-    /// Whether nothing was wrong.
     pub(super) fn is_empty(&self) -> bool {
         self.found.is_empty()
     }
 
-    /// All that was wrong.
     pub(super) fn into_errors(mut self) -> PlanErrors {
         self.found.sort_by_key(|(place, _)| *place);
         PlanErrors { errors: self.found.into_iter().map(|(_, error)| error).collect() }
@@ -147,7 +134,7 @@ fn to_u32(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
-/// Whether a character can disturb a terminal: controls, and those that turn the direction of writing.
+/// Controls, and characters that change the direction of writing.
 pub(super) fn is_unprintable(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
@@ -161,7 +148,7 @@ fn escape(text: &str) -> String {
     escaped
 }
 
-/// A text from outside, fit to stand in a message: escaped, and cut when it is long.
+/// Escapes and shortens a text from outside for a message.
 pub(super) fn quote(text: &str) -> String {
     let mut chars = text.chars();
     let short: String = chars.by_ref().take(QUOTED_CHARS).collect();

@@ -1,7 +1,5 @@
-//! The plan as it was written: the right keys with values of the right types, not yet checked for their meaning.
-//!
-//! It is read from the tree by hand, and not by serde's derive, because serde stops at the first error, and a user with
-//! three slips in a plan wants to hear of all three.
+//! The plan as written: known keys with the right types, not yet checked for meaning.
+//! Read by hand because serde's derive stops at the first error, and a user wants to see all of them.
 
 use super::changes::QUICK;
 use super::error::{Problems, quote};
@@ -35,7 +33,7 @@ pub(super) const CONNECTS: [(&str, Connect); 2] = [("socket", Connect::Socket), 
 pub(super) const ORDERS: [(&str, Order); 2] = [("interleaved", Order::Interleaved), ("sequential", Order::Sequential)];
 pub(super) const ON_ERRORS: [(&str, OnError); 2] = [("stop", OnError::Stop), ("continue", OnError::Continue)];
 
-/// The plan as it was written. What is `None` was not written, or was reported.
+/// What is `None` was not written, or was reported.
 pub(super) struct PlanFile {
     pub(super) name: Option<Located<String>>,
     pub(super) allow_unequal_durability: Option<bool>,
@@ -49,7 +47,6 @@ pub(super) struct PlanFile {
     pub(super) fleet: Option<FleetFile>,
 }
 
-/// `[systems.NAME]`.
 pub(super) struct SystemFile {
     pub(super) name: String,
     pub(super) url: Option<Located<String>>,
@@ -59,7 +56,6 @@ pub(super) struct SystemFile {
     pub(super) host: Option<Located<String>>,
 }
 
-/// `server = { … }` of a system.
 pub(super) struct ServerFile {
     pub(super) engine: Option<Located<String>>,
     pub(super) bin_dir: Option<String>,
@@ -69,7 +65,7 @@ pub(super) struct ServerFile {
 /// `[[benchmarks]]`: the keys beside these are the workload's.
 pub(super) struct BenchmarkFile {
     pub(super) at: Origin,
-    /// As written, or from the script or the workload.
+    /// As written, else from the script or the workload.
     pub(super) name: String,
     pub(super) workload: Option<Located<String>>,
     pub(super) stands_for: Option<String>,
@@ -77,7 +73,6 @@ pub(super) struct BenchmarkFile {
     pub(super) keys: Vec<Entry>,
 }
 
-/// `[schedule]`.
 #[derive(Default)]
 pub(super) struct ScheduleFile {
     pub(super) blocks: Option<u64>,
@@ -90,7 +85,6 @@ pub(super) struct ScheduleFile {
 }
 
 impl PlanFile {
-    /// Reads the tree; what is wrong goes to `problems`.
     pub(super) fn read(root: &[Entry], problems: &mut Problems<'_>) -> PlanFile {
         let top = Section { place: "the plan".to_owned(), entries: root };
         top.refuse_unknown(&TOP_KEYS, schedules_key, problems);
@@ -109,8 +103,7 @@ impl PlanFile {
     }
 }
 
-/// The name of a benchmark: its own, else that of its script or scripts (without folder and ending), else its
-/// workload's.
+/// Its own, else that of its scripts (without folder and extension), else its workload's.
 pub(super) fn benchmark_name(entries: &[Entry]) -> Option<String> {
     let text = |key: &str| match &super::tree::find(entries, key)?.value.data {
         Data::Text(text) => Some(text.clone()),
@@ -123,7 +116,6 @@ pub(super) fn benchmark_name(entries: &[Entry]) -> Option<String> {
     text("name").or_else(|| text("script").map(of_script)).or_else(|| text("workload"))
 }
 
-/// The name of a file without its folder and its ending.
 pub(super) fn file_stem(path: &str) -> &str {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     match name.rsplit_once('.') {
@@ -143,7 +135,7 @@ pub(super) fn list_choices(names: &[&str]) -> String {
 }
 
 fn list(names: &[&str], before_last: &str) -> String {
-    // A list that nobody reads to its end helps nobody.
+    // Nobody reads a longer list.
     const SHOWN: usize = 20;
     let mut quoted: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{}`", quote(name))).collect();
     let last = match names.len().checked_sub(SHOWN) {
@@ -157,7 +149,7 @@ fn list(names: &[&str], before_last: &str) -> String {
     }
 }
 
-/// Tells that a key belongs to `[schedule]`, if it does.
+/// Says so if a key belongs to `[schedule]`.
 pub(super) fn schedules_key(key: &str) -> Option<String> {
     SCHEDULE_KEYS.contains(&key).then(|| format!("`{key}` belongs in `[schedule]`"))
 }
@@ -326,7 +318,7 @@ fn benchmark(index: usize, node: &Node, problems: &mut Problems<'_>) -> Option<B
         let hint = "add `workload = \"…\"`; `etalon list` shows them".to_owned();
         problems.add(&node.at, format!("{} has no `workload`", section.place), Some(hint));
     }
-    // A name that is not a string is reported here, and its benchmark goes on under the name of its workload.
+    // A name that is no string is reported here; its benchmark goes on under its workload's name.
     let written = section.text("name", problems).map(|text| text.value);
     let name_at = section.get("name").map_or(&node.at, |name| &name.at);
     if named.is_some() {

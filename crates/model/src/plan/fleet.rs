@@ -1,4 +1,4 @@
-//! `[fleet]`, a system's `host`, and a benchmark's `clients_on` and `couples`: plans that more hosts than one take part in.
+//! `[fleet]`, a system's `host`, a benchmark's `clients_on` and `couples`: plans with more than one host.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,20 +11,17 @@ use super::section::Section;
 use super::tree::{Data, Located, Node, Origin};
 use crate::value::Value;
 
-/// The key of a point that names the agents which make the load, separated by commas. A point without it is loaded where
-/// its system is.
+/// Names the agents that make the load, separated by commas; without it the load runs on the system's own host.
 pub const CLIENTS_ON: &str = "clients_on";
 pub(super) const COUPLES: &str = "couples";
 pub(super) const FLEET_KEYS: [&str; 5] = ["nats", "agents", "creds", "ca", "patience"];
 pub(super) const ALL: &str = "all";
 pub(super) const DEFAULT_PATIENCE: Duration = Duration::from_secs(30);
-/// What a name of an agent looks like: it is part of a subject.
+/// A name is part of a NATS subject.
 pub(super) const AGENT_PATTERN: &str = "^[A-Za-z0-9_-]{1,64}$";
 
-/// The other hosts that take part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FleetPlan {
-    /// The URL of the NATS server, or `env:NAME`.
     pub nats: String,
     /// The agents that `all` stands for.
     #[serde(default)]
@@ -32,17 +29,16 @@ pub struct FleetPlan {
     /// A file of credentials for the NATS server.
     #[serde(default)]
     pub creds: Option<String>,
-    /// A file with the certificate of the authority that the NATS server's is signed by.
+    /// PEM file of the authority that signed the NATS server's certificate.
     #[serde(default)]
     pub ca: Option<String>,
-    /// How long an agent that does not answer is waited for.
+    /// How long to wait for an agent that does not answer.
     pub patience: Duration,
-    /// The agents on whose hosts systems are, by the systems' names.
+    /// By the systems' names.
     #[serde(default)]
     pub hosts: BTreeMap<String, String>,
 }
 
-/// `[fleet]` as it was written.
 pub(super) struct FleetFile {
     nats: Option<Located<String>>,
     agents: Vec<String>,
@@ -51,10 +47,8 @@ pub(super) struct FleetFile {
     patience: Option<Duration>,
 }
 
-/// `clients_on` and `couples` of a benchmark.
 #[derive(Default)]
 pub(super) struct ClientsFile {
-    /// Where it was written.
     at: Option<Origin>,
     on: Option<On>,
     couples: bool,
@@ -65,7 +59,6 @@ enum On {
     Agents(Vec<String>),
 }
 
-/// Reads `[fleet]`; what is wrong goes to `problems`.
 pub(super) fn read(top: &Section<'_>, node: &Node, problems: &mut Problems<'_>) -> Option<FleetFile> {
     let Data::Table(entries) = &node.data else {
         return top.refuse("fleet", node, "a table", Some("write `[fleet]` with a `nats`".to_owned()), problems);
@@ -85,7 +78,6 @@ pub(super) fn read(top: &Section<'_>, node: &Node, problems: &mut Problems<'_>) 
     })
 }
 
-/// Reads a benchmark's keys.
 pub(super) fn read_clients(section: &Section<'_>, problems: &mut Problems<'_>) -> ClientsFile {
     let all = section.get(COUPLES).and_then(|_| section.choice(COUPLES, &[(ALL, ())], problems)).is_some();
     let node = section.get(CLIENTS_ON);
@@ -98,7 +90,6 @@ pub(super) fn read_clients(section: &Section<'_>, problems: &mut Problems<'_>) -
     ClientsFile { at, on, couples: all }
 }
 
-/// A list of names of agents.
 fn names(section: &Section<'_>, key: &str, node: &Node, problems: &mut Problems<'_>) -> Option<Vec<String>> {
     match &node.data {
         Data::List(items) if !items.is_empty() => names_of(section, key, node, items, problems),
@@ -135,7 +126,7 @@ fn is_agent(name: &str) -> bool {
     !name.is_empty() && name.len() <= 64 && name != ALL && name.chars().all(is_fit)
 }
 
-/// The fleet, with the hosts of the systems. What names agents without a fleet is reported.
+/// Fills in the systems' hosts. Naming agents without `[fleet]` is reported.
 pub(super) fn checked(
     file: Option<FleetFile>,
     systems: &[SystemFile],
@@ -182,7 +173,7 @@ pub(super) fn checked(
     })
 }
 
-/// The values of [`CLIENTS_ON`] in a benchmark's points: one with all of the agents, or each of them by itself.
+/// Values of [`CLIENTS_ON`] in a benchmark's points: one with all agents, or each agent by itself.
 pub(super) fn axis(clients: &ClientsFile, fleet: Option<&FleetPlan>) -> Option<Vec<Value>> {
     let agents = match clients.on.as_ref()? {
         On::All => fleet?.agents.clone(),

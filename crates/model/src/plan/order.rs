@@ -1,7 +1,5 @@
-//! The order of the trials.
-//!
-//! A store keeps the order that was drawn, but a plan is also run again to repeat an experiment, and `etalon plan`
-//! shows the order beforehand. So the order of a seed never changes: the generator is written out here, and a test pins it.
+//! The order of the trials. A seed's order never changes, since a plan is run again to repeat an experiment: the
+//! generator is written out here, and a test pins it.
 
 use super::Plan;
 use crate::schedule::Order;
@@ -11,7 +9,7 @@ use crate::trial::PlannedTrial;
 /// every seed is as good as any other.
 struct SplitMix64(u64);
 
-/// Keeps the order apart from the other random streams, which start from the same seed.
+/// Keeps the order apart from other random streams of the same seed.
 const ORDER_STREAM: u64 = 0x6f72_6465_7200_0001;
 
 impl SplitMix64 {
@@ -33,7 +31,7 @@ impl SplitMix64 {
         }
     }
 
-    /// Fisher and Yates, as in Knuth's algorithm P.
+    /// Fisher–Yates, as in Knuth's algorithm P.
     fn shuffle(&mut self, items: &mut [u32]) {
         for last in (1..items.len()).rev() {
             let chosen = self.below(last as u64 + 1) as usize;
@@ -43,11 +41,9 @@ impl SplitMix64 {
 }
 
 impl Plan {
-    /// Every trial in the order in which it is to run: `schedule.blocks` trials of each of [`Plan::cells`].
-    ///
-    /// Interleaved: each block holds every cell once, shuffled anew. The first blocks are the same however many follow,
-    /// so an experiment can be made longer. Sequential: all blocks of the first cell, then all of the next. The order of a
-    /// seed is the same on every machine and in every version.
+    /// Every trial in the order in which it runs: `schedule.blocks` trials of each of [`Plan::cells`].
+    /// Interleaved: each block holds every cell once, shuffled. The first blocks are the same however many follow, so
+    /// an experiment can be extended. Sequential: all blocks of the first cell, then all of the next.
     pub fn order(&self) -> Vec<PlannedTrial> {
         let blocks = self.schedule.blocks;
         let points: usize = self.benchmarks.iter().map(|benchmark| benchmark.points.len()).sum();

@@ -1,7 +1,6 @@
-//! Passwords are never printed or stored. This is where they are found in what may hold them.
-//!
-//! A URL that is not well formed is masked too much rather than too little: a password with a bare `@`, `/` or `?` in
-//! it is hidden to its last character, as long as the URL cannot be taken for one with a port and a query instead.
+//! Passwords are never printed or stored: this is where they are found.
+//! A malformed URL is masked too much rather than too little: a password with a bare `@`, `/` or `?` is hidden to its
+//! last character, unless the URL reads as one with a port and a query.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -13,10 +12,9 @@ use toml::de::{DeTable, DeValue};
 use super::Plan;
 use crate::value::Value;
 
-/// What stands in the place of a password.
 pub const MASK: &str = "***";
 
-/// Ends of the names of keys whose values are secret.
+/// Keys that end so hold secrets.
 const SECRET_WORDS: [&str; 5] = ["password", "passwd", "pwd", "secret", "passphrase"];
 
 /// The URL with `***` in the place of its passwords: that of `scheme://user:password@host`, those of query keys such as
@@ -25,13 +23,12 @@ pub fn redact_url(url: &str) -> String {
     replace(url, &secret_ranges(url), MASK)
 }
 
-/// The URL as it may be sent to another host: with no password, where it held one, and without its user's colon. Whoever
-/// uses it takes the password from an environment of its own.
+/// The URL as sent to another host, without password; the other side takes it from its own environment.
 pub fn without_password(url: &str) -> String {
     without(url, |_| true)
 }
 
-/// The URL without those of its passwords for which `goes` says so, and without what leads to them.
+/// Removes the passwords for which `goes` says so.
 fn without(url: &str, goes: impl Fn(&str) -> bool) -> String {
     let mut text = url.to_owned();
     for range in secret_ranges(url).into_iter().rev().filter(|range| goes(&url[range.clone()])) {
@@ -49,14 +46,14 @@ fn without(url: &str, goes: impl Fn(&str) -> bool) -> String {
     text
 }
 
-/// The text of a plan file with `***` in the place of every password: those that stand as one anywhere in it (a URL in
-/// a comment, too), and every other occurrence of a password of `plan`. A password that is also a word that the redacted
-/// plan shows openly, as in `postgres://postgres:postgres@h`, is masked only where it stands as a password.
+/// Masks every password in the text of a plan file (also in a URL in a comment), and every other occurrence of a
+/// password of `plan`. A password that the redacted plan also shows as a word, as in `postgres://postgres:postgres@h`,
+/// is masked only where it stands as a password.
 pub fn redact_text(plan_text: &str, plan: &Plan) -> String {
     let openly = open_words(&plan.redacted());
     let mut secrets = secrets(plan);
     secrets.retain(|secret| words(&openly, secret).next().is_none());
-    // The longest first, so that a password which is part of another leaves nothing of that one.
+    // Longest first, so that a password that is part of another leaves nothing of it.
     secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     let text = redact_strings(plan_text);
     let text: String = text.split_inclusive('\n').map(redact_words).collect();
@@ -66,21 +63,18 @@ pub fn redact_text(plan_text: &str, plan: &Plan) -> String {
     })
 }
 
-/// A plan that was read from a store, where each password is masked.
+/// A plan from a store, where passwords are masked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unmasked {
-    /// The plan in which a masked password is an absent one: whoever uses it looks into the environment and the password
-    /// files.
+    /// Masked passwords are absent here; they come from the environment or password files.
     pub plan: Plan,
-    /// The systems whose passwords were masked.
     pub without_password: Vec<String>,
-    /// What else was masked and cannot come from anywhere, as in `setting ssl_secret of system a`.
+    /// What was masked and cannot come from elsewhere, as in `setting ssl_secret of system a`.
     pub lost: Vec<String>,
 }
 
 impl Plan {
-    /// The plan with nothing in the place of its masked passwords. The URL of a NATS server keeps its mask: what is left of a
-    /// login there would be taken for a token.
+    /// Removes the masks. A NATS URL keeps its: what is left of the login would be taken for a token.
     pub fn unmasked(mut self) -> Unmasked {
         let unmasked = |url: &str| without(url, |secret| secret == MASK);
         let (mut without_password, mut lost) = (Vec::new(), Vec::new());
@@ -101,7 +95,7 @@ impl Plan {
         Unmasked { plan: self, without_password, lost }
     }
 
-    /// The plan without its passwords: fit to be printed and stored.
+    /// Fit to be printed and stored.
     pub fn redacted(&self) -> Plan {
         let mut plan = self.clone();
         if let Some(fleet) = &mut plan.fleet {
@@ -121,16 +115,15 @@ impl Plan {
         plan
     }
 
-    /// SHA-256, in hexadecimal, of the redacted plan as JSON with sorted keys. It covers every field, the seed among
-    /// them whether it was written or not, and no password.
+    /// SHA-256, in hexadecimal, of the redacted plan as JSON with sorted keys: every field, the seed among them, and
+    /// no password.
     pub fn hash(&self) -> String {
         let plan = self.redacted();
         let json = plan.serialize(serde_json::value::Serializer).map(|mut json| {
             json.sort_all_objects();
             json.to_string()
         });
-        // A plan has string keys and plain values, which JSON always takes; were it otherwise, this would still tell
-        // plans apart.
+        // A plan always fits JSON; if not, this still tells plans apart.
         let text = json.unwrap_or_else(|_| format!("{plan:?}"));
         Sha256::digest(text.as_bytes()).iter().fold(String::new(), |mut hex, byte| {
             let _ = write!(hex, "{byte:02x}");
@@ -139,8 +132,7 @@ impl Plan {
     }
 }
 
-/// A line of text with its passwords masked, by the looks alone: it may not be TOML, and the key may be misspelt. Too
-/// much rather than too little.
+/// Masks passwords by their looks: the line may not be TOML, the key may be misspelt.
 pub(super) fn redact_line(line: &str) -> String {
     let (key, _) = line.split_once('=').unwrap_or(("", line));
     let lower = key.to_ascii_lowercase();
@@ -159,7 +151,7 @@ fn line_user_range(line: &str) -> Option<Range<usize>> {
     (colon <= end).then_some(colon..end)
 }
 
-/// Masks, in each run without blanks and quotes, the passwords of a URL, and after a secret key the value.
+/// Masks passwords of URLs, and values after secret keys.
 pub(super) fn redact_words(line: &str) -> String {
     let mut ranges = Vec::new();
     let mut start = 0;
@@ -173,7 +165,7 @@ pub(super) fn redact_words(line: &str) -> String {
     replace(&line, &assigned_ranges(&line), MASK)
 }
 
-/// Where the passwords of a URL, or of a list of `key=value`, are; in order, and apart.
+/// Where the passwords of a URL, or of a list of `key=value`, are; in order, without overlap.
 fn secret_ranges(url: &str) -> Vec<Range<usize>> {
     let (start, user_end) = match (url.find("://"), url.find(':')) {
         (Some(scheme), _) => {
@@ -201,7 +193,7 @@ fn secret_ranges(url: &str) -> Vec<Range<usize>> {
     ranges
 }
 
-/// The secrets in the URL of a NATS server, where a user without a password is a token.
+/// Secrets in a NATS URL, where a user without a password is a token.
 fn login_ranges(url: &str) -> Vec<Range<usize>> {
     let start = url.find("://").map_or(0, |scheme| scheme + "://".len());
     match url[start..].rfind('@') {
@@ -245,7 +237,7 @@ fn userinfo_end(rest: &str) -> Option<usize> {
     }
 }
 
-/// Whether a text is a host, with a number behind it that may be a port, and nothing else.
+/// Whether it is `host:port` and nothing else.
 fn has_port(text: &str) -> bool {
     let host = text.split(['/', ';']).next().unwrap_or_default();
     let port = host.rsplit_once(':').map_or("", |(_, port)| port);
@@ -306,7 +298,7 @@ fn is_secret_key(key: &str) -> bool {
     SECRET_WORDS.iter().any(|word| key.ends_with(word))
 }
 
-/// Whether a key of a URL is secret, or a slip of the fingers of one that is. Names of files are none.
+/// Whether a key of a URL is secret or nearly spells one. Names of files are not.
 fn may_be_secret_key(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
     let is_near = |word: &&str| key.len() > 4 && strsim::damerau_levenshtein(&key, word) <= 2;
@@ -314,7 +306,7 @@ fn may_be_secret_key(key: &str) -> bool {
     is_secret_key(&key) || (!key.ends_with("file") && (is_like() || key.contains("passw")))
 }
 
-/// A text of a URL without its percent-encoding; what is not well formed stays as it is.
+/// Malformed escapes stay as they are.
 pub fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -334,7 +326,6 @@ pub fn percent_decoded(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Whether a secret was masked in a value.
 fn holds_mask(key: &str, value: &Value) -> bool {
     let Value::Text(text) = value else { return false };
     // Had something else stood there, would it have been masked?
@@ -351,7 +342,6 @@ fn redact_value(key: &str, value: &Value) -> Value {
     }
 }
 
-/// The passwords of a plan.
 fn secrets(plan: &Plan) -> Vec<String> {
     let in_text = |text: &str| secret_ranges(text).into_iter().map(|range| text[range].to_owned()).collect::<Vec<_>>();
     let mut found: Vec<String> = plan.systems.iter().flat_map(|system| in_text(&system.url)).collect();
@@ -393,7 +383,7 @@ fn open_words(plan: &Plan) -> String {
     words
 }
 
-/// Where a text stands as a word of its own, so that the password `a` does not mask every `a`.
+/// Where `word` stands as a whole word, so that the password `a` does not mask every `a`.
 fn words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
     let joins =
         |a: Option<char>, b: Option<char>| a.is_some_and(char::is_alphanumeric) && b.is_some_and(char::is_alphanumeric);
@@ -403,7 +393,7 @@ fn words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = Range<usize>>
     })
 }
 
-/// Masks the passwords in the strings of a TOML text, also in those with escapes in them.
+/// Masks passwords in the strings of a TOML text, also in those with escapes.
 fn redact_strings(text: &str) -> String {
     let (document, _) = DeTable::parse_recoverable(text);
     let mut strings = Strings { text, masked: Vec::new() };
@@ -422,7 +412,7 @@ fn redact_strings(text: &str) -> String {
     redacted
 }
 
-/// The values of a TOML text that hold a password, each with what is to be written in its place.
+/// The values of a TOML text that hold a password, with their replacements.
 struct Strings<'t> {
     text: &'t str,
     masked: Vec<(Range<usize>, String)>,
@@ -459,7 +449,7 @@ impl Strings<'_> {
     }
 }
 
-/// The text with each of the ranges, which are in order and apart, replaced.
+/// `ranges` are in order and do not overlap.
 fn replace(text: &str, ranges: &[Range<usize>], by: &str) -> String {
     let mut replaced = String::with_capacity(text.len());
     let mut done = 0;

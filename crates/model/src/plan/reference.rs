@@ -1,5 +1,4 @@
-//! The reference of plans in Markdown, made of their JSON Schema: what an editor knows, and what a reader is told, is
-//! one text.
+//! The Markdown reference of plans, made from their JSON Schema so that both say the same.
 
 use std::fmt::Write as _;
 
@@ -8,7 +7,6 @@ use serde_json::{Map, Value as Json};
 use super::schema::json_schema;
 use crate::catalog::Catalog;
 
-/// The reference of every key that a plan may have.
 pub fn reference(catalog: &Catalog) -> String {
     let schema = json_schema(catalog);
     let mut text = String::from(
@@ -35,7 +33,6 @@ fn section(text: &mut String, title: &str, properties: &Json) {
 
 fn row(text: &mut String, key: &str, property: &Json) {
     if key == "workload" {
-        // The section's title.
         return;
     }
     let about = property["description"].as_str().unwrap_or("").replace('|', "\\|").replace('\n', "; ");
@@ -46,7 +43,7 @@ fn row(text: &mut String, key: &str, property: &Json) {
         None => "–".to_owned(),
     };
     let _ = writeln!(text, "| `{key}` | {} | {default} | {about} |", takes(property));
-    // The keys of an inline table are the table's, and stand below it; those of a section have their own.
+    // The keys of an inline table stand below the table; those of a section have their own.
     if let Some(inner) = inline_table(property) {
         inner.iter().for_each(|(inner, property)| row(text, &format!("{key}.{inner}"), property));
     }
@@ -57,7 +54,6 @@ fn inline_table(property: &Json) -> Option<&Map<String, Json>> {
     property["properties"].as_object().filter(|_| !is_section)
 }
 
-/// What a key takes, in few words.
 fn takes(property: &Json) -> String {
     if let Some(choices) = property["anyOf"].as_array() {
         // One value, a list of such values, a range: the first says what the value is.
@@ -81,7 +77,7 @@ fn takes(property: &Json) -> String {
         Some("object") => "table",
         Some("string") if property.get("minLength").is_some() => "length of time",
         Some("string") => "text",
-        // What refers to another part of the schema is a table of its own.
+        // A reference to another part of the schema is a table.
         _ => "table",
     };
     match (limit("minimum"), limit("maximum")) {

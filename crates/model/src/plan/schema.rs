@@ -16,9 +16,9 @@ use crate::catalog::{Catalog, EngineSpec, KeyKind, KeySpec, Literal, Visibility,
 use crate::duration;
 use crate::value::Value;
 
-/// A name: not blank, no control characters.
+/// Not blank, no control characters.
 const NAME_PATTERN: &str = r"^[^\x00-\x1f\x7f-\x9f]*[^\x00-\x1f\x7f-\x9f\s][^\x00-\x1f\x7f-\x9f]*$";
-/// A length of time; together with a length of at least two characters.
+/// The schema also asks for at least two characters.
 const DURATION_PATTERN: &str = concat!(
     r"^([0-9]+(\.[0-9]+)?d)?([0-9]+(\.[0-9]+)?h)?([0-9]+(\.[0-9]+)?m)?([0-9]+(\.[0-9]+)?s)?",
     r"([0-9]+(\.[0-9]+)?ms)?([0-9]+(\.[0-9]+)?[uµμ]s)?([0-9]+(\.[0-9]+)?ns)?$"

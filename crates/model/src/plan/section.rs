@@ -1,4 +1,4 @@
-//! A table of the plan, read key by key: the right type, or a message that says what would have been right.
+//! Reads a table of the plan key by key: the right type, or a message that says what is.
 
 use std::time::Duration;
 
@@ -9,19 +9,16 @@ use super::tree::{Data, Entry, Located, Node, Origin, find};
 use crate::duration;
 use crate::near::nearest;
 
-/// A table of the plan with the words that messages use for it.
 pub(super) struct Section<'t> {
     /// Such as `benchmark \`tpcb\``, to stand after "in".
     pub(super) place: String,
-    /// Its keys.
     pub(super) entries: &'t [Entry],
 }
 
-/// What a length of time looks like.
 pub(super) const DURATION_EXPECTED: &str = "a length of time such as \"10s\" or \"1h30m\"";
 
 impl<'t> Section<'t> {
-    /// Reports every key that is not among `known`. `elsewhere` tells of a key that belongs to another table.
+    /// `elsewhere` says where a key belongs that is of another table.
     pub(super) fn refuse_unknown(
         &self,
         known: &[&str],
@@ -37,12 +34,10 @@ impl<'t> Section<'t> {
         }
     }
 
-    /// The value of a key, if it is written.
     pub(super) fn get(&self, key: &str) -> Option<&'t Node> {
         find(self.entries, key).map(|entry| &entry.value)
     }
 
-    /// A string.
     pub(super) fn text(&self, key: &str, problems: &mut Problems<'_>) -> Option<Located<String>> {
         let node = self.get(key)?;
         match text_of(node, problems) {
@@ -51,7 +46,6 @@ impl<'t> Section<'t> {
         }
     }
 
-    /// `true` or `false`.
     pub(super) fn flag(&self, key: &str, problems: &mut Problems<'_>) -> Option<bool> {
         let node = self.get(key)?;
         match node.data {
@@ -89,7 +83,6 @@ impl<'t> Section<'t> {
         value.filter(|x| *x > min && *x < max).or_else(|| self.refuse(key, node, &expected(), hint(), problems))
     }
 
-    /// A length of time.
     pub(super) fn duration(&self, key: &str, problems: &mut Problems<'_>) -> Option<Located<Duration>> {
         let node = self.get(key)?;
         let value = text_of(node, problems).as_deref().and_then(|text| duration::parse(text).ok());
@@ -113,7 +106,7 @@ impl<'t> Section<'t> {
         self.refuse(key, node, &format!("one of {}", list_choices(&names)), hint, problems)
     }
 
-    /// Reports a value that is not what it must be. Always `None`, for the caller to return.
+    /// Reports a wrong value. Always `None`, for the caller to return.
     pub(super) fn refuse<T>(
         &self,
         key: &str,
@@ -130,7 +123,7 @@ impl<'t> Section<'t> {
     }
 }
 
-/// A string, or what a `--set` argument gave where a string is needed.
+/// A string, or the `--set` argument as written.
 pub(super) fn text_of(node: &Node, problems: &Problems<'_>) -> Option<String> {
     match &node.data {
         Data::Text(text) => Some(text.clone()),
@@ -139,7 +132,7 @@ pub(super) fn text_of(node: &Node, problems: &Problems<'_>) -> Option<String> {
     }
 }
 
-/// A value for a message, after "not": itself when it is short, else what it is.
+/// For a message after "not": the value if short, else its type.
 pub(super) fn describe(node: &Node) -> String {
     match &node.data {
         Data::Bool(b) => b.to_string(),
@@ -150,7 +143,7 @@ pub(super) fn describe(node: &Node) -> String {
     }
 }
 
-/// How a length of time must be written, for a value that is none.
+/// How a length of time is written, for a value that is none.
 pub(super) fn duration_hint(node: &Node) -> Option<String> {
     match &node.data {
         Data::Int(n) => Some(format!("write it with its unit: \"{n}s\" or \"{n}ms\"")),
@@ -159,7 +152,7 @@ pub(super) fn duration_hint(node: &Node) -> Option<String> {
     }
 }
 
-/// The words for a whole number within limits; limits that are those of the type are none to a reader.
+/// Leaves out limits that are those of the type.
 pub(super) fn whole_expected(min: i128, max: i128) -> String {
     match (min == i128::from(i64::MIN), max == i128::from(i64::MAX)) {
         (true, true) => "a whole number".to_owned(),
@@ -169,7 +162,7 @@ pub(super) fn whole_expected(min: i128, max: i128) -> String {
     }
 }
 
-/// Whether a name can stand in a plan: not blank, and without control characters. Reports it when not.
+/// Not blank, no control characters; reports it otherwise.
 pub(super) fn name_is_fit(name: &str, noun: &str, at: &Origin, problems: &mut Problems<'_>) -> bool {
     let fault = if name.trim().is_empty() {
         "is empty"

@@ -5,12 +5,11 @@ use super::file::{benchmark_name, list_names};
 use super::tree::{Data, Entry, Node, Origin, find, parse_value};
 use crate::near::nearest;
 
-/// Of these, setting one drops the other that the file has: the argument is meant to replace it.
+/// Setting one drops the other from the file: it is meant to replace it.
 const SCHEDULE_RIVALS: (&str, &str) = ("duration", "transactions");
-/// As [`SCHEDULE_RIVALS`], in a system.
+/// Setting one drops the other, like [`SCHEDULE_RIVALS`].
 const SYSTEM_RIVALS: (&str, &str) = ("url", "server");
 
-/// Why a change cannot be made, and what to do about it.
 pub(super) struct Refusal {
     pub(super) message: String,
     pub(super) hint: Option<String>,
@@ -22,8 +21,7 @@ impl Refusal {
     }
 }
 
-/// Changes the tree as the arguments say, in their order. They change what a plan has, so a system or a benchmark that
-/// it does not have is an error, and not made.
+/// Applies the arguments in order. They only change what exists: an unknown system or benchmark is an error.
 pub(super) fn apply(root: &mut Vec<Entry>, overrides: &[(String, String)], problems: &mut Problems<'_>) {
     for (index, (path, value)) in overrides.iter().enumerate() {
         let at = Origin::Set(index);
@@ -41,8 +39,7 @@ pub(super) fn apply(root: &mut Vec<Entry>, overrides: &[(String, String)], probl
     }
 }
 
-/// Changes the tree as a table in the plan says: its keys are paths, `"benchmarks.*.clients" = 4`, or, as TOML has it,
-/// tables in tables, `schedule.blocks = 2`.
+/// Applies a table whose keys are paths, `"benchmarks.*.clients" = 4`, or nested tables, `schedule.blocks = 2`.
 pub(super) fn apply_table(root: &mut Vec<Entry>, table: &Entry, problems: &mut Problems<'_>) {
     let Data::Table(entries) = &table.value.data else {
         let message = format!("`{}` must be a table, not {}", quote(&table.key), table.value.kind());
@@ -170,7 +167,7 @@ pub(super) fn nothing_of_that_name(noun: &str, which: &str, names: &[&str]) -> R
     Refusal { message: format!("the plan has no {noun} `{}`", quote(which)), hint: Some(hint) }
 }
 
-/// Sets the value at a path of tables, making those that are missing.
+/// Makes missing tables on the way.
 fn set_path(entries: &mut Vec<Entry>, keys: &[&str], value: &Node) -> Result<(), Refusal> {
     let [key, rest @ ..] = keys else { return Ok(()) };
     let fresh = || match rest {
@@ -200,7 +197,7 @@ fn drop_rival(entries: &mut Vec<Entry>, key: &str, at: &Origin, rivals: (&str, &
         _ if key == rivals.1 => rivals.0,
         _ => return,
     };
-    // Two arguments that exclude each other are the user's contradiction, and stay for validation to tell.
+    // Two contradicting arguments are left for validation to report.
     let is_argument = matches!(at, Origin::Set(_));
     entries.retain(|entry| entry.key != rival || (is_argument && matches!(entry.value.at, Origin::Set(_))));
 }

@@ -16,19 +16,19 @@ pub(super) struct Sweep {
     name: String,
     workload: &'static str,
     stands_for: Option<String>,
-    /// Each key with its values, in the order of the file; the defaults of the other keys come after them.
+    /// In the order of the file; defaults of the other keys follow.
     axes: Vec<(&'static str, Vec<Value>)>,
-    /// The keys that mean nothing at a point.
+    /// Keys that mean nothing at a point.
     idle: fn(&Point) -> &'static [&'static str],
 }
 
 impl Sweep {
-    /// The number of its points, those that turn out to be one counted apart.
+    /// Counts points that turn out to be one separately.
     pub(super) fn size(&self) -> u64 {
         self.axes.iter().map(|(_, values)| values.len() as u64).fold(1, u64::saturating_mul)
     }
 
-    /// Its points, the first key of the file changing slowest.
+    /// The first key of the file changes slowest.
     pub(super) fn into_benchmark(self) -> Benchmark {
         let mut points = vec![Point::new()];
         for (key, values) in &self.axes {
@@ -48,7 +48,7 @@ impl Sweep {
 }
 
 impl Sweep {
-    /// Whether a point is the first of those that differ only in keys which mean nothing there.
+    /// Whether it is the first of the points that differ only in keys without meaning there.
     fn is_first_of_its_kind(&self, point: &Point) -> bool {
         (self.idle)(point).iter().all(|key| match self.axes.iter().find(|(axis, _)| axis == key) {
             Some((axis, values)) => point.get(*axis) == values.first(),
@@ -57,7 +57,7 @@ impl Sweep {
     }
 }
 
-/// Reads the keys of a benchmark; nothing when its workload is not known or something is wrong with them.
+/// `None` when the workload is unknown or something is wrong.
 pub(super) fn read(
     file: BenchmarkFile,
     catalog: &Catalog,
@@ -69,7 +69,7 @@ pub(super) fn read(
     let keys = dotted(&file.keys, &place, workload, problems);
     let section = Section { place, entries: &keys };
 
-    // Nothing ends this early: every key that is wrong is told at once.
+    // No early return: every wrong key is reported.
     let mut axes = Vec::new();
     for Entry { key, value, .. } in &keys {
         if let Some(spec) = workload.keys.iter().find(|spec| spec.name == key) {
@@ -100,7 +100,7 @@ pub(super) fn read(
     })
 }
 
-/// The keys that a workload knows, those of inline tables by their dotted names; the others are reported.
+/// Flattens inline tables to dotted names; unknown keys are reported.
 fn dotted(entries: &[Entry], place: &str, workload: &WorkloadSpec, problems: &mut Problems<'_>) -> Vec<Entry> {
     let names = || workload.keys.iter().map(|spec| spec.name);
     let mut known: Vec<&str> = BENCHMARK_KEYS.to_vec();
@@ -151,7 +151,7 @@ fn workload<'c>(
     found
 }
 
-/// The values of a key: one, those of a list, or those of a range.
+/// One value, a list's, or a range's.
 fn values(spec: &KeySpec, node: &Node, section: &Section<'_>, problems: &mut Problems<'_>) -> Option<Vec<Value>> {
     match (&node.data, spec.kind) {
         (Data::List(items), KeyKind::Durations) if !items.iter().any(|item| matches!(item.data, Data::List(_))) => {
@@ -204,7 +204,7 @@ fn list(
     all_well.then_some(values)
 }
 
-/// What two values of a list must not share: `"1s"` is `"1000ms"`.
+/// Values of a list must differ in this: `"1s"` is `"1000ms"`.
 fn identity(kind: KeyKind, value: &Value) -> String {
     match (kind, value) {
         (KeyKind::Duration, Value::Text(text)) => duration::parse(text).map_or_else(|_| text.clone(), duration::format),
@@ -216,7 +216,6 @@ fn identity(kind: KeyKind, value: &Value) -> String {
     }
 }
 
-/// One value of a key, of the right kind and within its limits.
 fn one(spec: &KeySpec, node: &Node, section: &Section<'_>, problems: &mut Problems<'_>) -> Option<Value> {
     let text = || text_of(node, problems);
     let value = match (spec.kind, &node.data) {
@@ -248,19 +247,19 @@ fn parts_of_mix(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').map(str::trim)
 }
 
-/// Whether a part of a mix is one of the words or a file, with a weight behind it or without.
+/// A word or a file, with or without a weight.
 fn in_mix(words: &[&str], part: &str) -> bool {
     let (name, weight) = split_weight(part);
     word_or_file(words, name) && weight.parse::<i32>().is_ok()
 }
 
-/// A part of a mix and its weight. An `@` that no number follows is one of the name's own.
+/// An `@` without a number behind it is part of the name.
 fn split_weight(part: &str) -> (&str, &str) {
     let is_number = |weight: &str| !weight.is_empty() && weight.bytes().all(|byte| byte.is_ascii_digit());
     part.rsplit_once('@').filter(|(_, weight)| is_number(weight)).unwrap_or((part, "1"))
 }
 
-/// A list of lengths of time as the one text that a point keeps.
+/// The list as the one text that a point keeps.
 fn durations(items: &[Node], problems: &Problems<'_>) -> Option<Value> {
     let texts: Option<Vec<String>> = items
         .iter()
@@ -277,7 +276,7 @@ fn number(data: &Data) -> Option<f64> {
     }
 }
 
-/// A default as the kind of its key has it: `rate = 0` of a fractional key is 0.0, as if it were written.
+/// Converts a default to its key's kind: `rate = 0` of a float key is 0.0.
 fn of_kind(kind: KeyKind, value: Value) -> Value {
     match (kind, value) {
         (KeyKind::Float { .. }, Value::Int(n)) => Value::Float(n as f64),
@@ -329,10 +328,10 @@ fn hint(kind: KeyKind, node: &Node) -> Option<String> {
     }
 }
 
-/// A message to stand after the range, with a hint.
+/// Message to follow the range, and a hint.
 type Refusal = (String, Option<String>);
 
-/// The numbers of `1..8` (every one, both ends included) or of `1..64*2` (each twice the one before, up to the end).
+/// `1..8` is every number, both ends included; `1..64*2` doubles up to the end.
 fn range(text: &str, min: i64, max: i64) -> Result<Vec<Value>, Refusal> {
     let unreadable = || {
         let hint = "write \"1..8\" for every number, or \"1..64*2\" to double from 1 to 64".to_owned();

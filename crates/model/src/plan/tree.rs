@@ -4,51 +4,46 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::Problems;
 
-/// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// The file as a whole.
     Whole,
-    /// The byte at this offset of the file.
+    /// Byte offset.
     File(usize),
-    /// The `--set` argument of this index.
+    /// Index of the `--set` argument.
     Set(usize),
-    /// The `--system` argument of this index.
+    /// Index of the `--system` argument.
     System(usize),
 }
 
-/// A value, and where it came from.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) at: Origin,
     pub(super) data: Data,
 }
 
-/// What a value is. TOML's integers are kept wide, so that a seed may use all of its 64 bits.
+/// Integers are wide so that a seed may use all of 64 bits.
 #[derive(Clone, Debug)]
 pub(super) enum Data {
     Bool(bool),
     Int(i128),
     Float(f64),
     Text(String),
-    /// A date or a time: no key of a plan takes one.
+    /// No key of a plan takes one.
     Date,
     List(Vec<Node>),
     Table(Vec<Entry>),
-    /// A value that was reported already; whoever meets it says nothing more.
+    /// Already reported; say nothing more.
     Reported,
 }
 
-/// A key of a table with its value.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) key: String,
-    /// Where the key stands.
     pub(super) at: Origin,
     pub(super) value: Node,
 }
 
-/// A value as a plan's keys need it, once its type is known to be right.
+/// A value of the right type with its place.
 #[derive(Clone, Debug)]
 pub(super) struct Located<T> {
     pub(super) value: T,
@@ -56,7 +51,7 @@ pub(super) struct Located<T> {
 }
 
 impl Node {
-    /// What it is, for a message after "not".
+    /// For a message after "not".
     pub(super) fn kind(&self) -> &'static str {
         match &self.data {
             Data::Bool(_) => "a boolean",
@@ -71,12 +66,11 @@ impl Node {
     }
 }
 
-/// The entry of that key.
 pub(super) fn find<'t>(entries: &'t [Entry], key: &str) -> Option<&'t Entry> {
     entries.iter().find(|entry| entry.key == key)
 }
 
-/// The tree of a TOML document. Not TOML: every error of the parser goes to `problems`, and nothing is returned.
+/// Syntax errors go to `problems`.
 pub(super) fn parse(text: &str, problems: &mut Problems<'_>) -> Option<Vec<Entry>> {
     let (document, errors) = DeTable::parse_recoverable(text);
     for error in &errors {
@@ -86,8 +80,7 @@ pub(super) fn parse(text: &str, problems: &mut Problems<'_>) -> Option<Vec<Entry
     errors.is_empty().then(|| entries(document.get_ref(), &Origin::File, problems))
 }
 
-/// The value of a `--set` argument: TOML, or else a bare string. What starts like a list, a table or a quoted string
-/// and is none gives the parser's message.
+/// A `--set` value: TOML, else a bare string. What starts like a list, a table or a quoted string must parse.
 pub(super) fn parse_value(text: &str, at: &Origin, problems: &mut Problems<'_>) -> Result<Node, String> {
     let text = text.trim();
     let bare = || Node { at: at.clone(), data: Data::Text(text.to_owned()) };

@@ -7,16 +7,14 @@ use super::tree::{Data, Node};
 
 pub(super) const VOLUME_KEYS: [&str; 5] = ["image", "size", "fs", "block", "cluster"];
 pub(super) const FILESYSTEMS: [(&str, &str); 2] = [("ext4", "ext4"), ("xfs", "xfs")];
-/// The engine of a system that is a volume is the one that this URL leads to.
+/// Leads to the engine of a system that is a volume.
 pub(super) const VOLUME_URL: &str = "disk:";
-/// What a size looks like.
 pub(super) const SIZE_PATTERN: &str = r"^[0-9]+ ?([KMGT](iB)?)?$";
 
 const SMALLEST_BLOCK: u64 = 1 << 10;
 const LARGEST_BLOCK: u64 = 1 << 16;
 const LARGEST_CLUSTER: u64 = 1 << 24;
 
-/// Reads the table; what is wrong goes to `problems`.
 pub(super) fn read(system: &Section<'_>, node: &Node, problems: &mut Problems<'_>) -> Option<VolumePlan> {
     let example =
         || Some("write `volume = { image = \"…\", size = \"2G\", fs = \"ext4\", cluster = 65536 }`".to_owned());

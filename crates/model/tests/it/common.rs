@@ -136,7 +136,6 @@ pub fn parse_with(text: &str, overrides: &[(&str, &str)]) -> Result<Plan, PlanEr
     )
 }
 
-/// What is wrong with a text, as it is shown.
 pub fn errors(text: &str) -> String {
     parse(text).expect_err("this plan must be refused").to_string()
 }
@@ -145,7 +144,6 @@ pub fn errors_with(text: &str, overrides: &[(&str, &str)]) -> String {
     parse_with(text, overrides).expect_err("this plan must be refused").to_string()
 }
 
-/// Several messages in one snapshot.
 pub fn each(make: impl Fn(&str) -> String, lines: &[&str]) -> String {
     lines.iter().map(|line| make(line)).collect::<Vec<_>>().join("\n---\n")
 }

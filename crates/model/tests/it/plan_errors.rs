@@ -4,22 +4,18 @@ use crate::common::{GOOD, SMALL, catalog, each, errors, errors_with, parse, pars
 use insta::assert_snapshot;
 use model::Plan;
 
-/// The small plan with a line added to its benchmark.
 fn benchmark(line: &str) -> String {
     errors(&format!("{}{line}\n", SMALL.replace("clients = [1, 4]\n", "")))
 }
 
-/// The small plan with a line in its schedule.
 fn schedule(line: &str) -> String {
     errors(&format!("{SMALL}[schedule]\n{line}\n"))
 }
 
-/// The small plan with a line at its top.
 fn top(line: &str) -> String {
     errors(&format!("{line}\n{SMALL}"))
 }
 
-/// The small plan with other lines for its system `a`.
 fn system(lines: &str) -> String {
     errors(&SMALL.replace("url = \"postgres://u@h/a\"", lines))
 }

@@ -3,7 +3,6 @@
 use crate::common::{SMALL, each, errors_with, parse_with};
 use insta::assert_snapshot;
 
-/// The small plan with a `--set` argument.
 fn set(argument: &str) -> String {
     let (path, value) = argument.split_once('=').unwrap();
     errors_with(SMALL, &[(path, value)])

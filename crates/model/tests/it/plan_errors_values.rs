@@ -3,17 +3,14 @@
 use crate::common::{SMALL, each, errors, parse};
 use insta::assert_snapshot;
 
-/// The small plan with a line added to its benchmark.
 fn benchmark(line: &str) -> String {
     errors(&format!("{}{line}\n", SMALL.replace("clients = [1, 4]\n", "")))
 }
 
-/// The small plan with a line in its schedule.
 fn schedule(line: &str) -> String {
     errors(&format!("{SMALL}[schedule]\n{line}\n"))
 }
 
-/// The small plan with a line at its top.
 fn top(line: &str) -> String {
     errors(&format!("{line}\n{SMALL}"))
 }

@@ -4,14 +4,12 @@ use crate::common::{catalog, errors, parse};
 use model::Value;
 use model::plan::json_schema;
 
-/// A plan of one benchmark with these keys.
 fn plan(keys: &str) -> String {
     format!(
         "[systems.a]\nurl = \"sqlite:a.db\"\n[[benchmarks]]\nworkload = \"backup\"\nname = \"b\"\ncodec = \"zstd\"\n{keys}\n"
     )
 }
 
-/// The values of a key over the points of the sweep.
 fn values(keys: &str, key: &str) -> Vec<Option<Value>> {
     let plan = parse(&plan(keys)).unwrap();
     plan.benchmarks[0].points.iter().map(|point| point.get(key).cloned()).collect()

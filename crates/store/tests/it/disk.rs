@@ -39,7 +39,6 @@ impl Disk {
         self.folder.path().join("x.etalon")
     }
 
-    /// Takes all the space that is left.
     fn fill(&self) {
         let mut junk = File::create(self.folder.path().join("junk")).unwrap();
         let chunk = noise(1, 4096);

@@ -9,7 +9,6 @@ use store::{Store, StoreError};
 
 use crate::fixture::{again, create, header, names_in, order, plan, record};
 
-/// Opens in both ways, and expects the same kind of error from both.
 fn refused(path: &Path) -> StoreError {
     let reading = Store::open_read_only(path).unwrap_err();
     let writing = Store::open(path).unwrap_err();
@@ -159,7 +158,7 @@ fn a_store_opened_for_reading_is_not_written() {
 
 const DENIED: &str = "ETALON_TEST_DENIED_STORE";
 
-/// Access rights do not bind root, but for one without the privilege to pass over them.
+/// Rights do not bind root, except without the capability to override them.
 #[test]
 fn missing_rights_are_named() {
     let dir = tempfile::tempdir().unwrap();
@@ -184,7 +183,7 @@ fn missing_rights_are_named() {
     assert!(ran.status.success() && said.contains("1 passed"), "{said}");
 }
 
-/// Not a test on its own: what a process without root's privileges does in the one above.
+/// Not a test by itself: run without root's privileges by `missing_rights_are_named`.
 #[test]
 fn child_that_lacks_rights() {
     if let Some(path) = std::env::var_os(DENIED) {

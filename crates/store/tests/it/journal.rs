@@ -1,5 +1,3 @@
-//! The life of a trial.
-
 use model::{PlannedTrial, Reading, TrialRecord, TrialState};
 use store::{Kept, Rest, Store, StoreError};
 
@@ -207,13 +205,11 @@ fn a_block_that_stopped_half_way_is_planned_anew_and_nothing_of_it_is_lost() {
     let mut store = create(&dir.path().join("x.etalon"), 3);
     let order = order(6, 3);
     let first: Vec<i64> = order[..8].iter().map(|planned| measure(&mut store, *planned)).collect();
-    // A whole block, two trials of the next, and one that was never begun.
     assert_eq!(store.plan_rest(Rest::WholeBlocks).unwrap(), 2);
     assert_eq!(positions(&store), (6..18).collect::<Vec<u32>>());
     assert_eq!(store.measurements().unwrap().len(), 16, "they count until they are measured again");
     assert_eq!(store.plan_rest(Rest::WholeBlocks).unwrap(), 2, "once is enough");
 
-    // An attempt that fails leaves the measured one as it is.
     let id = store.begin_trial(order[6], 2).unwrap();
     store.finish_trial(id, &TrialRecord::without_result(TrialState::Failed, "why")).unwrap();
     let again = measure(&mut store, order[6]);
@@ -228,7 +224,6 @@ fn a_block_that_stopped_half_way_is_planned_anew_and_nothing_of_it_is_lost() {
     };
     assert_eq!(of_position(&store), [again; 2]);
 
-    // Killed now, with one of the two measured again: both are old by the next resume.
     let id = store.begin_trial(order[7], 3).unwrap();
     assert_eq!(store.abort_running("killed").unwrap(), 1);
     assert_eq!(state(&store, first[7]).state, TrialState::Measured);
@@ -252,7 +247,6 @@ fn told_so_only_what_is_pending_is_planned() {
     }
     assert_eq!(store.plan_rest(Rest::OnlyPending).unwrap(), 0);
     assert_eq!(positions(&store), [4, 5]);
-    // Also when an earlier resume had planned more.
     store.plan_rest(Rest::WholeBlocks).unwrap();
     store.begin_trial(order[0], 2).unwrap();
     store.abort_running("killed").unwrap();

@@ -30,7 +30,7 @@ fn say(line: &str) {
     out.flush().unwrap();
 }
 
-/// Not a test on its own: the conductor that is killed.
+/// Not a test by itself: the conductor that is killed.
 #[test]
 fn child_that_journals() {
     let Some(path) = std::env::var_os(TASK).map(PathBuf::from) else { return };
@@ -52,7 +52,7 @@ fn child_that_journals() {
     }
 }
 
-/// Not a test on its own: makes one store after the other.
+/// Not a test by itself: makes one store after the other.
 #[test]
 fn child_that_creates() {
     let Some(folder) = std::env::var_os(MAKE).map(PathBuf::from) else { return };
@@ -151,7 +151,7 @@ fn a_killed_conductor_loses_nothing_that_it_acknowledged() {
         }
     }
     println!("{ROUNDS} kills, {trials} trials, {running} found running, {finished} experiments finished");
-    // On a busy disk a child gets little done before its end; it is what it did that must not be lost.
+    // A busy disk lets a child do little before it is killed.
     assert!(trials > 20, "the children did get to work: {trials}");
 }
 
@@ -178,6 +178,6 @@ fn a_store_is_there_whole_or_not_at_all() {
         }
     }
     println!("{stores} stores whole, {leftovers} scaffolds left behind");
-    // As above: a busy disk lets few be made.
+    // A busy disk lets few be made.
     assert!(stores > 2, "{stores} stores were made");
 }

@@ -1,5 +1,3 @@
-//! One writer, many readers.
-
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -11,7 +9,7 @@ use crate::fixture::{again, create, names_in, order, record};
 
 const TASK: &str = "ETALON_TEST_HOLD_STORE";
 
-/// Not a test on its own: what the other process does in the one below.
+/// Not a test by itself: the other process of a test in this file.
 #[test]
 fn child_that_holds_a_store() {
     let Some(path) = std::env::var_os(TASK) else { return };

@@ -1,5 +1,3 @@
-//! Tests of the store through its public face, on real files.
-
 #[cfg(test)]
 mod disk;
 #[cfg(test)]

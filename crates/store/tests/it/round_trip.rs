@@ -1,5 +1,3 @@
-//! What goes in comes out.
-
 use std::collections::BTreeMap;
 use std::time::Duration;
 
