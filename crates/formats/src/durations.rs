@@ -67,7 +67,6 @@ impl Durations {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// How many.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -89,9 +88,6 @@ impl Durations {
 
     /// A quantile in nanoseconds, to three digits, of these and of so many more that failed: those took at least as long as
     /// all others, for all that is known.
-    ///
-    /// # Errors
-    /// There are too few, or it lies among those that failed.
     pub fn quantile_ns(&self, quantile: f64, failed: u64) -> Result<u64, NoQuantile> {
         let share = share_of_successes(quantile, self.count, failed)?;
         Ok(self.histogram.as_ref().map_or(self.max_ns, |found| found.value_at_quantile(share).min(self.max_ns)))

@@ -10,25 +10,16 @@ pub enum FormatError {
         line: u64,
         /// The character in the line, from 1, where one can be named.
         column: Option<usize>,
-        /// What is wrong.
         what: String,
-        /// What to do.
         hint: Option<String>,
     },
     /// Something about the text as a whole.
     #[error("{what}")]
-    Whole {
-        /// What is wrong.
-        what: String,
-        /// What to do.
-        hint: Option<String>,
-    },
-    /// The reader failed.
+    Whole { what: String, hint: Option<String> },
     #[error("cannot read on after line {line}: {source}")]
     Read {
         /// The last line that was read, 0 for none.
         line: u64,
-        /// What came back.
         source: std::io::Error,
     },
 }
@@ -39,7 +30,6 @@ fn place(column: &Option<usize>) -> String {
 }
 
 impl FormatError {
-    /// An error in a line.
     pub fn at(line: u64, what: impl Into<String>) -> FormatError {
         FormatError::At { line, column: None, what: what.into(), hint: None }
     }
@@ -64,7 +54,6 @@ impl FormatError {
         self
     }
 
-    /// What to do, if there is something.
     pub fn hint(&self) -> Option<&str> {
         match self {
             FormatError::At { hint, .. } | FormatError::Whole { hint, .. } => hint.as_deref(),
@@ -72,7 +61,6 @@ impl FormatError {
         }
     }
 
-    /// The line, if the error has one.
     pub fn line(&self) -> Option<u64> {
         match self {
             FormatError::At { line, .. } => Some(*line),

@@ -86,7 +86,6 @@ struct Shape {
 struct Points {
     /// By a text that is the same for equal points only.
     points: IndexMap<String, Point>,
-    /// Every key that one of them has.
     keys: BTreeSet<String>,
     /// Points of the benchmarks before it, once all are known.
     before: usize,
@@ -100,7 +99,6 @@ impl Shape {
         benchmark.points.entry(identity(&result.keys)).or_insert_with(|| result.keys.clone());
     }
 
-    /// Ends the learning.
     fn check_size(&mut self) -> Result<(), FormatError> {
         let mut points = 0;
         for benchmark in self.benchmarks.values_mut() {

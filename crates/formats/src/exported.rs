@@ -19,7 +19,6 @@ const SEQUENTIAL: &str = "allow_sequential_order";
 /// What repetitions of one number have in common.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Repetitions {
-    /// Their number.
     #[default]
     Numbered,
     /// The stretch of time: they are blocks, and comparisons are paired by them.
@@ -45,7 +44,6 @@ pub struct ExportedRules {
     pub allow_unequal_durability: bool,
     /// Whether systems that ran one after the other get a verdict.
     pub allow_sequential_order: bool,
-    /// What the benchmarks are.
     pub benchmarks: Vec<ExportedBenchmark>,
     /// Systems that are another name for a second one, with that one's name.
     pub aliases: BTreeMap<String, String>,
@@ -54,9 +52,7 @@ pub struct ExportedRules {
 /// What a benchmark is: reports have parts of their own for some workloads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportedBenchmark {
-    /// Its name.
     pub name: String,
-    /// The name of its workload.
     pub workload: String,
     /// Which figures of a published test its cells stand for.
     pub stands_for: Option<String>,

@@ -14,7 +14,6 @@ use crate::imported::OF_SUCCESSES;
 use crate::text::{decode, shortened};
 use crate::{FormatError, Imported, ImportedResult, Tool};
 
-/// One document.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
     /// Line of its begin, from 1.
@@ -34,9 +33,7 @@ pub struct Document {
 /// A job, or a group of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Job {
-    /// Its name.
     pub name: String,
-    /// Its group.
     pub group: u64,
     /// 0, or the system's number of the error that ended it.
     pub error: i64,
@@ -46,17 +43,14 @@ pub struct Job {
     pub first_error: i64,
     /// Whole seconds from the start of fio, and one more.
     pub elapsed_s: u64,
-    /// Its own options.
     pub options: BTreeMap<String, String>,
     /// User CPU time in per cent of the run.
     pub user_cpu_percent: Option<f64>,
     /// System CPU time in per cent of the run.
     pub system_cpu_percent: Option<f64>,
-    /// Reads, if there were any.
     pub read: Option<Direct>,
     /// Writes, if there were any.
     pub write: Option<Direct>,
-    /// Trims, if there were any.
     pub trim: Option<Direct>,
 }
 
@@ -75,22 +69,16 @@ pub struct Direct {
     pub submission: Option<Latency>,
     /// From submission to completion.
     pub completion: Option<Latency>,
-    /// Both together.
     pub total: Option<Latency>,
 }
 
 /// Latencies in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Latency {
-    /// How many samples.
     pub samples: u64,
-    /// The shortest.
     pub min_ns: f64,
-    /// The longest.
     pub max_ns: f64,
-    /// The mean.
     pub mean_ns: f64,
-    /// The standard deviation.
     pub stddev_ns: f64,
     /// Percentiles by their rank: 99.0 for the 99th.
     pub percentiles: Vec<(f64, f64)>,

@@ -39,7 +39,6 @@ pub struct Job {
     pub virtual_users: Option<u64>,
     /// What the report tells of the configuration: warehouses, lengths in minutes, the scale factor.
     pub configuration: Point,
-    /// What came out.
     pub outcome: Outcome,
     /// Response times by procedure, where the time profile was on.
     pub timings: Vec<Timing>,
@@ -96,7 +95,6 @@ const SENTENCES: &[&str] = &[
 ];
 /// The heading of timings that belong to the next result, as the scripts print them.
 const TIMES_HEADING: &str = "TRANSACTION RESPONSE TIMES";
-/// Other headings.
 const HEADINGS: [&str; 2] = ["TRANSACTION COUNT", "HAMMERDB RESULT"];
 /// The schema of the report that `save` writes, without its version.
 const REPORT_SCHEMA: &str = "hammerdb-job-report-v";
@@ -137,7 +135,6 @@ fn json_at(text: &str) -> Option<(Json, usize)> {
 enum Asked {
     /// The timings of a job.
     Timing(String),
-    /// Something else.
     Other,
 }
 

@@ -12,24 +12,18 @@ pub(crate) const OF_SUCCESSES: &str = "some failed, and it is printed of what su
 /// The tool that made a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tool {
-    /// Microsoft's SQLIO.
     Sqlio,
     /// The published C# client for PostgreSQL that writes a line per task.
     TaskLog,
-    /// pgbench.
     Pgbench,
-    /// sysbench.
     Sysbench,
-    /// fio.
     Fio,
-    /// HammerDB.
     Hammerdb,
     /// Nobody's: a table in tidy form.
     Tidy,
 }
 
 impl Tool {
-    /// Every tool.
     pub const ALL: [Tool; 7] =
         [Tool::Sqlio, Tool::TaskLog, Tool::Pgbench, Tool::Sysbench, Tool::Fio, Tool::Hammerdb, Tool::Tidy];
 
@@ -50,7 +44,6 @@ impl Tool {
 /// What one file, or several that belong together, told.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
-    /// The tool.
     pub tool: Tool,
     /// Its version, if the file tells it.
     pub version: Option<String>,
@@ -71,7 +64,6 @@ pub struct Imported {
 /// One execution of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportedResult {
-    /// The system.
     pub system: String,
     /// The benchmark: cells of one benchmark can be compared.
     pub benchmark: String,
@@ -83,7 +75,6 @@ pub struct ImportedResult {
     pub began_unix_ms: Option<i64>,
     /// Length of the measured part in seconds, if known.
     pub elapsed_s: Option<f64>,
-    /// The figures.
     pub measurements: Vec<Measurement>,
     /// Latency histograms, where the file had single executions.
     pub series: Vec<Series>,

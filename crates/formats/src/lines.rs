@@ -17,15 +17,11 @@ pub struct Lines<R> {
 }
 
 impl<R: BufRead> Lines<R> {
-    /// The lines of a reader.
     pub fn new(reader: R) -> Lines<R> {
         Lines { reader, buffer: Vec::new(), number: 0 }
     }
 
     /// The next line that is not empty, without its end and without a byte order mark, with its number from 1.
-    ///
-    /// # Errors
-    /// When the reader fails, a line is too long or is no UTF-8.
     pub fn next_line(&mut self) -> Result<Option<(u64, &str)>, FormatError> {
         loop {
             self.buffer.clear();

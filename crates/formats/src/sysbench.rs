@@ -165,7 +165,6 @@ impl Run {
         leading(value.split_once('(')?.1)
     }
 
-    /// Number of threads.
     pub fn threads(&self) -> Option<u64> {
         self.parameters.get("Number of threads")?.parse().ok()
     }

@@ -21,7 +21,6 @@ pub const LIMITS_MS: [u64; 4] = [100, 1_000, 5_000, 10_000];
 
 const SECONDS_PER_DAY: u32 = 86_400;
 
-/// One task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
     /// The process: a GUID.
@@ -47,9 +46,6 @@ impl fmt::Display for Task {
 }
 
 /// Reads a log line by line.
-///
-/// # Errors
-/// Each item may be an error with its line; the iterator ends behind it.
 pub fn tasks<R: BufRead>(reader: R) -> impl Iterator<Item = Result<Task, FormatError>> {
     let mut lines = Some(Lines::new(reader));
     std::iter::from_fn(move || {
@@ -131,9 +127,6 @@ struct Process {
 impl Summary {
     /// Reads a log into the summary; several logs may be read one after the other. Keeps 8 bytes a task, for exact
     /// medians.
-    ///
-    /// # Errors
-    /// With the first line that is no task.
     pub fn read<R: BufRead>(&mut self, reader: R) -> Result<(), FormatError> {
         for task in tasks(reader) {
             self.add(&task?);
@@ -141,7 +134,6 @@ impl Summary {
         Ok(())
     }
 
-    /// Adds a task.
     pub fn add(&mut self, task: &Task) {
         let known = self.processes.iter().rposition(|process| process.name == task.process);
         let index = known.unwrap_or_else(|| {
@@ -162,12 +154,10 @@ impl Summary {
         }
     }
 
-    /// Tasks that succeeded.
     pub fn succeeded(&self) -> u64 {
         self.ticks.len() as u64
     }
 
-    /// Tasks that failed.
     pub fn failed(&self) -> u64 {
         self.failed
     }

@@ -50,12 +50,10 @@ const ROLE: &str = "role";
 const BENCHMARK_COLUMN: &str = "benchmark";
 const KNOWN: [&str; 9] = [SYSTEM, METRIC, VALUE, REPETITION, UNIT, DIRECTION, ROLE, KIND, BENCHMARK_COLUMN];
 
-/// A table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     /// The names of the keys, in the order of the columns.
     pub keys: Vec<String>,
-    /// The rows.
     pub rows: Vec<Row>,
     /// Remarks, without their sign.
     pub remarks: Vec<String>,
@@ -63,12 +61,10 @@ pub struct Table {
     pub missing: Vec<&'static str>,
 }
 
-/// A row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// Its line, from 1.
     pub line: u64,
-    /// The system.
     pub system: String,
     /// The benchmark, if the table has the column.
     pub benchmark: Option<String>,
@@ -76,7 +72,6 @@ pub struct Row {
     pub point: Point,
     /// The repetition, from 1, if the table has the column; a row that is no measurement may have none.
     pub repetition: Option<u32>,
-    /// The metric.
     pub metric: String,
     /// Its unit; empty for a plain number, or when there is no such column.
     pub unit: String,
@@ -86,7 +81,6 @@ pub struct Row {
     pub role: Option<Role>,
     /// The kind of the row; empty for a measurement.
     pub kind: String,
-    /// The value.
     pub value: Reading,
     /// The value as it stands there: its decimals tell how exact it is.
     pub written: String,
@@ -106,10 +100,6 @@ struct Record {
     fields: Vec<Field>,
 }
 
-/// Reads a table.
-///
-/// # Errors
-/// With the line and column of the first thing that is wrong.
 pub fn parse(text: &str) -> Result<Table, FormatError> {
     let text = text.trim_start_matches('\u{feff}');
     let mut table = Table::default();
@@ -249,7 +239,6 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Which column is what.
 struct Columns {
     count: usize,
     known: BTreeMap<&'static str, usize>,
@@ -474,9 +463,6 @@ type Place = (String, String, String, u32);
 
 /// A table as results: the rows of one cell and repetition together. Without a column for the repetition, the n-th row of
 /// a metric is the n-th repetition.
-///
-/// # Errors
-/// When a metric stands twice for a cell and repetition, with both lines.
 pub fn import(table: &Table, source: &str) -> Result<Imported, FormatError> {
     let mut found: Vec<ImportedResult> = Vec::new();
     let mut index: BTreeMap<Place, usize> = BTreeMap::new();

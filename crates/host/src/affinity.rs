@@ -2,9 +2,6 @@
 
 /// Binds the calling thread to some logical processors, counted from 0 as the operating system does: it runs on any of
 /// those that there are.
-///
-/// # Errors
-/// None of them is there, or one of them cannot be named.
 #[cfg(target_os = "linux")]
 pub fn pin_thread(cores: &[usize]) -> Result<(), String> {
     use rustix::thread::{CpuSet, sched_setaffinity};

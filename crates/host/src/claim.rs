@@ -40,7 +40,6 @@ pub enum ClaimError {
     Host(#[from] HostError),
 }
 
-/// The lock itself.
 #[derive(Debug)]
 struct Held {
     /// Closing it releases the lock.
@@ -65,9 +64,6 @@ fn own() -> MutexGuard<'static, BTreeMap<PathBuf, Weak<Held>>> {
 impl Claim {
     /// Claims what is, or will be, at a path. Its folder must be there. Where the filesystem has no locks, nobody is kept
     /// away.
-    ///
-    /// # Errors
-    /// Another process has claimed it, or the lock cannot be made beside it.
     pub fn take(path: &Path) -> Result<Claim, ClaimError> {
         let lock = lock_of(path)?;
         let mut own = own();

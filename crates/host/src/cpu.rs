@@ -14,7 +14,6 @@ pub struct CpuTimes {
 }
 
 impl CpuTimes {
-    /// Both together.
     pub fn total(self) -> Duration {
         self.user + self.system
     }

@@ -13,7 +13,6 @@ pub enum HostError {
     Path {
         /// What was tried, as a verb: `create the folder`.
         tried: &'static str,
-        /// On which path.
         path: PathBuf,
         /// What the operating system answered.
         cause: io::Error,
@@ -21,7 +20,6 @@ pub enum HostError {
     /// A server that could not be started.
     #[error("cannot start {}: {cause}", program.display())]
     Start {
-        /// The program.
         program: PathBuf,
         /// What the operating system answered.
         cause: io::Error,
@@ -31,9 +29,7 @@ pub enum HostError {
     Process {
         /// What was tried, as a verb: `signal`.
         tried: &'static str,
-        /// Its number.
         pid: u32,
-        /// What came back.
         reason: String,
     },
     /// Something this machine or operating system does not have.

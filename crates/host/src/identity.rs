@@ -5,9 +5,6 @@ use std::path::Path;
 use crate::HostError;
 
 /// The name of the user this process runs as.
-///
-/// # Errors
-/// The user has no name here, or this operating system is not asked for it.
 #[cfg(unix)]
 pub fn user_name() -> Result<String, HostError> {
     let tried = "look up this process's user";
@@ -20,9 +17,6 @@ pub fn user_name() -> Result<String, HostError> {
 }
 
 /// The name of the user this process runs as.
-///
-/// # Errors
-/// The environment does not tell.
 #[cfg(not(unix))]
 pub fn user_name() -> Result<String, HostError> {
     let tried = "look up this process's user";
@@ -30,9 +24,6 @@ pub fn user_name() -> Result<String, HostError> {
 }
 
 /// Whether users beside the owner may read or write a file: such a file keeps no secret.
-///
-/// # Errors
-/// The file cannot be looked at.
 #[cfg(unix)]
 pub fn open_to_others(path: &Path) -> Result<bool, HostError> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -42,9 +33,6 @@ pub fn open_to_others(path: &Path) -> Result<bool, HostError> {
 
 /// Whether users beside the owner may read or write a file. On Windows that is left to the folder it lies in, which
 /// belongs to the user's profile.
-///
-/// # Errors
-/// None.
 #[cfg(not(unix))]
 pub fn open_to_others(_path: &Path) -> Result<bool, HostError> {
     Ok(false)
@@ -52,9 +40,6 @@ pub fn open_to_others(_path: &Path) -> Result<bool, HostError> {
 
 /// Whether users beside the owner may read or write a private key; where root owns it, the file's group may read it, too, so
 /// that a machine's keys can be shared. As libpq asks of `sslkey`.
-///
-/// # Errors
-/// The file cannot be looked at.
 #[cfg(unix)]
 pub fn key_open_to_others(path: &Path) -> Result<bool, HostError> {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -65,18 +50,12 @@ pub fn key_open_to_others(path: &Path) -> Result<bool, HostError> {
 
 /// Whether users beside the owner may read or write a private key. On Windows that is left to the folder it lies in, as libpq
 /// does.
-///
-/// # Errors
-/// None.
 #[cfg(not(unix))]
 pub fn key_open_to_others(path: &Path) -> Result<bool, HostError> {
     open_to_others(path)
 }
 
 /// Lets nobody but the owner enter a folder.
-///
-/// # Errors
-/// The folder is not this user's.
 #[cfg(unix)]
 pub fn close_to_others(folder: &Path) -> Result<(), HostError> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -86,9 +65,6 @@ pub fn close_to_others(folder: &Path) -> Result<(), HostError> {
 
 /// Lets nobody but the owner enter a folder. On Windows that is left to the folder it lies in, which belongs to the
 /// user's profile.
-///
-/// # Errors
-/// None.
 #[cfg(not(unix))]
 pub fn close_to_others(_folder: &Path) -> Result<(), HostError> {
     Ok(())

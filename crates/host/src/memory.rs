@@ -11,7 +11,6 @@ pub struct Memory {
     pub available_bytes: u64,
     /// The control group's limit; `None` is no limit.
     pub limit_bytes: Option<u64>,
-    /// Swap space.
     pub swap_bytes: u64,
     /// Swap space in use.
     pub swap_used_bytes: u64,

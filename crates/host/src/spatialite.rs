@@ -12,15 +12,11 @@ const ENTRY_POINT: &str = "sqlite3_modspatialite_init";
 /// A plain name is looked for in the loader's own folders. That of Homebrew is not among them.
 const PLACES: [&str; 3] = ["mod_spatialite", "/opt/homebrew/lib/mod_spatialite", "/usr/local/lib/mod_spatialite"];
 
-/// How to install it.
 pub const HINT: &str = "install it: `apt-get install libsqlite3-mod-spatialite`, `dnf install libspatialite`, \
                         `brew install libspatialite`; on Windows put mod_spatialite.dll and what comes with it into a \
                         folder of the PATH";
 
 /// Loads the module into a connection. Other extensions cannot be loaded before or after it.
-///
-/// # Errors
-/// It is not there, or does not load: with the loader's words.
 pub fn load(connection: &Connection) -> Result<(), HostError> {
     let mut first = None;
     for place in PLACES {

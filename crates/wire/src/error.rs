@@ -26,9 +26,7 @@ pub enum WireError {
     /// A length beyond [`Limits`](crate::Limits).
     #[error("the server announced {what} of {length_bytes} bytes; the limit is {limit_bytes}")]
     TooLarge {
-        /// What was announced.
         what: &'static str,
-        /// The announced size.
         length_bytes: u64,
         /// The limit that applies.
         limit_bytes: u64,

@@ -3,8 +3,6 @@
 /// Whether a connection is encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Security {
-    /// No.
     Plain,
-    /// By TLS.
     Tls,
 }

@@ -28,7 +28,6 @@ impl SqlState {
         }
     }
 
-    /// The five characters.
     #[must_use]
     pub fn as_str(&self) -> &str {
         // `new` lets only ASCII in.

@@ -7,9 +7,7 @@ use std::io::Write;
 pub enum Value<'a> {
     /// SQL `NULL`.
     Null,
-    /// A truth value.
     Bool(bool),
-    /// A whole number.
     Int(i64),
     /// A whole number beyond `i64`. Only `bigint unsigned` of MySQL holds such.
     Unsigned(u64),
@@ -17,7 +15,6 @@ pub enum Value<'a> {
     Float(f64),
     /// Characters in UTF-8.
     Text(&'a str),
-    /// Bytes.
     Bytes(&'a [u8]),
 }
 
@@ -51,12 +48,10 @@ impl Inline {
         Some(Self { bytes, len })
     }
 
-    /// Decimal digits.
     pub(crate) fn int(value: i64) -> Self {
         Self::digits(value.unsigned_abs(), value < 0)
     }
 
-    /// Decimal digits.
     pub(crate) fn unsigned(value: u64) -> Self {
         Self::digits(value, false)
     }

@@ -31,32 +31,23 @@ pub struct Interval {
     pub retried: Option<u64>,
     /// How often, in all.
     pub retries: Option<u64>,
-    /// Failures to serialise.
     pub serialization: Option<u64>,
-    /// Deadlocks.
     pub deadlocks: Option<u64>,
-    /// Other failures.
     pub other: Option<u64>,
 }
 
 /// Lags behind the schedule in an interval, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Lag {
-    /// Their sum.
     pub sum_us: f64,
     /// The sum of their squares.
     pub sum_us2: f64,
-    /// The shortest.
     pub min_us: f64,
-    /// The longest.
     pub max_us: f64,
 }
 
 /// Reads a log line by line. The columns of a line tell the version: 6 without a rate, 10 with one, 11 with a latency
 /// limit as well (up to 14); 15 (from 15 on), 16 (with a third kind of failure).
-///
-/// # Errors
-/// Each item may be an error with its line; the iterator ends behind it.
 pub fn intervals<R: BufRead>(reader: R) -> impl Iterator<Item = Result<Interval, FormatError>> {
     let mut lines = Some(Lines::new(reader));
     std::iter::from_fn(move || {

@@ -38,9 +38,6 @@ pub struct LogSummary {
 
 impl LogSummary {
     /// Reads a log into the summary.
-    ///
-    /// # Errors
-    /// With the first line that is no transaction.
     pub fn read<R: BufRead>(&mut self, reader: R, seventh: SeventhColumn) -> Result<(), FormatError> {
         for entry in entries(reader, seventh) {
             let entry = entry?;
@@ -82,7 +79,6 @@ impl LogSummary {
         self.lines
     }
 
-    /// Transactions that succeeded.
     pub fn succeeded(&self) -> u64 {
         self.durations.count()
     }
@@ -240,9 +236,6 @@ pub struct AggregateSummary {
 
 impl AggregateSummary {
     /// Reads a log into the summary. Keeps one small value an interval.
-    ///
-    /// # Errors
-    /// With the first line that is no interval.
     pub fn read<R: BufRead>(&mut self, reader: R) -> Result<(), FormatError> {
         for interval in intervals(reader) {
             self.intervals.push(interval?);
@@ -261,7 +254,6 @@ impl AggregateSummary {
         counts.filter(|counts| !counts.is_empty()).map(|counts| counts.into_iter().fold(0, u64::saturating_add))
     }
 
-    /// The intervals of each log.
     fn logs(&self) -> impl Iterator<Item = &[Interval]> {
         let begins = std::iter::once(0).chain(self.ends.iter().copied());
         begins.zip(&self.ends).filter_map(|(begin, end)| self.intervals.get(begin..*end)).filter(|log| !log.is_empty())
@@ -274,7 +266,6 @@ impl AggregateSummary {
         rates.filter(|rates| !rates.is_empty()).map(|rates| rates.into_iter().sum())
     }
 
-    /// Transactions that succeeded.
     fn succeeded(&self) -> u64 {
         self.intervals.iter().map(succeeded).fold(0, u64::saturating_add)
     }

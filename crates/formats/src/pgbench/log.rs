@@ -19,14 +19,12 @@ pub enum SeventhColumn {
     Retries,
 }
 
-/// One transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The client, from 0.
     pub client: u32,
     /// The client's transaction, from 1 (from 0 before version 10).
     pub transaction: u64,
-    /// How it ended.
     pub outcome: Outcome,
     /// The script, from 0.
     pub script: u32,
@@ -60,9 +58,6 @@ pub enum Outcome {
 }
 
 /// Reads a log line by line, in constant memory.
-///
-/// # Errors
-/// Each item may be an error with its line; the iterator ends behind it.
 pub fn entries<R: BufRead>(reader: R, seventh: SeventhColumn) -> impl Iterator<Item = Result<Entry, FormatError>> {
     let mut lines = Some(Lines::new(reader));
     std::iter::from_fn(move || {

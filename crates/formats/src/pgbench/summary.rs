@@ -19,19 +19,15 @@ pub struct Summaries {
 pub struct Summary {
     /// Line of its start, from 1.
     pub line: u64,
-    /// pgbench's version.
     pub version: Option<String>,
     /// The server's version, where it differs from pgbench's.
     pub server_version: Option<String>,
     /// `<builtin: TPC-B (sort of)>` and the like.
     pub script: Option<String>,
-    /// The scale.
     pub scale: Option<u64>,
     /// `simple`, `extended` or `prepared`.
     pub query_mode: Option<String>,
-    /// Clients.
     pub clients: Option<u64>,
-    /// Threads.
     pub threads: Option<u64>,
     /// Most tries of a transaction; 0 for no limit.
     pub max_tries: Option<u64>,
@@ -43,11 +39,9 @@ pub struct Summary {
     pub processed: Option<u64>,
     /// Of how many that were planned.
     pub planned: Option<u64>,
-    /// Transactions that failed.
     pub failed: Option<u64>,
     /// Of these, failures to serialise.
     pub serialization: Option<u64>,
-    /// Of these, deadlocks.
     pub deadlocks: Option<u64>,
     /// Transactions that were tried again.
     pub retried: Option<u64>,
@@ -106,21 +100,15 @@ pub struct Progress {
 /// One of several scripts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Script {
-    /// Its name.
     pub name: String,
-    /// Its weight.
     pub weight: Option<u64>,
-    /// Its transactions.
     pub transactions: Option<u64>,
-    /// Its failed transactions.
     pub failed: Option<u64>,
     /// Its transactions a second.
     pub tps: Option<f64>,
     /// Mean latency in milliseconds.
     pub latency_ms: Option<f64>,
-    /// Its standard deviation.
     pub stddev_ms: Option<f64>,
-    /// Its statements.
     pub statements: Vec<Statement>,
 }
 
@@ -233,7 +221,6 @@ fn milliseconds(value: &str) -> Option<f64> {
     rest.trim_start().starts_with("ms").then_some(figure)
 }
 
-/// Puts a figure in its place; whether there was one.
 fn put<T>(place: &mut Option<T>, figure: Option<T>) -> bool {
     let found = figure.is_some();
     if found {

@@ -20,7 +20,6 @@ pub struct BatchRun {
     pub line: u64,
     /// Text of the last `echo` before it, without decoration: the group that it belongs to.
     pub label: Option<String>,
-    /// The command.
     pub command: Command,
     /// Where its output goes.
     pub output: Option<Redirect>,
@@ -28,10 +27,8 @@ pub struct BatchRun {
     pub pause_s: u32,
 }
 
-/// `>` or `>>`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redirect {
-    /// The file.
     pub file: String,
     /// Whether what is there is kept.
     pub mode: RedirectMode,
@@ -51,9 +48,7 @@ pub enum RedirectMode {
 pub struct Problem {
     /// The line, from 1.
     pub line: u64,
-    /// Why.
     pub what: String,
-    /// What to do.
     pub hint: Option<String>,
 }
 

@@ -69,7 +69,6 @@ pub(super) const DEFAULT_FILE: &str = "testfile.dat";
 /// `-L`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LatencyTimer {
-    /// Which timer.
     pub timer: Timing,
     /// Whether the call that starts an I/O is timed as well.
     pub initiation: Initiation,
@@ -87,7 +86,6 @@ pub enum Timing {
 /// Whether the call that starts an I/O is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Initiation {
-    /// It is not.
     Untimed,
     /// It is: suffix `i`.
     Timed,
@@ -105,7 +103,6 @@ pub enum Utilisation {
 /// Whether the system is bound to the affinity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CpuKind {
-    /// It is.
     Hard,
     /// `I`: a preference.
     Ideal,
@@ -123,20 +120,16 @@ pub enum Spread {
 /// `-p` or `-a`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Affinity {
-    /// Neither.
     None,
     /// `-p`: all threads on one processor, numbered from 0.
     Cpu {
-        /// Its number.
         cpu: u32,
-        /// How firmly.
         kind: CpuKind,
     },
     /// `-a`: a mask of processors.
     Mask {
         /// The mask; bit 0 is processor 0.
         mask: u64,
-        /// How.
         spread: Spread,
     },
 }
@@ -144,9 +137,7 @@ pub enum Affinity {
 /// Threads that work on the same files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pool {
-    /// The files.
     pub files: Vec<String>,
-    /// How many threads.
     pub threads: u32,
     /// Processors they are bound to; 0 for any.
     pub mask: u64,

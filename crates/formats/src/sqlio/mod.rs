@@ -117,7 +117,6 @@ impl Buffering {
 pub struct Hundredths(pub u64);
 
 impl Hundredths {
-    /// The figure.
     pub fn to_f64(self) -> f64 {
         self.0 as f64 / 100.0
     }

@@ -24,13 +24,10 @@ pub struct Report {
     pub param_file: Option<String>,
     /// The parameter file's lines.
     pub pools: Vec<PoolLine>,
-    /// Threads in all.
     pub threads: Option<u32>,
-    /// Reading or writing.
     pub op: Option<Op>,
     /// Planned length in seconds.
     pub seconds: Option<u32>,
-    /// The files.
     pub files: Vec<String>,
     /// Block size in KiB.
     pub block_kb: Option<u32>,
@@ -48,7 +45,6 @@ pub struct Report {
     pub mbs_per_s: Option<Hundredths>,
     /// How long the calls took that started an I/O.
     pub initiation: Option<InitiationUs>,
-    /// Latencies.
     pub latency: Option<LatencyMs>,
     /// Per cent of the I/Os in each whole millisecond, the last for 24 ms and more.
     pub histogram: Option<[u32; BUCKETS]>,
@@ -57,22 +53,18 @@ pub struct Report {
 /// A line of the parameter file as it is printed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolLine {
-    /// The file.
     pub file: String,
-    /// How many threads.
     pub threads: u32,
     /// Number of the first thread.
     pub first: u32,
     /// Number of the last thread.
     pub last: u32,
-    /// The mask.
     pub mask: u64,
 }
 
 /// Where a file's size comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SizeOrigin {
-    /// The parameter file.
     Specified,
     /// The file as it is.
     Current,
@@ -85,29 +77,23 @@ pub struct SizeLine {
     pub origin: SizeOrigin,
     /// The size in MiB.
     pub mb: u64,
-    /// The file.
     pub file: String,
 }
 
 /// Latencies in whole milliseconds, each floored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LatencyMs {
-    /// The shortest.
     pub min: u64,
     /// The mean of the floored ones, floored: an SSD's 0.9 ms is 0.
     pub avg: u64,
-    /// The longest.
     pub max: u64,
 }
 
 /// How long the calls took that started an I/O, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InitiationUs {
-    /// The shortest.
     pub min: u64,
-    /// The mean.
     pub avg: u64,
-    /// The longest.
     pub max: u64,
 }
 

@@ -12,7 +12,6 @@ use super::{MAX_NAME, MAX_THREADS};
 pub struct ParamLine {
     /// The file; its name has no blanks.
     pub file: String,
-    /// How many threads.
     pub threads: u32,
     /// Processors that they are bound to; 0 for any.
     pub mask: u64,

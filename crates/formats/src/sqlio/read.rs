@@ -26,7 +26,6 @@ pub struct Run {
     pub label: Option<String>,
     /// The command line before it, if the console or the batch file echoed it.
     pub command: Option<String>,
-    /// What was printed.
     pub report: Report,
     /// Whether its figures are all there.
     pub ending: Ending,
@@ -35,7 +34,6 @@ pub struct Run {
 /// How a run's output ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ending {
-    /// Figures were printed.
     Whole,
     /// The file ends, or the next run begins, before any figure.
     #[default]

@@ -31,7 +31,6 @@ impl Arena {
         Ok(Arena { memory, layout, stride_bytes })
     }
 
-    /// All its bytes.
     #[cfg(target_os = "linux")]
     pub(super) fn bytes(&self) -> usize {
         self.layout.size()

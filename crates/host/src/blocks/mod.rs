@@ -40,7 +40,6 @@ pub enum Form {
     /// The ring where it can be had, else threads.
     #[default]
     Auto,
-    /// The ring or nothing.
     Ring,
     /// `pread` and `pwrite` (`ReadFile` and `WriteFile` on Windows), by a thread for each operation that is to be under
     /// way; on the caller's own thread if that is one.
@@ -52,7 +51,6 @@ pub enum Form {
 /// Who looks for completions. Anything but the default needs a ring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Polling {
-    /// The device interrupts.
     #[default]
     Interrupts,
     /// The thread that reaps asks the device, and uses its core up. The device needs queues for it (`nvme.poll_queues`),
@@ -113,7 +111,6 @@ pub enum BlockOp {
 /// The end of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockDone {
-    /// In which slot.
     pub slot: u32,
     /// Bytes that were read or written, fewer than asked for at the end of a file; 0 for a sync. Or the operating
     /// system's error number ([`io::Error::from_raw_os_error`] words it).
@@ -249,7 +246,6 @@ impl BlockRing {
         &self.shortfalls
     }
 
-    /// Slots.
     pub fn depth(&self) -> u32 {
         self.busy.len() as u32
     }
@@ -332,9 +328,6 @@ impl BlockRing {
 
     /// Hands what is queued to the kernel, without waiting. [`BlockRing::reap`] does so, too, and a ring then needs one
     /// entry less: whoever reaps next flushes before only to learn what submission alone costs.
-    ///
-    /// # Errors
-    /// The operating system's; the ring is broken then.
     pub fn flush(&mut self) -> io::Result<()> {
         match &mut self.inner {
             #[cfg(target_os = "linux")]
@@ -346,9 +339,6 @@ impl BlockRing {
     /// Hands over what is queued, waits until an operation ends or [`crate::clock::now_ns`] reaches `deadline_ns`
     /// (`u64::MAX`: never), and appends all that have ended. Returns without one only at the deadline, or if nothing is
     /// under way.
-    ///
-    /// # Errors
-    /// The operating system's; the ring is broken then.
     #[inline]
     pub fn reap(&mut self, deadline_ns: u64, into: &mut Vec<BlockDone>) -> io::Result<()> {
         let before = into.len();

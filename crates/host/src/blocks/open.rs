@@ -22,7 +22,6 @@ pub enum Cache {
 }
 
 impl Cache {
-    /// All modes.
     pub const ALL: [Cache; 4] = [Cache::None, Cache::Hardware, Cache::Filesystem, Cache::All];
 
     /// The mode's name in plans and facts: `none`, `hw`, `fs`, `all`.
@@ -54,7 +53,6 @@ impl Cache {
 /// What a file is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Reading.
     Read,
     /// Reading and writing over what is there.
     ReadWrite,
@@ -77,7 +75,6 @@ pub enum OpenError {
     /// The file, its filesystem or its device does not have it. Nothing is rounded to what it has.
     #[error("unsupported: {0}")]
     Unsupported(String),
-    /// Anything else.
     #[error(transparent)]
     Host(#[from] HostError),
 }
@@ -87,7 +84,6 @@ pub enum OpenError {
 pub struct BlockFile {
     /// The open file. More handles of one file come from opening it again: one that is duplicated shares them.
     pub file: File,
-    /// Its path.
     pub path: PathBuf,
     /// How it was opened.
     pub cache: Cache,

@@ -253,7 +253,6 @@ impl Ring {
         uring::enter(&mut self.io, wait)
     }
 
-    /// Takes all completions.
     #[inline]
     fn collect(&mut self, into: &mut Vec<BlockDone>) {
         let before = into.len();

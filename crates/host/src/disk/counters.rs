@@ -5,15 +5,11 @@ use crate::system::text;
 /// Counters of a block device since it appeared; see Documentation/block/stat.rst. Differences tell what happened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceCounters {
-    /// Reads done.
     pub reads: u64,
-    /// Bytes read.
     pub read_bytes: u64,
     /// Time that reads waited, summed over them, in milliseconds.
     pub read_wait_ms: u64,
-    /// Writes done.
     pub writes: u64,
-    /// Bytes written.
     pub written_bytes: u64,
     /// Time that writes waited, summed over them, in milliseconds.
     pub write_wait_ms: u64,
@@ -55,9 +51,7 @@ pub struct ProcIo {
     pub read_call_bytes: u64,
     /// Bytes handed over, whether they reach a device or not.
     pub write_call_bytes: u64,
-    /// Read calls.
     pub read_calls: u64,
-    /// Write calls.
     pub write_calls: u64,
     /// Bytes that were fetched from a device.
     pub device_read_bytes: u64,

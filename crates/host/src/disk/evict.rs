@@ -18,9 +18,6 @@ pub fn evict(path: &Path) -> Result<(), HostError> {
 }
 
 /// Does so for every file under a folder. Links are left alone; files that vanish meanwhile are no error.
-///
-/// # Errors
-/// As [`evict`].
 pub fn evict_tree(folder: &Path) -> Result<(), HostError> {
     let entries = fs::read_dir(folder).map_err(HostError::at("read the folder", folder))?;
     for entry in entries {

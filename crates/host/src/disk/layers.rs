@@ -11,7 +11,6 @@ pub enum LayerKind {
     Disk,
     /// A part of a disk.
     Partition,
-    /// A file.
     Loop,
     /// Other devices: a device mapper's, a RAID.
     Composed,

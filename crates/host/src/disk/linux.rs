@@ -6,7 +6,6 @@ use super::{Backing, Device, Media};
 use crate::system::mounts::{Mount, parse_mountinfo};
 use crate::system::text;
 
-/// The mounted filesystems.
 pub(super) fn mounts() -> Result<Vec<Mount>, String> {
     Ok(parse_mountinfo(&text::read("/proc/self/mountinfo")?))
 }

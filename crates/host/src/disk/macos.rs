@@ -7,7 +7,6 @@ use crate::system::command::output_of;
 use crate::system::mounts::{Mount, parse_mac_mount};
 use crate::system::text;
 
-/// The mounted filesystems.
 pub(super) fn mounts() -> Result<Vec<Mount>, String> {
     Ok(parse_mac_mount(&output_of("/sbin/mount", &[])?))
 }

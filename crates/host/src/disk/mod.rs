@@ -44,7 +44,6 @@ pub enum Backing {
     Network,
     /// In other filesystems that it lies over, as a container's does; where those are cannot be seen.
     Layered,
-    /// Not known.
     Unknown,
 }
 
@@ -64,7 +63,6 @@ impl Backing {
 /// How a device stores, by its own account. A virtual disk says what its hypervisor likes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Media {
-    /// Spinning platters.
     Rotating,
     /// Flash or other memory.
     SolidState,
@@ -77,7 +75,6 @@ pub struct Device {
     pub name: String,
     /// Maker and model, or the driver of a virtual device.
     pub model: Result<String, String>,
-    /// How it stores.
     pub media: Result<Media, String>,
     /// The kernel's request scheduler: `none`, `mq-deadline`.
     pub scheduler: Result<String, String>,
@@ -86,14 +83,11 @@ pub struct Device {
     pub write_cache: Result<String, String>,
 }
 
-/// A mounted filesystem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filesystem {
     /// Its type: `ext4`, `apfs`, `NTFS`.
     pub kind: String,
-    /// Where it is mounted.
     pub mount_point: PathBuf,
-    /// The options it is mounted with.
     pub mount_options: Vec<String>,
     /// What is mounted: `/dev/vda1`, `server:/share`.
     pub source: String,
@@ -138,18 +132,12 @@ pub fn free_bytes(path: &Path) -> Result<u64, HostError> {
 
 /// The logical and the physical sector of the device under a path, in bytes: what it can be asked for, and what it
 /// writes at once.
-///
-/// # Errors
-/// The reason why they are not known.
 #[cfg(target_os = "linux")]
 pub fn sector_bytes(path: &Path) -> Result<(u32, u32), String> {
     Ok((queue_bytes(path, "logical_block_size")?, queue_bytes(path, "physical_block_size")?))
 }
 
 /// The logical and the physical sector of the device under a path, in bytes.
-///
-/// # Errors
-/// They are read on Linux only.
 #[cfg(not(target_os = "linux"))]
 pub fn sector_bytes(_path: &Path) -> Result<(u32, u32), String> {
     Err("the sectors of a device are read on Linux only".to_owned())

@@ -12,7 +12,6 @@ use super::Backing;
 use super::{Device, Media};
 use crate::system::mounts::Mount;
 
-/// The mounted filesystems.
 pub(super) fn mounts() -> Result<Vec<Mount>, String> {
     Ok(disks()?.iter().map(mount).collect())
 }

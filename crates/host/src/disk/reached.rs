@@ -13,7 +13,6 @@ pub struct LayerCounters {
 /// What one device did between two readings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LayerTraffic {
-    /// Which device.
     pub layer: Layer,
     /// What it did, whoever asked for it.
     pub did: DeviceCounters,
@@ -22,16 +21,13 @@ pub struct LayerTraffic {
 /// What a benchmark asked for between two readings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// Bytes to be read.
     pub read_bytes: u64,
-    /// Bytes to be written.
     pub written_bytes: u64,
 }
 
 /// A share of what was asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Share {
-    /// Nothing was asked for.
     NothingAsked,
     /// Practically all of it, or more: the devices did what was asked. More comes from reading ahead, from journals and
     /// mirrors, and from others who use them.
@@ -77,15 +73,11 @@ pub struct Reached {
     pub read: Share,
     /// The same for writing. Writes that end in the page cache reach the devices late: sync before the second reading.
     pub written: Share,
-    /// Each device's part.
     pub layers: Vec<LayerTraffic>,
 }
 
 impl LayerCounters {
     /// Reads the counters of devices, as [`super::layers_of`] has found them.
-    ///
-    /// # Errors
-    /// A device is gone, or its counting is turned off (`queue/iostats`).
     pub fn read(layers: &[Layer]) -> Result<LayerCounters, HostError> {
         let one = |layer: &Layer| {
             let reason = |reason| HostError::unavailable(format!("read the counters of {}", layer.name), reason);

@@ -9,15 +9,11 @@ use crate::system::text;
 pub struct Temperature {
     /// The sensor's name: `Composite`, or its number where it has none.
     pub sensor: String,
-    /// Degrees Celsius.
     pub celsius: f64,
 }
 
 /// What the sensors of a device read, by its name without `/dev/`. An NVMe disk has its own; for others the kernel's
 /// module `drivetemp` asks the disk.
-///
-/// # Errors
-/// The reason why there is no reading: a virtual disk has no sensor.
 pub fn temperatures(device: &str) -> Result<Vec<Temperature>, String> {
     if !cfg!(target_os = "linux") {
         return Err("the temperature of a device is read on Linux only".to_owned());

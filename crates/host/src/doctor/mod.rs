@@ -50,7 +50,6 @@ pub struct Check {
     pub status: Status,
     /// What was found, or why it could not be.
     pub found: String,
-    /// Why it matters.
     pub why: String,
     /// How to mend it, if there is a way.
     pub mend: Option<String>,
@@ -77,9 +76,7 @@ impl Check {
 /// How étalon itself was built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Build {
-    /// With optimisation.
     Release,
-    /// Without.
     Debug,
 }
 

@@ -13,7 +13,6 @@ const IMPLAUSIBLE_US: f64 = 20.0;
 /// More than this is a disk that turns, a share, or one that somebody else keeps busy.
 const SLOW_US: f64 = 20_000.0;
 
-/// All checks of one path.
 pub(super) fn checks(name: &str, path: &Path) -> Vec<Check> {
     vec![backing(name, path), free_space(name, path), sync(name, path)]
 }
@@ -79,7 +78,6 @@ fn sync_status(median_us: f64) -> Status {
     }
 }
 
-/// The path, if it is a folder; the folder it is in, or will be in.
 fn folder(path: &Path) -> Result<PathBuf, HostError> {
     let place = disk::existing(path)?;
     match place.parent() {

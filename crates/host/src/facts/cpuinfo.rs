@@ -59,9 +59,7 @@ pub(crate) fn has_hypervisor_flag(cpuinfo: &str) -> bool {
 pub(crate) struct Topology {
     /// Logical processors that are switched on.
     pub(crate) threads: usize,
-    /// Physical cores.
     pub(crate) cores: usize,
-    /// Sockets, or packages.
     pub(crate) sockets: usize,
 }
 

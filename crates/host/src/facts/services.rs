@@ -120,11 +120,8 @@ const BACKGROUND: [&str; 23] = [
 pub(crate) enum Kind {
     /// Database servers that étalon did not start.
     Databases,
-    /// Antivirus.
     Antivirus,
-    /// Backups.
     Backups,
-    /// Timers, indexers, agents.
     Background,
 }
 

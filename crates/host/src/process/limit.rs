@@ -54,7 +54,6 @@ impl Bounds {
         Bounds { cores: Some(cores), io: None }
     }
 
-    /// Whether they hold nothing.
     pub fn is_none(&self) -> bool {
         self.cores.is_none() && self.io.is_none()
     }
@@ -72,7 +71,6 @@ pub enum Held {
 /// A control group that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Group {
-    /// Its folder.
     pub(crate) path: PathBuf,
     /// The group that its processes came from.
     pub(crate) home: PathBuf,
@@ -135,9 +133,6 @@ impl Limit {
     }
 
     /// Lets the processes go.
-    ///
-    /// # Errors
-    /// A group stays behind.
     pub fn release(mut self) -> Result<(), HostError> {
         self.let_go()
     }

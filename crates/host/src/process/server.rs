@@ -45,9 +45,7 @@ pub enum Ended {
 /// What to start, and how.
 #[derive(Clone, Debug)]
 pub struct ServerSpec {
-    /// The program.
     pub program: PathBuf,
-    /// Its arguments.
     pub args: Vec<OsString>,
     /// Variables that are set in its environment, on top of étalon's own.
     pub env: Vec<(OsString, OsString)>,
@@ -81,14 +79,12 @@ impl ServerSpec {
         }
     }
 
-    /// Adds arguments.
     #[must_use]
     pub fn args(mut self, args: impl IntoIterator<Item = impl Into<OsString>>) -> ServerSpec {
         self.args.extend(args.into_iter().map(Into::into));
         self
     }
 
-    /// Sets a variable.
     #[must_use]
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> ServerSpec {
         self.env.push((name.into(), value.into()));
@@ -170,7 +166,6 @@ impl ServerProcess {
         Ok(server)
     }
 
-    /// Its process number.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }

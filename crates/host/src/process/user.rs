@@ -7,13 +7,10 @@ use crate::error::HostError;
 /// A user of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
-    /// The name.
     pub name: String,
-    /// The user's number.
     pub uid: u32,
     /// The number of the user's own group.
     pub gid: u32,
-    /// The home folder.
     pub home: PathBuf,
 }
 

@@ -31,9 +31,7 @@ pub enum Choice {
     /// The ring where it can be had, else the poller.
     #[default]
     Auto,
-    /// The ring or nothing.
     Ring,
-    /// The poller.
     Poller,
 }
 
@@ -60,12 +58,9 @@ pub enum EventKind {
     Error(i32),
 }
 
-/// Something that happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// To which socket.
     pub token: Token,
-    /// What.
     pub kind: EventKind,
 }
 
@@ -186,9 +181,6 @@ impl Reactor {
 
     /// Hands what is queued to the operating system. [`Reactor::wait`] does so, too, and a ring then needs one entry
     /// into the kernel less: whoever waits next does not flush before.
-    ///
-    /// # Errors
-    /// The operating system's; the reactor is broken then.
     pub fn flush(&mut self) -> io::Result<()> {
         match &mut self.inner {
             #[cfg(target_os = "linux")]
@@ -199,9 +191,6 @@ impl Reactor {
 
     /// Sends what is queued, waits until something happens or [`crate::clock::now_ns`] reaches `deadline_ns`
     /// (`u64::MAX`: never), and appends what happened. Returns without an event only at the deadline.
-    ///
-    /// # Errors
-    /// The operating system's; the reactor is broken then.
     pub fn wait(&mut self, deadline_ns: u64, events: &mut Vec<Event>) -> io::Result<()> {
         match &mut self.inner {
             #[cfg(target_os = "linux")]

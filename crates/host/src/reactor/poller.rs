@@ -23,7 +23,6 @@ const EVENTS: usize = 1024;
 enum Watch {
     Reading,
     ReadingAndWriting,
-    /// It has ended.
     Nothing,
 }
 
@@ -40,7 +39,6 @@ struct Connection {
 
 pub(super) struct Poller {
     system: Readiness,
-    /// What is ready.
     hits: Vec<Interest>,
     connections: Vec<Option<Connection>>,
     free: Vec<u32>,

@@ -27,7 +27,6 @@ mod linux {
     use super::super::Socket;
     use super::Interest;
 
-    /// Watched sockets.
     pub(in super::super) struct Readiness {
         epoll: OwnedFd,
         ready: Vec<epoll::Event>,
@@ -133,7 +132,6 @@ mod portable {
     use super::super::Socket;
     use super::Interest;
 
-    /// Watched sockets.
     pub(in super::super) struct Readiness {
         poller: Poller,
         mode: PollMode,

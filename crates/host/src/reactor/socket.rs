@@ -10,9 +10,7 @@ use std::time::Duration;
 /// A connected stream socket.
 #[derive(Debug)]
 pub enum Socket {
-    /// TCP.
     Tcp(TcpStream),
-    /// A Unix socket.
     #[cfg(unix)]
     Unix(UnixStream),
 }
@@ -46,9 +44,6 @@ impl From<UnixStream> for Socket {
 impl Socket {
     /// Connects by TCP to the first of a host's addresses that answers, each within `timeout`. Small writes are sent at
     /// once (`TCP_NODELAY`).
-    ///
-    /// # Errors
-    /// The name is not known, or the last address's reason.
     pub fn connect_tcp(host: &str, port: u16, timeout: Duration, vigilance: Vigilance) -> io::Result<Socket> {
         let mut last = None;
         for address in (host, port).to_socket_addrs()? {
@@ -65,9 +60,6 @@ impl Socket {
     }
 
     /// Connects to a Unix socket within `timeout`: a server whose queue is full is waited for.
-    ///
-    /// # Errors
-    /// Nobody listens there, it is not permitted, or it took too long.
     #[cfg(unix)]
     pub fn connect_unix(path: &Path, timeout: Duration) -> io::Result<Socket> {
         let socket = socket2::Socket::new(socket2::Domain::UNIX, socket2::Type::STREAM, None)?;
@@ -88,28 +80,18 @@ impl Socket {
         Ok(Socket::Unix(UnixStream::from(std::os::fd::OwnedFd::from(socket))))
     }
 
-    /// Connects to a Unix socket.
-    ///
-    /// # Errors
-    /// Always: this operating system's standard library has none.
     #[cfg(not(unix))]
     pub fn connect_unix(path: &Path, _timeout: Duration) -> io::Result<Socket> {
         Err(io::Error::new(io::ErrorKind::Unsupported, format!("no Unix sockets here: {}", path.display())))
     }
 
     /// The two ends of a connection within this process, by which another thread can wake a reactor.
-    ///
-    /// # Errors
-    /// The operating system's.
     #[cfg(unix)]
     pub fn pair() -> io::Result<(Socket, Socket)> {
         UnixStream::pair().map(|(one, other)| (Socket::Unix(one), Socket::Unix(other)))
     }
 
     /// The two ends of a connection within this process, by which another thread can wake a reactor.
-    ///
-    /// # Errors
-    /// The operating system's.
     #[cfg(not(unix))]
     pub fn pair() -> io::Result<(Socket, Socket)> {
         let listener = std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0))?;
@@ -126,9 +108,6 @@ impl Socket {
     }
 
     /// Limits how long one blocking read or write may take; `None` lifts the limit.
-    ///
-    /// # Errors
-    /// The operating system's.
     pub fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         match self {
             Socket::Tcp(stream) => stream.set_read_timeout(timeout).and_then(|()| stream.set_write_timeout(timeout)),

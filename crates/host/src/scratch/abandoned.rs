@@ -21,7 +21,6 @@ const BIRTH: Duration = Duration::from_secs(60);
 /// A scratch folder whose étalon no longer runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Abandoned {
-    /// The folder.
     pub path: PathBuf,
     /// The number of the étalon that made it.
     pub pid: u32,

@@ -90,7 +90,6 @@ impl Scratch {
         bases
     }
 
-    /// The folder.
     pub fn path(&self) -> &Path {
         &self.path
     }

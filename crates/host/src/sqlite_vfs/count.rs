@@ -8,13 +8,11 @@ use crate::ticks::{in_ns, ticks};
 /// The I/O of one kind of file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileIo {
-    /// Calls that read.
     pub reads: u64,
     /// Bytes that they asked for and got.
     pub read_bytes: u64,
     /// Time spent in them, in nanoseconds.
     pub read_ns: u64,
-    /// Calls that wrote.
     pub writes: u64,
     /// Bytes that they wrote.
     pub write_bytes: u64,
@@ -54,7 +52,6 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// That of one kind of file.
     pub fn of(&self, kind: FileKind) -> FileIo {
         self.files[kind as usize]
     }
@@ -70,7 +67,6 @@ impl Traffic {
     }
 }
 
-/// One kind of call.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     count: AtomicU64,

@@ -22,9 +22,7 @@ use crate::error::HostError;
 /// The kinds of files that are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
-    /// The database.
     Database,
-    /// The write-ahead log.
     Wal,
     /// The rollback journal, and the super-journal of a transaction over several databases.
     Journal,
@@ -34,7 +32,6 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// Every kind.
     pub const ALL: [FileKind; 4] = [FileKind::Database, FileKind::Wal, FileKind::Journal, FileKind::Temporary];
 
     /// The kind's name in metrics and tables.
@@ -73,9 +70,6 @@ impl Registry {
 }
 
 /// Makes the counting VFS known to SQLite; any number of times. Connections that are opened by its name are counted.
-///
-/// # Errors
-/// SQLite has no VFS of the system to build on, or takes no other.
 pub fn register() -> Result<&'static str, HostError> {
     static REGISTERED: OnceLock<Result<(), String>> = OnceLock::new();
     match REGISTERED.get_or_init(shim::register) {
@@ -86,9 +80,6 @@ pub fn register() -> Result<&'static str, HostError> {
 
 /// What has passed to and from the files of a database since the process began, by all its connections. The path is that of
 /// the database, which must exist.
-///
-/// # Errors
-/// The file cannot be found.
 pub fn traffic(database: &Path) -> Result<Traffic, HostError> {
     let path = std::fs::canonicalize(database).map_err(HostError::at("find", database))?;
     let database = registry().database(&path);

@@ -73,13 +73,11 @@ pub(super) fn register() -> Result<(), String> {
     }
 }
 
-/// The VFS below.
 unsafe fn real(vfs: *mut sqlite3_vfs) -> *mut sqlite3_vfs {
     // SAFETY: SQLite calls with the structure that `register` made, whose `pAppData` is the system's VFS.
     unsafe { (*vfs).pAppData.cast() }
 }
 
-/// The file below.
 unsafe fn inner(file: *mut sqlite3_file) -> *mut sqlite3_file {
     // SAFETY: SQLite allocates `szOsFile` bytes: ours, then the system's.
     unsafe { file.cast::<CountedFile>().add(1).cast() }

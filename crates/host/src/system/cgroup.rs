@@ -15,14 +15,12 @@ use super::text;
 pub(crate) enum Version {
     /// One hierarchy per controller.
     One,
-    /// The unified hierarchy.
     Two,
 }
 
 /// The folders of one controller, from this process's group up to the root that is visible here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Controller {
-    /// The hierarchy.
     pub(crate) version: Version,
     /// The group's own folder first.
     pub(crate) folders: Vec<PathBuf>,

@@ -13,7 +13,6 @@ pub(crate) fn processes() -> Result<Vec<ProcessEntry>, String> {
     Ok(pids.filter_map(|pid| process(pid).ok()).collect())
 }
 
-/// One process.
 pub(crate) fn process(pid: u32) -> Result<ProcessEntry, String> {
     let path = format!("/proc/{pid}/stat");
     let ticks_per_second = rustix::param::clock_ticks_per_second();

@@ -29,7 +29,6 @@ use std::time::Duration;
 /// A process, as the operating system's table has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ProcessEntry {
-    /// Its number.
     pub(crate) pid: u32,
     /// Its parent's number; 0 if it has none.
     pub(crate) parent: u32,

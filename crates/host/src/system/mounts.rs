@@ -2,14 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-/// A mounted filesystem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mount {
     /// `major:minor` of the device as Linux writes it; empty elsewhere.
     pub(crate) device_number: String,
     /// Which folder of the filesystem is mounted; `/` for all of it.
     pub(crate) root: String,
-    /// Where.
     pub(crate) mount_point: PathBuf,
     /// Options of the mount and of the filesystem, in the order given, each once.
     pub(crate) options: Vec<String>,

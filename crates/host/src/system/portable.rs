@@ -16,7 +16,6 @@ pub(crate) fn processes() -> Result<Vec<ProcessEntry>, String> {
     Ok(system.processes().values().map(entry).collect())
 }
 
-/// One process.
 pub(crate) fn process(pid: u32) -> Result<ProcessEntry, String> {
     let pid = Pid::from_u32(pid);
     let system = refreshed(ProcessesToUpdate::Some(&[pid]), ProcessRefreshKind::nothing().with_cpu())?;
@@ -52,7 +51,6 @@ pub(crate) fn pid_namespace() -> String {
     String::new()
 }
 
-/// The machine's memory.
 pub(crate) fn memory() -> Result<Memory, String> {
     let mut system = System::new().map_err(|cause| format!("cannot ask the system: {cause:?}"))?;
     system.refresh_memory();

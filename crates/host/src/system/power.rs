@@ -5,7 +5,6 @@
 pub(crate) enum Power {
     /// The mains, as far as is known: a machine without a battery says nothing else.
     Mains,
-    /// Its battery.
     Battery,
 }
 

@@ -30,11 +30,9 @@ use crate::cpu::CpuTimes;
 /// What kind of drive a path is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Drive {
-    /// A share.
     Remote,
     /// A disk made of memory.
     Memory,
-    /// Anything else.
     Other,
 }
 
@@ -149,7 +147,6 @@ unsafe impl Send for Job {}
 unsafe impl Sync for Job {}
 
 impl Job {
-    /// Makes a job that holds a child.
     pub(crate) fn around(child: &Child) -> io::Result<Job> {
         // SAFETY: both pointers may be null: default security, no name.
         let handle = unsafe { CreateJobObjectW(std::ptr::null(), std::ptr::null()) };

@@ -57,9 +57,6 @@ pub(crate) fn make_with(
 }
 
 /// Removes a file that étalon made, with its marker and what was left beside it. No file is no error.
-///
-/// # Errors
-/// étalon did not make the file, or it cannot be removed.
 pub fn remove(path: &Path) -> Result<(), HostError> {
     let filler = filler_of(path);
     if Marker::of(&filler).is_some() {

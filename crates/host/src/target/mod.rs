@@ -34,7 +34,6 @@ const MOST_SAVING: f64 = 0.01;
 /// What a verified target was found to be.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sound {
-    /// Its size in bytes.
     pub size_bytes: u64,
     /// How its space is given out; the reason where nothing tells.
     pub extents: Result<Extents, String>,
@@ -50,7 +49,6 @@ pub enum Flaw {
     /// It is smaller than what is to be touched.
     #[error("it has {}, and {} are to be touched", size(*.size_bytes), size(*.span_bytes))]
     TooSmall {
-        /// Its size in bytes.
         size_bytes: u64,
         /// What is to be touched.
         span_bytes: u64,
@@ -86,7 +84,6 @@ pub enum Flaw {
 /// Whether a target can be believed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// It can.
     Sound(Sound),
     /// It cannot: the reason.
     Refused(Flaw),
@@ -97,9 +94,6 @@ pub enum Verdict {
 /// What is dirty in the page cache is written first, since it has no place on the disk before. The sample is read past
 /// the page cache where that can be, and dropped from it where not. On a device, and where the filesystem tells of no
 /// extents, a block that was never written shows in the sample only, since it reads as zeros.
-///
-/// # Errors
-/// The file cannot be opened or read.
 pub fn verify(path: &Path, span_bytes: u64) -> Result<Verdict, HostError> {
     let data = std::fs::metadata(path).map_err(HostError::at("look at", path))?;
     let opened = open(path)?;

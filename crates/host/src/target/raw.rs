@@ -26,7 +26,6 @@ pub struct RawDevice {
     pub path: PathBuf,
     /// Its name without `/dev/`.
     pub name: String,
-    /// Its size in bytes.
     pub size_bytes: u64,
     /// Open for this process alone. The workers' own handles are beside it.
     _claim: File,
@@ -44,9 +43,6 @@ impl RawDevice {
     }
 
     /// Writes unique bytes that do not compress over its first `bytes`, as [`super::make`] does in a file.
-    ///
-    /// # Errors
-    /// It is smaller, cannot be written, or `progress` stops it.
     pub fn fill(&self, bytes: u64, progress: super::Progress<'_>) -> Result<(), HostError> {
         super::make::fill_device(&self.path, bytes, progress)
     }

@@ -115,7 +115,6 @@ impl LoopDevice {
         }
     }
 
-    /// The device file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

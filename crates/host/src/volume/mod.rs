@@ -51,7 +51,6 @@ impl VolumeFs {
         }
     }
 
-    /// The kind by its name.
     pub fn named(name: &str) -> Option<VolumeFs> {
         [VolumeFs::Ext4, VolumeFs::Xfs].into_iter().find(|kind| kind.as_str() == name)
     }
@@ -70,9 +69,7 @@ impl VolumeFs {
 pub struct VolumeSpec {
     /// The image file, on the disk that is to be measured. étalon makes and removes it.
     pub image: PathBuf,
-    /// Its size in bytes.
     pub size_bytes: u64,
-    /// The filesystem.
     pub fs: VolumeFs,
     /// The filesystem's block in bytes: the unit of its maps and of I/O.
     pub block_bytes: u32,
@@ -82,9 +79,6 @@ pub struct VolumeSpec {
 
 impl VolumeSpec {
     /// Says what is wrong with the figures, before anything is made.
-    ///
-    /// # Errors
-    /// The first thing that is.
     pub fn check(&self) -> Result<(), String> {
         let (block, cluster) = (self.block_bytes, self.cluster_bytes);
         let largest: u32 = 64 << 10;
@@ -140,7 +134,6 @@ impl MadeVolume {
         &self.mount_point
     }
 
-    /// What it was made by.
     pub fn spec(&self) -> &VolumeSpec {
         &self.spec
     }
@@ -162,9 +155,6 @@ impl MadeVolume {
     }
 
     /// Unmounts and removes it, and says if that fails; dropping it is silent.
-    ///
-    /// # Errors
-    /// Something on it is still in use, or it cannot be removed.
     pub fn remove(mut self) -> Result<(), HostError> {
         self.take_down()
     }

@@ -61,14 +61,11 @@ impl Plugin {
     }
 }
 
-/// Who could listen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Channel {
-    /// Anybody.
     Open,
     /// Who pretends to be the server.
     Closed,
-    /// Nobody.
     Trusted,
 }
 

@@ -4,7 +4,6 @@
 pub const LONG_PASSWORD: u64 = 1;
 /// Updates count the rows that matched, not those that changed.
 pub const FOUND_ROWS: u64 = 1 << 1;
-/// Longer column flags.
 pub const LONG_FLAG: u64 = 1 << 2;
 /// The client names a database.
 pub const CONNECT_WITH_DB: u64 = 1 << 3;
@@ -12,7 +11,6 @@ pub const CONNECT_WITH_DB: u64 = 1 << 3;
 pub const LOCAL_FILES: u64 = 1 << 7;
 /// The protocol of 4.1 and later, the only one spoken here.
 pub const PROTOCOL_41: u64 = 1 << 9;
-/// TLS.
 pub const SSL: u64 = 1 << 11;
 /// Status flags tell about transactions.
 pub const TRANSACTIONS: u64 = 1 << 13;
@@ -24,7 +22,6 @@ pub const MULTI_STATEMENTS: u64 = 1 << 16;
 pub const MULTI_RESULTS: u64 = 1 << 17;
 /// Several results of one prepared statement.
 pub const PS_MULTI_RESULTS: u64 = 1 << 18;
-/// Authentication by plugins.
 pub const PLUGIN_AUTH: u64 = 1 << 19;
 /// The client tells about itself.
 pub const CONNECT_ATTRS: u64 = 1 << 20;

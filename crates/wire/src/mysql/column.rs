@@ -13,31 +13,21 @@ pub mod kind {
     pub const SHORT: u8 = 2;
     /// `int`
     pub const LONG: u8 = 3;
-    /// `float`
     pub const FLOAT: u8 = 4;
-    /// `double`
     pub const DOUBLE: u8 = 5;
-    /// `NULL`
     pub const NULL: u8 = 6;
-    /// `timestamp`
     pub const TIMESTAMP: u8 = 7;
     /// `bigint`
     pub const LONGLONG: u8 = 8;
     /// `mediumint`
     pub const INT24: u8 = 9;
-    /// `date`
     pub const DATE: u8 = 10;
-    /// `time`
     pub const TIME: u8 = 11;
-    /// `datetime`
     pub const DATETIME: u8 = 12;
-    /// `year`
     pub const YEAR: u8 = 13;
-    /// `varchar`
     pub const VARCHAR: u8 = 15;
     /// `decimal`
     pub const NEWDECIMAL: u8 = 246;
-    /// `blob`
     pub const BLOB: u8 = 252;
     /// `varchar`, `varbinary`
     pub const VAR_STRING: u8 = 253;
@@ -52,9 +42,7 @@ const UNSIGNED_FLAG: u16 = 32;
 /// What is needed to decode a column's values; keep these with a prepared statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ColumnType {
-    /// One of [`kind`].
     pub kind: u8,
-    /// The column's flags.
     pub flags: u16,
     /// The number of the character set.
     pub charset: u16,
@@ -77,11 +65,8 @@ impl ColumnType {
 /// A column or a parameter as the server describes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column<'a> {
-    /// The database.
     pub schema: &'a [u8],
-    /// The table's alias.
     pub table: &'a [u8],
-    /// The column's alias.
     pub name: &'a [u8],
     /// How its values are decoded.
     pub column_type: ColumnType,

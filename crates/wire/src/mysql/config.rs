@@ -10,14 +10,12 @@ pub enum Encryption {
     Off,
     /// If the server has it.
     Prefer,
-    /// Or give up.
     Require,
 }
 
 /// What the bytes travel on. Passwords that a method wants in the clear are sent only where nobody can listen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Medium {
-    /// A network.
     #[default]
     Network,
     /// A Unix socket, a named pipe.
@@ -37,7 +35,6 @@ pub enum Identity {
 /// Whether to use something the server may offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Feature {
-    /// Do not.
     Avoid,
     /// Where the server has it.
     #[default]
@@ -59,9 +56,7 @@ pub enum PublicKey {
 /// Everything a [`Handshake`](super::Handshake) needs to know.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// The account's name.
     pub user: String,
-    /// The default database.
     pub database: Option<String>,
     /// The password; `None` is the empty one.
     pub password: Option<Secret>,

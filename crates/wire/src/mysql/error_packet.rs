@@ -12,18 +12,15 @@ pub struct ErrorPacket {
     pub code: u16,
     /// The SQLSTATE; many errors have only `HY000`.
     pub sqlstate: SqlState,
-    /// The message.
     pub message: String,
 }
 
 impl ErrorPacket {
-    /// Too many connections.
     pub const TOO_MANY_CONNECTIONS: u16 = 1040;
     /// Wrong user or password.
     pub const ACCESS_DENIED: u16 = 1045;
     /// A lock was not had in time.
     pub const LOCK_WAIT_TIMEOUT: u16 = 1205;
-    /// Retry the transaction.
     pub const DEADLOCK: u16 = 1213;
 
     /// Reads the payload of an ERR packet, its first byte included.

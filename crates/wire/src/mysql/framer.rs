@@ -20,7 +20,6 @@ pub(super) enum Verdict {
     Keep,
 }
 
-/// A whole payload.
 pub(super) struct Payload<'a> {
     pub(super) bytes: &'a [u8],
     /// The number of its last packet.

@@ -13,11 +13,9 @@ use super::{ErrorPacket, OkPacket, capability, packet};
 /// What the caller does next. First of all it sends what was appended to `out`.
 #[derive(Debug)]
 pub enum Progress {
-    /// Receive more.
     Receive,
     /// Do the TLS handshake, then call [`Handshake::tls_started`].
     StartTls,
-    /// Done.
     Ready(Box<Session>),
 }
 
@@ -59,7 +57,6 @@ pub struct Handshake {
 }
 
 impl Handshake {
-    /// Prepares a handshake.
     #[must_use]
     pub fn new(config: Config) -> Self {
         let framer = Framer::new(config.limits.handshake_message_bytes, config.limits);
@@ -287,7 +284,6 @@ impl Handshake {
         }
     }
 
-    /// "Protocol::AuthSwitchRequest".
     fn switch(&mut self, request: &[u8], out: &mut Vec<u8>) -> Result<()> {
         self.switches += 1;
         if self.switches > MAX_SWITCHES {
@@ -305,7 +301,6 @@ impl Handshake {
         self.send(&proof, out)
     }
 
-    /// "Protocol::AuthMoreData".
     fn more(&mut self, data: &[u8], out: &mut Vec<u8>) -> Result<()> {
         match (self.plugin, self.state, data) {
             (Plugin::CachingSha2, State::Authenticating, [FAST_AUTHENTICATION_DONE]) => Ok(()),

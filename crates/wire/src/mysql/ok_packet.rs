@@ -38,7 +38,6 @@ pub struct OkPacket {
     pub affected_rows: u64,
     /// The first generated key.
     pub last_insert_id: u64,
-    /// The session's state.
     pub status: ServerStatus,
     /// How many warnings `SHOW WARNINGS` would list.
     pub warnings: u16,

@@ -15,10 +15,8 @@ const LOCAL_FILE: u8 = 0xfb;
 const EOF: u8 = 0xfe;
 const ERROR: u8 = 0xff;
 
-/// What comes next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Another reply.
     Idle,
     /// A result, or the answer to `COM_STMT_PREPARE`.
     Result,

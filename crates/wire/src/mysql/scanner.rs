@@ -79,7 +79,6 @@ pub struct Reply {
     pub rows: u64,
     /// Rows that it says it changed, over all results.
     pub affected: u64,
-    /// Results in the reply.
     pub results: u32,
     /// The last generated key.
     pub last_insert_id: u64,
@@ -105,9 +104,7 @@ pub enum ScanOutcome {
     },
     /// The reply is complete: the command failed.
     Failed {
-        /// Why.
         error: Box<ErrorPacket>,
-        /// What came before.
         reply: Reply,
         /// How many of the given bytes belong to it.
         consumed: usize,
@@ -193,10 +190,6 @@ impl Scanner {
 
     /// Reads on to the end of the reply, skipping rows and columns by their headers. Only an error allocates. With several
     /// commands in flight, call it again with the bytes behind `consumed`.
-    ///
-    /// # Errors
-    ///
-    /// As of [`next`](Self::next).
     pub fn scan_to_end(&mut self, bytes: &[u8]) -> Result<ScanOutcome> {
         if let Some(error) = &self.broken {
             return Err(error.clone());

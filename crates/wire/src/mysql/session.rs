@@ -12,7 +12,6 @@ pub(crate) const MARIADB_PREFIX: &str = "5.5.5-";
 pub enum Flavor {
     /// MySQL and its relatives.
     MySql,
-    /// MariaDB.
     MariaDb,
 }
 
@@ -61,7 +60,6 @@ impl Session {
         self.capabilities & capability::MARIADB_CACHE_METADATA != 0
     }
 
-    /// The session's state.
     #[must_use]
     pub fn status(&self) -> ServerStatus {
         self.status

@@ -117,10 +117,6 @@ pub struct Request {
 impl Request {
     /// Writes new parameters into the request and returns all of it. Parameters of the type and length of the ones before
     /// are overwritten in place; otherwise the request is put together anew, in the same memory.
-    ///
-    /// # Errors
-    ///
-    /// As of [`Template::encode`], and the request is empty then.
     pub fn patch(&mut self, template: &Template, parameters: &[Value<'_>]) -> Result<&[u8]> {
         template.check(parameters)?;
         if !self.patchable || !self.overwrite(parameters) {

@@ -23,9 +23,6 @@ pub enum Message<'a> {
 
 impl<'a> Message<'a> {
     /// Reads the body of a `CopyData` message.
-    ///
-    /// # Errors
-    /// It is none of these: the server speaks the protocol of an earlier release.
     pub fn parse(body: &'a [u8]) -> Result<Self> {
         let broken = WireError::Protocol("a message of BASE_BACKUP is not of release 15 or later");
         match body.split_first() {

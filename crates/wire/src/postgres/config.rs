@@ -27,14 +27,12 @@ pub enum ChannelBinding {
     /// Where both sides can.
     #[default]
     Prefer,
-    /// Or give up.
     Require,
 }
 
 /// Everything a [`Handshake`](super::Handshake) needs to know.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// The role.
     pub user: String,
     /// The database; the server takes the role's name if there is none.
     pub database: Option<String>,

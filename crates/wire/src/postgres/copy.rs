@@ -21,10 +21,6 @@ pub fn text_batch(out: &mut Vec<u8>, rows: impl FnOnce(&mut TextRows<'_>) -> Res
 
 /// Appends one `CopyData` message with rows in the binary format, without header and end mark: those come once a `COPY`,
 /// from [`binary_header`] and [`binary_trailer`]. `types` are the columns'.
-///
-/// # Errors
-///
-/// As of [`text_batch`].
 pub fn binary_batch(
     out: &mut Vec<u8>,
     types: &[u32],
@@ -34,19 +30,11 @@ pub fn binary_batch(
 }
 
 /// Appends the `CopyData` message that opens binary data.
-///
-/// # Errors
-///
-/// None in practice.
 pub fn binary_header(out: &mut Vec<u8>) -> Result<()> {
     frontend::copy_data(BINARY_SIGNATURE, out)
 }
 
 /// Appends the `CopyData` message that ends binary data.
-///
-/// # Errors
-///
-/// None in practice.
 pub fn binary_trailer(out: &mut Vec<u8>) -> Result<()> {
     frontend::copy_data(&[255, 255], out)
 }

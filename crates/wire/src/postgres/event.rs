@@ -8,9 +8,7 @@ use super::{CommandTag, ErrorFields, Fields, Format, ParameterTypes, Row};
 /// Where a session stands with respect to transactions (55.7, "ReadyForQuery").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TransactionStatus {
-    /// Outside of one.
     Idle,
-    /// In one.
     InTransaction,
     /// In one that failed, and takes nothing but its end.
     Failed,
@@ -32,7 +30,6 @@ impl TransactionStatus {
 pub enum CopyFormat {
     /// Lines of text or CSV.
     Text,
-    /// PostgreSQL's binary format.
     Binary,
 }
 
@@ -100,19 +97,7 @@ pub enum Event<'a> {
     /// The server sent all of them.
     CopyDone,
     /// A run-time parameter has this value now. May come at any time.
-    Parameter {
-        /// Its name.
-        name: &'a [u8],
-        /// Its value.
-        value: &'a [u8],
-    },
+    Parameter { name: &'a [u8], value: &'a [u8] },
     /// Somebody notified a channel that this session listens to. May come at any time.
-    Notification {
-        /// The notifier's process.
-        process_id: u32,
-        /// The channel.
-        channel: &'a [u8],
-        /// The message.
-        payload: &'a [u8],
-    },
+    Notification { process_id: u32, channel: &'a [u8], payload: &'a [u8] },
 }

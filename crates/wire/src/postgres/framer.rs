@@ -15,7 +15,6 @@ pub(super) enum Interest {
     Outcome,
 }
 
-/// A whole message.
 pub(super) struct Frame<'a> {
     pub(super) tag: u8,
     pub(super) body: &'a [u8],

@@ -234,7 +234,6 @@ pub(crate) fn bind_head(statement: &str, parameters: usize, out: &mut Vec<u8>) -
     Ok(formats)
 }
 
-/// The tail of a `Bind`: all columns in one format.
 pub(crate) fn bind_tail(columns: Format, out: &mut Vec<u8>) {
     out.extend_from_slice(&[0, 1, 0, columns.code()]);
 }

@@ -11,11 +11,9 @@ use super::{ErrorFields, TransactionStatus, frontend};
 /// What the caller does next. First of all it sends what was appended to `out`.
 #[derive(Debug)]
 pub enum Progress {
-    /// Receive more.
     Receive,
     /// Do the TLS handshake, then call [`Handshake::tls_started`].
     StartTls,
-    /// Done.
     Ready(Box<Session>),
 }
 

@@ -1,12 +1,8 @@
 //! The numbers of the built-in types that have a binary form here (`pg_type.dat`).
 
-/// `bool`
 pub const BOOL: u32 = 16;
-/// `bytea`
 pub const BYTEA: u32 = 17;
-/// `"char"`
 pub const CHAR: u32 = 18;
-/// `name`
 pub const NAME: u32 = 19;
 /// `bigint`
 pub const INT8: u32 = 20;
@@ -14,9 +10,7 @@ pub const INT8: u32 = 20;
 pub const INT2: u32 = 21;
 /// `integer`
 pub const INT4: u32 = 23;
-/// `text`
 pub const TEXT: u32 = 25;
-/// `oid`
 pub const OID: u32 = 26;
 /// `real`
 pub const FLOAT4: u32 = 700;
@@ -28,11 +22,9 @@ pub const UNKNOWN: u32 = 705;
 pub const BPCHAR: u32 = 1042;
 /// `character varying(n)`
 pub const VARCHAR: u32 = 1043;
-/// `timestamp`
 pub const TIMESTAMP: u32 = 1114;
 /// `timestamp with time zone`
 pub const TIMESTAMPTZ: u32 = 1184;
-/// `numeric`
 pub const NUMERIC: u32 = 1700;
 /// Lets the server infer the type (55.7, "Parse").
 pub const UNSPECIFIED: u32 = 0;

@@ -61,17 +61,14 @@ fn column<'a>(reader: &mut Reader<'a>) -> Result<Option<&'a [u8]>> {
 /// What a column is (55.7, "RowDescription").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Field<'a> {
-    /// Its name.
     pub name: &'a [u8],
     /// Its table's OID, or 0.
     pub table_oid: u32,
     /// Its number in that table, or 0.
     pub attribute: i16,
-    /// Its type's OID.
     pub type_oid: u32,
     /// Its type's size in bytes; negative: variable.
     pub type_size: i16,
-    /// The type's modifier.
     pub type_modifier: i32,
     /// How its values are written.
     pub format: Format,

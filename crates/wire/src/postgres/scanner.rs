@@ -43,7 +43,6 @@ pub enum ScanOutcome {
     },
     /// The reply is complete, and it says that a command failed.
     Failed {
-        /// The first error.
         error: Box<ErrorFields>,
         /// What it came to.
         reply: Reply,
@@ -101,7 +100,6 @@ impl Scanner {
         self.framer.rows_skipped + self.tally.rows
     }
 
-    /// Memory that this scanner holds, bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         self.framer.memory_bytes()
@@ -133,10 +131,6 @@ impl Scanner {
     ///
     /// Rows, notices, notifications and descriptions are skipped by their headers; only an error allocates. With several
     /// requests in flight, call it again with the bytes behind `consumed`.
-    ///
-    /// # Errors
-    ///
-    /// As of [`next`](Self::next).
     pub fn scan_to_ready(&mut self, bytes: &[u8]) -> Result<ScanOutcome> {
         self.begin()?;
         let outcome = self.scan(bytes);

@@ -78,7 +78,6 @@ impl ScramCache {
 
 /// How the exchange is tied to the TLS channel, as the GS2 header says it.
 pub(super) enum Binding {
-    /// The client cannot.
     Unsupported,
     /// The client could, but the server does not offer it.
     Unrequested,
@@ -117,7 +116,6 @@ pub(super) struct Proved {
 }
 
 impl Started {
-    /// Begins an exchange.
     pub(super) fn new(binding: Binding) -> Result<Started> {
         let mut chance = [0; NONCE_BYTES];
         getrandom::fill(&mut chance).map_err(|error| failed(format!("there is no randomness: {error}")))?;

@@ -11,7 +11,6 @@ pub enum Authentication {
     None,
     /// By the password itself.
     Cleartext,
-    /// By MD5.
     Md5,
     /// By SCRAM-SHA-256.
     Scram,

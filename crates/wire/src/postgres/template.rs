@@ -21,7 +21,6 @@ pub enum DescribePortal {
     /// Do not: the columns are known, or do not matter.
     #[default]
     Omit,
-    /// Do.
     Include,
 }
 
@@ -38,7 +37,6 @@ pub enum Ending {
 /// How a [`Template`] asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TemplateOptions {
-    /// The columns' format.
     pub results: Format,
     /// Whether to ask for the columns' description.
     pub describe: DescribePortal,
@@ -173,10 +171,6 @@ pub struct Request {
 impl Request {
     /// Writes new parameters into the request and returns all of it. Parameters that are as long as the ones before are
     /// overwritten in place; otherwise the request is put together anew, in the same memory.
-    ///
-    /// # Errors
-    ///
-    /// As of [`Template::encode`], and the request is empty then.
     pub fn patch(&mut self, template: &Template, parameters: &[Value<'_>]) -> Result<&[u8]> {
         template.check(parameters)?;
         if self.bytes.is_empty() || !self.overwrite(template, parameters) {

@@ -6,7 +6,6 @@ use super::types::{Framing, TypeInfo, kind};
 /// One value of a row.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
-    /// `NULL`.
     Null,
     /// A whole number or a bit.
     Int(i64),
@@ -14,7 +13,6 @@ pub enum Cell {
     Double(f64),
     /// Characters; numbers with a decimal point, dates and times as the server would write them.
     Text(String),
-    /// Bytes.
     Bytes(Vec<u8>),
 }
 
@@ -31,7 +29,6 @@ impl Cell {
         })
     }
 
-    /// Reads a value.
     pub(super) fn parse(info: &TypeInfo, cursor: &mut Cursor<'_>) -> Parse<Self> {
         let bytes = match info.framing() {
             Framing::Fixed(0) => return Ok(Cell::Null),
@@ -62,7 +59,6 @@ impl Cell {
     }
 }
 
-/// A value in parts.
 fn parts(info: &TypeInfo, cursor: &mut Cursor<'_>) -> Parse<Cell> {
     if cursor.u64()? == u64::MAX {
         return Ok(Cell::Null);

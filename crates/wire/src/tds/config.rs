@@ -15,7 +15,6 @@ pub enum Encryption {
 /// What the bytes travel on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Medium {
-    /// A network.
     #[default]
     Network,
     /// The loopback interface: nobody else can listen.
@@ -25,7 +24,6 @@ pub enum Medium {
 /// Everything a [`Handshake`](super::Handshake) needs to know.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// The login's name.
     pub user: String,
     /// Its password; `None` is the empty one.
     pub password: Option<Secret>,
@@ -37,7 +35,6 @@ pub struct Config {
     pub host: String,
     /// The program's name, for the same.
     pub application: String,
-    /// What is encrypted.
     pub encryption: Encryption,
     /// What the bytes travel on.
     pub medium: Medium,

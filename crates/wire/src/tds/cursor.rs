@@ -7,7 +7,6 @@ use crate::WireError;
 pub(super) enum Trouble {
     /// Its end has not been received.
     Short,
-    /// It is wrong.
     Wrong(WireError),
 }
 

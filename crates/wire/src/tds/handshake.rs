@@ -11,26 +11,21 @@ use super::{Config, Encryption, Medium, Scanner, ServerMessage, Session, Sink, l
 pub enum TlsScope {
     /// The login alone: when what [`Handshake::tls_started`] gave has been sent, both sides go on as before.
     Login,
-    /// Everything that follows.
     Connection,
 }
 
 /// What to do next. Whatever was appended to be sent comes first.
 #[derive(Debug)]
 pub enum Progress {
-    /// Receive more.
     Receive,
     /// Start TLS, its handshake wrapped in packets ([`wrap_tls`](super::wrap_tls), [`unwrap_tls`](super::unwrap_tls)), then
     /// call [`Handshake::tls_started`]. What follows that handshake is not wrapped.
     StartTls(TlsScope),
     /// Ask another server, as this one says.
     Redirect {
-        /// Its name.
         host: String,
-        /// Its port.
         port: u16,
     },
-    /// Logged in.
     Ready(Box<Session>),
 }
 

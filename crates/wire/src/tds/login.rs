@@ -19,7 +19,6 @@ const FLAGS_2: u8 = 0x03;
 /// Names are at most so long, in characters.
 const NAME_CHARACTERS: usize = 128;
 
-/// Appends the message.
 pub(super) fn write(config: &Config, out: &mut Vec<u8>) -> Result<()> {
     let mut fixed = Vec::with_capacity(FIXED_BYTES);
     let mut data = Vec::new();

@@ -13,9 +13,7 @@ pub struct ServerMessage {
     pub state: u8,
     /// How bad it is: up to 10 a remark, from 20 on the connection ends.
     pub class: u8,
-    /// The words.
     pub text: String,
-    /// The server's name.
     pub server: String,
     /// The procedure, if it was raised in one.
     pub procedure: String,

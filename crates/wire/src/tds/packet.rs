@@ -24,7 +24,6 @@ pub enum Kind {
     Attention = 0x06,
     /// Rows of a bulk copy.
     Bulk = 0x07,
-    /// The login.
     Login = 0x10,
     /// What comes before it; also the wrapping of the handshake of TLS.
     Prelogin = 0x12,

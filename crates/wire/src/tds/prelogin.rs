@@ -15,11 +15,8 @@ const TERMINATOR: u8 = 0xff;
 pub(super) enum Stance {
     /// It can, and would rather not.
     Off,
-    /// It can, and does.
     On,
-    /// It cannot.
     Unsupported,
-    /// It insists.
     Required,
 }
 

@@ -47,7 +47,6 @@ impl Session {
 /// How a parameter was declared: decides the form in which its value travels, where there are several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Declared {
-    /// Like the value.
     #[default]
     Any,
     /// `int` or narrower: whole numbers take four bytes if they fit.

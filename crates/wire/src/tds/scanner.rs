@@ -19,7 +19,6 @@ pub struct Done {
 }
 
 impl Done {
-    /// Whether it failed.
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.status & 0x102 != 0
@@ -76,14 +75,8 @@ impl Row<'_> {
 
 /// Who wants to know what an answer holds. Nothing of it need be taken.
 pub trait Sink {
-    /// A result begins.
     fn columns(&mut self, _columns: &[Column]) {}
 
-    /// A row of it.
-    ///
-    /// # Errors
-    ///
-    /// Whatever [`Row::cells`] found.
     fn row(&mut self, _row: Row<'_>) -> Result<()> {
         Ok(())
     }
@@ -91,17 +84,14 @@ pub trait Sink {
     /// A statement has ended.
     fn done(&mut self, _done: Done) {}
 
-    /// An error.
     fn error(&mut self, _error: ServerMessage) {}
 
-    /// A remark.
     fn info(&mut self, _info: ServerMessage) {}
 
     /// What a procedure gives back, such as the handle of a prepared statement.
     fn return_value(&mut self, _value: Cell) {}
 }
 
-/// Takes nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Ignore;
 
@@ -199,7 +189,6 @@ impl Scanner {
         self.packet_bytes
     }
 
-    /// The session's collation.
     #[must_use]
     pub fn collation(&self) -> [u8; 5] {
         self.collation
@@ -217,10 +206,6 @@ impl Scanner {
     }
 
     /// Reads what was received, up to the end of an answer.
-    ///
-    /// # Errors
-    ///
-    /// The server broke the protocol, or sends more than the limits allow.
     pub fn scan<S: Sink>(&mut self, received: &[u8], sink: &mut S) -> Result<Scan> {
         let mut input = received;
         while let Some(piece) = self.framer.next(&mut input)? {

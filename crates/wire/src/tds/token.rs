@@ -5,7 +5,6 @@ use super::message::ServerMessage;
 use super::types::{Column, TypeInfo};
 use super::{Cell, Done};
 
-/// Numbers of tokens.
 mod tag {
     pub(super) const RETURN_STATUS: u8 = 0x79;
     pub(super) const COLUMNS: u8 = 0x81;
@@ -27,7 +26,6 @@ mod tag {
     pub(super) const DONE_IN_PROC: u8 = 0xff;
 }
 
-/// "COLMETADATA" without columns.
 const NO_COLUMNS: u16 = 0xffff;
 
 /// A change of the session that the server tells of.
@@ -38,7 +36,6 @@ pub(super) enum Change {
     Collation([u8; 5]),
     /// A transaction has begun, with this descriptor.
     Began(u64),
-    /// It has ended.
     Ended,
     /// Another server is to be asked.
     Routed {
@@ -48,7 +45,6 @@ pub(super) enum Change {
     Other,
 }
 
-/// One token.
 pub(super) enum Token<'a> {
     Columns(Option<Vec<Column>>),
     /// The bytes of a row's values, and which of them are `NULL` and not there.

@@ -72,7 +72,6 @@ pub(super) enum Framing {
 /// What a column or a parameter holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TypeInfo {
-    /// The type: one of [`kind`].
     pub id: u8,
     /// The largest length of a value, in bytes; 65,535 stands for values without limit. 0 where the type has one length
     /// only.
@@ -189,7 +188,6 @@ impl TypeInfo {
 pub struct Column {
     /// Its name; empty where the statement gives none.
     pub name: String,
-    /// What it holds.
     pub info: TypeInfo,
     /// "Flags", as the server sent them.
     pub flags: u16,

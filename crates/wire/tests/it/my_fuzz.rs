@@ -9,7 +9,6 @@ use wire::{Limits, WireError};
 
 use super::fuzz::{Rng, chunks, mutate};
 
-/// One packet.
 pub fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
     [&(payload.len() as u32).to_le_bytes()[..3], &[sequence], payload].concat()
 }

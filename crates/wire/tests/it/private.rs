@@ -115,7 +115,6 @@ fn run<S: AsRef<OsStr>>(words: &[S]) {
     );
 }
 
-/// The folder that holds all of `programs`.
 pub fn programs(folders: &[&str], programs: &[&str], what: &str) -> PathBuf {
     let path = std::env::var("PATH").unwrap_or_default();
     let found = folders.iter().copied().chain(path.split(':')).map(Path::new);

@@ -18,7 +18,6 @@ pub(super) enum Sending {
 /// Whether a socket lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Life {
-    /// It does.
     Open,
     /// The peer or the operating system ended it, and the caller was told.
     Ended,

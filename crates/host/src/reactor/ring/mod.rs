@@ -328,7 +328,6 @@ impl Ring {
         }
     }
 
-    /// Takes all completions.
     fn collect(&mut self) -> io::Result<()> {
         loop {
             while let Some(entry) = self.next_completion() {
