@@ -161,12 +161,6 @@ pub enum Layout {
 
 /// How an engine writes what every SQL engine has.
 pub trait Dialect: Sync {
-    /// The name under which families of SQL text keep what they ask of this engine; engines that understand the same
-    /// SQL share one. Empty where there is none.
-    fn flavour(&self) -> &'static str {
-        ""
-    }
-
     /// The type of a column.
     fn column_type(&self, kind: ColumnKind) -> String;
 

@@ -21,6 +21,8 @@ use crate::permits::Permits;
 use crate::session::{Session, SessionKind};
 use crate::worker::{Tally, WorkerContext};
 use crate::workloads::disk::{BlockLoad, Cursors};
+use crate::workloads::pages::dialect::PagesDialect;
+use crate::workloads::spatial::dialect::SpatialDialect;
 use crate::workloads::transactions::Program;
 
 /// What the user allows étalon to do.
@@ -370,6 +372,16 @@ pub trait Target: Send + Sync {
     fn empty_caches(&self) -> Result<(), Failure> {
         let cause = "étalon can empty the caches only of a server that it has started itself";
         Err(Failure::new(FailureKind::Unsupported, "empty the caches", cause))
+    }
+
+    /// What the engine is asked in a test of page inserts, if that is written in its SQL.
+    fn pages(&self) -> Option<&'static dyn PagesDialect> {
+        None
+    }
+
+    /// What the engine is asked in the spatial suite, if that is written in its SQL.
+    fn spatial(&self) -> Option<&'static dyn SpatialDialect> {
+        None
     }
 
     /// The ability to back up and restore.

@@ -17,7 +17,6 @@ use engine::Failure;
 use engine::session::SessionKind;
 use engine::target::Target;
 use engine::workloads::spatial::Query;
-use engine::workloads::spatial::dialects::dialect_of;
 use model::{Measurement, Reading, SystemPlan, TrialRecord, Value};
 
 use procedure::{open, private, reading, system};
@@ -72,7 +71,7 @@ fn joins_in_spatialite_go_by_the_r_tree() {
     let target = open(&sqlite(folder.path()));
     trial(&*target, &small(9)).unwrap();
     let mut session = target.session(SessionKind::Spatial).unwrap();
-    let dialect = dialect_of(target.dialect().flavour()).unwrap();
+    let dialect = target.spatial().unwrap();
     for query in Query::all() {
         let sql = dialect.query(query, 4_096).unwrap();
         if !sql.contains("SpatialIndex") {

@@ -17,9 +17,10 @@ use std::time::Duration;
 use engine::dataset::{ColumnKind, Dataset, Datum, Dialect};
 use engine::session::{Session, SessionKind};
 use engine::step::{self, StepContext};
+use engine::systems::{mysql, postgres, sqlite, sqlserver};
 use engine::target::{Counters, Load, Placement, Target};
 use engine::worker::{Tally, WorkerContext};
-use engine::workloads::spatial::dialects::{DIALECTS, SpatialDialect};
+use engine::workloads::spatial::dialect::SpatialDialect;
 use engine::workloads::spatial::{Country, Expected, ExpectedValue, Query, Spread, expected};
 use engine::workloads::{Action, Grants, Task};
 use engine::{Failure, FailureKind, Registry, Silent};
@@ -52,19 +53,19 @@ enum Fault {
 
 /// An engine that knows every answer.
 struct Parrot {
-    dialect: ParrotDialect,
+    dialect: Option<&'static dyn SpatialDialect>,
     answers: Arc<HashMap<String, (Query, Vec<Expected>)>>,
     fault: Fault,
     asked: Arc<AtomicUsize>,
     log: Arc<Mutex<Vec<String>>>,
 }
 
-struct ParrotDialect(&'static str);
+const DIALECTS: [&dyn SpatialDialect; 4] =
+    [&mysql::spatial::Spatial, &postgres::spatial::Spatial, &sqlite::spatial::Spatial, &sqlserver::spatial::Spatial];
+
+struct ParrotDialect;
 
 impl Dialect for ParrotDialect {
-    fn flavour(&self) -> &'static str {
-        self.0
-    }
     fn column_type(&self, _kind: ColumnKind) -> String {
         String::new()
     }
@@ -83,13 +84,7 @@ impl Parrot {
             .cloned()
             .filter_map(|(query, answer)| Some((dialect.query(query, window()).ok()?, (query, answer))))
             .collect();
-        Parrot {
-            dialect: ParrotDialect(dialect.flavour()),
-            answers: Arc::new(answers),
-            fault,
-            asked: Arc::default(),
-            log: Arc::default(),
-        }
+        Parrot { dialect: Some(dialect), answers: Arc::new(answers), fault, asked: Arc::default(), log: Arc::default() }
     }
 }
 
@@ -103,7 +98,10 @@ impl Target for Parrot {
         Ok(Facts::default())
     }
     fn dialect(&self) -> &'static dyn Dialect {
-        Box::leak(Box::new(ParrotDialect(self.dialect.0)))
+        &ParrotDialect
+    }
+    fn spatial(&self) -> Option<&'static dyn SpatialDialect> {
+        self.dialect
     }
     fn placement(&self) -> Placement {
         Placement::InProcess
@@ -248,10 +246,10 @@ fn assert_caught(record: &TrialRecord, query: Query, said: &str) {
 #[test]
 fn right_answers_are_timed() {
     let suite = suite(3, 2);
-    for dialect in DIALECTS {
+    for (engine, dialect) in DIALECTS.iter().enumerate() {
         let record = trial(&Parrot::new(*dialect, Fault::None), &suite).unwrap();
         let asked = Query::all().filter(|query| dialect.query(*query, window()).is_ok()).count();
-        assert_eq!(reading(&record, "answers_right"), &Reading::Value(asked as f64), "{}", dialect.flavour());
+        assert_eq!(reading(&record, "answers_right"), &Reading::Value(asked as f64), "{engine}");
         for query in Query::all().filter(|query| dialect.query(*query, window()).is_ok()) {
             for kind in ["elapsed", "published", "cold"] {
                 assert!(matches!(reading(&record, &format!("{kind}/{}", query.name())), Reading::Value(_)));
@@ -264,7 +262,7 @@ fn right_answers_are_timed() {
 #[test]
 fn an_answer_that_is_a_little_wrong_is_caught_on_every_query_and_column() {
     let suite = suite(1, 1);
-    for dialect in DIALECTS {
+    for dialect in &DIALECTS {
         for (query, answer) in ANSWERS.iter() {
             let query = *query;
             if dialect.query(query, window()).is_err() {
@@ -317,15 +315,14 @@ fn a_query_that_is_refused_is_unsupported_with_the_engine_s_words() {
 #[test]
 fn an_engine_without_a_dialect_is_refused() {
     let mut parrot = Parrot::new(DIALECTS[0], Fault::None);
-    parrot.dialect = ParrotDialect("");
+    parrot.dialect = None;
     assert_eq!(trial(&parrot, &suite(1, 1)).unwrap_err().kind, FailureKind::Unsupported);
 }
 
 /// MariaDB aborts a join by an R-tree outside a transaction, so each query is asked in one.
 #[test]
 fn every_query_of_mariadb_stands_in_a_transaction() {
-    let dialect = DIALECTS.iter().find(|dialect| dialect.flavour() == "mysql").unwrap();
-    let parrot = Parrot::new(*dialect, Fault::None);
+    let parrot = Parrot::new(&mysql::spatial::Spatial, Fault::None);
     trial(&parrot, &suite(1, 1)).unwrap();
     let log = parrot.log.lock().unwrap();
     let count = |what: &str| log.iter().filter(|statement| *statement == what).count();

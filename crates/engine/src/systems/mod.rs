@@ -11,3 +11,6 @@ mod server;
 pub mod sim;
 pub mod sqlite;
 pub mod sqlserver;
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use engine::workloads::spatial::dialects::dialect_of;
+use engine::systems::sqlserver::spatial::Spatial;
+use engine::workloads::spatial::dialect::SpatialDialect as _;
 use engine::workloads::spatial::{Country, Expected, ExpectedValue, Query, Spread, expected};
 
 use super::{Part, Shared, batches_with, plan, why_not};
@@ -21,7 +22,7 @@ pub(super) struct Atlas {
 
 impl Atlas {
     pub(super) fn new() -> Atlas {
-        let dialect = dialect_of("sqlserver").unwrap();
+        let dialect = Spatial;
         let all: Vec<Query> = Query::all().collect();
         let text = |query: Query| dialect.query(query, 0).unwrap();
         let answers = expected(COUNTRY, &all).into_iter().map(|(query, answer)| (text(query), (query, answer)));

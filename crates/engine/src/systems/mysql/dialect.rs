@@ -9,10 +9,6 @@ use crate::systems::mysql::lane::own_words;
 pub(super) struct MySqlDialect;
 
 impl Dialect for MySqlDialect {
-    fn flavour(&self) -> &'static str {
-        "mysql"
-    }
-
     fn column_type(&self, kind: ColumnKind) -> String {
         match kind {
             ColumnKind::Int => "INT".to_owned(),

@@ -8,10 +8,6 @@ use crate::dataset::{ColumnKind, Dialect};
 pub(super) struct PostgresDialect;
 
 impl Dialect for PostgresDialect {
-    fn flavour(&self) -> &'static str {
-        "postgres"
-    }
-
     fn column_type(&self, kind: ColumnKind) -> String {
         match kind {
             ColumnKind::Int => "integer".to_owned(),

@@ -16,10 +16,12 @@ mod facts;
 pub mod lane;
 mod load;
 mod native;
+pub mod pages;
 mod pgpass;
 mod private;
 mod programs;
 mod session;
+pub mod spatial;
 mod steps;
 mod tls;
 mod url;
@@ -46,6 +48,8 @@ use crate::systems::server::counted::Counted;
 use crate::systems::server::url::process_environment;
 use crate::target::{Consent, Counters, CpuHold, Engine, Load, OpenRequest, OsIo, Part, Placement, Target, Threads};
 use crate::worker::{self, LOGINS_AT_ONCE, Tally, WorkerContext};
+use crate::workloads::pages::dialect::PagesDialect;
+use crate::workloads::spatial::dialect::SpatialDialect;
 use crate::workloads::transactions::{Program, Protocol, Statement};
 use connect::{Endpoint, failure};
 use control::Control;
@@ -375,6 +379,14 @@ impl Target for PostgresTarget {
 
     fn limit_cpu(&self, cores: f64) -> Result<Box<dyn CpuHold>, Failure> {
         server::private::limit_cpu(self.private().and_then(|private| private.running.pid()), cores)
+    }
+
+    fn pages(&self) -> Option<&'static dyn PagesDialect> {
+        Some(&pages::Pages)
+    }
+
+    fn spatial(&self) -> Option<&'static dyn SpatialDialect> {
+        Some(&spatial::Spatial)
     }
 
     fn backups(&self) -> Result<Box<dyn crate::backup::Backups + '_>, Failure> {

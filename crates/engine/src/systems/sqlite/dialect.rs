@@ -8,10 +8,6 @@ use crate::dataset::{ColumnKind, Dialect, Nulls, Table};
 pub(super) struct SqliteDialect;
 
 impl Dialect for SqliteDialect {
-    fn flavour(&self) -> &'static str {
-        "sqlite"
-    }
-
     fn column_type(&self, kind: ColumnKind) -> String {
         match kind {
             ColumnKind::Int | ColumnKind::BigInt => "INTEGER".to_owned(),

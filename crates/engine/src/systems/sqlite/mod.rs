@@ -7,7 +7,9 @@ mod dialect;
 mod durability;
 mod facts;
 pub mod lane;
+pub mod pages;
 mod session;
+pub mod spatial;
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -32,6 +34,8 @@ use crate::systems::kept::claim_file;
 use crate::systems::sqlite::lane::{SqliteLane, to_sql};
 use crate::target::{Counters, Engine, Load, OpenRequest, OsIo, Placement, Target};
 use crate::worker::{self, Tally, WorkerContext};
+use crate::workloads::pages::dialect::PagesDialect;
+use crate::workloads::spatial::dialect::SpatialDialect;
 use crate::workloads::transactions::Program;
 
 /// Written into the header of every database that étalon makes: "étal" in Latin-1. A file without it is not ours.
@@ -517,6 +521,14 @@ impl Target for SqliteTarget {
 
     fn session_facts(&self, kind: SessionKind) -> Result<Facts, Failure> {
         session::facts(&self.connect()?, kind)
+    }
+
+    fn pages(&self) -> Option<&'static dyn PagesDialect> {
+        Some(&pages::Pages)
+    }
+
+    fn spatial(&self) -> Option<&'static dyn SpatialDialect> {
+        Some(&spatial::Spatial)
     }
 
     fn backups(&self) -> Result<Box<dyn crate::backup::Backups + '_>, Failure> {

@@ -9,10 +9,6 @@ use crate::systems::sqlserver::lane::{own_words, parameter_name};
 pub(super) struct TSql;
 
 impl Dialect for TSql {
-    fn flavour(&self) -> &'static str {
-        "sqlserver"
-    }
-
     fn column_type(&self, kind: ColumnKind) -> String {
         match kind {
             ColumnKind::Int => "int".to_owned(),

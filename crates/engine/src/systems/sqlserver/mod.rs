@@ -15,7 +15,9 @@ mod governor;
 mod keys;
 pub mod lane;
 mod load;
+pub mod pages;
 mod session;
+pub mod spatial;
 mod steps;
 mod url;
 mod watch;
@@ -37,6 +39,8 @@ use crate::systems::server::url::process_environment;
 use crate::systems::sqlserver::lane::{AskError, Client, Mode, NativeLane, Typed};
 use crate::target::{Consent, Counters, CpuHold, Engine, Load, OpenRequest, Part, Placement, Target, Threads};
 use crate::worker::{self, LOGINS_AT_ONCE, Tally, WorkerContext};
+use crate::workloads::pages::dialect::PagesDialect;
+use crate::workloads::spatial::dialect::SpatialDialect;
 use crate::workloads::transactions::Program;
 use connect::{Endpoint, failure};
 use control::Control;
@@ -213,6 +217,14 @@ impl Target for SqlServerTarget {
     /// Geometries are among the engine's own types: every session is a spatial one.
     fn session(&self, kind: SessionKind) -> Result<Box<dyn crate::session::Session>, Failure> {
         Ok(Box::new(steps::SqlServerSession::new(self.session.open(&self.endpoint)?, kind)?))
+    }
+
+    fn pages(&self) -> Option<&'static dyn PagesDialect> {
+        Some(&pages::Pages)
+    }
+
+    fn spatial(&self) -> Option<&'static dyn SpatialDialect> {
+        Some(&spatial::Spatial)
     }
 
     fn backups(&self) -> Result<Box<dyn Backups + '_>, Failure> {

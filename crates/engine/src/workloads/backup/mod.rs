@@ -1,7 +1,6 @@
 //! Backup and restore: codec × level × workers × where it compresses, each trial with a restore that is verified.
 
 mod data;
-pub mod dialects;
 mod figures;
 mod load;
 mod procedure;

@@ -5,8 +5,8 @@
 //! by file where the engine has files, and stands beside the operating system's account. What an engine does not count is
 //! `n/a` with the reason.
 
-mod account;
-pub mod dialects;
+pub mod account;
+pub mod dialect;
 mod insert;
 mod outcome;
 mod procedure;

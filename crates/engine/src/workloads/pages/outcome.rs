@@ -3,7 +3,7 @@
 use model::{Direction, Measurement, Reading, Role};
 
 use super::account::{Figure, FileClass, IoAccount, IoPlace};
-use super::dialects::WrittenBy;
+use super::dialect::WrittenBy;
 use super::procedure::Found;
 use crate::step::StepOutcome;
 use crate::target::OsIo;

@@ -4,7 +4,7 @@ use host::clock::now_ns;
 use model::{Mark, MarkKind, Reading};
 
 use super::account::{FileClass, IoAccount};
-use super::dialects::{PagesDialect, Totals, WrittenBy, dialect_of, one};
+use super::dialect::{PagesDialect, Totals, WrittenBy, one};
 use super::insert::{Inserted, insert};
 use super::outcome;
 use crate::error::{Failure, FailureKind};
@@ -87,7 +87,7 @@ fn count_rows(dialect: &dyn PagesDialect, session: &mut dyn Session) -> Result<f
 
 impl Procedure for PageInsert {
     fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
-        let dialect = dialect_of(context.target.dialect().flavour()).ok_or_else(|| {
+        let dialect = context.target.pages().ok_or_else(|| {
             let cause = "the test is not written in this engine's SQL";
             Failure::new(FailureKind::Unsupported, "insert pages", cause)
         })?;

@@ -3,7 +3,7 @@
 use model::Facts;
 
 use super::data::Country;
-use super::dialects;
+use super::dialect;
 use super::oracle::Oracle;
 use super::query::{Expected, Query};
 
@@ -87,10 +87,10 @@ impl Land for Country {
 
     fn write(&self, table: Table, id: i64, text: &mut String) {
         match table {
-            Table::Cell => dialects::polygon(&[self.cell((id - 1) % self.side, (id - 1) / self.side)], text),
-            Table::Road => dialects::line(&self.road(id), text),
-            Table::Point => dialects::point(self.point(id), text),
-            Table::Shape => dialects::polygon(&[self.shape(id)], text),
+            Table::Cell => dialect::polygon(&[self.cell((id - 1) % self.side, (id - 1) / self.side)], text),
+            Table::Road => dialect::line(&self.road(id), text),
+            Table::Point => dialect::point(self.point(id), text),
+            Table::Shape => dialect::polygon(&[self.shape(id)], text),
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use model::Reading;
 
-use super::dialects::SpatialDialect;
+use super::dialect::SpatialDialect;
 use super::land::{Land, Table};
 use crate::error::Failure;
 use crate::session::Session;

@@ -6,12 +6,12 @@
 
 mod buffer;
 mod data;
-pub mod dialects;
+pub mod dialect;
 mod exact;
 mod land;
 mod load;
 mod oracle;
-mod query;
+pub mod query;
 mod shapes;
 mod suite;
 mod timing;

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use model::{Direction, Facts, Measurement, Reading, Role};
 
-use super::dialects::{SpatialDialect, dialect_of};
+use super::dialect::SpatialDialect;
 use super::land::{Answers, Land};
 use super::load;
 use super::query::{Query, judge};
@@ -97,8 +97,7 @@ impl Procedure for Suite {
 
     fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
         let target = context.target;
-        let flavour = target.dialect().flavour();
-        let dialect = dialect_of(flavour).ok_or_else(|| {
+        let dialect = target.spatial().ok_or_else(|| {
             let cause = "the suite is not written in this engine's SQL";
             Failure::new(FailureKind::Unsupported, "ask spatial queries", cause)
         })?;

@@ -18,7 +18,7 @@ use model::Facts;
 use self::file::Features;
 use self::planar::{Bounds, Contact, Flaw, Polygon, Relation, doubled, tidy};
 use super::data::{CLASSES, Country};
-use super::dialects;
+use super::dialect;
 use super::exact::{Fixed, Pt, Side, distance_squared, hull, is_simple, length, segments, share_a_stretch, twice_area};
 use super::land::{Answers, Land, Table};
 use super::oracle::{FEW_ROADS, PROBES, centroid, half, is_near, pairs};
@@ -127,10 +127,10 @@ impl Land for Shapes {
     fn write(&self, table: Table, id: i64, text: &mut String) {
         let (map, place) = (self.map(), id as usize - 1);
         match table {
-            Table::Cell => dialects::polygon(&map.cells[place].rings, text),
-            Table::Road => dialects::line(&map.roads[place], text),
-            Table::Point => dialects::point(self.points[place], text),
-            Table::Shape => dialects::polygon(&map.shapes[place], text),
+            Table::Cell => dialect::polygon(&map.cells[place].rings, text),
+            Table::Road => dialect::line(&map.roads[place], text),
+            Table::Point => dialect::point(self.points[place], text),
+            Table::Shape => dialect::polygon(&map.shapes[place], text),
         }
     }
 

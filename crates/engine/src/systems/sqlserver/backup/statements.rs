@@ -1,11 +1,24 @@
-//! SQL Server's words, by release: <https://learn.microsoft.com/en-us/sql/t-sql/statements/backup-transact-sql>,
+//! The statements of backups, by release; from 2016 on, and the words go back to 2008: <https://learn.microsoft.com/en-us/sql/t-sql/statements/backup-transact-sql>,
 //! <https://learn.microsoft.com/en-us/sql/t-sql/statements/restore-statements-transact-sql>.
 
-use super::{BackupDialect, BackupText};
-use crate::backup::codec::Codec;
+use crate::backup::codec::{Codec, Compression};
 
-/// SQL Server from 2016 on; the words go back to 2008.
-pub(super) struct SqlServer;
+/// What a backup's statement is made of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BackupText<'a> {
+    pub(super) database: &'a str,
+    /// The backup's name in the server's history.
+    pub(super) label: &'a str,
+    /// The files; none throws the backup away.
+    pub(super) files: &'a [String],
+    pub(super) compression: Compression,
+    /// KiB of one transfer; 0 is the server's own choice.
+    pub(super) transfer_kib: u32,
+    /// The certificate that it is encrypted for, if it is.
+    pub(super) certificate: Option<&'a str>,
+    /// The server's release, such as 16.
+    pub(super) release: u32,
+}
 
 /// Releases by what they brought.
 const ENCRYPTION_FROM: u32 = 12;
@@ -46,50 +59,50 @@ fn disks(files: &[String]) -> String {
     if all.is_empty() { "DISK = 'NUL'".to_owned() } else { all.join(", ") }
 }
 
-impl BackupDialect for SqlServer {
-    fn flavour(&self) -> &'static str {
-        "sqlserver"
+/// The statement that takes a backup; or why the release has no such codec or option.
+pub(super) fn back_up(asked: &BackupText<'_>) -> Result<String, String> {
+    let mut options = vec![
+        "INIT".to_owned(),
+        "FORMAT".to_owned(),
+        "COPY_ONLY".to_owned(),
+        "CHECKSUM".to_owned(),
+        "STATS = 5".to_owned(),
+        format!("NAME = {}", text(asked.label)),
+    ];
+    if asked.transfer_kib > 0 {
+        options.push(format!("MAXTRANSFERSIZE = {}", u64::from(asked.transfer_kib) << 10));
     }
-
-    fn back_up(&self, asked: &BackupText<'_>) -> Result<String, String> {
-        let mut options = vec![
-            "INIT".to_owned(),
-            "FORMAT".to_owned(),
-            "COPY_ONLY".to_owned(),
-            "CHECKSUM".to_owned(),
-            "STATS = 5".to_owned(),
-            format!("NAME = {}", text(asked.label)),
-        ];
-        if asked.transfer_kib > 0 {
-            options.push(format!("MAXTRANSFERSIZE = {}", u64::from(asked.transfer_kib) << 10));
+    options.push(compression(asked)?);
+    if let Some(certificate) = asked.certificate {
+        if asked.release < ENCRYPTION_FROM {
+            return Err("the encryption of backups is there from SQL Server 2014 on".to_owned());
         }
-        options.push(compression(asked)?);
-        if let Some(certificate) = asked.certificate {
-            if asked.release < ENCRYPTION_FROM {
-                return Err("the encryption of backups is there from SQL Server 2014 on".to_owned());
-            }
-            options.push(format!("ENCRYPTION (ALGORITHM = AES_256, SERVER CERTIFICATE = {})", name(certificate)));
-        }
-        Ok(format!("BACKUP DATABASE {} TO {} WITH {}", name(asked.database), disks(asked.files), options.join(", ")))
+        options.push(format!("ENCRYPTION (ALGORITHM = AES_256, SERVER CERTIFICATE = {})", name(certificate)));
     }
+    Ok(format!("BACKUP DATABASE {} TO {} WITH {}", name(asked.database), disks(asked.files), options.join(", ")))
+}
 
-    fn file_list(&self, files: &[String]) -> String {
-        format!("RESTORE FILELISTONLY FROM {}", disks(files))
-    }
+/// The query for the files of the database that is in a backup.
+pub(super) fn file_list(files: &[String]) -> String {
+    format!("RESTORE FILELISTONLY FROM {}", disks(files))
+}
 
-    fn restore(&self, files: &[String], copy: &str, moves: &[(String, String)]) -> String {
-        let moves = moves.iter().map(|(logical, path)| format!("MOVE {} TO {}", text(logical), text(path)));
-        let options: Vec<String> = moves.chain(["CHECKSUM", "STATS = 5", "RECOVERY"].map(str::to_owned)).collect();
-        format!("RESTORE DATABASE {} FROM {} WITH {}", name(copy), disks(files), options.join(", "))
-    }
+/// The statement that restores a backup as the database `copy`; `moves` are its files, by their names in the backup and
+/// where they go.
+pub(super) fn restore(files: &[String], copy: &str, moves: &[(String, String)]) -> String {
+    let moves = moves.iter().map(|(logical, path)| format!("MOVE {} TO {}", text(logical), text(path)));
+    let options: Vec<String> = moves.chain(["CHECKSUM", "STATS = 5", "RECOVERY"].map(str::to_owned)).collect();
+    format!("RESTORE DATABASE {} FROM {} WITH {}", name(copy), disks(files), options.join(", "))
+}
 
-    fn verify(&self, files: &[String]) -> String {
-        format!("RESTORE VERIFYONLY FROM {} WITH CHECKSUM", disks(files))
-    }
+/// The statement that reads a backup through without restoring it.
+pub(super) fn verify(files: &[String]) -> String {
+    format!("RESTORE VERIFYONLY FROM {} WITH CHECKSUM", disks(files))
+}
 
-    fn check(&self, database: &str) -> String {
-        format!("DBCC CHECKDB ({}) WITH NO_INFOMSGS", name(database))
-    }
+/// The statement that checks a database page by page.
+pub(super) fn check(database: &str) -> String {
+    format!("DBCC CHECKDB ({}) WITH NO_INFOMSGS", name(database))
 }
 
 fn name(name: &str) -> String {
@@ -102,14 +115,11 @@ fn text(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::dialect_of;
     use super::*;
-    use crate::backup::codec::Compression;
 
     /// They have met no SQL Server yet: whoever changes them sees what changed.
     #[test]
     fn the_words_for_every_release_are_as_they_were_reviewed() {
-        let dialect = dialect_of("sqlserver").unwrap();
         let file = vec!["/var/opt/mssql/a'b.bak".to_owned()];
         let stripes: Vec<String> = (1..=3).map(|n| format!(r"D:\backup\etalon_{n}.bak")).collect();
         let mut all = Vec::new();
@@ -128,7 +138,7 @@ mod tests {
                     certificate: None,
                     release,
                 };
-                all.push(dialect.back_up(&asked).unwrap_or_else(|reason| format!("-- {codec}: {reason}")));
+                all.push(back_up(&asked).unwrap_or_else(|reason| format!("-- {codec}: {reason}")));
             }
         }
         let asked = BackupText {
@@ -141,17 +151,16 @@ mod tests {
             release: 16,
         };
         all.push("-- striped, encrypted, in transfers of 128 KiB".to_owned());
-        all.push(dialect.back_up(&asked).unwrap());
+        all.push(back_up(&asked).unwrap());
         all.push("-- thrown away".to_owned());
-        all.push(dialect.back_up(&BackupText { files: &[], certificate: None, ..asked }).unwrap());
-        all.push(dialect.file_list(&stripes));
+        all.push(back_up(&BackupText { files: &[], certificate: None, ..asked }).unwrap());
+        all.push(file_list(&stripes));
         let moves = [("etalon", "/data/etalon_restored.mdf"), ("etalon_log", "/data/etalon_restored_log.ldf")];
         let moves = moves.map(|(logical, path)| (logical.to_owned(), path.to_owned()));
-        all.push(dialect.restore(&stripes, "etalon_restored", &moves));
-        all.push(dialect.verify(&file));
-        all.push(dialect.check("etalon_restored"));
+        all.push(restore(&stripes, "etalon_restored", &moves));
+        all.push(verify(&file));
+        all.push(check("etalon_restored"));
         insta::assert_snapshot!("sqlserver", all.join(";\n"));
-        assert!(dialect.back_up(&BackupText { release: 11, ..asked }).unwrap_err().contains("2014"));
-        assert!(dialect_of("oracle").is_none());
+        assert!(back_up(&BackupText { release: 11, ..asked }).unwrap_err().contains("2014"));
     }
 }

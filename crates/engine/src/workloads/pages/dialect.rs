@@ -1,10 +1,5 @@
 //! How each engine is asked: the table, the insert, the end of all writing, and its counters.
 
-mod mysql;
-mod postgres;
-mod sqlite;
-mod sqlserver;
-
 use model::Reading;
 
 use super::account::{FileClass, IoAccount};
@@ -17,7 +12,7 @@ use crate::target::Target;
 const SPARE_BYTES: u64 = 192;
 
 /// Characters of a row's filler, so that the row fills a page of this size.
-pub(super) fn filler(page_bytes: u64) -> u64 {
+pub(crate) fn filler(page_bytes: u64) -> u64 {
     page_bytes.saturating_sub(SPARE_BYTES)
 }
 
@@ -43,9 +38,6 @@ pub enum Totals {
 
 /// What an engine is asked in a test of page inserts.
 pub trait PagesDialect: Sync {
-    /// The name that the engine's [`crate::dataset::Dialect::flavour`] gives.
-    fn flavour(&self) -> &'static str;
-
     /// The size of the engine's pages.
     ///
     /// # Errors
@@ -113,17 +105,8 @@ pub trait PagesDialect: Sync {
     fn file_bytes(&self, class: FileClass, session: &mut dyn Session) -> Result<Reading, Failure>;
 }
 
-/// Every dialect.
-pub const DIALECTS: &[&dyn PagesDialect] =
-    &[&mysql::MySql, &postgres::Postgres, &sqlite::Sqlite, &sqlserver::SqlServer];
-
-/// The dialect of an engine.
-pub fn dialect_of(flavour: &str) -> Option<&'static dyn PagesDialect> {
-    DIALECTS.iter().copied().find(|dialect| dialect.flavour() == flavour)
-}
-
 /// A value as text; empty for NULL.
-fn text(datum: Option<&Datum>) -> String {
+pub(crate) fn text(datum: Option<&Datum>) -> String {
     match datum {
         None | Some(Datum::Null) => String::new(),
         Some(Datum::Int(number)) => number.to_string(),
@@ -133,12 +116,12 @@ fn text(datum: Option<&Datum>) -> String {
 }
 
 /// A value as a number, if it is one.
-fn number(datum: Option<&Datum>) -> Option<f64> {
+pub(crate) fn number(datum: Option<&Datum>) -> Option<f64> {
     text(datum).trim().parse().ok()
 }
 
 /// The only number that a query gives.
-pub(super) fn one(session: &mut dyn Session, sql: &str) -> Result<f64, Failure> {
+pub(crate) fn one(session: &mut dyn Session, sql: &str) -> Result<f64, Failure> {
     let rows = session.query(sql)?;
     let cell = rows.first().and_then(|row| row.first());
     let wrong = || Failure::new(FailureKind::Verification, running(sql), "it gave no number");
@@ -146,7 +129,7 @@ pub(super) fn one(session: &mut dyn Session, sql: &str) -> Result<f64, Failure> 
 }
 
 /// The same; what the login may not ask, or the engine does not have, is a reason.
-fn readable(session: &mut dyn Session, sql: &str) -> Result<Reading, Failure> {
+pub(crate) fn readable(session: &mut dyn Session, sql: &str) -> Result<Reading, Failure> {
     Ok(match refused(one(session, sql))? {
         Ok(value) => Reading::Value(value),
         Err(reason) => Reading::Unavailable(reason),
@@ -154,7 +137,7 @@ fn readable(session: &mut dyn Session, sql: &str) -> Result<Reading, Failure> {
 }
 
 /// Tells what the server refuses, which the trial goes on without, from what ends it.
-fn refused<T>(asked: Result<T, Failure>) -> Result<Result<T, String>, Failure> {
+pub(crate) fn refused<T>(asked: Result<T, Failure>) -> Result<Result<T, String>, Failure> {
     match asked {
         Ok(answer) => Ok(Ok(answer)),
         Err(failure) => match failure.kind {
@@ -165,6 +148,3 @@ fn refused<T>(asked: Result<T, Failure>) -> Result<Result<T, String>, Failure> {
         },
     }
 }
-
-#[cfg(test)]
-mod tests;

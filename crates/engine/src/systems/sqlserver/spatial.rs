@@ -8,17 +8,13 @@
 //! away, and its length with it. The suite's roads never turn straight back, and a test sees that none lies on itself; so
 //! all that is invalid is in the table that S1 asks about, by `STIsValid`, which takes everything.
 
-use super::super::query::Rounding;
-use super::{Query, SpatialDialect, filled};
+use crate::workloads::spatial::dialect::{SpatialDialect, filled};
+use crate::workloads::spatial::query::{Query, Rounding};
 
 /// SQL Server from 2012 on (`UnionAggregate`). Predicates use the spatial index when they are compared with 1.
-pub(super) struct SqlServer;
+pub struct Spatial;
 
-impl SpatialDialect for SqlServer {
-    fn flavour(&self) -> &'static str {
-        "sqlserver"
-    }
-
+impl SpatialDialect for Spatial {
     fn tables(&self) -> Vec<String> {
         let table = |name: &str, more: &str| {
             // A spatial index needs a clustered primary key.

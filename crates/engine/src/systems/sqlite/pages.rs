@@ -3,14 +3,14 @@
 use host::sqlite_vfs::{FileIo, FileKind};
 use model::Reading;
 
-use super::super::account::{Figure, FileClass, IoAccount, IoPlace};
-use super::{PagesDialect, filler, one, refused, text};
 use crate::error::Failure;
 use crate::session::Session;
 use crate::target::Target;
+use crate::workloads::pages::account::{Figure, FileClass, IoAccount, IoPlace};
+use crate::workloads::pages::dialect::{PagesDialect, filler, one, refused, text};
 
 /// SQLite. Its pages have 4 096 bytes unless the system's `page_size` says otherwise.
-pub(super) struct Sqlite;
+pub struct Pages;
 
 fn class_of(kind: FileKind) -> FileClass {
     match kind {
@@ -33,11 +33,7 @@ fn place(kind: FileKind, io: FileIo) -> IoPlace {
         .with(Figure::SyncStall, ms(io.sync_ns))
 }
 
-impl PagesDialect for Sqlite {
-    fn flavour(&self) -> &'static str {
-        "sqlite"
-    }
-
+impl PagesDialect for Pages {
     fn page_bytes(&self, session: &mut dyn Session) -> Result<u64, Failure> {
         Ok(one(session, "PRAGMA page_size")? as u64)
     }

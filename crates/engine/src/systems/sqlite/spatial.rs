@@ -1,20 +1,17 @@
 //! SpatiaLite.
 
-use super::{Query, SpatialDialect, filled};
+use crate::workloads::spatial::dialect::{SpatialDialect, filled};
+use crate::workloads::spatial::query::Query;
 
 /// SpatiaLite. An R-tree is asked by naming it: `rowid IN (SELECT rowid FROM SpatialIndex …)`, as its manual has it; and
 /// `CROSS JOIN` keeps SQLite from turning a join round, and `+` from taking a range of numbers in place of the R-tree's
 /// rows. Either would ask the R-tree once for each pair of rows.
-pub(super) struct SpatiaLite;
+pub struct Spatial;
 
 /// SpatiaLite's number of the plane: "Undefined - Cartesian".
 const PLANE: i32 = -1;
 
-impl SpatialDialect for SpatiaLite {
-    fn flavour(&self) -> &'static str {
-        "sqlite"
-    }
-
+impl SpatialDialect for Spatial {
     fn tables(&self) -> Vec<String> {
         let tables = [
             ("cell", ", dept INTEGER NOT NULL", "POLYGON"),

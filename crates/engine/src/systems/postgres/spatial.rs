@@ -1,15 +1,12 @@
 //! PostGIS.
 
-use super::{Query, SpatialDialect, filled};
+use crate::workloads::spatial::dialect::{SpatialDialect, filled};
+use crate::workloads::spatial::query::Query;
 
 /// PostGIS. Predicates use the GiST index by themselves.
-pub(super) struct PostGis;
+pub struct Spatial;
 
-impl SpatialDialect for PostGis {
-    fn flavour(&self) -> &'static str {
-        "postgres"
-    }
-
+impl SpatialDialect for Spatial {
     fn tables(&self) -> Vec<String> {
         let table = |name: &str, more: &str, kind: &str| {
             format!("CREATE TABLE {name} (id integer PRIMARY KEY{more}, g geometry({kind}, 0) NOT NULL)")

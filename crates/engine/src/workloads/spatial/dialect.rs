@@ -3,11 +3,6 @@
 //! A query gives the same columns on every engine. It uses the engine's spatial index in the way that its manual asks
 //! for, and returns a small row of counts and sums, so that no result set is measured in place of an answer.
 
-mod mariadb;
-mod postgis;
-mod spatialite;
-mod sqlserver;
-
 use std::fmt::Write as _;
 
 use super::exact::Pt;
@@ -16,9 +11,6 @@ use super::query::{Query, Rounding};
 
 /// What a spatial engine is asked.
 pub trait SpatialDialect: Sync {
-    /// The name that the engine's [`crate::dataset::Dialect::flavour`] gives.
-    fn flavour(&self) -> &'static str;
-
     /// The statements that make the tables.
     fn tables(&self) -> Vec<String>;
 
@@ -50,17 +42,8 @@ pub trait SpatialDialect: Sync {
     }
 }
 
-/// Every dialect.
-pub const DIALECTS: &[&dyn SpatialDialect] =
-    &[&mariadb::MariaDb, &postgis::PostGis, &spatialite::SpatiaLite, &sqlserver::SqlServer];
-
-/// The dialect of an engine.
-pub fn dialect_of(flavour: &str) -> Option<&'static dyn SpatialDialect> {
-    DIALECTS.iter().copied().find(|dialect| dialect.flavour() == flavour)
-}
-
 /// The query's text with its constants filled in.
-fn filled(text: &str, window: i64) -> String {
+pub(crate) fn filled(text: &str, window: i64) -> String {
     let near = format!("{}", NEAR_QUARTERS as f64 / 4.0);
     // A row's text is written over several lines for its readers only.
     let one_line: Vec<&str> = text.split_whitespace().collect();
@@ -101,34 +84,4 @@ fn points(points: &[Pt], into: &mut String) {
         let _ = write!(into, "{}{} {}", if place == 0 { '(' } else { ',' }, p.x, p.y);
     }
     into.push(')');
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// SQL Server's words are executed nowhere yet: whoever changes them sees what changed.
-    #[test]
-    fn the_words_for_sql_server_are_as_they_were_reviewed() {
-        let dialect = dialect_of("sqlserver").unwrap();
-        let mut text = dialect.tables();
-        let (before, after) = dialect.geometry();
-        text.push(format!("INSERT INTO pt VALUES (1,{before}POINT(1 2){after})"));
-        text.extend(dialect.indexes(163_840));
-        for query in Query::all() {
-            text.push(format!("-- {}: {}\n{}", query.name(), query.about(), dialect.query(query, 4_096).unwrap()));
-        }
-        insta::assert_snapshot!("sqlserver", text.join(";\n"));
-    }
-
-    #[test]
-    fn every_constant_is_filled_in() {
-        for dialect in DIALECTS {
-            for query in Query::all() {
-                let Ok(sql) = dialect.query(query, 4_096) else { continue };
-                assert!(!sql.contains(['{', '}', '\n']), "{}: {sql}", dialect.flavour());
-            }
-        }
-        assert!(dialect_of("oracle").is_none());
-    }
 }

@@ -1,19 +1,14 @@
 //! Backups that the server writes itself, and their restore as another database of the same server.
 
+mod statements;
+
 use std::cell::RefCell;
 use std::time::Instant;
 
 use model::{Direction, Measurement, Reading, Role};
 use wire::tds::ServerMessage;
 
-use super::connect::{Endpoint, failure};
-use super::counters::reason;
-use super::dialect::{quoted, wide_literal};
-use super::governor::{self, APPLICATION};
 use super::load;
-use super::session::Session;
-use super::steps::SqlServerSession;
-use super::watch::{Percent, Seen, Watch};
 use super::{SCHEMA, SqlServerTarget, facts, keys};
 use crate::backup::codec::{Codec, Compression};
 use crate::backup::meter::{Meter, at_twentieths};
@@ -25,9 +20,16 @@ use crate::error::{Failure, FailureKind};
 use crate::session::SessionKind;
 use crate::systems::owner::{MARKER, Owner};
 use crate::systems::server::random_password;
+use crate::systems::sqlserver::connect::{Endpoint, failure};
+use crate::systems::sqlserver::counters::reason;
+use crate::systems::sqlserver::dialect::{quoted, wide_literal};
+use crate::systems::sqlserver::governor::{self, APPLICATION};
 use crate::systems::sqlserver::lane::{AskError, Client};
+use crate::systems::sqlserver::session::Session;
+use crate::systems::sqlserver::steps::SqlServerSession;
+use crate::systems::sqlserver::watch::{Percent, Seen, Watch};
 use crate::target::{Consent, Target as _};
-use crate::workloads::backup::dialects::{BackupDialect, BackupText, dialect_of};
+use statements::BackupText;
 
 /// What a backup is restored as.
 const COPY: &str = "etalon_restored";
@@ -120,11 +122,6 @@ impl<'a> SqlServerBackups<'a> {
         SqlServerBackups { target, left: RefCell::default() }
     }
 
-    fn dialect(&self) -> Result<&'static dyn BackupDialect, Failure> {
-        let none = || Failure::new(FailureKind::Unsupported, "take a backup", "it is not written in this engine's SQL");
-        dialect_of(self.target.dialect().flavour()).ok_or_else(none)
-    }
-
     /// A connection of its own, which the resource governor knows by its program's name.
     fn open(&self) -> Result<Client, Failure> {
         open(&self.target.endpoint)
@@ -147,7 +144,7 @@ impl<'a> SqlServerBackups<'a> {
             release: release(client),
         };
         let tried = format!("back up with {}", request.compression.name());
-        self.dialect()?.back_up(&text).map_err(|reason| Failure::new(FailureKind::Unsupported, tried, reason))
+        statements::back_up(&text).map_err(|reason| Failure::new(FailureKind::Unsupported, tried, reason))
     }
 
     /// Paths at the server for the request's files.
@@ -364,7 +361,7 @@ impl Backups for SqlServerBackups<'_> {
             certificate: None,
             release: release(&client),
         };
-        Ok(self.dialect()?.back_up(&text).err())
+        Ok(statements::back_up(&text).err())
     }
 
     fn writer(&self) -> Writer {
@@ -415,24 +412,23 @@ impl Backups for SqlServerBackups<'_> {
         meter: &mut Meter,
     ) -> Result<Box<dyn Restored>, Failure> {
         let tried = format!("restore the backup as `{COPY}`");
-        let dialect = self.dialect()?;
         let files = self.left.borrow().files.clone();
         let mut client = self.open()?;
-        let moves = moves(&mut client, dialect, &files)?;
+        let moves = moves(&mut client, &files)?;
         let cpu = session_cpu_s(&mut client);
         let server_before = self.target.server_cpu_s();
         let mut copy = RestoredCopy {
             endpoint: self.target.endpoint.clone(),
             server_cpu: Err(String::new()),
             figures: Vec::new(),
-            check: dialect.check(COPY),
+            check: statements::check(COPY),
             is_there: true,
         };
         let mut heard = Heard::default();
         let go_on = || request.go_on().is_ok();
         meter.part("restore", || {
             let started = Instant::now();
-            let statement = dialect.restore(&files, COPY, &moves);
+            let statement = statements::restore(&files, COPY, &moves);
             let asked = client.ask_long(&statement, &go_on, &mut |remark| heard.take(remark, started));
             asked.map_err(|error| step_failure(&tried, &error))
         })?;
@@ -443,7 +439,7 @@ impl Backups for SqlServerBackups<'_> {
         copy.figures.push(figure("restore_rate_told", "MB/s", told));
         // After the restore: it reads the whole backup.
         let started = Instant::now();
-        let verified = client.ask_long(&dialect.verify(&files), &go_on, &mut |_| ());
+        let verified = client.ask_long(&statements::verify(&files), &go_on, &mut |_| ());
         verified.map_err(|error| step_failure("read the backup through (RESTORE VERIFYONLY)", &error))?;
         let took_s = started.elapsed().as_secs_f64();
         let verify = Reading::Value(took_s);
@@ -507,9 +503,9 @@ fn served(
 }
 
 /// Where the files of the copy go: beside those of the original, under the copy's name.
-fn moves(client: &mut Client, dialect: &dyn BackupDialect, files: &[String]) -> Result<Vec<(String, String)>, Failure> {
+fn moves(client: &mut Client, files: &[String]) -> Result<Vec<(String, String)>, Failure> {
     let tried = "read which files are in the backup";
-    let answer = client.ask(&dialect.file_list(files)).map_err(|error| step_failure(tried, &error))?;
+    let answer = client.ask(&statements::file_list(files)).map_err(|error| step_failure(tried, &error))?;
     let place = |name: &str| answer.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name));
     let (Some(logical), Some(physical)) = (place("LogicalName"), place("PhysicalName")) else {
         return Err(Failure::new(FailureKind::Verification, tried, "the server names no files"));

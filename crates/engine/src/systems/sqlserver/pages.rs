@@ -5,14 +5,14 @@
 
 use model::Reading;
 
-use super::super::account::{Figure, FileClass, IoAccount, IoPlace};
-use super::{PagesDialect, Totals, filler, number, one, readable, refused, text};
 use crate::error::{Failure, FailureKind};
 use crate::session::Session;
 use crate::target::Target;
+use crate::workloads::pages::account::{Figure, FileClass, IoAccount, IoPlace};
+use crate::workloads::pages::dialect::{PagesDialect, Totals, filler, number, one, readable, refused, text};
 
 /// SQL Server from 2005 on.
-pub(super) struct SqlServer;
+pub struct Pages;
 
 /// Its pages are all of one size.
 const PAGE_BYTES: u64 = 8192;
@@ -36,11 +36,7 @@ fn unknown(reason: &str, notes: Vec<String>) -> IoAccount {
     IoAccount { places, notes, ..IoAccount::default() }
 }
 
-impl PagesDialect for SqlServer {
-    fn flavour(&self) -> &'static str {
-        "sqlserver"
-    }
-
+impl PagesDialect for Pages {
     fn page_bytes(&self, _session: &mut dyn Session) -> Result<u64, Failure> {
         Ok(PAGE_BYTES)
     }

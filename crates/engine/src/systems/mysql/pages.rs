@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 
 use model::Reading;
 
-use super::super::account::{Figure, FileClass, IoAccount, IoPlace};
-use super::{PagesDialect, WrittenBy, filler, number, one, readable, refused, text};
 use crate::dataset::Datum;
 use crate::error::Failure;
 use crate::session::Session;
 use crate::target::Target;
+use crate::workloads::pages::account::{Figure, FileClass, IoAccount, IoPlace};
+use crate::workloads::pages::dialect::{PagesDialect, WrittenBy, filler, number, one, readable, refused, text};
 
 /// MySQL and MariaDB, with InnoDB.
 ///
 /// InnoDB puts at least two rows into a page of its tree, whatever their size. A value that is too long for that goes to a
 /// page of its own, with 20 bytes of the row to point at it: so it is a long value here that fills the page.
-pub(super) struct MySql;
+pub struct Pages;
 
 /// Counters by file. Times are picoseconds.
 /// <https://dev.mysql.com/doc/refman/8.4/en/performance-schema-file-summary-tables.html>
@@ -125,11 +125,7 @@ fn by_file(session: &mut dyn Session) -> Result<Result<Vec<IoPlace>, &'static st
     })
 }
 
-impl PagesDialect for MySql {
-    fn flavour(&self) -> &'static str {
-        "mysql"
-    }
-
+impl PagesDialect for Pages {
     fn page_bytes(&self, session: &mut dyn Session) -> Result<u64, Failure> {
         Ok(one(session, "SELECT @@innodb_page_size")? as u64)
     }

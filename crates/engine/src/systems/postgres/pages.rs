@@ -9,15 +9,15 @@ use std::time::Duration;
 
 use model::Reading;
 
-use super::super::account::{Figure, FileClass, IoAccount, IoPlace};
-use super::{PagesDialect, filler, number, one, readable, refused, text};
 use crate::dataset::Datum;
 use crate::error::Failure;
 use crate::session::Session;
 use crate::target::Target;
+use crate::workloads::pages::account::{Figure, FileClass, IoAccount, IoPlace};
+use crate::workloads::pages::dialect::{PagesDialect, filler, number, one, readable, refused, text};
 
 /// PostgreSQL.
-pub(super) struct Postgres;
+pub struct Pages;
 
 /// Counters of other processes reach the views at most a second late.
 const REPORT_INTERVAL: Duration = Duration::from_millis(1_100);
@@ -164,11 +164,7 @@ fn log_by_writes(able: &Abilities, session: &mut dyn Session) -> Result<(IoPlace
     Ok((place, again))
 }
 
-impl PagesDialect for Postgres {
-    fn flavour(&self) -> &'static str {
-        "postgres"
-    }
-
+impl PagesDialect for Pages {
     fn page_bytes(&self, session: &mut dyn Session) -> Result<u64, Failure> {
         Ok(one(session, "SELECT pg_catalog.current_setting('block_size')")? as u64)
     }

@@ -1,19 +1,15 @@
 //! MariaDB and MySQL.
 
-use super::super::query::Rounding;
-use super::{Query, SpatialDialect, filled};
+use crate::workloads::spatial::dialect::{SpatialDialect, filled};
+use crate::workloads::spatial::query::{Query, Rounding};
 
 /// MariaDB and MySQL. Bounding boxes are compared by `MBR…`, which use the R-tree.
 ///
 /// A spatial join by an InnoDB R-tree outside a transaction ends in error 1207 (MDEV-26123), so each query is asked in
 /// one.
-pub(super) struct MariaDb;
+pub struct Spatial;
 
-impl SpatialDialect for MariaDb {
-    fn flavour(&self) -> &'static str {
-        "mysql"
-    }
-
+impl SpatialDialect for Spatial {
     fn tables(&self) -> Vec<String> {
         let table = |name: &str, more: &str, kind: &str| {
             format!("CREATE TABLE {name} (id INT PRIMARY KEY{more}, g {kind} NOT NULL) ENGINE = InnoDB")
