@@ -58,7 +58,6 @@ impl Base {
     }
 }
 
-/// Checks a comparison.
 pub fn check(facts: &Facts, claim: &Claim, comparing: Comparing) -> Checked {
     let Some(against) = claim.against.as_deref() else {
         return Found::new(Status::CannotBeChecked, None, "the other side is not named").of(claim);

@@ -270,7 +270,6 @@ fn clocks(facts: &Facts) -> Vec<Remark> {
     remarks
 }
 
-/// Four significant digits.
 fn four(value: f64) -> String {
     shown(value, 3 - value.abs().max(1e-9).log10().floor() as i32)
 }

@@ -11,7 +11,6 @@ use crate::table::{Claim, Facts};
 
 /// What was found, with the arithmetic.
 pub struct Found {
-    /// The status.
     pub status: Status,
     /// The reading or the arithmetic.
     pub because: String,
@@ -20,7 +19,6 @@ pub struct Found {
 }
 
 impl Found {
-    /// Something found.
     pub fn new(status: Status, right: Option<f64>, because: impl Into<String>) -> Found {
         Found { status, because: because.into(), right }
     }

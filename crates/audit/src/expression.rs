@@ -26,10 +26,6 @@ struct Parser<'a> {
 }
 
 impl Expression {
-    /// Reads an expression.
-    ///
-    /// # Errors
-    /// What stands where something else should.
     pub fn parse(text: &str) -> Result<Expression, String> {
         let mut parser = Parser { rest: text.trim(), depth: 0 };
         let root = parser.sum()?;
@@ -45,7 +41,6 @@ impl Expression {
         &self.text
     }
 
-    /// The names in it.
     pub fn names(&self) -> BTreeSet<&str> {
         let mut names = BTreeSet::new();
         self.root.collect(&mut names);

@@ -8,7 +8,6 @@ const RELATIVE_SLACK: f64 = 1e-12;
 /// How a figure was stated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Relation {
-    /// As it stands.
     Equal,
     /// `~30`: the zeros at its end are no digits.
     About,
@@ -20,10 +19,8 @@ pub enum Relation {
     UpTo(f64),
 }
 
-/// A printed figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Printed {
-    /// As it was printed.
     pub text: String,
     /// Its value; the lower end of a range. `None` for a name.
     pub value: Option<f64>,
@@ -40,7 +37,6 @@ pub enum Match {
     Rounded,
     /// They differ by less than one unit of the last digit: digits were cut off, or rounded the wrong way.
     Cut,
-    /// They differ.
     No,
 }
 

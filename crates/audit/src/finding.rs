@@ -140,13 +140,11 @@ impl RemarkKind {
 /// Something about the table as a whole.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Remark {
-    /// What.
     pub kind: RemarkKind,
     /// The evidence, with its figures.
     pub text: String,
 }
 
-/// An audit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Audit {
     /// The file, as it was called.

@@ -11,7 +11,6 @@ use crate::table::{Claim, Facts, Keys, Measured};
 /// A value, or the mean of so many.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Value {
-    /// The value.
     pub value: f64,
     /// How many it stands for.
     pub count: u64,
@@ -24,7 +23,6 @@ pub struct Value {
 /// What the values of a level are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LevelKind {
-    /// One for each row.
     Rows,
     /// The cells of the printed table, each rounded.
     Cells,
@@ -33,7 +31,6 @@ pub enum LevelKind {
 }
 
 impl LevelKind {
-    /// Words for people.
     pub fn words(self) -> &'static str {
         match self {
             LevelKind::Rows => "of the rows",
@@ -46,9 +43,7 @@ impl LevelKind {
 /// Values that a figure may have been computed from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Level {
-    /// What they are.
     pub kind: LevelKind,
-    /// The values.
     pub values: Vec<Value>,
     /// The step of each, where they are counted.
     pub grain: Option<f64>,
@@ -85,7 +80,6 @@ impl Level {
         Some((low.min(high), low.max(high)))
     }
 
-    /// How many values.
     pub fn n(&self) -> u64 {
         self.values.iter().map(|v| v.count).sum()
     }

@@ -3,7 +3,6 @@
 use crate::finding::{Audit, Checked};
 use crate::text::{summary, support_lines};
 
-/// Renders an audit.
 pub fn render(audit: &Audit) -> String {
     let mut text = String::new();
     for note in &audit.notes {

@@ -9,21 +9,15 @@ use crate::level::Value;
 /// How many rows become one figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Estimate {
-    /// The arithmetic mean.
     Mean,
     /// The mean without one smallest and one largest value.
     Trimmed,
-    /// The median.
     Median,
     /// The best by the metric's direction.
     Best,
-    /// The smallest.
     Min,
-    /// The largest.
     Max,
-    /// The sum.
     Sum,
-    /// How many.
     Count,
     /// The standard deviation (n - 1).
     Sd,
@@ -33,7 +27,6 @@ pub enum Estimate {
     CountBelow(f64),
     /// How many percent are smaller than this.
     ShareBelow(f64),
-    /// The only one.
     Value,
 }
 
@@ -56,7 +49,6 @@ pub enum Comparing {
     TimeGain,
     /// How much more it does in the same time: of a time, against / system - 1.
     SpeedGain,
-    /// System - against.
     Difference,
     /// Who is better.
     Winner,
@@ -65,9 +57,7 @@ pub enum Comparing {
 /// What a printed figure is said to be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Statistic {
-    /// Of each side.
     pub estimate: Estimate,
-    /// Of both.
     pub comparing: Option<Comparing>,
 }
 
@@ -207,7 +197,6 @@ impl Statistic {
 /// Whether a negative share is written with its sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
-    /// As it is.
     Kept,
     /// Without: the larger figure first.
     Size,
@@ -224,12 +213,10 @@ pub enum Form {
     ShareOfAgainst,
     /// (s - o) / s.
     ShareOfSystem,
-    /// s - o.
     Difference,
 }
 
 impl Form {
-    /// Every form.
     pub const ALL: [Form; 5] =
         [Form::SystemOverAgainst, Form::AgainstOverSystem, Form::ShareOfAgainst, Form::ShareOfSystem, Form::Difference];
 
@@ -243,7 +230,6 @@ impl Form {
         self.is_share() || self == Form::Difference
     }
 
-    /// The value of the form.
     pub fn of(self, system: f64, against: f64) -> f64 {
         match self {
             Form::SystemOverAgainst => system / against,

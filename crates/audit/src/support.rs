@@ -27,15 +27,11 @@ pub enum Ground {
 pub struct Support {
     /// The metric with its cell.
     pub what: String,
-    /// The baseline.
     pub a: String,
-    /// The other.
     pub b: String,
-    /// Repetitions of each.
     pub n: (u64, u64),
     /// B / A with its interval, where there are rows enough.
     pub estimate: Option<Estimated>,
-    /// What follows.
     pub ground: Ground,
 }
 

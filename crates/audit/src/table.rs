@@ -28,23 +28,16 @@ const RESERVED: [&str; 7] = [STATISTIC, AGAINST, FORMULA, LABEL, COUNT, N, GRAIN
 /// A row that is a fact.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// Its line.
     pub line: u64,
-    /// The system.
     pub system: String,
-    /// The cell.
     pub keys: Keys,
     /// The repetition, if the row tells it.
     pub repetition: Option<u32>,
-    /// The metric.
     pub metric: String,
-    /// Its unit.
     pub unit: String,
     /// Which way is better, as far as anything tells.
     pub direction: Option<Direction>,
-    /// The value.
     pub value: f64,
-    /// Its decimals.
     pub decimals: i32,
     /// The step of a value that is counted, not measured: the stated one, or 1 for whole numbers in a unit of counts.
     pub grain: Option<f64>,
@@ -55,21 +48,16 @@ pub struct Measured {
 /// A row that is a printed figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
-    /// Its line.
     pub line: u64,
-    /// The system.
     pub system: String,
-    /// The cell.
     pub keys: Keys,
     /// The repetition, for a cell of the published table.
     pub repetition: Option<u32>,
-    /// The metric.
     pub metric: String,
     /// The figure's own unit.
     pub unit: String,
     /// Which way is better in the metric.
     pub direction: Option<Direction>,
-    /// The figure.
     pub printed: Printed,
     /// What its label says it is; `None` for a claim that no arithmetic could check.
     pub statistic: Option<Statistic>,
@@ -88,11 +76,9 @@ pub struct Claim {
 /// What a side is made of.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Factor {
-    /// The system.
     pub system: String,
     /// The name of what may differ.
     pub name: String,
-    /// What it is there.
     pub value: String,
 }
 
@@ -101,7 +87,6 @@ pub struct Factor {
 pub struct Facts {
     /// The rows.
     pub(crate) measured: Vec<Measured>,
-    /// The printed figures.
     pub(crate) claims: Vec<Claim>,
     /// What the sides are made of.
     pub(crate) factors: Vec<Factor>,

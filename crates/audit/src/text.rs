@@ -92,7 +92,6 @@ pub(crate) fn support_lines(supports: &[Support]) -> Vec<String> {
     lines
 }
 
-/// One support in a line.
 fn support_line(support: &Support) -> String {
     let sides = format!("{}: {} / {}", support.what, support.b, support.a);
     let ground = match &support.ground {

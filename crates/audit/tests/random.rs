@@ -10,7 +10,6 @@ use stats::Rng;
 
 /// At most one false finding in so many figures.
 const FIGURES_PER_FALSE_FINDING: usize = 1_000;
-/// Slips of each kind.
 const SLIPS: usize = 200;
 /// At least this share of them is found.
 const MIN_FOUND: f64 = 0.95;

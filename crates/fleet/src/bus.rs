@@ -56,26 +56,15 @@ pub struct Server {
 pub enum BusError {
     /// No connection came about.
     #[error("cannot connect to the NATS server at {url}: {cause}")]
-    Connect {
-        /// Where.
-        url: String,
-        /// What came back.
-        cause: String,
-    },
+    Connect { url: String, cause: String },
     /// Nobody listens on the subject.
     #[error("nobody answers on {0}")]
     Nobody(String),
     /// There was no answer in time.
     #[error("no answer on {0} in time")]
     Silent(String),
-    /// Anything else.
     #[error("cannot {tried}: {cause}")]
-    Other {
-        /// What was tried.
-        tried: String,
-        /// What came back.
-        cause: String,
-    },
+    Other { tried: String, cause: String },
 }
 
 fn other(tried: impl Into<String>) -> impl FnOnce(String) -> BusError {
@@ -110,9 +99,6 @@ impl Drop for Bus {
 
 impl Bus {
     /// Connects. `name` is what the server's own tools show; answers come to subjects that begin with `inbox`.
-    ///
-    /// # Errors
-    /// [`BusError::Connect`].
     pub fn connect(server: &Server, name: &str, inbox: &str) -> Result<Bus, BusError> {
         let failed = |cause: String| BusError::Connect { url: without_login(&server.url), cause };
         let runtime = Builder::new_multi_thread()
@@ -159,9 +145,6 @@ impl Bus {
     }
 
     /// Says something and expects no answer.
-    ///
-    /// # Errors
-    /// The client cannot take it.
     pub fn tell(&self, subject: &str, payload: Vec<u8>) -> Result<(), BusError> {
         let sent = self.block_on(self.client.publish(subject.to_owned(), payload.into()))?;
         sent.map_err(|error| BusError::Other { tried: format!("speak on {subject}"), cause: error.to_string() })
@@ -175,9 +158,6 @@ impl Bus {
     }
 
     /// Serves `PREFIX.VERB` for each verb, as an instance of the service [`SERVICE`], until the bus is dropped.
-    ///
-    /// # Errors
-    /// The server does not let étalon listen there.
     pub fn serve(
         &self,
         version: &str,
@@ -205,9 +185,6 @@ impl Bus {
     }
 
     /// The metadata of every instance of the service that answers within that time.
-    ///
-    /// # Errors
-    /// The server does not let étalon ask.
     pub fn discover(&self, within: Duration) -> Result<Vec<HashMap<String, String>>, BusError> {
         let failed = other("ask for agents");
         self.block_on(async {
@@ -230,9 +207,6 @@ impl Bus {
     }
 
     /// Hands a result to the stream. Returns once it is kept there; the same `id` is kept once.
-    ///
-    /// # Errors
-    /// The stream did not take it.
     pub fn publish(&self, subject: &str, id: &str, payload: Vec<u8>) -> Result<(), BusError> {
         let mut headers = HeaderMap::new();
         headers.insert(async_nats::header::NATS_MESSAGE_ID, id);
@@ -249,9 +223,6 @@ impl Bus {
     }
 
     /// The results of an experiment, from whichever agent. The stream is made if it is not there.
-    ///
-    /// # Errors
-    /// The server has no JetStream, or does not let étalon use it.
     pub fn results(self: &Arc<Bus>, experiment: &str) -> Result<Results, BusError> {
         let failed = other(format!("use the stream {STREAM}"));
         let config = stream::Config {
@@ -295,16 +266,12 @@ pub struct Delivery {
     pub agent: String,
     /// The id that it was published with.
     pub id: String,
-    /// What it holds.
     pub payload: Vec<u8>,
     message: jetstream::Message,
 }
 
 impl Results {
     /// Results that are there now, up to so many.
-    ///
-    /// # Errors
-    /// The server did not answer.
     pub fn fetch(&self, most: usize) -> Result<Vec<Delivery>, BusError> {
         let failed = other("fetch results");
         self.bus
@@ -327,9 +294,6 @@ impl Results {
     }
 
     /// How many results are in the stream, handed out or not.
-    ///
-    /// # Errors
-    /// The server did not answer.
     pub fn outstanding(&self) -> Result<u64, BusError> {
         let failed = other("count results");
         let info = self.bus.block_on(async {
@@ -340,9 +304,6 @@ impl Results {
     }
 
     /// Tells the stream that results need not be kept any more.
-    ///
-    /// # Errors
-    /// The server did not answer; they will be handed out again.
     pub fn acknowledge(&self, deliveries: &[Delivery]) -> Result<(), BusError> {
         let failed = other("acknowledge results");
         self.bus

@@ -22,9 +22,6 @@ pub struct Clock {
 impl Clock {
     /// Reads an agent's clock (Cristian, "Probabilistic clock synchronization", Distributed Computing 3, 1989: the reading
     /// of the shortest round trip, taken for its middle).
-    ///
-    /// # Errors
-    /// The agent does not answer.
     pub fn read(bus: &Bus, agent: &str, within: Duration) -> Result<Clock, BusError> {
         let subject = format!("{}.ping", prefix(agent));
         let mut best: Option<Clock> = None;

@@ -37,7 +37,6 @@ const INFO_PATIENCE: Duration = Duration::from_secs(2);
 /// How a fleet is reached.
 #[derive(Clone)]
 pub struct FleetOptions {
-    /// The NATS server.
     pub server: Server,
     /// The experiment: the same when it is resumed, and no other's.
     pub experiment: String,
@@ -70,7 +69,6 @@ pub(crate) struct Shared {
     ended: AtomicBool,
     /// Cells with the texts that they need, since each is sent many times.
     sent: Mutex<Vec<SentCell>>,
-    /// Those texts.
     texts: Shelf,
 }
 
@@ -147,9 +145,6 @@ fn loads_of(plan: &Plan) -> BTreeMap<String, BTreeSet<String>> {
 
 impl Fleet {
     /// Connects to the NATS server, and asks every agent that the plan names whether it is there and of this version.
-    ///
-    /// # Errors
-    /// The server or an agent cannot be had.
     pub fn connect(plan: &Plan, options: FleetOptions, registry: Registry) -> Result<Fleet, Failure> {
         let bus = Bus::connect(&options.server, "etalon conductor", INBOX)
             .map_err(|error| failed("reach the fleet", error))?;
@@ -300,9 +295,6 @@ pub struct Listed {
 }
 
 /// Every agent that answers, by name.
-///
-/// # Errors
-/// The NATS server cannot be reached.
 pub fn list(server: &Server) -> Result<Vec<Listed>, BusError> {
     let bus = Bus::connect(server, "etalon agents", INBOX)?;
     let mut listed = Vec::new();

@@ -29,7 +29,6 @@ pub(crate) struct Inbox {
 struct Held {
     /// By agent and id.
     pieces: HashMap<(String, String), Vec<u8>>,
-    /// To be acknowledged.
     deliveries: Vec<Delivery>,
     /// Whole trials of earlier runs that nobody has stored.
     left: Vec<Left>,

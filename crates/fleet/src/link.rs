@@ -174,7 +174,6 @@ fn lost(agent: &str, kind: FailureKind, cause: String) -> Failure {
         .hint("`etalon agents` lists those that answer; start the agent on its host, or look at the network between")
 }
 
-/// The failure of an agent, with its name.
 fn of_agent(agent: &str, failure: Failure) -> Failure {
     if failure.tried.contains(&format!("`{agent}`")) {
         return failure;

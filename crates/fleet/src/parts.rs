@@ -21,9 +21,6 @@ pub fn id(session: &str, agent: &str, job: u64, part: u32) -> String {
 }
 
 /// The ids of all pieces of a result.
-///
-/// # Errors
-/// An agent says that it has more of them than a result can have.
 pub fn ids(session: &str, agent: &str, job: u64, count: u32) -> Result<Vec<String>, String> {
     // Only the last piece may be smaller than the smallest.
     if u64::from(count) > LARGEST_RESULT / HEADERS as u64 {
@@ -44,9 +41,6 @@ pub fn piece_bytes(largest_message: usize) -> usize {
 }
 
 /// Packs bytes, and cuts them into pieces of that size.
-///
-/// # Errors
-/// They cannot be packed.
 pub fn pack(bytes: &[u8], piece_bytes: usize) -> Result<Vec<Vec<u8>>, String> {
     let mut packer = ZlibEncoder::new(Vec::new(), Compression::fast());
     packer.write_all(bytes).map_err(|error| error.to_string())?;
@@ -55,9 +49,6 @@ pub fn pack(bytes: &[u8], piece_bytes: usize) -> Result<Vec<Vec<u8>>, String> {
 }
 
 /// Puts pieces together again.
-///
-/// # Errors
-/// They are not all of what was packed, or it is too large.
 pub fn unpack(pieces: &[Vec<u8>]) -> Result<Vec<u8>, String> {
     let packed = pieces.concat();
     let mut bytes = Vec::new();
@@ -69,18 +60,12 @@ pub fn unpack(pieces: &[Vec<u8>]) -> Result<Vec<u8>, String> {
 }
 
 /// Packs a result, and cuts it.
-///
-/// # Errors
-/// It cannot be written as JSON, such as a figure that is no number.
 pub fn split(outcome: &Outcome, largest_message: usize) -> Result<Vec<Vec<u8>>, String> {
     let json = serde_json::to_vec(outcome).map_err(|error| error.to_string())?;
     pack(&json, piece_bytes(largest_message))
 }
 
 /// Puts the pieces of a result together again.
-///
-/// # Errors
-/// They are no result.
 pub fn join(pieces: &[Vec<u8>]) -> Result<Outcome, String> {
     serde_json::from_slice(&unpack(pieces)?).map_err(|error| error.to_string())
 }

@@ -35,24 +35,19 @@ pub fn name_is_fit(name: &str) -> bool {
 /// A request of a conductor.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Request {
-    /// The conductor's version.
     pub version: String,
-    /// The conductor's run.
     pub session: String,
     /// The experiment, under whose subject results are published.
     pub experiment: String,
     /// How long the agent goes on without hearing from the session, in milliseconds.
     pub lease_ms: u64,
-    /// The job's number.
     pub job: u64,
-    /// What is asked.
     pub ask: Ask,
 }
 
 /// A cell, with the texts of the files that its scripts name: an agent reads no files for a conductor.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SentCell {
-    /// The cell.
     pub cell: Cell,
     /// Texts by the names that the scripts have for them; they have been sent before.
     pub texts: BTreeMap<String, TextId>,
@@ -63,91 +58,70 @@ pub struct SentCell {
 pub enum Wanted {
     /// To have it: prepare, count, remove.
     Whole,
-    /// To make load on it.
     Load,
 }
 
-/// What is asked.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Ask {
     /// Open a system; nothing is done if it is open.
     Open {
         /// The system, without a password.
         system: SystemPlan,
-        /// What is wanted of it.
         wanted: Wanted,
         /// Whether its tables are étalon's own.
         own_tables: bool,
     },
     /// Which of these texts the agent does not have.
     Lacking {
-        /// The texts.
         of: Vec<TextId>,
     },
     /// Keep a piece of a text for as long as the session lasts.
     Text(TextPiece),
     /// The facts of a system, with those that cells ask for.
     SystemFacts {
-        /// Its name.
         system: String,
-        /// The cells.
         cells: Vec<SentCell>,
     },
     /// The facts of the agent's machine.
     HostFacts,
     /// What a system has counted.
     Ledger {
-        /// Its name.
         system: String,
     },
     /// The number that the query gives by which a cell's work is checked. No other query is asked.
     Scalar {
-        /// The system's name.
         system: String,
-        /// The cell.
         cell: SentCell,
-        /// Its query.
         sql: String,
     },
     /// How other hosts reach a system.
     Reach {
-        /// Its name.
         system: String,
     },
     /// Make the tables of a cell.
     Tables {
-        /// The system's name.
         system: String,
-        /// The cell.
         cell: SentCell,
     },
     /// Bring a system to rest.
     Settle {
-        /// Its name.
         system: String,
     },
-    /// Begin a block.
     BeginBlock {
-        /// The system's name.
         system: String,
     },
     /// Answer once a system can be asked again.
     Revive {
-        /// Its name.
         system: String,
     },
     /// Remove what was made in a system, and forget it.
     Close {
-        /// Its name.
         system: String,
     },
     /// Run a whole trial; its record is published.
     Whole {
-        /// The system's name.
         system: String,
-        /// The cell.
         cell: SentCell,
-        /// The plan's schedule.
         schedule: Schedule,
         /// Seed of the trial.
         seed: u64,
@@ -155,40 +129,32 @@ pub enum Ask {
     /// Make connections for a segment of a trial's clients, wait for [`Ask::Start`], and make the load; the share is
     /// published.
     Share {
-        /// The system's name.
         system: String,
-        /// The cell.
         cell: SentCell,
-        /// The plan's schedule.
         schedule: Schedule,
         /// Seed of the trial.
         seed: u64,
         /// The first client of the segment, and the first behind it.
         segment: (u32, u32),
     },
-    /// Begin a share.
     Start {
-        /// Its job.
         of: u64,
         /// When, by the agent's own clock, in nanoseconds.
         at_ns: u64,
     },
     /// End a job early.
     Stop {
-        /// Which.
         of: u64,
     },
     /// The conductor has come to its end: what is under way is ended, and what was made is removed.
     Leave,
     /// How far a job is, or nothing but to be heard of.
     Renew {
-        /// Which.
         of: Option<u64>,
     },
 }
 
 impl Ask {
-    /// The verb that it is asked by.
     pub fn verb(&self) -> &'static str {
         match self {
             Ask::SystemFacts { .. } | Ask::HostFacts | Ask::Ledger { .. } | Ask::Scalar { .. } | Ask::Reach { .. } => {
@@ -210,10 +176,8 @@ impl Ask {
     }
 }
 
-/// An agent's reply.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Reply {
-    /// It is done.
     Done(Answer),
     /// It is under way.
     Working(Progress),
@@ -239,7 +203,6 @@ pub struct SentTick {
     pub p50_ns: Option<u64>,
     /// 99th percentile of the response time, in nanoseconds, if the interval has one.
     pub p99_ns: Option<u64>,
-    /// Transactions that failed.
     pub errors: u64,
     /// The most transactions that were due and not begun at one time.
     pub backlog: u64,
@@ -259,11 +222,9 @@ pub enum Answer {
     Nothing,
     /// What kind of load a system carries.
     Opened(LoadKind),
-    /// Facts.
     Facts(Facts),
     /// What a system has counted.
     Account(Box<Account>),
-    /// A number.
     Number(i64),
     /// A system as other hosts reach it.
     System(Box<SystemPlan>),
@@ -278,7 +239,6 @@ pub enum Answer {
 /// What a system has counted.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Account {
-    /// The engine's counters.
     pub counters: Counters,
     /// CPU seconds of the server's processes, or why they are not known.
     pub server_cpu_s: Reading,
@@ -289,7 +249,6 @@ pub struct Account {
 /// A result, as it is published.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Outcome {
-    /// A whole trial.
     Record(Box<Recorded>),
     /// A host's share of one.
     Share(Box<Share>),
@@ -318,7 +277,6 @@ impl Outcome {
 /// A whole trial, with what tells it from all others of its experiment.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Recorded {
-    /// Its cell.
     pub cell: Cell,
     /// Its seed, which is that of its block.
     pub seed: u64,
@@ -336,11 +294,8 @@ pub struct Recorded {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AgentInfo {
-    /// Its name.
     pub name: String,
-    /// Its version.
     pub version: String,
-    /// Its operating system.
     pub os: String,
     /// Logical processors that it can use.
     pub cores: usize,

@@ -34,10 +34,8 @@ impl TextId {
     }
 }
 
-/// A piece of a text.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TextPiece {
-    /// Of which.
     pub text: TextId,
     /// Its number, from 0.
     pub number: u32,
@@ -87,7 +85,6 @@ impl Shelf {
         named.into_iter().map(entry).collect()
     }
 
-    /// Those that are not here.
     pub(crate) fn lacking(&self, of: &[TextId]) -> Vec<TextId> {
         let kept = self.lock();
         of.iter().filter(|id| !kept.texts.contains_key(id)).cloned().collect()

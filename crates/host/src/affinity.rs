@@ -1,7 +1,6 @@
 //! Binding threads to cores.
 
-/// Binds the calling thread to some logical processors, counted from 0 as the operating system does: it runs on any of
-/// those that there are.
+/// `cores` counts from 0 as the operating system does; the thread may run on any of those that exist.
 #[cfg(target_os = "linux")]
 pub fn pin_thread(cores: &[usize]) -> Result<(), String> {
     use rustix::thread::{CpuSet, sched_setaffinity};
@@ -21,7 +20,7 @@ fn named(cores: &[usize]) -> String {
     format!("{} {}", if all.len() == 1 { "core" } else { "cores" }, all.join(", "))
 }
 
-/// The logical processors that the calling thread may run on, in ascending order.
+/// Ascending.
 #[cfg(target_os = "linux")]
 pub fn allowed_cores() -> Result<Vec<usize>, String> {
     use rustix::thread::{CpuSet, sched_getaffinity};
@@ -29,25 +28,21 @@ pub fn allowed_cores() -> Result<Vec<usize>, String> {
     Ok((0..CpuSet::MAX_CPU).filter(|&core| set.is_set(core)).collect())
 }
 
-/// Binds the calling thread to some logical processors of its processor group.
 #[cfg(windows)]
 pub fn pin_thread(cores: &[usize]) -> Result<(), String> {
     crate::system::windows::pin_thread(cores)
 }
 
-/// The logical processors that the calling thread may run on.
 #[cfg(windows)]
 pub fn allowed_cores() -> Result<Vec<usize>, String> {
     Err("Windows has no call that reads a thread's affinity without changing it".to_owned())
 }
 
-/// Binds the calling thread to some logical processors.
 #[cfg(not(any(target_os = "linux", windows)))]
 pub fn pin_thread(_cores: &[usize]) -> Result<(), String> {
     Err("this operating system does not bind threads to cores (macOS takes hints only)".to_owned())
 }
 
-/// The logical processors that the calling thread may run on.
 #[cfg(not(any(target_os = "linux", windows)))]
 pub fn allowed_cores() -> Result<Vec<usize>, String> {
     Err("this operating system does not bind threads to cores".to_owned())

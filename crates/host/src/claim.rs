@@ -1,7 +1,7 @@
-//! One étalon at a time on what lies at a path: a lock of the operating system, which dies with its process.
+//! Allows one étalon at a time per path, by an operating system lock that dies with its process.
 //!
-//! The lock is on a file of its own beside the path, `….etalon-lock`. Locks on a database's own file would meet those of
-//! its engine. What a killed étalon leaves is the file without the lock, which the next one takes and removes.
+//! The lock is on a separate file beside the path, `….etalon-lock`, since locks on a database's own file would meet
+//! its engine's. A killed étalon leaves the file without the lock; the next one takes and removes it.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -16,26 +16,24 @@ use crate::clock;
 use crate::error::HostError;
 use crate::system::text;
 
-/// What the lock's name adds to the path's.
+/// Appended to the path.
 const SUFFIX: &str = ".etalon-lock";
-/// How often to try again where the file vanishes between opening and locking, or its holder has not yet written who it is.
+/// Retries when the file vanishes before it is locked, or its holder has not yet written who it is.
 const TRIES: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Keeps other étalons away from a path until it is dropped, as often as it was taken. Several systems of one plan may be
-/// one file under other settings, so that a process may take the same path again.
+/// Keeps other étalons away from a path until dropped. A process may claim a path again, since several systems of a
+/// plan may be one file with different settings.
 #[derive(Clone, Debug)]
 pub struct Claim {
     _held: Arc<Held>,
 }
 
-/// Why a path could not be claimed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClaimError {
-    /// Another étalon has it: which one.
+    /// Describes the other étalon.
     #[error("another étalon is using it: {0}")]
     Taken(String),
-    /// The lock cannot be made.
     #[error(transparent)]
     Host(#[from] HostError),
 }
@@ -49,12 +47,12 @@ struct Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // While it is still locked: who opens the file now finds that it is no longer there once he has the lock.
+        // While still locked: whoever opens the file now finds it gone once he has the lock.
         let _ = std::fs::remove_file(&self.lock);
     }
 }
 
-/// What this process holds, by lock.
+/// Held by this process, by lock file.
 static OWN: Mutex<BTreeMap<PathBuf, Weak<Held>>> = Mutex::new(BTreeMap::new());
 
 fn own() -> MutexGuard<'static, BTreeMap<PathBuf, Weak<Held>>> {
@@ -62,8 +60,7 @@ fn own() -> MutexGuard<'static, BTreeMap<PathBuf, Weak<Held>>> {
 }
 
 impl Claim {
-    /// Claims what is, or will be, at a path. Its folder must be there. Where the filesystem has no locks, nobody is kept
-    /// away.
+    /// Claims a path, which need not exist; its folder must. On a filesystem without locks nobody is kept away.
     pub fn take(path: &Path) -> Result<Claim, ClaimError> {
         let lock = lock_of(path)?;
         let mut own = own();
@@ -77,7 +74,6 @@ impl Claim {
         Ok(Claim { _held: held })
     }
 
-    /// Where the lock of a path is: beside it.
     pub fn path(path: &Path) -> PathBuf {
         let mut name = path.as_os_str().to_owned();
         name.push(SUFFIX);
@@ -85,7 +81,7 @@ impl Claim {
     }
 }
 
-/// The lock's path without links, so that two names of one file have one lock.
+/// Links resolved, so that two names of a file have one lock.
 fn lock_of(path: &Path) -> Result<PathBuf, HostError> {
     let absolute = std::path::absolute(path).map_err(HostError::at("find", path))?;
     if let Ok(real) = std::fs::canonicalize(&absolute) {
@@ -108,7 +104,7 @@ fn take(lock: &Path) -> Result<File, ClaimError> {
             Err(TryLockError::WouldBlock) => {
                 holder = holder_of(lock);
                 match &holder {
-                    // One that this process is just giving back is free in a moment.
+                    // One that this process is giving back is free in a moment.
                     Some((pid, _)) if *pid != std::process::id() => break,
                     _ => std::thread::sleep(PAUSE),
                 }
@@ -117,7 +113,7 @@ fn take(lock: &Path) -> Result<File, ClaimError> {
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
             Err(TryLockError::Error(error)) => return Err(HostError::at("lock", lock)(error).into()),
         }
-        // Its former holder may have removed it after it was opened here: then others will find another.
+        // Its holder may have removed it after we opened it; others would then lock another.
         if is_still_there(&file, lock) {
             let noted =
                 format!("pid={}\ncommand={}\nsince_unix_ms={}\n", std::process::id(), command(), clock::unix_ms());
@@ -129,7 +125,7 @@ fn take(lock: &Path) -> Result<File, ClaimError> {
     Err(ClaimError::Taken(holder.map_or_else(|| "its lock does not tell which".to_owned(), |(_, words)| words)))
 }
 
-/// Who holds a lock, in words. Windows lets nobody read what is locked.
+/// For a message. Windows lets nobody read a locked file.
 fn holder_of(lock: &Path) -> Option<(u32, String)> {
     let noted = text::read(lock).ok()?;
     let value = |key| text::value(&noted, key, '=');
@@ -144,7 +140,7 @@ fn holder_of(lock: &Path) -> Option<(u32, String)> {
     Some((pid, words))
 }
 
-/// This process's command, as far as it can hold no secret: the program, the verb, and the files that are named.
+/// This process's command without possible secrets: program, verb and files.
 fn command() -> String {
     let mut words = std::env::args();
     let program = words.next().unwrap_or_default();
@@ -158,7 +154,7 @@ fn command() -> String {
     shown.join(" ").replace('\n', " ")
 }
 
-/// Whether what was opened is still what its path leads to.
+/// Whether the open file is still the one at its path.
 fn is_still_there(file: &File, lock: &Path) -> bool {
     let opened = file.try_clone().and_then(Handle::from_file);
     matches!((opened, Handle::from_path(lock)), (Ok(opened), Ok(found)) if opened == found)
@@ -186,14 +182,14 @@ mod tests {
     fn another_holder_is_named_and_one_that_is_gone_is_none() {
         let scratch = Scratch::new("claim", None).unwrap();
         let path = scratch.path().join("x.db");
-        // What another process would have locked: its lock is on another opening of the file.
+        // A lock is per open file, so this acts like another process's.
         let theirs = File::create(Claim::path(&path)).unwrap();
         theirs.try_lock().unwrap();
         (&theirs).write_all(b"pid=7\ncommand=etalon run two.toml\nsince_unix_ms=1\n").unwrap();
         let refused = Claim::take(&path).unwrap_err();
         let said = refused.to_string();
         assert!(said.contains("process 7 (`etalon run two.toml`)"), "{said}");
-        // A killed process leaves the file, not the lock.
+        // A killed process leaves the file without the lock.
         drop(theirs);
         assert!(Claim::take(&path).is_ok());
         assert!(!Claim::path(&path).exists());

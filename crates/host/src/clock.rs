@@ -1,20 +1,18 @@
-//! Time: monotonic nanoseconds for what is measured, Unix milliseconds for when it was.
+//! Monotonic nanoseconds for measuring, Unix milliseconds for dates.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// The instant from which [`now_ns`] counts.
 static START: OnceLock<Instant> = OnceLock::new();
 
-/// Monotonic nanoseconds since the first call in this process. Never goes back, and has no meaning in another process.
+/// Monotonic nanoseconds since the first call in this process.
 #[inline]
 pub fn now_ns() -> u64 {
     // 2^64 ns are 584 years.
     START.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
-/// Milliseconds since 1970-01-01 UTC, by the machine's wall clock. For saying when something was, never how long it
-/// took: the wall clock may be set.
+/// Unix time by the wall clock: for dates, never for durations, since it may be set.
 pub fn unix_ms() -> i64 {
     match SystemTime::now().duration_since(UNIX_EPOCH) {
         Ok(since) => since.as_millis() as i64,
@@ -22,11 +20,10 @@ pub fn unix_ms() -> i64 {
     }
 }
 
-/// Sleeps until [`now_ns`] has reached `deadline_ns`; returns at once if it already has.
+/// Sleeps until [`now_ns`] reaches `deadline_ns`.
 ///
-/// It sleeps and does not spin, so it wakes late by the timer's slack (50 µs by default on Linux) and what the
-/// scheduler adds. The lateness belongs to the client and is charged to it, since an operation's response time counts
-/// from its intended instant.
+/// It does not spin, so it wakes late by the timer's slack (50 µs by default on Linux) and the scheduler's delay. The
+/// client is charged for that, since response time counts from the intended instant.
 pub fn sleep_until(deadline_ns: u64) {
     loop {
         let now = now_ns();
@@ -37,10 +34,8 @@ pub fn sleep_until(deadline_ns: u64) {
     }
 }
 
-/// The smallest step the clock was seen to make, in nanoseconds: an interval shorter than this is not resolved.
-///
-/// Reads the clock in pairs until a few thousand steps were seen, which takes well under a millisecond on a clock that
-/// is read without entering the kernel.
+/// The smallest step seen of the clock: shorter intervals are not resolved. Reads pairs until a few thousand steps
+/// were seen, well under a millisecond on a clock read without a system call.
 pub fn clock_step_ns() -> u64 {
     const STEPS: usize = 2_000;
     const READINGS: usize = 2_000_000;
@@ -61,8 +56,7 @@ pub fn clock_step_ns() -> u64 {
     smallest
 }
 
-/// What one reading of the clock costs, in nanoseconds: the median over batches. A clock that enters the kernel costs
-/// several hundred, one that does not some 20 to 40.
+/// Cost of one clock reading, the median over batches: several hundred nanoseconds with a system call, else 20 to 40.
 pub fn clock_cost_ns() -> u64 {
     const BATCHES: usize = 31;
     const READINGS: u64 = 200;
@@ -79,25 +73,22 @@ pub fn clock_cost_ns() -> u64 {
     costs[BATCHES / 2]
 }
 
-/// What the operating system takes the time from: `tsc`, `kvm-clock`, `hpet`, `arch_sys_counter`.
+/// The kernel's clock source: `tsc`, `kvm-clock`, `hpet`, `arch_sys_counter`.
 #[cfg(target_os = "linux")]
 pub fn clock_source() -> Result<String, String> {
     crate::system::text::read("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 }
 
-/// What the operating system takes the time from.
 #[cfg(target_os = "macos")]
 pub fn clock_source() -> Result<String, String> {
     Ok("mach_absolute_time".to_owned())
 }
 
-/// What the operating system takes the time from.
 #[cfg(windows)]
 pub fn clock_source() -> Result<String, String> {
     Ok("QueryPerformanceCounter".to_owned())
 }
 
-/// What the operating system takes the time from.
 #[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
 pub fn clock_source() -> Result<String, String> {
     Err("étalon does not know where this operating system names its clock source".to_owned())

@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use crate::clock;
 
-/// CPU time, by where it was spent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTimes {
-    /// In the program itself.
+    /// In user space.
     pub user: Duration,
-    /// In the kernel, on the program's behalf.
+    /// In the kernel on its behalf.
     pub system: Duration,
 }
 
@@ -19,14 +18,14 @@ impl CpuTimes {
     }
 }
 
-/// CPU time of the calling thread, user and system together.
+/// User and system.
 #[cfg(unix)]
 pub fn thread_cpu() -> Result<Duration, String> {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::try_from(time).map_err(|_| "the thread's CPU clock is before zero".to_owned())
 }
 
-/// CPU time of this process, all threads together, those that have ended too.
+/// All threads, ended ones too.
 #[cfg(unix)]
 pub fn process_cpu() -> Result<CpuTimes, String> {
     use nix::sys::resource::{UsageWho, getrusage};
@@ -36,8 +35,7 @@ pub fn process_cpu() -> Result<CpuTimes, String> {
     Ok(CpuTimes { user: duration(usage.user_time()), system: duration(usage.system_time()) })
 }
 
-/// CPU time of the child processes that have ended and were waited for, and of theirs: two readings around a tool give
-/// what it used.
+/// CPU time of child processes that ended and were waited for, and of theirs: two readings around a tool give its own.
 #[cfg(unix)]
 pub fn ended_children_cpu() -> Result<Duration, String> {
     use nix::sys::resource::{UsageWho, getrusage};
@@ -47,30 +45,28 @@ pub fn ended_children_cpu() -> Result<Duration, String> {
     Ok(Duration::from_micros(us.max(0) as u64))
 }
 
-/// Windows keeps no such figure.
 #[cfg(not(unix))]
 pub fn ended_children_cpu() -> Result<Duration, String> {
     Err("this operating system does not keep the CPU time of processes that have ended".to_owned())
 }
 
-/// CPU time of the calling thread, user and system together. Windows counts it in steps of a clock tick (15.6 ms).
+/// Counted in clock ticks (15.6 ms).
 #[cfg(windows)]
 pub fn thread_cpu() -> Result<Duration, String> {
     crate::system::windows::thread_cpu().map(CpuTimes::total)
 }
 
-/// CPU time of this process, all threads together, those that have ended too.
 #[cfg(windows)]
 pub fn process_cpu() -> Result<CpuTimes, String> {
     crate::system::windows::process_cpu()
 }
 
-/// How many threads can run at once: logical processors, less what affinity or a control group's quota takes away.
+/// Threads that can run at once: logical processors within affinity and the control group's quota.
 pub fn available_cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Readings of the machine's CPU counters at one instant. Two of them tell what happened in between.
+/// The machine's CPU counters at one instant.
 #[derive(Clone, Debug)]
 pub struct CpuSample {
     at_ns: u64,
@@ -78,24 +74,23 @@ pub struct CpuSample {
     own: Result<Duration, String>,
 }
 
-/// What the machine's processors did between two samples, each as a share (0 to 1) of all logical processors' time.
+/// Between two samples, as shares (0 to 1) of all logical processors' time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MachineCpu {
-    /// Doing anything at all, interrupts included, waiting for disks not.
+    /// Everything except waiting for disks; with interrupts.
     pub busy_share: f64,
-    /// Used by étalon, and by the process trees that the samples were taken with.
+    /// Of étalon and the process trees given to the samples.
     pub own_share: f64,
-    /// Used by everybody else, without interrupts. This is the load that disturbs a trial.
+    /// Of everybody else, without interrupts: the load that disturbs a trial.
     pub foreign_share: f64,
-    /// Taken by the hypervisor for other guests while this one wanted to run.
+    /// Taken by the hypervisor while this machine wanted to run.
     pub steal_share: f64,
-    /// Spent in interrupts. They cannot be told apart: those of étalon's own network traffic are among them.
+    /// Of all interrupts, étalon's own network traffic among them.
     pub interrupt_share: f64,
-    /// Logical processors' time that the shares are of, in seconds.
+    /// The logical processors' time that the shares refer to.
     pub of_core_seconds: f64,
 }
 
-/// The machine's counters since it was started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct MachineTimes {
     busy: Duration,
@@ -105,23 +100,20 @@ struct MachineTimes {
 }
 
 impl CpuSample {
-    /// Reads the counters, with étalon itself as "own".
+    /// With étalon itself as "own".
     pub fn take() -> CpuSample {
         CpuSample::take_with(&[])
     }
 
-    /// Reads the counters, with étalon and the process trees under `servers` as "own": the servers under test are no
-    /// foreign load.
+    /// With étalon and the process trees under `servers` as "own".
     pub fn take_with(servers: &[u32]) -> CpuSample {
         let trees = servers.iter().map(|&pid| crate::process::tree_cpu(pid)).sum::<Result<Duration, String>>();
         let own = trees.and_then(|servers| Ok(process_cpu()?.total() + servers));
         CpuSample { at_ns: clock::now_ns(), machine: machine_times(), own }
     }
 
-    /// What happened from `a` to `b`.
-    ///
-    /// The kernel counts the machine's time in ticks (10 ms on Linux, 15.6 ms on Windows), so that shares over less
-    /// than a second are rough.
+    /// From `a` to `b`. The kernel counts the machine's time in ticks (10 ms on Linux, 15.6 ms on Windows), so shares
+    /// over less than a second are rough.
     pub fn between(a: &CpuSample, b: &CpuSample) -> Result<MachineCpu, String> {
         let (before, after) = (a.machine.clone()?, b.machine.clone()?);
         let own = b.own.clone()?.saturating_sub(a.own.clone()?);
@@ -144,7 +136,7 @@ fn shares(before: &MachineTimes, after: &MachineTimes, own: Duration) -> Option<
     Some(MachineCpu {
         busy_share: share(busy),
         own_share: share(own),
-        // Own time is counted exactly and the machine's in ticks: their difference may fall below zero.
+        // Own time is exact and the machine's in ticks: the difference may fall below zero.
         foreign_share: share(busy.saturating_sub(interrupts).saturating_sub(own)),
         steal_share: share(steal),
         interrupt_share: share(interrupts),
@@ -170,8 +162,8 @@ fn machine_times() -> Result<MachineTimes, String> {
     Err("the machine's CPU counters cannot be read on this operating system".to_owned())
 }
 
-/// The first line of `/proc/stat`: user nice system idle iowait irq softirq steal. The guests' fields that follow are
-/// counted in user and nice already.
+/// The first line of `/proc/stat`: user nice system idle iowait irq softirq steal. The guest fields behind them are
+/// part of user and nice.
 #[cfg(any(target_os = "linux", test))]
 fn parse_proc_stat(stat: &str, ticks_per_second: u64) -> Option<MachineTimes> {
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;

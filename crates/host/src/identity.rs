@@ -4,7 +4,6 @@ use std::path::Path;
 
 use crate::HostError;
 
-/// The name of the user this process runs as.
 #[cfg(unix)]
 pub fn user_name() -> Result<String, HostError> {
     let tried = "look up this process's user";
@@ -16,14 +15,13 @@ pub fn user_name() -> Result<String, HostError> {
     }
 }
 
-/// The name of the user this process runs as.
 #[cfg(not(unix))]
 pub fn user_name() -> Result<String, HostError> {
     let tried = "look up this process's user";
     std::env::var("USERNAME").map_err(|cause| HostError::unavailable(tried, cause.to_string()))
 }
 
-/// Whether users beside the owner may read or write a file: such a file keeps no secret.
+/// A file that others may read or write keeps no secret.
 #[cfg(unix)]
 pub fn open_to_others(path: &Path) -> Result<bool, HostError> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -31,15 +29,13 @@ pub fn open_to_others(path: &Path) -> Result<bool, HostError> {
     Ok(metadata.permissions().mode() & 0o077 != 0)
 }
 
-/// Whether users beside the owner may read or write a file. On Windows that is left to the folder it lies in, which
-/// belongs to the user's profile.
 #[cfg(not(unix))]
 pub fn open_to_others(_path: &Path) -> Result<bool, HostError> {
     Ok(false)
 }
 
-/// Whether users beside the owner may read or write a private key; where root owns it, the file's group may read it, too, so
-/// that a machine's keys can be shared. As libpq asks of `sslkey`.
+/// Whether others may read or write a private key; if root owns it, its group may read it, so that a machine's keys
+/// can be shared. As libpq requires of `sslkey`.
 #[cfg(unix)]
 pub fn key_open_to_others(path: &Path) -> Result<bool, HostError> {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -48,8 +44,7 @@ pub fn key_open_to_others(path: &Path) -> Result<bool, HostError> {
     Ok(metadata.permissions().mode() & others != 0)
 }
 
-/// Whether users beside the owner may read or write a private key. On Windows that is left to the folder it lies in, as libpq
-/// does.
+/// Left to the folder, as libpq does on Windows.
 #[cfg(not(unix))]
 pub fn key_open_to_others(path: &Path) -> Result<bool, HostError> {
     open_to_others(path)
@@ -63,8 +58,7 @@ pub fn close_to_others(folder: &Path) -> Result<(), HostError> {
     std::fs::set_permissions(folder, mode).map_err(HostError::at("close to others", folder))
 }
 
-/// Lets nobody but the owner enter a folder. On Windows that is left to the folder it lies in, which belongs to the
-/// user's profile.
+/// The folder is in the user's profile, which is private.
 #[cfg(not(unix))]
 pub fn close_to_others(_folder: &Path) -> Result<(), HostError> {
     Ok(())

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// A flag that the first Ctrl-C sets, or the first request to end. The second leaves at once with `exit_code`.
+/// A flag set by the first Ctrl-C or request to end. The second exits at once with `exit_code`.
 ///
-/// Where the system allows it, no thread waits for them: a second thread, even one that sleeps for ever, makes every
-/// system call and allocation of the first one dearer, and SQLite is measured inside this process.
-///
-/// Where no handler can be set, Ctrl-C ends the process as it always does.
+/// Where possible no thread waits for it: a second thread, even a sleeping one, makes every system call and allocation
+/// of the first dearer, and SQLite is measured inside this process. Without a handler Ctrl-C ends the process as
+/// usual.
 pub fn flag(exit_code: u8) -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));
     handle(&flag, i32::from(exit_code));
@@ -22,10 +21,10 @@ fn handle(flag: &Arc<AtomicBool>, exit_code: i32) {
 
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         if signal == SIGHUP && is_ignored(signal) {
-            // `nohup` asked that a closed terminal be no reason to end.
+            // `nohup` keeps a closed terminal from ending the program.
             continue;
         }
-        // Handlers run in the order of their registration: this one finds what the one behind it has set before.
+        // Handlers run in order of registration: this one sees what the next has set before.
         let _ = register_conditional_shutdown(signal, exit_code, Arc::clone(flag));
         let _ = register(signal, Arc::clone(flag));
     }

@@ -1,11 +1,10 @@
-//! The machine étalon runs on: its clock, cores, memory, disks and processes, and what is measured of them.
+//! The machine étalon runs on: its clock, cores, memory, disks and processes.
 //!
-//! This is the only room that knows one operating system from another, and the only one in which `unsafe` may appear.
-//! What a system cannot tell is an error that says why. No function here makes up a value in its place: a benchmark
-//! that prints 0 for "unknown" is worse than one that prints nothing.
+//! The only crate that tells operating systems apart, and the only one with `unsafe`. What a system cannot tell is an
+//! error with the reason, never a made-up value.
 //!
 //! Linux is read from `/proc` and `/sys`; macOS and Windows through `sysinfo`, a few system calls and the text of
-//! system commands. Parsers take text, so that all of them are tested wherever the tests run.
+//! system commands. Parsers take text, so that all of them are tested everywhere.
 
 #![allow(
     unsafe_code,

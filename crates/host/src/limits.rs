@@ -3,7 +3,7 @@
 /// How many files and sockets this process may hold open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenFiles {
-    /// The limit in force; `None` is no limit.
+    /// `None` is no limit.
     pub soft: Option<u64>,
     /// How far the process may raise it; `None` is no limit.
     pub hard: Option<u64>,
@@ -16,13 +16,12 @@ pub fn open_files() -> Result<OpenFiles, String> {
     Ok(OpenFiles { soft: limit.current, hard: limit.maximum })
 }
 
-/// Raises the soft limit on open files to the hard one, and returns what then holds.
-///
-/// A client with some thousands of connections needs it, and the servers it starts inherit it.
+/// Raises the soft limit to the hard one and returns the result. A client with thousands of connections needs it, and
+/// its servers inherit it.
 #[cfg(unix)]
 pub fn raise_open_files() -> Result<OpenFiles, String> {
     use rustix::process::{Resource, Rlimit, setrlimit};
-    // macOS reports "no limit" as the hard limit and then refuses more than OPEN_MAX, which is 10 240.
+    // macOS reports no hard limit but refuses more than OPEN_MAX.
     const OPEN_MAX: u64 = 10_240;
     let before = open_files()?;
     if before.soft == before.hard {
@@ -37,13 +36,11 @@ pub fn raise_open_files() -> Result<OpenFiles, String> {
     open_files()
 }
 
-/// The limit on open files.
 #[cfg(not(unix))]
 pub fn open_files() -> Result<OpenFiles, String> {
     Err("this operating system has no such limit: handles end with memory".to_owned())
 }
 
-/// Raises the soft limit on open files to the hard one.
 #[cfg(not(unix))]
 pub fn raise_open_files() -> Result<OpenFiles, String> {
     open_files()

@@ -7,36 +7,32 @@ use crate::system::os;
 pub struct Memory {
     /// What the operating system manages.
     pub total_bytes: u64,
-    /// What programs can still have without swapping, by the control group's limit too where that is tighter.
+    /// Without swapping, within the control group's limit.
     pub available_bytes: u64,
-    /// The control group's limit; `None` is no limit.
+    /// The control group's; `None` is no limit.
     pub limit_bytes: Option<u64>,
     pub swap_bytes: u64,
     /// Swap space in use.
     pub swap_used_bytes: u64,
 }
 
-/// How the machine's memory is used just now.
 pub fn memory() -> Result<Memory, String> {
     os::memory()
 }
 
-/// What programs can still have without swapping, in bytes.
 pub fn available_bytes() -> Result<u64, String> {
     Ok(memory()?.available_bytes)
 }
 
-/// The most memory this process has had resident so far, in bytes.
 #[cfg(unix)]
 pub fn peak_rss_bytes() -> Result<u64, String> {
     use nix::sys::resource::{UsageWho, getrusage};
     let usage = getrusage(UsageWho::RUSAGE_SELF).map_err(|cause| format!("getrusage failed: {cause}"))?;
-    // macOS counts it in bytes, everybody else in KiB; see getrusage(2) of each.
+    // See getrusage(2): macOS counts bytes, others KiB.
     let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
     u64::try_from(usage.max_rss()).map(|amount| amount * unit).map_err(|_| "getrusage gave a negative size".to_owned())
 }
 
-/// The most memory this process has had resident so far, in bytes.
 #[cfg(windows)]
 pub fn peak_rss_bytes() -> Result<u64, String> {
     crate::system::windows::peak_working_set_bytes()

@@ -1,22 +1,21 @@
-//! SpatiaLite, loaded into the SQLite that étalon brings along.
+//! Loads SpatiaLite into étalon's SQLite.
 
 use rusqlite::{Connection, LoadExtensionGuard};
 
 use crate::error::HostError;
 
-/// The function that the module begins with.
+/// The module's entry point.
 const ENTRY_POINT: &str = "sqlite3_modspatialite_init";
 
-/// Where the module is looked for, in order. SQLite adds the ending that the operating system's libraries have.
-///
-/// A plain name is looked for in the loader's own folders. That of Homebrew is not among them.
+/// In order. SQLite adds the library extension. A plain name is looked up in the loader's folders, which do not
+/// include Homebrew's.
 const PLACES: [&str; 3] = ["mod_spatialite", "/opt/homebrew/lib/mod_spatialite", "/usr/local/lib/mod_spatialite"];
 
 pub const HINT: &str = "install it: `apt-get install libsqlite3-mod-spatialite`, `dnf install libspatialite`, \
                         `brew install libspatialite`; on Windows put mod_spatialite.dll and what comes with it into a \
                         folder of the PATH";
 
-/// Loads the module into a connection. Other extensions cannot be loaded before or after it.
+/// Other extensions stay forbidden before and after.
 pub fn load(connection: &Connection) -> Result<(), HostError> {
     let mut first = None;
     for place in PLACES {

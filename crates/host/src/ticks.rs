@@ -1,15 +1,14 @@
-//! The processor's own count of time, for what is timed so often that reading the clock would weigh.
+//! The processor's time stamp counter, for what is timed very often.
 //!
-//! A reading of the clock costs some 30 ns without entering the kernel, one of this count a third of that. It is used only
-//! where the kernel itself takes the time from it, and so has found it steady and the same on all cores; elsewhere the
-//! clock stands in.
+//! A clock reading costs some 30 ns without a system call, this a third. Used only where the kernel itself uses it,
+//! and so has found it steady on all cores; elsewhere the clock stands in.
 
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use crate::clock::now_ns;
 
-/// Over how long the count is held against the clock: reading both takes some 0.1 µs, which is 0.01 % of it.
+/// Calibration of the counter against the clock: reading both takes some 0.1 µs, 0.01 % of it.
 const BASELINE: Duration = Duration::from_millis(1);
 
 /// A reading of the count and of the clock at the same time.
@@ -19,19 +18,19 @@ struct Origin {
     ns: u64,
 }
 
-/// The first reading, or nothing where the clock stands in.
+/// `None` where the clock stands in.
 fn origin() -> Option<Origin> {
     static ORIGIN: OnceLock<Option<Origin>> = OnceLock::new();
     *ORIGIN.get_or_init(|| is_trusted().then(|| Origin { ticks: counter(), ns: now_ns() }))
 }
 
-/// The count now. Only differences mean something.
+/// Only differences mean something.
 #[inline]
 pub fn ticks() -> u64 {
     if origin().is_some() { counter() } else { now_ns() }
 }
 
-/// So many ticks in nanoseconds. The first call may wait a millisecond, until the length of a tick is known.
+/// The first call may wait a millisecond for the calibration.
 pub fn in_ns(ticks: u64) -> u64 {
     static NS_PER_TICK: OnceLock<f64> = OnceLock::new();
     let pace = NS_PER_TICK.get_or_init(|| {

@@ -49,7 +49,7 @@ fn a_server_ends_as_asked_and_its_log_stays() {
 #[test]
 fn a_server_that_does_not_listen_is_killed_with_its_children() {
     let scratch = Scratch::new("deaf", None).unwrap();
-    // PostgreSQL's children, too, lead sessions of their own, where a signal to the group does not reach them.
+    // PostgreSQL's children lead sessions of their own, out of reach of a signal to the group.
     let apart = if cfg!(target_os = "linux") { "setsid" } else { "" };
     let script = format!("trap '' INT TERM QUIT; {apart} sleep 60 & sleep 61 & echo on; wait; sleep 62");
     let mut server = ServerProcess::spawn(shell(&scratch, &script)).unwrap();
@@ -123,8 +123,8 @@ fn a_server_runs_as_another_user() {
     assert!(data.join("made").exists());
 }
 
-/// What a copy of this program does instead of testing: it makes a scratch folder in `$BASE`, starts `$SCRIPT` in it,
-/// prints both and waits to be killed. Without the variables it is a test that has nothing to do.
+/// What a copy of this program does: makes a scratch folder in `$BASE`, starts `$SCRIPT` in it, prints both and waits
+/// to be killed. Without the variables there is nothing to do.
 #[test]
 fn helper_that_is_killed() {
     let (Ok(base), Ok(script)) = (std::env::var("HELPER_BASE"), std::env::var("HELPER_SCRIPT")) else { return };
@@ -142,7 +142,6 @@ fn helper_that_is_killed() {
     std::thread::sleep(Duration::from_secs(60));
 }
 
-/// Starts the helper and waits until its server runs.
 fn helper(base: &Path, script: &str, user: Option<&str>) -> (Child, u32) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
@@ -183,7 +182,7 @@ fn a_server_ends_when_etalon_is_killed() {
 #[test]
 fn a_server_that_survives_is_stopped_before_its_folder_goes() {
     let base = Scratch::new("base", None).unwrap();
-    // It ignores the signal it gets when étalon ends.
+    // Ignores the signal it gets when étalon ends.
     let (mut etalon, server) = helper(base.path(), "trap '' TERM; echo on; while :; do sleep 0.05; done", None);
     let start = start_mark(server).unwrap();
     etalon.kill().unwrap();
@@ -199,7 +198,7 @@ fn a_server_that_survives_is_stopped_before_its_folder_goes() {
     assert!(remove_abandoned(&found[0]).is_err(), "it is gone already");
 }
 
-/// Writes over the owner of a folder of this process, to make it another's.
+/// Makes a folder of this process another's.
 fn change_owner(scratch: &Scratch, key: &str, value: &str) {
     let file = scratch.path().join("owner");
     let text = std::fs::read_to_string(&file).unwrap();
@@ -230,7 +229,7 @@ fn another_container_s_folder_is_let_alone_until_the_machine_restarts() {
     assert_eq!(find_abandoned_in(base.path()), []);
     change_owner(&scratch, "boot", "00000000-0000-0000-0000-000000000000");
     assert_eq!(find_abandoned_in(base.path()).len(), 1);
-    // Another host that shares the place has been started another time, too.
+    // Another host that shares the place has another boot id, too.
     for host in ["an1234 elsewhere", ""] {
         change_owner(&scratch, "host", host);
         assert_eq!(find_abandoned_in(base.path()), [], "{host}");
@@ -274,7 +273,7 @@ fn a_folder_is_removed_though_somebody_still_writes_in_it() {
     let scratch = Scratch::new("written", None).unwrap();
     let (folder, data) = (scratch.path().to_owned(), scratch.path().join("data"));
     std::fs::create_dir(&data).unwrap();
-    // As the children of a server that was killed, which end a moment after it.
+    // Like the children of a killed server, which end a moment later.
     let writer = std::thread::spawn(move || {
         let end = Instant::now() + Duration::from_millis(300);
         let names = (0..).take_while(|_| Instant::now() < end);

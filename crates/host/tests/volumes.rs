@@ -19,8 +19,8 @@ use host::volume::{MadeVolume, VolumeFs, VolumeSpec};
 
 const MIB: u64 = 1 << 20;
 
-/// What a copy of this program does instead of testing: it makes something in `$HELPER_BASE`, says so and waits to be
-/// killed. Without the variable it is a test that has nothing to do.
+/// What a copy of this program does: makes something in `$HELPER_BASE`, says so and waits to be killed. Without the
+/// variable there is nothing to do.
 #[test]
 fn helper_that_is_killed() {
     let Ok(base) = std::env::var("HELPER_BASE") else { return };
@@ -55,7 +55,6 @@ fn helper_that_is_killed() {
     }
 }
 
-/// Starts the helper and waits for its word.
 fn helper(base: &Path, makes: &str) -> (Child, String) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "helper_that_is_killed", "--nocapture"]);

@@ -13,7 +13,6 @@ pub enum TrialState {
     Planned,
     /// A store opened with a trial in this state was killed in the middle of it.
     Running,
-    /// Its measurements count.
     Measured,
     /// It could not run, or its result cannot be trusted: the reason says why.
     Failed,

@@ -9,7 +9,6 @@ pub enum Value {
     Bool(bool),
     Int(i64),
     Float(f64),
-    /// As written.
     Text(String),
 }
 
@@ -24,7 +23,6 @@ impl Value {
         }
     }
 
-    /// Whole numbers too.
     pub fn as_float(&self) -> Option<f64> {
         match self {
             Value::Int(n) => Some(*n as f64),

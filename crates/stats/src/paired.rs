@@ -60,7 +60,6 @@ pub struct Ratio {
     pub p_t: f64,
 }
 
-/// NaN fails too.
 pub(crate) fn check_level(level: f64) -> Result<(), NotComparable> {
     if level > 0.0 && level < 1.0 { Ok(()) } else { Err(NotComparable::BadLevel(level)) }
 }

@@ -100,6 +100,7 @@ impl Store {
 
     /// Begins the planned trial, or another attempt after one that failed or was aborted, and reserves disk space for
     /// its record.
+    ///
     /// # Errors
     /// [`StoreError::NotPlanned`], [`StoreError::WrongState`] when it was measured or is running,
     /// [`StoreError::Full`].
@@ -128,6 +129,7 @@ impl Store {
 
     /// Stores a trial's record in one transaction. If it was measured, an earlier measured attempt at its place is
     /// superseded but kept.
+    ///
     /// # Errors
     /// [`StoreError::WrongState`], [`StoreError::Refused`], or [`StoreError::Full`]: nothing of the record is stored
     /// then, and it may be tried again.
@@ -148,6 +150,7 @@ impl Store {
 
     /// Stores finished trials in one transaction, as an import needs: a million trials must not wait for the disk a
     /// million times. `started_unix_ms` stands in where a record has no time.
+    ///
     /// # Errors
     /// [`StoreError::NotPlanned`] when a trial is not in the order or no longer to come; otherwise as
     /// [`Store::finish_trial`].

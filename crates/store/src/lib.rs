@@ -75,14 +75,12 @@ enum Access {
     ReadOnly,
     /// Valid as long as this token is in the file.
     Write {
-        /// Released on drop.
         lock: WriteLock,
         /// Unique among all that ever opened this store for writing.
         token: String,
     },
     /// The lock is held until the file is closed, which is when the fields are dropped.
     Settled {
-        /// Released on drop.
         _lock: WriteLock,
     },
 }
@@ -104,6 +102,7 @@ impl Store {
 
     /// Writes the WAL back, so that a single file is left. Dropping does so too but cannot report an error. While a
     /// report reads, `-wal` and `-shm` may stay until the next close.
+    ///
     /// # Errors
     /// When the WAL cannot be written back. All that was acknowledged is still in the store's files.
     pub fn close(mut self) -> Result<()> {
@@ -111,6 +110,7 @@ impl Store {
     }
 
     /// Closes the store; if this value created it and no trial was begun, removes it under the lock.
+    ///
     /// # Errors
     /// When it cannot be read, belongs to another by now, or cannot be closed: the file is there then.
     pub fn close_unless_untouched(mut self) -> Result<Kept> {
@@ -134,7 +134,6 @@ impl Store {
         Ok(if file.exists() { Kept::Yes } else { Kept::No })
     }
 
-    /// All of `work` or nothing.
     fn write<T>(&mut self, tried: &str, work: impl FnOnce(&Transaction<'_>, &Path) -> Result<T>) -> Result<T> {
         let Access::Write { token, .. } = &self.access else {
             return Err(StoreError::ReadOnly { path: self.path.clone(), tried: tried.to_owned() });

@@ -30,7 +30,6 @@ pub(crate) fn version(conn: &Connection, path: &Path, steps: &[&str]) -> Result<
     Ok(found)
 }
 
-/// In one transaction.
 pub(crate) fn migrate(conn: &mut Connection, path: &Path, steps: &[&str]) -> Result<()> {
     let from = version(conn, path, steps)?;
     if from == newest(steps) {

@@ -32,6 +32,7 @@ const TRIED_WRITE: &str = "open it for writing";
 impl Store {
     /// Creates a store and opens it for writing. Header, cells and order are synced to disk before the file appears
     /// under its name; on failure no file is left.
+    ///
     /// # Errors
     /// [`StoreError::Exists`]; [`StoreError::Refused`] when the order does not fit the plan.
     pub fn create(path: &Path, header: &Header, order: &[PlannedTrial]) -> Result<Store> {
@@ -49,6 +50,7 @@ impl Store {
     }
 
     /// Opens a store for writing, migrating an older one.
+    ///
     /// # Errors
     /// [`StoreError::Locked`]; see [`StoreError`] for files that are not stores.
     pub fn open(path: &Path) -> Result<Store> {
@@ -57,6 +59,7 @@ impl Store {
 
     /// Opens a store for reading, also while a run writes it and on read-only media. An older store is migrated in
     /// memory.
+    ///
     /// # Errors
     /// [`StoreError::Unrecovered`] when changes of a store that was not closed cannot be read without writing; see
     /// [`StoreError`] for files that are not stores.

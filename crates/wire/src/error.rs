@@ -4,9 +4,9 @@ use crate::mysql::ErrorPacket;
 use crate::postgres::ErrorFields;
 use crate::tds::ServerMessage;
 
-/// An error of a protocol. After any of these except [`ParameterCount`](Self::ParameterCount),
-/// [`RequestTooLarge`](Self::RequestTooLarge), [`NulByte`](Self::NulByte) and [`NoBinaryForm`](Self::NoBinaryForm), which
-/// are the caller's own, the connection must be closed: the two sides no longer agree about the stream.
+/// After any of these except [`ParameterCount`](Self::ParameterCount), [`RequestTooLarge`](Self::RequestTooLarge),
+/// [`NulByte`](Self::NulByte) and [`NoBinaryForm`](Self::NoBinaryForm), which are the caller's, close the connection:
+/// the two sides no longer agree about the stream.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WireError {
@@ -14,23 +14,17 @@ pub enum WireError {
     #[error("the server broke the protocol: {0}")]
     Protocol(&'static str),
 
-    /// A message that exists, but not here.
+    /// A valid message in the wrong state.
     #[error("the server broke the protocol: unexpected message 0x{tag:02x} while {state}")]
     Unexpected {
-        /// The message's first byte (PostgreSQL: its type).
         tag: u8,
-        /// What was going on.
+        /// What was expected or under way.
         state: &'static str,
     },
 
     /// A length beyond [`Limits`](crate::Limits).
     #[error("the server announced {what} of {length_bytes} bytes; the limit is {limit_bytes}")]
-    TooLarge {
-        what: &'static str,
-        length_bytes: u64,
-        /// The limit that applies.
-        limit_bytes: u64,
-    },
+    TooLarge { what: &'static str, length_bytes: u64, limit_bytes: u64 },
 
     /// PostgreSQL refused the connection.
     #[error("the server refused the connection: {0}")]
@@ -48,11 +42,11 @@ pub enum WireError {
     #[error("the server asks for a password and none is set")]
     PasswordMissing,
 
-    /// The server wants a way of authentication that is not spoken here.
+    /// An authentication method that is not implemented.
     #[error("the server asks for {0} authentication, which is not supported")]
     UnsupportedAuthentication(String),
 
-    /// The exchange of proofs failed on this side, for instance because the server's proof is wrong.
+    /// This side rejected the exchange, for instance because the server's proof is wrong.
     #[error("authentication failed: {0}")]
     Authentication(String),
 
@@ -64,24 +58,19 @@ pub enum WireError {
     #[error("channel binding is required, but {0}")]
     ChannelBinding(&'static str),
 
-    /// The password would have to cross the network in the clear.
+    /// The password would cross the network in the clear.
     #[error("the server asks for the password itself, which is only sent over TLS or a local socket")]
     InsecureTransport,
 
-    /// The password would have to be told to a server whose certificate nobody has checked.
+    /// The password would go to a server whose certificate is not verified.
     #[error("the server asks for the password itself, which is only sent to one whose certificate is checked")]
     UnprovenServer,
 
     /// The caller gave a different number of parameters than the statement has.
     #[error("the statement has {expected} parameters, {given} were given")]
-    ParameterCount {
-        /// What the statement has.
-        expected: usize,
-        /// What the caller gave.
-        given: usize,
-    },
+    ParameterCount { expected: usize, given: usize },
 
-    /// A request would not fit the protocol's length field.
+    /// Does not fit the protocol's length field.
     #[error("a request of {0} bytes does not fit the protocol")]
     RequestTooLarge(u64),
 
@@ -92,13 +81,12 @@ pub enum WireError {
     /// A value has no binary form in its column's type, and the format has no other.
     #[error("column {column} (type {type_id}) cannot be sent in binary")]
     NoBinaryForm {
-        /// The column's place, from 0.
         column: usize,
         /// The type's number in the protocol.
         type_id: u32,
     },
 
-    /// The caller called a function of a state machine that does not fit its state.
+    /// The function does not fit the state machine's state.
     #[error("misuse of a protocol state machine: {0}")]
     Misuse(&'static str),
 }
@@ -108,7 +96,7 @@ impl WireError {
         Self::Protocol("a message is shorter than what it says it holds")
     }
 
-    /// The SQLSTATE that the server gave as its reason, if it was the server who refused.
+    /// Of the server's refusal.
     #[must_use]
     pub fn sqlstate(&self) -> Option<crate::SqlState> {
         match self {

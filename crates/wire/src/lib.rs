@@ -39,5 +39,4 @@ pub use sqlstate::SqlState;
 pub use text::TextTemplate;
 pub use value::Value;
 
-/// A result of this crate.
 pub type Result<T, E = WireError> = std::result::Result<T, E>;

@@ -1,17 +1,17 @@
 //! How much a server may make the client hold.
 
-/// Upper bounds for what a server may send. A length beyond them is a [`WireError::TooLarge`](crate::WireError::TooLarge)
-/// as soon as it is announced.
+/// Upper bounds for what a server may send, checked as soon as a length is announced:
+/// [`WireError::TooLarge`](crate::WireError::TooLarge).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// One message (PostgreSQL) or one payload after joining its packets (MySQL), bytes.
+    /// One message (PostgreSQL) or one payload after joining its packets (MySQL).
     pub message_bytes: u32,
-    /// One message while the connection is being set up, bytes.
+    /// One message during connection set-up.
     pub handshake_message_bytes: u32,
-    /// Everything received while the connection is being set up, bytes.
+    /// Everything received during connection set-up.
     pub handshake_total_bytes: u32,
-    /// What a scanner keeps allocated between replies, bytes. A torn message larger than this gives its memory back
-    /// afterwards, so that one big row does not stay with each of 10,000 connections.
+    /// What a scanner keeps allocated between replies. A larger torn message gives its memory back, so that one big
+    /// row does not stay with each of 10,000 connections.
     pub retained_bytes: u32,
 }
 

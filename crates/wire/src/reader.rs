@@ -60,7 +60,7 @@ impl<'a> Reader<'a> {
         self.array().map(u32::from_le_bytes)
     }
 
-    /// The bytes up to a NUL, which is taken too.
+    /// The NUL is consumed too.
     pub(crate) fn until_nul(&mut self) -> Result<&'a [u8]> {
         let len = self.rest.iter().position(|&byte| byte == 0).ok_or_else(WireError::malformed)?;
         let taken = self.take(len)?;
@@ -89,7 +89,6 @@ impl<'a> Reader<'a> {
         self.lenenc()?.ok_or(WireError::Protocol("NULL stands where a number must"))
     }
 
-    /// A length-encoded string; `None` is `NULL`.
     #[inline]
     pub(crate) fn lenenc_bytes(&mut self) -> Result<Option<&'a [u8]>> {
         match self.lenenc()? {
@@ -98,7 +97,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A length-encoded string that cannot be `NULL`.
     pub(crate) fn lenenc_text(&mut self) -> Result<&'a [u8]> {
         self.lenenc_bytes()?.ok_or(WireError::Protocol("NULL stands where a text must"))
     }

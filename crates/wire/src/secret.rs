@@ -2,17 +2,16 @@
 
 use std::fmt;
 
-/// A password. Its `Debug` form hides it, and there is no `Display`.
+/// `Debug` hides it; there is no `Display`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Vec<u8>);
 
 impl Secret {
-    /// Wraps a password's bytes.
     pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
         Self(bytes.into())
     }
 
-    /// The bytes, for the moment they are needed.
+    /// For the moment of use.
     #[must_use]
     pub fn expose(&self) -> &[u8] {
         &self.0

@@ -19,7 +19,7 @@ impl SqlState {
     /// `HY000` (MySQL): no more exact state exists.
     pub const GENERAL: Self = Self(*b"HY000");
 
-    /// Takes five printable ASCII characters; anything else becomes [`GENERAL`](Self::GENERAL).
+    /// Five printable ASCII characters; anything else becomes [`GENERAL`](Self::GENERAL).
     #[must_use]
     pub fn new(code: &[u8]) -> Self {
         match <[u8; 5]>::try_from(code) {

@@ -5,30 +5,24 @@ use crate::{Result, Value, WireError};
 
 /// A statement cut at its parameters: piece, parameter, piece, …, piece.
 ///
-/// The values are spliced in as they are, unquoted: it is the plain substitution of `pgbench -M simple`, where the script
-/// writes the quotes. `NULL` becomes the word. Never use it for values from outside a benchmark.
+/// Values are spliced in unquoted, as `pgbench -M simple` does, where the script writes the quotes. `NULL` becomes the
+/// word. Never use it for values from outside a benchmark.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextTemplate {
     pieces: Vec<String>,
 }
 
 impl TextTemplate {
-    /// A statement of `pieces.len() - 1` parameters.
     pub fn new<S: Into<String>>(pieces: impl IntoIterator<Item = S>) -> Self {
         Self { pieces: pieces.into_iter().map(Into::into).collect() }
     }
 
-    /// How many parameters it takes.
     #[must_use]
     pub fn parameters(&self) -> usize {
         self.pieces.len().saturating_sub(1)
     }
 
     /// Appends the statement with `values` in place.
-    ///
-    /// # Errors
-    ///
-    /// [`WireError::ParameterCount`].
     pub fn render(&self, values: &[Value<'_>], out: &mut Vec<u8>) -> Result<()> {
         if values.len() != self.parameters() {
             return Err(WireError::ParameterCount { expected: self.parameters(), given: values.len() });

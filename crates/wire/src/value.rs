@@ -2,18 +2,16 @@
 
 use std::io::Write;
 
-/// One parameter or one decoded column. Borrowed, so that passing it costs nothing.
+/// A parameter or a decoded column, borrowed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value<'a> {
     /// SQL `NULL`.
     Null,
     Bool(bool),
     Int(i64),
-    /// A whole number beyond `i64`. Only `bigint unsigned` of MySQL holds such.
+    /// Beyond `i64`: `bigint unsigned` of MySQL.
     Unsigned(u64),
-    /// A floating point number.
     Float(f64),
-    /// Characters in UTF-8.
     Text(&'a str),
     Bytes(&'a [u8]),
 }
@@ -21,7 +19,7 @@ pub enum Value<'a> {
 /// Room for the longest text of an `i64` (20) or a shortest round-trip `f64` with exponent (24).
 pub(crate) const INLINE: usize = 24;
 
-/// A few bytes that are not worth a heap allocation.
+/// Avoids a heap allocation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Inline {
     bytes: [u8; INLINE],

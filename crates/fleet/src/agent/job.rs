@@ -40,13 +40,11 @@ impl Job {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// It is done.
     pub(super) fn finish(&self, answer: Result<Answer, Failure>) {
         self.lock().answer = Some(answer);
         self.changed.notify_all();
     }
 
-    /// Whether it is done.
     pub(super) fn is_done(&self) -> bool {
         self.lock().answer.is_some()
     }
@@ -57,7 +55,6 @@ impl Job {
         self.changed.notify_all();
     }
 
-    /// Ends it early.
     pub(super) fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
         self.changed.notify_all();

@@ -28,9 +28,7 @@ const ANSWER_PATIENCE: Duration = Duration::from_millis(500);
 /// How an agent is started.
 #[derive(Clone)]
 pub struct AgentOptions {
-    /// The NATS server.
     pub server: Server,
-    /// The agent's name.
     pub name: String,
     /// What it lets plans reach: nothing of this host, unless it was named.
     pub allow: Named,
@@ -47,7 +45,6 @@ pub struct AgentOptions {
 }
 
 impl AgentOptions {
-    /// The usual ones.
     pub fn new(server: Server, name: &str, log: fn(&str)) -> AgentOptions {
         AgentOptions {
             server,
@@ -81,9 +78,6 @@ struct Shared {
 
 impl Agent {
     /// Connects and begins to serve.
-    ///
-    /// # Errors
-    /// The name cannot be part of a subject, or the NATS server cannot be used.
     pub fn start(options: AgentOptions, registry: Registry) -> Result<Agent, BusError> {
         if !name_is_fit(&options.name) {
             return Err(BusError::Other {

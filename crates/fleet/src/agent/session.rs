@@ -81,7 +81,6 @@ impl Session {
         self.heard.elapsed() > self.lease
     }
 
-    /// A job of it.
     pub(super) fn job(&self, number: u64) -> Result<Arc<Job>, Failure> {
         self.jobs.get(&number).cloned().ok_or_else(|| {
             // The agent was started again, or its lease ran out.

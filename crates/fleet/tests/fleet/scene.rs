@@ -132,7 +132,6 @@ impl Nats {
         parse(&format!("{fleet}{text}"))
     }
 
-    /// The fleet of a plan.
     pub fn fleet(&self, plan: &Plan, experiment: &str) -> Result<Fleet, engine::Failure> {
         self.fleet_until(plan, experiment, &Arc::new(AtomicBool::new(false)))
     }
@@ -187,7 +186,6 @@ pub fn measured(store: &Store) -> Vec<(u32, Measurement)> {
     store.measurements().unwrap().into_iter().map(|row| (row.cell, row.measurement)).collect()
 }
 
-/// The values of a metric.
 pub fn values(store: &Store, metric: &str) -> Vec<f64> {
     measured(store)
         .into_iter()

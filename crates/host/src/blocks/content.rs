@@ -1,31 +1,31 @@
 //! Bytes that cannot be compressed, and that no other block has.
 
-/// Generators that run side by side, so that a vector unit works them off several at a time.
+/// Generators side by side, for a vector unit.
 const LANES: usize = 16;
 const LANE_BYTES: usize = 8;
 const ROUND_BYTES: usize = LANES * LANE_BYTES;
 
 /// A stream of fresh incompressible bytes, the same for the same seed.
 ///
-/// It is Marsaglia's xorshift64 ("Xorshift RNGs", 2003) in 16 lanes, each with a seed of its own from SplitMix64. That
-/// is no good randomness, and none is needed: no compressor looks for relations over GF(2). It costs about as much as
-/// copying the bytes (some 0.04 ns each), so that every byte of every write can be fresh. The usual shortcut, stamping a
-/// number into each sector of a block that is written again and again, escapes deduplication by blocks, but not a
-/// filesystem that compresses several neighbouring writes in one record: there, all but the stamps are repeats.
+/// Marsaglia's xorshift64 ("Xorshift RNGs", 2003) in 16 lanes, seeded by SplitMix64. Poor randomness is enough: no
+/// compressor looks for relations over GF(2). It costs about as much as copying (some 0.04 ns a byte), so every byte
+/// of every write can be fresh. Stamping a number into each sector of a repeated block escapes deduplication by
+/// blocks, but not a filesystem that compresses several neighbouring writes in one record: there, all but the stamps
+/// repeats.
 #[derive(Clone, Debug)]
 pub struct Content {
     lanes: [u64; LANES],
 }
 
 impl Content {
-    /// A stream by its seed. Two workers that share a seed write the same blocks: give each its own.
+    /// Two workers with one seed write the same blocks: give each its own.
     pub fn new(seed: u64) -> Content {
         let mut state = seed;
-        // A lane of zero would stay zero for ever.
+        // A lane of zero would stay zero.
         Content { lanes: std::array::from_fn(|_| split_mix(&mut state) | 1) }
     }
 
-    /// Writes the stream's next bytes into all of `bytes`.
+    /// Fills all of `bytes` with the stream's next.
     pub fn fill(&mut self, bytes: &mut [u8]) {
         let mut lanes = self.lanes;
         let mut rounds = bytes.chunks_exact_mut(ROUND_BYTES);

@@ -1,16 +1,14 @@
-//! One piece of memory for the buffers of all slots.
-
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::io;
 use std::ptr::NonNull;
 
-/// Where each buffer begins: on a page, which suits every device's direct I/O.
+/// Each buffer begins on a page, which suits every device's direct I/O.
 pub(super) const PAGE_BYTES: usize = 4096;
 
-/// The buffers of all slots, one behind the other.
+/// The buffers of all slots in one allocation.
 ///
-/// Lent to the operating system while an operation is under way; the forms keep the rule that nobody else touches a
-/// slot's bytes meanwhile.
+/// Lent to the operating system during an operation; the forms make sure that nobody else touches a slot's bytes
+/// meanwhile.
 pub(super) struct Arena {
     memory: NonNull<u8>,
     layout: Layout,
@@ -36,7 +34,6 @@ impl Arena {
         self.layout.size()
     }
 
-    /// Where a slot's buffer begins.
     pub(super) fn start(&self, slot: usize) -> NonNull<u8> {
         let offset = slot * self.stride_bytes;
         assert!(offset < self.layout.size(), "slot {slot} lies behind the arena");
@@ -44,8 +41,6 @@ impl Arena {
         unsafe { self.memory.add(offset) }
     }
 
-    /// A slot's buffer, to be looked at.
-    ///
     /// # Safety
     /// No operation is under way in the slot.
     pub(super) unsafe fn slot(&self, slot: usize) -> &[u8] {
@@ -53,8 +48,6 @@ impl Arena {
         unsafe { std::slice::from_raw_parts(self.start(slot).as_ptr(), self.stride_bytes) }
     }
 
-    /// A slot's buffer, to be written.
-    ///
     /// # Safety
     /// No operation is under way in the slot.
     pub(super) unsafe fn slot_mut(&mut self, slot: usize) -> &mut [u8] {

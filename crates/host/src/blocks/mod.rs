@@ -1,13 +1,12 @@
-//! Reads and writes of blocks, many under way at once from one thread: io_uring where the kernel gives it, threads
-//! that block elsewhere.
+//! Reads and writes of blocks, many in flight from one thread: io_uring where available, else blocking threads.
 //!
-//! A [`BlockRing`] owns `depth` slots, each with a buffer and at most one operation. Requests are queued, go to the
-//! kernel together, and are told of by [`BlockRing::reap`]; once warm nothing is allocated. With a ring, the buffers and
-//! files are registered, so that the kernel neither pins pages nor counts references for each operation, and one entry
-//! submits all that is queued and waits. Which form runs is told by [`BlockRing::kind`], and what it had to do without by
-//! [`BlockRing::shortfalls`], since both change results.
+//! A [`BlockRing`] owns `depth` slots, each with a buffer and at most one operation. Requests are queued, submitted
+//! together and completed by [`BlockRing::reap`]; once warm nothing is allocated. A ring's buffers and files are
+//! registered, so the kernel neither pins pages nor counts references per operation, and one entry submits the queue
+//! and waits. [`BlockRing::kind`] names the form and [`BlockRing::shortfalls`] what it lacks, since both change
+//! results.
 //!
-//! The **null** form ends every operation at once without any I/O: what it yields is the ceiling of whoever drives it.
+//! The **null** form completes every operation at once without I/O: its rate is the ceiling of the driving code.
 
 mod content;
 mod memory;
@@ -37,83 +36,68 @@ use crate::error::HostError;
 /// How operations are carried out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
-    /// The ring where it can be had, else threads.
+    /// The ring if available, else threads.
     #[default]
     Auto,
     Ring,
-    /// `pread` and `pwrite` (`ReadFile` and `WriteFile` on Windows), by a thread for each operation that is to be under
-    /// way; on the caller's own thread if that is one.
+    /// `pread` and `pwrite` (`ReadFile` and `WriteFile` on Windows) on one thread per operation in flight; on the
+    /// caller's own at depth 1.
     Blocking,
-    /// Not at all: each operation ends at once, and well.
+    /// Every operation succeeds at once without I/O.
     Null,
 }
 
-/// Who looks for completions. Anything but the default needs a ring.
+/// Anything but the default needs a ring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Polling {
     #[default]
     Interrupts,
-    /// The thread that reaps asks the device, and uses its core up. The device needs queues for it (`nvme.poll_queues`),
-    /// and files must bypass the page cache.
+    /// The reaping thread polls the device, using up its core. Needs the device's polling queues (`nvme.poll_queues`)
+    /// and direct I/O.
     Device,
-    /// A thread of the kernel's takes requests without being called; it uses up a second core.
+    /// A kernel thread takes requests without a system call; it uses up a second core.
     KernelThread,
 }
 
 /// What a [`BlockRing`] is to be.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// How operations are carried out.
     pub form: Form,
-    /// Who looks for completions.
     pub polling: Polling,
-    /// Slots: operations that can be under way at once.
+    /// Operations in flight.
     pub depth: u32,
-    /// The largest operation, in bytes. Each slot's buffer is as large, rounded up to a page.
+    /// Largest operation. Each slot's buffer is as large, rounded up to a page.
     pub block_bytes: u32,
-    /// How many requests may wait for each other before they are handed to the kernel. With 1, each goes as soon as the
-    /// next one is queued or ends are waited for, so that the device is never left with less than it could have. More
-    /// spare entries into the kernel, and CPU time with them, but leave the device idle where it is quick to answer: on a
-    /// virtual disk at depths of 8 and 32, handing over all at once when ends are waited for cost 7 % of the reads a
-    /// second and 15 % of the writes.
+    /// Requests that may queue before they are submitted. With 1, each goes when the next is queued or completions are
+    /// awaited, so the device is never idle without need. More saves kernel entries and CPU, but leaves a quick device
+    /// idle: on a virtual disk at depths of 8 and 32, submitting everything when completions are awaited cost 7 % of
+    /// the reads a second and 15 % of the writes.
     pub batch: u32,
 }
 
 impl Options {
-    /// The best form there is, without polling, and no request waits for another.
+    /// The best available form, without polling or batching.
     pub fn new(depth: u32, block_bytes: u32) -> Options {
         Options { form: Form::Auto, polling: Polling::Interrupts, depth, block_bytes, batch: 1 }
     }
 }
 
-/// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockOp {
     /// Fills the first `bytes` of the slot's buffer from a place of the file.
-    Read {
-        /// Where in the file, in bytes.
-        offset: u64,
-        /// How many bytes.
-        bytes: u32,
-    },
+    Read { offset: u64, bytes: u32 },
     /// Writes the first `bytes` of the slot's buffer to a place of the file.
-    Write {
-        /// Where in the file, in bytes.
-        offset: u64,
-        /// How many bytes.
-        bytes: u32,
-    },
-    /// Makes durable what was written and has *ended* before this was submitted: `fdatasync`, `F_FULLFSYNC` on macOS,
+    Write { offset: u64, bytes: u32 },
+    /// Makes durable what was written and *completed* before it was submitted: `fdatasync`, `F_FULLFSYNC` on macOS,
     /// `FlushFileBuffers` on Windows.
     Sync,
 }
 
-/// The end of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockDone {
     pub slot: u32,
-    /// Bytes that were read or written, fewer than asked for at the end of a file; 0 for a sync. Or the operating
-    /// system's error number ([`io::Error::from_raw_os_error`] words it).
+    /// Bytes read or written, fewer at the end of a file; 0 for a sync. Or the operating system's error number, for
+    /// [`io::Error::from_raw_os_error`].
     pub result: Result<u32, i32>,
 }
 
@@ -126,18 +110,13 @@ pub enum SubmitError {
     /// The slot's operation has not been reaped.
     #[error("the operation of slot {0} has not ended")]
     Busy(u32),
-    /// There are fewer files.
+    /// The index is not below the number of files.
     #[error("there is no file {0}")]
     NoFile(u32),
     /// The operation is larger than the slot's buffer.
     #[error("{bytes} bytes do not fit into a buffer of {most_bytes}")]
-    TooLarge {
-        /// What was asked for.
-        bytes: u32,
-        /// What a buffer holds.
-        most_bytes: u32,
-    },
-    /// The operating system took no more requests, by this number of its own.
+    TooLarge { bytes: u32, most_bytes: u32 },
+    /// The operating system's error number.
     #[error("the kernel takes no request: {}", io::Error::from_raw_os_error(*.0))]
     Kernel(i32),
 }
@@ -149,16 +128,15 @@ enum Inner {
     Null(Null),
 }
 
-/// Many block operations at once, driven by one thread.
 pub struct BlockRing {
     inner: Inner,
     kind: String,
     shortfalls: Vec<String>,
-    /// Whether each slot's operation is under way, or has ended and not been reaped.
+    /// In flight, or completed and not reaped.
     busy: Vec<bool>,
     files: u32,
     block_bytes: u32,
-    /// The kernel takes a ring's requests from the thread that made it, and from no other.
+    /// The kernel accepts a ring's requests only from the thread that made it.
     _one_thread: PhantomData<*const ()>,
 }
 
@@ -168,7 +146,7 @@ impl std::fmt::Debug for BlockRing {
     }
 }
 
-/// How a ring is come by; a parameter, so that a kernel without one can be tested on a kernel with one.
+/// A parameter, so that a kernel without rings can be tested on one with them.
 type RingResult = Result<(Inner, Vec<String>), String>;
 
 #[cfg(target_os = "linux")]
@@ -183,11 +161,10 @@ fn open_ring(_options: &Options, _files: &mut Vec<File>) -> RingResult {
 }
 
 impl BlockRing {
-    /// A ring for operations on these files, to be used on this thread. Operations name a file by its place.
+    /// A ring for operations on `files`, by index, used on this thread only.
     ///
     /// # Errors
-    /// The ring was asked for by name, or for polling, and cannot be had; or there is no memory, or there are no
-    /// threads, for so many slots.
+    /// A ring was demanded by form or polling and is not available; or memory or threads for so many slots are not.
     pub fn new(options: &Options, files: Vec<File>) -> Result<BlockRing, HostError> {
         BlockRing::with_ring(options, files, open_ring)
     }
@@ -241,7 +218,7 @@ impl BlockRing {
         &self.kind
     }
 
-    /// What could not be had and was done without, each with the reason. Empty if everything was had.
+    /// What was not available and is done without, with reasons.
     pub fn shortfalls(&self) -> &[String] {
         &self.shortfalls
     }
@@ -250,8 +227,8 @@ impl BlockRing {
         self.busy.len() as u32
     }
 
-    /// Times that this thread has entered the kernel for operations so far. The threads of [`Form::Blocking`] enter it
-    /// once for each operation, and what they do to wait for each other is not counted.
+    /// By this thread. The threads of [`Form::Blocking`] enter the kernel once per operation; their waiting for each
+    /// other is not counted.
     pub fn kernel_entries(&self) -> u64 {
         match &self.inner {
             #[cfg(target_os = "linux")]
@@ -261,7 +238,7 @@ impl BlockRing {
         }
     }
 
-    /// A slot's buffer; `None` while its operation has not been reaped, or if there is no such slot.
+    /// `None` while its operation has not been reaped, or if there is no such slot.
     pub fn buffer(&self, slot: u32) -> Option<&[u8]> {
         if *self.busy.get(slot as usize)? {
             return None;
@@ -271,7 +248,7 @@ impl BlockRing {
         buffer.get(..self.block_bytes as usize)
     }
 
-    /// A slot's buffer to be filled; `None` while its operation has not been reaped, or if there is no such slot.
+    /// `None` while its operation has not been reaped, or if there is no such slot.
     pub fn buffer_mut(&mut self, slot: u32) -> Option<&mut [u8]> {
         if *self.busy.get(slot as usize)? {
             return None;
@@ -297,12 +274,11 @@ impl BlockRing {
         }
     }
 
-    /// Queues an operation. It goes to the kernel with the next [`BlockRing::flush`] or [`BlockRing::reap`], or earlier
-    /// as [`Options::batch`] says.
+    /// Queues an operation, submitted by the next [`BlockRing::flush`] or [`BlockRing::reap`], or earlier by
+    /// [`Options::batch`].
     ///
     /// # Errors
-    /// The slot, the file or the size is not one that this ring has; or the kernel refuses those queued before, and the
-    /// ring is broken then.
+    /// The slot, file or size does not fit this ring; or the kernel refuses earlier requests, and the ring is broken.
     #[inline]
     pub fn submit(&mut self, slot: u32, file: u32, op: BlockOp) -> Result<(), SubmitError> {
         match self.busy.get(slot as usize) {
@@ -326,8 +302,8 @@ impl BlockRing {
         Ok(())
     }
 
-    /// Hands what is queued to the kernel, without waiting. [`BlockRing::reap`] does so, too, and a ring then needs one
-    /// entry less: whoever reaps next flushes before only to learn what submission alone costs.
+    /// Submits the queue without waiting. [`BlockRing::reap`] does so too, with one kernel entry less: flush before it
+    /// only to measure submission alone.
     pub fn flush(&mut self) -> io::Result<()> {
         match &mut self.inner {
             #[cfg(target_os = "linux")]
@@ -336,9 +312,9 @@ impl BlockRing {
         }
     }
 
-    /// Hands over what is queued, waits until an operation ends or [`crate::clock::now_ns`] reaches `deadline_ns`
-    /// (`u64::MAX`: never), and appends all that have ended. Returns without one only at the deadline, or if nothing is
-    /// under way.
+    /// Submits the queue, waits until an operation completes or [`crate::clock::now_ns`] reaches `deadline_ns`
+    /// (`u64::MAX`: never), and appends all completions. Returns none only at the deadline, or if nothing is in
+    /// flight.
     #[inline]
     pub fn reap(&mut self, deadline_ns: u64, into: &mut Vec<BlockDone>) -> io::Result<()> {
         let before = into.len();

@@ -1,5 +1,3 @@
-//! Operations that end at once, without any I/O.
-
 use std::io;
 
 use super::memory::Arena;

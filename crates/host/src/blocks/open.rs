@@ -1,4 +1,4 @@
-//! Files and devices opened so that a known part of the caches lies between them and the disk.
+//! Files and devices opened so that it is known which caches lie between.
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -6,25 +6,24 @@ use std::path::{Path, PathBuf};
 use crate::disk::{self, Backing};
 use crate::error::HostError;
 
-/// Which caches may serve an operation. The names are SQLIO's: its `-BN`, `-BH`, `-BS` and `-BY`.
+/// Which caches may serve an operation; SQLIO's `-BN`, `-BH`, `-BS` and `-BY`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Cache {
-    /// None: past the page cache, and a write ends when it is durable (`O_DIRECT` with `O_DSYNC`; on Windows
-    /// `FILE_FLAG_NO_BUFFERING` with `FILE_FLAG_WRITE_THROUGH`).
+    /// Direct I/O, and a write completes when durable (`O_DIRECT` with `O_DSYNC`; on Windows `FILE_FLAG_NO_BUFFERING`
+    /// with `FILE_FLAG_WRITE_THROUGH`).
     None,
-    /// The disk's own: past the page cache only (`O_DIRECT`). What databases that manage their memory do.
+    /// The disk's own: direct I/O only (`O_DIRECT`), like databases that manage their memory.
     #[default]
     Hardware,
-    /// The filesystem's: a read may come from the page cache, a write ends when it is durable (`O_DSYNC`).
+    /// The filesystem's: a read may come from the page cache, a write completes when durable (`O_DSYNC`).
     Filesystem,
-    /// All: a write ends when it is in the page cache.
+    /// A write completes in the page cache.
     All,
 }
 
 impl Cache {
     pub const ALL: [Cache; 4] = [Cache::None, Cache::Hardware, Cache::Filesystem, Cache::All];
 
-    /// The mode's name in plans and facts: `none`, `hw`, `fs`, `all`.
     pub fn as_str(self) -> &'static str {
         match self {
             Cache::None => "none",
@@ -34,71 +33,65 @@ impl Cache {
         }
     }
 
-    /// The mode by its name.
     pub fn named(name: &str) -> Option<Cache> {
         Cache::ALL.into_iter().find(|mode| mode.as_str() == name)
     }
 
-    /// Whether the page cache is passed by.
+    /// Bypasses the page cache.
     pub fn is_direct(self) -> bool {
         matches!(self, Cache::None | Cache::Hardware)
     }
 
-    /// Whether a write ends only when it is durable.
+    /// A write completes only when durable.
     pub fn is_durable(self) -> bool {
         matches!(self, Cache::None | Cache::Filesystem)
     }
 }
 
-/// What a file is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     Read,
-    /// Reading and writing over what is there.
+    /// Overwrites existing bytes.
     ReadWrite,
 }
 
-/// What direct operations have to keep to, in bytes.
+/// What direct operations must keep to, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alignment {
-    /// Offsets and sizes are multiples of this: the device's logical block, or what the filesystem asks for.
+    /// Of offsets and sizes: the device's logical block, or what the filesystem demands.
     pub block_bytes: u32,
-    /// Buffers begin at multiples of this.
+    /// Of buffers.
     pub memory_bytes: u32,
-    /// What the device writes at once, by its own account. A smaller write makes it read first.
+    /// The device's physical block, as it reports. A smaller write makes it read first.
     pub physical_bytes: Option<u32>,
 }
 
-/// Why a file cannot be opened, or not be used, as asked.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The file, its filesystem or its device does not have it. Nothing is rounded to what it has.
+    /// The file, its filesystem or its device cannot do it. Nothing is rounded to what it can.
     #[error("unsupported: {0}")]
     Unsupported(String),
     #[error(transparent)]
     Host(#[from] HostError),
 }
 
-/// A file or a device, open.
 #[derive(Debug)]
 pub struct BlockFile {
-    /// The open file. More handles of one file come from opening it again: one that is duplicated shares them.
+    /// For more handles open the file again: duplicates share this one.
     pub file: File,
     pub path: PathBuf,
-    /// How it was opened.
     pub cache: Cache,
-    /// Its size, or its device's, in bytes.
+    /// Of the file or the device.
     pub size_bytes: u64,
-    /// What direct operations have to keep to; the reason where the operating system does not tell.
+    /// For direct operations; the reason where the operating system does not tell.
     pub alignment: Result<Alignment, String>,
 }
 
 impl BlockFile {
-    /// Opens a file or device that is there.
+    /// Opens an existing file or device.
     ///
     /// # Errors
-    /// It cannot be opened; or the caches are to be passed by and cannot be, as in memory (Linux takes `O_DIRECT` for a
-    /// file on tmpfs, and means nothing by it).
+    /// It cannot be opened, or not with direct I/O, as in memory (Linux accepts `O_DIRECT` on tmpfs without effect).
     pub fn open(path: &Path, access: Access, cache: Cache) -> Result<BlockFile, OpenError> {
         if cache.is_direct() {
             demand_disk(path)?;
@@ -116,7 +109,7 @@ impl BlockFile {
         Ok(BlockFile { file, path: path.to_owned(), cache, size_bytes, alignment })
     }
 
-    /// Whether operations of this size, at multiples of it from an offset on, can be done at all.
+    /// Checks that operations of this size, at its multiples from an offset on, are possible.
     ///
     /// # Errors
     /// [`OpenError::Unsupported`] if the device's blocks are larger: `1024` on a disk with sectors of 4096 bytes.
@@ -138,7 +131,7 @@ impl BlockFile {
         Ok(())
     }
 
-    /// A warning if writes of this size make the device read before it writes.
+    /// If writes of this size make the device read first.
     pub fn warning(&self, block_bytes: u64) -> Option<String> {
         let physical_bytes = u64::from(self.alignment.as_ref().ok()?.physical_bytes?);
         (!block_bytes.is_multiple_of(physical_bytes)).then(|| {
@@ -150,7 +143,7 @@ impl BlockFile {
     }
 }
 
-/// Refuses a file whose filesystem has no disk under it.
+/// Refuses a filesystem without a disk.
 fn demand_disk(path: &Path) -> Result<(), OpenError> {
     let is_file = std::fs::metadata(path).is_ok_and(|data| data.is_file());
     if !is_file {
@@ -167,7 +160,7 @@ fn no_direct(path: &Path, why: &str) -> OpenError {
     OpenError::Unsupported(format!("direct I/O on {}: {why}", path.display()))
 }
 
-/// A filesystem without direct I/O refuses to open the file with it, as an invalid argument.
+/// Without direct I/O a filesystem refuses to open the file, as an invalid argument.
 fn refusal(path: &Path, cache: Cache, cause: std::io::Error) -> OpenError {
     if cache.is_direct() && cause.kind() == std::io::ErrorKind::InvalidInput {
         let kind = disk::filesystem_of(path).map_or_else(|_| "its filesystem".to_owned(), |filesystem| filesystem.kind);
@@ -176,7 +169,6 @@ fn refusal(path: &Path, cache: Cache, cause: std::io::Error) -> OpenError {
     OpenError::Host(HostError::at("open", path)(cause))
 }
 
-/// The size of a file or, where that has an end to seek to, of a device.
 fn size_of(file: &File) -> std::io::Result<u64> {
     use std::io::{Seek, SeekFrom};
     let data = file.metadata()?;
@@ -216,7 +208,7 @@ fn set_flags(options: &mut OpenOptions, cache: Cache) {
     options.custom_flags(direct | durable);
 }
 
-/// macOS has no flag for it, but a request on the open file. It leaves what the cache already holds in use.
+/// macOS has no flag for it, but a request on the open file. Pages already cached stay in use.
 #[cfg(target_os = "macos")]
 fn after_open(file: &File, cache: Cache) -> std::io::Result<()> {
     if cache.is_direct() {
@@ -238,7 +230,7 @@ fn alignment_of(_file: &File, _path: &Path) -> Result<Alignment, String> {
 #[cfg(target_os = "linux")]
 fn alignment_of(file: &File, path: &Path) -> Result<Alignment, String> {
     use rustix::fs::{AtFlags, StatxFlags, ioctl_blkpbszget, ioctl_blksszget, statx};
-    // A device answers for itself; a file's filesystem since Linux 6.1, and its device's folder before.
+    // A device answers for itself; for a file its filesystem does since Linux 6.1, before that the device's folder.
     let is_file = file.metadata().is_ok_and(|data| data.is_file());
     let (logical, physical) = match is_file {
         false => (ioctl_blksszget(file).ok(), ioctl_blkpbszget(file).ok()),

@@ -1,4 +1,4 @@
-//! io_uring: one entry into the kernel submits a batch and waits for the next.
+//! io_uring: one kernel entry submits a batch and waits for the next.
 
 use std::fs::File;
 use std::io;
@@ -14,22 +14,20 @@ use crate::clock;
 use crate::system::text::size;
 use crate::system::uring::{self, MOST_COMPLETIONS, Mode, Wait, reason};
 
-/// How long a kernel thread without work asks for some before it sleeps.
+/// Idle time before the kernel's polling thread sleeps.
 const KERNEL_THREAD_IDLE_MS: u32 = 100;
-/// The kernel's limit on requests that wait for submission, and half of that on registered buffers.
+/// The kernel's limit on queued requests; half of it holds for registered buffers.
 const MOST_ENTRIES: usize = 32_768;
 const MOST_BUFFERS: usize = 16_384;
-/// How long the end of a ring waits for the device.
+/// Wait at the end for the device.
 const DRAIN_PATIENCE_NS: u64 = 10_000_000_000;
 
-/// How requests name their file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Files {
     Registered,
     Plain,
 }
 
-/// How requests name their memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Buffers {
     Registered,
@@ -38,26 +36,26 @@ enum Buffers {
 
 pub(super) struct Ring {
     io: IoUring,
-    /// `None` once leaked: the device would not let go.
+    /// `None` once leaked: the device did not let go.
     arena: Option<Arena>,
     files: Vec<File>,
     fds: Vec<RawFd>,
     file_names: Files,
     buffer_names: Buffers,
     polling: Polling,
-    /// Requests that are not handed over yet, and how many may be.
+    /// Not submitted yet; and the maximum.
     queued: u32,
     batch: u32,
     given: Vec<&'static str>,
-    /// Operations that were submitted and have not been reaped.
+    /// Submitted and not reaped.
     under_way: usize,
-    /// Syncs of a ring that polls its device, which takes none: done by this thread.
+    /// A ring that polls its device takes no syncs: this thread does them.
     synced: Vec<BlockDone>,
     entries: u64,
 }
 
 impl Ring {
-    /// A ring for the files, which are left where they are if there can be none; and what it has to do without.
+    /// Leaves the files in place on failure; also returns what it lacks.
     pub(super) fn new(options: &Options, files: &mut Vec<File>) -> Result<(Ring, Vec<String>), String> {
         let depth = options.depth as usize;
         if depth > MOST_ENTRIES {
@@ -124,7 +122,7 @@ impl Ring {
         // SAFETY: the arena is freed only after the ring is closed or its buffers are unregistered (`drop`).
         unsafe { self.io.submitter().register_buffers(&vectors) }.map_err(|cause| {
             match Errno::from_io_error(&cause) {
-                // Without the privilege to lock memory, the pages count against the user's limit.
+                // Without the privilege to lock memory, pages count against the user's limit.
                 Some(Errno::NOMEM) => format!(
                     "{} of buffers are more than may be locked here ({}): raise RLIMIT_MEMLOCK (`ulimit -l`)",
                     size(arena.bytes() as u64),
@@ -160,11 +158,10 @@ impl Ring {
         self.arena.as_mut()
     }
 
-    /// Queues an operation whose slot is free, whose file exists and whose bytes fit.
     #[inline]
     pub(super) fn submit(&mut self, slot: u32, file: u32, op: BlockOp) -> Result<(), SubmitError> {
         if op == BlockOp::Sync && self.polling == Polling::Device {
-            // A ring that polls takes nothing that cannot be polled for.
+            // A polling ring takes only what can be polled.
             self.entries += 1;
             let synced = self.files[file as usize].sync_data();
             let result = synced.map(|()| 0).map_err(|cause| cause.raw_os_error().unwrap_or(0));
@@ -188,7 +185,7 @@ impl Ring {
     fn entry(&self, slot: u32, file: u32, op: BlockOp) -> squeue::Entry {
         let Some(arena) = &self.arena else { return opcode::Nop::new().build() };
         let (start, index) = (arena.start(slot as usize).as_ptr(), slot as u16);
-        // Numbers of descriptors and of registered files are of different types, and an operation takes either.
+        // Descriptors and registered files have different types; an operation takes either.
         macro_rules! request {
             ($target:expr) => {
                 match (op, self.buffer_names) {
@@ -218,7 +215,7 @@ impl Ring {
         while !self.io.submission().is_empty() {
             self.enter(Wait::No)?;
             if self.polling == Polling::KernelThread {
-                // The thread takes them when it comes to it.
+                // The kernel's thread takes them in its own time.
                 break;
             }
         }
@@ -245,7 +242,7 @@ impl Ring {
 
     fn enter(&mut self, wait: Wait) -> io::Result<()> {
         self.entries += 1;
-        // What the kernel leaves in the queue is seen there by whoever loops.
+        // What the kernel leaves in the queue is seen there by the caller's loop.
         self.queued = 0;
         if wait == Wait::No && self.polling == Polling::KernelThread {
             return uring::entered(self.io.submitter().submit());
@@ -263,7 +260,7 @@ impl Ring {
         self.under_way -= into.len() - before;
     }
 
-    /// Waits until the device lets go of all memory. Whether it did.
+    /// Waits until the device has let go of all memory; whether it did.
     fn drain(&mut self) -> bool {
         let deadline_ns = clock::now_ns() + DRAIN_PATIENCE_NS;
         let mut done = Vec::new();
@@ -279,18 +276,17 @@ impl Ring {
 impl Drop for Ring {
     fn drop(&mut self) {
         if !self.drain() {
-            // Better lost than freed: the device may still write into it.
+            // Better leaked than freed: the device may still write into it.
             std::mem::forget(self.arena.take());
             return;
         }
-        // Otherwise the kernel closes and unpins what is registered only some time after the ring is closed, and a
-        // filesystem that is to be unmounted next is busy until then.
+        // Otherwise the kernel unregisters only some time after closing, and the filesystem stays busy for an unmount.
         let _ = self.io.submitter().unregister_files();
         let _ = self.io.submitter().unregister_buffers();
     }
 }
 
-/// What the ring is built on, and has no way around.
+/// What the ring cannot do without.
 fn demand(io: &IoUring) -> Result<(), String> {
     let parameters = io.params();
     if !(parameters.is_feature_ext_arg() && parameters.is_feature_nodrop()) {
@@ -305,7 +301,7 @@ fn demand(io: &IoUring) -> Result<(), String> {
     Ok(())
 }
 
-/// How much memory this process may lock, in words.
+/// For a message.
 fn lockable() -> String {
     match rustix::process::getrlimit(rustix::process::Resource::Memlock).current {
         Some(bytes) => size(bytes),

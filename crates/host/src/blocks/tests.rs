@@ -1,5 +1,3 @@
-//! Every form against the same file.
-
 #![allow(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -172,7 +170,7 @@ fn memory_that_may_not_be_locked_is_read_into_all_the_same() {
         println!("skipped: this process may lock as much memory as it likes");
         return;
     };
-    // Privileges are a thread's own, so that this takes it from no other test.
+    // Privileges belong to a thread, so no other test loses them.
     std::thread::spawn(move || {
         let mut sets = capabilities(None).unwrap();
         sets.effective.remove(CapabilitySet::IPC_LOCK);
@@ -227,10 +225,10 @@ fn dropping_waits_for_what_is_under_way() {
     }
 }
 
-/// Forbids this thread `io_uring_setup(2)` as the profiles of containers do: it ends with `EPERM`. See seccomp(2).
+/// Forbids this thread `io_uring_setup(2)` with `EPERM`, as container profiles do; see seccomp(2).
 #[cfg(target_os = "linux")]
 fn forbid_ring() {
-    // Load the call's number; is it this one? Then refuse, else allow.
+    // If it is this call, refuse, else allow.
     let load = libc::sock_filter { code: 0x20, jt: 0, jf: 0, k: 0 };
     let is_setup = libc::sock_filter { code: 0x15, jt: 0, jf: 1, k: libc::SYS_io_uring_setup as u32 };
     let refuse = libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: libc::SECCOMP_RET_ERRNO | libc::EPERM as u32 };
@@ -250,7 +248,7 @@ fn forbid_ring() {
 #[cfg(target_os = "linux")]
 #[test]
 fn where_the_ring_is_forbidden_threads_do_the_work_and_the_reason_is_told() {
-    // A filter is the thread's own, and goes with it.
+    // The filter belongs to the thread and ends with it.
     let told = std::thread::spawn(|| {
         forbid_ring();
         let scratch = Scratch::new("blocks", None).unwrap();

@@ -1,4 +1,4 @@
-//! Operations that block: on the caller's own thread if only one is to be under way, else each on a thread of a pool.
+//! Blocking operations: on the caller's thread at depth 1, else on a pool.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -13,12 +13,11 @@ use super::memory::Arena;
 use super::{BlockDone, BlockOp, Options};
 use crate::clock;
 
-/// More threads than this measure the scheduler, not the disk.
+/// More measure the scheduler, not the disk.
 const MOST_THREADS: u32 = 1_024;
 /// A thread does little more than a system call.
 const STACK_BYTES: usize = 64 << 10;
 
-/// An operation on its way to a thread.
 struct Job {
     slot: u32,
     file: u32,
@@ -29,7 +28,6 @@ struct Job {
 // SAFETY: the buffer is the slot's, which nobody else touches until the operation is reaped; see `execute`.
 unsafe impl Send for Job {}
 
-/// What the threads and their owner share.
 struct Shared {
     files: Vec<File>,
     queues: Mutex<Queues>,
@@ -47,9 +45,9 @@ struct Queues {
 
 pub(super) struct Threads {
     shared: Arc<Shared>,
-    /// None if the owner does the work.
+    /// Empty if the owner does the work.
     workers: Vec<JoinHandle<()>>,
-    /// Operations that were submitted and have not been reaped.
+    /// Submitted and not reaped.
     under_way: usize,
     arena: Arena,
 }
@@ -137,12 +135,11 @@ impl Threads {
 }
 
 impl Shared {
-    /// No thread panics while it holds the lock, and a queue is whole at any time.
+    /// No thread panics while it holds the lock, and the queues are always consistent.
     fn lock(&self) -> MutexGuard<'_, Queues> {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a thread does.
     fn work_off(&self) {
         let mut queues = self.lock();
         loop {
@@ -187,7 +184,7 @@ impl Drop for Threads {
         self.shared.lock().is_closing = true;
         self.shared.work.notify_all();
         for worker in self.workers.drain(..) {
-            // A thread that panicked has nothing under way either.
+            // A thread that panicked has nothing in flight.
             let _ = worker.join();
         }
     }
@@ -203,12 +200,11 @@ fn write_at(file: &File, buffer: &[u8], offset: u64) -> io::Result<usize> {
     std::os::unix::fs::FileExt::write_at(file, buffer, offset)
 }
 
-/// A file that was not opened for overlapped I/O does one operation at a time on Windows, whatever the threads: that is
-/// the operating system's rule for a single handle.
+/// Windows runs one operation at a time on a handle not opened for overlapped I/O, whatever the threads.
 #[cfg(windows)]
 fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     match std::os::windows::fs::FileExt::seek_read(file, buffer, offset) {
-        // The end of the file is an error there.
+        // The end of the file is an error on Windows.
         Err(cause) if cause.raw_os_error() == Some(38) => Ok(0),
         read => read,
     }

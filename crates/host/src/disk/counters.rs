@@ -1,26 +1,26 @@
-//! What devices and processes have read and written so far.
+//! I/O counters of devices and processes.
 
 use crate::system::text;
 
-/// Counters of a block device since it appeared; see Documentation/block/stat.rst. Differences tell what happened.
+/// Since the device appeared; see Documentation/block/stat.rst.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceCounters {
     pub reads: u64,
     pub read_bytes: u64,
-    /// Time that reads waited, summed over them, in milliseconds.
+    /// Summed over reads.
     pub read_wait_ms: u64,
     pub writes: u64,
     pub written_bytes: u64,
-    /// Time that writes waited, summed over them, in milliseconds.
+    /// Summed over writes.
     pub write_wait_ms: u64,
-    /// Time in which the device had work, in milliseconds.
+    /// Time with work.
     pub busy_ms: u64,
-    /// Flushes of the device's cache; `None` before Linux 5.5.
+    /// Cache flushes; `None` before Linux 5.5.
     pub flushes: Option<u64>,
 }
 
 impl DeviceCounters {
-    /// Reads the counters of a device by its name without `/dev/`, as `disk::Device` has it.
+    /// `device` without `/dev/`.
     pub fn read(device: &str) -> Result<DeviceCounters, String> {
         if !cfg!(target_os = "linux") {
             return Err("the counters of a device are read on Linux only".to_owned());
@@ -29,7 +29,6 @@ impl DeviceCounters {
         parse_device(&text::read(&path)?).ok_or_else(|| format!("{path} does not follow the kernel's manual"))
     }
 
-    /// What happened since an earlier reading.
     pub fn since(&self, earlier: &DeviceCounters) -> DeviceCounters {
         DeviceCounters {
             reads: self.reads.saturating_sub(earlier.reads),
@@ -44,23 +43,22 @@ impl DeviceCounters {
     }
 }
 
-/// What a process has read and written since it started; see proc_pid_io(5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcIo {
-    /// Bytes asked for, from the page cache or from the device.
+    /// Asked for, from page cache or device.
     pub read_call_bytes: u64,
-    /// Bytes handed over, whether they reach a device or not.
+    /// Handed over, whether they reach a device or not.
     pub write_call_bytes: u64,
     pub read_calls: u64,
     pub write_calls: u64,
-    /// Bytes that were fetched from a device.
+    /// Fetched from a device.
     pub device_read_bytes: u64,
-    /// Bytes that were, or will be, sent to a device.
+    /// Sent to a device, now or later.
     pub device_write_bytes: u64,
 }
 
 impl ProcIo {
-    /// Reads the counters of a process; its children are not among them until they have ended.
+    /// Children are included only once they have ended.
     pub fn of(pid: u32) -> Result<ProcIo, String> {
         if !cfg!(target_os = "linux") {
             return Err("what a process reads and writes is counted on Linux only".to_owned());
@@ -69,7 +67,6 @@ impl ProcIo {
         parse_io(&text::read(&path)?).ok_or_else(|| format!("{path} does not follow proc_pid_io(5)"))
     }
 
-    /// The sum of two processes' counters.
     #[must_use]
     pub fn plus(&self, other: &ProcIo) -> ProcIo {
         ProcIo {
@@ -82,7 +79,6 @@ impl ProcIo {
         }
     }
 
-    /// What happened since an earlier reading.
     pub fn since(&self, earlier: &ProcIo) -> ProcIo {
         ProcIo {
             read_call_bytes: self.read_call_bytes.saturating_sub(earlier.read_call_bytes),
@@ -96,7 +92,7 @@ impl ProcIo {
 }
 
 fn parse_device(stat: &str) -> Option<DeviceCounters> {
-    // The kernel counts sectors of 512 bytes here, whatever the device's own are.
+    // The kernel counts sectors of 512 bytes here on any device.
     const SECTOR_BYTES: u64 = 512;
     let fields: Vec<u64> = stat.split_ascii_whitespace().map_while(|field| field.parse().ok()).collect();
     let number = |place: usize| fields.get(place).copied();
@@ -120,7 +116,7 @@ fn parse_io(io: &str) -> Option<ProcIo> {
         read_calls: number("syscr")?,
         write_calls: number("syscw")?,
         device_read_bytes: number("read_bytes")?,
-        // A file that was removed before it reached the device was counted, and is taken off again.
+        // Bytes of a file removed before they reached the device are taken off again.
         device_write_bytes: number("write_bytes")?.saturating_sub(number("cancelled_write_bytes")?),
     })
 }

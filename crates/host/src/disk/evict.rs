@@ -1,13 +1,12 @@
-//! Taking files out of the operating system's cache, so that they are next read from the device.
+//! Drops files from the operating system's cache, so that they are next read from the device.
 
 use std::fs::{self, File};
 use std::path::Path;
 
 use crate::error::HostError;
 
-/// Writes a file's changed pages to the device and gives up those that are cached.
-///
-/// The kernel keeps pages that another process has mapped or is writing: whoever uses the file must have closed it.
+/// Writes back and drops a file's cached pages. Pages that a process has mapped or is writing stay, so close the file
+/// first.
 ///
 /// # Errors
 /// The file cannot be opened or synced, or this operating system has no such request.
@@ -17,7 +16,7 @@ pub fn evict(path: &Path) -> Result<(), HostError> {
     give_up(&file, path)
 }
 
-/// Does so for every file under a folder. Links are left alone; files that vanish meanwhile are no error.
+/// [`evict`] for every file under a folder. Links are skipped; files that vanish are no error.
 pub fn evict_tree(folder: &Path) -> Result<(), HostError> {
     let entries = fs::read_dir(folder).map_err(HostError::at("read the folder", folder))?;
     for entry in entries {

@@ -1,25 +1,24 @@
-//! Whether what is flushed reaches the device, as far as the system that asks for it can know.
+//! Whether a flush reaches the device, as far as this system can know.
 
 use std::path::Path;
 
 use super::{Backing, Filesystem, filesystem_of};
 
-/// What becomes of a flush of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Flushes {
-    /// It is passed on to the device, which says of itself what follows.
+    /// To the device, with what it reports.
     PassedOn(String),
-    /// It is not passed on: why. A power cut may lose what was flushed, in any order.
+    /// With the reason. A power cut may lose flushed data, in any order.
     Dropped(String),
-    /// It cannot be seen: why.
+    /// With the reason.
     Unknown(String),
 }
 
-/// Options of mounting under which flushes are not passed on. `volatile` is the overlay's: it syncs nothing at all.
+/// Mount options that drop flushes. `volatile` is the overlay's: it syncs nothing at all.
 /// <https://www.kernel.org/doc/html/latest/admin-guide/ext4.html>, and `btrfs`, `f2fs` and `overlayfs` there.
 const DROPPING: [&str; 5] = ["nobarrier", "barrier=0", "barrier=none", "fsync_mode=nobarrier", "volatile"];
 
-/// What becomes of the flushes of a file at a path, or of one that would be there.
+/// Also for a path that does not exist yet.
 pub fn flushes_of(path: &Path) -> Flushes {
     let mut flushes = match filesystem_of(path) {
         Ok(filesystem) => of(&filesystem),
@@ -36,7 +35,7 @@ pub fn flushes_of(path: &Path) -> Flushes {
 fn of(filesystem: &Filesystem) -> Flushes {
     let kind = &filesystem.kind;
     let cache = filesystem.device.as_ref().ok().map(|device| (&device.name, device.write_cache.as_deref()));
-    // The kernel's word for a device that keeps nothing in a volatile cache, or says so.
+    // The kernel's word for a device without a volatile cache.
     let keeps_nothing = matches!(cache, Some((_, Ok("write through"))));
     let dropping = filesystem.mount_options.iter().find(|option| DROPPING.contains(&option.as_str()));
     if let Some(option) = dropping.filter(|option| *option == "volatile" || !keeps_nothing) {
@@ -58,7 +57,7 @@ fn of(filesystem: &Filesystem) -> Flushes {
     }
 }
 
-/// The hypervisor under this machine, if one is seen.
+/// The hypervisor, if seen.
 #[cfg(target_os = "linux")]
 fn machine() -> Option<String> {
     let cpuinfo = crate::system::text::read("/proc/cpuinfo").unwrap_or_default();
@@ -70,8 +69,8 @@ fn machine() -> Option<String> {
     None
 }
 
-/// A library in a process that turns its flushes into nothing, such as `libeatmydata.so`: its name, if one is seen. On
-/// Linux only, and only of a process whose memory this user may look at.
+/// A library in a process that drops its flushes, such as `libeatmydata.so`. Linux only, and only if this user may
+/// look at the process's memory.
 pub fn flush_eater(pid: u32) -> Option<String> {
     let maps = crate::system::text::read(format!("/proc/{pid}/maps")).ok()?;
     let files = maps.lines().filter_map(|line| line.rsplit('/').next().filter(|_| line.contains('/')));
@@ -113,7 +112,7 @@ mod tests {
         let dropped = of(&filesystem(&["rw", "nobarrier"], Ok("write back")));
         assert!(matches!(&dropped, Flushes::Dropped(why) if why.contains("nobarrier")), "{dropped:?}");
         assert!(matches!(of(&filesystem(&["barrier=0"], Err("unknown"))), Flushes::Dropped(_)));
-        // Where there is nothing to flush, nothing is lost by not flushing it; an overlay that syncs nothing is another thing.
+        // A write-through device has nothing to flush; an overlay that syncs nothing is another matter.
         assert!(passed_on(&of(&filesystem(&["nobarrier"], Ok("write through"))), "no volatile cache"));
         assert!(matches!(of(&filesystem(&["volatile"], Ok("write through"))), Flushes::Dropped(_)));
         assert_eq!(of(&filesystem(&["rw"], Err("it says nothing"))), Flushes::Unknown("it says nothing".to_owned()));
@@ -127,7 +126,7 @@ mod tests {
     fn a_library_that_eats_flushes_is_seen_in_a_process() {
         use std::process::{Command, Stdio};
         assert_eq!(flush_eater(std::process::id()), None);
-        // Any library by that name will do: the loader maps it in the same way.
+        // The loader maps any library by that name in this way.
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
         let mut library = maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..]));
         let library = library.find(|path| path.contains("/libm.so") || path.contains("/libgcc_s.so")).unwrap();

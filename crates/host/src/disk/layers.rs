@@ -1,36 +1,30 @@
-//! The block devices under a file, from the one its filesystem is on down to the disks.
-
 use std::path::Path;
 
 use crate::error::HostError;
 
-/// What a block device is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LayerKind {
-    /// Nothing that this machine sees: a disk.
+    /// A physical disk, as far as this machine sees.
     Disk,
     /// A part of a disk.
     Partition,
     Loop,
-    /// Other devices: a device mapper's, a RAID.
+    /// On other devices: device mapper, RAID.
     Composed,
 }
 
-/// A block device under a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layer {
-    /// Its name without `/dev/`.
     pub name: String,
-    /// What it is made of.
     pub kind: LayerKind,
-    /// How far down: 0 for the device that the filesystem is on. Several devices at one depth share the traffic.
+    /// 0 for the filesystem's device. Several devices at one depth share the traffic.
     pub depth: u32,
 }
 
-/// The block devices under a file or folder, or under a device file, the uppermost first.
+/// The block devices under a file, folder or device file, the uppermost first.
 ///
 /// # Errors
-/// The file is on no device that this machine shows (a share, memory, a pool that hides its disks), or this is not Linux.
+/// The file is on no visible device (a share, memory, a pool that hides its disks), or this is not Linux.
 pub fn layers_of(path: &Path) -> Result<Vec<Layer>, HostError> {
     found(path).map_err(|reason| HostError::unavailable(format!("find the devices under {}", path.display()), reason))
 }
@@ -56,7 +50,7 @@ mod linux {
     use super::{Layer, LayerKind};
     use crate::system::{mounts, text};
 
-    /// More layers than anybody stacks: a loop that lies on itself must end.
+    /// Ends a loop device that lies on itself.
     const DEEPEST: u32 = 16;
 
     pub(super) fn below_path(path: &Path, depth: u32, layers: &mut Vec<Layer>) -> Result<(), String> {
@@ -93,7 +87,7 @@ mod linux {
         };
         layers.push(Layer { name, kind, depth });
         if let Some(file) = backing {
-            // The kernel adds this to the name of a file that was removed while in use.
+            // The kernel's suffix for a file removed while in use.
             below_path(Path::new(file.trim_end_matches(" (deleted)")), depth + 1, layers)?;
         }
         if let (true, Some(whole)) = (is_partition, folder.parent()) {

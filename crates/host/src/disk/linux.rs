@@ -10,18 +10,15 @@ pub(super) fn mounts() -> Result<Vec<Mount>, String> {
     Ok(parse_mountinfo(&text::read("/proc/self/mountinfo")?))
 }
 
-/// What only the operating system can tell about the backing. On Linux the type and the device tell all.
 pub(super) fn backing(_mount: &Mount) -> Option<Backing> {
     None
 }
 
-/// The unit in which the filesystem gives out space.
 pub(super) fn block_size_bytes(place: &Path, _mount: &Mount) -> Result<u64, String> {
     let stat = rustix::fs::statvfs(place).map_err(|cause| format!("statvfs of {} failed: {cause}", place.display()))?;
     Ok(stat.f_frsize)
 }
 
-/// The block device under a mount.
 pub(super) fn device(mount: &Mount) -> Result<Device, String> {
     let folder = device_folder(mount)?;
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -39,7 +36,6 @@ pub(super) fn device(mount: &Mount) -> Result<Device, String> {
     })
 }
 
-/// The folder in `/sys` of the whole device that a mount is on.
 fn device_folder(mount: &Mount) -> Result<PathBuf, String> {
     let folder = own_device_folder(mount)?;
     match folder.parent() {
@@ -48,26 +44,24 @@ fn device_folder(mount: &Mount) -> Result<PathBuf, String> {
     }
 }
 
-/// The folder in `/sys` of the device or partition that a mount is on.
 pub(super) fn own_device_folder(mount: &Mount) -> Result<PathBuf, String> {
     let by_number = |number: &str| std::fs::canonicalize(format!("/sys/dev/block/{number}")).ok();
-    // btrfs gives each subvolume a number of its own that is no device's: then the source names one.
+    // btrfs subvolumes have numbers of their own; the source then names a device.
     let folder = by_number(&mount.device_number).or_else(|| by_number(&device_number_of(&mount.source)?));
     folder.ok_or_else(|| format!("{} ({}) is on no block device that this system shows", mount.source, mount.kind))
 }
 
-/// `major:minor` of a device file.
 pub(super) fn device_number_of(source: &str) -> Option<String> {
     use std::os::unix::fs::MetadataExt;
     let number = source.starts_with("/dev/").then(|| std::fs::metadata(source).ok())??.rdev();
     Some(format!("{}:{}", rustix::fs::major(number as _), rustix::fs::minor(number as _)))
 }
 
-/// Maker and model; what lies under it for a device made of others; the driver for a virtual one.
+/// Vendor and model; for composed devices those below, for virtual ones the driver.
 fn model(folder: &Path, name: &str) -> Result<String, String> {
     let read = |file: &str| text::read(folder.join(file)).ok().filter(|text| !text.is_empty());
     if let Some(model) = read("device/model") {
-        // Disks on SATA give their bus as the maker, virtual ones a PCI number.
+        // SATA disks give their bus as vendor, virtual ones a PCI number.
         let maker = read("device/vendor").filter(|maker| maker != "ATA" && !maker.starts_with("0x"));
         return Ok(maker.map_or_else(|| model.clone(), |maker| format!("{maker} {model}")));
     }
@@ -83,7 +77,7 @@ fn model(folder: &Path, name: &str) -> Result<String, String> {
     driver.ok_or_else(|| format!("{name} names neither a model nor a driver"))
 }
 
-/// The devices that a device is made of, each with its model.
+/// With their models.
 fn slaves(folder: &Path) -> Vec<(String, String)> {
     let Ok(entries) = std::fs::read_dir(folder.join("slaves")) else { return Vec::new() };
     let mut parts: Vec<(String, String)> = entries

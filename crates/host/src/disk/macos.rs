@@ -11,20 +11,18 @@ pub(super) fn mounts() -> Result<Vec<Mount>, String> {
     Ok(parse_mac_mount(&output_of("/sbin/mount", &[])?))
 }
 
-/// macOS marks what is on this machine as `local`.
+/// macOS marks this machine's mounts as `local`.
 pub(super) fn backing(mount: &Mount) -> Option<Backing> {
     let is_local = mount.options.iter().any(|option| option == "local");
     (!is_local).then_some(Backing::Network)
 }
 
-/// The unit in which the filesystem gives out space.
 #[cfg(unix)]
 pub(super) fn block_size_bytes(place: &std::path::Path, _mount: &Mount) -> Result<u64, String> {
     let stat = rustix::fs::statvfs(place).map_err(|cause| format!("statvfs of {} failed: {cause}", place.display()))?;
     Ok(stat.f_frsize)
 }
 
-/// The block device under a mount.
 pub(super) fn device(mount: &Mount) -> Result<Device, String> {
     if !mount.source.starts_with("/dev/") {
         return Err(format!("{} ({}) is on no block device", mount.source, mount.kind));

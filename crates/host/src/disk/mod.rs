@@ -33,22 +33,21 @@ pub use temperature::{Temperature, temperatures};
 use crate::error::HostError;
 use crate::system::mounts;
 
-/// Where the bytes of a filesystem are in the end.
+/// Where a filesystem's bytes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backing {
-    /// On a block device of this machine, as far as this machine can tell.
+    /// A block device of this machine, as far as it can tell.
     Device,
-    /// In memory: the next start of the machine finds nothing.
+    /// Lost at the next boot.
     Memory,
-    /// On another machine, or with the host of this virtual machine.
+    /// Another machine, or this virtual machine's host.
     Network,
-    /// In other filesystems that it lies over, as a container's does; where those are cannot be seen.
+    /// Over other filesystems, as a container's; those cannot be seen.
     Layered,
     Unknown,
 }
 
 impl Backing {
-    /// The backing's name in facts.
     pub fn as_str(self) -> &'static str {
         match self {
             Backing::Device => "device",
@@ -60,7 +59,7 @@ impl Backing {
     }
 }
 
-/// How a device stores, by its own account. A virtual disk says what its hypervisor likes.
+/// As the device reports; a virtual disk says what its hypervisor likes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Media {
     Rotating,
@@ -68,39 +67,33 @@ pub enum Media {
     SolidState,
 }
 
-/// A block device. What it does not tell is an `Err` that says why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// Its name without `/dev/`: `nvme0n1`, `sda`. The whole device where the filesystem is on a partition.
+    /// Without `/dev/`: `nvme0n1`, `sda`. The whole device if the filesystem is on a partition.
     pub name: String,
-    /// Maker and model, or the driver of a virtual device.
+    /// Vendor and model, or a virtual device's driver.
     pub model: Result<String, String>,
     pub media: Result<Media, String>,
-    /// The kernel's request scheduler: `none`, `mq-deadline`.
+    /// `none`, `mq-deadline`.
     pub scheduler: Result<String, String>,
-    /// Whether the kernel takes it to have a volatile cache (`write back`, so that it is flushed) or not
-    /// (`write through`).
+    /// `write back` if the kernel flushes a volatile cache, else `write through`.
     pub write_cache: Result<String, String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filesystem {
-    /// Its type: `ext4`, `apfs`, `NTFS`.
+    /// `ext4`, `apfs`, `NTFS`.
     pub kind: String,
     pub mount_point: PathBuf,
     pub mount_options: Vec<String>,
-    /// What is mounted: `/dev/vda1`, `server:/share`.
     pub source: String,
-    /// The unit in which it gives out space, in bytes.
+    /// Unit of allocation.
     pub block_size_bytes: Result<u64, String>,
-    /// Where its bytes are.
     pub backing: Backing,
-    /// The device under it.
     pub device: Result<Device, String>,
 }
 
-/// The filesystem that holds a path, or would hold it: a path that does not exist yet is looked up by the nearest
-/// folder above it that does.
+/// Also for a path that does not exist yet, by its nearest existing folder.
 pub fn filesystem_of(path: &Path) -> Result<Filesystem, HostError> {
     let place = existing(path)?;
     let mounts = os::mounts().map_err(|reason| HostError::unavailable("list the mounted filesystems", reason))?;
@@ -120,30 +113,28 @@ pub fn filesystem_of(path: &Path) -> Result<Filesystem, HostError> {
     })
 }
 
-/// Whether a path is, or would be, in memory and not on a disk.
+/// Also for a path that does not exist yet.
 pub fn is_memory_backed(path: &Path) -> Result<bool, HostError> {
     Ok(filesystem_of(path)?.backing == Backing::Memory)
 }
 
-/// Bytes that this user may still write where a path is, or would be.
+/// For this user. Also for a path that does not exist yet.
 pub fn free_bytes(path: &Path) -> Result<u64, HostError> {
     Ok(space(path)?.0)
 }
 
-/// The logical and the physical sector of the device under a path, in bytes: what it can be asked for, and what it
-/// writes at once.
+/// Logical and physical sector.
 #[cfg(target_os = "linux")]
 pub fn sector_bytes(path: &Path) -> Result<(u32, u32), String> {
     Ok((queue_bytes(path, "logical_block_size")?, queue_bytes(path, "physical_block_size")?))
 }
 
-/// The logical and the physical sector of the device under a path, in bytes.
 #[cfg(not(target_os = "linux"))]
 pub fn sector_bytes(_path: &Path) -> Result<(u32, u32), String> {
     Err("the sectors of a device are read on Linux only".to_owned())
 }
 
-/// A size of the queue of the device under a file, by its name in `/sys/block/*/queue`.
+/// `name` is in `/sys/block/*/queue`.
 #[cfg(target_os = "linux")]
 pub(crate) fn queue_bytes(path: &Path, name: &str) -> Result<u32, String> {
     let place = existing(path).map_err(|error| error.to_string())?;
@@ -153,7 +144,6 @@ pub(crate) fn queue_bytes(path: &Path, name: &str) -> Result<u32, String> {
     crate::system::text::read(&file)?.parse().map_err(|_| format!("{} is no number", file.display()))
 }
 
-/// Free bytes for this user, and all bytes, of the filesystem that holds a path. On Windows the second is `None`.
 #[cfg(unix)]
 pub(crate) fn space(path: &Path) -> Result<(u64, Option<u64>), HostError> {
     let place = existing(path)?;
@@ -162,7 +152,6 @@ pub(crate) fn space(path: &Path) -> Result<(u64, Option<u64>), HostError> {
     Ok((stat.f_bavail.saturating_mul(stat.f_frsize), Some(stat.f_blocks.saturating_mul(stat.f_frsize))))
 }
 
-/// Free bytes for this user, and all bytes, of the filesystem that holds a path. On Windows the second is `None`.
 #[cfg(windows)]
 pub(crate) fn space(path: &Path) -> Result<(u64, Option<u64>), HostError> {
     let place = existing(path)?;
@@ -170,7 +159,7 @@ pub(crate) fn space(path: &Path) -> Result<(u64, Option<u64>), HostError> {
     Ok((free, None))
 }
 
-/// The path itself without links, or the nearest folder above it that exists.
+/// Links resolved; or the nearest existing folder above.
 pub(crate) fn existing(path: &Path) -> Result<PathBuf, HostError> {
     let absolute = std::path::absolute(path).map_err(HostError::at("find", path))?;
     let mut candidate = absolute.as_path();
@@ -185,7 +174,7 @@ pub(crate) fn existing(path: &Path) -> Result<PathBuf, HostError> {
     }
 }
 
-/// Filesystems that keep their files in memory.
+/// Filesystems in memory.
 const MEMORY: [&str; 5] = ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "rootfs"];
 /// Filesystems that keep their files with another machine, or with the virtual machine's host.
 const NETWORK: [&str; 27] = [
@@ -217,12 +206,12 @@ const NETWORK: [&str; 27] = [
     "moosefs",
     "osxfs",
 ];
-/// The same, behind `fuse.`.
+/// [`NETWORK`] filesystems behind `fuse.`.
 const NETWORK_FUSE: [&str; 10] =
     ["sshfs", "s3fs", "rclone", "glusterfs", "ceph", "ceph-fuse", "vmhgfs-fuse", "grpcfuse", "gcsfuse", "mfs"];
 /// Filesystems that lie over others.
 const LAYERED: [&str; 6] = ["overlay", "aufs", "unionfs", "ecryptfs", "fuse.fuse-overlayfs", "fuse.mergerfs"];
-/// Filesystems on devices that are not named by a path under `/dev`.
+/// Filesystems whose devices have no path under `/dev`.
 const POOLED: [&str; 3] = ["zfs", "btrfs", "bcachefs"];
 
 fn backing(mount: &mounts::Mount, device: Option<&Device>) -> Backing {

@@ -16,7 +16,6 @@ pub(super) fn mounts() -> Result<Vec<Mount>, String> {
     Ok(disks()?.iter().map(mount).collect())
 }
 
-/// The block device under a mount.
 pub(super) fn device(mount: &Mount) -> Result<Device, String> {
     let disks = disks()?;
     let disk = disks.iter().find(|disk| verbatim(&disk.mount_point().to_string_lossy()) == mount.mount_point);
@@ -36,7 +35,6 @@ pub(super) fn device(mount: &Mount) -> Result<Device, String> {
     })
 }
 
-/// What the drive's type tells about the backing.
 #[cfg(windows)]
 pub(super) fn backing(mount: &Mount) -> Option<Backing> {
     use crate::system::windows::{Drive, drive};
@@ -47,7 +45,6 @@ pub(super) fn backing(mount: &Mount) -> Option<Backing> {
     })
 }
 
-/// Bytes per cluster.
 #[cfg(windows)]
 pub(super) fn block_size_bytes(_place: &Path, mount: &Mount) -> Result<u64, String> {
     let root = plain(&mount.mount_point);
@@ -70,8 +67,7 @@ fn mount(disk: &Disk) -> Mount {
     }
 }
 
-/// The form in which Windows gives a path without links: `C:\` becomes `\\?\C:\`, so that one can be found in the
-/// other. Other systems have a single form.
+/// Windows's form of a path without links: `C:\` becomes `\\?\C:\`. Other systems have one form.
 fn verbatim(mount_point: &str) -> std::path::PathBuf {
     match mount_point.as_bytes() {
         [letter, b':', ..] if letter.is_ascii_alphabetic() => format!(r"\\?\{mount_point}").into(),
@@ -79,7 +75,7 @@ fn verbatim(mount_point: &str) -> std::path::PathBuf {
     }
 }
 
-/// The form that the older calls take.
+/// The form for older calls.
 #[cfg(windows)]
 fn plain(mount_point: &Path) -> std::path::PathBuf {
     let text = mount_point.to_string_lossy();

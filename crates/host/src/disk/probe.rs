@@ -9,20 +9,19 @@ use crate::error::HostError;
 
 /// Writes per probe.
 const WRITES: usize = 20;
-/// Bytes per write: a page of most filesystems.
 const WRITE_BYTES: usize = 4096;
 
-/// The median time of 20 writes of 4 KiB, each followed by `fdatasync` (`F_FULLFSYNC` on macOS, `FlushFileBuffers` on
-/// Windows), in microseconds. The file is made in `dir` and removed again.
+/// The median of 20 writes of 4 KiB, each with `fdatasync` (`F_FULLFSYNC` on macOS, `FlushFileBuffers` on Windows), in
+/// microseconds, to a temporary file in `dir`.
 ///
-/// The writes overwrite one block that is already there, so that the filesystem's journal stays out of it: this is the
-/// least a commit costs. A figure below some 20 µs means that nothing waits for a device.
+/// The writes overwrite one existing block, so that the filesystem's journal stays out of it: the least a commit
+/// costs. Below some 20 µs nothing waits for a device.
 pub fn fsync_probe(dir: &Path) -> Result<f64, HostError> {
     let probe = ProbeFile::make(dir)?;
     let mut file = &probe.file;
     let mut block = [0_u8; WRITE_BYTES];
     let mut times_us = Vec::with_capacity(WRITES);
-    // The first write allocates the block and is not counted.
+    // The first write allocates the block and does not count.
     for round in 0..=WRITES {
         block.fill(round as u8);
         let started = Instant::now();
@@ -37,7 +36,6 @@ pub fn fsync_probe(dir: &Path) -> Result<f64, HostError> {
     Ok((times_us[WRITES / 2 - 1] + times_us[WRITES / 2]) / 2.0)
 }
 
-/// A file that is removed when dropped.
 struct ProbeFile {
     path: PathBuf,
     file: File,

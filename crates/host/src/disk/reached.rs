@@ -4,39 +4,35 @@ use super::counters::DeviceCounters;
 use super::layers::Layer;
 use crate::error::HostError;
 
-/// The counters of the devices under a file at one instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LayerCounters {
     layers: Vec<(Layer, DeviceCounters)>,
 }
 
-/// What one device did between two readings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LayerTraffic {
     pub layer: Layer,
-    /// What it did, whoever asked for it.
+    /// Whoever asked for it.
     pub did: DeviceCounters,
 }
 
-/// What a benchmark asked for between two readings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
     pub read_bytes: u64,
     pub written_bytes: u64,
 }
 
-/// A share of what was asked for.
+/// Of what was asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Share {
     NothingAsked,
-    /// Practically all of it, or more: the devices did what was asked. More comes from reading ahead, from journals and
-    /// mirrors, and from others who use them.
+    /// Practically all, or more: from reading ahead, journals, mirrors, and others' use.
     Reached(f64),
-    /// Less: something above the devices answered for the rest.
+    /// Something above the devices answered for the rest.
     Cached(f64),
 }
 
-/// Below this a cache has answered for a part that counts.
+/// Below this a cache has answered for a relevant part.
 const PRACTICALLY_ALL: f64 = 0.95;
 
 impl Share {
@@ -48,7 +44,6 @@ impl Share {
         if share >= PRACTICALLY_ALL { Share::Reached(share) } else { Share::Cached(share) }
     }
 
-    /// The figure; `None` if nothing was asked for.
     pub fn value(self) -> Option<f64> {
         match self {
             Share::NothingAsked => None,
@@ -56,7 +51,6 @@ impl Share {
         }
     }
 
-    /// The smaller of two.
     fn least(self, other: Share) -> Share {
         match (self.value(), other.value()) {
             (Some(one), Some(two)) if two < one => other,
@@ -66,18 +60,16 @@ impl Share {
     }
 }
 
-/// What the devices did for a benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reached {
-    /// The smallest share of the bytes to be read that any depth of devices read.
+    /// Of the bytes read: the smallest share of any depth of devices.
     pub read: Share,
-    /// The same for writing. Writes that end in the page cache reach the devices late: sync before the second reading.
+    /// Of the bytes written, likewise. Buffered writes reach devices late: sync before the second reading.
     pub written: Share,
     pub layers: Vec<LayerTraffic>,
 }
 
 impl LayerCounters {
-    /// Reads the counters of devices, as [`super::layers_of`] has found them.
     pub fn read(layers: &[Layer]) -> Result<LayerCounters, HostError> {
         let one = |layer: &Layer| {
             let reason = |reason| HostError::unavailable(format!("read the counters of {}", layer.name), reason);
@@ -87,7 +79,7 @@ impl LayerCounters {
         Ok(LayerCounters { layers: layers.iter().map(one).collect::<Result<_, HostError>>()? })
     }
 
-    /// What the devices did since an earlier reading of the same ones, held against what was asked for.
+    /// Compares the devices' counters with what was asked for.
     pub fn since(&self, earlier: &LayerCounters, asked: Asked) -> Reached {
         let traffic = |(layer, now): &(Layer, DeviceCounters)| {
             let (_, then) = earlier.layers.iter().find(|(other, _)| other.name == layer.name)?;
@@ -106,7 +98,7 @@ impl LayerCounters {
     }
 }
 
-/// A device can be told not to count, and then stands still.
+/// Counting can be turned off, and the counters then stand still.
 fn demand_counting(device: &str) -> Result<(), String> {
     let folder = std::path::Path::new("/sys/class/block").join(device);
     let own = crate::system::text::read(folder.join("queue/iostats")).ok();

@@ -4,16 +4,14 @@ use std::path::{Path, PathBuf};
 
 use crate::system::text;
 
-/// A reading of one of a device's sensors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Temperature {
-    /// The sensor's name: `Composite`, or its number where it has none.
+    /// Such as `Composite`; a number if unnamed.
     pub sensor: String,
     pub celsius: f64,
 }
 
-/// What the sensors of a device read, by its name without `/dev/`. An NVMe disk has its own; for others the kernel's
-/// module `drivetemp` asks the disk.
+/// `device` without `/dev/`. NVMe disks have sensors; for others the kernel module `drivetemp` asks the disk.
 pub fn temperatures(device: &str) -> Result<Vec<Temperature>, String> {
     if !cfg!(target_os = "linux") {
         return Err("the temperature of a device is read on Linux only".to_owned());
@@ -34,7 +32,7 @@ fn in_folder(device: &Path, name: &str) -> Result<Vec<Temperature>, String> {
     Err(format!("{name} shows no sensor (for SATA and SAS disks, load the module drivetemp)"))
 }
 
-/// The entries of a folder whose names begin so, in order.
+/// Sorted.
 fn entries(folder: &Path, prefix: &str) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut found: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -43,8 +41,7 @@ fn entries(folder: &Path, prefix: &str) -> Vec<PathBuf> {
     found
 }
 
-/// `temp1_input` and its like, in thousandths of a degree; see the kernel's "Naming and data format standards for sysfs
-/// files" of hwmon.
+/// `temp1_input` etc., in thousandths of a degree; see hwmon's "Naming and data format standards for sysfs files".
 fn read_sensors(folder: &Path) -> Vec<Temperature> {
     let inputs = entries(folder, "temp").into_iter().filter_map(|path| {
         let file = path.file_name()?.to_str()?;

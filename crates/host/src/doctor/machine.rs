@@ -1,5 +1,3 @@
-//! Checks of memory, limits, power and what else is installed.
-
 use model::Facts;
 
 use super::{Build, Check, Status, reading};
@@ -9,7 +7,6 @@ use crate::scratch::{self, Abandoned};
 use crate::system::text::size;
 use crate::system::{Power, power};
 
-/// How étalon was built.
 pub(super) fn build(build: Build) -> Check {
     let (status, found) = match build {
         Build::Release => (Status::Good, "release"),
@@ -19,7 +16,6 @@ pub(super) fn build(build: Build) -> Check {
     Check::new("build", status, found, why).mend("cargo build --release")
 }
 
-/// Memory, swap and large pages.
 pub(super) fn memory(facts: &Facts) -> Vec<Check> {
     let memory = memory::memory();
     let free = Check::of(
@@ -54,7 +50,7 @@ pub(super) fn memory(facts: &Facts) -> Vec<Check> {
     ]
 }
 
-/// What programs can have at most: the machine's memory, or what the control group allows.
+/// The machine's memory, or the control group's limit.
 fn usable_bytes(memory: &Memory) -> u64 {
     memory.limit_bytes.map_or(memory.total_bytes, |limit| limit.min(memory.total_bytes))
 }
@@ -72,11 +68,10 @@ fn free_status(memory: &Memory) -> Status {
 }
 
 fn swap_status(memory: &Memory) -> Status {
-    // Some pages that nobody needs end up there on any machine that has run for weeks.
+    // Some unused pages are swapped on any machine that has run for weeks.
     if memory.swap_used_bytes > memory.total_bytes / 100 { Status::Warn } else { Status::Good }
 }
 
-/// Limits, power, and what else is there.
 pub(super) fn surroundings(facts: &Facts) -> Vec<Check> {
     let mut all =
         vec![open_files(), on_power(), virtualisation(facts), databases(facts), antivirus(facts), backups(facts)];
@@ -109,7 +104,7 @@ fn left_behind(found: &[Abandoned]) -> Check {
 }
 
 fn open_files() -> Check {
-    // Étalon raises the soft limit by itself, so that the hard one counts.
+    // Étalon raises the soft limit itself, so the hard one counts.
     let check = Check::of(
         "open files",
         limits::open_files(),
@@ -164,7 +159,6 @@ fn backups(facts: &Facts) -> Check {
     named(facts, "backups", "services.backups", why).mend("wait for it, or stop it for the time of the benchmark")
 }
 
-/// A check that nothing of a kind runs.
 fn named(facts: &Facts, name: &str, fact: &str, why: &str) -> Check {
     Check::of(name, reading(facts, fact), why, |found| {
         (if found.starts_with("none found") { Status::Good } else { Status::Warn }, found)

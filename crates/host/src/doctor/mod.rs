@@ -1,7 +1,7 @@
-//! Whether this machine is fit to be measured on, or from.
+//! Whether this machine is fit for measuring.
 //!
-//! Every check says what it found, why that matters and, where there is a way, how to mend it. What a machine does not
-//! tell is [`Status::Unknown`] with the reason, and never passes for good.
+//! Every check says what it found, why that matters and, if possible, how to mend it. What a machine does not tell is
+//! [`Status::Unknown`] with the reason, never a pass.
 
 mod machine;
 mod processor;
@@ -13,24 +13,21 @@ use std::time::Duration;
 use crate::cpu::CpuSample;
 use crate::facts;
 
-/// How long the machine is watched for other load.
+/// Time to watch for other load.
 const WATCH: Duration = Duration::from_secs(1);
 
-/// What a check came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
-    /// As it should be.
     Good,
     /// It could not be found out.
     Unknown,
-    /// It can distort results, or make them scatter.
+    /// May distort or scatter results.
     Warn,
     /// Results would not mean what they say.
     Bad,
 }
 
 impl Status {
-    /// The status in tables and JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Status::Good => "good",
@@ -41,17 +38,13 @@ impl Status {
     }
 }
 
-/// One thing looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// What was looked at: `cpu governor`, `data: free space`.
     pub name: String,
-    /// What it came to.
     pub status: Status,
-    /// What was found, or why it could not be.
     pub found: String,
     pub why: String,
-    /// How to mend it, if there is a way.
+    /// Advice, if there is any.
     pub mend: Option<String>,
 }
 
@@ -60,13 +53,13 @@ impl Check {
         Check { name: name.to_owned(), status, found: found.into(), why: why.to_owned(), mend: None }
     }
 
-    /// Adds how to mend it, unless there is nothing to mend.
+    /// Unless nothing needs mending.
     fn mend(self, mend: &str) -> Check {
         let mend = matches!(self.status, Status::Warn | Status::Bad).then(|| mend.to_owned());
         Check { mend, ..self }
     }
 
-    /// A check of something that may not be known: `judge` sees what was read.
+    /// `judge` sees what was read, if anything.
     fn of<T>(name: &str, reading: Result<T, String>, why: &str, judge: impl FnOnce(T) -> (Status, String)) -> Check {
         let (status, found) = reading.map_or_else(|reason| (Status::Unknown, reason), judge);
         Check::new(name, status, found, why)
@@ -81,14 +74,13 @@ pub enum Build {
 }
 
 impl Build {
-    /// How this crate was built, which is how all of étalon was.
     pub fn this() -> Build {
         if cfg!(debug_assertions) { Build::Debug } else { Build::Release }
     }
 }
 
-/// Looks at the machine, and at the filesystem of each path under the name given with it. Takes a little over a
-/// second: that long it watches what else runs. In each path that exists it makes a file, syncs it and removes it.
+/// Checks the machine and the filesystem of each named path. Watches other load for a second, and syncs a temporary
+/// file in each existing path.
 pub fn checks(paths: &[(&str, &Path)], build: Build) -> Vec<Check> {
     let facts = facts::client_facts(&[]);
     let throttled_before = processor::throttled();
@@ -109,7 +101,6 @@ pub fn checks(paths: &[(&str, &Path)], build: Build) -> Vec<Check> {
     checks
 }
 
-/// What a fact says, or why it is not there.
 fn reading(facts: &model::Facts, name: &str) -> Result<String, String> {
     facts.entries.get(name).map_or_else(|| Err(format!("{name} is not among the facts")), |fact| fact.reading.clone())
 }

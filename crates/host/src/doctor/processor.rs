@@ -6,7 +6,6 @@ use super::{Check, Status, reading};
 use crate::clock;
 use crate::cpu::{MachineCpu, available_cores};
 
-/// Clock speeds and threads.
 pub(super) fn settings(facts: &Facts) -> Vec<Check> {
     let governor = Check::of(
         "cpu governor",
@@ -20,7 +19,7 @@ pub(super) fn settings(facts: &Facts) -> Vec<Check> {
         "with boost the clock speed follows temperature and neighbours, so that trials scatter and drift",
         |boost| (if boost == "off" { Status::Good } else { Status::Warn }, boost),
     );
-    // On is the way servers run, and no reason to worry: the figure is what the reader needs.
+    // On is usual for servers and no reason to worry.
     let smt = Check::of(
         "smt",
         reading(facts, "cpu.smt"),
@@ -34,7 +33,6 @@ pub(super) fn settings(facts: &Facts) -> Vec<Check> {
     ]
 }
 
-/// What time is taken from.
 pub(super) fn clock(facts: &Facts) -> Vec<Check> {
     let source = Check::of(
         "clock source",
@@ -73,7 +71,6 @@ fn step_status(step_ns: u64, cost_ns: u64) -> Status {
     }
 }
 
-/// What else uses the processors.
 pub(super) fn load(facts: &Facts, cpu: &Result<MachineCpu, String>) -> Vec<Check> {
     let load = Check::of(
         "load",
@@ -125,20 +122,19 @@ pub(super) struct Throttled {
     times: u64,
 }
 
-/// Reads the quota of this process's control group. Without a group there is no quota.
+/// Without a group there is no quota.
 #[cfg(target_os = "linux")]
 pub(super) fn throttled() -> Result<Throttled, String> {
     let Ok(group) = crate::system::cgroup::own("cpu") else { return Ok(Throttled { quota_cores: None, times: 0 }) };
     let quota_cores = group.cpu_quota_cores();
     match group.throttling() {
         Ok(throttling) => Ok(Throttled { quota_cores, times: throttling.times }),
-        // The root group counts nothing, since nothing can hold it back.
+        // The root group is not throttled, so it counts nothing.
         Err(_) if quota_cores.is_none() => Ok(Throttled { quota_cores, times: 0 }),
         Err(reason) => Err(reason),
     }
 }
 
-/// Reads the quota of this process's control group.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn throttled() -> Result<Throttled, String> {
     Err("this operating system has no control groups".to_owned())

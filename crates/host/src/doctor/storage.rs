@@ -1,5 +1,3 @@
-//! Checks of the filesystem under a path.
-
 use std::path::{Path, PathBuf};
 
 use super::{Check, Status};
@@ -7,10 +5,9 @@ use crate::HostError;
 use crate::disk::{self, Backing};
 use crate::system::text::size;
 
-/// Less than this per synced write means that nothing waits for a device: the fastest drives with a cache that
-/// survives a power cut take about as long.
+/// Faster synced writes do not wait for a device: drives with a power-safe cache take about as long.
 const IMPLAUSIBLE_US: f64 = 20.0;
-/// More than this is a disk that turns, a share, or one that somebody else keeps busy.
+/// A rotating disk, a share, or a busy one.
 const SLOW_US: f64 = 20_000.0;
 
 pub(super) fn checks(name: &str, path: &Path) -> Vec<Check> {

@@ -11,7 +11,7 @@ pub(crate) fn model(cpuinfo: &str) -> Option<String> {
     named.map(words).or_else(|| arm_model(value("CPU implementer")?, value("CPU part")?))
 }
 
-/// ARM's numbers, as lscpu names them. The numbers themselves where this list does not know them.
+/// As lscpu names them; unknown numbers stay numbers.
 fn arm_model(implementer: &str, part: &str) -> Option<String> {
     let hexadecimal = |text: &str| u32::from_str_radix(text.trim_start_matches("0x"), 16).ok();
     let name = match (hexadecimal(implementer)?, hexadecimal(part)?) {
@@ -35,13 +35,12 @@ fn arm_model(implementer: &str, part: &str) -> Option<String> {
     Some(name.to_owned())
 }
 
-/// Clock speeds of the logical processors just now, in MHz: lowest and highest.
+/// Of the logical processors: lowest and highest.
 pub(crate) fn mhz_range(cpuinfo: &str) -> Option<(f64, f64)> {
     let speeds = values(cpuinfo, "cpu MHz").filter_map(|value| value.parse::<f64>().ok());
     range(speeds)
 }
 
-/// Lowest and highest of some figures.
 pub(crate) fn range(figures: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     figures.fold(None, |range, figure| match range {
         None => Some((figure, figure)),
@@ -49,7 +48,7 @@ pub(crate) fn range(figures: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     })
 }
 
-/// Whether the processor says that a hypervisor is between it and this system (x86 only).
+/// x86 only.
 pub(crate) fn has_hypervisor_flag(cpuinfo: &str) -> bool {
     values(cpuinfo, "flags").next().is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor"))
 }
@@ -57,14 +56,14 @@ pub(crate) fn has_hypervisor_flag(cpuinfo: &str) -> bool {
 /// Logical processors, physical cores and sockets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Topology {
-    /// Logical processors that are switched on.
+    /// Online ones.
     pub(crate) threads: usize,
     pub(crate) cores: usize,
     pub(crate) sockets: usize,
 }
 
-/// Counts from a (package, core) pair for each logical processor. Cores are numbered anew in each package. Some ARM
-/// firmware gives no package, which Linux writes as -1: then there is one.
+/// Counts (package, core) pairs, one per logical processor. Cores are numbered per package. Some ARM firmware gives no
+/// package, -1 in Linux: then there is one.
 pub(crate) fn topology(processors: &[(i64, i64)]) -> Option<Topology> {
     let cores: BTreeSet<(i64, i64)> = processors.iter().copied().collect();
     let sockets: BTreeSet<i64> = processors.iter().map(|&(package, _)| package).collect();
@@ -75,14 +74,13 @@ pub(crate) fn topology(processors: &[(i64, i64)]) -> Option<Topology> {
     })
 }
 
-/// The (package, core) pairs of `/proc/cpuinfo`, for kernels that show no topology in `/sys`. Only x86 writes them.
+/// For kernels without topology in `/sys`. Only x86 has them.
 pub(crate) fn processors(cpuinfo: &str) -> Vec<(i64, i64)> {
     let number = |block: &str, key: &str| crate::system::text::value(block, key, ':')?.parse::<i64>().ok();
     let blocks = cpuinfo.split("\n\n");
     blocks.filter_map(|block| Some((number(block, "physical id")?, number(block, "core id")?))).collect()
 }
 
-/// How many a list like `0-3,8` names.
 pub(crate) fn count_of_list(list: &str) -> Option<usize> {
     let count = |part: &str| match part.split_once('-') {
         Some((first, last)) => Some((last.parse::<usize>().ok()?).checked_sub(first.parse().ok()?)? + 1),

@@ -14,7 +14,6 @@ use crate::system::text::{self, size};
 /// Where the kernel describes the processors.
 const CPUS: &str = "/sys/devices/system/cpu";
 
-/// Adds what this machine and this system are.
 pub(super) fn add(facts: &mut Facts) {
     add_hardware(facts);
     add_cpu(facts);
@@ -26,7 +25,7 @@ pub(super) fn add(facts: &mut Facts) {
 fn add_hardware(facts: &mut Facts) {
     let dmi = |file: &str| text::read(Path::new("/sys/class/dmi/id").join(file));
     facts.insert("hardware.vendor", dmi("sys_vendor"), Nature::Identity);
-    // Boards without a firmware of the PC's kind describe themselves in a device tree.
+    // Boards without PC firmware have a device tree.
     let model = dmi("product_name").or_else(|reason| text::read("/proc/device-tree/model").map_err(|_| reason));
     facts.insert("hardware.model", model, Nature::Identity);
 }
@@ -88,7 +87,7 @@ fn add_cgroup(facts: &mut Facts) {
     );
 }
 
-/// The policy that sets clock speeds; all of them, where the processors differ.
+/// All of them, where processors differ.
 pub(crate) fn governor() -> Result<String, String> {
     let governors: BTreeSet<String> = readings("cpufreq/scaling_governor").into_iter().collect();
     if governors.is_empty() {
@@ -97,27 +96,27 @@ pub(crate) fn governor() -> Result<String, String> {
     Ok(governors.into_iter().collect::<Vec<_>>().join(", "))
 }
 
-/// Whether the processor may run faster than its nominal speed while it stays cool: `on` or `off`.
+/// Turbo: `on` or `off`.
 pub(crate) fn boost() -> Result<String, String> {
     let on_off = |value: &str, on: &str| if value == on { "on".to_owned() } else { "off".to_owned() };
     let boost = text::read(format!("{CPUS}/cpufreq/boost")).map(|value| on_off(&value, "1"));
-    // Intel's own driver asks the other way round.
+    // Intel's driver has the inverse switch.
     boost
         .or_else(|_| text::read(format!("{CPUS}/intel_pstate/no_turbo")).map(|value| on_off(&value, "0")))
         .map_err(|_| "the kernel does not say (neither cpufreq/boost nor intel_pstate/no_turbo)".to_owned())
 }
 
-/// Whether cores run two or more threads: `on`, `off`, `forceoff`, `notsupported`, `notimplemented`.
+/// `on`, `off`, `forceoff`, `notsupported`, `notimplemented`.
 pub(crate) fn smt() -> Result<String, String> {
     text::read(format!("{CPUS}/smt/control"))
 }
 
-/// Whether the kernel gives large pages unasked: `always`, `madvise`, `never`.
+/// `always`, `madvise`, `never`.
 pub(crate) fn transparent_hugepages() -> Result<String, String> {
     text::read("/sys/kernel/mm/transparent_hugepage/enabled").map(|choices| text::chosen(&choices).to_owned())
 }
 
-/// The processors' holes, and what the kernel does about them. Their cost differs from kernel to kernel.
+/// The processors' vulnerabilities and their mitigation, whose cost differs between kernels.
 fn mitigations() -> Result<String, String> {
     let folder = format!("{CPUS}/vulnerabilities");
     let entries = std::fs::read_dir(&folder).map_err(|cause| format!("cannot list {folder}: {cause}"))?;
@@ -140,7 +139,6 @@ fn summarise(states: &[(String, String)]) -> String {
     format!("mitigated: {}; vulnerable: {}", list(&closed), list(&open))
 }
 
-/// Clock speeds just now, in MHz.
 fn mhz(cpuinfo: &str) -> Result<String, String> {
     let set = readings("cpufreq/scaling_cur_freq");
     let by_kernel = cpuinfo::range(set.iter().filter_map(|khz| Some(khz.parse::<f64>().ok()? / 1000.0)));
@@ -149,7 +147,6 @@ fn mhz(cpuinfo: &str) -> Result<String, String> {
     Ok(if high - low < 1.0 { format!("{low:.0}") } else { format!("{low:.0} to {high:.0}") })
 }
 
-/// The highest clock speed of any processor, in MHz.
 fn max_mhz() -> Result<String, String> {
     let speeds = readings("cpufreq/cpuinfo_max_freq");
     let fastest = speeds.iter().filter_map(|khz| khz.parse::<u64>().ok()).max();
@@ -166,12 +163,10 @@ fn topology(cpuinfo: &str) -> Result<Topology, String> {
     found.ok_or_else(|| format!("neither {CPUS} nor /proc/cpuinfo tells how the processors are arranged"))
 }
 
-/// The text of one file for each processor that has it.
 fn readings(file: &str) -> Vec<String> {
     cpu_folders().iter().filter_map(|folder| text::read(folder.join(file)).ok()).collect()
 }
 
-/// `/sys/devices/system/cpu/cpu0` and so on.
 fn cpu_folders() -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(CPUS) else { return Vec::new() };
     let is_cpu = |name: &str| {

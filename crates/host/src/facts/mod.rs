@@ -1,8 +1,6 @@
-//! The facts of the machine that étalon runs on: measured, never typed in by hand.
+//! The facts of the machine that étalon runs on.
 //!
-//! A fact is identity if a change of it makes the machine another system, and passing if it only tells how things were
-//! just then; see [`model::Nature`]. The names are the same on every operating system. What one of them cannot tell is
-//! there too, with the reason.
+//! Names are the same on every operating system; what one cannot tell is there too, with the reason.
 
 #[cfg(any(target_os = "linux", test))]
 pub(crate) mod cpuinfo;
@@ -29,12 +27,11 @@ use crate::limits;
 use crate::memory;
 use crate::system::text::size;
 
-/// The facts of this machine, and of the filesystem under each path given, by the name given with it.
-///
-/// Takes some tens of milliseconds, more where a service manager is asked. The names: `hardware.vendor`,
-/// `hardware.model`, `cpu.*`, `memory.*`, `transparent_hugepages`, `virtualisation`, `container`, `kernel.version`,
-/// `os.*`, `clock.*`, `services.*`, `antivirus`, `load.*`, `cgroup.*`, `limit.open_files`, and for a path named `data`
-/// what [`path_facts`] tells behind `data.`.
+/// The facts of this machine, and of the filesystem under each named path. Takes some tens of milliseconds, more where
+/// a service manager is asked. The names: `hardware.vendor`, `hardware.model`, `cpu.*`, `memory.*`,
+/// `transparent_hugepages`, `virtualisation`, `container`, `kernel.version`, `os.*`, `clock.*`, `services.*`,
+/// `antivirus`, `load.*`, `cgroup.*`, `limit.open_files`, and for a path named `data` those of [`path_facts`] behind
+/// `data.`.
 pub fn client_facts(paths: &[(&str, &Path)]) -> Facts {
     let mut facts = Facts::default();
     os::add(&mut facts);
@@ -82,7 +79,7 @@ fn add_load(facts: &mut Facts) {
 
 fn add_limits(facts: &mut Facts) {
     let number = |limit: Option<u64>| limit.map_or_else(|| "no limit".to_owned(), |limit| limit.to_string());
-    // Passing, since étalon raises the one to the other where it needs to.
+    // Passing, since étalon raises the soft limit when needed.
     let reading = limits::open_files().map(|limit| format!("{} of at most {}", number(limit.soft), number(limit.hard)));
     facts.insert("limit.open_files", reading, Nature::Passing);
 }
@@ -91,7 +88,7 @@ fn add_limits(facts: &mut Facts) {
 mod tests {
     use super::*;
 
-    /// What every operating system must mention, be it with a reason for having nothing to say.
+    /// Present on every operating system, at least with a reason.
     const NAMES: [&str; 33] = [
         "hardware.vendor",
         "hardware.model",

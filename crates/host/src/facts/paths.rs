@@ -6,7 +6,6 @@ use model::{Facts, Nature};
 
 use crate::disk::{self, Backing, Device, Filesystem, Media};
 
-/// See [`super::path_facts`].
 pub(crate) fn facts_of(path: &Path) -> Facts {
     let mut facts = Facts::default();
     match disk::filesystem_of(path) {
@@ -27,7 +26,7 @@ fn add(facts: &mut Facts, filesystem: &Filesystem) {
     facts.identity("source", filesystem.source.clone());
     facts.identity("backing", filesystem.backing.as_str());
     match filesystem.backing {
-        // A container's layers, or a filesystem étalon does not know: saying "no" would be made up.
+        // Saying "no" would be made up.
         Backing::Layered | Backing::Unknown => {
             let reason = format!("{} does not tell where its files are", filesystem.kind);
             facts.unavailable("is_memory", reason.clone());

@@ -6,7 +6,6 @@ use sysinfo::{CpuRefreshKind, Product, System};
 use crate::cpu;
 use crate::system::command::output_of;
 
-/// Adds what this machine and this system are.
 pub(super) fn add(facts: &mut Facts) {
     add_hardware(facts);
     add_cpu(facts);
@@ -51,7 +50,7 @@ fn add_cpu(facts: &mut Facts) {
     facts.insert("virtualisation", guest, Nature::Identity);
 }
 
-/// A product name that only hypervisors give. Its absence proves nothing.
+/// A product name that only hypervisors have. Its absence proves nothing.
 fn virtual_product() -> Option<String> {
     let name = Product::name().ok()?;
     let marks = ["Virtual Machine", "VMware", "VirtualBox", "KVM", "QEMU", "HVM domU"];
@@ -70,7 +69,6 @@ fn add_system(facts: &mut Facts) {
     facts.insert("os.version", told(System::os_version(), "the operating system's version"), Nature::Identity);
 }
 
-/// What is Linux's own, or is read there only.
 fn add_linux_only(facts: &mut Facts) {
     let reasons = [
         ("cpu.numa_nodes", "memory nodes are read on Linux only"),
@@ -87,7 +85,6 @@ fn add_linux_only(facts: &mut Facts) {
     }
 }
 
-/// A value of macOS's `sysctl`.
 fn sysctl(name: &str) -> Result<String, String> {
     if !cfg!(target_os = "macos") {
         return Err("this operating system does not tell".to_owned());

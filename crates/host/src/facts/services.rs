@@ -1,11 +1,11 @@
-//! What else runs on this machine that a benchmark would notice: databases, scanners, backups.
+//! Other programs that disturb a benchmark: databases, scanners, backups.
 
 use model::{Facts, Nature};
 
 use crate::process;
 use crate::system::{ProcessEntry, os};
 
-/// Database servers, by the name of their process.
+/// By process name.
 const DATABASES: [&str; 25] = [
     "postgres",
     "postmaster",
@@ -33,7 +33,7 @@ const DATABASES: [&str; 25] = [
     "tikv-server",
     "neo4j",
 ];
-/// Antivirus and endpoint protection, by the name of their process.
+/// By process name, with endpoint protection.
 const ANTIVIRUS: [&str; 34] = [
     "clamd",
     "freshclam",
@@ -70,7 +70,7 @@ const ANTIVIRUS: [&str; 34] = [
     "bdsecd",
     "cylancesvc",
 ];
-/// Backups and synchronisation, by the name of their process.
+/// By process name, with synchronisation.
 const BACKUPS: [&str; 15] = [
     "bacula-fd",
     "bacula-sd",
@@ -88,7 +88,7 @@ const BACKUPS: [&str; 15] = [
     "backupd",
     "syncthing",
 ];
-/// What starts work by itself, or indexes and collects, by the name of its process.
+/// What starts work by itself, indexes or collects; by process name.
 const BACKGROUND: [&str; 23] = [
     "cron",
     "crond",
@@ -136,13 +136,11 @@ impl Kind {
     }
 }
 
-/// The processes that étalon did not start itself.
 pub(crate) fn others() -> Result<Vec<ProcessEntry>, String> {
     let own = process::tree_pids(std::process::id()).unwrap_or_default();
     Ok(os::processes()?.into_iter().filter(|entry| !own.contains(&entry.pid)).collect())
 }
 
-/// Which names of a kind are among some processes, each with how often: `postgres ×7`.
 pub(crate) fn among(kind: Kind, processes: &[ProcessEntry]) -> Vec<String> {
     let found = kind.names().iter().filter_map(|name| {
         let count = processes.iter().filter(|entry| is_named(entry, name)).count();
@@ -155,7 +153,7 @@ pub(crate) fn among(kind: Kind, processes: &[ProcessEntry]) -> Vec<String> {
     found.collect()
 }
 
-/// Linux cuts names to 15 bytes, and Windows does not mind capitals.
+/// Linux cuts names to 15 bytes, and Windows ignores case.
 fn is_named(entry: &ProcessEntry, name: &str) -> bool {
     const CUT: usize = 15;
     let is_cut = entry.name.len() == CUT && name.len() > CUT;
@@ -163,10 +161,8 @@ fn is_named(entry: &ProcessEntry, name: &str) -> bool {
     if cfg!(windows) { entry.name.eq_ignore_ascii_case(name) } else { entry.name == name }
 }
 
-/// Adds `services.*` and `antivirus`.
-///
-/// All but the antivirus are passing: cron jobs come and go, and a private server of étalon's own that survived a
-/// crash must not stop a resume.
+/// Adds `services.*` and `antivirus`. All but the antivirus are passing: cron jobs come and go, and a private server
+/// that survived a crash must not stop a resume.
 pub(crate) fn add(facts: &mut Facts) {
     facts.insert("services.running", running_units(), Nature::Passing);
     let others = others();
@@ -181,14 +177,14 @@ pub(crate) fn add(facts: &mut Facts) {
     facts.insert("services.databases", reading(Kind::Databases), Nature::Passing);
     facts.insert("services.backups", reading(Kind::Backups), Nature::Passing);
     facts.insert("services.background", reading(Kind::Background), Nature::Passing);
-    // Names without counts, since a scanner starts helpers as it pleases.
+    // Without counts, since scanners start helpers freely.
     let antivirus = reading(Kind::Antivirus).map(|found| {
         found.split(", ").map(|name| name.split(" ×").next().unwrap_or(name)).collect::<Vec<_>>().join(", ")
     });
     facts.insert("antivirus", antivirus, Nature::Identity);
 }
 
-/// The services that systemd runs: how many, and which.
+/// Their number and names.
 #[cfg(target_os = "linux")]
 fn running_units() -> Result<String, String> {
     if !std::path::Path::new("/run/systemd/system").exists() {

@@ -1,4 +1,4 @@
-//! Whether the machine is real, and whether étalon sees all of it.
+//! Whether the machine is virtual, and whether étalon sees all of it.
 
 #![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "elsewhere only the tests of its parsers use it"))]
 
@@ -7,7 +7,6 @@ use std::path::Path;
 use super::cpuinfo;
 use crate::system::text;
 
-/// The hypervisor under this system: `none seen`, or its name as far as it can be told.
 pub(crate) fn virtualisation(cpuinfo: &str) -> String {
     let dmi = |file: &str| text::read(Path::new("/sys/class/dmi/id").join(file)).unwrap_or_default();
     let clues = Clues {
@@ -22,16 +21,15 @@ pub(crate) fn virtualisation(cpuinfo: &str) -> String {
     judge(&clues)
 }
 
-/// The namespaces that every container has at least one of for itself, with the numbers the kernel gives those of the
-/// machine itself (PROC_*_INIT_INO in include/linux/proc_ns.h).
+/// Every container has at least one of these for itself. The numbers are those of the host's (PROC_*_INIT_INO in
+/// include/linux/proc_ns.h).
 const NAMESPACES: [(&str, u32); 4] =
     [("pid", 0xEFFF_FFFC), ("uts", 0xEFFF_FFFE), ("ipc", 0xEFFF_FFFF), ("cgroup", 0xEFFF_FFFB)];
 
-/// The container étalon runs in: `none seen`, or its name.
 pub(crate) fn container() -> String {
     let own = NAMESPACES.map(|(name, _)| std::fs::read_link(format!("/proc/self/ns/{name}")).ok());
     if own.iter().zip(NAMESPACES).all(|(link, (name, number))| is_namespace(link.as_deref(), name, number)) {
-        // A virtual machine made from a container's image keeps the marks below, and is none.
+        // A virtual machine made from a container image keeps the marks below.
         return "none seen".to_owned();
     }
     let exists = |path: &str| Path::new(path).exists();
@@ -39,7 +37,7 @@ pub(crate) fn container() -> String {
     if let Some((_, name)) = marks.into_iter().find(|(mark, _)| exists(mark)) {
         return name.to_owned();
     }
-    // systemd notes it here for everybody; only root may read the environment of process 1.
+    // Written by systemd; only root may read the environment of process 1.
     let noted = text::read("/run/systemd/container").ok().filter(|name| !name.is_empty());
     let environment = text::read("/proc/1/environ").unwrap_or_default();
     let variable = environment.split('\0').find_map(|variable| variable.strip_prefix("container=")).map(str::to_owned);
@@ -47,7 +45,7 @@ pub(crate) fn container() -> String {
     noted.or(variable).or_else(|| container_of_groups(&groups)).unwrap_or_else(|| "none seen".to_owned())
 }
 
-/// Whether a link of `/proc/self/ns` points to the namespace with this number. One that cannot be read proves nothing.
+/// An unreadable link proves nothing.
 fn is_namespace(link: Option<&Path>, name: &str, number: u32) -> bool {
     link.is_some_and(|link| link == Path::new(&format!("{name}:[{number}]")))
 }
@@ -58,14 +56,12 @@ fn container_of_groups(groups: &str) -> Option<String> {
     Some(if found.starts_with("machine") { "systemd-nspawn" } else { found }.to_owned())
 }
 
-/// The processor's hypervisor flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flag {
     Set,
     NotSet,
 }
 
-/// What may give a hypervisor away.
 struct Clues {
     hypervisor_flag: Flag,
     firmware: String,
@@ -75,8 +71,8 @@ struct Clues {
     kernel: String,
 }
 
-/// Names in the firmware's own words, and what they stand for. The clouds give some of their bare-metal machines the
-/// same firmware strings, so that these count on x86 only together with the processor's flag.
+/// Names in firmware strings, and what they stand for. Clouds put the same strings on some bare-metal machines, so on
+/// x86 they count only with the processor's flag.
 const FIRMWARE: [(&str, &str); 13] = [
     ("QEMU", "KVM or QEMU"),
     ("KVM", "KVM"),
@@ -111,7 +107,7 @@ fn judge(clues: &Clues) -> String {
         (_, true, None) => format!("virtual machine: {}{}", clues.hypervisor_type, clues.device_tree),
         (_, true, Some(name)) => format!("virtual machine: {name}"),
         (Flag::Set, false, _) => "virtual machine: unknown hypervisor".to_owned(),
-        // QEMU on ARM has no flag to show; a firmware that calls itself QEMU is never on real hardware.
+        // QEMU on ARM has no flag, but its firmware is never on real hardware.
         (Flag::NotSet, false, Some(name)) if clues.firmware.contains("QEMU") => format!("virtual machine: {name}"),
         (Flag::NotSet, false, _) => "none seen".to_owned(),
     }

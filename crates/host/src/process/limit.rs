@@ -1,10 +1,9 @@
-//! Holds processes to a share of the processors, and to so many bytes a second on disks, by control groups of étalon's own
-//! (Linux).
+//! Limits processes' CPU and disk throughput by control groups (Linux).
 //!
 //! Version 2: <https://docs.kernel.org/admin-guide/cgroup-v2.html>, `cpu.max` and `io.max`. Version 1:
 //! <https://docs.kernel.org/scheduler/sched-bwc.html> and
-//! <https://docs.kernel.org/admin-guide/cgroup-v1/blkio-controller.html>; there what the kernel writes back later by itself
-//! is nobody's, and only what a process reads, writes directly or synchronises is held.
+//! <https://docs.kernel.org/admin-guide/cgroup-v1/blkio-controller.html>; there only reads, direct writes and syncs of
+//! a process are limited, not the kernel's later writeback.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,37 +18,35 @@ use crate::scratch::Scratch;
 use crate::system::cgroup::{self, Controller, Version};
 use crate::system::text;
 
-/// The period over which a share is held, in microseconds: the kernel's usual one.
+/// The kernel's default period.
 const PERIOD_US: u64 = 100_000;
-/// The shortest quota that the kernel takes, in microseconds.
+/// The kernel's minimum.
 const SHORTEST_QUOTA_US: f64 = 1_000.0;
-/// The file of a group that lists its processes, and takes new ones.
+/// Lists a group's processes and takes new ones.
 const MEMBERS: &str = "cgroup.procs";
 /// The files of version 1 that hold reads and writes.
 const V1_THROTTLES: [&str; 2] = ["blkio.throttle.read_bps_device", "blkio.throttle.write_bps_device"];
-/// How often the list of a tree's processes is looked at again for new ones.
+/// Passes over a process tree to catch new members.
 const LOOKS: u32 = 5;
 
-/// What processes are held to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bounds {
-    /// CPU time per time of all of them together, in cores, such as 0.5; `None` is no limit.
+    /// CPU time per time of all together, such as 0.5; `None` is no limit.
     pub cores: Option<f64>,
-    /// Their traffic with disks; `None` is no limit.
+    /// `None` is no limit.
     pub io: Option<IoBound>,
 }
 
 /// How fast processes may read and write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IoBound {
-    /// The most bytes a second that all of them together may read, and as many that they may write, on each disk.
+    /// Of all processes together, for reads and for writes, on each disk.
     pub bytes_s: u64,
-    /// Folders; the disks under them are meant.
+    /// The disks under these folders are limited.
     pub folders: Vec<PathBuf>,
 }
 
 impl Bounds {
-    /// Nothing but a share of the processors.
     pub fn of_cores(cores: f64) -> Bounds {
         Bounds { cores: Some(cores), io: None }
     }
@@ -62,54 +59,46 @@ impl Bounds {
 /// Which processes are held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
-    /// A process, its children and theirs, and what they start from now on.
+    /// A process, its descendants, and what they start later.
     Tree(u32),
-    /// Étalon itself and what it starts from now on, but nothing that it has started before.
+    /// Étalon and what it starts later, not what it has started before.
     Own,
 }
 
-/// A control group that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Group {
     pub(crate) path: PathBuf,
-    /// The group that its processes came from.
+    /// Where its processes came from.
     pub(crate) home: PathBuf,
 }
 
-/// A limit that holds until it is dropped; then the processes go back to where they were. The groups of an étalon that is
-/// killed are found by [`crate::scratch::find_abandoned`].
+/// A limit until dropped; then the processes return to their groups. [`crate::scratch::find_abandoned`] finds the
+/// groups of a killed étalon.
 #[derive(Debug)]
 pub struct Limit {
     groups: Vec<Group>,
-    /// Stays where étalon came from, if it is itself among the held in version 2.
+    /// Present if étalon itself is limited in version 2.
     keeper: Option<Keeper>,
-    /// Names the groups for whoever cleans up.
+    /// Names the groups for cleaning up.
     note: Option<Scratch>,
 }
 
-/// A process that does nothing where étalon was. Systemd takes a scope away once the last process has left it, and with it
-/// the controllers that it had handed down for the scope's sake: nothing would be held, and there would be no way back.
+/// An idle process that stays in étalon's group. Systemd removes a scope when its last process leaves, and with it the
+/// delegated controllers: nothing would be limited, and there would be no way back.
 #[derive(Debug)]
 struct Keeper(Child);
 
-/// What is to be written into one group's files.
 struct Wanted {
     controller: Controller,
-    /// Controllers of version 2 that a group must have.
+    /// Of version 2.
     needs: Vec<&'static str>,
-    /// Files and the lines that they get, each by itself.
     lines: Vec<(&'static str, String)>,
 }
 
-/// The files of version 2 that hold, and the controllers that they are of.
+/// Version 2's files and their controllers.
 const V2_FILES: [(&str, &str); 2] = [("cpu.max", "cpu"), ("io.max", "io")];
 
 impl Limit {
-    /// Holds processes to some bounds.
-    ///
-    /// # Errors
-    /// The reason: another operating system, no control groups, no such controller in them, no right to make one here; or
-    /// the files are on no disk that this machine sees.
     pub fn hold(held: Held, bounds: &Bounds) -> Result<Limit, HostError> {
         let refused = |reason: String| HostError::unavailable("hold processes to a limit", reason);
         let root = match held {
@@ -132,17 +121,16 @@ impl Limit {
         Ok(limit)
     }
 
-    /// Lets the processes go.
     pub fn release(mut self) -> Result<(), HostError> {
         self.let_go()
     }
 
-    /// Makes a group as near to the processes' own as it can be.
+    /// Makes a group as near to the processes' own as possible.
     fn make(&mut self, wanted: &Wanted) -> Result<(), String> {
         let folders = &wanted.controller.folders;
         let home = folders.first().cloned().ok_or("the process is in no control group")?;
         let mut refusals = Vec::new();
-        // In version 2 a group with processes in it gives no limits to groups below it, but one above may.
+        // In version 2 a group with processes cannot limit subgroups, but one above may.
         for folder in folders {
             let name = format!("etalon-{}-{}", std::process::id(), crate::scratch::random_name());
             let group = Group { path: folder.join(name), home: home.clone() };
@@ -154,11 +142,10 @@ impl Limit {
         Err(to_tell(refusals))
     }
 
-    /// Makes a group under `folder`; nothing is left if that fails.
     fn make_in(&mut self, folder: &Path, group: &Group, wanted: &Wanted) -> Result<(), String> {
         gives(folder, wanted)?;
         if let Some(note) = &self.note {
-            // Before it is there: a note of what is not there does no harm.
+            // Before it exists: a note without a group does no harm.
             note.claim_group(group).map_err(|error| error.to_string())?;
         }
         let path = &group.path;
@@ -184,7 +171,7 @@ impl Limit {
 
     fn enter_tree(&self, root: u32) -> Result<(), String> {
         let mut seen = BTreeSet::new();
-        // What they have started meanwhile, before they were held themselves.
+        // Catches processes started before their parent was moved.
         for _ in 0..LOOKS {
             let keeper = self.keeper.as_ref().map(|keeper| keeper.0.id());
             let stays = |pid: u32| Some(pid) == keeper;
@@ -204,7 +191,6 @@ impl Limit {
                 Err(error) if start_mark(pid).is_ok() => {
                     return Err(format!("cannot put process {pid} into {}: {error}", group.path.display()));
                 }
-                // One that has ended needs no limit.
                 _ => {}
             }
         }
@@ -213,16 +199,14 @@ impl Limit {
 
     fn let_go(&mut self) -> Result<(), HostError> {
         let mut failed = Ok(());
-        // The last made may lie in one that was made before.
+        // The last made may lie in an earlier one.
         for group in self.groups.drain(..).rev() {
             failed = failed.and(group.remove());
         }
-        // Étalon is back.
         drop(self.keeper.take());
         match (&failed, self.note.take()) {
-            // It goes with the note.
             (Ok(()), note) => drop(note),
-            // `find_abandoned` is to find it once this étalon has ended.
+            // `find_abandoned` finds it once this étalon has ended.
             (Err(_), note) => std::mem::forget(note),
         }
         failed
@@ -230,9 +214,9 @@ impl Limit {
 }
 
 impl Keeper {
-    /// Starts it in the group that étalon is in.
+    /// In étalon's group.
     fn start() -> Result<Keeper, String> {
-        // It ends when its input does, and so with étalon, however that ends.
+        // `cat` ends with its input, and so with étalon.
         let mut cat = Command::new("cat");
         cat.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         super::os::apart_from_terminal(&mut cat);
@@ -250,18 +234,18 @@ impl Drop for Keeper {
 
 impl Drop for Limit {
     fn drop(&mut self) {
-        // Whoever wants to know calls `release`.
+        // Call `release` to get the error.
         let _ = self.let_go();
     }
 }
 
 impl Group {
-    /// Lets its processes go and removes it; one that is gone is none the worse.
+    /// Releases its processes and removes it; a missing group is no error.
     pub(crate) fn remove(&self) -> Result<(), HostError> {
-        // First, so that nothing is held any more should the way home be closed.
+        // First, so that nothing stays limited if the processes cannot return.
         self.lift();
         let mut last = Ok(());
-        // A process that was just being started may be missed by the first look.
+        // A process being started may be missed by the first pass.
         for _ in 0..10 {
             let members = fs::read_to_string(self.path.join(MEMBERS)).unwrap_or_default();
             for pid in members.lines().filter_map(|line| line.parse().ok()) {
@@ -277,7 +261,7 @@ impl Group {
         last.map_err(HostError::at("remove the control group", &self.path))
     }
 
-    /// Takes its limits back. Which of the files there are depends on the version; the others are passed over.
+    /// Removes its limits. The files depend on the version; others are skipped.
     fn lift(&self) {
         for (file, none) in [("cpu.max", "max"), ("cpu.cfs_quota_us", "-1")] {
             if self.path.join(file).exists() {
@@ -293,7 +277,6 @@ impl Group {
         }
     }
 
-    /// Whether it is a group of étalon's that is there.
     pub(crate) fn is_there(&self) -> bool {
         is_ours(&self.path) && self.path.join(MEMBERS).exists()
     }
@@ -303,27 +286,25 @@ fn enter(group: &Path, pid: u32) -> std::io::Result<()> {
     fs::write(group.join(MEMBERS), pid.to_string())
 }
 
-/// Why no group was made in a folder.
 struct Refusal {
     reason: String,
-    /// Whether étalon may make groups there.
+    /// Étalon may make groups there.
     is_open: bool,
 }
 
-/// Whether étalon may make groups in a folder and put processes into them.
 fn is_open(folder: &Path) -> bool {
     fs::OpenOptions::new().write(true).open(folder.join(MEMBERS)).is_ok()
 }
 
-/// The refusal that helps, of those from étalon's own group upwards: the topmost that étalon has a say in, since what is
-/// below gets no more than that gives; else the nearest above its own, which is where the group would lie.
+/// The most useful refusal, of those from étalon's own group upwards: the topmost that étalon has a say in, which
+/// bounds those below; else the nearest above its own, where the group would lie.
 fn to_tell(refusals: Vec<Refusal>) -> String {
     let above = usize::from(refusals.len() > 1);
     let topmost = refusals.iter().skip(above).rposition(|refusal| refusal.is_open).map_or(above, |at| at + above);
     refusals.into_iter().nth(topmost).map_or_else(String::new, |refusal| refusal.reason)
 }
 
-/// Refuses a folder of version 2 whose groups do not get what is needed.
+/// Refuses a version 2 folder whose groups lack a needed controller.
 fn gives(folder: &Path, wanted: &Wanted) -> Result<(), String> {
     if wanted.controller.version == Version::One {
         return Ok(());
@@ -337,7 +318,7 @@ fn gives(folder: &Path, wanted: &Wanted) -> Result<(), String> {
     }
     let has = text::read(folder.join("cgroup.controllers")).unwrap_or_default();
     let could = missing.iter().all(|need| has.split_whitespace().any(|word| word == *need));
-    // The root of all groups alone may have processes and hand controllers down; it has no type.
+    // Only the root may have processes and delegate controllers; it has no type.
     let is_full =
         wanted.controller.folders.first().is_some_and(|own| own == folder && own.join("cgroup.type").exists());
     let way = match is_full {
@@ -347,10 +328,10 @@ fn gives(folder: &Path, wanted: &Wanted) -> Result<(), String> {
     Err(format!("{} has no `{}`, but `{given}`; {way}", file.display(), missing.join(" ")))
 }
 
-/// Who decides which controllers groups get, and who asks.
+/// Who delegates controllers, and who asks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Master {
-    /// Nobody in particular: root writes into the files.
+    /// Root writes into the files.
     Nobody,
     /// Systemd, asked by root.
     SystemdForRoot,
@@ -369,7 +350,7 @@ impl Master {
     }
 }
 
-/// How a group gets controllers that it `could` hand down or not.
+/// How to get missing controllers; `could` says whether the group is able to delegate them.
 fn way(missing: &[&str], could: bool, master: Master, file: &Path) -> String {
     let option = |need: &&str| match *need {
         "cpu" => "-p CPUWeight=100",
@@ -389,7 +370,7 @@ fn way(missing: &[&str], could: bool, master: Master, file: &Path) -> String {
     }
 }
 
-/// The groups that bounds take for a process and what belongs to it: one for each hierarchy.
+/// The groups that bounds need for a process: one for each hierarchy.
 fn wanted(bounds: &Bounds, process: &str) -> Result<Vec<Wanted>, String> {
     let mut all: Vec<Wanted> = Vec::new();
     let mut add = |controller: Controller, needs: Vec<&'static str>, lines: Vec<(&'static str, String)>| {
@@ -402,7 +383,7 @@ fn wanted(bounds: &Bounds, process: &str) -> Result<Vec<Wanted>, String> {
             None => all.push(Wanted { controller, needs, lines }),
         }
     };
-    // In version 1 a process has a group for each controller, and those of étalon's lie where étalon is.
+    // Version 1 has a group per controller; the new ones lie in étalon's own.
     let find = |controller: &str| match cgroup::of(process, controller)? {
         Controller { version: Version::One, .. } => cgroup::own(controller),
         two => Ok(two),
@@ -415,15 +396,15 @@ fn wanted(bounds: &Bounds, process: &str) -> Result<Vec<Wanted>, String> {
     if let Some(io) = &bounds.io {
         let controller = find("blkio")?;
         let lines = io_lines(controller.version, io.bytes_s, &disks(&io.folders)?);
-        // What was written to memory is brought to the disk in the name of the group whose memory it is.
+        // Writeback is charged to the group that owns the memory.
         add(controller, vec!["io", "memory"], lines);
     }
     all.iter_mut().for_each(inherit);
     Ok(all)
 }
 
-/// In version 2 a process is in one group. One that étalon holds already keeps the limits that the new group does not set
-/// anew: a server's process that is held to bytes a second by itself stays at the server's share of the processors.
+/// In version 2 a process is in one group. A group of étalon's keeps limits that the new one does not set: a server's
+/// process limited to bytes a second stays within the server's CPU share.
 fn inherit(wanted: &mut Wanted) {
     let Some(home) = wanted.controller.folders.first() else { return };
     if wanted.controller.version == Version::One || !is_ours(home) {
@@ -442,7 +423,6 @@ fn inherit(wanted: &mut Wanted) {
     }
 }
 
-/// Whether étalon has made a group, by its name.
 fn is_ours(group: &Path) -> bool {
     group.file_name().is_some_and(|name| name.to_string_lossy().starts_with(crate::scratch::PREFIX))
 }
@@ -465,7 +445,7 @@ fn io_lines(version: Version, bytes_s: u64, disks: &BTreeSet<String>) -> Vec<(&'
     disks.iter().flat_map(of_disk).collect()
 }
 
-/// The numbers of the disks under some folders, such as `254:0`: a part of a disk has no limits of its own.
+/// Such as `254:0`; a partition has no limits of its own.
 fn disks(folders: &[PathBuf]) -> Result<BTreeSet<String>, String> {
     let disk = |folder: &PathBuf| {
         let layers = layers_of(folder).map_err(|error| error.to_string())?;
@@ -574,8 +554,7 @@ mod tests {
     use std::sync::{Mutex, MutexGuard, PoisonError};
     use std::time::Instant;
 
-    /// Of the tests that hold processes one runs at a time: what is started while this process is held itself starts in a
-    /// group that goes.
+    /// One at a time: what starts while this process is limited starts in a group that goes away.
     fn alone() -> MutexGuard<'static, ()> {
         static TURN: Mutex<()> = Mutex::new(());
         TURN.lock().unwrap_or_else(PoisonError::into_inner)
@@ -606,10 +585,10 @@ mod tests {
         }
     }
 
-    /// `dd` that synchronises 4 MiB under a limit of 2 MiB a second; how long it took.
+    /// `dd` that syncs 4 MiB under a limit of 2 MiB/s; returns its seconds.
     fn seconds_of_a_write(folder: &Path) -> Result<f64, HostError> {
         let bound = IoBound { bytes_s: 2 << 20, folders: vec![folder.to_owned()] };
-        // It begins to write once it is held.
+        // Writes only once limited.
         let mut shell = Command::new("sh");
         shell.args(["-c", "read go; exec dd if=/dev/zero of=\"$0\" bs=64k count=64 conv=fsync 2>/dev/null"]);
         let mut shell = shell.arg(folder.join("written")).stdin(Stdio::piped()).spawn().unwrap();
@@ -624,7 +603,6 @@ mod tests {
         Ok(started.elapsed().as_secs_f64())
     }
 
-    /// Whether a process is in a group.
     fn is_member(group: &Path, pid: u32) -> bool {
         let members = fs::read_to_string(group.join(MEMBERS)).unwrap();
         members.lines().any(|member| member == pid.to_string())

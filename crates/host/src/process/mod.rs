@@ -22,12 +22,11 @@ pub use user::{User, chown, is_root, user_by_name};
 
 pub(crate) use server::SERVER_PIDS;
 
-/// Sends a signal to any process; see [`StopSignal`] for what each means.
+/// To any process.
 pub(crate) fn send(pid: u32, signal: StopSignal) -> Result<(), crate::HostError> {
     os::send(pid, signal).map_err(|cause| crate::HostError::Process { tried: "signal", pid, reason: cause.to_string() })
 }
 
-/// A command line for this system's shell, not yet started.
 pub fn shell(text: &str) -> std::process::Command {
     let (shell, option) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
     let mut command = std::process::Command::new(shell);

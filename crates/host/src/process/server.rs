@@ -12,22 +12,22 @@ use super::{os, tree};
 use crate::error::HostError;
 use crate::scratch::Scratch;
 
-/// The file in a scratch folder that names the servers started for it, a line each: number and start mark.
+/// In a scratch folder: its servers, one per line as pid and start mark.
 pub(crate) const SERVER_PIDS: &str = "server.pid";
-/// How long a dropped server may take for a signal gentler than a kill.
+/// Grace period of a dropped server before it is killed.
 const DROP_PATIENCE: Duration = Duration::from_secs(3);
-/// How often a server that was asked to end is looked at.
+/// Polling interval for a server that is stopping.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// How a server is asked to end. What each means is the server's own affair.
+/// How a server is asked to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopSignal {
-    /// SIGTERM: MySQL, MariaDB, SQL Server and Redis end in order; PostgreSQL first waits for its clients to leave.
+    /// SIGTERM: MySQL, MariaDB, SQL Server and Redis shut down cleanly; PostgreSQL first waits for its clients.
     Terminate,
-    /// SIGINT: PostgreSQL sends its clients away and ends in order.
+    /// SIGINT: PostgreSQL disconnects its clients and shuts down cleanly.
     Fast,
-    /// SIGQUIT: PostgreSQL ends without a checkpoint and recovers at its next start. A process that does not handle it
-    /// ends too, perhaps leaving a core file.
+    /// SIGQUIT: PostgreSQL ends without a checkpoint and recovers at its next start. A process without a handler ends
+    /// too, perhaps with a core file.
     Immediate,
     /// SIGKILL: ends now, whatever it is.
     Kill,
@@ -36,35 +36,33 @@ pub enum StopSignal {
 /// How a server ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// By itself, or by the signal it was sent, in time.
+    /// By itself or by the signal, in time.
     AsAsked(ExitStatus),
-    /// It did not, and it was killed with its children.
+    /// Killed with its children after the grace period.
     Killed(ExitStatus),
 }
 
-/// What to start, and how.
 #[derive(Clone, Debug)]
 pub struct ServerSpec {
     pub program: PathBuf,
     pub args: Vec<OsString>,
-    /// Variables that are set in its environment, on top of étalon's own.
+    /// Added to étalon's environment.
     pub env: Vec<(OsString, OsString)>,
-    /// Variables of étalon's own environment that it does not get.
+    /// Removed from étalon's environment.
     pub without_env: Vec<OsString>,
-    /// The folder it starts in; étalon's own if `None`.
+    /// `None`: étalon's own.
     pub working_dir: Option<PathBuf>,
-    /// Where its standard output and error are appended.
+    /// Standard output and error are appended to it.
     pub log: PathBuf,
-    /// The user it runs as; étalon's own if `None`. Needs root.
+    /// Needs root; `None`: étalon's own user.
     pub run_as: Option<User>,
-    /// The scratch folder in which its number is noted, so that it can be found when étalon was killed.
+    /// Where its pid is noted, to be found if étalon is killed.
     pub scratch: Option<PathBuf>,
-    /// What it is sent when étalon ends without stopping it (Linux), and first when it is dropped.
+    /// Sent when étalon ends without stopping it (Linux), and first on drop.
     pub end_signal: StopSignal,
 }
 
 impl ServerSpec {
-    /// A program without arguments, with its output going to `log`.
     pub fn new(program: impl Into<PathBuf>, log: impl Into<PathBuf>) -> ServerSpec {
         ServerSpec {
             program: program.into(),
@@ -91,37 +89,34 @@ impl ServerSpec {
         self
     }
 
-    /// Keeps a variable of étalon's own environment from it: `PGOPTIONS` would change what is measured.
+    /// For instance `PGOPTIONS`, which would change what is measured.
     #[must_use]
     pub fn without_env(mut self, name: impl Into<OsString>) -> ServerSpec {
         self.without_env.push(name.into());
         self
     }
 
-    /// Starts it in a folder.
     #[must_use]
     pub fn working_dir(mut self, folder: impl Into<PathBuf>) -> ServerSpec {
         self.working_dir = Some(folder.into());
         self
     }
 
-    /// Runs it as another user.
     #[must_use]
     pub fn run_as(mut self, user: User) -> ServerSpec {
         self.run_as = Some(user);
         self
     }
 
-    /// Notes its number in a scratch folder. Its working folder or an argument must lie in there, or the cleaning
-    /// after a crash will not touch it.
+    /// Notes its pid in a scratch folder. Its working folder or an argument must lie in there, or the cleaning after a
+    /// crash will not touch it.
     #[must_use]
     pub fn in_scratch(mut self, scratch: &Scratch) -> ServerSpec {
         self.scratch = Some(scratch.path().to_owned());
         self
     }
 
-    /// What it is sent when étalon ends without stopping it, and first when it is dropped; [`StopSignal::Kill`] unless
-    /// said otherwise. PostgreSQL leaves a shared memory segment behind when it is killed: give it
+    /// Default: [`StopSignal::Kill`]. PostgreSQL leaves a shared memory segment behind when killed: give it
     /// [`StopSignal::Immediate`].
     #[must_use]
     pub fn end_signal(mut self, signal: StopSignal) -> ServerSpec {
@@ -130,7 +125,7 @@ impl ServerSpec {
     }
 }
 
-/// A running server. Dropping it ends it, and waits until it has ended.
+/// Dropping it stops it and waits.
 #[derive(Debug)]
 pub struct ServerProcess {
     child: Child,
@@ -139,10 +134,8 @@ pub struct ServerProcess {
 }
 
 impl ServerProcess {
-    /// Starts a server. That it runs does not mean that it answers yet.
-    ///
-    /// It leads a process group of its own, so that the user's Ctrl-C does not reach it. On Linux and Windows it ends
-    /// with étalon, however that ends; on macOS a killed étalon leaves it behind, to be found by
+    /// Starts a server, which may not answer yet. It leads its own process group, out of Ctrl-C's reach. On Linux and
+    /// Windows it ends with étalon in any case; on macOS a killed étalon leaves it to
     /// [`crate::scratch::find_abandoned`].
     pub fn spawn(spec: ServerSpec) -> Result<ServerProcess, HostError> {
         let log = OpenOptions::new().create(true).append(true).open(&spec.log);
@@ -161,7 +154,7 @@ impl ServerProcess {
         let failed = |cause| HostError::Start { program: spec.program.clone(), cause };
         let (child, tether) = os::spawn(command, &spec).map_err(failed)?;
         let server = ServerProcess { child, spec, _tether: tether };
-        // Should this fail, dropping `server` ends it again.
+        // On failure dropping `server` ends it.
         server.note_pid()?;
         Ok(server)
     }
@@ -170,37 +163,36 @@ impl ServerProcess {
         self.child.id()
     }
 
-    /// What it was started with.
     pub fn spec(&self) -> &ServerSpec {
         &self.spec
     }
 
-    /// How it ended, if it has; `None` while it runs.
+    /// `None` while it runs.
     pub fn has_ended(&mut self) -> Result<Option<ExitStatus>, HostError> {
         let pid = self.pid();
         self.child.try_wait().map_err(|cause| HostError::Process { tried: "look at", pid, reason: cause.to_string() })
     }
 
-    /// CPU time of the server and its children so far.
+    /// With its children.
     pub fn cpu(&self) -> Result<Duration, String> {
         tree::tree_cpu(self.pid())
     }
 
-    /// What the server and its children have read and written so far, by the operating system's account.
+    /// With its children.
     pub fn io(&self) -> Result<crate::disk::ProcIo, String> {
         tree::tree_io(self.pid())
     }
 
-    /// Sends it a signal, without waiting.
+    /// Does not wait.
     pub fn signal(&mut self, signal: StopSignal) -> Result<(), HostError> {
-        // A process that was waited for has given its number away.
+        // A reaped process has given up its pid.
         if self.has_ended()?.is_none() { super::send(self.pid(), signal) } else { Ok(()) }
     }
 
-    /// Asks it to end and waits; what has not ended by then is killed, its children too.
+    /// Asks it to end and waits; after `patience` it is killed with its children.
     pub fn stop(&mut self, signal: StopSignal, patience: Duration) -> Result<Ended, HostError> {
         let deadline = Instant::now() + patience;
-        // A signal that cannot be sent (Windows without a console) leaves nothing but the kill.
+        // A signal that cannot be sent (Windows without a console) leaves only the kill.
         if signal != StopSignal::Kill && self.signal(signal).is_ok() {
             loop {
                 if let Some(status) = self.has_ended()? {
@@ -216,18 +208,18 @@ impl ServerProcess {
         Ok(if signal == StopSignal::Kill { Ended::AsAsked(status) } else { Ended::Killed(status) })
     }
 
-    /// The last lines of its log, for an error message; empty if there is none.
+    /// For an error message; empty if there is none.
     pub fn log_tail(&self, lines: usize) -> String {
         tail(&self.spec.log, lines).unwrap_or_default()
     }
 
-    /// Kills the server and what descends from it, and waits for the server.
+    /// Kills the server and its descendants, and waits for the server.
     fn kill_tree(&mut self) -> Result<ExitStatus, HostError> {
         if let Some(status) = self.has_ended()? {
             return Ok(status);
         }
         let pid = self.pid();
-        // Listed before the kill, since orphans belong to nobody.
+        // Listed before the kill, since orphans have no parent.
         let descendants: Vec<(u32, u64)> = tree::tree_pids(pid)
             .unwrap_or_default()
             .into_iter()
@@ -238,7 +230,7 @@ impl ServerProcess {
         os::kill_group(pid);
         for (descendant, start) in descendants {
             if tree::is_alive(descendant, start) {
-                // It may end by itself in between.
+                // It may have ended.
                 let _ = super::send(descendant, StopSignal::Kill);
             }
         }
@@ -249,7 +241,7 @@ impl ServerProcess {
     fn note_pid(&self) -> Result<(), HostError> {
         let Some(scratch) = &self.spec.scratch else { return Ok(()) };
         let pid = self.pid();
-        // A server that has ended already needs no note.
+        // Already ended.
         let Ok(start) = tree::start_mark(pid) else { return Ok(()) };
         let path = scratch.join(SERVER_PIDS);
         let file = OpenOptions::new().create(true).append(true).open(&path);
@@ -260,7 +252,7 @@ impl ServerProcess {
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
-        // Whoever wants to know how it ended calls `stop`.
+        // Call `stop` to learn how it ended.
         let _ = self.stop(self.spec.end_signal, DROP_PATIENCE);
     }
 }

@@ -1,29 +1,23 @@
-//! Processes and their children.
-
 use std::collections::HashMap;
 use std::time::Duration;
 
 use crate::disk::ProcIo;
 use crate::system::{Life, ProcessEntry, os};
 
-/// The processes whose parent is `pid`.
 pub fn child_pids(pid: u32) -> Result<Vec<u32>, String> {
     let table = os::processes()?;
     Ok(table.iter().filter(|entry| entry.parent == pid && entry.pid != pid).map(|entry| entry.pid).collect())
 }
 
-/// A process and all that descend from it, parents before children. Those whose parent has ended are no longer found:
-/// the system gives them another.
+/// Parents before children. Orphans are not found: they have another parent.
 pub fn tree_pids(pid: u32) -> Result<Vec<u32>, String> {
     let table = os::processes()?;
     let tree: Vec<u32> = tree(&table, pid).iter().map(|entry| entry.pid).collect();
     if tree.is_empty() { Err(format!("there is no process {pid}")) } else { Ok(tree) }
 }
 
-/// CPU time of a process and all that descend from it, since each started.
-///
-/// On Linux the children that have ended are included, once their parent has waited for them, in steps of 10 ms; the
-/// other systems do not keep that figure, and a server that works in short-lived processes reads too low there.
+/// Since each process started. On Linux children that ended count once waited for, in steps of 10 ms; other systems
+/// lose them, so a server of short-lived processes reads too low there.
 pub fn tree_cpu(pid: u32) -> Result<Duration, String> {
     let table = os::processes()?;
     let tree = tree(&table, pid);
@@ -33,15 +27,14 @@ pub fn tree_cpu(pid: u32) -> Result<Duration, String> {
     Ok(tree.iter().map(|entry| entry.cpu).sum())
 }
 
-/// What a process and all that descend from it have read and written. Children that have ended are included once their
-/// parent has waited for them (Linux adds their counters to the parent's).
+/// Children that ended count once waited for (Linux).
 ///
 /// # Errors
 /// There is no such process, its counters may not be read, or the operating system has none.
 pub fn tree_io(pid: u32) -> Result<ProcIo, String> {
     let mut sum = ProcIo::of(pid)?;
     for child in tree_pids(pid)?.into_iter().filter(|&child| child != pid) {
-        // One that has ended since the list was made is among its parent's.
+        // One that has ended since is counted in its parent's.
         match ProcIo::of(child) {
             Ok(io) => sum = sum.plus(&io),
             Err(reason) if start_mark(child).is_ok() => return Err(reason),
@@ -51,18 +44,17 @@ pub fn tree_io(pid: u32) -> Result<ProcIo, String> {
     Ok(sum)
 }
 
-/// CPU time of some processes together, their children not included.
+/// Without their children.
 pub fn processes_cpu(pids: &[u32]) -> Result<Duration, String> {
     pids.iter().map(|&pid| os::process(pid).map(|entry| entry.own_cpu)).sum()
 }
 
-/// When a process started, in a unit of the operating system's own. A number is given again after a while; a number
-/// with its start names one process.
+/// Start time in the operating system's unit. A pid is reused; with the start mark it names one process.
 pub fn start_mark(pid: u32) -> Result<u64, String> {
     Ok(os::process(pid)?.started)
 }
 
-/// Whether the process that had this number and this start still runs.
+/// Whether that process still runs.
 pub fn is_alive(pid: u32, start_mark: u64) -> bool {
     os::process(pid).is_ok_and(|entry| entry.started == start_mark && entry.life == Life::Running)
 }
@@ -75,7 +67,7 @@ fn tree(table: &[ProcessEntry], root: u32) -> Vec<&ProcessEntry> {
     let mut found: Vec<&ProcessEntry> = table.iter().filter(|entry| entry.pid == root).collect();
     let mut next = 0;
     while let Some(entry) = found.get(next) {
-        // Taken out, so that a parent number which was given again (Windows) cannot lead in a circle.
+        // Removed, so that a reused parent pid (Windows) cannot make a cycle.
         for child in children.remove(&entry.pid).unwrap_or_default() {
             if child.pid != root {
                 found.push(child);

@@ -1,5 +1,3 @@
-//! Unix: starting a server that does not outlive étalon, and signals.
-
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
@@ -9,34 +7,33 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use super::server::{ServerSpec, StopSignal};
 
-/// What holds a child besides its handle. Nothing on Unix.
+/// Unused on Unix.
 #[derive(Debug)]
 pub(super) struct Tether;
 
-/// Starts a server that the terminal's Ctrl-C does not reach.
 pub(super) fn spawn(mut command: Command, spec: &ServerSpec) -> io::Result<(Child, Tether)> {
     apart_from_terminal(&mut command);
     if let Some(user) = &spec.run_as {
-        // When root changes the user, `std` drops the other groups as well.
+        // `std` drops the other groups as well when root changes the user.
         command.uid(user.uid).gid(user.gid);
     }
     // SAFETY: between fork and exec, `hear_again` makes system calls only; it neither allocates nor takes a lock.
     unsafe { command.pre_exec(hear_again) };
     #[cfg(target_os = "linux")]
     let child = linux::spawn(command, spec.end_signal)?;
-    // macOS has no such tie: a server that a killed étalon leaves behind is found by `scratch::find_abandoned`.
+    // macOS has no such tie: `scratch::find_abandoned` finds what a killed étalon leaves behind.
     #[cfg(not(target_os = "linux"))]
     let child = command.spawn()?;
     Ok((child, Tether))
 }
 
-/// Starts a program in a process group of its own, so that the terminal's Ctrl-C reaches étalon alone.
+/// In a process group of its own, so that Ctrl-C reaches étalon alone.
 pub(super) fn apart_from_terminal(command: &mut Command) {
     command.process_group(0);
 }
 
-/// A shell lets what it starts in the background ignore these two, and a child inherits that: a server that trusts in
-/// their usual meaning would not hear that it is to stop.
+/// A shell makes background jobs ignore SIGINT and SIGQUIT, and children inherit that: a server would not hear that it
+/// is to stop.
 fn hear_again() -> io::Result<()> {
     for heard in [signal::Signal::SIGINT, signal::Signal::SIGQUIT] {
         // SAFETY: the default action is no handler that could run at a bad moment.
@@ -45,12 +42,11 @@ fn hear_again() -> io::Result<()> {
     Ok(())
 }
 
-/// Sends a signal to one process.
 pub(super) fn send(pid: u32, signal: StopSignal) -> io::Result<()> {
     Ok(kill_process(number(pid)?, raw(signal))?)
 }
 
-/// Kills a process group; that it is empty already is no error.
+/// An empty group is no error.
 pub(super) fn kill_group(pid: u32) {
     if let Ok(pid) = number(pid) {
         let _ = kill_process_group(pid, Signal::KILL);
@@ -83,21 +79,21 @@ mod linux {
 
     use super::{StopSignal, raw};
 
-    /// A command to start, and where to send the child.
+    /// Where to send the child.
     type Job = (Command, mpsc::Sender<io::Result<Child>>);
 
-    /// The thread that starts all servers. The kernel takes "parent" to be the *thread* that forked, and sends the
-    /// signal when that thread ends; a worker's end must not take the server with it. This thread never ends.
+    /// Starts all servers. The parent-death signal is sent when the forking *thread* ends, so a worker's end would
+    /// kill the server; this thread never ends.
     static SPAWNER: OnceLock<Result<mpsc::Sender<Job>, String>> = OnceLock::new();
 
-    /// Starts a child that gets `signal` when étalon ends, in whatever way.
+    /// The child gets `signal` when étalon ends in any way.
     pub(super) fn spawn(mut command: Command, signal: StopSignal) -> io::Result<Child> {
         let signal = raw(signal);
         let etalon = Pid::from_raw(std::process::id() as i32);
         let tie = move || {
-            // `std` has changed the user by now, which would undo this.
+            // After `std` has changed the user, which would undo this.
             set_parent_process_death_signal(Some(signal))?;
-            // Étalon may have ended before the line above: then nothing would ever be sent.
+            // Étalon may have ended before the line above, and nothing would be sent.
             if getppid() == etalon {
                 Ok(())
             } else {
@@ -117,7 +113,7 @@ mod linux {
         let (jobs, queue) = mpsc::channel::<Job>();
         let run = move || {
             for (mut command, reply) in queue {
-                // The asker waits for the reply, unless its thread has been torn down.
+                // The asker may be gone.
                 let _ = reply.send(command.spawn());
             }
         };

@@ -1,21 +1,16 @@
-//! Users: servers that refuse to run as root run as another one.
-
 use std::path::{Path, PathBuf};
 
 use crate::error::HostError;
 
-/// A user of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
     pub name: String,
     pub uid: u32,
-    /// The number of the user's own group.
     pub gid: u32,
     pub home: PathBuf,
 }
 
-/// Whether étalon runs as the superuser, under whom PostgreSQL and MySQL refuse to start. Windows has none in this
-/// sense, and the answer is no.
+/// PostgreSQL and MySQL refuse to start as root. On Windows always false.
 pub fn is_root() -> bool {
     #[cfg(unix)]
     return rustix::process::geteuid().is_root();
@@ -34,20 +29,18 @@ pub fn user_by_name(name: &str) -> Result<User, HostError> {
     }
 }
 
-/// Gives a file or folder to a user and the user's group. A symbolic link itself is given, not what it points to.
+/// Gives it to the user and his group. A symbolic link itself is given.
 #[cfg(unix)]
 pub fn chown(path: &Path, user: &User) -> Result<(), HostError> {
     std::os::unix::fs::lchown(path, Some(user.uid), Some(user.gid)).map_err(HostError::at("change the owner of", path))
 }
 
-/// Finds a user by name.
 #[cfg(not(unix))]
 pub fn user_by_name(name: &str) -> Result<User, HostError> {
     let reason = "étalon runs servers as another user on Unix only";
     Err(HostError::unavailable(format!("look up the user {name}"), reason))
 }
 
-/// Gives a file or folder to a user and the user's group.
 #[cfg(not(unix))]
 pub fn chown(path: &Path, user: &User) -> Result<(), HostError> {
     let reason = "étalon runs servers as another user on Unix only";

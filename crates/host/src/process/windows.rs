@@ -9,16 +9,15 @@ use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 use super::server::{ServerSpec, StopSignal};
 use crate::system::windows::{Job, send_break};
 
-/// A console group of its own, so that the user's Ctrl-C reaches étalon alone. See CreateProcess.
+/// A console group of its own, so that Ctrl-C reaches étalon alone. See CreateProcess.
 const CREATE_NEW_PROCESS_GROUP: u32 = 0x0000_0200;
 
-/// What holds a child besides its handle: the job that ends with étalon.
+/// The job that ends with étalon.
 #[derive(Debug)]
 pub(super) struct Tether {
     _job: Job,
 }
 
-/// Starts a server in a console group of its own and in a job.
 pub(super) fn spawn(mut command: Command, spec: &ServerSpec) -> io::Result<(Child, Tether)> {
     if spec.run_as.is_some() {
         return Err(io::Error::new(io::ErrorKind::Unsupported, "étalon runs servers as another user on Unix only"));
@@ -35,12 +34,12 @@ pub(super) fn spawn(mut command: Command, spec: &ServerSpec) -> io::Result<(Chil
     }
 }
 
-/// Starts a program in a console group of its own, so that the user's Ctrl-C reaches étalon alone.
+/// In a console group of its own, so that Ctrl-C reaches étalon alone.
 pub(super) fn apart_from_terminal(command: &mut Command) {
     command.creation_flags(CREATE_NEW_PROCESS_GROUP);
 }
 
-/// Asks a process to end with Ctrl-Break, or ends it.
+/// Sends Ctrl-Break, or ends it.
 pub(super) fn send(pid: u32, signal: StopSignal) -> io::Result<()> {
     match signal {
         StopSignal::Terminate | StopSignal::Fast => send_break(pid),
@@ -48,7 +47,6 @@ pub(super) fn send(pid: u32, signal: StopSignal) -> io::Result<()> {
     }
 }
 
-/// Kills what is left of a server. The job does it on Windows.
 pub(super) fn kill_group(_pid: u32) {}
 
 fn end(pid: u32) -> io::Result<()> {

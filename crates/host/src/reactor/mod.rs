@@ -1,9 +1,8 @@
-//! Many sockets on one thread behind one safe interface: io_uring where the kernel gives it, a poller elsewhere.
+//! Many sockets on one thread: io_uring where available, else a poller.
 //!
-//! The kernel is where a load generator's time goes, so that the ring enters it once for a whole batch: everything that
-//! was queued is sent, and whatever came meanwhile is received, by one call. A poller (epoll; kqueue or IOCP by the crate
-//! `polling`) needs a call for each send and each receive. Which one ran is told by [`Reactor::kind`], since it changes
-//! results.
+//! A load generator's time goes into the kernel, so a ring enters it once per batch for all sends and receives. A
+//! poller (epoll; kqueue or IOCP by the crate `polling`) needs a call for each. [`Reactor::kind`] tells which one
+//! runs, since it changes results.
 //!
 //! A reactor belongs to the thread that made it. Once warm it does not allocate.
 
@@ -25,36 +24,32 @@ use poller::Poller;
 use ring::Ring;
 pub use socket::{Socket, Vigilance};
 
-/// Which implementation is asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
-    /// The ring where it can be had, else the poller.
+    /// The ring if available, else the poller.
     #[default]
     Auto,
     Ring,
     Poller,
 }
 
-/// A registered socket. Numbers are given out from 0 on without gaps, and again once their sockets are closed.
+/// A registered socket. Numbers count from 0 without gaps and are reused after a close.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Token(u32);
 
 impl Token {
-    /// Its number: an index into a table of the caller's.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// What happened to a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
-    /// Bytes came: [`Reactor::received`] has them.
+    /// In [`Reactor::received`].
     Data,
-    /// The peer closed its side. Nothing comes any more.
+    /// By the peer; nothing more comes.
     Closed,
-    /// The operating system gave the connection up, by this number of its own ([`io::Error::from_raw_os_error`] words
-    /// it). Nothing comes any more.
+    /// The operating system's error number, for [`io::Error::from_raw_os_error`]; nothing more comes.
     Error(i32),
 }
 
@@ -70,11 +65,10 @@ enum Inner {
     Poller(Poller),
 }
 
-/// Many sockets on one thread.
 pub struct Reactor {
     inner: Inner,
     kind: String,
-    /// The kernel takes a ring's requests from the thread that made it, and from no other.
+    /// The kernel accepts a ring's requests only from the thread that made it.
     _one_thread: PhantomData<*const ()>,
 }
 
@@ -84,7 +78,7 @@ impl std::fmt::Debug for Reactor {
     }
 }
 
-/// How a ring is come by; a parameter, so that a kernel without one can be tested on a kernel with one.
+/// A parameter, so that a kernel without rings can be tested on one with them.
 type RingResult = Result<Inner, String>;
 
 #[cfg(target_os = "linux")]
@@ -98,10 +92,10 @@ fn open_ring(_capacity: usize) -> RingResult {
 }
 
 impl Reactor {
-    /// A reactor for at most `capacity` sockets, to be used on this thread.
+    /// Used on this thread only.
     ///
     /// # Errors
-    /// The ring was asked for by name and cannot be had, or the operating system gives no poller.
+    /// The ring was demanded and is not available, or the operating system gives no poller.
     pub fn new(choice: Choice, capacity: usize) -> Result<Reactor, HostError> {
         Reactor::with_ring(choice, capacity, open_ring)
     }
@@ -130,13 +124,11 @@ impl Reactor {
         Ok(Reactor { inner, kind, _one_thread: PhantomData })
     }
 
-    /// Which implementation runs, with what the kernel gave it.
     pub fn kind(&self) -> &str {
         &self.kind
     }
 
-    /// How often the kernel was entered since the reactor was made: to submit and wait on a ring; to wait, to send and to
-    /// receive with epoll. `None` where that is not known exactly.
+    /// Since the reactor was made. `None` where not known exactly.
     pub fn kernel_entries(&self) -> Option<u64> {
         match &self.inner {
             #[cfg(target_os = "linux")]
@@ -145,7 +137,7 @@ impl Reactor {
         }
     }
 
-    /// Whether another socket can be registered now. A ring's place becomes free a moment after its socket was closed.
+    /// A ring's place becomes free a moment after its socket was closed.
     pub fn has_room(&self) -> bool {
         match &self.inner {
             #[cfg(target_os = "linux")]
@@ -154,10 +146,10 @@ impl Reactor {
         }
     }
 
-    /// Takes a connected socket over, and begins to receive.
+    /// Takes over a connected socket and begins to receive.
     ///
     /// # Errors
-    /// There are as many sockets as were planned for, or the operating system refuses this one.
+    /// All `capacity` places are taken, or the operating system refuses this one.
     pub fn register(&mut self, socket: impl Into<Socket>) -> io::Result<Token> {
         let socket = socket.into();
         match &mut self.inner {
@@ -168,9 +160,8 @@ impl Reactor {
         .map(Token)
     }
 
-    /// Queues bytes to be sent behind those queued before. They leave with the next [`Reactor::flush`] or
-    /// [`Reactor::wait`], and as fast as the peer takes them. Bytes for a connection that has ended are dropped: its end
-    /// is told by an event.
+    /// Queues bytes, sent by the next [`Reactor::flush`] or [`Reactor::wait`] as fast as the peer takes them. Bytes
+    /// for an ended connection are dropped; an event tells its end.
     pub fn send(&mut self, token: Token, bytes: &[u8]) {
         match &mut self.inner {
             #[cfg(target_os = "linux")]
@@ -179,8 +170,7 @@ impl Reactor {
         }
     }
 
-    /// Hands what is queued to the operating system. [`Reactor::wait`] does so, too, and a ring then needs one entry
-    /// into the kernel less: whoever waits next does not flush before.
+    /// Submits the queue. [`Reactor::wait`] does so too, with one kernel entry less: do not flush before it.
     pub fn flush(&mut self) -> io::Result<()> {
         match &mut self.inner {
             #[cfg(target_os = "linux")]
@@ -189,8 +179,8 @@ impl Reactor {
         }
     }
 
-    /// Sends what is queued, waits until something happens or [`crate::clock::now_ns`] reaches `deadline_ns`
-    /// (`u64::MAX`: never), and appends what happened. Returns without an event only at the deadline.
+    /// Sends the queue, waits until something happens or [`crate::clock::now_ns`] reaches `deadline_ns` (`u64::MAX`:
+    /// never), and appends events. Returns none only at the deadline.
     pub fn wait(&mut self, deadline_ns: u64, events: &mut Vec<Event>) -> io::Result<()> {
         match &mut self.inner {
             #[cfg(target_os = "linux")]
@@ -199,7 +189,7 @@ impl Reactor {
         }
     }
 
-    /// What a socket received and nobody consumed yet, in one piece.
+    /// Received and not consumed, contiguous.
     pub fn received(&self, token: Token) -> &[u8] {
         match &self.inner {
             #[cfg(target_os = "linux")]
@@ -208,8 +198,8 @@ impl Reactor {
         }
     }
 
-    /// Drops the first `bytes` of what was received. What is left is copied before more is received, so that whoever
-    /// consumes everything between two waits is served fastest.
+    /// Drops the first `bytes`. The rest is copied before more is received: consuming everything between two waits is
+    /// fastest.
     pub fn consume(&mut self, token: Token, bytes: usize) {
         match &mut self.inner {
             #[cfg(target_os = "linux")]
@@ -218,7 +208,7 @@ impl Reactor {
         }
     }
 
-    /// Closes a socket at once: what is queued is not sent, and nothing more is told of it.
+    /// At once: queued bytes are not sent, and no more events come.
     pub fn close(&mut self, token: Token) {
         match &mut self.inner {
             #[cfg(target_os = "linux")]

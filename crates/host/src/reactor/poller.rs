@@ -8,17 +8,15 @@ use super::readiness::{Interest, Readiness};
 use super::{Event, EventKind, Socket, Token, full};
 use crate::clock;
 
-/// What stands behind it here.
+/// Of the readiness queue.
 pub(super) const NAME: &str = Readiness::NAME;
 
-/// A receive buffer begins so large, bytes, and grows while a message fills it.
+/// Initial receive buffer; it grows while a message fills it.
 const FIRST_BYTES: usize = 4 << 10;
-/// A single receive takes at most so much, so that one socket does not hold up the others.
+/// Largest single receive, so that one socket does not hold up the others.
 const MOST_BYTES: usize = 64 << 10;
-/// Events taken by one call.
 const EVENTS: usize = 1024;
 
-/// What a socket is watched for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Watch {
     Reading,
@@ -31,7 +29,7 @@ struct Connection {
     watch: Watch,
     queued: Vec<u8>,
     sent: usize,
-    /// All of it is initialised; what was received is between `begin` and `end`.
+    /// Initialised; received bytes are between `begin` and `end`.
     buffer: Vec<u8>,
     begin: usize,
     end: usize,
@@ -44,7 +42,7 @@ pub(super) struct Poller {
     free: Vec<u32>,
     to_send: VecDeque<u32>,
     capacity: usize,
-    /// How often the kernel was entered to wait, to send and to receive.
+    /// Kernel entries to wait, send and receive.
     entries: u64,
 }
 
@@ -113,7 +111,7 @@ impl Poller {
         Ok(())
     }
 
-    /// Sends what can be sent now; the rest waits for room.
+    /// Sends what fits; the rest waits for room.
     fn write(&mut self, slot: u32) -> io::Result<()> {
         let Some(connection) = &mut self.connections[slot as usize] else { return Ok(()) };
         while connection.sent < connection.queued.len() {
@@ -124,7 +122,7 @@ impl Poller {
                 Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => {
                     return self.watch(slot, Watch::ReadingAndWriting);
                 }
-                // What the server said before it closed the connection is still to be read, and its end is told then.
+                // The server's last words are still to be read; the end is told then.
                 Err(_) => break,
             }
         }
@@ -169,7 +167,7 @@ impl Poller {
             if interest.writable {
                 self.write(slot)?;
             }
-            // Asked only then: what a receive takes unasked is told to nobody.
+            // Otherwise a receive would take what is told to nobody.
             if interest.readable
                 && let Some(kind) = self.read(slot)
             {
@@ -180,7 +178,7 @@ impl Poller {
         Ok(())
     }
 
-    /// A poller that tells each readiness once is asked again.
+    /// Re-arms a one-shot poller.
     fn renew_if_spent(&mut self, slot: u32) -> io::Result<()> {
         match &self.connections[slot as usize] {
             Some(connection) if self.system.tells_once() && connection.watch != Watch::Nothing => {
@@ -190,7 +188,7 @@ impl Poller {
         }
     }
 
-    /// One receive; what is left is told by the next wait.
+    /// One receive; the next wait tells the rest.
     fn read(&mut self, slot: u32) -> Option<EventKind> {
         let connection = self.connections[slot as usize].as_mut()?;
         if connection.watch == Watch::Nothing {
@@ -233,7 +231,7 @@ impl Poller {
     pub(super) fn close(&mut self, slot: u32) {
         let Some(connection) = self.connections[slot as usize].take() else { return };
         if connection.watch != Watch::Nothing {
-            // A socket that the poller has lost already needs no taking out.
+            // The poller may have lost it already.
             let _ = self.system.delete(&connection.socket);
         }
         connection.socket.shut_down();

@@ -1,7 +1,7 @@
-//! The operating system's readiness queue: epoll by its own calls on Linux, so that a wait is one entry into the kernel;
-//! elsewhere what the crate `polling` stands on. (On Linux that crate enters the kernel five times for a wait.)
+//! The operating system's readiness queue: on Linux epoll directly, one kernel entry per wait (the crate `polling`
+//! needs five); elsewhere what `polling` stands on.
 
-/// What a socket is watched for, and what it is ready for.
+/// Watched for, or ready for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Interest {
     pub(super) key: usize,
@@ -33,7 +33,7 @@ mod linux {
         finest: Finest,
     }
 
-    /// How finely the kernel measures a time limit.
+    /// Resolution of a time limit.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     enum Finest {
         Nanoseconds,
@@ -50,12 +50,12 @@ mod linux {
     impl Readiness {
         pub(in super::super) const NAME: &'static str = "epoll";
 
-        /// Whether a readiness is told once and then to be asked for again.
+        /// Whether readiness is one-shot.
         pub(in super::super) fn tells_once(&self) -> bool {
             false
         }
 
-        /// Room for so many events in one wait.
+        /// For `events` in one wait.
         pub(in super::super) fn new(events: usize) -> io::Result<Readiness> {
             let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
             Ok(Readiness { epoll, ready: Vec::with_capacity(events.max(1)), finest: Finest::Nanoseconds })
@@ -75,7 +75,7 @@ mod linux {
             Ok(epoll::delete(&self.epoll, socket)?)
         }
 
-        /// Waits once and appends what is ready. Returns how often the kernel was entered.
+        /// Waits once and appends what is ready. Returns the kernel entries.
         pub(in super::super) fn wait(
             &mut self,
             timeout: Option<Duration>,
@@ -84,7 +84,7 @@ mod linux {
             self.ready.clear();
             let mut entries = 1;
             let mut waited = self.wait_once(timeout);
-            // Before Linux 5.11, or where a container's rules forbid the newer call.
+            // Before Linux 5.11, or where a container forbids the newer call.
             if matches!(waited, Err(Errno::NOSYS | Errno::PERM)) && self.finest == Finest::Nanoseconds {
                 self.finest = Finest::Milliseconds;
                 entries += 1;
@@ -109,7 +109,7 @@ mod linux {
         fn wait_once(&mut self, timeout: Option<Duration>) -> Result<(), Errno> {
             let timeout = timeout.map(|timeout| match self.finest {
                 Finest::Nanoseconds => timeout,
-                // Never too early: who wakes before the time waits again, and does nothing else meanwhile.
+                // Rounded up: waking early only means waiting again.
                 Finest::Milliseconds => Duration::from_millis(timeout.as_nanos().div_ceil(1_000_000) as u64),
             });
             let timeout = timeout.map(|timeout| Timespec {
@@ -152,12 +152,10 @@ mod portable {
             "poll"
         };
 
-        /// Whether a readiness is told once and then to be asked for again.
         pub(in super::super) fn tells_once(&self) -> bool {
             self.mode == PollMode::Oneshot
         }
 
-        /// Room for so many events in one wait.
         pub(in super::super) fn new(events: usize) -> io::Result<Readiness> {
             let poller = Poller::new()?;
             let mode = if poller.supports_level() { PollMode::Level } else { PollMode::Oneshot };
@@ -179,7 +177,6 @@ mod portable {
             self.poller.delete(socket)
         }
 
-        /// Waits once and appends what is ready. Returns how often the kernel was entered, as far as it is ours to know.
         pub(in super::super) fn wait(
             &mut self,
             timeout: Option<Duration>,

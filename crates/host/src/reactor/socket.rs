@@ -7,7 +7,6 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-/// A connected stream socket.
 #[derive(Debug)]
 pub enum Socket {
     Tcp(TcpStream),
@@ -15,16 +14,16 @@ pub enum Socket {
     Unix(UnixStream),
 }
 
-/// When a TCP connection on which nothing comes is given up.
+/// When a silent TCP connection is given up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Vigilance {
-    /// Unacknowledged data are waited for so long, where the operating system lets one say so (Linux).
+    /// For unacknowledged data (Linux).
     pub user_timeout: Option<Duration>,
-    /// A silent connection is probed from then on; `None` never.
+    /// Silence before probing; `None` never.
     pub keepalive_idle: Option<Duration>,
-    /// And then so often.
+    /// Between probes.
     pub keepalive_interval: Option<Duration>,
-    /// And given up after so many probes without an answer.
+    /// Unanswered probes before giving up.
     pub keepalive_retries: Option<u32>,
 }
 
@@ -42,8 +41,7 @@ impl From<UnixStream> for Socket {
 }
 
 impl Socket {
-    /// Connects by TCP to the first of a host's addresses that answers, each within `timeout`. Small writes are sent at
-    /// once (`TCP_NODELAY`).
+    /// Connects to the first of a host's addresses that answers, each within `timeout`. Sets `TCP_NODELAY`.
     pub fn connect_tcp(host: &str, port: u16, timeout: Duration, vigilance: Vigilance) -> io::Result<Socket> {
         let mut last = None;
         for address in (host, port).to_socket_addrs()? {
@@ -59,11 +57,11 @@ impl Socket {
         Err(last.unwrap_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the host name has no address")))
     }
 
-    /// Connects to a Unix socket within `timeout`: a server whose queue is full is waited for.
+    /// Waits up to `timeout` for a server whose queue is full.
     #[cfg(unix)]
     pub fn connect_unix(path: &Path, timeout: Duration) -> io::Result<Socket> {
         let socket = socket2::Socket::new(socket2::Domain::UNIX, socket2::Type::STREAM, None)?;
-        // Linux ends a connect after the time limit of writing, too.
+        // On Linux a connect obeys the write timeout.
         socket.set_write_timeout(Some(timeout))?;
         let address = socket2::SockAddr::unix(path)?;
         loop {
@@ -85,13 +83,12 @@ impl Socket {
         Err(io::Error::new(io::ErrorKind::Unsupported, format!("no Unix sockets here: {}", path.display())))
     }
 
-    /// The two ends of a connection within this process, by which another thread can wake a reactor.
+    /// A connection within this process, by which another thread can wake a reactor.
     #[cfg(unix)]
     pub fn pair() -> io::Result<(Socket, Socket)> {
         UnixStream::pair().map(|(one, other)| (Socket::Unix(one), Socket::Unix(other)))
     }
 
-    /// The two ends of a connection within this process, by which another thread can wake a reactor.
     #[cfg(not(unix))]
     pub fn pair() -> io::Result<(Socket, Socket)> {
         let listener = std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0))?;
@@ -99,7 +96,7 @@ impl Socket {
         one.set_nodelay(true)?;
         loop {
             let (other, from) = listener.accept()?;
-            // Another process may have been faster.
+            // Another process may have connected first.
             if from == one.local_addr()? {
                 other.set_nodelay(true)?;
                 return Ok((Socket::Tcp(one), Socket::Tcp(other)));
@@ -107,7 +104,7 @@ impl Socket {
         }
     }
 
-    /// Limits how long one blocking read or write may take; `None` lifts the limit.
+    /// For blocking reads and writes; `None` lifts the limit.
     pub fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         match self {
             Socket::Tcp(stream) => stream.set_read_timeout(timeout).and_then(|()| stream.set_write_timeout(timeout)),
@@ -124,9 +121,9 @@ impl Socket {
         }
     }
 
-    /// Ends both directions. The peer sees the end; this side's receives end, too.
+    /// Both directions: the peer sees the end, and receives here end too.
     pub(super) fn shut_down(&self) {
-        // A socket that is no longer connected needs no ending.
+        // It may no longer be connected.
         let _ = match self {
             Socket::Tcp(stream) => stream.shutdown(Shutdown::Both),
             #[cfg(unix)]

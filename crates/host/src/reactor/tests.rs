@@ -10,7 +10,6 @@ use crate::clock::now_ns;
 
 const MS: u64 = 1_000_000;
 
-/// Those that run on this machine.
 fn choices() -> Vec<Choice> {
     match Reactor::new(Choice::Ring, 1) {
         Ok(_) => vec![Choice::Ring, Choice::Poller],
@@ -21,7 +20,7 @@ fn choices() -> Vec<Choice> {
     }
 }
 
-/// Sends back what comes, until it ends.
+/// Until the stream ends.
 fn echo(mut stream: impl Read + Write) {
     let mut buffer = vec![0; 50_000];
     while let Ok(bytes @ 1..) = stream.read(&mut buffer) {
@@ -49,7 +48,6 @@ fn tcp_echo() -> Socket {
     here.into()
 }
 
-/// Waits until something happens, 10 s at most.
 fn wait(reactor: &mut Reactor) -> Vec<Event> {
     let mut events = Vec::new();
     reactor.wait(now_ns() + 10_000 * MS, &mut events).unwrap();
@@ -57,7 +55,6 @@ fn wait(reactor: &mut Reactor) -> Vec<Event> {
     events
 }
 
-/// Receives so many bytes.
 fn receive(reactor: &mut Reactor, token: Token, bytes: usize) -> Vec<u8> {
     let mut all = Vec::new();
     while all.len() < bytes {
@@ -227,7 +224,7 @@ fn entries_into_the_kernel_are_counted() {
         (0..100).for_each(|_| turn(&mut reactor));
         let entries = reactor.kernel_entries().unwrap() - before;
         match choice {
-            // The answer may come while the request is submitted, or after: then nothing but the wait is added.
+            // The answer may come during the submission, or after it with one more wait.
             Choice::Ring | Choice::Auto => assert!((100..=200).contains(&entries), "{entries}"),
             Choice::Poller => assert_eq!(entries, 300),
         }
@@ -283,7 +280,7 @@ fn the_end_of_a_reactor_closes_its_sockets_at_once() {
 #[test]
 fn thousands_of_connections() {
     let limit = crate::limits::raise_open_files().unwrap().soft.unwrap_or(20_000);
-    // Both ends are in this process, and other tests run beside.
+    // Both ends are in this process, beside other tests.
     let count = (limit.saturating_sub(500) / 2 - 100).min(4_000) as usize;
     for choice in choices() {
         let path = std::env::temp_dir().join(format!("etalon-reactor-{}-{choice:?}", std::process::id()));
@@ -342,7 +339,7 @@ fn a_kernel_that_forbids_the_ring_gets_a_poller() {
 
 #[test]
 fn more_answers_than_buffers_all_arrive() {
-    // 1,000 sockets that all answer at once find 256 buffers: the kernel is asked again for those that found none.
+    // 1,000 sockets that answer at once find 256 buffers: the others are asked for again.
     for choice in choices() {
         let mut reactor = Reactor::new(choice, 1_000).unwrap();
         let pairs: Vec<(Token, UnixStream)> = (0..1_000)

@@ -1,4 +1,4 @@
-//! What an étalon that was killed has left behind.
+//! Finds and removes what a killed étalon left behind.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -12,54 +12,45 @@ use crate::system::{os, text};
 use crate::target;
 use crate::volume;
 
-/// How long a server that was left behind may take to end before it is killed.
+/// Grace period of a server left behind.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// After so long a folder is not about to be its étalon's.
+/// After this a folder without an owner is abandoned.
 const BIRTH: Duration = Duration::from_secs(60);
 
 /// A scratch folder whose étalon no longer runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Abandoned {
     pub path: PathBuf,
-    /// The number of the étalon that made it.
     pub pid: u32,
-    /// What it was made for.
     pub kind: String,
-    /// How long ago it was made, by the wall clock.
     pub age: Duration,
     /// Servers that still run in it.
     pub servers: Vec<u32>,
     /// Volumes that are still mounted in it.
     pub mounts: Vec<PathBuf>,
-    /// Files elsewhere that étalon made for it: images of volumes, targets of disk benchmarks.
+    /// Elsewhere: images of volumes, targets of disk benchmarks.
     pub files: Vec<PathBuf>,
-    /// Control groups that étalon made to hold processes to a limit.
+    /// Made to limit processes.
     pub groups: Vec<PathBuf>,
 }
 
-/// What [`remove_abandoned`] did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Removed {
-    /// The folder that is gone.
     pub path: PathBuf,
-    /// The servers that were stopped for it.
     pub stopped: Vec<u32>,
-    /// The volumes that were unmounted for it.
     pub unmounted: Vec<PathBuf>,
-    /// The files elsewhere that went with it.
     pub files: Vec<PathBuf>,
-    /// The control groups that went with it.
     pub groups: Vec<PathBuf>,
 }
 
-/// Scratch folders in the usual places whose étalon no longer runs.
+/// In the usual places.
 pub fn find_abandoned() -> Vec<Abandoned> {
     Scratch::bases().iter().flat_map(|base| find_abandoned_in(base)).collect()
 }
 
-/// Scratch folders in one place whose étalon no longer runs. Those of other users, those of other hosts that share the
-/// place, and those made in another container whose processes cannot be seen from here, are left out. A place that cannot be read holds none.
+/// Leaves out other users' folders, those of other hosts that share the place, and those of containers whose processes
+/// cannot be seen. An unreadable place holds none.
 pub fn find_abandoned_in(base: &Path) -> Vec<Abandoned> {
     let Ok(base) = std::fs::canonicalize(base) else { return Vec::new() };
     let Ok(entries) = std::fs::read_dir(base) else { return Vec::new() };
@@ -69,11 +60,11 @@ pub fn find_abandoned_in(base: &Path) -> Vec<Abandoned> {
     found
 }
 
-/// Stops the servers that still run in an abandoned folder, unmounts what is mounted in it, removes the files elsewhere
-/// and the control groups that go with it, and then the folder. The loop device of a volume detaches itself.
+/// Stops the servers in an abandoned folder, unmounts its mounts, removes its files elsewhere, its control groups, and
+/// the folder. A volume's loop device detaches itself.
 ///
-/// Everything is looked at again first: the folder must still be abandoned. A server is stopped only if number and
-/// start are those that were noted *and* it works in the folder or names it in its arguments.
+/// Checks again first that the folder is abandoned. A server is stopped only if pid and start mark are those noted
+/// *and* it works in the folder or names it in its arguments.
 pub fn remove_abandoned(abandoned: &Abandoned) -> Result<Removed, HostError> {
     let Some(now) = judge(&abandoned.path) else {
         let tried = format!("remove {}", abandoned.path.display());
@@ -86,7 +77,7 @@ pub fn remove_abandoned(abandoned: &Abandoned) -> Result<Removed, HostError> {
         volume::unmount(mount)?;
     }
     for file in &now.files {
-        // Whoever takes the lock that a dead étalon left removes it with the claim. A living one works on the file again.
+        // Taking a dead étalon's lock removes it with the claim; a living one uses the file again.
         let claim = Claim::take(file);
         if !matches!(claim, Err(ClaimError::Taken(_))) {
             target::remove(file)?;
@@ -100,7 +91,6 @@ pub fn remove_abandoned(abandoned: &Abandoned) -> Result<Removed, HostError> {
     Ok(Removed { path, stopped: servers, unmounted: mounts, files, groups })
 }
 
-/// A folder that was abandoned, or `None`.
 fn judge(path: &Path) -> Option<Abandoned> {
     if !is_own_folder(path) {
         return None;
@@ -123,8 +113,7 @@ fn judge(path: &Path) -> Option<Abandoned> {
     })
 }
 
-/// A folder whose étalon was killed before it had noted whose it is: there is nothing in it, and nothing has been put
-/// there for a while.
+/// Its étalon was killed before noting its ownership: empty and untouched for a while.
 fn stillborn(path: &Path) -> Option<Abandoned> {
     let (kind, rest) = path.file_name()?.to_str()?.strip_prefix(PREFIX)?.split_once('-')?;
     let pid = rest.split_once('-')?.0.parse().ok()?;
@@ -136,13 +125,13 @@ fn stillborn(path: &Path) -> Option<Abandoned> {
     (is_bare && age > BIRTH).then_some(Abandoned { path, pid, kind, age, servers, mounts, files, groups })
 }
 
-/// The files elsewhere that were noted in a scratch folder, are there, and bear étalon's mark.
+/// Noted in the folder, existing, and with étalon's mark.
 fn files_of(folder: &Path) -> Vec<PathBuf> {
     let noted = text::read(folder.join(FILES)).unwrap_or_default();
     noted.lines().map(PathBuf::from).filter(|path| target::is_there(path)).collect()
 }
 
-/// The control groups that were noted in a scratch folder and are there, the last made first.
+/// Noted in the folder and existing; the last made first.
 fn groups_of(folder: &Path) -> Vec<Group> {
     let noted = text::read(folder.join(GROUPS)).unwrap_or_default();
     let group = |line: &str| {
@@ -152,8 +141,8 @@ fn groups_of(folder: &Path) -> Vec<Group> {
     noted.lines().rev().filter_map(group).collect()
 }
 
-/// Whether the étalon that made a folder no longer runs, as far as this process can know. Of another host nothing is known;
-/// that a start of the machine is the same one tells that the host is, whatever it is called by now.
+/// Whether the étalon that made a folder is gone, as far as this process can know. Other hosts are unknown; the same
+/// boot id is the same host, whatever its name.
 fn is_gone(owner: &Owner) -> bool {
     let is_this_start = !owner.boot.is_empty() && owner.boot == os::boot_id();
     if !is_this_start && (owner.host.is_empty() || owner.host != os::host_id()) {
@@ -165,8 +154,7 @@ fn is_gone(owner: &Owner) -> bool {
     owner.pid_namespace == os::pid_namespace() && !process::is_alive(owner.pid, owner.start_mark)
 }
 
-/// A folder, not a link to one, that belongs to the user étalon runs as. `/var/tmp` is open to all: what another user
-/// has put there must not make étalon stop or remove anything.
+/// `/var/tmp` is open to all: another user's folder, or a link, must not make étalon stop or remove anything.
 #[cfg(unix)]
 fn is_own_folder(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -179,7 +167,6 @@ fn is_own_folder(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|data| data.is_dir())
 }
 
-/// A server that was noted in a scratch folder and still runs.
 #[derive(Clone, Copy)]
 struct Server {
     pid: u32,
@@ -197,24 +184,23 @@ fn servers_in(folder: &Path) -> Vec<Server> {
     servers.filter(runs_here).collect()
 }
 
-/// Whether a process works in a folder or names it, or something in it, in its arguments.
+/// Whether a process works in the folder or names something in it in its arguments.
 fn points_into(pid: u32, folder: &Path) -> bool {
     if os::working_folder(pid).is_some_and(|place| place.starts_with(folder)) {
         return true;
     }
     let names = |argument: &String| {
-        // `/folder`, `/folder/data`, and behind an option: `--datadir=/folder/data`.
+        // `/folder`, `/folder/data`, `--datadir=/folder/data`.
         let value = argument.split_once('=').map_or("", |(_, value)| value);
         Path::new(argument).starts_with(folder) || Path::new(value).starts_with(folder)
     };
     os::command_line(pid).is_some_and(|words| words.iter().any(names))
 }
 
-/// Ends a server: without a checkpoint, since its data goes next, and by force if need be.
 fn stop(server: Server) -> Result<(), HostError> {
     for (signal, patience) in [(StopSignal::Immediate, PATIENCE), (StopSignal::Kill, PATIENCE)] {
         if let Err(error) = process::send(server.pid, signal) {
-            // It may have ended by itself meanwhile.
+            // It may have ended meanwhile.
             return if process::is_alive(server.pid, server.start_mark) { Err(error) } else { Ok(()) };
         }
         let deadline = Instant::now() + patience;

@@ -1,5 +1,4 @@
-//! Private folders for what étalon makes: servers, their data, probe files. Removed when dropped, and found again after
-//! a crash.
+//! Private folders for servers, data and probe files. Removed when dropped, and found again after a crash.
 
 mod abandoned;
 
@@ -17,34 +16,32 @@ use crate::process::{self, Group};
 use crate::system::{os, text};
 use crate::volume;
 
-/// What all scratch folders' names begin with.
+/// Prefix of scratch folders' names.
 pub(crate) const PREFIX: &str = "etalon-";
-/// The file in a scratch folder that says whose it is.
+/// In a scratch folder: its owner.
 pub(crate) const OWNER: &str = "owner";
 
-/// The file in a scratch folder that names files elsewhere which go with it.
+/// In a scratch folder: files elsewhere that go with it.
 pub(crate) const FILES: &str = "files";
-/// The file in a scratch folder that names control groups which go with it: each with the group that its processes came
-/// from, behind a tab.
+/// In a scratch folder: control groups that go with it, each with a tab and the group that its processes came from.
 pub(crate) const GROUPS: &str = "groups";
 
-/// How long the removal of a folder is tried in which somebody still writes, and how often.
+/// Time to retry removing a folder in which somebody still writes.
 const REMOVE_PATIENCE: Duration = Duration::from_secs(2);
 const REMOVE_POLL: Duration = Duration::from_millis(10);
 
-/// A private folder. Dropping it removes it with all that is in it: end the servers in it first.
+/// Dropping it removes all in it: end its servers first.
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,
 }
 
-/// Who made a scratch folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Owner {
     pub(crate) kind: String,
     pub(crate) pid: u32,
     pub(crate) start_mark: u64,
-    /// The host: others may share the folder that this one is in.
+    /// Others may share the folder that this one is in.
     pub(crate) host: String,
     pub(crate) boot: String,
     pub(crate) pid_namespace: String,
@@ -52,11 +49,9 @@ pub(crate) struct Owner {
 }
 
 impl Scratch {
-    /// Makes a folder `etalon-<kind>-<pid>-<random>` that nobody else can enter.
-    ///
-    /// `base` is the folder to make it in, and is made if it is not there. Without one it is the first of
-    /// [`Scratch::bases`] that can be written to and is not in memory: data in memory would measure no disk. If there
-    /// is none it is one in memory, and whoever measures disks asks `disk::is_memory_backed`.
+    /// Makes a private folder `etalon-<kind>-<pid>-<random>` in `base`, which is made if missing; by default in the
+    /// first writable of [`Scratch::bases`] that is not in memory, since data in memory would measure no disk. If all
+    /// are in memory, so is this one; `disk::is_memory_backed` tells.
     pub fn new(kind: &str, base: Option<&Path>) -> Result<Scratch, HostError> {
         if let Some(base) = base {
             std::fs::create_dir_all(base).map_err(HostError::at("create the folder", base))?;
@@ -76,8 +71,8 @@ impl Scratch {
         }))
     }
 
-    /// The folders that private ones are made in, best first: `/var/tmp` on Unix, which by convention is on a disk and
-    /// survives a restart (`/tmp` is in memory on many systems), then the system's folder for temporary files.
+    /// Best first: `/var/tmp` on Unix, which is on disk and survives a reboot (`/tmp` is often in memory), then the
+    /// system's temporary folder.
     pub fn bases() -> Vec<PathBuf> {
         let mut bases = Vec::new();
         if cfg!(unix) {
@@ -94,8 +89,7 @@ impl Scratch {
         &self.path
     }
 
-    /// Lets other users pass through the folder to what they own inside, but not list it: for a server that runs as
-    /// another user. Mode 0711 on Unix, and nothing elsewhere.
+    /// Lets other users traverse but not list the folder (mode 0711 on Unix), for a server that runs as another user.
     pub fn allow_passage(&self) -> Result<(), HostError> {
         #[cfg(unix)]
         {
@@ -106,19 +100,18 @@ impl Scratch {
         Ok(())
     }
 
-    /// Notes a file elsewhere that [`crate::target::make`] is about to make, so that [`find_abandoned`] knows of it if
-    /// this étalon is killed. Dropping the folder does not remove the file.
+    /// Notes a file that [`crate::target::make`] is about to make elsewhere, for [`find_abandoned`] if this étalon is
+    /// killed. Dropping the folder does not remove it.
     pub fn claim_file(&self, path: &Path) -> Result<(), HostError> {
         let path = std::path::absolute(path).map_err(HostError::at("find", path))?;
         self.note(FILES, &path.display().to_string())
     }
 
-    /// Notes a control group that is about to be made.
     pub(crate) fn claim_group(&self, group: &Group) -> Result<(), HostError> {
         self.note(GROUPS, &format!("{}\t{}", group.path.display(), group.home.display()))
     }
 
-    /// Adds a line to one of the folder's own files.
+    /// To one of the folder's own files.
     fn note(&self, file: &str, line: &str) -> Result<(), HostError> {
         let note = self.path.join(file);
         let mut noted = std::fs::read_to_string(&note).unwrap_or_default();
@@ -126,15 +119,14 @@ impl Scratch {
         std::fs::write(&note, noted).map_err(HostError::at("write", &note))
     }
 
-    /// Removes the folder, and says if that fails; dropping it is silent. What is mounted in it keeps it from being
-    /// removed.
+    /// Like dropping, but reports errors. A mount inside prevents it.
     pub fn remove(self) -> Result<(), HostError> {
         remove_folder(&self.path)
     }
 
     fn make(kind: &str, base: &Path) -> Result<Scratch, HostError> {
         let base = std::path::absolute(base).map_err(HostError::at("find", base))?;
-        // Without links, since a server's working folder will be compared with it.
+        // Links resolved, for comparing with servers' working folders.
         let base = std::fs::canonicalize(&base).map_err(HostError::at("find", &base))?;
         let kind: String =
             kind.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '_' }).collect();
@@ -150,7 +142,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What stays behind is found by `find_abandoned`.
+        // `find_abandoned` finds what stays.
         let _ = remove_folder(&self.path);
     }
 }
@@ -179,7 +171,6 @@ impl Owner {
         )
     }
 
-    /// Reads what [`Owner::to_text`] writes.
     pub(crate) fn parse(owner: &str) -> Option<Owner> {
         let value = |key| text::value(owner, key, '=');
         Some(Owner {
@@ -194,7 +185,6 @@ impl Owner {
     }
 }
 
-/// Removes a scratch folder in which nothing is mounted.
 fn remove_folder(path: &Path) -> Result<(), HostError> {
     if let Some(mount) = volume::mounts_under(path)?.first() {
         let tried = format!("remove the folder {}", path.display());
@@ -203,7 +193,7 @@ fn remove_folder(path: &Path) -> Result<(), HostError> {
     let started = Instant::now();
     loop {
         match remove_all_of(path) {
-            // A server that was killed a moment ago may have children that still write.
+            // Children of a killed server may still write.
             Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty && started.elapsed() < REMOVE_PATIENCE => {
                 std::thread::sleep(REMOVE_POLL);
             }
@@ -212,7 +202,7 @@ fn remove_folder(path: &Path) -> Result<(), HostError> {
     }
 }
 
-/// The note on whose it is goes last: what is left when this étalon is killed meanwhile can still be told.
+/// The owner note goes last: if étalon is killed meanwhile, the rest can be attributed.
 fn remove_all_of(folder: &Path) -> std::io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
@@ -236,19 +226,19 @@ fn create_private(path: &Path) -> std::io::Result<()> {
     std::fs::DirBuilder::new().mode(0o700).create(path)
 }
 
-/// Windows gives a new folder the rights of the one it is in, and the user's temporary folder is private.
+/// Windows: the user's temporary folder is private, and new folders inherit that.
 #[cfg(not(unix))]
 fn create_private(path: &Path) -> std::io::Result<()> {
     std::fs::create_dir(path)
 }
 
-/// Eight random letters: enough, since the name holds the process number too and a folder that exists is an error.
+/// Enough: the name also holds the pid, and an existing folder is an error.
 pub(crate) fn random_name() -> String {
     format!("{:08x}", random_number() as u32)
 }
 
 /// A number that nobody foresees.
 pub(crate) fn random_number() -> u64 {
-    // Each `RandomState` hashes with keys of its own, seeded by the operating system.
+    // Each `RandomState` has its own keys, seeded by the operating system.
     std::hash::RandomState::new().build_hasher().finish()
 }

@@ -1,33 +1,24 @@
-//! The counters of one file, and what they read at one instant.
-
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::FileKind;
 use crate::ticks::{in_ns, ticks};
 
-/// The I/O of one kind of file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileIo {
     pub reads: u64,
-    /// Bytes that they asked for and got.
     pub read_bytes: u64,
-    /// Time spent in them, in nanoseconds.
     pub read_ns: u64,
     pub writes: u64,
-    /// Bytes that they wrote.
     pub write_bytes: u64,
-    /// Time spent in them, in nanoseconds.
     pub write_ns: u64,
     /// Calls that made the file durable.
     pub syncs: u64,
-    /// Time spent in them, in nanoseconds.
     pub sync_ns: u64,
-    /// Pages that were read through a memory map, without a call.
+    /// Pages read through a memory map, without a call.
     pub fetches: u64,
 }
 
 impl FileIo {
-    /// What happened between `before` and this.
     #[must_use]
     pub fn since(self, before: FileIo) -> FileIo {
         FileIo {
@@ -44,7 +35,6 @@ impl FileIo {
     }
 }
 
-/// The I/O of one database, by kind of file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// In the order of [`FileKind::ALL`].
@@ -56,7 +46,6 @@ impl Traffic {
         self.files[kind as usize]
     }
 
-    /// What happened between `before` and this.
     #[must_use]
     pub fn since(&self, before: &Traffic) -> Traffic {
         let mut files = self.files;
@@ -88,7 +77,6 @@ impl Calls {
     }
 }
 
-/// The counters of one kind of file.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     pub(super) reads: Calls,

@@ -1,11 +1,9 @@
-//! A layer between SQLite and its files that counts what passes: exactly, by kind of file.
+//! A SQLite VFS (<https://www.sqlite.org/vfs.html>) that counts I/O by kind of file, since SQLite keeps no such
+//! counters. It passes every call on to the system's VFS and notes number, bytes and time, at two clock readings a
+//! call.
 //!
-//! SQLite keeps no counters of its own I/O. Its VFS interface (<https://www.sqlite.org/vfs.html>) is the place where all of
-//! it goes by; this one hands every call on to the system's own VFS and notes how many there were, how many bytes, and
-//! how long they took. It costs two clock readings a call.
-//!
-//! What SQLite reads through a memory map (`mmap_size`) is no call, and is counted as fetches without a time. The shared
-//! memory of the write-ahead log's index is no file I/O and is not counted.
+//! Reads through a memory map (`mmap_size`) are no calls: they count as fetches without a time. The WAL index's shared
+//! memory is no file I/O and does not count.
 
 mod count;
 mod shim;
@@ -19,22 +17,19 @@ pub use count::{FileIo, Traffic};
 
 use crate::error::HostError;
 
-/// The kinds of files that are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     Database,
     Wal,
-    /// The rollback journal, and the super-journal of a transaction over several databases.
+    /// With the super-journal of a transaction over several databases.
     Journal,
-    /// Sorters, statement journals and temporary tables. SQLite gives these files no name, so that they are those of the
-    /// whole process.
+    /// Sorters, statement journals and temporary tables. They have no name, so they are counted for the whole process.
     Temporary,
 }
 
 impl FileKind {
     pub const ALL: [FileKind; 4] = [FileKind::Database, FileKind::Wal, FileKind::Journal, FileKind::Temporary];
 
-    /// The kind's name in metrics and tables.
     pub fn as_str(self) -> &'static str {
         match self {
             FileKind::Database => "database",
@@ -45,7 +40,7 @@ impl FileKind {
     }
 }
 
-/// What all connections to one database have done since the process began.
+/// All connections to one database since the process began.
 #[derive(Debug, Default)]
 struct Database {
     files: [Counts; 3],
@@ -69,7 +64,7 @@ impl Registry {
     }
 }
 
-/// Makes the counting VFS known to SQLite; any number of times. Connections that are opened by its name are counted.
+/// Registers the VFS with SQLite, idempotently. Connections opened with its name are counted.
 pub fn register() -> Result<&'static str, HostError> {
     static REGISTERED: OnceLock<Result<(), String>> = OnceLock::new();
     match REGISTERED.get_or_init(shim::register) {
@@ -78,8 +73,7 @@ pub fn register() -> Result<&'static str, HostError> {
     }
 }
 
-/// What has passed to and from the files of a database since the process began, by all its connections. The path is that of
-/// the database, which must exist.
+/// All I/O of a database's connections since the process began. The path must exist.
 pub fn traffic(database: &Path) -> Result<Traffic, HostError> {
     let path = std::fs::canonicalize(database).map_err(HostError::at("find", database))?;
     let database = registry().database(&path);

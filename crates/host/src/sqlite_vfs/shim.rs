@@ -1,4 +1,4 @@
-//! The C interface: a VFS and its files, each call handed on to the system's own.
+//! The C interface: a VFS and its files that pass each call on to the system's own.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::PathBuf;
@@ -13,10 +13,9 @@ use super::{Database, FileKind, registry};
 use crate::ticks::ticks;
 
 const NAME: &CStr = c"etalon";
-/// The VFS's name in `Connection::open_with_flags_and_vfs`.
 pub(super) const NAME_TEXT: &str = "etalon";
 
-/// What the counters of a file belong to, kept alive as long as it is open.
+/// Kept alive while the file is open.
 enum Owner {
     Named(Arc<Database>, FileKind),
     Process,
@@ -31,7 +30,7 @@ impl Owner {
     }
 }
 
-/// A file as SQLite allocates it: this, and behind it the file of the system's VFS.
+/// As SQLite allocates it: this, then the system VFS's file.
 #[repr(C, align(8))]
 struct CountedFile {
     base: sqlite3_file,
@@ -39,7 +38,6 @@ struct CountedFile {
     owner: *mut Owner,
 }
 
-/// Registers the shim over the default VFS.
 pub(super) fn register() -> Result<(), String> {
     // SAFETY: `sqlite3_vfs_find` initialises SQLite and gives the default VFS, which lives as long as the process. The
     // shim's own structure is leaked, since SQLite keeps a pointer to it.
@@ -93,7 +91,7 @@ unsafe fn methods<'a>(file: *mut sqlite3_file) -> &'a sqlite3_io_methods {
     unsafe { &*(*inner(file)).pMethods }
 }
 
-/// Whose a file is, by the name and the flags with which SQLite opens it.
+/// By the name and flags with which SQLite opens the file.
 unsafe fn owner(name: ffi::sqlite3_filename, flags: c_int) -> Owner {
     let kind = if flags & ffi::SQLITE_OPEN_MAIN_DB != 0 {
         FileKind::Database
@@ -110,7 +108,7 @@ unsafe fn owner(name: ffi::sqlite3_filename, flags: c_int) -> Owner {
     // SAFETY: for these three kinds the name comes from SQLite's core, from which it finds the database's.
     let path = unsafe { CStr::from_ptr(ffi::sqlite3_filename_database(name)) };
     let path = PathBuf::from(path.to_string_lossy().into_owned());
-    // A database that is only being made has no canonical path yet, but its folder has.
+    // A new database has no canonical path yet, but its folder has.
     let canonical = std::fs::canonicalize(&path).ok().or_else(|| {
         let folder = std::fs::canonicalize(path.parent()?).ok()?;
         Some(folder.join(path.file_name()?))
@@ -160,7 +158,7 @@ unsafe extern "C" fn read(file: *mut sqlite3_file, into: *mut c_void, bytes: c_i
     unsafe {
         let Some(read) = methods(file).xRead else { return ffi::SQLITE_IOERR_READ };
         let code = read(inner(file), into, bytes, offset);
-        // A short read, as of a database that is still empty, gave nothing that could be told.
+        // A short read, as of an empty database, counts as nothing.
         let got = if code == ffi::SQLITE_OK { bytes } else { 0 };
         counts(file).reads.note(got as u64, start_ticks);
         code
@@ -201,7 +199,6 @@ unsafe extern "C" fn fetch(file: *mut sqlite3_file, offset: i64, bytes: c_int, p
     }
 }
 
-/// A method of a file that is handed on without being counted.
 macro_rules! file_method {
     ($name:ident, $method:ident, ($($argument:ident: $kind:ty),*)) => {
         file_method!($name, $method, ($($argument: $kind),*), c_int, ffi::SQLITE_IOERR);
@@ -228,7 +225,6 @@ file_method!(shm_barrier, xShmBarrier, (), (), ());
 file_method!(shm_unmap, xShmUnmap, (delete: c_int));
 file_method!(unfetch, xUnfetch, (offset: i64, page: *mut c_void));
 
-/// A method of the VFS that is handed on.
 macro_rules! vfs_method {
     ($name:ident, $method:ident, ($($argument:ident: $kind:ty),*)) => {
         vfs_method!($name, $method, ($($argument: $kind),*), c_int, ffi::SQLITE_ERROR);
@@ -244,7 +240,7 @@ macro_rules! vfs_method {
     };
 }
 
-/// What a loaded library gives for a name.
+/// What a loaded library returns for a name.
 type Symbol = Option<unsafe extern "C" fn(*mut sqlite3_vfs, *mut c_void, *const c_char)>;
 
 vfs_method!(delete, xDelete, (name: *const c_char, sync_folder: c_int));
@@ -284,7 +280,7 @@ const fn io_methods(version: c_int) -> sqlite3_io_methods {
     }
 }
 
-// SQLite reads no further than the version says: a file below without shared memory is not asked for it.
+// SQLite reads no further than the version: a file without shared memory is not asked for it.
 static VERSION_1: sqlite3_io_methods = io_methods(1);
 static VERSION_2: sqlite3_io_methods = io_methods(2);
 static VERSION_3: sqlite3_io_methods = io_methods(3);

@@ -1,4 +1,4 @@
-//! The counters against what must have happened, and against the kernel's own account.
+//! The counters against the expected figures and the kernel's own.
 
 use rusqlite::{Connection, OpenFlags};
 

@@ -1,7 +1,7 @@
-//! The control group that this process lives in: what it may use of the machine, and whether it was held back.
+//! This process's control group: its limits, and whether it was throttled.
 //!
-//! Both hierarchies are read: version 2 (`cpu.max`, `memory.max`) and version 1 (`cpu.cfs_quota_us`). A limit may sit
-//! on any group above, so the tightest on the way up counts. See Documentation/admin-guide/cgroup-v2.rst.
+//! Version 2 (`cpu.max`, `memory.max`) and version 1 (`cpu.cfs_quota_us`) are read. Any group above may set a limit;
+//! the tightest counts. See Documentation/admin-guide/cgroup-v2.rst.
 
 #![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "elsewhere only the tests of its parsers use it"))]
 
@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use super::mounts::{Mount, parse_mountinfo};
 use super::text;
 
-/// Which hierarchy a controller is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Version {
     /// One hierarchy per controller.
@@ -18,29 +17,25 @@ pub(crate) enum Version {
     Two,
 }
 
-/// The folders of one controller, from this process's group up to the root that is visible here.
+/// The folders from this process's group up to the visible root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Controller {
     pub(crate) version: Version,
-    /// The group's own folder first.
+    /// The process's own group first.
     pub(crate) folders: Vec<PathBuf>,
 }
 
-/// How often and how long the CPU quota held this group's threads back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Throttling {
-    /// Periods in which it was held back.
     pub(crate) times: u64,
-    /// Microseconds for which it was held back.
     pub(crate) time_us: u64,
 }
 
-/// Finds a controller (`cpu`, `memory`) for this process.
 pub(crate) fn own(controller: &str) -> Result<Controller, String> {
     of("self", controller)
 }
 
-/// Finds a controller for a process: its number, or `self`.
+/// `process` is a pid or `self`.
 pub(crate) fn of(process: &str, controller: &str) -> Result<Controller, String> {
     let mounts = parse_mountinfo(&text::read("/proc/self/mountinfo")?);
     let groups = text::read(format!("/proc/{process}/cgroup"))?;
@@ -48,7 +43,7 @@ pub(crate) fn of(process: &str, controller: &str) -> Result<Controller, String> 
         .ok_or_else(|| format!("no control group with the {controller} controller is mounted"))
 }
 
-/// Finds a controller's folders from `/proc/self/mountinfo` and `/proc/self/cgroup`.
+/// From `/proc/self/mountinfo` and `/proc/self/cgroup`.
 fn locate(mounts: &[Mount], groups: &str, controller: &str) -> Option<Controller> {
     let group_of = |belongs: &dyn Fn(&str) -> bool| {
         groups.lines().find_map(|line| {
@@ -69,8 +64,8 @@ fn locate(mounts: &[Mount], groups: &str, controller: &str) -> Option<Controller
     Some(Controller { version, folders: folders(mount, group) })
 }
 
-/// From the group's own folder up to the mount point. In a container without a namespace for control groups, the path
-/// is the host's, and the mount shows a part of it only: that part is taken off.
+/// From the group's folder up to the mount point. In a container without a cgroup namespace the path is the host's and
+/// the mount shows a part: that part is cut off.
 fn folders(mount: &Mount, group: &str) -> Vec<PathBuf> {
     let inside = Path::new(group).strip_prefix(&mount.root).or_else(|_| Path::new(group).strip_prefix("/"));
     let own = inside.map_or_else(|_| mount.mount_point.clone(), |inside| mount.mount_point.join(inside));
@@ -79,7 +74,7 @@ fn folders(mount: &Mount, group: &str) -> Vec<PathBuf> {
 }
 
 impl Controller {
-    /// CPU time per wall-clock time that the group may use, in cores; `None` is no limit.
+    /// `None` is no limit.
     pub(crate) fn cpu_quota_cores(&self) -> Option<f64> {
         let quota = |folder: &PathBuf| match self.version {
             Version::Two => parse_cpu_max(&text::read(folder.join("cpu.max")).ok()?),
@@ -91,13 +86,12 @@ impl Controller {
         self.folders.iter().filter_map(quota).min_by(f64::total_cmp)
     }
 
-    /// Memory that the group may use, in bytes; `None` is no limit.
     pub(crate) fn memory_limit_bytes(&self) -> Option<u64> {
         self.folders.iter().filter_map(|folder| self.memory_limit_of(folder)).min()
     }
 
-    /// Memory that the group may still take until a limit, its own or one above, in bytes: cached pages of files count as
-    /// free, since the kernel takes them back before it refuses. `None` is no limit.
+    /// Until the tightest limit; cached file pages count as free, since the kernel reclaims them first. `None` is no
+    /// limit.
     pub(crate) fn memory_left_bytes(&self) -> Option<u64> {
         let name = match self.version {
             Version::One => "memory.usage_in_bytes",
@@ -120,15 +114,13 @@ impl Controller {
         parse_memory_max(&text::read(folder.join(name)).ok()?)
     }
 
-    /// How often the group, or one above, was held back so far. In version 2 a group counts only if the one above gives it
-    /// the controller.
+    /// Of the group and those above. In version 2 a group counts only if its parent delegates the controller.
     pub(crate) fn throttling(&self) -> Result<Throttling, String> {
         let own = self.folders.first().ok_or("the control group has no folder")?;
         let counted = |folder: &PathBuf| parse_cpu_stat(&text::read(folder.join("cpu.stat")).ok()?);
         let sum =
             |a: Throttling, b: Throttling| Throttling { times: a.times + b.times, time_us: a.time_us + b.time_us };
         let path = own.join("cpu.stat");
-        // What cannot be read says so itself.
         text::read(&path)?;
         let none = || format!("neither {} nor one above counts throttling", path.display());
         self.folders.iter().filter_map(counted).reduce(sum).ok_or_else(none)
@@ -142,13 +134,12 @@ fn parse_cpu_max(line: &str) -> Option<f64> {
     (quota_us > 0.0 && period_us > 0.0).then(|| quota_us / period_us)
 }
 
-/// Bytes, or `max`. Version 1 writes the largest multiple of a page for "no limit".
+/// Version 1 writes the largest multiple of a page for "no limit".
 fn parse_memory_max(text: &str) -> Option<u64> {
     text.parse().ok().filter(|&bytes: &u64| bytes < 1 << 60)
 }
 
-/// Pages of files in `memory.stat`, without those of shared memory: they are on no list of files. In version 1 the sums
-/// with the groups below have names of their own.
+/// File pages in `memory.stat`, without shared memory. Version 1 has other names for the hierarchical sums.
 fn cached_bytes(version: Version, stat: &str) -> u64 {
     let keys = match version {
         Version::One => ["total_active_file", "total_inactive_file"],
@@ -186,7 +177,7 @@ mod tests {
         assert_eq!(parse_cpu_stat("usage_usec 5\n"), None, "the controller is off");
     }
 
-    /// A group of version 2 below one that holds it, with some files of each.
+    /// A version 2 group below another, with some files of each.
     fn two_levels(own: &[(&str, &str)], above: &[(&str, &str)]) -> (tempfile::TempDir, Controller) {
         let root = tempfile::tempdir().unwrap();
         let slice = root.path().join("a.slice");

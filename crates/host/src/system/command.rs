@@ -1,14 +1,14 @@
-//! The text of a system command, with a deadline.
+//! Runs a system command with a deadline.
 
 use std::io::Read;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// How long a system command may take. A hanging service manager must not hang a benchmark.
+/// A hanging service manager must not hang a benchmark.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// What a command wrote to its standard output, if it ended well and in time.
+/// Standard output, if the command succeeded in time.
 pub(crate) fn output_of(program: &str, args: &[&str]) -> Result<String, String> {
     let started = Instant::now();
     let mut child = Command::new(program)
@@ -21,17 +21,17 @@ pub(crate) fn output_of(program: &str, args: &[&str]) -> Result<String, String> 
         .map_err(|cause| format!("cannot run {program}: {cause}"))?;
     let (sender, receiver) = mpsc::channel();
     if let Some(mut pipe) = child.stdout.take() {
-        // A thread of its own, since a full pipe blocks the command and a silent command blocks the reader.
+        // A thread of its own: a full pipe blocks the command, and a silent command blocks the reader.
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
             let read = pipe.read_to_end(&mut bytes);
-            // Nobody listens once the deadline has passed.
+            // Nobody listens after the deadline.
             let _ = sender.send(read.map(|_| bytes));
         });
     }
     let bytes = receiver.recv_timeout(PATIENCE);
     if bytes.is_err() {
-        // It may have ended by itself meanwhile; either way there is nothing more to do about it.
+        // It may have ended meanwhile.
         let _ = child.kill();
     }
     let status =
@@ -44,7 +44,7 @@ pub(crate) fn output_of(program: &str, args: &[&str]) -> Result<String, String> 
     }
 }
 
-/// Waits for the end of a command that has closed its output, and kills it at the deadline.
+/// After the command closed its output; kills it at the deadline.
 fn wait_until(child: &mut std::process::Child, deadline: Instant) -> std::io::Result<std::process::ExitStatus> {
     loop {
         if let Some(status) = child.try_wait()? {

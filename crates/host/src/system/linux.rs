@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{Life, ProcessEntry, cgroup, text};
 use crate::memory::Memory;
 
-/// Every process this one may see. One that ends during the walk is left out.
+/// Those that this process may see.
 pub(crate) fn processes() -> Result<Vec<ProcessEntry>, String> {
     let entries = std::fs::read_dir("/proc").map_err(|cause| format!("cannot list /proc: {cause}"))?;
     let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
@@ -19,35 +19,35 @@ pub(crate) fn process(pid: u32) -> Result<ProcessEntry, String> {
     parse_stat(&text::read(&path)?, ticks_per_second).ok_or_else(|| format!("{path} does not follow proc(5)"))
 }
 
-/// The folder a process works in, if it may be seen.
+/// If it may be seen.
 pub(crate) fn working_folder(pid: u32) -> Option<PathBuf> {
     std::fs::read_link(format!("/proc/{pid}/cwd")).ok()
 }
 
-/// A process's program and arguments, if they may be seen.
+/// Program and arguments, if they may be seen.
 pub(crate) fn command_line(pid: u32) -> Option<Vec<String>> {
     let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     Some(bytes.split(|&byte| byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect())
 }
 
-/// Names this start of the machine: after the next one, the same number and start time are another process.
+/// Identifies this boot: after the next, a pid and start time are another process.
 pub(crate) fn boot_id() -> String {
     text::read("/proc/sys/kernel/random/boot_id").unwrap_or_default()
 }
 
-/// Names the machine, as long as it is called the same: a copy of a machine has the identity of the first, and not its name.
+/// Identifies the machine by id and name: a cloned machine has the same id.
 pub(crate) fn host_id() -> String {
     let identity = text::read("/etc/machine-id").unwrap_or_default();
     let name = text::read("/proc/sys/kernel/hostname").unwrap_or_default();
     format!("{} {}", identity.trim(), name.trim()).trim().to_owned()
 }
 
-/// Names the set of process numbers this process lives in: in a container, number 7 is another process than outside.
+/// Identifies the pid namespace: a container's pid 7 is another process than the host's.
 pub(crate) fn pid_namespace() -> String {
     std::fs::read_link("/proc/self/ns/pid").map(|link| link.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// The machine's memory, with the limit of the control group where that is tighter.
+/// Within the control group's limit.
 pub(crate) fn memory() -> Result<Memory, String> {
     let machine = parse_meminfo(&text::read("/proc/meminfo")?).ok_or("/proc/meminfo does not follow proc(5)")?;
     let group = cgroup::own("memory").ok();
@@ -57,16 +57,16 @@ pub(crate) fn memory() -> Result<Memory, String> {
     Ok(Memory { available_bytes, limit_bytes, ..machine })
 }
 
-/// Runnable and waiting threads, averaged over one, five and fifteen minutes.
+/// Runnable and waiting threads over 1, 5 and 15 minutes.
 pub(crate) fn load() -> Result<[f64; 3], String> {
     parse_loadavg(&text::read("/proc/loadavg")?).ok_or_else(|| "/proc/loadavg does not follow proc(5)".to_owned())
 }
 
-/// `/proc/PID/stat`. The name stands in parentheses and may itself hold any of them, so the last one closes it.
+/// `/proc/PID/stat`. The name is in parentheses and may contain some, so the last one closes it.
 fn parse_stat(line: &str, ticks_per_second: u64) -> Option<ProcessEntry> {
     let (before, rest) = line.rsplit_once(')')?;
     let (pid, name) = before.split_once('(')?;
-    // The state is field 3 of the manual's count.
+    // Begins with field 3 of the manual.
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
     let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
     let time = |ticks: u64| Duration::from_nanos(ticks * (1_000_000_000 / ticks_per_second.max(1)));

@@ -1,7 +1,7 @@
-//! What the other modules share: small reads of text, commands with a deadline, and one backend per operating system.
+//! Shared helpers: reading text, commands with a deadline, and one backend per operating system.
 //!
-//! [`linux`] and [`portable`] answer the same questions under the same names; [`os`] is the one that serves here. The
-//! tests compile both on Linux and hold them against each other.
+//! [`linux`] and [`portable`] offer the same functions; [`os`] is the one in use. Tests compile both on Linux and
+//! compare them.
 
 pub(crate) mod cgroup;
 pub(crate) mod command;
@@ -26,29 +26,26 @@ pub(crate) use power::{Power, power};
 
 use std::time::Duration;
 
-/// A process, as the operating system's table has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ProcessEntry {
     pub(crate) pid: u32,
-    /// Its parent's number; 0 if it has none.
+    /// 0 if none.
     pub(crate) parent: u32,
-    /// The program's name, cut to 15 bytes on Linux, without `.exe`.
+    /// Cut to 15 bytes on Linux; without `.exe`.
     pub(crate) name: String,
-    /// When it started, in a unit of the operating system's own: together with the number it names one process.
+    /// In the operating system's unit; identifies a process together with the pid.
     pub(crate) started: u64,
-    /// CPU time it has used, with that of its children that have ended and were waited for (Linux only).
+    /// With that of children waited for (Linux only).
     pub(crate) cpu: Duration,
-    /// CPU time of its own.
+    /// Without children.
     pub(crate) own_cpu: Duration,
-    /// Whether it has ended and waits for its parent to notice.
+    /// Zombie or not.
     pub(crate) life: Life,
 }
 
-/// Whether a process still runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Life {
-    /// It runs, sleeps or is stopped.
     Running,
-    /// It has ended, and its parent has not asked how.
+    /// A zombie.
     Ended,
 }

@@ -4,20 +4,20 @@ use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mount {
-    /// `major:minor` of the device as Linux writes it; empty elsewhere.
+    /// `major:minor` on Linux, else empty.
     pub(crate) device_number: String,
-    /// Which folder of the filesystem is mounted; `/` for all of it.
+    /// The mounted folder of the filesystem, mostly `/`.
     pub(crate) root: String,
     pub(crate) mount_point: PathBuf,
-    /// Options of the mount and of the filesystem, in the order given, each once.
+    /// Of mount and superblock, in order, without repeats.
     pub(crate) options: Vec<String>,
     /// `ext4`, `apfs`.
     pub(crate) kind: String,
-    /// The device or share: `/dev/vda`, `server:/share`.
+    /// `/dev/vda`, `server:/share`.
     pub(crate) source: String,
 }
 
-/// Reads `/proc/self/mountinfo`; see proc_pid_mountinfo(5). Lines that do not follow it are passed over.
+/// See proc_pid_mountinfo(5). Malformed lines are skipped.
 pub(crate) fn parse_mountinfo(text: &str) -> Vec<Mount> {
     text.lines().filter_map(parse_mountinfo_line).collect()
 }
@@ -65,7 +65,7 @@ fn unescape(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Reads what macOS's `mount` prints: `/dev/disk3s5 on /System/Volumes/Data (apfs, local, journaled)`.
+/// `/dev/disk3s5 on /System/Volumes/Data (apfs, local, journaled)`.
 #[cfg(any(target_os = "macos", test))]
 pub(crate) fn parse_mac_mount(text: &str) -> Vec<Mount> {
     let line = |line: &str| {
@@ -84,8 +84,8 @@ pub(crate) fn parse_mac_mount(text: &str) -> Vec<Mount> {
     text.lines().filter_map(line).collect()
 }
 
-/// The mount that holds an absolute path without links: the longest mount point above it, and of several at the same
-/// place the last, which hides the others.
+/// The mount of an absolute path without links: the longest mount point above it, and of several at one place the
+/// last, which hides the others.
 pub(crate) fn find<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
     let above = mounts.iter().filter(|mount| path.starts_with(&mount.mount_point));
     above.max_by_key(|mount| mount.mount_point.as_os_str().len())

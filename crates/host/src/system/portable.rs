@@ -10,7 +10,6 @@ use sysinfo::{Pid, ProcessRefreshKind, ProcessStatus, ProcessesToUpdate, System,
 use super::{Life, ProcessEntry};
 use crate::memory::Memory;
 
-/// Every process this one may see.
 pub(crate) fn processes() -> Result<Vec<ProcessEntry>, String> {
     let system = refreshed(ProcessesToUpdate::All, ProcessRefreshKind::nothing().with_cpu())?;
     Ok(system.processes().values().map(entry).collect())
@@ -22,31 +21,28 @@ pub(crate) fn process(pid: u32) -> Result<ProcessEntry, String> {
     system.process(pid).map(entry).ok_or_else(|| format!("there is no process {pid}"))
 }
 
-/// The folder a process works in, if it may be seen.
 pub(crate) fn working_folder(pid: u32) -> Option<PathBuf> {
     let pid = Pid::from_u32(pid);
     let system = refreshed(ProcessesToUpdate::Some(&[pid]), ProcessRefreshKind::nothing().with_cwd(UpdateKind::Always));
     system.ok()?.process(pid)?.cwd().map(PathBuf::from)
 }
 
-/// A process's program and arguments, if they may be seen.
 pub(crate) fn command_line(pid: u32) -> Option<Vec<String>> {
     let pid = Pid::from_u32(pid);
     let system = refreshed(ProcessesToUpdate::Some(&[pid]), ProcessRefreshKind::nothing().with_cmd(UpdateKind::Always));
     Some(system.ok()?.process(pid)?.cmd().iter().map(|word| word.to_string_lossy().into_owned()).collect())
 }
 
-/// Names this start of the machine. Not needed here: start times count from 1970.
+/// Not needed: start times count from 1970.
 pub(crate) fn boot_id() -> String {
     String::new()
 }
 
-/// Names the machine, as long as it is called the same.
 pub(crate) fn host_id() -> String {
     System::host_name().unwrap_or_default()
 }
 
-/// Names the set of process numbers this process lives in. There is one.
+/// There is only one.
 pub(crate) fn pid_namespace() -> String {
     String::new()
 }
@@ -66,7 +62,6 @@ pub(crate) fn memory() -> Result<Memory, String> {
     })
 }
 
-/// Runnable threads, averaged over one, five and fifteen minutes.
 pub(crate) fn load() -> Result<[f64; 3], String> {
     if cfg!(windows) {
         return Err("Windows keeps no load average".to_owned());

@@ -1,19 +1,17 @@
 //! Where the machine's power comes from.
 
-/// A source of power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Power {
-    /// The mains, as far as is known: a machine without a battery says nothing else.
+    /// The default: a machine without a battery says nothing else.
     Mains,
     Battery,
 }
 
-/// Where the power comes from just now.
 #[cfg(target_os = "linux")]
 pub(crate) fn power() -> Result<Power, String> {
     use super::text;
     let folder = "/sys/class/power_supply";
-    // A kernel without support for power supplies is one for machines without batteries.
+    // Kernels without power supply support run machines without batteries.
     let Ok(entries) = std::fs::read_dir(folder) else { return Ok(Power::Mains) };
     let supplies: Vec<Supply> = entries
         .filter_map(|entry| {
@@ -25,14 +23,12 @@ pub(crate) fn power() -> Result<Power, String> {
     Ok(judge(&supplies))
 }
 
-/// Where the power comes from just now.
 #[cfg(target_os = "macos")]
 pub(crate) fn power() -> Result<Power, String> {
     let text = super::command::output_of("/usr/bin/pmset", &["-g", "batt"])?;
     parse_pmset(&text).ok_or_else(|| "pmset does not say what power is drawn from".to_owned())
 }
 
-/// Where the power comes from just now.
 #[cfg(windows)]
 pub(crate) fn power() -> Result<Power, String> {
     match super::windows::on_battery() {
@@ -42,13 +38,11 @@ pub(crate) fn power() -> Result<Power, String> {
     }
 }
 
-/// Where the power comes from just now.
 #[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
 pub(crate) fn power() -> Result<Power, String> {
     Err("étalon does not read it on this operating system".to_owned())
 }
 
-/// A folder of `/sys/class/power_supply`.
 #[cfg(any(target_os = "linux", test))]
 struct Supply {
     kind: String,
@@ -59,10 +53,10 @@ struct Supply {
 
 #[cfg(any(target_os = "linux", test))]
 fn judge(supplies: &[Supply]) -> Power {
-    // A mouse has a battery too; the kernel marks it as a device's own.
+    // A mouse's battery is marked as a device's.
     let mut own = supplies.iter().filter(|supply| supply.scope != "Device");
     let discharges = own.clone().any(|supply| supply.kind == "Battery" && supply.status == "Discharging");
-    // Some batteries report "Discharging" while they hold their charge on the mains.
+    // Some batteries report "Discharging" on mains.
     let has_mains = own.any(|supply| supply.kind != "Battery" && supply.online == "1");
     if discharges && !has_mains { Power::Battery } else { Power::Mains }
 }

@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-/// Most of these files fit into a page, and those of the kernel tell no length: this saves growing step by step.
+/// Most of these files fit into a page, and the kernel's tell no length.
 const PAGE_BYTES: usize = 4096;
 
-/// The contents of a small file without the white space around it; the error names the file.
+/// Trimmed; the error names the file.
 pub(crate) fn read(path: impl AsRef<Path>) -> Result<String, String> {
     let path = path.as_ref();
     let mut bytes = Vec::with_capacity(PAGE_BYTES);
@@ -17,15 +17,14 @@ pub(crate) fn read(path: impl AsRef<Path>) -> Result<String, String> {
     }
 }
 
-/// The word in brackets in a list of choices: `always [madvise] never` gives `madvise`. A list without brackets, or
-/// with a single choice, is itself the answer.
+/// `always [madvise] never` gives `madvise`. Without brackets, the whole text.
 #[cfg(any(target_os = "linux", test))]
 pub(crate) fn chosen(choices: &str) -> &str {
     let inside = choices.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     inside.map_or_else(|| choices.trim(), |(word, _)| word)
 }
 
-/// The value behind `key` in lines of `key: value` or `key=value`, without quotes.
+/// In lines of `key: value` or `key=value`, without quotes.
 pub(crate) fn value<'a>(lines: &'a str, key: &str, separator: char) -> Option<&'a str> {
     lines.lines().find_map(|line| {
         let (name, value) = line.split_once(separator)?;
@@ -33,7 +32,7 @@ pub(crate) fn value<'a>(lines: &'a str, key: &str, separator: char) -> Option<&'
     })
 }
 
-/// A size for people: `23.5 GiB`. One decimal, so that a kernel which reserves some pages more is no other machine.
+/// `23.5 GiB`: one decimal, so that a few more reserved pages do not make another machine.
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
     let mut amount = bytes as f64;

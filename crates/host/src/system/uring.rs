@@ -1,4 +1,4 @@
-//! What the kernel gives an io_uring, found out by asking for each thing alone; and how it is entered.
+//! Probes the kernel's io_uring features one by one, and enters it.
 
 use std::io;
 use std::sync::OnceLock;
@@ -10,40 +10,38 @@ use rustix::io::Errno;
 
 use crate::clock;
 
-/// The kernel's own limit on completions.
+/// The kernel's limit.
 pub(crate) const MOST_COMPLETIONS: usize = 65_536;
 
 /// Who does the ring's work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// The thread that owns it, when it enters the kernel.
+    /// The owning thread enters the kernel.
     Entered,
-    /// The same, and it asks the device for completions instead of waiting for its interrupt.
+    /// The owning thread enters the kernel and polls the device.
     DevicePolled,
-    /// A thread of the kernel's, which sleeps after so many milliseconds without work.
+    /// A kernel thread, which sleeps after this many idle milliseconds.
     KernelThread(u32),
 }
 
-/// A set-up flag that a kernel may not have.
 struct Flag {
     name: &'static str,
     set: fn(&mut Builder),
-    /// Whether it is about work that the owner's thread does, and refused with a thread of the kernel's.
+    /// About work of the owner's thread; refused with a kernel thread.
     for_owner_only: bool,
 }
 
-/// In this order, since the later ones need the earlier.
+/// The later ones need the earlier.
 const FLAGS: [Flag; 5] = [
-    // One failing request does not hold back those behind it.
+    // A failing request does not hold back those behind it.
     Flag { name: "submit all", set: |builder| _ = builder.setup_submit_all(), for_owner_only: false },
     Flag { name: "single issuer", set: |builder| _ = builder.setup_single_issuer(), for_owner_only: false },
-    // Completions are worked off by the thread when it waits, not by interrupting it.
+    // The thread handles completions when it waits, without interrupts.
     Flag { name: "cooperative taskrun", set: |builder| _ = builder.setup_coop_taskrun(), for_owner_only: true },
     Flag { name: "defer taskrun", set: |builder| _ = builder.setup_defer_taskrun(), for_owner_only: true },
     Flag { name: "no array", set: |builder| _ = builder.setup_no_sqarray(), for_owner_only: false },
 ];
 
-/// Which of the flags this kernel takes.
 fn taken() -> &'static [bool; FLAGS.len()] {
     static TAKEN: OnceLock<[bool; FLAGS.len()]> = OnceLock::new();
     TAKEN.get_or_init(|| {
@@ -56,7 +54,7 @@ fn taken() -> &'static [bool; FLAGS.len()] {
     })
 }
 
-/// A builder with the flags that are taken and fit the mode, and their names.
+/// With the flags that are supported and fit the mode, and their names.
 fn builder(taken: &[bool; FLAGS.len()], mode: Mode) -> (Builder, Vec<&'static str>) {
     let mut builder = IoUring::builder();
     let mut names = Vec::new();
@@ -79,9 +77,9 @@ fn builder(taken: &[bool; FLAGS.len()], mode: Mode) -> (Builder, Vec<&'static st
     (builder, names)
 }
 
-/// A ring with so many entries for requests and for completions, and the names of what the kernel gave it.
+/// Also returns the names of the flags in use.
 pub(crate) fn open(entries: usize, completions: usize, mode: Mode) -> Result<(IoUring, Vec<&'static str>), String> {
-    // First without any flag: what is wrong then is the reason why there is no ring at all.
+    // Without flags first: its error is the reason why there is no ring at all.
     IoUring::new(1).map_err(|cause| reason(&cause))?;
     let (mut builder, names) = builder(taken(), mode);
     builder.setup_cqsize(completions.min(MOST_COMPLETIONS) as u32);
@@ -98,7 +96,7 @@ pub(crate) enum Wait {
 }
 
 impl Wait {
-    /// Until an instant of the clock; `u64::MAX` never comes.
+    /// `u64::MAX` is never.
     #[inline]
     pub(crate) fn until(deadline_ns: u64) -> Wait {
         match deadline_ns {
@@ -111,12 +109,12 @@ impl Wait {
     }
 }
 
-/// Submits, waits for a completion, and lets the kernel work off what it has put off for this thread. It may leave requests
-/// in the queue if it is short of memory or has completions to hand over first.
+/// Submits, waits for a completion, and runs deferred work. May leave requests queued if the kernel is short of memory
+/// or must deliver completions first.
 #[inline]
 pub(crate) fn enter(io: &mut IoUring, wait: Wait) -> io::Result<()> {
     entered(match wait {
-        // Deferred work is done only by an entry that asks for events, even if it does not wait for any.
+        // Deferred work needs an entry that asks for events, even without waiting.
         Wait::No => enter_without_waiting(io),
         Wait::ForEver => io.submitter().submit_and_wait(1),
         Wait::Ns(ns) => {
@@ -126,7 +124,7 @@ pub(crate) fn enter(io: &mut IoUring, wait: Wait) -> io::Result<()> {
     })
 }
 
-/// What an entry came to: one that was cut short is as good as any.
+/// An interrupted entry is as good as any.
 #[inline]
 pub(crate) fn entered(result: io::Result<usize>) -> io::Result<()> {
     match result {
@@ -146,7 +144,6 @@ fn enter_without_waiting(io: &mut IoUring) -> io::Result<usize> {
     unsafe { io.submitter().enter::<()>(waiting, 0, GET_EVENTS, None) }
 }
 
-/// Why there is no ring, in words that help.
 pub(crate) fn reason(cause: &io::Error) -> String {
     match cause.raw_os_error() {
         Some(code) if code == Errno::PERM.raw_os_error() => {

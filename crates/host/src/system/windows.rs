@@ -27,28 +27,25 @@ use windows_sys::Win32::System::WindowsProgramming::{DRIVE_RAMDISK, DRIVE_REMOTE
 
 use crate::cpu::CpuTimes;
 
-/// What kind of drive a path is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Drive {
     Remote,
-    /// A disk made of memory.
+    /// A RAM disk.
     Memory,
     Other,
 }
 
-/// CPU time of the calling thread.
 pub(crate) fn thread_cpu() -> Result<CpuTimes, String> {
     // SAFETY: the pseudo handle of the current thread is always valid, and needs no closing.
     times("GetThreadTimes", |c, e, k, u| unsafe { GetThreadTimes(GetCurrentThread(), c, e, k, u) })
 }
 
-/// CPU time of this process.
 pub(crate) fn process_cpu() -> Result<CpuTimes, String> {
     // SAFETY: the pseudo handle of the current process is always valid, and needs no closing.
     times("GetProcessTimes", |c, e, k, u| unsafe { GetProcessTimes(GetCurrentProcess(), c, e, k, u) })
 }
 
-/// Idle and busy time of all processors since the start of the machine.
+/// Idle and busy time since boot.
 pub(crate) fn machine_cpu() -> Result<(Duration, Duration), String> {
     let (mut idle, mut kernel, mut user) = (ZERO, ZERO, ZERO);
     // SAFETY: three pointers to local variables.
@@ -60,7 +57,6 @@ pub(crate) fn machine_cpu() -> Result<(Duration, Duration), String> {
     Ok((duration(idle), busy))
 }
 
-/// The most memory this process has had resident, in bytes.
 pub(crate) fn peak_working_set_bytes() -> Result<u64, String> {
     // SAFETY: the structure is plain numbers, for which zero is a value.
     let mut counters: PROCESS_MEMORY_COUNTERS = unsafe { std::mem::zeroed() };
@@ -72,7 +68,6 @@ pub(crate) fn peak_working_set_bytes() -> Result<u64, String> {
     Ok(counters.PeakWorkingSetSize as u64)
 }
 
-/// Binds the calling thread to one logical processor of its group.
 pub(crate) fn pin_thread(cores: &[usize]) -> Result<(), String> {
     if let Some(core) = cores.iter().find(|core| **core >= usize::BITS as usize) {
         return Err(format!("core {core} is beyond the {} of a processor group", usize::BITS));
@@ -85,7 +80,6 @@ pub(crate) fn pin_thread(cores: &[usize]) -> Result<(), String> {
     Ok(())
 }
 
-/// What kind of drive has `root` (`C:\`) as its root.
 pub(crate) fn drive(root: &Path) -> Drive {
     // SAFETY: a string that ends in zero and outlives the call.
     match unsafe { GetDriveTypeW(wide(root).as_ptr()) } {
@@ -95,7 +89,6 @@ pub(crate) fn drive(root: &Path) -> Drive {
     }
 }
 
-/// Bytes that this user may still write into a folder.
 pub(crate) fn free_bytes(folder: &Path) -> io::Result<u64> {
     let mut free = 0;
     // SAFETY: a string that ends in zero, a pointer to a local variable, and two that the call takes as "not wanted".
@@ -104,7 +97,6 @@ pub(crate) fn free_bytes(folder: &Path) -> io::Result<u64> {
     if done == 0 { Err(io::Error::last_os_error()) } else { Ok(free) }
 }
 
-/// Bytes per cluster of the volume with this root.
 pub(crate) fn cluster_bytes(root: &Path) -> io::Result<u64> {
     let (mut sectors, mut bytes, mut free, mut total) = (0, 0, 0, 0);
     // SAFETY: a string that ends in zero and pointers to local variables.
@@ -112,7 +104,7 @@ pub(crate) fn cluster_bytes(root: &Path) -> io::Result<u64> {
     if done == 0 { Err(io::Error::last_os_error()) } else { Ok(u64::from(sectors) * u64::from(bytes)) }
 }
 
-/// Whether the machine draws on its battery; `None` if it does not say.
+/// `None` if unknown.
 pub(crate) fn on_battery() -> Option<bool> {
     // SAFETY: the structure is plain numbers, for which zero is a value.
     let mut status: SYSTEM_POWER_STATUS = unsafe { std::mem::zeroed() };
@@ -125,7 +117,7 @@ pub(crate) fn on_battery() -> Option<bool> {
     }
 }
 
-/// Asks a process that leads its own console group to end, as Ctrl-Break would.
+/// Ctrl-Break to the leader of a console group.
 pub(crate) fn send_break(pid: u32) -> io::Result<()> {
     // SAFETY: no pointers.
     if unsafe { GenerateConsoleCtrlEvent(CTRL_BREAK_EVENT, pid) } == 0 {
@@ -135,7 +127,7 @@ pub(crate) fn send_break(pid: u32) -> io::Result<()> {
     }
 }
 
-/// A job: the processes in it end when it is dropped, or when étalon itself ends in whatever way.
+/// Its processes end when it is dropped or étalon ends in any way.
 #[derive(Debug)]
 pub(crate) struct Job {
     handle: HANDLE,
@@ -179,7 +171,7 @@ impl Drop for Job {
 
 const ZERO: FILETIME = FILETIME { dwLowDateTime: 0, dwHighDateTime: 0 };
 
-/// Calls one of the two functions that give creation, exit, kernel and user time.
+/// Calls a function that returns creation, exit, kernel and user time.
 fn times(
     name: &str,
     call: impl FnOnce(*mut FILETIME, *mut FILETIME, *mut FILETIME, *mut FILETIME) -> i32,
@@ -191,7 +183,7 @@ fn times(
     Ok(CpuTimes { user: duration(user), system: duration(kernel) })
 }
 
-/// A FILETIME counts in steps of 100 ns.
+/// In steps of 100 ns.
 fn duration(time: FILETIME) -> Duration {
     let steps = (u64::from(time.dwHighDateTime) << 32) | u64::from(time.dwLowDateTime);
     Duration::from_nanos(steps.saturating_mul(100))

@@ -1,30 +1,26 @@
-//! Where a file's bytes are, by the filesystem's own account.
+//! Where a file's bytes are, as the filesystem reports.
 
 use std::fs::File;
 
 use super::Flaw;
 
-/// How the space of a file is given out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extents {
-    /// Pieces that lie apart on the device: 1 for a file in one piece.
+    /// 1 for a contiguous file.
     pub count: u64,
-    /// Whether other files share some of it (a reflink, a snapshot): a write then goes elsewhere first.
+    /// With other files (a reflink, a snapshot): a write then goes elsewhere first.
     pub are_shared: bool,
 }
 
-/// What is known of a file's space.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Allocation {
-    /// What makes the file useless, if anything does.
+    /// What makes the file useless.
     pub flaw: Option<Flaw>,
-    /// Its extents, or why they are not known.
     pub extents: Result<Extents, String>,
-    /// What could not be looked at.
     pub unseen: Vec<String>,
 }
 
-/// Looks at the space of an open file of `size_bytes`. Sync it first: what is in the page cache only has no place yet.
+/// Sync the file first: what is only in the page cache has no place yet.
 pub fn allocation_of(file: &File, size_bytes: u64) -> Allocation {
     imp::allocation_of(file, size_bytes)
 }
@@ -67,7 +63,7 @@ mod imp {
         }
     }
 
-    /// Holes show by seeking, extents that are given out and not written do not.
+    /// Seeking shows holes, but not unwritten extents.
     pub(in crate::target) fn by_seeking(file: &File, size_bytes: u64, why: &str) -> Allocation {
         let mut unseen = vec![format!("extents that are given out but not written ({why})")];
         let flaw = match rustix::fs::seek(file, rustix::fs::SeekFrom::Hole(0)) {
@@ -81,7 +77,7 @@ mod imp {
                 None
             }
         };
-        // The end of the file is where its other users would go on.
+        // The file's other users share its offset.
         let _ = rustix::fs::seek(file, rustix::fs::SeekFrom::Start(0));
         Allocation { flaw, extents: Err(why.to_owned()), unseen }
     }
@@ -95,7 +91,7 @@ mod fiemap {
 
     use super::*;
 
-    /// Extents that are asked for at once.
+    /// Extents per request.
     const AT_ONCE: usize = 256;
 
     const SYNC: u32 = 0x1;
@@ -138,11 +134,11 @@ mod fiemap {
 
     const FIEMAP: rustix::ioctl::Opcode = opcode::read_write::<Header>(b'f', 11);
 
-    /// The extents of a file up to its size, and the first thing that is wrong with them.
+    /// Extents up to the file's size, and the first flaw.
     pub(super) fn walk(file: &File, size_bytes: u64) -> Result<(Extents, Option<Flaw>), String> {
         let mut found = Extents { count: 0, are_shared: false };
         let mut flaw = None;
-        // How far the file is mapped, and where on the device that ends.
+        // Mapped so far, and where that ends on the device.
         let (mut reached, mut physical_end) = (0, None);
         while reached < size_bytes {
             let map = ask(file, reached, size_bytes - reached)?;
@@ -178,7 +174,7 @@ mod fiemap {
         Ok(map)
     }
 
-    /// What is wrong with an extent, of a file that is mapped as far as `reached`.
+    /// `reached`: how far the file is mapped.
     fn fault(extent: &Extent, reached: u64) -> Option<Flaw> {
         let (offset_bytes, bytes) = (extent.logical, extent.length);
         if extent.logical > reached {
@@ -194,7 +190,7 @@ mod fiemap {
         if extent.flags & INLINE != 0 {
             return Some(Flaw::Transformed { how: "inside its own records" });
         }
-        // Encryption alone leaves as many bytes.
+        // Encryption alone keeps the size.
         if extent.flags & ENCODED != 0 && extent.flags & ENCRYPTED == 0 {
             return Some(Flaw::Transformed { how: "compressed" });
         }

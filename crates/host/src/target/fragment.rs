@@ -6,11 +6,11 @@ use super::{Extents, Progress};
 use crate::error::HostError;
 use crate::system::text::size;
 
-/// Makes a target as [`super::make`] does, but in pieces of `piece_bytes` that lie apart, and tells in how many pieces
-/// it lies in the end: that is the filesystem's decision, and the proof.
+/// Makes a target like [`super::make`], but in pieces of `piece_bytes` that lie apart, and returns in how many it
+/// actually lies.
 ///
-/// Space is taken piece by piece, in turn with a second file (`<name>.filler`), which is removed at the end, or with the
-/// target if étalon was killed. That takes twice the target's size for a while. Pieces smaller than the filesystem's cluster come out as clusters.
+/// Space is taken in turn with a second file (`<name>.filler`), removed at the end or with the target. That takes
+/// twice the space for a while. Pieces below the filesystem's cluster come out as clusters.
 ///
 /// # Errors
 /// As [`super::make`]; or `piece_bytes` is no multiple of 4096, the filesystem cannot reserve space, or this is not
@@ -30,7 +30,6 @@ pub fn make_fragmented(
     imp::make(path, size_bytes, piece_bytes, progress, &refused)
 }
 
-/// The file that takes space between the pieces of a target.
 pub(super) fn filler_of(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".filler");
@@ -88,7 +87,7 @@ mod imp {
         allocation_of(&made, size_bytes).extents.map_err(refused)
     }
 
-    /// A file that lies between the pieces, and is removed when dropped.
+    /// Lies between the pieces; removed when dropped.
     struct Filler {
         path: PathBuf,
         file: File,
@@ -106,7 +105,7 @@ mod imp {
 
     impl Drop for Filler {
         fn drop(&mut self) {
-            // What cannot be removed now goes with the target.
+            // The target's removal takes it.
             let _ = std::fs::remove_file(&self.path);
             let _ = Marker::remove(&self.path);
         }

@@ -12,20 +12,18 @@ use crate::disk;
 use crate::error::HostError;
 use crate::system::text::size;
 
-/// Writes of this size keep any disk busy.
+/// Keeps any disk busy.
 const CHUNK_BYTES: u32 = 1 << 20;
-/// So many at once.
+/// Writes in flight.
 const DEPTH: u32 = 8;
-/// Space that is left to whatever else lives on the volume.
+/// Left free for others on the volume.
 pub const RESERVE_BYTES: u64 = 64 << 20;
 
-/// What the maker of a target is told as it grows: bytes written so far. It says whether to go on.
+/// Called with the bytes written so far; says whether to go on.
 pub type Progress<'a> = &'a mut dyn FnMut(u64) -> std::ops::ControlFlow<()>;
 
-/// Makes a file of unique bytes that do not compress, of `size_bytes`, writes all of it past the page cache where that
-/// can be, and syncs it. What was begun and fails, or is stopped by `progress`, is removed.
-///
-/// A file of the same name is replaced if étalon made it (see [`Marker`]), and is otherwise let alone.
+/// Writes a synced file of unique incompressible bytes, with direct I/O where possible. On failure or stop the file is
+/// removed. A file of étalon's (see [`Marker`]) is replaced, any other is not.
 ///
 /// # Errors
 /// There is a file that étalon did not make, the volume is too small or full, or it cannot be written.
@@ -37,7 +35,7 @@ pub fn make(path: &Path, size_bytes: u64, progress: Progress<'_>) -> Result<(), 
     make_with(path, size_bytes, &reserve, progress)
 }
 
-/// The same where there is no such file and the space is known to suffice; `reserve` takes it.
+/// [`make`] where there is no such file and enough space; `reserve` takes it.
 pub(crate) fn make_with(
     path: &Path,
     size_bytes: u64,
@@ -49,14 +47,14 @@ pub(crate) fn make_with(
         .and_then(|()| fill(file, path, size_bytes, reserve, progress))
         .and_then(|()| Marker::write(path, MarkerState::Made, size_bytes));
     if made.is_err() {
-        // The first error is the one to tell.
+        // The first error is reported.
         let _ = std::fs::remove_file(path);
         let _ = Marker::remove(path);
     }
     made
 }
 
-/// Removes a file that étalon made, with its marker and what was left beside it. No file is no error.
+/// With its marker and filler. No file is no error.
 pub fn remove(path: &Path) -> Result<(), HostError> {
     let filler = filler_of(path);
     if Marker::of(&filler).is_some() {
@@ -65,7 +63,7 @@ pub fn remove(path: &Path) -> Result<(), HostError> {
     remove_one(path)
 }
 
-/// Whether there is something that [`remove`] would remove.
+/// Whether [`remove`] would remove something.
 pub(crate) fn is_there(path: &Path) -> bool {
     Marker::of(path).is_some() || Marker::of(&filler_of(path)).is_some()
 }
@@ -124,7 +122,6 @@ fn fill(
     file.sync_all().map_err(|cause| no_space(path, size_bytes, cause))
 }
 
-/// Fills the beginning of a device.
 pub(super) fn fill_device(path: &Path, size_bytes: u64, progress: Progress<'_>) -> Result<(), HostError> {
     let opened = BlockFile::open(path, Access::ReadWrite, Cache::Hardware).map_err(plain)?;
     let handle = opened.file.try_clone().map_err(HostError::at("open", path))?;
@@ -134,13 +131,12 @@ pub(super) fn fill_device(path: &Path, size_bytes: u64, progress: Progress<'_>) 
     opened.file.sync_all().map_err(HostError::at("sync", path))
 }
 
-/// Takes the space at once, so that the file lies in few pieces and a full volume shows before it is filled. What this
-/// leaves unwritten is written next.
+/// Takes the space at once: few extents, and a full volume shows early.
 #[cfg(target_os = "linux")]
 pub(crate) fn reserve(file: &File, size_bytes: u64) -> io::Result<()> {
     use rustix::io::Errno;
     match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, size_bytes) {
-        // Filesystems that know no such thing find their space as they go.
+        // Such filesystems allocate as they go.
         Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
         Err(cause) => Err(cause.into()),
     }
@@ -160,10 +156,10 @@ fn no_space(path: &Path, size_bytes: u64, cause: io::Error) -> HostError {
     }
 }
 
-/// Writes `size_bytes`, rounded up to whole pages if the page cache is passed by.
+/// Rounded up to whole pages with direct I/O.
 fn write_all(ring: &mut BlockRing, size_bytes: u64, opened: &BlockFile, progress: Progress<'_>) -> io::Result<()> {
     let size_bytes = if opened.cache.is_direct() { size_bytes.next_multiple_of(4096) } else { size_bytes };
-    // Two targets made at the same instant must not hold the same bytes.
+    // Two targets made at one instant must differ.
     let mut content = Content::new(crate::clock::now_ns() ^ crate::scratch::random_number());
     let mut free: Vec<u32> = (0..DEPTH).collect();
     let mut chunks = vec![0_u32; DEPTH as usize];
@@ -183,7 +179,7 @@ fn write_all(ring: &mut BlockRing, size_bytes: u64, opened: &BlockFile, progress
         for ended in done.drain(..) {
             let bytes = ended.result.map_err(io::Error::from_raw_os_error)?;
             if bytes != chunks[ended.slot as usize] {
-                // The rest of a write that was cut short did not fit.
+                // A short write did not fit.
                 return Err(io::ErrorKind::StorageFull.into());
             }
             written += u64::from(bytes);

@@ -1,4 +1,4 @@
-//! How étalon knows a file that it made: only such a file is written over or removed without being asked.
+//! Recognises files that étalon made: only those are overwritten or removed without asking.
 
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
@@ -8,36 +8,32 @@ use crate::error::HostError;
 use crate::scratch::random_number;
 use crate::system::text;
 
-/// What the marker's name adds to the file's.
+/// Appended to the file's name.
 const SUFFIX: &str = ".etalon";
 
-/// How far the making of a file has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkerState {
-    /// It was begun. If nobody is at it, it was never ended.
+    /// Begun; abandoned if nobody works on it.
     Making,
-    /// It is complete and synced.
+    /// Complete and synced.
     Made,
 }
 
-/// A small file beside one that étalon made, which says so. It names the file by its device and number, the time of its
-/// birth, and a random number that is attached to the file itself: as an extended attribute, or as a stream of its own on
-/// Windows. A file that took its place is not mistaken for it, even if it was given the number of the one before.
-///
-/// A filesystem that keeps neither births nor attributes (NFS 3 is one) leaves device, number and size to go by.
+/// A small file beside one that étalon made. It holds the file's device, inode, birth time and a random number
+/// attached to the file as an extended attribute (a stream on Windows), so that another file at its path, even with a
+/// reused inode, is not mistaken for it. Without births or attributes (NFS 3) device, inode and size must do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Marker {
-    /// How far the making has come.
     pub state: MarkerState,
-    /// The size that the file has, or is to have, in bytes.
+    /// Current or intended.
     pub size_bytes: u64,
-    /// When it was begun, in Unix milliseconds.
+    /// When making began.
     pub made_unix_ms: i64,
     identity: String,
 }
 
 impl Marker {
-    /// The marker of a file that is there; `None` if étalon did not make the file.
+    /// `None` if étalon did not make the file.
     pub fn of(path: &Path) -> Option<Marker> {
         let data = std::fs::symlink_metadata(path).ok().filter(Metadata::is_file)?;
         let noted = text::read(Marker::path(path)).ok()?;
@@ -53,7 +49,7 @@ impl Marker {
             identity: value("file")?.to_owned(),
         };
         let is_it = match marker.identity.split_once(BARE) {
-            // Nothing but a number that may have been given anew.
+            // Nothing but an inode that may be reused.
             Some((number, _)) => {
                 let fits = match marker.state {
                     MarkerState::Making => data.len() <= marker.size_bytes,
@@ -66,17 +62,16 @@ impl Marker {
         is_it.then_some(marker)
     }
 
-    /// Where the marker of a file is: beside it.
     pub fn path(path: &Path) -> PathBuf {
         let mut name = path.as_os_str().to_owned();
         name.push(SUFFIX);
         name.into()
     }
 
-    /// Marks a file that was just made.
+    /// For a file that was just made.
     pub(super) fn write(path: &Path, state: MarkerState, size_bytes: u64) -> Result<(), HostError> {
         let data = std::fs::symlink_metadata(path).map_err(HostError::at("look at", path))?;
-        // A filesystem that takes no attributes tells of births, or the size must do.
+        // Without attributes there are births, or the size.
         let _ = attribute::attach(path, &format!("{:016x}", random_number()));
         let state = match state {
             MarkerState::Making => "making",
@@ -92,7 +87,6 @@ impl Marker {
         std::fs::write(&marker, noted).map_err(HostError::at("write", &marker))
     }
 
-    /// Removes the marker of a file.
     pub(super) fn remove(path: &Path) -> Result<(), HostError> {
         let marker = Marker::path(path);
         match std::fs::remove_file(&marker) {
@@ -102,10 +96,10 @@ impl Marker {
     }
 }
 
-/// Ends the identity of a file of which nothing but its number is known.
+/// Marks an identity that is an inode alone.
 const BARE: &str = " alone";
 
-/// What tells a file from every other that was ever at its path.
+/// Tells the file from every other that was ever at its path.
 fn identity(path: &Path, data: &Metadata) -> String {
     let born = data.created().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
     let mut identity = number_of(data);
@@ -128,13 +122,13 @@ fn number_of(data: &Metadata) -> String {
     format!("{}:{}", data.dev(), data.ino())
 }
 
-/// The standard library does not tell a file's number on Windows.
+/// The standard library has no file number on Windows.
 #[cfg(windows)]
 fn number_of(_data: &Metadata) -> String {
     "file".to_owned()
 }
 
-/// A text that is attached to a file, and goes with it.
+/// A text attached to a file as an extended attribute.
 #[cfg(any(target_os = "linux", target_vendor = "apple"))]
 mod attribute {
     use std::path::Path;
@@ -154,7 +148,6 @@ mod attribute {
     }
 }
 
-/// A text that is attached to a file, and goes with it: on NTFS a second stream of bytes.
 #[cfg(windows)]
 mod attribute {
     use std::path::{Path, PathBuf};
@@ -174,7 +167,7 @@ mod attribute {
     }
 }
 
-/// Elsewhere births must do.
+/// Births must do.
 #[cfg(not(any(windows, target_os = "linux", target_vendor = "apple")))]
 mod attribute {
     use std::path::Path;

@@ -1,38 +1,35 @@
-//! Whole devices as targets: what is on them is lost, so that they are taken only with consent, and only if nobody else
-//! uses them.
+//! Whole devices as targets: their contents are lost, so they need consent and must be unused.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::error::HostError;
 
-/// Whether a path names a block device.
+/// A block device.
 #[cfg(unix)]
 pub fn is_device(path: &Path) -> bool {
     use std::os::unix::fs::FileTypeExt;
     std::fs::metadata(path).is_ok_and(|data| data.file_type().is_block_device())
 }
 
-/// Whether a path names a block device.
 #[cfg(not(unix))]
 pub fn is_device(_path: &Path) -> bool {
     false
 }
 
-/// A block device that nobody else uses, held so that nobody can mount it.
+/// Held exclusively so that nobody can mount it.
 #[derive(Debug)]
 pub struct RawDevice {
-    /// Its path, without links.
     pub path: PathBuf,
     /// Its name without `/dev/`.
     pub name: String,
     pub size_bytes: u64,
-    /// Open for this process alone. The workers' own handles are beside it.
+    /// Exclusive; the workers have handles of their own.
     _claim: File,
 }
 
 impl RawDevice {
-    /// Takes a device whose contents may be lost, as the user said by naming it a second time.
+    /// Claims a device whose contents may be lost; `consent` is the path that the user repeated.
     ///
     /// # Errors
     /// It is no block device; `consent` does not name it; it, a part of it or a device made of it is mounted, swapped
@@ -42,7 +39,7 @@ impl RawDevice {
         claim(path, consent).map_err(|reason| HostError::unavailable(tried(), reason))
     }
 
-    /// Writes unique bytes that do not compress over its first `bytes`, as [`super::make`] does in a file.
+    /// Like [`super::make`], on the first `bytes`.
     pub fn fill(&self, bytes: u64, progress: super::Progress<'_>) -> Result<(), HostError> {
         super::make::fill_device(&self.path, bytes, progress)
     }
@@ -78,7 +75,7 @@ fn claim(path: &Path, consent: Option<&Path>) -> Result<RawDevice, String> {
     if text::read(folder.join("ro")).is_ok_and(|flag| flag == "1") {
         return Err("it is read-only".to_owned());
     }
-    // Without making a file, "exclusive" is the kernel's word for a device that nobody holds.
+    // Without creating a file, `O_EXCL` asks for a device that nobody holds.
     let exclusive = rustix::fs::OFlags::EXCL.bits() as i32;
     let file = OpenOptions::new().read(true).write(true).custom_flags(exclusive).open(&real);
     let file = file.map_err(|cause| match cause.kind() {
@@ -96,7 +93,7 @@ mod linux {
     use crate::system::mounts::parse_mountinfo;
     use crate::system::text;
 
-    /// Who uses a device, a part of it or a device made of it, in words.
+    /// Of the device, a part of it or one made of it; for a message.
     pub(super) fn user_of(folder: &Path) -> Result<Option<String>, String> {
         let mounts = parse_mountinfo(&text::read("/proc/self/mountinfo")?);
         let swaps = text::read("/proc/swaps").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! How much of a target a compressor or a deduplicating disk would save, by a sample.
+//! How much of a sample a compressor or deduplicating disk would save.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -6,17 +6,16 @@ use std::io;
 
 use crate::blocks::{BlockDone, BlockFile, BlockOp, BlockRing, Form, Options, split_mix};
 
-/// The size of a piece: what a filesystem compresses at once.
+/// What a filesystem compresses at once.
 pub(super) const PIECE_BYTES: usize = 64 << 10;
-/// Pieces, spread over the target: 8 MiB.
+/// Spread over the target: 8 MiB.
 const PIECES: u64 = 128;
-/// The unit in which equal blocks are looked for: what most deduplicating storage stores once.
+/// Unit of most deduplicating storage.
 const UNIT_BYTES: usize = 4096;
-/// The least effort: it finds repeats within 32 KiB and uneven frequencies of bytes, which is what fast compression in
-/// storage finds.
+/// Finds repeats within 32 KiB and uneven byte frequencies, like fast compression in storage.
 const LEVEL: u8 = 1;
 
-/// The share of a sample of the first `span_bytes` that would be saved, from 0 to 1.
+/// From 0 to 1.
 pub(super) fn saving(opened: &BlockFile, span_bytes: u64) -> io::Result<f64> {
     let file = opened.file.try_clone()?;
     let options = Options { form: Form::Blocking, ..Options::new(1, PIECE_BYTES as u32) };
@@ -38,27 +37,27 @@ pub(super) fn saving(opened: &BlockFile, span_bytes: u64) -> io::Result<f64> {
         packed += left_over(piece, &mut seen);
     }
     forget(opened);
-    // An empty sample is no evidence of anything.
+    // An empty sample proves nothing.
     Ok(if sampled == 0 { 1.0 } else { 1.0 - packed as f64 / sampled as f64 })
 }
 
-/// What is left of a piece once equal blocks are stored once and the rest is compressed, in bytes.
+/// Bytes of a piece after deduplication and compression.
 fn left_over(piece: &[u8], seen: &mut HashSet<u64>) -> u64 {
     let mut fresh = Vec::with_capacity(piece.len());
     for unit in piece.chunks(UNIT_BYTES) {
         let mut hasher = DefaultHasher::new();
         unit.hash(&mut hasher);
-        // Two of some thousand units have the same 64 bits by chance once in 10^12 samples.
+        // 64 bits collide once in 10^12 samples of some thousand units.
         if seen.insert(hasher.finish()) {
             fresh.extend_from_slice(unit);
         }
     }
     let packed = miniz_oxide::deflate::compress_to_vec(&fresh, LEVEL).len();
-    // A compressor stores what grows.
+    // A compressor stores what would grow.
     packed.min(fresh.len()) as u64
 }
 
-/// A random place in each of as many equal parts of the span, in order.
+/// A random place in each of equal parts of the span, in order.
 fn offsets(span_bytes: u64, seed: &mut u64) -> Vec<u64> {
     let piece_bytes = PIECE_BYTES as u64;
     let places = span_bytes.div_ceil(piece_bytes).max(1);
@@ -70,11 +69,11 @@ fn offsets(span_bytes: u64, seed: &mut u64) -> Vec<u64> {
     (0..pieces).map(place).map(|place| place * piece_bytes).collect()
 }
 
-/// Takes the sample out of the page cache again, if it went in.
+/// Drops the sample from the page cache.
 #[cfg(target_os = "linux")]
 fn forget(opened: &BlockFile) {
     if !opened.cache.is_direct() {
-        // Advice that is not taken leaves a few megabytes in the cache.
+        // Ignored advice leaves a few megabytes in the cache.
         let _ = rustix::fs::fadvise(&opened.file, 0, None, rustix::fs::Advice::DontNeed);
     }
 }
@@ -101,7 +100,7 @@ mod tests {
         assert!(share(&vec![0; PIECE_BYTES]) > 0.99);
         let counting: Vec<u8> = (0..PIECE_BYTES).map(|place| place as u8).collect();
         assert!(share(&counting) > 0.9, "the pattern that diskspd writes unless told otherwise");
-        // Each byte holds six random bits: nothing repeats, and a quarter is to be saved.
+        // Six random bits a byte: no repeats, and a quarter to save.
         let letters: Vec<u8> = fresh.iter().map(|byte| b'0' + byte % 64).collect();
         let saved = share(&letters);
         assert!((0.2..0.3).contains(&saved), "{saved}");

@@ -40,7 +40,7 @@ fn flaw(path: &Path, span_bytes: u64) -> Flaw {
 fn what_is_made_is_sound() {
     let scratch = Scratch::new("target", None).unwrap();
     let path = scratch.path().join("target");
-    // No multiple of a page, nor of a chunk.
+    // No multiple of a page or a chunk.
     let size_bytes = 9 * MIB + 100;
     let mut told = Vec::new();
     make(&path, size_bytes, &mut |written| {
@@ -83,7 +83,7 @@ fn a_file_of_somebody_else_s_is_let_alone() {
     assert!(refused.contains("étalon did not make it") && refused.contains("precious"), "{refused}");
     assert!(remove(&path).is_err());
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "data");
-    // One that took the place of a file of étalon's.
+    // A foreign file in place of étalon's.
     let own = scratch.path().join("own");
     make(&own, MIB, &mut go_on).unwrap();
     std::fs::rename(&path, &own).unwrap();
@@ -102,11 +102,11 @@ fn a_file_that_was_given_the_number_of_étalon_s_is_not_étalon_s() {
     make(&own, MIB, &mut go_on).unwrap();
     let noted = std::fs::read_to_string(Marker::path(&own)).unwrap();
     std::fs::write(&theirs, vec![7; MIB as usize]).unwrap();
-    // The marker as it would be if their file had been given the number of étalon's.
+    // Their file with étalon's inode in the marker.
     std::fs::write(Marker::path(&theirs), noted.replace(&number(&own), &number(&theirs))).unwrap();
     assert_eq!(Marker::of(&theirs), None, "{noted}");
     assert!(remove(&theirs).is_err() && theirs.exists());
-    // And as it really happens, where the filesystem does so at once.
+    // The real case, where the filesystem reuses inodes at once.
     let before = number(&own);
     std::fs::remove_file(&own).unwrap();
     std::fs::write(&own, vec![7; MIB as usize]).unwrap();
@@ -165,7 +165,7 @@ fn a_hole_is_found() {
     let empty = scratch.path().join("empty");
     File::create(&empty).unwrap().set_len(MIB).unwrap();
     assert_eq!(flaw(&empty, MIB), hole(0, MIB));
-    // The same without the filesystem's map.
+    // Without the filesystem's map.
     let seen = allocation::by_seeking(&File::open(&path).unwrap(), 3 * MIB, "no map");
     assert_eq!(seen.flaw, Some(hole(MIB, MIB)));
     assert!(seen.unseen[0].contains("no map"));

@@ -9,10 +9,9 @@ use rustix::ioctl::{Getter, ioctl, opcode};
 
 use super::{VolumeFs, VolumeSpec};
 
-/// Where tools for root are, beside the places that `PATH` names.
+/// For root's tools, beside `PATH`.
 const PLACES: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/bin"];
 
-/// A program that makes a filesystem.
 pub(super) struct Tool {
     program: PathBuf,
 }
@@ -34,7 +33,7 @@ impl Tool {
         Ok(Tool { program })
     }
 
-    /// Makes the filesystem in the image, and puts it on the disk.
+    /// Makes the filesystem in the image, synced.
     pub(super) fn format(&self, spec: &VolumeSpec) -> Result<(), String> {
         let mut command = Command::new(&self.program);
         command.args(arguments(spec)).arg(&spec.image).env("LC_ALL", "C");
@@ -46,14 +45,13 @@ impl Tool {
             let words: Vec<&str> = words.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
             return Err(format!("{name} ended with {}: {}", output.status, words.join("; ")));
         }
-        // The loop device passes the page cache by, where all of this still is.
+        // The loop device bypasses the page cache, where all of this still is.
         let image = File::open(&spec.image).and_then(|image| image.sync_all());
         image.map_err(|cause| format!("cannot sync {}: {cause}", spec.image.display()))
     }
 }
 
-/// Without discards, which would make the image sparse again, and without anything left to be done in the background
-/// while something is measured.
+/// Without discards, which would make the image sparse, and without background work left for later.
 fn arguments(spec: &VolumeSpec) -> Vec<String> {
     let has_clusters = spec.cluster_bytes > spec.block_bytes;
     let mut arguments: Vec<String> = Vec::new();
@@ -76,7 +74,7 @@ fn arguments(spec: &VolumeSpec) -> Vec<String> {
     arguments
 }
 
-/// The unit in which a mounted volume gives out space, by what the filesystem itself has noted.
+/// As the mounted filesystem itself has recorded.
 pub(super) fn cluster_bytes(spec: &VolumeSpec, mount_point: &Path) -> Result<u32, String> {
     match spec.fs {
         VolumeFs::Ext4 => ext4_cluster_bytes(&spec.image),
@@ -84,8 +82,8 @@ pub(super) fn cluster_bytes(spec: &VolumeSpec, mount_point: &Path) -> Result<u32
     }
 }
 
-/// ext4's superblock, as the kernel's "ext4 Data Structures and Algorithms" lays it out: `s_log_block_size`,
-/// `s_log_cluster_size` (both as a power of two times 1024) and `s_feature_ro_compat`.
+/// ext4's superblock ("ext4 Data Structures and Algorithms"): `s_log_block_size`, `s_log_cluster_size` (powers of two
+/// times 1024) and `s_feature_ro_compat`.
 fn ext4_cluster_bytes(image: &Path) -> Result<u32, String> {
     const BIGALLOC: u32 = 0x200;
     let mut superblock = [0; 1024];
@@ -113,7 +111,7 @@ struct Attributes {
 const GET_ATTRIBUTES: rustix::ioctl::Opcode = opcode::read::<Attributes>(b'X', 31);
 const INHERITED: u32 = 0x0000_1000;
 
-/// The extent size hint that files inherit from the root, or the block where there is none.
+/// The root's extent size hint, which files inherit; without one the block.
 fn xfs_cluster_bytes(mount_point: &Path, block_bytes: u32) -> Result<u32, String> {
     let at = |cause: std::io::Error| format!("cannot ask {} for its extent size: {cause}", mount_point.display());
     let root = File::open(mount_point).map_err(at)?;

@@ -11,20 +11,19 @@ use rustix::ioctl::{NoArg, Setter, ioctl};
 use crate::system::text;
 use crate::target::{Extents, allocation_of};
 
-/// Requests of an age before requests had a structure.
+/// Requests from before requests had a structure.
 const CONFIGURE: u32 = 0x4C0A;
 const DETACH: u32 = 0x4C01;
 const GET_FREE: u32 = 0x4C82;
 
-/// The device is detached when nobody uses it any more: also when étalon was killed.
+/// Detaches the unused device, also when étalon was killed.
 const AUTOCLEAR: u32 = 4;
-/// Past the page cache, which would otherwise hold everything a second time.
+/// Bypasses the page cache, which would hold everything twice.
 const DIRECT_IO: u32 = 16;
 
 /// Others look for free devices, too.
 const TRIES: usize = 20;
 
-/// `struct loop_info64`.
 #[repr(C)]
 struct Info {
     device: u64,
@@ -42,7 +41,6 @@ struct Info {
     init: [u64; 2],
 }
 
-/// `struct loop_config`.
 #[repr(C)]
 struct Config {
     fd: u32,
@@ -51,17 +49,16 @@ struct Config {
     reserved: [u64; 8],
 }
 
-/// The blocks that a device shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sectors {
-    /// As the file's own disk has them.
+    /// As the file's own disk.
     AsBelow,
-    /// Of so many bytes.
+    /// In bytes.
     #[cfg(test)]
     Of(u32),
 }
 
-/// A file that is attached to a loop device, until this is dropped and nothing on it is mounted.
+/// A file attached as a loop device, until dropped and unmounted.
 #[derive(Debug)]
 pub(crate) struct LoopDevice {
     device: File,
@@ -71,7 +68,6 @@ pub(crate) struct LoopDevice {
 }
 
 impl LoopDevice {
-    /// Attaches a file, past the page cache.
     pub(crate) fn attach(image: &Path) -> Result<LoopDevice, String> {
         LoopDevice::attach_with(image, Sectors::AsBelow)
     }
@@ -92,7 +88,7 @@ impl LoopDevice {
                     attached.demand_direct()?;
                     return Ok(attached);
                 }
-                // Somebody was faster.
+                // Another process was faster.
                 Err(Errno::BUSY) => refused = format!("{} is busy", path.display()),
                 Err(Errno::INVAL | Errno::NOTTY) => {
                     return Err("the kernel is older than 5.8, or refuses the image as a loop device".to_owned());
@@ -104,7 +100,7 @@ impl LoopDevice {
         Err(format!("no loop device could be had: {refused}"))
     }
 
-    /// A filesystem without direct I/O under the image makes the kernel leave it out in silence.
+    /// Without direct I/O under the image the kernel silently drops the flag.
     fn demand_direct(&self) -> Result<(), String> {
         let flag = text::read(format!("/sys/block/{}/loop/dio", self.name))?;
         match flag.as_str() {
@@ -119,12 +115,10 @@ impl LoopDevice {
         &self.path
     }
 
-    /// Its name without `/dev/`.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// In how many pieces the image lies.
     pub(crate) fn image_extents(&self, size_bytes: u64) -> Result<Extents, String> {
         allocation_of(&self.image, size_bytes).extents
     }
@@ -145,7 +139,7 @@ fn free_number() -> Result<i32, String> {
     unsafe { ioctl(&control, FreeNumber) }.map_err(|cause| format!("no loop device can be had: {cause}"))
 }
 
-/// `LOOP_CTL_GET_FREE`, which answers by what it returns.
+/// `LOOP_CTL_GET_FREE`, which returns the number.
 struct FreeNumber;
 
 // SAFETY: the request has no argument, changes no memory and returns the number.

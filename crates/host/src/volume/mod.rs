@@ -1,21 +1,20 @@
 //! Volumes that étalon makes: an image file with a filesystem of a chosen cluster size, mounted through a loop device
-//! that passes the page cache by, and removed again.
+//! with direct I/O, and removed again.
 //!
-//! What a cluster is differs, and so does what its size changes:
-//! - **NTFS**: the unit in which space is given out. A read or write of less is no more than itself.
-//! - **ext4** with `bigalloc`: the same. Files take space by clusters, while mapping and I/O go on by blocks of 4 KiB.
-//! - **XFS** has none. A larger *block* (`mkfs.xfs -b`) is something else: a direct write of less than a block then
-//!   becomes a read and a write. What comes nearest is the extent size hint, which every new file inherits from the root
-//!   (`mkfs.xfs -d extszinherit=`): space is given out in aligned multiples of it as long as there are any, and I/O stays
-//!   as it is. That is what `cluster_bytes` means here. It is a hint: a nearly full volume gives
-//!   out less, and what lies behind the end of a file is taken back when the file is closed.
+//! What a cluster's size changes differs:
+//! - **NTFS**: unit of allocation. A smaller read or write stays as it is.
+//! - **ext4** with `bigalloc`: unit of allocation, while mapping and I/O go by blocks of 4 KiB.
+//! - **XFS** has none. A larger *block* (`mkfs.xfs -b`) turns a smaller direct write into a read and a write. The
+//!   nearest is the extent size hint that files inherit from the root (`mkfs.xfs -d extszinherit=`): allocation in
+//!   aligned multiples, while I/O stays as it is. `cluster_bytes` means that. A nearly full volume allocates less, and
+//!   what lies behind the end of a file is taken back when it is closed.
 //!
-//! So in all three, cluster size matters as far as it decides in how many pieces a file lies: compare a fresh file with
-//! a fragmented one ([`target::make_fragmented`]).
+//! So cluster size decides only in how many pieces a file lies: compare a fresh file with a fragmented one
+//! ([`target::make_fragmented`]).
 //!
-//! The image is written in full before the filesystem is made in it, so that nothing in it is sparse or unwritten, and
-//! nothing is given back to the host's filesystem by discards. It still lies on that filesystem, with whatever pieces
-//! that gave it; [`MadeVolume::image_extents`] tells.
+//! The image is written in full before the filesystem is made, so that nothing in it is sparse or unwritten, and no
+//! discards return space to the host's filesystem. [`MadeVolume::image_extents`] tells in how many pieces the image
+//! itself lies.
 
 #[cfg(target_os = "linux")]
 mod format;
@@ -33,17 +32,15 @@ use crate::error::HostError;
 use crate::scratch::Scratch;
 use crate::target::{self, Extents, Progress};
 
-/// A kind of filesystem that volumes can be made with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum VolumeFs {
-    /// ext4; clusters larger than a block by `bigalloc`.
+    /// Larger clusters by `bigalloc`.
     Ext4,
-    /// XFS; clusters larger than a block by the extent size hint.
+    /// Larger clusters by the extent size hint.
     Xfs,
 }
 
 impl VolumeFs {
-    /// Its name in plans and to the kernel.
     pub fn as_str(self) -> &'static str {
         match self {
             VolumeFs::Ext4 => "ext4",
@@ -55,7 +52,7 @@ impl VolumeFs {
         [VolumeFs::Ext4, VolumeFs::Xfs].into_iter().find(|kind| kind.as_str() == name)
     }
 
-    /// What its own tools refuse to go below, with room to spare, in bytes.
+    /// Minimum of its own tools, with room to spare.
     fn least_bytes(self) -> u64 {
         match self {
             VolumeFs::Ext4 => 16 << 20,
@@ -64,21 +61,20 @@ impl VolumeFs {
     }
 }
 
-/// A volume to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VolumeSpec {
-    /// The image file, on the disk that is to be measured. étalon makes and removes it.
+    /// On the disk to be measured; made and removed by étalon.
     pub image: PathBuf,
     pub size_bytes: u64,
     pub fs: VolumeFs,
-    /// The filesystem's block in bytes: the unit of its maps and of I/O.
+    /// Unit of the filesystem's maps and I/O.
     pub block_bytes: u32,
-    /// The unit in which space is given out, in bytes: the block, or a power of two more.
+    /// Unit of allocation: the block, or a power of two more.
     pub cluster_bytes: u32,
 }
 
 impl VolumeSpec {
-    /// Says what is wrong with the figures, before anything is made.
+    /// Checks the figures before anything is made.
     pub fn check(&self) -> Result<(), String> {
         let (block, cluster) = (self.block_bytes, self.cluster_bytes);
         let largest: u32 = 64 << 10;
@@ -98,8 +94,7 @@ impl VolumeSpec {
     }
 }
 
-/// A volume that étalon made and mounted. Dropping it unmounts it and removes it with all that is on it; after a crash,
-/// `scratch::find_abandoned` finds it.
+/// A mounted volume. Dropping it unmounts and removes it; after a crash, `scratch::find_abandoned` finds it.
 #[derive(Debug)]
 pub struct MadeVolume {
     spec: VolumeSpec,
@@ -107,19 +102,19 @@ pub struct MadeVolume {
     device: String,
     cluster_bytes: u32,
     image_extents: Result<Extents, String>,
-    /// Released in this order, once it is unmounted: the loop device, then the folder it was mounted in.
+    /// Dropped in this order after unmounting: the loop device, then the mount folder.
     #[cfg(target_os = "linux")]
     loop_device: Option<loops::LoopDevice>,
     scratch: Option<Scratch>,
 }
 
 impl MadeVolume {
-    /// Makes a volume and mounts it, in a private folder that is made in `base` or, without one, where
-    /// [`Scratch::new`] finds a place. `progress` is told how much of the image is written.
+    /// Makes and mounts a volume in a private folder in `base`, by default where [`Scratch::new`] finds a place.
+    /// `progress` is told how much of the image is written.
     ///
     /// # Errors
-    /// One clear reason each: not Linux, not root, no permission to mount, no tool to make the filesystem, no such
-    /// filesystem in the kernel, figures that do not fit, an image that étalon did not make, a full disk.
+    /// Not Linux, not root, no permission to mount, no tool or kernel support for the filesystem, figures that do not
+    /// fit, an image that étalon did not make, a full disk.
     pub fn make(spec: &VolumeSpec, base: Option<&Path>, progress: Progress<'_>) -> Result<MadeVolume, HostError> {
         let refused = |reason: String| {
             let name = spec.fs.as_str();
@@ -129,7 +124,6 @@ impl MadeVolume {
         make(spec, base, progress, refused)
     }
 
-    /// Where it is mounted.
     pub fn path(&self) -> &Path {
         &self.mount_point
     }
@@ -138,23 +132,21 @@ impl MadeVolume {
         &self.spec
     }
 
-    /// The loop device under it, without `/dev/`.
+    /// Without `/dev/`.
     pub fn device(&self) -> &str {
         &self.device
     }
 
-    /// The unit in which it gives out space in bytes, as it was read from the filesystem after it was made: `statfs`
-    /// tells the block only.
+    /// As read from the filesystem after it was made: `statfs` tells only the block.
     pub fn cluster_bytes(&self) -> u32 {
         self.cluster_bytes
     }
 
-    /// In how many pieces the image lies on its disk; the reason where nothing tells.
     pub fn image_extents(&self) -> &Result<Extents, String> {
         &self.image_extents
     }
 
-    /// Unmounts and removes it, and says if that fails; dropping it is silent.
+    /// Like dropping, but reports errors.
     pub fn remove(mut self) -> Result<(), HostError> {
         self.take_down()
     }
@@ -176,7 +168,7 @@ impl MadeVolume {
 
 impl Drop for MadeVolume {
     fn drop(&mut self) {
-        // What cannot be removed now is found by the next start.
+        // The next start finds what stays.
         let _ = self.take_down();
     }
 }
@@ -212,7 +204,7 @@ fn make(
     let mount_point = scratch.path().join("mount");
     std::fs::create_dir(&mount_point).map_err(HostError::at("create the folder", &mount_point))?;
     target::make(&spec.image, spec.size_bytes, progress)?;
-    // From here on, dropping it removes everything.
+    // From here on, dropping removes everything.
     let mut volume = MadeVolume {
         cluster_bytes: spec.cluster_bytes,
         spec,

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use crate::error::HostError;
 
-/// How long a volume may be busy with what has just ended on it.
+/// For a volume busy with what has just ended.
 #[cfg(target_os = "linux")]
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
 
-/// What is mounted in a folder, the innermost first.
+/// The innermost first.
 #[cfg(target_os = "linux")]
 pub(crate) fn mounts_under(folder: &Path) -> Result<Vec<PathBuf>, HostError> {
     use crate::system::mounts::parse_mountinfo;
@@ -16,7 +16,7 @@ pub(crate) fn mounts_under(folder: &Path) -> Result<Vec<PathBuf>, HostError> {
     let text = text.map_err(|reason| HostError::unavailable("list the mounted filesystems", reason))?;
     let mut under: Vec<PathBuf> =
         parse_mountinfo(&text).into_iter().map(|mount| mount.mount_point).filter(|at| at.starts_with(folder)).collect();
-    // The list is in the order in which they were mounted.
+    // The list is in mounting order.
     under.reverse();
     Ok(under)
 }
@@ -26,7 +26,7 @@ pub(crate) fn mounts_under(_folder: &Path) -> Result<Vec<PathBuf>, HostError> {
     Ok(Vec::new())
 }
 
-/// Unmounts a filesystem. One that is busy is given a little time.
+/// Waits a little for a busy one.
 #[cfg(target_os = "linux")]
 pub(crate) fn unmount(mount_point: &Path) -> Result<(), HostError> {
     use rustix::io::Errno;
@@ -52,7 +52,6 @@ pub(crate) fn unmount(mount_point: &Path) -> Result<(), HostError> {
     Err(HostError::unavailable(format!("unmount {}", mount_point.display()), "volumes are made on Linux only"))
 }
 
-/// Mounts a made volume.
 #[cfg(target_os = "linux")]
 pub(super) fn mount(device: &Path, mount_point: &Path, fs: super::VolumeFs) -> Result<(), String> {
     use rustix::io::Errno;
@@ -63,7 +62,7 @@ pub(super) fn mount(device: &Path, mount_point: &Path, fs: super::VolumeFs) -> R
             "this process may not mount (in a container, it takes the privilege SYS_ADMIN)".to_owned()
         }
         Errno::NODEV => format!("the kernel has no {}", fs.as_str()),
-        // XFS knows larger blocks than the kernel's page since Linux 6.12.
+        // XFS takes blocks above the page size since Linux 6.12.
         Errno::NOSYS => format!("the kernel's {} does not take blocks of this size", fs.as_str()),
         other => format!("it cannot be mounted: {other}"),
     })

@@ -1,5 +1,3 @@
-//! Made volumes, as root.
-
 #![allow(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -39,7 +37,7 @@ fn spec(scratch: &Scratch, fs: VolumeFs, cluster_bytes: u32) -> VolumeSpec {
     VolumeSpec { image: scratch.path().join("image"), size_bytes, fs, block_bytes: 4096, cluster_bytes }
 }
 
-/// A volume, or a word about why there is none: the tool or the kernel's part of it may be missing.
+/// `None`, with the reason printed, where the tool or kernel support is missing.
 fn made(spec: &VolumeSpec) -> Option<MadeVolume> {
     match MadeVolume::make(spec, None, &mut go_on) {
         Ok(volume) => Some(volume),
@@ -75,7 +73,7 @@ fn volumes_have_the_cluster_that_was_asked_for_and_go_without_a_trace() {
         let taken_bytes = std::fs::metadata(&small).unwrap().blocks() * 512;
         match fs {
             VolumeFs::Ext4 => assert_eq!(taken_bytes, u64::from(cluster_bytes)),
-            // It takes back what lies behind the end when the file is closed.
+            // XFS takes back what lies behind the end on close.
             VolumeFs::Xfs => assert!((4096..=u64::from(cluster_bytes)).contains(&taken_bytes), "{taken_bytes}"),
         }
         let (mount_point, device) = (volume.path().to_owned(), volume.device().to_owned());
@@ -94,7 +92,7 @@ fn dropping_removes_everything_also_from_half_way() {
         drop(volume);
         assert!(!mount_point.exists() && !spec.image.exists() && !is_attached(&device));
     }
-    // Privileges are a thread's own.
+    // Privileges belong to a thread.
     let own = spec.clone();
     let refused = std::thread::spawn(move || {
         use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
@@ -162,7 +160,7 @@ fn fresh_and_fragmented_files_differ_in_their_pieces() {
         assert!(sound.extents.as_ref().unwrap().count <= 4, "{fs:?}: {sound:?}");
         let pieces = volume.path().join("pieces");
         let extents = target::make_fragmented(&pieces, 16 * MIB, 65536, &mut go_on).unwrap();
-        // 16 MiB in pieces of 64 KiB are 256, a few of which have found each other.
+        // 16 MiB in pieces of 64 KiB are 256, a few of which were merged.
         assert!((200..=256).contains(&extents.count), "{fs:?} {cluster_bytes}: {extents:?}");
         assert!(matches!(verify(&pieces, 16 * MIB).unwrap(), Verdict::Sound(_)));
         let left = std::fs::read_dir(volume.path()).unwrap().map(|entry| entry.unwrap().file_name());
@@ -210,7 +208,7 @@ fn a_full_volume_is_told_and_what_was_begun_goes() {
     let path = volume.path().join("target");
     let refused = target::make(&path, 100 * MIB, &mut go_on).unwrap_err().to_string();
     assert!(refused.contains("free"), "{refused}");
-    // Somebody else was faster: it shows while space is reserved, or while it is written.
+    // Another process was faster: it shows while space is reserved or written.
     for reserve in [target::reserve, |_: &std::fs::File, _: u64| Ok(())] {
         let refused = target::make_with(&path, 100 * MIB, &reserve, &mut go_on).unwrap_err().to_string();
         assert!(refused.contains("No space left"), "{refused}");
@@ -270,7 +268,7 @@ fn a_disk_of_large_sectors_takes_no_small_blocks() {
     let refused = opened.demand(1024, 0).unwrap_err();
     assert!(matches!(&refused, OpenError::Unsupported(words) if words.contains("1024")), "{refused}");
     opened.demand(8192, 0).unwrap();
-    // The kernel says the same, so that nothing was rounded.
+    // The kernel agrees, so nothing was rounded.
     let options = crate::blocks::Options::new(1, 8192);
     let mut ring = crate::blocks::BlockRing::new(&options, vec![opened.file]).unwrap();
     let mut done = Vec::new();

@@ -27,7 +27,6 @@ pub struct NamedSystem {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
-    /// As written.
     #[default]
     Whole,
     /// Changed by its table `[quick]`: to see it work, not to publish it.

@@ -16,8 +16,6 @@ use crate::schedule::{Length, OnError, Order, Schedule};
 impl Plan {
     /// Validates a plan. `text` is the TOML, `source` the file's name for messages and the default of `name`,
     /// `default_seed` the seed if `schedule` has none. A `url` of the form `env:NAME` is kept as it is.
-    /// # Errors
-    /// Everything that is wrong with the plan, without its passwords.
     pub fn parse(
         text: &str,
         source: &str,

@@ -70,7 +70,6 @@ pub(super) struct Problems<'a> {
     found: Vec<(u64, PlanError)>,
 }
 
-/// In characters.
 const QUOTED_CHARS: usize = 100;
 
 impl<'a> Problems<'a> {

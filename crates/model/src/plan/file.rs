@@ -1,4 +1,5 @@
 //! The plan as written: known keys with the right types, not yet checked for meaning.
+//!
 //! Read by hand because serde's derive stops at the first error, and a user wants to see all of them.
 
 use super::changes::QUICK;

@@ -35,7 +35,6 @@ pub use reference::reference;
 pub use schema::json_schema;
 
 pub const MAX_CELLS: u64 = 10_000;
-/// Cells times blocks.
 pub const MAX_TRIALS: u64 = 1_000_000;
 pub const MAX_BLOCKS: u64 = 10_000;
 /// `url = "env:NAME"` is read from the environment.
@@ -90,7 +89,6 @@ pub struct VolumePlan {
     /// `ext4` or `xfs`.
     pub fs: String,
     pub block_bytes: u32,
-    /// Unit of allocation.
     pub cluster_bytes: u32,
 }
 

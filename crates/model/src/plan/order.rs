@@ -42,6 +42,7 @@ impl SplitMix64 {
 
 impl Plan {
     /// Every trial in the order in which it runs: `schedule.blocks` trials of each of [`Plan::cells`].
+    ///
     /// Interleaved: each block holds every cell once, shuffled. The first blocks are the same however many follow, so
     /// an experiment can be extended. Sequential: all blocks of the first cell, then all of the next.
     pub fn order(&self) -> Vec<PlannedTrial> {

@@ -1,4 +1,5 @@
 //! Passwords are never printed or stored: this is where they are found.
+//!
 //! A malformed URL is masked too much rather than too little: a password with a bare `@`, `/` or `?` is hidden to its
 //! last character, unless the URL reads as one with a port and a query.
 

@@ -12,13 +12,12 @@ use crate::{Result, WireError};
 
 use super::config::PublicKey;
 
-/// The bytes of a seed that the hashing methods use. A NUL may follow; since a seed may also end in one of its own (that of
-/// ed25519 is any bytes), it is cut by its length.
+/// Seed bytes that the hashing methods use. A NUL may follow; since a seed may itself end in one (ed25519's is any
+/// bytes), it is cut by length.
 const SEED_BYTES: usize = 20;
-/// The same for ed25519.
+/// Seed bytes of ed25519.
 const ED25519_SEED_BYTES: usize = 32;
 
-/// The methods that are spoken here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Plugin {
     Native,
@@ -47,7 +46,7 @@ impl Plugin {
         }
     }
 
-    /// The first answer to a seed.
+    /// First answer to a seed.
     pub(super) fn answer(self, password: &[u8], seed: &[u8], channel: Channel) -> Result<Vec<u8>> {
         match self {
             // The empty password has the empty proof.
@@ -69,7 +68,7 @@ pub(super) enum Channel {
     Trusted,
 }
 
-/// The password with the NUL that ends it, where nobody can listen.
+/// The password with its NUL, where nobody can listen.
 pub(super) fn cleartext(password: &[u8], channel: Channel) -> Result<Vec<u8>> {
     if password.contains(&0) {
         return Err(WireError::NulByte("the password"));
@@ -107,8 +106,8 @@ fn caching_sha2(password: &[u8], seed: &[u8]) -> Vec<u8> {
     proof
 }
 
-/// A signature of the seed as in RFC 8032, section 5.1.6, except that the secret is a password of any length where the RFC
-/// has 32 bytes.
+/// Signs the seed as in RFC 8032, section 5.1.6, except that the secret is a password of any length instead of 32
+/// bytes.
 fn ed25519(password: &[u8], seed: &[u8]) -> Vec<u8> {
     let hash = Sha512::digest(password);
     let (lower, prefix) = hash.split_at(32);
@@ -140,7 +139,7 @@ pub(super) fn encrypt(password: &[u8], seed: &[u8], key: &[u8]) -> Result<Vec<u8
         .map_err(|_| WireError::Authentication("the password is too long for the server's public key".into()))
 }
 
-/// What comes after the server asked for the full proof of `caching_sha2_password`.
+/// What follows the server's request for the full proof of `caching_sha2_password`.
 pub(super) enum FullProof {
     Send(Vec<u8>),
     AskForKey,

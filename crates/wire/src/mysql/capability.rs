@@ -1,8 +1,8 @@
 //! What the two sides can do ("Capabilities Flags"). The upper 32 bits are MariaDB's own.
 
-/// The server is no MariaDB, or an old one. MariaDB clears it to say that it has extended capabilities.
+/// Clear: MariaDB, with extended capabilities.
 pub const LONG_PASSWORD: u64 = 1;
-/// Updates count the rows that matched, not those that changed.
+/// Updates count matched rows, not changed ones.
 pub const FOUND_ROWS: u64 = 1 << 1;
 pub const LONG_FLAG: u64 = 1 << 2;
 /// The client names a database.
@@ -14,7 +14,7 @@ pub const PROTOCOL_41: u64 = 1 << 9;
 pub const SSL: u64 = 1 << 11;
 /// Status flags tell about transactions.
 pub const TRANSACTIONS: u64 = 1 << 13;
-/// Passwords are not sent as in the last century.
+/// Passwords are hashed.
 pub const SECURE_CONNECTION: u64 = 1 << 15;
 /// Several statements in one query.
 pub const MULTI_STATEMENTS: u64 = 1 << 16;
@@ -23,7 +23,7 @@ pub const MULTI_RESULTS: u64 = 1 << 17;
 /// Several results of one prepared statement.
 pub const PS_MULTI_RESULTS: u64 = 1 << 18;
 pub const PLUGIN_AUTH: u64 = 1 << 19;
-/// The client tells about itself.
+/// The client describes itself.
 pub const CONNECT_ATTRS: u64 = 1 << 20;
 /// Authentication data may be longer than 255 bytes.
 pub const PLUGIN_AUTH_LENENC: u64 = 1 << 21;

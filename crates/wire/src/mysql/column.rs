@@ -3,7 +3,6 @@
 use crate::Result;
 use crate::reader::Reader;
 
-/// The numbers of types ("enum_field_types").
 pub mod kind {
     /// `decimal` of old servers
     pub const DECIMAL: u8 = 0;
@@ -39,23 +38,20 @@ pub mod kind {
 const BINARY: u16 = 63;
 const UNSIGNED_FLAG: u16 = 32;
 
-/// What is needed to decode a column's values; keep these with a prepared statement.
+/// What decodes a column's values; keep it with a prepared statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ColumnType {
     pub kind: u8,
     pub flags: u16,
-    /// The number of the character set.
     pub charset: u16,
 }
 
 impl ColumnType {
-    /// Whether the numbers have no sign.
     #[must_use]
     pub fn is_unsigned(self) -> bool {
         self.flags & UNSIGNED_FLAG != 0
     }
 
-    /// Whether the values are bytes instead of characters.
     #[must_use]
     pub fn is_binary(self) -> bool {
         self.charset == BINARY
@@ -68,9 +64,8 @@ pub struct Column<'a> {
     pub schema: &'a [u8],
     pub table: &'a [u8],
     pub name: &'a [u8],
-    /// How its values are decoded.
     pub column_type: ColumnType,
-    /// The longest value, bytes.
+    /// In bytes.
     pub length: u32,
     /// Digits behind the point.
     pub decimals: u8,

@@ -1,6 +1,5 @@
-//! The commands that a client sends ("Command Phase"). Every function appends one whole command to `out`, and leaves `out`
-//! as it was when it fails. Unless said otherwise, the reply must be announced by
-//! [`Scanner::expect`](super::Scanner::expect).
+//! The commands that a client sends ("Command Phase"). Each function appends one command to `out`; on failure `out` is
+//! unchanged. Unless said otherwise, announce the reply by [`Scanner::expect`](super::Scanner::expect).
 
 use crate::{Result, TextTemplate, Value};
 
@@ -21,19 +20,11 @@ fn short(out: &mut Vec<u8>, code: u8, argument: &[u8]) {
 }
 
 /// `COM_QUERY`: a statement as text.
-///
-/// # Errors
-///
-/// [`RequestTooLarge`](crate::WireError::RequestTooLarge)
 pub fn query(sql: &str, out: &mut Vec<u8>) -> Result<()> {
     command(out, 0x03, sql.as_bytes())
 }
 
 /// `COM_QUERY` with values spliced in as text.
-///
-/// # Errors
-///
-/// [`ParameterCount`](crate::WireError::ParameterCount), [`RequestTooLarge`](crate::WireError::RequestTooLarge)
 pub fn query_template(template: &TextTemplate, values: &[Value<'_>], out: &mut Vec<u8>) -> Result<()> {
     packet::write(out, 0, |out| {
         out.push(0x03);
@@ -43,10 +34,6 @@ pub fn query_template(template: &TextTemplate, values: &[Value<'_>], out: &mut V
 }
 
 /// `COM_STMT_PREPARE`.
-///
-/// # Errors
-///
-/// [`RequestTooLarge`](crate::WireError::RequestTooLarge)
 pub fn prepare(sql: &str, out: &mut Vec<u8>) -> Result<()> {
     command(out, 0x16, sql.as_bytes())
 }
@@ -66,26 +53,22 @@ pub fn ping(out: &mut Vec<u8>) {
     short(out, 0x0e, &[]);
 }
 
-/// `COM_RESET_CONNECTION`: as if it were new; prepared statements are gone.
+/// `COM_RESET_CONNECTION`: prepared statements are gone.
 pub fn reset_connection(out: &mut Vec<u8>) {
     short(out, 0x1f, &[]);
 }
 
-/// `COM_QUIT`: the polite end. The server closes the connection without a reply.
+/// `COM_QUIT`. The server closes the connection without a reply.
 pub fn quit(out: &mut Vec<u8>) {
     short(out, 0x01, &[]);
 }
 
 /// `COM_INIT_DB`: another default database.
-///
-/// # Errors
-///
-/// [`RequestTooLarge`](crate::WireError::RequestTooLarge)
 pub fn use_database(name: &str, out: &mut Vec<u8>) -> Result<()> {
     command(out, 0x02, name.as_bytes())
 }
 
-/// The answer to a request for a local file that sends nothing of it ("Protocol::LOCAL_INFILE_Request"). `sequence` is the
+/// Answers a request for a local file without sending it ("Protocol::LOCAL_INFILE_Request"). `sequence` is the
 /// request's.
 pub fn refuse_local_file(sequence: u8, out: &mut Vec<u8>) {
     out.extend_from_slice(&[0, 0, 0, sequence.wrapping_add(1)]);
@@ -93,10 +76,6 @@ pub fn refuse_local_file(sequence: u8, out: &mut Vec<u8>) {
 
 /// A piece of a local file that the caller decided to send. Returns the number for the next piece; after the last one,
 /// [`refuse_local_file`] (an empty packet) with the number before it ends the file.
-///
-/// # Errors
-///
-/// [`RequestTooLarge`](crate::WireError::RequestTooLarge)
 pub fn local_file_piece(sequence: u8, piece: &[u8], out: &mut Vec<u8>) -> Result<u8> {
     if piece.is_empty() {
         return Ok(sequence);

@@ -5,10 +5,9 @@ use std::fmt;
 use crate::reader::Reader;
 use crate::{Result, SqlState};
 
-/// What the server says went wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorPacket {
-    /// The server's own number, such as 1213 for a deadlock.
+    /// The server's error number, such as 1213 for a deadlock.
     pub code: u16,
     /// The SQLSTATE; many errors have only `HY000`.
     pub sqlstate: SqlState,
@@ -23,12 +22,11 @@ impl ErrorPacket {
     pub const LOCK_WAIT_TIMEOUT: u16 = 1205;
     pub const DEADLOCK: u16 = 1213;
 
-    /// Reads the payload of an ERR packet, its first byte included.
     pub(crate) fn parse(payload: &[u8]) -> Result<Box<Self>> {
         let mut reader = Reader::new(payload);
         reader.u8()?;
         let code = reader.u16_le()?;
-        // Errors before the two sides know each other come without a state.
+        // Errors before authentication have no state.
         let (sqlstate, message) = match reader.rest() {
             [b'#', state_and_text @ ..] if state_and_text.len() >= 5 => {
                 let (state, text) = state_and_text.split_at(5);

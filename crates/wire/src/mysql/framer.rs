@@ -1,10 +1,10 @@
-//! Joins packets to payloads, and skips payloads that nobody reads.
+//! Joins packets to payloads; skips unread ones.
 
 use crate::{Limits, Result, WireError};
 
 use super::packet::{HEADER_BYTES, MAX_PAYLOAD};
 
-/// What is known of a payload before it is read: enough to tell rows from their end.
+/// What tells rows from their end before a payload is read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Head {
     /// The first packet's length.
@@ -37,16 +37,15 @@ enum Place {
     Between { verdict: Verdict },
 }
 
-/// The part of a scanner that cuts the stream into payloads.
+/// Cuts a scanner's stream into payloads.
 #[derive(Debug)]
 pub(super) struct Framer {
     message_bytes: u32,
     retained_bytes: u32,
     place: Place,
-    /// A header that is torn by the end of the input, or whose payload's first byte is not there yet.
+    /// Torn by the end of the input, or without the payload's first byte yet.
     header: [u8; HEADER_BYTES],
     header_len: usize,
-    /// Bytes of the current payload that were announced.
     announced: u64,
     sequence: u8,
     /// A payload that did not lie in one piece in the input.
@@ -79,7 +78,7 @@ impl Framer {
         self.partial.capacity()
     }
 
-    /// Takes payloads from the front of `input` until `judge` wants to keep one. `None`: `input` is used up.
+    /// Takes payloads from the front of `input` until `judge` keeps one. `None`: `input` is used up.
     #[inline]
     pub(super) fn next<'a, 'i: 'a>(
         &'a mut self,
@@ -146,7 +145,7 @@ impl Framer {
                     let (now, rest) = input.split_at(input.len().min(left));
                     *input = rest;
                     if verdict == Verdict::Keep {
-                        // Memory grows with the bytes that came, never with a length that was only announced.
+                        // Memory grows with received bytes, never with an announced length.
                         self.partial.extend_from_slice(now);
                     }
                     let left = left - now.len();
@@ -168,7 +167,6 @@ impl Framer {
         }
     }
 
-    /// Whether the header is whole now.
     #[inline]
     fn fill_header(&mut self, input: &mut &[u8]) -> bool {
         if self.header_len == 0
@@ -192,7 +190,6 @@ impl Framer {
         u32::from_le_bytes([a, b, c, 0]) as usize
     }
 
-    /// Uses the header up.
     #[inline]
     fn open(&mut self) -> Result<()> {
         self.announced += self.length() as u64;

@@ -6,7 +6,6 @@ use crate::{Result, WireError};
 use super::session::{Flavor, MARIADB_PREFIX};
 use super::{ServerStatus, capability};
 
-/// What the server says about itself before anybody logged in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Greeting {
     pub(super) version: String,
@@ -39,7 +38,7 @@ impl Greeting {
         reader.take(6)?;
         let extended = u64::from(reader.u32_le()?);
         let mut capabilities = lower | upper << 16;
-        // MariaDB clears this flag, which every MySQL sets, since its extensions stand where MySQL has nothing (10.2).
+        // MySQL always sets this flag; MariaDB clears it to say that its extensions follow (10.2).
         let is_extended = capabilities & capability::LONG_PASSWORD == 0;
         if is_extended {
             capabilities |= extended << 32;
@@ -48,7 +47,7 @@ impl Greeting {
         if capabilities & capability::PROTOCOL_41 == 0 || capabilities & capability::SECURE_CONNECTION == 0 {
             return Err(WireError::Protocol("it is too old (before 4.1)"));
         }
-        // The second part is at least 13 bytes, of which the last is a NUL and no part of it.
+        // At least 13 bytes; the last is a NUL.
         let second = reader.take(seed_bytes.saturating_sub(8).max(13))?;
         seed.extend_from_slice(second.split_last().map_or(second, |(_, seed)| seed));
         let plugin = match capabilities & capability::PLUGIN_AUTH {

@@ -10,7 +10,6 @@ use super::greeting::Greeting;
 use super::session::Session;
 use super::{ErrorPacket, OkPacket, capability, packet};
 
-/// What the caller does next. First of all it sends what was appended to `out`.
 #[derive(Debug)]
 pub enum Progress {
     Receive,
@@ -21,13 +20,9 @@ pub enum Progress {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// The server speaks first.
     Greeting,
-    /// The caller does the TLS handshake.
     Tls,
-    /// A proof is on its way.
     Authenticating,
-    /// The server was asked for its public key.
     AwaitingKey,
     Over,
 }
@@ -40,8 +35,8 @@ const FULL_AUTHENTICATION: u8 = 4;
 const FAST_AUTHENTICATION_DONE: u8 = 3;
 const PUBLIC_KEY_REQUEST: u8 = 2;
 
-/// The client's side of a connection's set-up. The server speaks first: feed what comes to [`receive`](Self::receive)
-/// until it says [`Progress::Ready`].
+/// The client's side of connection set-up. The server speaks first: feed received bytes to [`receive`](Self::receive)
+/// until [`Progress::Ready`].
 pub struct Handshake {
     config: Config,
     state: State,
@@ -75,12 +70,12 @@ impl Handshake {
         }
     }
 
-    /// Takes received bytes (behind TLS: decrypted ones) and appends what is to be sent.
+    /// Takes received (decrypted) bytes and appends what to send.
     ///
     /// # Errors
     ///
-    /// Any [`WireError`]; the connection is to be closed then. If the server closes it in turn without a word,
-    /// [`Handshake::closed`] says what to make of that.
+    /// Any [`WireError`]; close the connection then. If the server closes it without a word, [`Handshake::closed`]
+    /// says why.
     pub fn receive(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Progress> {
         let progress = self.advance(bytes, out);
         if progress.is_err() {
@@ -103,7 +98,7 @@ impl Handshake {
         Ok(Progress::Receive)
     }
 
-    /// What it means that the server closed the connection now.
+    /// The error that a closed connection means at this point.
     #[must_use]
     pub fn closed(&self) -> WireError {
         WireError::Protocol(match self.state {
@@ -136,7 +131,7 @@ impl Handshake {
             match self.payload(&payload, out)? {
                 Step::Continue => {}
                 Step::StartTls if input.is_empty() => return Ok(Progress::StartTls),
-                // It was not encrypted, yet would be taken for what is.
+                // It was not encrypted, yet would be taken as if it were.
                 Step::StartTls => return Err(WireError::Protocol("bytes follow the greeting")),
                 Step::Ready(mut session) => {
                     session.leftover = input.to_vec();
@@ -175,7 +170,7 @@ impl Handshake {
             Encryption::Require => return Err(WireError::TlsRefused),
         };
         self.capabilities = self.wanted(use_tls) & (greeting.capabilities | capability::CONNECT_WITH_DB);
-        // An unknown method is answered by one that the server may replace by what the account really needs.
+        // An unknown method gets a default answer; the server can switch to what the account needs.
         self.plugin = Plugin::by_name(&greeting.plugin).unwrap_or(Plugin::Native);
         self.seed.clone_from(&greeting.seed);
         self.greeting = Some(greeting);
@@ -192,7 +187,6 @@ impl Handshake {
         Ok(Step::Continue)
     }
 
-    /// What the client can and wants to do.
     fn wanted(&self, use_tls: bool) -> u64 {
         let config = &self.config;
         let optional = [
@@ -219,7 +213,7 @@ impl Handshake {
         )
     }
 
-    /// The part that "Protocol::SSLRequest" and "Protocol::HandshakeResponse41" share.
+    /// The common part of "Protocol::SSLRequest" and "Protocol::HandshakeResponse41".
     fn head(&self, out: &mut Vec<u8>) {
         let [a, b, c, d, extended @ ..] = self.capabilities.to_le_bytes();
         out.extend_from_slice(&[a, b, c, d]);
@@ -355,7 +349,7 @@ enum Step {
 
 impl std::fmt::Debug for Handshake {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Nothing of what was exchanged: some of it is secret.
+        // Some of the exchange is secret.
         f.debug_struct("Handshake").field("user", &self.config.user).finish_non_exhaustive()
     }
 }

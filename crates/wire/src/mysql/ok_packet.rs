@@ -12,7 +12,6 @@ impl ServerStatus {
     const AUTOCOMMIT: u16 = 2;
     const MORE_RESULTS: u16 = 8;
 
-    /// Whether a transaction is open.
     #[must_use]
     pub fn in_transaction(self) -> bool {
         self.0 & Self::IN_TRANSACTION != 0
@@ -36,15 +35,14 @@ impl ServerStatus {
 pub struct OkPacket {
     /// Rows inserted, changed or deleted.
     pub affected_rows: u64,
-    /// The first generated key.
+    /// First generated key.
     pub last_insert_id: u64,
     pub status: ServerStatus,
-    /// How many warnings `SHOW WARNINGS` would list.
+    /// As `SHOW WARNINGS` would list.
     pub warnings: u16,
 }
 
 impl OkPacket {
-    /// Reads the payload of an OK packet, its first byte included.
     pub(crate) fn parse(payload: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(payload);
         reader.u8()?;
@@ -56,7 +54,6 @@ impl OkPacket {
         })
     }
 
-    /// Reads the payload of an EOF packet, its first byte included.
     pub(crate) fn parse_eof(payload: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(payload);
         reader.u8()?;

@@ -57,7 +57,6 @@ fn header(length: usize, sequence: u8) -> [u8; HEADER_BYTES] {
     [a, b, c, sequence]
 }
 
-/// Appends a length-encoded integer.
 #[inline]
 pub(crate) fn lenenc(out: &mut Vec<u8>, value: u64) {
     let bytes = value.to_le_bytes();
@@ -78,14 +77,12 @@ pub(crate) fn lenenc(out: &mut Vec<u8>, value: u64) {
     }
 }
 
-/// Appends a length-encoded string.
 #[inline]
 pub(crate) fn lenenc_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     lenenc(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
-/// Appends a string and the NUL that ends it.
 pub(crate) fn c_string(out: &mut Vec<u8>, text: &[u8], what: &'static str) -> Result<()> {
     if text.contains(&0) {
         return Err(WireError::NulByte(what));

@@ -5,7 +5,6 @@ use crate::value::Inline;
 
 use super::{kind, packet};
 
-/// A value's form on the wire.
 pub(crate) struct Encoded<'a> {
     pub(crate) kind: u8,
     payload: Payload<'a>,
@@ -18,7 +17,7 @@ enum Payload<'a> {
 }
 
 impl<'a> Encoded<'a> {
-    /// The server converts to the column's type, so the value alone decides.
+    /// The server converts to the column's type, so the value's type is enough.
     #[inline]
     pub(crate) fn new(value: Value<'a>) -> Self {
         let fixed = |kind, bytes: &[u8]| Self { kind, payload: Payload::Fixed(Inline::new(bytes)) };
@@ -48,7 +47,6 @@ impl<'a> Encoded<'a> {
         }
     }
 
-    /// Appends the bytes, with their length where it varies.
     #[inline]
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         match &self.payload {

@@ -35,7 +35,7 @@ enum Phase {
     PreparedColumnsEof,
 }
 
-/// What a payload is, as its beginning and its place tell.
+/// What a payload is, by its first byte and the phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Unsolicited,
@@ -64,7 +64,6 @@ pub(super) struct State {
     expected: VecDeque<Command>,
     command: Command,
     phase: Phase,
-    /// The payload that was judged last.
     kind: Kind,
     columns: u64,
     pub(super) reply: Reply,
@@ -105,7 +104,7 @@ impl State {
         self.capabilities & capability::DEPRECATE_EOF != 0
     }
 
-    /// Says what the payload is that begins here, and goes on to the phase behind it. Called once for each payload.
+    /// Classifies the payload that begins here and moves to the next phase. Called once per payload.
     #[inline]
     pub(super) fn judge(&mut self, head: Head, interest: Interest) -> Result<Verdict> {
         if self.phase == Phase::Idle {
@@ -114,7 +113,7 @@ impl State {
         self.kind = match (self.phase, head.first) {
             (_, None) => return Err(WireError::Protocol("an empty packet")),
             (Phase::Idle, _) => Kind::Unsolicited,
-            // No row, no column and no count begins like this.
+            // No row, column or count begins so.
             (_, Some(ERROR)) => {
                 self.phase = Phase::Idle;
                 Kind::Error
@@ -132,14 +131,13 @@ impl State {
         };
         let unread = match self.kind {
             Kind::Row => interest == Interest::Outcome || self.rows == Rows::Skip,
-            // The last packet of a reply is always read, so that its end is seen where it is.
+            // A reply's last packet is always read, so that its end is recognised.
             Kind::Column | Kind::Parameter | Kind::ColumnsEnd => interest == Interest::Outcome && !self.is_idle(),
             _ => false,
         };
         Ok(if unread { Verdict::Skip } else { Verdict::Keep })
     }
 
-    /// Begins the reply to the next command.
     fn begin(&mut self, head: Head) -> Result<()> {
         match self.expected.pop_front() {
             Some(command) => {
@@ -153,7 +151,7 @@ impl State {
         }
     }
 
-    /// A payload in front of the rows: goes on to the phase behind it.
+    /// A payload before the rows; moves to the next phase.
     fn definition(&mut self, phase: Phase, first: Option<u8>) -> Result<Kind> {
         let (next, kind) = match phase {
             Phase::Columns { left: 2.. }
@@ -187,7 +185,6 @@ impl State {
         }
     }
 
-    /// Reads the payload that was judged last.
     pub(super) fn event<'a>(&mut self, payload: &Payload<'a>) -> Result<Event<'a>> {
         let bytes = payload.bytes;
         match self.kind {

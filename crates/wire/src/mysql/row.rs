@@ -31,14 +31,14 @@ impl<'a> TextRow<'a> {
         (0..self.columns).map_while(move |_| reader.lenenc_bytes().ok())
     }
 
-    /// One column, counted from 0. The outer `None`: there is no such column.
+    /// Counted from 0. The outer `None`: no such column.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<Option<&'a [u8]>> {
         self.iter().nth(index)
     }
 }
 
-/// A row of a prepared statement's result ("Binary Protocol Resultset Row"). What it means only the columns' types say.
+/// A row of a prepared statement's result ("Binary Protocol Resultset Row"). Decoding needs the columns' types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BinaryRow<'a> {
     columns: usize,
@@ -58,24 +58,19 @@ impl<'a> BinaryRow<'a> {
         Ok(Self { columns, nulls, values: reader.rest() })
     }
 
-    /// How many columns it has.
     #[must_use]
     pub fn len(&self) -> usize {
         self.columns
     }
 
-    /// Whether it has no column at all.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.columns == 0
     }
 
-    /// Decodes all columns. `types` are those of the result's columns, or of the prepared statement where the server did
-    /// not send them again. Dates and times come as their raw bytes (without the length before them).
-    ///
-    /// # Errors
-    ///
-    /// [`WireError::Protocol`] if the row does not have these columns; the iteration ends there.
+    /// Decodes all columns by the types of the result's columns, or of the prepared statement where the server did not
+    /// send them again. Dates and times stay raw bytes (without their length). A row that does not match ends the
+    /// iteration with [`WireError::Protocol`].
     pub fn values(&self, types: &[ColumnType]) -> impl Iterator<Item = Result<Value<'a>>> {
         let nulls = self.nulls;
         let mut reader = Reader::new(self.values);

@@ -4,13 +4,11 @@ use crate::{Limits, Security};
 
 use super::{Scanner, ServerStatus, capability};
 
-/// What MariaDB puts before its version up to release 10, so that old replicas take it for a MySQL that they know.
+/// MariaDB's version prefix up to release 10, for old replicas.
 pub(crate) const MARIADB_PREFIX: &str = "5.5.5-";
 
-/// Whose server it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flavor {
-    /// MySQL and its relatives.
     MySql,
     MariaDb,
 }
@@ -30,31 +28,29 @@ pub struct Session {
 }
 
 impl Session {
-    /// The server's version, without the prefix by which MariaDB once passed for MySQL 5.5.5.
+    /// Without MariaDB's prefix.
     #[must_use]
     pub fn version(&self) -> &str {
         self.version.strip_prefix(MARIADB_PREFIX).unwrap_or(&self.version)
     }
 
-    /// Whose server it is.
     #[must_use]
     pub fn flavor(&self) -> Flavor {
         self.flavor
     }
 
-    /// The connection's number, for `KILL QUERY`, which is this protocol's way to cancel.
+    /// For `KILL QUERY`, this protocol's way to cancel.
     #[must_use]
     pub fn thread_id(&self) -> u32 {
         self.thread_id
     }
 
-    /// What both sides can do: flags of [`capability`].
     #[must_use]
     pub fn capabilities(&self) -> u64 {
         self.capabilities
     }
 
-    /// Whether MariaDB sends the columns of a prepared statement's result only once.
+    /// MariaDB sends the columns of a prepared statement's result only once.
     #[must_use]
     pub fn caches_metadata(&self) -> bool {
         self.capabilities & capability::MARIADB_CACHE_METADATA != 0
@@ -65,25 +61,23 @@ impl Session {
         self.status
     }
 
-    /// The method by which the login was proved, such as `mysql_native_password`.
+    /// Method of the login, such as `mysql_native_password`.
     #[must_use]
     pub fn authentication(&self) -> &str {
         &self.plugin
     }
 
-    /// Whether the connection is encrypted.
     #[must_use]
     pub fn security(&self) -> Security {
         self.security
     }
 
-    /// Bytes that came behind the handshake; give them to the scanner first. Nearly always empty.
+    /// Bytes after the handshake; give them to the scanner first. Nearly always empty.
     #[must_use]
     pub fn leftover(&self) -> &[u8] {
         &self.leftover
     }
 
-    /// A scanner for what follows.
     #[must_use]
     pub fn scanner(&self) -> Scanner {
         Scanner::new(self.limits, self.capabilities)

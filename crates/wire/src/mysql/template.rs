@@ -5,14 +5,11 @@ use crate::{Result, Value, WireError};
 use super::packet;
 use super::param::Encoded;
 
-/// MariaDB's name for the statement that was prepared last on the connection: `COM_STMT_PREPARE` and an execution of this
-/// can be sent in one go (MariaDB 10.2).
+/// MariaDB's name for the last prepared statement: `COM_STMT_PREPARE` and its execution can be sent in one go (10.2).
 pub const LAST_PREPARED: u32 = u32::MAX;
 
-/// `COM_STMT_EXECUTE` of one statement of one connection.
-///
-/// The parameters' types are sent every time: two bytes each, and no state that a failed or unsent request could bring out
-/// of step with the server's.
+/// `COM_STMT_EXECUTE` of one statement of one connection. The parameters' types are sent every time: two bytes each,
+/// and no state that could get out of step with the server's.
 #[derive(Debug, Clone, Copy)]
 pub struct Template {
     statement_id: u32,
@@ -23,13 +20,12 @@ pub struct Template {
 const FIXED_BYTES: usize = 10;
 
 impl Template {
-    /// A template for a statement that `COM_STMT_PREPARE` gave this number and this many parameters.
+    /// `statement_id` and `parameters` as `COM_STMT_PREPARE` answered.
     #[must_use]
     pub fn new(statement_id: u32, parameters: u16) -> Self {
         Self { statement_id, parameters }
     }
 
-    /// How many parameters the statement has.
     #[must_use]
     pub fn parameters(&self) -> usize {
         self.parameters.into()
@@ -37,10 +33,6 @@ impl Template {
 
     /// Appends the request with these parameters. `out` stays as it was when this fails. Announce it as
     /// [`Command::Execute`](super::Command::Execute).
-    ///
-    /// # Errors
-    ///
-    /// [`WireError::ParameterCount`], [`WireError::RequestTooLarge`]
     pub fn encode(&self, parameters: &[Value<'_>], out: &mut Vec<u8>) -> Result<()> {
         self.encode_with(parameters, out, |_, _| {})
     }
@@ -88,7 +80,6 @@ impl Template {
         }
     }
 
-    /// A request to be patched and sent again and again.
     #[must_use]
     pub fn request(&self) -> Request {
         Request { bytes: Vec::new(), slots: Vec::with_capacity(self.parameters()), patchable: false }
@@ -110,13 +101,13 @@ struct Slot {
 pub struct Request {
     bytes: Vec<u8>,
     slots: Vec<Slot>,
-    /// It is one packet, so the slots lie where they were written.
+    /// One packet, so the slots lie where they were written.
     patchable: bool,
 }
 
 impl Request {
-    /// Writes new parameters into the request and returns all of it. Parameters of the type and length of the ones before
-    /// are overwritten in place; otherwise the request is put together anew, in the same memory.
+    /// Writes new parameters into the request and returns it. Parameters of the same type and length are overwritten
+    /// in place; otherwise the request is rebuilt in the same memory.
     pub fn patch(&mut self, template: &Template, parameters: &[Value<'_>]) -> Result<&[u8]> {
         template.check(parameters)?;
         if !self.patchable || !self.overwrite(parameters) {
@@ -125,7 +116,6 @@ impl Request {
         Ok(&self.bytes)
     }
 
-    /// The request as it was patched last; empty before the first time.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
@@ -137,7 +127,7 @@ impl Request {
             let bytes = encoded.bytes();
             let same_type = encoded.kind == slot.kind && Encoded::type_flags(value) == slot.flags;
             if !same_type || bytes.map(<[u8]>::len) != slot.len {
-                // Slots before this one hold new values already; the rebuild that follows writes them again.
+                // Earlier slots hold new values already; the rebuild writes them again.
                 return false;
             }
             if let Some(bytes) = bytes {
@@ -194,7 +184,7 @@ mod tests {
             template.encode(&round, &mut out).unwrap();
             assert_eq!(request.patch(&template, &round).unwrap(), out);
         }
-        // Once it was as long as this, it stays where it is.
+        // Once large enough, it stays in place.
         let place = request.bytes().as_ptr();
         for round in rounds {
             assert_eq!(request.patch(&template, &round).unwrap().as_ptr(), place);

@@ -10,27 +10,23 @@ use super::frontend;
 use super::scram::{Binding, Proved, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, Started};
 use super::session::Authentication;
 
-/// How far the exchange is. Each server message is allowed in one state only; otherwise a false server could skip its own
-/// proof, or make the client work for ever.
+/// Each server message is allowed in one state only; otherwise a false server could skip its own proof or keep the
+/// client busy for ever.
 enum Stage {
-    /// Nothing was asked yet.
     Fresh,
-    /// A password, in the clear or hashed, is on its way.
     PasswordSent,
-    /// The first SCRAM message is on its way.
     ScramStarted(Started),
-    /// The proof is on its way; the server owes its own.
+    /// The server owes its own proof.
     ScramProved(Proved),
     /// The server's proof is good.
     ScramVerified,
 }
 
-/// The client's side of the authentication messages.
 pub(super) struct Authenticator {
     stage: Stage,
     method: Authentication,
     binding_mode: ChannelBinding,
-    /// The hash of the server's certificate, where TLS has one.
+    /// Hash of the server's certificate, with TLS.
     end_point: Option<Vec<u8>>,
 }
 
@@ -121,7 +117,7 @@ impl Authenticator {
             }
         }
         if plus && security == Security::Plain {
-            // Somebody took TLS off the connection, since a server without TLS does not offer this.
+            // A server without TLS does not offer this: somebody removed TLS from the connection.
             return Err(WireError::Authentication("the server offers channel binding without TLS".into()));
         }
         let can_bind = self.end_point.is_some() && self.binding_mode != ChannelBinding::Disable;
@@ -135,7 +131,7 @@ impl Authenticator {
             _ if !plain => {
                 return Err(WireError::UnsupportedAuthentication(format!("SASL {}", names.join(", "))));
             }
-            // "I could, but you do not offer it": a server that did offer it notices that somebody took the offer away.
+            // "I could, but you do not offer it": a server that did offer it notices that somebody removed the offer.
             _ if can_bind => (SCRAM_SHA_256, Binding::Unrequested, Authentication::Scram),
             _ => (SCRAM_SHA_256, Binding::Unsupported, Authentication::Scram),
         };

@@ -1,23 +1,23 @@
-//! `BASE_BACKUP` of the streaming replication protocol (55.4), as servers from release 15 on speak it: one stream of
-//! copied data in which archives and a manifest follow each other.
+//! `BASE_BACKUP` of the streaming replication protocol (55.4) since release 15: archives and a manifest in one stream
+//! of copied data.
 
 use crate::{Result, WireError};
 
-/// What a piece of the copied data says.
+/// A piece of the copied data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Message<'a> {
     /// What follows is an archive.
     Archive {
         /// Its file name, such as `base.tar.zst`.
         name: &'a [u8],
-        /// Where the tablespace is on the server; empty for the data folder.
+        /// On the server; empty for the data folder.
         tablespace: &'a [u8],
     },
     /// What follows is the backup's manifest.
     Manifest,
     /// Bytes of the archive or the manifest.
     Data(&'a [u8]),
-    /// Bytes of source data that the server has read so far.
+    /// Bytes of source data read so far.
     Progress(u64),
 }
 
@@ -41,18 +41,16 @@ impl<'a> Message<'a> {
     }
 }
 
-/// What a backup is asked for with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
-    /// The server's codec with its level and workers, such as `("zstd", "level=3,workers=2")`.
+    /// The server's codec with its options, such as `("zstd", "level=3,workers=2")`.
     pub compression: Option<(&'static str, String)>,
-    /// The most that the server sends, in kB/s: from 32 to 1048576.
+    /// From 32 to 1048576 kB/s.
     pub max_rate_kb_s: Option<u32>,
 }
 
 impl Options {
-    /// The command: of everything that a server needs to start from it, its log included, after a checkpoint that is made
-    /// at once, with a manifest as `pg_basebackup` asks for it.
+    /// A complete backup with its WAL and a manifest, after an immediate checkpoint, as `pg_basebackup` asks for it.
     pub fn command(&self, label: &str) -> String {
         let quote = |text: &str| format!("'{}'", text.replace('\'', "''"));
         let mut words = vec![

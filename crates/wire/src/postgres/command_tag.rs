@@ -14,7 +14,6 @@ impl<'a> CommandTag<'a> {
         }
     }
 
-    /// The tag's bytes, in practice ASCII.
     #[must_use]
     pub fn as_bytes(&self) -> &'a [u8] {
         self.0
@@ -31,7 +30,7 @@ impl<'a> CommandTag<'a> {
                     rows = rows.saturating_add(power.saturating_mul(u64::from(byte - b'0')));
                     power = power.saturating_mul(10);
                 }
-                // The count is a word of its own: `BEGIN`, and the 8 of a word such as `x8`, are none.
+                // The count is a word of its own, unlike the 8 of `x8`.
                 b' ' => return rows,
                 _ => return 0,
             }

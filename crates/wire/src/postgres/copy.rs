@@ -1,7 +1,7 @@
 //! The data of `COPY … FROM STDIN` (55.2.6, and "COPY" in the SQL reference for the two formats).
 //!
-//! Both writers append `CopyData` messages of many rows to a buffer of the caller, who sends it whenever it is large
-//! enough. After the last rows: [`frontend::copy_done`], or [`frontend::copy_fail`] to give up.
+//! Both writers append `CopyData` messages of many rows; the caller sends the buffer when large enough, then
+//! [`frontend::copy_done`], or [`frontend::copy_fail`] to give up.
 
 use crate::value::Text;
 use crate::{Result, Value, WireError};
@@ -10,17 +10,13 @@ use super::{frontend, param};
 
 const BINARY_SIGNATURE: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 
-/// Appends one `CopyData` message with rows in the text format.
-///
-/// # Errors
-///
-/// Whatever `rows` fails with, and [`WireError::RequestTooLarge`] beyond 2 GiB; `out` is as before then.
+/// Appends one `CopyData` message with rows in the text format. On failure (also beyond 2 GiB) `out` is unchanged.
 pub fn text_batch(out: &mut Vec<u8>, rows: impl FnOnce(&mut TextRows<'_>) -> Result<()>) -> Result<()> {
     batch(out, |out| rows(&mut TextRows { out }))
 }
 
-/// Appends one `CopyData` message with rows in the binary format, without header and end mark: those come once a `COPY`,
-/// from [`binary_header`] and [`binary_trailer`]. `types` are the columns'.
+/// Appends one `CopyData` message with rows in the binary format, without the [`binary_header`] and [`binary_trailer`]
+/// that enclose a `COPY`. `types` are the columns'.
 pub fn binary_batch(
     out: &mut Vec<u8>,
     types: &[u32],
@@ -49,14 +45,12 @@ fn batch(out: &mut Vec<u8>, rows: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Re
     done
 }
 
-/// Writes rows as lines of text.
 #[derive(Debug)]
 pub struct TextRows<'o> {
     out: &'o mut Vec<u8>,
 }
 
 impl TextRows<'_> {
-    /// Appends a row.
     pub fn row(&mut self, values: &[Value<'_>]) {
         for (index, value) in values.iter().enumerate() {
             if index > 0 {
@@ -79,7 +73,6 @@ impl TextRows<'_> {
         self.out.push(b'\n');
     }
 
-    /// Bytes that this buffer holds so far.
     #[must_use]
     pub fn buffered_bytes(&self) -> usize {
         self.out.len()
@@ -103,7 +96,6 @@ impl TextRows<'_> {
     }
 }
 
-/// Writes rows in the binary format.
 #[derive(Debug)]
 pub struct BinaryRows<'o> {
     out: &'o mut Vec<u8>,
@@ -111,12 +103,6 @@ pub struct BinaryRows<'o> {
 }
 
 impl BinaryRows<'_> {
-    /// Appends a row.
-    ///
-    /// # Errors
-    ///
-    /// [`WireError::ParameterCount`]; [`WireError::NoBinaryForm`] for a value that its column does not take: there is no
-    /// way out into text here.
     pub fn row(&mut self, values: &[Value<'_>]) -> Result<()> {
         if values.len() != self.types.len() {
             return Err(WireError::ParameterCount { expected: self.types.len(), given: values.len() });
@@ -129,7 +115,6 @@ impl BinaryRows<'_> {
         Ok(())
     }
 
-    /// Bytes that this buffer holds so far.
     #[must_use]
     pub fn buffered_bytes(&self) -> usize {
         self.out.len()

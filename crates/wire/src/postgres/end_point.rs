@@ -23,9 +23,9 @@ const OBJECT_IDENTIFIER: u8 = 0x06;
 /// The first field of the parameters of RSASSA-PSS: the hash function.
 const PSS_HASH: u8 = 0xa0;
 
-/// The channel binding of the server's own certificate in DER, the first of the chain that the TLS library received.
+/// The channel binding of the server's certificate in DER, the first of the chain.
 ///
-/// `None` if the certificate's signature names no hash function (Ed25519): such connections cannot be bound.
+/// `None` if its signature names no hash function (Ed25519): such connections cannot be bound.
 #[must_use]
 pub fn tls_server_end_point(certificate: &[u8]) -> Option<Vec<u8>> {
     let (fields, _) = element(certificate, SEQUENCE)?;
@@ -64,7 +64,7 @@ fn pss_hash(parameters: &[u8]) -> Option<&[u8]> {
     Some(identifier)
 }
 
-/// Splits a DER element of a given type: its content, and what follows it.
+/// Splits off a DER element: its content, and the rest.
 fn element(bytes: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     let (&found, rest) = bytes.split_first()?;
     if found != tag {
@@ -86,7 +86,6 @@ fn element(bytes: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
 mod tests {
     use super::*;
 
-    /// A certificate whose signed part is empty and whose signature is missing.
     fn certificate(algorithm: &[u8]) -> Vec<u8> {
         let algorithm = wrap(SEQUENCE, algorithm);
         wrap(SEQUENCE, &[wrap(SEQUENCE, &[]), algorithm].concat())

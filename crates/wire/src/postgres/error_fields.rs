@@ -5,7 +5,7 @@ use std::fmt;
 use crate::reader::Reader;
 use crate::{Result, SqlState};
 
-/// How bad it is. The order is from harmless to fatal.
+/// Ordered from harmless to fatal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// Notices: `DEBUG`, `LOG`, `INFO`, `NOTICE`, `WARNING`.
@@ -18,13 +18,12 @@ pub enum Severity {
     Panic,
 }
 
-/// Every field of an error or a notice. Text is what the server sent; broken UTF-8 (possible before the client's encoding
-/// is agreed on) is replaced.
+/// Every field of an error or a notice. Broken UTF-8 (possible before the client's encoding is agreed on) is replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorFields {
-    /// How bad it is, from the field that is never translated.
+    /// From the field that is never translated.
     pub severity: Severity,
-    /// The severity as the server words it (`S`), maybe translated.
+    /// As the server words it (`S`), maybe translated.
     pub severity_text: String,
     /// The SQLSTATE (`C`).
     pub code: SqlState,
@@ -38,34 +37,24 @@ pub struct ErrorFields {
     pub position: Option<u32>,
     /// Where in [`internal_query`](Self::internal_query) (`p`).
     pub internal_position: Option<u32>,
-    /// A statement that the server made itself (`q`).
+    /// A statement of the server's own (`q`).
     pub internal_query: Option<String>,
     /// The call stack (`W`).
     pub context: Option<String>,
-    /// Schema (`s`).
     pub schema: Option<String>,
-    /// Table (`t`).
     pub table: Option<String>,
-    /// Column (`c`).
     pub column: Option<String>,
-    /// Data type (`d`).
     pub data_type: Option<String>,
-    /// Constraint (`n`).
     pub constraint: Option<String>,
     /// The server's source file (`F`).
     pub file: Option<String>,
-    /// The line in it (`L`).
     pub line: Option<u32>,
     /// The routine in it (`R`).
     pub routine: Option<String>,
 }
 
 impl ErrorFields {
-    /// Reads the body of an error or a notice. Unknown fields are ignored, as the protocol asks.
-    ///
-    /// # Errors
-    ///
-    /// [`WireError::Protocol`](crate::WireError::Protocol) if the body ends too soon.
+    /// Parses the body. Unknown fields are ignored, as the protocol asks.
     pub fn parse(body: &[u8]) -> Result<Box<Self>> {
         let mut fields = Box::new(Self::empty());
         let mut reader = Reader::new(body);

@@ -5,12 +5,12 @@ use crate::{Result, WireError};
 
 use super::{CommandTag, ErrorFields, Fields, Format, ParameterTypes, Row};
 
-/// Where a session stands with respect to transactions (55.7, "ReadyForQuery").
+/// As of `ReadyForQuery` (55.7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TransactionStatus {
     Idle,
     InTransaction,
-    /// In one that failed, and takes nothing but its end.
+    /// In a failed transaction, which only takes its end.
     Failed,
 }
 
@@ -25,7 +25,6 @@ impl TransactionStatus {
     }
 }
 
-/// How the data of a `COPY` are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CopyFormat {
     /// Lines of text or CSV.
@@ -36,9 +35,7 @@ pub enum CopyFormat {
 /// The announcement that opens a `COPY` (55.2.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CopyStart {
-    /// How the data are written.
     pub format: CopyFormat,
-    /// How many columns each row has.
     pub columns: u16,
 }
 
@@ -58,46 +55,46 @@ impl CopyStart {
     }
 }
 
-/// One message of the server, checked, borrowed from the bytes it came in.
+/// One message of the server, checked, borrowing the received bytes.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// The server waits for the next request.
     Ready(TransactionStatus),
-    /// A command is complete.
     Done(CommandTag<'a>),
-    /// A command failed. In the extended protocol the server now ignores everything up to the next `Sync`.
+    /// A command failed. In the extended protocol the server ignores everything up to the next `Sync`.
     Error(Box<ErrorFields>),
-    /// A warning or a notice. May come at any time.
+    /// At any time.
     Notice(Box<ErrorFields>),
     /// A row; only if [`Rows::Keep`](super::Rows::Keep) is set.
     Row(Row<'a>),
     /// The columns of the rows to come, or of a described statement.
     Columns(Fields<'a>),
-    /// The parameters' types of a described statement.
     ParameterTypes(ParameterTypes<'a>),
     /// The described statement or portal returns no rows.
     NoData,
-    /// `Parse` is done.
     ParseComplete,
-    /// `Bind` is done.
     BindComplete,
-    /// `Close` is done.
     CloseComplete,
     /// `Execute` stopped at its row limit.
     PortalSuspended,
-    /// The statement was empty. Stands in for [`Done`](Self::Done).
     EmptyQuery,
     /// The server waits for the data of `COPY … FROM STDIN`.
     CopyIn(CopyStart),
     /// The server is about to send the data of `COPY … TO STDOUT`.
     CopyOut(CopyStart),
-    /// A piece of them; only if [`Rows::Keep`](super::Rows::Keep) is set.
+    /// Only if [`Rows::Keep`](super::Rows::Keep) is set.
     CopyData(&'a [u8]),
-    /// The server sent all of them.
+    /// All data of the `COPY` were sent.
     CopyDone,
-    /// A run-time parameter has this value now. May come at any time.
-    Parameter { name: &'a [u8], value: &'a [u8] },
-    /// Somebody notified a channel that this session listens to. May come at any time.
-    Notification { process_id: u32, channel: &'a [u8], payload: &'a [u8] },
+    /// A run-time parameter changed. At any time.
+    Parameter {
+        name: &'a [u8],
+        value: &'a [u8],
+    },
+    /// A channel that this session listens to. At any time.
+    Notification {
+        process_id: u32,
+        channel: &'a [u8],
+        payload: &'a [u8],
+    },
 }

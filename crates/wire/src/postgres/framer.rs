@@ -1,4 +1,4 @@
-//! Cuts a stream of bytes into messages, and skips those that nobody reads.
+//! Cuts a stream into messages; skips unread ones.
 
 use crate::{Limits, Result, WireError};
 
@@ -20,22 +20,21 @@ pub(super) struct Frame<'a> {
     pub(super) body: &'a [u8],
 }
 
-/// Where a located message lies.
 enum Place<'i> {
     Input { tag: u8, body: &'i [u8] },
     Partial,
 }
 
-/// The part of a scanner that cuts the stream into messages.
+/// Cuts a scanner's stream into messages.
 #[derive(Debug)]
 pub(super) struct Framer {
     limits: Limits,
     pub(super) rows: Rows,
-    /// Rows that were skipped since somebody took this count.
+    /// Since the count was last taken.
     pub(super) rows_skipped: u64,
-    /// Bytes to come of a message that nobody reads.
+    /// Bytes left of a skipped message.
     skip: usize,
-    /// A message that is torn by the end of the input: header and what came of the body.
+    /// A torn message: header and the body so far.
     partial: Vec<u8>,
     /// `partial` was handed out whole; the next call drops it.
     delivered: bool,
@@ -50,7 +49,6 @@ impl Framer {
         self.partial.capacity()
     }
 
-    /// Finds the next message of interest and takes it from `input`.
     #[inline]
     pub(super) fn next<'a, 'i: 'a>(
         &'a mut self,
@@ -70,7 +68,6 @@ impl Framer {
         })
     }
 
-    /// Drops the message that the call before handed out.
     #[cold]
     fn release(&mut self) {
         self.delivered = false;
@@ -116,7 +113,6 @@ impl Framer {
         }
     }
 
-    /// Goes on with a torn message.
     #[cold]
     fn resume(&mut self, input: &mut &[u8], interest: Interest) -> Result<Resumed> {
         if self.partial.len() < HEADER_BYTES {
@@ -141,8 +137,8 @@ impl Framer {
         Ok(if self.delivered { Resumed::Whole } else { Resumed::Torn })
     }
 
-    /// Moves bytes from `input` until `partial` has `target` of them. Memory grows with the bytes that came, never with
-    /// a length that was only announced.
+    /// Moves bytes from `input` until `partial` has `target`. Memory grows with received bytes, never with an
+    /// announced length.
     fn fill(&mut self, input: &mut &[u8], target: usize) {
         let (now, rest) = input.split_at(input.len().min(target - self.partial.len()));
         self.partial.extend_from_slice(now);
@@ -171,7 +167,7 @@ impl Framer {
         }
     }
 
-    /// Whether a message is skipped unread. Counts the rows among them.
+    /// Whether to skip the message unread. Counts rows.
     #[inline]
     fn skips(&mut self, tag: u8, interest: Interest) -> Result<bool> {
         let skip_rows = interest == Interest::Outcome || self.rows == Rows::Skip;

@@ -1,5 +1,5 @@
-//! The messages that a client sends (55.7, those marked "F"). Every function appends one whole message to `out`, and leaves
-//! `out` as it was when it fails.
+//! The messages that a client sends (55.7, "F"). Each function appends one message to `out`; on failure `out` is
+//! unchanged.
 
 use crate::{Result, TextTemplate, Value, WireError};
 
@@ -9,7 +9,6 @@ const PROTOCOL_3_0: u32 = 3 << 16;
 const CANCEL_REQUEST: u32 = (1234 << 16) | 5678;
 const SSL_REQUEST: u32 = (1234 << 16) | 5679;
 
-/// Appends a message: its type, room for its length, and what `body` writes.
 fn message(out: &mut Vec<u8>, tag: u8, body: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
     let start = out.len();
     out.push(tag);
@@ -20,7 +19,6 @@ fn message(out: &mut Vec<u8>, tag: u8, body: impl FnOnce(&mut Vec<u8>) -> Result
     done
 }
 
-/// Appends a length that counts itself, and what `body` writes.
 pub(crate) fn framed(out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
@@ -31,7 +29,7 @@ pub(crate) fn framed(out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>) -> Resul
     done
 }
 
-/// Writes the distance from `at` to the end into the four bytes at `at`.
+/// Writes the distance from `at` to the end at `at`.
 pub(crate) fn patch_length(out: &mut [u8], at: usize) -> Result<()> {
     let length = out.len() - at;
     let coded = i32::try_from(length).map_err(|_| WireError::RequestTooLarge(length as u64))?;
@@ -39,7 +37,6 @@ pub(crate) fn patch_length(out: &mut [u8], at: usize) -> Result<()> {
     Ok(())
 }
 
-/// Appends a string and the NUL that ends it.
 pub(crate) fn c_string(out: &mut Vec<u8>, text: &str, what: &'static str) -> Result<()> {
     if text.as_bytes().contains(&0) {
         return Err(WireError::NulByte(what));
@@ -57,10 +54,6 @@ fn count(out: &mut Vec<u8>, number: usize) -> Result<()> {
 }
 
 /// `StartupMessage`: version 3.0, then pairs of names and values.
-///
-/// # Errors
-///
-/// [`WireError::NulByte`] in a name or a value.
 pub fn startup<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>, out: &mut Vec<u8>) -> Result<()> {
     framed(out, |out| {
         out.extend_from_slice(&PROTOCOL_3_0.to_be_bytes());
@@ -79,12 +72,8 @@ pub fn ssl_request(out: &mut Vec<u8>) {
     out.extend_from_slice(&SSL_REQUEST.to_be_bytes());
 }
 
-/// `CancelRequest`: the only message of a connection of its own (over TLS after an [`ssl_request`], if the session's
-/// connection uses it). The server closes that connection without an answer.
-///
-/// # Errors
-///
-/// [`WireError::RequestTooLarge`] if the secret is none that a server sends.
+/// `CancelRequest`: the only message of its own connection (over TLS after an [`ssl_request`], if the session uses
+/// it). The server closes it without an answer.
 pub fn cancel_request(process_id: u32, secret: &[u8], out: &mut Vec<u8>) -> Result<()> {
     framed(out, |out| {
         out.extend_from_slice(&CANCEL_REQUEST.to_be_bytes());
@@ -95,10 +84,6 @@ pub fn cancel_request(process_id: u32, secret: &[u8], out: &mut Vec<u8>) -> Resu
 }
 
 /// `PasswordMessage`, in the clear or hashed.
-///
-/// # Errors
-///
-/// [`WireError::NulByte`]
 pub fn password(password: &[u8], out: &mut Vec<u8>) -> Result<()> {
     if password.contains(&0) {
         return Err(WireError::NulByte("the password"));
@@ -135,19 +120,11 @@ fn framed_data(out: &mut Vec<u8>, data: &[u8]) -> Result<()> {
 }
 
 /// `Query`: the simple protocol; one or more statements as text.
-///
-/// # Errors
-///
-/// [`WireError::NulByte`], [`WireError::RequestTooLarge`]
 pub fn query(sql: &str, out: &mut Vec<u8>) -> Result<()> {
     message(out, b'Q', |out| c_string(out, sql, "a statement"))
 }
 
 /// `Query` with values spliced in as text, as `pgbench -M simple` does.
-///
-/// # Errors
-///
-/// [`WireError::ParameterCount`], [`WireError::NulByte`], [`WireError::RequestTooLarge`]
 pub fn query_template(template: &TextTemplate, values: &[Value<'_>], out: &mut Vec<u8>) -> Result<()> {
     message(out, b'Q', |out| {
         let start = out.len();
@@ -162,10 +139,6 @@ pub fn query_template(template: &TextTemplate, values: &[Value<'_>], out: &mut V
 
 /// `Parse`: prepares `sql` under `name` (empty: the unnamed statement). `types` may be shorter than the parameters, and
 /// [`UNSPECIFIED`](super::oid::UNSPECIFIED) leaves one to the server.
-///
-/// # Errors
-///
-/// [`WireError::NulByte`], [`WireError::RequestTooLarge`]
 pub fn parse(name: &str, sql: &str, types: &[u32], out: &mut Vec<u8>) -> Result<()> {
     message(out, b'P', |out| {
         c_string(out, name, "a statement's name")?;
@@ -179,37 +152,20 @@ pub fn parse(name: &str, sql: &str, types: &[u32], out: &mut Vec<u8>) -> Result<
 }
 
 /// `Describe` of a prepared statement: answered by its parameters' types, then its columns or `NoData`.
-///
-/// # Errors
-///
-/// [`WireError::NulByte`]
 pub fn describe_statement(name: &str, out: &mut Vec<u8>) -> Result<()> {
     named(b'D', b'S', name, out)
 }
 
 /// `Describe` of a portal: answered by its columns or `NoData`.
-///
-/// # Errors
-///
-/// [`WireError::NulByte`]
 pub fn describe_portal(name: &str, out: &mut Vec<u8>) -> Result<()> {
     named(b'D', b'P', name, out)
 }
 
 /// `Close` of a prepared statement. Closing one that does not exist is no error.
-///
-/// # Errors
-///
-/// [`WireError::NulByte`]
 pub fn close_statement(name: &str, out: &mut Vec<u8>) -> Result<()> {
     named(b'C', b'S', name, out)
 }
 
-/// `Close` of a portal.
-///
-/// # Errors
-///
-/// [`WireError::NulByte`]
 pub fn close_portal(name: &str, out: &mut Vec<u8>) -> Result<()> {
     named(b'C', b'P', name, out)
 }
@@ -221,7 +177,7 @@ fn named(tag: u8, kind: u8, name: &str, out: &mut Vec<u8>) -> Result<()> {
     })
 }
 
-/// The head of a `Bind`, up to and with the number of parameters. Returns where its parameter formats begin.
+/// The head of a `Bind`, up to the number of parameters. Returns the offset of the parameter formats.
 pub(crate) fn bind_head(statement: &str, parameters: usize, out: &mut Vec<u8>) -> Result<usize> {
     out.push(b'B');
     out.extend_from_slice(&[0; 4]);
@@ -239,10 +195,6 @@ pub(crate) fn bind_tail(columns: Format, out: &mut Vec<u8>) {
 }
 
 /// `Execute` of a portal; `max_rows` 0 means all of them.
-///
-/// # Errors
-///
-/// [`WireError::NulByte`]
 pub fn execute(portal: &str, max_rows: u32, out: &mut Vec<u8>) -> Result<()> {
     message(out, b'E', |out| {
         c_string(out, portal, "a portal's name")?;
@@ -272,19 +224,11 @@ pub fn copy_done(out: &mut Vec<u8>) {
 }
 
 /// `CopyFail`: makes the server abandon the copy with an error.
-///
-/// # Errors
-///
-/// [`WireError::NulByte`]
 pub fn copy_fail(reason: &str, out: &mut Vec<u8>) -> Result<()> {
     message(out, b'f', |out| c_string(out, reason, "a reason"))
 }
 
 /// `CopyData`: any piece of the stream; its borders mean nothing to the server.
-///
-/// # Errors
-///
-/// [`WireError::RequestTooLarge`]
 pub fn copy_data(data: &[u8], out: &mut Vec<u8>) -> Result<()> {
     message(out, b'd', |out| {
         out.extend_from_slice(data);

@@ -1,5 +1,3 @@
-//! From a fresh connection to the first `ReadyForQuery` (55.2.1, 55.2.10).
-
 use crate::reader::Reader;
 use crate::{Result, Security, WireError};
 
@@ -21,17 +19,15 @@ enum State {
     New,
     /// The answer to `SSLRequest` is to come: one byte.
     EncryptionAnswer,
-    /// The caller does the TLS handshake.
     Tls,
-    /// `StartupMessage` is sent.
     Authenticating,
     /// The server let us in and reports its parameters.
     Starting,
     Over,
 }
 
-/// The client's side of a connection's set-up. Call [`start`](Self::start), send, and feed what comes to
-/// [`receive`](Self::receive) until it says [`Progress::Ready`].
+/// The client's side of connection set-up. Call [`start`](Self::start), send, and feed received bytes to
+/// [`receive`](Self::receive) until [`Progress::Ready`].
 pub struct Handshake {
     config: Config,
     state: State,
@@ -42,7 +38,6 @@ pub struct Handshake {
 }
 
 impl Handshake {
-    /// Prepares a handshake; nothing is sent yet.
     #[must_use]
     pub fn new(config: Config) -> Self {
         let session = Session::empty(config.limits);
@@ -50,11 +45,6 @@ impl Handshake {
         Self { config, state: State::New, authenticator, buffer: Vec::new(), received_bytes: 0, session }
     }
 
-    /// Appends the first message.
-    ///
-    /// # Errors
-    ///
-    /// [`WireError::NulByte`] in the configuration, [`WireError::Misuse`] the second time.
     pub fn start(&mut self, out: &mut Vec<u8>) -> Result<Progress> {
         if !matches!(self.state, State::New) {
             return Err(WireError::Misuse("the handshake was started before"));
@@ -73,12 +63,8 @@ impl Handshake {
         Ok(Progress::Receive)
     }
 
-    /// Goes on after the TLS handshake. `end_point` is the channel binding of type `tls-server-end-point`, as
-    /// [`tls_server_end_point`](super::tls_server_end_point) computes it; without it SCRAM is not tied to the channel.
-    ///
-    /// # Errors
-    ///
-    /// [`WireError::NulByte`] in the configuration, [`WireError::Misuse`] unless [`Progress::StartTls`] was the last.
+    /// Continues after the TLS handshake. `end_point` is the channel binding from
+    /// [`tls_server_end_point`](super::tls_server_end_point); without it SCRAM is not tied to the channel.
     pub fn tls_started(&mut self, end_point: Option<Vec<u8>>, out: &mut Vec<u8>) -> Result<Progress> {
         if !matches!(self.state, State::Tls) {
             return Err(WireError::Misuse("no TLS handshake was asked for"));
@@ -89,12 +75,12 @@ impl Handshake {
         Ok(Progress::Receive)
     }
 
-    /// Takes received bytes (behind TLS: decrypted ones) and appends what is to be sent.
+    /// Takes received (decrypted) bytes and appends what to send.
     ///
     /// # Errors
     ///
-    /// Any [`WireError`]; the connection is to be closed then. If the server closes it in turn without a word,
-    /// [`Handshake::closed`] says what to make of that.
+    /// Any [`WireError`]; close the connection then. If the server closes it without a word, [`Handshake::closed`]
+    /// says why.
     pub fn receive(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Progress> {
         let progress = self.advance(bytes, out);
         if progress.is_err() {
@@ -103,7 +89,7 @@ impl Handshake {
         progress
     }
 
-    /// What it means that the server closed the connection now.
+    /// The error that a closed connection means at this point.
     #[must_use]
     pub fn closed(&self) -> WireError {
         WireError::Protocol(match self.state {
@@ -137,7 +123,7 @@ impl Handshake {
             }
             State::Authenticating | State::Starting => {}
         }
-        // Message by message, so that the limit holds for what belongs to the handshake, not for what follows it.
+        // Message by message, so that the limit applies to the handshake only.
         while let Some(length) = self.fill(&mut bytes)? {
             let message = std::mem::take(&mut self.buffer);
             let ready = self.message(message[0], &message[5..length], out)?;
@@ -153,7 +139,7 @@ impl Handshake {
         Ok(Progress::Receive)
     }
 
-    /// Moves one message from `bytes` into the buffer. Its length once it is whole.
+    /// Moves one message into the buffer; its length once complete.
     fn fill(&mut self, bytes: &mut &[u8]) -> Result<Option<usize>> {
         self.fill_to(bytes, 5)?;
         let Some((header, _)) = self.buffer.split_first_chunk::<5>() else {
@@ -188,7 +174,7 @@ impl Handshake {
 
     fn encryption_answer(&mut self, answer: u8, rest: &[u8], out: &mut Vec<u8>) -> Result<Progress> {
         if !rest.is_empty() {
-            // Whatever stands here was not encrypted, yet would be taken for what is (CVE-2021-23222).
+            // It was not encrypted, yet would be taken as if it were (CVE-2021-23222).
             return Err(WireError::Protocol("bytes follow the answer to SSLRequest"));
         }
         match (answer, self.config.encryption) {
@@ -200,14 +186,12 @@ impl Handshake {
                 self.send_startup(out)?;
                 Ok(Progress::Receive)
             }
-            // `E` begins an error message of a server that is too old or too busy; its text is not to be trusted
-            // (CVE-2024-10977).
+            // `E` begins an error of a server too old or too busy; its text is not trusted (CVE-2024-10977).
             (b'N' | b'E', _) => Err(WireError::TlsRefused),
             (tag, _) => Err(WireError::Unexpected { tag, state: "waiting for the answer to SSLRequest" }),
         }
     }
 
-    /// Handles one message. True at the end of the handshake.
     fn message(&mut self, tag: u8, body: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         match (tag, &self.state) {
             (b'R', State::Authenticating) => {
@@ -221,7 +205,7 @@ impl Handshake {
             }
             (b'E', _) => return Err(WireError::RefusedByPostgres(ErrorFields::parse(body)?)),
             (b'N', _) => self.session.notices.push(*ErrorFields::parse(body)?),
-            // We ask for 3.0 and no extension, so there is nothing that the answer could take away.
+            // We ask for 3.0 without extensions, so the answer can take nothing away.
             (b'v', State::Authenticating) => {}
             (b'S', State::Starting) => {
                 let mut reader = Reader::new(body);
@@ -247,7 +231,7 @@ impl Handshake {
 
 impl std::fmt::Debug for Handshake {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Nothing of what was exchanged: some of it is secret.
+        // Some of the exchange is secret.
         f.debug_struct("Handshake").field("user", &self.config.user).finish_non_exhaustive()
     }
 }

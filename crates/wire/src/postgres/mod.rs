@@ -37,13 +37,10 @@ pub use scram::ScramCache;
 pub use session::{Authentication, Session};
 pub use template::{DescribePortal, Ending, Request, Statement, Template, TemplateOptions};
 
-/// How a parameter or a column is written (55.7, "Bind").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Format {
-    /// The type's text form.
     #[default]
     Text,
-    /// The type's binary form.
     Binary,
 }
 

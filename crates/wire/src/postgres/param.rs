@@ -5,7 +5,6 @@ use crate::{Result, Value, WireError};
 
 use super::{Format, oid};
 
-/// A value's form on the wire.
 pub(crate) struct Encoded<'a> {
     pub(crate) format: Format,
     payload: Payload<'a>,
@@ -18,10 +17,10 @@ enum Payload<'a> {
 }
 
 impl<'a> Encoded<'a> {
-    /// The form for a parameter of type `oid`: binary where value and type fit each other, else text.
+    /// The wire form for a parameter of type `oid`: binary where value and type fit, else text.
     ///
     /// A value that does not fit (a fraction for an `integer`, a number beyond its range) goes as text on purpose: the
-    /// server then judges it, with its own message, as it would for any other client.
+    /// server judges it with its own message.
     pub(crate) fn new(oid: u32, value: Value<'a>) -> Self {
         match binary(oid, value) {
             Some(payload) => Self { format: Format::Binary, payload },
@@ -43,7 +42,7 @@ impl<'a> Encoded<'a> {
         }
     }
 
-    /// Appends the length (-1: `NULL`) and the bytes.
+    /// Length (-1: `NULL`) and bytes.
     #[inline]
     pub(crate) fn write(&self, out: &mut Vec<u8>) -> Result<()> {
         let Some(bytes) = self.bytes() else {
@@ -57,7 +56,7 @@ impl<'a> Encoded<'a> {
     }
 }
 
-/// The binary form of `value` for a column of a binary `COPY`, where text is no way out.
+/// For a binary `COPY`, which has no text fallback.
 pub(crate) fn write_binary(column: usize, oid: u32, value: Value<'_>, out: &mut Vec<u8>) -> Result<()> {
     let encoded = Encoded::new(oid, value);
     let text_is_binary = matches!(value, Value::Null) || (oid::is_characters(oid) && !matches!(value, Value::Bytes(_)));
@@ -75,13 +74,13 @@ fn binary<'a>(oid: u32, value: Value<'a>) -> Option<Payload<'a>> {
         (oid::INT8, Value::Int(value)) => inline(&value.to_be_bytes()),
         (oid::INT2, Value::Int(value)) => inline(&i16::try_from(value).ok()?.to_be_bytes()),
         (oid::OID, Value::Int(value)) => inline(&u32::try_from(value).ok()?.to_be_bytes()),
-        // Correctly rounded, as the server's own reading of the digits would be.
+        // Rounded correctly, as the server would read the digits.
         (oid::FLOAT8, Value::Int(value)) => inline(&(value as f64).to_be_bytes()),
         (oid::FLOAT8, Value::Float(value)) => inline(&value.to_be_bytes()),
         (oid::FLOAT4, Value::Int(value)) => inline(&(value as f32).to_be_bytes()),
         (oid::FLOAT4, Value::Float(value)) => {
             let narrow = value as f32;
-            // Out of range or underflow: the server refuses the text form, and so should it here.
+            // Out of range or underflow: the server refuses the text form, so refuse here.
             let lost = value.is_finite() && (narrow.is_infinite() || (narrow == 0.0 && value != 0.0));
             if lost { None } else { inline(&narrow.to_be_bytes()) }
         }

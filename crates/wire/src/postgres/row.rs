@@ -23,25 +23,22 @@ impl<'a> Row<'a> {
         if reader.is_empty() { Ok(row) } else { Err(WireError::Protocol("a row is longer than its columns")) }
     }
 
-    /// How many columns it has.
     #[must_use]
     pub fn len(&self) -> usize {
         usize::from(self.columns)
     }
 
-    /// Whether it has no column at all.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.columns == 0
     }
 
-    /// The columns' bytes in order; `None` is `NULL`.
     pub fn iter(&self) -> impl Iterator<Item = Option<&'a [u8]>> + use<'a> {
         let mut reader = Reader::new(self.body);
         (0..self.columns).map_while(move |_| column(&mut reader).ok())
     }
 
-    /// One column's bytes, counted from 0. The outer `None`: there is no such column.
+    /// Counted from 0. The outer `None`: no such column.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<Option<&'a [u8]>> {
         self.iter().nth(index)
@@ -62,19 +59,17 @@ fn column<'a>(reader: &mut Reader<'a>) -> Result<Option<&'a [u8]>> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Field<'a> {
     pub name: &'a [u8],
-    /// Its table's OID, or 0.
+    /// 0 if none.
     pub table_oid: u32,
-    /// Its number in that table, or 0.
+    /// Column number in that table, or 0.
     pub attribute: i16,
     pub type_oid: u32,
-    /// Its type's size in bytes; negative: variable.
+    /// Negative: variable.
     pub type_size: i16,
     pub type_modifier: i32,
-    /// How its values are written.
     pub format: Format,
 }
 
-/// The columns of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fields<'a> {
     columns: u16,
@@ -92,19 +87,16 @@ impl<'a> Fields<'a> {
         Ok(fields)
     }
 
-    /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {
         usize::from(self.columns)
     }
 
-    /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.columns == 0
     }
 
-    /// The columns in order.
     pub fn iter(&self) -> impl Iterator<Item = Field<'a>> + use<'a> {
         let mut reader = Reader::new(self.body);
         (0..self.columns).map_while(move |_| field(&mut reader).ok())
@@ -138,13 +130,11 @@ impl<'a> ParameterTypes<'a> {
         }
     }
 
-    /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len() / 4
     }
 
-    /// Whether the statement takes none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -157,12 +147,8 @@ impl<'a> ParameterTypes<'a> {
     }
 }
 
-/// Decodes a column's bytes. Text stays text whatever its type; binary is read for the integers, floats, `bool` and the
-/// character types, and stays bytes for all others.
-///
-/// # Errors
-///
-/// [`WireError::Protocol`] if the bytes are not of that type.
+/// Text stays text whatever its type; binary is read for integers, floats, `bool` and character types, and stays bytes
+/// for others.
 pub fn decode(bytes: Option<&[u8]>, type_oid: u32, format: Format) -> Result<Value<'_>> {
     let Some(bytes) = bytes else {
         return Ok(Value::Null);

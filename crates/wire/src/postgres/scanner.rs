@@ -16,14 +16,12 @@ pub enum Rows {
     Keep,
 }
 
-/// What a reply came to, up to a `ReadyForQuery`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reply {
-    /// Rows that the server sent.
     pub rows: u64,
-    /// The sum of the counts of all command tags: rows selected, inserted, changed, copied.
+    /// Sum of all command tags: rows selected, inserted, changed, copied.
     pub affected: u64,
-    /// Commands that were completed. In a pipeline that failed: those before the failure.
+    /// Completed commands; in a failed pipeline those before the failure.
     pub commands: u32,
     /// Where the session stands now.
     pub status: TransactionStatus,
@@ -34,36 +32,26 @@ pub struct Reply {
 pub enum ScanOutcome {
     /// All bytes are used up and the reply goes on.
     NeedMore,
-    /// The reply is complete.
     Ready {
-        /// What it came to.
         reply: Reply,
-        /// How many of the given bytes belong to it. The rest is the next reply.
+        /// Bytes that belong to the reply; the rest is the next one.
         consumed: usize,
     },
-    /// The reply is complete, and it says that a command failed.
     Failed {
         error: Box<ErrorFields>,
-        /// What it came to.
         reply: Reply,
-        /// How many of the given bytes belong to it.
         consumed: usize,
     },
-    /// The server waits for the data of a `COPY`; send them, then scan on.
     CopyIn {
-        /// What the server expects.
         start: CopyStart,
-        /// How many of the given bytes were used.
         consumed: usize,
     },
     /// The server gave up this connection. Nothing follows.
     Fatal(Box<ErrorFields>),
 }
 
-/// Reads the server's side of a connection after the handshake. See the [crate] for the rules it keeps.
-///
-/// Use either [`next`](Self::next), message by message, or [`scan_to_ready`](Self::scan_to_ready), reply by reply; they may
-/// be mixed at any point of the stream.
+/// Reads the server's side of a connection after the handshake. See the [crate] for its rules. [`next`](Self::next)
+/// (by message) and [`scan_to_ready`](Self::scan_to_ready) (by reply) may be mixed.
 #[derive(Debug)]
 pub struct Scanner {
     framer: Framer,
@@ -76,25 +64,24 @@ pub struct Scanner {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Tally {
-    /// Rows that were read; those skipped are in the framer.
+    /// Without those that the framer skipped.
     rows: u64,
     affected: u64,
     commands: u32,
 }
 
 impl Scanner {
-    /// A scanner at the border of two messages.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self { framer: Framer::new(limits), tally: Tally::default(), error: None, ended: false, broken: None }
     }
 
-    /// Says whether [`next`](Self::next) reports rows, from the next message on.
+    /// Whether [`next`](Self::next) reports rows, from the next message on.
     pub fn set_rows(&mut self, rows: Rows) {
         self.framer.rows = rows;
     }
 
-    /// Rows of the current reply so far, or of the one that just ended, skipped ones included.
+    /// Of the current reply so far, or the one that just ended; skipped ones count.
     #[must_use]
     pub fn rows_seen(&self) -> u64 {
         self.framer.rows_skipped + self.tally.rows
@@ -105,11 +92,8 @@ impl Scanner {
         self.framer.memory_bytes()
     }
 
-    /// Takes the next message from the front of `input`. `None`: `input` is used up, more bytes are needed.
-    ///
-    /// # Errors
-    ///
-    /// [`WireError::Protocol`], [`WireError::Unexpected`] and [`WireError::TooLarge`]; from then on always the same.
+    /// Takes the next message from the front of `input`. `None`: `input` is used up. After an error it stays the same
+    /// error.
     pub fn next<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Result<Option<Event<'a>>> {
         self.begin()?;
         let event = match self.framer.next(input, Interest::Events) {
@@ -127,10 +111,10 @@ impl Scanner {
         event.map(Some)
     }
 
-    /// Reads on to the end of the reply: `ReadyForQuery`, a `COPY` that wants data, or the end of the connection.
+    /// Reads on to `ReadyForQuery`, a `COPY` that wants data, or the end of the connection.
     ///
-    /// Rows, notices, notifications and descriptions are skipped by their headers; only an error allocates. With several
-    /// requests in flight, call it again with the bytes behind `consumed`.
+    /// Rows, notices, notifications and descriptions are skipped by their headers; only an error allocates. With
+    /// several requests in flight, call it again with the bytes after `consumed`.
     pub fn scan_to_ready(&mut self, bytes: &[u8]) -> Result<ScanOutcome> {
         self.begin()?;
         let outcome = self.scan(bytes);
@@ -162,7 +146,7 @@ impl Scanner {
                 b'G' => {
                     return Ok(ScanOutcome::CopyIn { start: CopyStart::parse(frame.body)?, consumed });
                 }
-                // Its first part came while rows were kept.
+                // Torn while rows were kept.
                 b'D' => self.tally.rows += 1,
                 _ => {}
             }

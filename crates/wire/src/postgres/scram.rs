@@ -1,7 +1,7 @@
-//! SCRAM-SHA-256 (RFC 5802, RFC 7677; 55.3.1), and what is kept of it from login to login.
+//! SCRAM-SHA-256 (RFC 5802, RFC 7677; 55.3.1).
 //!
-//! Most of a login's cost is the derivation of keys from the password: thousands of rounds of HMAC. They depend on the
-//! user, the password, the salt and the number of rounds alone, so that thousands of logins of one user need one.
+//! Most of a login's cost is key derivation: thousands of rounds of HMAC. The keys depend only on user, password, salt
+//! and iterations, so they are cached across logins.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,18 +15,16 @@ use crate::{Result, Secret, WireError};
 pub(super) const SCRAM_SHA_256: &str = "SCRAM-SHA-256";
 pub(super) const SCRAM_SHA_256_PLUS: &str = "SCRAM-SHA-256-PLUS";
 
-/// PostgreSQL's `scram_iterations` may be 2³¹ − 1, which takes a client a quarter of an hour; OWASP recommends 600,000. So
-/// many are a few seconds of work, once for all logins of a user; a server, or who pretends to be one, that asks for more
-/// would only keep the client busy.
+/// PostgreSQL's `scram_iterations` may be 2³¹ − 1, a quarter of an hour for a client; OWASP recommends 600,000. This
+/// many take seconds, once per user; a server that asks for more only keeps the client busy.
 const MOST_ITERATIONS: u32 = 10_000_000;
-/// Bytes of chance in a nonce.
+/// Random bytes in a nonce.
 const NONCE_BYTES: usize = 18;
-/// Key sets that are kept: more users than one are rare.
+/// Cached key sets: several users are rare.
 const KEPT: usize = 8;
 
 type Key = [u8; 32];
 
-/// What is derived from a password.
 #[derive(Clone, Copy)]
 struct Keys {
     client: Key,
@@ -41,7 +39,7 @@ struct Entry {
     keys: Keys,
 }
 
-/// Keys that were derived already. Clones share what they know, over threads, too.
+/// Derived keys, shared by clones and threads.
 #[derive(Clone, Default)]
 pub struct ScramCache(Arc<Mutex<Vec<Entry>>>);
 
@@ -52,7 +50,7 @@ impl std::fmt::Debug for ScramCache {
 }
 
 impl ScramCache {
-    /// The keys, derived now if they are not known. Whoever asks at the same time waits and gets them for nothing.
+    /// Derives the keys if not cached. Concurrent callers wait for the first.
     fn keys(&self, user: &str, password: &[u8], salt: &[u8], iterations: u32) -> Keys {
         let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = entries.iter().find(|entry| {
@@ -104,7 +102,6 @@ impl Binding {
     }
 }
 
-/// The client before the server's first message.
 pub(super) struct Started {
     nonce: String,
     binding: Binding,
@@ -122,12 +119,12 @@ impl Started {
         Ok(Started { nonce: STANDARD.encode(chance), binding })
     }
 
-    /// The first message. The user's name is that of the start-up message; here it stays empty.
+    /// The user's name is in the start-up message; here it stays empty.
     pub(super) fn message(&self) -> String {
         format!("{}n=,r={}", self.binding.header(), self.nonce)
     }
 
-    /// Answers the server's first message by the proof that the password is known.
+    /// Proves to the server that the password is known.
     pub(super) fn prove(
         self,
         user: &str,
@@ -152,7 +149,7 @@ impl Started {
 }
 
 impl Proved {
-    /// Checks the proof of the server, that it knows the password, too.
+    /// Checks the server's proof that it knows the password, too.
     pub(super) fn verify(&self, server_final: &[u8]) -> Result<()> {
         let text = std::str::from_utf8(server_final).map_err(|_| malformed())?;
         if let Some(error) = text.strip_prefix("e=") {
@@ -161,7 +158,7 @@ impl Proved {
         let verifier = text.strip_prefix("v=").ok_or_else(malformed)?;
         let verifier = verifier.split(',').next().unwrap_or_default();
         let verifier = STANDARD.decode(verifier).map_err(|_| malformed())?;
-        // Nothing is learnt from the time that this takes: whoever sends it waits for nothing of ours.
+        // Timing reveals nothing: the sender does not wait for our answer.
         if verifier != self.server_signature {
             return Err(failed("the server's signature is wrong: it does not know the password"));
         }
@@ -169,7 +166,6 @@ impl Proved {
     }
 }
 
-/// The server's first message.
 struct First<'a> {
     nonce: &'a str,
     salt: Vec<u8>,
@@ -202,7 +198,7 @@ fn malformed() -> WireError {
     failed("a SCRAM message is malformed")
 }
 
-/// SASLprep (RFC 4013); as in PostgreSQL, what it does not take stays as it is.
+/// SASLprep (RFC 4013); as in PostgreSQL, what it rejects stays as it is.
 fn prepared(password: &[u8]) -> Vec<u8> {
     let text = std::str::from_utf8(password).ok().and_then(|text| stringprep::saslprep(text).ok());
     text.map_or_else(|| password.to_vec(), |text| text.into_owned().into_bytes())
@@ -230,7 +226,7 @@ fn keyed(key: &[u8]) -> Hmac<Sha256> {
     Hmac::<Sha256>::new_from_slice(key).expect("any length is good")
 }
 
-/// The hash by a key that has been worked in already, which is half of the work.
+/// HMAC with a precomputed key, which is half of the work.
 fn keyed_hmac(keyed: &Hmac<Sha256>, parts: &[&[u8]]) -> Key {
     let mut mac = keyed.clone();
     parts.iter().for_each(|part| mac.update(part));
@@ -245,8 +241,8 @@ fn hmac(key: &[u8], parts: &[&[u8]]) -> Key {
 mod tests {
     use super::*;
 
-    /// The example of RFC 7677, section 3, but for the user's name, which PostgreSQL leaves empty: so its keys are checked
-    /// by the proof that the RFC's own messages need.
+    /// The example of RFC 7677, section 3, without the user's name, which PostgreSQL leaves empty: the keys are
+    /// checked by the proof that the RFC's messages need.
     #[test]
     fn keys_are_those_of_the_rfc() {
         let salt = STANDARD.decode("W22ZaJ0SNY7soEsUEjb6gQ==").unwrap();

@@ -4,17 +4,13 @@ use crate::{Limits, Result, Security};
 
 use super::{ErrorFields, Scanner, frontend};
 
-/// How the server made sure who is connecting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Authentication {
     /// Not at all (`trust`), or by means outside the protocol (`peer`, `ident`, `cert`).
     None,
-    /// By the password itself.
     Cleartext,
     Md5,
-    /// By SCRAM-SHA-256.
     Scram,
-    /// By SCRAM-SHA-256 tied to the TLS channel.
     ScramPlus,
 }
 
@@ -51,7 +47,6 @@ impl Session {
         self.parameters.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// All of them, in the order in which they came.
     #[must_use]
     pub fn parameters(&self) -> &[(String, String)] {
         &self.parameters
@@ -69,35 +64,28 @@ impl Session {
         &self.notices
     }
 
-    /// How the login was proved.
     #[must_use]
     pub fn authentication(&self) -> Authentication {
         self.authentication
     }
 
-    /// Whether the connection is encrypted.
     #[must_use]
     pub fn security(&self) -> Security {
         self.security
     }
 
-    /// Bytes that came behind the handshake; give them to the scanner first. Nearly always empty.
+    /// Bytes after the handshake; give them to the scanner first. Nearly always empty.
     #[must_use]
     pub fn leftover(&self) -> &[u8] {
         &self.leftover
     }
 
-    /// A scanner for what follows.
     #[must_use]
     pub fn scanner(&self) -> Scanner {
         Scanner::new(self.limits)
     }
 
     /// Appends the request that cancels this session's current command, to be sent over a connection of its own.
-    ///
-    /// # Errors
-    ///
-    /// [`WireError::RequestTooLarge`](crate::WireError::RequestTooLarge)
     pub fn cancel(&self, out: &mut Vec<u8>) -> Result<()> {
         frontend::cancel_request(self.process_id, &self.secret, out)
     }

@@ -5,7 +5,6 @@ use crate::{Result, Value, WireError};
 use super::param::Encoded;
 use super::{Format, frontend};
 
-/// What a request executes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Statement<'a> {
     /// A statement prepared under this name before (`pgbench -M prepared`).
@@ -14,8 +13,7 @@ pub enum Statement<'a> {
     Unprepared(&'a str),
 }
 
-/// Whether a request asks for the portal's columns. libpq always does; a benchmark that wants the same work on the
-/// server does too.
+/// Whether to ask for the portal's columns. libpq always does; a benchmark that wants equal server work does too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DescribePortal {
     /// Do not: the columns are known, or do not matter.
@@ -24,51 +22,39 @@ pub enum DescribePortal {
     Include,
 }
 
-/// How a request ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ending {
     /// With `Sync`: one `ReadyForQuery` for each request.
     #[default]
     Sync,
-    /// Open: a pipeline; the caller appends [`frontend::sync`] when it wants the mark.
+    /// The caller appends [`frontend::sync`] when wanted.
     Pipeline,
 }
 
-/// How a [`Template`] asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TemplateOptions {
     pub results: Format,
-    /// Whether to ask for the columns' description.
     pub describe: DescribePortal,
-    /// How the request ends.
     pub ending: Ending,
 }
 
-/// `Bind`, `Execute` and perhaps `Sync` of one statement (55.2.3), encoded but for the parameters' values.
-///
-/// It may be shared by all connections on which the statement has the same name.
+/// `Bind`, `Execute` and perhaps `Sync` of one statement (55.2.3), encoded except for the parameters' values. May be
+/// shared by connections on which the statement has the same name.
 #[derive(Debug, Clone)]
 pub struct Template {
     types: Vec<u32>,
-    /// Everything up to the first parameter.
     head: Vec<u8>,
-    /// Where the length of `Bind` is in `head`.
+    /// Offset in `head`.
     bind_length_at: usize,
-    /// Where the parameters' format codes begin in `head`.
+    /// Offset in `head`.
     formats_at: usize,
-    /// The columns' formats: the last bytes of `Bind`.
+    /// Column formats.
     bind_tail: Vec<u8>,
-    /// Everything behind `Bind`.
     tail: Vec<u8>,
 }
 
 impl Template {
-    /// Encodes a request. `types` are the parameters' types as `ParameterDescription` gave them;
-    /// [`UNSPECIFIED`](super::oid::UNSPECIFIED) sends text.
-    ///
-    /// # Errors
-    ///
-    /// [`WireError::NulByte`], [`WireError::RequestTooLarge`] (more than 65,535 parameters).
+    /// `types` as `ParameterDescription` gave them; [`UNSPECIFIED`](super::oid::UNSPECIFIED) sends text.
     pub fn new(statement: Statement<'_>, types: &[u32], options: TemplateOptions) -> Result<Self> {
         let mut head = Vec::new();
         let name = match statement {
@@ -93,17 +79,12 @@ impl Template {
         Ok(Self { types: types.to_vec(), head, bind_length_at, formats_at, bind_tail, tail })
     }
 
-    /// How many parameters the statement has.
     #[must_use]
     pub fn parameters(&self) -> usize {
         self.types.len()
     }
 
     /// Appends the request with these parameters. `out` stays as it was when this fails.
-    ///
-    /// # Errors
-    ///
-    /// [`WireError::ParameterCount`], [`WireError::RequestTooLarge`]
     pub fn encode(&self, parameters: &[Value<'_>], out: &mut Vec<u8>) -> Result<()> {
         self.encode_with(parameters, out, |_, _, _| {})
     }
@@ -144,15 +125,12 @@ impl Template {
         }
     }
 
-    /// A request of its own, to be patched and sent again and again. One for each statement and connection, since its
-    /// bytes must stay while they are being sent.
     #[must_use]
     pub fn request(&self) -> Request {
         Request { bytes: Vec::new(), slots: Vec::with_capacity(self.types.len()) }
     }
 }
 
-/// A parameter's place in a [`Request`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Slot {
     at: usize,
@@ -169,8 +147,8 @@ pub struct Request {
 }
 
 impl Request {
-    /// Writes new parameters into the request and returns all of it. Parameters that are as long as the ones before are
-    /// overwritten in place; otherwise the request is put together anew, in the same memory.
+    /// Writes new parameters into the request and returns it. Parameters of the same length are overwritten in place;
+    /// otherwise the request is rebuilt in the same memory.
     pub fn patch(&mut self, template: &Template, parameters: &[Value<'_>]) -> Result<&[u8]> {
         template.check(parameters)?;
         if self.bytes.is_empty() || !self.overwrite(template, parameters) {
@@ -190,7 +168,7 @@ impl Request {
             let encoded = Encoded::new(oid, value);
             let bytes = encoded.bytes();
             if bytes.map(<[u8]>::len) != slot.len || encoded.format != slot.format {
-                // Slots before this one hold new values already; the rebuild that follows writes them again.
+                // Earlier slots hold new values already; the rebuild writes them again.
                 return false;
             }
             if let Some(bytes) = bytes {
@@ -242,7 +220,7 @@ mod tests {
             template.encode(&round, &mut out).unwrap();
             assert_eq!(request.patch(&template, &round).unwrap(), out);
         }
-        // Once it was as long as this, it stays where it is.
+        // Once large enough, it stays in place.
         let place = request.bytes().as_ptr();
         for round in rounds {
             assert_eq!(request.patch(&template, &round).unwrap().as_ptr(), place);

@@ -16,11 +16,7 @@ pub struct Bulk {
 }
 
 impl Bulk {
-    /// Begins a message for these columns, as the server described them. `INSERT BULK` must have been accepted before.
-    ///
-    /// # Errors
-    ///
-    /// [`WireError::NoBinaryForm`] if a column's type cannot be copied so.
+    /// `columns` as the server described them. `INSERT BULK` must have been accepted before.
     pub fn new(columns: Vec<Column>, packet_bytes: usize) -> Result<Self> {
         let mut payload = vec![0x81];
         payload.extend((columns.len() as u16).to_le_bytes());
@@ -44,12 +40,8 @@ impl Bulk {
         Ok(Self { columns, payload, number: 0, packet_bytes })
     }
 
-    /// Adds a row.
-    ///
-    /// # Errors
-    ///
-    /// [`WireError::ParameterCount`], or [`WireError::NoBinaryForm`] for a value that its column cannot take so: a text
-    /// beyond ASCII in a column of a code page.
+    /// [`WireError::NoBinaryForm`] for a value that its column cannot take, such as text beyond ASCII in a column of a
+    /// code page.
     pub fn row(&mut self, values: &[Value<'_>]) -> Result<()> {
         if values.len() != self.columns.len() {
             return Err(WireError::ParameterCount { expected: self.columns.len(), given: values.len() });
@@ -62,7 +54,6 @@ impl Bulk {
         Ok(())
     }
 
-    /// Moves the packets that are full to `out`.
     pub fn drain(&mut self, out: &mut Vec<u8>) {
         let room = self.packet_bytes - HEADER_BYTES;
         let full = self.payload.len().saturating_sub(1) / room;
@@ -74,7 +65,7 @@ impl Bulk {
         self.payload.drain(..full * room);
     }
 
-    /// Ends the message; its answer counts the rows.
+    /// The answer counts the rows.
     pub fn finish(mut self, out: &mut Vec<u8>) {
         self.payload.extend([0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
         self.drain(out);
@@ -84,7 +75,7 @@ impl Bulk {
     }
 }
 
-/// Writes a value as its column has it; `None` if it cannot be.
+/// `None` if the column cannot take it.
 fn write_cell(column: &Column, value: Value<'_>, out: &mut Vec<u8>) -> Option<()> {
     let info = &column.info;
     let framing = info.framing();

@@ -3,21 +3,18 @@
 use super::cursor::{Cursor, Parse, utf16, wrong};
 use super::types::{Framing, TypeInfo, kind};
 
-/// One value of a row.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
     Null,
-    /// A whole number or a bit.
     Int(i64),
-    /// A floating point number.
     Double(f64),
-    /// Characters; numbers with a decimal point, dates and times as the server would write them.
+    /// Characters, and decimals, dates and times as the server prints them.
     Text(String),
     Bytes(Vec<u8>),
 }
 
 impl Cell {
-    /// As text; `None` is `NULL`. Bytes are hexadecimal, as the server writes them.
+    /// `None` is `NULL`. Bytes are hexadecimal, as the server prints them.
     #[must_use]
     pub fn text(self) -> Option<String> {
         Some(match self {
@@ -107,7 +104,7 @@ fn decode(info: &TypeInfo, bytes: &[u8]) -> Parse<Cell> {
     })
 }
 
-/// Characters of a code page: UTF-8, or what is nearly all of them, Latin.
+/// UTF-8, else Latin, which covers nearly all code pages.
 fn characters(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
@@ -115,7 +112,7 @@ fn characters(bytes: &[u8]) -> String {
     }
 }
 
-/// A number without sign, least byte first.
+/// Unsigned, little-endian.
 fn number(bytes: &[u8]) -> Parse<u64> {
     let mut wide = [0; 8];
     match wide.get_mut(..bytes.len()) {
@@ -139,7 +136,7 @@ fn whole(bytes: &[u8]) -> Parse<Cell> {
 
 fn float(bytes: &[u8]) -> Parse<Cell> {
     match bytes.len() {
-        // By the shortest text of its 32 bits: what the server itself would print.
+        // The shortest text of its 32 bits, as the server prints it.
         4 => {
             let single = f32::from_bits(number(bytes)? as u32);
             Ok(Cell::Double(single.to_string().parse().unwrap_or(single.into())))
@@ -184,7 +181,7 @@ const DAYS_TO_1900: i64 = 693_595;
 /// A day as year, month and day, by days since 0001-01-01. Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms",
 /// <https://howardhinnant.github.io/date_algorithms.html#civil_from_days>.
 fn date(days: u64) -> String {
-    // That algorithm counts from 0000-03-01; more days than the type has are cut to its last.
+    // The algorithm counts from 0000-03-01; days beyond the type's range are cut to its last.
     let shifted = days.min(3_652_058) + 306;
     let (era, of_era) = (shifted / 146_097, shifted % 146_097);
     let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
@@ -214,7 +211,7 @@ fn datetimeoffset(bytes: &[u8], scale: u8) -> Parse<Cell> {
     let offset_min = number(&bytes[at..])? as i16;
     let sign = if offset_min < 0 { '-' } else { '+' };
     let offset = offset_min.unsigned_abs();
-    // The value is in UTC; it is written so, with the offset that it was given.
+    // Printed in UTC with its offset.
     Ok(Cell::Text(format!("{} UTC{sign}{:02}:{:02}", datetime2(&bytes[..at], scale)?, offset / 60, offset % 60)))
 }
 

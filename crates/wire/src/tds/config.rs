@@ -2,17 +2,16 @@
 
 use crate::{Limits, Secret};
 
-/// What is encrypted by TLS. The login always is, unless nobody can listen and the server has no TLS.
+/// What TLS encrypts. The login always is, unless nobody can listen and the server has no TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Encryption {
-    /// The login alone, unless the server wants more: what `Encrypt=false` means to Microsoft's own clients.
+    /// Unless the server wants more: `Encrypt=false` of Microsoft's clients.
     LoginOnly,
-    /// Everything, or nothing is sent: `Encrypt=true`.
+    /// `Encrypt=true`: nothing is sent without TLS.
     #[default]
     Everything,
 }
 
-/// What the bytes travel on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Medium {
     #[default]
@@ -25,27 +24,24 @@ pub enum Medium {
 #[derive(Debug, Clone)]
 pub struct Config {
     pub user: String,
-    /// Its password; `None` is the empty one.
+    /// `None` is the empty password.
     pub password: Option<Secret>,
-    /// The database that the login begins in; without it, the login's own default.
+    /// Default: the login's own.
     pub database: Option<String>,
     /// The server's name as the client knows it.
     pub server: String,
-    /// The client's machine, for the server's lists of sessions.
+    /// For the server's lists of sessions.
     pub host: String,
-    /// The program's name, for the same.
+    /// For the server's lists of sessions.
     pub application: String,
     pub encryption: Encryption,
-    /// What the bytes travel on.
     pub medium: Medium,
-    /// The size of packets that is asked for, in bytes: 512 to 32,767. The server has the last word.
+    /// Requested packet size: 512 to 32,767. The server decides.
     pub packet_bytes: u16,
-    /// How much the server may send.
     pub limits: Limits,
 }
 
 impl Config {
-    /// A configuration with everything but the name left at its default.
     pub fn new(user: impl Into<String>) -> Self {
         Self {
             user: user.into(),

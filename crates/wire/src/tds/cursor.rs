@@ -2,7 +2,6 @@
 
 use crate::WireError;
 
-/// Why a token could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Trouble {
     /// Its end has not been received.
@@ -38,7 +37,6 @@ impl<'a> Cursor<'a> {
         self.at
     }
 
-    /// Goes past bytes that are there.
     pub(super) fn pass(&mut self, count: usize) {
         self.at = (self.at + count).min(self.bytes.len());
     }
@@ -92,20 +90,20 @@ impl<'a> Cursor<'a> {
         self.take(2 * usize::from(count)).map(utf16)
     }
 
-    /// "US_VARCHAR": the same with a length in two bytes.
+    /// "US_VARCHAR": a length in characters in two bytes, and the characters.
     pub(super) fn text(&mut self) -> Parse<String> {
         let count = self.u16()?;
         self.take(2 * usize::from(count)).map(utf16)
     }
 }
 
-/// Text of 16-bit units, least byte first.
+/// UTF-16, little-endian.
 pub(super) fn utf16(bytes: &[u8]) -> String {
     let units = bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
     char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
 }
 
-/// Appends text as 16-bit units.
+/// UTF-16, little-endian.
 pub(super) fn write_utf16(text: &str, out: &mut Vec<u8>) {
     if text.is_ascii() {
         out.extend(text.bytes().flat_map(|byte| [byte, 0]));

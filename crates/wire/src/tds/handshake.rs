@@ -9,17 +9,17 @@ use super::{Config, Encryption, Medium, Scanner, ServerMessage, Session, Sink, l
 /// What TLS is for, once both sides have agreed on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TlsScope {
-    /// The login alone: when what [`Handshake::tls_started`] gave has been sent, both sides go on as before.
+    /// The login alone: after it both sides go on unencrypted.
     Login,
     Connection,
 }
 
-/// What to do next. Whatever was appended to be sent comes first.
+/// What to do after sending what was appended.
 #[derive(Debug)]
 pub enum Progress {
     Receive,
-    /// Start TLS, its handshake wrapped in packets ([`wrap_tls`](super::wrap_tls), [`unwrap_tls`](super::unwrap_tls)), then
-    /// call [`Handshake::tls_started`]. What follows that handshake is not wrapped.
+    /// Start TLS, its handshake wrapped in packets ([`wrap_tls`](super::wrap_tls), [`unwrap_tls`](super::unwrap_tls)),
+    /// then call [`Handshake::tls_started`]. Nothing after that handshake is wrapped.
     StartTls(TlsScope),
     /// Ask another server, as this one says.
     Redirect {
@@ -38,7 +38,7 @@ enum State {
     Over,
 }
 
-/// The way from a fresh connection to a session.
+/// From a fresh connection to a session.
 #[derive(Debug)]
 pub struct Handshake {
     config: Config,
@@ -54,13 +54,12 @@ struct Refusal(Option<Box<ServerMessage>>);
 
 impl Sink for Refusal {
     fn error(&mut self, error: ServerMessage) {
-        // The first says why; those behind it, that the login failed.
+        // The first error gives the reason; later ones only say that the login failed.
         self.0.get_or_insert(Box::new(error));
     }
 }
 
 impl Handshake {
-    /// A handshake; [`Handshake::begin`] comes first.
     #[must_use]
     pub fn new(config: Config) -> Self {
         let mut limits = config.limits;
@@ -69,7 +68,7 @@ impl Handshake {
         Self { config, state: State::Begin, scanner, received_bytes: 0, refusal: Refusal::default() }
     }
 
-    /// Appends what opens the conversation: in this protocol the client speaks first.
+    /// The client speaks first in this protocol.
     pub fn begin(&mut self, out: &mut Vec<u8>) {
         let stance = match self.config.encryption {
             Encryption::LoginOnly => Stance::Off,
@@ -79,7 +78,7 @@ impl Handshake {
         self.state = State::Prelogin(Vec::new());
     }
 
-    /// What it means when the server closes the connection now.
+    /// What a closed connection means at this point.
     #[must_use]
     pub fn closed(&self) -> &'static str {
         match self.state {
@@ -89,11 +88,6 @@ impl Handshake {
         }
     }
 
-    /// Takes what was received.
-    ///
-    /// # Errors
-    ///
-    /// The server refuses the login or breaks the protocol, or the two sides do not agree on encryption.
     pub fn receive(&mut self, received: &[u8], out: &mut Vec<u8>) -> Result<Progress> {
         self.received_bytes += received.len() as u64;
         let limit_bytes = u64::from(self.config.limits.handshake_total_bytes);
@@ -108,11 +102,7 @@ impl Handshake {
         }
     }
 
-    /// TLS is there: appends the login, which is to be sent through it.
-    ///
-    /// # Errors
-    ///
-    /// [`WireError::Misuse`], or a name is too long.
+    /// Appends the login, to be sent through TLS.
     pub fn tls_started(&mut self, out: &mut Vec<u8>) -> Result<Progress> {
         let State::Tls(scope) = self.state else {
             return Err(WireError::Misuse("TLS was not asked for"));
@@ -173,7 +163,7 @@ impl Handshake {
                 None => WireError::Protocol("it neither lets the login in nor says why"),
             });
         };
-        // An error beside the greeting: the login holds, but not as it was asked for.
+        // The login holds, but not as requested.
         if let Some(refusal) = self.refusal.0.take() {
             return Err(WireError::RefusedBySqlServer(refusal));
         }

@@ -7,16 +7,14 @@ use super::Config;
 use super::cursor::write_utf16;
 use super::packet::{self, Kind, PACKET_BYTES};
 
-/// The fixed part, bytes.
 const FIXED_BYTES: usize = 94;
-/// Version 7.4.
 const VERSION: u32 = 0x7400_0004;
-/// "fUseDB", "fDatabase", "fSetLang": changes of database and language are told, and a database that is not there ends the
+/// "fUseDB", "fDatabase", "fSetLang": changes of database and language are reported, and a missing database ends the
 /// login.
 const FLAGS_1: u8 = 0xe0;
-/// "fLanguage", "fODBC": the session begins with the settings of the standard, as those of Microsoft's own clients do.
+/// "fLanguage", "fODBC": the session begins with standard settings, like Microsoft's clients.
 const FLAGS_2: u8 = 0x03;
-/// Names are at most so long, in characters.
+/// Longest name.
 const NAME_CHARACTERS: usize = 128;
 
 pub(super) fn write(config: &Config, out: &mut Vec<u8>) -> Result<()> {

@@ -2,7 +2,6 @@
 
 use crate::{Result, WireError};
 
-/// The size of a packet's header, in bytes.
 pub const HEADER_BYTES: usize = 8;
 
 /// "Status": this packet is the last of its message.
@@ -14,28 +13,23 @@ pub(super) const PACKET_BYTES: std::ops::RangeInclusive<usize> = 512..=32_767;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
-    /// A batch of statements as text.
     Batch = 0x01,
-    /// A call of a remote procedure.
     Rpc = 0x03,
     /// An answer: the only kind that a server sends.
     Reply = 0x04,
-    /// What is under way is to be given up.
+    /// Cancels the current request.
     Attention = 0x06,
-    /// Rows of a bulk copy.
     Bulk = 0x07,
     Login = 0x10,
-    /// What comes before it; also the wrapping of the handshake of TLS.
+    /// Also wraps the TLS handshake.
     Prelogin = 0x12,
 }
 
-/// A packet's header. `number` counts the packets of a message, from 1.
 pub(super) fn header(kind: Kind, status: u8, length: usize, number: u8) -> [u8; HEADER_BYTES] {
     let [high, low] = (length as u16).to_be_bytes();
     [kind as u8, status, high, low, 0, 0, number, 0]
 }
 
-/// Appends a message as packets.
 pub(super) fn write(kind: Kind, payload: &[u8], packet_bytes: usize, out: &mut Vec<u8>) {
     let room = packet_bytes - HEADER_BYTES;
     let count = payload.len().div_ceil(room).max(1);
@@ -47,20 +41,15 @@ pub(super) fn write(kind: Kind, payload: &[u8], packet_bytes: usize, out: &mut V
     }
 }
 
-/// Appends bytes of the handshake of TLS as the server takes them before the login.
+/// Wraps bytes of the TLS handshake in packets.
 pub fn wrap_tls(bytes: &[u8], out: &mut Vec<u8>) {
     write(Kind::Prelogin, bytes, 4096, out);
 }
 
-/// Takes one packet of the server's side of that handshake off `input`: its bytes, and how long it was. `None` while it is
-/// not there to its end.
-///
-/// # Errors
-///
-/// [`WireError::Unexpected`] if it is not one.
+/// Unwraps one packet of the server's TLS handshake: its bytes, and its length. `None` while incomplete.
 pub fn unwrap_tls(input: &[u8]) -> Result<Option<(&[u8], usize)>> {
     let Some(header) = input.first_chunk::<HEADER_BYTES>() else { return Ok(None) };
-    // The server answers in kind, although a reply is of another.
+    // The server answers in the same kind, although a reply has another.
     if header[0] != Kind::Prelogin as u8 && header[0] != Kind::Reply as u8 {
         return Err(WireError::Unexpected { tag: header[0], state: "agreeing on TLS" });
     }
@@ -71,7 +60,6 @@ pub fn unwrap_tls(input: &[u8]) -> Result<Option<(&[u8], usize)>> {
     Ok(input.get(HEADER_BYTES..length).map(|body| (body, length)))
 }
 
-/// What takes packets apart.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Framer {
     header: [u8; HEADER_BYTES],
@@ -80,15 +68,13 @@ pub(super) struct Framer {
     is_last: bool,
 }
 
-/// A piece of a message.
 pub(super) struct Piece<'a> {
     pub(super) bytes: &'a [u8],
-    /// Whether the message ends with it.
     pub(super) ends: bool,
 }
 
 impl Framer {
-    /// Takes the next piece off `input`; `None` when it is used up. A piece may be empty.
+    /// `None` when `input` is used up. A piece may be empty.
     pub(super) fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Piece<'a>>> {
         if self.left == 0 && self.header_len < HEADER_BYTES {
             let taken = (HEADER_BYTES - self.header_len).min(input.len());

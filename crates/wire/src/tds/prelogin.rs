@@ -13,14 +13,13 @@ const TERMINATOR: u8 = 0xff;
 /// "B_FENCRYPTION": what a side says of encryption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stance {
-    /// It can, and would rather not.
+    /// It can, but would rather not.
     Off,
     On,
     Unsupported,
     Required,
 }
 
-/// Appends the client's message.
 pub(super) fn write(stance: Stance, out: &mut Vec<u8>) {
     let stance = match stance {
         Stance::Off => 0,
@@ -34,7 +33,6 @@ pub(super) fn write(stance: Stance, out: &mut Vec<u8>) {
     packet::write(Kind::Prelogin, &payload, 4096, out);
 }
 
-/// Reads the server's answer.
 pub(super) fn parse(payload: &[u8]) -> Result<Stance> {
     let mut reader = Reader::new(payload);
     loop {

@@ -6,11 +6,10 @@ use super::cursor::write_utf16;
 use super::packet::{self, END_OF_MESSAGE, HEADER_BYTES, Kind};
 use super::types::{IN_PARTS, kind};
 
-/// "ALL_HEADERS" with the descriptor of the transaction, bytes.
 const ALL_HEADERS_BYTES: usize = 22;
-/// Where that descriptor stands in a request's first packet.
+/// Offset of that descriptor in a request's first packet.
 const DESCRIPTOR_AT: usize = HEADER_BYTES + 10;
-/// Texts and bytes up to this size are sent whole, in bytes; longer ones in parts.
+/// Longer texts and bytes are sent in parts.
 const WHOLE_BYTES: usize = 8000;
 
 /// Numbers of procedures, "ProcID".
@@ -21,14 +20,12 @@ const PREPARE_AND_EXECUTE: u16 = 13;
 /// "fByRefValue": the procedure gives a value back.
 const BY_REFERENCE: u8 = 0x01;
 
-/// What the session says that every request depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Session {
-    /// The transaction that is open, [`Scanner::transaction`](super::Scanner::transaction).
+    /// [`Scanner::transaction`](super::Scanner::transaction).
     pub transaction: u64,
-    /// The size of packets, in bytes.
     pub packet_bytes: usize,
-    /// The collation that texts are sent with.
+    /// For texts.
     pub collation: [u8; 5],
 }
 
@@ -44,7 +41,7 @@ impl Session {
     }
 }
 
-/// How a parameter was declared: decides the form in which its value travels, where there are several.
+/// How a parameter was declared, where several wire forms are possible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Declared {
     #[default]
@@ -56,18 +53,17 @@ pub enum Declared {
     Narrow,
 }
 
-/// A request of which everything but the parameters is encoded once. They are encoded behind it each time.
+/// A request whose fixed part is encoded once; parameters are encoded behind it each time.
 #[derive(Debug, Clone)]
 pub struct Request {
     bytes: Vec<u8>,
-    /// Up to here it stays.
+    /// End of the fixed part.
     prefix: usize,
     declared: Vec<Declared>,
-    /// The request in several packets, if it does not fit into one.
+    /// The packets, if more than one.
     split: Vec<u8>,
 }
 
-/// Appends the headers of a request that is not in any transaction yet.
 fn begin(kind: Kind, out: &mut Vec<u8>) {
     out.extend(packet::header(kind, END_OF_MESSAGE, 0, 1));
     out.extend((ALL_HEADERS_BYTES as u32).to_le_bytes());
@@ -101,8 +97,8 @@ impl Request {
         request.sealed()
     }
 
-    /// `sp_prepexec`: prepares a statement and executes it. Its handle is the return value. `declarations` are those of
-    /// the parameters: `@P1 int, @P2 char(25)`; empty if it has none.
+    /// `sp_prepexec`: prepares and executes; the handle is the return value. `declarations` are the parameters': `@P1
+    /// int, @P2 char(25)`, or empty.
     #[must_use]
     pub fn prepare_and_execute(declarations: &str, sql: &str, declared: Vec<Declared>) -> Self {
         let mut request = Self::call(PREPARE_AND_EXECUTE, declared);
@@ -112,7 +108,7 @@ impl Request {
         request.sealed()
     }
 
-    /// `sp_executesql`: a statement with parameters that is not kept.
+    /// `sp_executesql`: not kept.
     #[must_use]
     pub fn execute_sql(declarations: &str, sql: &str, declared: Vec<Declared>) -> Self {
         let mut request = Self::call(EXECUTE_SQL, declared);
@@ -123,7 +119,6 @@ impl Request {
         request.sealed()
     }
 
-    /// A batch, which has no parameters.
     #[must_use]
     pub fn batch(sql: &str) -> Self {
         let mut bytes = Vec::new();
@@ -132,11 +127,6 @@ impl Request {
         Self { bytes, prefix: 0, declared: Vec::new(), split: Vec::new() }.sealed()
     }
 
-    /// The request with these values, in this session.
-    ///
-    /// # Errors
-    ///
-    /// [`WireError::ParameterCount`], [`WireError::RequestTooLarge`].
     pub fn encode(&mut self, values: &[Value<'_>], session: Session) -> Result<&[u8]> {
         if values.len() != self.declared.len() {
             return Err(WireError::ParameterCount { expected: self.declared.len(), given: values.len() });
@@ -151,7 +141,7 @@ impl Request {
     }
 }
 
-/// Gives a request its length, or cuts it into packets.
+/// Fills in the length, or cuts the request into packets.
 fn seal<'a>(bytes: &'a mut [u8], packet_bytes: usize, split: &'a mut Vec<u8>) -> Result<&'a [u8]> {
     if bytes.len() > packet_bytes {
         u32::try_from(bytes.len()).map_err(|_| WireError::RequestTooLarge(bytes.len() as u64))?;
@@ -165,23 +155,18 @@ fn seal<'a>(bytes: &'a mut [u8], packet_bytes: usize, split: &'a mut Vec<u8>) ->
     Ok(bytes)
 }
 
-/// Appends a batch.
-///
-/// # Errors
-///
-/// [`WireError::RequestTooLarge`].
 pub fn batch(sql: &str, session: Session, out: &mut Vec<u8>) -> Result<()> {
     let mut request = Request::batch(sql);
     out.extend_from_slice(request.encode(&[], session)?);
     Ok(())
 }
 
-/// Appends an attention: what is under way is given up. The scanner must be told.
+/// Cancels the current request. The scanner must be told.
 pub fn attention(out: &mut Vec<u8>) {
     out.extend(packet::header(Kind::Attention, END_OF_MESSAGE, HEADER_BYTES, 1));
 }
 
-/// A parameter without name that holds a statement or declarations.
+/// A nameless parameter with a statement or declarations.
 fn write_name_and_text(text: &str, out: &mut Vec<u8>) {
     out.extend([0, 0]);
     // A statement has no collation of its own.

@@ -1,4 +1,4 @@
-//! What the server sends, after the login and during it.
+//! Scans what the server sends, during and after the login.
 
 use crate::{Limits, Result, WireError};
 
@@ -7,14 +7,12 @@ use super::packet::Framer;
 use super::token::{Change, Token, is_null};
 use super::{Cell, Column, ServerMessage};
 
-/// "DONE" and its kin: a statement or a procedure has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Done {
     pub(super) status: u16,
-    /// The kind of statement, "CurCmd".
+    /// "CurCmd".
     pub command: u16,
     pub(super) rows: u64,
-    /// Whether it is a statement inside of a procedure, of which prepared statements are one.
     pub in_procedure: bool,
 }
 
@@ -24,20 +22,19 @@ impl Done {
         self.status & 0x102 != 0
     }
 
-    /// The rows that it touched, if it counts them.
+    /// `None` if it does not count rows.
     #[must_use]
     pub fn rows(&self) -> Option<u64> {
         (self.status & 0x10 != 0).then_some(self.rows)
     }
 
-    /// Whether this is the answer to an attention.
+    /// Whether it answers an attention.
     #[must_use]
     pub fn is_attention(&self) -> bool {
         self.status & 0x20 != 0
     }
 }
 
-/// One row of a result.
 #[derive(Debug, Clone, Copy)]
 pub struct Row<'a> {
     columns: &'a [Column],
@@ -46,23 +43,16 @@ pub struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// How many columns it has.
     #[must_use]
     pub fn len(&self) -> usize {
         self.columns.len()
     }
 
-    /// Whether it has none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.columns.is_empty()
     }
 
-    /// Its values.
-    ///
-    /// # Errors
-    ///
-    /// [`WireError::Protocol`] if one is not what its column says.
     pub fn cells(&self) -> Result<Vec<Cell>> {
         let mut cursor = Cursor::new(self.values);
         let cell = |(place, column): (usize, &Column)| match self.nulls {
@@ -73,7 +63,7 @@ impl Row<'_> {
     }
 }
 
-/// Who wants to know what an answer holds. Nothing of it need be taken.
+/// Receives what an answer holds; every method is optional.
 pub trait Sink {
     fn columns(&mut self, _columns: &[Column]) {}
 
@@ -81,14 +71,13 @@ pub trait Sink {
         Ok(())
     }
 
-    /// A statement has ended.
     fn done(&mut self, _done: Done) {}
 
     fn error(&mut self, _error: ServerMessage) {}
 
     fn info(&mut self, _info: ServerMessage) {}
 
-    /// What a procedure gives back, such as the handle of a prepared statement.
+    /// Such as the handle of a prepared statement.
     fn return_value(&mut self, _value: Cell) {}
 }
 
@@ -97,16 +86,10 @@ pub struct Ignore;
 
 impl Sink for Ignore {}
 
-/// What received bytes came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scan {
-    /// All of them are used up, and the answer goes on.
     NeedMore,
-    /// The answer is complete, and ended behind so many bytes.
-    Ready {
-        /// Bytes used.
-        consumed: usize,
-    },
+    Ready { consumed: usize },
 }
 
 /// Whether an attention is still to be answered.
@@ -116,7 +99,7 @@ enum Attention {
     Awaited,
 }
 
-/// What a login is told, and what else may have come before it.
+/// What arrives during a login.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Greeting {
     pub(super) acknowledged: Option<(u32, String, [u8; 4])>,
@@ -124,18 +107,17 @@ pub(super) struct Greeting {
     pub(super) negotiates: bool,
 }
 
-/// Takes answers apart, in chunks of any size. Tokens that are torn are kept until their end has come.
+/// Scans answers in chunks of any size. Torn tokens are kept until complete.
 #[derive(Debug, Clone)]
 pub struct Scanner {
     limits: Limits,
     framer: Framer,
     torn: Vec<u8>,
-    /// A torn token is looked at again when so much is there: so that its length costs no more than its bytes.
+    /// A torn token is parsed again only at this length, so that the cost stays linear.
     retry_bytes: usize,
     columns: Vec<Column>,
-    /// What described these columns: a statement that is executed again describes the same, which need not be read again.
+    /// The raw description of these columns: one that repeats is not parsed again.
     description: Vec<u8>,
-    /// Whether rows may come.
     result: InResult,
     packet_bytes: usize,
     collation: [u8; 5],
@@ -144,14 +126,12 @@ pub struct Scanner {
     pub(super) greeting: Greeting,
 }
 
-/// Whether an answer is within a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum InResult {
     No,
     Yes,
 }
 
-/// Errors of reading what was complete.
 fn plain(trouble: Trouble) -> WireError {
     match trouble {
         Trouble::Short => WireError::malformed(),
@@ -177,13 +157,12 @@ impl Scanner {
         }
     }
 
-    /// The descriptor of the transaction that is open, which every request carries; 0 if none is.
+    /// Every request carries this descriptor; 0 without a transaction.
     #[must_use]
     pub fn transaction(&self) -> u64 {
         self.transaction
     }
 
-    /// The size of packets, in bytes.
     #[must_use]
     pub fn packet_bytes(&self) -> usize {
         self.packet_bytes
@@ -194,18 +173,16 @@ impl Scanner {
         self.collation
     }
 
-    /// Bytes that it keeps allocated.
     #[must_use]
     pub fn retained_bytes(&self) -> usize {
         self.torn.capacity() + self.description.capacity()
     }
 
-    /// An attention was sent: the answer ends only with the server's word for it.
+    /// The answer then ends only with the server's confirmation.
     pub fn attention_sent(&mut self) {
         self.attention = Attention::Awaited;
     }
 
-    /// Reads what was received, up to the end of an answer.
     pub fn scan<S: Sink>(&mut self, received: &[u8], sink: &mut S) -> Result<Scan> {
         let mut input = received;
         while let Some(piece) = self.framer.next(&mut input)? {
@@ -235,7 +212,7 @@ impl Scanner {
         Ok(Scan::NeedMore)
     }
 
-    /// A message is complete. `false`: the answer goes on with another, which answers an attention.
+    /// `false`: another message answers an attention.
     fn end_message(&mut self) -> Result<bool> {
         if !self.torn.is_empty() {
             return Err(WireError::Protocol("an answer ends within a token"));
@@ -247,7 +224,7 @@ impl Scanner {
         Ok(self.attention == Attention::None)
     }
 
-    /// Reads tokens, and says how many bytes those that are complete have.
+    /// Returns the length of the complete tokens.
     fn tokens<S: Sink>(&mut self, bytes: &[u8], sink: &mut S) -> Result<usize> {
         let mut cursor = Cursor::new(bytes);
         loop {
@@ -273,7 +250,7 @@ impl Scanner {
         }
     }
 
-    /// Whether the columns of the last result are described here once more.
+    /// Whether this repeats the last result's columns.
     fn is_known(&self, bytes: &[u8]) -> bool {
         !self.description.is_empty() && bytes.starts_with(&self.description)
     }

@@ -37,7 +37,6 @@ pub(super) enum Change {
     /// A transaction has begun, with this descriptor.
     Began(u64),
     Ended,
-    /// Another server is to be asked.
     Routed {
         host: String,
         port: u16,
@@ -47,7 +46,6 @@ pub(super) enum Change {
 
 pub(super) enum Token<'a> {
     Columns(Option<Vec<Column>>),
-    /// The bytes of a row's values, and which of them are `NULL` and not there.
     Row {
         nulls: Option<&'a [u8]>,
         values: &'a [u8],
@@ -62,7 +60,7 @@ pub(super) enum Token<'a> {
         version: [u8; 4],
     },
     Change(Change),
-    /// The server wants to go on with a login by other means.
+    /// The server wants another kind of login.
     Negotiate,
     Skipped,
 }
@@ -127,7 +125,7 @@ fn skipped(_bytes: &[u8]) -> Token<'_> {
     Token::Skipped
 }
 
-/// Whether the bit of a place is set: the value is `NULL` and not there.
+/// Whether the value is `NULL` and absent.
 pub(super) fn is_null(nulls: &[u8], place: usize) -> bool {
     nulls.get(place / 8).is_some_and(|byte| byte & (1 << (place % 8)) != 0)
 }
@@ -138,7 +136,7 @@ fn sized<'a>(cursor: &mut Cursor<'a>) -> Parse<&'a [u8]> {
     cursor.take(count.into())
 }
 
-/// A body that was received to its end: if it is short now, it is wrong.
+/// The body is complete, so a short read is an error.
 fn whole<T>(parsed: Parse<T>) -> Parse<T> {
     match parsed {
         Err(Trouble::Short) => wrong("a token is shorter than what it says it holds"),
@@ -187,7 +185,7 @@ fn parse_change(body: &[u8]) -> Parse<Change> {
     })
 }
 
-/// "FEATUREEXTACK": nothing was asked for, so nothing of it matters.
+/// "FEATUREEXTACK": nothing was asked for.
 fn skip_features<'a>(cursor: &mut Cursor<'a>) -> Parse<Token<'a>> {
     while cursor.u8()? != 0xff {
         let count = cursor.u32()?;

@@ -2,7 +2,6 @@
 
 use super::cursor::{Cursor, Parse, wrong};
 
-/// Numbers of types, as "Data Type Definitions" names them.
 pub mod kind {
     pub const NULL: u8 = 0x1f;
     pub const INT1: u8 = 0x30;
@@ -73,14 +72,12 @@ pub(super) enum Framing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TypeInfo {
     pub id: u8,
-    /// The largest length of a value, in bytes; 65,535 stands for values without limit. 0 where the type has one length
-    /// only.
+    /// Largest length of a value; 65,535 is unlimited. 0 where the type has one length only.
     pub length_bytes: u32,
     /// Digits, for decimal types.
     pub precision: u8,
     /// Digits behind the point, or of a second.
     pub scale: u8,
-    /// The collation of characters.
     pub collation: [u8; 5],
 }
 
@@ -183,13 +180,11 @@ impl TypeInfo {
     }
 }
 
-/// A column of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
-    /// Its name; empty where the statement gives none.
+    /// Empty if unnamed.
     pub name: String,
     pub info: TypeInfo,
-    /// "Flags", as the server sent them.
     pub flags: u16,
 }
 

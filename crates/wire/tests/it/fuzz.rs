@@ -1,5 +1,3 @@
-//! Seeded damage: the same on every run, so that a failure can be repeated.
-
 /// A small generator (SplitMix64); quality does not matter here, repeatability does.
 pub struct Rng(u64);
 
@@ -29,7 +27,6 @@ impl Rng {
 /// Numbers at which parsers break.
 const EDGES: [u32; 10] = [0, 1, 3, 4, 5, 0x7f, 0xff, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff];
 
-/// Damages a valid stream in a few places.
 pub fn mutate(rng: &mut Rng, bytes: &mut Vec<u8>) {
     for _ in 0..=rng.below(4) {
         if bytes.is_empty() {

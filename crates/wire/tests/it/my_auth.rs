@@ -199,16 +199,13 @@ fn a_false_server_gets_no_password() {
     let mut handshake = Handshake::new(Config { encryption: Encryption::Require, ..config("u", "secret") });
     let result = handshake.receive(&greeting("mysql_native_password", MYSQL_8, SEED), &mut out);
     assert!(matches!(result, Err(WireError::TlsRefused)));
-    // It puts bytes in front of the TLS handshake.
     let mut handshake = Handshake::new(Config { encryption: Encryption::Require, ..config("u", "secret") });
     let bytes = [greeting("mysql_native_password", MYSQL_8 | 0x800, SEED), packet(2, OK)].concat();
     assert!(matches!(handshake.receive(&bytes, &mut out), Err(WireError::Protocol(_))));
-    // It switches methods for ever.
     let mut handshake = Handshake::new(config("u", "secret"));
     handshake.receive(&greeting("mysql_native_password", MYSQL_8, SEED), &mut out).unwrap();
     let switch = packet(2, b"\xfemysql_native_password\0abcdefghijklmnopqrst\0");
     assert!((0..20).any(|_| handshake.receive(&switch, &mut out).is_err()));
-    // It is full.
     let mut handshake = Handshake::new(config("u", "secret"));
     let Err(WireError::RefusedByMysql(error)) =
         handshake.receive(&packet(0, b"\xff\x10\x04Too many connections"), &mut out)

@@ -56,7 +56,6 @@ impl Client {
         self.transport.flush().unwrap();
     }
 
-    /// Receives once. Nothing means the server closed the connection.
     pub fn receive(&mut self) -> usize {
         let mut buffer = vec![0; self.chunk.min(65_536)];
         let count = self.transport.read(&mut buffer).unwrap_or(0);
@@ -65,7 +64,6 @@ impl Client {
         count
     }
 
-    /// The outcome of the next reply.
     pub fn outcome(&mut self) -> ScanOutcome {
         loop {
             let outcome = self.scanner.scan_to_end(&self.input).unwrap();
@@ -94,7 +92,6 @@ impl Client {
         }
     }
 
-    /// Sends and shows every event of the reply, rows included.
     pub fn events(&mut self, command: Command, out: &[u8], mut on_event: impl FnMut(&Event<'_>)) {
         self.scanner.expect(command);
         self.send(out);
@@ -122,7 +119,6 @@ impl Client {
         self.run(Command::Prepare, &out).unwrap().prepared.unwrap()
     }
 
-    /// The first column of all rows of a query, as text.
     pub fn column(&mut self, sql: &str) -> Vec<Option<String>> {
         let mut out = Vec::new();
         command::query(sql, &mut out).unwrap();

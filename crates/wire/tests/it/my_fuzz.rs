@@ -92,7 +92,6 @@ fn transcript(capabilities: u64) -> Vec<u8> {
     reply(vec![vec![count(2, 1)], columns(), middle.clone(), vec![binary_row.clone(), binary_row.clone(), end(2)]]);
     let defined = if caches { Vec::new() } else { columns() };
     reply(vec![vec![count(2, u8::from(!caches))], defined, middle.clone(), vec![binary_row, end(3)]]);
-    // A row, then an error.
     reply(vec![vec![count(2, 1)], columns(), middle, vec![text_row, error]]);
     reply(vec![vec![b"\xfb/etc/passwd".to_vec(), ok(2)]]);
     reply(vec![vec![ok(2)]]);
@@ -135,7 +134,6 @@ fn events(capabilities: u64, chunks: &[&[u8]], rows: Rows) -> Vec<String> {
     seen
 }
 
-/// Uses what events offer.
 fn touch(event: &Event<'_>) {
     match event {
         Event::TextRow(row) => assert_eq!(row.get(usize::MAX), None),
@@ -191,7 +189,6 @@ fn the_transcript_is_understood_in_every_framing() {
     for capabilities in FRAMINGS {
         let bytes = transcript(capabilities);
         let outcomes = outcomes(capabilities, &[&bytes]);
-        // The local file is asked for, and its reply goes on.
         assert_eq!(outcomes.len(), COMMANDS.len() + 1, "{outcomes:#?}");
         let events = events(capabilities, &[&bytes], Rows::Keep);
         assert!(events.last().unwrap().ends_with("0 pending"), "{events:#?}");
@@ -251,7 +248,6 @@ fn a_real_servers_bytes_mean_the_same_in_any_chunks() {
 fn endless_rows_and_oversized_lengths_are_bounded() {
     let mut scanner = scanner(0);
     let valid = transcript(0);
-    // The first reply, then the beginning of the second.
     let ScanOutcome::Done { consumed, .. } = scanner.scan_to_end(&valid).unwrap() else { panic!("no reply") };
     let start = b"\x01\0\0\x01\x01\x1f\0\0\x02\x03def\x05bench\x01t\x01t\x01a\x01a\x0c\x2d\0\x0b\0\0\0\x03\x20\0\0\0\0";
     assert_eq!(consumed, 11);
@@ -276,7 +272,7 @@ fn endless_rows_and_oversized_lengths_are_bounded() {
     assert_eq!(scanner.memory_bytes(), 0);
 }
 
-/// Plays a server that means ill: its part of a handshake, damaged, to a real client.
+/// Damages a server's part of a handshake with a real client.
 fn hostile_handshake(rng: &mut Rng) -> Result<(), WireError> {
     let config = Config {
         password: Some("secret".into()),
@@ -345,7 +341,6 @@ fn hostile_handshakes_end() {
             }
         }
     }
-    // The run reached what it is meant to reach.
     assert!(in_count > 100, "{in_count}");
     for word in ["InsecureTransport", "Protocol", "TlsRefused", "RefusedByMysql", "TooLarge", "Unexpected"] {
         assert!(errors.contains(word), "{word} never happened: {errors:?}");

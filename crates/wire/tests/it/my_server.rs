@@ -81,7 +81,6 @@ pub fn root() -> Config {
     Config { medium: Medium::Local, ..Config::new("root") }
 }
 
-/// A client that may do everything, in the test's database.
 pub fn client() -> Client {
     client_with(Config { database: Some("bench".into()), ..root() })
 }

@@ -61,7 +61,6 @@ impl Client {
         self.transport.flush().unwrap();
     }
 
-    /// Receives once. Nothing means the server closed the connection.
     pub fn receive(&mut self) -> usize {
         let mut buffer = vec![0; self.chunk.min(65_536)];
         let count = self.transport.read(&mut buffer).unwrap_or(0);
@@ -70,7 +69,6 @@ impl Client {
         count
     }
 
-    /// The outcome of the next reply.
     pub fn outcome(&mut self) -> ScanOutcome {
         loop {
             let outcome = self.scanner.scan_to_ready(&self.input).unwrap();
@@ -99,7 +97,6 @@ impl Client {
         }
     }
 
-    /// Sends and shows every event to `on_event` up to a `ReadyForQuery`, rows included.
     pub fn events(&mut self, out: &[u8], mut on_event: impl FnMut(&Event<'_>)) -> TransactionStatus {
         self.send(out);
         self.scanner.set_rows(Rows::Keep);
@@ -123,7 +120,6 @@ impl Client {
         }
     }
 
-    /// The first column of all rows of a simple query, as text.
     pub fn column(&mut self, sql: &str) -> Vec<Option<String>> {
         let mut out = Vec::new();
         wire::postgres::frontend::query(sql, &mut out).unwrap();

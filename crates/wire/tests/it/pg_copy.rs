@@ -1,5 +1,3 @@
-//! Loading by `COPY`.
-
 use wire::postgres::{CopyFormat, Event, ScanOutcome, copy, frontend, oid};
 use wire::{Value, WireError};
 

@@ -84,7 +84,6 @@ fn events(chunks: &[&[u8]], rows: Rows) -> Vec<String> {
     seen
 }
 
-/// Uses what events offer.
 fn touch(event: &Event<'_>) {
     match event {
         Event::Row(row) => {
@@ -232,7 +231,7 @@ fn endless_rows_and_oversized_lengths_are_bounded() {
     assert!(scanner.memory_bytes() < 100);
 }
 
-/// Plays a server that means ill: its part of a handshake, damaged, to a real client.
+/// Damages a server's part of a handshake with a real client.
 fn hostile_handshake(rng: &mut Rng, encryption: Encryption) -> Result<(), WireError> {
     let config = Config {
         password: Some("secret".into()),
@@ -312,14 +311,12 @@ fn hostile_handshakes_end() {
             }
         }
     }
-    // The run reached what it is meant to reach.
     assert!(in_count > 100, "{in_count}");
     for word in ["Authentication", "Protocol", "TlsRefused", "RefusedByPostgres", "TooLarge", "Unexpected"] {
         assert!(errors.contains(word), "{word} never happened: {errors:?}");
     }
 }
 
-/// The name of an error's variant.
 fn variant(error: &WireError) -> String {
     let text = format!("{error:?}");
     text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_owned()

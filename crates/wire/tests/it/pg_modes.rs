@@ -6,7 +6,6 @@ use wire::{TextTemplate, Value};
 use super::pg_client::Client;
 use super::pg_server::trusted;
 
-/// Prepares a statement and returns its parameters' types as the server infers them.
 fn prepare(client: &mut Client, name: &str, sql: &str) -> Vec<u32> {
     let mut out = Vec::new();
     frontend::parse(name, sql, &[], &mut out).unwrap();

@@ -108,12 +108,10 @@ impl PgServer {
     }
 }
 
-/// A client of the role that needs no password.
 pub fn trusted() -> Client {
     Client::connect(server(), Config { database: Some("postgres".into()), ..Config::new("trusted") }).unwrap()
 }
 
-/// A configuration of a role with a password, over TCP.
 pub fn config(user: &str, password: &str, encryption: Encryption) -> Config {
     Config { database: Some("postgres".into()), password: Some(password.into()), encryption, ..Config::new(user) }
 }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Holds a server and its folder. The server runs below a shell that waits for the end of its standard input: when this
-/// process ends, even by a signal, the shell stops the server by its process number and removes the folder.
+/// Holds a server and its folder. The server runs below a shell that waits for the end of its standard input: when
+/// this process ends, even by a signal, the shell stops the server by pid and removes the folder.
 pub struct Private {
     pub folder: PathBuf,
     _shell: Child,
@@ -28,7 +28,6 @@ rm -rf "$folder"
 "#;
 
 impl Private {
-    /// Starts `command` with its folder under watch. `signal` asks it to end without waiting for its clients.
     pub fn start(folder: PathBuf, signal: &str, command: &[String]) -> Self {
         let shell = Command::new("sh")
             .args(["-c", WATCHER, "watcher"])
@@ -47,7 +46,6 @@ impl Private {
         fs::read_to_string(self.folder.join("log")).unwrap_or_default()
     }
 
-    /// Calls `probe` until it succeeds.
     pub fn wait_until(&self, mut probe: impl FnMut() -> bool) {
         let end = Instant::now() + Duration::from_secs(60);
         while !probe() {
@@ -64,7 +62,6 @@ pub struct User {
 }
 
 impl User {
-    /// `name` if this process is root, else whoever runs the tests.
     pub fn new(name: &'static str) -> Self {
         let id = Command::new("id").arg("-u").output().unwrap();
         Self { name, must_switch: id.stdout == b"0\n" }

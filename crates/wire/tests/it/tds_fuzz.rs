@@ -18,7 +18,6 @@ fn utf16(text: &str) -> Vec<u8> {
     text.encode_utf16().flat_map(u16::to_le_bytes).collect()
 }
 
-/// Cuts an answer into packets.
 fn packets(payload: &[u8], packet_bytes: usize) -> Vec<u8> {
     let pieces: Vec<&[u8]> = payload.chunks(packet_bytes - 8).collect();
     let mut out = Vec::new();
@@ -54,7 +53,6 @@ fn done(tag: u8, status: u16, rows: u64) -> Vec<u8> {
     [&[tag][..], &status.to_le_bytes(), &[0xc1, 0], &rows.to_le_bytes()].concat()
 }
 
-/// Columns of every framing.
 fn columns() -> Vec<u8> {
     let types: [&[u8]; 9] = [
         &[0x38],
@@ -91,7 +89,6 @@ fn row() -> Vec<u8> {
     out
 }
 
-/// Answers to several requests, and how many.
 fn transcript(packet_bytes: usize) -> (Vec<u8>, usize) {
     let nbc = [&[0xd2, 0b1111_1110, 1, 1, 0, 0, 0][..]].concat();
     let began = [0xe3, 11, 0, 8, 8, 1, 0, 0, 0, 0x10, 0, 0, 0, 0];
@@ -268,7 +265,7 @@ proptest! {
         let pieces = chunks(&mut rng, &bytes);
         let whole = listen(&mut session.scanner(), &[&bytes]);
         let torn = listen(&mut session.scanner(), &pieces);
-        // A token without end is looked at only now and then: when what is in it is met may differ, what it is may not.
+        // A long token is parsed only now and then: the order of events may differ, the content may not.
         if let (Ok((whole, _)), Ok((torn, _))) = (whole, torn) {
             let common = whole.0.len().min(torn.0.len());
             prop_assert_eq!(&whole.0[..common], &torn.0[..common]);

@@ -1,4 +1,4 @@
-//! Receive buffers that the kernel picks from as data come: a few serve thousands of idle sockets.
+//! Receive buffers that the kernel picks from on arrival: a few serve thousands of idle sockets.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::io;
@@ -8,25 +8,22 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use io_uring::IoUring;
 use io_uring::types::BufRingEntry;
 
-/// One buffer, in bytes: a large answer comes in pieces of this size.
+/// A large answer comes in pieces of this size.
 pub(super) const BUFFER_BYTES: usize = 16 << 10;
-/// The kernel wants the list on a page of its own. The largest page size of any platform with io_uring.
+/// The kernel wants the list on a page of its own: the largest page size of any platform with io_uring.
 const ALIGNMENT: usize = 64 << 10;
-/// The number of the only group of buffers.
 pub(super) const GROUP: u16 = 0;
 
-/// A list of buffers that is shared with the kernel, and the buffers.
+/// Buffers and their list, shared with the kernel.
 pub(super) struct Buffers {
-    /// The list first, the buffers behind it.
+    /// The list, then the buffers.
     memory: NonNull<u8>,
     layout: Layout,
     count: u16,
-    /// Buffers that were ever handed to the kernel, modulo 2^16: the list's tail.
     tail: u16,
 }
 
 impl Buffers {
-    /// Makes `count` buffers (a power of two) and hands all of them to the kernel.
     pub(super) fn new(io: &IoUring, count: u16) -> io::Result<Buffers> {
         let bytes = Buffers::list_bytes(count) + usize::from(count) * BUFFER_BYTES;
         let layout = Layout::from_size_align(bytes, ALIGNMENT).map_err(io::Error::other)?;
@@ -42,7 +39,7 @@ impl Buffers {
         Ok(buffers)
     }
 
-    /// The list's size, rounded up so that the buffers begin on a page of their own.
+    /// Rounded up to a page.
     fn list_bytes(count: u16) -> usize {
         (usize::from(count) * size_of::<BufRingEntry>()).next_multiple_of(4096)
     }
@@ -53,7 +50,7 @@ impl Buffers {
         unsafe { self.memory.add(Buffers::list_bytes(self.count) + usize::from(number) * BUFFER_BYTES) }
     }
 
-    /// Bytes that the kernel put into a buffer which it has handed over and not got back.
+    /// Bytes of a buffer that the kernel has filled and not got back.
     pub(super) fn bytes(&self, number: u16, begin: u32, end: u32) -> &[u8] {
         let number = number % self.count;
         let (begin, end) = (begin as usize, (end as usize).min(BUFFER_BYTES));
@@ -63,7 +60,6 @@ impl Buffers {
         unsafe { std::slice::from_raw_parts(self.start(number).add(begin.min(end)).as_ptr(), length) }
     }
 
-    /// Hands a buffer to the kernel (again).
     pub(super) fn give_back(&mut self, number: u16) {
         let number = number % self.count;
         let list = self.memory.cast::<BufRingEntry>();

@@ -1,17 +1,15 @@
-//! One socket of a ring.
-
 use std::os::fd::{AsRawFd, RawFd};
 
 use super::super::Socket;
 
-/// How far the bytes are that the kernel was given to send.
+/// State of the bytes given to the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sending {
     /// There are none.
     Idle,
-    /// A request that ends while it is submitted: in silence, or with a word about what it left.
+    /// Completes during submission; a completion tells only what was left.
     AtOnce,
-    /// The socket had no room, and a request waits for it. Its end is told.
+    /// The socket had no room; the request's completion tells.
     Waiting,
 }
 
@@ -19,13 +17,13 @@ pub(super) enum Sending {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Life {
     Open,
-    /// The peer or the operating system ended it, and the caller was told.
+    /// By the peer or the operating system; the caller was told.
     Ended,
-    /// The caller closed it; the kernel still holds requests.
+    /// By the caller; the kernel still holds requests.
     Closing,
 }
 
-/// A piece of what was received, in a buffer of the kernel's choice.
+/// In a buffer of the kernel's choice.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
     pub(super) buffer: u16,
@@ -37,19 +35,16 @@ pub(super) struct Connection {
     pub(super) socket: Socket,
     pub(super) life: Life,
     pub(super) sending: Sending,
-    /// A receive request that goes on by itself is in the kernel.
+    /// A multishot receive is in the kernel.
     pub(super) receiving: bool,
-    /// What the caller queued.
     pub(super) queued: Vec<u8>,
-    /// What the kernel reads from: not to be touched while it may.
+    /// Read by the kernel: do not touch meanwhile.
     pub(super) flying: Vec<u8>,
-    /// How much of it is sent.
     pub(super) sent: usize,
-    /// What was received last, unless it had to be kept with what came before.
+    /// Received last, unless it had to be appended to `kept`.
     pub(super) piece: Option<Piece>,
-    /// What was received and left by the caller.
+    /// Left by the caller.
     pub(super) kept: Vec<u8>,
-    /// How much of that is consumed.
     pub(super) consumed: usize,
 }
 
@@ -73,12 +68,12 @@ impl Connection {
         self.socket.as_raw_fd()
     }
 
-    /// Whether the kernel holds nothing that refers to this connection.
+    /// The kernel holds nothing of this connection.
     pub(super) fn is_still(&self) -> bool {
         !self.receiving && self.sending == Sending::Idle
     }
 
-    /// Everything that was given to the kernel is sent, or never will be.
+    /// Everything given to the kernel is sent or never will be.
     pub(super) fn land(&mut self) {
         self.flying.clear();
         self.sent = 0;

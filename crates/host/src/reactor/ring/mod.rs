@@ -1,11 +1,11 @@
-//! io_uring: one entry into the kernel for a whole batch of sends and receives.
+//! io_uring: one kernel entry for a batch of sends and receives.
 //!
-//! - A receive is requested once for each socket and goes on by itself (multishot); the kernel picks a buffer from a
-//!   common list when data come, so that idle sockets need none.
-//! - A send ends while it is submitted (`MSG_DONTWAIT`), in silence if all of it went (skipped completion). What the
-//!   socket had no room for comes back with a completion, and is sent by a second request that waits for room. That keeps
-//!   the rule simple that makes this safe: after a submission, bytes without a complaint are the kernel's no more.
-//! - Sockets and the ring itself are registered, which spares the kernel looking them up and counting references.
+//! - A receive is requested once per socket (multishot); the kernel picks a buffer from a common list on arrival, so
+//!   idle sockets need none.
+//! - A send completes during submission (`MSG_DONTWAIT`), without a completion if all of it went. What found no room
+//!   comes back with a completion and is sent by a second request that waits for room. So after a submission, bytes
+//!   without a completion are no longer the kernel's.
+//! - Sockets and the ring are registered, which spares the kernel look-ups and reference counts.
 
 mod buffers;
 mod connection;
@@ -25,22 +25,21 @@ use super::{Event, EventKind, Socket, Token, full};
 use crate::clock;
 use crate::system::uring::{self, Wait};
 
-/// Buffers that the kernel can fill before anybody looks.
+/// Buffers to fill between two waits.
 const BUFFERS: std::ops::RangeInclusive<usize> = 16..=256;
-/// How long the end of a reactor waits for the kernel to let go of its memory.
+/// Wait at the end for the kernel to let go of memory.
 const DRAIN_PATIENCE_NS: u64 = 2_000_000_000;
 const SEND_FLAGS: i32 = (rustix::net::SendFlags::NOSIGNAL.bits() | WAIT_ALL) as i32;
-/// `MSG_WAITALL`: a send that was cut short is gone on with, or fails.
+/// `MSG_WAITALL`: a short send is continued, or fails.
 const WAIT_ALL: u32 = rustix::net::RecvFlags::WAITALL.bits();
 const DO_NOT_WAIT: i32 = rustix::net::SendFlags::DONTWAIT.bits() as i32;
 
-/// What a completion is about: the low bits of its user data.
+/// The low bits of a completion's user data.
 const RECEIVE: u64 = 0;
 const SEND_AT_ONCE: u64 = 1;
 const SEND_WAITING: u64 = 2;
 const KIND_BITS: u32 = 2;
 
-/// How requests name their socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Files {
     Registered,
@@ -49,26 +48,22 @@ enum Files {
 
 pub(super) struct Ring {
     io: IoUring,
-    /// `None` once leaked: the kernel would not let go.
+    /// `None` once leaked: the kernel did not let go.
     buffers: Option<Buffers>,
     connections: Vec<Option<Box<Connection>>>,
     free: Vec<u32>,
-    /// Connections with queued bytes.
     to_send: VecDeque<u32>,
-    /// Connections without a receive request.
+    /// Without a receive request.
     to_receive: Vec<u32>,
-    /// Connections whose send left something.
+    /// Whose send left something.
     to_continue: Vec<u32>,
-    /// Sends of the current submission.
     submitted: Vec<u32>,
-    /// Connections that hold a buffer, or did.
+    /// They hold a buffer, or did.
     holding: Vec<u32>,
-    /// What is to be told by the next wait.
     happened: Vec<Event>,
     files: Files,
     given: Vec<&'static str>,
     capacity: usize,
-    /// How often the kernel was entered.
     entries: u64,
 }
 
@@ -185,15 +180,14 @@ impl Ring {
             self.release(slot);
         } else if connection.life != Life::Closing {
             connection.life = Life::Closing;
-            // Ends the requests that the kernel holds; `collect` then releases the connection.
+            // Ends the kernel's requests; `collect` then releases the connection.
             connection.socket.shut_down();
         }
     }
 
-    /// Gives a connection's place free and closes its socket.
     fn release(&mut self, slot: u32) {
         if self.files == Files::Registered {
-            // A registered socket stays open beyond its own descriptor.
+            // A registered socket outlives its descriptor.
             let _ = self.io.submitter().register_files_update(slot, &[-1]);
         }
         self.to_send.retain(|waiting| *waiting != slot);
@@ -203,7 +197,7 @@ impl Ring {
         }
     }
 
-    /// Hands back the buffer that a connection holds, and keeps its bytes elsewhere.
+    /// Copies the bytes of a held buffer and gives it back.
     fn keep_piece(&mut self, slot: u32) {
         let Some(connection) = self.connections[slot as usize].as_deref_mut() else { return };
         let (Some(piece), Some(buffers)) = (connection.piece.take(), &self.buffers) else { return };
@@ -221,7 +215,7 @@ impl Ring {
             self.keep_piece(slot);
         }
         loop {
-            // Something may have come with an earlier flush.
+            // An earlier flush may have brought something.
             let wait = if self.happened.is_empty() { Wait::until(deadline_ns) } else { Wait::No };
             self.turn(wait)?;
             let passed = || deadline_ns != u64::MAX && clock::now_ns() >= deadline_ns;
@@ -232,8 +226,8 @@ impl Ring {
         }
     }
 
-    /// Submits everything that is to be done, waits, and takes what is completed. Afterwards the kernel has taken every
-    /// request, and every send that was to end at once has ended.
+    /// Submits everything, waits, and takes completions. Afterwards the kernel has taken every request, and every
+    /// immediate send has completed.
     fn turn(&mut self, wait: Wait) -> io::Result<()> {
         self.push_requests()?;
         self.enter(wait)?;
@@ -253,7 +247,6 @@ impl Ring {
         Ok(())
     }
 
-    /// Makes requests of everything that is to be done.
     fn push_requests(&mut self) -> io::Result<()> {
         while let Some(slot) = self.to_receive.pop() {
             let Some(connection) = self.at(slot) else { continue };
@@ -284,7 +277,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Requests that what is flying and not yet sent be sent.
+    /// Sends the rest of `flying`.
     fn push_send(&mut self, slot: u32, flags: i32, kind: u64) -> io::Result<()> {
         let files = self.files;
         let Some(connection) = self.at(slot) else { return Ok(()) };
@@ -368,7 +361,7 @@ impl Ring {
         }
     }
 
-    /// Holds what came: in its buffer, if nothing from before is left.
+    /// Left in its buffer, unless older bytes remain.
     fn take_piece(&mut self, slot: u32, piece: Piece) {
         self.keep_piece(slot);
         let Some(connection) = self.at(slot) else { return };
@@ -383,7 +376,7 @@ impl Ring {
     fn take_end(&mut self, slot: u32, result: i32) {
         let kind = match (result < 0).then(|| Errno::from_raw_os_error(-result)) {
             None => EventKind::Closed,
-            // All buffers were full, or a signal came: asked again, it goes on.
+            // All buffers were full, or a signal came: ask again.
             Some(Errno::NOBUFS | Errno::INTR | Errno::AGAIN) => return,
             Some(errno) => EventKind::Error(errno.raw_os_error()),
         };
@@ -404,7 +397,7 @@ impl Ring {
         }
     }
 
-    /// A send that did not go at once, or one that waited.
+    /// Of a send that did not go at once, or one that waited.
     fn take_sent(&mut self, slot: u32, result: i32) {
         let Some(connection) = self.at(slot) else { return };
         connection.sent += result.max(0) as usize;
@@ -414,12 +407,12 @@ impl Ring {
             self.to_continue.push(slot);
             return;
         }
-        // Refused: what the server said before it closed the connection is still to come, and its end is told then.
+        // The server's last words are still to come; the end is told then.
         connection.land();
         self.after_send(slot);
     }
 
-    /// Ends all requests, so that the kernel lets go of all memory. Whether it did.
+    /// Ends all requests so that the kernel lets go of memory; whether it did.
     fn drain(&mut self) -> bool {
         for slot in 0..self.connections.len() {
             self.close(slot as u32);
@@ -439,11 +432,11 @@ impl Ring {
 impl Drop for Ring {
     fn drop(&mut self) {
         if !self.drain() {
-            // Better lost than freed: the kernel may still write into them.
+            // Better leaked than freed: the kernel may still write into them.
             std::mem::forget(self.buffers.take());
             std::mem::forget(std::mem::take(&mut self.connections));
         }
-        // Otherwise the kernel closes what is registered only some time after the process has ended.
+        // Otherwise the kernel closes registered sockets only some time after the process has ended.
         let _ = self.io.submitter().unregister_files();
     }
 }

@@ -1,24 +1,23 @@
-//! The set-up of a ring for sockets, and what it cannot do without.
+//! Set-up of a ring for sockets.
 
 use io_uring::{IoUring, opcode};
 
 pub(super) use crate::system::uring::reason;
 use crate::system::uring::{self, MOST_COMPLETIONS, Mode};
 
-/// Requests that fit into one submission. More than that are submitted in parts.
+/// Larger batches are submitted in parts.
 const MOST_SUBMITTED: usize = 4_096;
 
-/// A ring for so many sockets, and the names of what the kernel gave it.
 pub(super) fn open(capacity: usize) -> Result<(IoUring, Vec<&'static str>), String> {
     let entries = capacity.next_power_of_two().clamp(8, MOST_SUBMITTED);
-    // A receive that goes on by itself may complete several times between two looks.
+    // A multishot receive may complete several times between two waits.
     let completions = (2 * capacity).next_power_of_two().clamp(2 * entries, MOST_COMPLETIONS);
     let (io, names) = uring::open(entries, completions, Mode::Entered)?;
     demand(&io)?;
     Ok((io, names))
 }
 
-/// What the ring is built on, and has no way around.
+/// What the ring cannot do without.
 fn demand(io: &IoUring) -> Result<(), String> {
     let parameters = io.params();
     if !(parameters.is_feature_ext_arg()
@@ -29,7 +28,7 @@ fn demand(io: &IoUring) -> Result<(), String> {
     }
     let mut probe = io_uring::Probe::new();
     io.submitter().register_probe(&mut probe).map_err(|cause| reason(&cause))?;
-    // Nothing tells whether a receive can go on by itself, but it came with the same kernel as this operation.
+    // Multishot receive cannot be probed; it came with the same kernel as this operation.
     if !probe.is_supported(opcode::SendZc::CODE) {
         return Err("the kernel is older than 6.0".to_owned());
     }
