@@ -9,12 +9,11 @@ use crate::level::{LevelKind, levels};
 use crate::statistic::{Comparing, Estimate, Form, Sign};
 use crate::table::{Claim, Facts};
 
-/// The figures of both sides.
 #[derive(Clone, Debug)]
 struct Base {
     system: f64,
     against: f64,
-    /// What each may have been before it, or the rows behind it, were rounded.
+    /// Before rounding of the printed figure or its rows.
     ranges: [(f64, f64); 2],
     kind: BaseKind,
 }
@@ -22,7 +21,6 @@ struct Base {
 #[derive(Clone, Debug, PartialEq)]
 enum BaseKind {
     Level(LevelKind),
-    /// The figures that the table itself prints.
     Printed(Box<(Printed, Printed)>),
 }
 
@@ -34,7 +32,7 @@ impl Base {
         }
     }
 
-    /// Whether rounding leaves open which side is the larger.
+    /// Rounding leaves open which side is larger.
     fn is_open(&self) -> bool {
         let [(s_low, s_high), (o_low, o_high)] = self.ranges;
         s_low <= o_high && o_low <= s_high
@@ -44,7 +42,6 @@ impl Base {
         matches!(self.kind, BaseKind::Printed(_))
     }
 
-    /// Both figures in digits, as the arithmetic shows them.
     fn written(&self) -> (String, String) {
         match &self.kind {
             BaseKind::Printed(both) => (both.0.text.clone(), both.1.text.clone()),
@@ -83,7 +80,6 @@ pub fn check(facts: &Facts, claim: &Claim, comparing: Comparing) -> Checked {
     found.of(claim)
 }
 
-/// The figures of both sides, those of the rows first.
 fn bases(facts: &Facts, claim: &Claim, against: &str, estimate: Estimate, direction: Option<Direction>) -> Vec<Base> {
     let of = |system: &str| levels(facts, system, &claim.keys, &claim.metric, claim.formula.as_ref());
     let theirs = of(against);
@@ -106,7 +102,6 @@ fn bases(facts: &Facts, claim: &Claim, against: &str, estimate: Estimate, direct
     bases
 }
 
-/// The figure that the table prints for a side by that estimate.
 fn printed_estimate(facts: &Facts, claim: &Claim, system: &str, estimate: Estimate) -> Option<Printed> {
     let mut printed = facts.printed(system, &claim.keys, &claim.metric).filter(|other| {
         other.repetition.is_none() && other.statistic.is_some_and(|statistic| statistic.estimate == estimate)
@@ -160,7 +155,7 @@ impl Question<'_> {
         self.comparing.forms(self.direction)
     }
 
-    /// A form's value in the figure's unit: its size, or with its sign where the label has one.
+    /// In the figure's unit: absolute, or signed where the label has a sign.
     fn value(&self, form: Form, system: f64, against: f64) -> f64 {
         let value = form.of(system, against) * self.scale(form);
         let below_zero = self.claim.printed.value.is_some_and(|printed| printed < 0.0);
@@ -168,7 +163,7 @@ impl Question<'_> {
         if is_signed { value } else { value.abs() }
     }
 
-    /// Whether the side that is named as the better or smaller one is the other.
+    /// The side named better or smaller is the other one.
     fn wrong_way(&self, base: &Base) -> bool {
         let smaller = base.system < base.against;
         match (self.comparing, self.direction) {
@@ -189,7 +184,7 @@ impl Question<'_> {
         let value = self.value(form, base.system, base.against);
         let digits = self.claim.printed.decimals.max(0) + 2;
         let percent = if self.scale(form) == 100.0 { " %" } else { "" };
-        // The size of a share is written as the larger less the smaller.
+        // A share's size is the larger less the smaller.
         let is_size = value > 0.0 && form.of(base.system, base.against) < 0.0;
         let written = form.written(&ours, &theirs, if is_size { Sign::Size } else { Sign::Kept });
         format!("{written} = {}{percent} {}", shown(value, digits), base.words())
@@ -219,7 +214,7 @@ impl Question<'_> {
         weaker.or_else(|| forms.copied().find_map(|form| self.within_rounding(primary, form, right)))
     }
 
-    /// A figure that follows only from rounded ones, or by cutting: rounding, unless those do not follow themselves.
+    /// The figure follows only from rounded figures or by cutting: rounding, unless those do not follow themselves.
     fn weaker(&self, base: &Base, primary: &Base, form: Form, because: String, right: Option<f64>) -> Found {
         if std::ptr::eq(base, primary) {
             return Found::new(Status::Rounding, right, format!("{because}, not rounded to the nearest"));
@@ -247,7 +242,7 @@ impl Question<'_> {
         cells.estimate(self.estimate, self.direction)
     }
 
-    /// Whether figures that round to these ones, or come of rows that round to the published ones, could have given it.
+    /// Whether unrounded values of these figures or rows could have given it.
     fn within_rounding(&self, base: &Base, form: Form, right: Option<f64>) -> Option<Found> {
         let because = self.arithmetic(form, base);
         let [(s_low, s_high), (o_low, o_high)] = base.ranges;
@@ -255,7 +250,7 @@ impl Question<'_> {
         let values: Vec<f64> = corners.iter().map(|(s, o)| self.value(form, *s, *o)).collect();
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
         let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        // A size passes through zero where either side may be the larger.
+        // The size passes through zero where either side may be larger.
         let low = if base.is_open() && form.is_share_or_difference() { least.min(0.0) } else { least };
         let digits = self.claim.printed.decimals.max(0);
         self.claim.printed.fits_within(low, high).then(|| {
@@ -274,7 +269,7 @@ impl Question<'_> {
                 if is_new && enough && self.is_like(form) && printed.fits(value) == Match::Rounded {
                     return Some(self.mislabelled(self.arithmetic(form, base), &bases[0], right));
                 }
-                // A share of one, printed as a percentage.
+                // A share printed as percentage.
                 if self.claim.unit == "%"
                     && form.is_share()
                     && printed.fits(value / 100.0) == Match::Rounded
@@ -335,7 +330,7 @@ impl Question<'_> {
         let arithmetic: Vec<String> = self.forms().iter().map(|form| self.arithmetic(*form, base)).collect();
         let way = if self.wrong_way(base) { "; and the other side is the better one" } else { "" };
         let mut because = format!("{}{way}", arithmetic.join(", or "));
-        // A comparison of printed figures that are themselves wrong is said above; this one has another source.
+        // Wrong printed figures are reported above; this comparison has another source.
         if let (Some(printed), false) = (bases.iter().find(|base| base.is_printed()), base.is_printed()) {
             because.push_str(&format!("; {}", self.arithmetic(self.forms()[0], printed)));
         }

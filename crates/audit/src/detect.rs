@@ -10,18 +10,17 @@ use crate::level::{Level, LevelKind, levels};
 use crate::statistic::{Comparing, Estimate, Statistic};
 use crate::table::{Claim, Facts, Keys, Measured};
 
-/// Fewest values in which a clock's step is looked for.
+/// Fewest values for a clock's step.
 const MIN_CLOCK_VALUES: usize = 20;
-/// Fewest repetitions in which a total is told from a difference.
+/// Fewest repetitions that tell a total from a difference.
 const MIN_TOTALS: usize = 4;
-/// Increments of a total vary less than this from repetition to repetition, as a share of their mean.
+/// Largest variation of a total's increments, as a share of their mean.
 const MAX_VARIATION: f64 = 0.25;
-/// A step is one of the clock when it is so many times the last written digit.
+/// A clock's step is at least this many units of the last written digit.
 const WRITTEN_STEP: f64 = 1.5;
-/// A difference of so many steps of the clock is one step.
+/// Differences up to this many clock steps are one step.
 const ONE_STEP: f64 = 1.01;
 
-/// Everything that is wrong.
 pub fn remarks(facts: &Facts) -> Vec<Remark> {
     let mut remarks = repetitions(facts);
     remarks.extend(units(facts));
@@ -37,7 +36,6 @@ fn remark(kind: RemarkKind, text: String) -> Remark {
     Remark { kind, text }
 }
 
-/// The measured rows of one metric of one cell of one system.
 fn groups(facts: &Facts) -> BTreeMap<(&Keys, &str, &str), Vec<&Measured>> {
     let mut groups: BTreeMap<(&Keys, &str, &str), Vec<&Measured>> = BTreeMap::new();
     for row in &facts.measured {
@@ -96,7 +94,7 @@ fn repetitions(facts: &Facts) -> Vec<Remark> {
     remarks
 }
 
-/// Printed figures of one side that are no cells of the table.
+/// Printed figures of one side, without the table's cells.
 fn plain(facts: &Facts) -> impl Iterator<Item = &Claim> {
     facts.claims.iter().filter(|claim| {
         claim.repetition.is_none() && claim.statistic.is_some_and(|statistic| statistic.comparing.is_none())
@@ -111,7 +109,6 @@ fn times(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
-/// At most a few names.
 fn list(names: BTreeSet<String>) -> String {
     const SHOWN: usize = 6;
     let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
@@ -214,7 +211,7 @@ fn totals(facts: &Facts) -> Vec<Remark> {
     remarks
 }
 
-/// Whether the values grow by nearly the same each time.
+/// Nearly equal increments.
 fn is_total(values: &[f64]) -> bool {
     let steps: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let mean = steps.iter().sum::<f64>() / steps.len() as f64;
@@ -247,7 +244,7 @@ fn clocks(facts: &Facts) -> Vec<Remark> {
     for ((keys, metric, system), rows) in groups(facts) {
         let single: Vec<f64> = rows.iter().filter(|row| row.count.unwrap_or(1) == 1).map(|row| row.value).collect();
         let found = (single.len() >= MIN_CLOCK_VALUES).then(|| stats::clock_step(&single)).flatten();
-        // The digits with which the values are written are no clock.
+        // The written digits are no clock.
         let digit = rows.iter().map(|row| 10_f64.powi(-row.decimals)).fold(f64::INFINITY, f64::min);
         let Some(step) = found.filter(|step| *step > WRITTEN_STEP * digit) else { continue };
         let text = format!("{} of {system}: steps of {} {}", called(keys, metric), four(step), rows[0].unit);
@@ -274,7 +271,7 @@ fn four(value: f64) -> String {
     shown(value, 3 - value.abs().max(1e-9).log10().floor() as i32)
 }
 
-/// How far apart the single values behind a comparison are. A mean of many is finer than the clock.
+/// Between the single values behind a comparison; a mean of many is finer than the clock.
 fn difference(facts: &Facts, claim: &Claim) -> Option<f64> {
     let statistic = claim
         .statistic

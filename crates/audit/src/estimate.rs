@@ -9,12 +9,10 @@ use crate::statistic::{Comparing, Estimate};
 use crate::subset;
 use crate::table::{Claim, Facts};
 
-/// What was found, with the arithmetic.
 pub struct Found {
     pub status: Status,
-    /// The reading or the arithmetic.
     pub because: String,
-    /// What the rows give by the label.
+    /// By the label.
     pub right: Option<f64>,
 }
 
@@ -23,7 +21,6 @@ impl Found {
         Found { status, because: because.into(), right }
     }
 
-    /// It beside its claim.
     pub fn of(self, claim: &Claim) -> Checked {
         Checked {
             line: claim.line,
@@ -38,7 +35,6 @@ impl Found {
     }
 }
 
-/// Checks a figure that compares nothing.
 pub fn check(facts: &Facts, claim: &Claim) -> Checked {
     found(facts, claim).of(claim)
 }
@@ -61,7 +57,7 @@ fn found(facts: &Facts, claim: &Claim) -> Found {
         .unwrap_or_else(|| not_at_all(facts, claim, &levels, statistic.estimate, right))
 }
 
-/// The levels of a claim's own side: for a cell of the printed table only its own repetition.
+/// For a cell of the printed table only its own repetition.
 fn own_levels(facts: &Facts, claim: &Claim) -> Vec<Level> {
     let mut levels = levels(facts, &claim.system, &claim.keys, &claim.metric, claim.formula.as_ref());
     if let Some(repetition) = claim.repetition {
@@ -74,7 +70,7 @@ fn own_levels(facts: &Facts, claim: &Claim) -> Vec<Level> {
     levels
 }
 
-/// Which way is better in a claim's metric: as its own row tells, or the measured ones.
+/// As its own row tells, or the measured ones.
 pub fn direction(facts: &Facts, claim: &Claim) -> Option<Direction> {
     claim.direction.or_else(|| facts.direction(&claim.metric))
 }
@@ -114,7 +110,7 @@ fn by_label(
     cut
 }
 
-/// Whether values that were rounded to the rows could have given it.
+/// Whether unrounded rows could have given it.
 fn within_rounding(
     claim: &Claim,
     level: &Level,
@@ -157,7 +153,7 @@ fn by_other_reading(
     direction: Option<Direction>,
     right: f64,
 ) -> Option<Found> {
-    // One digit fits too much to prove anything.
+    // One digit matches too easily to prove anything.
     if claim.printed.significant_digits() < 2 || claim.repetition.is_some() {
         return None;
     }
@@ -242,7 +238,7 @@ fn not_at_all(facts: &Facts, claim: &Claim, levels: &[Level], estimate: Estimate
     Found::new(Status::DoesNotFollow, Some(right), because)
 }
 
-/// A slip of the decimal point, perhaps on the wrong side too, or the rank that the figure has.
+/// A misplaced decimal point, perhaps of the wrong side, or the figure's rank.
 fn hints(facts: &Facts, claim: &Claim, levels: &[Level], estimate: Estimate, right: f64) -> String {
     let Some(printed) = claim.printed.value else { return String::new() };
     let of_other = |system| {
@@ -269,14 +265,14 @@ fn hints(facts: &Facts, claim: &Claim, levels: &[Level], estimate: Estimate, rig
     format!("; {} is the value at {ranks} of {}", claim.printed.text, level.n())
 }
 
-/// The GRIM test (Brown & Heathers, "The GRIM test", Social Psychological and Personality Science 8, 2017) on rows that were counted:
-/// what was measured is whole only by rounding, and its mean need not be one of whole numbers.
+/// The GRIM test (Brown & Heathers, "The GRIM test", Social Psychological and Personality Science 8, 2017) for counted
+/// rows only: measured values are whole only by rounding.
 fn grim_of(level: &Level, estimate: Estimate, printed: &Printed) -> Option<String> {
     let single = level.values.iter().all(|v| v.count == 1);
     (estimate == Estimate::Mean && single).then(|| grim(printed, level.n(), level.grain?)).flatten()
 }
 
-/// Why no `n` multiples of `grain` have this mean; `None` if some have.
+/// Why no `n` multiples of `grain` have this mean.
 fn grim(printed: &Printed, n: u64, grain: f64) -> Option<String> {
     let value = printed.value?;
     let step = grain / n as f64;
@@ -309,7 +305,7 @@ fn without_rows(claim: &Claim, estimate: Estimate) -> Found {
     Found::new(Status::CannotBeChecked, None, because)
 }
 
-/// The words of a comparison, for labels of estimates.
+/// For labels of estimates.
 pub fn of_estimate(estimate: Estimate, comparing: Comparing) -> String {
     match (estimate, comparing) {
         (Estimate::Value, _) => "the values".to_owned(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// An arithmetic expression of names and numbers with `+ - * /` and brackets.
+/// Names and numbers with `+ - * /` and brackets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expression {
     text: String,
@@ -13,11 +13,11 @@ pub struct Expression {
 enum Node {
     Number(f64),
     Name(String),
-    /// Operands with the signs between them, from left to right: as deep as its brackets, however long it is.
+    /// Operands and signs from left to right: as deep as its brackets, however long.
     Chain(Box<Node>, Vec<(char, Node)>),
 }
 
-/// Deepest nesting of brackets that is read.
+/// Deepest nesting of brackets.
 const MAX_DEPTH: u32 = 32;
 
 struct Parser<'a> {
@@ -36,7 +36,6 @@ impl Expression {
         }
     }
 
-    /// As it was written.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -47,7 +46,7 @@ impl Expression {
         names
     }
 
-    /// Its value, if every name has one and it is finite.
+    /// `None` if a name has no value or the result is not finite.
     pub fn value(&self, of: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
         self.root.value(of).filter(|value| value.is_finite())
     }

@@ -1,41 +1,39 @@
 //! A figure as somebody printed it: its digits tell how exact it claims to be.
 
-/// Share of the last digit by which a computed figure may miss a half because of binary fractions.
+/// Tolerance for binary fractions, as a share of the last digit.
 const SLACK: f64 = 1e-6;
 /// Relative error of a sum of many doubles.
 const RELATIVE_SLACK: f64 = 1e-12;
 
-/// How a figure was stated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Relation {
     Equal,
-    /// `~30`: the zeros at its end are no digits.
+    /// `~30`: trailing zeros are no digits.
     About,
     /// `>1000`.
     Above,
     /// `<5`.
     Below,
-    /// `15..25`; the number is the upper end.
+    /// `15..25`; the upper end.
     UpTo(f64),
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Printed {
     pub text: String,
-    /// Its value; the lower end of a range. `None` for a name.
+    /// The lower end of a range; `None` for a name.
     pub value: Option<f64>,
-    /// Decimals: the last digit is worth 10^-decimals. Negative for a figure in tens.
+    /// The last digit is worth 10^-decimals; negative for tens.
     pub decimals: i32,
-    /// How it was stated.
     pub relation: Relation,
 }
 
 /// How well a computed value fits a printed one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Match {
-    /// Rounding the computed value gives the printed one.
+    /// The computed value rounds to the printed one.
     Rounded,
-    /// They differ by less than one unit of the last digit: digits were cut off, or rounded the wrong way.
+    /// Less than one unit of the last digit apart: cut off, or rounded the wrong way.
     Cut,
     No,
 }
@@ -64,7 +62,6 @@ impl Printed {
         Printed { text: text.to_owned(), value, decimals, relation }
     }
 
-    /// What one unit of the last digit is worth.
     pub fn unit(&self) -> f64 {
         10_f64.powi(-self.decimals)
     }
@@ -75,7 +72,7 @@ impl Printed {
         if value == 0.0 { 0 } else { value.log10().floor() as i32 + 1 + self.decimals }
     }
 
-    /// How well a computed value fits. The half is rounded either way.
+    /// A half may be rounded either way.
     pub fn fits(&self, computed: f64) -> Match {
         let Some(value) = self.value else { return Match::No };
         if !computed.is_finite() {
@@ -102,26 +99,25 @@ impl Printed {
         }
     }
 
-    /// Whether some value from `low` to `high` rounds to it.
+    /// Whether a value from `low` to `high` rounds to it.
     pub fn fits_within(&self, low: f64, high: f64) -> bool {
         let nearest = self.value.map(|value| value.clamp(low.min(high), high));
         [Some(low), nearest, Some(high)].into_iter().flatten().any(|value| self.fits(value) == Match::Rounded)
     }
 
-    /// The interval of values that round to it.
+    /// Of values that round to it.
     pub fn interval(&self) -> Option<(f64, f64)> {
         let half = self.unit() / 2.0;
         self.value.map(|value| (value - half, value + half))
     }
 }
 
-/// Decimals of a number as written.
 pub fn decimals_of(number: &str) -> i32 {
     let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
     mantissa.split_once('.').map_or(0, |(_, decimals)| decimals.len() as i32)
 }
 
-/// A value with so many decimals, at least none, without an end of zeros beyond `keep`.
+/// Without trailing zeros beyond `keep`.
 pub fn shown(value: f64, decimals: i32) -> String {
     let decimals = decimals.clamp(0, 12) as usize;
     let text = format!("{value:.decimals$}");

@@ -3,27 +3,26 @@
 use crate::figure::shown;
 use crate::support::Support;
 
-/// What may be said of a printed figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Status {
-    /// It follows from the rows, by the reading that its label names.
+    /// From the rows, by its label's reading.
     Follows,
-    /// It follows only from figures that were rounded before, or by cutting digits off instead of rounding.
+    /// Only from rounded figures, or by cutting off digits.
     Rounding,
-    /// It follows by another reading than its label names.
+    /// By another reading than the label's.
     Mislabelled,
-    /// It follows only when some rows are left out.
+    /// Only without some rows.
     Subset,
-    /// It does not follow from the rows.
+    /// Not from the rows.
     DoesNotFollow,
-    /// No values could have given it: a mean of N integers that cannot have these decimals.
+    /// A mean of N integers cannot have these decimals.
     Impossible,
-    /// The table does not hold what it would take.
+    /// The table lacks the data.
     CannotBeChecked,
 }
 
 impl Status {
-    /// Every status, in the order of a summary.
+    /// In the order of a summary.
     pub const ALL: [Status; 7] = [
         Status::Follows,
         Status::Rounding,
@@ -34,7 +33,6 @@ impl Status {
         Status::CannotBeChecked,
     ];
 
-    /// The words for people.
     pub fn words(self) -> &'static str {
         match self {
             Status::Follows => "follows",
@@ -47,7 +45,6 @@ impl Status {
         }
     }
 
-    /// The words for so many figures: `3 do not follow`.
     pub fn words_for(self, count: usize) -> &'static str {
         match self {
             Status::Follows if count != 1 => "follow",
@@ -56,35 +53,29 @@ impl Status {
         }
     }
 
-    /// Whether it is an accusation. A rounded figure and one that cannot be checked are none.
+    /// An accusation: not rounding or unverifiable figures.
     pub fn is_bad(self) -> bool {
         matches!(self, Status::Mislabelled | Status::Subset | Status::DoesNotFollow | Status::Impossible)
     }
 }
 
-/// A printed figure with what the rows say of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
     /// The line of the facts file.
     pub line: u64,
-    /// What the figure is called there.
     pub label: String,
-    /// The figure as printed.
     pub printed: String,
-    /// Its unit; empty for none.
     pub unit: String,
-    /// What the rows give by the reading that the label names, in the same unit; `None` when they give nothing.
+    /// By the label's reading; `None` when the rows give nothing.
     pub right: Option<f64>,
-    /// Decimals of the printed figure.
     pub decimals: i32,
-    /// What may be said.
     pub status: Status,
-    /// By which reading the figure follows, or what would be needed; with the arithmetic.
+    /// The reading by which it follows, or what is missing; with the arithmetic.
     pub because: String,
 }
 
 impl Checked {
-    /// What the rows give, with one digit more than was printed; a dash when they give nothing.
+    /// With one digit more than was printed; a dash without value.
     pub fn right_text(&self) -> String {
         match self.right {
             None => "–".to_owned(),
@@ -94,33 +85,31 @@ impl Checked {
     }
 }
 
-/// What is wrong with a table as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RemarkKind {
-    /// The clock ticks in steps, and a difference is not larger than one.
+    /// A difference is not larger than the clock's step.
     UnderClockStep,
     /// The clock ticks in steps.
     QuantisedClock,
-    /// The sides were repeated differently often, or another number is stated than there are rows.
+    /// Between the sides, or between stated number and rows.
     UnequalRepetitions,
     /// Nothing tells how often something was repeated.
     UnstatedRepetitions,
     /// Figures have no unit.
     MissingUnit,
-    /// Means are printed without any spread.
+    /// Means without any spread.
     MissingSpread,
     /// The sides differ in more than one thing.
     Confounded,
-    /// A counter grows from repetition to repetition: it is a total, not a difference.
+    /// A counter's total instead of a difference.
     NotDifferenced,
-    /// A count is the same in every repetition: what does not depend on the work cannot measure it.
+    /// Equal in every repetition: it cannot measure the work.
     Constant,
     /// The best of several is compared.
     BestOf,
 }
 
 impl RemarkKind {
-    /// The kind's name in JSON and before its text.
     pub fn as_str(self) -> &'static str {
         match self {
             RemarkKind::UnderClockStep => "under-clock-step",
@@ -137,11 +126,9 @@ impl RemarkKind {
     }
 }
 
-/// Something about the table as a whole.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Remark {
     pub kind: RemarkKind,
-    /// The evidence, with its figures.
     pub text: String,
 }
 
@@ -149,23 +136,19 @@ pub struct Remark {
 pub struct Audit {
     /// The file, as it was called.
     pub source: String,
-    /// Every printed figure, in the order of the table.
     pub figures: Vec<Checked>,
     /// What is wrong with the table as a whole.
     pub remarks: Vec<Remark>,
-    /// What the rows support.
     pub supports: Vec<Support>,
-    /// The remarks of the facts file itself: its source.
+    /// Of the facts file: its source.
     pub notes: Vec<String>,
 }
 
 impl Audit {
-    /// How many figures have that status.
     pub fn count(&self, status: Status) -> usize {
         self.figures.iter().filter(|figure| figure.status == status).count()
     }
 
-    /// Whether any figure is accused.
     pub fn is_bad(&self) -> bool {
         self.figures.iter().any(|figure| figure.status.is_bad())
     }

@@ -1,4 +1,4 @@
-//! From what a figure may have been computed: the rows, the sums of the rows, or the rounded cells of the printed table.
+//! What a figure may be computed from: rows, their sums, or the rounded cells of the printed table.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,25 +8,24 @@ use crate::expression::Expression;
 use crate::statistic::Estimate;
 use crate::table::{Claim, Facts, Keys, Measured};
 
-/// A value, or the mean of so many.
+/// Or the mean of `count`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Value {
     pub value: f64,
     /// How many it stands for.
     pub count: u64,
-    /// The repetition that it is from; 0 when nothing tells.
+    /// 0 when unknown.
     pub repetition: u32,
-    /// How far from it what was measured may lie: half of its last digit; 0 for what is counted.
+    /// Half of the last digit; 0 for counts.
     pub rounding: f64,
 }
 
-/// What the values of a level are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LevelKind {
     Rows,
     /// The cells of the printed table, each rounded.
     Cells,
-    /// One, of the sums of the rows.
+    /// A single value of summed rows.
     Sums,
 }
 
@@ -40,31 +39,28 @@ impl LevelKind {
     }
 }
 
-/// Values that a figure may have been computed from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Level {
     pub kind: LevelKind,
     pub values: Vec<Value>,
-    /// The step of each, where they are counted.
+    /// Step of counted values.
     pub grain: Option<f64>,
-    /// Whether the rows are executions of one run and no repetitions.
+    /// Executions of one run, no repetitions.
     pub are_executions: bool,
 }
 
 impl Level {
-    /// A figure of the level.
     pub fn estimate(&self, estimate: Estimate, direction: Option<Direction>) -> Option<f64> {
         match (self.kind, estimate) {
-            // One value of sums has no spread and no ranks.
+            // Sums have no spread and no ranks.
             (LevelKind::Sums, Estimate::Mean | Estimate::Value) => self.values.first().map(|v| v.value),
             (LevelKind::Sums, _) => None,
             _ => estimate.of(&self.values, direction),
         }
     }
 
-    /// The lowest and the highest figure that values can have given which were rounded to the ones written here. Every
-    /// estimate but the standard deviation rises or falls with each value; that one is a distance, which moves by at most as much
-    /// as the values are moved by.
+    /// Lowest and highest figure from unrounded values. Every estimate but the standard deviation is monotonic in each
+    /// value; that one is a distance, which moves at most as far as the values.
     pub fn range(&self, estimate: Estimate, direction: Option<Direction>) -> Option<(f64, f64)> {
         if estimate == Estimate::Sd {
             let sd = self.estimate(estimate, direction)?;
@@ -85,8 +81,7 @@ impl Level {
     }
 }
 
-/// The levels of a metric in a cell, rows first. A metric that has no rows is computed by `formula`, or else by the one
-/// with which its cells are printed.
+/// Rows first. A metric without rows is computed by `formula`, else by that of its printed cells.
 pub fn levels(facts: &Facts, system: &str, keys: &Keys, metric: &str, formula: Option<&Expression>) -> Vec<Level> {
     let mut levels = Vec::new();
     let cells: Vec<&Claim> = facts.printed(system, keys, metric).filter(|claim| claim.repetition.is_some()).collect();
@@ -108,8 +103,7 @@ pub fn levels(facts: &Facts, system: &str, keys: &Keys, metric: &str, formula: O
     levels
 }
 
-/// Half of the last digit of values that are written with so many decimals. An end of zeros may have been dropped from some of
-/// them, so the longest tells.
+/// Trailing zeros may have been dropped, so the longest tells.
 fn half_digit(decimals: impl Iterator<Item = i32>) -> f64 {
     decimals.max().map_or(0.0, |decimals| 0.5 * 10_f64.powi(-decimals))
 }
@@ -131,13 +125,12 @@ fn plain(facts: &Facts, system: &str, keys: &Keys, metric: &str) -> Option<Level
     })
 }
 
-/// How far what was measured may lie from these rows.
 fn rounding(rows: &[&Measured]) -> f64 {
     if rows.iter().all(|row| row.grain.is_some()) { 0.0 } else { half_digit(rows.iter().map(|row| row.decimals)) }
 }
 
-/// How far a formula's value can lie from the one of the rows when each of its names moves by its rounding: the farthest
-/// corner, since a formula of counters rises or falls with each of them.
+/// How far rounding of its names can move a formula's value: the farthest corner, since formulas of counters are
+/// monotonic in each.
 fn room(formula: &Expression, value: f64, of: &dyn Fn(&str) -> Option<(f64, f64)>) -> f64 {
     /// Corners double with every name.
     const MAX_NAMES: usize = 8;
@@ -157,7 +150,7 @@ fn room(formula: &Expression, value: f64, of: &dyn Fn(&str) -> Option<(f64, f64)
     (0..1_u32 << names.len()).map(corner).fold(0.0, f64::max)
 }
 
-/// The values of a formula: for each repetition, and of the sums.
+/// For each repetition, and for the sums.
 fn computed(facts: &Facts, system: &str, keys: &Keys, formula: &Expression) -> Vec<Level> {
     let names = formula.names();
     let rows: BTreeMap<&str, Vec<&Measured>> =
@@ -186,7 +179,7 @@ fn computed(facts: &Facts, system: &str, keys: &Keys, formula: &Expression) -> V
         return Vec::new();
     }
     let mean = values.iter().map(|v| v.value).sum::<f64>() / values.len() as f64;
-    // Only a ratio is the same of sums.
+    // Only a ratio is unchanged by sums.
     let is_ratio = |of_sums: &Value| values.len() > 1 && (of_sums.value - mean).abs() < 0.5 * mean.abs();
     let sums = at(0, &sum).filter(is_ratio).map(|value| level(LevelKind::Sums, vec![value]));
     [level(LevelKind::Rows, values)].into_iter().chain(sums).collect()

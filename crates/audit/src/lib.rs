@@ -30,8 +30,6 @@ pub use statistic::{Comparing, Estimate, Statistic};
 pub use support::{Ground, Support};
 pub use table::{Claim, Factor, Facts, Keys, Measured};
 
-/// Audits a table; `source` is how its file was called.
-///
 /// Figures come in the order of their rows.
 pub fn audit(facts: &Facts, source: &str) -> Audit {
     let figures: Vec<Checked> = facts.claims.iter().map(|claim| check(facts, claim)).collect();

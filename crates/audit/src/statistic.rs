@@ -1,4 +1,4 @@
-//! The readings of the field: how a figure is made of rows, and how two figures are set against each other.
+//! How rows become a figure, and how two figures are compared.
 
 use std::fmt;
 
@@ -6,11 +6,10 @@ use model::Direction;
 
 use crate::level::Value;
 
-/// How many rows become one figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Estimate {
     Mean,
-    /// The mean without one smallest and one largest value.
+    /// Mean without one smallest and one largest value.
     Trimmed,
     Median,
     /// The best by the metric's direction.
@@ -19,9 +18,8 @@ pub enum Estimate {
     Max,
     Sum,
     Count,
-    /// The standard deviation (n - 1).
     Sd,
-    /// The value with this rank, from 1, in ascending order.
+    /// Value of this rank, from 1 ascending.
     Rank(u64),
     /// How many are smaller than this.
     CountBelow(f64),
@@ -30,20 +28,20 @@ pub enum Estimate {
     Value,
 }
 
-/// How two figures are set against each other: that of the row's system, and that of `against`.
+/// The row's system compared with `against`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparing {
     /// System / against.
     Ratio,
-    /// How many times better the system is, by the metric's direction.
+    /// Times better, by the metric's direction.
     Times,
     /// (system - against) / against.
     Change,
     /// (against - system) / against.
     Saving,
-    /// How much better the system is, as a share of `against`.
+    /// Improvement as a share of `against`.
     Gain,
-    /// How much better or worse, as a share of either: texts rarely say of which.
+    /// Difference as a share of either: texts rarely say which.
     Apart,
     /// How much less time it takes: of a speed, 1 - against / system.
     TimeGain,
@@ -54,7 +52,6 @@ pub enum Comparing {
     Winner,
 }
 
-/// What a printed figure is said to be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Statistic {
     pub estimate: Estimate,
@@ -62,7 +59,7 @@ pub struct Statistic {
 }
 
 impl Estimate {
-    /// The readings that a label may have been mistaken for.
+    /// Readings that a label may be mistaken for.
     pub const USUAL: [Estimate; 6] =
         [Estimate::Mean, Estimate::Trimmed, Estimate::Median, Estimate::Min, Estimate::Max, Estimate::Sum];
 
@@ -90,7 +87,7 @@ impl Estimate {
         Some(plain)
     }
 
-    /// The figure, if the values have it. A rank that falls into a group of executions has none.
+    /// A rank inside a group of executions has none.
     pub fn of(self, values: &[Value], direction: Option<Direction>) -> Option<f64> {
         let n: u64 = values.iter().map(|v| v.count).sum();
         if n == 0 {
@@ -130,7 +127,7 @@ fn below(values: &[Value], limit: f64) -> f64 {
 }
 
 fn sd(values: &[Value], mean: f64, n: u64) -> Option<f64> {
-    // The spread within a group is not told.
+    // The spread within a group is unknown.
     if n < 2 || values.iter().any(|v| v.count > 1) {
         return None;
     }
@@ -194,7 +191,7 @@ impl Statistic {
     }
 }
 
-/// Whether a negative share is written with its sign.
+/// Whether a negative share keeps its sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
     Kept,
@@ -202,7 +199,7 @@ pub enum Sign {
     Size,
 }
 
-/// One way to set two figures against each other.
+/// One formula of two figures: s is the system, o the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// s / o.
@@ -220,12 +217,11 @@ impl Form {
     pub const ALL: [Form; 5] =
         [Form::SystemOverAgainst, Form::AgainstOverSystem, Form::ShareOfAgainst, Form::ShareOfSystem, Form::Difference];
 
-    /// Whether it is a share, which may be printed in percent.
     pub fn is_share(self) -> bool {
         matches!(self, Form::ShareOfAgainst | Form::ShareOfSystem)
     }
 
-    /// Whether it is zero where both sides are equal.
+    /// Zero for equal sides.
     pub fn is_share_or_difference(self) -> bool {
         self.is_share() || self == Form::Difference
     }
@@ -254,7 +250,7 @@ impl Form {
 }
 
 impl Comparing {
-    /// The forms that the label allows, the likeliest first, by the metric's direction.
+    /// Allowed by the label, the likeliest first.
     pub fn forms(self, direction: Option<Direction>) -> &'static [Form] {
         let is_speed = direction == Some(Direction::Higher);
         match self {
@@ -271,7 +267,7 @@ impl Comparing {
         }
     }
 
-    /// Whether its sign is that of the change; the others are printed as a size, since their words tell the way.
+    /// The others are printed as a size; their words tell the direction.
     pub fn is_signed(self) -> bool {
         matches!(self, Comparing::Change | Comparing::Ratio | Comparing::Times)
     }

@@ -6,27 +6,25 @@ use crate::figure::{Match, Printed};
 use crate::level::{Level, Value};
 use crate::statistic::Estimate;
 
-/// Most rows of which every small subset is tried.
+/// Rows up to which all small subsets are tried.
 const MAX_ENUMERATED: usize = 40;
 /// Most rows that are left out together there.
 const MAX_LEFT_OUT: usize = 3;
-/// Most rows that are left out at one place of a long sorted list.
+/// Left out at one place of a long sorted list.
 const MAX_TRIMMED: usize = 20;
-/// A subset counts only if fewer than this many would have matched by chance.
+/// Expected matches by chance must be fewer.
 const MAX_BY_CHANCE: f64 = 0.1;
 
 /// Rows that were left out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LeftOut {
-    /// In words: `row 6`, `the 8 rows about the median`.
     pub which: String,
     /// What the others give.
     pub value: f64,
-    /// How well it fits.
     pub fit: Match,
 }
 
-/// Looks for rows without which the figure follows.
+/// Finds rows to leave out for the figure to follow.
 pub fn search(
     level: &Level,
     estimate: Estimate,
@@ -34,7 +32,7 @@ pub fn search(
     printed: &Printed,
     likely: Option<u64>,
 ) -> Option<LeftOut> {
-    // A count changes by one with every row: that explains any count.
+    // Any count follows by leaving rows out.
     let counts = matches!(estimate, Estimate::Count | Estimate::CountBelow(_) | Estimate::Value);
     if counts || printed.value.is_none() || level.kind == crate::level::LevelKind::Sums {
         return None;
@@ -47,7 +45,6 @@ pub fn search(
     }
 }
 
-/// Every subset of that size.
 fn few(level: &Level, left: usize, printed: &Printed, of: &dyn Fn(&[Value]) -> Option<f64>) -> Option<LeftOut> {
     let mut found: Option<(Vec<usize>, f64)> = None;
     let (mut tried, mut low, mut high) = (0_u32, f64::INFINITY, f64::NEG_INFINITY);
@@ -79,7 +76,7 @@ fn few(level: &Level, left: usize, printed: &Printed, of: &dyn Fn(&[Value]) -> O
     })
 }
 
-/// The next subset in lexical order; false after the last.
+/// Lexical order; false after the last.
 fn next_subset(without: &mut [usize], n: usize) -> bool {
     let k = without.len();
     let Some(at) = (0..k).rev().find(|&i| without[i] < n - k + i) else { return false };
@@ -90,13 +87,13 @@ fn next_subset(without: &mut [usize], n: usize) -> bool {
     true
 }
 
-/// Whether so many tries over such a range would hardly have hit the figure by chance.
+/// Whether a match by chance is unlikely.
 fn by_chance(tried: u32, low: f64, high: f64, printed: &Printed) -> bool {
     let range = (high - low).max(printed.unit());
     f64::from(tried) * printed.unit() / range < MAX_BY_CHANCE
 }
 
-/// Of a long list: some about the median, the longest, or the shortest; first as many as the other side lost.
+/// Of a long list: about the median, the longest, or the shortest; first as many as the other side lost.
 fn trimmed(
     level: &Level,
     printed: &Printed,
@@ -126,7 +123,7 @@ fn trimmed(
                 found = Some(LeftOut { which, value, fit });
             }
         }
-        // Cutting digits off doubles the chances.
+        // Cutting doubles the chances.
         if let Some(found) = found.filter(|_| by_chance(2 * tried, range.0, range.1, printed)) {
             return Some(found);
         }
@@ -134,7 +131,7 @@ fn trimmed(
     None
 }
 
-/// The list without `left` rows about a place; `None` where that would cut a group of executions.
+/// `None` where that would cut a group of executions.
 fn without(ordered: &[Value], place: u64, left: usize) -> Option<Vec<Value>> {
     let mut before = 0;
     let index = ordered.iter().position(|v| {

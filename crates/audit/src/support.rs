@@ -13,44 +13,37 @@ use crate::table::{Claim, Facts, Keys};
 /// Level of the intervals.
 pub const LEVEL: f64 = 0.95;
 
-/// Why there is no verdict, or which.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ground {
-    /// The rows support this.
     Verdict(Verdict),
-    /// They support none.
     None(String),
 }
 
 /// One metric of one cell, of two sides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Support {
-    /// The metric with its cell.
     pub what: String,
     pub a: String,
     pub b: String,
     pub n: (u64, u64),
-    /// B / A with its interval, where there are rows enough.
+    /// With enough rows.
     pub estimate: Option<Estimated>,
     pub ground: Ground,
 }
 
-/// A ratio with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimated {
     /// Geometric mean of B over that of A.
     pub ratio: f64,
-    /// Lower end of the interval.
     pub lo: f64,
-    /// Upper end of the interval.
     pub hi: f64,
     /// p of Welch's test on logarithms.
     pub p: f64,
-    /// The same, adjusted by Holm for all metrics of the table.
+    /// Holm-adjusted over the table's metrics.
     pub p_holm: f64,
 }
 
-/// What the rows support, for each metric of which a figure is printed.
+/// For each metric with a printed figure.
 pub fn supports(facts: &Facts) -> Vec<Support> {
     let mut systems = facts.systems();
     let Some(first) = systems.next() else { return Vec::new() };
@@ -80,13 +73,13 @@ pub fn supports(facts: &Facts) -> Vec<Support> {
     supports
 }
 
-/// Whether a figure is one of those that a verdict would rest on.
+/// Whether a verdict would rest on it.
 fn judges(statistic: Statistic) -> bool {
     use Estimate::{Best, Max, Mean, Median, Min, Trimmed};
     matches!(statistic.estimate, Mean | Trimmed | Median | Best | Min | Max)
 }
 
-/// The rows themselves, or for lack of them the cells of the printed table.
+/// The rows, else the printed table's cells.
 fn level(facts: &Facts, system: &str, claim: &Claim, formula: Option<&Expression>) -> Option<Level> {
     levels(facts, system, &claim.keys, &claim.metric, formula).into_iter().find(|level| level.kind != LevelKind::Sums)
 }
@@ -129,7 +122,7 @@ fn one(facts: &Facts, claim: &Claim, formula: Option<&Expression>, a: &str, b: &
     Some(support)
 }
 
-/// Each repetition of a published table as a trial.
+/// Each repetition is a trial.
 fn sample(level: &Level) -> Sample {
     Sample::from_trials((0..).zip(&level.values).map(|(block, v)| TrialValue { block, value: v.value }))
 }

@@ -12,7 +12,7 @@ use crate::expression::Expression;
 use crate::figure::{Printed, decimals_of};
 use crate::statistic::{Estimate, Statistic};
 
-/// What tells a cell from others, without the system.
+/// Without the system.
 pub type Keys = BTreeMap<String, String>;
 
 const STATISTIC: &str = "statistic";
@@ -22,62 +22,53 @@ const LABEL: &str = "label";
 const COUNT: &str = "count";
 const N: &str = "n";
 const GRAIN: &str = "grain";
-/// Columns that are no keys of a cell here.
+/// No keys of a cell.
 const RESERVED: [&str; 7] = [STATISTIC, AGAINST, FORMULA, LABEL, COUNT, N, GRAIN];
 
-/// A row that is a fact.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     pub line: u64,
     pub system: String,
     pub keys: Keys,
-    /// The repetition, if the row tells it.
+    /// If the row tells it.
     pub repetition: Option<u32>,
     pub metric: String,
     pub unit: String,
-    /// Which way is better, as far as anything tells.
+    /// As far as known.
     pub direction: Option<Direction>,
     pub value: f64,
     pub decimals: i32,
-    /// The step of a value that is counted, not measured: the stated one, or 1 for whole numbers in a unit of counts.
+    /// Of a counted value: stated, or 1 for whole numbers in a unit of counts.
     pub grain: Option<f64>,
-    /// How many executions of one run the row stands for, with their mean; `None` for a row that is a repetition.
+    /// Executions of one run whose mean this is; `None` for a repetition.
     pub count: Option<u64>,
 }
 
-/// A row that is a printed figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
     pub line: u64,
     pub system: String,
     pub keys: Keys,
-    /// The repetition, for a cell of the published table.
     pub repetition: Option<u32>,
     pub metric: String,
-    /// The figure's own unit.
     pub unit: String,
-    /// Which way is better in the metric.
     pub direction: Option<Direction>,
     pub printed: Printed,
-    /// What its label says it is; `None` for a claim that no arithmetic could check.
+    /// `None` if no arithmetic can check it.
     pub statistic: Option<Statistic>,
-    /// The other side of a comparison.
     pub against: Option<String>,
-    /// How the metric is made of others.
+    /// From other metrics.
     pub formula: Option<Expression>,
-    /// The stated number of values behind it.
+    /// Stated number of values.
     pub n: Option<u64>,
-    /// The stated step of each value: 1 for whole numbers.
+    /// 1 for whole numbers.
     pub grain: Option<f64>,
-    /// What the figure is called.
     pub label: String,
 }
 
-/// What a side is made of.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Factor {
     pub system: String,
-    /// The name of what may differ.
     pub name: String,
     pub value: String,
 }
@@ -85,20 +76,17 @@ pub struct Factor {
 /// A table, sorted by what its rows are.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts {
-    /// The rows.
     pub(crate) measured: Vec<Measured>,
     pub(crate) claims: Vec<Claim>,
-    /// What the sides are made of.
     pub(crate) factors: Vec<Factor>,
-    /// The remarks of the file.
     pub(crate) remarks: Vec<String>,
     places: Places,
 }
 
-/// The rows and the printed figures of a metric in a cell of a system, by their places in the lists.
+/// Indices of rows and printed figures.
 type Cells = BTreeMap<Keys, (Vec<usize>, Vec<usize>)>;
 
-/// Where everything stands, so that a table of 100,000 systems is not read 100,000 times.
+/// Indexes, so that a table of 100,000 systems is not scanned 100,000 times.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Places {
     /// In the order of their first row.
@@ -142,11 +130,6 @@ impl Places {
 }
 
 impl Facts {
-    /// Takes a table.
-    ///
-    /// # Errors
-    /// A kind, statistic or formula that is not known, a comparison without its other side, no printed figure at all; each
-    /// with its line.
     pub fn read(table: &Table) -> Result<Facts, FormatError> {
         let mut facts = Facts { remarks: table.remarks.clone(), ..Facts::default() };
         for row in &table.rows {
@@ -158,7 +141,7 @@ impl Facts {
                     name: row.metric.clone(),
                     value: row.written.clone(),
                 }),
-                // An export of étalon's own says so which trials it marked, how they went, and how a side just was.
+                // Exports of étalon's hold marks, trials and passing facts.
                 formats::tidy::MARK | formats::tidy::TRIAL | formats::tidy::CIRCUMSTANCE => {}
                 other => {
                     let what = format!("{}: no such kind of row", formats::text::shortened(other));
@@ -178,18 +161,17 @@ impl Facts {
 
     /// Puts the executions of a log in the place of the condensed rows of its system.
     pub fn replace_executions(&mut self, system: &str, executions: Vec<Measured>) {
-        // A row of a log has no line in the table.
+        // A log's row has no line in the table.
         self.measured.retain(|row| row.system != system || row.line == 0 || row.count.is_none());
         self.measured.extend(executions);
         self.places = Places::new(&self.measured, &self.claims);
     }
 
-    /// The systems in the order of their first row.
     pub(crate) fn systems(&self) -> impl Iterator<Item = &str> {
         self.places.systems.iter().map(String::as_str)
     }
 
-    /// The other systems of which the table tells what a figure is of.
+    /// Systems with the same cell and metric.
     pub(crate) fn others<'a>(&'a self, claim: &'a Claim) -> Box<dyn Iterator<Item = &'a str> + 'a> {
         let is_other = |system: &&str| *system != claim.system;
         match self.places.metrics.get(&claim.metric) {
@@ -199,18 +181,16 @@ impl Facts {
         }
     }
 
-    /// Which way is better in a metric, as the first row tells that tells it.
+    /// By the first row that tells.
     pub(crate) fn direction(&self, metric: &str) -> Option<Direction> {
         self.places.directions.get(metric).copied()
     }
 
-    /// The measured rows of a metric in a cell.
     pub(crate) fn rows<'a>(&'a self, system: &str, keys: &Keys, metric: &str) -> impl Iterator<Item = &'a Measured> {
         let places = self.places.of(system, keys, metric).map(|(rows, _)| rows.as_slice());
         places.unwrap_or_default().iter().filter_map(|at| self.measured.get(*at))
     }
 
-    /// The measured rows of a cell's other metrics.
     pub(crate) fn rows_beside<'a>(&'a self, row: &'a Measured) -> impl Iterator<Item = &'a Measured> {
         let others = self.places.metrics.keys().filter(|metric| **metric != row.metric);
         others.flat_map(|metric| self.rows(&row.system, &row.keys, metric))
@@ -252,7 +232,7 @@ fn grain(row: &Row) -> Result<Option<f64>, FormatError> {
     grain.map(Some).ok_or_else(|| FormatError::at(row.line, "grain: the step of a value is a number above 0"))
 }
 
-/// Whether a figure in this unit is counted one by one. Everything else is measured, and whole only by rounding.
+/// Everything else is measured, and whole only by rounding.
 fn is_counted(unit: &str) -> bool {
     const COUNTED: [&str; 16] = [
         "",
@@ -315,7 +295,7 @@ fn claim(row: &Row) -> Result<Claim, FormatError> {
     if statistic.is_some_and(|s| s.comparing.is_some()) && against.is_none() {
         return Err(at("a comparison has another side".to_owned()).with_hint("name it in the column `against`"));
     }
-    // A mean has the unit of its metric, a share has its own.
+    // A mean has its metric's unit, a share its own.
     Ok(Claim {
         line: row.line,
         system: row.system.clone(),

@@ -8,11 +8,9 @@ use crate::support::{Ground, Support};
 const PRINTED: usize = 12;
 const RIGHT: usize = 12;
 const SAYS: usize = 17;
-/// Narrowest column of labels.
 const MIN_LABEL: usize = 20;
 const INDENT: usize = 4;
 
-/// Renders an audit in so many columns.
 pub fn render(audit: &Audit, width: usize) -> String {
     let mut text = String::new();
     for note in &audit.notes {
@@ -50,13 +48,12 @@ fn line(figure: &Checked, label: usize) -> String {
     format!("{}\n", trimmed.trim_end())
 }
 
-/// `118 %`; a unit that is long is left to the label.
+/// A long unit is left to the label.
 pub(crate) fn with_unit(printed: &str, unit: &str) -> String {
     let whole = if unit.is_empty() { printed.to_owned() } else { format!("{printed} {unit}") };
     if whole.width() <= PRINTED { whole } else { printed.to_owned() }
 }
 
-/// Cut or filled to a width.
 fn padded(text: &str, width: usize) -> String {
     let mut kept = String::new();
     for c in text.chars().filter(|c| !c.is_control()) {
@@ -77,7 +74,7 @@ pub(crate) fn summary(audit: &Audit) -> String {
     format!("{} figures: {}", audit.figures.len(), words.join(", "))
 }
 
-/// The supports, a line each; those without figures together, by the reason.
+/// One line each; those without figures grouped by reason.
 pub(crate) fn support_lines(supports: &[Support]) -> Vec<String> {
     let mut lines: Vec<String> = supports.iter().filter(|s| s.estimate.is_some()).map(support_line).collect();
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
@@ -111,7 +108,7 @@ fn p_words(p: f64) -> String {
     if p < 0.0001 { "< 0.0001".to_owned() } else { format!("{p:.4}") }
 }
 
-/// Lines of at most so many columns, each indented, with no control characters.
+/// Without control characters.
 fn wrapped(text: &str, width: usize, indent: usize) -> String {
     let mut lines = String::new();
     let mut line = String::new();

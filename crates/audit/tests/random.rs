@@ -1,5 +1,5 @@
-//! The two bars of an audit, measured on random tables: on correct ones it finds nothing, in wrong ones it finds what is
-//! wrong. The figures are computed here by other code than the audit's.
+//! Audits random tables: correct ones must give nothing, wrong ones their error. The figures are computed by separate
+//! code.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test's helpers may fail the test")]
 
@@ -16,7 +16,7 @@ const MIN_FOUND: f64 = 0.95;
 
 const HEAD: &str = "system,repetition,metric,unit,direction,kind,value,statistic,against,formula,n,grain,label\n";
 
-/// The unit of what is counted; all others are measured.
+/// Unit of counts.
 const COUNTED: &str = "rows";
 
 struct Side {
@@ -27,12 +27,11 @@ struct Side {
 /// An estimate with its name.
 type Named = (&'static str, fn(&[f64]) -> f64);
 
-/// A metric with both sides and how its rows are written: the values have more digits, as those of a clock have.
+/// Rows have more digits than figures.
 struct Data {
     metric: String,
     unit: &'static str,
     direction: &'static str,
-    /// Decimals of its rows.
     decimals: usize,
     /// Decimals of its figures, at least.
     digits: usize,
@@ -43,12 +42,12 @@ fn between(rng: &mut Rng, low: usize, high: usize) -> usize {
     low + rng.below(high - low + 1)
 }
 
-/// A value that has exactly the digits with which it is written.
+/// Has exactly the written digits.
 fn written(value: f64, decimals: usize) -> f64 {
     format!("{value:.decimals$}").parse().unwrap()
 }
 
-/// Values that have exactly the digits with which they are written, so that a wrong figure is wrong whatever was rounded.
+/// Values have exactly the written digits, so that a wrong figure is wrong despite rounding.
 fn data(rng: &mut Rng, number: usize) -> Data {
     let n = between(rng, 5, 12);
     let mut data = data_of(rng, number, n);
@@ -103,7 +102,6 @@ fn trimmed(values: &[f64]) -> f64 {
     mean(&s[1..s.len() - 1])
 }
 
-/// A table as it is written.
 #[derive(Default)]
 struct Text {
     rows: String,
@@ -143,7 +141,6 @@ fn round(value: f64, decimals: usize) -> String {
     format!("{value:.decimals$}")
 }
 
-/// The better side and the worse one.
 fn ordered(data: &Data, of: fn(&[f64]) -> f64) -> (&Side, &Side) {
     let [a, b] = &data.sides;
     let a_wins = (of(&a.values) < of(&b.values)) == (data.direction == "lower");
@@ -246,7 +243,7 @@ enum Wanted {
     Remark(RemarkKind),
 }
 
-/// Makes tables with one slip each; `make` gives `None` when chance made a right table.
+/// `make` gives `None` when chance made a right table.
 fn measure(name: &str, wanted: &Wanted, make: impl Fn(&mut Rng, &mut Text) -> Option<()>) {
     let mut rng = Rng::new(7);
     let (mut tried, mut found, mut named) = (0, 0, 0);
@@ -281,7 +278,6 @@ fn measure(name: &str, wanted: &Wanted, make: impl Fn(&mut Rng, &mut Text) -> Op
     assert!(found as f64 >= MIN_FOUND * tried as f64, "{name}: {found} of {tried} found; one missed:\n{first}");
 }
 
-/// A metric with its rows, and one figure that is wrong.
 fn slip(rng: &mut Rng, text: &mut Text, wrong: impl Fn(&mut Rng, &Data) -> Option<(String, String)>) -> Option<()> {
     let data = data(rng, 0);
     text.measured(&data);

@@ -1,7 +1,7 @@
-//! The one file that knows NATS: requests, a service, and a stream of results, for code that blocks.
+//! The only file that knows NATS: requests, a service, and a stream of results, for blocking code.
 //!
-//! The client is asynchronous; its runtime is private to a [`Bus`] and has a single thread, which has nothing to do while
-//! a trial runs but to answer a renewal a second.
+//! The client is asynchronous; each [`Bus`] has a private runtime with one thread, which during a trial only answers a
+//! renewal a second.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -16,48 +16,46 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 use tokio::runtime::{Builder, Runtime};
 
-/// The name of the micro service that every agent is an instance of.
+/// The micro service of all agents.
 pub const SERVICE: &str = "etalon";
-/// The stream that results are kept in until the store has them.
+/// Holds results until the store has them.
 pub const STREAM: &str = "ETALON_RESULTS";
-/// What the subjects of results begin with.
+/// Subject prefix of results.
 pub const RESULTS: &str = "etalon.results";
-/// What the subjects of answers begin with: a name of étalon's own, so that permissions can be given for it.
+/// Subject prefix of answers, étalon's own so that permissions can be given for it.
 pub const INBOX: &str = "_INBOX_etalon";
 
 /// How long a connection to the server may take.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
-/// How often it is asked whether the connection still stands.
+/// Interval of connection checks.
 const PING_EVERY: Duration = Duration::from_secs(2);
 /// How long the server may take to answer for a stream.
 const STREAM_PATIENCE: Duration = Duration::from_secs(5);
-/// Results that nobody has fetched are given up after this.
+/// Lifetime of results that nobody fetches.
 const KEPT_FOR: Duration = Duration::from_secs(7 * 86_400);
-/// A result that was handed out and not acknowledged is handed out again after this: to whoever resumes the experiment, or
-/// to the same conductor, which knows it by its id.
+/// Unacknowledged results are delivered again after this: to whoever resumes, or to the same conductor, which
+/// recognises the id.
 pub const ACK_WAIT: Duration = Duration::from_secs(5);
-/// Answers of one agent that may be under way at a time.
+/// Concurrent answers of one agent.
 const MOST_ANSWERS: usize = 32;
 
-/// Where the server is and how it lets étalon in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Server {
-    /// Its URL, such as `nats://host:4222`, `tls://host:4222` or `nats://user:password@host:4222`. As NATS's own clients have
-    /// it, a name without a password is a token.
+    /// Such as `nats://host:4222`, `tls://host:4222` or `nats://user:password@host:4222`. A name without a password is
+    /// a token, as in NATS's own clients.
     pub url: String,
-    /// A file of credentials (a JWT with its key), or one that holds an NKey's seed.
+    /// Credentials (a JWT with its key), or an NKey's seed.
     pub creds: Option<PathBuf>,
-    /// Certificates of authorities to trust beside those of the operating system.
+    /// Trusted beside the operating system's authorities.
     pub ca: Option<PathBuf>,
 }
 
-/// What goes wrong on the bus.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BusError {
     /// No connection came about.
     #[error("cannot connect to the NATS server at {url}: {cause}")]
     Connect { url: String, cause: String },
-    /// Nobody listens on the subject.
+    /// No listener on the subject.
     #[error("nobody answers on {0}")]
     Nobody(String),
     /// There was no answer in time.
@@ -74,18 +72,17 @@ fn other(tried: impl Into<String>) -> impl FnOnce(String) -> BusError {
 
 /// Answers requests.
 pub trait Handler: Send + Sync + 'static {
-    /// An answer that is known at once; it is given on the bus's own thread, and must not wait for anything.
+    /// An immediate answer, on the bus's own thread: must not block.
     fn at_once(&self, verb: &str) -> Option<Vec<u8>>;
 
-    /// Any other answer. It may take a moment.
+    /// Any other answer; may block.
     fn answer(&self, verb: &str, request: &[u8]) -> Vec<u8>;
 }
 
-/// A connection to the NATS server that is made again whenever it is lost.
 pub struct Bus {
     client: Client,
     jetstream: jetstream::Context,
-    /// Taken when the bus is dropped: within another runtime one cannot wait for its end.
+    /// Taken on drop: within another runtime one cannot wait for its end.
     runtime: Option<Runtime>,
 }
 
@@ -98,7 +95,6 @@ impl Drop for Bus {
 }
 
 impl Bus {
-    /// Connects. `name` is what the server's own tools show; answers come to subjects that begin with `inbox`.
     pub fn connect(server: &Server, name: &str, inbox: &str) -> Result<Bus, BusError> {
         let failed = |cause: String| BusError::Connect { url: without_login(&server.url), cause };
         let runtime = Builder::new_multi_thread()
@@ -110,7 +106,7 @@ impl Bus {
             .map_err(|error| failed(error.to_string()))?;
         let mut options = options(server).map_err(&failed)?.name(name);
         options = options.custom_inbox_prefix(inbox).connection_timeout(CONNECT_PATIENCE).ping_interval(PING_EVERY);
-        // The context of JetStream has a task of its own, and so must be made within the runtime.
+        // JetStream's context spawns a task, so it must be made inside the runtime.
         let (client, jetstream) = runtime
             .block_on(async {
                 let client = options.connect(without_login(&server.url)).await?;
@@ -144,20 +140,20 @@ impl Bus {
         })
     }
 
-    /// Says something and expects no answer.
+    /// Expects no answer.
     pub fn tell(&self, subject: &str, payload: Vec<u8>) -> Result<(), BusError> {
         let sent = self.block_on(self.client.publish(subject.to_owned(), payload.into()))?;
         sent.map_err(|error| BusError::Other { tried: format!("speak on {subject}"), cause: error.to_string() })
     }
 
-    /// Waits until everything that was said has reached the server, but not for long.
+    /// Waits briefly until everything sent has reached the server.
     pub fn flush(&self) {
         let flush = async { tokio::time::timeout(STREAM_PATIENCE, self.client.flush()).await.is_ok() };
-        // What could not be sent is as if it had not been said.
+        // What could not be sent was not said.
         let _ = self.block_on(flush);
     }
 
-    /// Serves `PREFIX.VERB` for each verb, as an instance of the service [`SERVICE`], until the bus is dropped.
+    /// Serves `PREFIX.VERB` for each verb as an instance of [`SERVICE`], until the bus is dropped.
     pub fn serve(
         &self,
         version: &str,
@@ -184,7 +180,7 @@ impl Bus {
         })?
     }
 
-    /// The metadata of every instance of the service that answers within that time.
+    /// Of every instance that answers in time.
     pub fn discover(&self, within: Duration) -> Result<Vec<HashMap<String, String>>, BusError> {
         let failed = other("ask for agents");
         self.block_on(async {
@@ -206,7 +202,7 @@ impl Bus {
         .map_err(failed)
     }
 
-    /// Hands a result to the stream. Returns once it is kept there; the same `id` is kept once.
+    /// Publishes a result and waits until the stream has stored it; an `id` is stored once.
     pub fn publish(&self, subject: &str, id: &str, payload: Vec<u8>) -> Result<(), BusError> {
         let mut headers = HeaderMap::new();
         headers.insert(async_nats::header::NATS_MESSAGE_ID, id);
@@ -222,7 +218,7 @@ impl Bus {
         .map_err(failed)
     }
 
-    /// The results of an experiment, from whichever agent. The stream is made if it is not there.
+    /// From any agent. The stream is made if missing.
     pub fn results(self: &Arc<Bus>, experiment: &str) -> Result<Results, BusError> {
         let failed = other(format!("use the stream {STREAM}"));
         let config = stream::Config {
@@ -254,24 +250,20 @@ impl Bus {
     }
 }
 
-/// The results of an experiment.
 pub struct Results {
     bus: Arc<Bus>,
     consumer: consumer::Consumer<consumer::pull::Config>,
 }
 
-/// A result that was handed out.
 pub struct Delivery {
-    /// Who published it: nobody else may use that subject.
     pub agent: String,
-    /// The id that it was published with.
     pub id: String,
     pub payload: Vec<u8>,
     message: jetstream::Message,
 }
 
 impl Results {
-    /// Results that are there now, up to so many.
+    /// At most `most` that are there now.
     pub fn fetch(&self, most: usize) -> Result<Vec<Delivery>, BusError> {
         let failed = other("fetch results");
         self.bus
@@ -293,7 +285,7 @@ impl Results {
             .map_err(failed)
     }
 
-    /// How many results are in the stream, handed out or not.
+    /// In the stream, delivered or not.
     pub fn outstanding(&self) -> Result<u64, BusError> {
         let failed = other("count results");
         let info = self.bus.block_on(async {
@@ -303,7 +295,7 @@ impl Results {
         info.map(|info| info.num_pending + info.num_ack_pending as u64).map_err(failed)
     }
 
-    /// Tells the stream that results need not be kept any more.
+    /// The stream may drop them.
     pub fn acknowledge(&self, deliveries: &[Delivery]) -> Result<(), BusError> {
         let failed = other("acknowledge results");
         self.bus
@@ -320,7 +312,7 @@ impl Results {
 async fn answer_all(mut requests: async_nats::service::endpoint::Endpoint, verb: String, handler: Arc<dyn Handler>) {
     while let Some(request) = requests.next().await {
         if let Some(answer) = handler.at_once(&verb) {
-            // Whoever asked has gone if it cannot be sent.
+            // The requester may have gone.
             let _ = request.respond(Ok(answer.into())).await;
             continue;
         }
@@ -359,7 +351,7 @@ fn options(server: &Server) -> Result<ConnectOptions, String> {
     Ok(options)
 }
 
-/// What stands before the last `@` of a URL: a user and a password, or a token.
+/// Before the last `@`: user and password, or a token.
 fn login(url: &str) -> Option<&str> {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     rest.rsplit_once('@').map(|(login, _)| login)

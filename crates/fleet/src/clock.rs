@@ -1,27 +1,26 @@
-//! Another host's clock seen from here. Only durations cross hosts: an instant is told to an agent on its own clock.
+//! Another host's clock as seen from here. Only durations cross hosts: an agent is told instants on its own clock.
 
 use std::time::Duration;
 
 use crate::bus::{Bus, BusError};
 use crate::protocol::{Pong, prefix};
 
-/// How often a clock is read: the round trip that was disturbed least counts.
+/// The reading with the shortest round trip counts.
 const READINGS: usize = 16;
 
-/// A clock with what is known of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
-    /// The shortest round trip, in nanoseconds: the offset is known within half of it.
+    /// The offset is known within half of it.
     pub round_trip_ns: u64,
-    /// What its clock shows beyond ours, in nanoseconds.
+    /// Its clock less ours.
     pub offset_ns: i64,
-    /// What its time of day is beyond ours, in milliseconds, give or take the round trip.
+    /// Its time of day less ours, give or take the round trip.
     pub day_offset_ms: i64,
 }
 
 impl Clock {
-    /// Reads an agent's clock (Cristian, "Probabilistic clock synchronization", Distributed Computing 3, 1989: the reading
-    /// of the shortest round trip, taken for its middle).
+    /// After Cristian, "Probabilistic clock synchronization", Distributed Computing 3, 1989: the reading of the
+    /// shortest round trip, taken for its middle.
     pub fn read(bus: &Bus, agent: &str, within: Duration) -> Result<Clock, BusError> {
         let subject = format!("{}.ping", prefix(agent));
         let mut best: Option<Clock> = None;
@@ -49,7 +48,7 @@ impl Clock {
         Clock { round_trip_ns, offset_ns: there_ns.wrapping_sub(middle_ns) as i64, day_offset_ms: 0 }
     }
 
-    /// An instant of our clock on that one.
+    /// Converts an instant of our clock to the agent's.
     pub fn there(&self, here_ns: u64) -> u64 {
         here_ns.wrapping_add_signed(self.offset_ns)
     }

@@ -17,40 +17,38 @@ use crate::link::Waiting;
 use crate::protocol::{Answer, Ask, Outcome, Progress, SentCell, SentTick, Wanted};
 use crate::remote::{stopped, unexpected};
 
-/// What an agent needs between hearing of the start and the start, beside its round trip.
+/// Time for an agent to start after hearing of it, beside the round trip.
 const START_LEAD: Duration = Duration::from_millis(30);
-/// How often the intervals of all agents are put together for whoever watches.
+/// How often the agents' intervals are merged for observers.
 const WATCH: Duration = Duration::from_millis(500);
 /// How long an agent may take to answer a reading of its clock.
 const PING_PATIENCE: Duration = Duration::from_secs(1);
 
-/// The agents that make the load of a trial.
 pub(crate) struct FleetCrew<'a> {
     pub(crate) shared: &'a Shared,
     pub(crate) agents: Vec<String>,
     pub(crate) cell: &'a Cell,
-    /// The system as the agents reach it.
+    /// As the agents reach it.
     pub(crate) system: SystemPlan,
     pub(crate) own_tables: bool,
 }
 
-/// An agent with its part of the trial.
 struct Member<'a> {
     agent: &'a str,
     job: u64,
     ask: Ask,
 }
 
-/// How the members came to their common start.
+/// How the members reached their common start.
 #[derive(Clone, Copy)]
 struct Began {
-    /// From the first word to them to their start, in nanoseconds.
+    /// From the first message to the start.
     took_ns: u64,
-    /// The longest of their round trips, in nanoseconds.
+    /// Longest round trip.
     slowest_ns: u64,
 }
 
-/// Does the same for every member at the same time. Gives what each gave, or the first failure.
+/// Runs for every member in parallel. Returns all results, or the first failure.
 fn each<T: Send>(
     members: &[Member<'_>],
     work: impl Fn(usize, &Member<'_>) -> Result<T, Failure> + Sync,
@@ -82,7 +80,7 @@ impl Crew for FleetCrew<'_> {
         let (began, answers) = match done {
             Ok(done) => done,
             Err(failure) => {
-                // Whoever is well does not go on without the others.
+                // The others do not go on without a failed one.
                 members.iter().for_each(|member| self.shared.link.stop(member.agent, member.job));
                 return Err(failure);
             }
@@ -120,7 +118,7 @@ impl FleetCrew<'_> {
         Ok(members)
     }
 
-    /// Every agent makes its connections, and waits. Then their clocks are read.
+    /// Every agent connects and waits; then their clocks are read.
     fn prepare(&self, members: &[Member<'_>], cell: &SentCell) -> Result<Vec<Clock>, Failure> {
         let link = &self.shared.link;
         each(members, |_, member| {
@@ -137,7 +135,7 @@ impl FleetCrew<'_> {
                 Some(other) => Err(unexpected(member.agent, &other)),
             }
         })?;
-        // One after the other: readings taken at the same time would disturb each other.
+        // One after the other, since parallel readings disturb each other.
         let clock = |member: &Member<'_>| {
             Clock::read(&link.bus, member.agent, PING_PATIENCE).map_err(|error| {
                 let tried = format!("read the clock of the agent `{}`", member.agent);
@@ -147,7 +145,7 @@ impl FleetCrew<'_> {
         members.iter().map(clock).collect()
     }
 
-    /// Tells every agent, on its own clock, when to begin. Gives the instant on ours.
+    /// On each agent's clock; returns the instant on ours.
     fn start(&self, members: &[Member<'_>], clocks: &[Clock]) -> Result<u64, Failure> {
         let slowest_ns = clocks.iter().map(|clock| clock.round_trip_ns).max().unwrap_or_default();
         let lead_ns = START_LEAD.as_nanos() as u64 + 4 * slowest_ns + 200_000 * members.len() as u64;
@@ -179,7 +177,7 @@ impl FleetCrew<'_> {
                     };
                     let answer = link.until(member.agent, member.job, &renew, Waiting::ForItsEnd, hear);
                     if answer.is_err() {
-                        // The others would only be waited for in vain.
+                        // The others would be waited for in vain.
                         members.iter().for_each(|member| link.stop(member.agent, member.job));
                     }
                     answer?.ok_or_else(|| unexpected(member.agent, &Answer::Nothing))
@@ -196,7 +194,7 @@ impl FleetCrew<'_> {
         let patience = self.shared.link.patience;
         match self.shared.inbox.take(member.agent, member.job, count, patience)? {
             Outcome::Share(mut share) => {
-                // Each offset is known within half of its round trip, so two of them within the longer one.
+                // Each offset is known within half of its round trip, so two within the longer one.
                 share.start_skew_ns = share.start_skew_ns.map(|late_ns| late_ns + began.slowest_ns);
                 share.start_time_ns = Some(began.took_ns);
                 Ok(*share)
@@ -205,7 +203,7 @@ impl FleetCrew<'_> {
         }
     }
 
-    /// What all agents say of the tasks of a load that the user has interrupted: some may have come to its end.
+    /// Tasks of an interrupted load: some may have finished.
     fn cut(&self, members: &[Member<'_>], answers: &[Answer]) -> Vec<TaskLog> {
         let of = |(member, answer): (&Member<'_>, &Answer)| match answer {
             Answer::Stopped(count) | Answer::Published(count) => self.shared.cut(member.agent, member.job, *count),
@@ -215,12 +213,12 @@ impl FleetCrew<'_> {
     }
 }
 
-/// The worst of the hosts' percentiles; nobody knows it if one of them has none.
+/// Of the hosts' percentiles; `None` if one has none.
 fn worst(each: impl Iterator<Item = Option<u64>>) -> Option<u64> {
     each.collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
-/// Puts the agents' last intervals together until there are no more: rates are added, and of percentiles the worst is shown,
+/// Merges the agents' last intervals until there are no more: rates are added, and the worst percentile is shown,
 /// since only histograms can be merged.
 fn show(ticks: &Receiver<(usize, SentTick)>, agents: usize, observer: &mut dyn Observer) {
     let mut last: Vec<Option<SentTick>> = vec![None; agents];

@@ -25,49 +25,45 @@ use crate::protocol::{AgentInfo, Answer, Ask, Outcome, Recorded, SentCell, Wante
 use crate::remote::{Remote, unexpected};
 use crate::texts::{Shelf, TextId};
 
-/// How long an agent goes on without hearing from its conductor.
+/// An agent stops after this silence of its conductor.
 const LEASE: Duration = Duration::from_secs(5);
-/// How often the conductor lets itself be heard, as a part of the lease.
+/// Renewals per lease.
 const RENEWALS: u32 = 5;
-/// How long agents are waited for that are asked to say that they are there.
+/// For agents to announce themselves.
 const DISCOVERY: Duration = Duration::from_secs(1);
 /// How long an agent may take to answer what it is.
 const INFO_PATIENCE: Duration = Duration::from_secs(2);
 
-/// How a fleet is reached.
 #[derive(Clone)]
 pub struct FleetOptions {
     pub server: Server,
-    /// The experiment: the same when it is resumed, and no other's.
+    /// Stable over resumes, and unique.
     pub experiment: String,
-    /// How long an agent that does not answer is waited for.
+    /// For an agent that does not answer.
     pub patience: Duration,
-    /// How long agents go on without hearing from the conductor; the usual time without it.
+    /// Default: 5 s.
     pub lease: Option<Duration>,
     /// Set by the user's Ctrl-C.
     pub interrupt: Arc<AtomicBool>,
 }
 
-/// The agents that a plan names.
 pub struct Fleet {
     shared: Arc<Shared>,
-    /// Agents that make load.
     clients: Vec<String>,
-    /// Agents on whose hosts systems are, by the systems' names.
+    /// Agents on whose hosts systems are, by system.
     hosts: BTreeMap<String, String>,
-    /// Agents that make load on a system, by its name.
+    /// Agents that make load, by system.
     loads: BTreeMap<String, BTreeSet<String>>,
     renewing: Option<thread::JoinHandle<()>>,
 }
 
-/// What the fleet's parts share.
 pub(crate) struct Shared {
     pub(crate) link: Link,
     pub(crate) inbox: Inbox,
     registry: Registry,
     agents: BTreeSet<String>,
     ended: AtomicBool,
-    /// Cells with the texts that they need, since each is sent many times.
+    /// Cells with their texts, since each is sent many times.
     sent: Mutex<Vec<SentCell>>,
     texts: Shelf,
 }
@@ -87,7 +83,7 @@ impl Shared {
         Ok(sent)
     }
 
-    /// What an agent says of the tasks of a load that the user has interrupted; nothing if it cannot be had soon.
+    /// Tasks of an interrupted load; empty if not to be had soon.
     pub(crate) fn cut(&self, agent: &str, job: u64, count: u32) -> Vec<TaskLog> {
         if count == 0 {
             return Vec::new();
@@ -99,7 +95,7 @@ impl Shared {
         }
     }
 
-    /// Sends an agent those of a cell's texts that it does not have.
+    /// Sends the cell's texts that the agent lacks.
     pub(crate) fn supply(&self, agent: &str, cell: &SentCell) -> Result<(), Failure> {
         let of: Vec<TextId> = cell.texts.values().cloned().collect();
         if of.is_empty() {
@@ -127,7 +123,7 @@ fn failed(tried: &str, error: BusError) -> Failure {
         .hint("`nats` in the plan's `[fleet]` is the server's URL; docs/fleet.md tells how it is set up")
 }
 
-/// The agents that make the load of a cell; none where it is made at the system itself.
+/// Empty where the load is made at the system itself.
 fn clients_of(cell: &Cell) -> Vec<String> {
     let named = cell.point.get(model::CLIENTS_ON).and_then(model::Value::as_text).unwrap_or_default();
     named.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
@@ -144,7 +140,7 @@ fn loads_of(plan: &Plan) -> BTreeMap<String, BTreeSet<String>> {
 }
 
 impl Fleet {
-    /// Connects to the NATS server, and asks every agent that the plan names whether it is there and of this version.
+    /// Connects to the NATS server, and checks that every agent of the plan is there with this version.
     pub fn connect(plan: &Plan, options: FleetOptions, registry: Registry) -> Result<Fleet, Failure> {
         let bus = Bus::connect(&options.server, "etalon conductor", INBOX)
             .map_err(|error| failed("reach the fleet", error))?;
@@ -166,7 +162,7 @@ impl Fleet {
         };
         let (ended, sent, texts) = (AtomicBool::new(false), Mutex::default(), Shelf::default());
         let shared = Arc::new(Shared { link, inbox, registry, agents, ended, sent, texts });
-        // All texts are read now, so that every trial has the same. What is wrong with one the conductor says.
+        // Read all texts now, so that every trial has the same. The conductor reports errors.
         for cell in plan.cells() {
             let _ = shared.sent(&cell);
         }
@@ -175,12 +171,12 @@ impl Fleet {
         let clients = clients.into_iter().collect();
         let fleet = Fleet { shared, clients, hosts, loads: loads_of(plan), renewing: Some(renewing) };
         fleet.greet()?;
-        // No agent works for an earlier run any more: what that had measured is in the stream by now, or nowhere.
+        // No agent works for an earlier run any more: its measurements are in the stream or lost.
         fleet.shared.inbox.collect().map_err(|error| failed("look for results of an earlier run", error))?;
         Ok(fleet)
     }
 
-    /// Ends the renewals without a word, as a conductor that is killed does. For tests of what agents do then.
+    /// Ends the renewals silently, like a killed conductor. For tests.
     pub fn fall_silent(&self) {
         self.shared.ended.store(true, Ordering::Relaxed);
     }
@@ -208,17 +204,17 @@ impl Drop for Fleet {
         self.shared.ended.store(true, Ordering::Relaxed);
         if let Some(renewing) = self.renewing.take() {
             renewing.thread().unpark();
-            // It ends by itself once it is woken.
+            // It ends once woken.
             let _ = renewing.join();
         }
         self.shared.inbox.acknowledge();
-        // An agent that does not hear it ends the session by its lease.
+        // An agent that misses it ends the session by its lease.
         self.shared.agents.iter().for_each(|agent| self.shared.link.leave(agent));
         self.shared.link.bus.flush();
     }
 }
 
-/// Lets every agent know, again and again, that the conductor is there.
+/// Keeps the agents' leases alive.
 fn renew(shared: &Shared) {
     while !shared.ended.load(Ordering::Relaxed) {
         shared.agents.iter().for_each(|agent| shared.link.renew(agent));
@@ -235,7 +231,7 @@ impl Places for Fleet {
 
     fn introduce(&self, request: &OpenRequest<'_>, site: &dyn Site) -> Result<(), Failure> {
         let agents = self.loads.get(&request.system.name).filter(|agents| !agents.is_empty());
-        // One that other hosts cannot reach is told of by the trial that would have them do so.
+        // An unreachable system is reported by the trial that needs it.
         let Some((agents, system)) = agents.zip(agents.and_then(|_| site.reach().ok())) else { return Ok(()) };
         let own_tables = request.tables == Tables::Own;
         let ask = Ask::Open { system, wanted: Wanted::Load, own_tables };
@@ -264,7 +260,7 @@ impl Places for Fleet {
         let agent = self.hosts.get(&job.cell.system)?;
         let recorded = self.shared.inbox.left_over(agent, job.cell, job.seed)?;
         let link = &self.shared.link;
-        // Its clock may show anything, so that what it showed then says something only beside what it shows now.
+        // Its clock may show anything; only differences count.
         let ahead_ms = Clock::read(&link.bus, agent, link.patience).map_or(0, |clock| clock.day_offset_ms);
         let published_unix_ms = recorded.published_unix_ms.saturating_sub(ahead_ms);
         let mut outcome = Outcome::Record(Box::new(recorded));
@@ -285,12 +281,11 @@ impl Places for Fleet {
     }
 }
 
-/// An agent that answered.
 #[derive(Clone, Debug)]
 pub struct Listed {
     /// What it says of itself.
     pub info: AgentInfo,
-    /// Its round trip in nanoseconds, and its clock's offset; nothing if it did not answer to that.
+    /// Round trip and clock offset, in nanoseconds, if it answered.
     pub clock: Option<(u64, i64)>,
 }
 

@@ -11,14 +11,13 @@ use crate::bus::{ACK_WAIT, Bus, BusError, Delivery, Results};
 use crate::parts;
 use crate::protocol::{Outcome, Recorded};
 
-/// How many pieces are fetched at a time.
 const AT_ONCE: usize = 256;
-/// How long is waited for results before they are fetched again.
+/// Between fetches while waiting.
 const AGAIN: Duration = Duration::from_millis(50);
-/// How long results are waited for that were handed to an earlier run, which did not acknowledge them.
+/// For results delivered to an earlier run that did not acknowledge them.
 const LEFT_PATIENCE: Duration = Duration::from_secs(2 * ACK_WAIT.as_secs());
 
-/// Results that have been fetched. They are acknowledged once the store has what was made of them.
+/// Fetched results, acknowledged once stored.
 pub(crate) struct Inbox {
     results: Results,
     session: String,
@@ -30,11 +29,10 @@ struct Held {
     /// By agent and id.
     pieces: HashMap<(String, String), Vec<u8>>,
     deliveries: Vec<Delivery>,
-    /// Whole trials of earlier runs that nobody has stored.
+    /// Unstored trials of earlier runs.
     left: Vec<Left>,
 }
 
-/// A whole trial of an earlier run.
 struct Left {
     agent: String,
     recorded: Recorded,
@@ -50,7 +48,7 @@ impl Inbox {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Fetches what earlier runs of the experiment left in the stream, before this one asks for anything.
+    /// Fetches what earlier runs of the experiment left in the stream.
     pub(crate) fn collect(&self) -> Result<(), BusError> {
         let deadline = Instant::now() + LEFT_PATIENCE;
         let mut fetched: Vec<Delivery> = Vec::new();
@@ -58,7 +56,7 @@ impl Inbox {
             fetched.extend(self.results.fetch(AT_ONCE)?);
             let known: BTreeSet<(&str, &str)> =
                 fetched.iter().map(|one| (one.agent.as_str(), one.id.as_str())).collect();
-            // What was handed to a conductor that was killed comes again only after a while.
+            // What was delivered to a killed conductor comes again only after a while.
             if self.results.outstanding()? <= known.len() as u64 || Instant::now() >= deadline {
                 break;
             }
@@ -81,16 +79,15 @@ impl Inbox {
             let deliveries: Vec<Delivery> = of_part.into_values().flatten().collect();
             match parts::join(&pieces) {
                 Ok(Outcome::Record(recorded)) => held.left.push(Left { agent, recorded: *recorded, deliveries }),
-                // A share says nothing without what the server had counted before, which nobody knows any more; and a
-                // result whose pieces are not all there is none.
+                // A share is useless without the server's earlier counters, and so is a result with missing pieces.
                 Ok(Outcome::Share(_) | Outcome::Cut(_)) | Err(_) => held.deliveries.extend(deliveries),
             }
         }
         Ok(())
     }
 
-    /// The trial of that cell and seed, if an earlier run had it measured by that agent. It is given once, with times of day
-    /// as long before its publication as they were.
+    /// The trial of that cell and seed, if an earlier run had that agent measure it. Returned once, with times of day
+    /// moved to this host's clock.
     pub(crate) fn left_over(&self, agent: &str, cell: &Cell, seed: u64) -> Option<Recorded> {
         let mut held = self.lock();
         let is_it = |left: &Left| left.agent == agent && left.recorded.seed == seed && left.recorded.cell == *cell;
@@ -100,7 +97,7 @@ impl Inbox {
         Some(recorded)
     }
 
-    /// A result of that many parts, waited for so long.
+    /// Waits for a result of `count` parts.
     pub(crate) fn take(&self, agent: &str, job: u64, count: u32, patience: Duration) -> Result<Outcome, Failure> {
         let failed = |kind, cause: String| {
             Failure::new(kind, format!("fetch the result of the agent `{agent}` from the stream"), cause)
@@ -114,7 +111,7 @@ impl Inbox {
                 ids.iter().map(|id| held.pieces.get(id).cloned()).collect::<Option<Vec<_>>>()
             };
             if let Some(pieces) = pieces {
-                // It has just been published: its times of day become those of this host's clock.
+                // Just published: its times of day are moved to this host's clock.
                 let mut outcome: Outcome = parts::join(&pieces).map_err(|cause| failed(FailureKind::Other, cause))?;
                 outcome.shift(host::clock::unix_ms());
                 return Ok(outcome);
@@ -140,8 +137,7 @@ impl Inbox {
         let own = format!("{}.", self.session);
         let mut held = self.lock();
         for mut delivery in deliveries {
-            // One of an earlier run that comes as late as this belongs to a trial that is repeated; the next
-            // acknowledgement drops it.
+            // A late one of an earlier run belongs to a repeated trial; the next acknowledgement drops it.
             if delivery.id.starts_with(&own) {
                 let id = (delivery.agent.clone(), delivery.id.clone());
                 held.pieces.insert(id, std::mem::take(&mut delivery.payload));
@@ -150,13 +146,13 @@ impl Inbox {
         }
     }
 
-    /// What was fetched is in the store, or of no use.
+    /// Everything fetched is stored or useless.
     pub(crate) fn acknowledge(&self) {
         let (mut held, mut done) = (self.lock(), Vec::new());
         std::mem::swap(&mut done, &mut held.deliveries);
         held.pieces.clear();
         drop(held);
-        // What cannot be acknowledged now is handed out again, known by its id and dropped.
+        // Otherwise it is delivered again, recognised by its id and dropped.
         let _ = self.results.acknowledge(&done);
     }
 }

@@ -1,4 +1,4 @@
-//! The conductor's way to its agents: jobs that are asked for until they are done, or their agent is given up.
+//! The conductor's link to its agents: jobs are polled until done, or their agent is given up.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,38 +14,35 @@ use crate::protocol::{Answer, Ask, Progress, Reply, Request, VERSION, prefix};
 const ONE_ANSWER: Duration = Duration::from_millis(1_500);
 /// How long is waited before an agent that does not answer is asked again.
 const AGAIN: Duration = Duration::from_millis(200);
-/// How often a job that takes long is asked about.
+/// Polling interval of a long job.
 const POLL: Duration = Duration::from_millis(20);
 
-/// The conductor's way to its agents.
 pub(crate) struct Link {
     pub(crate) bus: Arc<Bus>,
     pub(crate) session: String,
     pub(crate) experiment: String,
-    /// How long an agent goes on without hearing from the conductor.
+    /// Of the agents.
     pub(crate) lease: Duration,
-    /// How long an agent that does not answer is waited for where it may come back.
+    /// For an agent that may come back.
     pub(crate) patience: Duration,
-    /// Set by the user's Ctrl-C.
     pub(crate) interrupt: Arc<AtomicBool>,
     pub(crate) jobs: AtomicU64,
 }
 
-/// How an agent that does not answer is told apart from one that may not come back.
+/// How long to wait for a silent agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waiting {
-    /// As long as the plan's patience; then the experiment ends.
+    /// The plan's patience; then the experiment ends.
     Patiently,
-    /// No longer than the lease: what it was doing is lost by then.
+    /// The lease: its work is lost by then.
     ForItsLease,
-    /// The same; if the user interrupts it is told to stop, and its answer is waited for.
+    /// The lease; a user's interrupt stops the job and waits for its answer.
     ForItsEnd,
-    /// As for its lease, even if the user interrupts: what it made is to be removed.
+    /// The lease, even if the user interrupts: what it made is to be removed.
     ToTheEnd,
 }
 
 impl Link {
-    /// The number of the next job.
     pub(crate) fn next_job(&self) -> u64 {
         self.jobs.fetch_add(1, Ordering::Relaxed)
     }
@@ -71,7 +68,7 @@ impl Link {
         serde_json::to_vec(&request).map_err(|error| BusError::Other { tried, cause: error.to_string() })
     }
 
-    /// Asks for a job and waits until it is done.
+    /// Waits until the job is done.
     pub(crate) fn call(&self, agent: &str, ask: &Ask) -> Result<Answer, Failure> {
         let job = self.next_job();
         match self.until(agent, job, ask, Waiting::Patiently, &mut |_| false)? {
@@ -82,12 +79,12 @@ impl Link {
         }
     }
 
-    /// The same, even if the user has interrupted, and without much patience.
+    /// [`Link::call`] for clean-up: even after an interrupt, and without much patience.
     pub(crate) fn call_to_the_end(&self, agent: &str, ask: &Ask) -> Result<(), Failure> {
         self.until(agent, self.next_job(), ask, Waiting::ToTheEnd, &mut |_| false).map(|_| ())
     }
 
-    /// Asks for a job, and about it, until it is done or `enough` says of its progress that it need not be waited for.
+    /// Runs and polls a job until it is done or `enough` ends the wait.
     pub(crate) fn until(
         &self,
         agent: &str,
@@ -119,7 +116,7 @@ impl Link {
                     }
                     thread::sleep(POLL);
                 }
-                // Another conductor's lease may be about to run out: that of this experiment, which was killed.
+                // The lease of this experiment's killed conductor may be about to run out.
                 Ok(Reply::Failed(failure))
                     if failure.kind == FailureKind::NotOurs && heard.elapsed() < self.patience =>
                 {
@@ -146,22 +143,20 @@ impl Link {
         }
     }
 
-    /// Ends a job early, if its agent hears it; if not, its lease ends it.
+    /// If the agent does not hear it, the lease ends it.
     pub(crate) fn stop(&self, agent: &str, job: u64) {
         self.say(agent, &Ask::Stop { of: job });
     }
 
-    /// Lets an agent know that the conductor is there.
     pub(crate) fn renew(&self, agent: &str) {
         self.say(agent, &Ask::Renew { of: None });
     }
 
-    /// Lets an agent go.
     pub(crate) fn leave(&self, agent: &str) {
         self.say(agent, &Ask::Leave);
     }
 
-    /// Says something whose answer nobody needs: an agent that does not hear it is noticed by whoever asks it next.
+    /// Needs no answer: a deaf agent is noticed by the next request.
     fn say(&self, agent: &str, ask: &Ask) {
         if let Ok(payload) = self.payload(agent, self.next_job(), ask) {
             let _ = self.bus.tell(&format!("{}.{}", prefix(agent), ask.verb()), payload);

@@ -8,19 +8,18 @@ use flate2::write::ZlibEncoder;
 
 use crate::protocol::Outcome;
 
-/// What of a message is left to its headers, in bytes.
+/// Bytes of a message for headers.
 const HEADERS: usize = 4_096;
-/// No piece is larger than this, in bytes, even where the server would take it.
+/// Even where the server would take more.
 const LARGEST: usize = 512 << 10;
-/// No result is larger than this once it is unpacked, in bytes.
+/// Unpacked.
 const LARGEST_RESULT: u64 = 1 << 30;
 
-/// The id of a piece: the same for whoever publishes it again.
+/// Deterministic, for publishing again.
 pub fn id(session: &str, agent: &str, job: u64, part: u32) -> String {
     format!("{session}.{agent}.{job}.{part}")
 }
 
-/// The ids of all pieces of a result.
 pub fn ids(session: &str, agent: &str, job: u64, count: u32) -> Result<Vec<String>, String> {
     // Only the last piece may be smaller than the smallest.
     if u64::from(count) > LARGEST_RESULT / HEADERS as u64 {
@@ -29,18 +28,18 @@ pub fn ids(session: &str, agent: &str, job: u64, count: u32) -> Result<Vec<Strin
     Ok((0..count).map(|part| id(session, agent, job, part)).collect())
 }
 
-/// What the pieces of one result have in common, and the piece's number.
+/// The result's common part, and the piece's number.
 pub fn of_id(id: &str) -> Option<(&str, u32)> {
     let (result, part) = id.rsplit_once('.')?;
     Some((result, part.parse().ok()?))
 }
 
-/// How large a piece may be where a message may be so large, both in bytes.
+/// For a message of at most so many bytes.
 pub fn piece_bytes(largest_message: usize) -> usize {
     largest_message.saturating_sub(HEADERS).clamp(HEADERS, LARGEST)
 }
 
-/// Packs bytes, and cuts them into pieces of that size.
+/// Compresses, and cuts into pieces.
 pub fn pack(bytes: &[u8], piece_bytes: usize) -> Result<Vec<Vec<u8>>, String> {
     let mut packer = ZlibEncoder::new(Vec::new(), Compression::fast());
     packer.write_all(bytes).map_err(|error| error.to_string())?;
@@ -48,7 +47,6 @@ pub fn pack(bytes: &[u8], piece_bytes: usize) -> Result<Vec<Vec<u8>>, String> {
     Ok(packed.chunks(piece_bytes.max(1)).map(<[u8]>::to_vec).collect())
 }
 
-/// Puts pieces together again.
 pub fn unpack(pieces: &[Vec<u8>]) -> Result<Vec<u8>, String> {
     let packed = pieces.concat();
     let mut bytes = Vec::new();
@@ -59,13 +57,11 @@ pub fn unpack(pieces: &[Vec<u8>]) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// Packs a result, and cuts it.
 pub fn split(outcome: &Outcome, largest_message: usize) -> Result<Vec<Vec<u8>>, String> {
     let json = serde_json::to_vec(outcome).map_err(|error| error.to_string())?;
     pack(&json, piece_bytes(largest_message))
 }
 
-/// Puts the pieces of a result together again.
 pub fn join(pieces: &[Vec<u8>]) -> Result<Outcome, String> {
     serde_json::from_slice(&unpack(pieces)?).map_err(|error| error.to_string())
 }

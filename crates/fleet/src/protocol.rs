@@ -1,8 +1,8 @@
-//! What conductor and agents say to each other.
+//! Messages between conductor and agents.
 //!
-//! Every request is a *job* with a number of its session. A job that was asked for again is not done again: whoever lost an
-//! answer asks once more. What takes long answers [`Reply::Working`] and is asked about by [`Ask::Renew`], which renews
-//! the lease as every other request of the session does.
+//! Every request is a *job* with a number within its session, and idempotent: a conductor that lost an answer asks
+//! again. A long one answers [`Reply::Working`] and is polled by [`Ask::Renew`], which renews the lease like every
+//! other request.
 
 use std::collections::BTreeMap;
 
@@ -15,67 +15,65 @@ use serde::{Deserialize, Serialize};
 
 use crate::texts::{TextId, TextPiece};
 
-/// The last words of the subjects that an agent answers on: `etalon.agent.NAME.VERB`.
+/// `etalon.agent.NAME.VERB`.
 pub const VERBS: [&str; 7] = ["info", "ping", "prepare", "start", "renew", "stop", "facts"];
 
-/// This build's version: conductor and agents must have the same.
+/// Conductor and agents must have the same.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What the subjects of an agent begin with.
+/// Of the agent's subjects.
 pub fn prefix(agent: &str) -> String {
     format!("etalon.agent.{agent}")
 }
 
-/// Whether a name can be a part of a subject.
+/// Fit for a part of a subject.
 pub fn name_is_fit(name: &str) -> bool {
     let is_fit = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     !name.is_empty() && name.len() <= 64 && name.chars().all(is_fit)
 }
 
-/// A request of a conductor.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Request {
     pub version: String,
     pub session: String,
-    /// The experiment, under whose subject results are published.
+    /// Results are published under its subject.
     pub experiment: String,
-    /// How long the agent goes on without hearing from the session, in milliseconds.
+    /// Silence after which the agent ends the session.
     pub lease_ms: u64,
     pub job: u64,
     pub ask: Ask,
 }
 
-/// A cell, with the texts of the files that its scripts name: an agent reads no files for a conductor.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SentCell {
     pub cell: Cell,
-    /// Texts by the names that the scripts have for them; they have been sent before.
+    /// By the scripts' names; already sent.
     pub texts: BTreeMap<String, TextId>,
 }
 
-/// What a process wants of a system.
+/// What a system is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Wanted {
-    /// To have it: prepare, count, remove.
+    /// Prepare, count, remove.
     Whole,
     Load,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Ask {
-    /// Open a system; nothing is done if it is open.
+    /// Idempotent.
     Open {
-        /// The system, without a password.
+        /// Without a password.
         system: SystemPlan,
         wanted: Wanted,
-        /// Whether its tables are étalon's own.
+        /// The tables are étalon's own.
         own_tables: bool,
     },
-    /// Which of these texts the agent does not have.
+    /// Which of these texts the agent lacks.
     Lacking {
         of: Vec<TextId>,
     },
-    /// Keep a piece of a text for as long as the session lasts.
+    /// Kept for the session.
     Text(TextPiece),
     /// The facts of a system, with those that cells ask for.
     SystemFacts {
@@ -88,7 +86,7 @@ pub enum Ask {
     Ledger {
         system: String,
     },
-    /// The number that the query gives by which a cell's work is checked. No other query is asked.
+    /// The number by which a cell's work is verified. No other query is run.
     Scalar {
         system: String,
         cell: SentCell,
@@ -103,52 +101,49 @@ pub enum Ask {
         system: String,
         cell: SentCell,
     },
-    /// Bring a system to rest.
+    /// Let background work finish.
     Settle {
         system: String,
     },
     BeginBlock {
         system: String,
     },
-    /// Answer once a system can be asked again.
+    /// Answers once a system is available again.
     Revive {
         system: String,
     },
-    /// Remove what was made in a system, and forget it.
+    /// Removes what was made in a system, and forgets it.
     Close {
         system: String,
     },
-    /// Run a whole trial; its record is published.
+    /// Runs a whole trial and publishes its record.
     Whole {
         system: String,
         cell: SentCell,
         schedule: Schedule,
-        /// Seed of the trial.
         seed: u64,
     },
-    /// Make connections for a segment of a trial's clients, wait for [`Ask::Start`], and make the load; the share is
-    /// published.
+    /// Connects a segment of a trial's clients, waits for [`Ask::Start`], makes the load and publishes its share.
     Share {
         system: String,
         cell: SentCell,
         schedule: Schedule,
-        /// Seed of the trial.
         seed: u64,
-        /// The first client of the segment, and the first behind it.
+        /// First client, and the one after the last.
         segment: (u32, u32),
     },
     Start {
         of: u64,
-        /// When, by the agent's own clock, in nanoseconds.
+        /// On the agent's own clock.
         at_ns: u64,
     },
     /// End a job early.
     Stop {
         of: u64,
     },
-    /// The conductor has come to its end: what is under way is ended, and what was made is removed.
+    /// The conductor ends: stop jobs and remove what was made.
     Leave,
-    /// How far a job is, or nothing but to be heard of.
+    /// Polls a job, or only renews the lease.
     Renew {
         of: Option<u64>,
     },
@@ -181,30 +176,25 @@ pub enum Reply {
     Done(Answer),
     /// It is under way.
     Working(Progress),
-    /// It could not be done.
     Failed(Failure),
 }
 
-/// How far a job is.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Progress {
-    /// Whether its connections are made and it waits for its start.
+    /// Connected, and waiting for the start.
     pub ready: bool,
     /// The last interval of its load.
     pub tick: Option<SentTick>,
 }
 
-/// An interval of the running trial.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct SentTick {
     /// Transactions that ended well, per second.
     pub rate_per_s: f64,
-    /// Median response time, in nanoseconds, if the interval has one.
     pub p50_ns: Option<u64>,
-    /// 99th percentile of the response time, in nanoseconds, if the interval has one.
     pub p99_ns: Option<u64>,
     pub errors: u64,
-    /// The most transactions that were due and not begun at one time.
+    /// Most transactions that were due and not begun.
     pub backlog: u64,
 }
 
@@ -215,51 +205,44 @@ impl From<Tick> for SentTick {
     }
 }
 
-/// What was asked for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Answer {
-    /// Nothing but that it is done.
     Nothing,
     /// What kind of load a system carries.
     Opened(LoadKind),
     Facts(Facts),
-    /// What a system has counted.
     Account(Box<Account>),
     Number(i64),
     /// A system as other hosts reach it.
     System(Box<SystemPlan>),
-    /// Texts that the agent does not have.
+    /// The agent lacks them.
     Lacking(Vec<TextId>),
-    /// A result has been published in so many parts.
+    /// Number of parts.
     Published(u32),
-    /// The job was stopped. What it had done by then has been published in so many parts; 0 if there is nothing to tell.
+    /// Parts of what was done so far; 0 if nothing.
     Stopped(u32),
 }
 
-/// What a system has counted.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Account {
     pub counters: Counters,
-    /// CPU seconds of the server's processes, or why they are not known.
+    /// CPU seconds of the server's processes.
     pub server_cpu_s: Reading,
     /// Where the engine works.
     pub placement: Placement,
 }
 
-/// A result, as it is published.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Outcome {
     Record(Box<Recorded>),
-    /// A host's share of one.
     Share(Box<Share>),
-    /// The tasks that had ended when a load was stopped.
+    /// Finished tasks of a stopped load.
     Cut(Vec<TaskLog>),
 }
 
 impl Outcome {
-    /// Puts a time of day in the place of durations, or durations in the place of a time of day: only these cross hosts,
-    /// whose clocks may show anything. `shift_ms` is what the clock shows at the result's coming, and less than nothing
-    /// of that at its going.
+    /// Turns times of day into durations, or back: only durations cross hosts, whose clocks may show anything.
+    /// `shift_ms` is the clock's reading on arrival, negated on departure.
     pub fn shift(&mut self, shift_ms: i64) {
         let tasks = match self {
             Outcome::Record(recorded) => &mut recorded.tasks,
@@ -274,43 +257,40 @@ impl Outcome {
     }
 }
 
-/// A whole trial, with what tells it from all others of its experiment.
+/// Identified by experiment, cell and seed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Recorded {
     pub cell: Cell,
-    /// Its seed, which is that of its block.
     pub seed: u64,
-    /// When it began: [shifted](Outcome::shift) with its tasks.
+    /// [Shifted](Outcome::shift) with its tasks.
     pub began_unix_ms: i64,
-    /// What the agent's own clock showed when it was published: who takes it up later asks what that shows now.
+    /// By the agent's own clock: compared later with what that shows then.
     pub published_unix_ms: i64,
-    /// What it left behind.
     pub record: TrialRecord,
-    /// The ends of its tasks, if its load consists of any.
+    /// Only for loads that consist of tasks.
     pub tasks: Vec<TaskLog>,
 }
 
-/// What an agent says of itself to whoever asks, whatever their version.
+/// What any agent tells any conductor, whatever their versions.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AgentInfo {
     pub name: String,
     pub version: String,
     pub os: String,
-    /// Logical processors that it can use.
+    /// Usable logical processors.
     pub cores: usize,
     /// Its processor and memory.
     pub machine: String,
-    /// What it lets plans reach, and nothing else.
+    /// What plans may reach.
     pub allow: Vec<String>,
-    /// The experiment that it takes part in now.
+    /// It serves now.
     pub experiment: Option<String>,
 }
 
 /// The answer to `ping`.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Pong {
-    /// The agent's clock, in nanoseconds.
     pub now_ns: u64,
     /// The agent's time of day, in milliseconds since 1970.
     pub unix_ms: i64,

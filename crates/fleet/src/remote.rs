@@ -15,7 +15,6 @@ use crate::fleet::Shared;
 use crate::link::Waiting;
 use crate::protocol::{Account, Answer, Ask, Outcome, Progress, SentCell, Wanted};
 
-/// A system that an agent has opened.
 pub(crate) struct Remote {
     pub(crate) shared: Arc<Shared>,
     pub(crate) agent: String,
@@ -30,14 +29,13 @@ pub(crate) fn unexpected(agent: &str, answer: &Answer) -> Failure {
     Failure::new(FailureKind::Other, format!("understand the agent `{agent}`"), cause)
 }
 
-/// An agent ended a load by itself.
+/// An agent stopped a load by itself.
 pub(crate) fn stopped(agent: &str) -> Failure {
     let cause = "it ended the load: it is itself being ended, or was not reached for longer than its lease";
     Failure::new(FailureKind::ConnectionLost, format!("work with the agent `{agent}`"), cause)
 }
 
 impl Remote {
-    /// Opens the system there.
     pub(crate) fn open(
         shared: &Arc<Shared>,
         agent: &str,
@@ -55,7 +53,7 @@ impl Remote {
         Ok(remote)
     }
 
-    /// Opens it unless it is open: the agent may have been started again.
+    /// Idempotent: the agent may have been restarted.
     fn reopen(&self) -> Result<LoadKind, Failure> {
         let ask = Ask::Open { system: sendable(&self.system), wanted: Wanted::Whole, own_tables: self.own_tables };
         match self.call(&ask)? {
@@ -72,7 +70,7 @@ impl Remote {
         self.call(ask).map(|_| ())
     }
 
-    /// A cell whose texts the agent has.
+    /// First sends missing texts.
     fn sent(&self, cell: &Cell) -> Result<SentCell, Failure> {
         let sent = self.shared.sent(cell)?;
         self.shared.supply(&self.agent, &sent)?;
@@ -130,7 +128,7 @@ impl Remote {
     }
 }
 
-/// The system as it may be sent: without a password. Whoever opens it takes that from its own environment.
+/// Without a password; the agent takes it from its own environment.
 fn sendable(system: &SystemPlan) -> SystemPlan {
     SystemPlan { url: model::plan::without_password(&system.url), ..system.clone() }
 }
@@ -141,7 +139,7 @@ impl Site for Remote {
     }
 
     fn files_per_client(&self) -> u64 {
-        // The agent refuses more than its own host gives it.
+        // The agent refuses more than its host gives.
         0
     }
 
@@ -191,7 +189,6 @@ impl Site for Remote {
     }
 }
 
-/// What a system on an agent's host has counted.
 struct RemoteLedger<'a> {
     remote: &'a Remote,
     cell: SentCell,

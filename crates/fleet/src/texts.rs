@@ -1,7 +1,7 @@
-//! The texts of the files that a plan's scripts name, on their way to agents: each by its hash, and once to each session.
+//! The texts of a plan's files on their way to agents, by hash, once per session.
 //!
-//! An agent opens no file for a conductor. What a script draws its words from may be larger than a message, so texts go
-//! ahead of the cells that name them, packed and in pieces.
+//! An agent opens no file for a conductor. A script's words may be larger than a message, so texts go ahead of cells,
+//! packed and in pieces.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,12 +15,12 @@ use sha2::{Digest as _, Sha256};
 
 use crate::parts;
 
-/// So many bytes of pieces whose texts are not whole yet are kept, and no more.
+/// Bytes of incomplete texts that are kept.
 const MOST_COMING_BYTES: usize = 1 << 30;
-/// What a piece takes beside its own bytes, about: however small they are, not endlessly many are kept.
+/// Approximate overhead per piece, so that tiny ones are limited too.
 const PIECE_OVERHEAD_BYTES: usize = 256;
 
-/// A text by the SHA-256 of its bytes, in hexadecimal.
+/// SHA-256 in hexadecimal.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TextId(String);
 
@@ -37,15 +37,14 @@ impl TextId {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TextPiece {
     pub text: TextId,
-    /// Its number, from 0.
+    /// From 0.
     pub number: u32,
-    /// How many pieces the text has.
+    /// Pieces of the text.
     pub of: u32,
-    /// Packed, in Base64.
     pub packed: String,
 }
 
-/// Texts that one side has: those that the conductor has read, or those that an agent was sent.
+/// Texts that the conductor has read, or that an agent was sent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shelf(Arc<Mutex<Kept>>);
 
@@ -53,7 +52,7 @@ pub(crate) struct Shelf(Arc<Mutex<Kept>>);
 struct Kept {
     texts: BTreeMap<TextId, Arc<str>>,
     coming: BTreeMap<TextId, BTreeMap<u32, Vec<u8>>>,
-    /// What was taken in since none of them were coming, in bytes.
+    /// Received since nothing was incomplete.
     coming_bytes: usize,
 }
 
@@ -70,11 +69,11 @@ fn failed(cause: impl Into<String>) -> Failure {
 
 impl Shelf {
     fn lock(&self) -> MutexGuard<'_, Kept> {
-        // Its maps are changed by single insertions.
+        // Single insertions keep its maps consistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps texts, and gives their ids by the names that scripts have for them.
+    /// Returns their ids by the scripts' names.
     pub(crate) fn keep(&self, named: Named) -> BTreeMap<String, TextId> {
         let mut kept = self.lock();
         let entry = |(name, text): (String, Arc<str>)| {
@@ -90,7 +89,7 @@ impl Shelf {
         of.iter().filter(|id| !kept.texts.contains_key(id)).cloned().collect()
     }
 
-    /// The texts by the names that scripts have for them.
+    /// By the scripts' names.
     pub(crate) fn named(&self, ids: &BTreeMap<String, TextId>) -> Result<Named, Failure> {
         let kept = self.lock();
         let text = |(name, id): (&String, &TextId)| kept.texts.get(id).map(|text| (name.clone(), Arc::clone(text)));
@@ -100,7 +99,7 @@ impl Shelf {
         })
     }
 
-    /// A text in pieces for messages of that size.
+    /// For messages of that size.
     pub(crate) fn pieces(&self, id: &TextId, largest_message: usize) -> Result<Vec<TextPiece>, Failure> {
         let text = self.lock().texts.get(id).cloned().ok_or_else(|| failed("nobody has it"))?;
         // Base64 makes four characters of three bytes.
@@ -116,7 +115,7 @@ impl Shelf {
         Ok((0..).zip(packed).map(piece).collect())
     }
 
-    /// Takes a piece in. With the last one the text is whole, and is what its id says.
+    /// The last piece completes the text, whose hash is checked.
     pub(crate) fn take_in(&self, piece: &TextPiece) -> Result<(), Failure> {
         let bytes = STANDARD.decode(&piece.packed).map_err(|error| failed(error.to_string()))?;
         let mut kept = self.lock();
@@ -173,7 +172,7 @@ mod tests {
             there.take_in(piece).unwrap();
             let held = there.lock().coming_bytes;
             assert!(held > PIECE_OVERHEAD_BYTES * piece.number as usize || piece.number + 1 == piece.of);
-            // One that comes again changes nothing.
+            // A repeated piece changes nothing.
             if piece.number + 1 < piece.of {
                 there.take_in(piece).unwrap();
             }

@@ -6,13 +6,12 @@ use model::{Direction, Measurement, Reading, Role, Series, SeriesKind};
 use stats::NoQuantile;
 use stats::censored::share_of_successes;
 
-/// Largest response time that quantiles tell apart, in nanoseconds: one hour, as in étalon's own trials.
+/// Quantiles saturate here: one hour, as in étalon's own trials.
 const MAX_NS: u64 = 3_600_000_000_000;
 /// Significant decimal digits of a quantile.
 const DIGITS: u8 = 3;
 
-/// Response times, added one by one. Count, sum and extremes are exact; quantiles come from a histogram with three
-/// significant digits.
+/// Count, sum and extremes are exact; quantiles have three significant digits.
 #[derive(Clone, Debug)]
 pub struct Durations {
     histogram: Option<Histogram<u64>>,
@@ -25,7 +24,7 @@ pub struct Durations {
 impl Default for Durations {
     fn default() -> Durations {
         Durations {
-            // The bounds are constants that the library accepts; a test makes one.
+            // The bounds are constants that the library accepts; a test constructs one.
             histogram: Histogram::new_with_bounds(1, MAX_NS, DIGITS).ok(),
             count: 0,
             sum_ns: 0,
@@ -36,12 +35,10 @@ impl Default for Durations {
 }
 
 impl Durations {
-    /// Adds a response time in nanoseconds.
     pub fn add_ns(&mut self, ns: u64) {
         self.add_many_ns(ns, 1);
     }
 
-    /// Adds so many of the same.
     pub fn add_many_ns(&mut self, ns: u64, times: u64) {
         if times == 0 {
             return;
@@ -55,10 +52,9 @@ impl Durations {
         self.max_ns = self.max_ns.max(ns);
     }
 
-    /// Adds all of another.
     pub fn merge(&mut self, other: &Durations) {
         if let (Some(ours), Some(theirs)) = (&mut self.histogram, &other.histogram) {
-            // Both have the same bounds, so adding cannot fail.
+            // Equal bounds: cannot fail.
             let _ = ours.add(theirs);
         }
         self.count = self.count.saturating_add(other.count);
@@ -71,30 +67,26 @@ impl Durations {
         self.count
     }
 
-    /// The shortest, in nanoseconds.
     pub fn min_ns(&self) -> Option<u64> {
         (self.count > 0).then_some(self.min_ns)
     }
 
-    /// The longest, in nanoseconds.
     pub fn max_ns(&self) -> Option<u64> {
         (self.count > 0).then_some(self.max_ns)
     }
 
-    /// The arithmetic mean, in nanoseconds.
     pub fn mean_ns(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
     }
 
-    /// A quantile in nanoseconds, to three digits, of these and of so many more that failed: those took at least as long as
-    /// all others, for all that is known.
+    /// Of these and `failed` more, which took at least as long as all others.
     pub fn quantile_ns(&self, quantile: f64, failed: u64) -> Result<u64, NoQuantile> {
         let share = share_of_successes(quantile, self.count, failed)?;
         Ok(self.histogram.as_ref().map_or(self.max_ns, |found| found.value_at_quantile(share).min(self.max_ns)))
     }
 
-    /// The share of failures, and mean, extremes and quantiles as étalon's own trials have them, in microseconds:
-    /// `response_mean` and so on. The mean and the shortest are of what succeeded, all others of what failed too.
+    /// Share of failures, and latencies in µs under étalon's own metric ids (`response_mean` …). Mean and shortest are
+    /// of successes, all others count failures.
     pub fn measurements(&self, failed: u64) -> Vec<Measurement> {
         let none = || Reading::Unavailable("no execution succeeded".to_owned());
         let us = |ns: Option<f64>| ns.map_or_else(none, |ns| Reading::Value(ns / 1e3));
@@ -127,7 +119,7 @@ impl Durations {
         all
     }
 
-    /// The histogram of a whole trial, as a store keeps it. `None` when there is nothing in it.
+    /// The histogram of a whole trial as stored; `None` if empty.
     pub fn series(&self, host: &str, elapsed_s: f64, errors: u64) -> Option<Series> {
         let histogram = self.histogram.as_ref().filter(|_| self.count > 0)?;
         let mut bytes = Vec::new();
@@ -136,7 +128,7 @@ impl Durations {
             host: host.to_owned(),
             kind: SeriesKind::Response,
             interval: None,
-            // Saturates: a length beyond 49 days is no trial's.
+            // Saturates beyond 49 days.
             length_ms: (elapsed_s * 1e3) as u32,
             errors,
             histogram: bytes,
@@ -144,12 +136,11 @@ impl Durations {
     }
 }
 
-/// Microseconds of printed milliseconds, to the nanosecond: 16.301 ms are 16301 us, and not 16300.999999999998.
+/// Rounded to the nanosecond: 16.301 ms are 16301 us, not 16300.999999999998.
 pub(crate) fn us_of_ms(ms: f64) -> f64 {
     (ms * 1e6).round() / 1e3
 }
 
-/// A latency in microseconds.
 pub(crate) fn latency(id: &str, role: Role, reading: Reading) -> Measurement {
     Measurement::new(id, "us", Direction::Lower, role, reading)
 }

@@ -1,12 +1,8 @@
-//! Why a text cannot be read.
-
 /// Why a text cannot be read, and where.
 #[derive(Debug, thiserror::Error)]
 pub enum FormatError {
-    /// Something at one place of the text.
     #[error("line {line}{}: {what}", place(.column))]
     At {
-        /// The line, from 1.
         line: u64,
         /// The character in the line, from 1, where one can be named.
         column: Option<usize>,
@@ -24,7 +20,7 @@ pub enum FormatError {
     },
 }
 
-/// `, column 7`. The derive hands the field over by reference.
+/// `, column 7`. By reference for the derive.
 fn place(column: &Option<usize>) -> String {
     column.map_or_else(String::new, |column| format!(", column {column}"))
 }
@@ -34,17 +30,14 @@ impl FormatError {
         FormatError::At { line, column: None, what: what.into(), hint: None }
     }
 
-    /// An error at a character of a line.
     pub fn at_column(line: u64, column: usize, what: impl Into<String>) -> FormatError {
         FormatError::At { line, column: Some(column), what: what.into(), hint: None }
     }
 
-    /// An error of the whole text.
     pub fn whole(what: impl Into<String>) -> FormatError {
         FormatError::Whole { what: what.into(), hint: None }
     }
 
-    /// The same with a hint.
     #[must_use]
     pub fn with_hint(mut self, text: impl Into<String>) -> FormatError {
         match &mut self {

@@ -1,4 +1,4 @@
-//! From imported results to a plan with its trials, which a store can keep.
+//! Turns imported results into a plan with trials for a store.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -12,38 +12,32 @@ use model::{
 
 use crate::{ExportedRules, FormatError, Imported, ImportedResult, Repetitions};
 
-/// The engine's and the workload's name of what was imported.
+/// Name of the engine and the workload of imports.
 pub const IMPORTED: &str = "imported";
-/// The fact of an imported system whose repetitions are blocks; its value is [`BLOCKS`].
+/// Fact of an imported system whose repetitions are blocks; its value is [`BLOCKS`].
 pub const PAIRING: &str = "imported.repetitions";
-/// The value of [`PAIRING`].
 pub const BLOCKS: &str = "blocks";
-/// The value of a key that a result does not tell, where another result of the benchmark has it.
+/// Value of a key that this result lacks and others of its benchmark have.
 pub const UNKNOWN: &str = "unknown";
 
 const MARGIN: f64 = 0.03;
 const LEVEL: f64 = 0.95;
 
-/// Everything that a store needs: the plan, each trial's place with its record, and facts by system.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Experiment {
-    /// The plan. Its systems have the engine [`IMPORTED`] and no URL; its schedule is sequential, since nobody knows better.
     pub plan: Plan,
-    /// The trials in their order, positions from 0 without gaps.
     pub trials: Vec<(PlannedTrial, TrialRecord)>,
-    /// For each system where its results come from, and what is not known of it; and what was exported of the machine that
-    /// made the load.
+    /// Per system: source and unknowns; and the exported facts of the load's machine.
     pub facts: BTreeMap<String, Facts>,
 }
 
-/// Makes an experiment of imported results. A cell is a benchmark with its keys; the repetitions of a cell become blocks,
-/// which have nothing in common but their number: such results are to be compared unpaired. Only of a single table that says so
-/// they are blocks: those of two tables were not run together, whatever each says of itself. Each trial carries a note
-/// with its source and with what is not known.
+/// Makes an experiment of imported results. A cell is a benchmark with its keys; its repetitions become blocks, which
+/// share only their number and are compared unpaired, unless a single table says that they are blocks (those of two
+/// tables were not run together). Each trial carries a note with its source and unknowns.
 ///
 /// # Errors
-/// When there are no results, when two results of one import claim the same repetition of a cell, when a metric stands
-/// twice in a result or has no finite value, or when there are more cells or repetitions than a plan may have.
+/// There are no results, two results of one import claim one repetition, a metric stands twice in a result or is not
+/// finite, or there are too many cells or repetitions.
 pub fn into_experiment(name: &str, imports: &[Imported]) -> Result<Experiment, FormatError> {
     let all = || imports.iter().flat_map(|import| import.results.iter().map(move |result| (import, result)));
     let mut shape = Shape::default();
@@ -64,7 +58,7 @@ pub fn into_experiment(name: &str, imports: &[Imported]) -> Result<Experiment, F
         blocks.blocks.insert(block);
         placed.push((block, cell, record(import, result)));
     }
-    // Stable: results of one block stay in the order in which they stood.
+    // Stable: a block's results keep their order.
     placed.sort_by_key(|(block, cell, _)| (*block, *cell));
     let rules: Vec<&ExportedRules> = imports.iter().filter_map(|import| import.rules.as_ref()).collect();
     let blocks = placed.iter().map(|(block, _, _)| block + 1).max().unwrap_or(0);
@@ -74,20 +68,19 @@ pub fn into_experiment(name: &str, imports: &[Imported]) -> Result<Experiment, F
     Ok(Experiment { facts: shape.facts(imports), plan: shape.plan(name, blocks, imports.len(), &rules), trials })
 }
 
-/// Systems, benchmarks and points, each in the order of their first mention.
+/// In the order of first mention.
 #[derive(Debug, Default)]
 struct Shape {
     systems: IndexSet<String>,
     benchmarks: IndexMap<String, Points>,
 }
 
-/// The points of a benchmark.
 #[derive(Debug, Default)]
 struct Points {
     /// By a text that is the same for equal points only.
     points: IndexMap<String, Point>,
     keys: BTreeSet<String>,
-    /// Points of the benchmarks before it, once all are known.
+    /// Points of earlier benchmarks.
     before: usize,
 }
 
@@ -118,7 +111,7 @@ impl Shape {
         Ok(())
     }
 
-    /// The index of the result's cell in [`Plan::cells`].
+    /// In [`Plan::cells`].
     fn cell(&self, result: &ImportedResult) -> u32 {
         let benchmark = self.benchmarks.get(&result.benchmark);
         let point = benchmark.and_then(|b| Some(b.before + b.points.get_index_of(&identity(&result.keys))?));
@@ -127,7 +120,7 @@ impl Shape {
         (point.unwrap_or(0) * self.systems.len() + system) as u32
     }
 
-    /// The plan, by the rules of the first import that has any; all of them may tell what benchmarks are.
+    /// By the rules of the first import that has any; all may describe benchmarks.
     fn plan(&self, name: &str, blocks: u32, tables: usize, all_rules: &[&ExportedRules]) -> Plan {
         let rules = all_rules.first();
         let alias_of = |name: &String| all_rules.iter().find_map(|rules| rules.aliases.get(name)).cloned();
@@ -209,8 +202,7 @@ impl Shape {
         all
     }
 
-    /// Facts of what is no system, as the machine that made the load. Of several tables each had a machine of its own:
-    /// then there is none for all.
+    /// Facts of what is no system, such as the load's machine. Several tables have several machines: then none.
     fn facts_of_others(&self, imports: &[Imported]) -> BTreeMap<String, Facts> {
         match imports {
             [only] if only.rules.is_some() => {

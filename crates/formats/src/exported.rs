@@ -1,60 +1,52 @@
-//! What étalon writes into a tidy table so that it is compared and reported as before.
+//! Remarks that étalon writes into a tidy table so that an import is compared and reported like the original.
 
 use std::collections::BTreeMap;
 
 use model::Order;
 use serde_json::Value;
 
-/// How the remark with the rules begins.
+/// Begins the remark with the rules.
 const SIGN: &str = "etalon:";
-/// How the remark of a benchmark begins; a JSON object follows.
+/// Begins a benchmark's remark; a JSON object follows.
 const BENCHMARK_SIGN: &str = "etalon-benchmark:";
-/// How the remark of a system that is another name for a second one begins; a JSON object follows.
+/// Begins a system alias's remark; a JSON object follows.
 const ALIAS_SIGN: &str = "etalon-alias:";
 
-/// What the plan allows, by the names of its keys.
+/// Names of plan keys.
 const UNEQUAL: &str = "allow_unequal_durability";
 const SEQUENTIAL: &str = "allow_sequential_order";
 
-/// What repetitions of one number have in common.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Repetitions {
     #[default]
     Numbered,
-    /// The stretch of time: they are blocks, and comparisons are paired by them.
     Blocks,
 }
 
-/// What étalon writes into a table besides the results, so that they are compared and reported as before.
+/// Rules by which étalon compared the exported results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExportedRules {
-    /// What repetitions have in common.
     pub repetitions: Repetitions,
-    /// The order of the trials.
     pub order: Order,
     /// The system to compare with.
     pub baseline: String,
-    /// Half width of the zone of equivalence, as a share.
     pub margin: f64,
-    /// Level of the intervals.
     pub level: f64,
-    /// The seed of the order, of the permutation test and of the bootstrap.
+    /// Of the order, the permutation test and the bootstrap.
     pub seed: u64,
     /// Whether systems of unequal durability get a verdict.
     pub allow_unequal_durability: bool,
-    /// Whether systems that ran one after the other get a verdict.
     pub allow_sequential_order: bool,
     pub benchmarks: Vec<ExportedBenchmark>,
-    /// Systems that are another name for a second one, with that one's name.
+    /// Alias to system.
     pub aliases: BTreeMap<String, String>,
 }
 
-/// What a benchmark is: reports have parts of their own for some workloads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportedBenchmark {
     pub name: String,
     pub workload: String,
-    /// Which figures of a published test its cells stand for.
+    /// The published test that its cells repeat.
     pub stands_for: Option<String>,
 }
 
@@ -74,7 +66,6 @@ impl ExportedBenchmark {
     }
 }
 
-/// The JSON behind a sign.
 fn object(remark: &str, sign: &str) -> Option<Value> {
     serde_json::from_str(remark.strip_prefix(sign)?).ok()
 }
@@ -85,7 +76,6 @@ fn read_alias(remark: &str) -> Option<(String, String)> {
     Some((text("system")?, text("of")?))
 }
 
-/// Whether a remark is one that étalon wrote for its own import, and nobody's word on the figures.
 pub(crate) fn is_told(remark: &str) -> bool {
     ExportedRules::read_first(remark).is_some()
         || ExportedBenchmark::read(remark).is_some()
@@ -93,7 +83,7 @@ pub(crate) fn is_told(remark: &str) -> bool {
 }
 
 impl ExportedRules {
-    /// The remarks that hold them; [`ExportedRules::read`] reads them back.
+    /// Read back by [`ExportedRules::read`].
     pub fn remarks(&self) -> Vec<String> {
         let alias = |(system, of): (&String, &String)| {
             format!("{ALIAS_SIGN} {}", serde_json::json!({ "system": system, "of": of }))
@@ -120,7 +110,7 @@ impl ExportedRules {
         )
     }
 
-    /// Reads the remarks of a table; `None` if étalon did not write it.
+    /// `None` if étalon did not write the table.
     pub fn read(remarks: &[String]) -> Option<ExportedRules> {
         let mut rules = remarks.iter().find_map(|remark| ExportedRules::read_first(remark))?;
         rules.benchmarks = remarks.iter().filter_map(|remark| ExportedBenchmark::read(remark)).collect();
@@ -128,7 +118,7 @@ impl ExportedRules {
         Some(rules)
     }
 
-    /// Reads the remark that holds the rules; `None` if it is another one, or not whole.
+    /// `None` for another or incomplete remark.
     fn read_first(remark: &str) -> Option<ExportedRules> {
         let (fields, baseline) = remark.strip_prefix(SIGN)?.split_once(" baseline=")?;
         let of = |name: &str| fields.split_whitespace().find_map(|field| field.strip_prefix(name)?.strip_prefix('='));

@@ -1,7 +1,7 @@
 //! fio 3.x: `--output-format=json` and `json+`.
 //!
-//! fio may write notes as plain text in front of its JSON, even with `--output=FILE`, and appends when it runs again: all
-//! documents of a file are read, and the text around them is kept.
+//! fio may write text before its JSON, even with `--output=FILE`, and appends on a second run: all documents of a file
+//! are read, and the text around them is kept.
 
 use std::collections::BTreeMap;
 
@@ -16,63 +16,52 @@ use crate::{FormatError, Imported, ImportedResult, Tool};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
-    /// Line of its begin, from 1.
+    /// From 1.
     pub line: u64,
     /// `fio-3.33`.
     pub version: Option<String>,
-    /// Milliseconds since 1970 at its end.
+    /// At its end.
     pub timestamp_ms: Option<u64>,
-    /// The text in front of it, trimmed; empty for none.
+    /// Text before it, trimmed.
     pub note: String,
-    /// Options that hold for all jobs.
     pub global: BTreeMap<String, String>,
-    /// The jobs; with `group_reporting` one for each group.
+    /// With `group_reporting` one per group.
     pub jobs: Vec<Job>,
 }
 
-/// A job, or a group of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Job {
     pub name: String,
     pub group: u64,
-    /// 0, or the system's number of the error that ended it.
+    /// 0, or the errno that ended it.
     pub error: i64,
-    /// I/Os that failed, counted with `continue_on_error`: of all directions together.
+    /// Counted with `continue_on_error`, all directions together.
     pub failed: u64,
-    /// With `continue_on_error` the error of the first of them, which fio prints as that of the job, too.
+    /// With `continue_on_error` the errno of the first failed I/O, which fio also prints as the job's.
     pub first_error: i64,
-    /// Whole seconds from the start of fio, and one more.
+    /// Whole seconds since fio started, plus one.
     pub elapsed_s: u64,
     pub options: BTreeMap<String, String>,
-    /// User CPU time in per cent of the run.
     pub user_cpu_percent: Option<f64>,
-    /// System CPU time in per cent of the run.
     pub system_cpu_percent: Option<f64>,
     pub read: Option<Direct>,
-    /// Writes, if there were any.
     pub write: Option<Direct>,
     pub trim: Option<Direct>,
 }
 
-/// I/O of one direction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Direct {
-    /// How many were issued: those that failed are among them.
+    /// Issued, failed ones included.
     pub ios: u64,
-    /// I/Os issued a second.
     pub iops: Option<f64>,
-    /// Bytes a second.
     pub bytes_per_s: Option<f64>,
-    /// How long it ran, in milliseconds.
     pub runtime_ms: Option<f64>,
-    /// Time of the submission.
     pub submission: Option<Latency>,
     /// From submission to completion.
     pub completion: Option<Latency>,
     pub total: Option<Latency>,
 }
 
-/// Latencies in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Latency {
     pub samples: u64,
@@ -80,17 +69,17 @@ pub struct Latency {
     pub max_ns: f64,
     pub mean_ns: f64,
     pub stddev_ns: f64,
-    /// Percentiles by their rank: 99.0 for the 99th.
+    /// By rank: 99.0 for the 99th.
     pub percentiles: Vec<(f64, f64)>,
-    /// With `json+`: how many samples in each bin, by the bin's value in nanoseconds.
+    /// With `json+`: bin value in nanoseconds, and samples.
     pub bins: Vec<(u64, u64)>,
 }
 
-/// Numbers of the errors that fio goes on after: EIO, and EILSEQ of Linux and of macOS.
+/// fio continues after EIO, and EILSEQ of Linux and of macOS.
 const GOES_ON_AFTER: [i64; 3] = [5, 84, 92];
 
 impl Job {
-    /// Whether an error ended it. One that fio went on after stands in the same place.
+    /// Whether an error ended it; one that fio continued after is in the same field.
     fn was_ended(&self) -> bool {
         let went_on = self.failed > 0 && self.error == self.first_error && GOES_ON_AFTER.contains(&self.error);
         self.error != 0 && !went_on
@@ -102,16 +91,12 @@ impl Job {
 }
 
 impl Direct {
-    /// How many were issued and have no latency: those that failed, or all where fio was told not to measure it.
+    /// I/Os without latency: failed ones, or all where fio did not measure it.
     fn without_latency(&self) -> Option<u64> {
         self.ios.checked_sub(self.completion.as_ref().map_or(0, |latency| latency.samples))
     }
 }
 
-/// Reads a file.
-///
-/// # Errors
-/// With the line where the JSON is wrong or ends too early, or when the file holds no document of fio.
 pub fn read(bytes: &[u8]) -> Result<Vec<Document>, FormatError> {
     let text = decode(bytes);
     let mut documents = Vec::new();
@@ -229,7 +214,6 @@ fn latency_of(json: &Json) -> Option<Latency> {
     })
 }
 
-/// Jobs of one name that ran side by side: clones of `numjobs` without `group_reporting`.
 struct Side<'a> {
     name: &'a str,
     group: u64,
@@ -241,12 +225,11 @@ impl Side<'_> {
         self.jobs.iter().flat_map(|job| job.directions())
     }
 
-    /// I/Os that failed, of all directions together.
     fn failed(&self) -> u64 {
         self.jobs.iter().map(|job| job.failed).fold(0, u64::saturating_add)
     }
 
-    /// How many of these failed: those that have no latency, if there are as many of them in all directions as failed.
+    /// I/Os without latency, if as many lack it in all directions as failed.
     fn failed_of(&self, these: &[&Direct]) -> Option<u64> {
         let add = |sum: u64, direct: &Direct| Some(sum.saturating_add(direct.without_latency()?));
         match self.failed() {
@@ -271,8 +254,6 @@ fn sides(document: &Document) -> Vec<Side<'_>> {
 }
 
 impl Document {
-    /// Whether a later document is of the same run of fio: with `--status-interval` it prints what it has so far, again
-    /// and again, and at the end all.
     fn is_before(&self, later: &Document) -> bool {
         let names =
             |document: &Document| document.jobs.iter().map(|job| (job.name.clone(), job.group)).collect::<Vec<_>>();
@@ -280,10 +261,10 @@ impl Document {
         if ended > later_ended || names(self) != names(later) {
             return false;
         }
-        // A run of its own begins behind the end of the one before.
+        // A separate run begins after the end of the one before.
         let began_before = (ended as f64) > later_ended as f64 - later.longest_ms();
         let start_s = |document: &Document, ended: u64| (ended / 1_000).saturating_sub(document.elapsed_s());
-        // The seconds are whole ones, so they tell only where a run was longer than a few of them.
+        // Whole seconds tell only for longer runs.
         let same_start = self.elapsed_s() > 3 && start_s(self, ended).abs_diff(start_s(later, later_ended)) <= 1;
         began_before || same_start
     }
@@ -297,7 +278,7 @@ impl Document {
     }
 }
 
-/// Options that tell cells apart, by their name in fio.
+/// fio options that distinguish cells.
 const KEYS: &[&str] = &[
     "rw",
     "bs",
@@ -314,8 +295,8 @@ const KEYS: &[&str] = &[
     "rate_iops",
 ];
 
-/// Documents as results: one for each job and direction. Clones of a job count as one; documents with the same jobs are
-/// repetitions, but for those that fio prints on its way.
+/// One result per job and direction. Clones of a job count as one; documents with the same jobs are repetitions,
+/// except intermediate ones of one run.
 pub fn import(documents: &[Document], system: &str, source: &str) -> Imported {
     let mut imported = Imported {
         tool: Tool::Fio,
@@ -416,7 +397,7 @@ fn result(document: &Document, side: &Side<'_>, op: &str, of: Of, system: &str) 
     Some(result)
 }
 
-/// The share of I/Os that failed: of these, or of all directions where it is not known which failed.
+/// Of these I/Os, or of all directions where the failed direction is unknown.
 fn failed_share(side: &Side<'_>, all: &[&Direct], failed: Option<u64>) -> Measurement {
     let issued = |directions: &mut dyn Iterator<Item = u64>| directions.fold(0, u64::saturating_add);
     let (failed, issued) = match failed {
@@ -426,7 +407,7 @@ fn failed_share(side: &Side<'_>, all: &[&Direct], failed: Option<u64>) -> Measur
     Measurement::failed_share(Reading::percent_failed(failed, issued.saturating_sub(failed)))
 }
 
-/// I/Os a second that succeeded: fio's own figure is of all that were issued.
+/// Successful I/Os per second: fio's own figure counts failed ones.
 fn iops(all: &[&Direct], failed: Option<u64>) -> Reading {
     let of = |direct: &&Direct| {
         let lost = if failed == Some(0) { 0 } else { direct.without_latency()? };
@@ -475,8 +456,8 @@ fn in_us(ns: f64) -> Reading {
     if ns.is_finite() { Reading::Value(ns / 1e3) } else { Reading::Unavailable("out of range".to_owned()) }
 }
 
-/// `None` when fio did not print that percentile. Percentiles of several jobs cannot be added, but their bins can; and what
-/// failed ranks behind all bins, but is in no percentile that fio prints.
+/// `None` if fio did not print it. Percentiles of several jobs cannot be merged, bins can; failures rank after all
+/// bins, but fio's percentiles ignore them.
 fn percentile(all: &[&Direct], binned: &Durations, failed: Option<u64>, rank: f64) -> Option<Reading> {
     let of = |direct: &&Direct| {
         let percentiles = &direct.completion.as_ref()?.percentiles;

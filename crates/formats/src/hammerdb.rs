@@ -1,8 +1,8 @@
-//! HammerDB 4 to 6: what its jobs came to, as the manual's chapter on the CLI shows it.
+//! HammerDB 4 to 6 results, as the manual's chapter on the CLI shows them.
 //!
-//! Three forms, alone or mixed in a file, as scripts print them: answers of `jobs … result` and `jobs JOBID timing` in
-//! JSON; the report that `jobs JOBID save` writes (`hammerdb-job-report-v1`); the console's lines, of which one is
-//! `Vuser 1:TEST RESULT : System achieved … NOPM from … TPM`. A job that stands there in several forms is one job.
+//! Three forms, also mixed in a file: JSON answers of `jobs … result` and `jobs JOBID timing`; the report of `jobs
+//! JOBID save` (`hammerdb-job-report-v1`); console lines such as `Vuser 1:TEST RESULT : System achieved … NOPM from …
+//! TPM`. A job in several forms is one job.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,68 +13,51 @@ use crate::durations::{latency, us_of_ms};
 use crate::text::{NotUnderstood, decode, number};
 use crate::{Imported, ImportedResult, Tool};
 
-/// Everything that a file holds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Output {
     /// `6.0`.
     pub version: Option<String>,
-    /// The jobs, in their order.
     pub jobs: Vec<Job>,
-    /// Jobs of which HammerDB says that they have no result.
+    /// Jobs that HammerDB reports without result.
     pub without_result: usize,
-    /// Lines that are none of HammerDB's, and timings of which nothing tells the job.
+    /// Foreign lines, and timings without a job.
     pub not_understood: Vec<NotUnderstood>,
 }
 
-/// One job that has a result. What was not printed is `None`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
-    /// Line where it was first told, from 1.
+    /// Of its first mention, from 1.
     pub line: u64,
-    /// Its identity, 24 hexadecimal digits.
+    /// 24 hexadecimal digits.
     pub id: Option<String>,
-    /// What HammerDB calls the database: `MariaDB`.
+    /// HammerDB's name of the database: `MariaDB`.
     pub database: Option<String>,
     /// Virtual users that made the load.
     pub virtual_users: Option<u64>,
-    /// What the report tells of the configuration: warehouses, lengths in minutes, the scale factor.
+    /// From the report: warehouses, lengths in minutes, scale factor.
     pub configuration: Point,
     pub outcome: Outcome,
-    /// Response times by procedure, where the time profile was on.
     pub timings: Vec<Timing>,
 }
 
-/// What a job came to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Outcome {
-    /// TPROC-C: new orders a minute, and what the database itself counts as transactions a minute.
-    Orders {
-        /// New orders a minute.
-        nopm: f64,
-        /// Transactions a minute.
-        tpm: f64,
-    },
-    /// TPROC-H: times of one user's queries.
-    Queries {
-        /// The geometric mean in seconds.
-        geomean_s: f64,
-        /// Their sum in seconds.
-        total_s: f64,
-    },
+    /// TPROC-C: new orders per minute, and the database's own transactions per minute.
+    Orders { nopm: f64, tpm: f64 },
+    /// TPROC-H: one user's query times.
+    Queries { geomean_s: f64, total_s: f64 },
 }
 
-/// Response times of a procedure.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timing {
     /// `NEWORD` and the like.
     pub name: String,
-    /// How often it was called.
     pub calls: f64,
     /// Figures by HammerDB's names: `avg_ms`, `p99_ms`.
     pub figures: BTreeMap<String, f64>,
 }
 
-/// Starts of lines of the console that carry no figure of a result.
+/// Console lines without a figure.
 const SENTENCES: &[&str] = &[
     "+-+",
     "ALL VIRTUAL USERS COMPLETE",
@@ -93,13 +76,13 @@ const SENTENCES: &[&str] = &[
     "Vuser ",
     "vudestroy success",
 ];
-/// The heading of timings that belong to the next result, as the scripts print them.
+/// The timings below it belong to the next result.
 const TIMES_HEADING: &str = "TRANSACTION RESPONSE TIMES";
 const HEADINGS: [&str; 2] = ["TRANSACTION COUNT", "HAMMERDB RESULT"];
-/// The schema of the report that `save` writes, without its version.
+/// Of `save`'s report, without its version.
 const REPORT_SCHEMA: &str = "hammerdb-job-report-v";
 
-/// Reads a file. Never fails: what it does not understand it lists.
+/// Unrecognised lines are listed, never an error.
 pub fn read(bytes: &[u8]) -> Output {
     let text = decode(bytes);
     let mut reader = Reader::default();
@@ -122,7 +105,6 @@ pub fn read(bytes: &[u8]) -> Output {
     reader.end()
 }
 
-/// The JSON that begins with this line, and its length in bytes.
 fn json_at(text: &str) -> Option<(Json, usize)> {
     text.trim_start_matches([' ', '\t']).starts_with(['[', '{']).then_some(())?;
     let mut stream = serde_json::Deserializer::from_str(text).into_iter::<Json>();
@@ -130,7 +112,7 @@ fn json_at(text: &str) -> Option<(Json, usize)> {
     Some((json, stream.byte_offset()))
 }
 
-/// What a document is asked for by `jobs JOBID …` on the line before.
+/// The `jobs JOBID …` command on the line before a document.
 #[derive(Debug)]
 enum Asked {
     /// The timings of a job.
@@ -141,18 +123,16 @@ enum Asked {
 #[derive(Default)]
 struct Reader {
     output: Output,
-    /// Jobs of the console, which the other forms may tell again.
+    /// Jobs of the console, which other forms may repeat.
     console: Vec<Job>,
-    /// Virtual users that the console has named.
     users: Option<u64>,
     asked: Option<Asked>,
-    /// A heading announces timings.
     announced: bool,
-    /// Timings under a heading, of the next result.
+    /// Of the next result.
     coming: Vec<Timing>,
     /// Timings by the job that they are of.
     timings: BTreeMap<String, Vec<Timing>>,
-    /// Timings that name no job, with their line.
+    /// Without a job; with their line.
     loose: Vec<(u64, Vec<Timing>)>,
 }
 
@@ -167,7 +147,7 @@ impl Reader {
         } else if let Some(version) = line.strip_prefix("HammerDB CLI v") {
             self.output.version.get_or_insert_with(|| version.to_owned());
         } else if let Some(id) = text.strip_prefix("Benchmark Run jobid=") {
-            // Printed behind the result where the console waits for the run, before it where it does not.
+            // Printed after the result if the console waits for the run, else before it.
             if let Some(job) = self.console.last_mut().filter(|job| job.id.is_none()) {
                 job.id = Some(id.to_owned());
             }
@@ -203,8 +183,8 @@ impl Reader {
         }
     }
 
-    /// `["JOBID", "time", "N Active Virtual Users configured", "TEST RESULT : …"]`, or several in a list; whether it was
-    /// one.
+    /// `["JOBID", "time", "N Active Virtual Users configured", "TEST RESULT : …"]`, or several in a list; returns
+    /// whether it was one.
     fn results(&mut self, number: u64, json: &Json) -> bool {
         let Some(items) = json.as_array().filter(|items| !items.is_empty()) else { return false };
         let words: Option<Vec<&str>> = items.iter().map(Json::as_str).collect();
@@ -216,7 +196,7 @@ impl Reader {
             return true;
         }
         let Some((outcome, database)) = words.iter().find_map(|word| orders(word)) else {
-            // The plain list of all jobs.
+            // The plain list of jobs.
             return words.iter().all(|word| is_id(word));
         };
         let id = words.first().filter(|word| is_id(word)).map(|id| (*id).to_owned());
@@ -226,7 +206,6 @@ impl Reader {
         true
     }
 
-    /// Keeps a job; one that is known already only gains by it.
     fn keep(&mut self, job: Job) {
         let known = self.output.jobs.iter_mut().find(|known| known.id.is_some() && known.id == job.id);
         match known {
@@ -270,7 +249,7 @@ impl Job {
         Job { line, id, database: None, virtual_users: None, configuration, outcome, timings: Vec::new() }
     }
 
-    /// Takes over what another telling of the same job has more.
+    /// Takes over what the other form adds.
     fn gain(&mut self, other: Job) {
         self.line = self.line.min(other.line);
         self.id = self.id.take().or(other.id);
@@ -339,7 +318,7 @@ fn timing(name: &str, json: &Json) -> Option<Timing> {
     Some(Timing { name: name.to_owned(), calls: *figures.get("calls")?, figures })
 }
 
-/// `{"MariaDB tpm": {"2025-04-14 17:09:51": "185196", …}}`: how the run went, of which no figure is made here.
+/// `{"MariaDB tpm": {"2025-04-14 17:09:51": "185196", …}}`: progress, not a result.
 fn is_count(json: &Json) -> bool {
     let counters = json.as_object().filter(|counters| !counters.is_empty());
     let is_one = |value: &Json| value.as_object().is_some_and(|points| points.values().all(|v| figure(v).is_some()));
@@ -376,11 +355,11 @@ fn report(line: u64, json: &Json) -> Option<Job> {
 }
 
 fn whole(figure: f64) -> Option<i64> {
-    // Whole numbers of a configuration are far below 2^53.
+    // Configuration numbers are far below 2^53.
     (figure.fract() == 0.0 && figure.abs() < 9e15).then_some(figure as i64)
 }
 
-/// Jobs as results. Jobs with the same virtual users and configuration are repetitions.
+/// Jobs with the same virtual users and configuration are repetitions.
 pub fn import(output: &Output, system: &str, source: &str) -> Imported {
     let mut notes = Vec::new();
     if output.without_result > 0 {

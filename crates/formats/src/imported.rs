@@ -1,4 +1,4 @@
-//! The neutral form of what another tool measured.
+//! Neutral form of another tool's results.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +9,16 @@ use crate::exported::ExportedRules;
 /// Why a trial has no latency where the tool prints one.
 pub(crate) const OF_SUCCESSES: &str = "some failed, and it is printed of what succeeded alone";
 
-/// The tool that made a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tool {
     Sqlio,
-    /// The published C# client for PostgreSQL that writes a line per task.
+    /// The published C# client for PostgreSQL.
     TaskLog,
     Pgbench,
     Sysbench,
     Fio,
     Hammerdb,
-    /// Nobody's: a table in tidy form.
+    /// A table in tidy form, of no tool.
     Tidy,
 }
 
@@ -27,7 +26,6 @@ impl Tool {
     pub const ALL: [Tool; 7] =
         [Tool::Sqlio, Tool::TaskLog, Tool::Pgbench, Tool::Sysbench, Tool::Fio, Tool::Hammerdb, Tool::Tidy];
 
-    /// The tool's name on the command line, in facts and marks.
     pub fn as_str(self) -> &'static str {
         match self {
             Tool::Sqlio => "sqlio",
@@ -41,53 +39,49 @@ impl Tool {
     }
 }
 
-/// What one file, or several that belong together, told.
+/// One file, or several that belong together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
     pub tool: Tool,
-    /// Its version, if the file tells it.
     pub version: Option<String>,
-    /// The file, as it was named to the reader.
+    /// As named to the reader.
     pub source: String,
-    /// One for each execution of a cell.
+    /// One per execution of a cell.
     pub results: Vec<ImportedResult>,
-    /// What a comparison would need and the file does not tell, each as a noun phrase.
+    /// What a comparison needs and the file lacks, as noun phrases.
     pub unknown: Vec<String>,
-    /// What a reader of the figures should know.
+    /// For readers of the figures.
     pub notes: Vec<String>,
-    /// By what rules étalon compared the results, if it exported them.
+    /// If étalon exported the file.
     pub rules: Option<ExportedRules>,
-    /// What the file tells of its systems.
+    /// By system.
     pub facts: BTreeMap<String, Facts>,
 }
 
-/// One execution of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportedResult {
     pub system: String,
-    /// The benchmark: cells of one benchmark can be compared.
+    /// Cells of one benchmark can be compared.
     pub benchmark: String,
-    /// What tells the cell from others of the benchmark.
+    /// Distinguish the cells of a benchmark.
     pub keys: Point,
-    /// Its number among the repetitions of the cell, from 1; `None` when the file only has an order.
+    /// From 1; `None` when the file only has an order.
     pub repetition: Option<u32>,
     /// When it began, in milliseconds since 1970, if known.
     pub began_unix_ms: Option<i64>,
     /// Length of the measured part in seconds, if known.
     pub elapsed_s: Option<f64>,
     pub measurements: Vec<Measurement>,
-    /// Latency histograms, where the file had single executions.
     pub series: Vec<Series>,
-    /// What a reader of this result should know.
+    /// For readers of this result.
     pub notes: Vec<String>,
-    /// What étalon marked the trial with, if it exported it.
+    /// If étalon exported them.
     pub marks: Vec<Mark>,
-    /// How the trial ended that has no result, and why, if étalon exported it.
+    /// State and reason of an exported trial without result.
     pub dropped: Option<(TrialState, String)>,
 }
 
 impl ImportedResult {
-    /// A result without figures.
     pub fn new(system: &str, benchmark: &str) -> ImportedResult {
         ImportedResult {
             system: system.to_owned(),
@@ -105,7 +99,7 @@ impl ImportedResult {
     }
 }
 
-/// Which way is better, by the unit and the metric's name; `None` when neither tells.
+/// By unit and name; `None` when neither tells.
 pub fn direction_of(metric: &str, unit: &str) -> Option<Direction> {
     let quantity = Quantity::of(unit);
     let metric = metric.trim().to_lowercase();

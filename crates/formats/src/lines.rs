@@ -5,10 +5,9 @@ use std::io::{BufRead, Read as _};
 use crate::FormatError;
 use crate::text::shortened;
 
-/// No line of a log is longer, in bytes: a file without line ends is no log.
+/// A file without line ends is no log.
 pub const MAX_LINE_BYTES: u64 = 64 * 1024;
 
-/// Lines of a reader, each with its number.
 #[derive(Debug)]
 pub struct Lines<R> {
     reader: R,
@@ -21,7 +20,7 @@ impl<R: BufRead> Lines<R> {
         Lines { reader, buffer: Vec::new(), number: 0 }
     }
 
-    /// The next line that is not empty, without its end and without a byte order mark, with its number from 1.
+    /// The next non-empty line, without its end and byte order mark, with its number from 1.
     pub fn next_line(&mut self) -> Result<Option<(u64, &str)>, FormatError> {
         loop {
             self.buffer.clear();

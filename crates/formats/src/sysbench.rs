@@ -9,47 +9,38 @@ use crate::durations::{Durations, latency, us_of_ms};
 use crate::text::{NotUnderstood, decode, leading_number, number, numbered};
 use crate::{Imported, ImportedResult, Tool};
 
-/// Everything that a file of printed output holds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Output {
-    /// The runs, in their order.
     pub runs: Vec<Run>,
-    /// Lines that are none of sysbench's.
     pub not_understood: Vec<NotUnderstood>,
 }
 
-/// One run. What was not printed is `None`.
+/// What was not printed is `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     /// Line of its start, from 1.
     pub line: u64,
     /// `1.0.20`.
     pub version: Option<String>,
-    /// What was printed before the start: `Number of threads` and the like, with their values as written.
+    /// Printed before the start, such as `Number of threads`; values as written.
     pub parameters: BTreeMap<String, String>,
-    /// The figures: by section and name, such as `("General statistics", "total time")`, with their values as written.
+    /// By section and name, such as `("General statistics", "total time")`; values as written.
     pub figures: BTreeMap<(String, String), String>,
-    /// Seconds since the start at each report of `--report-checkpoints`. Each begins anew, and so does the last report,
-    /// whose figures these are.
+    /// Seconds at each report of `--report-checkpoints`. Each report, the last one too, covers only the time since the
+    /// one before.
     pub checkpoints_s: Vec<f64>,
-    /// Lines of the report interval.
     pub progress: Vec<Progress>,
-    /// The histogram: latencies in milliseconds, with counts.
     pub histogram: Vec<(f64, u64)>,
 }
 
-/// A line of `--report-interval`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
     /// Seconds since the start.
     pub at_s: f64,
-    /// Transactions or events a second.
     pub rate: Option<f64>,
-    /// The latency percentile, in milliseconds.
     pub latency_ms: Option<f64>,
 }
 
-/// Sentences that carry no figure.
 const SENTENCES: &[&str] = &[
     "Running the test with following options",
     "Running memory speed test with the following options",
@@ -67,7 +58,7 @@ const SENTENCES: &[&str] = &[
     "WARNING:",
 ];
 
-/// Reads printed output. Never fails: what it does not understand it lists.
+/// Unrecognised lines are listed, never an error.
 pub fn read(bytes: &[u8]) -> Output {
     let mut output = Output::default();
     let mut section = String::new();
@@ -117,7 +108,7 @@ impl Run {
             if indented && section.is_empty() {
                 return false;
             }
-            // `queries performed:` is a heading in a section.
+            // `queries performed:` is a heading within a section.
             if !indented {
                 name.clone_into(section);
             }
@@ -154,7 +145,6 @@ impl Run {
         is_size
     }
 
-    /// The number at the start of a figure.
     pub fn figure(&self, section: &str, name: &str) -> Option<f64> {
         leading(self.figures.get(&(section.to_owned(), name.to_owned()))?)
     }
@@ -169,12 +159,11 @@ impl Run {
         self.parameters.get("Number of threads")?.parse().ok()
     }
 
-    /// Length of the run in seconds.
     pub fn total_time_s(&self) -> Option<f64> {
         self.figure("General statistics", "total time")
     }
 
-    /// Length of what the figures are of: the run, or what followed its last checkpoint.
+    /// Time that the figures cover: since the last checkpoint.
     pub fn counted_s(&self) -> Option<f64> {
         Some(self.total_time_s()? - self.checkpoints_s.last().unwrap_or(&0.0))
     }
@@ -184,7 +173,7 @@ impl Run {
         leading(self.parameters.get("Target transaction rate")?)
     }
 
-    /// The percentile that was asked for, as its rank and milliseconds.
+    /// Requested rank, and milliseconds.
     pub fn percentile(&self) -> Option<(f64, f64)> {
         self.figures.iter().find_map(|((section, name), value)| {
             let rank = name.strip_suffix(" percentile").filter(|_| section == LATENCY)?;
@@ -192,7 +181,7 @@ impl Run {
         })
     }
 
-    /// Transactions a second, or events where there are no transactions.
+    /// Of transactions, else of events.
     pub fn rate(&self) -> Option<f64> {
         self.per_second(SQL, "transactions").or_else(|| {
             let (events, time) = (self.figure("General statistics", "total number of events")?, self.counted_s()?);
@@ -224,7 +213,7 @@ fn bin(line: &str) -> Option<(f64, u64)> {
     Some((number(value.trim())?, count.parse().ok()?))
 }
 
-/// Printed output as results. Runs with the same number of threads are repetitions.
+/// Runs with the same number of threads are repetitions.
 pub fn import(output: &Output, system: &str, source: &str) -> Imported {
     let whole: Vec<&Run> = output.runs.iter().filter(|run| run.rate().is_some()).collect();
     let mut notes = Vec::new();
@@ -271,8 +260,8 @@ fn result(run: &Run, system: &str) -> ImportedResult {
     let unit = if run.per_second(SQL, "transactions").is_some() { "tx/s" } else { "events/s" };
     push("throughput", unit, Direction::Higher, Role::Primary, run.rate());
     push("queries", "queries/s", Direction::Higher, Role::Secondary, run.per_second(SQL, "queries"));
-    // An error that is ignored begins its event anew, whose time goes on; every other one ends sysbench. So whatever an
-    // output counts succeeded in the end.
+    // An ignored error restarts its event with the time going on; any other ends sysbench. So everything counted
+    // succeeded.
     push(FAILED_SHARE, "%", Direction::Lower, Role::Primary, Some(0.0));
     push("errors", "", Direction::Lower, Role::Diagnostic, run.figure(SQL, "ignored errors"));
     push("reconnects", "", Direction::Lower, Role::Diagnostic, run.figure(SQL, "reconnects"));

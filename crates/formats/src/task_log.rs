@@ -1,8 +1,8 @@
-//! Task logs of the published C# client for PostgreSQL: one file a process, one line a task.
+//! Task logs of the published C# client for PostgreSQL: one file per process, one line per task.
 //!
-//! A line is the process's GUID, the number of the thread, the task's time in ticks of 100 ns, and the time of day to the
-//! second, separated by tabs. A task that failed has -1 and midnight. Files have a byte order mark or none. What the time
-//! of day is of (the task's begin or its end) the published material does not say, so no rate is made of it.
+//! A line has the process's GUID, the thread, the time in ticks of 100 ns, and the time of day to the second,
+//! separated by tabs. A failed task has -1 and midnight. Whether the time of day is the task's begin or end is not
+//! published, so no rate is computed.
 
 use std::fmt;
 use std::io::BufRead;
@@ -14,27 +14,23 @@ use crate::lines::Lines;
 use crate::text::shortened;
 use crate::{FormatError, Imported, ImportedResult, Tool};
 
-/// Nanoseconds of a tick.
+/// In nanoseconds.
 pub const TICK_NS: u64 = 100;
-/// The limits of response times that the article counts by, in milliseconds (J. Nielsen, Usability Engineering, 1993).
+/// Limits by which the article counts (J. Nielsen, Usability Engineering, 1993).
 pub const LIMITS_MS: [u64; 4] = [100, 1_000, 5_000, 10_000];
 
 const SECONDS_PER_DAY: u32 = 86_400;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// The process: a GUID.
     pub process: String,
-    /// The thread that ran it.
     pub thread: u32,
-    /// How long it took, in ticks of 100 ns; `None` when it failed.
+    /// Of 100 ns; `None` when it failed.
     pub ticks: Option<u64>,
-    /// Seconds since midnight.
     pub at_s: u32,
 }
 
 impl fmt::Display for Task {
-    /// As a line of the log.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}\t{}\t", self.process, self.thread)?;
         match self.ticks {
@@ -45,7 +41,6 @@ impl fmt::Display for Task {
     }
 }
 
-/// Reads a log line by line.
 pub fn tasks<R: BufRead>(reader: R) -> impl Iterator<Item = Result<Task, FormatError>> {
     let mut lines = Some(Lines::new(reader));
     std::iter::from_fn(move || {
@@ -108,7 +103,7 @@ fn time_of_day(text: &str) -> Option<u32> {
     (parts.next().is_none() && at_s < SECONDS_PER_DAY).then_some(at_s)
 }
 
-/// What the tasks of one or several processes come to. Times are in ticks of 100 ns.
+/// One or several processes. Times in ticks of 100 ns.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
     ticks: Vec<u64>,
@@ -125,8 +120,7 @@ struct Process {
 }
 
 impl Summary {
-    /// Reads a log into the summary; several logs may be read one after the other. Keeps 8 bytes a task, for exact
-    /// medians.
+    /// May be called for several logs. Keeps 8 bytes a task, for exact medians.
     pub fn read<R: BufRead>(&mut self, reader: R) -> Result<(), FormatError> {
         for task in tasks(reader) {
             self.add(&task?);
@@ -162,22 +156,18 @@ impl Summary {
         self.failed
     }
 
-    /// The processes, in the order of their first task.
     pub fn processes(&self) -> impl Iterator<Item = &str> {
         self.processes.iter().map(|process| process.name.as_str())
     }
 
-    /// The shortest, in ticks.
     pub fn min(&self) -> Option<u64> {
         self.ticks.iter().min().copied()
     }
 
-    /// The longest, in ticks.
     pub fn max(&self) -> Option<u64> {
         self.ticks.iter().max().copied()
     }
 
-    /// The arithmetic mean, in ticks.
     pub fn mean(&self) -> Option<f64> {
         let sum: u128 = self.ticks.iter().map(|ticks| u128::from(*ticks)).sum();
         (!self.ticks.is_empty()).then(|| sum as f64 / self.ticks.len() as f64)
@@ -189,7 +179,7 @@ impl Summary {
         Some(f64::midpoint(low as f64, high as f64))
     }
 
-    /// The middle one, in ticks; of an even number the lower of the two in the middle, as the article takes it.
+    /// The lower middle one, as the article takes it.
     pub fn median_low(&mut self) -> Option<u64> {
         self.ranked((self.ticks.len().max(1) - 1) / 2)
     }
@@ -202,7 +192,7 @@ impl Summary {
         self.ticks.get(rank).copied()
     }
 
-    /// Tasks that took less than so long.
+    /// Tasks faster than this.
     pub fn below_ms(&self, limit_ms: u64) -> u64 {
         let limit = limit_ms.saturating_mul(1_000_000 / TICK_NS);
         self.ticks.iter().filter(|ticks| **ticks < limit).count() as u64
@@ -216,11 +206,11 @@ impl Summary {
 
     fn measurements(&mut self) -> Vec<Measurement> {
         let mut all = self.all().measurements(self.failed);
-        // With failures the middle is not that of what succeeded.
+        // With failures the median is not that of the successes.
         if let Some(median) = self.median().filter(|_| self.failed == 0)
             && let Some(found) = all.iter_mut().find(|m| m.metric.id == "response_p50")
         {
-            // Exact, where the histogram has three digits.
+            // Exact, unlike the histogram's.
             *found = latency("response_p50", Role::Primary, Reading::Value(median * TICK_NS as f64 / 1e3));
         }
         let mut count = |id: &str, direction, count: u64| {
@@ -235,8 +225,7 @@ impl Summary {
     }
 }
 
-/// The logs of a side as one result: its processes ran at the same time on one server, so they are no repetitions. Each
-/// process keeps a histogram of its own.
+/// One result: a side's processes ran at the same time on one server. Each process keeps a histogram.
 pub fn import(summary: &mut Summary, system: &str, source: &str) -> Imported {
     let mut result = ImportedResult::new(system, "select-update");
     result.keys.insert("processes".to_owned(), Value::Int(i64::try_from(summary.processes.len()).unwrap_or(i64::MAX)));

@@ -3,14 +3,12 @@
 /// A line that a reader did not understand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotUnderstood {
-    /// Its number, from 1.
     pub line: u64,
-    /// What stands there, shortened when it is long.
+    /// Shortened when long.
     pub text: String,
 }
 
 impl NotUnderstood {
-    /// A line with its number.
     pub fn new(line: u64, text: &str) -> NotUnderstood {
         NotUnderstood { line, text: shortened(text) }
     }
@@ -19,7 +17,7 @@ impl NotUnderstood {
 /// Longest excerpt of a foreign text in a message, in characters.
 const EXCERPT_CHARS: usize = 60;
 
-/// A foreign text as a message shows it: control characters made visible, cut when long.
+/// Control characters made visible, cut when long.
 pub fn shortened(text: &str) -> String {
     let mut short: String = text.chars().take(EXCERPT_CHARS).flat_map(visible).collect();
     if text.chars().nth(EXCERPT_CHARS).is_some() {
@@ -34,9 +32,8 @@ fn visible(c: char) -> impl Iterator<Item = char> {
     plain.into_iter().chain(escaped.into_iter().flatten())
 }
 
-/// The text of a file: UTF-8 with or without a byte order mark, or UTF-16 of either order, with a mark or recognised by
-/// its zero bytes (a redirection in PowerShell writes it). What is none of them is taken byte by byte as Latin-1, of
-/// which all figures and key words of the tools are a part.
+/// UTF-8, or UTF-16 of either order by its mark or zero bytes (PowerShell redirections), else Latin-1, which covers
+/// all figures and key words.
 pub fn decode(bytes: &[u8]) -> String {
     match bytes {
         [0xEF, 0xBB, 0xBF, rest @ ..] => decode_utf8(rest),
@@ -60,13 +57,12 @@ fn decode_utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
     char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
 }
 
-/// The lines with their numbers from 1; CR, LF and both end a line.
+/// From 1; CR, LF and both end a line.
 pub fn numbered(text: &str) -> impl Iterator<Item = (u64, &str)> {
     (1_u64..).zip(text.lines().map(|line| line.strip_suffix('\r').unwrap_or(line)))
 }
 
-/// What a line was before a web page or a Markdown file held it: tags are dropped, entities read, marks of quotation
-/// removed, runs of blanks (no-break ones too) made one, and the ends trimmed.
+/// Undoes web pages and Markdown: drops tags and quotation marks, resolves entities, collapses blanks and trims.
 pub fn plain(line: &str) -> String {
     let unquoted = line.trim_start().trim_start_matches(['>', '\u{feff}']);
     let text = read_entities(&drop_tags(unquoted));
@@ -85,7 +81,7 @@ pub fn plain(line: &str) -> String {
     plain
 }
 
-/// Where a line of a web page breaks: at `<br>`, and at the ends of paragraphs, cells and list items.
+/// At `<br>`, and at the ends of paragraphs, cells and list items.
 pub fn break_html(line: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = line;
@@ -142,7 +138,7 @@ fn read_entities(text: &str) -> String {
     while let Some(at) = rest.find('&') {
         read.push_str(&rest[..at]);
         rest = &rest[at..];
-        // The longest entity that is known here is `&#x10FFFF;`.
+        // The longest known entity is `&#x10FFFF;`.
         let end = rest.bytes().take(10).position(|byte| byte == b';');
         match end.and_then(|end| Some((entity(&rest[1..end])?, end))) {
             Some((c, end)) => {
@@ -172,7 +168,7 @@ fn entity(name: &str) -> Option<char> {
     char::from_u32(code)
 }
 
-/// A finite number written with a point, without a thousands mark.
+/// Finite, with a point, without a thousands mark.
 pub fn number(text: &str) -> Option<f64> {
     let plain = text.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e' | 'E'));
     if !plain {
@@ -181,7 +177,7 @@ pub fn number(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// The number at the start of a text, and what follows it.
+/// And what follows it.
 pub fn leading_number(text: &str) -> Option<(f64, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '-').unwrap_or(text.len());
     Some((number(&text[..end])?, &text[end..]))

@@ -16,25 +16,21 @@ use crate::imported::direction_of;
 use crate::text::{number, shortened};
 use crate::{ExportedRules, FormatError, Imported, ImportedResult, Tool};
 
-/// The benchmark of rows that name none.
 pub const BENCHMARK: &str = "imported";
-/// The kind of rows that are measurements.
 pub const MEASURED: &str = "measured";
 
-/// The kind of rows that tell facts of a system: the metric is the fact's name, the value its text.
+/// Kind of rows with a system's facts: metric is the fact's name, value its text.
 pub const FACTOR: &str = "factor";
-/// As [`FACTOR`], of what only happened to be so at the time.
+/// Kind of rows with a system's passing facts.
 pub const CIRCUMSTANCE: &str = "circumstance";
-/// The kind of rows that tell how a trial went: the metric is [`ELAPSED`] with the seconds of its measured part, [`BEGAN`] with
-/// the milliseconds since 1970 when it began, or the state of a trial without a result with the reason.
+/// Kind of rows about a trial: metric [`ELAPSED`] with the measured seconds, [`BEGAN`] with Unix milliseconds, or the
+/// state of a trial without result with the reason.
 pub const TRIAL: &str = "trial";
-/// See [`TRIAL`].
 pub const ELAPSED: &str = "elapsed";
-/// See [`TRIAL`].
 pub const BEGAN: &str = "began";
-/// The kind of rows with which étalon marked a trial: the metric is the mark's kind, the value its detail.
+/// Kind of rows with étalon's marks: metric is the mark's kind, value its detail.
 pub const MARK: &str = "mark";
-/// What stands before the reason why a value is not available.
+/// Precedes the reason.
 pub const REASON: &str = "n/a: ";
 /// The reason where the table has none.
 const NO_REASON: &str = "the table says n/a";
@@ -52,48 +48,40 @@ const KNOWN: [&str; 9] = [SYSTEM, METRIC, VALUE, REPETITION, UNIT, DIRECTION, RO
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// The names of the keys, in the order of the columns.
     pub keys: Vec<String>,
     pub rows: Vec<Row>,
-    /// Remarks, without their sign.
     pub remarks: Vec<String>,
-    /// Columns that are not there and could be: what no row tells.
+    /// Optional columns that are absent.
     pub missing: Vec<&'static str>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Its line, from 1.
     pub line: u64,
     pub system: String,
-    /// The benchmark, if the table has the column.
     pub benchmark: Option<String>,
-    /// The keys with their values; an empty field is no value.
+    /// An empty field is no value.
     pub point: Point,
-    /// The repetition, from 1, if the table has the column; a row that is no measurement may have none.
+    /// From 1. Rows that are no measurement may lack it.
     pub repetition: Option<u32>,
     pub metric: String,
-    /// Its unit; empty for a plain number, or when there is no such column.
     pub unit: String,
     /// Which way is better, if the table says it.
     pub direction: Option<Direction>,
-    /// The metric's part in the verdict, if the table says it.
     pub role: Option<Role>,
-    /// The kind of the row; empty for a measurement.
+    /// Empty for a measurement.
     pub kind: String,
     pub value: Reading,
     /// The value as it stands there: its decimals tell how exact it is.
     pub written: String,
 }
 
-/// A field with its place.
 #[derive(Clone, Debug)]
 struct Field {
     text: String,
     column: usize,
 }
 
-/// A record with the line of its begin.
 #[derive(Debug)]
 struct Record {
     line: u64,
@@ -124,7 +112,7 @@ pub fn parse(text: &str) -> Result<Table, FormatError> {
     Ok(table)
 }
 
-/// Says first of all when the heading is not that of such a table: what is wrong further down may be so because of that.
+/// Reports a wrong heading first: it may explain later errors.
 fn check_heading(text: &str, heading: &str, separator: char) -> Result<(), FormatError> {
     let line = text.lines().position(|line| line == heading).map_or(1, |at| at as u64 + 1);
     match records(heading, separator, &mut Vec::new()) {
@@ -132,7 +120,7 @@ fn check_heading(text: &str, heading: &str, separator: char) -> Result<(), Forma
             Some(first) => Columns::read(&Record { line, ..first }).map(|_| ()),
             None => Ok(()),
         },
-        // A quoted name may go on in the next line.
+        // A quoted name may continue on the next line.
         Err(_) => Ok(()),
     }
 }
@@ -381,7 +369,7 @@ impl Columns {
     }
 }
 
-/// A key's value: a number, `true` or `false` where it is written as étalon writes it, else the text.
+/// A number, `true` or `false` as étalon writes them, else text.
 fn key_value(text: &str) -> Value {
     if let Ok(truth) = text.parse() {
         return Value::Bool(truth);
@@ -458,11 +446,10 @@ fn role_word(role: Option<Role>) -> &'static str {
     }
 }
 
-/// A row's cell and repetition: system, benchmark, keys, repetition.
+/// System, benchmark, keys, repetition.
 type Place = (String, String, String, u32);
 
-/// A table as results: the rows of one cell and repetition together. Without a column for the repetition, the n-th row of
-/// a metric is the n-th repetition.
+/// Rows of one cell and repetition make a result. Without a column for repetitions, a metric's n-th row is the n-th.
 pub fn import(table: &Table, source: &str) -> Result<Imported, FormatError> {
     let mut found: Vec<ImportedResult> = Vec::new();
     let mut index: BTreeMap<Place, usize> = BTreeMap::new();
@@ -521,7 +508,7 @@ pub fn import(table: &Table, source: &str) -> Result<Imported, FormatError> {
         notes.push(format!("{others} rows are of other kinds and no measurements"));
     }
     let unknown = match rules {
-        // An export of étalon's tells the order, and which results belong together.
+        // An export of étalon's tells order and blocks.
         Some(_) => Vec::new(),
         None => left_open(table, &undirected),
     };
@@ -547,7 +534,6 @@ fn facts<'a>(
     facts
 }
 
-/// How a trial went.
 fn trial(row: &Row, index: &BTreeMap<Place, usize>, found: &mut Vec<ImportedResult>) -> Result<(), FormatError> {
     if let (ELAPSED, Reading::Value(elapsed_s)) = (row.metric.as_str(), &row.value) {
         result_of(row, index, found)?.elapsed_s = Some(*elapsed_s);
@@ -579,7 +565,7 @@ fn trial(row: &Row, index: &BTreeMap<Place, usize>, found: &mut Vec<ImportedResu
     Ok(())
 }
 
-/// The result that a row is about which is no measurement itself.
+/// For a row that is no measurement.
 fn result_of<'a>(
     row: &Row,
     index: &BTreeMap<Place, usize>,
@@ -591,7 +577,7 @@ fn result_of<'a>(
     })
 }
 
-/// What a table of others does not say.
+/// Unknowns of a foreign table.
 fn left_open(table: &Table, undirected: &BTreeSet<String>) -> Vec<String> {
     let column = |name: &&str| match *name {
         REPETITION => "which rows belong to one repetition".to_owned(),
@@ -603,7 +589,6 @@ fn left_open(table: &Table, undirected: &BTreeSet<String>) -> Vec<String> {
     open
 }
 
-/// Puts a mark on the result that it is of.
 fn mark(row: &Row, index: &BTreeMap<Place, usize>, found: &mut [ImportedResult]) -> Result<(), FormatError> {
     let kind = row
         .metric

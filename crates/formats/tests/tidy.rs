@@ -1,5 +1,3 @@
-//! Tidy CSV.
-
 #![cfg(test)]
 
 use formats::into_experiment;

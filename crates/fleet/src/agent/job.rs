@@ -10,12 +10,10 @@ use engine::{Failure, Observer, Tick};
 
 use crate::protocol::{Answer, Progress, Reply};
 
-/// A job under way, or its answer.
 #[derive(Default)]
 pub(super) struct Job {
     state: Mutex<State>,
     changed: Condvar,
-    /// Ends a load early.
     pub(super) stopped: Arc<AtomicBool>,
 }
 
@@ -24,7 +22,7 @@ struct State {
     progress: Progress,
     answer: Option<Result<Answer, Failure>>,
     start_ns: Option<u64>,
-    /// The ends of its tasks, if its load consists of any.
+    /// Only for loads that consist of tasks.
     tasks: Vec<TaskLog>,
 }
 
@@ -49,7 +47,7 @@ impl Job {
         self.lock().answer.is_some()
     }
 
-    /// The load begins then.
+    /// Starts the load at this instant of the agent's clock.
     pub(super) fn start_at(&self, at_ns: u64) {
         self.lock().start_ns = Some(at_ns);
         self.changed.notify_all();
@@ -60,7 +58,7 @@ impl Job {
         self.changed.notify_all();
     }
 
-    /// What its tasks did, as far as it was told.
+    /// Reported so far.
     pub(super) fn tasks(&self) -> Vec<TaskLog> {
         self.lock().tasks.clone()
     }
@@ -76,8 +74,8 @@ impl Job {
         true
     }
 
-    /// What there is to say of it once it is done or waits for its start, or after so long. A load that runs is not
-    /// asked about in vain: the answers would take from it what it needs.
+    /// The reply once it is done or waits for its start, or after `patience`. A running load is polled rarely: replies
+    /// would disturb it.
     pub(super) fn reply_within(&self, patience: Duration) -> Reply {
         let deadline = Instant::now() + patience;
         let mut state = self.lock();
@@ -108,14 +106,14 @@ impl Starter for Job {
             if let Some(start_ns) = state.start_ns {
                 return Some(start_ns);
             }
-            // Whoever stops it may do so between the look at the flag and the wait.
+            // A stop may come between the check of the flag and the wait.
             let patience = Duration::from_millis(50);
             state = self.changed.wait_timeout(state, patience).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 }
 
-/// Keeps the last interval, and the ends of tasks, for whoever asks.
+/// Keeps the last interval and finished tasks for polling.
 pub(super) struct Watching(pub(super) Arc<Job>);
 
 impl Observer for Watching {

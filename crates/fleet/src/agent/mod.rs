@@ -1,4 +1,4 @@
-//! The agent: it serves one conductor at a time, does what is asked of it as jobs, and stops when it is not heard of.
+//! The agent: serves one conductor at a time, runs requests as jobs, and stops when the conductor falls silent.
 
 mod job;
 mod session;
@@ -21,26 +21,23 @@ use session::Session;
 
 /// How often the lease is looked at.
 const LEASE_POLL: Duration = Duration::from_millis(100);
-/// How long an answer is waited for before the conductor is told that it is under way: not so long that it takes the
-/// agent for lost.
+/// Then the conductor is told that the job is under way, before it gives the agent up.
 const ANSWER_PATIENCE: Duration = Duration::from_millis(500);
 
-/// How an agent is started.
 #[derive(Clone)]
 pub struct AgentOptions {
     pub server: Server,
     pub name: String,
-    /// What it lets plans reach: nothing of this host, unless it was named.
+    /// What plans may reach of this host: nothing, unless named.
     pub allow: Named,
-    /// The address of this host at which private servers listen, for clients on other hosts.
     pub listen: Option<String>,
-    /// Where private servers live, if not in the usual place.
+    /// Overrides where private servers live.
     pub scratch_base: Option<std::path::PathBuf>,
-    /// What sends and receives for the clients.
+    /// For the clients' I/O.
     pub reactor: Choice,
-    /// What it says that its version is: another one in tests.
+    /// Reported to conductors; differs in tests.
     pub version: String,
-    /// Hears what happens, in a line each.
+    /// Receives one line per event.
     pub log: fn(&str),
 }
 
@@ -59,13 +56,11 @@ impl AgentOptions {
     }
 }
 
-/// An agent that serves. Dropping it ends what it does.
 pub struct Agent {
     shared: Arc<Shared>,
     watch: Option<thread::JoinHandle<()>>,
 }
 
-/// What the agent's threads share.
 struct Shared {
     options: AgentOptions,
     permits: Permits,
@@ -77,7 +72,6 @@ struct Shared {
 }
 
 impl Agent {
-    /// Connects and begins to serve.
     pub fn start(options: AgentOptions, registry: Registry) -> Result<Agent, BusError> {
         if !name_is_fit(&options.name) {
             return Err(BusError::Other {
@@ -85,7 +79,7 @@ impl Agent {
                 cause: "a name has letters, digits, `-` and `_`".to_owned(),
             });
         }
-        // A prefix of its own, so that no agent may read what another is answered.
+        // A prefix per agent, so that none can read another's answers.
         let inbox = format!("{INBOX}.agent.{}", options.name);
         let bus = Arc::new(Bus::connect(&options.server, &format!("etalon agent {}", options.name), &inbox)?);
         let shared = Arc::new(Shared {
@@ -115,7 +109,7 @@ impl Drop for Agent {
     fn drop(&mut self) {
         self.shared.ended.store(true, Ordering::Relaxed);
         if let Some(watch) = self.watch.take() {
-            // It ends by itself within its poll.
+            // It ends within its poll.
             let _ = watch.join();
         }
         let session = self.shared.lock().take();
@@ -125,7 +119,7 @@ impl Drop for Agent {
     }
 }
 
-/// What answers on the bus. The bus holds it, and is itself held by what it leads to: so it does not keep that alive.
+/// Weak, because the bus holds it and is itself held by `Shared`.
 struct Serving(Weak<Shared>);
 
 impl Handler for Serving {
@@ -146,7 +140,7 @@ impl Handler for Serving {
 }
 
 fn encode<T: serde::Serialize>(value: &T) -> Vec<u8> {
-    // Of these types none can fail; an empty answer would be told as one that cannot be read.
+    // These types cannot fail; an empty answer would be reported as unreadable.
     serde_json::to_vec(value).unwrap_or_default()
 }
 
@@ -159,7 +153,7 @@ fn machine() -> String {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Option<Session>> {
-        // A session is changed by single steps, so it is whole even if a thread panicked.
+        // A session changes by single steps, so it is consistent after a panic.
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -175,7 +169,7 @@ impl Shared {
         }
     }
 
-    /// Ends a session that has not been heard of for as long as its lease says.
+    /// Its lease ran out without word from the conductor.
     fn end_lapsed(&self) {
         let lapsed = {
             let mut slot = self.lock();
@@ -211,12 +205,12 @@ impl Shared {
                 Ask::Leave => {
                     let session = slot.take();
                     let log = self.options.log;
-                    // What it made may take a moment to remove.
+                    // Removing what it made may take a moment.
                     thread::spawn(move || session.into_iter().for_each(|session| session.end(log)));
                     return Ok(Reply::Done(Answer::Nothing));
                 }
                 Ask::Stop { of } => {
-                    // A job that is not known was never begun.
+                    // An unknown job was never begun.
                     if let Ok(job) = session.job(*of) {
                         job.stop();
                     }
@@ -225,11 +219,11 @@ impl Shared {
                 _ => session.begin(&request, self),
             }
         };
-        // Outside of the lock: another request may be heard meanwhile.
+        // Outside the lock, so that other requests are served.
         Ok(job.reply_within(ANSWER_PATIENCE))
     }
 
-    /// The rest of a request may mean something else in another version, so this is looked at first.
+    /// First of all: the rest of a request may mean something else in another version.
     fn refuse_other_version(&self, request: &[u8]) -> Result<(), Failure> {
         #[derive(Default, Deserialize)]
         #[serde(default)]

@@ -14,36 +14,33 @@ use super::{Shared, work};
 use crate::protocol::{Request, Wanted};
 use crate::texts::Shelf;
 
-/// So many jobs' answers are kept for whoever lost one.
+/// Answers kept for conductors that lost one.
 const KEPT_JOBS: usize = 64;
-/// How long a load may take to end once it was told to.
+/// For a load to end once stopped.
 const ENDING_PATIENCE: Duration = Duration::from_secs(10);
-/// Limits of a lease: a conductor that dies is not waited for long.
+/// A dead conductor is not waited for long.
 const LEASE_LIMITS: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(60));
 
-/// A system that was opened for a conductor.
 pub(super) struct Opened {
     pub(super) target: Arc<dyn Target>,
     pub(super) plan: SystemPlan,
     pub(super) wanted: Wanted,
 }
 
-/// The systems of a session; one may be there as a whole and for load.
+/// One may be open as a whole and for load.
 pub(super) type Systems = Arc<Mutex<BTreeMap<(String, bool), Arc<Opened>>>>;
 
-/// A conductor's hold on the agent.
 pub(super) struct Session {
     id: String,
     pub(super) experiment: String,
     heard: Instant,
     lease: Duration,
     pub(super) systems: Systems,
-    /// The texts that it was sent.
     texts: Shelf,
     jobs: BTreeMap<u64, Arc<Job>>,
 }
 
-/// The session of a request: the one that there is, or a new one.
+/// The existing one, or a new one.
 pub(super) fn of_request<'s>(
     slot: &'s mut Option<Session>,
     request: &Request,
@@ -83,13 +80,13 @@ impl Session {
 
     pub(super) fn job(&self, number: u64) -> Result<Arc<Job>, Failure> {
         self.jobs.get(&number).cloned().ok_or_else(|| {
-            // The agent was started again, or its lease ran out.
+            // The agent was restarted, or the lease ran out.
             let cause = "it knows nothing of it (any more): it has been started again, or was not reached for too long";
             Failure::new(FailureKind::ConnectionLost, "ask an agent for a job", cause)
         })
     }
 
-    /// Begins what is asked, unless it was begun before.
+    /// Idempotent.
     pub(super) fn begin(&mut self, request: &Request, shared: &Arc<Shared>) -> Arc<Job> {
         if let Some(job) = self.jobs.get(&request.job) {
             return Arc::clone(job);
@@ -113,7 +110,7 @@ impl Session {
         job
     }
 
-    /// Ends what is under way, and removes what was made.
+    /// Stops jobs and removes what was made.
     pub(super) fn end(self, log: fn(&str)) {
         self.jobs.values().for_each(|job| job.stop());
         let deadline = Instant::now() + ENDING_PATIENCE;

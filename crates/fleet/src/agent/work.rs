@@ -19,7 +19,6 @@ use crate::parts;
 use crate::protocol::{Account, Answer, Ask, Outcome, Recorded, Request, SentCell, Wanted};
 use crate::texts::Shelf;
 
-/// A job with everything that it works with.
 pub(super) struct Work {
     pub(super) shared: Arc<Shared>,
     pub(super) systems: Systems,
@@ -29,7 +28,6 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// Does it, and leaves the answer in the job.
     pub(super) fn run(self) {
         let answer = catch_unwind(AssertUnwindSafe(|| self.done()));
         let panicked = || {
@@ -92,7 +90,7 @@ impl Work {
             if same {
                 return Ok(Answer::Opened(opened.target.carries()));
             }
-            // A private server that was started again listens elsewhere.
+            // A restarted private server listens elsewhere.
             lock(&self.systems).remove(&(system.name.clone(), wanted == Wanted::Whole));
         }
         let registry = &self.shared.registry;
@@ -163,7 +161,7 @@ impl Work {
         if record.state == TrialState::Aborted {
             return Ok(self.stopped(self.job.tasks()));
         }
-        // This host is a local one only to itself.
+        // This host is "local" only to itself.
         for series in &mut record.series {
             if series.host == engine::crew::LOCAL_HOST {
                 series.host.clone_from(&self.shared.options.name);
@@ -175,7 +173,7 @@ impl Work {
         self.publish(Outcome::Record(Box::new(recorded))).map(Answer::Published)
     }
 
-    /// It was stopped: what is known of its tasks is told, if there is somebody to hear it.
+    /// The tasks so far are reported if anybody listens.
     fn stopped(&self, tasks: Vec<TaskLog>) -> Answer {
         if tasks.is_empty() {
             return Answer::Stopped(0);
@@ -212,8 +210,7 @@ impl Work {
         }
     }
 
-    /// Hands a result to the stream, however often the server must be asked, for as long as the conductor is there. Gives
-    /// the number of its parts.
+    /// Publishes a result to the stream, retrying while the conductor is there. Returns the number of parts.
     fn publish(&self, mut outcome: Outcome) -> Result<u32, Failure> {
         outcome.shift(-host::clock::unix_ms());
         let failed = |cause: String| Failure::new(FailureKind::ConnectionLost, "publish a result", cause);
@@ -237,7 +234,7 @@ impl Work {
         Ok(count)
     }
 
-    /// Compiles a cell from what was sent with it. Scripts may run no commands of the shell here.
+    /// Compiles a cell from the texts sent. Scripts may run no shell commands here.
     fn task_of(&self, sent: &SentCell) -> Result<Task, Failure> {
         let texts = Texts::sent(self.texts.named(&sent.texts)?);
         let grants = Grants { texts, permits: self.shared.permits.clone(), ..Grants::default() };

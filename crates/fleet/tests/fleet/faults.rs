@@ -30,7 +30,7 @@ fn agent(nats: &Nats, folder: &std::path::Path) -> Agent {
     nats.agent_that_allows("a", |named| named.allow_folder(folder).unwrap())
 }
 
-/// Does something once, a while after the first trial has begun.
+/// Runs something once, a while after the first trial began.
 struct Once<F: FnOnce() + Send + 'static>(Mutex<Option<F>>, Vec<TrialRecord>);
 
 impl<F: FnOnce() + Send + 'static> Observer for Once<F> {
@@ -124,7 +124,7 @@ fn a_conductor_that_goes_leaves_no_load_behind_and_another_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let plan = nats.plan(&plan_on(folder.path()).replace("blocks = 2", "blocks = 1"));
     let _agent = agent(&nats, folder.path());
-    // A conductor that is never heard of again: its fleet is forgotten without a goodbye, and its renewals end with it.
+    // A conductor that falls silent: no goodbye, no renewals.
     let fleet = nats.fleet(&plan, "test").unwrap();
     fleet.fall_silent();
     std::mem::forget(fleet);
@@ -135,8 +135,8 @@ fn a_conductor_that_goes_leaves_no_load_behind_and_another_goes_on() {
     assert_eq!(values(&store, "throughput").len(), 1);
 }
 
-/// Measures the plan's first trial by a conductor that is killed between the result and the store. Its throughput, and
-/// when it was published.
+/// Measures the first trial with a conductor killed between result and store. Returns its throughput and publication
+/// time.
 fn measure_and_die(nats: &Nats, plan: &Plan) -> (Reading, i64) {
     let cell = &plan.cells()[0];
     with_job(plan, cell, |job| {
@@ -172,7 +172,7 @@ fn a_trial_that_was_published_and_not_stored_is_taken_from_the_stream() {
     let plan = nats.plan(&plan_on(folder.path()));
     let _agent = agent(&nats, folder.path());
     let (lost, published_unix_ms) = measure_and_die(&nats, &plan);
-    // However long it lies there, it was measured when it was.
+    // Its time of measurement stays however long it lies there.
     thread::sleep(Duration::from_secs(2));
 
     let mut store = create(&folder.path().join("a.etalon"), &plan);
@@ -188,7 +188,7 @@ fn a_trial_that_was_published_and_not_stored_is_taken_from_the_stream() {
     assert!(began(1) > published_unix_ms + 1_500, "{} and {published_unix_ms}", began(1));
     let told = |record: &TrialRecord| record.marks.iter().any(|mark| mark.detail.contains("earlier run"));
     assert!(told(&records.1[0]) && !told(&records.1[1]), "{:?}", records.1[0].marks);
-    // It is acknowledged, so nobody finds it a second time.
+    // It was acknowledged, so nobody finds it again.
     let again = nats.fleet(&plan, "test").unwrap();
     assert!(with_job(&plan, &plan.cells()[0], |job| again.left_over(job, &mut Silent)).is_none());
 }
@@ -242,7 +242,7 @@ fn tasks_that_had_ended_come_back_from_an_interrupted_trial() {
     assert!(observer.ended > 0, "nothing came back of the tasks that had ended");
 }
 
-/// Counts the tasks that it is told of.
+/// Counts finished tasks.
 struct Tasks<F: FnOnce() + Send + 'static> {
     once: Once<F>,
     ended: usize,

@@ -14,18 +14,17 @@ use fleet::{Agent, AgentOptions, Fleet, FleetOptions, Server};
 use model::{Measurement, Plan, Reading};
 use store::Store;
 
-/// A server that ends with the test.
 pub struct Nats {
     child: Option<Child>,
     port: u16,
     folder: tempfile::TempDir,
-    /// Tests that measure do so one after the other.
+    /// Tests that measure run one after the other.
     _turn: Turn,
 }
 
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Held by the test whose turn it is, on whatever thread it ends.
+/// Held by one test at a time, on whatever thread it ends.
 struct Turn;
 
 impl Turn {
@@ -50,7 +49,7 @@ impl Drop for Nats {
 }
 
 impl Nats {
-    /// Starts one; nothing where there is no `nats-server`, which is told.
+    /// `None`, with a message, where there is no `nats-server`.
     pub fn start() -> Option<Nats> {
         let turn = Turn::wait();
         let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
@@ -87,7 +86,6 @@ impl Nats {
         Some(())
     }
 
-    /// Kills it; what JetStream keeps stays.
     pub fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
             let _ = child.kill();
@@ -95,7 +93,6 @@ impl Nats {
         }
     }
 
-    /// Kills it and starts it again at the same place.
     pub fn restart(&mut self) {
         self.kill();
         self.run().unwrap();
@@ -109,7 +106,6 @@ impl Nats {
         Server { url: self.url(), ..Server::default() }
     }
 
-    /// An agent of this process.
     pub fn agent(&self, name: &str) -> Agent {
         self.agent_with(name, |options| options)
     }
@@ -119,7 +115,7 @@ impl Nats {
         Agent::start(options, Registry::built_in()).unwrap()
     }
 
-    /// An agent of this process that lets plans reach something.
+    /// Plans may reach what `change` allows.
     pub fn agent_that_allows(&self, name: &str, change: impl FnOnce(&mut Named)) -> Agent {
         let mut allow = Named::default();
         change(&mut allow);
@@ -136,7 +132,7 @@ impl Nats {
         self.fleet_until(plan, experiment, &Arc::new(AtomicBool::new(false)))
     }
 
-    /// The same with an interrupt.
+    /// [`Nats::fleet`] with an interrupt.
     pub fn fleet_until(
         &self,
         plan: &Plan,
@@ -153,7 +149,6 @@ impl Nats {
         Fleet::connect(plan, options, Registry::built_in())
     }
 
-    /// Runs what is pending of a plan by its agents.
     pub fn conduct(
         &self,
         plan: &Plan,
@@ -181,7 +176,6 @@ pub fn parse(text: &str) -> Plan {
         .unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-/// The measured trials' measurements, by block.
 pub fn measured(store: &Store) -> Vec<(u32, Measurement)> {
     store.measurements().unwrap().into_iter().map(|row| (row.cell, row.measurement)).collect()
 }

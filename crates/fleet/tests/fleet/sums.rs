@@ -15,7 +15,7 @@ use model::{PlannedTrial, SeriesKind};
 use crate::scene::{Nats, values};
 use crate::stored::create;
 
-/// Two agents that may reach a third, which may start servers of an engine for them.
+/// Two agents that may reach a third with private servers.
 fn with_a_server(nats: &Nats, engine: &str) -> ([Agent; 2], Agent) {
     let clients = ["a", "b"].map(|name| nats.agent_that_allows(name, |named| named.allow("127.0.0.2").unwrap()));
     let mut allow = Named::default();
@@ -43,10 +43,10 @@ fn two_agents_at_a_rate_are_counted_once_each_at_the_server() {
     let rate = |metric: &str| values(&store, metric)[0];
     let (a, b, both) = (rate("throughput_on_a"), rate("throughput_on_b"), rate("throughput"));
     assert!((a + b - both).abs() < 1e-6 * both, "{a} + {b} = {both}");
-    // 2.00 ± 2 % of one; the debug build on a busy machine is given the same.
+    // 2.00 ± 2 %, also for a debug build on a busy machine.
     assert!((both / a - 2.0).abs() < 0.04, "{a} of {both}");
     assert!((both - 200.0).abs() < 4.0, "{both}");
-    // The script's sum at the server was held against the clients' count, or the trial had failed.
+    // The server's sum agreed with the clients' count, or the trial had failed.
     assert_eq!(values(&store, "errors"), [0.0]);
     assert!(values(&store, "server_commits")[0] >= both * 3.0);
     let skew_us = rate("start_skew");
@@ -76,7 +76,7 @@ fn mysql_is_loaded_by_two_agents_and_counted_at_the_server() {
     for ((a, b), both) in a.iter().zip(&b).zip(&both) {
         assert!(*a > 0.0 && *b > 0.0 && (a + b - both).abs() < 1e-6 * both, "{a} + {b} = {both}");
     }
-    // The sum of the rows was held against the clients' count: no trial is marked as unchecked.
+    // The sum of the rows agreed with the clients' count: no trial is marked as unchecked.
     assert!(store.marks().unwrap().iter().all(|(_, mark)| !mark.detail.contains("was not checked")));
     let facts = store.facts().unwrap();
     assert!(facts["my"].get("server.version").is_some(), "{facts:?}");
@@ -135,11 +135,11 @@ fn a_hundred_agents_merge_to_what_one_process_has() {
     assert_eq!(nats.conduct(&plan, &mut store, &mut watch).unwrap(), Ended::Complete { failed: 0 });
     drop(agents);
     let took = watch.began.unwrap().elapsed();
-    // Time is virtual, so all of it is preparing, starting, fetching and merging.
+    // Virtual time: all of it is preparing, starting, fetching and merging.
     eprintln!("100 agents: {:.2} s from the trial's begin to the experiment's end", took.as_secs_f64());
     assert!(took < Duration::from_secs(if cfg!(debug_assertions) { 60 } else { 2 }), "{took:?}");
 
-    // The same segments one after the other in this process.
+    // The same segments in this process, one after the other.
     let registry = Registry::built_in();
     let cell = &plan.cells()[0];
     let task = registry.workload(&cell.workload).unwrap().task(&cell.point, &Grants::default()).unwrap();

@@ -31,7 +31,7 @@ main {
 }
 "#;
 
-/// Rows that do not pack: with so many a message does not hold them.
+/// Incompressible rows: this many exceed a message.
 fn rows(count: u32) -> String {
     let mut state = 1_u64;
     let mut rows = String::new();
@@ -42,7 +42,7 @@ fn rows(count: u32) -> String {
     rows
 }
 
-/// Removes a folder once the first trial begins: what is compiled later is compiled of what was sent.
+/// Removes a folder once the first trial begins: later compiling needs what was sent.
 struct Removing(Option<PathBuf>);
 
 impl Observer for Removing {

@@ -7,47 +7,38 @@ use crate::FormatError;
 use crate::lines::Lines;
 use crate::text::shortened;
 
-/// One interval. What the log's version does not have is `None`; from version 15 on pgbench writes 0 for what was not
-/// asked for, which cannot be told from a count of 0.
+/// What the log's version lacks is `None`. From version 15 on pgbench writes 0 for what was not asked for, which looks
+/// like a count of 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Interval {
-    /// Its begin: seconds since 1970.
+    /// Unix time of its begin.
     pub start_s: u64,
-    /// Transactions that ended in it.
     pub transactions: u64,
-    /// Sum of their latencies, in microseconds.
     pub sum_us: f64,
-    /// Sum of the squares, in square microseconds.
     pub sum_us2: f64,
-    /// The shortest, in microseconds.
     pub min_us: f64,
-    /// The longest, in microseconds.
     pub max_us: f64,
     /// Lags behind the schedule.
     pub lag: Option<Lag>,
-    /// Transactions that were too late to begin.
     pub skipped: Option<u64>,
-    /// Transactions that were tried again.
     pub retried: Option<u64>,
-    /// How often, in all.
+    /// In all.
     pub retries: Option<u64>,
     pub serialization: Option<u64>,
     pub deadlocks: Option<u64>,
     pub other: Option<u64>,
 }
 
-/// Lags behind the schedule in an interval, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Lag {
     pub sum_us: f64,
-    /// The sum of their squares.
     pub sum_us2: f64,
     pub min_us: f64,
     pub max_us: f64,
 }
 
-/// Reads a log line by line. The columns of a line tell the version: 6 without a rate, 10 with one, 11 with a latency
-/// limit as well (up to 14); 15 (from 15 on), 16 (with a third kind of failure).
+/// The number of columns tells the version: 6 without a rate, 10 with one, 11 with a latency limit as well (up to 14);
+/// 15 (from 15 on), 16 (with a third kind of failure).
 pub fn intervals<R: BufRead>(reader: R) -> impl Iterator<Item = Result<Interval, FormatError>> {
     let mut lines = Some(Lines::new(reader));
     std::iter::from_fn(move || {

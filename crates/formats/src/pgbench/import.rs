@@ -10,10 +10,10 @@ use crate::durations::{Durations, latency, us_of_ms};
 use crate::imported::OF_SUCCESSES;
 use crate::{FormatError, Imported, ImportedResult, Tool};
 
-/// The benchmark's name where the file does not tell the script.
+/// For files that do not name the script.
 const BENCHMARK: &str = "pgbench";
 
-/// What the logs of one run come to: each thread of pgbench writes its own. Constant memory.
+/// One run's logs, one per thread, in constant memory.
 #[derive(Clone, Debug, Default)]
 pub struct LogSummary {
     durations: Durations,
@@ -30,14 +30,13 @@ pub struct LogSummary {
     unnamed: u64,
     clients: u32,
     lines: u64,
-    /// Each client's lowest and highest number of a transaction.
+    /// Each client's lowest and highest transaction number.
     numbers: BTreeMap<u32, (u64, u64)>,
     first_us: Option<u64>,
     last_us: u64,
 }
 
 impl LogSummary {
-    /// Reads a log into the summary.
     pub fn read<R: BufRead>(&mut self, reader: R, seventh: SeventhColumn) -> Result<(), FormatError> {
         for entry in entries(reader, seventh) {
             let entry = entry?;
@@ -56,7 +55,7 @@ impl LogSummary {
                 self.retried += u64::from(retries > 0);
                 self.retries += u64::from(retries);
             }
-            // What was skipped never began: its line has a lag of 0.
+            // A skipped transaction has a lag of 0.
             if let Some(lag) = entry.lag_us.filter(|_| entry.outcome != Outcome::Skipped) {
                 self.lags += 1;
                 self.lag_us += u128::from(lag);
@@ -74,7 +73,6 @@ impl LogSummary {
         Ok(())
     }
 
-    /// Lines: transactions, however they ended.
     pub fn lines(&self) -> u64 {
         self.lines
     }
@@ -83,53 +81,48 @@ impl LogSummary {
         self.durations.count()
     }
 
-    /// Transactions that failed, for any reason.
     pub fn failed(&self) -> u64 {
         self.failed + self.serialization + self.deadlocks
     }
 
-    /// Transactions that were too late to begin.
     pub fn skipped(&self) -> u64 {
         self.skipped
     }
 
-    /// Both: neither has a time of its own. Of a sample, those in it; their share is that of all for all that is known.
+    /// Failed and skipped: neither has a time of its own. In a sample only those in it.
     fn not_succeeded(&self) -> u64 {
         self.failed().saturating_add(self.skipped)
     }
 
-    /// Response times of those that succeeded.
     pub fn durations(&self) -> &Durations {
         &self.durations
     }
 
-    /// From the first end of a transaction to the last, in seconds.
     pub fn span_s(&self) -> f64 {
         self.first_us.map_or(0.0, |first| (self.last_us - first) as f64 / 1e6)
     }
 
-    /// Transactions a second between the first end and the last: the first one's own time is not in the span, so it is
-    /// not counted either. Of a sample, divided by its share.
+    /// Successes per second between the first end and the last, without the first transaction, whose own time is not
+    /// in the span. Of a sample, divided by its share.
     pub fn rate(&self) -> Option<f64> {
         let share = self.sampled_share().unwrap_or(1.0);
         (self.span_s() > 0.0 && self.succeeded() > 1).then(|| (self.succeeded() - 1) as f64 / self.span_s() / share)
     }
 
-    /// Transactions that the clients have counted between their first line and their last.
+    /// By the clients' numbers, between their first line and their last.
     fn counted(&self) -> u64 {
         self.numbers.values().map(|(lowest, highest)| (highest - lowest).saturating_add(1)).fold(0, u64::saturating_add)
     }
 
-    /// The share of all transactions that is in the log, when pgbench ran with `--sampling-rate`: then the clients' own
-    /// numbers have gaps. The ends of each client's numbers are in the log by definition and say nothing, so they are
-    /// left out on both sides.
+    /// With `--sampling-rate` the clients' transaction numbers have gaps; the share excludes the ends of each client's
+    /// numbers, which are in the log by definition.
     pub fn sampled_share(&self) -> Option<f64> {
         let clients = self.numbers.len() as u64;
         let (lines, counted) = (self.lines.saturating_sub(clients), self.counted().saturating_sub(clients));
         (counted > lines && lines > 0).then(|| lines as f64 / counted as f64)
     }
 
-    /// Whether a client has more lines than transactions: then these are logs of several runs.
+    /// A client has more lines than transactions.
     pub fn is_of_several_runs(&self) -> bool {
         self.lines > self.counted()
     }
@@ -173,7 +166,7 @@ fn imported(source: &str, results: Vec<ImportedResult>, unknown: &[&str]) -> Imp
     }
 }
 
-/// The counts of a log. Of a sample there are none: they would be of the sample.
+/// None for a sample: they would be the sample's.
 fn counts(log: &LogSummary) -> Vec<Measurement> {
     let mut counts = vec![("errors", log.failed())];
     if log.serialization + log.deadlocks > 0 {
@@ -193,7 +186,6 @@ fn counts(log: &LogSummary) -> Vec<Measurement> {
     counts.into_iter().map(of_all).collect()
 }
 
-/// The logs of one run as a result.
 pub fn import_log(log: &LogSummary, system: &str, source: &str) -> Imported {
     let mut result = ImportedResult::new(system, BENCHMARK);
     key(&mut result, "clients", Some(u64::from(log.clients)));
@@ -230,12 +222,11 @@ pub fn import_log(log: &LogSummary, system: &str, source: &str) -> Imported {
 #[derive(Clone, Debug, Default)]
 pub struct AggregateSummary {
     intervals: Vec<Interval>,
-    /// Where the intervals of each log end: threads begin theirs when they begin, not together.
+    /// Ends of each log's intervals: threads do not begin together.
     ends: Vec<usize>,
 }
 
 impl AggregateSummary {
-    /// Reads a log into the summary. Keeps one small value an interval.
     pub fn read<R: BufRead>(&mut self, reader: R) -> Result<(), FormatError> {
         for interval in intervals(reader) {
             self.intervals.push(interval?);
@@ -244,7 +235,6 @@ impl AggregateSummary {
         Ok(())
     }
 
-    /// The intervals, in the order of the logs.
     pub fn intervals(&self) -> &[Interval] {
         &self.intervals
     }
@@ -259,8 +249,8 @@ impl AggregateSummary {
         begins.zip(&self.ends).filter_map(|(begin, end)| self.intervals.get(begin..*end)).filter(|log| !log.is_empty())
     }
 
-    /// Transactions of the whole intervals over their time, summed over the logs. The first and the last interval of a
-    /// log are seldom whole and left out. `None` when a log has fewer than three, or tells no time.
+    /// Transactions of whole intervals over their time, summed over the logs, without the first and last interval of
+    /// each. `None` below three intervals in a log, or without times.
     pub fn rate(&self) -> Option<f64> {
         let rates: Option<Vec<f64>> = self.logs().map(rate_of).collect();
         rates.filter(|rates| !rates.is_empty()).map(|rates| rates.into_iter().sum())
@@ -270,16 +260,16 @@ impl AggregateSummary {
         self.intervals.iter().map(succeeded).fold(0, u64::saturating_add)
     }
 
-    /// Transactions that failed or were skipped, as far as they were counted.
+    /// As far as counted.
     fn not_succeeded(&self) -> u64 {
         let counts: [fn(&Interval) -> Option<u64>; 4] =
             [|one| one.serialization, |one| one.deadlocks, |one| one.other, |one| one.skipped];
         counts.into_iter().filter_map(|count| self.sum(count)).fold(0, u64::saturating_add)
     }
 
-    /// The share of transactions that failed or were skipped. From version 15 on failures are counted in such logs with
-    /// `--failures-detailed` alone, and else a 0 stands in their place; up to 14 they are not there at all. What was skipped
-    /// is there whenever pgbench may skip.
+    /// Share of failed or skipped transactions. From version 15 on failures are counted only with
+    /// `--failures-detailed`, and are 0 otherwise; up to 14 they are missing. Skipped ones are there whenever pgbench
+    /// may skip.
     fn failed_share(&self, zero: Zero) -> Measurement {
         let has_columns = self.sum(|one| one.skipped).is_some();
         Measurement::failed_share(match (self.not_succeeded(), zero) {
@@ -291,7 +281,6 @@ impl AggregateSummary {
         })
     }
 
-    /// Whether both ran at the same time.
     pub fn overlaps(&self, other: &AggregateSummary) -> bool {
         let span = |log: &AggregateSummary| {
             let starts = || log.intervals.iter().map(|interval| interval.start_s);
@@ -302,7 +291,7 @@ impl AggregateSummary {
     }
 }
 
-/// Up to version 14 the transactions include those that were skipped.
+/// Up to version 14 skipped transactions are included.
 fn succeeded(interval: &Interval) -> u64 {
     let of_old = interval.skipped.filter(|_| interval.retried.is_none());
     interval.transactions.saturating_sub(of_old.unwrap_or(0))
@@ -316,27 +305,22 @@ fn rate_of(log: &[Interval]) -> Option<f64> {
     Some(transactions as f64 / seconds as f64)
 }
 
-/// What a 0 in the place of a count of failures says.
+/// Meaning of a 0 in a count of failures.
 #[derive(Clone, Copy)]
 enum Zero {
-    /// There were none.
     Counted,
-    /// Nothing: pgbench may not have been asked to count them.
+    /// pgbench may not have counted them.
     Unknown,
 }
 
-/// The aggregated logs of one run.
 pub struct AggregateRun<'a> {
-    /// What they come to.
     pub log: &'a AggregateSummary,
-    /// The system that ran.
     pub system: &'a str,
-    /// The names of the files.
     pub source: String,
 }
 
-/// Runs as results, one each, that are compared with one another. Where one of them has counted what did not succeed, a 0 in
-/// another is none: they are taken to have run with the same options.
+/// One result per run. If one run has counted failures, a 0 in another is a count: the runs are assumed to have the
+/// same options.
 pub fn import_aggregates(runs: &[AggregateRun<'_>]) -> Vec<Imported> {
     let is_counted = runs.iter().any(|run| run.log.not_succeeded() > 0);
     let zero = if is_counted { Zero::Counted } else { Zero::Unknown };
@@ -374,7 +358,7 @@ fn import_aggregate(run: &AggregateRun<'_>, zero: Zero) -> Imported {
         ("retried", log.sum(|interval| interval.retried)),
         ("retries", log.sum(|interval| interval.retries)),
     ];
-    // From version 15 on a 0 stands there, too, where pgbench was not asked to count.
+    // From version 15 on 0 may mean "not counted".
     for (id, count) in counts {
         optional(id, count.filter(|count| *count > 0), &mut result.measurements);
     }
@@ -390,7 +374,7 @@ fn import_aggregate(run: &AggregateRun<'_>, zero: Zero) -> Imported {
     imported(&run.source, vec![result], &unknown)
 }
 
-/// Sums of huge figures may leave the range.
+/// Sums of huge figures may overflow.
 fn finite(reading: Reading) -> Reading {
     match reading {
         Reading::Value(value) if !value.is_finite() => Reading::Unavailable("the sum is out of range".to_owned()),
@@ -398,7 +382,7 @@ fn finite(reading: Reading) -> Reading {
     }
 }
 
-/// Printed summaries as results. Runs with the same parameters are repetitions.
+/// Runs with the same parameters are repetitions.
 pub fn import_summaries(found: &Summaries, system: &str, source: &str) -> Imported {
     let runs: Vec<&Summary> = found.runs.iter().filter(|run| run.tps.is_some()).collect();
     let unknown = ["the server's settings", "quantiles"];
@@ -414,13 +398,13 @@ pub fn import_summaries(found: &Summaries, system: &str, source: &str) -> Import
     import
 }
 
-/// Transactions that failed or were skipped, as far as they are printed.
+/// As far as printed.
 fn not_succeeded(run: &Summary) -> u64 {
     run.failed.unwrap_or(0).saturating_add(run.skipped.unwrap_or(0))
 }
 
-/// The share of transactions that failed or were skipped. Up to version 14 failures are not printed. Every version prints what
-/// was skipped as per cent of the sum of all that it prints; 9.6 and 10 have it in that sum twice.
+/// Share of failed or skipped transactions. Up to version 14 failures are not printed. Skipped ones are printed as
+/// percent of the printed total, which counts them twice in 9.6 and 10.
 fn failed_share(run: &Summary) -> Measurement {
     let (Some(processed), Some(succeeded), true) =
         (run.processed, run.succeeded(), run.failed.is_some() || run.skipped.is_some())
@@ -431,7 +415,7 @@ fn failed_share(run: &Summary) -> Measurement {
     let skipped = run.skipped.unwrap_or(0);
     let not_succeeded = not_succeeded(run);
     let sum = processed.saturating_add(not_succeeded).max(1);
-    // Three decimals are printed.
+    // Printed with three decimals.
     let is_other = |percent: &f64| (percent - 100.0 * skipped as f64 / sum as f64).abs() > 0.000_501;
     Measurement::failed_share(match run.skipped_percent.filter(is_other) {
         Some(percent) => Reading::Unavailable(format!(
@@ -468,7 +452,7 @@ fn result(run: &Summary, system: &str) -> ImportedResult {
     let rate = rate_of_summary(run, &mut result);
     result.measurements.push(throughput(rate, "no tps was printed"));
     let share = failed_share(run);
-    // A mean is of those that succeeded, and nothing but the share says that there were others.
+    // The mean is of successes, and only the share tells of others.
     let is_void = matches!(share.reading, Reading::Unavailable(_)) && not_succeeded(run) > 0;
     result.measurements.push(share);
     let ms = |id: &str, role, ms: Option<f64>, all: &mut Vec<Measurement>| {
@@ -479,7 +463,7 @@ fn result(run: &Summary, system: &str) -> ImportedResult {
         all.extend(ms.map(|ms| latency(id, role, reading(ms))));
     };
     let measured = run.stddev_ms.is_some();
-    // What was only computed from the rate is no second measurement of it.
+    // A latency computed from the rate is no second measurement.
     let role = if measured { Role::Primary } else { Role::Diagnostic };
     ms("response_mean", role, run.latency_ms, &mut result.measurements);
     ms("response_stddev", Role::Secondary, run.stddev_ms, &mut result.measurements);

@@ -7,10 +7,10 @@ use crate::FormatError;
 use crate::lines::Lines;
 use crate::text::shortened;
 
-/// What a line with seven words has as its last: the log itself does not say.
+/// Meaning of the seventh word of a line, which the log does not tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SeventhColumn {
-    /// Nobody said: it is left out, and counted as not known.
+    /// Ignored, and reported as unknown.
     #[default]
     Unknown,
     /// The lag behind the schedule: pgbench ran with `-R`.
@@ -21,43 +21,33 @@ pub enum SeventhColumn {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The client, from 0.
     pub client: u32,
-    /// The client's transaction, from 1 (from 0 before version 10).
     pub transaction: u64,
     pub outcome: Outcome,
-    /// The script, from 0.
     pub script: u32,
     /// When it ended: seconds since 1970.
     pub at_s: u64,
-    /// Microseconds of that second.
     pub at_us: u32,
-    /// How far it was behind its schedule when it began, in microseconds; with `-R` alone.
+    /// Behind the schedule at its begin; only with `-R`.
     pub lag_us: Option<u64>,
-    /// How often it was tried again; with `--max-tries` alone.
+    /// Only with `--max-tries`.
     pub retries: Option<u32>,
-    /// A seventh word that nobody has named.
+    /// A seventh word of unknown meaning.
     pub unnamed: Option<u64>,
 }
 
-/// How a transaction ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Well, after so many microseconds, from its scheduled begin where there is a schedule.
     Succeeded(u64),
-    /// It was too late to begin.
     Skipped,
-    /// It failed; the log does not say why.
     Failed,
-    /// It failed to be serialised.
     Serialization,
-    /// It failed by a deadlock.
     Deadlock,
     /// It failed otherwise (from version 18 on).
     Other,
 }
 
-/// Reads a log line by line, in constant memory.
+/// In constant memory.
 pub fn entries<R: BufRead>(reader: R, seventh: SeventhColumn) -> impl Iterator<Item = Result<Entry, FormatError>> {
     let mut lines = Some(Lines::new(reader));
     std::iter::from_fn(move || {

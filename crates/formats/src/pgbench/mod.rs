@@ -1,7 +1,5 @@
-//! pgbench: per-transaction logs, aggregated logs and the printed summary.
-//!
-//! The formats are those of the manual, and of versions 9.x to 17 as they were printed; version 15 was read from the tool
-//! itself.
+//! pgbench: per-transaction logs, aggregated logs and the printed summary, of versions 9.x to 17 by their manuals;
+//! version 15 was checked with the tool itself.
 
 mod aggregate;
 mod import;
@@ -20,7 +18,6 @@ pub use summary::{Progress, Script, Summaries, Summary, read_summaries};
 use crate::FormatError;
 use crate::text::shortened;
 
-/// A word of a line as a number, or an error that names it.
 fn field<T: std::str::FromStr>(line: u64, word: &str, place: usize, name: &str) -> Result<T, FormatError> {
     word.parse().map_err(|_| FormatError::at(line, format!("word {place} is no {name}: {}", shortened(word))))
 }

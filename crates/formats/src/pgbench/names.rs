@@ -1,7 +1,7 @@
 //! Names of pgbench's logs: `PREFIX.PID` for the first thread, `PREFIX.PID.N` for the others.
 
-/// The run that a log is of: its name without the thread's number. `is_known` tells whether another log has a name:
-/// where the first thread's is there, the others follow from it, whatever it is called.
+/// The log's name without the thread's number. `is_known` tells whether another log has a name: the first thread's
+/// decides.
 pub fn run_of_log(name: &str, is_known: impl Fn(&str) -> bool) -> &str {
     match without_number(name) {
         Some(head) if is_known(head) || without_number(head).is_some() => head,
@@ -9,7 +9,7 @@ pub fn run_of_log(name: &str, is_known: impl Fn(&str) -> bool) -> &str {
     }
 }
 
-/// The prefix that all logs of a plan of runs share: the name without the numbers of process and thread.
+/// The name without process and thread numbers, common to the logs of a plan.
 pub fn prefix_of_log(name: &str) -> &str {
     let head = without_number(name).unwrap_or(name);
     without_number(head).unwrap_or(head)

@@ -2,23 +2,18 @@
 
 use crate::text::number;
 
-/// A statement of a script with its mean latency.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
-    /// The statement as printed.
     pub text: String,
-    /// Its mean latency, in milliseconds.
     pub latency_ms: f64,
-    /// How often it failed, where that is printed (from version 15 on).
     pub failures: Option<u64>,
-    /// How often it was retried, where that is printed.
     pub retries: Option<u64>,
 }
 
-/// The columns between the latency and the statement.
+/// Between latency and statement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Columns {
-    /// Whether there is one for failures, and then one for retries.
+    /// 0, 1 (failures) or 2 (and retries).
     pub counts: usize,
 }
 

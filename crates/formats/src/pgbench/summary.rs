@@ -1,26 +1,23 @@
-//! What pgbench prints at its end.
+//! pgbench's printed summary.
 
 use crate::text::{NotUnderstood, decode, leading_number, number, numbered};
 
 use super::Statement;
 use super::statement::{Columns, statement};
 
-/// Everything that a file of printed output holds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summaries {
-    /// The runs, in their order.
     pub runs: Vec<Summary>,
-    /// Lines that are none of pgbench's.
     pub not_understood: Vec<NotUnderstood>,
 }
 
-/// One run. What was not printed is `None`.
+/// What was not printed is `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
     /// Line of its start, from 1.
     pub line: u64,
     pub version: Option<String>,
-    /// The server's version, where it differs from pgbench's.
+    /// Where it differs from pgbench's.
     pub server_version: Option<String>,
     /// `<builtin: TPC-B (sort of)>` and the like.
     pub script: Option<String>,
@@ -29,90 +26,73 @@ pub struct Summary {
     pub query_mode: Option<String>,
     pub clients: Option<u64>,
     pub threads: Option<u64>,
-    /// Most tries of a transaction; 0 for no limit.
+    /// 0 for no limit.
     pub max_tries: Option<u64>,
-    /// Planned transactions of each client.
+    /// Planned.
     pub per_client: Option<u64>,
-    /// Planned length in seconds.
     pub duration_s: Option<u64>,
-    /// Transactions that were processed; see [`Summary::succeeded`].
+    /// See [`Summary::succeeded`].
     pub processed: Option<u64>,
-    /// Of how many that were planned.
+    /// Transactions planned in all.
     pub planned: Option<u64>,
     pub failed: Option<u64>,
     /// Of these, failures to serialise.
     pub serialization: Option<u64>,
     pub deadlocks: Option<u64>,
-    /// Transactions that were tried again.
     pub retried: Option<u64>,
-    /// How often, in all.
+    /// In all.
     pub retries: Option<u64>,
     /// Transactions that were too late to begin.
     pub skipped: Option<u64>,
-    /// The same in per cent, as printed.
     pub skipped_percent: Option<f64>,
     /// Transactions above the latency limit.
     pub above_limit: Option<u64>,
-    /// Of so many (from version 11 on).
     pub above_limit_of: Option<u64>,
-    /// The latency limit in milliseconds.
     pub limit_ms: Option<f64>,
-    /// Mean latency in milliseconds. Without `-P`, `-R` or `-L` pgbench does not measure it: it is time × clients /
-    /// transactions.
+    /// Mean, in milliseconds. Without `-P`, `-R` or `-L` it is not measured but time × clients / transactions.
     pub latency_ms: Option<f64>,
-    /// Whether a colon stands in front of it: up to version 9.5.
+    /// Printed so up to version 9.5.
     pub has_colon: bool,
-    /// Its standard deviation in milliseconds; there when latencies were measured.
     pub stddev_ms: Option<f64>,
-    /// Mean lag behind the schedule, in milliseconds.
     pub lag_ms: Option<f64>,
-    /// The largest lag, in milliseconds.
     pub lag_max_ms: Option<f64>,
-    /// Time to make all connections, in milliseconds (from version 14 on).
+    /// For all connections, in milliseconds (from version 14 on).
     pub initial_connection_ms: Option<f64>,
-    /// Mean time to make one, in milliseconds; with `-C` (from version 14 on).
+    /// Mean for one, in milliseconds; with `-C` (from version 14 on).
     pub connection_ms: Option<f64>,
-    /// Transactions a second without the making of connections; with `-C`, including it.
+    /// Without connection time; with `-C`, including it.
     pub tps: Option<f64>,
-    /// Transactions a second with the making of connections (up to version 13).
+    /// Up to version 13.
     pub tps_with_connections: Option<f64>,
     /// Lines of `-P`.
     pub progress: Vec<Progress>,
-    /// Statements of a single script.
     pub statements: Vec<Statement>,
-    /// The scripts, when there are several.
     pub scripts: Vec<Script>,
 }
 
 /// A line of `-P`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
-    /// Seconds since the start, or since 1970 with `--progress-timestamp`.
+    /// Since the start, or Unix time with `--progress-timestamp`.
     pub at_s: f64,
-    /// Transactions a second.
     pub tps: f64,
-    /// Mean latency in milliseconds; `NaN` is printed for none.
     pub latency_ms: Option<f64>,
-    /// Failed transactions (from version 15 on).
     pub failed: Option<u64>,
 }
 
-/// One of several scripts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Script {
     pub name: String,
     pub weight: Option<u64>,
     pub transactions: Option<u64>,
     pub failed: Option<u64>,
-    /// Its transactions a second.
     pub tps: Option<f64>,
-    /// Mean latency in milliseconds.
     pub latency_ms: Option<f64>,
     pub stddev_ms: Option<f64>,
     pub statements: Vec<Statement>,
 }
 
-/// Reads printed output: standard output, or both streams. Never fails: what it does not understand it lists.
+/// Standard output, or both streams. Unrecognised lines are listed, never an error.
 pub fn read_summaries(bytes: &[u8]) -> Summaries {
     let mut reader = Reader::default();
     for (number, line) in numbered(&decode(bytes)) {
@@ -122,7 +102,7 @@ pub fn read_summaries(bytes: &[u8]) -> Summaries {
     reader.found
 }
 
-/// What stands before a run's first own line.
+/// Printed before a run's first own line.
 #[derive(Default)]
 struct Before {
     version: Option<String>,
@@ -172,7 +152,6 @@ impl Reader {
         }
     }
 
-    /// Lines that stand before a run.
     fn head(&mut self, line: &str) -> bool {
         if let Some(versions) = line.strip_prefix("pgbench (").and_then(|rest| rest.strip_suffix(')')) {
             self.end();
@@ -184,7 +163,7 @@ impl Reader {
             };
         } else if let Some(rest) = line.strip_prefix("progress: ") {
             let Some(progress) = progress(rest) else { return false };
-            // Of the run that is to come, unless it is printed behind its summary's first line.
+            // Of the coming run, unless printed after its summary's first line.
             let open = self.run.as_mut().filter(|run| run.tps.is_none());
             open.map_or(&mut self.before.progress, |run| &mut run.progress).push(progress);
         } else {
@@ -230,9 +209,8 @@ fn put<T>(place: &mut Option<T>, figure: Option<T>) -> bool {
 }
 
 impl Summary {
-    /// Transactions that succeeded. Versions 9.6 and 10 count skipped ones among those processed, no other does; where
-    /// skipped ones are printed they are known by what is above the latency limit, which has no total up to version 10, and
-    /// by the sign of the latency.
+    /// Versions 9.6 and 10 count skipped ones among those processed, others do not. The versions are told apart by the
+    /// latency limit line, which has no total up to version 10, and by the latency's sign.
     pub fn succeeded(&self) -> Option<u64> {
         let is_9_6_or_10 = self.above_limit.is_some() && self.above_limit_of.is_none() && !self.has_colon;
         let among = self.skipped.filter(|_| is_9_6_or_10).unwrap_or(0);
@@ -246,7 +224,6 @@ impl Summary {
         }
     }
 
-    /// Takes in a line of the summary; whether it was one.
     fn take(&mut self, line: &str) -> bool {
         if let Some(rest) = line.strip_prefix("SQL script ").or_else(|| line.strip_prefix("Script ")) {
             let name = rest.split_once(": ").map_or(rest, |(_, name)| name);
@@ -294,9 +271,9 @@ impl Summary {
             "maximum number of tries" => put(&mut self.max_tries, count(value)),
             "number of transactions per client" => put(&mut self.per_client, count(value)),
             "duration" => put(&mut self.duration_s, count(value)),
-            // Understood, and of no use to a comparison.
+            // No use for a comparison.
             "partition method" | "partitions" | "maximum time of tries" => true,
-            // Versions 9.x had colons here.
+            // 9.x prints colons.
             "latency average" => {
                 self.has_colon = true;
                 put(&mut self.latency_ms, milliseconds(value))
@@ -344,7 +321,6 @@ impl Summary {
 }
 
 impl Script {
-    /// Takes in a line behind its dash.
     fn take(&mut self, line: &str) -> bool {
         if let Some((name, value)) = line.split_once(" = ")
             && !name.contains('(')

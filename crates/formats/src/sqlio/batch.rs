@@ -4,33 +4,29 @@ use crate::text::{decode, numbered, shortened};
 
 use super::{Command, parse_command};
 
-/// The runs of a batch file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Script {
-    /// The runs, in their order.
     pub runs: Vec<BatchRun>,
-    /// Lines that cannot be carried out. A script with any of them is not the experiment that its author ran.
+    /// With any of them the script is not its author's experiment.
     pub problems: Vec<Problem>,
 }
 
-/// One command line of a batch file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BatchRun {
     /// Its line, from 1.
     pub line: u64,
-    /// Text of the last `echo` before it, without decoration: the group that it belongs to.
+    /// The group: text of the last `echo` before it, undecorated.
     pub label: Option<String>,
     pub command: Command,
     /// Where its output goes.
     pub output: Option<Redirect>,
-    /// The pause after it, in seconds.
     pub pause_s: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redirect {
     pub file: String,
-    /// Whether what is there is kept.
+    /// Replace or append.
     pub mode: RedirectMode,
 }
 
@@ -43,7 +39,6 @@ pub enum RedirectMode {
     Append,
 }
 
-/// A line that cannot be carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The line, from 1.
@@ -52,13 +47,13 @@ pub struct Problem {
     pub hint: Option<String>,
 }
 
-/// Statements of the command interpreter that change what runs.
+/// Statements that change what runs.
 const CONTROL: &[&str] = &["for", "if", "goto", "set", "setlocal", "shift", "start"];
 /// Statements that change no measurement.
 const HARMLESS: &[&str] = &["cls", "cd", "chdir", "title", "pause", "color", "exit", "endlocal", "date", "time", "ver"];
 
-/// Reads a batch file: `sqlio` with redirections, `echo`, `timeout`, `sleep`, `rem`, `::`, `@echo off`, joined by `&`
-/// or `&&`, and also a `timeout` with the next statement glued to it, as copies out of web pages have it.
+/// Knows `sqlio` with redirections, `echo`, `timeout`, `sleep`, `rem`, `::`, `@echo off`, `&`, `&&`, and a `timeout`
+/// with the next statement glued to it, as copied from web pages.
 pub fn parse_script(bytes: &[u8]) -> Script {
     let mut script = Script::default();
     let mut label = None;
@@ -83,7 +78,7 @@ fn is_label(line: &str) -> bool {
     line.starts_with(':')
 }
 
-/// The statements between `&` and `&&`; those in quotes and behind `>` (as in `2>&1`) join nothing.
+/// Splits at `&` and `&&`, but not in quotes or behind `>` (as in `2>&1`).
 fn statements(line: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut from, mut quoted, mut before) = (0, false, ' ');
@@ -132,7 +127,7 @@ fn take(script: &mut Script, label: &mut Option<String>, line: u64, statement: &
                 take(script, label, line, &rest.join(" "));
             }
         }
-        // `ping -n 6 127.0.0.1` is an old way to wait: it does not say so.
+        // `ping -n 6 127.0.0.1` is an old way to wait.
         _ if HARMLESS.contains(&name) || name == "ping" => {}
         _ if CONTROL.contains(&name) => {
             problem(format!("{name}: loops, conditions and variables are not carried out"), "write each run as a line");
@@ -164,7 +159,7 @@ fn pause(words: &[String]) -> (Option<u32>, &[String]) {
             }
             seconds = Some(number);
         } else if lower.starts_with('>') || lower == "nul" || matches!(lower.as_str(), "/t" | "/nobreak" | "-t") {
-            // Belongs to it.
+            // Part of the `timeout`.
         } else if let Some(number) = lower.strip_prefix("/t").and_then(|rest| rest.trim_start_matches(':').parse().ok())
         {
             seconds = Some(number);
@@ -213,7 +208,7 @@ fn run(line: u64, label: Option<String>, words: &[String]) -> Result<BatchRun, c
     Ok(BatchRun { line, label, command: parse_command(&kept)?, output, pause_s: 0 })
 }
 
-/// The words of a command line: separated by blanks, quotes keep blanks together and are dropped.
+/// At blanks; quotes keep blanks and are dropped.
 pub fn split_words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -4,24 +4,20 @@ use crate::FormatError;
 
 use super::{Buffering, MAX_FILES, MAX_NAME, MAX_THREADS, Op, ParamLine, Pattern};
 
-/// A command line, defaults filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
     /// `-k`.
     pub op: Op,
-    /// `-t`: threads; those of a parameter file replace it.
     pub threads: u32,
-    /// `-s`: length in seconds.
     pub seconds: u32,
     /// `-f`.
     pub pattern: Pattern,
-    /// `-b`: block size in KiB.
     pub block_kb: u32,
-    /// `-i`: I/Os of a run; means nothing with random and sequential patterns.
+    /// I/Os of a run; ignored by random and sequential patterns.
     pub ios_per_run: u32,
-    /// `-o`: I/Os in flight per thread and file; `None` waits for each one.
+    /// In flight per thread and file; `None` waits for each I/O.
     pub outstanding: Option<u32>,
-    /// `-B`; `None` when it was not given, which means the same as [`Buffering::None`] but prints no line.
+    /// `None` means [`Buffering::None`] without a printed line.
     pub buffering: Option<Buffering>,
     /// `-L`.
     pub latency: Option<LatencyTimer>,
@@ -29,14 +25,12 @@ pub struct Command {
     pub utilisation: Option<Utilisation>,
     /// `-p` or `-a`.
     pub affinity: Affinity,
-    /// `-S`: blocks into the file at which I/O begins.
+    /// First block of I/O.
     pub start_block: u64,
     /// `-F`.
     pub param_file: Option<String>,
-    /// The files, with the drives of `-d` in front and those of `-R` as `X:` and `9:`. One name at least, unless there is
-    /// a parameter file.
     pub files: Vec<String>,
-    /// What was accepted without having an effect here, each as a sentence.
+    /// Options without effect here, as sentences.
     pub warnings: Vec<String>,
 }
 
@@ -70,11 +64,10 @@ pub(super) const DEFAULT_FILE: &str = "testfile.dat";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LatencyTimer {
     pub timer: Timing,
-    /// Whether the call that starts an I/O is timed as well.
+    /// Whether the call that starts an I/O is timed.
     pub initiation: Initiation,
 }
 
-/// The timer of `-L`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timing {
     /// `S`: the system's.
@@ -83,24 +76,19 @@ pub enum Timing {
     Processor,
 }
 
-/// Whether the call that starts an I/O is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Initiation {
     Untimed,
-    /// It is: suffix `i`.
     Timed,
 }
 
-/// `-U`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Utilisation {
-    /// Of all processors together.
     Total,
-    /// `-Up`: of each as well.
     PerProcessor,
 }
 
-/// Whether the system is bound to the affinity.
+/// How the affinity binds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CpuKind {
     Hard,
@@ -108,7 +96,7 @@ pub enum CpuKind {
     Ideal,
 }
 
-/// How a mask of processors is used.
+/// How threads share a mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spread {
     /// Each thread on all of them.
@@ -128,34 +116,31 @@ pub enum Affinity {
     },
     /// `-a`: a mask of processors.
     Mask {
-        /// The mask; bit 0 is processor 0.
         mask: u64,
         spread: Spread,
     },
 }
 
-/// Threads that work on the same files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pool {
     pub files: Vec<String>,
     pub threads: u32,
-    /// Processors they are bound to; 0 for any.
+    /// 0 for any processor.
     pub mask: u64,
-    /// Size of the file in MiB; `None` for the size that it has.
+    /// In MiB; `None` for the current size.
     pub size_mb: Option<u64>,
 }
 
 impl Command {
-    /// The effective cache mode.
     pub fn cache(&self) -> Buffering {
         self.buffering.unwrap_or(Buffering::None)
     }
 
-    /// The pools of threads: one for each line of the parameter file, else one for all files.
+    /// One pool per line of the parameter file, else one for all files.
     ///
     /// # Errors
-    /// When the command names a parameter file and none is given or it has no line, when there are more threads or files
-    /// than SQLIO takes, or when a stride does not fit the threads.
+    /// A parameter file is named but missing or empty, there are more threads or files than SQLIO takes, or a stride
+    /// does not fit the threads.
     pub fn pools(&self, params: Option<&[ParamLine]>) -> Result<Vec<Pool>, FormatError> {
         let pools = match (&self.param_file, params) {
             (Some(path), None | Some([])) => {

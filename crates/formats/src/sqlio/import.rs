@@ -5,28 +5,28 @@ use model::{Direction, Measurement, Reading, Role, Value};
 use super::{Op, Output, Pattern, Report, Run};
 use crate::{Imported, ImportedResult, Tool};
 
-/// The benchmark of a run that tells no group.
+/// For runs without a group.
 const BENCHMARK: &str = "sqlio";
-/// SQLIO prints this for latencies of its own accord.
+/// SQLIO's own remark.
 const WHOLE_MS: &str = "latencies are whole milliseconds, floored: 0 is anything below 1 ms";
 
-/// The group that published tables are made of: `random_R_8KB`. `None` when the run lacks a part.
+/// As in published tables: `random_R_8KB`. `None` when a part is missing.
 pub fn group_name(report: &Report) -> Option<String> {
     Some(format!("{}_{}_{}KB", report.pattern?, report.op?.letter(), report.block_kb?))
 }
 
-/// The mean latency in milliseconds that Little's law gives for a closed loop: `1000 · threads · depth · files / IOs`
-/// (J. D. C. Little, 1961). The printed mean is floored, this is not.
+/// Mean latency by Little's law for a closed loop: `1000 · threads · depth · files / IOs` (J. D. C. Little, 1961).
+/// Unlike the printed mean it is not floored.
 pub fn little_latency_ms(report: &Report) -> Option<f64> {
     let ios = report.ios_per_s?.to_f64();
-    // Without -o a thread has one I/O in flight, on one of its files; with it the depth holds for each file.
+    // Without -o a thread has one I/O in flight; with it the depth applies to each file.
     let per_thread = report.outstanding.map_or(1, |depth| u64::from(depth) * report.files.len().max(1) as u64);
-    // With a parameter file each thread works on its own line's file.
+    // With a parameter file each thread works on its line's file.
     let per_thread = if report.pools.is_empty() { per_thread } else { u64::from(report.outstanding.unwrap_or(1)) };
     (ios > 0.0).then(|| 1000.0 * f64::from(report.threads.unwrap_or(1)) * per_thread as f64 / ios)
 }
 
-/// The whole runs of an output as results of a system. Runs with the same parameters are repetitions.
+/// Runs with the same parameters are repetitions.
 pub fn import(output: &Output, system: &str, source: &str) -> Imported {
     let whole = |run: &&Run| run.report.ios_per_s.is_some() && run.report.op.is_some();
     let results: Vec<ImportedResult> = output.runs.iter().filter(whole).map(|run| result(run, system)).collect();
@@ -65,7 +65,7 @@ pub fn import(output: &Output, system: &str, source: &str) -> Imported {
 
 fn result(run: &Run, system: &str) -> ImportedResult {
     let report = &run.report;
-    // Each group is a benchmark of its own, as in published tables; its depths are the points.
+    // A group is a benchmark, as in published tables; its depths are points.
     let group = group_name(report).unwrap_or_else(|| BENCHMARK.to_owned());
     let mut result = ImportedResult::new(system, &group);
     let mut key = |name: &str, value: Value| result.keys.insert(name.to_owned(), value);
@@ -82,13 +82,13 @@ fn result(run: &Run, system: &str) -> ImportedResult {
     };
     number("block_kb", report.block_kb.map(u64::from));
     number("threads", report.threads.map(u64::from));
-    // Without -o a thread waits for each I/O: one is outstanding.
+    // Without -o one I/O is outstanding.
     number("depth", Some(report.outstanding.map_or(1, u64::from)));
     number("span_mb", Some(report.sizes.iter().map(|size| size.mb).fold(0, u64::saturating_add)).filter(|mb| *mb > 0));
     if let Some(buffering) = report.buffering {
         key("cache", Value::Text(buffering.as_str().to_owned()));
     }
-    // The planned length: SQLIO prints no other.
+    // SQLIO prints only the planned length.
     result.elapsed_s = report.seconds.map(f64::from);
     result.measurements = measurements(report);
     if report.outstanding.is_none() {
@@ -100,7 +100,7 @@ fn result(run: &Run, system: &str) -> ImportedResult {
 
 fn measurements(report: &Report) -> Vec<Measurement> {
     let random = !matches!(report.pattern, Some(Pattern::Sequential));
-    // Published tables judge random I/O by I/Os a second and sequential I/O by MB a second.
+    // Published tables judge random I/O by I/Os a second, sequential by MB a second.
     let (iops, mbs) = if random { (Role::Primary, Role::Secondary) } else { (Role::Secondary, Role::Primary) };
     let reading = |value: Option<f64>, why: &str| match value {
         Some(value) => Reading::Value(value),

@@ -20,16 +20,13 @@ pub use output::{InitiationUs, LatencyCounts, LatencyMs, Measured, PoolLine, Rep
 pub use params::{ParamLine, parse_params};
 pub use read::{Ending, Output, Run, read};
 
-/// Most threads, and most files, of a run.
+/// Most threads.
 pub const MAX_THREADS: u32 = 256;
-/// Most files of a run.
 pub const MAX_FILES: usize = 256;
-/// Longest name of a file, in characters.
 pub const MAX_NAME: usize = 256;
 /// Columns of the histogram: 0 to 23 ms, and 24 ms and more.
 pub const BUCKETS: usize = 25;
 
-/// Reading or writing; SQLIO mixes neither.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     /// `-kR`.
@@ -39,7 +36,6 @@ pub enum Op {
 }
 
 impl Op {
-    /// The letter behind `-k`.
     pub fn letter(self) -> char {
         match self {
             Op::Read => 'R',
@@ -91,7 +87,6 @@ pub enum Buffering {
 }
 
 impl Buffering {
-    /// The letter behind `-B`.
     pub fn letter(self) -> char {
         match self {
             Buffering::None => 'N',
@@ -112,7 +107,7 @@ impl Buffering {
     }
 }
 
-/// A figure with two decimals, exactly as printed.
+/// Two decimals, exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hundredths(pub u64);
 
@@ -121,7 +116,6 @@ impl Hundredths {
         self.0 as f64 / 100.0
     }
 
-    /// Reads `421.88`, `421.9` or `421`; `None` for anything else.
     pub fn parse(text: &str) -> Option<Hundredths> {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
         let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());

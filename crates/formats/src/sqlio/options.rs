@@ -6,10 +6,8 @@ use crate::text::shortened;
 use super::command::{Affinity, Command, CpuKind, DEFAULT_FILE, Initiation, LatencyTimer, Spread, Timing, Utilisation};
 use super::{Buffering, MAX_FILES, MAX_THREADS, Op, Pattern};
 
-/// The letters that begin an option.
 const LETTERS: &str = "k t s d R f p a o b i m L U B S v 6 F D";
 
-/// What was given, to see what goes together.
 #[derive(Default)]
 struct Given {
     drives: Option<String>,
@@ -92,7 +90,7 @@ fn set(command: &mut Command, given: &mut Given, letter: char, value: &str) -> R
     Ok(())
 }
 
-/// Options that are taken and do nothing here: the sentence about them.
+/// Options accepted without effect, with a sentence about them.
 fn without_effect(option: &str) -> Result<Option<String>, FormatError> {
     let note = match option {
         "64" => "-64 is left out: it was for the Alpha processor".to_owned(),
@@ -130,7 +128,6 @@ fn unknown(option: &str) -> FormatError {
     FormatError::whole(format!("-{} is no option of SQLIO", shortened(option))).with_hint(hint)
 }
 
-/// How an option looks.
 fn example(letter: char) -> &'static str {
     match letter {
         'k' => "-kR or -kW",
@@ -285,7 +282,7 @@ fn drives(value: &str) -> Result<String, FormatError> {
     if letters { Ok(value.to_owned()) } else { Err(wrong('d', value)) }
 }
 
-/// Partitions by letter and disks by number: `DEF123` or `D,E,1,12`.
+/// `DEF123` or `D,E,1,12`: partitions by letter, disks by number.
 fn raw(value: &str) -> Result<Vec<String>, FormatError> {
     if !value.chars().all(|c| c.is_ascii_alphanumeric() || c == ',') {
         return Err(wrong('R', value));
@@ -334,7 +331,7 @@ fn settle(command: &mut Command, given: Given) -> Result<(), FormatError> {
         command.files = drives.chars().map(|drive| format!("{drive}:{name}")).collect();
     }
     if let Some(raw) = given.raw {
-        // Without a name the default is not meant beside raw devices.
+        // The default file is not added to raw devices.
         if command.files == [DEFAULT_FILE] && given.files.is_empty() {
             command.files.clear();
         }

@@ -11,7 +11,7 @@ use super::{BUCKETS, Buffering, Hundredths, Op, Pattern, Timing};
 #[cfg(test)]
 const VERSION: &str = "1.5.SG";
 
-/// A run as SQLIO prints it. What a run lacks is `None`, and has no line.
+/// What a run lacks is `None` and prints no line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// `1.5.SG`.
@@ -22,47 +22,36 @@ pub struct Report {
     pub timer_counts_per_s: Option<u64>,
     /// Path of the parameter file.
     pub param_file: Option<String>,
-    /// The parameter file's lines.
     pub pools: Vec<PoolLine>,
     pub threads: Option<u32>,
     pub op: Option<Op>,
-    /// Planned length in seconds.
     pub seconds: Option<u32>,
     pub files: Vec<String>,
-    /// Block size in KiB.
     pub block_kb: Option<u32>,
-    /// Which block comes next.
     pub pattern: Option<Pattern>,
     /// I/Os in flight per thread and file; no line without `-o`.
     pub outstanding: Option<u32>,
     /// The caches; no line without `-B`.
     pub buffering: Option<Buffering>,
-    /// Sizes of the files.
     pub sizes: Vec<SizeLine>,
-    /// I/Os a second.
     pub ios_per_s: Option<Hundredths>,
-    /// MiB a second.
     pub mbs_per_s: Option<Hundredths>,
-    /// How long the calls took that started an I/O.
+    /// Of the calls that started I/Os.
     pub initiation: Option<InitiationUs>,
     pub latency: Option<LatencyMs>,
-    /// Per cent of the I/Os in each whole millisecond, the last for 24 ms and more.
+    /// Percent per whole millisecond, the last for 24 ms and more.
     pub histogram: Option<[u32; BUCKETS]>,
 }
 
-/// A line of the parameter file as it is printed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolLine {
     pub file: String,
     pub threads: u32,
-    /// Number of the first thread.
     pub first: u32,
-    /// Number of the last thread.
     pub last: u32,
     pub mask: u64,
 }
 
-/// Where a file's size comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SizeOrigin {
     Specified,
@@ -70,26 +59,22 @@ pub enum SizeOrigin {
     Current,
 }
 
-/// The size of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SizeLine {
-    /// Where it comes from.
     pub origin: SizeOrigin,
-    /// The size in MiB.
     pub mb: u64,
     pub file: String,
 }
 
-/// Latencies in whole milliseconds, each floored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LatencyMs {
     pub min: u64,
-    /// The mean of the floored ones, floored: an SSD's 0.9 ms is 0.
+    /// Mean of floored values, floored: an SSD's 0.9 ms is 0.
     pub avg: u64,
     pub max: u64,
 }
 
-/// How long the calls took that started an I/O, in microseconds.
+/// Of the calls that started I/Os.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InitiationUs {
     pub min: u64,
@@ -100,16 +85,12 @@ pub struct InitiationUs {
 /// What was counted in a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Measured {
-    /// I/Os that were completed.
     pub ios: u64,
-    /// How long it really took, in nanoseconds.
     pub elapsed_ns: u64,
-    /// Latencies, if they were timed.
     pub latency: Option<LatencyCounts>,
 }
 
-/// Latencies on their way into a report, in the tool's own coarse arithmetic: each is floored to whole milliseconds before
-/// it is counted.
+/// Latencies as SQLIO counts them: each floored to whole milliseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LatencyCounts {
     count: u64,
@@ -126,7 +107,6 @@ impl Default for LatencyCounts {
 }
 
 impl LatencyCounts {
-    /// Adds so many I/Os with a latency of `ns` nanoseconds.
     pub fn add(&mut self, ns: u64, ios: u64) {
         if ios == 0 {
             return;
@@ -140,7 +120,6 @@ impl LatencyCounts {
         self.buckets[bucket] = self.buckets[bucket].saturating_add(ios);
     }
 
-    /// Adds all of another.
     pub fn merge(&mut self, other: &LatencyCounts) {
         self.count = self.count.saturating_add(other.count);
         self.sum_ms += other.sum_ms;
@@ -151,7 +130,6 @@ impl LatencyCounts {
         }
     }
 
-    /// What is printed; all 0 without any I/O.
     pub fn latency_ms(&self) -> LatencyMs {
         match self.count {
             0 => LatencyMs::default(),
@@ -163,7 +141,7 @@ impl LatencyCounts {
         }
     }
 
-    /// Per cent of the I/Os in each column, rounded to the nearest: they need not sum to 100, and 0 may hide up to 0.5 %.
+    /// Percent per column, rounded: need not sum to 100.
     pub fn histogram(&self) -> [u32; BUCKETS] {
         let total = u128::from(self.count.max(1));
         self.buckets.map(|ios| ((u128::from(ios) * 200 + total) / (2 * total)) as u32)
@@ -171,10 +149,10 @@ impl LatencyCounts {
 }
 
 impl Report {
-    /// Puts in the figures by SQLIO's rules: I/Os a second rounded, MiB a second truncated, latencies floored.
+    /// By SQLIO's rules: I/Os a second rounded, MiB a second truncated, latencies floored.
     pub fn set_figures(&mut self, measured: &Measured) {
         let elapsed_ns = u128::from(measured.elapsed_ns.max(1));
-        // In hundredths a second, times two for rounding.
+        // Doubled hundredths, for rounding.
         let doubled = u128::from(measured.ios) * 200 * 1_000_000_000;
         let ios = (doubled + elapsed_ns) / (2 * elapsed_ns);
         self.ios_per_s = Some(Hundredths(u64::try_from(ios).unwrap_or(u64::MAX)));
@@ -185,16 +163,15 @@ impl Report {
         self.histogram = measured.latency.as_ref().map(LatencyCounts::histogram);
     }
 
-    /// MiB a second as SQLIO derives it from I/Os a second: truncated after the second decimal.
+    /// SQLIO truncates after the second decimal.
     pub fn mbs_of(ios_per_s: Hundredths, block_kb: u32) -> Hundredths {
         let mbs = u128::from(ios_per_s.0) * u128::from(block_kb) / 1024;
         Hundredths(u64::try_from(mbs).unwrap_or(u64::MAX))
     }
 
-    /// The text. Lines end with a line feed alone; SQLIO on Windows ends them with CR LF.
+    /// With LF; SQLIO on Windows writes CR LF.
     pub fn render(&self, wording: Wording) -> String {
         let mut text = String::new();
-        // Writing to a string cannot fail.
         let _ = self.head(wording, &mut text);
         let _ = self.figures(&mut text);
         text
@@ -312,7 +289,7 @@ impl Wording {
     }
 }
 
-/// The words behind `buffering set to`. Only those of `-BH` were seen in a published output.
+/// Only the words of `-BH` were seen in a published output.
 pub(super) fn buffering_words(buffering: Buffering) -> &'static str {
     match buffering {
         Buffering::None => "not use file nor disk caches (as is default)",
@@ -418,7 +395,7 @@ mod tests {
     #[test]
     fn figures_are_rounded_truncated_and_floored_each_where_it_must() {
         let mut counts = LatencyCounts::default();
-        // 0.999 ms counts as 0, 1.999 ms as 1: the mean of the floored is 0.5, floored 0.
+        // 0.999 ms counts as 0, 1.999 ms as 1; their mean 0.5 is floored to 0.
         counts.add(999_999, 1);
         counts.add(1_999_999, 1);
         assert_eq!(counts.latency_ms(), LatencyMs { min: 0, avg: 0, max: 1 });

@@ -7,20 +7,18 @@ use crate::text::{numbered, shortened};
 
 use super::{MAX_NAME, MAX_THREADS};
 
-/// A line of a parameter file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParamLine {
     /// The file; its name has no blanks.
     pub file: String,
     pub threads: u32,
-    /// Processors that they are bound to; 0 for any.
+    /// 0 for any processor.
     pub mask: u64,
-    /// Size of the file in MiB; `None` for the size that it has.
+    /// In MiB; `None` for the current size.
     pub size_mb: Option<u64>,
 }
 
 impl fmt::Display for ParamLine {
-    /// As a line of the file.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} 0x{:x}", self.file, self.threads, self.mask)?;
         self.size_mb.map_or(Ok(()), |size| write!(f, " {size}"))
@@ -58,7 +56,6 @@ pub fn parse_params(text: &str) -> Result<Vec<ParamLine>, FormatError> {
     Ok(lines)
 }
 
-/// A word and its place in the line, from 1.
 struct Word<'a> {
     text: &'a str,
     column: usize,

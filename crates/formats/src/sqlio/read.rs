@@ -1,4 +1,4 @@
-//! Reading what SQLIO printed: many runs in one file, copied out of web pages, mended by hand.
+//! Reads SQLIO's printed output: many runs in one file, copied from web pages, edited by hand.
 
 use crate::text::{NotUnderstood, break_html, decode, numbered, plain};
 
@@ -8,26 +8,22 @@ use super::{
     Timing,
 };
 
-/// All that a file holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
-    /// The runs, in their order.
     pub runs: Vec<Run>,
-    /// The lines that belong to no run and no known noise.
+    /// Neither of a run nor known noise.
     pub not_understood: Vec<NotUnderstood>,
 }
 
-/// A run with what stands around it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Run {
     /// Line of its start, from 1.
     pub line: u64,
-    /// The last decorated line before it that a batch file's `echo` may have left, without its decoration.
     pub label: Option<String>,
-    /// The command line before it, if the console or the batch file echoed it.
+    /// If the console or the batch file echoed it.
     pub command: Option<String>,
     pub report: Report,
-    /// Whether its figures are all there.
+    /// Whether its figures are complete.
     pub ending: Ending,
 }
 
@@ -35,12 +31,12 @@ pub struct Run {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ending {
     Whole,
-    /// The file ends, or the next run begins, before any figure.
+    /// No figure before the end of the file or the next run.
     #[default]
     Cut,
 }
 
-/// Words that begin a line of SQLIO. Copies have several on one line; there they are taken apart again.
+/// Words that begin a line; copies may join several lines.
 const STARTS: &[&str] = &[
     "sqlio v",
     "using system counter",
@@ -71,7 +67,7 @@ const STARTS: &[&str] = &[
 const NOISE: &[&str] =
     &["timeout /t", "waiting for ", "press any key", "press ctrl", "echo off", "@echo", "terminate batch job"];
 
-/// Labels of the table of `-U`, which is understood and not kept.
+/// Understood and dropped.
 const UTILISATION: &[&str] = &[
     "processornumber:",
     "dpctime(%):",
@@ -82,7 +78,7 @@ const UTILISATION: &[&str] = &[
     "interrupts/sec:",
 ];
 
-/// Reads an output file, in any encoding that [`decode`] knows. Never fails: what it does not understand it lists.
+/// In any encoding of [`decode`]. Unrecognised lines are listed, never an error.
 pub fn read(bytes: &[u8]) -> Output {
     let mut reader = Reader::default();
     for (number, raw) in numbered(&decode(bytes)) {
@@ -97,7 +93,7 @@ pub fn read(bytes: &[u8]) -> Output {
     reader.finish()
 }
 
-/// The lines of SQLIO that stand in one line of a copy.
+/// Splits joined lines of a copy.
 fn take_apart(line: &str) -> Vec<&str> {
     let mut cuts: Vec<usize> = STARTS
         .iter()
@@ -169,14 +165,14 @@ impl Reader {
         }
     }
 
-    /// Whether the line begins a run, which it then has.
+    /// Whether the line begins a run.
     fn starts(&mut self, number: u64, line: &str) -> bool {
         let version = line.strip_prefix("sqlio v").filter(|version| !version.contains(' ')).map(str::to_owned);
         let work = Work::read(line);
         if version.is_none() && work.is_none() {
             return false;
         }
-        // A version line begins a run; so does the line that says what is done, where one says so already.
+        // A version line begins a run; so does a second line of what is done.
         let begun = self.run.as_ref().is_some_and(|run| run.report.op.is_some() || run.ending == Ending::Whole);
         if version.is_some() || begun || self.run.is_none() {
             self.end();
@@ -233,7 +229,6 @@ impl Work {
 }
 
 impl Run {
-    /// Takes in a line of the run; whether it was one. No figure is taken twice.
     fn take(&mut self, line: &str) -> bool {
         self.take_head(line) || self.take_figure(line)
     }
@@ -304,7 +299,6 @@ impl Run {
     }
 }
 
-/// Puts a figure in its empty place.
 fn put<T>(place: &mut Option<T>, figure: Option<T>) -> bool {
     let fits = place.is_none() && figure.is_some();
     if fits {
@@ -318,7 +312,7 @@ fn set<T: Default>(place: &mut Option<T>, change: impl FnOnce(&mut T)) -> bool {
     true
 }
 
-/// 25 percentages, each printed three wide: 100 leaves no blank before it.
+/// 25 percentages, each three wide: 100 leaves no blank before it.
 fn histogram(text: &str) -> Option<[u32; BUCKETS]> {
     let mut shares = Vec::new();
     for glued in text.split(' ').filter(|glued| glued.is_ascii()) {
@@ -396,7 +390,7 @@ fn is_path(text: &str) -> bool {
     characters.next().is_some_and(|c| c.is_ascii_alphabetic()) && characters.next() == Some(':')
 }
 
-/// The console's prompt with an uninteresting command behind it.
+/// With any other command.
 fn is_prompt(line: &str) -> bool {
     let uninteresting = |rest: &str| {
         let rest = rest.trim().to_lowercase();
@@ -405,7 +399,7 @@ fn is_prompt(line: &str) -> bool {
     line.split_once('>').is_some_and(|(path, rest)| is_path(path) && uninteresting(rest))
 }
 
-/// What stands between the signs of a line such as `****** Read Tests *****`; empty for a line of signs alone.
+/// The text in `****** Read Tests *****`; empty for signs alone.
 fn decorated(line: &str) -> Option<&str> {
     let is_sign = |c: char| matches!(c, '*' | '=' | '-' | '#' | '_' | '~' | '+');
     let signs = line.chars().take_while(|c| is_sign(*c)).count();
