@@ -1,34 +1,29 @@
-//! Errors as people read them: what was tried, where in the plan, what came back, what to do.
+//! Errors for people: what was tried, where in the plan, what came back, what to do.
 
 use engine::{ExperimentError, Failure, FailureKind};
 
 use crate::exit::Exit;
 
-/// An error on its way to the terminal.
 #[derive(Clone, Debug)]
 pub struct CliError {
     /// The exit code that it leads to.
     pub exit: Exit,
-    /// What was tried and what came back.
     pub message: String,
-    /// Where: lines shown under the message.
+    /// Lines shown under the message.
     pub context: Vec<String>,
-    /// What to do.
     pub hints: Vec<String>,
 }
 
 impl CliError {
-    /// An error of the user.
     pub fn user(message: impl Into<String>) -> CliError {
         CliError { exit: Exit::UserError, message: message.into(), context: Vec::new(), hints: Vec::new() }
     }
 
-    /// Something that could not be done.
     pub fn could_not(message: impl Into<String>) -> CliError {
         CliError { exit: Exit::CouldNotRun, ..CliError::user(message) }
     }
 
-    /// The same with a line that says where.
+    /// Adds a line of context.
     #[must_use]
     pub fn at(mut self, place: impl Into<String>) -> CliError {
         self.context.push(place.into());

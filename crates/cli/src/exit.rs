@@ -2,25 +2,19 @@
 
 use std::process::ExitCode;
 
-/// How the command ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Done; a gate passed.
     Done,
-    /// It ran, and the answer is bad: a gate failed, trials failed, a host is unfit.
     BadAnswer,
-    /// The user's error: arguments, plan, file.
     UserError,
-    /// It could not run: no connection, no permission, a full disk.
+    /// No connection, no permission, a full disk.
     CouldNotRun,
-    /// Inconclusive, and asked to fail on that.
+    /// And asked to fail on that.
     Inconclusive,
-    /// Interrupted; it can be resumed.
     Interrupted,
 }
 
 impl Exit {
-    /// The number that the caller sees.
     pub fn code(self) -> u8 {
         match self {
             Exit::Done => 0,

@@ -1,9 +1,8 @@
-//! What an étalon that was killed has left behind: servers, mounted volumes, images, files, control groups.
+//! Leftovers of a killed étalon: servers, mounts, images, files, control groups.
 //!
-//! On a terminal the next run asks before it removes them: somebody may want to look at them first. Elsewhere it removes
-//! them and says so: a server that still runs would take part in what is measured next, nobody is there to be asked, and
-//! an unattended machine would fill up. Nothing but étalon's own is ever removed: its folder names the process and the
-//! boot that made it, and each file beside it bears étalon's mark.
+//! On a terminal the next run asks before it removes them. Elsewhere it removes them and says so, since a running
+//! server would disturb the measurements and a machine would fill up. Only étalon's own are removed: the folder names
+//! its process and boot, and files elsewhere bear étalon's mark.
 
 use std::io::{BufRead as _, IsTerminal as _};
 
@@ -18,14 +17,10 @@ const COMMAND: &str = "etalon doctor --clean";
 /// Whether somebody has to be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consent {
-    /// On a terminal.
     Ask,
-    /// It has been given.
     Given,
 }
 
-/// Finds what is left, and removes it once whoever is there agrees. To be called before Ctrl-C is caught, which ends the
-/// question and étalon with it.
 pub fn offer(consent: Consent, printer: Printer) {
     let found = host::scratch::find_abandoned();
     if found.is_empty() {
@@ -45,7 +40,7 @@ pub fn offer(consent: Consent, printer: Printer) {
     remove(&found, printer);
 }
 
-/// Removes what was found, and says so. How many folders could not be removed.
+/// Returns how many folders could not be removed.
 pub fn remove(found: &[Abandoned], printer: Printer) -> usize {
     let mut failed = 0;
     for abandoned in found {
@@ -54,7 +49,7 @@ pub fn remove(found: &[Abandoned], printer: Printer) -> usize {
                 let what = described(abandoned).join("; ");
                 printer.note(&format!("removed what an étalon that was killed has left behind: {what}"));
             }
-            // Another étalon that starts just now has done it.
+            // Another étalon has done it.
             Err(_) if !abandoned.path.exists() => {}
             Err(error) => {
                 failed += 1;
@@ -66,7 +61,7 @@ pub fn remove(found: &[Abandoned], printer: Printer) -> usize {
     failed
 }
 
-/// What is there, a line each: the folder first.
+/// One line each, the folder first.
 fn described(abandoned: &Abandoned) -> Vec<String> {
     let minutes = abandoned.age.as_secs() / 60;
     let age = match minutes {
@@ -83,7 +78,7 @@ fn described(abandoned: &Abandoned) -> Vec<String> {
     std::iter::once(folder).chain(servers).chain(mounts).chain(files).chain(groups).collect()
 }
 
-/// Whether the line that is typed agrees: an empty one does, the end of the input does not.
+/// An empty line agrees, the end of the input does not.
 fn agrees() -> bool {
     let mut line = String::new();
     match std::io::stdin().lock().read_line(&mut line) {

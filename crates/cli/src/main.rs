@@ -1,4 +1,4 @@
-//! The `etalon` command: arguments in, tables and files out. All the work is done by the rooms behind it.
+//! The `etalon` command.
 
 #![forbid(unsafe_code)]
 

@@ -1,32 +1,30 @@
-//! The only place that writes to the terminal: stdout is data, stderr everything else.
+//! The only writer to the terminal: data to stdout, everything else to stderr.
 
 use std::io::{IsTerminal as _, Write as _};
 
 use crate::args::Color;
 use crate::error::CliError;
 
-/// A line of a script's `debug(x)`, to stderr.
+/// A script's `debug(x)` to stderr.
 fn debug_line(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
-/// Writes what a command has to say.
 #[derive(Clone, Copy, Debug)]
 pub struct Printer {
-    /// Whether stderr may be coloured.
+    /// Of stderr.
     pub color: bool,
-    /// Whether stdout may be coloured.
+    /// Of stdout.
     pub color_out: bool,
-    /// Whether anything but results and errors is said.
+    /// Only results and errors.
     quiet: bool,
-    /// Whether stdout must hold one JSON object and nothing else.
+    /// Stdout holds one JSON object and nothing else.
     pub json: bool,
 }
 
 impl Printer {
-    /// A printer as the command line asks for it.
     pub fn new(color: Color, quiet: bool, json: bool) -> Printer {
-        // https://no-color.org: only a value that is not empty counts.
+        // https://no-color.org: an empty value does not count.
         let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let wanted = |terminal: bool| match color {
             Color::Always => true,
@@ -41,18 +39,16 @@ impl Printer {
         }
     }
 
-    /// Columns of the terminal; 80 where there is none.
     pub fn width(self) -> usize {
         self.known_width().unwrap_or(80)
     }
 
-    /// Columns of the terminal, if there is one.
     pub fn known_width(self) -> Option<usize> {
         let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
         told.or_else(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)))
     }
 
-    /// Data, to stdout. A closed pipe is the reader's right, not an error.
+    /// To stdout. A closed pipe is no error.
     pub fn out(self, text: &str) {
         let mut stdout = std::io::stdout().lock();
         let _ = stdout
@@ -61,7 +57,7 @@ impl Printer {
         let _ = stdout.flush();
     }
 
-    /// Anything else, to stderr.
+    /// To stderr.
     pub fn note(self, text: &str) {
         if !self.quiet {
             let _ = writeln!(std::io::stderr().lock(), "{text}");
@@ -73,19 +69,19 @@ impl Printer {
         self.quiet
     }
 
-    /// A question, to stderr, the answer to stand behind it.
+    /// To stderr, without a line end.
     pub fn ask(self, text: &str) {
         let mut stderr = std::io::stderr().lock();
         let _ = write!(stderr, "{text}");
         let _ = stderr.flush();
     }
 
-    /// Where the lines of scripts' `debug(x)` go: to stderr, from whatever thread they come.
+    /// Callable from any thread.
     pub fn debug_sink(self) -> Option<fn(&str)> {
         if self.quiet { None } else { Some(debug_line) }
     }
 
-    /// Asks a question of somebody at a terminal; `None` where nobody is there. Only `y` and `yes` agree.
+    /// `None` without a terminal. Only `y` and `yes` agree.
     pub fn confirm(self, question: &str) -> Option<bool> {
         if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
             return None;
@@ -97,12 +93,12 @@ impl Printer {
         Some(read.is_ok() && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
     }
 
-    /// A warning, to stderr.
+    /// To stderr.
     pub fn warning(self, text: &str) {
         self.labelled("warning", "33", text);
     }
 
-    /// An error with its place and its hint, to stderr.
+    /// To stderr, with context and hint.
     pub fn error(self, error: &CliError) {
         self.labelled("error", "31", &error.message);
         let mut stderr = std::io::stderr().lock();

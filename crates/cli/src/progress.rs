@@ -13,24 +13,22 @@ use report::number::count;
 use crate::printer::Printer;
 use crate::task_log::TaskLogs;
 
-/// Shows how far the experiment has come.
 pub struct Progress<'a> {
     printer: Printer,
     registry: &'a Registry,
     plan: &'a Plan,
     bar: Option<ProgressBar>,
     running: String,
-    /// The unit of the rates of the running trial's workload.
+    /// Of the running trial's workload.
     rate_unit: &'static str,
     task_logs: Option<TaskLogs>,
-    /// What sends and receives, once it was said.
+    /// Once it is known.
     reactor: Option<String>,
-    /// Why the last trial without a result has none.
+    /// Of the last trial without a result.
     reason: Option<String>,
 }
 
 impl<'a> Progress<'a> {
-    /// Progress of a plan.
     pub fn new(printer: Printer, registry: &'a Registry, plan: &'a Plan, task_logs: Option<TaskLogs>) -> Progress<'a> {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(4));
@@ -45,7 +43,6 @@ impl<'a> Progress<'a> {
         cell.label(&self.plan.varying_keys(&cell.benchmark))
     }
 
-    /// Takes the bar away before the results are printed.
     pub fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
@@ -136,7 +133,7 @@ impl Observer for Progress<'_> {
     }
 }
 
-/// What an interval showed, as in `8120 io/s, p50 0.12 ms, p99 0.40 ms`.
+/// `8120 io/s, p50 0.12 ms, p99 0.40 ms`.
 fn interval(tick: &Tick, rate_unit: &str) -> String {
     let mut text = format!("{:.0} {rate_unit}", tick.rate_per_s);
     for (name, ns) in [("p50", tick.p50_ns), ("p99", tick.p99_ns)] {

@@ -10,23 +10,18 @@ use engine::workloads::smack::{BUILT_IN, Script};
 /// A script with the values of its `$1`, `$2`, ….
 #[derive(Clone, Debug)]
 pub struct Called {
-    /// The script's path, or the name of a built-in one.
     pub script: String,
-    /// The values.
     pub values: Vec<String>,
 }
 
-/// A plan around a script.
 pub struct Wrapped {
-    /// The plan's text.
     pub text: String,
     /// The script's file, if it is one.
     pub path: Option<String>,
-    /// What was called.
     pub called: Called,
 }
 
-/// Whether the command line names a script in super-smack's language instead of a plan.
+/// Whether the source is a script in super-smack's language.
 pub fn is_script(source: &PlanSource) -> bool {
     let has_values = !source.values.is_empty() || !source.system.is_empty();
     let named = |extension: &std::ffi::OsStr| extension.eq_ignore_ascii_case("smack");
@@ -34,10 +29,6 @@ pub fn is_script(source: &PlanSource) -> bool {
         || (has_values && BUILT_IN.iter().any(|script| script.name == source.plan))
 }
 
-/// The plan that runs a script.
-///
-/// # Errors
-/// The script cannot be read, its values do not fit it, or no system is given.
 pub fn wrap(source: &PlanSource) -> Result<Wrapped, CliError> {
     let built_in = BUILT_IN.iter().any(|script| script.name == source.plan);
     let path = match built_in {
@@ -57,7 +48,7 @@ pub fn wrap(source: &PlanSource) -> Result<Wrapped, CliError> {
     }
     let named = path.clone().unwrap_or_else(|| source.plan.clone());
     let stem = Path::new(&source.plan).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-    // A JSON string is a TOML string, and so is a key in quotes.
+    // JSON strings are TOML strings and keys.
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let mut text = format!("name = {}\n", quoted(&stem));
     // Writing to a string does not fail.

@@ -1,4 +1,4 @@
-//! From what the user named to a valid plan: a file, a built-in plan, or a system's URL.
+//! From a file, built-in plan or URL to a valid plan.
 
 use std::path::Path;
 
@@ -10,19 +10,15 @@ use crate::args::PlanSource;
 use crate::error::CliError;
 use crate::{smack, sqlio};
 
-/// The engine that works on folders, files and devices.
+/// Engine for folders, files and devices.
 const DISK: &str = "disk";
 
-/// A plan that is built in.
 #[derive(Clone, Copy, Debug)]
 pub struct BuiltIn {
-    /// Its name.
     pub name: &'static str,
-    /// Its text.
     pub text: &'static str,
 }
 
-/// The plans that are built in.
 pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "quickstart", text: include_str!("../../../plans/quickstart.toml") },
     BuiltIn { name: "mysql-super-smack", text: include_str!("../../../plans/mysql-super-smack.toml") },
@@ -55,7 +51,7 @@ pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "spatial-versions", text: include_str!("../../../plans/spatial-versions.toml") },
 ];
 
-/// What a plan was made around.
+/// What the plan was made from.
 #[derive(Clone, Debug)]
 pub enum Called {
     /// A script in super-smack's language.
@@ -64,25 +60,19 @@ pub enum Called {
     Sqlio(sqlio::Called),
 }
 
-/// A plan with the text that it comes from.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// The valid plan, secrets included.
     pub plan: Plan,
-    /// The text, with secrets.
     pub text: String,
-    /// How messages name it.
     pub name: String,
-    /// The file, if it comes from one.
     pub path: Option<String>,
-    /// What it was made around, if it was.
     pub called: Option<Called>,
-    /// What a reader should know of how it was made, each as a sentence.
+    /// How the plan was made, as sentences.
     pub notes: Vec<String>,
 }
 
 impl BuiltIn {
-    /// The first sentence of its leading comment.
+    /// First sentence of the leading comment.
     pub fn about(&self) -> String {
         let comment: Vec<&str> = self
             .text
@@ -95,19 +85,13 @@ impl BuiltIn {
     }
 }
 
-/// Loads, checks and completes a plan.
-///
-/// # Errors
-/// It cannot be read, or something in it is wrong.
+/// Parses, checks and completes a plan.
 pub fn load(source: &PlanSource, registry: &Registry, default_seed: u64) -> Result<Loaded, CliError> {
     let text = read(source, &registry.catalog())?;
     complete(text, source, registry, default_seed)
 }
 
-/// The same for the words of a command line of SQLIO's, or for a batch file of them.
-///
-/// # Errors
-/// They cannot be carried out.
+/// From a command line of SQLIO's, or a batch file.
 pub fn load_sqlio(
     wrapped: sqlio::Wrapped,
     source: &PlanSource,
@@ -137,7 +121,7 @@ fn complete(text: Text, source: &PlanSource, registry: &Registry, default_seed: 
     Ok(Loaded { plan, text, name, path, called, notes })
 }
 
-/// The plan with its disk systems elsewhere: those of files there, and the images of volumes in that folder.
+/// Moves the plan's disk systems, files and volume images, to `target`.
 fn on_target(mut plan: Plan, target: &Path) -> Result<Plan, CliError> {
     let mut moved = 0;
     for system in plan.systems.iter_mut().filter(|system| system.engine == DISK) {
@@ -157,7 +141,7 @@ fn on_target(mut plan: Plan, target: &Path) -> Result<Plan, CliError> {
     }
 }
 
-/// The plan with one system as both sides: the one named, or the first.
+/// Uses the named (or first) system as both sides.
 fn both_sides(plan: &Plan, system: &str) -> Result<Plan, CliError> {
     let known: Vec<&str> = plan.systems.iter().map(|system| system.name.as_str()).collect();
     let system = if system.is_empty() { known.first().copied().unwrap_or_default() } else { system };
@@ -167,7 +151,6 @@ fn both_sides(plan: &Plan, system: &str) -> Result<Plan, CliError> {
     })
 }
 
-/// A plan's text, its name in messages, its file, and the script that it was made around.
 struct Text {
     text: String,
     name: String,
@@ -212,7 +195,7 @@ fn read(source: &PlanSource, catalog: &Catalog) -> Result<Text, CliError> {
     Ok(plain(text, named, Some(path)))
 }
 
-/// A complete, honest experiment on one system.
+/// A complete experiment on one system.
 fn plan_of_url(url: &str) -> String {
     let url = serde_json::Value::from(url);
     format!(
@@ -221,7 +204,7 @@ fn plan_of_url(url: &str) -> String {
     )
 }
 
-/// The systems with their names: those given, or else the engines'. What is no URL is the name of a system of the plan.
+/// Given names, else the engines'. An argument that is no URL names a system of the plan.
 fn systems(arguments: &[String], catalog: &Catalog) -> Vec<NamedSystem> {
     let mut systems: Vec<NamedSystem> = Vec::new();
     for argument in arguments {
@@ -247,7 +230,7 @@ fn split_override(pair: &str) -> Result<(String, String), CliError> {
     })
 }
 
-/// All errors of a plan as one: the first in full, the others below it.
+/// The first in full, the others below it.
 fn plan_errors(errors: &model::plan::PlanErrors) -> CliError {
     let rendered = errors.to_string();
     let text = rendered.strip_prefix("error: ").unwrap_or(&rendered);

@@ -1,5 +1,5 @@
-//! `--task-log`: the ends of tasks in the layout of the published client (Guazzo, "PostgreSQL: Linux contre Windows",
-//! 2016): application id, running tasks, duration in ticks of 100 ns or -1, time of the end, with tabs between them.
+//! `--task-log`: finished tasks in the layout of the published client (Guazzo, "PostgreSQL: Linux contre Windows",
+//! 2016): application id, running tasks, duration in ticks of 100 ns or -1, time of the end, separated by tabs.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -13,22 +13,20 @@ use model::{Plan, PlannedTrial};
 /// Nanoseconds of a tick.
 const TICK_NS: u64 = 100;
 
-/// Writes a file for each trial and process.
 pub struct TaskLogs {
     folder: PathBuf,
     seed: u64,
     trial: u32,
-    /// The folder of the trial that runs.
     of_trial: PathBuf,
 }
 
 impl TaskLogs {
-    /// Logs of a plan's trials in a folder, which is made when it is needed.
+    /// The folder is made when needed.
     pub fn new(folder: &Path, plan: &Plan) -> TaskLogs {
         TaskLogs { folder: folder.to_owned(), seed: plan.schedule.seed, trial: 0, of_trial: folder.to_owned() }
     }
 
-    /// A trial begins: `block-01-003-LABEL` is the folder of its files.
+    /// Begins the folder `block-01-003-LABEL`.
     pub fn trial_started(&mut self, trial: PlannedTrial, label: &str) {
         let fit = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '.' | '=') { c } else { '-' };
         let label: String = label.replace(" @ ", "-").chars().map(fit).take(80).collect();
@@ -36,10 +34,6 @@ impl TaskLogs {
         self.of_trial = self.folder.join(format!("block-{:02}-{:03}-{label}", trial.block + 1, trial.position + 1));
     }
 
-    /// Writes the files of the trial that runs.
-    ///
-    /// # Errors
-    /// What could not be written, as a warning.
     pub fn write(&self, logs: &[TaskLog]) -> Result<(), String> {
         let failed = |path: &Path, error| format!("the task log {} could not be written: {error}", path.display());
         std::fs::create_dir_all(&self.of_trial).map_err(|error| failed(&self.of_trial, error))?;
@@ -51,8 +45,8 @@ impl TaskLogs {
         Ok(())
     }
 
-    /// The published client drew a random GUID when it started. This one has the same form and comes of the plan's seed,
-    /// the trial and the process, so that a trial that is repeated replaces its file.
+    /// The published client drew a random GUID at start. This one is derived from the plan's seed, the trial and the
+    /// process, so that a repeated trial replaces its file.
     fn application_id(&self, process: u32) -> String {
         let mut rng = Rng::of_transaction(self.seed, process, self.trial.into());
         let (high, low) = (rng.next_u64(), rng.next_u64());
@@ -70,7 +64,7 @@ impl TaskLogs {
 fn text(id: &str, log: &TaskLog) -> String {
     let mut text = String::new();
     for TaskEnd { running, response_ns, ended_ns } in &log.tasks {
-        // A task that failed has no duration there, and no time.
+        // A failed task has neither duration nor time there.
         let (ticks, end) = match response_ns {
             Some(response_ns) => (
                 (response_ns / TICK_NS) as i64,
@@ -83,7 +77,7 @@ fn text(id: &str, log: &TaskLog) -> String {
     text
 }
 
-/// The time of day in UTC; `00:00:00` if the clock is out of range.
+/// UTC; `00:00:00` if out of range.
 fn time_of_day(unix_ms: i64) -> String {
     let instant = Timestamp::from_millisecond(unix_ms).unwrap_or(Timestamp::UNIX_EPOCH);
     instant.to_zoned(TimeZone::UTC).strftime("%H:%M:%S").to_string()
@@ -98,7 +92,6 @@ mod tests {
         let ended = |response_ns, ended_ns| TaskEnd { running: 31, response_ns, ended_ns };
         let log = TaskLog {
             process: 0,
-            // 03:46:00 on the 6th of January 2016.
             began_unix_ms: 1_452_051_960_000,
             tasks: vec![ended(Some(953_086_899), 953_086_899), ended(None, 2_000_000_000)],
         };

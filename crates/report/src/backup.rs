@@ -1,4 +1,4 @@
-//! Backups by codec: the published table, and what a codec is worth in one line.
+//! Backups by codec: the published table, and a verdict line per codec.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,35 +11,32 @@ use crate::text::{Align, Grid, GridCell, GridLine, Style, clean, wrapped};
 
 /// The workload whose cells these are.
 const WORKLOAD: &str = "backup";
-/// The keys that say how it was compressed; cells that agree in all others are held against the one without a codec.
+/// How it was compressed; cells that agree otherwise are compared with the one without a codec.
 pub(crate) const CODEC_KEYS: [&str; 4] = ["codec", "level", "workers", "where"];
-/// The levels that 0 stands for; those of the codecs' own programs.
+/// What level 0 means, as in the codecs' own programs.
 const USUAL_LEVELS: [(&str, i64); 3] = [("gzip", 6), ("lz4", 1), ("zstd", 3)];
-/// Steps of a file's growth that are stored, in percent of the time.
+/// Stored steps of a file's growth, in percent of the time.
 const GROWTH_STEP: usize = 5;
 
-/// One cell's backups.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BackupRow {
-    /// The system.
     pub system: String,
     /// What tells its group from others: keys that vary and say nothing of the codec.
     pub group: String,
     /// The codec with its level: `zstd-3`, `none`.
     pub codec: String,
-    /// How many trials it sums up.
     pub trials: usize,
     /// Medians of the trials, by metric.
     pub figures: BTreeMap<String, f64>,
-    /// Why a metric has no figure in any trial.
+    /// Metrics without a figure in any trial.
     pub missing: BTreeMap<String, String>,
-    /// What the trials had to say of themselves, such as that another method was taken than was asked for.
+    /// The trials' notes, such as a substituted method.
     pub notes: Vec<String>,
-    /// Time of the backup over that without a codec: median, lowest and highest of the blocks.
+    /// Over the backup without a codec: median, lowest and highest of the blocks.
     pub time_ratio: Option<[f64; 3]>,
-    /// The same of the restore.
+    /// Of the restore, likewise.
     pub restore_ratio: Option<[f64; 3]>,
-    /// Share of the time and bytes of the backup's file: the median of the trials.
+    /// Share of the time, and bytes of the backup's file: median of the trials.
     pub growth: Vec<(f64, f64)>,
 }
 
@@ -57,7 +54,7 @@ pub(crate) fn value(reading: &Reading) -> Option<f64> {
     }
 }
 
-/// The rows of an experiment, in the plan's order; none if it has no backups.
+/// In the plan's order; empty without backups.
 pub fn rows(evidence: &Evidence) -> Vec<BackupRow> {
     let backed_up =
         |cell: &Cell| cell.workload == WORKLOAD && cell.point.get("method").and_then(Value::as_text) != Some("none");
@@ -112,7 +109,7 @@ pub(crate) fn codec_label(cell: &Cell) -> String {
         return codec.to_owned();
     }
     let mut label = match (int("level"), usual) {
-        // SQL Server's own have no levels.
+        // SQL Server's own codecs have no levels.
         (0, 0) => codec.to_owned(),
         (0, level) | (level, _) => format!("{codec}-{level}"),
     };
@@ -127,7 +124,7 @@ pub(crate) fn codec_label(cell: &Cell) -> String {
     label
 }
 
-/// The notes of some trials, each once.
+/// Each note once.
 fn notes(evidence: &Evidence, own: &[Measured]) -> Vec<String> {
     let marks = own.iter().flat_map(|trial| evidence.marks_of(trial.trial));
     let mut notes: Vec<String> = Vec::new();
@@ -139,7 +136,7 @@ fn notes(evidence: &Evidence, own: &[Measured]) -> Vec<String> {
     notes
 }
 
-/// The notes of some rows, each once, with the backups that it holds for where that is not all.
+/// Each note once, with its backups unless it holds for all.
 pub(crate) fn noted(rows: &[&BackupRow], name: impl Fn(&BackupRow) -> String) -> Vec<String> {
     let mut notes: Vec<&String> = Vec::new();
     for note in rows.iter().flat_map(|row| &row.notes) {
@@ -199,7 +196,7 @@ fn row(evidence: &Evidence, cell: &Cell, own: &[Measured], baseline: Option<&[Me
     }
 }
 
-/// The ratio to the baseline in each block: median, lowest, highest.
+/// Per block: median, lowest, highest.
 pub(crate) fn ratio(own: &[Measured], baseline: &[Measured], metric: &str) -> Option<[f64; 3]> {
     let of = |trial: &Measured| trial.values.get(metric).and_then(value).filter(|value| *value > 0.0);
     let ratios: Vec<f64> = own
@@ -215,12 +212,11 @@ pub(crate) fn ratio(own: &[Measured], baseline: &[Measured], metric: &str) -> Op
 }
 
 impl BackupRow {
-    /// A figure as text; a dash where there is none.
     fn shown(&self, metric: &str, decimals: usize, divisor: f64) -> String {
         self.figures.get(metric).map_or_else(|| "n/a".to_owned(), |value| fixed(value / divisor, decimals))
     }
 
-    /// What the codec is worth, in one line; nothing of a backup without one.
+    /// One line; `None` without a codec.
     pub fn verdict(&self) -> Option<String> {
         let [ratio, lowest, highest] = self.time_ratio?;
         let saving = self.figures.get("saving")?;
@@ -238,12 +234,12 @@ impl BackupRow {
     }
 }
 
-/// The backup without a codec that a row is held against; itself, if it has none.
+/// The row without a codec that this one is compared with, maybe itself.
 fn plain<'r>(rows: &[&'r BackupRow], row: &BackupRow) -> Option<&'r BackupRow> {
     rows.iter().copied().find(|other| other.system == row.system && other.group == row.group && other.codec == "none")
 }
 
-/// `+24.8 %`: how much more a figure is than without a codec, as was published; a dash of a backup without one.
+/// `+24.8 %` over the backup without a codec, as was published; a dash for that one itself.
 pub(crate) fn more(rows: &[&BackupRow], row: &BackupRow, metric: &str, script: Script) -> String {
     if row.codec == "none" {
         return if script == Script::Plain { "-" } else { "–" }.to_owned();
@@ -263,8 +259,8 @@ pub(crate) fn more(rows: &[&BackupRow], row: &BackupRow, metric: &str, script: S
     }
 }
 
-/// What a codec makes of speed and CPU time, in percent of the backup without one: the last columns of the published
-/// tables. Nothing if there is none to hold it against.
+/// The last columns of the published tables: speed and CPU time in percent of the backup without a codec. Empty
+/// without one.
 fn published(rows: &[&BackupRow]) -> String {
     let coded: Vec<&&BackupRow> = rows.iter().filter(|row| row.codec != "none" && plain(rows, row).is_some()).collect();
     if coded.is_empty() {
@@ -282,13 +278,13 @@ fn published(rows: &[&BackupRow]) -> String {
     format!("  against none, in percent as published\n{}", indented(&grid.render(Style::Plain)))
 }
 
-/// Why the table has no CPU time, each reason once.
+/// Reasons for missing CPU time.
 fn without_cpu(rows: &[&BackupRow]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for (metric, of) in [("backup_cpu_per_gib", "backup"), ("restore_cpu_per_gib", "restore")] {
         for reason in rows.iter().filter_map(|row| row.missing.get(metric)).filter(|reason| !reason.is_empty()) {
             let line = format!("s/GiB of the {of}: n/a: {reason}");
-            // What has no figures at all is told apart.
+            // Rows without any figures are reported separately.
             if !lines.contains(&line) && rows.iter().all(|row| row.missing.get("backup_rate") != Some(reason)) {
                 lines.push(line);
             }
@@ -297,7 +293,7 @@ fn without_cpu(rows: &[&BackupRow]) -> Vec<String> {
     lines
 }
 
-/// The backups without any figures, and why: `gzip-6, lz4-1: n/a: …`. Those of one reason stand together.
+/// Backups without figures, grouped by reason: `gzip-6, lz4-1: n/a: …`.
 pub(crate) fn lacking(rows: &[&BackupRow], name: impl Fn(&BackupRow) -> String) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for row in rows {
@@ -310,32 +306,31 @@ pub(crate) fn lacking(rows: &[&BackupRow], name: impl Fn(&BackupRow) -> String) 
     reasons.iter().map(|(reason, names)| format!("{}: n/a: {reason}", names.join(", "))).collect()
 }
 
-/// Columns of a terminal that are always there.
+/// Smallest terminal width.
 const WIDTH: usize = 80;
 
 /// A backup's files of one class.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClassShare {
-    /// Which: data, log, undo, other.
+    /// `data`, `log`, `undo` or `other`.
     pub class: &'static str,
-    /// Bytes before compression.
+    /// Before compression.
     pub source_bytes: f64,
-    /// Those of them in pages that were never used.
+    /// In never-used pages.
     pub zero_bytes: Option<f64>,
     /// Percent saved.
     pub saving: Option<f64>,
-    /// Percent saved of what is not such a page.
+    /// Without never-used pages.
     pub saving_without_zero_pages: Option<f64>,
 }
 
 impl BackupRow {
-    /// Where the saving is, by class of files; nothing without a codec.
+    /// Empty without a codec.
     pub fn classes(&self) -> Vec<ClassShare> {
         let share = |class: &'static str| {
             let figure = |family: &str| self.figures.get(&format!("{family}/{class}")).copied();
             let source_bytes = figure("source_size").filter(|bytes| *bytes > 0.0)?;
             let zero_bytes = figure("zero_pages");
-            // Where there are none, what is left is all.
             let of_all = || figure("saving").filter(|_| zero_bytes == Some(0.0));
             let saving_without_zero_pages = figure("saving_without_zero_pages").or_else(of_all);
             Some(ClassShare { class, source_bytes, zero_bytes, saving: figure("saving"), saving_without_zero_pages })
@@ -345,7 +340,7 @@ impl BackupRow {
 }
 
 impl ClassShare {
-    /// Its figures as text: MiB, MiB of pages of zeros, percent saved, percent saved of the rest.
+    /// MiB, MiB of zero pages, percent saved, percent saved of the rest.
     pub fn shown(&self) -> [String; 4] {
         let text = |value: Option<f64>| value.map_or_else(|| "n/a".to_owned(), |value| fixed(value, 1));
         let mib = |bytes: Option<f64>| text(bytes.map(|bytes| bytes / MIB));
@@ -353,13 +348,11 @@ impl ClassShare {
     }
 }
 
-/// The heads of [`ClassShare::shown`].
 pub const CLASS_HEADS: [&str; 4] = ["MiB", "zero pages", "saved %", "without them %"];
-/// The classes of files.
 const CLASSES: [&str; 4] = ["data", "log", "undo", "other"];
 const MIB: f64 = (1u64 << 20) as f64;
 
-/// Where the saving of some backups is; nothing if none of them is split.
+/// Saving by class of files; empty if no backup is split.
 fn split(rows: &[&BackupRow]) -> String {
     let line = |row: &BackupRow, share: ClassShare| {
         let names = [row.codec.clone(), share.class.to_owned()];
@@ -383,16 +376,15 @@ fn indented(text: &str) -> String {
 }
 
 const HEAD: [&str; 9] = ["codec", "MiB", "saved %", "MiB/s", "time", "s/GiB", "MiB/s", "time", "s/GiB"];
-/// Over them: what they are of, and the column that it ends with.
+/// Second head line: title, and its last column.
 const OVER: [(&str, usize); 2] = [("backup", 5), ("restore", 8)];
 
-/// The tables of an experiment: those of its loads beside backups, and one for each system and group.
+/// Of loads beside backups, and for each system and group.
 pub fn tables(evidence: &Evidence) -> String {
     let loads = crate::backup_load::rows(evidence);
     crate::backup_load::render(&loads) + &crate::backup_load::footnote(evidence, &loads) + &render(&rows(evidence))
 }
 
-/// The tables, one for each system and group, with their verdicts.
 pub fn render(rows: &[BackupRow]) -> String {
     let mut text = String::new();
     let mut groups: Vec<(&str, &str)> = Vec::new();
@@ -405,7 +397,7 @@ pub fn render(rows: &[BackupRow]) -> String {
         let own: Vec<&BackupRow> = rows.iter().filter(|row| row.system == system && row.group == group).collect();
         let Some(first) = own.first() else { continue };
         let comma = if group.is_empty() { "" } else { ", " };
-        // A codec that the engine does not have leaves no sizes.
+        // A missing codec leaves no sizes.
         let sized = own.iter().find(|row| row.figures.contains_key("source_size")).unwrap_or(first);
         let source = sized.shown("source_size", 1, MIB);
         let _ = writeln!(text, "{}{comma}{}: {source} MiB", clean(system), clean(group));
@@ -442,7 +434,7 @@ pub fn render(rows: &[BackupRow]) -> String {
     text
 }
 
-/// A verdict for a terminal, in two lines: what it costs, or how sure it is, has the second.
+/// In two lines: the second has the cost, or the uncertainty.
 pub(crate) fn said(verdict: &str) -> String {
     match verdict.find(" for ").or_else(|| verdict.rfind(" (")) {
         Some(place) => format!("  {}\n   {}\n", &verdict[..place], &verdict[place..]),
@@ -456,14 +448,14 @@ const FOOTNOTE: &str = "Medians of the trials; every restore was verified. Rates
                         `time` is against the backup without a codec in the same block. Intervals and\n\
                         verdicts: `etalon compare STORE --cols codec`.";
 
-/// Lines in columns: the first to the left, the others to the right.
+/// First column left-aligned, the others right-aligned.
 fn columns(lines: &[[String; 9]]) -> String {
     let width = |place: usize| lines.iter().map(|line| line[place].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..HEAD.len()).map(width).collect();
     let mut text = String::from("  ");
     let mut at = 0;
     for (name, last) in OVER {
-        // Two blanks stand between columns.
+        // Two blanks between columns.
         let end = widths.iter().take(last + 1).sum::<usize>() + 2 * last;
         let _ = write!(text, "{}", " ".repeat((end - at).saturating_sub(name.len())));
         text.push_str(name);
@@ -567,7 +559,7 @@ mod tests {
             }
             row
         };
-        // The article's figures of its plain database.
+        // The article's plain database.
         let text = render(&[with("none", 105.18, Some(1594.0)), with("zstd-3", 131.26, Some(2067.0))]);
         let line = text.lines().skip_while(|line| !line.contains("as published")).nth(2).unwrap();
         let words: Vec<&str> = line.split_whitespace().collect();

@@ -1,4 +1,4 @@
-//! What transactions lose while a backup is taken: beside those of the same load alone.
+//! Transactions during a backup compared with the load alone.
 
 use std::fmt::Write as _;
 
@@ -10,9 +10,9 @@ use crate::evidence::Evidence;
 use crate::number::median;
 use crate::text::clean;
 
-/// The key that says which transactions run.
+/// Selects the transactions.
 const SCRIPT: &str = "load.script";
-/// The key that says whether there is a backup, and by which way.
+/// Whether and how a backup is taken.
 const METHOD: &str = "method";
 
 /// The keys of limits, with what is said of one.
@@ -23,29 +23,25 @@ const LIMITS: [(&str, &str); 4] = [
     ("backup_io_mib_s", "MiB/s of the disk"),
 ];
 
-/// Whether a backup may differ in a key from the load that it is held against.
+/// Keys in which a backup may differ from its load alone.
 fn is_of_the_backup(key: &str) -> bool {
     key == METHOD || OF_THE_BACKUP.contains(&key)
 }
 
-/// A load beside one way to take a backup.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadRow {
-    /// The system.
     pub system: String,
-    /// The load, with what else varies.
     pub load: String,
-    /// The backup: `zstd-3, 20 MiB/s`, or `none`.
+    /// `zstd-3, 20 MiB/s`, or `none`.
     pub backup: String,
-    /// How many trials it sums up.
     pub trials: usize,
-    /// Transactions a second: median of the trials.
+    /// Median of the trials.
     pub throughput: Option<f64>,
-    /// Median and 99th percentile of the response time, in microseconds: medians of the trials.
+    /// p50 and p99: medians of the trials.
     pub response_us: [Option<f64>; 2],
-    /// Throughput over that of the load alone: median, lowest and highest of the blocks.
+    /// Over the load alone: median, lowest and highest of the blocks.
     pub throughput_ratio: Option<[f64; 3]>,
-    /// The same of the 99th percentile.
+    /// Of p99, likewise.
     pub p99_ratio: Option<[f64; 3]>,
 }
 
@@ -53,7 +49,7 @@ fn text<'c>(cell: &'c Cell, key: &str) -> Option<&'c str> {
     cell.point.get(key).and_then(Value::as_text)
 }
 
-/// The rows of an experiment, in the plan's order; none if nothing ran beside its backups.
+/// In the plan's order; empty without loads.
 pub fn rows(evidence: &Evidence) -> Vec<LoadRow> {
     let loaded = |(_, cell): &(usize, &Cell)| cell.workload == "backup" && text(cell, SCRIPT).is_some();
     let cells: Vec<(usize, &Cell)> = evidence.cells.iter().enumerate().filter(loaded).collect();
@@ -67,8 +63,7 @@ pub fn rows(evidence: &Evidence) -> Vec<LoadRow> {
     rows
 }
 
-/// The keys whose values are compared to hold each backup against the load alone: `method`, and what else varies of how
-/// the backup is taken.
+/// Keys that vary between the load alone and its backups: `method`, and other keys of the backup.
 pub fn compared_keys(evidence: &Evidence) -> Vec<String> {
     let benchmarks = &evidence.header.plan.benchmarks;
     let varies = |key: &&str| {
@@ -78,7 +73,7 @@ pub fn compared_keys(evidence: &Evidence) -> Vec<String> {
     [METHOD].into_iter().chain(OF_THE_BACKUP).filter(varies).map(str::to_owned).collect()
 }
 
-/// Where the intervals of the tables are; nothing without a load.
+/// Where to find the tables' intervals.
 pub(crate) fn footnote(evidence: &Evidence, rows: &[LoadRow]) -> String {
     match rows.is_empty() {
         true => String::new(),
@@ -141,7 +136,7 @@ fn label(cell: &Cell, varying: &[String]) -> String {
 }
 
 impl LoadRow {
-    /// What the backup leaves of the load, in one line; nothing of the load alone.
+    /// One line; `None` for the load alone.
     pub fn verdict(&self) -> Option<String> {
         let [left, lowest, highest] = self.throughput_ratio?.map(|ratio| 100.0 * ratio);
         let of_blocks = match self.trials {
@@ -155,7 +150,7 @@ impl LoadRow {
         Some(format!("beside {}: {left:.0} % of the transactions, {p99} ({of_blocks})", self.backup))
     }
 
-    /// The row's figures as they are shown: transactions a second, share of the load alone, p50 and p99 in ms, share.
+    /// Transactions a second, share of the load alone, p50 and p99 in ms, share.
     pub fn shown(&self) -> [String; 5] {
         let missing = || "n/a".to_owned();
         let ms = |us: Option<f64>| us.map_or_else(missing, |us| format!("{:.2}", us / 1e3));
@@ -174,10 +169,9 @@ impl LoadRow {
     }
 }
 
-/// The heads of [`LoadRow::shown`].
 pub const HEADS: [&str; 5] = ["tx/s", "of alone", "p50 ms", "p99 ms", "of alone"];
 
-/// A table for each system and load, with a line for each backup; nothing if there are none.
+/// One table per system and load; empty if there are none.
 pub fn render(rows: &[LoadRow]) -> String {
     let mut out = String::new();
     let mut groups: Vec<(&str, &str)> = Vec::new();

@@ -1,8 +1,8 @@
-//! super-smack's Query Barrel Report, for whoever has programs that read it or old reports to put beside it.
+//! super-smack's Query Barrel Report, for programs that read it or comparison with old reports.
 //!
-//! The lines and columns are super-smack's; lines that begin with `#` are étalon's. Times are milliseconds with three
-//! decimals, where super-smack has whole ones. `max_time` and `min_time` are the extremes of all queries; super-smack's
-//! own are not, since each of its processes keeps the time of its last query alone.
+//! Lines that begin with `#` are étalon's. Times are milliseconds with three decimals instead of whole ones.
+//! `max_time` and `min_time` are the extremes of all queries; super-smack's are not, since each of its processes keeps
+//! only its last query's time.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,10 +13,9 @@ use crate::evidence::Evidence;
 use crate::number::median;
 use crate::text::clean;
 
-/// What the names of a kind's measurements begin with.
+/// Metric prefix per query type.
 const THROUGHPUT: &str = "throughput_";
 
-/// How trials are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trials {
     /// One report for each cell, of all its trials together.
@@ -25,43 +24,31 @@ pub enum Trials {
     Each,
 }
 
-/// A report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BarrelReport {
-    /// The client's name: the benchmark's.
     pub client: String,
-    /// The system.
     pub system: String,
-    /// What tells this cell from others of its benchmark, as `clients=4`.
+    /// Distinguishes the benchmark's cells: `clients=4`.
     pub point: String,
-    /// How many trials it sums up.
     pub trials: usize,
-    /// How many clients there were.
     pub clients: Option<i64>,
-    /// The longest, shortest and mean time of a connection, in milliseconds; nothing where that was not measured.
+    /// Longest, shortest and mean connection time, if measured.
     pub connect_ms: [Option<f64>; 3],
-    /// The types of queries, by name.
     pub kinds: Vec<KindRow>,
-    /// What the trials are marked with.
     pub marks: Vec<String>,
 }
 
-/// A type of queries.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KindRow {
-    /// Its name.
     pub name: String,
-    /// How many ended well within the measured parts; `None` where nobody tells how long these were.
+    /// Successes in the measured parts; `None` if their length is unknown.
     pub queries: Option<u64>,
-    /// The longest, in milliseconds.
     pub max_ms: Option<f64>,
-    /// The shortest, in milliseconds.
     pub min_ms: Option<f64>,
-    /// Queries a second of the measured parts.
     pub per_s: Option<f64>,
-    /// The median of the trials' medians, in milliseconds.
+    /// Median of the trials' medians.
     pub p50_ms: Option<f64>,
-    /// The median of the trials' 99th percentiles, in milliseconds.
+    /// Median of the trials' p99.
     pub p99_ms: Option<f64>,
 }
 
@@ -72,7 +59,7 @@ struct Measured<'a> {
     values: BTreeMap<&'a str, f64>,
 }
 
-/// The reports of an experiment: by cell, in the plan's order.
+/// By cell, in the plan's order.
 pub fn reports(evidence: &Evidence, split: Trials) -> Vec<BarrelReport> {
     let mut reports = Vec::new();
     for (index, cell) in evidence.cells.iter().enumerate() {
@@ -136,7 +123,7 @@ fn report(evidence: &Evidence, cell: &Cell, trials: &[Measured<'_>]) -> BarrelRe
     }
 }
 
-/// What the only type of queries is called where the trial does not say: the script.
+/// Default name of the only query type: the script.
 fn script_of(cell: &Cell) -> String {
     let script = cell.point.get("script").and_then(Value::as_text).unwrap_or(&cell.benchmark);
     let file = script.rsplit(['/', '\\']).next().unwrap_or(script);
@@ -152,7 +139,6 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Measurements are microseconds.
 fn ms(us: Option<f64>) -> Option<f64> {
     us.map(|us| us / 1e3)
 }
@@ -160,7 +146,7 @@ fn ms(us: Option<f64>) -> Option<f64> {
 fn row(suffix: &str, trials: &[Measured<'_>]) -> KindRow {
     let id = |name: &str| format!("{name}{suffix}");
     let rate = id("throughput");
-    // The rate was made from the count; the count comes back from it.
+    // Recovers the count from the rate.
     let counted = |trial: &Measured<'_>| Some((trial.values.get(rate.as_str())? * trial.elapsed_s).round());
     let counts: Vec<(f64, f64)> = trials.iter().filter_map(|one| Some((counted(one)?, one.elapsed_s))).collect();
     let (queries, seconds) = counts.iter().fold((0.0, 0.0), |(n, s), (count, elapsed)| (n + count, s + elapsed));
@@ -176,17 +162,15 @@ fn row(suffix: &str, trials: &[Measured<'_>]) -> KindRow {
     }
 }
 
-/// A number with its decimals, or `n/a`.
 pub fn shown(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| "n/a".to_owned(), |value| format!("{value:.decimals$}"))
 }
 
-/// A count, or `n/a`.
 pub fn whole(value: Option<u64>) -> String {
     value.map_or_else(|| "n/a".to_owned(), |value| value.to_string())
 }
 
-/// A report as text. Names and messages come from files and servers, and cannot steer a terminal.
+/// Names and messages from files and servers cannot steer a terminal.
 pub fn render(report: &BarrelReport) -> String {
     let mut harmless = report.clone();
     let names = harmless.kinds.iter_mut().map(|kind| &mut kind.name);
@@ -198,7 +182,7 @@ pub fn render(report: &BarrelReport) -> String {
     text
 }
 
-/// What every set of reports ends with.
+/// Ends every set of reports.
 pub const FOOTNOTE: &str = "# max_time and min_time are the true extremes, in ms; super-smack's own are not\n";
 
 fn write_report(report: &BarrelReport, text: &mut String) -> std::fmt::Result {

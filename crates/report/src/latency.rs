@@ -1,4 +1,4 @@
-//! Latencies of the store: histograms, merged, with how many operations did not succeed. Percentiles are never averaged.
+//! Merged histograms with failures. Percentiles are never averaged.
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
@@ -10,56 +10,44 @@ use stats::censored::share_of_successes;
 #[derive(Clone, Debug)]
 pub struct Latency {
     succeeded: Histogram<u64>,
-    /// How many operations took at least as long as they were waited for, and longer than all others for all that is known.
+    /// Operations that failed: longer than all others.
     failed: u64,
 }
 
 impl Latency {
-    /// What a part of a trial's series holds.
-    ///
-    /// # Errors
-    /// It is no histogram: what is wrong with it.
+    /// From a stored series.
     pub fn read(part: &Series) -> Result<Latency, String> {
         let mut succeeded: Histogram<u64> =
             Deserializer::new().deserialize(&mut part.histogram.as_slice()).map_err(|error| error.to_string())?;
-        // Merged ones may be wider than the first.
+        // Merged ones may be wider.
         succeeded.auto(true);
         Ok(Latency { succeeded, failed: part.errors })
     }
 
-    /// Adds all of another.
-    ///
-    /// # Errors
-    /// Its values do not fit.
     pub fn add(&mut self, other: &Latency) -> Result<(), String> {
         self.failed = self.failed.saturating_add(other.failed);
         self.succeeded.add(&other.succeeded).map_err(|error| error.to_string())
     }
 
-    /// Those that succeeded.
     pub fn succeeded(&self) -> &Histogram<u64> {
         &self.succeeded
     }
 
-    /// With so many more that did not succeed.
+    /// Adds failures.
     pub fn with_failed(self, more: u64) -> Latency {
         Latency { failed: self.failed.saturating_add(more), ..self }
     }
 
-    /// How many did not.
     pub fn failed(&self) -> u64 {
         self.failed
     }
 
-    /// All operations, those that failed among them.
+    /// Failures included.
     pub fn count(&self) -> u64 {
         self.succeeded.len().saturating_add(self.failed)
     }
 
-    /// A quantile of all operations in nanoseconds, to three digits.
-    ///
-    /// # Errors
-    /// There are too few, or it lies among those that failed.
+    /// Of all operations, to three digits.
     pub fn quantile_ns(&self, quantile: f64) -> Result<f64, NoQuantile> {
         let share = share_of_successes(quantile, self.succeeded.len(), self.failed)?;
         Ok(self.succeeded.value_at_quantile(share) as f64)
@@ -70,12 +58,12 @@ impl Latency {
         self.quantile_ns(quantile).ok()
     }
 
-    /// The longest in nanoseconds; nobody knows it if any failed.
+    /// `None` if any failed.
     pub fn longest(&self) -> Option<f64> {
         (self.failed == 0 && !self.succeeded.is_empty()).then(|| self.succeeded.max() as f64)
     }
 
-    /// A quantile in microseconds as a trial has it.
+    /// In microseconds, as a measurement.
     pub fn reading(&self, quantile: f64) -> Reading {
         match self.quantile_ns(quantile) {
             Ok(ns) => Reading::Value(ns / 1e3),
@@ -100,7 +88,7 @@ mod tests {
         assert_eq!((latency.longest(), latency.count()), (None, 1_010));
         latency.failed = 11;
         assert_eq!(latency.quantile(0.99), None);
-        // A changed store may say anything.
+        // A damaged store may say anything.
         let beyond = Latency { failed: u64::MAX, ..latency.clone() };
         assert!(latency.add(&beyond).is_ok());
         assert_eq!((latency.clone().with_failed(1).count(), latency.quantile(0.5)), (u64::MAX, None));

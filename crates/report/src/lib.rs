@@ -1,7 +1,5 @@
-//! From a store's rows to what people and programs read: comparisons, the terminal table, JSON, Markdown, the gate and
-//! the HTML report.
-//!
-//! Every function here is pure in its [`Evidence`]: any old store can be reported again, with the same result.
+//! From a store's rows to comparisons, terminal tables, JSON, Markdown, the gate and the HTML report. Every function
+//! is pure in its [`Evidence`].
 
 #![forbid(unsafe_code)]
 

@@ -8,7 +8,6 @@ use crate::words::{
     verdict_words,
 };
 
-/// The tables of a set as GitHub's Markdown.
 pub fn render(set: &ComparisonSet) -> String {
     let mut out = String::new();
     for note in &set.notes {
@@ -76,7 +75,7 @@ fn figure(side: &Side, unit: &RowUnit<'_>) -> String {
     format!("{}{half}", unit.print(estimate, Script::Plain))
 }
 
-/// Text from outside that stays text: no markup, no HTML, no cell borders, no line ends.
+/// No markup, HTML, cell borders or line ends.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in clean(text).chars() {
@@ -88,7 +87,7 @@ pub(crate) fn escape(text: &str) -> String {
                 out.push('\\');
                 out.push(c);
             }
-            // Word_internal underscores are text in GitHub's Markdown; others would emphasise.
+            // GitHub emphasises underscores only at word boundaries.
             '_' => out.push_str("\\_"),
             _ => out.push(c),
         }

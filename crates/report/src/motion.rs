@@ -1,4 +1,4 @@
-//! Marks of trials that did not stand still, adjusted for the number of trials: of a hundred some would move by chance.
+//! Marks of unsteady trials, adjusted for the number of trials.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use model::metric::{DRIFT_P, LEVELS_P};
 use model::{Mark, MarkKind, Reading};
 use store::StoredMeasurement;
 
-/// The share of such marks that may be by chance.
+/// Acceptable share of false marks.
 const ERROR: f64 = 0.05;
 
-/// Takes marks away that the tests of all trials, adjusted together after Benjamini and Hochberg, do not bear out. A trial
-/// that does not tell its tests, as one of an older store, keeps its mark.
+/// Drops marks that tests adjusted by Benjamini and Hochberg do not support. Trials without tests, of older stores,
+/// keep theirs.
 pub fn keep_believed(measurements: &[StoredMeasurement], marks: &mut Vec<(i64, Mark)>) {
     let is_test = |stored: &&StoredMeasurement| [DRIFT_P, LEVELS_P].contains(&stored.measurement.metric.id.as_str());
     let p_of = |stored: &StoredMeasurement| match stored.measurement.reading {
@@ -41,7 +41,7 @@ mod tests {
         trials.iter().map(|trial| (*trial, Mark { kind, detail: String::new() })).collect()
     }
 
-    /// The trials that are still marked, of a hundred that are tested, of which some moved.
+    /// Still marked, of a hundred tested trials.
     fn left(moved: &[(i64, f64)]) -> Vec<i64> {
         let still = (0..100).filter(|trial| moved.iter().all(|(other, _)| other != trial));
         let still = still.map(|trial| test(trial, DRIFT_P, 0.02 + 0.9 * trial as f64 / 100.0));

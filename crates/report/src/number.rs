@@ -1,11 +1,10 @@
 //! Numbers as people read them: three significant digits, thousands apart, one unit per row.
 
-/// Between the groups of three digits, and between a number and its unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Script {
-    /// Plain characters, for terminals and Markdown.
+    /// For terminals and Markdown.
     Plain,
-    /// Typographic ones: narrow no-break spaces and a true minus.
+    /// Narrow no-break spaces and a true minus.
     Typographic,
 }
 
@@ -25,20 +24,19 @@ impl Script {
     }
 }
 
-/// A unit to print a row in: its name, and what a value is divided by.
+/// A printed unit and its divisor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
-    /// The unit's name; empty for a plain number.
     pub unit: &'static str,
     divisor: f64,
 }
 
-/// Units by family, from small to large, with their size in the first one.
+/// Ascending, relative to the first.
 const TIMES: [(&str, f64); 4] = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
 const SIZES: [(&str, f64); 5] =
     [("B", 1.0), ("KiB", 1024.0), ("MiB", 1048576.0), ("GiB", 1073741824.0), ("TiB", 1099511627776.0)];
 
-/// The size of a stored unit in the first unit of its family, and the family.
+/// The unit's factor, and its family.
 fn family(unit: &str) -> Option<(f64, &'static [(&'static str, f64)])> {
     match unit {
         "ns" => Some((1.0, &TIMES)),
@@ -55,8 +53,7 @@ pub fn is_time(unit: &str) -> bool {
     matches!(unit, "ns" | "us" | "µs" | "ms" | "s")
 }
 
-/// The unit in which all of `values` are easiest to read: the largest in which the smallest of them is at least 1.
-/// `None` keeps the stored unit.
+/// The largest unit in which the smallest value is at least 1; `None` keeps the stored unit.
 pub fn scale_for(unit: &str, values: impl IntoIterator<Item = f64>) -> Option<Scale> {
     let (size, family) = family(unit)?;
     let smallest = values.into_iter().map(f64::abs).filter(|v| *v > 0.0 && v.is_finite()).fold(f64::INFINITY, f64::min);
@@ -77,22 +74,19 @@ pub struct RowUnit<'a> {
 }
 
 impl<'a> RowUnit<'a> {
-    /// The unit for these values, which are in the unit `stored`.
     pub fn new(stored: &'a str, values: impl IntoIterator<Item = f64>) -> RowUnit<'a> {
         RowUnit { stored, scale: scale_for(stored, values) }
     }
 
-    /// The unit's name.
     pub fn name(&self) -> &'a str {
         self.scale.map_or(self.stored, |scale| scale.unit)
     }
 
-    /// A stored value in this unit.
     pub fn of(&self, value: f64) -> f64 {
         self.scale.map_or(value, |scale| value / scale.divisor)
     }
 
-    /// A stored value in this unit, three significant digits.
+    /// Three significant digits.
     pub fn print(&self, value: f64, script: Script) -> String {
         significant(self.of(value), 3, script)
     }
@@ -107,7 +101,7 @@ pub(crate) fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     Some(f64::midpoint(*lower, *upper))
 }
 
-/// `digits` significant digits, thousands apart: `18 400`, `3.95`, `0.012 3` is not made: groups are left of the point.
+/// Grouped left of the point: `18 400`, `3.95`.
 pub fn significant(value: f64, digits: i32, script: Script) -> String {
     if !value.is_finite() {
         return if value.is_nan() { "n/a".to_owned() } else { signed("∞", value, script) };
@@ -115,7 +109,7 @@ pub fn significant(value: f64, digits: i32, script: Script) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    // Rounding may carry into another digit (999.6), so the exponent is that of the rounded value.
+    // Rounding may carry (999.6), so the exponent is that of the rounded value.
     let exponent = value.abs().log10().floor() as i32;
     let step = 10_f64.powi(exponent - digits + 1);
     let rounded = (value.abs() / step).round() * step;
@@ -127,7 +121,7 @@ pub fn significant(value: f64, digits: i32, script: Script) -> String {
     signed(&grouped(&format!("{rounded:.decimals$}"), script), value, script)
 }
 
-/// A value with so many decimals. What rounds to nothing has no sign.
+/// Without a minus for zero.
 pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     match text.strip_prefix('-') {
@@ -145,7 +139,7 @@ fn signed(magnitude: &str, value: f64, script: Script) -> String {
     if value < 0.0 { format!("{}{magnitude}", script.minus()) } else { magnitude.to_owned() }
 }
 
-/// Groups the digits left of the point by three, from five digits on: four are read at a glance.
+/// From five digits on.
 fn grouped(plain: &str, script: Script) -> String {
     let (left, right) = plain.split_once('.').map_or((plain, None), |(l, r)| (l, Some(r)));
     let mut text = String::with_capacity(plain.len() + 4);
@@ -162,10 +156,10 @@ fn grouped(plain: &str, script: Script) -> String {
     text
 }
 
-/// A ratio from here on is printed as "more than".
+/// Printed as "more than".
 const FAR: f64 = 1_000.0;
 
-/// A difference and its interval, printed to the digits that the interval's width supports.
+/// Printed to the digits that its interval supports.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
     ratio: f64,
@@ -179,14 +173,13 @@ pub struct Change {
 enum Form {
     /// `+4.8 %`
     Percent,
-    /// `×12.3`, from a tenfold on, where percents stop helping.
+    /// `×12.3`, from tenfold on.
     Times,
     /// `+16 points`, between two shares.
     Points,
 }
 
 impl Change {
-    /// A ratio and its interval.
     pub fn new(ratio: f64, lo: f64, hi: f64) -> Change {
         let times = ratio >= 10.0 || ratio <= 0.1;
         let unit = if times { 1.0 } else { 100.0 };
@@ -197,18 +190,17 @@ impl Change {
         } else {
             1
         };
-        // Tenths of a percent are enough for a change that is large.
+        // Tenths of a percent suffice for large changes.
         let decimals = if (ratio - 1.0).abs() >= 0.1 { decimals.min(1) } else { decimals };
-        // A factor under a tenth needs its own digits: `×0.083`.
+        // Small factors need more digits: `×0.083`.
         let decimals = if times && ratio <= 0.1 { 3 } else { decimals.min(if times { 1 } else { 2 }) };
         Change { ratio, lo, hi, decimals, form: if times { Form::Times } else { Form::Percent } }
     }
 
-    /// The difference of two shares, each from 0 to 1.
     pub fn points(difference: f64, lo: f64, hi: f64) -> Change {
         let half = (hi - lo).abs() / 2.0 * 100.0;
         let decimals = if half.is_finite() && half > 0.0 { (1.0 - half.log10().floor()).clamp(0.0, 3.0) } else { 1.0 };
-        // As where percents are printed: of 1 plus the difference.
+        // Printed like percents: 1 plus the difference.
         Change { ratio: 1.0 + difference, lo: 1.0 + lo, hi: 1.0 + hi, decimals: decimals as usize, form: Form::Points }
     }
 
@@ -216,7 +208,7 @@ impl Change {
         if !ratio.is_finite() {
             return "∞".to_owned();
         }
-        // An end of an interval that far out says only that too little is known: its digits would be noise.
+        // Its digits would be noise.
         if ratio >= FAR {
             return match self.form {
                 Form::Times => format!(">{}", grouped(&format!("{FAR:.0}"), script)),
@@ -236,7 +228,7 @@ impl Change {
         }
     }
 
-    /// The difference: `+4.8 %` or `×12.3`.
+    /// `+4.8 %` or `×12.3`.
     pub fn point(&self, script: Script) -> String {
         match self.form {
             Form::Percent => format!("{}{}%", self.value(self.ratio, script), script.gap()),
@@ -245,21 +237,21 @@ impl Change {
         }
     }
 
-    /// The interval in the same unit: `[+3.1, +6.6]`.
+    /// `[+3.1, +6.6]`.
     pub fn interval(&self, script: Script) -> String {
         let sign = if self.form == Form::Times { "×" } else { "" };
         format!("[{sign}{}, {sign}{}]", self.value(self.lo, script), self.value(self.hi, script))
     }
 }
 
-/// A share as percent with two significant digits at most: `±1 %`, `±0.4 %`, `±12 %`.
+/// At most two significant digits: `±1 %`, `±0.4 %`, `±12 %`.
 pub fn percent(share: f64, script: Script) -> String {
     let value = share * 100.0;
     let decimals = usize::from(value.abs() < 1.0);
     format!("{}{}%", signed(&grouped(&format!("{:.decimals$}", value.abs()), script), value, script), script.gap())
 }
 
-/// A share of failures as percent, with no more digits than it takes to tell it from none: `16 %`, `0.2 %`, `<0.1 %`, `0`.
+/// Enough digits to differ from none: `16 %`, `0.2 %`, `<0.1 %`, `0`.
 pub fn failed_share(share: f64) -> String {
     match share * 100.0 {
         0.0 => "0".to_owned(),
@@ -269,14 +261,13 @@ pub fn failed_share(share: f64) -> String {
     }
 }
 
-/// Half an interval as a share of its figure: `±1 %`. Where it is wider than the figure itself no digit of it says more:
-/// `±>100 %`.
+/// `±1 %`; beyond the figure itself `±>100 %`.
 pub fn half(share: f64, script: Script) -> String {
     let sign = if share > 1.0 { "±>" } else { "±" };
     format!("{sign}{}", percent(share.min(1.0), script))
 }
 
-/// A p-value: two significant digits, `<0.0001` below.
+/// Two significant digits, or `<0.0001`.
 pub fn p_value(p: f64) -> String {
     if p < 1e-4 {
         return "<0.0001".to_owned();
@@ -288,7 +279,6 @@ pub fn p_value(p: f64) -> String {
     format!("{p:.decimals$}")
 }
 
-/// `1 trial`, `2 trials`.
 pub fn count(n: usize, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }

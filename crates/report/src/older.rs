@@ -1,4 +1,4 @@
-//! Trials that were recorded when what failed was left out of the latencies: the store has what it takes to put it back.
+//! Puts failures back into latencies of older stores, which left them out.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use store::StoredMeasurement;
 use crate::evidence::SeriesSource;
 use crate::latency::Latency;
 
-/// What stands in the place of a latency that was taken of those that succeeded alone.
+/// Reason of a latency over successes only.
 const LEFT_OUT: &str = "it was taken of those that succeeded alone, before étalon counted failures in";
 
-/// Gives trials that count their errors, and do not say which share of their operations failed, that share, and latencies of
-/// all operations. Those of kinds of operations have no histogram to be made of anew, and are not available.
+/// For trials that count errors without a failed share: adds the share and latencies over all operations. Kinds of
+/// operations have no histogram and become unavailable.
 pub fn put_failures_back(measurements: &mut Vec<StoredMeasurement>, source: &dyn SeriesSource) {
     let mut trials: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
     for (place, stored) in measurements.iter().enumerate() {
@@ -24,7 +24,7 @@ pub fn put_failures_back(measurements: &mut Vec<StoredMeasurement>, source: &dyn
         let of = |id: &str| places.iter().copied().find(|place| measurements[*place].measurement.metric.id == id);
         let (Some(errors), None) = (of("errors"), of(FAILED_SHARE)) else { continue };
         let Reading::Value(failed) = measurements[errors].measurement.reading else { continue };
-        // What was too late to begin counted apart, and in no series.
+        // Skipped transactions are counted separately, in no series.
         let skipped = of("skipped")
             .and_then(|place| match measurements[place].measurement.reading {
                 Reading::Value(skipped) => Some(skipped),
@@ -51,7 +51,7 @@ pub fn put_failures_back(measurements: &mut Vec<StoredMeasurement>, source: &dyn
     measurements.extend(shares);
 }
 
-/// The latencies of a trial on all its hosts; nothing if there are none that can be read.
+/// On all hosts; `None` if unreadable or missing.
 fn whole(source: &dyn SeriesSource, trial: i64, kind: SeriesKind) -> Option<Latency> {
     let series = source.series(trial).ok()?;
     let mut parts = series.iter().filter(|part| part.kind == kind && part.interval.is_none());
@@ -62,7 +62,7 @@ fn whole(source: &dyn SeriesSource, trial: i64, kind: SeriesKind) -> Option<Late
     Some(all)
 }
 
-/// Makes a latency, or a count beyond a limit, anew, of all operations.
+/// A latency, or a count beyond a limit, over all operations.
 fn recount(measurement: &mut Measurement, response: &Latency, service: Option<&Latency>) {
     let id = measurement.metric.id.as_str();
     if let (true, Reading::Value(beyond)) = (id.starts_with("over_") || id == "late", &mut measurement.reading) {
@@ -81,7 +81,7 @@ fn recount(measurement: &mut Measurement, response: &Latency, service: Option<&L
         "p95" => 0.95,
         "p99" => 0.99,
         "p999" => 0.999,
-        // They are of those that succeeded, and say so.
+        // Over successes, by definition.
         "mean" | "min" => return,
         _ if rest.contains("_on_") => return,
         _ => {
@@ -110,7 +110,7 @@ mod tests {
         all.iter().find(|one| one.measurement.metric.id == id).map(|one| &one.measurement.reading)
     }
 
-    /// A trial whose operations took 1 to 1000 µs, and as many failed as its series says.
+    /// Operations of 1 to 1000 µs, with that many failures.
     fn series(errors: u64) -> BTreeMap<i64, Vec<Series>> {
         let mut histogram = Histogram::<u64>::new(3).unwrap();
         (1..=1_000).for_each(|us| histogram.record(us * 1_000).unwrap());

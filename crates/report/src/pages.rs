@@ -1,8 +1,8 @@
-//! Page inserts as they were published: a row of counters for each file of each trial, the mean latencies, and who gains
-//! how much. Beside them what the published tables leave out: latencies by MiB, and verdicts.
+//! Page inserts in the published form: counters per file and trial, mean latencies and gains; beside them latencies by
+//! MiB, and verdicts.
 //!
-//! A row's averages are the published ones, `stall / (1 + n)` to one decimal. All others are means over the trials of
-//! `stall / n`, rounded once, when they are printed.
+//! A row's averages are the published `stall / (1 + n)` to one decimal; all others are means over trials of `stall /
+//! n`, rounded only in print.
 
 use std::fmt::Write as _;
 
@@ -18,54 +18,50 @@ use crate::words::{change, families, verdict_words};
 /// The workload whose cells are shown.
 const WORKLOAD: &str = "pages";
 
-/// The metrics that verdicts are given on.
 pub const JUDGED: [&str; 5] = ["avg_read", "avg_write", "mib_read", "mib_write", "wait_per_commit"];
 
-/// A class of files: its name in metrics, and in the published tables.
+/// Name in metrics, and in the published tables.
 pub const CLASSES: [(&str, &str); 2] = [("data", "DATA"), ("log", "TRAN")];
 
-/// The counters of the published table, in its order.
+/// In the published order.
 const COUNTERS: [&str; 6] = ["reads", "read_bytes", "read_stall", "writes", "write_bytes", "write_stall"];
 
-/// What the conclusions are drawn from: in words, and the metrics of reads and of writes.
+/// Basis of conclusions: words, and metrics of reads and writes.
 const MEASURES: [(&str, &str, &str); 3] = [
     ("ms for each operation", "avg_read", "avg_write"),
     ("ms for each MiB", "mib_read", "mib_write"),
     ("ms that a commit waits, syncs included", "", "wait_per_commit"),
 ];
 
-/// The files of a class in one trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileRow {
-    /// The trial's block.
     pub block: u32,
     /// `DATA` or `TRAN`.
     pub class: &'static str,
-    /// How large they were at its end, in MiB.
+    /// At the trial's end.
     pub size_mib: Option<f64>,
-    /// Reads, bytes read, their stall in ms; writes, bytes written, their stall in ms.
+    /// Reads, bytes read, stall in ms; writes, bytes written, stall in ms.
     pub counters: [Option<f64>; 6],
-    /// The same since the files were opened, where that was kept.
+    /// Counters since the files were opened, if kept.
     pub totals: [Option<f64>; 6],
 }
 
-/// A pair of means: of reads, and of writes.
+/// Of reads, and of writes.
 pub type Means = [Option<f64>; 2];
 
-/// What the operating system counted beside the engine: means over the trials.
+/// Means over the trials.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OsAccount {
-    /// Who, in words; reads, bytes read, writes, bytes written.
+    /// Name; reads, bytes read, writes, bytes written.
     pub lines: Vec<(&'static str, [Option<f64>; 4])>,
-    /// The share of the bytes written that the engine's counters did not see, in percent.
+    /// Percent of bytes written that the engine did not count.
     pub unseen: Option<f64>,
-    /// The share that is left when what they are known to leave out is added.
+    /// Percent left after known omissions are added.
     pub unexplained: Option<f64>,
-    /// Why nothing is known.
+    /// Why it is unknown.
     pub reason: Option<String>,
 }
 
-/// The operating system's accounts, in words, and the metrics of their reads, bytes read, writes and bytes written.
 const ACCOUNTS: [(&str, [&str; 4]); 3] = [
     ("the processes, in calls", ["os_reads/processes", "", "os_writes/processes", "os_write_bytes/calls"]),
     ("the same, at the device", ["", "os_read_bytes/processes", "", "os_write_bytes/processes"]),
@@ -75,67 +71,52 @@ const ACCOUNTS: [(&str, [&str; 4]); 3] = [
     ),
 ];
 
-/// What one system did at one point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SystemTable {
-    /// The system.
     pub system: String,
-    /// Its rows, in run order.
     pub rows: Vec<FileRow>,
-    /// The mean latencies, by measure and then by class.
+    /// By measure, then class.
     pub means: [[Means; 2]; 3],
     /// The operating system's account.
     pub os: OsAccount,
-    /// What is not there, and why.
+    /// Unavailable values, with reasons.
     pub unknown: Vec<String>,
 }
 
-/// One system against another, on the files of a class.
+/// Two systems on one class of files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conclusion {
-    /// What it is drawn from, in words.
     pub measure: &'static str,
-    /// `DATA` or `TRAN`.
     pub class: &'static str,
-    /// Reads and writes of the baseline.
+    /// Reads and writes.
     pub a: Means,
-    /// Reads and writes of the other.
+    /// Reads and writes.
     pub b: Means,
-    /// How many times one is faster, and which, in reads and in writes.
+    /// Factor and winner, of reads and writes.
     pub gains: [Option<(f64, String)>; 2],
 }
 
-/// One point of a benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Section {
-    /// What tells it from the others.
     pub title: String,
-    /// Every system's table.
     pub systems: Vec<SystemTable>,
-    /// The conclusions of each pair: baseline, other.
+    /// Per pair: baseline, other.
     pub conclusions: Vec<((String, String), Vec<Conclusion>)>,
 }
 
-/// What a commit took of I/O on average: medians over the trials.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PerCommit {
-    /// The system.
     pub system: String,
-    /// Its place in the plan.
     pub index: usize,
-    /// `DATA` or `TRAN`.
     pub class: &'static str,
-    /// Writes.
     pub writes: Option<f64>,
-    /// Bytes written.
     pub bytes: Option<f64>,
-    /// Syncs.
     pub syncs: Option<f64>,
-    /// Milliseconds waited in writes and syncs.
+    /// In writes and syncs.
     pub wait_ms: Option<f64>,
 }
 
-/// The trials of a cell that were measured, in run order: identity and block.
+/// Measured ones in run order: id and block.
 fn trials(evidence: &Evidence, cell: u32) -> Vec<(i64, u32)> {
     let mut found: Vec<_> = evidence
         .last_attempts()
@@ -159,7 +140,7 @@ fn value(evidence: &Evidence, trial: i64, id: &str) -> Option<f64> {
     }
 }
 
-/// The mean of a metric over trials; none if a trial has none, since the others would stand for it.
+/// `None` if a trial lacks it, since the others would stand for it.
 fn mean(evidence: &Evidence, trials: &[(i64, u32)], id: &str) -> Option<f64> {
     let values: Option<Vec<f64>> = trials.iter().map(|(trial, _)| value(evidence, *trial, id)).collect();
     let values = values.filter(|values| !values.is_empty())?;
@@ -181,7 +162,7 @@ fn os_account(evidence: &Evidence, trials: &[(i64, u32)]) -> OsAccount {
     }
 }
 
-/// What is not there, and why; what is missing for the same reason stands together.
+/// Unavailable values, grouped by reason.
 fn unknown(evidence: &Evidence, trials: &[(i64, u32)]) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for (class, published) in CLASSES {
@@ -220,7 +201,7 @@ fn system_table(evidence: &Evidence, cell: &SystemCell<'_>) -> SystemTable {
     SystemTable { system: cell.name.to_owned(), rows, means, os, unknown }
 }
 
-/// How many times the faster of two is faster, and which it is. Nothing if one is not known, or did nothing.
+/// Factor and winner; `None` if one is unknown or 0.
 fn gain(a: Option<f64>, b: Option<f64>, names: (&str, &str)) -> Option<(f64, String)> {
     let (a, b) = (a.filter(|a| *a > 0.0)?, b.filter(|b| *b > 0.0)?);
     Some(if a <= b { (b / a, names.0.to_owned()) } else { (a / b, names.1.to_owned()) })
@@ -243,7 +224,7 @@ fn is_pages(evidence: &Evidence, view: &CellView<'_>) -> bool {
     view.systems.first().and_then(|system| evidence.cell(system.cell)).is_some_and(of)
 }
 
-/// The tables of an experiment, one section for each point; none if it has no page inserts.
+/// One per point; empty without page inserts.
 pub fn sections(evidence: &Evidence) -> Vec<Section> {
     let baseline = &evidence.header.plan.comparison.baseline;
     let section = |view: &CellView<'_>| {
@@ -259,7 +240,7 @@ pub fn sections(evidence: &Evidence) -> Vec<Section> {
     views(evidence).iter().filter(|view| is_pages(evidence, view)).map(section).collect()
 }
 
-/// What a commit took of I/O, by point, system and class.
+/// By point, system and class.
 pub fn per_commit(evidence: &Evidence) -> Vec<(String, Vec<PerCommit>)> {
     let one = |system: &SystemCell<'_>, (class, published): (&str, &'static str)| {
         let trials = trials(evidence, system.cell);
@@ -286,18 +267,17 @@ pub fn per_commit(evidence: &Evidence) -> Vec<(String, Vec<PerCommit>)> {
     views(evidence).iter().filter(|view| is_pages(evidence, view)).map(of_view).collect()
 }
 
-/// A value with its decimals, or `n/a`.
 pub fn shown(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| "n/a".to_owned(), |value| format!("{value:.decimals$}"))
 }
 
-/// The published average of a row: to one decimal, half up.
+/// One decimal, half up, as published.
 fn average(stall_ms: Option<f64>, count: Option<f64>) -> String {
     let rounded = stall_ms.zip(count).map(|(stall, count)| (stall / (1.0 + count) * 10.0 + 0.5).floor() / 10.0);
     shown(rounded, 1)
 }
 
-/// `2.8x (linux)`: with two decimals where one would show 1.0 or 1.1.
+/// `2.8x (linux)`: two decimals where one would show 1.0 or 1.1.
 pub fn gain_words(gain: Option<&(f64, String)>) -> String {
     match gain {
         Some((times, winner)) if *times < 1.15 => format!("{times:.2}x ({winner})"),
@@ -306,12 +286,10 @@ pub fn gain_words(gain: Option<&(f64, String)>) -> String {
     }
 }
 
-/// A mean: with two decimals as published, or with four where two would show none.
 pub fn mean_words(value: Option<f64>) -> String {
     shown(value, if value.is_some_and(|value| value.abs() < 0.1) { 4 } else { 2 })
 }
 
-/// The cells of a row of the published table.
 pub fn cells(row: &FileRow) -> Vec<String> {
     let [reads, read_bytes, read_stall, writes, write_bytes, write_stall] = row.counters;
     let mut cells = vec![row.class.to_owned(), shown(row.size_mib, 2)];
@@ -320,7 +298,6 @@ pub fn cells(row: &FileRow) -> Vec<String> {
     cells
 }
 
-/// The heads of the columns of the published table.
 pub const HEADS: [&str; 10] = [
     "Type",
     "File_Size_MB",
@@ -348,11 +325,10 @@ fn grid(lines: impl IntoIterator<Item = Vec<String>>) -> String {
     grid.render(Style::Plain)
 }
 
-/// The columns of the published table, and where it is parted for a terminal that it is too wide for: sizes and reads,
-/// writes, and averages, as its heads were grouped.
+/// How the published table is split for narrow terminals: sizes and reads, writes, averages, like its heads.
 const PARTS: [&[usize]; 3] = [&[0, 1, 2, 3, 4], &[0, 5, 6, 7], &[0, 8, 9]];
 
-/// The published table, in one piece or in its [`PARTS`].
+/// In one piece or in [`PARTS`].
 fn published(rows: &[FileRow], width: usize) -> String {
     let heads = HEADS.map(str::to_owned).to_vec();
     let lines: Vec<Vec<String>> = std::iter::once(heads).chain(rows.iter().map(cells)).collect();
@@ -389,11 +365,10 @@ fn write_system(table: &SystemTable, width: usize, text: &mut String) {
     write_os(table, width, text);
 }
 
-/// The heads of the columns of [`OsAccount::lines`].
 pub const OS_HEADS: [&str; 4] = ["Reads", "bytes_read", "Writes", "bytes_written"];
 
 impl OsAccount {
-    /// What the engine's counters left out, in words; or why that is not known.
+    /// What the engine did not count, or why that is unknown.
     pub fn missing_words(&self) -> Option<String> {
         let Some(unseen) = self.unseen else {
             return Some(format!("what the engine's counters left out: n/a: {}", self.reason.as_ref()?));
@@ -430,7 +405,7 @@ fn write_conclusions(names: &(String, String), all: &[Conclusion], text: &mut St
             cells.extend(one.gains.iter().map(|gain| gain_words(gain.as_ref())));
             cells
         };
-        // Not every measure is asked of reads.
+        // Some measures do not apply to reads.
         let (heads, sides, columns): ([&str; 7], [&str; 7], &[usize]) = if reads.is_empty() {
             (["", "", "", "writes", "", "", "gain"], ["", "", "", a, b, "", ""], &[0, 3, 4, 6])
         } else {
@@ -444,7 +419,7 @@ fn write_conclusions(names: &(String, String), all: &[Conclusion], text: &mut St
     }
 }
 
-/// What may be said of the latencies, metric by metric; of those that one of the two does not have nothing is said.
+/// By metric; none where a side lacks it.
 fn write_verdicts(set: &ComparisonSet, width: usize, text: &mut String) {
     for table in &set.tables {
         let known = |row: &&Comparison| [&row.a, &row.b].iter().all(|side| side.summary.is_some());
@@ -475,15 +450,13 @@ fn write_verdicts(set: &ComparisonSet, width: usize, text: &mut String) {
     }
 }
 
-/// Columns that take the published table in one piece.
+/// Width of the undivided published table.
 pub const WHOLE_WIDTH: usize = 160;
 
-/// What every set of tables ends with.
 const FOOTNOTE: &str = "avg_read_stall_ms and avg_write_stall_ms are the published stall / (1 + n); all means are of stall / \
                         n, unrounded. Every figure is a difference of two snapshots, unless it is said not to be.";
 
-/// The tables as text for a terminal of so many columns, with verdicts where there is a comparison of [`JUDGED`]. Nothing if
-/// the experiment has no page inserts.
+/// With verdicts on [`JUDGED`]. Empty without page inserts.
 pub fn render(evidence: &Evidence, set: Option<&ComparisonSet>, width: usize) -> Option<String> {
     let sections = sections(evidence);
     let mut text = String::new();

@@ -1,7 +1,6 @@
-//! Each trial as pgbench would have printed it, for programs that read that.
+//! Trials in pgbench's output format.
 //!
-//! The lines are pgbench's; those that begin with `#` are étalon's, and tell cell and block. What a trial does not have is
-//! left out, as pgbench leaves out what it did not measure.
+//! Lines that begin with `#` are étalon's and name cell and block. Unavailable values are omitted, as pgbench does.
 
 use std::fmt::Write as _;
 
@@ -11,7 +10,7 @@ use store::StoredTrial;
 use crate::evidence::Evidence;
 use crate::text::clean;
 
-/// Every measured trial with a rate of transactions, by cell and block.
+/// Every measured trial with a transaction rate, by cell and block.
 pub fn render(evidence: &Evidence) -> String {
     let mut trials: Vec<&StoredTrial> =
         evidence.last_attempts().into_iter().filter(|trial| trial.state == TrialState::Measured).collect();
@@ -53,7 +52,7 @@ fn write_trial(evidence: &Evidence, trial: &StoredTrial, cell: &Cell, text: &mut
             writeln!(text, "{line}: {value}")?;
         }
     }
-    // Of what others measured, nobody may tell how long it took.
+    // Imports may lack a length.
     if trial.elapsed_s > 0.0 {
         writeln!(text, "duration: {:.0} s", trial.elapsed_s)?;
         writeln!(text, "number of transactions actually processed: {:.0}", tps * trial.elapsed_s)?;

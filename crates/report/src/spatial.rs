@@ -1,5 +1,5 @@
-//! Spatial queries as they were published: processor time and elapsed time of each query, who gains how much, and what
-//! all of them come to. Beside the published estimator stands the sound one, with its interval and verdict.
+//! Spatial queries in the published form: CPU and elapsed time per query, gains, and totals, with the published
+//! estimator beside the sound one.
 
 use std::fmt::Write as _;
 
@@ -14,8 +14,8 @@ use crate::words::{absent, change, families, verdict_words};
 
 /// The workload whose cells are shown.
 const WORKLOAD: &str = "spatial";
-/// The metrics of [`Column::times`], by place: what the published estimator makes of the runs (the mean without the
-/// shortest and the longest), the processor time, and the mean of all runs.
+/// Metrics of [`Column::times`] in order: published estimator (mean without shortest and longest), CPU time, mean of
+/// all runs.
 const KINDS: [&str; 3] = ["published/", "cpu/", "elapsed/"];
 /// The place of the published estimator's time.
 pub const PUBLISHED: usize = 0;
@@ -27,57 +27,49 @@ pub const MEAN: usize = 2;
 pub const SUITE: &str = "suite";
 /// The metrics that verdicts are given on.
 pub const JUDGED: [&str; 1] = ["elapsed"];
-/// A gain of more than so much is counted by itself, as in the published text.
+/// Larger gains are counted separately, as in the published text.
 const LARGE_GAIN: f64 = 1.5;
 /// Columns of a terminal that are always there.
 const WIDTH: usize = 80;
 
-/// A time in milliseconds, or why there is none.
 pub type Time = Result<f64, String>;
 
-/// The queries of each system for which something holds.
+/// Queries by system.
 type Places<'s> = Vec<(&'s str, Vec<&'s str>)>;
 
-/// One system's means over the trials.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// The system.
     pub system: String,
-    /// Its place in the plan.
     pub index: usize,
-    /// By query, at the places [`PUBLISHED`], [`CPU`] and [`MEAN`].
+    /// By query, indexed by [`PUBLISHED`], [`CPU`] and [`MEAN`].
     pub times: Vec<[Time; 3]>,
 }
 
-/// One point of a benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Section {
-    /// What tells it from the others.
     pub title: String,
-    /// The queries in the order of the suite, the sum of all at the end.
+    /// In the suite's order, the sum last.
     pub queries: Vec<String>,
-    /// The systems, the baseline first.
+    /// The baseline first.
     pub columns: Vec<Column>,
-    /// A cell of it, to find its rows in a comparison.
+    /// To find its rows in a comparison.
     cell: u32,
 }
 
-/// What is said of one system against the baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conclusion {
-    /// The system.
     pub system: String,
     /// In how many queries it is faster.
     pub faster: usize,
     /// In how many of them by more than half.
     pub large: usize,
-    /// How many queries both have a time of.
+    /// Queries with times on both sides.
     pub of: usize,
-    /// Of all queries together, how many times who is faster: in words what, then the factor and the system.
+    /// Of the sum: what, factor and winner.
     pub all: Vec<(&'static str, f64, String)>,
 }
 
-/// The tables of an experiment; none if it has no spatial queries.
+/// Empty without spatial queries.
 pub fn sections(evidence: &Evidence) -> Vec<Section> {
     let is_spatial = |view: &&CellView<'_>| {
         view.systems.first().and_then(|s| evidence.cell(s.cell)).is_some_and(|cell| cell.workload == WORKLOAD)
@@ -102,7 +94,7 @@ fn section(evidence: &Evidence, view: &CellView<'_>) -> Option<Section> {
     Some(Section { title: view.title.clone(), queries, columns, cell })
 }
 
-/// The queries in the order of the trials' figures, the sum of all at the end.
+/// In the suite's order, the sum last.
 fn queries(evidence: &Evidence, view: &CellView<'_>) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for stored in evidence.measurements.iter().filter(|stored| view.systems.iter().any(|s| s.cell == stored.cell)) {
@@ -116,7 +108,7 @@ fn queries(evidence: &Evidence, view: &CellView<'_>) -> Vec<String> {
     found
 }
 
-/// The mean over the trials; none if one of them has none, since the others would stand for it.
+/// `None` if a trial lacks it, since the others would stand for it.
 fn mean(evidence: &Evidence, cell: u32, id: &str) -> Time {
     let of_metric = |stored: &&store::StoredMeasurement| stored.cell == cell && stored.measurement.metric.id == id;
     for stored in evidence.measurements.iter().filter(of_metric) {
@@ -131,7 +123,7 @@ fn mean(evidence: &Evidence, cell: u32, id: &str) -> Time {
     Ok(values.iter().map(|point| point.value).sum::<f64>() / values.len() as f64)
 }
 
-/// How many times the faster is faster, and whether that is the second. Nothing if one is not known or is 0.
+/// Factor, and whether the second wins; `None` if one is unknown or 0.
 pub fn gain(a: &Time, b: &Time) -> Option<(f64, bool)> {
     let (a, b) = (*a.as_ref().ok()?, *b.as_ref().ok()?);
     if a <= 0.0 || b <= 0.0 {
@@ -140,7 +132,7 @@ pub fn gain(a: &Time, b: &Time) -> Option<(f64, bool)> {
     Some(if b < a { (a / b, true) } else { (b / a, false) })
 }
 
-/// A time for people; `wrong`, `unsupported` or `n/a` where there is none.
+/// `wrong`, `unsupported` or `n/a` without a time.
 pub fn shown(time: &Time, script: Script) -> String {
     match time {
         Ok(ms) => significant(*ms, 3, script),
@@ -149,7 +141,7 @@ pub fn shown(time: &Time, script: Script) -> String {
 }
 
 impl Section {
-    /// The published conclusions of each system against the first; of those without a time in common nothing is said.
+    /// Each system compared with the first; none without common times.
     pub fn conclusions(&self) -> Vec<Conclusion> {
         let [a, others @ ..] = self.columns.as_slice() else { return Vec::new() };
         others.iter().map(|b| self.conclusion(a, b)).filter(|one| one.of > 0).collect()
@@ -179,7 +171,7 @@ impl Section {
         self.columns.iter().any(|column| column.times.iter().any(|times| times[PUBLISHED].is_ok()))
     }
 
-    /// Why there are gaps, each reason once with the systems and queries that it holds for.
+    /// Reasons for gaps, with systems and queries.
     pub fn reasons(&self) -> Vec<String> {
         let mut reasons: Vec<(&str, Places<'_>)> = Vec::new();
         for column in &self.columns {
@@ -198,7 +190,7 @@ impl Section {
                 }
             }
         }
-        // A sum is missing for the reason of its parts.
+        // A sum is missing because of its parts.
         reasons.retain(|(reason, _)| !reason.starts_with("no total without "));
         let single = self.queries.iter().filter(|query| *query != SUITE).count();
         let of = |(system, queries): &(&str, Vec<&str>)| {
@@ -226,7 +218,6 @@ impl Conclusion {
     }
 }
 
-/// What a query is called in a table.
 pub fn query_name(query: &str) -> &str {
     if query == SUITE { "all" } else { query }
 }
@@ -241,7 +232,6 @@ fn grid(lines: Vec<Vec<String>>, left: &[usize]) -> String {
     grid.render(Style::Plain)
 }
 
-/// The published table of a pair.
 fn published(section: &Section, a: &Column, b: &Column) -> String {
     let heads = [["", "CPU ms", "", "", "T ms", "", ""], ["query", "A", "B", "gain", "A", "B", "gain"]];
     let mut lines: Vec<Vec<String>> = heads.map(|line| line.map(str::to_owned).to_vec()).to_vec();
@@ -263,7 +253,7 @@ fn gain_letter(gain: Option<(f64, bool)>) -> String {
     gain.map_or_else(|| "-".to_owned(), word)
 }
 
-/// The row of a query in a comparison of two systems.
+/// In a comparison of two systems.
 fn row_of<'s>(
     evidence: &Evidence,
     set: &'s ComparisonSet,
@@ -277,7 +267,7 @@ fn row_of<'s>(
     rows.filter(|row| row.metric.id == id && row.benchmark == cell.benchmark).find(of_cell)
 }
 
-/// The two estimators of a pair beside each other: the published gain, and the sound ratio with its interval and verdict.
+/// The published gain beside the sound ratio with interval and verdict.
 fn both(evidence: &Evidence, set: &ComparisonSet, section: &Section, a: &Column, b: &Column) -> Option<String> {
     let head = ["query", "published", "all runs", "interval", "verdict"].map(str::to_owned).to_vec();
     let mut lines = vec![head];
@@ -290,7 +280,7 @@ fn both(evidence: &Evidence, set: &ComparisonSet, section: &Section, a: &Column,
             |change| (change.point(Script::Plain), change.interval(Script::Plain)),
         );
         let (word, more) = verdict_words(row, set);
-        // What would settle it is in the plain comparison, which has the room.
+        // What would settle it is in the plain comparison.
         let verdict = if row.no_verdict().is_some() { more } else { word };
         let gained = gain_letter(gain(&a.times[at][PUBLISHED], &b.times[at][PUBLISHED]));
         lines.push(vec![query_name(query).to_owned(), gained, ratio, interval, verdict]);
@@ -298,7 +288,7 @@ fn both(evidence: &Evidence, set: &ComparisonSet, section: &Section, a: &Column,
     Some(families(set, rows, WIDTH) + &grid(lines, &[0, 4]))
 }
 
-/// One system's two estimators beside each other.
+/// One system's two estimators.
 fn alone(section: &Section, column: &Column) -> String {
     let mut lines = vec![["query", "CPU ms", "T ms", "mean of all runs, ms"].map(str::to_owned).to_vec()];
     for (at, query) in section.queries.iter().enumerate() {
@@ -315,8 +305,7 @@ const FOOTNOTE: &str = "CPU is the processor time of a run, of all processes. T 
                         of chance. All runs: B against A by the mean of all runs in the same block, with its interval and \
                         verdict. Every answer was checked before it was timed.";
 
-/// The tables as text, with verdicts where there is a comparison of [`JUDGED`]. Nothing if the experiment has no spatial
-/// queries.
+/// With verdicts on [`JUDGED`]. Empty without spatial queries.
 pub fn render(evidence: &Evidence, set: Option<&ComparisonSet>) -> Option<String> {
     let sections = sections(evidence);
     let mut text = String::new();

@@ -1,34 +1,29 @@
-//! The report's charts as pictures that stand alone.
-//!
-//! A chart of the page is taken out of it and given what the page lent it: a background, colours, fonts, its title and
-//! its legend. The sheet has plain values where that of the page has variables, which few programs that draw SVG know.
+//! The report's charts as standalone SVG: with background, colours, fonts, title and legend, and plain values instead
+//! of CSS variables, which few programs know.
 
 use std::fmt::Write as _;
 
 const SHEET: &str = include_str!("svg.css");
-/// Room above a chart for its title and legend.
+/// For title and legend.
 const HEAD: f64 = 46.0;
-/// Width of a letter of the legend, about.
+/// Approximate.
 const LETTER: f64 = 6.6;
 const FIGURE: &str = "<figure class=\"chart\" id=\"";
 const SVG: &str = "<svg viewBox=\"0 0 ";
 const KEY: &str = "<span class=\"key\">";
 
-/// A chart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chart {
-    /// Its name in the page, such as `forest-0`: letters, digits and dashes.
+    /// Such as `forest-0`: letters, digits and dashes.
     pub id: String,
-    /// The picture, a whole file.
     pub svg: String,
 }
 
-/// Every chart of a report that [`crate::html::render`] made.
 pub fn charts(html: &str) -> Vec<Chart> {
     html.split(FIGURE).skip(1).filter_map(chart).collect()
 }
 
-/// A chart from the text that follows the beginning of its figure.
+/// `text` follows the figure's beginning.
 fn chart(text: &str) -> Option<Chart> {
     let text = &text[..text.find("</figure>")?];
     let id = &text[..text.find('"')?];
@@ -42,7 +37,6 @@ fn chart(text: &str) -> Option<Chart> {
     let body = &rest[rest.find('>')? + 1..rest.find("</svg>")?];
     let total = height + HEAD;
     let mut svg = String::new();
-    // Writing to a string does not fail.
     let _ = writeln!(
         svg,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{total}\" viewBox=\"0 0 {width} {total}\">\
@@ -59,7 +53,7 @@ fn between<'a>(text: &'a str, from: &str, to: &str) -> Option<&'a str> {
     Some(&rest[..rest.find(to)?])
 }
 
-/// The swatches of a caption with their names, in a row.
+/// Swatches with names, in a row.
 fn legend(caption: &str) -> String {
     let mut legend = String::new();
     let mut x = 12.0;

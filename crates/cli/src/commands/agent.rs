@@ -19,29 +19,28 @@ use crate::exit::Exit;
 use crate::leftovers;
 use crate::printer::Printer;
 
-/// How often it is looked whether the agent should end.
+/// Interval of the check whether the agent should end.
 const POLL: Duration = Duration::from_millis(100);
 
 fn server(nats: &Nats) -> Server {
     Server { url: nats.nats.clone(), creds: nats.creds.clone(), ca: nats.ca.clone() }
 }
 
-/// A line of what the agent does, to stderr.
+/// Logs to stderr.
 fn line(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
 fn nothing(_: &str) {}
 
-/// Serves until the user interrupts.
 pub fn run(args: &AgentArgs, printer: Printer) -> Result<Exit, CliError> {
     if !protocol::name_is_fit(&args.name) {
         return Err(CliError::user(format!("`{}` cannot be the name of an agent", args.name))
             .hint("a name has letters, digits, `-` and `_`, and is part of the subjects that it answers on"));
     }
-    // An agent that was killed had servers and volumes of its own.
+    // A killed agent leaves servers and volumes.
     leftovers::offer(leftovers::Consent::Ask, printer);
-    // Thousands of clients need as many sockets; where the limit cannot be raised too many of them are refused.
+    // Thousands of clients need as many sockets; above the limit they are refused.
     let _ = host::limits::raise_open_files();
     let interrupt = host::interrupt::flag(Exit::Interrupted.code());
     let log = if printer.is_quiet() { nothing } else { line };
@@ -60,7 +59,7 @@ pub fn run(args: &AgentArgs, printer: Printer) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// What the arguments allow plans to reach.
+/// What plans may reach.
 fn allowed(args: &AgentArgs) -> Result<Named, CliError> {
     let wrong = |flag: &str, cause: String| CliError::user(format!("{flag}: {cause}"));
     let mut named = Named::default();
@@ -96,12 +95,10 @@ fn allowed(args: &AgentArgs) -> Result<Named, CliError> {
     Ok(named)
 }
 
-/// What the private servers are called that étalon can start.
 fn servers() -> Vec<&'static str> {
     Registry::built_in().catalog().engines.iter().flat_map(|engine| engine.private_servers).copied().collect()
 }
 
-/// Lists the agents.
 pub fn list(args: &AgentsArgs, printer: Printer) -> Result<Exit, CliError> {
     let listed = fleet::list(&server(&args.server))?;
     if printer.json {
@@ -138,7 +135,7 @@ fn to_json(one: &Listed) -> serde_json::Value {
     })
 }
 
-/// A table; each agent's machine and what it may reach stand under it.
+/// A table, with each agent's machine and permissions under it.
 fn text(listed: &[Listed]) -> String {
     let width = listed.iter().map(|one| one.info.name.len()).max().unwrap_or_default().max("agent".len());
     let mut text = format!(

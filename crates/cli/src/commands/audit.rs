@@ -14,7 +14,6 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
 
-/// Audits a table. The answer is bad when a figure is accused.
 pub fn run(args: &AuditArgs, printer: Printer) -> Result<Exit, CliError> {
     let bytes = std::fs::read(&args.file).map_err(|error| unreadable(&args.file, &error))?;
     let read = tidy::parse(&table_text(&args.file, &bytes)?).and_then(|table| Facts::read(&table));
@@ -34,8 +33,8 @@ pub fn run(args: &AuditArgs, printer: Printer) -> Result<Exit, CliError> {
     Ok(if audit.is_bad() { Exit::BadAnswer } else { Exit::Done })
 }
 
-/// Adds the executions of a log in place of the condensed rows of its system: `duration` in seconds for those that
-/// succeeded, `failed` for the others.
+/// Replaces a system's condensed rows by the executions of a log: `duration` in seconds for successes, `failed` for
+/// the others.
 fn add_log(facts: &mut Facts, argument: &str) -> Result<(), CliError> {
     let Some((system, path)) = argument.split_once('=').filter(|(system, _)| !system.is_empty()) else {
         return Err(CliError::user(format!("`{argument}` names no system")).hint("write SYSTEM=FILE"));

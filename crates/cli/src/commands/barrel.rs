@@ -1,4 +1,4 @@
-//! `--format super-smack`: the Query Barrel Report of each cell, and what the script itself prints.
+//! `--format super-smack`: the Query Barrel Report of each cell, and the script's own `print` lines.
 
 use engine::workloads::smack::{Script, Shown};
 use report::Evidence;
@@ -7,23 +7,19 @@ use report::barrel::{self, BarrelReport, Trials};
 use crate::error::CliError;
 use crate::smack::Called;
 
-/// The reports of an experiment.
 pub fn render(evidence: &Evidence, trials: Trials) -> String {
     let reports: Vec<String> = barrel::reports(evidence, trials).iter().map(barrel::render).collect();
     format!("{}\n{}", reports.join("\n"), barrel::FOOTNOTE)
 }
 
-/// The reports of a script that was named on the command line, with what its `print` lines say of each.
-///
-/// # Errors
-/// The script has changed since it was run.
+/// For a script named on the command line, with its `print` lines.
 pub fn render_called(evidence: &Evidence, called: &Called) -> Result<String, CliError> {
     let script = Script::read(&called.script).map_err(|failure| CliError::from(&failure))?;
     let mut text = String::new();
     for one in barrel::reports(evidence, Trials::Together) {
         let results = |_: &str, kind: Option<&str>, field: &str| result(&one, kind, field);
         let shown = script.shown(&called.values, &results).map_err(|failure| CliError::from(&failure))?;
-        // Several clients of one script are one cell, and have one report.
+        // Several clients of one script share a cell and a report.
         let mut reported = false;
         for line in shown {
             match line {
@@ -44,7 +40,7 @@ pub fn render_called(evidence: &Evidence, called: &Called) -> Result<String, Cli
     Ok(text)
 }
 
-/// A result as scripts name it.
+/// By the scripts' names of results.
 fn result(report: &BarrelReport, kind: Option<&str>, field: &str) -> Option<String> {
     let [max, min, avg] = report.connect_ms;
     let Some(kind) = kind else {

@@ -1,5 +1,3 @@
-//! `etalon compare`: the comparison again, with other margins, estimators or groupings.
-
 use report::Evidence;
 use report::barrel::Trials as Split;
 use report::text::Trials;
@@ -12,7 +10,6 @@ use crate::exit::Exit;
 use crate::printer::Printer;
 use crate::sqlio;
 
-/// Compares the systems of an experiment.
 pub fn run(args: &CompareArgs, printer: Printer) -> Result<Exit, CliError> {
     let store = Store::open_read_only(&args.store)?;
     let evidence = Evidence::read(&store)?;

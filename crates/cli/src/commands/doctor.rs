@@ -16,7 +16,6 @@ use crate::leftovers;
 use crate::printer::Printer;
 use crate::source;
 
-/// Looks at this machine, and at a system if one is named.
 pub fn run(args: &DoctorArgs, printer: Printer) -> Result<Exit, CliError> {
     let uncleaned = if args.clean { leftovers::remove(&host::scratch::find_abandoned(), printer) } else { 0 };
     let mut paths = vec![("here".to_owned(), PathBuf::from("."))];
@@ -43,7 +42,6 @@ pub fn run(args: &DoctorArgs, printer: Printer) -> Result<Exit, CliError> {
     Ok(if unfit { Exit::BadAnswer } else { Exit::Done })
 }
 
-/// The facts of a plan's only system.
 fn look_at(plan: &Plan, registry: &Registry, paths: &mut Vec<(String, PathBuf)>) -> Result<Facts, CliError> {
     let Some(system) = plan.systems.first() else { return Err(CliError::user("the plan has no system")) };
     let request = OpenRequest::new(system, Consent::OwnOnly);

@@ -11,7 +11,6 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
 
-/// Judges an experiment.
 pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
     let evidence = Evidence::read(&Store::open_read_only(&args.store)?)?;
     let set = set_of(&evidence, &options(&args.comparing)?)?;

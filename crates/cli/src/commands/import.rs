@@ -17,18 +17,16 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
 
-/// The value of [`Header::build`] of a store in which étalon has measured nothing.
+/// [`Header::build`] of an imported store.
 const BUILD: &str = report::evidence::IMPORTED;
-/// So many lines that were not understood are shown for each file.
+/// Unrecognised lines shown per file.
 const SHOWN_LINES: usize = 5;
 
-/// A file with the system that it is of.
 struct Input {
     system: String,
     path: PathBuf,
 }
 
-/// Reads the files and writes them into a new store.
 pub fn run(args: &ImportArgs, printer: Printer) -> Result<Exit, CliError> {
     if args.seventh.is_some() && args.format != ImportFormat::PgbenchLog {
         return Err(CliError::user("--seventh is about the logs of `pgbench -l`").hint("leave it out"));
@@ -55,8 +53,7 @@ fn inputs(args: &ImportArgs) -> Result<Vec<Input>, CliError> {
     args.files.iter().map(input).collect()
 }
 
-/// The file's name without its ending; for logs of pgbench, of which a run has several, without their numbers; for task
-/// logs the folder's.
+/// File stem; pgbench logs without their numbers, since a run has several; for task logs the folder's name.
 fn default_system(path: &Path, format: ImportFormat) -> String {
     let whole = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     let stem = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
@@ -114,7 +111,7 @@ fn read(args: &ImportArgs, inputs: &[Input], printer: Printer) -> Result<Vec<Imp
     }
 }
 
-/// Files that are parts of one run, read into one sum.
+/// Files of one run, added up.
 struct Run<S> {
     system: String,
     name: PathBuf,
@@ -128,7 +125,7 @@ impl<S> Run<S> {
     }
 }
 
-/// Reads the files of each system that have the same name of their run into one sum.
+/// Adds up each system's files of one run.
 fn together<S: Default>(
     inputs: &[Input],
     name: impl Fn(&Input) -> PathBuf,
@@ -153,7 +150,7 @@ fn together<S: Default>(
     Ok(runs)
 }
 
-/// Refuses a run without a line: it measured nothing, or the log was cut before its first. A thread of a run may have none.
+/// Refuses a run without a line, which measured nothing; single threads may be empty.
 fn not_empty<S>(runs: &[Run<S>], what: &str, count: impl Fn(&S) -> u64) -> Result<(), CliError> {
     match runs.iter().find(|run| count(&run.sum) == 0) {
         None => Ok(()),
@@ -167,7 +164,6 @@ fn not_empty<S>(runs: &[Run<S>], what: &str, count: impl Fn(&S) -> u64) -> Resul
 const AS_PGBENCH_NAMES_THEM: &str =
     "name the logs as pgbench does: NAME.PROCESS for a run's first thread, NAME.PROCESS.1 for its second";
 
-/// The run of pgbench that a log is of.
 fn run_of(input: &Input, all: &[Input]) -> PathBuf {
     let name = input.path.file_name().unwrap_or(input.path.as_os_str()).to_string_lossy();
     let is_known = |name: &str| {
@@ -177,8 +173,7 @@ fn run_of(input: &Input, all: &[Input]) -> PathBuf {
     input.path.with_file_name(pgbench::run_of_log(&name, is_known))
 }
 
-/// Repetitions follow each other. What ran at once are threads of a run under other names, and each has a part of its
-/// transactions only.
+/// Repetitions follow each other; overlapping ones are threads of one run under other names.
 fn one_after_the_other<S>(runs: &[Run<S>], overlaps: impl Fn(&S, &S) -> bool) -> Result<(), CliError> {
     for (at, run) in runs.iter().enumerate() {
         let other = runs[..at].iter().find(|other| other.system == run.system && overlaps(&other.sum, &run.sum));
@@ -235,7 +230,7 @@ fn one(format: ImportFormat, input: &Input, printer: Printer) -> Result<Imported
     Ok(imported)
 }
 
-/// The text of a tidy table, which may stand in a Parquet file.
+/// From text or Parquet.
 pub fn table_text(path: &Path, bytes: &[u8]) -> Result<String, CliError> {
     #[cfg(feature = "parquet")]
     if bytes.starts_with(super::parquet::MAGIC) {
@@ -267,12 +262,10 @@ fn show_strange(source: &str, strange: &[NotUnderstood], printer: Printer) {
     }
 }
 
-/// A file that cannot be opened or read.
 pub fn unreadable(path: &Path, error: &std::io::Error) -> CliError {
     CliError::user(format!("cannot read {}: {error}", path.display()))
 }
 
-/// A file that is not as its format wants it.
 pub fn in_file(path: &Path, error: &FormatError) -> CliError {
     let error = user(error);
     CliError { message: format!("{}: {}", path.display(), error.message), ..error }
@@ -283,7 +276,6 @@ fn user(error: &FormatError) -> CliError {
     CliError { hints: hint.into_iter().collect(), ..CliError::user(error.to_string()) }
 }
 
-/// Stores end in `.etalon`.
 fn with_extension(path: &Path) -> PathBuf {
     if path.extension().is_some_and(|extension| extension == EXTENSION) {
         path.to_owned()
@@ -292,7 +284,7 @@ fn with_extension(path: &Path) -> PathBuf {
     }
 }
 
-/// Writes the store; when anything fails, no file is left.
+/// On failure no file is left.
 fn keep(path: &Path, experiment: &Experiment) -> Result<(), CliError> {
     let header = Header {
         etalon_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -307,7 +299,7 @@ fn keep(path: &Path, experiment: &Experiment) -> Result<(), CliError> {
     let order: Vec<_> = experiment.trials.iter().map(|(planned, _)| *planned).collect();
     let mut store = Store::create(path, &header, &order)?;
     if let Err(error) = fill(&mut store, experiment, header.created_unix_ms) {
-        // All trials or none are in it: the second, then, and it is of no use.
+        // The transaction failed, so the store is empty.
         let _ = store.close_unless_untouched();
         return Err(CliError::from(error));
     }

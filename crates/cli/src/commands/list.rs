@@ -12,10 +12,9 @@ use crate::exit::Exit;
 use crate::printer::Printer;
 use crate::source::BUILT_IN;
 
-/// Names stand in a column of this width; a longer one has a line of its own.
+/// A longer name gets a line of its own.
 const NAME_WIDTH: usize = 14;
 
-/// Lists built-in plans, workloads and engines.
 pub fn run(printer: Printer) -> Result<Exit, CliError> {
     let catalog = Registry::built_in().catalog();
     let engines: Vec<_> = catalog.engines.iter().filter(|engine| engine.visibility == Visibility::Public).collect();
@@ -33,7 +32,7 @@ pub fn run(printer: Printer) -> Result<Exit, CliError> {
     let mut text = String::from("built-in plans (etalon run NAME)\n");
     let width = printer.width();
     let mut entry = |name: &str, about: &str, indent: usize| {
-        // The text stands beside the name, and its further lines under its own first word.
+        // Further lines are indented to the first word.
         let column = indent + NAME_WIDTH;
         let name = if name.len() >= NAME_WIDTH {
             let _ = writeln!(text, "{:indent$}{name}", "");
@@ -57,7 +56,7 @@ pub fn run(printer: Printer) -> Result<Exit, CliError> {
             let about = match key.default.map(model::Literal::value) {
                 None => format!("{} (required)", key.about),
                 Some(Some(default)) => format!("{} (default {default})", key.about),
-                // The sentence says what happens without it.
+                // The sentence says what happens without the key.
                 Some(None) => key.about.to_owned(),
             };
             entry(key.name, &about, 4);

@@ -26,10 +26,6 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
 
-/// Runs the verb.
-///
-/// # Errors
-/// What the user should read, with the exit code.
 pub fn dispatch(command: Command, printer: Printer) -> Result<Exit, CliError> {
     match command {
         Command::Run(args) => run::run(&args, printer),

@@ -1,4 +1,4 @@
-//! The tidy table as Parquet: the same columns with the same names, and one for what is text.
+//! The tidy table as Parquet: the same columns, and one more for text.
 
 use std::fs::File;
 use std::path::Path;
@@ -21,20 +21,16 @@ use crate::error::CliError;
 
 /// The first bytes of every such file.
 pub const MAGIC: &[u8] = b"PAR1";
-/// The file's own name of the table's remarks, a line each.
+/// Metadata key of the table's remarks, one per line.
 const REMARKS: &str = "etalon.remarks";
-/// The column of what is no number.
+/// Column of non-numeric values.
 const TEXT: &str = "text";
 const VALUE: &str = "value";
 const KIND: &str = "kind";
 
-/// Columns of text: a name, and what a row has there.
+/// Names of text columns, and their values.
 type Texts<'a> = Vec<(String, Box<dyn Fn(&Row) -> Option<String> + 'a>)>;
 
-/// Writes a table.
-///
-/// # Errors
-/// When two columns have one name.
 pub fn write(table: &Table) -> Result<Vec<u8>, CliError> {
     encode(table).map_err(|error| CliError::could_not(format!("cannot write the table as Parquet: {error}")))
 }
@@ -68,10 +64,6 @@ fn encode(table: &Table) -> Result<Vec<u8>, ParquetError> {
     Ok(bytes)
 }
 
-/// Reads a table as text, for the reader that all tables have.
-///
-/// # Errors
-/// When the file is damaged, or holds anything but columns of text and numbers.
 pub fn read(path: &Path) -> Result<String, CliError> {
     let wrong = |what: String| CliError::user(format!("{}: {what}", path.display()));
     let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
@@ -193,7 +185,7 @@ fn texts(table: &Table) -> Texts<'_> {
         }),
     ));
     columns.push((KIND.to_owned(), Box::new(|row| Some(row.kind.clone()))));
-    // Of marks and facts their text, of a value that is not there the reason.
+    // Text of marks and facts, reason of unavailable values.
     columns.push((
         TEXT.to_owned(),
         Box::new(|row| match &row.value {

@@ -17,15 +17,14 @@ use crate::printer::Printer;
 use crate::progress::clock;
 use crate::source;
 
-/// What preparing a trial takes besides loading: connections, a checkpoint.
+/// Preparation of a trial besides loading: connections, a checkpoint.
 const PREPARATION: Duration = Duration::from_millis(200);
-/// About how fast rows are loaded, in bytes a second; only for the estimate.
+/// Rough loading rate for the estimate.
 const LOAD_BYTES_PER_S: f64 = 60e6;
 
-/// The same for files of blocks.
+/// Rough rate for filling files of blocks.
 const FILL_BYTES_PER_S: f64 = 300e6;
 
-/// Checks a plan and shows what it would do.
 pub fn run(args: &PlanArgs, printer: Printer) -> Result<Exit, CliError> {
     let registry = Registry::built_in();
     let loaded = source::load(&args.source, &registry, 0)?;
@@ -39,7 +38,6 @@ pub fn run(args: &PlanArgs, printer: Printer) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// Size of the largest data set, and the time to load all trials' data, if every task of the plan can be compiled.
 struct Work {
     disk_bytes: u64,
     loading: Duration,
@@ -47,7 +45,7 @@ struct Work {
 
 fn work_of(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
     let mut work = Work { disk_bytes: 0, loading: Duration::ZERO };
-    // Nothing is run: what a script may do is asked when it is.
+    // Nothing is run, so no permission is needed yet.
     let grants = Grants { shell: Shell::Allowed, debug: None, ..Grants::default() };
     let mut files = std::collections::BTreeSet::new();
     for cell in plan.cells() {
@@ -56,21 +54,21 @@ fn work_of(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
         let task = task.map_err(|failure| CliError::from(&failure).at(format!("benchmark: {}", cell.benchmark)))?;
         let size_bytes = task.dataset.size_bytes;
         if !task.dataset.files.is_empty() {
-            // Made once for the whole run, beside those of other benchmarks.
+            // Made once per run, for all benchmarks.
             if files.insert((cell.system.clone(), task.dataset.name)) {
                 work.disk_bytes += size_bytes;
                 work.loading += Duration::from_secs_f64(size_bytes as f64 / FILL_BYTES_PER_S);
             }
             continue;
         }
-        // The tables, and a pristine copy or a write-ahead log of about the same size.
+        // The tables, and a pristine copy or write-ahead log of about that size.
         work.disk_bytes = work.disk_bytes.max(size_bytes * 2 * plan.systems.len() as u64);
         work.loading += Duration::from_secs_f64(size_bytes as f64 / LOAD_BYTES_PER_S) * plan.schedule.blocks;
     }
     Ok(work)
 }
 
-/// Time of all trials without loading.
+/// Without loading.
 pub fn expected_time(plan: &Plan) -> Duration {
     let length = match plan.schedule.length {
         Length::Duration(duration) => duration,
@@ -79,7 +77,7 @@ pub fn expected_time(plan: &Plan) -> Duration {
     (plan.schedule.warmup + length + PREPARATION) * plan.order().len() as u32
 }
 
-/// `2 h 5 min`-like, and a word of caution where the plan counts transactions.
+/// `2 h 5 min`, with a caution where the plan counts transactions.
 fn time_text(plan: &Plan, work: &Work) -> String {
     let time = clock(expected_time(plan) + work.loading);
     match plan.schedule.length {
@@ -88,13 +86,13 @@ fn time_text(plan: &Plan, work: &Work) -> String {
     }
 }
 
-/// Whether every benchmark works on tables that étalon did not make.
+/// Every benchmark uses tables that étalon did not make.
 fn makes_nothing(plan: &Plan) -> bool {
     let none = |cell: &model::Cell| cell.point.get("tables").and_then(model::Value::as_text) == Some("none");
     plan.cells().iter().all(none)
 }
 
-/// What the system's account must be allowed, if étalon makes anything there.
+/// Privileges that étalon needs in the system.
 fn needed(plan: &Plan, system: &SystemPlan, registry: &Registry) -> Option<String> {
     registry.needs(system).filter(|_| !makes_nothing(plan))
 }

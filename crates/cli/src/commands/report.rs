@@ -1,4 +1,4 @@
-//! `etalon report`, and the results that `run` and `resume` end with.
+//! `etalon report`, and the results after `run` and `resume`.
 
 use std::path::Path;
 
@@ -14,7 +14,6 @@ use crate::printer::Printer;
 use crate::source::Called;
 use crate::sqlio;
 
-/// Writes the HTML report.
 pub fn run(args: &ReportArgs, printer: Printer) -> Result<Exit, CliError> {
     let store = Store::open_read_only(&args.store)?;
     let evidence = Evidence::read(&store)?;
@@ -29,7 +28,7 @@ pub fn run(args: &ReportArgs, printer: Printer) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// Prints the comparison of an experiment that has ended, and writes its report beside the store.
+/// Prints a finished experiment's comparison, and writes its report beside the store.
 pub fn conclude(path: &Path, format: ResultFormat, called: Option<&Called>, printer: Printer) -> Result<(), CliError> {
     let store = Store::open_read_only(path)?;
     let evidence = Evidence::read(&store)?;
@@ -54,7 +53,7 @@ pub fn conclude(path: &Path, format: ResultFormat, called: Option<&Called>, prin
     Ok(())
 }
 
-/// The tables of page inserts, with verdicts where there are two systems.
+/// With verdicts if there are two systems.
 pub fn pages(evidence: &Evidence, printer: Printer) -> Result<String, CliError> {
     let set = judged(evidence, &report::pages::JUDGED);
     // A file takes the published table in one piece.
@@ -65,7 +64,7 @@ pub fn pages(evidence: &Evidence, printer: Printer) -> Result<String, CliError> 
     })
 }
 
-/// The tables of spatial queries, with verdicts where there are two systems.
+/// With verdicts if there are two systems.
 pub fn spatial(evidence: &Evidence) -> Result<String, CliError> {
     let set = judged(evidence, &report::spatial::JUDGED);
     report::spatial::render(evidence, set.as_ref()).ok_or_else(|| {
@@ -74,13 +73,13 @@ pub fn spatial(evidence: &Evidence) -> Result<String, CliError> {
     })
 }
 
-/// A comparison of these metrics. There is none if the experiment does not have them, which its table says better.
+/// `None` if the experiment lacks these metrics.
 fn judged(evidence: &Evidence, metrics: &[&str]) -> Option<ComparisonSet> {
     let named = metrics.iter().map(|&metric| metric.to_owned()).collect();
     set_of(evidence, &Options { metrics: MetricFilter::Named(named), ..Options::default() }).ok()
 }
 
-/// Prints the comparisons as text, or as JSON if that was asked for.
+/// As text, or JSON if asked for.
 pub fn print_set(evidence: &Evidence, options: &Options, trials: Trials, printer: Printer) -> Result<(), CliError> {
     let set = set_of(evidence, options)?;
     if printer.json {
@@ -96,8 +95,7 @@ pub fn print_set(evidence: &Evidence, options: &Options, trials: Trials, printer
     Ok(())
 }
 
-/// The comparisons that the options ask for. Imported repetitions have nothing in common but their number, so the two sides
-/// are not paired then.
+/// Imported repetitions are not paired: they share only their number.
 pub fn set_of(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, CliError> {
     let in_blocks = |name: &str| {
         let facts = evidence.facts_of(name);
@@ -116,7 +114,7 @@ fn write_html(store: &Store, evidence: &Evidence, options: &Options, path: &Path
     let set = set_of(evidence, options)?;
     let html = report::html::render(evidence, &set, store)
         .map_err(|error| CliError::could_not(format!("cannot make the report: {error}")))?;
-    // A reader never sees half a report: it is written beside its place, then moved there.
+    // Written beside its place, then moved, so that no reader sees half a report.
     let draft = path.with_added_extension("new");
     std::fs::write(&draft, html).and_then(|()| std::fs::rename(&draft, path)).map_err(|error| {
         CliError::could_not(format!("cannot write the report {}: {error}", path.display()))
@@ -124,7 +122,7 @@ fn write_html(store: &Store, evidence: &Evidence, options: &Options, path: &Path
     })
 }
 
-/// The options of a comparison as the command line gives them.
+/// From the command line.
 pub fn options(args: &Comparing) -> Result<Options, CliError> {
     let some = |list: &[String]| (!list.is_empty()).then(|| list.to_vec());
     let mut options = Options {

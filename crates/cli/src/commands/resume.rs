@@ -1,4 +1,4 @@
-//! `etalon resume`: go on where an experiment stopped.
+//! `etalon resume`.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,6 @@ use crate::leftovers;
 use crate::printer::Printer;
 use crate::source::{self, Loaded};
 
-/// Runs what is pending in a store.
 pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
     let registry = Registry::built_in();
     let mut store = Store::open(&args.store)?;
@@ -28,13 +27,13 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
     if aborted > 0 {
         printer.note(&format!("{} cut off when étalon ended: repeated", count(aborted, "trial")));
     }
-    // Measured trials are repeated, too, where their blocks stopped half-way.
+    // Blocks that stopped half-way are repeated with their measured trials.
     let result = if store.pending()?.is_empty() {
         printer.note("nothing is pending: every trial has been measured");
         Ok(engine::Ended::Complete { failed: 0 })
     } else {
         printer.note(&format!("{}: {} pending", loaded.plan.name, count(unmeasured(&store)?, "trial")));
-        // In sequential order the trials of a block are far apart from the beginning.
+        // In sequential order a block's trials are far apart anyway.
         let keeps_blocks = args.only_pending || loaded.plan.schedule.order == Order::Sequential;
         let rest = if keeps_blocks { Rest::OnlyPending } else { Rest::WholeBlocks };
         let options = Options { rest, ..options(args.yes, &args.loading, printer) };
@@ -43,7 +42,7 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
     finish(result, store, &loaded, &args.store, args.format, printer)
 }
 
-/// How many trials have never been measured.
+/// Trials never measured.
 fn unmeasured(store: &Store) -> Result<usize, CliError> {
     let trials = store.trials()?;
     let positions = |of: &dyn Fn(&StoredTrial) -> bool| {
@@ -52,8 +51,7 @@ fn unmeasured(store: &Store) -> Result<usize, CliError> {
     Ok(positions(&|_| true) - positions(&|trial| trial.state == TrialState::Measured))
 }
 
-/// The plan that the experiment was begun with. Where its password was masked, as in the command line that the store
-/// holds, there is none: the environment and the password files serve.
+/// The stored plan. A masked password comes from the environment or password files.
 fn plan_of(header: &Header, registry: &Registry, printer: Printer) -> Result<Loaded, CliError> {
     let loaded = as_begun(header, registry, printer)?;
     let Unmasked { plan, without_password, lost } = loaded.plan.unmasked();
@@ -69,8 +67,8 @@ fn plan_of(header: &Header, registry: &Registry, printer: Printer) -> Result<Loa
     Ok(Loaded { plan, ..loaded })
 }
 
-/// The plan that the experiment was begun with: read again from its file, so that passwords come from where they came
-/// from then, and refused if it has changed. If the file is gone the store's own copy serves.
+/// The plan read again from its file, with its passwords; refused if it has changed. If the file is gone, the stored
+/// plan.
 fn as_begun(header: &Header, registry: &Registry, printer: Printer) -> Result<Loaded, CliError> {
     let stored = || Loaded {
         plan: header.plan.clone(),
@@ -94,7 +92,7 @@ fn as_begun(header: &Header, registry: &Registry, printer: Printer) -> Result<Lo
     Ok(loaded)
 }
 
-/// The plan's source as the experiment's command line named it.
+/// From the stored command line.
 fn source_of(header: &Header) -> Option<PlanSource> {
     let Command::Run(args) = Cli::try_parse_from(shlex::split(&header.command)?).ok()?.command else { return None };
     let plan = header.plan_path.clone().unwrap_or_else(|| args.source.plan.clone());

@@ -24,19 +24,17 @@ use crate::progress::{Progress, clock};
 use crate::source::{self, Loaded};
 use crate::task_log::TaskLogs;
 
-/// Runs a plan into a new store.
 pub fn run(args: &RunArgs, printer: Printer) -> Result<Exit, CliError> {
     let registry = Registry::built_in();
     let loaded = source::load(&args.source, &registry, fresh_seed())?;
     run_loaded(&loaded, args, &registry, printer)
 }
 
-/// A seed for whoever names none.
+/// Default seed.
 pub fn fresh_seed() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }
 
-/// Runs a plan that is loaded.
 pub fn run_loaded(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer: Printer) -> Result<Exit, CliError> {
     leftovers::offer(if args.yes { leftovers::Consent::Given } else { leftovers::Consent::Ask }, printer);
     std::fs::create_dir_all(&args.output).map_err(|error| {
@@ -52,7 +50,7 @@ pub fn run_loaded(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer:
     finish(result, store, loaded, &path, args.format, printer)
 }
 
-/// What the command line allows and asks for.
+/// From the command line.
 pub fn options(yes: bool, loading: &Loading, printer: Printer) -> Options {
     let consent = if yes { Consent::DropForeign } else { Consent::OwnOnly };
     let shell = if loading.allow_shell { Shell::Allowed } else { Shell::Refused };
@@ -64,7 +62,6 @@ pub fn options(yes: bool, loading: &Loading, printer: Printer) -> Options {
     }
 }
 
-/// The engine's word for what sends and receives.
 pub fn choice(reactor: Reactor) -> Choice {
     match reactor {
         Reactor::Auto => Choice::Auto,
@@ -73,7 +70,6 @@ pub fn choice(reactor: Reactor) -> Choice {
     }
 }
 
-/// Runs what is pending in a store, with progress and Ctrl-C. The ends of tasks go to files in `task_log`.
 pub fn conduct(
     registry: &Registry,
     plan: &Plan,
@@ -82,7 +78,7 @@ pub fn conduct(
     task_log: Option<&Path>,
     printer: Printer,
 ) -> Result<Ended, ExperimentError> {
-    // Thousands of clients need as many sockets; where the limit cannot be raised too many of them are refused.
+    // Thousands of clients need as many sockets; above the limit they are refused.
     let _ = host::limits::raise_open_files();
     let options = with_fleet(registry, plan, store.header(), options).map_err(ExperimentError::Fleet)?;
     let mut progress = Progress::new(printer, registry, plan, task_log.map(|folder| TaskLogs::new(folder, plan)));
@@ -91,13 +87,13 @@ pub fn conduct(
     ended
 }
 
-/// Where the URL of the NATS server is looked for if the store has it without its password. NATS's own tools read it, too.
+/// Source of the NATS URL if the stored one lacks its password; NATS's own tools read it, too.
 const NATS_VARIABLE: &str = "NATS_URL";
 
-/// The options with the agents that the plan names, if it names any.
+/// Adds the plan's agents.
 fn with_fleet(registry: &Registry, plan: &Plan, header: &Header, options: Options) -> Result<Options, Failure> {
     let Some(named) = &plan.fleet else { return Ok(options) };
-    // What was a secret in the plan is not in the store: whoever resumes gives the URL anew.
+    // Secrets are not stored: whoever resumes gives the URL anew.
     let variable = match named.nats.contains(model::plan::MASK) {
         true => Some(NATS_VARIABLE),
         false => named.nats.strip_prefix(model::plan::ENV_PREFIX),
@@ -112,7 +108,7 @@ fn with_fleet(registry: &Registry, plan: &Plan, header: &Header, options: Option
     };
     let path = |text: &String| PathBuf::from(text);
     let server = Server { url, creds: named.creds.as_ref().map(path), ca: named.ca.as_ref().map(path) };
-    // The same for whoever resumes the experiment, and for no other.
+    // Stable over resumes, and unique.
     let hash: String = header.plan_hash.chars().take(12).collect();
     let fleet_options = FleetOptions {
         server,
@@ -125,7 +121,7 @@ fn with_fleet(registry: &Registry, plan: &Plan, header: &Header, options: Option
     Ok(Options { places: Some(Arc::new(fleet)), patience: named.patience, ..options })
 }
 
-/// Says how the experiment ended, and shows what it found.
+/// Reports the end of the experiment and its results.
 pub fn finish(
     result: Result<Ended, ExperimentError>,
     store: Store,
@@ -154,7 +150,7 @@ pub fn finish(
         Ended::Stopped { reason, kind } => {
             let error = CliError { exit: exit_of(kind), ..CliError::could_not(format!("a trial failed: {reason}")) };
             Err(error.hint(match kind {
-                // A resumed experiment keeps to its plan.
+                // A resumed experiment keeps its plan.
                 FailureKind::Unsupported | FailureKind::NotOurs | FailureKind::Plan => {
                     "`etalon resume` keeps to the plan as it is; with another value of the key `etalon run` begins anew"
                         .to_owned()
@@ -165,7 +161,7 @@ pub fn finish(
     }
 }
 
-/// An error that no trial can be run with. The store stays, unless this very run made it and no trial was begun.
+/// An error that ends the experiment. The store stays, unless this run made it and began no trial.
 fn cut_short(error: ExperimentError, store: Store, loaded: &Loaded, path: &Path, printer: Printer) -> CliError {
     let place = error.place(loaded);
     let error = place.into_iter().fold(CliError::from(error), CliError::at);
@@ -179,18 +175,16 @@ fn cut_short(error: ExperimentError, store: Store, loaded: &Loaded, path: &Path,
     }
 }
 
-/// What to do with an experiment that is not complete.
 fn go_on(path: &Path) -> String {
     format!("what has been measured is kept; go on with `{}`", resume_command(path))
 }
 
-/// As a shell takes it.
+/// Quoted for a shell.
 fn resume_command(path: &Path) -> String {
     let path = path.to_string_lossy();
     format!("etalon resume {}", shlex::try_quote(&path).unwrap_or_else(|_| path.clone()))
 }
 
-/// Where in the plan an error lies.
 trait Place {
     fn place(&self, loaded: &Loaded) -> Option<String>;
 }
@@ -224,7 +218,7 @@ fn header(loaded: &Loaded) -> Header {
     }
 }
 
-/// The command line with passwords masked, quoted so that a shell reads it again.
+/// With passwords masked, quoted for a shell.
 pub fn command_line() -> String {
     let args = std::env::args_os().skip(1).map(|arg| model::plan::redact_url(&arg.to_string_lossy()));
     let quoted = shlex::try_join(
@@ -233,8 +227,7 @@ pub fn command_line() -> String {
     quoted.unwrap_or_else(|_| "etalon".to_owned())
 }
 
-/// A new store `DIR/NAME-20261121-104500.etalon`, with a number behind it if that is taken, be it by an étalon that starts
-/// in the same moment.
+/// `DIR/NAME-20261121-104500.etalon`, numbered if taken, also by an étalon that starts in the same moment.
 fn new_store(folder: &Path, loaded: &Loaded) -> Result<Store, StoreError> {
     let name = &loaded.plan.name;
     let safe: String =
@@ -274,7 +267,7 @@ fn announce(plan: &Plan, path: &Path, printer: Printer) {
     }
 }
 
-/// The benchmarks that work on tables which étalon did not make.
+/// Benchmarks on tables that étalon did not make.
 fn on_tables_of_others(plan: &Plan) -> std::collections::BTreeSet<String> {
     let none = |cell: &model::Cell| cell.point.get("tables").and_then(model::Value::as_text) == Some("none");
     plan.cells().into_iter().filter(none).map(|cell| cell.benchmark).collect()

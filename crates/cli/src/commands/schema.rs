@@ -7,7 +7,6 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
 
-/// Prints a JSON Schema, or the reference that is made of one.
 pub fn run(args: &SchemaArgs, printer: Printer) -> Result<Exit, CliError> {
     let catalog = || Registry::built_in().catalog();
     printer.out(&match args.which {

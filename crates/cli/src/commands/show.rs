@@ -14,7 +14,6 @@ use crate::exit::Exit;
 use crate::printer::Printer;
 use crate::source::BUILT_IN;
 
-/// Shows a plan or a store.
 pub fn run(args: &ShowArgs, printer: Printer) -> Result<Exit, CliError> {
     if let Some(plan) = BUILT_IN.iter().find(|plan| plan.name == args.what) {
         let text = if printer.json {
@@ -70,7 +69,7 @@ pub fn run(args: &ShowArgs, printer: Printer) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// How many trials are in each state; only states that occur.
+/// Only states that occur.
 fn states(store: &Store) -> Result<Vec<(TrialState, usize)>, CliError> {
     use TrialState::{Aborted, Failed, Measured, Planned, Running, Superseded};
     let trials = store.trials()?;

@@ -10,7 +10,6 @@ use crate::exit::Exit;
 use crate::printer::Printer;
 use crate::{source, sqlio};
 
-/// Carries it out.
 pub fn run(args: SqlioArgs, printer: Printer) -> Result<Exit, CliError> {
     let registry = Registry::built_in();
     let mut wrapped = match &args.batch {

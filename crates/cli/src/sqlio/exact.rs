@@ -1,4 +1,4 @@
-//! What SQLIO would have printed of étalon's trials.
+//! Étalon's trials in SQLIO's output format.
 
 use engine::workloads::disk::{TargetPart, target_parts};
 use formats::sqlio::{
@@ -12,18 +12,15 @@ use store::StoredTrial;
 use super::{Called, CalledRun};
 use crate::error::CliError;
 
-/// The version whose output is followed.
+/// Emulated version.
 const VERSION: &str = "1.5.SG";
-/// Counts of étalon's clock a second.
+/// Counts of étalon's clock per second.
 const CLOCK_PER_S: u64 = 1_000_000_000;
-/// MiB of a file that étalon makes when nothing says how large.
+/// Default file size.
 const DEFAULT_MB: u64 = 1_024;
 
-/// One output of SQLIO for each measured trial, run after run; within a run system after system, block after block.
-/// Without what was called the runs are made of the cells' keys.
-///
-/// # Errors
-/// The store cannot be read, or it holds no trials of disks.
+/// One output per measured trial: run by run, then system, then block. Without `called` the runs come from the cells'
+/// keys.
 pub fn render(evidence: &Evidence, source: &dyn SeriesSource, called: Option<&Called>) -> Result<String, CliError> {
     let made;
     let called = match called {
@@ -61,7 +58,7 @@ fn is_of(cell: &Cell, run: &CalledRun) -> bool {
     cell.benchmark == run.benchmark && cell.point.get("depth").and_then(Value::as_int) == Some(i64::from(run.depth))
 }
 
-/// The runs as command lines that ask for the same.
+/// Command lines that ask for the same runs.
 fn of_cells(evidence: &Evidence) -> Called {
     let mut runs: Vec<CalledRun> = Vec::new();
     for cell in &evidence.cells {
@@ -120,7 +117,6 @@ fn of_cell(evidence: &Evidence, cell: &Cell) -> Option<CalledRun> {
     Some(CalledRun { benchmark: cell.benchmark.clone(), depth, command, pools })
 }
 
-/// One trial's output.
 fn output(
     evidence: &Evidence,
     source: &dyn SeriesSource,
@@ -149,7 +145,7 @@ fn output(
         }
     };
     report.set_figures(&Measured {
-        // The rate was made from the count; the count comes back from it.
+        // Recovers the count from the rate.
         ios: ios.round() as u64,
         elapsed_ns: (trial.elapsed_s * 1e9).round() as u64,
         latency,
@@ -164,7 +160,6 @@ fn output(
     Ok(report)
 }
 
-/// What stands above the figures.
 fn head(run: &CalledRun, cell: &Cell, trial: &StoredTrial) -> Report {
     let command = &run.command;
     let threads: u32 = run.pools.iter().map(|pool| pool.threads).sum();
@@ -176,15 +171,15 @@ fn head(run: &CalledRun, cell: &Cell, trial: &StoredTrial) -> Report {
         lines.push(PoolLine { file, threads, first, last: first + threads.saturating_sub(1), mask: pool.mask });
         first += threads;
     }
-    // The quick form makes smaller files than the line asks for: what was there is told. The parts of `targets` stand in
-    // the order of the files.
+    // The quick form makes smaller files, so the real sizes are printed. The parts of `targets` are in the files'
+    // order.
     let parts = cell.point.get("targets").and_then(Value::as_text).map(target_parts);
     let mut own_mb = parts.into_iter().flatten().map(|part| part.size_mb);
     let all_mb = size_of_all(cell);
     let every_file = run.pools.iter().flat_map(|pool| pool.files.iter().map(move |file| (pool, file)));
     let sizes = every_file.map(|(pool, file)| size(pool, own_mb.next().flatten().or(all_mb), file)).collect();
     let planned = f64::from(command.seconds);
-    // Neither is the length that of the line then.
+    // The quick form changes the length, too.
     let is_as_planned = (trial.elapsed_s - planned).abs() <= 0.1 * planned + 1.0;
     let seconds = if is_as_planned { command.seconds } else { trial.elapsed_s.round() as u32 };
     Report {
@@ -206,7 +201,7 @@ fn head(run: &CalledRun, cell: &Cell, trial: &StoredTrial) -> Report {
     }
 }
 
-/// What `size_mb` of a cell says, in MiB.
+/// The cell's `size_mb`.
 fn size_of_all(cell: &Cell) -> Option<u64> {
     cell.point.get("size_mb").and_then(Value::as_int).and_then(|mb| u64::try_from(mb).ok())
 }

@@ -7,20 +7,17 @@ use formats::sqlio::{Affinity, Command, Pattern, Pool, Spread};
 use super::QUICK_MB;
 use crate::error::CliError;
 
-/// The keys of a run, but for its depth.
 #[derive(Debug)]
 pub struct Keys {
-    /// Lines of a plan.
     pub text: String,
-    /// The files' size in MiB, if one is given for all.
     pub size_mb: Option<u64>,
-    /// What `targets` is in the quick form, if its files have sizes of their own.
+    /// `targets` of the quick form, if its files have sizes of their own.
     pub quick_targets: Option<String>,
-    /// What is carried out otherwise than written.
+    /// What is not carried out as written.
     pub notes: Vec<String>,
 }
 
-/// The group of a run, as published tables have it: `random_R_8KB`.
+/// As in published tables: `random_R_8KB`.
 pub fn name(command: &Command) -> String {
     let pattern = match command.pattern {
         Pattern::Stride(blocks) => format!("stride{blocks}"),
@@ -29,10 +26,6 @@ pub fn name(command: &Command) -> String {
     format!("{pattern}_{}_{}KB", command.op.letter(), command.block_kb)
 }
 
-/// The keys of a run.
-///
-/// # Errors
-/// It asks for what cannot be done here.
 pub fn of(command: &Command, pools: &[Pool]) -> Result<Keys, CliError> {
     let mut notes = Vec::new();
     let mut text = format!("op = \"{}\"\n", command.op.as_str());
@@ -70,12 +63,11 @@ pub fn of(command: &Command, pools: &[Pool]) -> Result<Keys, CliError> {
     Ok(Keys { text, size_mb, quick_targets, notes })
 }
 
-/// What the lines of a parameter file say of the sizes of their files.
+/// File sizes in a parameter file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sizes {
-    /// All the same, or none of them anything.
+    /// All equal, or none given.
     One(Option<u64>),
-    /// Each something else.
     Own,
 }
 
@@ -86,8 +78,8 @@ impl Sizes {
     }
 }
 
-/// `testfile.dat`, or `a.dat@4, b.dat@1` where each line of a parameter file has threads of its own, or
-/// `a.dat@4:5000, b.dat@1:100` where it has a size of its own too; none is above `most_mb`.
+/// `testfile.dat`, or `a.dat@4, b.dat@1` with threads per line, or `a.dat@4:5000, b.dat@1:100` with sizes, none above
+/// `most_mb`.
 fn targets(pools: &[Pool], sizes: Sizes, most_mb: u64, notes: &mut Vec<String>) -> Result<String, CliError> {
     let names: Vec<&String> = pools.iter().flat_map(|pool| &pool.files).collect();
     let mut drives: Vec<char> = names.iter().filter_map(|name| drive(name)).map(|c| c.to_ascii_lowercase()).collect();
@@ -111,15 +103,14 @@ fn targets(pools: &[Pool], sizes: Sizes, most_mb: u64, notes: &mut Vec<String>) 
     Ok(written.join(", "))
 }
 
-/// The letter of `D:\testfile.dat`.
 fn drive(name: &str) -> Option<char> {
     let mut characters = name.chars();
     let letter = characters.next().filter(char::is_ascii_alphabetic)?;
     (characters.next() == Some(':')).then_some(letter)
 }
 
-/// A file's name on this machine. A path of Windows elsewhere is one in the system's folder: its drive is what the system
-/// stands for. Several drives are folders in it.
+/// Elsewhere a Windows path is in the system's folder: the system stands for the drive, and several drives are folders
+/// in it.
 fn here(name: &str, has_several_drives: bool) -> Result<String, CliError> {
     let rest = if drive(name).is_some() { &name[2..] } else { name };
     if rest.is_empty() || name.bytes().all(|byte| byte.is_ascii_digit() || byte == b':') {
@@ -140,8 +131,8 @@ fn here(name: &str, has_several_drives: bool) -> Result<String, CliError> {
     }
 }
 
-/// The processors that threads are bound to: `-a` lets each thread run on any of its mask, `-aR` gives each one of it in
-/// turn, and the masks of a parameter file are for the threads of their lines.
+/// `-a` lets each thread run on any processor of the mask, `-aR` gives each thread one in turn; masks of a parameter
+/// file bind their lines' threads.
 fn affinity(command: &Command, pools: &[Pool]) -> Option<String> {
     match command.affinity {
         Affinity::Cpu { cpu, .. } => Some(format!("0x{:x}", 1_u64 << cpu)),

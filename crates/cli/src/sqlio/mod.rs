@@ -15,58 +15,44 @@ use crate::error::CliError;
 
 pub use exact::render;
 
-/// The name of the only system when none is named.
+/// Default system name.
 const SYSTEM: &str = "disk";
-/// Blocks of the quick form of a batch: the fewest that have intervals.
+/// Blocks of a batch's quick form: the fewest with intervals.
 const QUICK_BLOCKS: u32 = 2;
-/// What `--quick` makes of a file that is larger, in MiB.
+/// Largest file of `--quick`.
 const QUICK_MB: u64 = 256;
 
-/// The runs that were asked for, as their author wrote them.
+/// The author's runs.
 #[derive(Clone, Debug)]
 pub struct Called {
-    /// The runs, in their order.
     pub runs: Vec<CalledRun>,
-    /// How a single thread is written.
     pub wording: Wording,
 }
 
-/// One run.
 #[derive(Clone, Debug)]
 pub struct CalledRun {
-    /// The benchmark that it became.
     pub benchmark: String,
-    /// Its depth there.
     pub depth: u32,
-    /// What was asked for.
     pub command: Command,
-    /// Its threads with their files.
     pub pools: Vec<Pool>,
 }
 
-/// A plan around command lines.
 #[derive(Debug)]
 pub struct Wrapped {
-    /// The plan's text.
     pub text: String,
-    /// The batch file, if it is one.
     pub path: Option<String>,
-    /// What was called.
     pub called: Called,
-    /// What a reader should know of the translation, each as a sentence.
+    /// Remarks on the translation, as sentences.
     pub notes: Vec<String>,
 }
 
-/// Whether the command line names a batch file instead of a plan.
+/// Whether the source is a batch file.
 pub fn is_batch(source: &PlanSource) -> bool {
     let named = |extension: &std::ffi::OsStr| ["bat", "cmd"].iter().any(|known| extension.eq_ignore_ascii_case(known));
     Path::new(&source.plan).extension().is_some_and(named)
 }
 
-/// The plan that carries out one command line: the words behind `sqlio`.
-///
-/// # Errors
-/// The words are no command line of SQLIO's, or it cannot be carried out here.
+/// A plan for the words behind `sqlio`.
 pub fn wrap_words(words: &[String]) -> Result<Wrapped, CliError> {
     if let Some(own) = words.iter().find(|word| word.starts_with("--")) {
         let error = CliError::user(format!("{own} among SQLIO's options"));
@@ -79,10 +65,7 @@ pub fn wrap_words(words: &[String]) -> Result<Wrapped, CliError> {
     draft.finish("sqlio", None)
 }
 
-/// The plan that carries out a batch file.
-///
-/// # Errors
-/// It cannot be read, or a line of it cannot be carried out.
+/// A plan for a batch file.
 pub fn wrap_batch(file: &str) -> Result<Wrapped, CliError> {
     let bytes = std::fs::read(file).map_err(|error| CliError::user(format!("cannot read {file}: {error}")))?;
     let script = parse_script(&bytes);
@@ -117,7 +100,7 @@ fn user(error: &FormatError) -> CliError {
     CliError { hints: hint.into_iter().collect(), ..CliError::user(error.to_string()) }
 }
 
-/// A benchmark that is being made: the keys of its runs, all alike but for the depth.
+/// The runs' common keys, without the depth.
 #[derive(Debug)]
 struct Group {
     name: String,
@@ -127,7 +110,6 @@ struct Group {
     quick_targets: Option<String>,
 }
 
-/// A plan that is being made.
 #[derive(Debug, Default)]
 struct Draft {
     groups: Vec<Group>,
@@ -143,7 +125,7 @@ impl Draft {
         }
     }
 
-    /// Adds a run. `batch` is the file that it stands in.
+    /// `batch` is the file of the run.
     fn take(&mut self, run: &BatchRun, batch: Option<&Path>) -> Result<(), CliError> {
         let command = &run.command;
         let params = command.param_file.as_deref().map(|name| read_params(name, batch)).transpose()?;
@@ -181,7 +163,7 @@ impl Draft {
     }
 
     fn finish(mut self, name: &str, path: Option<String>) -> Result<Wrapped, CliError> {
-        // A JSON string is a TOML string, and so is a key in quotes.
+        // JSON strings are TOML strings and keys.
         let quoted = |text: &str| serde_json::Value::from(text).to_string();
         let folder = std::path::absolute(".").unwrap_or_else(|_| PathBuf::from("."));
         let url = format!("disk:{}", folder.display());
@@ -231,7 +213,7 @@ fn free_name(name: &str, groups: &[Group]) -> String {
     std::iter::once(name.to_owned()).chain(numbered).find(is_free).unwrap_or_default()
 }
 
-/// The parameter file: where the command line says, or beside the batch file.
+/// From the given path, or beside the batch file.
 fn read_params(name: &str, batch: Option<&Path>) -> Result<Vec<ParamLine>, CliError> {
     let here = PathBuf::from(name);
     let last = name.rsplit(['\\', '/']).next().unwrap_or(name);

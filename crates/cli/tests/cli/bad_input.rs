@@ -115,7 +115,6 @@ fn a_results_folder_that_cannot_be_made() {
 pub struct SmallDisk(pub PathBuf);
 
 impl SmallDisk {
-    /// `None` where mounting is not allowed.
     pub fn mount(folder: &Path, options: &str) -> Option<SmallDisk> {
         let path = folder.join("small");
         std::fs::create_dir(&path).unwrap();
@@ -152,7 +151,7 @@ fn what_no_trial_can_do_is_said_once_and_not_tried_again() {
     let Some(disk) = SmallDisk::mount(scene.path(), "size=128m") else {
         return eprintln!("skipped: mounting takes root");
     };
-    // It has no direct I/O, whatever the depth.
+    // tmpfs has no direct I/O.
     let plan = format!(
         "[systems.d]\nurl = \"disk:{}\"\n\n[[benchmarks]]\nworkload = \"disk\"\ndepth = [1, 2, 4]\nsize_mb = 4\n\n\
          [schedule]\nblocks = 6\nwarmup = \"0s\"\nduration = \"200ms\"\non_error = \"continue\"\n",

@@ -9,7 +9,6 @@ use crate::scene::Scene;
 
 const BOTH: [&str; 4] = ["--system", "plain=sqlite:plain.db", "--system", "locked=sqlcipher:locked.db"];
 
-/// Runs a built-in plan on both, and gives what it printed.
 fn run(scene: &Scene, plan: &str, changes: &[&str]) -> Value {
     let mut args = vec!["run", plan, "--quick", "--json", "--quiet"];
     args.extend(BOTH);
@@ -60,13 +59,13 @@ fn transactions_page_inserts_and_a_load_beside_a_backup_run_on_both() {
     assert_eq!(left, ["etalon-results"]);
 }
 
-/// Whether a file has words that SQLite writes as they are.
+/// Whether a file holds plain words of SQLite's.
 fn is_readable(path: &Path) -> bool {
     let bytes = std::fs::read(path).unwrap_or_default();
     bytes.windows(12).any(|words| words == b"CREATE TABLE")
 }
 
-/// A key is in memory alone: what a killed étalon leaves can be read by nobody, and the next one removes it.
+/// The key is in memory only: nobody can read what a killed étalon leaves, and the next one removes it.
 #[test]
 fn what_a_killed_run_leaves_is_locked_and_resumes() {
     let scene = Scene::new();

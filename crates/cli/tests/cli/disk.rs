@@ -6,7 +6,6 @@ use std::process::{Child, Command};
 
 use crate::scene::{Ran, Scene};
 
-/// Small and short.
 const SMALL: [&str; 8] = [
     "--set",
     "benchmarks.*.size_mb=8",
@@ -38,7 +37,7 @@ fn names(folder: &Path) -> Vec<String> {
     entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// Whether this process may make volumes; says so if not.
+/// Prints the reason if not.
 fn may_make_volumes() -> bool {
     let may = host::process::is_root() && Path::new("/dev/loop-control").exists();
     if !may {
@@ -47,7 +46,6 @@ fn may_make_volumes() -> bool {
     may
 }
 
-/// Whether a volume could not be made for want of a tool or of a part of the kernel.
 fn is_missing(ran: &Ran) -> bool {
     let missing = ["not installed", "the kernel has no", "may not", "no loop device"];
     let is_missing = ran.code != 0 && missing.iter().any(|reason| ran.stderr.contains(reason));
@@ -96,7 +94,7 @@ fn volumes_are_made_compared_and_removed() {
     assert!(plan.stdout.contains("volume ext4 in elsewhere/large.img, clusters of 64 KiB"), "{}", plan.stdout);
 }
 
-/// Starts a run on volumes that lasts, and waits until its first trial has begun. `None` if volumes cannot be made.
+/// Starts a long run on volumes and waits for its first trial. `None` if volumes cannot be made.
 fn under_way(scene: &Scene) -> Option<Child> {
     scene.write("p.toml", &VOLUME.replace("100ms", "500ms").replace("blocks = 1", "blocks = 100"));
     let mut child = scene.start(&["run", "p.toml"]);
@@ -104,7 +102,7 @@ fn under_way(scene: &Scene) -> Option<Child> {
     let mut line = String::new();
     while stderr.read_line(&mut line).unwrap() > 0 && !line.contains("block 1: ") {}
     if line.contains("block 1: ") {
-        // So that the run never waits for somebody who reads.
+        // Drains the pipe so that the run never blocks.
         std::thread::spawn(move || stderr.read_to_end(&mut Vec::new()));
         return Some(child);
     }
@@ -114,7 +112,7 @@ fn under_way(scene: &Scene) -> Option<Child> {
 }
 
 fn is_mounted(scene: &Scene) -> bool {
-    // The image is what `/sys` calls the loop device's file.
+    // `/sys` names the loop device's file.
     let image = scene.path().join("images/small.img");
     let image = std::fs::canonicalize(&image).unwrap_or(image);
     let devices = std::fs::read_dir("/sys/block").unwrap().map(|entry| entry.unwrap().path());
@@ -133,13 +131,13 @@ fn ctrl_c_removes_volumes() {
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(!is_mounted(&scene) && !scene.path().join("images").exists());
-    // The volumes are made anew, with the same facts, and the trials that are missing follow.
+    // The volumes are made anew with equal facts, and the missing trials follow.
     let resumed = resume_shortly(&scene);
     assert!(resumed.stdout.contains("volume.cluster (4096 | 65536)"), "{}{}", resumed.stdout, resumed.stderr);
     assert!(!is_mounted(&scene) && !scene.path().join("images").exists());
 }
 
-/// Resumes the only experiment for some more trials than it has, and interrupts it then: it has hundreds pending.
+/// Resumes the only experiment and interrupts it after a few more of its hundreds of trials.
 fn resume_shortly(scene: &Scene) -> Ran {
     let store = scene.store().display().to_string();
     let before = measured(scene, &store);
@@ -160,7 +158,6 @@ fn resume_shortly(scene: &Scene) -> Ran {
     scene.etalon(&["compare", &store])
 }
 
-/// The trials of a store that were measured.
 fn measured(scene: &Scene, store: &str) -> usize {
     let ran = scene.etalon(&["--json", "compare", store]);
     let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
@@ -186,12 +183,10 @@ fn the_next_start_removes_what_a_killed_run_left() {
     assert_eq!(names(&scene.path().join("images")), [""; 0]);
 }
 
-/// A plan of one small cell.
 const ONE: &str = "[systems.d]\nurl = \"disk:there\"\n\n[[benchmarks]]\nworkload = \"disk\"\nsize_mb = 4\ndepth = 4\n\n\
                    [schedule]\nblocks = 1\nwarmup = \"10ms\"\nduration = \"100ms\"\n";
 
-/// Runs `etalon run p.toml` by way of a program that takes something from it. `None` where there is no such program, or
-/// it may not do so here.
+/// Runs `etalon run p.toml` through a program that restricts it. `None` without such a program or permission.
 fn run_by(scene: &Scene, plan: &str, program: &str, args: &[&str], further: &[&str]) -> Option<Ran> {
     let etalon = scene.write("p.toml", plan).command(&[]);
     let mut command = Command::new(program);
@@ -216,7 +211,7 @@ fn a_run_goes_on_without_io_uring_and_says_so() {
         return;
     }
     let scene = Scene::new();
-    // As a container's profile answers.
+    // Like a container's profile.
     let forbid = ["-f", "-qq", "-e", "trace=io_uring_setup", "-e", "inject=io_uring_setup:error=EPERM", "-o", "calls"];
     let Some(ran) = run_by(&scene, ONE, "strace", &forbid, &[]) else { return };
     ran.says(0, &["reactor: blocking calls; without io_uring: forbidden here, by `kernel.io_uring_disabled`"]);
@@ -228,7 +223,7 @@ fn a_run_goes_on_without_io_uring_and_says_so() {
 #[test]
 fn little_lockable_memory_is_done_without_and_told() {
     let scene = Scene::new();
-    // Root may lock more than its limit, unless that privilege is taken away.
+    // Root may lock more than its limit, unless it loses that privilege.
     let args = ["--memlock=65536:65536", "setpriv", "--bounding-set", "-ipc_lock"];
     let args = if host::process::is_root() { &args[..] } else { &args[..1] };
     let Some(ran) = run_by(&scene, ONE, "prlimit", args, &["--set", "benchmarks.*.block_kb=64"]) else { return };
@@ -249,7 +244,7 @@ fn a_volume_takes_root() {
     let ran = match host::process::is_root() {
         false => scene.write("p.toml", VOLUME).etalon(&["run", "p.toml"]),
         true => {
-            // Somebody who is not root needs a folder that he may write to.
+            // A user other than root needs a writable folder.
             assert!(Command::new("chmod").arg("777").arg(scene.path()).status().unwrap().success());
             let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups"];
             let Some(ran) = run_by(&scene, VOLUME, "setpriv", &nobody, &[]) else { return };

@@ -14,7 +14,7 @@ fn wait_for(lock: &Path) {
     }
 }
 
-/// Runs `plan` and, while it runs, once more; then kills the first, and runs `short` where its remains lie.
+/// Runs `plan` and, meanwhile, once more; then kills the first, and runs `short` among its remains.
 fn excludes(plan: &str, short: &str, lock: &str, file: &str) {
     let scene = Scene::new();
     scene.write("first.toml", plan).write("second.toml", short);
@@ -27,7 +27,7 @@ fn excludes(plan: &str, short: &str, lock: &str, file: &str) {
     second.says(3, &["another étalon is using it", &named, "which has had it for", "wait until it has ended"]);
     assert!(first.try_wait().unwrap().is_none(), "the first goes on");
     assert!(file.exists() && lock.exists());
-    // SIGKILL: nobody tidies up, and the lock ends with its process.
+    // SIGKILL: no clean-up, but the lock ends with the process.
     first.kill().unwrap();
     first.wait().unwrap();
     assert!(lock.exists());

@@ -27,7 +27,7 @@ warmup = "0s"
 seed = 11
 "#;
 
-/// What a comparison rests on and what it says, of every row.
+/// What comparisons rest on and say.
 fn judged(json: &str) -> Vec<Value> {
     let document: Value = serde_json::from_str(json).unwrap();
     let mut rows = Vec::new();
@@ -39,14 +39,14 @@ fn collect(value: &Value, rows: &mut Vec<Value>) {
     match value {
         Value::Object(map) if map.contains_key("verdict") && map.contains_key("metric") => {
             let mut row = map.clone();
-            // Identities of rows in a store are its own.
+            // Row ids belong to a store.
             for key in ["a", "b"] {
                 if let Some(side) = row.get_mut(key).and_then(Value::as_object_mut) {
                     side.remove("trials");
                 }
             }
             row.remove("warnings");
-            // A table has numbers, not whole and other ones.
+            // A table does not distinguish whole numbers.
             let cell = row.get_mut("cell").and_then(Value::as_object_mut);
             for value in cell.into_iter().flat_map(|cell| cell.values_mut()) {
                 *value = value.as_f64().map_or_else(|| value.clone(), Value::from);
@@ -66,7 +66,6 @@ fn run(scene: &Scene) -> String {
     scene.store().display().to_string()
 }
 
-/// Exports a store as a table and imports that.
 fn there_and_back(scene: &Scene, store: &str) {
     assert_eq!(scene.etalon(&["export", store, "-o", "t.csv"]).code, 0);
     let imported = scene.etalon(&["import", "tidy", "t.csv", "-o", "again"]);
@@ -86,7 +85,7 @@ fn a_table_that_was_exported_and_imported_is_compared_alike() {
     let (first, second) = (compare(&store), compare("again.etalon"));
     assert!(first.len() >= 4, "{first:?}");
     assert_eq!(first, second);
-    // A second round trip changes nothing at all.
+    // A second round trip changes nothing.
     assert_eq!(scene.etalon(&["export", "again.etalon", "-o", "u.csv"]).code, 0);
     let read = |name: &str| {
         let text = std::fs::read_to_string(scene.path().join(name)).unwrap();
@@ -94,7 +93,7 @@ fn a_table_that_was_exported_and_imported_is_compared_alike() {
         text.lines().filter(|line| !is_of_import(line)).map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(read("t.csv"), read("u.csv"));
-    // How long the trials took is known, so that what counts by it is written.
+    // The trials' lengths are known, so counts are exported.
     let pgbench = |store: &str| scene.etalon(&["export", store, "--format", "pgbench"]).stdout;
     assert_eq!(pgbench(&store), pgbench("again.etalon"));
 }
@@ -126,7 +125,7 @@ fn when_trials_began_survives_the_way_there_and_back() {
     );
 }
 
-/// What of an experiment's document does not depend on the identities of rows in its store.
+/// The document without row ids.
 fn circumstances(scene: &Scene, store: &str) -> Value {
     let ran = scene.etalon(&["--json", "compare", store]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
@@ -197,7 +196,7 @@ fn every_form_is_written() {
     }
 }
 
-/// Without a terminal nobody can be asked. What a licence says goes with every table that is exported.
+/// Without a terminal nobody can be asked. Every exported table carries the licence's words.
 #[test]
 fn results_that_a_licence_restricts_are_given_away_only_by_name() {
     let scene = Scene::new();
@@ -245,7 +244,7 @@ fn a_form_that_this_build_leaves_out_says_how_to_have_it() {
     assert!(left.iter().all(|file| !file.as_ref().unwrap().path().is_dir()), "{left:?}");
 }
 
-/// The picture's size is twice that of the drawing, and it shows something: ink on a ground, in more colours than two.
+/// The picture is twice the drawing's size and not blank.
 #[cfg(feature = "png")]
 #[test]
 fn charts_become_pictures_of_twice_their_size() {
@@ -286,7 +285,7 @@ fn charts_become_pictures_of_twice_their_size() {
     }
 }
 
-/// Every value of the tidy table, read back by another's reader.
+/// Every value of the tidy table, read back by an independent reader.
 #[cfg(feature = "parquet")]
 #[test]
 fn a_table_in_parquet_has_the_values_of_the_tidy_one() {

@@ -4,10 +4,9 @@ use serde_json::Value;
 
 use crate::scene::Scene;
 
-/// Other releases of PostgreSQL than the installed one: folders of programs, for those who have them.
+/// Folders of programs of further releases.
 const MORE_POSTGRES: &str = "ETALON_TEST_POSTGRES_BIN_DIRS";
 
-/// Runs a built-in plan with these changes.
 fn run(scene: &Scene, plan: &str, changes: &[&str]) -> Value {
     let mut args = vec!["run", plan, "--json", "--quiet"];
     changes.iter().for_each(|change| args.extend(["--set", change]));
@@ -16,7 +15,7 @@ fn run(scene: &Scene, plan: &str, changes: &[&str]) -> Value {
     serde_json::from_str(&ran.stdout).unwrap()
 }
 
-/// Verdicts on a metric, one for each pair and point.
+/// One per pair and point.
 fn verdicts<'v>(object: &'v Value, metric: &str) -> Vec<&'v str> {
     let rows = object["comparisons"].as_array().unwrap().iter().filter(|row| row["metric"] == metric);
     let verdicts: Vec<&str> = rows.filter_map(|row| row["verdict"].as_str()).collect();
@@ -41,7 +40,7 @@ fn spatial_queries_on_three_engines_have_verdicts_where_answers_are_right() {
         [SIX_BLOCKS, "benchmarks.*.side=6", "benchmarks.*.runs=1", "benchmarks.*.clients=1", "benchmarks.*.cold=false"];
     let object = run(&Scene::new(), "spatial-engines", &changes);
     assert_eq!(verdicts(&object, "elapsed/S4-inside").len(), 2, "all three answer it");
-    // MariaDB has no union as an aggregate: nothing is said of it, and of the suite as a whole.
+    // MariaDB has no aggregate union, so neither it nor the suite has a verdict.
     assert_eq!(verdicts(&object, "elapsed/S8-union").len(), 1);
     assert_eq!(verdicts(&object, "elapsed/suite").len(), 1);
 }
@@ -67,7 +66,7 @@ fn transactions_beside_a_backup_have_verdicts() {
         "benchmarks.*.max_rate_mib_s=[0, 32]",
         "systems.here.settings.journal_mode=WAL",
     ];
-    // Inside étalon, where the tables are there at once. The engine's own tests do the same on servers.
+    // In process, where tables are made at once; the engine's tests use servers.
     let ran = scene.etalon(
         &["run", "backup-load", "--json", "--quick", "--system", "here=sqlite:data.db"]
             .into_iter()
@@ -97,8 +96,8 @@ fn transactions_beside_a_backup_have_verdicts() {
     assert!(page.contains("backup beside them") && page.contains("Each backup against the transactions alone"));
 }
 
-/// Runs the plan of a family on every system but SQLite, which the documents run it on: the installed PostgreSQL, MariaDB, other
-/// releases. `lacking` are the words where a package of nothing but a server lacks something.
+/// Runs a family's plan on every system except SQLite, which the documents cover. `lacking`: the words where a bare
+/// server package lacks something.
 fn runs_on_every_server(plan: &str, changes: &[&str], metric: &str, lacking: &[&str]) {
     let more = std::env::var(MORE_POSTGRES).unwrap_or_default();
     let folders = more.split(':').filter(|folder| !folder.is_empty()).map(|folder| ("postgres", Some(folder)));
@@ -138,7 +137,7 @@ fn the_plan_of_spatial_queries_runs_on_every_server_that_has_spatial_types() {
     runs_on_every_server("spatial", &changes, "elapsed/S4-inside", &["postgis", "-postgis-3"]);
 }
 
-/// The installed release against those that the variable names.
+/// The installed release against those of the variable.
 #[test]
 fn two_releases_of_postgresql_have_verdicts() {
     let more = std::env::var(MORE_POSTGRES).unwrap_or_default();
@@ -152,7 +151,7 @@ fn two_releases_of_postgresql_have_verdicts() {
     }
 }
 
-/// Packages that hold nothing but a server have no PostGIS.
+/// Bare server packages have no PostGIS.
 #[test]
 fn postgis_that_is_missing_is_told_with_where_it_comes_from() {
     let more = std::env::var(MORE_POSTGRES).unwrap_or_default();

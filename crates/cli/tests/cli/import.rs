@@ -2,7 +2,7 @@
 
 use crate::scene::Scene;
 
-/// What SQLIO printed in runs with so many I/Os a second.
+/// SQLIO output with these rates.
 fn sqlio(ios_per_s: &[f64]) -> String {
     let run = |ios: &f64| {
         format!(

@@ -10,7 +10,7 @@ use store::Store;
 
 use crate::scene::{Scene, ran, sim_plan, sqlite_plan};
 
-/// Six blocks on SQLite, of which the first ends within a second or so.
+/// Six blocks on SQLite; the first ends within about a second.
 fn plan() -> String {
     sqlite_plan("blocks = 6\nwarmup = \"10ms\"\ntransactions = 40")
 }
@@ -77,7 +77,7 @@ fn two_conductors_do_not_write_one_store() {
     child.wait().unwrap();
 }
 
-/// A plan whose second system ends in each trial, and so has no result.
+/// The second system fails in each trial.
 const HALF: &str = "on_error = \"continue\"\nblocks = 2\nwarmup = \"0s\"\nduration = \"100ms\"";
 
 #[test]

@@ -18,14 +18,13 @@ fn of_state(store: &Path, state: TrialState) -> usize {
     store.trials().unwrap().iter().filter(|trial| trial.state == state).count()
 }
 
-/// A plan of one system that nobody answers at.
+/// Nobody answers at its system.
 fn unreachable_plan() -> String {
     "[systems.a]\nurl = \"postgres://nobody@127.0.0.1:1/x?connect_timeout=1\"\n\n[[benchmarks]]\n\
      workload = \"transactions\"\nscript = \"select-only\"\n\n[schedule]\nblocks = 6\nduration = \"1s\"\n"
         .to_owned()
 }
 
-/// The stores in a folder.
 fn stores(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let paths = entries.map(|entry| entry.unwrap().path());
@@ -36,13 +35,13 @@ fn stores(folder: &Path) -> Vec<PathBuf> {
 fn resume_removes_no_store_though_nothing_is_measured_in_it() {
     let scene = Scene::new();
     scene.write("p.toml", &unreachable_plan());
-    // A run removes what it made itself and nothing has happened in.
+    // An untouched store of the run itself is removed.
     let ran = scene.etalon(&["run", "p.toml"]);
     ran.says(3, &["no trial had begun, so no store is kept", "hint:"]);
     assert!(!ran.stderr.contains("etalon resume"), "{}", ran.stderr);
     assert!(stores(&scene.path().join("etalon-results")).is_empty());
 
-    // The store of an étalon that was killed before its first trial.
+    // The store of an étalon killed before its first trial.
     let path = empty_store(&scene);
     for _ in 0..2 {
         let ran = scene.etalon(&["resume", path.to_str().unwrap()]);
@@ -52,7 +51,7 @@ fn resume_removes_no_store_though_nothing_is_measured_in_it() {
     }
 }
 
-/// A store of that plan as an étalon leaves it that is killed before the first trial.
+/// A store as left by an étalon killed before the first trial.
 fn empty_store(scene: &Scene) -> PathBuf {
     let registry = engine::Registry::built_in();
     let path = scene.path().join("p.toml");
@@ -105,7 +104,7 @@ fn a_disk_that_is_full_before_the_first_trial() {
     assert!(removed > 0, "no size was too small for the first trial alone");
 }
 
-/// A server that lets nobody in without a password.
+/// A server that requires a password.
 fn locked(password: &str) -> Server {
     let server = Server::start(&[]);
     let sql = format!("ALTER ROLE {ROLE} PASSWORD '{password}'");
@@ -115,7 +114,7 @@ fn locked(password: &str) -> Server {
     assert!(psql(&mut Command::new(programs().join("psql"))));
     std::fs::write(server.folder().join("data/pg_hba.conf"), "local all all scram-sha-256\n").unwrap();
     assert!(Command::new("kill").args(["-HUP", &server.pid().to_string()]).status().unwrap().success());
-    // It reads the file a moment later.
+    // It reads the file with a delay.
     let until = Instant::now() + Duration::from_secs(10);
     while psql(Command::new(programs().join("psql")).arg("-w")) {
         assert!(Instant::now() < until, "the server still asks for no password");
@@ -124,7 +123,7 @@ fn locked(password: &str) -> Server {
     server
 }
 
-/// Waits until a trial is measured, and kills étalon.
+/// Kills étalon once a trial is measured.
 fn kill_after_a_trial(mut child: std::process::Child, store: impl Fn() -> Option<PathBuf>, so_many: usize) {
     let until = Instant::now() + Duration::from_secs(60);
     while store().is_none_or(|store| of_state(&store, TrialState::Measured) < so_many) {
@@ -155,7 +154,7 @@ fn an_experiment_whose_command_held_a_password_goes_on_with_that_of_the_environm
     let command = Store::open_read_only(&path).unwrap().header().command.clone();
     assert!(command.contains(&format!("{ROLE}:***@")), "{command}");
 
-    // Nobody has a password: that is said, and nothing is lost by it.
+    // Nobody has a password: that is said, and nothing is lost.
     let measured = of_state(&path, TrialState::Measured);
     let alone = scene.etalon(&["resume", store]);
     alone.says(3, &["no store keeps a password", "PGPASSWORD", "~/.pgpass", "go on with `etalon resume"]);

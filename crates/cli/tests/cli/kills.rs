@@ -18,7 +18,7 @@ use crate::scene::{Scene, sqlite_plan};
 use crate::server::{ROLE, Server, programs};
 use crate::slow::is_slow;
 
-/// How many kills an experiment gets before it is brought to its end.
+/// Kills per experiment.
 const KILLS_OF_ONE: usize = 12;
 
 /// Four blocks of short trials on SQLite.
@@ -35,7 +35,6 @@ fn postgres(server: &Outages) -> String {
     )
 }
 
-/// A small generator, so that the moments of the kills are the same in every run of the test.
 struct Moments(u64);
 
 impl Moments {
@@ -49,10 +48,9 @@ fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok().map(|value| value.parse().unwrap_or_else(|error| panic!("{variable}: {error}")))
 }
 
-/// A server that goes and comes back.
+/// A server that is stopped and started again.
 struct Outages {
     server: Server,
-    /// That which runs after the first has been stopped.
     again: Option<Child>,
     is_up: bool,
 }
@@ -66,7 +64,7 @@ impl Outages {
         self.server.folder()
     }
 
-    /// Ends it at once, as a crash would: nothing is written back.
+    /// Crashes it: nothing is written back.
     fn stop(&mut self) {
         if !std::mem::take(&mut self.is_up) {
             return;
@@ -75,7 +73,7 @@ impl Outages {
         assert!(Command::new("kill").args(["-QUIT", &pid.to_string()]).status().unwrap().success());
         match self.again.take() {
             Some(mut child) => drop(child.wait().unwrap()),
-            // The first is waited for when it is dropped. Its file goes last.
+            // The first is reaped on drop; its pid file goes last.
             None => wait_until(|| !self.folder().join("data/postmaster.pid").exists()),
         }
     }
@@ -119,7 +117,7 @@ fn wait_until(condition: impl Fn() -> bool) {
     }
 }
 
-/// Starts the command, does something, kills it, and gives how many trials it said were finished.
+/// Starts the command, runs `until`, kills it, and returns how many trials it reported.
 fn killed(scene: &Scene, args: &[&str], until: impl FnOnce()) -> usize {
     let mut child = scene.start(args);
     let stderr = BufReader::new(child.stderr.take().unwrap());
@@ -127,31 +125,30 @@ fn killed(scene: &Scene, args: &[&str], until: impl FnOnce()) -> usize {
         stderr.lines().map_while(Result::ok).filter(|line| line.starts_with("block ") && line.contains("tx/s")).count()
     });
     until();
-    // SIGKILL: no handler runs. It may have ended by itself, as where no server answers.
+    // SIGKILL: no handler runs. It may have ended by itself where no server answers.
     child.kill().unwrap();
     child.wait().unwrap();
     reader.join().unwrap()
 }
 
-/// What a finished trial left: its position, begin and length, and how many figures of which sum.
+/// A finished trial's position, begin, length, and number and sum of its figures.
 type Left = (u32, i64, String, u32, String);
 
 /// An experiment that is killed again and again.
 struct Victim {
     scene: Scene,
     store: Option<PathBuf>,
-    /// Trials that étalon said were finished.
     said: usize,
-    /// Every finished trial that was ever seen in the store, by its identity there.
+    /// By its id in the store.
     finished: BTreeMap<i64, Left>,
-    /// The positions that had a result.
+    /// Positions with a result.
     with_result: BTreeSet<u32>,
     kills: usize,
 }
 
 impl Victim {
     fn new(plan: &str) -> Victim {
-        // A killed process leaves the same files whether they were synced or not, and syncing takes most of the time.
+        // A killed process leaves the same files synced or not, and syncing takes most of the time.
         let memory = Path::new("/dev/shm");
         let scene = if memory.is_dir() { Scene::at(memory) } else { Scene::new() };
         scene.write("p.toml", plan);
@@ -159,7 +156,6 @@ impl Victim {
         Victim { scene, store: None, said: 0, finished, with_result, kills: 0 }
     }
 
-    /// Starts or resumes it, and kills it once `until` is over.
     fn kill(&mut self, until: impl FnOnce()) {
         let store = self.store.as_ref().map(|store| store.display().to_string());
         let args: Vec<&str> = match &store {
@@ -176,7 +172,6 @@ impl Victim {
         self.look();
     }
 
-    /// Whether all that was finished is there.
     fn look(&mut self) {
         let Some(path) = &self.store else {
             return assert_eq!(self.said, 0, "a trial was announced before its store existed");
@@ -193,7 +188,7 @@ impl Victim {
         (self.finished, self.with_result) = (finished, with_result);
     }
 
-    /// Resumes it to its end. Returns how many trials were finished altogether.
+    /// Returns the number of finished trials.
     fn complete(mut self, trials: usize) -> usize {
         let Some(path) = self.store.clone() else { return 0 };
         self.scene.etalon(&["resume", path.to_str().unwrap()]).says(0, &[]);
@@ -203,7 +198,6 @@ impl Victim {
     }
 }
 
-/// The finished trials of a store, and the positions that have a result.
 fn read(store: &Path) -> (BTreeMap<i64, Left>, BTreeSet<u32>) {
     let conn = Connection::open_with_flags(store, OpenFlags::SQLITE_OPEN_READ_WRITE).unwrap();
     let sql = "SELECT t.id, t.position, t.started_unix_ms, t.elapsed_s, count(m.id), total(m.value), t.state
@@ -238,7 +232,7 @@ fn kills_lose_no_finished_trial_and_remove_no_store() {
             let moment = moments.next(700);
             on_sqlite.kill(|| thread::sleep(moment));
         } else {
-            // While it runs, and then once more before it starts.
+            // While it runs, and again before it starts.
             let (before, after) = (moments.next(900), moments.next(250));
             if number % 6 == 2 {
                 server.start();

@@ -6,13 +6,13 @@ use std::process::Stdio;
 
 use crate::scene::{Ran, Scene, ran, sim_plan};
 
-/// A folder as an étalon of another boot has left it, with a file elsewhere, in the scene's own place for temporary
-/// files: other tests look for leftovers, too.
+/// A folder as left by an étalon of another boot, with a file elsewhere, in the scene's own temporary folder: other
+/// tests look for leftovers, too.
 fn left(scene: &Scene) -> (PathBuf, PathBuf) {
     let place = scene.path().join("tmp");
     let folder = place.join("etalon-disk-4711-0badcafe");
     std::fs::create_dir_all(&folder).unwrap();
-    // As one of this host is written, but for the process and the boot.
+    // Written by this host, except for process and boot.
     let living = host::scratch::Scratch::new("disk", Some(&place)).unwrap();
     let written = std::fs::read_to_string(living.path().join("owner")).unwrap();
     let other = |line: &str| match line.split_once('=').unwrap().0 {
@@ -39,8 +39,8 @@ fn etalon(scene: &Scene, args: &[&str]) -> Ran {
     ran(scene.command(args).env("TMPDIR", scene.path().join("tmp")).output().unwrap())
 }
 
-/// Runs the plan on a terminal of its own where `answer` is typed; all that is seen there. `None` where there is no
-/// `script` of util-linux.
+/// Runs the plan on a pseudo-terminal where `answer` is typed; returns its output. `None` without util-linux's
+/// `script`.
 fn on_a_terminal(scene: &Scene, answer: &str) -> Option<String> {
     let etalon = scene.command(&["run", "p.toml"]);
     let line = format!("exec {} run p.toml", etalon.get_program().to_str().unwrap());

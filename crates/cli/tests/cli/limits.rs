@@ -30,8 +30,7 @@ fn notes(pid: u32) -> Vec<PathBuf> {
     named.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix))).collect()
 }
 
-/// The values of each cell's trial, in the plan's order; `None`, with the reason printed, where this machine lets étalon
-/// hold nothing.
+/// Per cell, in the plan's order; `None`, with the reason printed, where limits are not permitted.
 fn measured(scene: &Scene, system: &str, keys: &str) -> Option<Vec<BTreeMap<String, f64>>> {
     scene.write("p.toml", &plan(system, keys));
     let child = scene.start(&["run", "p.toml"]);
@@ -59,10 +58,9 @@ fn sqlite() -> &'static str {
 
 #[test]
 fn a_restore_is_held_to_its_share_of_the_processors() {
-    /// The kernel grants the share anew in each period, so that a restore may begin and end within two that it did not
-    /// have to wait for.
+    /// The kernel renews the share each period, so a restore may use two without waiting.
     const PERIOD: f64 = 0.1;
-    /// What is not held uses up to a core and more: five times as much.
+    /// Without a limit a core or more is used: at least five times this.
     const SHARE: f64 = 0.2;
     let most = |time: f64| SHARE * (time + 2.0 * PERIOD);
     for (system, keys) in [
@@ -73,14 +71,14 @@ fn a_restore_is_held_to_its_share_of_the_processors() {
         let Some(cells) = measured(&Scene::new(), system, &format!("{keys}\nrestore_cpu_percent = 20")) else { return };
         let (time, cpu) = (cells[0]["restore_time"], cells[0]["restore_cpu"]);
         assert!(cpu > most(cpu), "{system}: {cpu} s of CPU time is too little to show that it is held");
-        // Whatever else this machine does, what is held uses no more than its share, and takes as long as that takes.
+        // Limited CPU stays within its share whatever else runs, and takes as long.
         assert!(cpu < 1.1 * most(time), "{system}: {cpu} s of CPU time in {time} s");
     }
 }
 
 #[test]
 fn backups_and_restores_are_held_to_their_bytes_a_second() {
-    // Each byte is written once on its way there, and once on its way back.
+    // Each byte is written once each way.
     let keys = "size_mib = 8\ncodec = \"none\"\nbackup_io_mib_s = 4\nrestore_io_mib_s = 4";
     let Some(cells) = measured(&Scene::new(), sqlite(), keys) else { return };
     for metric in ["backup_rate", "restore_rate"] {
@@ -119,7 +117,6 @@ fn what_cannot_be_held_is_refused() {
     }
 }
 
-/// The groups that a folder names.
 fn groups(note: &Path) -> Vec<PathBuf> {
     let noted = fs::read_to_string(note.join("groups")).unwrap_or_default();
     noted.lines().filter_map(|line| line.split_once('\t')).map(|(group, _)| PathBuf::from(group)).collect()

@@ -108,7 +108,7 @@ fn more_clients_than_open_files_are_refused_before_the_first_connects() {
     };
     ran(output)
         .says(3, &["500 connections", "lets this process open 300", "RLIMIT_NOFILE", "hint: raise the hard limit"]);
-    // What counts is the connections, not who waits for one of them.
+    // Connections count, not waiting clients.
     scene.write("p.toml", &plan("clients = 500\npool = { size = 5 }"));
     ran(limited().unwrap()).says(0, &[]);
 }

@@ -13,7 +13,6 @@ use crate::scene::Scene;
 use crate::server::{ROLE, Server, programs};
 use crate::slow::is_slow;
 
-/// The verdicts of the primary rows of one experiment, by metric.
 fn verdicts(scene: &Scene, arguments: &[&str]) -> Vec<(String, String)> {
     let ran = scene.etalon(&[&["--json", "--quiet", "run", "plan.toml", "--yes"], arguments].concat());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
@@ -29,12 +28,12 @@ fn experiments(slow: u32, usual: u32) -> u32 {
     if is_slow() { asked.unwrap_or(slow) } else { usual }
 }
 
-/// At most 5 % and two standard errors.
+/// 5 % and two standard errors.
 fn most(rows: usize) -> f64 {
     0.05 * rows as f64 + 2.0 * (0.05 * 0.95 * rows as f64).sqrt()
 }
 
-/// With a margin of 1 %, since a difference of as much as the margin may be called equivalent.
+/// A difference equal to the margin may be called equivalent, so the margin is 1 %.
 fn plan(systems: &str, blocks: u32, seed: u32, length: &str) -> String {
     format!(
         "margin = \"1%\"\n{systems}\n[[benchmarks]]\nworkload = \"transactions\"\nscript = \"b.sql\"\ntables = \"none\"\n\n\
@@ -42,7 +41,7 @@ fn plan(systems: &str, blocks: u32, seed: u32, length: &str) -> String {
     )
 }
 
-/// How many of so many experiments call B slower by its throughput.
+/// How many experiments call B slower by throughput.
 fn found(scene: &Scene, experiments: u32, plan: impl Fn(u32) -> String) -> u32 {
     let is_found = |seed: u32| {
         scene.write("plan.toml", &plan(seed));
@@ -56,7 +55,7 @@ fn a_simulated_slow_down_of_three_percent_is_found() {
     let scene = Scene::new();
     scene.write("b.sql", "SELECT 1;\n");
     let count = experiments(50, 8);
-    // Deviation of a trial, and the least share that has to be found: 80 % where 10 blocks allow it.
+    // A trial's deviation, and the share to be found: 80 % where 10 blocks allow it.
     let points: &[(f64, f64)] = if is_slow() {
         &[(0.002, 0.8), (0.005, 0.8), (0.01, 0.8), (0.015, 0.8), (0.02, 0.0), (0.03, 0.0), (0.05, 0.0)]
     } else {
@@ -74,7 +73,6 @@ fn a_simulated_slow_down_of_three_percent_is_found() {
     println!("{curve}");
 }
 
-/// A server on which `work()` takes some 2 ms of its time, and 3 % more in the database `slow`.
 fn server() -> Server {
     let server = Server::start(&[]);
     let ask = |database: &str, sql: &str| {
@@ -129,6 +127,6 @@ fn a_statement_that_takes_three_percent_longer_is_found() {
     let times =
         found(&scene, count, |seed| plan(&systems(&server, "slow"), 10, seed, "warmup = \"100ms\"\nduration = \"1s\""));
     println!("{times} of {count} found");
-    // The machine's own noise decides whether 10 blocks are enough, so the figure is printed and not held.
+    // The machine's noise decides whether 10 blocks are enough, so the figure is only printed.
     assert!(times > 0, "none of {count} found");
 }

@@ -6,15 +6,12 @@ use crate::scene::Scene;
 /// A plan of a published test.
 struct Published {
     plan: &'static str,
-    /// What makes its quick form quicker still: a suite of tests has five of them.
     shorter: &'static [&'static str],
-    /// Parts of the report by the ids that links in it use.
     parts: &'static [&'static str],
-    /// Words of its report.
     words: &'static [&'static str],
 }
 
-/// Runs a plan and looks into its report.
+/// Runs a plan and checks its report.
 #[track_caller]
 fn repeats(published: &Published) {
     let scene = Scene::new();
@@ -40,7 +37,7 @@ fn repeats(published: &Published) {
     }
 }
 
-/// Exports the results as a table, imports that, and looks into the report of what came back.
+/// Exports and imports the results, and checks the report.
 #[track_caller]
 fn is_reported_alike_after_the_way_there_and_back(scene: &Scene, published: &Published) {
     let store = scene.store();
@@ -57,7 +54,7 @@ fn is_reported_alike_after_the_way_there_and_back(scene: &Scene, published: &Pub
     }
 }
 
-/// The part of a report that counts single executions, which no table holds.
+/// Counts single executions, which no table holds.
 const OF_HISTOGRAMS: &str = "limits";
 
 #[test]

@@ -143,7 +143,7 @@ fn a_sequential_order_gets_no_verdict_unless_the_plan_allows_it() {
     assert!(ran.stdout.contains("`allow_sequential_order = true`"), "{}", ran.stdout);
     assert!(verdicts(&scene).iter().all(|verdict| verdict == "none"));
     scene.etalon(&["gate", scene.store().to_str().unwrap()]).says(2, &[]);
-    // Written out and read in again it is as sequential as before.
+    // A round trip keeps it sequential.
     scene.etalon(&["export", scene.store().to_str().unwrap(), "-o", "t.csv"]).says(0, &[]);
     scene.etalon(&["import", "tidy", "t.csv", "-o", "again.etalon"]).says(0, &[]);
     let again = scene.etalon(&["compare", "again.etalon"]);

@@ -10,12 +10,10 @@ use std::process::{Child, Stdio};
 pub use folder::{Ran, Scene, ran};
 
 impl Scene {
-    /// Starts the command with its output caught.
     pub fn start(&self, args: &[&str]) -> Child {
         self.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
-    /// The only store in the results folder.
     pub fn store(&self) -> PathBuf {
         let stores: Vec<PathBuf> = std::fs::read_dir(self.path().join("etalon-results"))
             .unwrap()
@@ -28,7 +26,6 @@ impl Scene {
 }
 
 impl Ran {
-    /// Asserts the exit code, and that stderr holds each of the texts.
     #[track_caller]
     pub fn says(&self, code: i32, texts: &[&str]) -> &Ran {
         let mut wrong = String::new();
@@ -43,7 +40,6 @@ impl Ran {
     }
 }
 
-/// A plan of two simulated systems.
 pub fn sim_plan(a: &str, b: &str, schedule: &str) -> String {
     format!(
         "[systems.a]\nurl = \"sim:?{a}\"\n\n[systems.b]\nurl = \"sim:?{b}\"\n\n[[benchmarks]]\nname = \"points\"\n\

@@ -105,7 +105,7 @@ fn what_is_wrong_is_said_with_its_place_and_a_hint() {
         .says(2, &["line 11, column 61", "there is no file", "other.dat"]);
     variant("gen-data -n", "perl -n").says(2, &["line 9, column 17", "it does not run `perl`"]);
     assert!(!scene.path().join("etalon-results").exists(), "what is wrong is found before anything is made");
-    // The server is the one to say what is wrong with a statement: the queries are counted, and the trials marked.
+    // The server rejects the statement: queries are counted, and trials marked.
     variant("select * from", "select * form").says(0, &["smacker @ sqlite", "(errors)"]);
 }
 
@@ -129,7 +129,7 @@ fn the_server_s_log_has_every_query_and_no_other() {
     ran.says(0, &[]);
     let log = server.log();
     let count = |text: &str| log.lines().filter(|line| line.contains("statement: ") && line.contains(text)).count();
-    // As text, as super-smack sends them: two trials of 3 clients and 20 rounds.
+    // Sent as text, like super-smack: two trials of 3 clients and 20 rounds.
     assert_eq!(count("select * from http_auth where username = '"), 2 * 3 * 20 * 2, "{}", ran.stderr);
     assert_eq!(count("update http_auth set pass='it''s' where username = '"), 2 * 3 * 10);
     assert_eq!(count("update http_auth set pass='plain' where username = '"), 2 * 3 * 10);
@@ -138,7 +138,7 @@ fn the_server_s_log_has_every_query_and_no_other() {
         .filter(|line| line.contains("statement: select * from http_auth"))
         .filter_map(|line| line.split('\'').nth(1))
         .collect();
-    // The words end in the numbers of their rows, of which every 10th is in the dictionary.
+    // Words end in their row numbers, every 10th of which is in the dictionary.
     let row = |word: &&str| word.trim_start_matches(|c: char| c.is_ascii_lowercase()).parse::<u32>().unwrap();
     assert!(words.len() > 40 && words.iter().all(|word| row(word).is_multiple_of(10)), "{words:?}");
     let both = [("select_index".to_owned(), 2 * 3 * 20 * 2), ("update_index".to_owned(), 2 * 3 * 20)];

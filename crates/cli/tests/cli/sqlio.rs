@@ -2,7 +2,7 @@
 
 use crate::scene::Scene;
 
-/// A folder with the article's two parameter files, but small.
+/// The article's two parameter files, with small sizes.
 fn scene() -> Scene {
     let scene = Scene::new();
     scene.write("paramMT.txt", "D:\\testfile.dat 4 0x0 16\r\n").write("paramST.txt", "D:\\testfile.dat 1 0x0 16\r\n");
@@ -34,26 +34,25 @@ fn the_old_command_line_prints_the_old_output() {
     for label in ["MBs/sec:", "Min_Latency(ms): ", "Avg_Latency(ms): ", "Max_Latency(ms): ", "ms: 0  1  2", "%:"] {
         assert_eq!(ran.stdout.lines().filter(|line| line.starts_with(label)).count(), 1, "{label}: {}", ran.stdout);
     }
-    // The rate that the store holds is the rate that was printed.
+    // The stored rate is the printed one.
     let rate = ran.stdout.lines().find_map(|line| line.strip_prefix("IOs/sec:")).unwrap().trim();
     let store = scene.store().display().to_string();
     let compared = scene.etalon(&["--json", "compare", &store, "--metrics", "iops"]);
     let json: serde_json::Value = serde_json::from_str(&compared.stdout).unwrap();
     let stored = json["figures"][0]["side"]["median"].as_f64().unwrap();
     assert!((stored - rate.parse::<f64>().unwrap()).abs() < 0.01 * stored, "{stored} {rate}");
-    // From the store alone, without the words that were typed.
+    // From the store alone.
     let again = scene.etalon(&["compare", &store, "--format", "sqlio"]);
     assert!(again.stdout.contains("4 threads reading for 1 secs from file testfile.dat"), "{}", again.stdout);
     assert!(again.stdout.contains(&format!("IOs/sec:{rate:>9}")), "{}", again.stdout);
     assert!(!scene.path().join("testfile.dat").exists(), "what étalon made is gone");
-    // What it printed is what the importer reads.
+    // The importer reads it.
     scene.write("old.txt", &ran.stdout);
     let imported = scene.etalon(&["import", "sqlio", "old.txt", "-o", "old"]);
     assert!(imported.stderr.contains("1 result of sqlio 1.5.SG"), "{}", imported.stderr);
     assert!(!imported.stderr.contains("not understood"), "{}", imported.stderr);
 }
 
-/// Each line of a parameter file has a size of its own.
 #[test]
 fn files_of_different_sizes_are_made_as_their_lines_say() {
     let scene = Scene::new();
@@ -69,7 +68,7 @@ fn files_of_different_sizes_are_made_as_their_lines_say() {
     ] {
         assert!(ran.stdout.contains(part), "{part}: {}", ran.stdout);
     }
-    // The quick form makes the large one smaller, and says what was there.
+    // The quick form shrinks the large file and prints its real size.
     let quick = exact(&["--quick"]);
     assert_eq!(quick.code, 0, "{}", quick.stderr);
     let sizes = "using specified size: 8 MB for file: a.dat\nusing specified size: 256 MB for file: b.dat\n";
@@ -128,7 +127,7 @@ fn what_cannot_be_carried_out_is_said_with_its_line() {
     assert!(!scene.path().join("etalon-results").exists(), "nothing was run");
 }
 
-/// Two outputs as they lie on disks since 2012: many runs in a file, the analyzer's plural, a blog's lost tabs.
+/// Two published outputs of 2012: several runs per file, the analyzer's plural, tabs lost by a blog.
 #[test]
 fn published_outputs_are_compared_with_both_charts() {
     let scene = Scene::new();

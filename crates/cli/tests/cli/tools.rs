@@ -9,7 +9,6 @@ use serde_json::Value;
 use crate::scene::Scene;
 use crate::server::{ROLE, Server, programs};
 
-/// A figure of an imported store.
 struct Figure {
     system: String,
     op: String,
@@ -18,7 +17,6 @@ struct Figure {
     value: Reading,
 }
 
-/// Imports files and gives what the store holds.
 #[track_caller]
 fn imported(scene: &Scene, format: &str, files: &[String]) -> Vec<Figure> {
     let store = format!("{format}-{}", std::fs::read_dir(scene.path()).unwrap().count());
@@ -47,13 +45,11 @@ fn value(figures: &[Figure], metric: &str) -> f64 {
     }
 }
 
-/// Two figures that may differ by this share.
 #[track_caller]
 fn near(found: f64, printed: f64, share: f64) {
     assert!((found / printed - 1.0).abs() <= share, "{found} is imported, and {printed} printed");
 }
 
-/// The number behind a name in a text.
 #[track_caller]
 fn printed(text: &str, name: &str) -> f64 {
     let (_, rest) = text.split_once(name).unwrap_or_else(|| panic!("{name} is not in {text}"));
@@ -61,7 +57,6 @@ fn printed(text: &str, name: &str) -> f64 {
     digits.parse().unwrap_or_else(|_| panic!("{name}: {rest}"))
 }
 
-/// A run of pgbench in the scene's folder with two threads of two clients.
 fn pgbench(server: &Server, scene: &Scene, options: &[&str]) -> String {
     let mut command = Command::new(programs().join("pgbench"));
     let run = command.args(["-U", ROLE, "-h"]).arg(server.folder()).args(options).arg("postgres");
@@ -74,7 +69,6 @@ fn text(output: Output) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The files whose name begins so.
 fn files(folder: &Path, prefix: &str) -> Vec<String> {
     let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = names.filter(|name| name.starts_with(prefix)).collect();
@@ -90,7 +84,7 @@ fn a_run_of_pgbench_is_the_same_in_its_summary_and_in_its_logs() {
     pgbench(&server, &scene, &["-i", "-q"]);
     let of_run = |options: &[&str]| pgbench(&server, &scene, &[&LOAD[..], options].concat());
 
-    // With -P, pgbench measures latencies: without it the mean is only the rate turned round.
+    // With -P pgbench measures latencies; otherwise the mean is derived from the rate.
     let summary = of_run(&["-T", "2", "-P", "1", "-l", "--log-prefix=whole"]);
     scene.write("out.txt", &summary);
     let figures = imported(&scene, "pgbench", &["out.txt".to_owned()]);
@@ -100,9 +94,9 @@ fn a_run_of_pgbench_is_the_same_in_its_summary_and_in_its_logs() {
     assert_eq!(logs.len(), 2, "a log for each thread: {logs:?}");
     let figures = imported(&scene, "pgbench-log", &logs);
     assert!(figures.iter().all(|figure| figure.system == "whole"), "both are of one system");
-    // A log knows nothing of how long its threads took to begin and to end: a tenth of a second on a busy machine.
+    // A log does not tell its threads' start and end: a tenth of a second on a busy machine.
     near(value(&figures, "throughput"), printed(&summary, "tps = "), 0.1);
-    // Logs cut latencies to whole microseconds.
+    // Logs truncate to whole microseconds.
     let mean_us = printed(&summary, "latency average = ") * 1e3;
     assert!(
         (value(&figures, "response_mean") - mean_us).abs() <= 1.5,
@@ -139,7 +133,7 @@ fn logs_of_two_runs_of_pgbench_are_repetitions_and_parts_of_one_are_not() {
     let figures = imported(&scene, "pgbench-log", &logs);
     let errors = figures.iter().filter(|figure| figure.metric == "errors");
     assert_eq!(errors.map(|figure| figure.repetition).collect::<Vec<_>>(), [1, 2]);
-    // Under other names nothing tells that two logs are of one run, but that they are of one time.
+    // Under other names only the times tell that two logs are of one run.
     let one = |name: &str| std::fs::read_to_string(scene.path().join(name)).unwrap();
     scene.write("first.log", &one(&logs[0])).write("second.log", &one(&logs[1]));
     let refused = scene.etalon(&["import", "pgbench-log", "a=first.log", "a=second.log", "-o", "x"]);
@@ -148,7 +142,6 @@ fn logs_of_two_runs_of_pgbench_are_repetitions_and_parts_of_one_are_not() {
     scene.etalon(&["import", "pgbench-log", "both.log", "-o", "x"]).says(2, &["logs of several runs"]);
 }
 
-/// A program that a test can do without.
 fn program(name: &str) -> Option<PathBuf> {
     let found =
         std::env::split_paths(&std::env::var_os("PATH")?).map(|folder| folder.join(name)).find(|path| path.exists());

@@ -36,8 +36,7 @@ fn postgresql_that_does_not_wait_at_commit_is_faster() {
     assert_eq!(throughput["verdict"], "faster", "{throughput}");
 }
 
-/// One server and one hot row for twenty clients. B gives up after 2 ms of waiting for it: what it does finish is quick, and
-/// that is no gain.
+/// One hot row for twenty clients. B gives up after 2 ms of waiting: what it finishes is quick, but that is no gain.
 #[test]
 fn a_side_that_gives_up_is_not_faster_for_it() {
     let server = Server::start(&[]);
@@ -77,7 +76,6 @@ fn a_side_that_gives_up_is_not_faster_for_it() {
     assert!(p99["no_verdict"].as_str().unwrap().contains("of the operations of B in a trial did not succeed"), "{p99}");
     assert!(row("throughput")["failed"]["b"].as_f64() > Some(0.01));
     let shown = scene.etalon(&["compare", scene.store().to_str().unwrap()]);
-    // A row with its cells' second lines.
     let line = |name: &str| {
         let lines = shown.stdout.lines().skip_while(|line| !line.contains(name)).take(2);
         lines.collect::<Vec<_>>().join(" ")

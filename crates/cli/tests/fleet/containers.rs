@@ -16,7 +16,6 @@ fn manifest() -> Vec<Yaml> {
     YamlLoader::load_from_str(&text).unwrap()
 }
 
-/// The one document of a kind and a name.
 fn find<'a>(documents: &'a [Yaml], kind: &str, name: &str) -> &'a Yaml {
     let is_it = |yaml: &&Yaml| text(&yaml["kind"]) == kind && text(&yaml["metadata"]["name"]) == name;
     let found: Vec<&Yaml> = documents.iter().filter(is_it).collect();
@@ -32,7 +31,7 @@ fn list(yaml: &Yaml) -> &[Yaml] {
     yaml.as_vec().unwrap_or_else(|| panic!("{yaml:?} is no list"))
 }
 
-/// From the first line of a file that holds `from`, to the line before the first after it that is `}` so indented.
+/// From the line with `from` to the next `}` of that indentation.
 fn block<'a>(users: &'a str, from: &str) -> &'a str {
     let start = users.find(from).unwrap_or_else(|| panic!("{from}"));
     let rest = &users[start..];

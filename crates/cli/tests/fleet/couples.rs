@@ -16,22 +16,21 @@ use crate::scene::Scene;
 
 /// How long something may take that must come.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// How long agents go on without their conductor, and a little more.
+/// An agent's lease, and a little more.
 const LEASE: Duration = Duration::from_secs(7);
 const LOOK: Duration = Duration::from_millis(50);
-/// An agent that sends so many segments while it is looked at makes a load: what it says to nats-server is a few.
+/// More segments than this during a check mean load: an agent's messages to nats-server are a few.
 const SEGMENTS_OF_A_LOAD: u64 = 200;
-/// What is left of a slow client's link.
+/// Of a slow client's link.
 const SLOW_MBIT_PER_S: u32 = 1;
 /// Blocks × (two couples, and both clients together).
 const TRIALS: usize = 6 * 3;
 
-/// The program: the one that was built with this test, unless `ETALON_BIN` names another.
+/// The one built with this test, unless `ETALON_BIN` names another.
 fn program() -> PathBuf {
     std::env::var_os("ETALON_BIN").map_or_else(|| env!("CARGO_BIN_EXE_etalon").into(), PathBuf::from)
 }
 
-/// A process that is killed when it is dropped.
 struct Running(Child);
 
 impl Drop for Running {
@@ -41,9 +40,8 @@ impl Drop for Running {
     }
 }
 
-/// The hosts, and what runs on them.
 struct Play {
-    // Dropped in this order: agents, then the server that they are at, then their network.
+    // Dropped in this order: agents, the server, the network.
     agents: BTreeMap<&'static str, Running>,
     nats: Nats,
     lan: Lan,
@@ -51,7 +49,7 @@ struct Play {
 }
 
 impl Play {
-    /// Two clients, a server, a host for nats-server and one for the conductor; or a word on why not.
+    /// Two clients, a server, nats-server and the conductor on hosts of their own; or `None` with a message.
     fn begin() -> Option<Play> {
         let lan = Lan::or_skip(&["nats", "conductor", "client-1", "client-2", "server"])?;
         let nats = Nats::start(Security::Keys, Place::In(lan.host("nats")));
@@ -137,7 +135,7 @@ impl Play {
         self.store().map_or(0, |store| trials(&store).iter().filter(|state| **state == TrialState::Measured).count())
     }
 
-    /// Waits until so many more trials than now are measured.
+    /// Waits for `more` measured trials.
     fn await_more(&self, more: usize, conductor: &mut Running) {
         let wanted = self.measured() + more;
         let deadline = Instant::now() + PATIENCE;
@@ -148,7 +146,7 @@ impl Play {
         }
     }
 
-    /// TCP segments that a client's host has sent, as the kernel counts them for its network.
+    /// TCP segments sent by a host, as its kernel counts.
     fn segments_sent(&self, name: &str) -> u64 {
         let of =
             |line: &str| line.strip_prefix("Tcp:").map(|rest| rest.split_whitespace().map(str::to_owned).collect());
@@ -158,7 +156,7 @@ impl Play {
         lines[1][place].parse().unwrap()
     }
 
-    /// Waits until one of these clients makes a load, and gives which: from then on it is certainly under way.
+    /// Waits until one of these clients makes load, and returns which.
     fn await_load(&self, names: &[&'static str], conductor: &mut Running) -> &'static str {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -188,7 +186,6 @@ fn wait_until(is_so: impl Fn() -> bool, explain: impl Fn() -> String) {
     }
 }
 
-/// The states of a store's trials; none while it is being made.
 fn trials(store: &Path) -> Vec<TrialState> {
     let trials = Store::open_read_only(store).and_then(|store| store.trials());
     trials.map(|trials| trials.iter().map(|trial| trial.state).collect()).unwrap_or_default()
@@ -207,7 +204,7 @@ fn couples_survive_a_cut_cable_a_killed_agent_and_a_killed_conductor() {
     play.lan.mend("client-1");
     play.await_more(2, &mut conductor);
 
-    // A slow link costs time, and no trial.
+    // A slow link costs time, but no trial.
     match play.lan.throttle("client-2", SLOW_MBIT_PER_S) {
         Ok(()) => {
             play.await_more(2, &mut conductor);
@@ -252,7 +249,7 @@ fn the_store_is_complete(path: &Path) {
         found.map(Result::unwrap).collect()
     };
     each_fault_is_told_and_its_trial_repeated(&trials);
-    // Whose clients made the load is what the plan says, in every trial.
+    // In every trial the plan's clients made the load.
     let hosts = list(
         "SELECT DISTINCT t.id || ' ' || c.point_json, s.host FROM trials t JOIN cells c ON c.id = t.cell \
          JOIN series s ON s.trial = t.id WHERE t.state = 'measured'",
@@ -270,8 +267,7 @@ fn the_store_is_complete(path: &Path) {
     }
 }
 
-/// Every fault struck a load that was under way: its trial is kept with the reason, and another attempt at its place was
-/// measured.
+/// Every fault hit a running load: its trial is kept with the reason, and repeated.
 fn each_fault_is_told_and_its_trial_repeated(trials: &[StoredTrial]) {
     let lost: Vec<&StoredTrial> =
         trials.iter().filter(|trial| matches!(trial.state, TrialState::Failed | TrialState::Aborted)).collect();
@@ -308,7 +304,7 @@ fn the_report_shows_each_host(play: &Play, store: &str) {
     for host in ["client-1", "client-2", "server"] {
         assert!(html.contains(host), "the report does not show {host}");
     }
-    // Two benchmarks, and in each of them both clients with figures of their own.
+    // Both clients have their own figures in both benchmarks.
     let hosts = &html[html.find("id=\"hosts\"").unwrap_or_else(|| panic!("no client hosts"))..];
     let hosts = &hosts[..hosts.find("</section>").unwrap()];
     for host in ["client-1", "client-2"] {

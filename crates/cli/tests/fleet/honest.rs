@@ -4,7 +4,6 @@ use crate::hostile::agent;
 use crate::nats::Nats;
 use crate::scene::Scene;
 
-/// Runs a plan on the agent and gives what it printed.
 fn run(scene: &Scene, nats: &Nats, plan: &str) -> String {
     let fleet = format!("name = \"honest\"\n[fleet]\nnats = \"{}\"\npatience = \"10s\"\n", nats.url());
     scene.write("plan.toml", &format!("{fleet}{plan}"));

@@ -1,4 +1,4 @@
-//! A hostile conductor: whoever has its key says what no honest one would, to a live agent in a process of its own.
+//! A hostile conductor with a valid key against a live agent.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -20,11 +20,10 @@ use crate::nats::Nats;
 use crate::scene::Scene;
 
 const PATIENCE: Duration = Duration::from_secs(120);
-/// What stands in the agent's environment, and must never leave it.
+/// In the agent's environment; must never leave it.
 const SECRET: &str = "the-agents-own-password";
 const NAME: &str = "victim";
 
-/// An agent's process. Dropping it ends it.
 pub struct Agent(Child);
 
 impl Drop for Agent {
@@ -34,7 +33,6 @@ impl Drop for Agent {
     }
 }
 
-/// Starts an agent with passwords in its environment.
 pub fn agent(scene: &Scene, nats: &Nats, flags: &[&str]) -> Agent {
     let log = scene.path().join("agent.log");
     let url = nats.url();
@@ -56,7 +54,7 @@ pub fn agent(scene: &Scene, nats: &Nats, flags: &[&str]) -> Agent {
     agent
 }
 
-/// Whoever has the conductor's key: it says what it likes.
+/// Holds the conductor's key.
 struct Conductor {
     bus: Arc<Bus>,
     job: u64,
@@ -103,7 +101,7 @@ impl Conductor {
         self.ask(Ask::Open { system: system.clone(), wanted: Wanted::Whole, own_tables: true })
     }
 
-    /// Tries to open a system for both purposes, and gives the refusal.
+    /// Tries to open a system for both purposes; returns the refusal.
     fn refused(&mut self, system: &SystemPlan) -> Failure {
         let load = self.ask(Ask::Open { system: system.clone(), wanted: Wanted::Load, own_tables: false });
         assert!(load.is_err(), "{system:?} was opened for load");
@@ -118,7 +116,7 @@ impl Conductor {
         BTreeMap::from([(name.to_owned(), id)])
     }
 
-    /// Runs one transaction of a script on a system that is open. It fails if not even that one succeeds.
+    /// Runs a script's transaction once on an open system.
     fn run(&mut self, system: &SystemPlan, script: &str) -> Result<(), Failure> {
         let texts = self.send("evil.sql", script);
         let plan = parse(
@@ -158,7 +156,6 @@ fn change_mode(mode: &str, path: &Path) {
     assert!(std::process::Command::new("chmod").arg(mode).arg(path).status().unwrap().success());
 }
 
-/// Everything in a folder and below, with its size.
 fn contents(folder: &Path) -> Vec<(PathBuf, u64)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap().flatten() {
@@ -217,7 +214,7 @@ fn what_cannot_be_allowed_is_said_at_once() {
     }
 }
 
-/// A scene with an allowed folder, one beside it, and programs that leave a mark if they are ever run.
+/// An allowed folder, one beside it, and programs that leave a mark if run.
 struct Grounds {
     scene: Scene,
     inside: PathBuf,
@@ -235,7 +232,7 @@ impl Grounds {
             fs::create_dir(folder).unwrap();
         }
         fs::write(outside.join("secret"), SECRET).unwrap();
-        // What a server could do there it is not kept from by the folder's mode, whoever it runs as.
+        // The folder's mode must not be what stops a server.
         change_mode("0755", scene.path());
         change_mode("0777", &outside);
         for name in ["initdb", "postgres", "mysqld", "mariadbd", "mariadb-install-db"] {
@@ -254,14 +251,14 @@ impl Grounds {
         Grounds { scene, inside, outside, canary, programs }
     }
 
-    /// Nothing was run, and nothing was written or removed outside.
+    /// Nothing was run, and nothing outside was written or removed.
     fn are_untouched(&self, after: &str) {
         assert!(!self.canary.exists(), "{after}: a program was run");
         assert_eq!(contents(&self.outside), [(self.outside.join("secret"), SECRET.len() as u64)], "{after}");
     }
 }
 
-/// Addresses other than the one that is allowed, and files that a URL names.
+/// Disallowed addresses, and files named by a URL.
 fn addresses(port: u16, grounds: &Grounds) -> Vec<SystemPlan> {
     let out = grounds.outside.display();
     let pg = |rest: &str| at("postgres", &format!("postgres://u@{}", rest.replace("PORT", &port.to_string())));
@@ -290,7 +287,7 @@ fn addresses(port: u16, grounds: &Grounds) -> Vec<SystemPlan> {
     ]
 }
 
-/// Private servers that would run what a plan says.
+/// Private servers that would run a plan's commands.
 fn servers(grounds: &Grounds) -> Vec<SystemPlan> {
     let touch = format!("touch {}", grounds.canary.display());
     let log = format!("{}/log", grounds.outside.display());
@@ -334,7 +331,7 @@ fn servers(grounds: &Grounds) -> Vec<SystemPlan> {
     settings.chain([own_programs("postgres"), own_programs("mariadb"), of_another]).collect()
 }
 
-/// Paths that lead out of the allowed folder, and settings of what is in it.
+/// Paths out of the allowed folder, and settings of what is in it.
 fn paths(grounds: &Grounds) -> Vec<SystemPlan> {
     let (inside, out) = (grounds.inside.display(), grounds.outside.display());
     let volume = |image: String| {
@@ -366,7 +363,7 @@ fn paths(grounds: &Grounds) -> Vec<SystemPlan> {
 fn what_leads_elsewhere_is_refused_before_anything_starts() {
     let nats = Nats::open();
     let grounds = Grounds::new();
-    // Whoever listens there hears of every connection, and of the password that comes by it.
+    // A listener notices every connection, and passwords sent to it.
     let allowed = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = allowed.local_addr().unwrap().port();
     let elsewhere = TcpListener::bind(("127.0.0.2", port)).unwrap();
@@ -387,7 +384,7 @@ fn what_leads_elsewhere_is_refused_before_anything_starts() {
         grounds.are_untouched(&format!("{system:?}"));
     }
     println!("{} hostile systems, as many refusals", hostile.len());
-    // Nobody was connected to, so that nobody heard a password.
+    // Nobody was connected to, so no password was sent.
     assert!(elsewhere.accept().is_err() && allowed.accept().is_err());
     assert_eq!(contents(&grounds.inside), before);
 }
@@ -427,13 +424,12 @@ fn cells_that_lead_out_of_their_folder_are_refused() {
     }
 }
 
-/// Scripts that are run by an allowed system.
 struct Scripts<'a> {
-    /// These go through, and make what the others work on.
+    /// These succeed, and prepare for the others.
     honest: &'a [&'a str],
-    /// These try to leave the system.
+    /// These try to escape the system.
     hostile: &'a [String],
-    /// One of these words says why each of them fails.
+    /// Each failure names one of these.
     words: &'a [&'a str],
 }
 
@@ -510,7 +506,7 @@ fn scripts_on_a_private_mariadb_reach_neither_libraries_nor_files() {
     let scripts = Scripts { honest: &honest, hostile: &scripts, words: &["denied", "not allowed", "local"] };
     let (mut conductor, system) = (Conductor::new(&nats), private("mariadb", &[]));
     try_scripts(&grounds, &mut conductor, &system, &scripts);
-    // No privilege guards these: the server passes over the folder.
+    // Not guarded by privileges: the server skips the folder.
     conductor.open(&system).unwrap();
     conductor.run(&system, "CREATE DATABASE IF NOT EXISTS etalon;\n").unwrap();
     for script in [

@@ -1,46 +1,36 @@
-//! A network of a test's own: a bridge, and hosts on it that have nothing but their addresses.
+//! A test's own network: a bridge and hosts.
 //!
 //! Each host is a network namespace held by a process that waits for the end of its standard input. The kernel removes
-//! a namespace, and the links in it, with its last process: nothing is left of the network when the test ends, whether
-//! it passes, panics or is killed. This machine's own network is not touched.
+//! a namespace and its links with the last process, so nothing is left however the test ends. This machine's own
+//! network is not touched.
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::net::Ipv4Addr;
 use std::process::{Child, Command, Stdio};
 
-/// The network's first three bytes. It is seen by nobody outside.
+/// First three bytes; invisible outside.
 const NETWORK: [u8; 3] = [10, 213, 0];
-/// The bridge in the hub.
 const BRIDGE: &str = "lan";
 
-/// A network. Dropping it removes it: end the processes in it first.
+/// End its processes before dropping it.
 pub struct Lan {
     hub: Space,
     hosts: Vec<Host>,
 }
 
-/// A host of the network.
 pub struct Host {
-    /// Its name.
     pub name: String,
-    /// Its address in the network.
     pub address: Ipv4Addr,
     space: Space,
-    /// The hub's end of its link.
     port: String,
 }
 
-/// A network namespace, and the process that holds it.
 struct Space {
     holder: Child,
 }
 
 impl Lan {
-    /// Makes a network of hosts with these names.
-    ///
-    /// # Errors
-    /// What this machine lacks for it, as a reason to skip a test.
     pub fn new(names: &[&str]) -> Result<Lan, String> {
         if !host::process::is_root() {
             return Err("network namespaces take root".to_owned());
@@ -56,7 +46,7 @@ impl Lan {
         Ok(lan)
     }
 
-    /// As [`Lan::new`]; where that is impossible it says so, and the test is skipped.
+    /// [`Lan::new`], or `None` with a message.
     pub fn or_skip(names: &[&str]) -> Option<Lan> {
         Lan::new(names).map_err(|reason| println!("skipped: {reason}")).ok()
     }
@@ -74,35 +64,27 @@ impl Lan {
         Ok(Host { name: name.to_owned(), address, space, port })
     }
 
-    /// A host by its name.
     pub fn host(&self, name: &str) -> &Host {
         self.hosts.iter().find(|host| host.name == name).unwrap_or_else(|| panic!("there is no host {name}"))
     }
 
-    /// Takes a host's cable out: what it sends is lost, and so is what is sent to it.
+    /// Packets from and to the host are lost.
     pub fn cut(&self, name: &str) {
         self.hub.ip(&["link", "set", &self.host(name).port, "down"]).unwrap();
     }
 
-    /// Puts it back.
     pub fn mend(&self, name: &str) {
         self.hub.ip(&["link", "set", &self.host(name).port, "up"]).unwrap();
     }
 
     /// Delays what is sent to a host.
-    ///
-    /// # Errors
-    /// The kernel cannot: a reason to skip a test.
     pub fn delay(&self, name: &str, delay_ms: u32) -> Result<(), String> {
         let delay = format!("{delay_ms}ms");
         let port = &self.host(name).port;
         self.hub.run("tc", &["qdisc", "replace", "dev", port, "root", "netem", "delay", &delay])
     }
 
-    /// Lets a host have at most so many megabits a second, and delays what is beyond by as long as that takes.
-    ///
-    /// # Errors
-    /// The kernel cannot: a reason to skip a test.
+    /// Limits a host's rate and delays the excess accordingly.
     pub fn throttle(&self, name: &str, mbit_per_s: u32) -> Result<(), String> {
         let rate = format!("{mbit_per_s}mbit");
         let port = &self.host(name).port;
@@ -113,19 +95,18 @@ impl Lan {
 }
 
 impl Lan {
-    /// Takes away what [`Lan::delay`] or [`Lan::throttle`] did to a host.
+    /// Undoes [`Lan::delay`] and [`Lan::throttle`].
     pub fn free(&self, name: &str) {
         self.hub.run("tc", &["qdisc", "del", "dev", &self.host(name).port, "root"]).unwrap();
     }
 }
 
 impl Host {
-    /// The words that stand before a command to run it on this host.
+    /// Command prefix to run on this host.
     pub fn enter(&self) -> Vec<OsString> {
         self.space.enter()
     }
 
-    /// A command on this host, not yet started. Its process number is the command's own.
     pub fn command(&self, program: impl Into<OsString>) -> Command {
         self.space.command(program)
     }
@@ -137,7 +118,7 @@ impl Space {
         command.args(["--net", "cat"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let holder = command.spawn().map_err(|error| format!("unshare: {error}"))?;
         let mut space = Space { holder };
-        // What comes back has gone through `cat`, so that the namespace is there.
+        // The echo comes through `cat`, so the namespace exists.
         let mut echo = [0];
         let asked = space.holder.stdin.as_mut().unwrap().write_all(b"x");
         if asked.and_then(|()| space.holder.stdout.as_mut().unwrap().read_exact(&mut echo)).is_err() {
@@ -182,7 +163,7 @@ impl Drop for Space {
     }
 }
 
-/// What a TCP server says first, within a second.
+/// A TCP server's first words, within a second.
 fn greeting(from: &Host, to: Ipv4Addr, port: u16) -> Option<String> {
     let script = format!("exec 3<>/dev/tcp/{to}/{port} && head -n 1 <&3");
     let output = from.command("timeout").args(["1", "bash", "-c", &script]).output().unwrap();
@@ -195,7 +176,7 @@ fn hosts_reach_each_other_until_the_cable_is_cut() {
     let nats = crate::nats::Nats::start(crate::nats::Security::Open, crate::nats::Place::In(lan.host("hub")));
     assert_eq!(nats.url(), "nats://10.213.0.2:4222");
     let greet = || greeting(lan.host("client"), lan.host("hub").address, 4222);
-    // A bridge takes a moment to pass on what comes from a new port, and so does a busy machine.
+    // A bridge takes a moment to forward a new port, and so does a busy machine.
     let greets = || (0..10).any(|_| greet().is_some_and(|text| text.starts_with("INFO {")));
     assert!(greets());
     lan.cut("client");

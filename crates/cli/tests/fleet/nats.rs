@@ -19,15 +19,13 @@ use crate::tokens::Operator;
 const START_PATIENCE: Duration = Duration::from_secs(20);
 /// How long it may take to end in order.
 const STOP_PATIENCE: Duration = Duration::from_secs(10);
-/// How often it is looked at meanwhile.
+/// Polling interval.
 const LOOK: Duration = Duration::from_millis(10);
-/// The port in a namespace, where nobody else is.
+/// Free in a namespace.
 const NAMESPACE_PORT: u16 = 4222;
 
-/// Who may connect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Security {
-    /// Everybody, without encryption.
     Open,
     /// TLS, and the users of `deploy/nats/users.conf` with keys of the test's own.
     Keys,
@@ -37,7 +35,7 @@ pub enum Security {
     Password,
 }
 
-/// The user's password, as it is and as a URL has it.
+/// Plain, and URL-encoded.
 pub const PASSWORD: (&str, &str) = ("hunter2/@?", "hunter2%2F%40%3F");
 
 /// Where the server listens.
@@ -49,29 +47,27 @@ pub enum Place<'a> {
     In(&'a Host),
 }
 
-/// A running, or stopped, nats-server. Dropping it ends it and removes its folder.
+/// Dropping it stops it and removes its folder.
 pub struct Nats {
-    // Dropped in this order: the server before its folder.
+    // Dropped before its folder.
     server: Option<ServerProcess>,
     folder: TempDir,
     security: Security,
     address: Ipv4Addr,
-    /// 0 until it has chosen one.
+    /// 0 until chosen.
     port: u16,
-    /// Words that enter the namespace; empty on loopback.
+    /// Command prefix; empty on loopback.
     enter: Vec<OsString>,
-    /// The users' keys, by the name of the variable in `users.conf`.
+    /// By the variable's name in `users.conf`.
     keys: BTreeMap<String, KeyPair>,
     operator: Operator,
 }
 
 impl Nats {
-    /// Starts a server for everybody on loopback.
     pub fn open() -> Nats {
         Nats::start(Security::Open, Place::Loopback)
     }
 
-    /// Starts a server.
     pub fn start(security: Security, place: Place<'_>) -> Nats {
         let (address, port, enter) = match place {
             Place::Loopback => (Ipv4Addr::LOCALHOST, 0, Vec::new()),
@@ -96,7 +92,7 @@ impl Nats {
         nats
     }
 
-    /// What `--nats` takes.
+    /// For `--nats`.
     pub fn url(&self) -> String {
         let scheme = match self.security {
             Security::Password => return format!("nats://me:{}@{}:{}", PASSWORD.1, self.address, self.port),
@@ -106,17 +102,14 @@ impl Nats {
         format!("{scheme}://{}:{}", self.address, self.port)
     }
 
-    /// The certificate of the authority that signed the server's.
     pub fn authority(&self) -> PathBuf {
         self.folder.path().join("ca.crt")
     }
 
-    /// A user's seed: `conductor`, `client-1`, `client-2` or `server`.
     pub fn seed(&self, user: &str) -> String {
         self.keys[&variable(user)].seed().unwrap()
     }
 
-    /// A file with a user's seed, or its token, for `--creds`.
     pub fn creds(&self, user: &str) -> PathBuf {
         if self.security == Security::Tokens {
             return self.operator.creds(user, self.folder.path());
@@ -127,14 +120,13 @@ impl Nats {
         file
     }
 
-    /// Ends the server in order.
     pub fn stop(&mut self) {
         if let Some(mut server) = self.server.take() {
             server.stop(StopSignal::Terminate, STOP_PATIENCE).unwrap();
         }
     }
 
-    /// Starts it again after [`Nats::stop`]: on the same port, with what its stream held.
+    /// After [`Nats::stop`]: same port and stream.
     pub fn run(&mut self) {
         let program = program();
         let mut words = self.enter.clone();
@@ -159,13 +151,12 @@ impl Nats {
         assert!(self.port == 0 || self.port == port, "{text}");
         self.server = Some(server);
         if self.port == 0 {
-            // A server that is started again is looked for where it was.
+            // A restarted server keeps its port.
             self.port = port;
             self.configure();
         }
     }
 
-    /// The file that the server is started with.
     pub fn configuration(&self) -> PathBuf {
         self.folder.path().join("etalon.conf")
     }
@@ -204,24 +195,20 @@ impl Nats {
     }
 }
 
-/// A file of `deploy/nats`.
 pub fn shipped(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/nats").join(name);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The name of the variable that holds a user's public key.
 fn variable(user: &str) -> String {
     format!("{}_KEY", user.to_uppercase().replace('-', "_"))
 }
 
-/// The variables of a file that wait for public keys.
 fn placeholders(users: &str) -> Vec<String> {
     let lines = users.lines().filter(|line| line.contains("_KEY: \"put "));
     lines.map(|line| line.split_once(':').unwrap().0.to_owned()).collect()
 }
 
-/// The file with public keys in place of the placeholders.
 fn with_keys(users: &str, keys: &BTreeMap<String, KeyPair>) -> String {
     let lines = users.lines().map(|line| match line.split_once(": \"put ") {
         Some((name, _)) => format!("{name}: \"{}\"\n", keys[name].public_key()),
@@ -230,13 +217,12 @@ fn with_keys(users: &str, keys: &BTreeMap<String, KeyPair>) -> String {
     lines.collect()
 }
 
-/// The text with all of `from`, which it must have, replaced.
 fn replaced(text: &str, from: &str, to: &str) -> String {
     assert!(text.contains(from), "deploy/nats/etalon.conf lacks {from}");
     text.replace(from, to)
 }
 
-/// Where the program is: Debian's folder is not on everybody's path.
+/// Debian's folder is not always in `PATH`.
 pub fn program() -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/bin".into()]);
@@ -252,7 +238,7 @@ fn chosen_port(text: &str) -> u16 {
     url.rsplit_once(':').unwrap().1.parse().unwrap()
 }
 
-/// Writes an authority's certificate and, signed by it, the server's for an address and for `localhost`.
+/// An authority's certificate, and the server's for an address and `localhost`.
 fn make_certificates(folder: &Path, address: Ipv4Addr) {
     let mut authority = CertificateParams::new(Vec::new()).unwrap();
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);

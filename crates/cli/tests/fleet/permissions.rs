@@ -18,7 +18,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const SILENCE: Duration = Duration::from_millis(300);
 const STEP: Duration = Duration::from_millis(10);
 
-/// A user's connection, and what the server complained about.
 struct User {
     client: Client,
     complaints: Arc<Mutex<Vec<String>>>,
@@ -28,7 +27,7 @@ impl User {
     async fn connect(nats: &Nats, name: &str) -> User {
         let complaints = Arc::new(Mutex::new(Vec::new()));
         let heard = complaints.clone();
-        // As étalon does: an agent's answers come to subjects that no other agent may read.
+        // As étalon does: no agent may read another's answers.
         let inbox = match name {
             "conductor" => "_INBOX_etalon".to_owned(),
             agent => format!("_INBOX_etalon.agent.{agent}"),
@@ -47,19 +46,17 @@ impl User {
         User { client, complaints }
     }
 
-    /// Publishes, and gives the server's complaint if it has one.
     async fn publish(&self, subject: &str) -> Option<String> {
         self.client.publish(subject.to_owned(), "x".into()).await.unwrap();
         self.complaint(PATIENCE).await
     }
 
-    /// Subscribes for a moment, and gives the server's complaint if it has one.
     async fn subscribe(&self, subject: &str, within: Duration) -> Option<String> {
         let _subscriber = self.client.subscribe(subject.to_owned()).await.unwrap();
         self.complaint(within).await
     }
 
-    /// The server complains at once, on the same connection; a busy machine hears it later.
+    /// The server complains at once on the same connection; a busy machine hears it later.
     async fn complaint(&self, within: Duration) -> Option<String> {
         self.client.flush().await.unwrap();
         let end = Instant::now() + within;
@@ -72,7 +69,7 @@ impl User {
         }
     }
 
-    /// Asks until somebody listens: what another connection subscribed to may reach the server after this question.
+    /// Retries until somebody listens: another connection's subscription may reach the server later.
     async fn request(&self, subject: &str) -> async_nats::Message {
         let end = Instant::now() + PATIENCE;
         loop {
@@ -94,7 +91,6 @@ async fn soon<F: Future>(future: F) -> F::Output {
     tokio::time::timeout(PATIENCE, future).await.expect("nothing came")
 }
 
-/// The stream as the conductor makes it.
 async fn results_stream(conductor: &User) -> stream::Stream {
     let jetstream = jetstream::new(conductor.client.clone());
     let config = stream::Config {
@@ -132,7 +128,7 @@ fn nobody_gets_in_without_a_key() {
         let stranger = nkeys::KeyPair::new_user().seed().unwrap();
         let refused = tls().nkey(stranger).connect(nats.url()).await.unwrap_err().to_string();
         assert!(refused.contains("authorization violation"), "{refused}");
-        // A server whose certificate nobody vouches for is not told anything.
+        // A server with an untrusted certificate is told nothing.
         let unknown = ConnectOptions::with_nkey(nats.seed("client-1")).require_tls(true);
         let refused = unknown.connect(nats.url()).await.unwrap_err().to_string();
         assert!(refused.contains("UnknownIssuer"), "{refused}");
@@ -172,7 +168,7 @@ fn an_agent_publishes_its_own_results_and_no_others() {
     });
 }
 
-/// Reads and acknowledges what the stream holds, as the conductor does.
+/// Like the conductor, with acknowledgement.
 async fn read(stream: &stream::Stream) -> Vec<(String, String)> {
     let name = "etalon-e1";
     let config = consumer::pull::Config {

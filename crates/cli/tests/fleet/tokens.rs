@@ -16,7 +16,6 @@ use crate::scene::Scene;
 /// How long an agent may take until it serves.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// An operator with one account that users are let into.
 pub struct Operator {
     operator: KeyPair,
     system: KeyPair,
@@ -24,12 +23,11 @@ pub struct Operator {
 }
 
 impl Operator {
-    /// One with fresh keys.
     pub fn new() -> Operator {
         Operator { operator: KeyPair::new_operator(), system: KeyPair::new_account(), account: KeyPair::new_account() }
     }
 
-    /// What a nats-server's configuration says of it.
+    /// For a nats-server's configuration.
     pub fn configuration(&self) -> String {
         let of_operator = json!({ "type": "operator", "version": 2, "system_account": self.system.public_key() });
         let operator = token(&self.operator, &self.operator.public_key(), "étalon's test", of_operator);
@@ -41,7 +39,7 @@ impl Operator {
             let nats = json!({ "type": "account", "version": 2, "limits": limits });
             format!("  {}: {}\n", key.public_key(), token(&self.operator, &key.public_key(), name, nats))
         };
-        // The system's own account has no streams.
+        // The system account has no streams.
         format!(
             "operator: {operator}\nsystem_account: {}\nresolver: MEMORY\nresolver_preload: {{\n{}{}}}\n",
             self.system.public_key(),
@@ -50,7 +48,6 @@ impl Operator {
         )
     }
 
-    /// Writes a user's file of credentials: the token, and the key that it is about.
     pub fn creds(&self, user: &str, folder: &Path) -> PathBuf {
         let key = KeyPair::new_user();
         let nats = json!({ "type": "user", "version": 2, "subs": -1, "data": -1, "payload": -1, "pub": {}, "sub": {} });
@@ -66,7 +63,7 @@ impl Operator {
     }
 }
 
-/// A JWT as NATS has it: signed with an NKey (<https://docs.nats.io/running-a-nats-service/nats_admin/security/jwt>).
+/// A JWT signed with an NKey (<https://docs.nats.io/running-a-nats-service/nats_admin/security/jwt>).
 fn token(issuer: &KeyPair, subject: &str, name: &str, nats: Json) -> String {
     let claims = json!({
         "jti": subject, "iat": 1_700_000_000, "iss": issuer.public_key(), "sub": subject, "name": name, "nats": nats,
@@ -122,7 +119,7 @@ fn an_agent_and_a_conductor_with_tokens_run_a_plan() {
     }
 }
 
-/// A user and password in the URL, as NATS's own clients take them, with every character that a URL must encode.
+/// User and password in the URL, with every character that a URL must encode.
 #[test]
 fn a_password_in_the_url_is_used_and_never_printed() {
     let (nats, scene) = (Nats::start(Security::Password, Place::Loopback), Scene::new());

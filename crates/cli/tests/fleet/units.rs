@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-/// What systemd says is exposed of a unit at most, of 10.0: 2.0 is better than most units that it ships.
+/// systemd's exposure score of at most 10.0; 2.0 is better than most units that it ships.
 const MOST_EXPOSED: f64 = 2.0;
 const UNITS: [&str; 2] = ["etalon-agent.service", "etalon-nats.service"];
 
@@ -14,7 +14,7 @@ fn deploy() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/systemd")
 }
 
-/// `systemd-analyze`, or why the test is skipped.
+/// `None` with a message if skipped.
 fn analyze(args: &[&str]) -> Option<Output> {
     match Command::new("systemd-analyze").args(args).output() {
         Ok(output) => Some(output),
@@ -25,7 +25,7 @@ fn analyze(args: &[&str]) -> Option<Output> {
     }
 }
 
-/// A copy of a unit that starts programs which are here: only their paths differ from the shipped file.
+/// A copy of a unit with local program paths.
 fn with_programs_of_here(unit: &str, folder: &TempDir) -> PathBuf {
     let text = fs::read_to_string(deploy().join(unit)).unwrap();
     let text = text.replace("/usr/local/bin/etalon", env!("CARGO_BIN_EXE_etalon"));
@@ -42,7 +42,7 @@ fn systemd_finds_nothing_wrong_with_the_units() {
         let file = with_programs_of_here(unit, &folder);
         let Some(output) = analyze(&["verify", "--man=no", file.to_str().unwrap()]) else { return };
         let said = String::from_utf8_lossy(&output.stderr);
-        // What it says of the machine's other units is theirs.
+        // Remarks on other units do not matter.
         let own: Vec<&str> = said.lines().filter(|line| line.contains(unit)).collect();
         assert!(output.status.success() && own.is_empty(), "{unit}: {said}");
     }
@@ -77,7 +77,7 @@ fn the_units_are_confined() {
     }
 }
 
-/// Every variable that the unit's command uses is set by it or stands in the shipped `agent.env`.
+/// Every variable of the unit's command is set by it or in the shipped `agent.env`.
 #[test]
 fn the_agents_environment_is_complete() {
     let unit = fs::read_to_string(deploy().join("etalon-agent.service")).unwrap();

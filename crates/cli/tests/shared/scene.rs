@@ -5,44 +5,35 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-/// A test's folder.
 pub struct Scene {
     folder: TempDir,
 }
 
-/// What a run of the command gave.
 pub struct Ran {
-    /// The exit code.
     pub code: i32,
-    /// Data.
     pub stdout: String,
-    /// Everything else.
     pub stderr: String,
 }
 
 impl Scene {
-    /// An empty folder on the disk that the build uses, which is no RAM disk.
+    /// On the disk of the build, which is no RAM disk.
     pub fn new() -> Scene {
         Scene::at(Path::new(env!("CARGO_TARGET_TMPDIR")))
     }
 
-    /// An empty folder in another.
     pub fn at(base: &Path) -> Scene {
         Scene { folder: tempfile::tempdir_in(base).unwrap() }
     }
 
-    /// The folder.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Writes a file.
     pub fn write(&self, name: &str, text: &str) -> &Scene {
         std::fs::write(self.path().join(name), text).unwrap();
         self
     }
 
-    /// The command, not yet started.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_etalon"));
         command.args(args).current_dir(self.path()).env("NO_COLOR", "1").env("HOME", self.path());
@@ -52,13 +43,11 @@ impl Scene {
         command
     }
 
-    /// Runs the command to its end.
     pub fn etalon(&self, args: &[&str]) -> Ran {
         ran(self.command(args).output().unwrap())
     }
 }
 
-/// The output of a process that has ended.
 pub fn ran(output: Output) -> Ran {
     Ran {
         code: output.status.code().unwrap_or(-1),

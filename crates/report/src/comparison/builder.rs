@@ -1,5 +1,3 @@
-//! Tables and rows from cells, by a projection.
-
 use model::{DurabilityTier, Metric, TrialState};
 
 use super::judging::{Index, RowCells, marks, row, voiding_mark};
@@ -11,7 +9,6 @@ use super::set::{Rules, Table, TimeOrder};
 use super::warning::Warning;
 use crate::evidence::Evidence;
 
-/// Builds the tables of a set.
 pub struct Builder<'a> {
     evidence: &'a Evidence,
     index: &'a Index,
@@ -27,13 +24,12 @@ struct Group {
 }
 
 impl<'a> Builder<'a> {
-    /// A builder over the evidence.
     pub fn new(evidence: &'a Evidence, index: &'a Index, projection: &'a Projection, rules: Rules) -> Builder<'a> {
         let unused = projection.unused(&evidence.cells);
         Builder { evidence, index, projection, rules, unused }
     }
 
-    /// The tables of A against one B, in the order of the plan's cells.
+    /// In the order of the plan's cells.
     pub fn tables(&self, a: &str, b: &str) -> Vec<Table> {
         let all: Vec<u32> = (0..).zip(&self.evidence.cells).map(|(index, _)| index).collect();
         let mut tables = Vec::new();
@@ -85,7 +81,6 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// One row per metric.
     fn rows(&self, group: &Group, label: Vec<(String, String)>, a: &str, b: &str) -> Vec<Comparison> {
         let of_side = |side: &str| -> Vec<u32> {
             let is = |index: &u32| {
@@ -115,7 +110,6 @@ impl<'a> Builder<'a> {
         metrics.iter().map(|metric| row(self.evidence, self.index, &cells, metric, &self.rules)).collect()
     }
 
-    /// The metrics of the cells' benchmarks.
     fn metrics(&self, cells: &[u32]) -> Vec<Metric> {
         let mut metrics: Vec<Metric> = Vec::new();
         for cell in cells.iter().filter_map(|index| self.evidence.cell(*index)) {
@@ -129,7 +123,7 @@ impl<'a> Builder<'a> {
         metrics
     }
 
-    /// What stands in the way of a verdict for every metric of these cells.
+    /// Prevents verdicts on all metrics of these cells.
     fn no_verdict(&self, a: &[u32], b: &[u32]) -> Option<NoVerdict> {
         let both = [a, b].concat();
         if self.rules.order == TimeOrder::Sequential {
@@ -164,7 +158,7 @@ impl<'a> Builder<'a> {
         warnings
     }
 
-    /// Keys that are used for nothing and yet vary.
+    /// Unused keys that vary.
     fn key_warnings(&self, a: &[u32], b: &[u32]) -> Vec<Warning> {
         let cells = |indices: &[u32]| -> Vec<&model::Cell> {
             indices.iter().filter_map(|index| self.evidence.cell(*index)).collect()
@@ -182,7 +176,7 @@ impl<'a> Builder<'a> {
         pooled.into_iter().chain(confounded).collect()
     }
 
-    /// Places of these cells that have no measured trial, though one was tried, and attempts that failed and were repeated.
+    /// Failed places of these cells, and attempts that were repeated.
     fn dropped(&self, cells: &[u32], side: SideLetter) -> Option<Warning> {
         let last = self.evidence.last_attempts();
         let has_failed = |trial: &&store::StoredTrial| trial.state == TrialState::Failed;
@@ -200,7 +194,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The weakest promise among the systems of some cells; `None` if one of them is not known.
+/// Of the cells' systems; `None` if one is unknown.
 pub fn weakest_tier(evidence: &Evidence, cells: &[u32]) -> Option<DurabilityTier> {
     let systems = cells.iter().filter_map(|index| evidence.cell(*index)).map(|cell| cell.system.as_str());
     let tiers: Option<Vec<DurabilityTier>> =

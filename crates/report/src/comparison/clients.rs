@@ -1,5 +1,5 @@
-//! Throughput by number of clients, as such tests are published: a curve for each system from one client to many, and
-//! bars at three numbers of clients. Here every point has its interval, and a peak is the highest *mean*.
+//! Throughput by number of clients: published as a curve per system and bars at three numbers of clients. Here every
+//! point has its interval, and a peak is the highest *mean*.
 
 use model::{Cell, Metric, Point};
 
@@ -12,49 +12,40 @@ use crate::evidence::Evidence;
 const CLIENTS: &str = "clients";
 /// The metric that is drawn.
 const THROUGHPUT: &str = "throughput";
-/// At these numbers of clients the published test has bars.
+/// The published test has bars here.
 const PUBLISHED: [i64; 3] = [4, 40, 80];
 
-/// One benchmark on every system, over its numbers of clients; what else varies makes groups of its own.
+/// One benchmark on every system; other varying keys make further groups.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientsGroup {
-    /// The benchmark, with what tells the group from others of it.
+    /// Benchmark, and what distinguishes the group.
     pub label: String,
-    /// The throughput.
     pub metric: Metric,
-    /// The curves, in the order of the plan's systems.
     pub curves: Vec<ClientsCurve>,
 }
 
-/// A system's throughput by number of clients.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientsCurve {
-    /// The system.
     pub system: String,
-    /// Its place in the plan: its colour and form.
     pub index: usize,
     /// From the fewest clients to the most.
     pub points: Vec<ClientsPoint>,
 }
 
-/// One cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientsPoint {
-    /// How many clients.
     pub clients: i64,
-    /// The throughput.
     pub rate: Side,
-    /// Why nothing rests on it.
+    /// Why it supports nothing.
     pub void: Option<NoVerdict>,
 }
 
 impl ClientsPoint {
-    /// The mean of the trials, which is what was published.
     pub fn mean(&self) -> Option<f64> {
         self.rate.summary.map(|summary| summary.mean)
     }
 
-    /// The interval of the mean, if there are trials enough for one.
+    /// `None` without enough trials.
     pub fn interval(&self) -> Option<(f64, f64)> {
         let (mean, share) = (self.mean()?, self.rate.half_width?);
         Some(((mean * (1.0 - share)).max(0.0), mean * (1.0 + share)))
@@ -62,12 +53,11 @@ impl ClientsPoint {
 }
 
 impl ClientsCurve {
-    /// The point with that many clients.
     pub fn at(&self, clients: i64) -> Option<&ClientsPoint> {
         self.points.iter().find(|point| point.clients == clients)
     }
 
-    /// The highest mean; of equal ones that with the fewest clients.
+    /// Of equal means the one with the fewest clients.
     pub fn peak(&self) -> Option<(&ClientsPoint, f64)> {
         let known = self.points.iter().filter_map(|point| Some((point, point.mean()?)));
         known.fold(None, |best, one| match best {
@@ -78,7 +68,6 @@ impl ClientsCurve {
 }
 
 impl ClientsGroup {
-    /// All numbers of clients, from the fewest.
     pub fn clients(&self) -> Vec<i64> {
         let mut all: Vec<i64> = self.curves.iter().flat_map(|curve| &curve.points).map(|point| point.clients).collect();
         all.sort_unstable();
@@ -86,8 +75,7 @@ impl ClientsGroup {
         all
     }
 
-    /// Where bars are drawn: at the published 4, 40 and 80 clients, if at least two of them were measured; else at the
-    /// fewest, the middle and the most.
+    /// The published 4, 40 and 80 clients if two of them were measured, else fewest, middle and most.
     pub fn bars_at(&self) -> Vec<i64> {
         let all = self.clients();
         let published: Vec<i64> = PUBLISHED.into_iter().filter(|clients| all.contains(clients)).collect();
@@ -101,7 +89,7 @@ impl ClientsGroup {
     }
 }
 
-/// The groups of an experiment with at least two numbers of clients, in the order of its plan.
+/// In the plan's order; at least two numbers of clients.
 pub fn groups(evidence: &Evidence, index: &Index, systems: &[String], rules: &Rules) -> Vec<ClientsGroup> {
     let mut found: Vec<(&Cell, Vec<(u32, &Cell)>)> = Vec::new();
     for (number, cell) in (0..).zip(&evidence.cells) {
@@ -134,7 +122,7 @@ pub(super) fn rest(cell: &Cell, but: &str) -> Point {
     cell.point.clone().into_iter().filter(|(key, _)| key != but).collect()
 }
 
-/// `update-select, protocol=prepared`: the benchmark with what tells its cells apart, but for one key.
+/// `update-select, protocol=prepared`, without the key `but`.
 pub(super) fn label(evidence: &Evidence, cell: &Cell, but: &str) -> String {
     let varying = evidence.header.plan.varying_keys(&cell.benchmark);
     let further = varying.iter().filter(|key| *key != but);

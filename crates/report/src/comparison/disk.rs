@@ -1,9 +1,9 @@
-//! Disk cells as such tests are published, and what that form hides.
+//! Disk cells in the published form, and what it hides.
 //!
-//! A group is every depth of one shape of I/O: operation, pattern, block. Published charts show the best of each group
-//! and nothing else. Here the whole curve over the depths stands beside it, and its knee: the depth beyond which more
-//! outstanding I/Os buy waiting instead of work. In a closed loop the mean latency is threads · depth / rate (J. D. C.
-//! Little, 1961), so that on the flat part of the curve it grows with the depth.
+//! A group is every depth of one I/O shape: operation, pattern, block. Published charts show only the best of each
+//! group. Here the curve over depths stands beside it, with its knee, beyond which more outstanding I/Os only add
+//! waiting: in a closed loop the mean latency is threads · depth / rate (J. D. C. Little, 1961), so on the flat part
+//! it grows with depth.
 
 use model::{Cell, Metric, Point};
 
@@ -12,26 +12,25 @@ use super::row::{NoVerdict, Side};
 use super::set::Rules;
 use crate::evidence::Evidence;
 
-/// The knee is at the smallest depth whose mean has this share of the curve's highest mean.
+/// The knee is the smallest depth with this share of the highest mean.
 pub const KNEE_SHARE: f64 = 0.95;
 
 /// The keys that every disk cell has.
 const SHAPE: [&str; 3] = ["op", "pattern", "block_kb"];
-/// Outstanding I/Os of a thread.
+/// Per thread.
 const DEPTH: &str = "depth";
 /// Names of the 99th percentile of the latency.
 const P99: [&str; 3] = ["response_p99", "latency_p99", "service_p99"];
-/// Names of the mean latency, the one by Little's law last.
+/// Little's law comes last.
 const MEAN_LATENCY: [&str; 3] = ["response_mean", "latency_little", "latency_mean"];
 
-/// One shape of I/O on every system, over its depths.
+/// One I/O shape on every system.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiskGroup {
-    /// The benchmark.
     pub benchmark: String,
     /// `random read, 8 KB`, with what else tells it from the others.
     pub label: String,
-    /// What it is judged by: I/Os a second, or MiB a second if it is sequential.
+    /// I/Os a second, or MiB a second if sequential.
     pub metric: Metric,
     /// The curves, in the order of the plan's systems.
     pub curves: Vec<DepthCurve>,
@@ -40,47 +39,38 @@ pub struct DiskGroup {
 /// A system's rates by depth.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DepthCurve {
-    /// The system.
     pub system: String,
-    /// Its place in the plan: its colour and form.
     pub index: usize,
-    /// From the smallest depth to the largest.
     pub points: Vec<DepthPoint>,
 }
 
-/// One cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DepthPoint {
-    /// Outstanding I/Os of a thread.
     pub depth: i64,
-    /// The rate.
     pub rate: Side,
-    /// The 99th percentile of the latency with its metric, one value a trial.
+    /// One value per trial.
     pub p99: Option<(Metric, Side)>,
-    /// The mean latency with its metric.
     pub mean_latency: Option<(Metric, Side)>,
-    /// Why nothing rests on these figures.
+    /// Why it supports nothing.
     pub void: Option<NoVerdict>,
 }
 
 /// Where a curve bends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Knee<'a> {
-    /// At this depth.
     At(&'a DepthPoint),
-    /// The curve still rises at this depth, which is the largest that was measured.
+    /// Still rising at the largest depth.
     NotReached(&'a DepthPoint),
-    /// There are no two depths with a figure.
+    /// Fewer than two depths with a figure.
     Unknown,
 }
 
 impl DepthPoint {
-    /// The mean of the trials.
     pub fn mean(&self) -> Option<f64> {
         self.rate.summary.map(|summary| summary.mean)
     }
 
-    /// The interval of the mean, if there are trials enough for one.
+    /// `None` without enough trials.
     pub fn interval(&self) -> Option<(f64, f64)> {
         let (mean, share) = (self.mean()?, self.rate.half_width?);
         Some(((mean * (1.0 - share)).max(0.0), mean * (1.0 + share)))
@@ -88,19 +78,18 @@ impl DepthPoint {
 }
 
 impl DepthCurve {
-    /// What is published: the highest of all trials at all depths, and where it was.
+    /// The published figure: highest of all trials and depths.
     pub fn best(&self) -> Option<(&DepthPoint, f64)> {
         let highest = |point: &DepthPoint| point.rate.summary.map(|summary| summary.max);
         let known = self.points.iter().filter_map(|point| Some((point, highest(point)?)));
-        // Of equal ones the first: the smaller depth.
+        // Of equal ones the smaller depth.
         known.fold(None, |best, one| match best {
             Some((_, value)) if value >= one.1 => best,
             _ => Some(one),
         })
     }
 
-    /// Whether the means at the knee and at the top are known better than to the share that tells them apart. Those of
-    /// single trials are not.
+    /// Whether the means at knee and top are known more precisely than [`KNEE_SHARE`]; single trials never are.
     pub fn knee_is_sure(&self) -> bool {
         let Knee::At(knee) = self.knee() else { return false };
         let top = self.points.iter().max_by(|x, y| x.mean().unwrap_or(0.0).total_cmp(&y.mean().unwrap_or(0.0)));
@@ -108,7 +97,6 @@ impl DepthCurve {
         known(knee) && top.is_some_and(known)
     }
 
-    /// Where it bends.
     pub fn knee(&self) -> Knee<'_> {
         let known: Vec<(&DepthPoint, f64)> =
             self.points.iter().filter_map(|point| Some((point, point.mean()?))).collect();
@@ -123,8 +111,7 @@ impl DepthCurve {
     }
 }
 
-/// The groups of an experiment, in the order of its plan; none if its cells are of another kind. `systems` are those that
-/// are looked at.
+/// In the plan's order; only the given systems.
 pub fn groups(evidence: &Evidence, index: &Index, systems: &[String], rules: &Rules) -> Vec<DiskGroup> {
     let disk: Vec<(u32, &Cell)> = (0..)
         .zip(&evidence.cells)
@@ -146,7 +133,7 @@ pub fn groups(evidence: &Evidence, index: &Index, systems: &[String], rules: &Ru
     found.iter().filter_map(group).collect()
 }
 
-/// Whether a cell's keys are those of the workload of disks.
+/// By the disk workload's keys.
 pub fn is_disk(point: &Point) -> bool {
     SHAPE.iter().all(|key| point.contains_key(*key)) && point.get(DEPTH).and_then(model::Value::as_int).is_some()
 }
@@ -156,7 +143,7 @@ fn same_group(a: &Cell, b: &Cell) -> bool {
     keys(a) == keys(b)
 }
 
-/// Random I/O is judged by I/Os a second, sequential I/O by MiB a second.
+/// I/Os a second for random I/O, MiB a second for sequential.
 fn metric_of(index: &Index, cell: &Cell) -> Option<Metric> {
     let sequential = text(cell, "pattern").starts_with("sequential");
     let wanted = if sequential { "bandwidth" } else { "iops" };
@@ -172,7 +159,7 @@ fn text(cell: &Cell, key: &str) -> String {
     cell.point.get(key).map_or_else(String::new, ToString::to_string)
 }
 
-/// `random read, 8 KB, threads=24`: of the further keys those in which groups of the same shape differ.
+/// `random read, 8 KB, threads=24`: with the keys that distinguish groups of one shape.
 fn label(cell: &Cell, all: &[&Cell]) -> String {
     let alike = |other: &&&Cell| SHAPE.iter().all(|key| other.point.get(*key) == cell.point.get(*key));
     let like: Vec<&&Cell> = all.iter().filter(alike).collect();

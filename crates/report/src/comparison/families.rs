@@ -1,10 +1,9 @@
-//! The families of a comparison's verdicts, so that many questions at once do not find something by chance.
+//! Families of verdicts, against chance findings among many questions.
 //!
-//! The error that an experiment is allowed, 1 - level, is one for all of its rows, shown or not: who looks at one metric
-//! only has not asked fewer questions of the experiment. Primary rows are asked one question each, and Holm keeps the
-//! chance of even one false alarm among them. All other rows are there to be looked through: Benjamini and Hochberg keep
-//! the share of false ones among those that are called different. Each has its part of the error, so that where
-//! nothing differs the chance of any verdict on a difference stays within the whole.
+//! The error of an experiment, 1 - level, covers all rows, shown or not: looking at one metric only does not reduce
+//! the questions. Holm bounds the chance of any false alarm among primary rows; Benjamini and Hochberg bound the share
+//! of false findings among the others. Each family has its part of the error, so that the chance of any false finding
+//! stays within the whole.
 
 use model::Role;
 use stats::Ratio;
@@ -13,15 +12,15 @@ use super::failures::SHARE_MARGIN;
 use super::row::{Comparison, Estimate, NoVerdict, Outcome, Scale, direction_of};
 use super::set::Rules;
 
-/// The part of the error that primary rows have where other rows are judged, too: 4 % of 5 %.
+/// The primary rows' part of the error beside others: 4 % of 5 %.
 const PRIMARY_PART: f64 = 0.8;
 
-/// Which rows a row is judged with.
+/// Rows judged together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// The primary rows, adjusted after Holm.
+    /// Primary rows, adjusted by Holm.
     Primary,
-    /// All others, adjusted after Benjamini and Hochberg.
+    /// All others, adjusted by Benjamini and Hochberg.
     Exploratory,
 }
 
@@ -34,7 +33,7 @@ impl Family {
         }
     }
 
-    /// The method's name in JSON.
+    /// As in JSON.
     pub fn method(self) -> &'static str {
         match self {
             Family::Primary => "holm",
@@ -43,17 +42,14 @@ impl Family {
     }
 }
 
-/// How many rows each family has, those that are not shown among them.
+/// Sizes of the families, hidden rows included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Families {
-    /// Rows adjusted after Holm.
     pub primary: usize,
-    /// Rows adjusted after Benjamini and Hochberg.
     pub exploratory: usize,
 }
 
 impl Families {
-    /// Rows of that family.
     pub fn rows(&self, family: Family) -> usize {
         match family {
             Family::Primary => self.primary,
@@ -61,7 +57,7 @@ impl Families {
         }
     }
 
-    /// The part of the error that the family has; the whole of it where there is no other.
+    /// The whole error for a single family.
     pub fn part(&self, family: Family) -> f64 {
         match (family, self.primary, self.exploratory) {
             (_, 0, _) | (_, _, 0) => 1.0,
@@ -71,14 +67,14 @@ impl Families {
     }
 }
 
-/// A p-value in the place that says which row it is of.
+/// Row index and p-value.
 type Asked = (usize, f64);
 
-/// Adjusts the p-values of both families, and judges every row in which nothing stands in the way.
+/// Adjusts the p-values of both families, and judges every row without an obstacle.
 pub fn judge(rows: &mut [&mut Comparison], rules: &Rules) -> Families {
     let p_of = |row: &Comparison| {
         let estimate = row.estimate.as_ref().filter(|estimate| estimate.blocks >= rules.min_blocks)?;
-        // "Differs" of a metric without a better side is a finding, too.
+        // "Differs" counts as a finding without a better side, too.
         is_open(row).then_some(estimate.p_t)
     };
     let of_family = |family: Family| -> Vec<Asked> {
@@ -92,7 +88,7 @@ pub fn judge(rows: &mut [&mut Comparison], rules: &Rules) -> Families {
         (Family::Primary, &primary, stats::holm(&p(&primary))),
         (Family::Exploratory, &exploratory, stats::benjamini_hochberg(&p(&exploratory))),
     ] {
-        // Held against the whole error, so that one threshold goes for both.
+        // Scaled to the whole error, so that one threshold serves both.
         let part = families.part(family);
         for ((place, _), adjusted) in asked.iter().zip(adjusted) {
             if let Some(estimate) = &mut rows[*place].estimate {
@@ -113,7 +109,7 @@ fn is_open(row: &Comparison) -> bool {
 fn judge_row(row: &mut Comparison, rules: &Rules) {
     let Some(estimate) = &row.estimate else { return };
     let ratio = as_ratio(estimate);
-    // Without one there are too few blocks for a verdict.
+    // Too few blocks for a verdict.
     let p = estimate.adjusted.unwrap_or(1.0);
     let margin = match estimate.scale {
         Scale::Ratio => rules.margin,
@@ -128,8 +124,8 @@ fn judge_row(row: &mut Comparison, rules: &Rules) {
     };
 }
 
-/// The estimate as the judge takes it. Unpaired data have no spread between blocks; the one that gives the same interval
-/// from as many blocks as the smaller side has trials stands for it, so that "blocks needed" means trials a side.
+/// For the judge. Unpaired data have no spread between blocks: the equivalent one for as many blocks as the smaller
+/// side has trials stands in, so that "blocks needed" means trials per side.
 fn as_ratio(estimate: &Estimate) -> Ratio {
     let n = f64::from(estimate.blocks.max(2));
     let from_interval = || {

@@ -1,4 +1,4 @@
-//! What a single system gave: there is nothing to compare it with, but its figures are asked for all the same.
+//! Figures of a single system, without comparison.
 
 use model::{Metric, Point};
 
@@ -10,20 +10,15 @@ use super::set::Rules;
 use super::warning::Warning;
 use crate::evidence::Evidence;
 
-/// One metric of one cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// The benchmark.
     pub benchmark: String,
-    /// The workload's keys with their values.
     pub cell: Point,
-    /// What tells this cell from the benchmark's others: `clients=4`.
+    /// `clients=4`.
     pub label: String,
-    /// The metric.
     pub metric: Metric,
-    /// The trials and their figures.
     pub side: Side,
-    /// The marks of its trials, beside the first metric of a cell that is shown; none beside the others.
+    /// The trials' marks, at a cell's first shown metric only.
     pub warnings: Vec<Warning>,
 }
 
@@ -38,7 +33,7 @@ pub fn figures(evidence: &Evidence, index: &Index, filter: &MetricFilter, rules:
         let mut marks = judging::marks(evidence, &[number as u32], None);
         for metric in metrics.filter(|metric| filter.shows(metric)) {
             let (side, _) = judging::side(evidence, index, &cell.system, &[number as u32], metric, rules);
-            // Nothing failed, and nobody asked.
+            // No failures, and not asked for.
             let is_empty = side.trials.iter().all(|point| point.value == 0.0);
             if failures::is_share(metric) && is_empty && !matches!(filter, MetricFilter::Named(_)) {
                 continue;

@@ -1,4 +1,4 @@
-//! What each client host did of a load that several made: the merged figures hide one that is slow.
+//! Client hosts of a shared load: merged figures hide a slow one.
 
 use model::{CLIENTS_ON, Cell, Metric, Role};
 
@@ -8,10 +8,10 @@ use super::row::Side;
 use super::set::Rules;
 use crate::evidence::Evidence;
 
-/// A host whose 99th percentile is so many times that of the middle one is slow, as the engine marks its trials.
+/// A host is slow at this multiple of the middle host's p99, as the engine marks trials.
 const SLOW: f64 = 2.0;
 
-/// The metrics of a host, each with the host's name behind it, and what they are called.
+/// Per-host metrics, and their headings.
 const COLUMNS: [(&str, &str); 6] = [
     ("throughput_on_", "throughput"),
     ("response_p50_on_", "p50"),
@@ -22,30 +22,26 @@ const COLUMNS: [(&str, &str); 6] = [
 ];
 const P99: &str = "response_p99_on_";
 
-/// The client hosts of a cell; of couples those of all of them.
+/// The client hosts of a cell; of couples, all of theirs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostsGroup {
-    /// The benchmark, with what tells the group from others of it.
     pub label: String,
-    /// The system.
     pub system: String,
-    /// A row for each host, in the order of its trials' records.
+    /// In the order of the trials' records.
     pub rows: Vec<HostRow>,
 }
 
-/// A client host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostRow {
-    /// Its name.
     pub host: String,
-    /// What its trials gave, in the order of [`HostsGroup::columns`].
+    /// In the order of [`HostsGroup::columns`].
     pub figures: Vec<(Metric, Side)>,
-    /// Its 99th percentile over that of the middle host, both medians of their trials.
+    /// p99 over that of the middle host, medians of the trials.
     pub of_middle: Option<f64>,
 }
 
 impl HostRow {
-    /// Whether it is far slower than the middle host.
+    /// Far slower than the middle host.
     pub fn is_slow(&self) -> bool {
         self.of_middle.is_some_and(|ratio| ratio > SLOW)
     }
@@ -57,13 +53,12 @@ impl HostRow {
 }
 
 impl HostsGroup {
-    /// What the figures of a row are called.
     pub fn columns() -> impl Iterator<Item = &'static str> {
         COLUMNS.iter().map(|(_, name)| *name)
     }
 }
 
-/// The groups of an experiment in which named hosts made the load, in the order of its plan.
+/// In the plan's order; only loads of named hosts.
 pub fn groups(evidence: &Evidence, index: &Index, systems: &[String], rules: &Rules) -> Vec<HostsGroup> {
     let mut found: Vec<(&Cell, Vec<u32>)> = Vec::new();
     for (number, cell) in (0..).zip(&evidence.cells) {
@@ -89,7 +84,7 @@ pub fn groups(evidence: &Evidence, index: &Index, systems: &[String], rules: &Ru
 
 fn rows(evidence: &Evidence, index: &Index, cell: &Cell, cells: &[u32], rules: &Rules) -> Vec<HostRow> {
     let metrics = index.metrics.get(&cell.benchmark).map(Vec::as_slice).unwrap_or_default();
-    // A kind of transactions may be called `on_something`; its throughput is no diagnostic.
+    // A transaction type named `on_something` has throughput that is no diagnostic.
     let of_hosts = || metrics.iter().filter(|metric| metric.role == Role::Diagnostic);
     let first = COLUMNS[0].0;
     let row = |host: &str| {
@@ -101,13 +96,13 @@ fn rows(evidence: &Evidence, index: &Index, cell: &Cell, cells: &[u32], rules: &
             })
             .collect();
         let is_here = figures.iter().any(|(_, side)| !side.trials.is_empty());
-        // A store of an earlier version lacks a metric: its hosts have no row rather than a shifted one.
+        // Older stores lack a metric: no row rather than a shifted one.
         (is_here && figures.len() == COLUMNS.len()).then(|| HostRow { host: host.to_owned(), figures, of_middle: None })
     };
     let mut rows: Vec<HostRow> = of_hosts().filter_map(|metric| row(metric.id.strip_prefix(first)?)).collect();
     let mut all: Vec<f64> = rows.iter().filter_map(HostRow::p99).collect();
     all.sort_unstable_by(f64::total_cmp);
-    // Of two the faster one is the measure, as where the engine marks trials.
+    // Of two the faster is the reference, as where the engine marks trials.
     let middle = all.get(all.len().saturating_sub(1) / 2).copied().filter(|us| *us > 0.0 && all.len() > 1);
     for row in &mut rows {
         row.of_middle = row.p99().zip(middle).map(|(own, middle)| own / middle);

@@ -1,4 +1,4 @@
-//! Which trials of the two sides are held against each other: cell by cell, block by block.
+//! Pairs trials of both sides by cell and block.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,11 +12,11 @@ use super::projection::{hidden, values_of};
 use super::warning::Warning;
 use crate::evidence::Evidence;
 
-/// From how many milliseconds on two trials of a block are far apart: an hour.
+/// Trials of a block further apart are reported.
 const FAR_MS: u64 = 3_600_000;
 
-/// The cells of A with their counterparts of B: those that agree in every key that varies within a side. `unused` are the keys
-/// that make neither sides nor rows. Sides that differ as a whole in such a key have their cells matched all the same.
+/// Cells of A with their counterparts of B: equal in every key that varies within a side, also if the sides differ as
+/// a whole in it. `unused` keys make neither sides nor rows.
 pub fn matched_cells(evidence: &Evidence, a: &[u32], b: &[u32], unused: &[String]) -> MatchedCells {
     let cells = |indices: &[u32]| indices.iter().filter_map(|index| evidence.cell(*index)).collect::<Vec<_>>();
     let mut keys = hidden(&cells(a), unused);
@@ -31,27 +31,21 @@ pub fn matched_cells(evidence: &Evidence, a: &[u32], b: &[u32], unused: &[String
 /// Cells of A with their counterparts of B.
 #[derive(Clone, Debug, Default)]
 pub struct MatchedCells {
-    /// Those that have one.
     pub pairs: Vec<(u32, u32)>,
-    /// How many cells of both sides have none, and so take no part.
+    /// On both sides; they take no part.
     pub without_counterpart: usize,
 }
 
-/// What is compared of a metric.
 pub struct Matched {
-    /// The values of A.
     pub a: Sample,
-    /// The values of B.
     pub b: Sample,
     /// What takes no part.
     pub left_out: Option<Warning>,
 }
 
-/// The values of matched cells. Of several cells only those blocks take part in which none is missing: else a block in which
-/// the slow cell failed would look fast. Without pairing a block has one value, since its cells are no repetitions.
-///
-/// Shares of failures are taken together in the form in which they are compared: the mean of their logarithms is that of the
-/// shares.
+/// The values of matched cells. Of several cells only complete blocks count: one without its slow cell would look
+/// fast. Unpaired, a block has one value, since cells are no repetitions. Failed shares are pooled as exponentials,
+/// whose logarithms' mean is the shares' mean.
 pub fn matched(index: &Index, cells: &MatchedCells, metric: &Metric, pairing: Pairing) -> Matched {
     let sample = |cell: u32, is_asked: &dyn Fn(u32) -> bool| {
         let own = index.sample(cell, &metric.id, is_asked);
@@ -82,13 +76,12 @@ pub fn matched(index: &Index, cells: &MatchedCells, metric: &Metric, pairing: Pa
     Matched { a: side(0), b: side(1), left_out }
 }
 
-/// A cell of A with its counterpart of B, and the blocks in which they have a value.
+/// With the blocks that have a value.
 struct CellPair {
     cells: [u32; 2],
-    /// The blocks of either side.
+    /// On either side.
     measured: BTreeSet<u32>,
-    /// Those of each side that could be compared: the same ones if paired. Without pairing the blocks of one side mean nothing
-    /// to the other.
+    /// Blocks compared on each side: equal if paired. Unpaired blocks mean nothing to the other side.
     compared: [BTreeSet<u32>; 2],
 }
 
@@ -110,7 +103,7 @@ impl CellPair {
     }
 }
 
-/// Says in how many blocks the two sides' trials began an hour apart or more, as repeated and resumed ones may.
+/// Counts blocks whose trials began an hour or more apart, as after a resume.
 pub fn far_apart(evidence: &Evidence, cells: &[(u32, u32)]) -> Option<Warning> {
     let mut began: BTreeMap<(u32, u32), i64> = BTreeMap::new();
     for trial in evidence.trials.iter().filter(|trial| trial.state == TrialState::Measured) {

@@ -1,4 +1,4 @@
-//! What holds for all rows of a set.
+//! Notes on all rows of a set.
 
 use super::row::NoVerdict;
 use super::set::{Note, NoteKind, Table, TimeOrder};
@@ -6,10 +6,9 @@ use super::warning::Warning;
 use crate::evidence::{CLIENT, Evidence, IMPORTED};
 use crate::number::{Script, count, percent};
 
-/// The value of [`store::Header::build`] whose figures can be compared.
+/// [`store::Header::build`] with comparable figures.
 const RELEASE: &str = "release";
 
-/// The notes of a set.
 pub fn notes(evidence: &Evidence, tables: &[Table], order: TimeOrder) -> Vec<Note> {
     let mut notes = Vec::new();
     let mut add = |kind, text: String| notes.push(Note { kind, text });
@@ -56,7 +55,7 @@ pub fn notes(evidence: &Evidence, tables: &[Table], order: TimeOrder) -> Vec<Not
     notes
 }
 
-/// What an order that does not interleave the sides does to them.
+/// Effect of an order that does not interleave the sides.
 fn sequential(order: TimeOrder) -> Option<&'static str> {
     match order {
         TimeOrder::Interleaved => None,
@@ -76,7 +75,7 @@ fn sequential(order: TimeOrder) -> Option<&'static str> {
     }
 }
 
-/// What nobody can see from inside a virtual machine, if disks were measured in one.
+/// A virtual machine hides its real disk.
 fn virtual_disk(evidence: &Evidence) -> Option<String> {
     let machine = evidence.facts.get(CLIENT)?.get("virtualisation").filter(|found| *found != "none seen")?;
     let has_disks = evidence.cells.iter().any(|cell| super::disk::is_disk(&cell.point));
@@ -88,7 +87,7 @@ fn virtual_disk(evidence: &Evidence) -> Option<String> {
     })
 }
 
-/// What licences say of publishing, each with the systems that it holds for.
+/// Licence restrictions, with their systems.
 fn restrictions(evidence: &Evidence) -> Vec<(String, String)> {
     let mut systems: std::collections::BTreeMap<&str, Vec<&str>> = std::collections::BTreeMap::new();
     for (system, facts) in &evidence.facts {
@@ -162,7 +161,7 @@ fn unequal_durability(evidence: &Evidence, table: &Table) -> Option<String> {
             table.a, a.tier, a.because, table.b, b.tier, b.because
         ));
     }
-    // The same promise, which does not hold in the same cases.
+    // Equal tiers with different exceptions.
     let sides = [(&table.a, &a), (&table.b, &b)];
     let excepted =
         sides.iter().filter_map(|(system, side)| Some(format!("{system} except that {}", side.except.as_ref()?)));

@@ -1,8 +1,7 @@
-//! Projections: which keys of the results make tables, rows and the two sides.
+//! Projections: which keys make tables, rows and sides.
 //!
-//! After Go's benchstat: a result has keys (`benchmark`, `system`, `metric` and the keys of the sweep). Those that are
-//! compared make the sides, others the rows and tables; a key that is none of these and yet varies is *hidden*: its
-//! trials are pooled, and the row says so.
+//! After Go's benchstat: results have keys (`benchmark`, `system`, `metric` and the sweep's). Compared keys make
+//! sides, others rows and tables; an unused key that varies is *hidden*: its trials are pooled, and the row says so.
 
 use std::collections::BTreeSet;
 
@@ -10,27 +9,21 @@ use model::Cell;
 
 use super::options::{CompareError, Options};
 
-/// The key of the system's name.
 pub const KEY_SYSTEM: &str = "system";
-/// The key of the benchmark's name.
 pub const KEY_BENCHMARK: &str = "benchmark";
-/// The key of the metric's identifier.
 pub const KEY_METRIC: &str = "metric";
 
-/// Which keys make what. The metric is always part of a row's identity: values of two metrics are never pooled.
+/// The metric is always part of a row: two metrics are never pooled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Projection {
-    /// Keys of the tables.
     pub by: Vec<String>,
-    /// Keys of the rows.
     pub rows: Vec<String>,
-    /// Keys of the sides.
     pub cols: Vec<String>,
-    /// Whether each metric has tables of its own.
+    /// Each metric has its own tables.
     pub table_per_metric: bool,
 }
 
-/// The value of a key in a cell; `None` where its workload has no such key.
+/// `None` if the workload has no such key.
 pub fn value_of(cell: &Cell, key: &str) -> Option<String> {
     match key {
         KEY_BENCHMARK => Some(cell.benchmark.clone()),
@@ -39,12 +32,12 @@ pub fn value_of(cell: &Cell, key: &str) -> Option<String> {
     }
 }
 
-/// The values of several keys in a cell; `-` where its workload has no such key.
+/// `-` if the workload has no such key.
 pub fn values_of(cell: &Cell, keys: &[String]) -> Vec<String> {
     keys.iter().map(|key| value_of(cell, key).unwrap_or_else(|| "-".to_owned())).collect()
 }
 
-/// What a side is called: the plain value of a single key, `key=value` of several.
+/// The value of a single key, else `key=value`.
 pub fn side_label(cell: &Cell, cols: &[String]) -> String {
     let values = values_of(cell, cols);
     match (cols, values.as_slice()) {
@@ -53,13 +46,13 @@ pub fn side_label(cell: &Cell, cols: &[String]) -> String {
     }
 }
 
-/// Every key that a result has.
+/// Of any result.
 pub fn known_keys(cells: &[Cell]) -> Vec<String> {
     let points: BTreeSet<&String> = cells.iter().flat_map(|cell| cell.point.keys()).collect();
     [KEY_BENCHMARK, KEY_SYSTEM, KEY_METRIC].into_iter().map(str::to_owned).chain(points.into_iter().cloned()).collect()
 }
 
-/// Keys of the sweep that take more than one value within a benchmark.
+/// Sweep keys with several values within a benchmark.
 pub fn varying_point_keys(cells: &[Cell]) -> Vec<String> {
     let varies = |key: &String| {
         cells.iter().any(|cell| {
@@ -70,7 +63,7 @@ pub fn varying_point_keys(cells: &[Cell]) -> Vec<String> {
     keys.into_iter().filter(|key| varies(key)).cloned().collect()
 }
 
-/// Those of `keys` that take more than one value in `cells`.
+/// Keys with several values in `cells`.
 pub fn hidden(cells: &[&Cell], keys: &[String]) -> Vec<String> {
     let varies = |key: &String| {
         let mut values = cells.iter().map(|cell| value_of(cell, key));
@@ -81,10 +74,10 @@ pub fn hidden(cells: &[&Cell], keys: &[String]) -> Vec<String> {
 }
 
 impl Projection {
-    /// What was asked for, the rest filled in: systems are compared, benchmarks make tables, and what else varies rows.
+    /// Defaults: systems are compared, benchmarks make tables, other varying keys rows.
     ///
     /// # Errors
-    /// A key that no result has, one that stands twice, metrics compared with each other.
+    /// An unknown or repeated key, or metrics compared with each other.
     pub fn new(cells: &[Cell], options: &Options) -> Result<Projection, CompareError> {
         let asked = |keys: &Option<Vec<String>>| keys.clone().unwrap_or_default();
         let taken: Vec<String> = [&options.rows, &options.cols, &options.by].into_iter().flat_map(asked).collect();
@@ -109,7 +102,7 @@ impl Projection {
         Ok(Projection { by: without_metric(by), rows: without_metric(rows), cols, table_per_metric })
     }
 
-    /// The keys that are used for nothing: those that may be hidden.
+    /// Keys that may be hidden.
     pub fn unused(&self, cells: &[Cell]) -> Vec<String> {
         let used = |key: &String| {
             key == KEY_METRIC || [&self.by, &self.rows, &self.cols].into_iter().any(|keys| keys.contains(key))

@@ -1,4 +1,4 @@
-//! Whether the trials of a side stand still, over all rows at once: of sixty rows some would drift by chance.
+//! Whether a side's trials are stationary, over all rows: of sixty some drift by chance.
 
 use stats::Motion;
 
@@ -14,8 +14,8 @@ struct Watched {
     motion: Motion,
 }
 
-/// Warns of the rows whose trials drift, or fall into two groups. The tests of both, on both sides of all rows of a family, are
-/// adjusted together after Benjamini and Hochberg, as the verdicts' own families have their parts of the error.
+/// Warns of drift or two groups. The tests of a family's rows and sides are adjusted together by Benjamini and
+/// Hochberg, within the family's part of the error.
 pub fn warn(rows: &mut [&mut Comparison], rules: &Rules) {
     let of_family = |family: Family| -> Vec<Watched> {
         let own = rows.iter().enumerate().filter(|(_, row)| Family::of(row.metric.role) == family);

@@ -1,4 +1,4 @@
-//! What a reader should know before relying on a row, with the evidence.
+//! Warnings about a row, with evidence.
 
 use model::MarkKind;
 use stats::Steadiness;
@@ -6,131 +6,81 @@ use stats::Steadiness;
 use super::row::SideLetter;
 use crate::number::{RowUnit, Script, count, p_value, percent};
 
-/// A warning about a row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Warning {
     /// The values rise or fall in the order in which the trials ran.
     Drift {
-        /// Which side.
         side: SideLetter,
-        /// p of "no trend".
         p: f64,
-        /// Change from first to last, as a share of the median.
+        /// First to last, as a share of the median.
         change: f64,
     },
     /// The trials fall into two groups.
     Bimodal {
-        /// Which side.
         side: SideLetter,
-        /// Mean of the lower group, in the metric's unit.
         low: f64,
-        /// Mean of the upper group.
         high: f64,
         /// Share of trials in the lower group.
         low_share: f64,
-        /// The metric's unit.
         unit: String,
     },
     /// All values are multiples of a clock's step.
-    QuantisedClock {
-        /// The step, in `unit`.
-        step: f64,
-        /// The metric's unit.
-        unit: String,
-    },
+    QuantisedClock { step: f64, unit: String },
     /// Trials carry a mark.
     Marked {
-        /// Which side; `None` where there is but one.
         side: Option<SideLetter>,
-        /// The mark.
         kind: MarkKind,
-        /// Trials with it.
         trials: usize,
-        /// Trials of the side.
         of: usize,
-        /// The evidence of the first of them.
+        /// Evidence of the first.
         detail: String,
     },
-    /// Blocks that only one side has; they take no part in the ratio.
-    Unpaired {
-        /// Blocks that only A has.
-        a: usize,
-        /// Blocks that only B has.
-        b: usize,
-    },
-    /// Cells and blocks that take no part in the ratio of several cells, since one side lacks a trial there.
+    /// Blocks of one side only take no part in the ratio.
+    Unpaired { a: usize, b: usize },
+    /// Incomplete cells and blocks take no part in a pooled ratio.
     LeftOut {
-        /// Cells without any block in which both sides have a value.
+        /// Without any complete block.
         cells: usize,
-        /// Blocks in which one of the other cells has no value on one side.
+        /// Incomplete in another cell.
         blocks: usize,
     },
-    /// Trials of one block that began an hour apart or more.
+    /// A block's trials began an hour or more apart.
     FarApart {
-        /// Blocks in which that is so.
         blocks: usize,
-        /// Blocks with both sides.
         of: usize,
-        /// The longest time between two trials that are held against each other, in hours.
+        /// The longest gap.
         hours: f64,
     },
-    /// Some trials have no value of this metric.
-    Missing {
-        /// Which side.
-        side: SideLetter,
-        /// Trials without a value.
-        trials: usize,
-        /// Why.
-        reason: String,
-    },
-    /// Trials whose share of operations that failed is not known.
-    FailuresUnknown {
-        /// Which side.
-        side: SideLetter,
-        /// How many.
-        trials: usize,
-        /// Why.
-        reason: String,
-    },
-    /// Trials that failed or were aborted, and attempts at trials that failed and were repeated.
+    /// Of this metric.
+    Missing { side: SideLetter, trials: usize, reason: String },
+    /// Trials of unknown failed share.
+    FailuresUnknown { side: SideLetter, trials: usize, reason: String },
+    /// Failed or aborted trials, and failed attempts that were repeated.
     Dropped {
-        /// Which side.
         side: SideLetter,
-        /// How many were not repeated, or failed at the last attempt too.
+        /// Neither repeated nor successful at the last attempt.
         trials: usize,
         /// How many of them failed.
         failed: usize,
-        /// Attempts that failed and were repeated, whatever came of that.
+        /// Failed attempts that were repeated.
         repeated: usize,
-        /// Why the first of them failed, of those that were not repeated if there are any.
+        /// Of the first failure, preferably one that was not repeated.
         reason: String,
     },
-    /// One test finds a difference that the other does not.
-    TestsDisagree {
-        /// p of the t test.
-        p_t: f64,
-        /// p of the sign-flip test, or of Mann-Whitney for unpaired data.
-        p: f64,
-    },
-    /// Trials with different values of these keys were pooled.
-    PooledKeys {
-        /// The keys.
-        keys: Vec<String>,
-    },
-    /// The sides differ in these keys too.
-    ConfoundedKeys {
-        /// The keys.
-        keys: Vec<String>,
-    },
-    /// Both sides are one server: an A/A comparison.
+    /// Only one of two tests finds a difference.
+    TestsDisagree { p_t: f64, p: f64 },
+    /// Different values were pooled.
+    PooledKeys { keys: Vec<String> },
+    /// The sides differ in these keys, too.
+    ConfoundedKeys { keys: Vec<String> },
+    /// An A/A comparison.
     SameServer {
-        /// The smallest difference that so many blocks find with 80 % power, as a share.
+        /// Smallest difference found with 80 % power, as a share.
         detectable: Option<f64>,
     },
 }
 
 impl Warning {
-    /// The kind in JSON.
     pub fn kind(&self) -> &'static str {
         match self {
             Warning::Drift { .. } => "drift",
@@ -150,7 +100,6 @@ impl Warning {
         }
     }
 
-    /// The side that it is about, if about one.
     pub fn side(&self) -> Option<SideLetter> {
         match self {
             Warning::Drift { side, .. }
@@ -163,7 +112,7 @@ impl Warning {
         }
     }
 
-    /// The warning of what the trials of a side do in the order in which they ran.
+    /// What a side's trials do in run order.
     pub(crate) fn of_steadiness(found: &Steadiness, side: SideLetter, unit: &str) -> Option<Warning> {
         match *found {
             Steadiness::Steady => None,
@@ -174,7 +123,7 @@ impl Warning {
         }
     }
 
-    /// The warning in words, without a full stop.
+    /// Without a full stop.
     pub fn text(&self) -> String {
         match self {
             Warning::Drift { side, p, change } => format!(
@@ -258,7 +207,6 @@ fn left_out(cells: usize, blocks: usize) -> String {
     format!("left out of the ratio: {}", parts.join(", "))
 }
 
-/// A mark in words.
 pub fn mark_name(kind: MarkKind) -> &'static str {
     match kind {
         MarkKind::ClientSaturated => "client saturated",

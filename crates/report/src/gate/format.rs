@@ -1,4 +1,4 @@
-//! The gate's answer for people and for the machines of continuous integration.
+//! Output formats of the gate.
 
 use std::fmt::Write as _;
 use std::str::FromStr;
@@ -7,25 +7,20 @@ use super::{GateLine, GateOutcome, GateStatus, RowStatus};
 use crate::markdown::escape;
 use crate::text::clean;
 
-/// A form of the gate's answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
-    /// Plain text.
     #[default]
     Text,
-    /// Workflow commands of GitHub Actions: annotations.
+    /// Annotations in GitHub Actions.
     Github,
-    /// JUnit's XML, which most systems show.
+    /// Shown by most CI systems.
     Junit,
-    /// A Markdown table.
     Markdown,
 }
 
 impl Format {
-    /// Every form.
     pub const ALL: [Format; 4] = [Format::Text, Format::Github, Format::Junit, Format::Markdown];
 
-    /// The name on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Format::Text => "text",
@@ -44,7 +39,6 @@ impl FromStr for Format {
     }
 }
 
-/// The gate's answer in that form.
 pub fn render(outcome: &GateOutcome, format: Format) -> String {
     match format {
         Format::Text => text(outcome),
@@ -86,7 +80,7 @@ fn github(outcome: &GateOutcome) -> String {
     out
 }
 
-/// What GitHub's runner asks to be escaped in the message of a command.
+/// GitHub's escapes for a command's message.
 fn github_data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
@@ -129,7 +123,7 @@ fn junit(outcome: &GateOutcome) -> String {
 
 fn xml(text: &str) -> String {
     let escaped = clean(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    // U+FFFE and U+FFFF are no characters of XML 1.0.
+    // Not allowed in XML 1.0.
     escaped.replace('"', "&quot;").replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }
 

@@ -1,4 +1,4 @@
-//! Backups: what is saved against CPU time and time, and how the backup's file grew.
+//! Backups: saving, CPU time and time, and the file's growth.
 
 use maud::{Markup, html};
 
@@ -14,13 +14,12 @@ use crate::number::{Script, fixed, significant};
 const WIDTH: i32 = 480;
 const HEIGHT: i32 = 280;
 const MIB: f64 = (1u64 << 20) as f64;
-/// The radius of a mark whose backup takes as long as that without a codec.
+/// Of a mark that takes as long as without a codec.
 const RADIUS: f64 = 6.0;
 
-/// How a figure is taken from a row.
 type Of = fn(&BackupRow) -> Option<f64>;
 
-/// The published charts: their place in the page, title, caption, and figure.
+/// Id, title, caption and figure of the published charts.
 const CHARTS: [(&str, &str, &str, Of); 5] = [
     ("backup-sizes", "Size of the backup", "MiB", |row| Some(row.figures.get("backup_size")? / MIB)),
     ("backup-rates", "Speed of the backup", "MiB of source data a second", |row| figure(row, "backup_rate")),
@@ -29,7 +28,6 @@ const CHARTS: [(&str, &str, &str, Of); 5] = [
     ("restore-cpu", "CPU time of the restore", "s, of server, client and compressor", |row| figure(row, "restore_cpu")),
 ];
 
-/// The figures and tables, and what transactions beside the backups lost; nothing if the experiment has no backups.
 pub fn view(evidence: &Evidence, set: &ComparisonSet) -> Option<Markup> {
     let (rows, loads) = (crate::backup::rows(evidence), backup_load::rows(evidence));
     let (rows, loads) = (rows.as_slice(), loads.as_slice());
@@ -55,7 +53,7 @@ pub fn view(evidence: &Evidence, set: &ComparisonSet) -> Option<Markup> {
     })
 }
 
-/// What transactions lost while backups were taken.
+/// Transactions during backups.
 fn beside(loads: &[LoadRow]) -> Markup {
     let verdicts: Vec<String> =
         loads.iter().filter_map(|row| Some(format!("{}: {}", row.system, row.verdict()?))).collect();
@@ -72,7 +70,7 @@ fn beside(loads: &[LoadRow]) -> Markup {
     }
 }
 
-/// Each backup against the load alone, with intervals and verdicts.
+/// Compared with the load alone, with intervals and verdicts.
 fn by_backup(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     let shown = ["throughput", "response_p99"].map(str::to_owned).to_vec();
     let options = Options {
@@ -87,14 +85,14 @@ fn by_backup(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     }
 }
 
-/// The rules of a set, for another comparison.
+/// The set's rules for another comparison.
 fn options_of(set: &ComparisonSet) -> Options {
     Options {
         margin: Some(set.rules.margin),
         level: Some(set.rules.level),
         pairing: match set.rules.order {
             TimeOrder::Interleaved | TimeOrder::Unknown => set.rules.pairing,
-            // It was asked for, and refused.
+            // Requested, and refused.
             TimeOrder::Sequential | TimeOrder::SequentialAllowed => Pairing::Paired,
         },
         min_blocks: set.rules.min_blocks,
@@ -102,7 +100,7 @@ fn options_of(set: &ComparisonSet) -> Options {
     }
 }
 
-/// Where a row's backup was taken, and what tells it from others beside its codec.
+/// System and group of a row.
 fn place(row: &BackupRow) -> String {
     let parts = [row.system.as_str(), row.group.as_str()];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
@@ -112,10 +110,10 @@ fn name(row: &BackupRow) -> String {
     format!("{}, {}", place(row), row.codec)
 }
 
-/// Each codec against none, with intervals and verdicts: what the published tables have no word about.
+/// Each codec compared with none, with intervals and verdicts, which the published tables lack.
 fn by_codec(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     let options = Options { a: Some("none".to_owned()), cols: Some(vec!["codec".to_owned()]), ..options_of(set) };
-    // Without a backup that is not compressed there is nothing to compare with.
+    // No uncompressed backup to compare with.
     let Ok(compared) = compare(evidence, &options) else { return html! {} };
     html! {
         h3 { "Each codec against none" }
@@ -127,7 +125,7 @@ fn figure(row: &BackupRow, metric: &str) -> Option<f64> {
     row.figures.get(metric).copied()
 }
 
-/// The metrics of the published tables, with what stands beside their figures where a table has no room for its head.
+/// Metrics of the published tables, and labels for narrow pages.
 const PUBLISHED: [(&str, &str, &str); 4] = [
     ("backup_rate", "backup, MiB/s", "gain"),
     ("backup_cpu", "CPU of the backup, s", "more"),
@@ -135,8 +133,7 @@ const PUBLISHED: [(&str, &str, &str); 4] = [
     ("restore_cpu", "CPU of the restore, s", "more"),
 ];
 
-/// The five published tables side by side: sizes, speeds and CPU time of backups and restores, each against the backup
-/// without a codec.
+/// The five published tables: sizes, speeds and CPU time, each compared with no codec.
 fn published(rows: &[BackupRow]) -> Markup {
     let all: Vec<&BackupRow> = rows.iter().collect();
     let mib = |row: &BackupRow| {
@@ -181,7 +178,7 @@ fn published(rows: &[BackupRow]) -> Markup {
     }
 }
 
-/// Where the saving is, by class of files; pages that were never used apart.
+/// Saving by class of files, never-used pages separately.
 fn split(rows: &[BackupRow]) -> Markup {
     html! {
         @if rows.iter().any(|row| !row.classes().is_empty()) {
@@ -219,7 +216,7 @@ fn shown(row: &BackupRow, metric: &str) -> String {
     row.figures.get(metric).map_or_else(|| "n/a".to_owned(), |value| significant(*value, 3, Script::Typographic))
 }
 
-/// Saving across, CPU time up, time as the size of the mark.
+/// Saving on x, CPU time on y, time as the mark's size.
 fn worth(rows: &[BackupRow]) -> Markup {
     let places: Vec<(usize, &BackupRow, f64, f64)> = rows
         .iter()
@@ -277,7 +274,7 @@ fn worth(rows: &[BackupRow]) -> Markup {
     figure.render(table)
 }
 
-/// The size of the backup's file over the time of the backup.
+/// File size over time.
 fn growth(rows: &[BackupRow]) -> Markup {
     let curve = |row: &BackupRow| -> Vec<(f64, f64)> {
         let seconds = row.figures.get("backup_time").copied().unwrap_or(0.0);

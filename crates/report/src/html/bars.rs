@@ -1,5 +1,4 @@
-//! Bars beside each other: the form in which most of such figures are published. Each bar has its figure beside it, and
-//! the line on it is the interval of its mean, where there are trials for one.
+//! Horizontal bars with their figures, and the interval of the mean if there is one.
 
 use maud::{Markup, html};
 
@@ -7,45 +6,34 @@ use super::chart::{Axis, BOTTOM, GridLines, Ink, Layer, Panel, text};
 use super::figure::{Figure, swatch};
 
 const WIDTH: i32 = 480;
-/// Height of a group's name, of a bar, and of the room under a group.
+/// Heights of a group's name, a bar, and the gap.
 const NAME: i32 = 22;
 const BAR: i32 = 18;
 const GAP: i32 = 8;
 /// Room above the bars.
 const TOP: i32 = 4;
-/// Letters of a group's name that find room.
+/// In letters.
 const LONGEST_NAME: usize = 58;
-/// How much longer the axis is than the longest bar: the figures stand behind the bars.
+/// Axis length over longest bar, to make room for figures.
 const FIGURES: f64 = 1.4;
 
-/// One bar.
 pub struct Bar {
-    /// Its colour: the place of its system or codec.
     pub index: usize,
-    /// What it is of, for the legend and the table.
     pub name: String,
-    /// Its length; nothing where there is no figure.
     pub value: Option<f64>,
-    /// The interval of its mean.
     pub interval: Option<(f64, f64)>,
-    /// The figure in words.
     pub said: String,
 }
 
-/// Bars in groups.
 pub struct Bars<'a> {
-    /// What they show.
     pub title: &'a str,
     /// Unique in the page.
     pub id: &'a str,
-    /// Under the axis.
     pub caption: &'a str,
-    /// The groups with their names; a group of an empty name has none.
     pub groups: Vec<(String, Vec<Bar>)>,
 }
 
 impl Bars<'_> {
-    /// The figure.
     pub fn render(&self) -> Markup {
         let all = || self.groups.iter().flat_map(|(_, bars)| bars);
         let highest = all().filter_map(|bar| bar.value).fold(0.0, f64::max);
@@ -78,7 +66,7 @@ impl Bars<'_> {
     }
 
     fn legend(&self) -> Markup {
-        // Bars that have their names above them need no other.
+        // Bars under a name need no second one.
         if self.groups.iter().all(|(name, bars)| !name.is_empty() && bars.len() == 1) {
             return html! {};
         }
@@ -127,7 +115,7 @@ fn draw(panel: &mut Panel, bar: &Bar, offset: i32) {
         return;
     };
     let half = f64::from(BAR) / 2.0 - 2.0;
-    // A wide interval must not push the figure out of the picture.
+    // A wide interval must not push the figure out.
     let edge = panel.x.hi / FIGURES;
     let behind = bar.interval.map_or(value, |(_, hi)| hi.clamp(value, edge.max(value)));
     panel.extra.push_str(&text("tick", (place(behind) + 6.0, baseline), "start", &bar.said));

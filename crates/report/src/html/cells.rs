@@ -1,4 +1,4 @@
-//! What the charts of one cell show: the cell of every system at one point of one benchmark.
+//! The data of a cell's charts: every system at one point of a benchmark.
 
 use model::{Cell, Metric, Point, Reading, Role};
 
@@ -7,25 +7,20 @@ use crate::evidence::Evidence;
 
 /// One point of a benchmark, on every system.
 pub struct CellView<'a> {
-    /// The benchmark.
     pub benchmark: &'a str,
-    /// What tells it from the others: `select-update, clients=4`.
+    /// `select-update, clients=4`.
     pub title: String,
-    /// The cell of each system that has one.
     pub systems: Vec<SystemCell<'a>>,
 }
 
-/// The cell of a system.
 pub struct SystemCell<'a> {
-    /// The system's name.
     pub name: &'a str,
-    /// Its place in the plan: its colour, dashes and form.
+    /// Selects colour, dashes and shape.
     pub index: usize,
-    /// Index of the cell in the plan.
     pub cell: u32,
 }
 
-/// Every point of every benchmark, in the order of the plan.
+/// In the plan's order.
 pub fn views(evidence: &Evidence) -> Vec<CellView<'_>> {
     let plan = &evidence.header.plan;
     let mut views: Vec<(&str, &Point, CellView<'_>)> = Vec::new();
@@ -54,7 +49,6 @@ fn title(evidence: &Evidence, cell: &Cell) -> String {
     benchmark.into_iter().chain(values).collect::<Vec<_>>().join(", ")
 }
 
-/// The primary metrics of a benchmark, in the order of the store.
 pub fn primary_metrics(evidence: &Evidence, benchmark: &str) -> Vec<Metric> {
     let mut metrics: Vec<Metric> = Vec::new();
     for stored in &evidence.measurements {
@@ -67,7 +61,7 @@ pub fn primary_metrics(evidence: &Evidence, benchmark: &str) -> Vec<Metric> {
     metrics
 }
 
-/// The values of a metric in a cell, in run order.
+/// In run order.
 pub fn points(evidence: &Evidence, cell: u32, metric: &str) -> Vec<TrialPoint> {
     let mut points: Vec<TrialPoint> = evidence
         .measurements

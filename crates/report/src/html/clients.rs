@@ -1,4 +1,4 @@
-//! Throughput by number of clients: the published curves and bars, with what they leave out.
+//! Throughput by number of clients: the published curves and bars, with what they hide.
 
 use maud::{Markup, html};
 
@@ -15,7 +15,6 @@ const MOST_LABELS: usize = 12;
 const LAST: &str = "with the most clients";
 const OF_PEAK: &str = "of the peak";
 
-/// The content of the section.
 pub fn view(set: &ComparisonSet) -> Markup {
     html! {
         div.grid { @for (number, group) in set.clients.iter().enumerate() { (curves(group, number)) (bars(group, number)) } }
@@ -24,7 +23,6 @@ pub fn view(set: &ComparisonSet) -> Markup {
     }
 }
 
-/// The lead of the section.
 pub fn lead(set: &ComparisonSet) -> String {
     format!(
         "As such tests are published: a curve for each system from few clients to many, and bars at three numbers of \
@@ -55,7 +53,6 @@ fn legend(group: &ClientsGroup) -> Markup {
     }
 }
 
-/// The curves of a group.
 fn curves(group: &ClientsGroup, number: usize) -> Markup {
     let title = format!("{}: throughput by clients", group.label);
     let unit = unit(group);
@@ -93,7 +90,7 @@ fn curves(group: &ClientsGroup, number: usize) -> Markup {
         .render(table(group, &unit))
 }
 
-/// Linear, as it was published: its labels are numbers of clients that were measured.
+/// Linear, as published; labelled with measured numbers.
 fn axis(group: &ClientsGroup) -> Axis {
     let all = group.clients();
     let (lo, hi) = (all.first().map_or(0.0, |n| *n as f64), all.last().map_or(1.0, |n| *n as f64));
@@ -123,7 +120,7 @@ fn draw(panel: &mut Panel, curve: &ClientsCurve, unit: &RowUnit<'_>, edge: f64) 
     }
     let line = curve.points.iter().filter_map(|point| Some((place(point), unit.of(point.mean()?)))).collect();
     panel.layers.push(Layer::Line(line, Ink::Line(curve.index)));
-    // Eighty marks are a carpet: few points are marked, many are read under the pointer.
+    // Many marks would cover the curve: they shrink, and are read on hover.
     let radius = if curve.points.len() > 24 { 2.0 } else { 4.0 };
     for point in &curve.points {
         let Some(mean) = point.mean() else { continue };
@@ -139,7 +136,6 @@ fn draw(panel: &mut Panel, curve: &ClientsCurve, unit: &RowUnit<'_>, edge: f64) 
     }
 }
 
-/// The bars of a group.
 fn bars(group: &ClientsGroup, number: usize) -> Markup {
     let unit = unit(group);
     let bar = |curve: &ClientsCurve, clients: i64| {
@@ -182,7 +178,7 @@ fn table(group: &ClientsGroup, unit: &RowUnit<'_>) -> Markup {
     }
 }
 
-/// Where each curve is highest, and what is left of it with the most clients: the sentences of the published test.
+/// Peak and value at most clients, as sentences of the published test.
 fn peaks(set: &ComparisonSet) -> Markup {
     html! {
         div.scroll { table.disk {

@@ -1,4 +1,4 @@
-//! The data of the report: embedded, and as files to download.
+//! Data of the report, embedded and as downloads.
 
 use std::fmt::Write as _;
 
@@ -13,20 +13,17 @@ use crate::comparison::ComparisonSet;
 use crate::evidence::Evidence;
 use crate::json;
 
-/// JSON that may stand inside a `script` element: no `<` can end it, and the two line separators of JavaScript are
-/// escaped.
+/// Safe inside `script`: `<` and JavaScript's two line separators are escaped.
 pub fn script_safe_json(value: &impl Serialize) -> String {
     let text = serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned());
     let text = text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026");
     text.replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
-/// The comparisons as embedded JSON.
 pub fn embedded(evidence: &Evidence, set: &ComparisonSet) -> String {
     script_safe_json(&json::document(evidence, set))
 }
 
-/// Links to the data as files.
 pub fn downloads(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     let document = serde_json::to_string_pretty(&json::document(evidence, set)).unwrap_or_default();
     let files = [
@@ -44,7 +41,6 @@ pub fn downloads(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     }
 }
 
-/// One line per trial and metric.
 pub fn trials_csv(evidence: &Evidence) -> String {
     let keys: std::collections::BTreeSet<&String> = evidence.cells.iter().flat_map(|cell| cell.point.keys()).collect();
     let mut out = String::from("position,block,benchmark,system");

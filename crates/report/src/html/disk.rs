@@ -1,5 +1,4 @@
-//! Disk cells: the two published charts, the best of each group, and beside them what they hide: the curve over the
-//! depths with its intervals, the knee, and the latency there.
+//! Disk cells: the two published charts, and what they hide: curves over depths with intervals, knee and latency.
 
 use maud::{Markup, html};
 
@@ -11,21 +10,20 @@ use crate::words::{latency_of, rate_words};
 
 const WIDTH: i32 = 480;
 const HEIGHT: i32 = 280;
-/// Height of a group's name, of a bar, and of the room under a group.
+/// Heights of a group's name, a bar, and the gap.
 const NAME: i32 = 22;
 const BAR: i32 = 18;
 const GAP: i32 = 8;
 /// Room above the bars.
 const TOP: i32 = 4;
-/// Letters of a group's name that find room.
+/// In letters.
 const LONGEST_NAME: usize = 58;
 
-/// How much longer the axis of the bars is than the longest of them: their figures stand behind them.
+/// Axis length over longest bar, to make room for figures.
 const FIGURES: f64 = 1.4;
-/// An interval is cut at so many times the highest mean: a wild one must not flatten the curves.
+/// Intervals are cut at this multiple of the highest mean.
 const HIGHEST_INTERVAL: f64 = 1.5;
 
-/// The lead of the section.
 pub fn lead(set: &ComparisonSet) -> String {
     format!(
         "Bars are what is published of such tests: the highest of all trials of a group, whatever its depth. The line on \
@@ -37,7 +35,6 @@ pub fn lead(set: &ComparisonSet) -> String {
     )
 }
 
-/// The content of the section.
 pub fn view(set: &ComparisonSet) -> Markup {
     let of = |metric: &str| set.disk.iter().filter(|group| group.metric.id == metric).collect::<Vec<&DiskGroup>>();
     html! {
@@ -63,7 +60,6 @@ fn short(text: &str, most: usize) -> String {
     text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// The systems of some groups, each once.
 fn systems<'a>(groups: &[&'a DiskGroup]) -> Vec<&'a DepthCurve> {
     let mut found: Vec<&DepthCurve> = Vec::new();
     for curve in groups.iter().flat_map(|group| &group.curves) {
@@ -75,7 +71,6 @@ fn systems<'a>(groups: &[&'a DiskGroup]) -> Vec<&'a DepthCurve> {
     found
 }
 
-/// One of the two published charts.
 fn best(groups: &[&DiskGroup], id: &str) -> Markup {
     let Some(first) = groups.first() else { return html! {} };
     let unit = RowUnit::new(&first.metric.unit, []);
@@ -87,7 +82,7 @@ fn best(groups: &[&DiskGroup], id: &str) -> Markup {
     }
     let tall = groups.iter().map(|group| NAME + BAR * group.curves.len() as i32 + GAP).sum::<i32>();
     let y = Axis { lo: 0.0, hi: f64::from(tall), ticks: Vec::new() };
-    // The figures stand to the right of the bars.
+    // Figures stand to the right.
     let x = Axis::between(0.0, highest * FIGURES, 5);
     let mut panel = Panel::new(WIDTH, TOP + tall + BOTTOM, x, y);
     (panel.left, panel.top, panel.grid) = (12, TOP, GridLines::Vertical);
@@ -169,7 +164,7 @@ fn best_table(groups: &[&DiskGroup], unit: &RowUnit<'_>) -> Markup {
     }
 }
 
-/// The table beside the charts: best, mean there, knee, rate and latency there.
+/// Best, mean there, knee, rate and latency there.
 fn hidden(set: &ComparisonSet) -> Markup {
     html! {
         div.scroll { table.disk {
@@ -210,7 +205,7 @@ fn hidden(set: &ComparisonSet) -> Markup {
     }
 }
 
-/// A mean with its interval. On a phone, where rows are cards, `label` stands beside it.
+/// `label` shows on phones, where rows are cards.
 fn mean_cell(label: &str, point: &DepthPoint, unit: &RowUnit<'_>) -> Markup {
     html! {
         td.num data-l=(label) { span {
@@ -275,7 +270,7 @@ fn latency(group: &DiskGroup, point: &DepthPoint) -> String {
     )
 }
 
-/// The curve of a group over the depths. Its horizontal axis is logarithmic, from a power of two to the next.
+/// Logarithmic depths, from a power of two to the next.
 fn curve(group: &DiskGroup, number: usize) -> Markup {
     let unit = RowUnit::new(&group.metric.unit, []);
     let known = |curve: &DepthCurve| curve.points.iter().filter(|point| point.mean().is_some()).count();
@@ -301,7 +296,7 @@ fn curve(group: &DiskGroup, number: usize) -> Markup {
         draw(&mut panel, group, curve);
         series.push(live(curve));
     }
-    // Who reads values under the pointer reads them at the depths.
+    // Values on hover are at the depths.
     let live = Live { unit: unit.name().to_owned(), kind: "depth", zoom: false, y_log: false, series };
     let legend = system_legend(&group.curves.iter().collect::<Vec<_>>());
     Figure { title: &title, panel: &panel, id: &format!("depth-{number}"), legend, live: Some(live) }
@@ -317,7 +312,7 @@ fn depth_axis(group: &DiskGroup) -> Axis {
     let room = ((hi - lo) * 0.06).max(0.1);
     let mut ticks: Vec<(f64, String)> = Vec::new();
     for depth in &depths {
-        // Depths that are not doublings may stand too close for their labels.
+        // Depths may be too close for labels.
         if ticks.last().is_none_or(|(last, _)| place(depth) - last >= (hi - lo) / 14.0) {
             ticks.push((place(depth), depth.to_string()));
         }

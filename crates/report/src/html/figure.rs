@@ -18,21 +18,15 @@ pub struct Live {
     pub zoom: bool,
     /// Whether the vertical axis is logarithmic.
     pub y_log: bool,
-    /// The curves.
     pub series: Vec<LiveSeries>,
 }
 
-/// One curve.
 #[derive(Clone, Debug, Serialize)]
 pub struct LiveSeries {
-    /// The system.
     pub name: String,
-    /// Its colour.
     pub index: usize,
-    /// Places.
     #[serde(serialize_with = "short")]
     pub x: Vec<f64>,
-    /// Values.
     #[serde(serialize_with = "short")]
     pub y: Vec<f64>,
     /// Lowest and highest, if it has a range.
@@ -66,9 +60,7 @@ struct Frame<'a> {
 
 /// A figure of the page.
 pub struct Figure<'a> {
-    /// What it shows.
     pub title: &'a str,
-    /// The picture.
     pub panel: &'a Panel,
     /// Unique in the page.
     pub id: &'a str,

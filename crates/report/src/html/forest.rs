@@ -76,7 +76,6 @@ fn family_and_part(metric: &str) -> (&str, Option<&str>) {
 enum Item<'a> {
     /// The name of what follows.
     Head(String, i32),
-    /// A row.
     Row(Placed<'a>, i32),
 }
 
@@ -253,7 +252,6 @@ fn gist(reason: &str) -> String {
     short(reason.split_once(": ").map_or(reason, |(gist, _)| gist), GIST)
 }
 
-/// The class of a verdict.
 pub fn verdict_class(row: &Comparison) -> &'static str {
     match row.outcome {
         Outcome::Verdict(Verdict::Faster) => "faster",

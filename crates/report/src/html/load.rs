@@ -1,5 +1,3 @@
-//! Histograms of the store, merged: percentiles are never averaged.
-
 use std::collections::BTreeMap;
 
 use model::{Series, SeriesKind};
@@ -8,39 +6,37 @@ use super::ReportError;
 use crate::evidence::{Evidence, SeriesSource};
 use crate::latency::Latency;
 
-/// Longer series are merged to this many intervals.
+/// Longer series are merged.
 const MOST_SLOTS: u32 = 240;
 
-/// What the trials of one cell took together.
+/// All trials of a cell merged.
 pub struct CellLatency {
-    /// Response times of all trials, in nanoseconds; `None` if none was stored.
+    /// `None` if not stored.
     pub whole: Option<Latency>,
-    /// The intervals, merged over the trials.
+    /// Merged over the trials.
     pub slots: Vec<Slot>,
 }
 
-/// More intervals than any trial has, of a second four months: each is looked at, and a store that somebody has changed may
-/// have any number of one.
+/// Limit against damaged stores: seconds of four months.
 const MOST_INTERVALS: u32 = 10_000_000;
 
-/// One interval of the measured part, over all trials.
+/// One interval over all trials.
 pub struct Slot {
-    /// Its middle, in seconds from the start of the measured part.
+    /// Its middle, since the start of the measured part.
     pub at_s: f64,
-    /// Operations per second of each trial.
     pub rates: Vec<f64>,
     /// Response times of all trials in it.
     pub latency: Option<Latency>,
 }
 
-/// An interval as it is being collected: by trial, operations and milliseconds.
+/// Per trial: operations and milliseconds.
 #[derive(Default)]
 struct Open {
     by_trial: BTreeMap<i64, (u64, u64)>,
     latency: Option<Latency>,
 }
 
-/// The whole and the intervals of the measured trials of a cell.
+/// Of measured trials.
 pub fn cell(evidence: &Evidence, source: &dyn SeriesSource, cell: u32) -> Result<CellLatency, ReportError> {
     let mut whole = None;
     let mut open: BTreeMap<u32, Open> = BTreeMap::new();
@@ -61,7 +57,7 @@ pub fn cell(evidence: &Evidence, source: &dyn SeriesSource, cell: u32) -> Result
             nominal_ms = nominal_ms.max(part.length_ms);
             let slot = open.entry(number).or_default();
             let counted = slot.by_trial.entry(trial).or_default();
-            // Several hosts see the same interval: their operations add up, its length does not.
+            // Hosts share intervals: operations add up, lengths do not.
             counted.0 += latency.succeeded().len();
             counted.1 = counted.1.max(u64::from(part.length_ms));
             merge(&mut slot.latency, &latency, trial)?;
@@ -72,8 +68,7 @@ pub fn cell(evidence: &Evidence, source: &dyn SeriesSource, cell: u32) -> Result
     Ok(CellLatency { whole, slots: slots(open, &lasts, nominal_ms)? })
 }
 
-/// Merges neighbouring intervals down to [`MOST_SLOTS`]; a trial without an entry in an interval before its end did
-/// nothing in it.
+/// Merges down to [`MOST_SLOTS`]; a missing interval before a trial's end counts as idle.
 fn slots(open: BTreeMap<u32, Open>, lasts: &BTreeMap<i64, u32>, nominal_ms: u32) -> Result<Vec<Slot>, ReportError> {
     let Some(last) = open.keys().next_back().copied() else { return Ok(Vec::new()) };
     let width = (last + 1).div_ceil(MOST_SLOTS);
@@ -84,7 +79,7 @@ fn slots(open: BTreeMap<u32, Open>, lasts: &BTreeMap<i64, u32>, nominal_ms: u32)
         for (trial, last) in lasts.iter().filter(|(_, last)| **last >= number) {
             let own = found.and_then(|found| found.by_trial.get(trial)).copied();
             let (operations, length_ms) = own.unwrap_or((0, u64::from(nominal_ms)));
-            // A short rest at the end would show as a spike or a dip of chance.
+            // A short last interval would show a random spike or dip.
             if number == *last && length_ms * 2 < u64::from(nominal_ms) {
                 continue;
             }
@@ -120,7 +115,7 @@ fn decode(part: &Series, trial: i64) -> Result<Latency, ReportError> {
     Latency::read(part).map_err(|detail| ReportError::Histogram { trial, detail })
 }
 
-/// The values of a trial's whole response times with their counts.
+/// Values of whole response times, with counts.
 pub fn counts(source: &dyn SeriesSource, trial: i64) -> Result<Vec<(u64, u64)>, ReportError> {
     let mut all = Vec::new();
     let series = source.series(trial)?;

@@ -1,5 +1,3 @@
-//! How it was done, in plain words, and how to do it again.
-
 use maud::{Markup, html};
 use model::{Length, Order};
 
@@ -8,7 +6,6 @@ use crate::evidence::Evidence;
 use crate::number::{Script, count, percent, whole};
 use crate::words::{created, estimator_words};
 
-/// The method.
 pub fn method(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     html! {
         ol.method {

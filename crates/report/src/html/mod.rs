@@ -1,8 +1,7 @@
-//! The report: one HTML file that needs nothing else, opened from disk, without a network.
+//! The report: one self-contained HTML file, opened from disk.
 //!
-//! Tables and figures are whole before any script runs; the script adds values under the pointer, zoom and sorting. A
-//! content security policy in the page forbids every request and every script but ours, by its hash: what comes from a
-//! server or a file is escaped, and were it not, it would still not run.
+//! Tables and figures are complete without script, which adds values on hover, zoom and sorting. A content security
+//! policy forbids every request and every script but ours, by hash, in addition to escaping.
 
 mod backups;
 mod bars;
@@ -37,29 +36,17 @@ use crate::evidence::{Evidence, SeriesSource};
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("app.js");
 
-/// Cells whose charts are unfolded from the start; the others are one click away.
+/// Cells with visible charts; the others are folded.
 const UNFOLDED: usize = 6;
 
-/// Why there is no report.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// The store cannot be read.
     #[error(transparent)]
     Store(#[from] store::StoreError),
-    /// A histogram in the store cannot be read.
     #[error("read the histograms of trial {trial}: {detail}")]
-    Histogram {
-        /// The trial's identity in the store.
-        trial: i64,
-        /// What is wrong with it.
-        detail: String,
-    },
+    Histogram { trial: i64, detail: String },
 }
 
-/// The whole report as one HTML file.
-///
-/// # Errors
-/// When the histograms cannot be read.
 pub fn render(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSource) -> Result<String, ReportError> {
     let parts = parts(evidence, set, source)?;
     let page = html! {
@@ -90,10 +77,9 @@ pub fn render(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSourc
     Ok(page.into_string())
 }
 
-/// A part of the page.
 struct Part {
     id: &'static str,
-    /// What the navigation calls it.
+    /// In the navigation.
     short: &'static str,
     title: &'static str,
     lead: String,
@@ -116,7 +102,7 @@ impl Part {
     }
 }
 
-/// Everything below the head, in order; parts that this experiment does not have are not there.
+/// In order; only those that apply.
 fn parts(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSource) -> Result<Vec<Part>, ReportError> {
     let charts = charts(evidence, source)?;
     let part = Part::new;
@@ -158,7 +144,7 @@ fn parts(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSource) ->
     Ok(parts)
 }
 
-/// Which published figures each benchmark stands for, if the plan says so.
+/// From the plan.
 fn stands_for(evidence: &Evidence) -> Option<Markup> {
     let told = || evidence.header.plan.benchmarks.iter().filter_map(|one| Some((&one.name, one.stands_for.as_ref()?)));
     told().next()?;
@@ -192,7 +178,7 @@ fn results(set: &ComparisonSet) -> Markup {
 /// The charts of all cells.
 struct Charts {
     trials: Markup,
-    /// Response times and their course; nothing of an experiment that has none, such as one of backups alone.
+    /// `None` for experiments without response times, such as backups alone.
     responses: Option<(Markup, Markup)>,
 }
 
@@ -206,7 +192,7 @@ fn charts(evidence: &Evidence, source: &dyn SeriesSource) -> Result<Charts, Repo
         let metrics = cells::primary_metrics(evidence, view.benchmark);
         let of_metric = |(index, metric)| trials::dots(evidence, view, metric, &format!("dots-{number}-{index}"));
         dots.push((view.title.clone(), metrics.iter().enumerate().map(of_metric).collect()));
-        // One cell at a time: the histograms of all would be too many to hold.
+        // One cell at a time to save memory.
         let loaded = view
             .systems
             .iter()
@@ -220,7 +206,7 @@ fn charts(evidence: &Evidence, source: &dyn SeriesSource) -> Result<Charts, Repo
     Ok(Charts { trials: folded(dots), responses })
 }
 
-/// The first cells' figures, and the others folded.
+/// The first ones open, the others folded.
 fn folded(mut cells: Vec<(String, Vec<Markup>)>) -> Markup {
     let rest = cells.split_off(cells.len().min(UNFOLDED));
     html! {
@@ -231,7 +217,7 @@ fn folded(mut cells: Vec<(String, Vec<Markup>)>) -> Markup {
     }
 }
 
-/// Nothing is loaded from anywhere; scripts and styles run only if they are ours.
+/// Nothing is loaded; only our own scripts and styles run.
 fn policy() -> String {
     let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text.as_bytes())));
     format!(
@@ -241,11 +227,7 @@ fn policy() -> String {
     )
 }
 
-/// The latencies of one trial, each in nanoseconds with how many operations had it. Those that are merged over the
-/// trial's seconds; of several hosts all together.
-///
-/// # Errors
-/// When the histograms cannot be read.
+/// Of one trial: nanoseconds and counts, merged over seconds and hosts.
 pub fn latencies(source: &dyn SeriesSource, trial: i64) -> Result<Vec<(u64, u64)>, ReportError> {
     load::counts(source, trial)
 }

@@ -1,4 +1,4 @@
-//! Page inserts: what a commit takes of I/O, and the published tables.
+//! Page inserts: I/O per commit, and the published tables.
 
 use maud::{Markup, html};
 
@@ -11,7 +11,7 @@ use crate::pages::{self, Conclusion, HEADS, OS_HEADS, PerCommit, Section, System
 const WIDTH: f64 = 400.0;
 const HEIGHT: f64 = 18.0;
 
-/// Everything about page inserts; nothing where there are none.
+/// `None` without page inserts.
 pub fn pages(evidence: &Evidence) -> Option<Markup> {
     let sections = pages::sections(evidence);
     if sections.is_empty() {
@@ -23,7 +23,7 @@ pub fn pages(evidence: &Evidence) -> Option<Markup> {
     })
 }
 
-/// A table with a bar for the bytes, all bars of one scale.
+/// With bars of one scale for the bytes.
 fn per_commit(title: &str, all: &[PerCommit]) -> Markup {
     let most = all.iter().filter_map(|one| one.bytes).fold(0.0, f64::max);
     let number =
@@ -86,7 +86,7 @@ fn published(section: &Section) -> Markup {
     }
 }
 
-/// What the operating system counted, and what the engine's counters left out of it.
+/// What the operating system counted beyond the engine's counters.
 fn operating_system(table: &SystemTable) -> Markup {
     html! {
         @if !table.os.lines.is_empty() { div.scroll { table.results {

@@ -1,6 +1,6 @@
-//! Response times as they were published: executions, errors, extremes, mean and median, and how many executions were
-//! within the limits of attention (Nielsen, *Usability Engineering*, 1993: 0.1 s is instant, 1 s keeps the thought, 10 s
-//! keeps the attention; the published test gave the database 5 of those 10).
+//! Response times in the published form: executions, errors, extremes, mean, median, and executions within limits of
+//! attention (Nielsen, *Usability Engineering*, 1993: 0.1 s is instant, 1 s keeps the thought, 10 s the attention; the
+//! published test gave the database 5 of those 10).
 
 use maud::{Markup, html};
 
@@ -11,20 +11,18 @@ use crate::evidence::{Evidence, SeriesSource};
 use crate::latency::Latency;
 use crate::number::{RowUnit, Script, significant, whole};
 
-/// What counts of responses beyond a limit, and of those below one, are called.
+/// Prefixes of counts beyond and below a limit.
 const LIMITS: [&str; 2] = ["over_", "below_"];
 
-/// One system.
 struct Column {
     system: String,
     index: usize,
     trials: usize,
-    /// Executions with those that failed.
     executions: u64,
     errors: u64,
-    /// Shortest, longest, mean and median, in microseconds.
+    /// Shortest, longest, mean and median.
     times_us: [Option<f64>; 4],
-    /// Whether these are those of the single executions, and not of a histogram with three digits.
+    /// From single executions, not from a histogram.
     is_exact: bool,
     /// Executions within each limit.
     within: Vec<Option<u64>>,
@@ -39,9 +37,6 @@ enum Better {
 }
 
 /// The tables of all cells that count their responses by limits; nothing where none does.
-///
-/// # Errors
-/// When the histograms cannot be read.
 pub fn view(evidence: &Evidence, source: &dyn SeriesSource) -> Result<Option<Markup>, ReportError> {
     let mut parts = Vec::new();
     for (number, view) in views(evidence).iter().enumerate() {
@@ -65,8 +60,8 @@ pub fn view(evidence: &Evidence, source: &dyn SeriesSource) -> Result<Option<Mar
     Ok((!parts.is_empty()).then(|| html! { @for part in &parts { (part) } }))
 }
 
-/// Whether these are tasks that people wait for, as the published ones: a plan that says how many there are, or a log of
-/// them. In a closed loop of clients the limits say nothing.
+/// Tasks that people wait for, as the published ones: a number of tasks, or a task log. Limits say nothing of closed
+/// loops.
 fn is_of_tasks(evidence: &Evidence, view: &CellView<'_>) -> bool {
     let Some(cell) = view.systems.first().and_then(|system| evidence.cell(system.cell)) else { return false };
     let counts_below = |stored: &store::StoredMeasurement| {
@@ -77,7 +72,7 @@ fn is_of_tasks(evidence: &Evidence, view: &CellView<'_>) -> bool {
         || evidence.measurements.iter().any(counts_below)
 }
 
-/// The limits of a cell, in milliseconds with the metric that counts, from the shortest.
+/// Milliseconds and counting metric, the shortest first.
 fn limits(evidence: &Evidence, view: &CellView<'_>) -> Vec<(u64, String)> {
     let mut found: Vec<(u64, String)> = Vec::new();
     let of_view = |cell: u32| view.systems.iter().any(|system| system.cell == cell);
@@ -119,7 +114,7 @@ fn column(
     let succeeded = succeeded.unwrap_or(0);
     let within = limits.iter().map(|(_, id)| {
         let counted = sum(id)?;
-        // What failed is beyond every limit.
+        // Failures are beyond every limit.
         Some(if id.starts_with(LIMITS[0]) { (succeeded + errors).saturating_sub(counted) } else { counted })
     });
     let one = |id: &str| match values(id).as_slice() {
@@ -152,7 +147,7 @@ fn some(all: &Latency) -> bool {
 
 fn time(column: &Column, at: usize) -> String {
     let Some(us) = column.times_us[at] else { return "n/a".to_owned() };
-    // As the clock gave it, so that it can be held against what was published.
+    // Exact, for comparison with published values.
     if column.is_exact {
         return format!("{:.7} s", us / 1e6);
     }
@@ -224,7 +219,7 @@ fn row(
     }
 }
 
-/// Who has the better number; whoever shares it shares the place.
+/// Ties share the place.
 fn winner(columns: &[Column], better: Better, value: impl Fn(&Column) -> Option<f64>) -> String {
     let values: Option<Vec<f64>> = columns.iter().map(value).collect();
     let Some(values) = values else { return "n/a".to_owned() };

@@ -1,4 +1,4 @@
-//! Latency percentile curves and series over the seconds of a trial.
+//! Percentile curves, and series over a trial's seconds.
 
 use std::fmt::Write as _;
 
@@ -15,25 +15,21 @@ use crate::number::{RowUnit, Script};
 const WIDTH: i32 = 480;
 const HEIGHT: i32 = 280;
 
-/// Places along the curve.
 const STEPS: u32 = 160;
 
-/// Where curves begin.
 const FIRST: f64 = 0.05;
 
-/// Quantiles that are named: as a share, and on the axis.
+/// As a share, and as axis label.
 const NAMED: [(f64, &str); 6] =
     [(0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (0.9999, "99.99 %"), (0.99999, "99.999 %")];
 
-/// The latencies of the systems of a cell.
 pub type Loaded<'a> = Vec<(&'a SystemCell<'a>, CellLatency)>;
 
-/// The tail axis: how many nines, so that each further digit of the quantile takes as much room as the last.
+/// Number of nines: each further digit of the quantile takes equal room.
 fn nines(quantile: f64) -> f64 {
     -(1.0 - quantile).log10()
 }
 
-/// The percentile curves of a cell.
 pub fn latency(view: &CellView<'_>, loaded: &Loaded<'_>, id: &str) -> Markup {
     let merged: Vec<(&SystemCell<'_>, &Latency)> =
         loaded.iter().filter_map(|(system, latency)| Some((*system, latency.whole.as_ref()?))).collect();
@@ -43,13 +39,13 @@ pub fn latency(view: &CellView<'_>, loaded: &Loaded<'_>, id: &str) -> Markup {
         return super::figure::nothing(&view.title, "too few operations for a distribution, or none stored");
     }
     let values = || curves.iter().flat_map(|(_, curve)| curve.iter().map(|(_, ns)| *ns));
-    // The unit of the middle: a fast start must not make thousands of what matters.
+    // Unit of the median: a fast start must not inflate the numbers.
     let unit = RowUnit::new("ns", merged.iter().filter_map(|(_, latency)| latency.quantile(0.5)));
     let end = curves.iter().flat_map(|(_, curve)| curve.last()).map(|(x, _)| *x).fold(1.0, f64::max);
     let ticks = NAMED.iter().map(|(q, name)| (nines(*q), (*name).to_owned())).filter(|(x, _)| *x <= end).collect();
     let y = Axis::log10(values().map(|ns| unit.of(ns)));
     let mut panel = Panel::new(WIDTH, HEIGHT, Axis { lo: 0.0, hi: end * 1.02, ticks }, y);
-    // Stalls reach into millions of microseconds.
+    // Stalls reach millions of microseconds.
     panel.left = 72;
     panel.title = format!("Response times by percentile, {}", view.title);
     panel.description = format!("One curve per system; the values are in the table below. Unit {}.", unit.name());
@@ -86,18 +82,18 @@ pub fn latency(view: &CellView<'_>, loaded: &Loaded<'_>, id: &str) -> Markup {
         .render(quantile_table(&merged, &unit))
 }
 
-/// The curve from the fastest twentieth, so that a single fast operation does not stretch the axis, up to the last
-/// quantile that has enough samples beyond it.
+/// From the fastest twentieth, so that one fast operation does not stretch the axis, to the last quantile with enough
+/// samples beyond.
 fn curve(latency: &Latency) -> Vec<(f64, f64)> {
     let end = (latency.count() as f64 / SAMPLES_BEYOND as f64).log10();
-    // Fewer than 20 operations: not even the median has ten beyond it.
+    // Below 20 operations not even the median has ten beyond.
     if end < 0.3 {
         return Vec::new();
     }
     let begin = nines(FIRST);
     let place = |step: u32| begin + (end - begin) * f64::from(step) / f64::from(STEPS);
     (0..=STEPS)
-        // What lies among those that failed has no place on it.
+        // Quantiles among failures have no place.
         .filter_map(|step| Some((place(step), latency.quantile(1.0 - 10_f64.powf(-place(step)))?)))
         .filter(|(_, ns)| *ns > 0.0)
         .collect()
@@ -122,7 +118,6 @@ fn quantile_table(merged: &[(&SystemCell<'_>, &Latency)], unit: &RowUnit<'_>) ->
     }
 }
 
-/// Throughput and tail latency over the seconds of the measured part.
 pub fn seconds(view: &CellView<'_>, loaded: &Loaded<'_>, id: &str) -> Vec<Markup> {
     let loaded: Vec<(&SystemCell<'_>, &CellLatency)> =
         loaded.iter().filter(|(_, l)| l.slots.len() > 1).map(|(system, l)| (*system, l)).collect();
@@ -183,7 +178,7 @@ fn over_time(loaded: &[(&SystemCell<'_>, &CellLatency)], y: Axis) -> Panel {
     panel
 }
 
-/// The highest percentile that most intervals have samples for, of the merged trials.
+/// The highest percentile with samples in most intervals.
 fn tail(view: &CellView<'_>, loaded: &[(&SystemCell<'_>, &CellLatency)], id: &str) -> Option<Markup> {
     let shown = |q: f64| {
         let slots = || loaded.iter().flat_map(|(_, latency)| &latency.slots);
@@ -224,7 +219,7 @@ fn tail(view: &CellView<'_>, loaded: &[(&SystemCell<'_>, &CellLatency)], id: &st
     Some(Figure { title: &title, panel: &panel, id, legend: legend(&systems), live: Some(live) }.render(table))
 }
 
-/// The values of the curves, one line per system; the middle ones are left out of long series.
+/// One line per system; long series are thinned.
 fn series_table(live: &Live, what: &str) -> Markup {
     let value = |y: f64| crate::number::significant(y, 3, Script::Typographic);
     let line = |series: &LiveSeries| {

@@ -1,4 +1,4 @@
-//! The results of a single system: figures, and nothing to compare them with.
+//! Results of a single system.
 
 use maud::{Markup, html};
 use model::Role;
@@ -7,7 +7,7 @@ use crate::comparison::{ComparisonSet, Figure};
 use crate::number::{RowUnit, Script, half, percent};
 use crate::words::{absent_of, arrow, better_words, design, estimator_words, metric_name};
 
-/// Whether the set holds figures in place of comparisons.
+/// Figures instead of comparisons.
 pub fn is_single(set: &ComparisonSet) -> bool {
     set.tables.is_empty() && !set.figures.is_empty()
 }
@@ -16,7 +16,6 @@ fn unit(figure: &Figure) -> RowUnit<'_> {
     RowUnit::new(&figure.metric.unit, figure.side.estimate)
 }
 
-/// One card per primary metric.
 pub fn cards(set: &ComparisonSet) -> Markup {
     let mut metrics: Vec<(&str, Vec<&Figure>)> = Vec::new();
     for figure in set.figures.iter().filter(|figure| figure.metric.role == Role::Primary) {
@@ -30,7 +29,7 @@ pub fn cards(set: &ComparisonSet) -> Markup {
     } } }
 }
 
-/// The figure, or its range over the cells.
+/// Or its range over the cells.
 fn span(figures: &[&Figure]) -> Markup {
     let print = |figure: &Figure, value: f64| {
         format!("{} {}", unit(figure).print(value, Script::Typographic), unit(figure).name())
@@ -52,11 +51,10 @@ fn span(figures: &[&Figure]) -> Markup {
     }
 }
 
-/// The figures of every cell.
 pub fn table(set: &ComparisonSet) -> Markup {
     let several = set.figures.iter().any(|figure| figure.benchmark != set.figures[0].benchmark);
     let level = percent(set.rules.level, Script::Typographic);
-    // Of single trials the lowest and the highest are the figure itself.
+    // A single trial is its own extreme.
     let extremes = set.figures.iter().any(|figure| figure.side.trials.len() > 1);
     let columns = Columns { several, extremes };
     html! {
@@ -81,9 +79,7 @@ pub fn table(set: &ComparisonSet) -> Markup {
 /// What the table tells beside the figures.
 #[derive(Clone, Copy)]
 struct Columns {
-    /// The benchmark, of which there are several.
     several: bool,
-    /// The lowest and the highest trial.
     extremes: bool,
 }
 

@@ -1,5 +1,4 @@
-//! Spatial queries as they were published: processor time and elapsed time of each query, who gains how much, and what
-//! all of them come to.
+//! Spatial queries in the published form: CPU and elapsed time per query, gains, and totals.
 
 use maud::{Markup, html};
 
@@ -8,7 +7,6 @@ use crate::evidence::Evidence;
 use crate::number::{Script, significant};
 use crate::spatial::{CPU, Column, PUBLISHED, SUITE, Section, Time, gain, query_name, sections, shown};
 
-/// The tables of an experiment; nothing if it has no spatial queries.
 pub fn view(evidence: &Evidence) -> Option<Markup> {
     let all = sections(evidence);
     let markup = html! { @for (number, section) in all.iter().enumerate() { (one(section, number)) } };
@@ -29,7 +27,7 @@ fn one(section: &Section, number: usize) -> Markup {
     }
 }
 
-/// The published conclusions: in how many queries who is faster, in how many by more than half, and all together.
+/// Published conclusions: faster queries, those by more than half, and the total.
 fn sentences(section: &Section) -> Markup {
     let conclusions = section.conclusions();
     let baseline = section.columns.first().map_or("", |column| column.system.as_str());
@@ -93,7 +91,7 @@ fn gain_words(a: &Column, b: &Column, at: usize, kind: usize) -> Markup {
     }
 }
 
-/// The chart of one kind of time: its place among the figures of a query.
+/// `kind` is an index of [`Column::times`].
 fn bars(section: &Section, (kind, title): (usize, &str), id: &str) -> Markup {
     let bar = |column: &Column, at: usize| {
         let time = &column.times[at][kind];

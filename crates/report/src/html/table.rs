@@ -1,4 +1,4 @@
-//! The comparison tables: sortable where a script runs, readable everywhere.
+//! Comparison tables: sortable with script.
 
 use maud::{Markup, html};
 use stats::Verdict;
@@ -12,7 +12,6 @@ use crate::words::{
     row_unit, table_title, verdict_words,
 };
 
-/// All tables, with their footnotes and what the symbols mean.
 pub fn tables(set: &ComparisonSet) -> Markup {
     html! {
         @if set.tables.is_empty() { p.notice { "There is nothing to compare." } }
@@ -21,7 +20,7 @@ pub fn tables(set: &ComparisonSet) -> Markup {
     }
 }
 
-/// The tables alone, in a page that has so many already: links to footnotes are told apart by their number.
+/// Without legend, after `others` tables: footnote links are numbered on.
 pub fn tables_after(others: usize, set: &ComparisonSet) -> Markup {
     html! {
         @for (index, table) in set.tables.iter().enumerate() { (one(table, set, others + index)) }

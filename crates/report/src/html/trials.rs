@@ -1,4 +1,4 @@
-//! Every trial in run order, by block: drift and two modes show here that a mean hides.
+//! Every trial in run order, by block: shows drift and modes.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,6 @@ const HEIGHT: i32 = 240;
 /// Labels of blocks that find room.
 const MOST_BLOCK_LABELS: u32 = 12;
 
-/// The trials of one metric in a cell.
 pub fn dots(evidence: &Evidence, view: &CellView<'_>, metric: &Metric, id: &str) -> Markup {
     let title = format!("{}: {}", view.title, metric_name(&metric.id));
     let sides: Vec<(&SystemCell<'_>, Vec<TrialPoint>)> =
@@ -52,8 +51,7 @@ pub fn dots(evidence: &Evidence, view: &CellView<'_>, metric: &Metric, id: &str)
     Figure { title: &title, panel: &panel, id, legend, live: None }.render(table(&sides, &unit))
 }
 
-/// The axis of the order, with a label under each block, and every other block's extent. Blocks of a sequential order
-/// are no stretches of time, so they have neither.
+/// With block labels and the extent of every other block; none in sequential order.
 fn run_order(evidence: &Evidence) -> (Axis, Vec<(f64, f64)>) {
     let plan = &evidence.header.plan;
     let last = evidence.trials.iter().map(|trial| trial.planned.position).max().unwrap_or(0);
@@ -62,7 +60,7 @@ fn run_order(evidence: &Evidence) -> (Axis, Vec<(f64, f64)>) {
         axis.ticks = Axis::between(0.0, f64::from(last), 8).ticks;
         return (axis, Vec::new());
     }
-    // By the blocks that there are: a store that somebody has changed may have any number of one.
+    // By existing blocks: a damaged store may claim any number.
     let mut extents: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
     for PlannedTrial { block, position, .. } in evidence.trials.iter().map(|trial| trial.planned) {
         let extent = extents.entry(block).or_insert((position, position));
@@ -106,7 +104,7 @@ fn mark(evidence: &Evidence, system: &SystemCell<'_>, point: &TrialPoint, unit: 
     }
 }
 
-/// What crosses and hollow marks mean, if there are any.
+/// Explains crosses and hollow marks.
 fn mark_legend(panel: &Panel) -> Markup {
     let has = |class: &str| panel.marks.iter().any(|mark| mark.class.starts_with(class));
     html! {
@@ -121,7 +119,7 @@ fn sample(class: &str, shape: Shape) -> Markup {
     html! { svg.icon viewBox="0 0 16 16" aria-hidden="true" { path class=(class) d=(shape.path(8.0, 8.0, 4.0)) {} } }
 }
 
-/// Trials without a result, as crosses at the lower edge.
+/// Crosses at the lower edge.
 fn lost(evidence: &Evidence, system: &SystemCell<'_>, floor: f64) -> Vec<Mark> {
     let lost = evidence.last_attempts().into_iter().filter(|trial| {
         trial.planned.cell == system.cell && matches!(trial.state, TrialState::Failed | TrialState::Aborted)

@@ -1,4 +1,4 @@
-//! Disk cells: the published form, the best of each group, and under it what that form hides.
+//! Disk cells: best of each group, as published, and what that hides.
 
 use super::TextOptions;
 use super::grid::{Align, Grid, GridCell, GridLine, clean, clipped, wrapped};
@@ -6,12 +6,11 @@ use crate::comparison::{ComparisonSet, DepthCurve, DepthPoint, DiskGroup, KNEE_S
 use crate::number::{RowUnit, Script, half, percent};
 use crate::words::{latency_of, rate_words};
 
-/// Longest name of a system beside a bar.
+/// Beside a bar.
 const LONGEST_NAME: usize = 20;
-/// Room for a bar's figures.
+/// Beside a bar.
 const FIGURES: usize = 22;
 
-/// Charts and curves; empty if there are no disk cells.
 pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
     let mut out = String::new();
     for metric in ["iops", "bandwidth"] {
@@ -30,7 +29,7 @@ pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
     out.push_str(&wrapped(&head, options.width, 2));
     for group in &set.disk {
         out.push_str(&format!("\n{}\n", clean(&format!("{}, {}", group.label, rate_words(&group.metric)))));
-        // As many systems beside each other as find room.
+        // As many systems side by side as fit.
         let fits =
             |abreast: &usize| group.curves.chunks(*abreast).all(|part| grid(group, part).width() <= options.width);
         let abreast = (1..=group.curves.len()).rev().find(fits).unwrap_or(1);
@@ -72,7 +71,7 @@ fn bars(groups: &[&DiskGroup], options: &TextOptions) -> String {
     out
 }
 
-/// The curves of some systems beside each other.
+/// Of some systems side by side.
 fn grid(group: &DiskGroup, curves: &[DepthCurve]) -> Grid {
     let mut columns = vec![Align::Right];
     let mut head = vec![GridCell::new("depth")];
@@ -99,7 +98,7 @@ fn grid(group: &DiskGroup, curves: &[DepthCurve]) -> Grid {
     grid
 }
 
-/// What is to be said of the curves: which have no knee, and of which points nothing may be said.
+/// Curves without a knee, and void points.
 fn said(group: &DiskGroup, width: usize) -> String {
     let mut out = String::new();
     let rising: Vec<(String, i64)> = group
@@ -127,7 +126,7 @@ fn said(group: &DiskGroup, width: usize) -> String {
     out
 }
 
-/// The mean, half its interval, the latency, and what is to be said of the point.
+/// Mean, half interval, latency, and remarks.
 fn figures(group: &DiskGroup, curve: &DepthCurve, point: &DepthPoint) -> [GridCell; 4] {
     let unit = RowUnit::new(&group.metric.unit, []);
     let mean = point.mean().map_or_else(|| "n/a".to_owned(), |mean| unit.print(mean, Script::Plain));

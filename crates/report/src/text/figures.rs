@@ -1,5 +1,3 @@
-//! The figures of a single system.
-
 use super::TextOptions;
 use super::grid::{Align, Grid, GridCell, GridLine, clean, clipped, wrapped};
 use super::table::{figure, figure_notes, marks, render_notes};
@@ -7,7 +5,6 @@ use crate::comparison::{ComparisonSet, Figure};
 use crate::number::{RowUnit, Script};
 use crate::words::{RowNotes, arrow, design, estimator_words, metric_name};
 
-/// One line for each metric and cell, under the benchmark's name.
 pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
     use Align::{Left, Right};
     let mut grid = Grid::new(vec![Left, Left, Right, Right, Right, Right, Left]);

@@ -1,4 +1,4 @@
-//! Columns that line up, whatever their cells hold.
+//! A text table with aligned columns.
 
 use anstyle::Style as Ansi;
 use unicode_width::UnicodeWidthStr;
@@ -6,24 +6,20 @@ use unicode_width::UnicodeWidthStr;
 /// To which edge a column's cells go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
-    /// Text.
     Left,
-    /// Figures.
     Right,
 }
 
 /// Whether a terminal that understands colours reads this.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
-    /// Nothing but text.
     #[default]
     Plain,
-    /// ANSI colours. Nothing is told by colour alone.
+    /// Nothing is told by colour alone.
     Ansi,
 }
 
 impl Style {
-    /// The text in this style.
     pub fn paint(self, ansi: Ansi, text: &str) -> String {
         match self {
             Style::Plain => text.to_owned(),
@@ -41,12 +37,10 @@ pub struct GridCell {
 }
 
 impl GridCell {
-    /// A plain cell.
     pub fn new(text: impl Into<String>) -> GridCell {
         GridCell { text: text.into(), ansi: Ansi::new() }
     }
 
-    /// A painted cell.
     pub fn painted(text: impl Into<String>, ansi: Ansi) -> GridCell {
         GridCell { text: text.into(), ansi }
     }
@@ -64,32 +58,27 @@ impl GridCell {
     }
 }
 
-/// A line of the grid.
 #[derive(Clone, Debug)]
 pub enum GridLine {
-    /// One cell per column.
+    /// One per column.
     Cells(Vec<GridCell>),
     /// Text across all columns.
     Across(String),
 }
 
-/// A table without borders.
 #[derive(Clone, Debug)]
 pub struct Grid {
     columns: Vec<Align>,
     lines: Vec<GridLine>,
 }
 
-/// Spaces between two columns.
 const GAP: usize = 2;
 
 impl Grid {
-    /// A grid with these columns.
     pub fn new(columns: Vec<Align>) -> Grid {
         Grid { columns, lines: Vec::new() }
     }
 
-    /// Adds a line.
     pub fn push(&mut self, line: GridLine) {
         self.lines.push(line);
     }
@@ -106,13 +95,11 @@ impl Grid {
         widths
     }
 
-    /// How wide its widest line is.
     pub fn width(&self) -> usize {
         let widths = self.widths();
         widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
     }
 
-    /// The grid as text, each line with its end.
     pub fn render(&self, style: Style) -> String {
         let widths = self.widths();
         let mut out = String::new();
@@ -138,7 +125,7 @@ impl Grid {
                 }
                 out.push('\n');
             }
-            // Spaces are kept back until something follows them, so that no line ends in painted blanks.
+            // Delayed, so that no line ends in painted blanks.
             let mut blanks = 0;
             for ((cell, width), align) in cells.iter().zip(widths).zip(&self.columns) {
                 let text = cell.line(index);
@@ -156,17 +143,17 @@ impl Grid {
     }
 }
 
-/// Text from outside, made harmless: a name that holds an escape sequence must not command the terminal.
+/// Escape sequences in names must not control the terminal.
 pub fn clean(text: &str) -> String {
     text.chars().map(|c| if c.is_control() || is_bidi_control(c) { '\u{fffd}' } else { c }).collect()
 }
 
-/// Marks that turn the direction of what follows, out of the name that holds them.
+/// They would reorder text outside the name.
 fn is_bidi_control(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
 }
 
-/// At most so many columns, the end replaced by an ellipsis.
+/// With an ellipsis at the end.
 pub fn clipped(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -182,7 +169,7 @@ pub fn clipped(text: &str, width: usize) -> String {
     kept
 }
 
-/// Text broken at spaces, further lines indented.
+/// At spaces; further lines indented.
 pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
     let mut out = String::new();
     let mut column = 0;

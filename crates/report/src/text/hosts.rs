@@ -1,4 +1,4 @@
-//! The client hosts of a load that several made, for the terminal.
+//! Client hosts of a shared load, for the terminal.
 
 use super::TextOptions;
 use super::grid::{Align, Grid, GridCell, GridLine, clean, clipped, wrapped};
@@ -9,7 +9,7 @@ use crate::words::{host_cell, host_unit};
 /// Longest name of a host in the table.
 const LONGEST_NAME: usize = 18;
 
-/// A table for each group; empty if no host has a name.
+/// Empty without named hosts.
 pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
     if set.hosts.is_empty() {
         return String::new();

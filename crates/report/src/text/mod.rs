@@ -1,7 +1,6 @@
-//! The table for the terminal.
+//! The terminal table, in the widest form that fits.
 //!
-//! Above it what differs between the two sides, in it one line per metric and cell, below it what the symbols mean and
-//! the footnotes. Nothing is told by colour alone. It is laid out in the widest form that fits.
+//! Above it the differences between the sides, below it legend and footnotes. Nothing is told by colour alone.
 
 mod disk;
 mod figures;
@@ -16,26 +15,22 @@ use crate::comparison::{ComparisonSet, NoteKind, Pairing, Table};
 use crate::number::{Script, count, percent};
 use crate::words::{design, estimator_words, exploring, primary_family, table_title};
 
-/// Whether the values of the single trials are listed under each row.
+/// Whether single trials are listed under rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Trials {
-    /// They are not.
     #[default]
     Hidden,
     /// They are, in run order.
     Listed,
 }
 
-/// How the text is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextOptions {
-    /// Columns of the terminal; under 80 it is laid out for 80.
+    /// At least 80.
     pub width: usize,
-    /// With or without colours.
     pub style: Style,
-    /// With or without single trials.
     pub trials: Trials,
-    /// How many differing facts are named above a table.
+    /// Maximum named above a table.
     pub differences: usize,
 }
 
@@ -47,15 +42,15 @@ impl Default for TextOptions {
 
 /// Narrower than this no line can be laid out.
 const LEAST_WIDTH: usize = 80;
-/// Longest value of a fact in the line of differences.
+/// In the line of differences.
 const LONGEST_VALUE: usize = 40;
 
-/// The tables of a set, with their notes, footnotes and legend. Each line ends with a line feed.
+/// With notes, footnotes and legend.
 pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
     let options = TextOptions { width: options.width.max(LEAST_WIDTH), ..*options };
     let mut out = String::new();
     for note in &set.notes {
-        // The table says itself how many trials are missing, and footnotes which.
+        // Table and footnotes report missing trials.
         if note.kind != NoteKind::Incomplete {
             out.push_str(&wrapped(&clean(&format!("note: {}.", note.text)), options.width, 6));
         }
@@ -83,7 +78,6 @@ pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
     out
 }
 
-/// The title, the design and what differs.
 fn above(table: &Table, set: &ComparisonSet, options: &TextOptions) -> String {
     let bold = anstyle::Style::new().bold();
     let sides = format!("A = {}, B = {}", clean(&table.a), clean(&table.b));
@@ -106,7 +100,7 @@ fn above(table: &Table, set: &ComparisonSet, options: &TextOptions) -> String {
     out
 }
 
-/// The keys that all rows share: `all rows: clients=16, scale=10`.
+/// `all rows: clients=16, scale=10`.
 fn fixed_keys(table: &Table) -> Option<String> {
     let first = table.rows.first()?;
     let shared: Vec<String> = first
@@ -118,7 +112,7 @@ fn fixed_keys(table: &Table) -> Option<String> {
     (!shared.is_empty()).then(|| format!("all rows: {}", shared.join(", ")))
 }
 
-/// Differences that the settings tell which these follow from, or a note.
+/// They follow from settings or a note.
 const SAID_ELSEWHERE: [&str; 2] = ["durability.because", "durability.except"];
 
 /// `differs: setting.synchronous_commit (on, off), and 3 more`.
@@ -140,7 +134,6 @@ fn differences(table: &Table, options: &TextOptions) -> Option<String> {
     Some(format!("differs: {}{rest}", named.join(", ")))
 }
 
-/// What the symbols mean.
 fn legend(set: &ComparisonSet, width: usize, has_p: bool) -> String {
     let rules = &set.rules;
     let level = percent(rules.level, Script::Plain);
@@ -173,7 +166,6 @@ fn legend(set: &ComparisonSet, width: usize, has_p: bool) -> String {
     text
 }
 
-/// The trials that are in no figure.
 fn dropped(set: &ComparisonSet, width: usize) -> String {
     if set.dropped.is_empty() {
         return String::new();

@@ -14,13 +14,12 @@ use crate::words::{RowNotes, absent_of, arrow, change, metric_name, row_unit, ve
 enum Form {
     /// Everything on one line, with p.
     WithP,
-    /// Everything on one line.
     Line,
-    /// The interval under the difference, what follows a verdict under it.
+    /// Interval under the difference, remarks under the verdict.
     Stacked,
-    /// Everything on two lines: the unit under the metric, half intervals under the figures.
+    /// Unit under the metric, half intervals under the figures.
     Tight,
-    /// Verdicts broken, too, and names under their letters.
+    /// Like `Tight`, with broken verdicts, and names under their letters.
     Narrow,
 }
 
@@ -38,7 +37,6 @@ impl Form {
         }
     }
 
-    /// Longest name of a side in the head of a column.
     fn longest_side(self) -> usize {
         match self {
             Form::WithP | Form::Line => 22,
@@ -48,7 +46,6 @@ impl Form {
         }
     }
 
-    /// Longest name of a metric.
     fn longest_metric(self) -> usize {
         match self {
             Form::WithP | Form::Line => 40,
@@ -57,21 +54,17 @@ impl Form {
     }
 }
 
-/// A table as text.
 pub struct Rendered {
-    /// The text.
     pub text: String,
-    /// Whether it has a column p.
     pub has_p: bool,
 }
 
-/// Longest unit, and longest addition to a verdict in the narrow forms.
+/// Also of a verdict's addition, in narrow forms.
 const LONGEST_UNIT: usize = 12;
 const LONGEST_REST: usize = 20;
-/// Columns of a verdict that is broken: `inconclusive` is the longest word.
+/// Of a broken verdict: `inconclusive` is the longest word.
 const NARROW_VERDICT: usize = 13;
 
-/// Lays out a table in the widest form that fits.
 pub fn render(table: &Table, set: &ComparisonSet, options: &TextOptions) -> Rendered {
     let mut notes = RowNotes::default();
     let marks: Vec<String> = table.rows.iter().map(|row| marks(&notes.of_row(row))).collect();
@@ -86,7 +79,7 @@ pub fn render(table: &Table, set: &ComparisonSet, options: &TextOptions) -> Rend
     Rendered { text, has_p: form == Form::WithP }
 }
 
-/// The marks of notes: `(1,3)`.
+/// `(1,3)`.
 pub(super) fn marks(numbers: &[usize]) -> String {
     if numbers.is_empty() {
         return String::new();
@@ -94,13 +87,13 @@ pub(super) fn marks(numbers: &[usize]) -> String {
     format!("({})", numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(","))
 }
 
-/// The notes of a figure: its warnings, and why there is none.
+/// Warnings, and the reason of a missing figure.
 pub(super) fn figure_notes<'a>(warnings: &'a [Warning], side: &'a Side) -> impl Iterator<Item = String> + 'a {
     let reasons = side.unavailable.iter().filter(|_| side.estimate.is_none());
     warnings.iter().map(Warning::text).chain(reasons.map(|(reason, _)| format!("n/a: {reason}")))
 }
 
-/// The notes, each on lines of its own.
+/// Each on its own lines.
 pub(super) fn render_notes(notes: &RowNotes, width: usize) -> String {
     notes.iter().map(|(number, note)| wrapped(&format!("({number}) {}", clean(note)), width, 4)).collect()
 }
@@ -188,7 +181,7 @@ fn cells(row: &Comparison, set: &ComparisonSet, marks: &str, indent: &str, form:
     cells
 }
 
-/// A side's figure and half its interval: `18 400` and `±1 %`.
+/// `18 400` and `±1 %`.
 pub fn figure(side: &Side, unit: &RowUnit<'_>) -> Vec<String> {
     let Some(estimate) = side.estimate else { return vec![absent_of(side).to_owned()] };
     let half = side.half_width.map(|share| half(share, Script::Plain));
@@ -206,14 +199,13 @@ fn verdict_style(row: &Comparison) -> Ansi {
     }
 }
 
-/// `A: 18 400  18 600`, in run order.
 fn trials(row: &Comparison, letter: SideLetter, indent: &str, width: usize) -> String {
     let unit = row_unit(row);
     let side = row.side(letter);
     let mut values: Vec<String> = side
         .trials
         .iter()
-        // Groups of digits keep together when the line is broken.
+        // Keeps digit groups together.
         .map(|point| unit.print(point.value, Script::Plain).replace(' ', "\u{a0}"))
         .collect();
     if values.is_empty() {

@@ -1,7 +1,7 @@
-//! One system on both sides, over and over: whatever is printed as a finding is a false one.
+//! A/A comparisons: every printed finding is false.
 //!
-//! Whole experiments are drawn and go the way of every store: `compare` with all metrics, and the gate. A true 5 % of 200
-//! experiments is observed with a standard error of 1.54 points, so 8.1 % are two of them above it. Seeds are fixed.
+//! Whole experiments go through store, `compare` with all metrics, and gate. A true 5 % of 200 has a standard error of
+//! 1.54 points, so 8.1 % are two of them above it. Seeds are fixed.
 
 use model::{Direction, Measurement, PlannedTrial, Role, TrialState};
 use report::comparison::Warning;
@@ -15,17 +15,17 @@ use crate::evidence::{Builder, empty, normal};
 const EXPERIMENTS: u32 = 200;
 /// 5 % and two standard errors, of 200.
 const MOST: u32 = 16;
-/// Metrics of a cell: three primary ones, the others secondary.
+/// Three primary, the others secondary.
 const METRICS: usize = 20;
-/// So narrow that no difference is called equivalent before it is tested.
+/// Nothing is called equivalent before it is tested.
 const MARGIN: f64 = 1e-6;
 
-/// How the metrics of a trial depend on each other.
+/// Dependence between a trial's metrics.
 #[derive(Clone, Copy, Debug)]
 enum Metrics {
-    /// Not at all: as many chances of a false alarm as there are rows.
+    /// As many chances of a false alarm as rows.
     Independent,
-    /// They share most of a trial's noise, as latencies and throughput do.
+    /// They share most noise, like latencies and throughput.
     Together,
 }
 
@@ -71,13 +71,11 @@ fn trial(evidence: &mut Evidence, planned: PlannedTrial, metrics: Metrics, rng: 
     }
 }
 
-/// How many experiments had what.
 #[derive(Debug, Default)]
 struct Alarms {
     verdict: u32,
     gate: u32,
     warning: u32,
-    /// Without any adjustment.
     raw: u32,
 }
 
@@ -107,7 +105,7 @@ fn alarms(blocks: u32, metrics: Metrics) -> Alarms {
     alarms
 }
 
-/// The bar of the project: of 200 experiments of a system with itself, all metrics shown, at most 5 % show any verdict.
+/// Of 200 A/A experiments with all metrics at most 5 % show a verdict.
 #[test]
 fn all_metrics_of_one_system_rarely_show_any_verdict() {
     for (blocks, metrics) in [(6, Metrics::Independent), (10, Metrics::Together)] {

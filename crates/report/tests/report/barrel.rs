@@ -1,5 +1,3 @@
-//! super-smack's report.
-
 use model::{Direction, Mark, MarkKind, Measurement, Role};
 use report::barrel::{Trials, render, reports};
 use store::StoredMeasurement;

@@ -1,6 +1,5 @@
-//! The page in a real browser: charts are drawn, nothing complains, nothing leaves, nothing hostile runs.
-//!
-//! With `ETALON_SHOTS` set to a folder, the pages and pictures of them are left there.
+//! The page in a real browser: charts draw, no complaints, no requests, nothing hostile runs. `ETALON_SHOTS` names a
+//! folder for pages and screenshots.
 
 use std::path::PathBuf;
 
@@ -13,7 +12,7 @@ use crate::disk::volumes;
 use crate::evidence::{Builder, Made};
 use crate::html::{hostile, page};
 
-/// Evidence of everything that a report can show.
+/// Everything that a report can show.
 fn rich() -> Made {
     let mut builder = Builder { clients: vec![1, 4, 16], seconds: 30, ..Builder::default() };
     builder.systems.push(("wal, synchronous=normal".to_owned(), |clients| 1_215.0 * (clients as f64).powf(0.31)));
@@ -47,7 +46,7 @@ fn check_quiet(browser: &Browser, path: &std::path::Path) {
 fn charts_are_drawn_and_answer_the_pointer() {
     let folder = tempfile::tempdir().unwrap();
     let text = page(&rich());
-    // Nine cells, ninety trials: a page that can be sent by mail.
+    // Nine cells, ninety trials: small enough for mail.
     assert!(text.len() < 1_000_000, "{} bytes", text.len());
     let path = write(&folder, "report.html", &text);
     let mut browser = Browser::start();
@@ -60,7 +59,7 @@ fn charts_are_drawn_and_answer_the_pointer() {
         json!(3 + 2 + 3 * (3 + 1 + 2))
     );
     assert_eq!(browser.evaluate("document.querySelectorAll('figure.chart.empty').length"), json!(0));
-    // Every measured trial is a mark in three pictures, and so is the lost one.
+    // Measured and lost trials are marks in three pictures.
     assert_eq!(browser.evaluate("document.querySelectorAll('#trials .plot svg .pt').length"), json!(90 * 3));
     assert_eq!(browser.evaluate("document.querySelectorAll('#seconds svg.zoomable .ln').length"), json!(18));
     let wide = "document.documentElement.scrollWidth <= window.innerWidth";
@@ -74,7 +73,7 @@ fn charts_are_drawn_and_answer_the_pointer() {
     assert_eq!(headless_cells(&mut browser), json!([]), "cells whose head a phone does not show");
 }
 
-/// Charts of disks: bars with long names and figures beside them, on a desk and on a phone.
+/// Bars with long names, on a desk and on a phone.
 #[test]
 fn charts_of_disks_keep_their_labels() {
     let folder = tempfile::tempdir().unwrap();
@@ -104,14 +103,14 @@ fn charts_of_disks_keep_their_labels() {
     check_quiet(&browser, &path);
 }
 
-/// Cells of the tables that become lists on a narrow page, where nothing would say what they are.
+/// Table cells that a narrow page shows without a heading.
 fn headless_cells(browser: &mut Browser) -> serde_json::Value {
     browser.evaluate(
         "[...document.querySelectorAll('table.disk td, .results td')].filter(t => !t.dataset.l && t.textContent.trim())         .map(t => t.textContent).slice(0, 3)",
     )
 }
 
-/// Texts of pictures that are shown smaller than 9 pixels.
+/// Chart text shown below 9 pixels.
 fn small_texts(browser: &mut Browser) -> serde_json::Value {
     browser.evaluate(
         "[...document.querySelectorAll('.plot svg text')].filter(t => t.getBoundingClientRect().height > 0 && \
@@ -219,7 +218,7 @@ fn a_single_system_has_figures_and_no_changes() {
     shots(&mut browser, "single");
 }
 
-/// Pictures of the page, for people to look at.
+/// Screenshots for people.
 fn shots(browser: &mut Browser, name: &str) {
     let Some(folder) = std::env::var_os("ETALON_SHOTS").map(PathBuf::from) else { return };
     std::fs::create_dir_all(&folder).unwrap();

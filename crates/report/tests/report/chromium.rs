@@ -1,4 +1,4 @@
-//! A headless Chromium, spoken to by its DevTools protocol.
+//! Headless Chromium by its DevTools protocol.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpStream;
@@ -10,13 +10,11 @@ use serde_json::{Value, json};
 use tungstenite::stream::MaybeTlsStream;
 use tungstenite::{Message, WebSocket};
 
-/// A browser with one page.
 pub struct Browser {
     process: Child,
     socket: WebSocket<MaybeTlsStream<TcpStream>>,
     session: String,
     next: u64,
-    /// Every event so far.
     pub events: Vec<Value>,
     _profile: tempfile::TempDir,
 }
@@ -37,7 +35,7 @@ const FLAGS: [&str; 12] = [
 ];
 
 impl Browser {
-    /// Starts Chromium and opens an empty page that is being watched.
+    /// With a watched empty page.
     pub fn start() -> Browser {
         let profile = tempfile::tempdir().unwrap();
         let mut process = Command::new("chromium")
@@ -67,7 +65,7 @@ impl Browser {
         browser
     }
 
-    /// Calls a method and waits for its result; events that come in between are kept.
+    /// Keeps events that arrive meanwhile.
     pub fn call(&mut self, method: &str, parameters: Value) -> Value {
         self.next += 1;
         let mut message = json!({ "id": self.next, "method": method, "params": parameters });
@@ -93,7 +91,6 @@ impl Browser {
         }
     }
 
-    /// Opens a file and waits until it is loaded.
     pub fn open(&mut self, path: &Path) {
         self.events.clear();
         self.call("Page.navigate", json!({ "url": format!("file://{}", path.display()) }));
@@ -110,7 +107,7 @@ impl Browser {
         result["result"]["value"].clone()
     }
 
-    /// The size of the window, and what the reader prefers.
+    /// Window size and colour scheme.
     pub fn emulate(&mut self, width: u32, height: u32, scheme: &str) {
         let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600 });
         self.call("Emulation.setDeviceMetricsOverride", metrics);
@@ -118,7 +115,7 @@ impl Browser {
         self.call("Emulation.setEmulatedMedia", json!({ "features": features }));
     }
 
-    /// Errors and warnings of the console, exceptions, and what the policy blocked.
+    /// Console errors and warnings, exceptions, policy violations.
     pub fn complaints(&self) -> Vec<String> {
         let loud = ["Runtime.exceptionThrown", "Log.entryAdded", "Runtime.consoleAPICalled"];
         let loud = |event: &&Value| event["method"].as_str().is_some_and(|method| loud.contains(&method));

@@ -50,7 +50,7 @@ fn holm_goes_over_what_is_not_shown_too() {
     assert_eq!(of(&few), of(&set(&made)));
     let all = compare(&made.evidence, &Options { metrics: MetricFilter::All, ..Options::default() }).unwrap();
     assert_eq!(all.rows().count(), 10);
-    // Secondary rows are a family of their own, with a fifth of the error.
+    // Secondary rows are a family with a fifth of the error.
     let families = Families { primary: 6, exploratory: 2 };
     assert_eq!((few.families, all.families), (families, families));
     let secondary = row(&all, "clients=4", "response_p95").estimate.unwrap();
@@ -283,7 +283,7 @@ fn unpaired_data_are_compared_without_blocks() {
     assert!(estimate.p < 0.001);
 }
 
-/// Which engine it is does not matter: a fact says so.
+/// A fact says so, whatever the engine.
 #[test]
 fn a_licence_that_restricts_publication_is_noted_once() {
     let mut made = Builder::default().build();
@@ -312,7 +312,7 @@ fn debug_builds_and_sequential_orders_are_noted() {
     assert_eq!(kinds, [NoteKind::DebugBuild, NoteKind::SequentialOrder]);
 }
 
-/// One system on both sides, which slows down by 3 % from trial to trial, measured one side after the other.
+/// One system on both sides, slowing by 3 % per trial, one side after the other.
 #[test]
 fn a_sequential_order_gets_no_verdict_unless_it_is_allowed_and_is_never_paired() {
     let speed: crate::evidence::Speed = |_| 1_000.0;
@@ -338,7 +338,7 @@ fn a_sequential_order_gets_no_verdict_unless_it_is_allowed_and_is_never_paired()
     let allowed = set(&made);
     assert!(allowed.rows().all(|row| row.verdict().is_some() && row.estimate.unwrap().log_sd.is_none()));
     assert!(allowed.notes[0].text.contains("because the plan allows it"), "{:?}", allowed.notes);
-    // What étalon exported and read back is as sequential as before; what others measured is in an order that nobody tells.
+    // Étalon's exports stay sequential; other tools' order is unknown.
     made.evidence.header.plan.comparison.allow_sequential_order = false;
     made.evidence.header.build = "imported".to_owned();
     assert!(set(&made).rows().all(|row| row.verdict().is_none()));
@@ -348,7 +348,7 @@ fn a_sequential_order_gets_no_verdict_unless_it_is_allowed_and_is_never_paired()
     assert!(unknown.notes[0].text.starts_with("imported: nobody tells"), "{:?}", unknown.notes);
 }
 
-/// Two equal systems that are nine times as fast with four clients: a side that lacks such trials is not slower for that.
+/// Two equal systems, nine times as fast with four clients: a side without those trials is not slower.
 #[test]
 fn cells_are_paired_before_they_are_pooled() {
     let speed: crate::evidence::Speed = |clients| if clients == 4 { 9_000.0 } else { 1_000.0 };

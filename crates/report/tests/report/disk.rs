@@ -118,7 +118,7 @@ fn a_single_volume_has_its_charts_too() {
     assert!(set.tables.is_empty() && set.disk.len() == 1);
     let text = render(&set, &TextOptions::default());
     assert!(text.contains("Best of each group"), "{text}");
-    // A mark is told beside the figure that it is about, with its evidence, also where it voids no verdict.
+    // Marks show beside their figure, even without voiding a verdict.
     let ending = |end: &str| text.lines().filter(|line| line.ends_with(end)).count();
     assert_eq!(ending("  (1,2)"), 1, "{text}");
     assert!(text.contains("\n(1) served by a cache in 1 of 6 trials: the devices read 3 % of the bytes\n"), "{text}");

@@ -10,7 +10,7 @@ use store::StoredMeasurement;
 use crate::evidence::{Builder, Made};
 use crate::html::page;
 
-/// Two systems, and two hosts that made the load of all trials: `b` is three times as slow as `a`.
+/// Two systems, two hosts: `b` is three times as slow as `a`.
 fn two_hosts() -> Made {
     let mut made = Builder { clients: vec![4], blocks: 6, ..Builder::default() }.build();
     let trials: Vec<StoredMeasurement> =

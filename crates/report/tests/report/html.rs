@@ -5,13 +5,12 @@ use report::{Options, compare, html};
 
 use crate::evidence::{Builder, Made};
 
-/// The page of some evidence.
 pub fn page(made: &Made) -> String {
     let set = compare(&made.evidence, &Options::default()).unwrap();
     html::render(&made.evidence, &set, &made.series).unwrap()
 }
 
-/// Names that try to leave the place where they stand.
+/// Names that try to escape.
 pub const HOSTILE: [&str; 5] = [
     "<script>window.owned=1</script>",
     "\"></style><img src=x onerror=window.owned=1>",
@@ -20,7 +19,7 @@ pub const HOSTILE: [&str; 5] = [
     "--><!-- </title></script><script>window.owned=1</script> ${7*7} {{7*7}}",
 ];
 
-/// Every name and text from outside is hostile.
+/// Every external name and text is hostile.
 pub fn hostile() -> Made {
     let mut builder = Builder { blocks: 6, clients: vec![1], seconds: 3, ..Builder::default() };
     builder.name = HOSTILE[1].to_owned();
@@ -63,7 +62,7 @@ fn numbers_of_a_changed_store_cost_no_time() {
     let set = compare(&made.evidence, &Options::default()).unwrap();
     let refused = html::render(&made.evidence, &set, &made.series).unwrap_err();
     assert!(refused.to_string().contains("no trial has an interval of the number 4294967295"), "{refused}");
-    // Each of four thousand million numbers was looked at.
+    // Four thousand million numbers were checked.
     assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
 }
 
@@ -73,7 +72,7 @@ fn hostile_text_stays_text() {
     let page = page(&made);
     assert_eq!(page.matches("<script").count(), 2 + page.matches("<script type=\"application/json\">").count());
     assert!(!page.contains("<img") && !page.contains("<b>قواعد") && !page.contains("<!-- "), "markup got out");
-    // What stands in attributes cannot end them.
+    // Attributes cannot be ended.
     assert!(!page.contains("\"></style>"));
     assert_eq!(page.matches("</style>").count(), 1);
     assert_eq!(page.matches("<!DOCTYPE html>").count(), 1);
@@ -154,7 +153,7 @@ fn the_same_evidence_gives_the_same_page() {
     assert_eq!(page(&made), page(&made));
 }
 
-/// A suite: a family of metrics is one picture, in which a wrong answer is a row without a mark but with its reason.
+/// A metric family is one picture; a wrong answer is a row with its reason and no mark.
 #[test]
 fn the_parts_of_a_suite_stand_in_one_picture_with_the_wrong_answers() {
     let mut made = Builder { blocks: 6, clients: vec![1], ..Builder::default() }.build();

@@ -1,4 +1,4 @@
-//! The documented object: its schema is checked in, and what is printed keeps to it.
+//! The JSON matches the checked-in schema.
 
 use std::path::PathBuf;
 

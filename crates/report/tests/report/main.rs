@@ -1,4 +1,4 @@
-//! Tests of the report, all on evidence made by hand.
+//! Tests on handmade evidence.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 

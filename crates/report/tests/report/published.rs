@@ -1,5 +1,3 @@
-//! Views in the form in which such tests are published.
-
 use model::{Direction, Measurement, Reading, Role, Value};
 use report::text::TextOptions;
 use report::{MetricFilter, Options, compare};
@@ -8,7 +6,7 @@ use store::StoredMeasurement;
 use crate::evidence::{Builder, Made};
 use crate::html::page;
 
-/// Throughput that peaks at 4 clients on one side and rises to the end on the other.
+/// One side peaks at 4 clients, the other rises to the end.
 fn sweep(clients: &[i64]) -> Made {
     let systems: Vec<(String, crate::evidence::Speed)> = vec![
         ("linux".to_owned(), |clients| if clients == 4 { 5_000.0 } else { 3_000.0 }),
@@ -49,8 +47,8 @@ fn without_the_published_numbers_bars_stand_at_both_ends_and_the_middle() {
     assert!(!page(&sweep(&[4])).contains("href=\"#clients\""));
 }
 
-/// Counts that an imported log of tasks has: executions, errors, those below a second; and as étalon counts them, those beyond
-/// five seconds, of which those that failed are some.
+/// Counts of an imported task log: executions, errors, those below a second; and étalon's own beyond five seconds,
+/// failures included.
 fn tasks() -> Made {
     let mut made = Builder { clients: vec![1], blocks: 1, seconds: 1, ..Builder::default() }.build();
     for trial in made.evidence.trials.clone() {
@@ -79,7 +77,7 @@ fn response_times_are_held_against_limits_and_each_line_has_a_winner() {
     };
     assert!(row("executions").contains("<bdi>both</bdi>"), "{}", row("executions"));
     assert!(row("errors").contains("<bdi>wal</bdi>"), "{}", row("errors"));
-    // Of all executions, those that failed included.
+    // Of all executions, failures included.
     assert!(
         row("within 1 s").contains("(60.00 %)") && row("within 1 s").contains("<bdi>wal</bdi>"),
         "{}",
@@ -93,8 +91,7 @@ fn response_times_are_held_against_limits_and_each_line_has_a_winner() {
     assert!(!page(&sweep(&[1, 4])).contains("id=\"limits\""), "a closed loop of clients waits for nobody");
 }
 
-/// Two systems' spatial queries by the published estimator and by the sound one: the values of both systems, or why the
-/// second has none.
+/// Spatial queries by both estimators: both systems' values, or why the second has none.
 fn queries(blocks: u32, asked: &[(&str, f64, Result<f64, &str>)], families: &[&str]) -> Made {
     let mut made = Builder { clients: vec![1], blocks, seconds: 1, ..Builder::default() }.build();
     made.evidence.cells.iter_mut().for_each(|cell| cell.workload = "spatial".to_owned());
@@ -128,7 +125,7 @@ fn spatial_queries_are_counted_and_one_without_an_answer_gains_nothing() {
     for gain in ["2.50× (<bdi>wal</bdi>)", "2.00× (<bdi>rollback-journal</bdi>)"] {
         assert!(section.contains(gain), "{gain}");
     }
-    // CPU time was not measured, which is one reason and said once.
+    // One reason, said once.
     assert_eq!(section.matches("no trial was measured<").count(), 1, "{section}");
     assert!(section.contains("n/a: rollback-journal; wal: no trial was measured"), "{section}");
 }
@@ -157,7 +154,7 @@ fn the_published_estimator_and_the_sound_one_stand_side_by_side() {
     assert!(text.contains(&format!("n/a: wal, S11-within: {wrong}")), "{text}");
     let table = report::text::render(&set, &TextOptions::default());
     assert!(table.lines().any(|line| line.contains("S11-within") && line.contains(" wrong ")), "{table}");
-    // Of runs that are too few for the published estimator nothing is concluded.
+    // Too few runs for the published estimator allow no conclusion.
     let few = "it takes 3 runs to drop the shortest and the longest";
     let mut made = queries(6, &asked, &["elapsed", "cpu"]);
     let other = queries(6, &[("S2-area", f64::NAN, Err(few))], &["published"]);

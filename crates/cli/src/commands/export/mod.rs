@@ -1,5 +1,3 @@
-//! `etalon export`: what an experiment holds, in the forms of others.
-
 #[cfg(feature = "png")]
 mod png;
 mod tidy;
@@ -17,7 +15,6 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
 
-/// Exports an experiment.
 pub fn run(args: &ExportArgs, printer: Printer) -> Result<Exit, CliError> {
     let store = Store::open_read_only(&args.store)?;
     let evidence = Evidence::read(&store)?;
@@ -58,14 +55,14 @@ pub fn run(args: &ExportArgs, printer: Printer) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// What this build cannot write.
+/// A format that this build leaves out.
 #[cfg(not(all(feature = "png", feature = "parquet")))]
 fn left_out(what: &str, feature: &str, instead: &str) -> CliError {
     CliError::could_not(format!("this etalon was built without what writes {what}"))
         .hint(format!("build it with `cargo build --release --features {feature}`, or {instead}"))
 }
 
-/// Asks once before results leave the store whose publication a licence restricts.
+/// Asks once before results leave a store whose licence restricts publication.
 fn ask_before_publication(args: &ExportArgs, evidence: &Evidence, printer: Printer) -> Result<(), CliError> {
     let restricted = |facts: &model::Facts| facts.get(model::facts::PUBLICATION).map(str::to_owned);
     let Some(restriction) = evidence.facts.values().find_map(restricted) else { return Ok(()) };
@@ -91,7 +88,7 @@ fn json(evidence: &Evidence, options: &Options) -> Result<String, CliError> {
         .map_err(|error| CliError::could_not(format!("cannot write the comparison as JSON: {error}")))
 }
 
-/// Writes every chart of the report into a folder.
+/// One file per chart of the report.
 fn charts(
     args: &ExportArgs,
     store: &Store,
@@ -116,7 +113,6 @@ fn charts(
     tell(&written, printer)
 }
 
-/// Writes a file: beside its place first, so that nobody reads half of it.
 fn put(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
     let draft = path.with_added_extension("new");
     std::fs::write(&draft, bytes)

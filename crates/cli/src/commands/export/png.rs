@@ -5,19 +5,14 @@ use resvg::usvg::{Options, Tree};
 
 use crate::error::CliError;
 
-/// Pixels for each unit of the chart: sharp on a dense screen and on paper.
+/// Pixels per unit: sharp on dense screens and on paper.
 const SCALE: f32 = 2.0;
 
-/// Draws charts with the fonts of this machine, which are looked for once.
 pub struct Painter {
     options: Options<'static>,
 }
 
 impl Painter {
-    /// Finds the fonts.
-    ///
-    /// # Errors
-    /// When this machine has none to write the labels with.
     pub fn new() -> Result<Painter, CliError> {
         let mut options = Options::default();
         options.fontdb_mut().load_system_fonts();
@@ -25,7 +20,7 @@ impl Painter {
             return Err(CliError::could_not("cannot draw the labels: this machine has no fonts")
                 .hint("install some, as in `apt install fonts-dejavu-core`, or write `--format svg`"));
         }
-        // What none of the chart's families names is written with the first font that there is.
+        // Replaces families that are missing.
         let any = options.fontdb.faces().find_map(|face| face.families.first().map(|(name, _)| name.clone()));
         if let Some(family) = any {
             options.fontdb_mut().set_sans_serif_family(family.clone());
@@ -34,10 +29,6 @@ impl Painter {
         Ok(Painter { options })
     }
 
-    /// Draws a chart.
-    ///
-    /// # Errors
-    /// When the chart cannot be drawn.
     pub fn draw(&self, svg: &str) -> Result<Vec<u8>, CliError> {
         let failed = |what: &str| CliError::could_not(format!("cannot draw a chart: {what}"));
         let tree = Tree::from_str(svg, &self.options).map_err(|error| failed(&error.to_string()))?;

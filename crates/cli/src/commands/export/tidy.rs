@@ -1,4 +1,4 @@
-//! An experiment as a tidy table that `etalon import tidy` reads back: nothing that a comparison needs is lost.
+//! An experiment as a tidy table that `etalon import tidy` reads back without loss for a comparison.
 
 use std::collections::BTreeSet;
 
@@ -8,17 +8,16 @@ use formats::{ExportedBenchmark, ExportedRules, Repetitions};
 use model::{Benchmark, Cell, Facts, MarkKind, Nature, Point, Reading, TrialState};
 use report::Evidence;
 
-/// How the facts begin that an import makes.
+/// Prefix of an import's facts.
 const OF_IMPORT: &str = "imported.";
 
-/// Every measurement of every measured trial, the marks of the trials and how they went, and what is known of each system
-/// and of the machine that made the load.
+/// Measurements of measured trials, marks, the trials' course, and the facts of systems and load generator.
 pub fn table(evidence: &Evidence) -> Table {
     let plan = &evidence.header.plan;
     let keys: BTreeSet<String> = evidence.cells.iter().flat_map(|cell| cell.point.keys().cloned()).collect();
     let mut rows = Vec::new();
     let mut measurements: Vec<_> = evidence.measurements.iter().collect();
-    // In the order in which an import numbers systems and cells; stable, so that metrics keep theirs.
+    // In the order in which an import numbers systems and cells; stable for metrics.
     measurements.sort_by_key(|stored| (stored.block, stored.cell));
     for stored in measurements {
         let Some(cell) = evidence.cell(stored.cell) else { continue };
@@ -60,7 +59,7 @@ fn row(cell: &Cell, metric: &str) -> Row {
     }
 }
 
-/// The marks of measured trials, each a row; only a trial that has a measurement can carry one.
+/// Of measured trials: only one with a measurement can carry a mark.
 fn marks(evidence: &Evidence) -> Vec<Row> {
     let measured: BTreeSet<i64> = evidence.measurements.iter().map(|stored| stored.trial_id).collect();
     let trials = evidence.trials.iter().filter(|trial| measured.contains(&trial.id));
@@ -79,11 +78,10 @@ fn marks(evidence: &Evidence) -> Vec<Row> {
     rows
 }
 
-/// How the last attempt at each trial went: when it began and its length, or why it has no result.
 fn trials(evidence: &Evidence) -> Vec<Row> {
     let measured: BTreeSet<i64> = evidence.measurements.iter().map(|stored| stored.trial_id).collect();
     let told = |trial: &store::StoredTrial| match trial.state {
-        // One without a measurement has no place in the table.
+        // A trial without measurement has no place in the table.
         TrialState::Measured if measured.contains(&trial.id) => {
             let began = evidence.began_unix_ms(trial).map(|instant| (BEGAN, "ms", instant.to_string()));
             let elapsed = (trial.elapsed_s > 0.0).then(|| (ELAPSED, "s", trial.elapsed_s.to_string()));
@@ -95,7 +93,7 @@ fn trials(evidence: &Evidence) -> Vec<Row> {
         _ => Vec::new(),
     };
     let mut last = evidence.last_attempts();
-    // As the measurements.
+    // In the order of the measurements.
     last.sort_by_key(|trial| (trial.planned.block, trial.planned.cell));
     let mut rows = Vec::new();
     for trial in last {
@@ -112,13 +110,13 @@ fn trials(evidence: &Evidence) -> Vec<Row> {
     rows
 }
 
-/// The note that an import makes would pile up with each round.
+/// An import's own note would pile up with each round trip.
 fn is_of_import(mark: &model::Mark) -> bool {
     mark.kind == MarkKind::Note && mark.detail.starts_with("imported from ")
 }
 
-/// What a system is, and how it was at the time: reports show both, and a licence's word on publishing is among the
-/// latter. What an import noted of itself would pile up with each round.
+/// Identity and passing facts: reports show both, and a licence's restriction is passing. An import's own facts would
+/// pile up with each round trip.
 fn factors(subject: &str, facts: &Facts) -> Vec<Row> {
     let (benchmark, workload) = (String::new(), String::new());
     let cell = Cell { system: subject.to_owned(), benchmark, workload, point: Point::new() };
@@ -139,7 +137,7 @@ fn factors(subject: &str, facts: &Facts) -> Vec<Row> {
     .collect()
 }
 
-/// The rules of the comparison, and who measured.
+/// Rules of the comparison, and the tool.
 fn remarks(evidence: &Evidence) -> Vec<String> {
     let header = &evidence.header;
     let who = format!("measured by étalon {}, a {} build", header.etalon_version, header.build);
@@ -168,7 +166,6 @@ fn rules(evidence: &Evidence) -> ExportedRules {
     }
 }
 
-/// Whether an import could not say by itself what the benchmark is.
 fn is_to_tell(benchmark: &Benchmark) -> bool {
     benchmark.workload != IMPORTED || benchmark.stands_for.is_some()
 }

@@ -6,19 +6,15 @@ use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, Value
 
 use crate::number::{Script, significant};
 
-/// An axis. Values are in the coordinates of the picture: of a logarithmic axis, logarithms.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// Lower end.
     pub lo: f64,
-    /// Upper end.
     pub hi: f64,
-    /// Labelled values.
     pub ticks: Vec<(f64, String)>,
 }
 
 impl Axis {
-    /// A linear axis over some values, widened so that none lies on the edge; at most `count` labels.
+    /// Widened so that no value lies on the edge; at most `count` labels.
     pub fn linear(values: impl IntoIterator<Item = f64>, count: usize) -> Axis {
         let (lo, hi) = range(values);
         let room = (hi - lo) * 0.08;
@@ -31,7 +27,6 @@ impl Axis {
         Axis::between(0.0, hi * 1.06, count)
     }
 
-    /// A linear axis with these ends.
     pub fn between(lo: f64, hi: f64, count: usize) -> Axis {
         let ticks = steps(lo, hi, count);
         let step = ticks.windows(2).map(|pair| pair[1] - pair[0]).next().unwrap_or(1.0);
@@ -39,7 +34,7 @@ impl Axis {
         Axis { lo, hi, ticks }
     }
 
-    /// A logarithmic axis (base 10) over positive values.
+    /// Base 10, of positive values.
     pub fn log10(values: impl IntoIterator<Item = f64>) -> Axis {
         let logs = values.into_iter().filter(|v| *v > 0.0).map(f64::log10);
         let (lo, hi) = range(logs);
@@ -65,7 +60,7 @@ impl Axis {
     }
 }
 
-/// As `plotters` takes it: linear, with the labels that we give it.
+/// Linear for `plotters`, with our labels.
 impl Ranged for Axis {
     type FormatOption = NoDefaultFormatting;
     type ValueType = f64;
@@ -94,19 +89,19 @@ impl ValueFormatter<f64> for Axis {
     }
 }
 
-/// Smallest and largest of some values; a range that is not empty, whatever they are.
+/// Never empty.
 fn range(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
     let finite = values.into_iter().filter(|v| v.is_finite());
     let (lo, hi) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)));
     if lo > hi {
         return (0.0, 1.0);
     }
-    // Values that are all one get a range of a tenth around it.
+    // Equal values get a tenth around.
     let least = (hi.abs() * 0.1).max(1e-9);
     if hi - lo < least * 0.1 { (lo - least / 2.0, hi + least / 2.0) } else { (lo, hi) }
 }
 
-/// Round values in a range, 1, 2 or 5 times a power of ten apart, at most `count`.
+/// 1, 2 or 5 times a power of ten apart.
 fn steps(lo: f64, hi: f64, count: usize) -> Vec<f64> {
     let rough = (hi - lo) / count.max(1) as f64;
     if !(rough > 0.0 && rough.is_finite()) {
@@ -119,9 +114,9 @@ fn steps(lo: f64, hi: f64, count: usize) -> Vec<f64> {
     (first..=last).map(|n| n as f64 * step).collect()
 }
 
-/// A tick's label, with as many decimals as the step needs.
+/// With the decimals of its step.
 fn label(value: f64, step: f64) -> String {
-    // Nothing has no decimals, and at the left edge no room for them.
+    // No decimals, and at the left edge no room for them.
     if value == 0.0 {
         return "0".to_owned();
     }
@@ -133,7 +128,7 @@ fn label(value: f64, step: f64) -> String {
     if fraction.is_empty() { format!("{sign}{grouped}") } else { format!("{sign}{grouped}.{fraction}") }
 }
 
-/// A value of a logarithmic axis: `0.2`, `1`, `50`, `2 000`.
+/// `0.2`, `1`, `50`, `2 000`.
 fn plain(value: f64) -> String {
     let digits =
         if value >= 10.0 || (value - value.round()).abs() < 1e-9 { value.log10().floor() as i32 + 1 } else { 2 };

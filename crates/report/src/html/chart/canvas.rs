@@ -1,8 +1,8 @@
-//! An output device for `plotters`: SVG whose colours are style classes.
+//! A `plotters` backend for SVG with colours as style classes.
 //!
-//! The crate's own SVG device writes fixed colours, and whole pixels. A report has to follow the reader's light or dark
-//! theme, so here each colour stands for a class of the style sheet; and curves need finer steps than pixels, so that
-//! the device is [`FINE`] times larger than the picture.
+//! The crate's own backend writes fixed colours and whole pixels. A report follows the reader's light or dark theme,
+//! so each colour stands for a class; and curves need finer steps, so the device is [`FINE`] times larger than the
+//! picture.
 
 use std::convert::Infallible;
 use std::fmt::Write as _;
@@ -12,22 +12,20 @@ use plotters_backend::{BackendCoord, BackendStyle, BackendTextStyle, DrawingBack
 
 use super::ink::Ink;
 
-/// Steps of the device in one unit of the picture.
+/// Device units per picture unit.
 pub const FINE: i32 = 10;
 
-/// Widths of letters and digits in a sans-serif font, as a share of its size: an average that errs on the wide side.
+/// Average of letters and digits in sans-serif, as a share of the size, rather too wide.
 const LETTER_WIDTH: f64 = 0.58;
 
 type Drawn = Result<(), DrawingErrorKind<Infallible>>;
 
-/// Collects the SVG elements of a picture.
 pub struct Canvas<'a> {
     out: &'a mut String,
     size: (u32, u32),
 }
 
 impl<'a> Canvas<'a> {
-    /// A picture of that size.
     pub fn new(out: &'a mut String, width: i32, height: i32) -> Canvas<'a> {
         Canvas { out, size: ((width * FINE).unsigned_abs(), (height * FINE).unsigned_abs()) }
     }
@@ -42,7 +40,7 @@ impl<'a> Canvas<'a> {
     }
 }
 
-/// A coordinate of the device in units of the picture, without a needless fraction.
+/// In picture units, without a needless fraction.
 pub fn coordinate(fine: i32) -> String {
     let sign = if fine < 0 { "-" } else { "" };
     match (fine.abs() / FINE, fine.abs() % FINE) {
@@ -51,8 +49,7 @@ pub fn coordinate(fine: i32) -> String {
     }
 }
 
-/// Text as it may stand between and inside tags. Marks that turn the direction of text go too: SVG has no element that
-/// would keep them in their place, as HTML has.
+/// Also drops marks that change text direction: SVG cannot contain them, as HTML can.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let _ = maud::Escaper::new(&mut out).write_str(&crate::text::clean(text));
@@ -124,7 +121,7 @@ impl DrawingBackend for Canvas<'_> {
             HPos::Center => "middle",
             HPos::Right => "end",
         };
-        // From the baseline: the height of a digit is about 0.72 of the size.
+        // A digit's height is about 0.72 of the size.
         let shift = match style.anchor().v_pos {
             VPos::Top => ".8em",
             VPos::Center => ".36em",

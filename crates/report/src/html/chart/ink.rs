@@ -1,19 +1,17 @@
-//! What the parts of a picture are drawn with: names of style classes, as colours of `plotters`.
+//! Style classes as `plotters` colours.
 
 use plotters::style::{Color as _, RGBColor, ShapeStyle, TextStyle};
 use plotters_backend::BackendColor;
 
 use super::canvas::FINE;
 
-/// Systems beyond this many take the first ones' colours again, with other dashes.
+/// Further systems reuse colours with other dashes.
 pub const COLOURS: usize = 6;
 
-/// A role in a picture; the style sheet says what it looks like in which theme.
+/// The style sheet gives each role its look in a theme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
-    /// The axes.
     Axis,
-    /// Lines of the grid.
     Grid,
     /// The line of no difference.
     Zero,
@@ -21,21 +19,16 @@ pub enum Ink {
     Margin,
     /// The interval of a ratio.
     Interval,
-    /// Every other block.
     Block,
     /// Labels at ticks of the horizontal axis.
     TickX,
     /// Labels at ticks of the vertical axis.
     TickY,
-    /// What an axis shows.
     Caption,
-    /// A system's line.
     Line(usize),
-    /// A system's range.
     Range(usize),
-    /// A system's middle, a thin line.
+    /// A thin line.
     Middle(usize),
-    /// A system's bar.
     Bar(usize),
 }
 
@@ -57,7 +50,6 @@ const RANGE_SPACE: u8 = 2;
 const MIDDLE_SPACE: u8 = 3;
 const BAR_SPACE: u8 = 4;
 
-/// The class of a system: its colour and its dashes.
 pub fn series_class(index: usize) -> String {
     format!("s{} d{}", index % COLOURS, (index / COLOURS + index) % 4)
 }
@@ -78,22 +70,19 @@ impl Ink {
         }
     }
 
-    /// A line.
     pub fn stroke(self) -> ShapeStyle {
         self.colour().stroke_width(1)
     }
 
-    /// A filled area.
     pub fn fill(self) -> ShapeStyle {
         self.colour().filled()
     }
 
-    /// Text of this size, in units of the picture.
     pub fn text(self, size: i32) -> TextStyle<'static> {
         TextStyle { color: self.colour().to_backend_color(), ..TextStyle::from(("sans-serif", size * FINE)) }
     }
 
-    /// The class that a colour stands for; `None` for one that is not seen.
+    /// `None` if invisible.
     pub fn class_of(colour: BackendColor) -> Option<String> {
         if colour.alpha == 0.0 {
             return None;

@@ -1,4 +1,4 @@
-//! Charts: SVG that is readable without a script, follows the theme and can be printed.
+//! SVG charts without script, which follow the theme and print.
 //!
 //! Axes, scales and curves come from `plotters`; `docs/report.md` says why.
 

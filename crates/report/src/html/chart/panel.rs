@@ -1,7 +1,7 @@
-//! A picture with two axes, and what is drawn in it.
+//! A picture with two axes.
 //!
-//! `plotters` lays out the plotting area and draws axes, grid, lines and areas. Marks are added here, since each of them
-//! carries its value as a title: that is what shows on hover where no script runs.
+//! `plotters` draws axes, grid, lines and areas. Marks are added here, each with its value as a title, which shows on
+//! hover without script.
 
 use std::fmt::Write as _;
 
@@ -17,45 +17,32 @@ use super::ink::Ink;
 /// Size of the text at axes.
 pub const TEXT: i32 = 12;
 
-/// The plotting area in units of the picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlotBox {
-    /// Left edge.
     pub left: f64,
-    /// Upper edge.
     pub top: f64,
-    /// Right edge.
     pub right: f64,
-    /// Lower edge.
     pub bottom: f64,
 }
 
-/// The form of a mark. Systems differ in form as well as in colour.
+/// Systems differ in shape as well as colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// A disc.
     Circle,
-    /// A square.
     Square,
-    /// A square on its corner.
     Diamond,
-    /// A triangle that points up.
     Up,
-    /// A triangle that points down.
     Down,
-    /// A circle without filling.
     Ring,
-    /// Two strokes.
     Cross,
 }
 
 impl Shape {
-    /// The shape of a system.
     pub fn of_series(index: usize) -> Shape {
         [Shape::Circle, Shape::Diamond, Shape::Up, Shape::Square, Shape::Down, Shape::Ring][index % 6]
     }
 
-    /// The shape as the data of a path, around a point.
+    /// SVG path data.
     pub fn path(self, x: f64, y: f64, r: f64) -> String {
         let p = |dx: f64, dy: f64| format!("{:.1} {:.1}", x + dx * r, y + dy * r);
         match self {
@@ -71,40 +58,31 @@ impl Shape {
     }
 }
 
-/// A mark with its value.
 #[derive(Clone, Debug)]
 pub struct Mark {
-    /// Horizontal place.
     pub x: f64,
-    /// Vertical place.
     pub y: f64,
-    /// Form.
     pub shape: Shape,
     /// Size: the radius in units of the picture.
     pub radius: f64,
-    /// Class of the style sheet.
     pub class: String,
-    /// What it says.
     pub title: String,
 }
 
-/// Something drawn under the marks.
 #[derive(Clone, Debug)]
 pub enum Layer {
     /// A line through points.
     Line(Vec<(f64, f64)>, Ink),
-    /// The area between two curves over the same places: place, low, high.
+    /// x, low, high.
     Area(Vec<(f64, f64, f64)>, Ink),
-    /// A box from corner to corner, behind the grid.
+    /// Behind the grid.
     Box((f64, f64), (f64, f64), Ink),
-    /// A box from corner to corner, before the grid.
+    /// In front of the grid.
     Bar((f64, f64), (f64, f64), Ink),
 }
 
-/// Which lines of the grid are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GridLines {
-    /// Both.
     Both,
     /// Those at labels of the vertical axis.
     Horizontal,
@@ -112,46 +90,32 @@ pub enum GridLines {
     Vertical,
 }
 
-/// A picture with two axes.
 #[derive(Clone, Debug)]
 pub struct Panel {
-    /// Width in units of the picture.
     pub width: i32,
-    /// Height.
     pub height: i32,
     /// Room left of the plotting area.
     pub left: i32,
-    /// Room above it.
     pub top: i32,
-    /// The horizontal axis.
     pub x: Axis,
-    /// The vertical axis.
     pub y: Axis,
-    /// Caption under the horizontal axis.
     pub x_caption: String,
-    /// Caption above the vertical axis.
     pub y_caption: String,
-    /// Lines of the grid.
     pub grid: GridLines,
-    /// What is drawn, from back to front.
     pub layers: Vec<Layer>,
-    /// Marks on top of it.
+    /// On top.
     pub marks: Vec<Mark>,
-    /// Further SVG elements on top, made of escaped text only.
     pub extra: String,
-    /// What the picture shows, in a few words.
     pub title: String,
-    /// What is to be seen in it.
     pub description: String,
 }
 
 const TOP: i32 = 22;
 const RIGHT: i32 = 12;
-/// Room below the plotting area, for labels and caption.
+/// For labels and caption.
 pub const BOTTOM: i32 = 40;
 
 impl Panel {
-    /// A panel without content.
     pub fn new(width: i32, height: i32, x: Axis, y: Axis) -> Panel {
         Panel {
             width,
@@ -171,7 +135,6 @@ impl Panel {
         }
     }
 
-    /// The plotting area.
     pub fn plot_box(&self) -> PlotBox {
         PlotBox {
             left: f64::from(self.left),
@@ -181,7 +144,7 @@ impl Panel {
         }
     }
 
-    /// The picture; `id` is unique in the page.
+    /// `id` is unique in the page.
     pub fn svg(&self, id: &str) -> Markup {
         let mut body = String::new();
         let places = self.draw(&mut body).unwrap_or_default();
@@ -203,8 +166,7 @@ impl Panel {
         ))
     }
 
-    /// Draws axes and layers, and says where the marks go. The device cannot fail; were it to, the figure stays empty
-    /// and its table is still there.
+    /// Returns the marks' places. The device cannot fail; if it did, the figure would be empty beside its table.
     fn draw(&self, body: &mut String) -> Option<Vec<(f64, f64)>> {
         let root = Canvas::new(body, self.width, self.height).into_drawing_area();
         let mut chart = ChartBuilder::on(&root)
@@ -286,10 +248,8 @@ impl Panel {
     }
 }
 
-/// A chart on our device.
 type Chart<'a, 'b> = plotters::chart::ChartContext<'a, Canvas<'b>, plotters::coord::cartesian::Cartesian2d<Axis, Axis>>;
 
-/// A text element of a picture, escaped.
 pub fn text(class: &str, (x, y): (f64, f64), anchor: &str, content: &str) -> String {
     let fine = |value: f64| coordinate((value * f64::from(FINE)).round() as i32);
     format!(
