@@ -1,5 +1,6 @@
 //! Turns imported results into a plan with trials for a store.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use model::{
     SystemPlan, TrialRecord, TrialState, Value,
 };
 
+use crate::imported::UNTOLD;
 use crate::{ExportedRules, FormatError, Imported, ImportedResult, Repetitions};
 
 /// Name of the engine and the workload of imports.
@@ -22,6 +24,8 @@ pub const UNKNOWN: &str = "unknown";
 
 const MARGIN: f64 = 0.03;
 const LEVEL: f64 = 0.95;
+/// No more results are made where one that failed counts in several cells.
+const MOST_RESULTS: u64 = 1_000_000;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Experiment {
@@ -39,9 +43,9 @@ pub struct Experiment {
 /// There are no results, two results of one import claim one repetition, a metric stands twice in a result or is not
 /// finite, or there are too many cells or repetitions.
 pub fn into_experiment(name: &str, imports: &[Imported]) -> Result<Experiment, FormatError> {
-    let all = || imports.iter().flat_map(|import| import.results.iter().map(move |result| (import, result)));
+    let all = results(imports)?;
     let mut shape = Shape::default();
-    for (_, result) in all() {
+    for (_, result) in &all {
         check(result)?;
         shape.learn(result);
     }
@@ -51,7 +55,7 @@ pub fn into_experiment(name: &str, imports: &[Imported]) -> Result<Experiment, F
     shape.check_size()?;
     let mut taken: BTreeMap<u32, Taken> = BTreeMap::new();
     let mut placed = Vec::new();
-    for (import, result) in all() {
+    for (import, result) in &all {
         let cell = shape.cell(result);
         let blocks = taken.entry(cell).or_default();
         let block = free_block(result, blocks)?;
@@ -66,6 +70,87 @@ pub fn into_experiment(name: &str, imports: &[Imported]) -> Result<Experiment, F
     let trials =
         trials.map(|(position, (block, cell, record))| (PlannedTrial { position, block, cell }, record)).collect();
     Ok(Experiment { facts: shape.facts(imports), plan: shape.plan(name, blocks, imports.len(), &rules), trials })
+}
+
+/// A result with the import that it is of.
+type Told<'a> = (&'a Imported, Cow<'a, ImportedResult>);
+/// A benchmark with a point of it.
+type CellKey<'a> = (&'a str, &'a Point);
+
+/// The results of all imports. One that failed before it told what it ran stands in each cell that it may have been of.
+fn results(imports: &[Imported]) -> Result<Vec<Told<'_>>, FormatError> {
+    let all = || imports.iter().flat_map(|import| import.results.iter().map(move |result| (import, result)));
+    let mut told = ToldCells::default();
+    all().filter(|(_, result)| result.benchmark != UNTOLD).for_each(|(import, result)| told.learn(import, result));
+    let mut results = Vec::new();
+    for (import, result) in all() {
+        if result.benchmark != UNTOLD {
+            results.push((import, Cow::Borrowed(result)));
+            continue;
+        }
+        let cells = told.cells_of(import, result);
+        if told.is_empty() {
+            let reason = result.dropped.as_ref().map_or("", |(_, reason)| reason.as_str());
+            return Err(FormatError::whole(format!("nothing tells what was run, since all of it failed: {reason}")));
+        }
+        if (results.len() + cells.len()) as u64 > MOST_RESULTS {
+            let what = format!(
+                "there are more than {MOST_RESULTS} results, since nothing tells of which cells those are that failed"
+            );
+            return Err(FormatError::whole(what).with_hint("leave out what failed before it said what it runs"));
+        }
+        let note = format!("nothing tells which of {} cells failed: it counts in each", cells.len());
+        let notes: Vec<String> = (cells.len() > 1).then_some(note).into_iter().collect();
+        for (benchmark, keys) in cells {
+            let (benchmark, keys, notes) = (benchmark.to_owned(), keys.clone(), notes.clone());
+            results.push((import, Cow::Owned(ImportedResult { benchmark, keys, notes, ..result.clone() })));
+        }
+    }
+    Ok(results)
+}
+
+/// The cells of which results were told.
+#[derive(Default)]
+struct ToldCells<'a> {
+    /// Each with its source and its system, by a text that is the same for equal ones only.
+    cells: IndexMap<(&'a str, &'a str, &'a str, String), &'a Point>,
+    /// What was found already, by source, system and known keys.
+    found: BTreeMap<(&'a str, &'a str, String), Vec<CellKey<'a>>>,
+}
+
+impl<'a> ToldCells<'a> {
+    fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+
+    fn learn(&mut self, import: &'a Imported, result: &'a ImportedResult) {
+        let key = (import.source.as_str(), result.system.as_str(), result.benchmark.as_str(), identity(&result.keys));
+        self.cells.entry(key).or_insert(&result.keys);
+    }
+
+    /// The cells that a result may be of: those of its source that have its keys, or else of its system, or else of any; a cell
+    /// of its own if there are none.
+    fn cells_of(&mut self, import: &'a Imported, result: &'a ImportedResult) -> Vec<CellKey<'a>> {
+        let (source, system) = (import.source.as_str(), result.system.as_str());
+        let known = (source, system, identity(&result.keys));
+        if let Some(found) = self.found.get(&known) {
+            return found.clone();
+        }
+        let agrees = |keys: &Point| result.keys.iter().all(|(key, value)| keys.get(key) == Some(value));
+        let near = |of: &str, on: &str| if of == source { 0 } else { 1 + u8::from(on != system) };
+        let agreeing = || self.cells.iter().filter(|(_, keys)| agrees(keys));
+        let nearest = agreeing().map(|((of, on, ..), _)| near(of, on)).min();
+        let cells: IndexMap<(&str, &String), CellKey<'a>> = agreeing()
+            .filter(|((of, on, ..), _)| Some(near(of, on)) == nearest)
+            .map(|((_, _, benchmark, point), keys)| ((*benchmark, point), (*benchmark, *keys)))
+            .collect();
+        let mut cells: Vec<CellKey<'a>> = cells.into_values().collect();
+        if cells.is_empty() {
+            cells.push((import.tool.as_str(), &result.keys));
+        }
+        self.found.insert(known, cells.clone());
+        cells
+    }
 }
 
 /// In the order of first mention.

@@ -5,13 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use model::{Direction, Measurement, Reading, Role, Value};
+use model::{Direction, Measurement, Point, Reading, Role, Value};
 use serde_json::Value as Json;
 use stats::NoQuantile;
 
 use crate::durations::{Durations, latency};
 use crate::imported::OF_SUCCESSES;
-use crate::text::{decode, shortened};
+use crate::text::{decode, said, shortened};
 use crate::{FormatError, Imported, ImportedResult, Tool};
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,6 +27,15 @@ pub struct Document {
     pub global: BTreeMap<String, String>,
     /// With `group_reporting` one per group.
     pub jobs: Vec<Job>,
+    /// The text behind it, if none follows; empty for none.
+    pub behind: String,
+}
+
+impl Document {
+    /// A job that a signal ended has no error in the JSON.
+    fn signal(&self) -> Option<&str> {
+        self.note.lines().find(|line| line.starts_with("fio: ") && line.contains(", got signal="))
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -114,6 +123,9 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Document>, FormatError> {
         from = begin + length.max(1);
         line += lines(&text[begin..from]);
     }
+    if let Some(last) = documents.last_mut() {
+        text[from..].trim().clone_into(&mut last.behind);
+    }
     if documents.is_empty() {
         let error = FormatError::whole("there is no JSON document of fio in it");
         return Err(error.with_hint("run fio with --output-format=json"));
@@ -158,6 +170,7 @@ fn document(line: u64, note: &str, json: &Json) -> Result<Document, FormatError>
         note: note.to_owned(),
         global: options(json.get("global options")),
         jobs: jobs.iter().map(job).collect(),
+        behind: String::new(),
     })
 }
 
@@ -327,16 +340,15 @@ pub fn import(documents: &[Document], system: &str, source: &str) -> Imported {
             continue;
         }
         if !document.note.is_empty() {
-            let said: String = document.note.lines().take(1).flat_map(str::chars).take(200).collect();
-            imported.notes.push(format!("fio said: {said}"));
+            let first = document.note.lines().next().unwrap_or_default();
+            imported.notes.push(format!("fio said: {}", said(first)));
+        }
+        if let Some(first) = document.behind.lines().next() {
+            imported.notes.push(format!("fio said behind its last document: {}", said(first)));
         }
         for side in sides(document) {
-            if let Some(job) = side.jobs.iter().find(|job| job.was_ended()) {
-                imported.notes.push(format!(
-                    "job {} ended with error {} and is left out",
-                    shortened(&job.name),
-                    job.error
-                ));
+            if let Some(reason) = failure(document, &side) {
+                imported.results.extend(failed(document, &side, &reason, system));
                 continue;
             }
             for (op, of) in [("read", read_of as Of), ("write", write_of), ("trim", trim_of)] {
@@ -344,7 +356,32 @@ pub fn import(documents: &[Document], system: &str, source: &str) -> Imported {
             }
         }
     }
+    imported.note_failed();
     imported
+}
+
+/// Why jobs have no result: an error or a signal ended one of them.
+fn failure(document: &Document, side: &Side<'_>) -> Option<String> {
+    let ended = side.jobs.iter().find(|job| job.was_ended());
+    let by_error = ended.map(|job| format!("job {} ended with error {}", shortened(&job.name), job.error));
+    // The line names a process, and the document none: it may have been any.
+    by_error.or_else(|| document.signal().map(said))
+}
+
+/// Jobs that failed: a result for each direction that they were to go or have begun with.
+fn failed(document: &Document, side: &Side<'_>, reason: &str, system: &str) -> Vec<ImportedResult> {
+    let Some(first) = side.jobs.first() else { return Vec::new() };
+    let option = first.options.get("rw").or_else(|| document.global.get("rw")).map_or("read", String::as_str);
+    let plan = option.split(':').next().unwrap_or_default();
+    let is_mixed = ["rw", "readwrite", "randrw"].contains(&plan);
+    let planned = |op: &str| plan.contains(op) || (is_mixed && op != "trim");
+    let ops: [(&str, Of); 3] = [("read", read_of), ("write", write_of), ("trim", trim_of)];
+    let ops = ops.into_iter().filter(|(op, of)| planned(op) || side.jobs.iter().any(|job| of(job).is_some()));
+    let result = |(op, _)| ImportedResult {
+        keys: keys(document, side, first, op),
+        ..ImportedResult::failed(system, "fio", reason.to_owned())
+    };
+    ops.map(result).collect()
 }
 
 /// `3.33` of `fio-3.33`.
@@ -370,17 +407,7 @@ fn result(document: &Document, side: &Side<'_>, op: &str, of: Of, system: &str) 
     let all: Vec<&Direct> = side.jobs.iter().filter_map(|job| of(job)).collect();
     let first = side.jobs.first().filter(|_| !all.is_empty())?;
     let mut result = ImportedResult::new(system, "fio");
-    let mut key = |name: &str, value: &str| {
-        let value = value.parse().map_or_else(|_| Value::Text(value.to_owned()), Value::Int);
-        result.keys.insert(name.to_owned(), value);
-    };
-    key("job", side.name);
-    key("op", op);
-    for name in KEYS {
-        if let Some(value) = first.options.get(*name).or_else(|| document.global.get(*name)) {
-            key(name, value);
-        }
-    }
+    result.keys = keys(document, side, first, op);
     let longest = all.iter().filter_map(|direct| direct.runtime_ms).max_by(f64::total_cmp);
     result.elapsed_s = longest.map(|ms| ms / 1e3);
     let mut durations = Durations::default();
@@ -395,6 +422,14 @@ fn result(document: &Document, side: &Side<'_>, op: &str, of: Of, system: &str) 
         result.notes.push(format!("{} jobs ran side by side: their rates are added", all.len()));
     }
     Some(result)
+}
+
+fn keys(document: &Document, side: &Side<'_>, first: &Job, op: &str) -> Point {
+    let option =
+        |name: &&'static str| Some((*name, first.options.get(*name).or_else(|| document.global.get(*name))?.as_str()));
+    let all = [("job", side.name), ("op", op)].into_iter().chain(KEYS.iter().filter_map(option));
+    all.map(|(name, value)| (name.to_owned(), value.parse().map_or_else(|_| Value::Text(value.to_owned()), Value::Int)))
+        .collect()
 }
 
 /// Of these I/Os, or of all directions where the failed direction is unknown.

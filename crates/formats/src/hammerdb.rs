@@ -10,6 +10,7 @@ use model::{Direction, Facts, Measurement, Point, Reading, Role, Value};
 use serde_json::Value as Json;
 
 use crate::durations::{latency, us_of_ms};
+use crate::imported::UNTOLD;
 use crate::text::{NotUnderstood, decode, number};
 use crate::{Imported, ImportedResult, Tool};
 
@@ -18,10 +19,22 @@ pub struct Output {
     /// `6.0`.
     pub version: Option<String>,
     pub jobs: Vec<Job>,
-    /// Jobs that HammerDB reports without result.
-    pub without_result: usize,
+    /// Jobs of which HammerDB says that they have no result, and runs of the console whose users failed before one.
+    pub without_result: Vec<WithoutResult>,
     /// Foreign lines, and timings without a job.
     pub not_understood: Vec<NotUnderstood>,
+}
+
+/// A job that has no result.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WithoutResult {
+    /// Line where it was told, from 1.
+    pub line: u64,
+    /// Its identity, if it was told.
+    pub id: Option<String>,
+    pub virtual_users: Option<u64>,
+    /// What the report tells of the configuration.
+    pub configuration: Point,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +50,8 @@ pub struct Job {
     /// From the report: warehouses, lengths in minutes, scale factor.
     pub configuration: Point,
     pub outcome: Outcome,
+    /// Virtual users that the console says failed: the others did its work.
+    pub failed_users: u64,
     pub timings: Vec<Timing>,
 }
 
@@ -126,6 +141,12 @@ struct Reader {
     /// Jobs of the console, which other forms may repeat.
     console: Vec<Job>,
     users: Option<u64>,
+    /// Those that it said failed, before there was a result.
+    failed_users: u64,
+    /// Whether the run of the console's last job goes on: other users of it may fail yet.
+    is_running: bool,
+    /// Runs of the console that ended without a result, by their last line.
+    broken: Vec<WithoutResult>,
     asked: Option<Asked>,
     announced: bool,
     /// Of the next result.
@@ -141,7 +162,17 @@ impl Reader {
         let text = line.strip_prefix("Vuser ").and_then(|rest| Some(rest.split_once(':')?.1)).unwrap_or(line).trim();
         if let Some((outcome, database)) = orders(text) {
             let virtual_users = self.users.take();
-            self.console.push(Job { virtual_users, database: Some(database), ..Job::new(number, None, outcome) });
+            let failed_users = std::mem::take(&mut self.failed_users);
+            let database = Some(database);
+            self.console.push(Job { virtual_users, database, failed_users, ..Job::new(number, None, outcome) });
+            self.is_running = true;
+        } else if text == "FINISHED FAILED" {
+            match self.console.last_mut().filter(|_| self.is_running) {
+                Some(job) => job.failed_users += 1,
+                None => self.failed_users += 1,
+            }
+        } else if line == "ALL VIRTUAL USERS COMPLETE" {
+            self.run_ended(number);
         } else if let Some(users) = users(text) {
             self.users = Some(users);
         } else if let Some(version) = line.strip_prefix("HammerDB CLI v") {
@@ -160,14 +191,24 @@ impl Reader {
         }
     }
 
+    /// The console's run is over. Without a result it is one that failed, if any of its users did: those that build a schema
+    /// have none either.
+    fn run_ended(&mut self, number: u64) {
+        let virtual_users = self.users.take();
+        if std::mem::take(&mut self.failed_users) > 0 {
+            self.broken.push(WithoutResult { line: number, virtual_users, ..WithoutResult::default() });
+        }
+        self.is_running = false;
+    }
+
     fn document(&mut self, number: u64, json: &Json) {
         let asked = self.asked.take();
         let announced = std::mem::take(&mut self.announced);
         let is_report = json.get("schema").and_then(Json::as_str).is_some_and(|name| name.starts_with(REPORT_SCHEMA));
         if is_report {
             match report(number, json) {
-                Some(job) => self.keep(job),
-                None => self.output.without_result += 1,
+                Ok(job) => self.keep(*job),
+                Err(without) => self.output.without_result.push(without),
             }
         } else if let Some(timings) = timings(json) {
             match asked {
@@ -191,17 +232,18 @@ impl Reader {
         let Some(words) = words else {
             return items.iter().all(|item| item.is_array() && self.results(number, item));
         };
+        let id = words.first().filter(|word| is_id(word)).map(|id| (*id).to_owned());
+        let virtual_users = words.iter().find_map(|word| users(word));
         if words.contains(&"Jobid has no test result") {
-            self.output.without_result += 1;
+            let without = WithoutResult { line: number, id, virtual_users, ..WithoutResult::default() };
+            self.output.without_result.push(without);
             return true;
         }
         let Some((outcome, database)) = words.iter().find_map(|word| orders(word)) else {
             // The plain list of jobs.
             return words.iter().all(|word| is_id(word));
         };
-        let id = words.first().filter(|word| is_id(word)).map(|id| (*id).to_owned());
         let timings = std::mem::take(&mut self.coming);
-        let virtual_users = words.iter().find_map(|word| users(word));
         self.keep(Job { virtual_users, database: Some(database), timings, ..Job::new(number, id, outcome) });
         true
     }
@@ -215,6 +257,7 @@ impl Reader {
     }
 
     fn end(mut self) -> Output {
+        self.run_ended(u64::MAX);
         let told: Vec<Outcome> = self.output.jobs.iter().map(|job| job.outcome).collect();
         let mut taken = vec![false; told.len()];
         for job in std::mem::take(&mut self.console) {
@@ -239,6 +282,13 @@ impl Reader {
             ),
         }
         jobs.sort_by_key(|job| job.line);
+        // A job that was asked for before it ended has its result further down; one that stands there twice failed once.
+        let mut seen: BTreeSet<String> = jobs.iter().filter_map(|job| job.id.clone()).collect();
+        let without = &mut self.output.without_result;
+        without.retain(|job| job.id.clone().is_none_or(|id| seen.insert(id)));
+        // The console tells the same runs as the answers do.
+        without.extend(self.broken.into_iter().skip(without.len()));
+        without.sort_by_key(|job| job.line);
         self.output
     }
 }
@@ -246,7 +296,8 @@ impl Reader {
 impl Job {
     fn new(line: u64, id: Option<String>, outcome: Outcome) -> Job {
         let configuration = Point::new();
-        Job { line, id, database: None, virtual_users: None, configuration, outcome, timings: Vec::new() }
+        let (database, virtual_users, timings) = (None, None, Vec::new());
+        Job { line, id, database, virtual_users, configuration, outcome, failed_users: 0, timings }
     }
 
     /// Takes over what the other form adds.
@@ -256,6 +307,7 @@ impl Job {
         self.database = self.database.take().or(other.database);
         self.virtual_users = self.virtual_users.or(other.virtual_users);
         self.configuration.extend(other.configuration);
+        self.failed_users = self.failed_users.max(other.failed_users);
         if self.timings.is_empty() {
             self.timings = other.timings;
         }
@@ -325,33 +377,42 @@ fn is_count(json: &Json) -> bool {
     counters.is_some_and(|counters| counters.values().all(is_one))
 }
 
-/// The report of a job; `None` when it has no result.
-fn report(line: u64, json: &Json) -> Option<Job> {
-    let result = json.get("result")?;
-    let of_result = |name: &str| result.get(name).and_then(figure).filter(|figure| *figure >= 0.0);
-    let outcome = match (of_result("nopm"), of_result("geomean_seconds")) {
-        (Some(nopm), _) => Outcome::Orders { nopm, tpm: of_result("tpm")? },
+/// A figure of a report's result.
+fn of_result(json: &Json, name: &str) -> Option<f64> {
+    json.get("result")?.get(name).and_then(figure).filter(|figure| *figure >= 0.0)
+}
+
+fn outcome(json: &Json) -> Option<Outcome> {
+    Some(match (of_result(json, "nopm"), of_result(json, "geomean_seconds")) {
+        (Some(nopm), _) => Outcome::Orders { nopm, tpm: of_result(json, "tpm")? },
         (None, geomean_s) => {
-            Outcome::Queries { geomean_s: geomean_s?, total_s: of_result("total_query_time_seconds")? }
+            Outcome::Queries { geomean_s: geomean_s?, total_s: of_result(json, "total_query_time_seconds")? }
         }
-    };
+    })
+}
+
+/// The report of a job.
+fn report(line: u64, json: &Json) -> Result<Box<Job>, WithoutResult> {
     let text = |name: &str| json.pointer(name).and_then(Json::as_str).map(str::to_owned);
     let rows = json.pointer("/response_times/rows").and_then(Json::as_array);
     let row = |row: &Json| timing(row.get("name")?.as_str()?, row);
     let configuration = json.get("benchmark_config").and_then(Json::as_object);
     let key = |(name, value): (&String, &Json)| Some((name.clone(), Value::Int(whole(figure(value)?)?)));
-    Some(Job {
+    let users = |figure: Option<f64>| figure.and_then(whole).and_then(|users| u64::try_from(users).ok());
+    let planned = json.pointer("/benchmark_config/virtual_users").and_then(figure);
+    let id = text("/job/jobid");
+    let configuration: Point =
+        configuration.into_iter().flatten().filter(|(name, _)| *name != "virtual_users").filter_map(key).collect();
+    let Some(outcome) = outcome(json) else {
+        return Err(WithoutResult { line, id, virtual_users: users(planned), configuration });
+    };
+    Ok(Box::new(Job {
         database: text("/job/database_display").or_else(|| text("/job/database")),
-        virtual_users: of_result("active_virtual_users").and_then(whole).and_then(|users| u64::try_from(users).ok()),
-        configuration: configuration
-            .into_iter()
-            .flatten()
-            .filter(|(name, _)| *name != "virtual_users")
-            .filter_map(key)
-            .collect(),
+        virtual_users: users(of_result(json, "active_virtual_users")),
+        configuration,
         timings: rows.into_iter().flatten().filter_map(row).collect(),
-        ..Job::new(line, text("/job/jobid"), outcome)
-    })
+        ..Job::new(line, id, outcome)
+    }))
 }
 
 fn whole(figure: f64) -> Option<i64> {
@@ -359,12 +420,13 @@ fn whole(figure: f64) -> Option<i64> {
     (figure.fract() == 0.0 && figure.abs() < 9e15).then_some(figure as i64)
 }
 
+/// Why a job failed that has no result.
+const NO_RESULT: &str =
+    "HammerDB has no result of this job (a job that only built a schema has none either: leave it out)";
+
 /// Jobs with the same virtual users and configuration are repetitions.
 pub fn import(output: &Output, system: &str, source: &str) -> Imported {
     let mut notes = Vec::new();
-    if output.without_result > 0 {
-        notes.push(format!("{} jobs have no result and are left out", output.without_result));
-    }
     if !output.not_understood.is_empty() {
         notes.push(format!("lines that were not understood: {}", output.not_understood.len()));
     }
@@ -377,16 +439,35 @@ pub fn import(output: &Output, system: &str, source: &str) -> Imported {
     if !databases.is_empty() {
         facts.identity("server.product", databases.into_iter().collect::<Vec<_>>().join(", "));
     }
-    Imported {
+    let mut results: Vec<(u64, ImportedResult)> =
+        output.jobs.iter().map(|job| (job.line, result(job, system))).collect();
+    results.extend(output.without_result.iter().map(|job| (job.line, without_result(job, system))));
+    results.sort_by_key(|(line, _)| *line);
+    let mut imported = Imported {
         tool: Tool::Hammerdb,
         version: output.version.clone(),
         source: source.to_owned(),
-        results: output.jobs.iter().map(|job| result(job, system)).collect(),
+        results: results.into_iter().map(|(_, result)| result).collect(),
         unknown: unknown.into_iter().map(str::to_owned).collect(),
         notes,
         rules: None,
         facts: [(system.to_owned(), facts)].into(),
-    }
+    };
+    imported.note_failed();
+    imported
+}
+
+fn keys(configuration: &Point, virtual_users: Option<u64>) -> Point {
+    let users = virtual_users.and_then(|users| i64::try_from(users).ok());
+    let users = users.map(|users| ("virtual_users".to_owned(), Value::Int(users)));
+    configuration.clone().into_iter().chain(users).collect()
+}
+
+/// What a job without a result was of is seldom told as a whole.
+fn without_result(job: &WithoutResult, system: &str) -> ImportedResult {
+    let mut result = ImportedResult::failed(system, UNTOLD, NO_RESULT.to_owned());
+    result.keys = keys(&job.configuration, job.virtual_users);
+    result
 }
 
 fn result(job: &Job, system: &str) -> ImportedResult {
@@ -395,9 +476,11 @@ fn result(job: &Job, system: &str) -> ImportedResult {
         Outcome::Queries { .. } => "TPROC-H",
     };
     let mut result = ImportedResult::new(system, benchmark);
-    result.keys = job.configuration.clone();
-    if let Some(users) = job.virtual_users.and_then(|users| i64::try_from(users).ok()) {
-        result.keys.insert("virtual_users".to_owned(), Value::Int(users));
+    result.keys = keys(&job.configuration, job.virtual_users);
+    if job.failed_users > 0 {
+        let why = format!("{} virtual users failed (FINISHED FAILED): the result is of the others", job.failed_users);
+        result.dropped = Some((model::TrialState::Failed, why));
+        return result;
     }
     let why = "HammerDB does not tell how much failed".to_owned();
     let failed = Measurement::failed_share(Reading::Unavailable(why));

@@ -9,6 +9,10 @@ use crate::exported::ExportedRules;
 /// Why a trial has no latency where the tool prints one.
 pub(crate) const OF_SUCCESSES: &str = "some failed, and it is printed of what succeeded alone";
 
+/// The benchmark of a run that failed before it told what it ran. Its keys are those that are known all the same, and it
+/// counts in every cell that it may have been of.
+pub(crate) const UNTOLD: &str = "";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tool {
     Sqlio,
@@ -77,7 +81,7 @@ pub struct ImportedResult {
     pub notes: Vec<String>,
     /// If étalon exported them.
     pub marks: Vec<Mark>,
-    /// State and reason of an exported trial without result.
+    /// State and reason of a run without a result.
     pub dropped: Option<(TrialState, String)>,
 }
 
@@ -95,6 +99,28 @@ impl ImportedResult {
             notes: Vec::new(),
             marks: Vec::new(),
             dropped: None,
+        }
+    }
+}
+
+impl ImportedResult {
+    /// A run that failed: it keeps its place among the repetitions, so that nothing is judged by those alone that did not.
+    pub(crate) fn failed(system: &str, benchmark: &str, reason: String) -> ImportedResult {
+        ImportedResult { dropped: Some((TrialState::Failed, reason)), ..ImportedResult::new(system, benchmark) }
+    }
+}
+
+impl Imported {
+    /// How many results are of runs that failed.
+    pub fn failed(&self) -> usize {
+        self.results.iter().filter(|result| result.dropped.is_some()).count()
+    }
+
+    /// Says how many runs failed, if any did.
+    pub(crate) fn note_failed(&mut self) {
+        let (failed, all) = (self.failed(), self.results.len());
+        if failed > 0 {
+            self.notes.push(format!("{failed} of {all} results are of runs that failed"));
         }
     }
 }

@@ -6,7 +6,8 @@ use model::metric::FAILED_SHARE;
 use model::{Direction, Measurement, Reading, Role, Value};
 
 use crate::durations::{Durations, latency, us_of_ms};
-use crate::text::{NotUnderstood, decode, leading_number, number, numbered};
+use crate::imported::UNTOLD;
+use crate::text::{NotUnderstood, decode, leading_number, number, numbered, said};
 use crate::{Imported, ImportedResult, Tool};
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,6 +32,8 @@ pub struct Run {
     pub checkpoints_s: Vec<f64>,
     pub progress: Vec<Progress>,
     pub histogram: Vec<(f64, u64)>,
+    /// What sysbench said first of the error that ended it.
+    pub fatal: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,6 +86,10 @@ pub fn read(bytes: &[u8]) -> Output {
 
 impl Run {
     fn take(&mut self, line: &str, trimmed: &str, section: &mut String) -> bool {
+        if let Some(fatal) = trimmed.strip_prefix("FATAL:") {
+            self.fatal.get_or_insert_with(|| said(fatal));
+            return true;
+        }
         if let Some(progress) = progress(trimmed) {
             if trimmed.ends_with("Checkpoint report:") {
                 self.checkpoints_s.push(progress.at_s);
@@ -173,6 +180,15 @@ impl Run {
         leading(self.parameters.get("Target transaction rate")?)
     }
 
+    /// Why it has no result, if it was a run at all: `prepare` and `cleanup` print their heading, too.
+    pub fn failure(&self) -> Option<String> {
+        match &self.fatal {
+            Some(fatal) => Some(format!("sysbench ended with an error: {fatal}")),
+            None if self.rate().is_none() && self.threads().is_some() => Some("it printed no figures".to_owned()),
+            None => None,
+        }
+    }
+
     /// Requested rank, and milliseconds.
     pub fn percentile(&self) -> Option<(f64, f64)> {
         self.figures.iter().find_map(|((section, name), value)| {
@@ -215,36 +231,47 @@ fn bin(line: &str) -> Option<(f64, u64)> {
 
 /// Runs with the same number of threads are repetitions.
 pub fn import(output: &Output, system: &str, source: &str) -> Imported {
-    let whole: Vec<&Run> = output.runs.iter().filter(|run| run.rate().is_some()).collect();
+    let is_run = |run: &&Run| run.rate().is_some() || run.failure().is_some();
+    let runs: Vec<&Run> = output.runs.iter().filter(is_run).collect();
     let mut notes = Vec::new();
-    if whole.len() < output.runs.len() {
-        let cut = output.runs.len() - whole.len();
-        notes.push(format!("{cut} of {} runs have no figures and are left out", output.runs.len()));
+    if runs.len() < output.runs.len() {
+        let others = output.runs.len() - runs.len();
+        notes.push(format!("{others} of {} calls of sysbench were no run, and are left out", output.runs.len()));
     }
     if !output.not_understood.is_empty() {
         notes.push(format!("lines that were not understood: {}", output.not_understood.len()));
     }
-    Imported {
+    let mut imported = Imported {
         tool: Tool::Sysbench,
-        version: whole.iter().find_map(|run| run.version.clone()),
+        version: runs.iter().find_map(|run| run.version.clone()),
         source: source.to_owned(),
-        results: whole.iter().map(|run| result(run, system)).collect(),
+        results: runs.iter().map(|run| result(run, system)).collect(),
         unknown: ["the script and its options", "the server", "the size of the tables", "the distribution of the keys"]
             .map(str::to_owned)
             .to_vec(),
         notes,
         rules: None,
         facts: BTreeMap::new(),
-    }
+    };
+    imported.note_failed();
+    imported
 }
 
 fn result(run: &Run, system: &str) -> ImportedResult {
-    let mut result = ImportedResult::new(system, "sysbench");
+    let failure = run.failure();
+    let mut result = match failure.clone() {
+        Some(reason) if run.threads().is_none() => return ImportedResult::failed(system, UNTOLD, reason),
+        Some(reason) => ImportedResult::failed(system, "sysbench", reason),
+        None => ImportedResult::new(system, "sysbench"),
+    };
     if let Some(threads) = run.threads().and_then(|threads| i64::try_from(threads).ok()) {
         result.keys.insert("threads".to_owned(), Value::Int(threads));
     }
     if let Some(rate) = run.target_rate() {
         result.keys.insert("rate".to_owned(), Value::Float(rate));
+    }
+    if failure.is_some() {
+        return result;
     }
     result.elapsed_s = run.counted_s();
     let mut push = |id: &str, unit: &str, direction, role, value: Option<f64>| {

@@ -17,10 +17,22 @@ impl NotUnderstood {
 /// Longest excerpt of a foreign text in a message, in characters.
 const EXCERPT_CHARS: usize = 60;
 
+/// Longest excerpt of what a tool said of its own failure, in characters.
+const SAID_CHARS: usize = 200;
+
 /// Control characters made visible, cut when long.
 pub fn shortened(text: &str) -> String {
-    let mut short: String = text.chars().take(EXCERPT_CHARS).flat_map(visible).collect();
-    if text.chars().nth(EXCERPT_CHARS).is_some() {
+    cut_behind(text, EXCERPT_CHARS)
+}
+
+/// The same of what a tool said of its failure, which has more room.
+pub(crate) fn said(text: &str) -> String {
+    cut_behind(text.trim(), SAID_CHARS)
+}
+
+fn cut_behind(text: &str, chars: usize) -> String {
+    let mut short: String = text.chars().take(chars).flat_map(visible).collect();
+    if text.chars().nth(chars).is_some() {
         short.push('…');
     }
     short

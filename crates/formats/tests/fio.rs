@@ -3,7 +3,7 @@
 #![cfg(test)]
 
 use formats::fio::{Document, import, read};
-use formats::{ImportedResult, into_experiment};
+use formats::{Imported, ImportedResult, into_experiment};
 use model::metric::FAILED_SHARE;
 use model::{Measurement, Reading, Value};
 use proptest::prelude::*;
@@ -12,10 +12,19 @@ const NOTE: &str = include_str!("data/fio/note.json");
 const GROUPS: &str = include_str!("data/fio/groups.json");
 /// Every fifth read of 4 KiB failed with EIO, under `continue_on_error=all`.
 const FAILING: &str = include_str!("data/fio/failing.json");
+/// A full device; a process that a limit of its file size killed, of which the JSON says no error; options that fio refused.
+const ENDED: &str = include_str!("data/fio/ended.json");
 const PLUS: &str = include_str!("data/fio/plus.json");
 
 fn reading(measurements: &[Measurement], id: &str) -> Reading {
     measurements.iter().find(|m| m.metric.id == id).map(|m| m.reading.clone()).unwrap()
+}
+
+/// Of each result its job, its direction, and why it failed.
+fn failures(import: &Imported) -> Vec<(String, Option<String>)> {
+    let name = |one: &ImportedResult| format!("{} {}", one.keys["job"], one.keys["op"]);
+    let reason = |one: &ImportedResult| one.dropped.as_ref().map(|(_, reason)| reason.clone());
+    import.results.iter().map(|one| (name(one), reason(one))).collect()
 }
 
 #[test]
@@ -40,14 +49,34 @@ fn a_note_in_front_of_the_json_is_kept() {
 }
 
 #[test]
-fn directions_are_results_of_their_own_and_failed_jobs_none() {
+fn directions_are_results_of_their_own_of_failed_jobs_too() {
     let imported = import(&read(GROUPS.as_bytes()).unwrap(), "disk", "a.json");
-    let found: Vec<String> = imported.results.iter().map(|r| format!("{} {}", r.keys["job"], r.keys["op"])).collect();
-    assert_eq!(found, ["a read", "a write"]);
-    let notes = ["fio said: b: you need to specify size=", "job b ended with error 22 and is left out"];
-    assert_eq!(imported.notes, notes);
+    let of = |name: &str, reason: Option<&str>| (name.to_owned(), reason.map(str::to_owned));
+    let ended = Some("job b ended with error 22");
+    assert_eq!(failures(&imported), [of("a read", None), of("a write", None), of("b write", ended)]);
+    assert_eq!(imported.notes, ["fio said: b: you need to specify size=", "1 of 3 results are of runs that failed"]);
     let bandwidth = reading(&imported.results[0].measurements, "bandwidth");
     assert_eq!(bandwidth, Reading::Value(86_842_565.0 / 1_048_576.0));
+}
+
+#[test]
+fn what_an_error_or_a_signal_ended_keeps_its_place() {
+    let documents = read(ENDED.as_bytes()).unwrap();
+    assert_eq!((documents[0].jobs[0].error, documents[1].jobs[0].error), (28, 0), "a signal is no error to fio");
+    let imported = import(&documents, "disk", "a.json");
+    let failures = failures(&imported);
+    assert_eq!(failures[0], ("full write".to_owned(), Some("job full ended with error 28".to_owned())));
+    assert_eq!(failures[1].0, "lim write");
+    assert!(failures[1].1.as_ref().unwrap().ends_with("got signal=25"), "{failures:?}");
+    assert!(imported.results.iter().all(|one| one.measurements.is_empty()));
+    assert!(imported.notes.contains(&"fio said behind its last document: fio: failed parsing bs=foo".to_owned()));
+    // One of three repetitions fails: the third keeps its number.
+    let good = ENDED.replace("\"error\": 28", "\"error\": 0").replace("got signal", "got");
+    let text = format!("{good}{ENDED}{good}").replace("\"lim\"", "\"full\"");
+    let experiment = into_experiment("x", &[import(&read(text.as_bytes()).unwrap(), "a", "b")]).unwrap();
+    let places: Vec<(u32, bool)> =
+        experiment.trials.iter().map(|(planned, record)| (planned.block, record.reason.is_some())).collect();
+    assert_eq!(places, [(0, false), (1, false), (2, true), (3, true), (4, false), (5, false)]);
 }
 
 #[test]
@@ -68,12 +97,12 @@ fn clones_of_a_job_are_one_result_and_documents_repetitions() {
     let documents = read(twice.as_bytes()).unwrap();
     assert_eq!(documents.iter().map(|document| document.line).collect::<Vec<_>>(), [1, 6]);
     let imported = import(&documents, "disk", "a.json");
-    assert_eq!(imported.results.len(), 2);
+    assert_eq!(imported.results.len(), 4);
     let measurements = &imported.results[0].measurements;
     assert_eq!(reading(measurements, "iops"), Reading::Value(12.0));
     assert_eq!(reading(measurements, "latency_mean"), Reading::Value(0.005));
     assert!(matches!(reading(measurements, "completion_p99"), Reading::Unavailable(_)));
-    assert!(imported.notes.iter().any(|note| note == "job bad ended with error 5 and is left out"));
+    assert_eq!(failures(&imported)[1], ("bad read".to_owned(), Some("job bad ended with error 5".to_owned())));
     assert_eq!(into_experiment("x", &[imported]).unwrap().plan.schedule.blocks, 2);
 }
 
@@ -119,7 +148,9 @@ fn percentiles_of_successes_alone_are_none_of_all() {
     assert!(imported.results.iter().all(|one| matches!(reading(&one.measurements, "iops"), Reading::Unavailable(_))));
     // An error of another kind than the first has ended the job.
     documents[0].jobs[0].error = 28;
-    assert_eq!(import(&documents, "disk", "a.json").notes, ["job j ended with error 28 and is left out"]);
+    let ended = Some("job j ended with error 28".to_owned());
+    let imported = import(&documents, "disk", "a.json");
+    assert_eq!(failures(&imported), [("j read".to_owned(), ended.clone()), ("j write".to_owned(), ended)]);
 }
 
 #[test]

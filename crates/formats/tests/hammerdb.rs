@@ -76,7 +76,14 @@ fn scripts_one_after_the_other_keep_their_timings() {
 #[test]
 fn a_session_tells_by_its_commands_what_is_of_which_job() {
     let output = read(SESSION.as_bytes());
-    assert_eq!((output.jobs.len(), output.without_result), (2, 1));
+    assert_eq!((output.jobs.len(), output.without_result.len()), (2, 1));
+    let imported = import(&output, "a", "b");
+    assert!(imported.results[2].dropped.is_some(), "{imported:?}");
+    let trials = into_experiment("x", &[imported]).unwrap().trials;
+    assert_eq!(
+        trials.iter().map(|(planned, _)| (planned.block, planned.cell)).collect::<Vec<_>>(),
+        [(0, 0), (1, 0), (2, 0)]
+    );
     assert_eq!(output.jobs[0].timings, []);
     assert_eq!(output.jobs[1].timings[0].figures["avg_ms"], 1.5);
     assert_eq!(output.jobs[0].database.as_deref(), Some("SQL Server"));
@@ -101,7 +108,10 @@ fn a_saved_report_tells_the_configuration() {
     let output = read(queries.as_bytes());
     assert_eq!(output.jobs[0].outcome, Outcome::Queries { geomean_s: 0.5, total_s: 21.0 });
     let none = read("{\"schema\":\"hammerdb-job-report-v1\",\"result\":{}}".as_bytes());
-    assert_eq!((none.jobs.len(), none.without_result), (0, 1));
+    assert_eq!((none.jobs.len(), none.without_result.len()), (0, 1));
+    let failed = report("67FD3345479A03E263133355", 1).replace("\"nopm\":1,\"tpm\":98765", "\"nopm\":null");
+    let [one] = &read(failed.as_bytes()).without_result[..] else { panic!("{failed}") };
+    assert_eq!((one.virtual_users, one.configuration["warehouses"].clone()), (Some(16), Value::Int(100)));
 }
 
 #[test]
@@ -115,6 +125,28 @@ fn the_console_alone_is_enough_in_both_wordings() {
     assert_eq!((output.jobs[0].virtual_users, output.jobs[1].virtual_users), (Some(4), None));
     assert_eq!(output.jobs[0].id.as_deref(), Some("67FD28A55F8F03E223834333"));
     assert_eq!(output.not_understood.iter().map(|line| line.line).collect::<Vec<_>>(), [4]);
+}
+
+#[test]
+fn a_run_of_which_users_failed_is_no_result() {
+    let result =
+        "Vuser 1:4 Active Virtual Users configured\nVuser 1:TEST RESULT : System achieved 5 NOPM from 9 MariaDB TPM\n";
+    let complete = "Vuser 1:FINISHED SUCCESS\nALL VIRTUAL USERS COMPLETE\n";
+    let failed = "Vuser 3:FINISHED FAILED\n";
+    let of = |text: &str| {
+        let imported = import(&read(text.as_bytes()), "a", "b");
+        imported.results.iter().map(|one| one.dropped.is_some()).collect::<Vec<_>>()
+    };
+    assert_eq!(of(&format!("{result}{complete}{result}{complete}")), [false, false]);
+    assert_eq!(of(&format!("{failed}{result}{complete}{result}{complete}")), [true, false], "before the result");
+    assert_eq!(of(&format!("{result}{failed}{complete}{result}{complete}")), [true, false], "behind it");
+    assert_eq!(
+        of(&format!("{result}{complete}{failed}{complete}{result}{complete}")),
+        [false, true, false],
+        "without one"
+    );
+    assert_eq!(of(&format!("{complete}{result}{complete}")), [false], "those that build a schema have no result");
+    assert_eq!(of(&format!("{failed}{SCRIPT}")), [true], "the answer behind the console does not hide it");
 }
 
 #[test]

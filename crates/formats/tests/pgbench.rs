@@ -351,15 +351,82 @@ fn up_to_version_14_skipped_transactions_are_the_share() {
     assert!(is_unknown(&found(&unlimited).0));
 }
 
+fn reasons(import: &Imported) -> Vec<Option<&str>> {
+    import.results.iter().map(|one| one.dropped.as_ref().map(|(_, reason)| reason.as_str())).collect()
+}
+
+/// Two streams in a file: a good run, one of which a backend was killed, one without a server, a good one, and one whose
+/// second script failed.
+const ABORTED: &str = include_str!("data/pgbench/aborted.txt");
+/// Standard output alone of a run that lost all its clients.
+const STOPPED: &str = include_str!("data/pgbench/stopped.txt");
+
+#[test]
+fn a_run_that_was_aborted_failed_and_keeps_its_place() {
+    let imported = import_summaries(&read_summaries(ABORTED.as_bytes()), "a", "out.txt");
+    let found = reasons(&imported);
+    let [None, Some(killed), Some(server), None, Some(script)] = found[..] else { panic!("{found:?}") };
+    assert_eq!(
+        killed,
+        "pgbench was aborted: client 0 script 0 aborted in command 1 query 0: FATAL:  terminating connection due to \
+         administrator command"
+    );
+    assert!(server.contains("port 54990 failed: Connection refused"), "{server}");
+    assert!(script.contains("division by zero"), "{script}");
+    assert!(imported.results.iter().all(|one| one.dropped.is_none() || one.measurements.is_empty()));
+    assert!(imported.notes.contains(&"3 of 5 results are of runs that failed".to_owned()), "{:?}", imported.notes);
+    let experiment = into_experiment("x", &[imported]).unwrap();
+    let select: Vec<(u32, bool)> = experiment
+        .trials
+        .iter()
+        .filter(|(planned, _)| planned.cell == 0)
+        .map(|(planned, record)| (planned.block, record.reason.is_some()))
+        .collect();
+    // The one without a server may have been of either script, and counts in both.
+    assert_eq!(select, [(0, false), (1, true), (2, true), (3, false)]);
+    assert_eq!(experiment.trials.iter().filter(|(planned, _)| planned.cell == 1).count(), 2);
+}
+
+#[test]
+fn errors_find_their_run_in_whatever_order_the_streams_were_written() {
+    let good = ABORTED.split("pgbench (").nth(1).unwrap();
+    let old = good.split_once("transaction type").unwrap().1;
+    let old = format!("transaction type{old}");
+    let said = "Client 3 aborted in state 1. Probably the backend died while processing.\n";
+    let not_whole = "Run was aborted; the above results are incomplete.\n";
+    let of = |text: &str| {
+        let found = read_summaries(text.as_bytes());
+        found.runs.iter().map(|run| run.aborted.is_some()).collect::<Vec<_>>()
+    };
+    let head = "starting vacuum...end.\n";
+    assert_eq!(of(&format!("{head}{old}{head}{said}{old}")), [false, true], "up to version 11");
+    assert_eq!(of(&format!("{head}{old}{head}{said}{not_whole}{old}")), [false, true], "version 12");
+    assert_eq!(of(&format!("{old}{said}{not_whole}")), [true], "one stream behind the other");
+    assert_eq!(of(&format!("pgbench ({good}{said}{not_whole}pgbench ({good}")), [true, false]);
+    let fatal = "pgbench: fatal: cannot\n";
+    assert_eq!(of(&format!("{head}{old}{fatal}{head}{old}{fatal}")), [false, true, false, true]);
+    assert_eq!(of("pgbench (15.18)\npgbench (15.18)\n"), [true, true], "a heading alone is a run that was stopped");
+}
+
+#[test]
+fn fewer_transactions_than_were_planned_are_no_whole_run() {
+    let imported = import_summaries(&read_summaries(STOPPED.as_bytes()), "a", "out.txt");
+    assert!(reasons(&imported)[0].unwrap().starts_with("683 of 8000 transactions ended"));
+    let whole = STOPPED.replace("683/", "8000/");
+    assert_eq!(reasons(&import_summaries(&read_summaries(whole.as_bytes()), "a", "out.txt")), [None]);
+    let failed = STOPPED.replace("transactions: 0 (", "transactions: 7317 (");
+    assert_eq!(reasons(&import_summaries(&read_summaries(failed.as_bytes()), "a", "out.txt")), [None]);
+}
+
 #[test]
 fn several_summaries_become_repetitions() {
     let text = include_str!("data/pgbench/plain.txt").repeat(3) + "hello\ntransaction type: cut\nscaling factor: 1\n";
     let found = read_summaries(text.as_bytes());
     assert_eq!((found.runs.len(), found.not_understood.len()), (4, 1));
     let import = import_summaries(&found, "a", "out.txt");
-    assert_eq!((import.results.len(), import.notes.len()), (3, 2));
+    assert_eq!((import.results.len(), import.notes.len()), (4, 2));
     let experiment = into_experiment("x", &[import]).unwrap();
-    assert_eq!((experiment.plan.schedule.blocks, experiment.trials.len()), (3, 3));
+    assert_eq!((experiment.plan.schedule.blocks, experiment.trials.len()), (4, 4));
 }
 
 proptest! {

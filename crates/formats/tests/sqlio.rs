@@ -226,13 +226,21 @@ fn many_runs_with_echoes_and_hand_mended_threads_are_read() {
 }
 
 #[test]
-fn a_run_that_was_cut_has_no_figures_and_is_no_result() {
+fn a_run_that_was_cut_has_no_figures_and_failed() {
     let cut: String = BLOG_2013.lines().take(10).map(|line| format!("{line}\n")).collect();
     let output = read(format!("{cut}{BLOG_2013}").as_bytes());
     assert_eq!((output.runs[0].ending, output.runs[1].ending), (Ending::Cut, Ending::Whole));
     let imported = import(&output, "4 KB", "a.txt");
-    assert_eq!(imported.results.len(), 1);
-    assert!(imported.notes[0].starts_with("1 of 2 runs"));
+    assert!(imported.notes[1].starts_with("1 of 2 results"), "{:?}", imported.notes);
+    let trials = into_experiment("x", &[imported]).unwrap().trials;
+    let places: Vec<(u32, u32, bool)> =
+        trials.iter().map(|(planned, record)| (planned.block, planned.cell, record.reason.is_some())).collect();
+    assert_eq!(places, [(0, 0, true), (1, 0, false)]);
+    // One that was cut before it told what it does has been of the only cell there is.
+    let early: String = BLOG_2013.lines().take(4).map(|line| format!("{line}\n")).collect();
+    let imported = import(&read(format!("{BLOG_2013}{early}").as_bytes()), "4 KB", "a.txt");
+    let trials = into_experiment("x", &[imported]).unwrap().trials;
+    assert_eq!(trials.iter().map(|(planned, _)| (planned.block, planned.cell)).collect::<Vec<_>>(), [(0, 0), (1, 0)]);
 }
 
 #[test]

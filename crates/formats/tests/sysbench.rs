@@ -4,12 +4,14 @@
 
 use formats::into_experiment;
 use formats::sysbench::{Run, import, read};
-use model::Reading;
+use model::{Reading, TrialState, Value};
 use proptest::prelude::*;
 
 const OLTP: &str = include_str!("data/sysbench/oltp.txt");
 const CPU: &str = include_str!("data/sysbench/cpu.txt");
 const MEMORY: &str = include_str!("data/sysbench/memory.txt");
+/// `prepare`; a run that a lock timeout ended; one without a server; a script that is not there.
+const FAILING: &str = include_str!("data/sysbench/failing.txt");
 const FILEIO: &str = include_str!("data/sysbench/fileio.txt");
 
 fn one(text: &str) -> Run {
@@ -48,13 +50,57 @@ fn other_tests_are_read() {
 }
 
 #[test]
-fn runs_are_repetitions_and_cut_ones_are_said() {
+fn runs_are_repetitions_and_cut_ones_failed() {
     let text = format!("$ sysbench run\n{CPU}{CPU}sysbench 1.0.20 (using LuaJIT)\nNumber of threads: 4\n");
     let output = read(text.as_bytes());
     assert_eq!((output.runs.len(), output.not_understood.len()), (3, 1));
     let imported = import(&output, "a", "out.txt");
-    assert_eq!(imported.notes, ["1 of 3 runs have no figures and are left out", "lines that were not understood: 1"]);
+    assert_eq!(imported.notes, ["lines that were not understood: 1", "1 of 3 results are of runs that failed"]);
     assert_eq!(into_experiment("x", &[imported]).unwrap().plan.schedule.blocks, 2);
+}
+
+#[test]
+fn a_run_that_an_error_ended_keeps_its_place() {
+    let output = read(format!("{OLTP}{FAILING}{OLTP}").as_bytes());
+    assert_eq!(output.runs.len(), 6);
+    let imported = import(&output, "a", "out.txt");
+    let reasons: Vec<Option<&str>> =
+        imported.results.iter().map(|one| one.dropped.as_ref().map(|(_, reason)| reason.as_str())).collect();
+    let [None, Some(lock), Some(server), Some(script), None] = reasons[..] else { panic!("{reasons:?}") };
+    assert!(lock.ends_with("PQexecPrepared() failed: 7 canceling statement due to lock timeout"), "{lock}");
+    assert!(server.contains("Connection to database failed") && script.contains("Cannot find benchmark"), "{server}");
+    assert!(imported.notes[0].starts_with("1 of 6 calls of sysbench were no run"), "{:?}", imported.notes);
+    // What told no threads has been of the one cell that there is.
+    let experiment = into_experiment("x", &[imported]).unwrap();
+    assert_eq!(experiment.plan.cells().len(), 1);
+    assert_eq!(experiment.plan.cells()[0].point["threads"], Value::Int(2));
+    let states: Vec<TrialState> = experiment.trials.iter().map(|(_, record)| record.state).collect();
+    let failed = TrialState::Failed;
+    assert_eq!(states, [TrialState::Measured, failed, failed, failed, TrialState::Measured]);
+    assert_eq!(experiment.trials[4].0.block, 4, "what follows keeps its number");
+    let alone = into_experiment("x", &[import(&read(b"sysbench 1.0.20 (x)\nFATAL: no\n"), "a", "b")]).unwrap_err();
+    assert_eq!(
+        alone.to_string(),
+        "nothing tells what was run, since all of it failed: sysbench ended with an error: no"
+    );
+}
+
+#[test]
+fn what_failed_untold_counts_in_every_cell_that_it_may_have_been_of() {
+    let more = OLTP.replace("Number of threads: 2", "Number of threads: 4");
+    let untold = "sysbench 1.0.20 (x)\nFATAL: no\n";
+    let imports = [
+        import(&read(format!("{OLTP}{more}{untold}").as_bytes()), "a", "a.txt"),
+        import(&read(untold.as_bytes()), "b", "b.txt"),
+    ];
+    let experiment = into_experiment("x", &imports).unwrap();
+    let found: Vec<(u32, u32, TrialState)> =
+        experiment.trials.iter().map(|(planned, record)| (planned.block, planned.cell, record.state)).collect();
+    let (good, failed) = (TrialState::Measured, TrialState::Failed);
+    let b = [(0, 1, failed), (0, 3, failed)];
+    assert_eq!(found, [(0, 0, good), b[0], (0, 2, good), b[1], (1, 0, failed), (1, 2, failed)]);
+    let note = &experiment.trials[1].1.marks.last().unwrap().detail;
+    assert_eq!(note, "nothing tells which of 2 cells failed: it counts in each");
 }
 
 proptest! {

@@ -319,7 +319,7 @@ fn tell(path: &Path, experiment: &Experiment, imports: &[Imported], printer: Pri
         let sources = imports.iter().map(|import| {
             serde_json::json!({
                 "source": import.source, "tool": import.tool.as_str(), "version": import.version,
-                "results": import.results.len(), "unknown": import.unknown, "notes": import.notes,
+                "results": import.results.len(), "failed": import.failed(), "unknown": import.unknown, "notes": import.notes,
             })
         });
         let document = serde_json::json!({

@@ -35,6 +35,34 @@ fn two_outputs_of_sqlio_are_compared_like_any_systems() {
     assert_eq!(again.code, 3, "a store is never written over: {}", again.stderr);
 }
 
+/// What sysbench printed in runs with so many transactions a second; 0 of one that an error ended.
+fn sysbench(rates: &[f64]) -> String {
+    let run = |rate: &f64| match *rate {
+        0.0 => "FATAL: mysql_drv_query() returned error 1205 (Lock wait timeout exceeded)\n".to_owned(),
+        rate => format!("SQL statistics:\n    transactions: 9 ({rate:.2} per sec.)\n"),
+    };
+    let head = "sysbench 1.0.20 (using system LuaJIT)\nNumber of threads: 2\n\n";
+    rates.iter().map(|rate| format!("{head}{}", run(rate))).collect()
+}
+
+#[test]
+fn runs_that_failed_are_imported_and_hold_the_gate() {
+    let scene = Scene::new();
+    let noise = |at: f64| (0..12).map(move |n| at * (1.0 + f64::from(n % 5) / 500.0));
+    let survivors: Vec<f64> = noise(130.0).flat_map(|rate| [rate, 0.0]).collect();
+    scene.write("a", &sysbench(&noise(100.0).collect::<Vec<_>>())).write("b", &sysbench(&survivors));
+    scene.write("whole", &sysbench(&noise(130.0).collect::<Vec<_>>()));
+    let imported = scene.etalon(&["import", "sysbench", "a", "b", "-o", "t"]);
+    imported.says(0, &["36 trials of 2 systems", "12 of 24 results are of runs that failed"]);
+    let gate = |store: &str| scene.etalon(&["gate", store]);
+    let held = gate("t.etalon");
+    assert_eq!(held.code, 1, "{}{}", held.stdout, held.stderr);
+    assert!(held.stdout.contains("Lock wait timeout") || held.stderr.contains("Lock wait timeout"), "{}", held.stdout);
+    assert_eq!(scene.etalon(&["import", "sysbench", "a", "whole", "-o", "w"]).code, 0);
+    let passed = gate("w.etalon");
+    assert_eq!(passed.code, 0, "{}{}", passed.stdout, passed.stderr);
+}
+
 #[test]
 fn task_logs_of_a_folder_are_one_run() {
     let scene = Scene::new();

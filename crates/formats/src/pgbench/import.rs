@@ -7,7 +7,7 @@ use model::{Direction, Measurement, Reading, Role, Value};
 
 use super::{Interval, Outcome, SeventhColumn, Summaries, Summary, entries, intervals};
 use crate::durations::{Durations, latency, us_of_ms};
-use crate::imported::OF_SUCCESSES;
+use crate::imported::{OF_SUCCESSES, UNTOLD};
 use crate::{FormatError, Imported, ImportedResult, Tool};
 
 /// For files that do not name the script.
@@ -384,18 +384,27 @@ fn finite(reading: Reading) -> Reading {
 
 /// Runs with the same parameters are repetitions.
 pub fn import_summaries(found: &Summaries, system: &str, source: &str) -> Imported {
-    let runs: Vec<&Summary> = found.runs.iter().filter(|run| run.tps.is_some()).collect();
     let unknown = ["the server's settings", "quantiles"];
-    let mut import = imported(source, runs.iter().map(|run| result(run, system)).collect(), &unknown);
-    import.version = runs.iter().find_map(|run| run.version.clone());
-    let cut = found.runs.len() - runs.len();
-    if cut > 0 {
-        import.notes.push(format!("{cut} of {} runs have no tps and are left out", found.runs.len()));
-    }
+    let mut import = imported(source, found.runs.iter().map(|run| result(run, system)).collect(), &unknown);
+    import.version = found.runs.iter().find_map(|run| run.version.clone());
+    import.note_failed();
     if !found.not_understood.is_empty() {
         import.notes.push(format!("lines that were not understood: {}", found.not_understood.len()));
     }
     import
+}
+
+/// Why a run's figures are not those of the load that was asked for.
+fn failure(run: &Summary) -> Option<String> {
+    if let Some(said) = &run.aborted {
+        return Some(format!("pgbench was aborted: {said}"));
+    }
+    if run.tps.is_none() {
+        return Some("it printed no tps: pgbench was stopped, or no transaction ended well".to_owned());
+    }
+    let (planned, ended) = (run.planned?, run.processed?.saturating_add(not_succeeded(run)));
+    (ended < planned)
+        .then(|| format!("{ended} of {planned} transactions ended: pgbench or some of its clients were stopped"))
 }
 
 /// As far as printed.
@@ -441,12 +450,21 @@ fn rate_of_summary(run: &Summary, result: &mut ImportedResult) -> Option<f64> {
 
 fn result(run: &Summary, system: &str) -> ImportedResult {
     let script = run.script.clone().unwrap_or_else(|| BENCHMARK.to_owned());
-    let mut result = ImportedResult::new(system, &script);
+    let failure = failure(run);
+    // What is printed in front of this is all that tells cells apart.
+    let is_told = run.script.is_some() && run.processed.is_some();
+    let mut result = match failure.clone() {
+        Some(reason) => ImportedResult::failed(system, if is_told { &script } else { UNTOLD }, reason),
+        None => ImportedResult::new(system, &script),
+    };
     key(&mut result, "clients", run.clients);
     key(&mut result, "threads", run.threads);
     key(&mut result, "scale", run.scale);
     if let Some(mode) = &run.query_mode {
         result.keys.insert("query_mode".to_owned(), Value::Text(mode.clone()));
+    }
+    if failure.is_some() {
+        return result;
     }
     result.elapsed_s = run.duration_s.map(|seconds| seconds as f64);
     let rate = rate_of_summary(run, &mut result);

@@ -1,6 +1,6 @@
 //! pgbench's printed summary.
 
-use crate::text::{NotUnderstood, decode, leading_number, number, numbered};
+use crate::text::{NotUnderstood, decode, leading_number, number, numbered, said};
 
 use super::Statement;
 use super::statement::{Columns, statement};
@@ -68,6 +68,9 @@ pub struct Summary {
     pub progress: Vec<Progress>,
     pub statements: Vec<Statement>,
     pub scripts: Vec<Script>,
+    /// What pgbench said first of why it could not go on, wholly or with some of its clients. One that printed nothing else
+    /// has no script either.
+    pub aborted: Option<String>,
 }
 
 /// A line of `-P`.
@@ -98,7 +101,7 @@ pub fn read_summaries(bytes: &[u8]) -> Summaries {
     for (number, line) in numbered(&decode(bytes)) {
         reader.line(number, line.trim_end());
     }
-    reader.end();
+    reader.cut();
     reader.found
 }
 
@@ -108,6 +111,12 @@ struct Before {
     version: Option<String>,
     server_version: Option<String>,
     progress: Vec<Progress>,
+    /// Line of the first that was said of it, from 1.
+    line: u64,
+    /// The first error.
+    error: Option<String>,
+    /// Whether pgbench has said that it printed a summary that is not whole.
+    has_summary: bool,
 }
 
 #[derive(Default)]
@@ -124,16 +133,57 @@ impl Reader {
         self.columns = None;
     }
 
+    /// Another run begins, or the text ends: what was said and has no summary behind it is of the one before, if it is said to
+    /// have one, and else of a run that printed none.
+    fn cut(&mut self) {
+        self.end();
+        let Before { version, server_version, line, error, has_summary, .. } = std::mem::take(&mut self.before);
+        let silent = || version.is_some().then(|| "it printed its version and nothing else".to_owned());
+        let Some(why) = error.or_else(silent) else { return };
+        match self.found.runs.last_mut() {
+            Some(run) if has_summary => drop(run.aborted.get_or_insert(why)),
+            _ => {
+                let aborted = Some(why);
+                self.found.runs.push(Summary { line, version, server_version, aborted, ..Summary::default() });
+            }
+        }
+    }
+
+    /// Errors of a run stand in front of its summary, since a pipe or a file has that at the end; behind it stands, from version
+    /// 12 on, that it is not whole.
+    fn error(&mut self, number: u64, error: &str) {
+        let is_of_summary = error.starts_with("Run was aborted");
+        match &mut self.run {
+            Some(run) if is_of_summary && self.before.error.is_none() => drop(run.aborted.get_or_insert(said(error))),
+            _ => {
+                self.before.line = if self.before.line == 0 { number } else { self.before.line };
+                self.before.error.get_or_insert_with(|| said(error));
+                self.before.has_summary |= is_of_summary;
+            }
+        }
+    }
+
     fn line(&mut self, number: u64, raw: &str) {
         let line = raw.trim_start();
-        if line.is_empty() || self.head(line) {
+        if line.is_empty() || self.head(number, line) {
+            return;
+        }
+        if let Some(error) = error_in(line) {
+            self.error(number, error);
             return;
         }
         if let Some(script) = line.strip_prefix("transaction type:") {
             self.end();
-            let Before { version, server_version, progress } = std::mem::take(&mut self.before);
-            let script = Some(script.trim().to_owned());
-            self.run = Some(Summary { line: number, version, server_version, progress, script, ..Summary::default() });
+            let before = std::mem::take(&mut self.before);
+            self.run = Some(Summary {
+                line: number,
+                version: before.version,
+                server_version: before.server_version,
+                progress: before.progress,
+                script: Some(script.trim().to_owned()),
+                aborted: before.error,
+                ..Summary::default()
+            });
             return;
         }
         let taken = self.run.as_mut().is_some_and(|run| {
@@ -152,25 +202,41 @@ impl Reader {
         }
     }
 
-    fn head(&mut self, line: &str) -> bool {
+    fn head(&mut self, number: u64, line: &str) -> bool {
         if let Some(versions) = line.strip_prefix("pgbench (").and_then(|rest| rest.strip_suffix(')')) {
-            self.end();
+            self.cut();
             let (version, server) = versions.split_once(", server ").unwrap_or((versions, ""));
             self.before = Before {
                 version: Some(version.to_owned()),
                 server_version: (!server.is_empty()).then(|| server.to_owned()),
-                progress: Vec::new(),
+                line: number,
+                ..Before::default()
             };
         } else if let Some(rest) = line.strip_prefix("progress: ") {
             let Some(progress) = progress(rest) else { return false };
             // Of the coming run, unless printed after its summary's first line.
             let open = self.run.as_mut().filter(|run| run.tps.is_none());
             open.map_or(&mut self.before.progress, |run| &mut run.progress).push(progress);
+        } else if line.starts_with("starting vacuum") {
+            // Where no version was printed, this is the first line of a run.
+            if self.before.version.is_none() {
+                self.cut();
+            }
         } else {
-            return line.starts_with("starting vacuum") || line == "end.";
+            return line == "end.";
         }
         true
     }
+}
+
+/// What a line says of an error that stopped pgbench or one of its clients. Up to version 11 nothing stands in front of it.
+fn error_in(line: &str) -> Option<&str> {
+    let signs = ["pgbench: error: ", "pgbench: fatal: "];
+    let is_bare = || {
+        let is_client = line.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("client "));
+        line.starts_with("Run was aborted") || (is_client && line.contains(" aborted "))
+    };
+    signs.iter().find_map(|sign| line.strip_prefix(sign)).or_else(|| is_bare().then_some(line))
 }
 
 /// `5.0 s, 1234.5 tps, lat 3.186 ms stddev 1.629, 0 failed`.

@@ -3,10 +3,13 @@
 use model::{Direction, Measurement, Reading, Role, Value};
 
 use super::{Op, Output, Pattern, Report, Run};
+use crate::imported::UNTOLD;
 use crate::{Imported, ImportedResult, Tool};
 
 /// For runs without a group.
 const BENCHMARK: &str = "sqlio";
+/// Why a run of SQLIO has no result.
+const NO_FIGURES: &str = "it printed no figures: SQLIO was stopped, or could not go on";
 /// SQLIO's own remark.
 const WHOLE_MS: &str = "latencies are whole milliseconds, floored: 0 is anything below 1 ms";
 
@@ -28,13 +31,8 @@ pub fn little_latency_ms(report: &Report) -> Option<f64> {
 
 /// Runs with the same parameters are repetitions.
 pub fn import(output: &Output, system: &str, source: &str) -> Imported {
-    let whole = |run: &&Run| run.report.ios_per_s.is_some() && run.report.op.is_some();
-    let results: Vec<ImportedResult> = output.runs.iter().filter(whole).map(|run| result(run, system)).collect();
+    let results: Vec<ImportedResult> = output.runs.iter().map(|run| result(run, system)).collect();
     let mut notes = Vec::new();
-    let cut = output.runs.len() - results.len();
-    if cut > 0 {
-        notes.push(format!("{cut} of {} runs have no figures and are left out", output.runs.len()));
-    }
     if !output.not_understood.is_empty() {
         notes.push(format!("lines that were not understood: {}", output.not_understood.len()));
     }
@@ -51,7 +49,7 @@ pub fn import(output: &Output, system: &str, source: &str) -> Imported {
     if output.runs.iter().any(|run| run.report.buffering.is_none()) {
         unknown.push("the cache mode where no line tells it");
     }
-    Imported {
+    let mut imported = Imported {
         tool: Tool::Sqlio,
         version: output.runs.iter().find_map(|run| run.report.version.clone()),
         source: source.to_owned(),
@@ -60,14 +58,23 @@ pub fn import(output: &Output, system: &str, source: &str) -> Imported {
         notes,
         rules: None,
         facts: std::collections::BTreeMap::new(),
-    }
+    };
+    imported.note_failed();
+    imported
 }
 
 fn result(run: &Run, system: &str) -> ImportedResult {
     let report = &run.report;
     // A group is a benchmark, as in published tables; its depths are points.
     let group = group_name(report).unwrap_or_else(|| BENCHMARK.to_owned());
-    let mut result = ImportedResult::new(system, &group);
+    let is_whole = report.ios_per_s.is_some() && report.op.is_some();
+    // The sizes are the last that SQLIO prints of what it is about to do.
+    let is_told = is_whole || (group_name(report).is_some() && !report.sizes.is_empty());
+    let mut result = match (is_whole, is_told) {
+        (true, _) => ImportedResult::new(system, &group),
+        (false, true) => ImportedResult::failed(system, &group, NO_FIGURES.to_owned()),
+        (false, false) => ImportedResult::failed(system, UNTOLD, NO_FIGURES.to_owned()),
+    };
     let mut key = |name: &str, value: Value| result.keys.insert(name.to_owned(), value);
     if let Some(op) = report.op {
         key("op", Value::Text(op.as_str().to_owned()));
@@ -83,10 +90,13 @@ fn result(run: &Run, system: &str) -> ImportedResult {
     number("block_kb", report.block_kb.map(u64::from));
     number("threads", report.threads.map(u64::from));
     // Without -o one I/O is outstanding.
-    number("depth", Some(report.outstanding.map_or(1, u64::from)));
+    number("depth", report.outstanding.map(u64::from).or(is_told.then_some(1)));
     number("span_mb", Some(report.sizes.iter().map(|size| size.mb).fold(0, u64::saturating_add)).filter(|mb| *mb > 0));
     if let Some(buffering) = report.buffering {
         key("cache", Value::Text(buffering.as_str().to_owned()));
+    }
+    if !is_whole {
+        return result;
     }
     // SQLIO prints only the planned length.
     result.elapsed_s = report.seconds.map(f64::from);
