@@ -184,7 +184,11 @@ fn line(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> GateLine {
         _ => false,
     };
     let dropped = row.warnings.iter().filter(is_said).map(Warning::text);
-    let detail = [figures, reason].into_iter().flatten().chain(dropped).collect::<Vec<_>>().join(", ");
+    let failed = row.failures.map(|of| {
+        let [a, b] = of.words();
+        format!("A {a}, B {b} failed")
+    });
+    let detail = [figures, failed, reason].into_iter().flatten().chain(dropped).collect::<Vec<_>>().join(", ");
     GateLine {
         status,
         name: parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", "),
@@ -220,7 +224,7 @@ fn has_failed(row: &Comparison, compared: RowStatus) -> bool {
         // Who does not tell what failed has not failed: other tools' results often do not.
         _ if is_share(&row.metric) => false,
         Some(NoVerdict::NotAvailable { side, .. }) => *side == SideLetter::B && row.a.summary.is_some(),
-        Some(NoVerdict::Lacking { side, .. }) => *side == SideLetter::B,
+        Some(NoVerdict::Lacking { side, .. } | NoVerdict::Repeated { side, .. }) => *side == SideLetter::B,
         _ => false,
     };
     let (a, b) = (failed(SideLetter::A), failed(SideLetter::B));

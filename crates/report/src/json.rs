@@ -200,14 +200,14 @@ pub struct Comparison {
     pub warnings: Vec<Warning>,
 }
 
-/// The shares of operations that did not succeed, each from 0 to 1.
+/// The shares of operations that did not succeed, each from 0 to 1; null of a side that does not tell its own.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Failed {
     /// Of A.
-    pub a: f64,
+    pub a: Option<f64>,
     /// Of B.
-    pub b: f64,
+    pub b: Option<f64>,
 }
 
 /// One side of a comparison. Figures are null if no trial has a value.

@@ -9,7 +9,7 @@ use crate::comparison::{
     Pairing, SHARE_MARGIN, Scale, Side, Table, Warning,
 };
 use crate::evidence::Evidence;
-use crate::number::{Change, RowUnit, Script, count, failed_share, percent};
+use crate::number::{Change, RowUnit, Script, count, percent};
 use crate::text::wrapped;
 
 /// A metric's name for people: `response p99`.
@@ -21,7 +21,10 @@ pub fn metric_name(id: &str) -> String {
 /// cannot give, is said to be so.
 pub fn absent(reason: &str) -> &'static str {
     let of = |(start, word)| reason.starts_with(start).then_some(word);
-    [("wrong answer: ", "wrong"), ("unsupported: ", "unsupported")].into_iter().find_map(of).unwrap_or("n/a")
+    [("wrong answer: ", "wrong"), ("unsupported: ", "unsupported"), ("failed: ", "failed")]
+        .into_iter()
+        .find_map(of)
+        .unwrap_or("n/a")
 }
 
 /// The same of a side of which no trial has a value.
@@ -81,7 +84,10 @@ pub fn verdict_word(verdict: Verdict, metric: &Metric) -> &'static str {
 pub fn verdict_words(row: &Comparison, set: &ComparisonSet) -> (String, String) {
     let (word, rest) = verdict_alone(row, set);
     let failures = row.failures.filter(|_| !matches!(row.no_verdict(), Some(NoVerdict::Failures { .. })));
-    let said = failures.map(|of| format!("A {}, B {} failed", failed_share(of.a), failed_share(of.b)));
+    let said = failures.map(|of| {
+        let [a, b] = of.words();
+        format!("A {a}, B {b} failed")
+    });
     // Failures first: where the cell is too narrow for both, they are what must not be missed.
     (word, said.into_iter().chain([rest]).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", "))
 }

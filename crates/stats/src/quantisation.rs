@@ -61,6 +61,32 @@ pub fn clock_step(values: &[f64]) -> Option<f64> {
     peak.max_by(|x, y| x.1.total_cmp(&y.1)).map(|(step, _)| step)
 }
 
+/// What values of two sides may be rounded to, where one of them has no more than two distinct values, so that nothing
+/// shows how they would vary: the smallest distance between any two of both sides, or one of the last digit that any
+/// of them has. `None` where both sides have more.
+pub fn rounding_step(a: &[f64], b: &[f64]) -> Option<f64> {
+    let distinct = |values: &[f64]| {
+        let mut ordered = sorted(values);
+        ordered.dedup();
+        ordered
+    };
+    if distinct(a).len() > 2 && distinct(b).len() > 2 {
+        return None;
+    }
+    let both = distinct(&[a, b].concat());
+    let gaps = both.windows(2).map(|pair| pair[1] - pair[0]);
+    gaps.reduce(f64::min).or_else(|| both.first().map(|value| last_digit(*value)))
+}
+
+/// What one of the last digit of a printed number is worth: 10 of 12 480, 0.01 of 1.25.
+fn last_digit(value: f64) -> f64 {
+    // Twelve digits: what a change of unit does to the sixteenth was not printed.
+    let printed = format!("{value:.11e}");
+    let (digits, exponent) = printed.split_once('e').unwrap_or((&printed, "0"));
+    let decimals = digits.trim_end_matches('0').split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    10_f64.powi(exponent.parse::<i32>().unwrap_or_default() - decimals as i32)
+}
+
 /// At most `count` values, evenly by rank.
 fn thinned(ordered: &[f64], count: usize) -> Vec<f64> {
     let stride = ordered.len().div_ceil(count).max(1);
@@ -190,6 +216,20 @@ mod tests {
         for values in [&ends[..], &[1e-9, 1e9], &[f64::MIN_POSITIVE, f64::MAX], &spread, &clusters] {
             assert!(time(values) < 50.0 * usual, "{:?} took {} s", &values[..2], time(values));
         }
+    }
+
+    #[test]
+    fn what_does_not_vary_is_rounded_to_its_gap_or_its_last_digit() {
+        assert_eq!(rounding_step(&[12.0; 8], &[13.0; 8]), Some(1.0));
+        assert_eq!(rounding_step(&[12.0; 8], &[12.0; 8]), Some(1.0));
+        assert_eq!(rounding_step(&[12_480.0; 8], &[12_480.0; 8]), Some(10.0));
+        assert_eq!(rounding_step(&[12.0, 13.0, 12.0], &[13.0, 14.0, 15.5]), Some(1.0));
+        let close = |step: Option<f64>, to: f64| assert!((step.unwrap() / to - 1.0).abs() < 1e-9, "{step:?}");
+        close(rounding_step(&[11.04; 8], &[11.24; 8]), 0.2);
+        close(rounding_step(&[1.25; 8], &[1.25; 8]), 0.01);
+        close(rounding_step(&[1.25 * 1000.0; 8], &[]), 10.0);
+        assert_eq!(rounding_step(&[1.0, 2.0, 3.5], &[1.1, 2.2, 3.3]), None);
+        assert_eq!(rounding_step(&[], &[]), None);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! What did not succeed: how much of it on which side, and in the way of which rows it stands.
 //!
 //! A side that gives up early looks quick by what it does finish. So the share that failed is judged like any other
-//! figure, every row of such cells says it, and a latency that lies in that share has no verdict. Nor has one that some
-//! trials of a side lack, for whatever reason: as a rule those are the worst ones.
+//! figure, every row of such cells says it, and a latency that lies in that share, or in one that nobody knows, has no
+//! verdict.
 
 use std::collections::BTreeSet;
 
@@ -44,12 +44,6 @@ fn tail(metric: &str) -> Option<(f64, Option<&str>)> {
         }
     };
     Some((tail, kind))
-}
-
-/// Whether a metric is judged over all trials of a side or not at all: a latency, and the share of one kind of operations,
-/// which is not known where nobody knows of which kind those were that were skipped. What ended at all has the share of all.
-pub fn takes_all_trials(metric: &Metric) -> bool {
-    tail(&metric.id).is_some() || (is_share(metric) && metric.id != FAILED_SHARE)
 }
 
 /// The trials' shares in a form of which the logarithm is the share itself, so that whatever compares ratios by their
@@ -106,26 +100,34 @@ pub fn of(index: &Index, cells: (&[u32], &[u32]), metric: &Metric, rules: &Rules
     // Any trial. One of étalon's own lacks the figure then; other tools print it of what succeeded alone, and a mean is that
     // anywhere.
     let is_beyond = tail.filter(|(tail, _)| share > *tail + 1e-9);
+    let beyond = is_beyond.map(|(tail, _)| NoVerdict::Failures { side, share, tail });
+    // Where operations are known to fail, a trial that does not tell may have any share of them.
+    let tells =
+        |cells: &[u32], points: &[TrialPoint]| !points.is_empty() && index.unavailable(cells, FAILED_SHARE).is_empty();
+    let silent = [(cells.0, &a, SideLetter::A), (cells.1, &b, SideLetter::B)]
+        .into_iter()
+        .find(|(cells, points, _)| !tells(cells, points))
+        .map(|(_, _, side)| NoVerdict::FailuresUnknown { side });
     Found {
-        no_verdict: is_beyond.map(|(tail, _)| NoVerdict::Failures { side, share, tail }),
+        no_verdict: beyond.or_else(|| silent.filter(|_| tail.is_some())),
         shares: differing(&a, &b, rules, seed),
         unknown,
     }
 }
 
-/// The shares of both sides, unless they are the same within the margin beyond doubt.
+/// The shares of both sides, unless they are the same within the margin beyond doubt. Operations of one side failed.
 fn differing(a: &[TrialPoint], b: &[TrialPoint], rules: &Rules, seed: u64) -> Option<Failures> {
-    // Of a side that does not tell its share nothing is said.
-    if a.is_empty() || b.is_empty() {
-        return None;
-    }
-    let mean = |points: &[TrialPoint]| points.iter().map(|p| p.value / 100.0).sum::<f64>() / points.len().max(1) as f64;
+    let mean = |points: &[TrialPoint]| {
+        let sum: f64 = points.iter().map(|point| point.value / 100.0).sum();
+        (!points.is_empty()).then(|| sum / points.len() as f64)
+    };
     let shares = Failures { a: mean(a), b: mean(b) };
+    let (Some(of_a), Some(of_b)) = (shares.a, shares.b) else { return Some(shares) };
     let sample = |points: &[TrialPoint]| {
         as_exponentials(&Sample::from_trials(points.iter().map(|p| TrialValue { block: p.block, value: p.value })))
     };
     let (found, _) = estimate(&sample(a), &sample(b), rules, seed);
-    let is_same = found.map_or((shares.a - shares.b).abs() <= SHARE_MARGIN, |found| {
+    let is_same = found.map_or((of_a - of_b).abs() <= SHARE_MARGIN, |found| {
         let (low, high) = stats::margin_bounds(SHARE_MARGIN);
         low <= found.lo && found.hi <= high
     });

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Cell, MarkKind, Metric, Reading, Role};
+use model::{Cell, MarkKind, Metric, Reading, Role, TrialState};
 use stats::{Sample, TrialValue, Verdict};
 
 use super::failures;
@@ -11,11 +11,15 @@ use super::options::Pairing;
 use super::row::{Comparison, Estimate, NoVerdict, Outcome, Scale, Side, SideLetter, TrialPoint, direction_of};
 use super::set::Rules;
 use super::warning::{Warning, mark_name};
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, IMPORTED};
 use crate::number::is_time;
 
 /// Resamples of the bootstrap interval that is shown beside the t interval.
 const RESAMPLES: u32 = 1_999;
+
+/// One attempt in so many may fail and be repeated, as after a connection that was lost once, before what was measured
+/// then counts as chosen.
+const MOST_REPEATED: usize = 10;
 
 /// What the trials of one cell gave for one metric.
 #[derive(Clone, Debug, Default)]
@@ -24,9 +28,20 @@ pub struct Readings {
     unavailable: Vec<(String, usize)>,
 }
 
+/// How the trials of one cell ended.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ends {
+    measured: usize,
+    /// Places of which no attempt was measured, and the last one failed.
+    failed: usize,
+    /// Attempts that failed and were repeated.
+    repeated: usize,
+}
+
 /// Every reading, by cell and metric, and the metrics in the order of the first trial.
 pub struct Index {
     readings: BTreeMap<(u32, String), Readings>,
+    ends: BTreeMap<u32, Ends>,
     /// The metrics of each benchmark, primary ones first.
     pub metrics: BTreeMap<String, Vec<Metric>>,
 }
@@ -34,7 +49,7 @@ pub struct Index {
 impl Index {
     /// Sorts the measurements of the evidence.
     pub fn new(evidence: &Evidence) -> Index {
-        let mut index = Index { readings: BTreeMap::new(), metrics: BTreeMap::new() };
+        let mut index = Index { readings: BTreeMap::new(), ends: ends(evidence), metrics: BTreeMap::new() };
         let mut known: BTreeSet<(&str, &str)> = BTreeSet::new();
         for stored in &evidence.measurements {
             let Some(cell) = evidence.cell(stored.cell) else { continue };
@@ -58,6 +73,23 @@ impl Index {
             metrics.sort_by_key(|metric| metric.role);
         }
         index
+    }
+
+    /// Why the trials of these cells that have a metric's value are no fair choice of all that ended. A cell that has
+    /// nothing of the metric at all has no part in it.
+    fn unfair(&self, cells: &[u32], metric: &str, side: SideLetter) -> Option<NoVerdict> {
+        let (mut trials, mut of, mut repeated) = (0, 0, 0);
+        for cell in cells {
+            let ends = self.ends.get(cell).copied().unwrap_or_default();
+            let readings = self.readings.get(&(*cell, metric.to_owned()));
+            trials += ends.failed + readings.map_or(0, |r| ends.measured.saturating_sub(r.points.len()));
+            of += ends.failed + ends.measured;
+            repeated += ends.repeated;
+        }
+        match trials {
+            0 => (repeated * MOST_REPEATED > of).then_some(NoVerdict::Repeated { side, attempts: repeated, of }),
+            _ => Some(NoVerdict::Lacking { side, trials, of }),
+        }
     }
 
     /// The values of one cell in run order, those of the blocks that are asked for.
@@ -106,6 +138,24 @@ impl Readings {
     }
 }
 
+/// How the trials of each cell ended.
+fn ends(evidence: &Evidence) -> BTreeMap<u32, Ends> {
+    let mut ends: BTreeMap<u32, Ends> = BTreeMap::new();
+    for last in evidence.last_attempts() {
+        let of_cell = ends.entry(last.planned.cell).or_default();
+        of_cell.measured += usize::from(last.state == TrialState::Measured);
+        of_cell.failed += usize::from(last.state == TrialState::Failed);
+    }
+    let failed = evidence.trials.iter().filter(|trial| trial.state == TrialState::Failed);
+    for trial in failed {
+        ends.entry(trial.planned.cell).or_default().repeated += 1;
+    }
+    for of_cell in ends.values_mut() {
+        of_cell.repeated = of_cell.repeated.saturating_sub(of_cell.failed);
+    }
+    ends
+}
+
 /// The cells of both sides of a row.
 pub struct RowCells<'a> {
     /// What the two columns are called.
@@ -139,8 +189,13 @@ pub fn row(evidence: &Evidence, index: &Index, cells: &RowCells<'_>, metric: &Me
     warnings.extend(failures.unknown);
     warnings.extend(missing_values(&side_a, SideLetter::A));
     warnings.extend(missing_values(&side_b, SideLetter::B));
-    let step = clock_step(metric, &sample_a, &sample_b);
-    warnings.extend(step.map(|step| Warning::QuantisedClock { step, unit: metric.unit.clone() }));
+    let clock = clock_step(metric, &sample_a, &sample_b);
+    warnings.extend(clock.map(|step| Warning::QuantisedClock { step, unit: metric.unit.clone() }));
+    let step = [clock, rounding_step(evidence, metric, &sample_a, &sample_b)].into_iter().flatten().reduce(f64::max);
+    let estimate = match (estimate, step) {
+        (Some(estimate), Some(step)) => Some(widened(estimate, step, &side_a, &side_b)),
+        (estimate, _) => estimate,
+    };
     if rules.pairing == Pairing::Paired {
         let pairs = stats::paired(&matched.a, &matched.b);
         let (a, b) = (pairs.unpaired_a(), pairs.unpaired_b());
@@ -154,7 +209,7 @@ pub fn row(evidence: &Evidence, index: &Index, cells: &RowCells<'_>, metric: &Me
         .no_verdict
         .filter(|_| metric.role != Role::Diagnostic)
         .or_else(|| missing_side(&side_a, &side_b))
-        .or_else(|| failures::takes_all_trials(metric).then(|| lacking(&side_a, &side_b)).flatten())
+        .or_else(|| unfair(index, cells, metric))
         .or(refusal)
         .or_else(|| under_step(step?, &side_a, &side_b, estimate.as_ref()?, rules))
         .or_else(|| (metric.role == Role::Diagnostic).then_some(NoVerdict::Diagnostic))
@@ -183,6 +238,31 @@ pub fn row(evidence: &Evidence, index: &Index, cells: &RowCells<'_>, metric: &Me
 fn clock_step(metric: &Metric, a: &Sample, b: &Sample) -> Option<f64> {
     let steps = [a, b].map(|side| stats::clock_step(side.values()).filter(|_| is_time(&metric.unit)));
     steps.into_iter().flatten().reduce(f64::max)
+}
+
+/// What the times of both sides may be rounded to, where those of one do not vary: étalon's own have the resolution of its
+/// histograms, and of other tools' only the values tell.
+fn rounding_step(evidence: &Evidence, metric: &Metric, a: &Sample, b: &Sample) -> Option<f64> {
+    /// Three digits, as its histograms keep them: a bucket is no wider than this share of its values.
+    const OWN: f64 = 1.0 / 1024.0;
+    if metric.role == Role::Diagnostic || !is_time(&metric.unit) || a.n() == 0 || b.n() == 0 {
+        return None;
+    }
+    let step = stats::rounding_step(a.values(), b.values())?;
+    let largest = a.values().iter().chain(b.values()).copied().fold(0.0, f64::max);
+    Some(if evidence.header.build == IMPORTED { step } else { step.min(OWN * largest) })
+}
+
+/// The estimate with an interval that holds what both sides may be off by rounding to a step.
+fn widened(estimate: Estimate, step: f64, a: &Side, b: &Side) -> Estimate {
+    let (Some(a), Some(b)) = (&a.summary, &b.summary) else { return estimate };
+    // Where values vary by steps, what each is off by is evened out over the trials.
+    if estimate.p_t > 0.0 || a.median <= 0.0 || b.median <= 0.0 {
+        return estimate;
+    }
+    let half = step / 2.0 * (1.0 / a.median + 1.0 / b.median);
+    let (lo, hi) = (estimate.ratio * (-half).exp(), estimate.ratio * half.exp());
+    Estimate { lo: estimate.lo.min(lo), hi: estimate.hi.max(hi), ..estimate }
 }
 
 /// A difference of one step or less is none that such a clock can show. That both are equal within the margin it can show if
@@ -245,12 +325,18 @@ fn missing_side(a: &Side, b: &Side) -> Option<NoVerdict> {
     missing(a, SideLetter::A).or_else(|| missing(b, SideLetter::B))
 }
 
-/// The side of which more trials have no value, where both have some.
-fn lacking(a: &Side, b: &Side) -> Option<NoVerdict> {
-    let without = |side: &Side| side.unavailable.iter().map(|(_, trials)| trials).sum::<usize>();
-    let (letter, side) = if without(b) > without(a) { (SideLetter::B, b) } else { (SideLetter::A, a) };
-    let (trials, of) = (without(side), without(side) + side.trials.len());
-    (trials > 0).then_some(NoVerdict::Lacking { side: letter, trials, of })
+/// Why the trials with a value are no fair choice of one side's: of that which lacks more.
+fn unfair(index: &Index, cells: &RowCells<'_>, metric: &Metric) -> Option<NoVerdict> {
+    let lacks = |found: &NoVerdict| match found {
+        NoVerdict::Lacking { trials, .. } => (*trials, 0),
+        NoVerdict::Repeated { attempts, .. } => (0, *attempts),
+        _ => (0, 0),
+    };
+    let sides = [(cells.a, SideLetter::A), (cells.b, SideLetter::B)];
+    sides
+        .into_iter()
+        .filter_map(|(cells, side)| index.unfair(cells, &metric.id, side))
+        .reduce(|a, b| if lacks(&b) > lacks(&a) { b } else { a })
 }
 
 /// The difference of two shares, which are in the form of [`failures::as_exponentials`], or why there is none.
@@ -376,6 +462,6 @@ pub fn marks(evidence: &Evidence, cells: &[u32], side: Option<SideLetter>) -> Ve
 /// The measured trials of some cells.
 pub fn measured_trials(evidence: &Evidence, cells: &[u32]) -> Vec<i64> {
     let measured =
-        |trial: &&store::StoredTrial| trial.state == model::TrialState::Measured && cells.contains(&trial.planned.cell);
+        |trial: &&store::StoredTrial| trial.state == TrialState::Measured && cells.contains(&trial.planned.cell);
     evidence.trials.iter().filter(measured).map(|trial| trial.id).collect()
 }

@@ -66,13 +66,24 @@ pub enum Scale {
     Points,
 }
 
-/// The shares of operations that did not succeed on both sides, each from 0 to 1: means of their trials.
+/// The shares of operations that did not succeed on both sides, each from 0 to 1: means of their trials. Nothing of a side
+/// that does not tell its own.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Failures {
-    /// Of A.
-    pub a: f64,
-    /// Of B.
-    pub b: f64,
+    pub a: Option<f64>,
+    pub b: Option<f64>,
+}
+
+impl Failures {
+    /// The larger of both.
+    pub fn worst(&self) -> f64 {
+        self.a.unwrap_or_default().max(self.b.unwrap_or_default())
+    }
+
+    /// In words, one for each side.
+    pub fn words(&self) -> [String; 2] {
+        [self.a, self.b].map(|share| share.map_or_else(|| "an unknown share".to_owned(), failed_share))
+    }
 }
 
 /// B against A.
@@ -138,7 +149,7 @@ pub enum NoVerdict {
         /// The share that lies beyond the figure.
         tail: f64,
     },
-    /// Some trials of a side have the figure and others have not: those that have it are no fair choice.
+    /// Some trials of a side have the figure; others failed, or do not have it. Those that have it are no fair choice.
     Lacking {
         /// The side of which more trials lack it.
         side: SideLetter,
@@ -147,6 +158,15 @@ pub enum NoVerdict {
         /// Of how many.
         of: usize,
     },
+    /// Too many attempts at trials of a side failed and were repeated: those that lived are no fair choice.
+    Repeated {
+        side: SideLetter,
+        attempts: usize,
+        /// At how many trials.
+        of: usize,
+    },
+    /// What failed is not known of some operations that the figure is about.
+    FailuresUnknown { side: SideLetter },
     /// A side has no value.
     NotAvailable {
         /// Which side.
@@ -195,13 +215,24 @@ impl NoVerdict {
                 side.as_str()
             ),
             NoVerdict::Lacking { side, trials, of } => format!(
-                "n/a in {trials} of {} of {}, and the others alone are no fair choice",
+                "failed or n/a in {trials} of {} of {}, and the others alone are no fair choice",
                 count(*of, "trial"),
+                side.as_str()
+            ),
+            NoVerdict::Repeated { side, attempts, of } => format!(
+                "{} at the {of} trials of {} failed and were repeated, and those that lived are no fair choice",
+                count(*attempts, "attempt"),
+                side.as_str()
+            ),
+            NoVerdict::FailuresUnknown { side } => format!(
+                "operations failed, and how many did of {} is not known: this figure may be of the others alone",
                 side.as_str()
             ),
             NoVerdict::NotAvailable { side, reason } => format!("n/a: {} has no value ({reason})", side.as_str()),
             NoVerdict::NotComparable(why) => why.clone(),
-            NoVerdict::UnderClockStep => "the sides differ by one step of the clock or less".to_owned(),
+            NoVerdict::UnderClockStep => {
+                "the sides differ by no more than one step of the clock or of the printed digits".to_owned()
+            }
             NoVerdict::NoBetterSide => "differs; neither way is better".to_owned(),
             NoVerdict::Diagnostic => "not judged: explains the others".to_owned(),
         }
@@ -215,7 +246,9 @@ impl NoVerdict {
             NoVerdict::SequentialOrder => "sequential order".to_owned(),
             NoVerdict::Voided { what, .. } => what.clone(),
             NoVerdict::Failures { side, share, .. } => format!("{} of {} failed", failed_share(*share), side.as_str()),
-            NoVerdict::Lacking { side, trials, of } => format!("n/a in {trials} of {of} of {}", side.as_str()),
+            NoVerdict::Lacking { side, trials, of } => format!("{} lacks {trials} of {of}", side.as_str()),
+            NoVerdict::Repeated { side, attempts, .. } => format!("{attempts} of {} repeated", side.as_str()),
+            NoVerdict::FailuresUnknown { side } => format!("failures of {} unknown", side.as_str()),
             NoVerdict::NotAvailable { side, reason } => match crate::words::absent(reason) {
                 "n/a" => format!("{} has no value", side.as_str()),
                 word => word.to_owned(),

@@ -1,6 +1,7 @@
 //! All comparisons of an experiment: which sides, which tables, and what holds for all of them.
 
 use model::facts::Difference;
+use model::metric::FAILED_SHARE;
 use model::{Order, TrialState};
 use stats::Estimator;
 use store::StoredTrial;
@@ -309,9 +310,10 @@ fn check_metrics(index: &Index, filter: &MetricFilter) -> Result<(), CompareErro
     }
 }
 
+/// Keeps what was asked for; and what failed, which nobody who looks at one metric may miss.
 fn filter_metrics(tables: &mut Vec<Table>, filter: &MetricFilter) {
     for table in tables.iter_mut() {
-        table.rows.retain(|row| filter.shows(&row.metric));
+        table.rows.retain(|row| filter.shows(&row.metric) || row.metric.id == FAILED_SHARE);
     }
     tables.retain(|table| !table.rows.is_empty());
 }

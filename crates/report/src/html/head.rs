@@ -7,7 +7,7 @@ use stats::Verdict;
 use super::forest::{verdict_class, verdict_shape};
 use crate::comparison::{Comparison, ComparisonSet, Estimate, NoVerdict, NoteKind, Table};
 use crate::evidence::Evidence;
-use crate::number::{Script, count, failed_share, percent};
+use crate::number::{Script, count, percent};
 use crate::words::{change_of, created, metric_name, table_title, verdict_word};
 
 /// Title, verdicts, what holds for all of them, and what the experiment was.
@@ -111,8 +111,9 @@ fn sentence(table: &Table, rows: &[&Comparison]) -> Markup {
 /// What did not succeed, where the sides differ in it: the most of any cell.
 fn failed(rows: &[&Comparison]) -> Markup {
     let of = rows.iter().filter(|row| row.verdict().is_some()).filter_map(|row| row.failures);
-    let Some(most) = of.max_by(|x, y| x.a.max(x.b).total_cmp(&y.a.max(y.b))) else { return html! {} };
-    html! { "; " strong { (failed_share(most.a)) " of A and " (failed_share(most.b)) " of B failed" } }
+    let Some(most) = of.max_by(|x, y| x.worst().total_cmp(&y.worst())) else { return html! {} };
+    let [a, b] = most.words();
+    html! { "; " strong { (a) " of A and " (b) " of B failed" } }
 }
 
 /// All cells say the same.

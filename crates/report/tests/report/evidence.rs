@@ -271,17 +271,18 @@ impl Made {
         }
     }
 
-    /// Puts an attempt that failed before each measured trial of a system.
-    pub fn repeat(&mut self, system: &str, reason: &str) {
+    /// Puts an attempt that failed before each of the first measured trials of a system.
+    pub fn repeat(&mut self, system: &str, mut count: usize, reason: &str) {
         let cells = &self.evidence.cells;
         let of_system = |trial: &StoredTrial| cells[trial.planned.cell as usize].system == system;
         let before = self.evidence.trials.len() as i64;
         let mut all = Vec::new();
         for trial in self.evidence.trials.drain(..) {
-            if !of_system(&trial) {
+            if !of_system(&trial) || count == 0 {
                 all.push(trial);
                 continue;
             }
+            count -= 1;
             let failed = StoredTrial { id: trial.id + before, state: TrialState::Failed, ..trial.clone() };
             all.push(StoredTrial { reason: Some(reason.to_owned()), ..failed });
             all.push(StoredTrial { attempt: 2, ..trial });

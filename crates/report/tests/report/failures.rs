@@ -100,6 +100,60 @@ fn one_trial_with_a_share_beyond_the_tail_voids_the_row() {
 }
 
 #[test]
+fn trials_that_failed_are_not_left_out_of_a_verdict() {
+    let systems = || vec![("a".to_owned(), (|_| 1_000.0) as fn(i64) -> f64), ("b".to_owned(), |_| 1_300.0)];
+    let failing = |of_a: u32, of_b: u32| {
+        let mut made = Builder { systems: systems(), clients: vec![4], blocks: 20, ..Builder::default() }.build();
+        for (cell, count) in [(0, of_a), (1, of_b)] {
+            let of_cell = made.evidence.trials.iter().filter(|trial| trial.planned.cell == cell);
+            let lost: Vec<u32> = of_cell.take(count as usize).map(|trial| trial.planned.position).collect();
+            lost.into_iter().for_each(|position| made.fail(position, "server closed the connection"));
+        }
+        set(&made)
+    };
+    assert!(failing(0, 0).rows().all(|row| row.verdict().is_some()));
+    for (of_a, of_b, side, trials) in [(0, 1, SideLetter::B, 1), (0, 12, SideLetter::B, 12), (3, 2, SideLetter::A, 3)] {
+        for row in failing(of_a, of_b).rows() {
+            assert_eq!(row.no_verdict(), Some(&NoVerdict::Lacking { side, trials, of: 20 }), "{}", row.metric.id);
+        }
+    }
+}
+
+#[test]
+fn trials_without_a_row_lack_it() {
+    for metric in ["throughput", "response_p99"] {
+        let systems = vec![("a".to_owned(), (|_| 1_000.0) as fn(i64) -> f64), ("b".to_owned(), |_| 1_300.0)];
+        let mut made = Builder { systems, clients: vec![4], blocks: 12, ..Builder::default() }.build();
+        made.evidence
+            .measurements
+            .retain(|stored| stored.measurement.metric.id != metric || stored.cell == 0 || stored.block % 2 == 0);
+        let set = set(&made);
+        let lacking = NoVerdict::Lacking { side: SideLetter::B, trials: 6, of: 12 };
+        assert_eq!(row(&set, metric).no_verdict(), Some(&lacking));
+        assert!(row(&set, "response_p50").verdict().is_some(), "it is in all trials");
+    }
+}
+
+#[test]
+fn a_share_that_is_not_known_is_no_share_of_zero() {
+    let made = |unknown: std::ops::Range<u32>| {
+        let mut made = made(|system, _| if system == "b" { 0.5 } else { 0.0 });
+        made.lack("a", FAILED_SHARE, unknown);
+        set(&made)
+    };
+    assert!(row(&made(0..0), "response_p99").verdict().is_some(), "half a percent lies beyond it");
+    for unknown in [0..3, 0..20] {
+        let set = made(unknown.clone());
+        let p99 = row(&set, "response_p99");
+        assert_eq!(p99.no_verdict(), Some(&NoVerdict::FailuresUnknown { side: SideLetter::A }), "{unknown:?}");
+        let throughput = row(&set, "throughput");
+        assert!(throughput.failures.is_some_and(|of| of.b.is_some()), "{throughput:?}");
+    }
+    let text = render(&made(0..20), &TextOptions { width: 160, ..TextOptions::default() });
+    assert!(text.contains("A an unknown share, B 0.5 % failed"), "{text}");
+}
+
+#[test]
 fn a_latency_that_some_trials_lack_has_no_verdict() {
     let lacking = |of_a: u32, of_b: u32| {
         let systems = vec![("a".to_owned(), (|_| 1_000.0) as fn(i64) -> f64), ("b".to_owned(), |_| 1_300.0)];
@@ -115,7 +169,7 @@ fn a_latency_that_some_trials_lack_has_no_verdict() {
         assert_eq!(p99.no_verdict(), Some(&NoVerdict::Lacking { side, trials, of: 20 }));
         assert_eq!(row(&set, "response_p50").verdict(), Some(stats::Verdict::Faster), "it is in all trials");
         let text = render(&set, &TextOptions { width: 80, ..TextOptions::default() });
-        let said = format!("n/a in {trials} of 20 of {}", side.as_str());
+        let said = format!("{} lacks {trials} of 20", side.as_str());
         assert!(text.contains(&said) && text.contains("10 operations beyond it are needed"), "{text}");
     }
     let none = lacking(2, 20);

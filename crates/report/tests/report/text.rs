@@ -49,7 +49,7 @@ fn the_table_says_all_of_it() {
         "95 % interval",
         "clients=1\n",
         "tx/s ↑",
-        "no verdict: client saturated (",
+        "no verdict: B lacks 1 of 10 (",
         ") client saturated in 1 of 10 trials of A: each of the client's 2 threads was busy 97 % of the time",
         "dropped trial:\n",
         "↑ higher is better",

@@ -272,6 +272,8 @@ pub(super) fn failure(tried: impl Into<String>, error: &AskError) -> Failure {
     let kind = match (class, packet.code) {
         (ErrorClass::ConnectionLost, _) => FailureKind::ConnectionLost,
         (ErrorClass::DiskFull, _) => FailureKind::DiskFull,
+        // No such function, stored or built in.
+        (_, 1128 | 1305) => FailureKind::Unsupported,
         (_, 1044 | 1142 | 1143 | 1227 | 1290 | 1370 | 1792 | 1836) => FailureKind::Permission,
         _ => FailureKind::Other,
     };

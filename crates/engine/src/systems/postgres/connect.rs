@@ -345,6 +345,8 @@ pub(super) fn failure(tried: impl Into<String>, error: &postgres::Error) -> Fail
         (ErrorClass::ConnectionLost, _) => FailureKind::ConnectionLost,
         (ErrorClass::DiskFull, _) => FailureKind::DiskFull,
         (_, "42501") => FailureKind::Permission,
+        // undefined_function, feature_not_supported
+        (_, "42883" | "0A000") => FailureKind::Unsupported,
         _ => FailureKind::Other,
     };
     let failure = Failure::new(kind, tried, op.message);

@@ -208,6 +208,7 @@ fn sql_failure(tried: &str, error: &rusqlite::Error) -> Failure {
     let kind = match error.sqlite_error_code() {
         Some(DiskFull) => FailureKind::DiskFull,
         Some(ReadOnly | PermissionDenied | CannotOpen) => FailureKind::Permission,
+        _ if error.to_string().starts_with("no such function") => FailureKind::Unsupported,
         _ => FailureKind::Other,
     };
     Failure::new(kind, tried, error)

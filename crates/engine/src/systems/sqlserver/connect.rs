@@ -289,6 +289,9 @@ pub(super) fn if_known(asked: Result<(), AskError>) -> Result<(), AskError> {
     }
 }
 
+/// No such function, and no such method of a type.
+const NOT_THERE: [i32; 2] = [195, 6506];
+
 /// A failure of something that was asked of a server over an open connection.
 pub(super) fn failure(tried: impl Into<String>, error: &AskError) -> Failure {
     let tried = tried.into();
@@ -301,7 +304,7 @@ pub(super) fn failure(tried: impl Into<String>, error: &AskError) -> Failure {
         _ if PERMISSION.contains(&number) || READ_ONLY.contains(&number) => FailureKind::Permission,
         ErrorClass::ConnectionLost => FailureKind::ConnectionLost,
         ErrorClass::DiskFull => FailureKind::DiskFull,
-        _ if number == UNNUMBERED => FailureKind::Unsupported,
+        _ if number == UNNUMBERED || NOT_THERE.contains(&number) => FailureKind::Unsupported,
         _ => FailureKind::Other,
     };
     let failure = Failure::new(kind, tried, error);

@@ -49,6 +49,8 @@ enum Standing {
     Wrong(String),
     /// The engine cannot answer.
     Unsupported(String),
+    /// The engine did not answer this time.
+    Failed(String),
 }
 
 /// What one query gave.
@@ -155,7 +157,9 @@ fn standing_of(failure: Failure) -> Result<Standing, Failure> {
         FailureKind::Unreachable | FailureKind::ConnectionLost | FailureKind::DiskFull | FailureKind::Login => {
             Err(failure)
         }
-        _ => Ok(Standing::Unsupported(failure.cause)),
+        FailureKind::Unsupported | FailureKind::Missing => Ok(Standing::Unsupported(failure.cause)),
+        // Such as a timeout, or too little memory.
+        _ => Ok(Standing::Failed(failure.cause)),
     }
 }
 
@@ -340,6 +344,7 @@ impl Standing {
             Standing::Right => reading,
             Standing::Wrong(evidence) => Reading::Unavailable(format!("wrong answer: {evidence}")),
             Standing::Unsupported(reason) => Reading::Unavailable(format!("unsupported: {reason}")),
+            Standing::Failed(reason) => Reading::Unavailable(format!("failed: {reason}")),
         }
     }
 }
@@ -410,7 +415,8 @@ mod tests {
     fn a_lost_connection_fails_the_trial_and_a_refused_query_does_not() {
         let failure = |kind| Failure::new(kind, "ask", "why");
         assert!(standing_of(failure(FailureKind::ConnectionLost)).is_err());
-        assert_eq!(standing_of(failure(FailureKind::Other)), Ok(Standing::Unsupported("why".to_owned())));
+        assert_eq!(standing_of(failure(FailureKind::Unsupported)), Ok(Standing::Unsupported("why".to_owned())));
+        assert_eq!(standing_of(failure(FailureKind::Other)), Ok(Standing::Failed("why".to_owned())));
     }
 
     #[test]
