@@ -84,6 +84,13 @@ pub struct Latency {
     pub bins: Vec<(u64, u64)>,
 }
 
+impl Latency {
+    /// The percentile of a rank, if fio printed it.
+    fn at(&self, rank: f64) -> Option<f64> {
+        self.percentiles.iter().find(|(known, _)| (known - rank).abs() < 1e-6).map(|(_, ns)| *ns)
+    }
+}
+
 /// fio continues after EIO, and EILSEQ of Linux and of macOS.
 const GOES_ON_AFTER: [i64; 3] = [5, 84, 92];
 
@@ -416,6 +423,7 @@ fn result(document: &Document, side: &Side<'_>, op: &str, of: Of, system: &str) 
     let failed = side.failed_of(&all);
     result.measurements = measurements(&all, &durations, failed);
     result.measurements.push(failed_share(side, &all, failed));
+    result.measurements.extend(cpu_per_io(document, side));
     let series = failed.and_then(|failed| durations.series("fio", result.elapsed_s.unwrap_or(0.0), failed));
     result.series.extend(series);
     if all.len() > 1 {
@@ -440,6 +448,19 @@ fn failed_share(side: &Side<'_>, all: &[&Direct], failed: Option<u64>) -> Measur
         None => (side.failed(), issued(&mut side.directions().map(|direct| direct.ios))),
     };
     Measurement::failed_share(Reading::percent_failed(failed, issued.saturating_sub(failed)))
+}
+
+/// CPU time of the job's thread for each I/O, where one thread did them all: what it did in another direction it does not tell
+/// apart, and of several jobs the shares are a mean.
+fn cpu_per_io(document: &Document, side: &Side<'_>) -> Option<Measurement> {
+    let [job] = side.jobs.as_slice() else { return None };
+    let mut directions = job.directions();
+    let (Some(direct), None) = (directions.next(), directions.next()) else { return None };
+    let is_alone = job.options.get("numjobs").or(document.global.get("numjobs")).is_none_or(|jobs| jobs == "1");
+    let share =
+        job.user_cpu_percent.zip(job.system_cpu_percent).filter(|_| is_alone).map(|(user, system)| user + system)?;
+    let us = share / 100.0 * direct.runtime_ms? * 1e3 / direct.ios as f64;
+    Some(Measurement::new("cpu_per_io", "us", Direction::Lower, Role::Secondary, in_us(us * 1e3)))
 }
 
 /// Successful I/Os per second: fio's own figure counts failed ones.
@@ -484,6 +505,12 @@ fn measurements(all: &[&Direct], binned: &Durations, failed: Option<u64>) -> Vec
     ] {
         found.extend(percentile(all, binned, failed, rank).map(|reading| latency(id, role, reading)));
     }
+    // With `--lat_percentiles=1`, of one job of which nothing failed: it prints no bins to merge or to rank failures behind.
+    if let ([Direct { total: Some(total), .. }], Some(0)) = (all, failed) {
+        for (id, rank) in [("latency_p50", 50.0), ("latency_p99", 99.0)] {
+            found.extend(total.at(rank).map(|ns| latency(id, Role::Secondary, in_us(ns))));
+        }
+    }
     found
 }
 
@@ -494,10 +521,7 @@ fn in_us(ns: f64) -> Reading {
 /// `None` if fio did not print it. Percentiles of several jobs cannot be merged, bins can; failures rank after all
 /// bins, but fio's percentiles ignore them.
 fn percentile(all: &[&Direct], binned: &Durations, failed: Option<u64>, rank: f64) -> Option<Reading> {
-    let of = |direct: &&Direct| {
-        let percentiles = &direct.completion.as_ref()?.percentiles;
-        percentiles.iter().find(|(known, _)| (known - rank).abs() < 1e-6).map(|(_, ns)| *ns)
-    };
+    let of = |direct: &&Direct| direct.completion.as_ref()?.at(rank);
     let samples: u64 = all.iter().filter_map(|direct| direct.completion.as_ref()).map(|latency| latency.samples).sum();
     let why_not = match (all, failed) {
         ([one], Some(0)) => return of(one).map(in_us),

@@ -80,6 +80,24 @@ fn what_an_error_or_a_signal_ended_keeps_its_place() {
 }
 
 #[test]
+fn a_jobs_own_processor_time_and_whole_latency_are_read() {
+    let of = |options: &str| {
+        let text = format!(
+            r#"{{"fio version": "fio-3.33", "jobs": [{{"jobname": "a", "job options": {{{options}}}, "usr_cpu": 10.0,
+            "sys_cpu": 40.0, "read": {{"total_ios": 50000, "iops": 50000.0, "bw_bytes": 1.0, "runtime": 1000, "lat_ns":
+            {{"min": 1, "max": 9, "mean": 5, "N": 50000, "percentile": {{"50.000000": 120000, "99.000000": 900000}}}}}}}}]}}"#
+        );
+        import(&read(text.as_bytes()).unwrap(), "disk", "a.json").results.remove(0).measurements
+    };
+    let alone = of("");
+    assert_eq!(reading(&alone, "cpu_per_io"), Reading::Value(10.0));
+    assert_eq!(reading(&alone, "latency_p50"), Reading::Value(120.0));
+    assert_eq!(reading(&alone, "latency_p99"), Reading::Value(900.0));
+    let of_clones = of(r#""numjobs": "2""#);
+    assert!(of_clones.iter().all(|m| m.metric.id != "cpu_per_io"), "a mean of two threads is of neither");
+}
+
+#[test]
 fn bins_become_a_histogram() {
     let documents = read(PLUS.as_bytes()).unwrap();
     assert_eq!(documents[0].jobs[0].read.as_ref().unwrap().completion.as_ref().unwrap().bins.len(), 5);
