@@ -1,307 +1,332 @@
-//! `cargo xtask bench`: étalon's own cost and speed beside its peers', on one machine in one interleaved run.
+//! `cargo xtask bench PART`: étalon's own cost and speed beside its peers', on one machine in one interleaved run.
 //!
-//! Every block runs every entry once, in random order, so that what the machine does in the meantime meets all of them
-//! alike. All tools are measured from outside by the same means; ratios, intervals and verdicts are those of the crate
-//! `stats`. The outcome is `docs/performance.md`, of which no figure is written by hand.
+//! A part is a file in `xtask/bench/`: servers, and command lines of whole processes. Every block runs each of them once, in
+//! random order, so that what the machine does in the meantime meets all of them alike. What a peer prints is read by
+//! `etalon import`, what étalon measured by `etalon compare`; the time of the processor is the kernel's. All of it becomes one
+//! table, `etalon import tidy` makes a store of it, and `etalon compare` judges.
 
-mod bars;
-mod build;
-pub mod contention;
-pub mod disk;
-mod document;
-mod entries;
-mod extent;
-pub mod fleet;
-mod loops;
-pub mod origin;
-pub mod pages;
 mod part;
 mod process;
-mod raw;
-mod record;
-mod server;
-mod template;
-mod threads;
-mod tools;
-mod truth;
+mod publish;
+mod servers;
 
-use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use host::scratch::Scratch;
-use stats::Rng;
+use serde_json::Value as Json;
 
-use crate::requirements::{self, MARIADB, POSTGRES, SYSBENCH};
-use build::Build;
-use entries::{Entry, Place, System, Threads, Tool, Transport};
-pub use extent::Extent;
-use origin::Origin;
-use raw::Raw;
-use record::{Failure, Header, Journal, Line};
-use server::{Programs, Server};
-use tools::{Peers, Runner};
+use crate::requirements;
+use part::{Comparison, Part, Run, Side, Values};
+use process::{Programs, ask};
+use servers::Servers;
 
-/// Where the raw results are kept: every run of every block, a line each.
-const RESULTS: &str = "target/bench/transactions.jsonl";
-/// How often étalon's start-up is measured.
-const START_UPS: usize = 3;
+/// What others used of the processors during a run.
+const FOREIGN_LOAD: &str = "foreign_load";
 
 /// What to run.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// How much.
-    #[command(flatten)]
-    pub extent: Extent,
-    /// Only what has this in its key, as `unix/16`; the document goes to target/bench/.
+    /// The part: the name of a file in xtask/bench/, as `transactions`.
+    part: String,
+    /// How often everything is run; 6 are the fewest that are judged.
+    #[arg(long, default_value_t = 10)]
+    blocks: u32,
+    /// How long each run is, in seconds, where a tool can be told.
+    #[arg(long, default_value_t = 5)]
+    seconds: u32,
+    /// Seed of the order.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Only what has this in its name, as `pgbench clients=16`.
     #[arg(long)]
-    pub only: Option<String>,
+    only: Option<String>,
+    /// Another value for one of the part, as `size_mb=64`.
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    set: Vec<String>,
+    /// The folder in which everything is made: the disk that is measured.
+    #[arg(long, value_name = "DIR")]
+    folder: Option<PathBuf>,
+    /// Cargo's profile for étalon.
+    #[arg(long, default_value = "release")]
+    profile: String,
+    /// Another étalon, such as an older build: it takes the peers' place.
+    #[arg(long, value_name = "ETALON")]
+    beside: Option<PathBuf>,
 }
 
 impl Options {
-    fn wants(&self, key: &str) -> bool {
-        self.only.as_deref().is_none_or(|part| key.contains(part))
+    /// Whether the outcome may go into the document.
+    fn is_whole(&self) -> bool {
+        let is_long = self.blocks >= 6 && self.seconds >= 3 && self.profile == "release";
+        is_long && self.only.is_none() && self.set.is_empty() && self.beside.is_none()
     }
 
     fn command(&self) -> String {
-        let Extent { blocks, seconds, seed, profile, .. } = &self.extent;
-        let only = self.only.as_ref().map(|part| format!(" --only {part}")).unwrap_or_default();
-        let profile = if profile == "release" { String::new() } else { format!(" --profile {profile}") };
-        format!("cargo xtask bench transactions --blocks {blocks} --seconds {seconds} --seed {seed}{only}{profile}")
+        let Options { part, blocks, seconds, seed, .. } = self;
+        let mut text = format!("cargo xtask bench {part} --blocks {blocks} --seconds {seconds} --seed {seed}");
+        let only = self.only.iter().map(|only| ("only", only.clone()));
+        let beside = self.beside.iter().map(|path| ("beside", path.display().to_string()));
+        let profile = (self.profile != "release").then(|| ("profile", self.profile.clone()));
+        for (option, value) in self.set.iter().map(|set| ("set", set.clone())).chain(only).chain(beside).chain(profile)
+        {
+            let _ = write!(text, " --{option} '{value}'");
+        }
+        text
     }
 }
 
-/// Measures, and writes the document. True unless a run failed.
+/// One number of one run, or why there is none.
+type Figure = (String, String, std::result::Result<f64, String>);
+
+/// How the runs went.
+#[derive(Default)]
+struct Outcome {
+    /// How many failed.
+    failed: usize,
+    /// What others used of the processors during each of those that did not, in per cent.
+    foreign_percent: Vec<f64>,
+}
+
+/// What all runs share.
+struct Bench<'a> {
+    options: &'a Options,
+    part: &'a Part,
+    programs: Programs,
+    etalon: PathBuf,
+    values: Values,
+    output: PathBuf,
+}
+
+/// Measures, and writes the part's text. True if every run gave figures and no bar was missed for sure.
 ///
 /// # Errors
-///
-/// When étalon cannot be built, a server does not start, or a file cannot be written.
-pub fn transactions(root: &Path, options: &Options) -> Result<bool> {
-    let extent = &options.extent;
-    if let Some(results) = &extent.render {
-        let (header, journal) = record::read(results)?;
-        return conclude(root, &header, &journal);
-    }
-    let origin = Origin::now(extent, options.only.as_deref(), options.command());
-    let mut header = Header { origin, ..Header::default() };
-    let wanted: Vec<Entry> = entries::all().into_iter().filter(|entry| options.wants(&entry.key())).collect();
-    let build = Build::make(root, &extent.profile)?;
-    let scratch = Scratch::new("bench", None).context("making a folder for the bench")?;
+/// When étalon cannot be built, something that the part needs is not there, or a file cannot be written.
+pub fn run(root: &Path, options: &Options) -> Result<bool> {
+    publish::refuse_changes(root)?;
+    let part = Part::read(root, &options.part, options.beside.as_deref())?;
+    let needed = requirements::ensure(&part.needs)?;
+    let programs = Programs::new(needed.iter().filter_map(|requirement| requirement.folder()));
+    let (etalon, sqlite) = build(root, &options.profile)?;
+    let folder = options.folder.clone().or(part.folder.as_ref().map(|folder| root.join(folder)));
+    let scratch = Scratch::new("bench", folder.as_deref()).context("making a folder for the bench")?;
     scratch.allow_passage().context("opening the way to the servers' folders")?;
-    let mut runner = set_up(root, build, &scratch, &wanted, &mut header)?;
-    let results = root.join(RESULTS);
-    let journal = measure(root, &mut runner, wanted, options, &mut header, results.clone());
-    for (_, server) in runner.servers.drain(..) {
-        server.stop()?;
+    let output = root.join("target/bench").join(&options.part);
+    fs::create_dir_all(&output).with_context(|| format!("making {}", output.display()))?;
+    let mut values = part.values.clone();
+    for set in &options.set {
+        let (name, value) = set.split_once('=').with_context(|| format!("--set {set}: no `=`"))?;
+        values.replace(name, value)?;
     }
-    let journal = journal?;
-    eprintln!("raw results: {}", results.display());
-    conclude(root, &header, &journal)
+    values.add("etalon", etalon.display());
+    values.add("sqlite", sqlite.display());
+    values.add("here", root.join("xtask/bench").display());
+    values.add("dir", scratch.path().display());
+    values.add("seconds", options.seconds);
+    let mut bench = Bench { options, part: &part, programs, etalon, values, output };
+    let servers = Servers::start(&mut bench, &scratch)?;
+    for line in &part.setup {
+        ask(bench.programs.command(&bench.values.filled(line)?)?)?;
+    }
+    let outcome = bench.measure(&servers)?;
+    drop(servers);
+    Ok(bench.conclude(root, &outcome)? && outcome.failed == 0)
 }
 
-fn conclude(root: &Path, header: &Header, journal: &Journal) -> Result<bool> {
-    // The parts that other benches made stay.
-    part::write(root, &header.origin, "performance.md", |before| {
-        part::kept(before, &document::render(header, journal))
-    })?;
-    for failure in &journal.failures {
-        eprintln!("failed: {}, block {}: {}", failure.key, failure.block, failure.reason);
-    }
-    Ok(journal.failures.is_empty())
-}
-
-/// Finds or installs the peers, starts the servers that are wanted, and loads their tables.
-fn set_up(root: &Path, build: Build, scratch: &Scratch, wanted: &[Entry], header: &mut Header) -> Result<Runner> {
-    header.missing = requirements::ensure_optional(&[&POSTGRES, &MARIADB, &SYSBENCH])?;
-    let find = |requirement: &requirements::Requirement, name: &str| requirement.find(&[name]);
-    let peers = Peers {
-        pgbench: postgres_program("pgbench"),
-        sysbench: find(&SYSBENCH, "sysbench"),
-        mysqlslap: find(&MARIADB, "mysqlslap"),
-    };
-    let c_loop = match &build.sqlite {
-        Some(sqlite) => match loops::compile(scratch.path(), sqlite) {
-            Ok(program) => Some(program),
-            Err(error) => {
-                header.missing.push(format!("the loop in C: {error:#}"));
-                None
+impl Bench<'_> {
+    /// Runs everything block by block.
+    fn measure(&self, servers: &Servers) -> Result<Outcome> {
+        let only = self.options.only.as_deref().unwrap_or_default();
+        let runs: Vec<Run<'_>> = self.part.runs().filter(|run| run.to_string().contains(only)).collect();
+        let mut tables: Vec<String> = vec![String::new(); runs.len()];
+        let mut order: Vec<usize> = (0..runs.len()).collect();
+        let (mut outcome, mut rng) = (Outcome::default(), stats::Rng::new(self.options.seed));
+        for block in 1..=self.options.blocks {
+            for last in (1..order.len()).rev() {
+                order.swap(last, rng.below(last + 1));
             }
-        },
-        None => None,
-    };
-    let known = tools::known_words(&build.etalon)?;
-    let folder = scratch.path().to_owned();
-    let mut runner = Runner { build, known, peers, servers: Vec::new(), folder, c_loop, slap_rates: Vec::new() };
-    for system in [System::Postgres, System::MariaDb] {
-        let is_wanted = wanted.iter().any(|entry| entry.place().is_some_and(|place| place.system == system));
-        if let (true, Some(programs)) = (is_wanted, programs(system)) {
-            eprintln!("starting {}", system.name());
-            runner.servers.push((system, Server::start(system, programs, scratch)?));
+            for &index in &order {
+                let run = &runs[index];
+                let figures = self.figures(run, servers).unwrap_or_else(|error| {
+                    outcome.failed += 1;
+                    let reason = format!("{error:#}");
+                    run.comparison.metrics().map(|name| (name.to_owned(), String::new(), Err(reason.clone()))).collect()
+                });
+                let foreign = figures.iter().filter(|(name, ..)| name == FOREIGN_LOAD);
+                outcome.foreign_percent.extend(foreign.filter_map(|(.., load)| load.as_ref().ok()));
+                for (metric, unit, figure) in figures {
+                    let value = figure.map_or_else(|why| format!("n/a: {why}"), |value| value.to_string());
+                    eprintln!("block {block}/{}: {run}: {metric} {value} {unit}", self.options.blocks);
+                    let value = value.replace('"', "'");
+                    let role = if metric == FOREIGN_LOAD { "diagnostic" } else { "primary" };
+                    let _ = writeln!(tables[index], "{},{block},{metric},{unit},{role},\"{value}\"", run.fields());
+                }
+                // An interrupted bench leaves what it has.
+                let name = &run.comparison.name;
+                let rows = runs.iter().zip(&tables).filter(|(run, _)| run.comparison.name == *name);
+                let table: String = rows.map(|(_, rows)| rows.as_str()).collect();
+                let heading = run.comparison.heading(self.options.seed);
+                fs::write(self.file(name, "csv"), heading + &table).context("writing the table")?;
+            }
         }
+        Ok(outcome)
     }
-    header.origin.versions = versions(root, &runner);
-    eprintln!("loading tables");
-    runner.load_tables()?;
-    Ok(runner)
-}
 
-/// Runs all blocks.
-fn measure(
-    root: &Path,
-    runner: &mut Runner,
-    wanted: Vec<Entry>,
-    options: &Options,
-    header: &mut Header,
-    results: PathBuf,
-) -> Result<Journal> {
-    let mut entries = Vec::new();
-    let mut obstacles: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for entry in wanted {
-        match runner.obstacle(&entry) {
-            Some(obstacle) => obstacles.entry(obstacle).or_default().push(format!("`{}`", entry.key())),
-            None => entries.push(entry),
+    fn file(&self, comparison: &str, ending: &str) -> PathBuf {
+        self.output.join(format!("{comparison}.{ending}"))
+    }
+
+    /// Runs a process and gives what it said, and what it took.
+    fn figures(&self, run: &Run<'_>, servers: &Servers) -> Result<Vec<Figure>> {
+        let Run { comparison, side, .. } = run;
+        let out = PathBuf::from(self.values.get("dir")).join("out");
+        let _ = fs::remove_dir_all(&out);
+        fs::create_dir(&out).with_context(|| format!("making {}", out.display()))?;
+        let mut values = run.values(&self.values);
+        values.add("out", out.display());
+        let command = |line: &str| self.programs.command(&values.filled(line)?);
+        for line in &comparison.before {
+            ask(command(line)?)?;
         }
-    }
-    let not_measured = obstacles.iter().map(|(why, keys)| format!("{why}; not measured: {}", keys.join(", ")));
-    header.missing.extend(not_measured);
-    eprintln!("looking for the best numbers of threads");
-    let failures = threads::search(runner, &entries, header);
-    entries.retain(|entry| !header.same_as.contains_key(&entry.key()));
-    entries.retain(|entry| failures.iter().all(|failure| failure.key != entry.key()));
-    header.start_up_cpu_s = start_up_cpu_s(runner);
-    if options.wants("truth") {
-        match truth::measure(root) {
-            Ok(rows) => header.truth = rows,
-            Err(reason) => header.missing.push(format!("latency truth: {reason}")),
-        }
-    }
-    let (mut raw, mut journal) = (Raw::create(results)?, Journal::default());
-    let mut keep = |line: Line| {
-        raw.keep(&line)?;
-        journal.take(line);
-        anyhow::Ok(())
-    };
-    keep(Line::Header(Box::new(header.clone())))?;
-    for failure in failures {
-        keep(Line::Failed(failure))?;
-    }
-    let mut rng = Rng::new(options.extent.seed);
-    for block in 1..=options.extent.blocks {
-        shuffle(&mut entries, &mut rng);
-        for entry in &entries {
-            let threads = header.threads.get(&entry.key()).copied().unwrap_or(1);
-            keep(run_one(runner, entry, threads, block, &options.extent))?;
-        }
-    }
-    Ok(journal)
-}
-
-/// Runs an entry once, and says what came out.
-fn run_one(runner: &mut Runner, entry: &Entry, threads: u32, block: u32, extent: &Extent) -> Line {
-    let key = entry.key();
-    match runner.run(entry, threads, extent.seconds) {
-        Ok(mut run) => {
-            run.block = block;
-            let foreign = run.foreign_share.map_or("not known".to_owned(), |share| format!("{:.1} %", share * 100.0));
-            let (blocks, rate, cpu_us) = (extent.blocks, run.rate_per_s, run.cpu_us);
-            eprintln!("block {block}/{blocks} {key}: {rate:.0} selects/s, {cpu_us:.2} µs, foreign load {foreign}");
-            Line::Run(run)
-        }
-        Err(error) => {
-            eprintln!("block {block}/{}: {key}: {error:#}", extent.blocks);
-            Line::Failed(Failure { key, block, reason: format!("{error:#}") })
-        }
-    }
-}
-
-/// The median of a few runs of étalon that do almost nothing.
-fn start_up_cpu_s(runner: &Runner) -> Option<f64> {
-    let place = Place { system: System::Postgres, transport: Transport::Unix, clients: 16 };
-    let entry = Entry::Client { tool: Tool::Etalon, place, load: entries::Load::Accounts, threads: Threads::Best };
-    if runner.obstacle(&entry).is_some() {
-        return None;
-    }
-    let mut times: Vec<f64> = (0..START_UPS).filter_map(|_| runner.start_up_cpu_s(place).ok()).collect();
-    times.sort_by(f64::total_cmp);
-    times.get(times.len() / 2).copied()
-}
-
-/// Fisher and Yates' shuffle, from Knuth, "The Art of Computer Programming" 2, algorithm 3.4.2 P.
-fn shuffle<T>(items: &mut [T], rng: &mut Rng) {
-    for last in (1..items.len()).rev() {
-        items.swap(last, rng.below(last + 1));
-    }
-}
-
-/// A program of PostgreSQL's: what stands beside the server itself, behind any link. What Debian has in the path for
-/// `pgbench` is a wrapper in Perl.
-fn postgres_program(name: &str) -> Option<PathBuf> {
-    let server = POSTGRES.find(&["postgres"])?.canonicalize().ok()?;
-    let path = server.with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-    path.is_file().then_some(path)
-}
-
-fn programs(system: System) -> Option<Programs> {
-    match system {
-        System::Postgres => Some(Programs {
-            install: postgres_program("initdb")?,
-            server: postgres_program("postgres")?,
-            client: postgres_program("psql")?,
-        }),
-        System::MariaDb => Some(Programs {
-            install: MARIADB.find(&["mariadb-install-db"])?,
-            server: MARIADB.find(&["mariadbd"])?,
-            client: MARIADB.find(&["mariadb"])?,
-        }),
-    }
-}
-
-fn versions(root: &Path, runner: &Runner) -> Vec<(String, String)> {
-    let server = |system| programs(system).map(|programs| programs.server);
-    let (postgres, mariadb) = (server(System::Postgres), server(System::MariaDb));
-    let others = [
-        ("PostgreSQL", postgres.as_deref()),
-        ("pgbench", runner.peers.pgbench.as_deref()),
-        ("MariaDB", mariadb.as_deref()),
-        ("sysbench", runner.peers.sysbench.as_deref()),
-        ("mysqlslap", runner.peers.mysqlslap.as_deref()),
-        ("rustc", Some(Path::new("rustc"))),
-        ("C compiler", Some(Path::new("cc"))),
-    ];
-    origin::versions(root, &runner.build.etalon, &others)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_part_is_chosen_and_said() {
-        #[derive(clap::Parser)]
-        struct Arguments {
-            #[command(flatten)]
-            options: Options,
-        }
-        let of =
-            |arguments: &[&str]| <Arguments as clap::Parser>::parse_from([&["bench"][..], arguments].concat()).options;
-        assert!(of(&[]).wants("anything"));
-        let partial = of(&["--only", "tcp/16"]);
-        assert!(partial.wants("postgres/tcp/16/x") && !partial.wants("postgres/tcp/80/x"));
-        assert!(partial.command().ends_with("--seed 1 --only tcp/16"), "{}", partial.command());
-    }
-
-    #[test]
-    fn a_shuffle_loses_nothing_and_follows_its_seed() {
-        let order = |seed| {
-            let mut items: Vec<u32> = (0..20).collect();
-            shuffle(&mut items, &mut Rng::new(seed));
-            items
+        let count = || -> Result<f64> {
+            let Some(counted) = &comparison.counted else { return Ok(0.0) };
+            let text = ask(command(&counted.command)?)?;
+            text.trim().parse().with_context(|| format!("reading the server's counter `{}`", text.trim()))
         };
-        assert_eq!(order(7), order(7));
-        assert_ne!(order(7), order(8));
-        let mut sorted = order(7);
-        sorted.sort_unstable();
-        assert_eq!(sorted, (0..20).collect::<Vec<_>>());
+        let before = count()?;
+        let took = process::run(command(&side.command)?, &out, &servers.pids())?;
+        let served = count()? - before;
+        let mut figures = self.said(side, &out)?;
+        let seconds = f64::from(self.options.seconds);
+        let rate = comparison.rate.as_ref().map(|rate| value_of(&figures, rate)).transpose()?;
+        let rate = rate.map(|rate| rate * side.operations);
+        let mut operations = rate.map(|rate| rate * seconds);
+        if let Some(counted) = &comparison.counted {
+            // What a peer prints is of the time after its connections, which it does not tell.
+            let said = operations.filter(|_| side.reads == part::ETALON);
+            let under_way = run.number("clients") * side.operations;
+            if let Some(said) = said.filter(|said| (said - served).abs() > 0.02 * served + under_way) {
+                bail!("it claims {said:.0} operations, and the server counted {served:.0}");
+            }
+            figures.push((counted.metric.clone(), counted.unit.clone(), Ok(rate.unwrap_or(served / seconds))));
+            operations = Some(served);
+        }
+        figures.extend(operations.map(|all| ("client_cpu".to_owned(), "us".to_owned(), Ok(took.cpu_s * 1e6 / all))));
+        figures.push(("peak_memory".to_owned(), "MB".to_owned(), Ok(took.peak_bytes / 1e6)));
+        figures.push((FOREIGN_LOAD.to_owned(), "%".to_owned(), took.foreign_share.map(|share| share * 100.0)));
+        figures.retain(|(name, ..)| comparison.metrics().any(|wanted| wanted == name) || name == FOREIGN_LOAD);
+        Ok(figures)
     }
+
+    /// What the tool itself says, as étalon reads it.
+    fn said(&self, side: &Side, out: &Path) -> Result<Vec<Figure>> {
+        let store = if side.reads == part::ETALON {
+            let found = fs::read_dir(out).context("reading étalon's results")?.flatten().map(|entry| entry.path());
+            let mut stores = found.filter(|path| path.extension().is_some_and(|ending| ending == "etalon"));
+            stores.next().context("étalon left no store")?
+        } else {
+            let store = out.join("imported.etalon");
+            let mut import = Command::new(&self.etalon);
+            import.args(["--quiet", "import", &side.reads]).arg(out.join("stdout")).arg("-o").arg(&store);
+            ask(import)?;
+            store
+        };
+        let json = self.compare(&store, &["--json", "--metrics", "all"])?;
+        let json: Json = serde_json::from_str(&json).context("reading étalon's answer")?;
+        let figures = json["figures"].as_array().context("étalon gave no figures")?;
+        let text = |json: &Json| json.as_str().unwrap_or_default().to_owned();
+        Ok(figures
+            .iter()
+            .map(|figure| {
+                let value = figure["side"]["median"].as_f64().ok_or_else(|| figure["side"]["unavailable"].to_string());
+                (text(&figure["metric"]), text(&figure["unit"]), value)
+            })
+            .collect())
+    }
+
+    fn compare(&self, store: &Path, arguments: &[&str]) -> Result<String> {
+        let mut command = Command::new(&self.etalon);
+        command.args(["--quiet", "compare"]).arg(store).args(arguments);
+        ask(command)
+    }
+
+    /// Judges, and writes the part's text. True if no bar was missed for sure.
+    fn conclude(&self, root: &Path, outcome: &Outcome) -> Result<bool> {
+        let mut text = publish::origin(root, self)?;
+        let mut loads = outcome.foreign_percent.clone();
+        loads.sort_by(f64::total_cmp);
+        if let (Some(median), Some(highest)) = (loads.get(loads.len() / 2), loads.last()) {
+            let all = loads.len();
+            let _ = writeln!(
+                text,
+                "Others used {median:.1} % of the processors in the median of {all} runs, {highest:.1} % at most."
+            );
+        }
+        if outcome.failed > 0 {
+            let _ = writeln!(text, "{} runs failed.", outcome.failed);
+        }
+        let mut is_good = true;
+        for comparison in self.part.comparisons.iter().filter(|one| self.file(&one.name, "csv").is_file()) {
+            let store = self.store(comparison)?;
+            let _ = write!(text, "\n### {}\n", comparison.title);
+            for view in &comparison.views {
+                let words = shlex::split(view).context("a view is no command line")?;
+                let mut arguments = vec!["--markdown", "--metrics", &comparison.metrics];
+                arguments.extend(words.iter().map(String::as_str));
+                let _ = write!(text, "\n{}", self.compare(&store, &arguments)?.replace("### ", "#### "));
+            }
+            if !comparison.bars.is_empty() && self.options.beside.is_none() {
+                let json = self.compare(&store, &["--json", "--metrics", &comparison.metrics])?;
+                let json: Json = serde_json::from_str(&json).context("reading étalon's answer")?;
+                let bars = comparison.bars.iter().map(|bar| bar.row(&json, &comparison.baseline));
+                let _ = writeln!(
+                    text,
+                    "\n| bar | asked | measured | 95 % interval, or smallest to largest | |\n|---|---|---|---|---|"
+                );
+                for row in bars {
+                    is_good &= !row.contains("**not met**");
+                    let _ = writeln!(text, "{row}");
+                }
+            }
+        }
+        publish::write(root, self, &text)?;
+        Ok(is_good)
+    }
+
+    fn store(&self, comparison: &Comparison) -> Result<PathBuf> {
+        let store = self.file(&comparison.name, "etalon");
+        let _ = fs::remove_file(&store);
+        let mut import = Command::new(&self.etalon);
+        // Notes name the file as it is given.
+        import.args(["--quiet", "import", "tidy", &format!("{}.csv", comparison.name), "-o"]).arg(&store);
+        ask(import.current_dir(&self.output))?;
+        Ok(store)
+    }
+}
+
+fn value_of(figures: &[Figure], metric: &str) -> Result<f64> {
+    let figure = figures.iter().find(|(name, ..)| name == metric).map(|(_, _, value)| value.clone());
+    figure.with_context(|| format!("it measured no {metric}"))?.map_err(anyhow::Error::msg)
+}
+
+/// Builds étalon: the binary, and the folder where the SQLite that is part of it was compiled.
+fn build(root: &Path, profile: &str) -> Result<(PathBuf, PathBuf)> {
+    eprintln!("building étalon, profile {profile}");
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    command.args(["build", "--package", "cli", "--profile", profile, "--message-format=json-render-diagnostics"]);
+    let messages = ask(command.current_dir(root).stderr(Stdio::inherit()))?;
+    let messages = messages.lines().map(serde_json::from_str).collect::<std::result::Result<Vec<Json>, _>>();
+    let messages = messages.context("reading cargo's messages")?;
+    let find = |key: &str, is_it: &dyn Fn(&Json) -> bool| {
+        let found = messages.iter().rfind(|message| is_it(message) && message[key].is_string())?;
+        found[key].as_str().map(PathBuf::from)
+    };
+    let etalon = find("executable", &|message| message["target"]["name"] == "etalon");
+    let is_sqlite = |message: &Json| message["package_id"].as_str().is_some_and(|id| id.contains("libsqlite3-sys"));
+    let sqlite = find("out_dir", &is_sqlite).context("cargo did not say where SQLite is")?;
+    Ok((etalon.context("cargo built no etalon")?, sqlite))
 }

@@ -57,11 +57,8 @@ enum Verb {
         /// Only these targets.
         targets: Vec<String>,
     },
-    /// Measure étalon beside its peers, and write docs/performance.md.
-    Bench {
-        #[command(subcommand)]
-        what: BenchVerb,
-    },
+    /// Measure étalon beside its peers, and write that part of docs/performance.md.
+    Bench(bench::Options),
     /// Screenshots of an HTML report: light, dark, as on a phone, and printed.
     Shots {
         /// The report.
@@ -70,21 +67,6 @@ enum Verb {
         #[arg(short, long, default_value = "target/shots")]
         output: PathBuf,
     },
-}
-
-#[derive(Subcommand)]
-enum BenchVerb {
-    /// Transactions: cost and rate beside pgbench, sysbench and mysqlslap, on private servers.
-    Transactions(bench::Options),
-    /// Page inserts: what étalon adds to SQLite, beside a loop in C.
-    Pages(bench::pages::Options),
-    /// Contention: what is committed where most is rolled back, beside pgbench.
-    Contention(bench::Extent),
-    /// Disks: rate, CPU and latency beside fio, and the rate without a disk.
-    Disk(bench::disk::Options),
-    /// Several hosts: what agents on NATS cost beside the direct run, what they add up to, how they begin.
-    #[command(mut_arg("seconds", |seconds| seconds.default_value("4")))]
-    Fleet(bench::Extent),
 }
 
 fn main() -> ExitCode {
@@ -121,20 +103,7 @@ fn run(verb: Verb) -> Result<bool> {
             docs::run(root, &documents, difference, docs::Binary::Build)
         }
         Verb::Fuzz { seconds, targets } => fuzz::run(root, &targets, seconds),
-        Verb::Bench { what } => {
-            bench::origin::refuse_changes(root)?;
-            bench(root, what)
-        }
+        Verb::Bench(options) => bench::run(root, &options),
         Verb::Shots { report, output } => shots::run(&report, &output),
-    }
-}
-
-fn bench(root: &Path, what: BenchVerb) -> Result<bool> {
-    match what {
-        BenchVerb::Transactions(options) => bench::transactions(root, &options),
-        BenchVerb::Pages(options) => bench::pages::run(root, &options),
-        BenchVerb::Contention(options) => bench::contention::run(root, &options),
-        BenchVerb::Disk(options) => bench::disk::disk(root, &options),
-        BenchVerb::Fleet(extent) => bench::fleet::fleet(root, &extent),
     }
 }

@@ -69,7 +69,7 @@ pub const CHROMIUM: Requirement = Requirement {
 };
 
 /// PostgreSQL, which tests and the bench start privately.
-pub const POSTGRES: Requirement = Requirement {
+const POSTGRES: Requirement = Requirement {
     name: "PostgreSQL server",
     needed_for: "tests that start a private server",
     programs: &[&["initdb"], &["postgres"]],
@@ -91,7 +91,7 @@ pub const POSTGRES: Requirement = Requirement {
 };
 
 /// MariaDB, which tests and the bench start privately.
-pub const MARIADB: Requirement = Requirement {
+const MARIADB: Requirement = Requirement {
     name: "MariaDB server",
     needed_for: "tests that start a private server",
     programs: &[&["mariadbd"], &["mariadb-install-db"]],
@@ -107,7 +107,7 @@ pub const MARIADB: Requirement = Requirement {
 };
 
 /// MariaDB's backup by files, a package of its own.
-pub const MARIADB_BACKUP: Requirement = Requirement {
+const MARIADB_BACKUP: Requirement = Requirement {
     name: "mariadb-backup",
     needed_for: "tests of backups",
     programs: &[&["mariadb-backup", "mariabackup"]],
@@ -135,7 +135,7 @@ pub const NATS: Requirement = Requirement {
 };
 
 /// A peer of the bench, which does without it, and what an importer is held against.
-pub const SYSBENCH: Requirement = Requirement {
+const SYSBENCH: Requirement = Requirement {
     name: "sysbench",
     needed_for: "tests of what is imported, and comparisons in `cargo xtask bench`",
     programs: &[&["sysbench"]],
@@ -144,7 +144,7 @@ pub const SYSBENCH: Requirement = Requirement {
 };
 
 /// The peer of the disk's bench, which does without it, and what an importer is held against.
-pub const FIO: Requirement = Requirement {
+const FIO: Requirement = Requirement {
     name: "fio",
     needed_for: "tests of what is imported, and comparisons in `cargo xtask bench disk`",
     programs: &[&["fio"]],
@@ -153,7 +153,7 @@ pub const FIO: Requirement = Requirement {
 };
 
 /// What makes volumes with XFS.
-pub const XFS: Requirement = Requirement {
+const XFS: Requirement = Requirement {
     name: "xfsprogs",
     needed_for: "tests of volumes",
     programs: &[&["mkfs.xfs"]],
@@ -164,7 +164,7 @@ pub const XFS: Requirement = Requirement {
 };
 
 /// Spatial types for PostgreSQL. On Debian with all that it needs 36 MB to fetch and 160 MB on disk: some ten seconds.
-pub const POSTGIS: Requirement = Requirement {
+const POSTGIS: Requirement = Requirement {
     name: "PostGIS",
     needed_for: "tests of spatial queries",
     programs: &[&["postgis.control"]],
@@ -181,7 +181,7 @@ pub const POSTGIS: Requirement = Requirement {
 };
 
 /// Spatial types for SQLite.
-pub const SPATIALITE: Requirement = Requirement {
+const SPATIALITE: Requirement = Requirement {
     name: "SpatiaLite",
     needed_for: "tests of spatial queries",
     programs: &[&["mod_spatialite.so", "mod_spatialite.dylib", "mod_spatialite.dll"]],
@@ -196,7 +196,7 @@ pub const SPATIALITE: Requirement = Requirement {
 };
 
 /// What SQLCipher is compiled against.
-pub const OPENSSL: Requirement = Requirement {
+const OPENSSL: Requirement = Requirement {
     name: "OpenSSL's headers",
     needed_for: "the build with SQLCipher",
     programs: &[&["ssl.h"]],
@@ -211,8 +211,7 @@ pub const OPENSSL: Requirement = Requirement {
 };
 
 /// Everything `cargo xtask test` needs besides cargo, wherever it runs.
-pub const REQUIREMENTS: &[Requirement] =
-    &[POSTGRES, MARIADB, MARIADB_BACKUP, POSTGIS, SPATIALITE, NATS, OPENSSL, CHROMIUM];
+const REQUIREMENTS: &[Requirement] = &[POSTGRES, MARIADB, MARIADB_BACKUP, POSTGIS, SPATIALITE, NATS, OPENSSL, CHROMIUM];
 
 /// What it needs on Linux beside those. Elsewhere there is no XFS, and what sysbench and fio print is read in fixtures.
 const ON_LINUX: &[Requirement] = &[SYSBENCH, FIO, XFS];
@@ -229,15 +228,34 @@ impl std::fmt::Display for Missing {
 
 impl std::error::Error for Missing {}
 
-/// Makes sure that every one of [`REQUIREMENTS`] is present, and of those that this platform has beside them.
+/// Makes sure that everything is present that `cargo xtask test` needs on this platform.
+///
+/// # Errors
+///
+/// As [`ensure`].
+pub fn ensure_all() -> Result<()> {
+    make_sure(&Platform::here().requirements().collect::<Vec<_>>())
+}
+
+/// Makes sure that these packages are present, by their names on Debian, and tells what they are.
 ///
 /// # Errors
 ///
 /// [`Missing`] when something is absent that this user on this platform must install by hand;
-/// another error when installing failed.
-pub fn ensure() -> Result<()> {
+/// another error when installing failed, or nothing has such a name.
+pub fn ensure(packages: &[String]) -> Result<Vec<&'static Requirement>> {
+    let all = || REQUIREMENTS.iter().chain(ON_LINUX);
+    let find = |name: &String| {
+        all().find(|requirement| requirement.packages.apt == name).with_context(|| format!("nothing is called {name}"))
+    };
+    let wanted = packages.iter().map(find).collect::<Result<Vec<_>>>()?;
+    make_sure(&wanted)?;
+    Ok(wanted)
+}
+
+fn make_sure(wanted: &[&Requirement]) -> Result<()> {
     let platform = Platform::here();
-    let missing: Vec<&Requirement> = platform.requirements().filter(|r| !r.present()).collect();
+    let missing: Vec<&Requirement> = wanted.iter().copied().filter(|r| !r.present()).collect();
     if missing.is_empty() {
         return Ok(());
     }
@@ -251,21 +269,6 @@ pub fn ensure() -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Looks for what the bench can do without, installs it where [`ensure`] would, and names what is still missing.
-///
-/// # Errors
-///
-/// Installing failed.
-pub fn ensure_optional(wanted: &[&Requirement]) -> Result<Vec<String>> {
-    let platform = Platform::here();
-    let missing: Vec<&Requirement> = wanted.iter().copied().filter(|r| !r.present()).collect();
-    if !missing.is_empty() && platform == Platform::Debian && is_root() {
-        install_by_apt(&missing)?;
-    }
-    let missing = missing.into_iter().filter(|r| !r.present());
-    Ok(missing.map(|r| platform.advice(&[r]).replace("\nhint:", ";")).collect())
 }
 
 impl Requirement {
@@ -283,8 +286,14 @@ impl Requirement {
         found.ok_or_else(|| Missing(Platform::here().advice(&[self])).into())
     }
 
+    /// The folder of its programs, behind any link.
+    pub fn folder(&self) -> Option<PathBuf> {
+        let program = self.programs.first().and_then(|group| self.find(group))?;
+        Some(program.canonicalize().ok()?.parent()?.to_owned())
+    }
+
     /// Where any of these programs is.
-    pub fn find(&self, any_of: &[&str]) -> Option<PathBuf> {
+    fn find(&self, any_of: &[&str]) -> Option<PathBuf> {
         let folders = self.search_folders();
         any_of
             .iter()

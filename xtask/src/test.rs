@@ -81,7 +81,7 @@ impl Step {
         let said = |is_good: bool| (!is_good).then(|| "see above".to_owned());
         Ok(match self {
             Self::Requirements => {
-                requirements::ensure()?;
+                requirements::ensure_all()?;
                 None
             }
             Self::Cargo(arguments @ ["test", ..]) => {

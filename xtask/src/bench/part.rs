@@ -1,119 +1,470 @@
-//! Parts of `docs/performance.md` that are made by different benches, each between two marks.
+//! A part of the bench, as its file says: which processes are compared, by what, and what étalon must reach.
 
+use std::collections::BTreeMap;
+use std::fmt::{self, Display};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
+use serde::Deserialize;
+use serde_json::Value as Json;
 
-use super::origin::Origin;
+/// How figures are read that étalon measured.
+pub const ETALON: &str = "etalon";
 
-/// Where the document goes.
-const DOCUMENT: &str = "docs/performance.md";
+/// What stands for `{NAME}` in command lines.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(transparent)]
+pub struct Values(BTreeMap<String, String>);
 
-/// The parts, in the order of the document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// Of `cargo xtask bench contention`.
-    Contention,
-    /// Of `cargo xtask bench disk`.
-    Disk,
-    /// Of `cargo xtask bench fleet`.
-    Fleet,
-}
-
-const ALL: [Part; 3] = [Part::Contention, Part::Disk, Part::Fleet];
-
-impl Part {
-    fn name(self) -> &'static str {
-        match self {
-            Part::Contention => "contention",
-            Part::Disk => "disk",
-            Part::Fleet => "fleet",
-        }
+impl Values {
+    /// Sets one.
+    pub fn add(&mut self, name: &str, value: impl Display) {
+        self.0.insert(name.to_owned(), value.to_string());
     }
 
-    fn marks(self) -> (String, String) {
-        let name = self.name();
-        (format!("<!-- {name}: begin -->"), format!("<!-- {name}: end -->"))
-    }
-
-    /// Where it is in a document, marks included.
-    fn found(self, document: &str) -> Option<(usize, usize)> {
-        let (begin, end) = self.marks();
-        let begin = document.find(&begin)?;
-        let end = document[begin..].find(&end)? + begin + end.len();
-        Some((begin, end))
-    }
-
-    /// The document with this text in place of the one that the part had, or at its end.
-    fn put(self, document: &str, text: &str) -> String {
-        let (begin, end) = self.marks();
-        let marked = format!("{begin}\n{}\n{end}", text.trim());
-        match self.found(document) {
-            Some((begin, end)) => format!("{}{marked}{}", &document[..begin], &document[end..]),
-            None if document.trim().is_empty() => format!("# Performance\n\n{marked}\n"),
-            None => format!("{}\n\n{marked}\n", document.trim_end()),
-        }
-    }
-
-    /// Writes the part into the document, or that of a partial run into one of its own.
+    /// Sets one that the part has.
     ///
     /// # Errors
-    /// The document cannot be written.
-    pub fn write(self, root: &Path, origin: &Origin, text: &str) -> Result<()> {
-        write(root, origin, &format!("performance-{}.md", self.name()), |before| self.put(before, text))
+    /// It has none of that name.
+    pub fn replace(&mut self, name: &str, value: &str) -> Result<()> {
+        let Some(old) = self.0.get_mut(name) else {
+            let known: Vec<&str> = self.0.keys().map(String::as_str).collect();
+            bail!("the part has no value `{name}`\nhint: it has {}", known.join(", "));
+        };
+        value.clone_into(old);
+        Ok(())
+    }
+
+    /// One of them; empty if there is none.
+    pub fn get(&self, name: &str) -> &str {
+        self.0.get(name).map_or("", String::as_str)
+    }
+
+    /// A text with every `{NAME}` replaced, and again what stands in the values.
+    ///
+    /// # Errors
+    /// A name is not known.
+    pub fn filled(&self, text: &str) -> Result<String> {
+        let Some((before, (name, after))) = text.split_once('{').and_then(|(b, rest)| Some((b, rest.split_once('}')?)))
+        else {
+            return Ok(text.to_owned());
+        };
+        let value = self.0.get(name).with_context(|| format!("nothing is called {{{name}}}"))?;
+        Ok(format!("{before}{}{}", self.filled(value)?, self.filled(after)?))
     }
 }
 
-/// Writes the document that is made of the one before; that of a partial run by its own name into `target/bench`.
-///
-/// # Errors
-/// It cannot be written.
-pub fn write(root: &Path, origin: &Origin, partial: &str, made: impl FnOnce(&str) -> String) -> Result<()> {
-    let path = match origin.is_whole {
-        true => root.join(DOCUMENT),
-        false => root.join("target/bench").join(partial),
-    };
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
-    }
-    let before = fs::read_to_string(&path).unwrap_or_default();
-    fs::write(&path, made(&before)).with_context(|| format!("writing {}", path.display()))?;
-    eprintln!("document: {}", path.display());
-    Ok(())
+/// The file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// The heading of its text.
+    pub title: String,
+    /// What is measured and how.
+    pub text: String,
+    /// Packages that it needs, by their names on Debian.
+    #[serde(default)]
+    pub needs: Vec<String>,
+    /// Commands whose first line of output tells a version.
+    #[serde(default)]
+    pub versions: Vec<String>,
+    /// The folder in which everything is made, where it is not the system's for temporary files.
+    pub folder: Option<PathBuf>,
+    /// Values, which `--set` may replace.
+    #[serde(default)]
+    pub values: Values,
+    /// By a case's key and its value: further values.
+    #[serde(default)]
+    variants: BTreeMap<String, BTreeMap<String, Values>>,
+    /// Servers, in the order in which they are started.
+    #[serde(default, rename = "server")]
+    pub servers: Vec<Server>,
+    /// Commands before the first block, when the servers run.
+    #[serde(default)]
+    pub setup: Vec<String>,
+    /// What is compared.
+    #[serde(rename = "comparison")]
+    pub comparisons: Vec<Comparison>,
 }
 
-/// A new document with the parts of an old one.
-pub fn kept(old: &str, new: &str) -> String {
-    let parts = ALL.iter().filter_map(|part| part.found(old)).map(|(begin, end)| &old[begin..end]);
-    parts.fold(new.to_owned(), |document, part| format!("{}\n\n{part}\n", document.trim_end()))
+/// A private server. It has a folder and a port, `{NAME_dir}` and `{NAME_port}`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Server {
+    /// Its name.
+    pub name: String,
+    /// Whom root starts it as; nobody else if there is none.
+    pub user: Option<String>,
+    /// Commands before it starts, as the same user.
+    #[serde(default)]
+    pub prepare: Vec<String>,
+    /// Its command line.
+    pub start: String,
+    /// A command that succeeds when it answers.
+    pub ready: String,
+}
+
+/// Processes that do the same.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Comparison {
+    /// Its name, that of its files.
+    pub name: String,
+    /// The heading of its tables.
+    pub title: String,
+    /// The side that the others are compared with.
+    pub baseline: String,
+    /// The tool's metric that is a rate of operations, if it tells one.
+    pub rate: Option<String>,
+    /// How the server counts operations, if it does. CPU time is by its count, and what étalon claims must be it within 2 %.
+    pub counted: Option<Counted>,
+    /// The metrics that are compared: the tool's own, that of `counted`, `client_cpu` and `peak_memory`.
+    pub metrics: String,
+    /// Commands before each run.
+    #[serde(default)]
+    pub before: Vec<String>,
+    /// What each side does.
+    #[serde(default = "one_case")]
+    cases: Vec<BTreeMap<String, toml::Value>>,
+    /// Who does it.
+    sides: BTreeMap<String, Side>,
+    /// Arguments of `etalon compare`, a table for each.
+    #[serde(default = "one_view")]
+    pub views: Vec<String>,
+    /// What étalon must reach.
+    #[serde(default)]
+    pub bars: Vec<Bar>,
+}
+
+fn one_case() -> Vec<BTreeMap<String, toml::Value>> {
+    vec![BTreeMap::new()]
+}
+
+fn one_view() -> Vec<String> {
+    vec![String::new()]
+}
+
+/// A counter of the server's.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Counted {
+    /// What the rate is called: as the tool tells it, else the counter's difference over the seconds.
+    pub metric: String,
+    /// Its unit.
+    pub unit: String,
+    /// The command that prints the counter.
+    pub command: String,
+}
+
+/// One process.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Side {
+    /// Its command line.
+    pub command: String,
+    /// How its figures are read: `etalon` for a store in `{out}`, else a format of `etalon import` for what it prints.
+    #[serde(default = "etalon")]
+    pub reads: String,
+    /// How many operations of the server's one of the tool's is.
+    #[serde(default = "one")]
+    pub operations: f64,
+}
+
+fn etalon() -> String {
+    ETALON.to_owned()
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+/// What étalon must reach.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bar {
+    metric: String,
+    side: String,
+    /// What of it.
+    #[serde(default)]
+    of: Of,
+    /// The keys of the case that it holds for.
+    #[serde(default)]
+    case: BTreeMap<String, toml::Value>,
+    #[serde(default = "lowest")]
+    at_least: f64,
+    #[serde(default = "highest")]
+    at_most: f64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Of {
+    /// Its ratio to the baseline.
+    #[default]
+    Ratio,
+    /// Its median.
+    Value,
+}
+
+fn lowest() -> f64 {
+    f64::NEG_INFINITY
+}
+
+fn highest() -> f64 {
+    f64::INFINITY
+}
+
+/// A side in a case: what is run once in each block.
+#[derive(Clone, Debug)]
+pub struct Run<'p> {
+    part: &'p Part,
+    /// The comparison.
+    pub comparison: &'p Comparison,
+    case: &'p BTreeMap<String, toml::Value>,
+    name: &'p str,
+    /// The side.
+    pub side: &'p Side,
+}
+
+fn plain(value: &toml::Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+impl Part {
+    /// Reads `xtask/bench/NAME.toml`. With another étalon its sides, before and after, are all there is.
+    ///
+    /// # Errors
+    /// There is no such file, or something in it is wrong.
+    pub fn read(root: &Path, name: &str, beside: Option<&Path>) -> Result<Part> {
+        let path = root.join("xtask/bench").join(format!("{name}.toml"));
+        let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+        let mut part: Part = toml::from_str(&text).with_context(|| format!("reading {}", path.display()))?;
+        if let Some(other) = beside {
+            part.comparisons.iter_mut().for_each(|comparison| comparison.put_beside(other));
+            part.comparisons.retain(|comparison| !comparison.sides.is_empty());
+        }
+        Ok(part)
+    }
+
+    /// Everything that a block runs.
+    pub fn runs(&self) -> impl Iterator<Item = Run<'_>> {
+        self.comparisons.iter().flat_map(move |comparison| {
+            let cases = comparison.cases.iter();
+            cases.flat_map(move |case| {
+                let sides = comparison.sides.iter();
+                sides.map(move |(name, side)| Run { part: self, comparison, case, name, side })
+            })
+        })
+    }
+}
+
+impl Comparison {
+    /// Its metrics.
+    pub fn metrics(&self) -> impl Iterator<Item = &str> {
+        self.metrics.split(',')
+    }
+
+    fn keys(&self) -> impl Iterator<Item = &String> {
+        self.cases.first().into_iter().flat_map(BTreeMap::keys)
+    }
+
+    /// The first lines of its table.
+    pub fn heading(&self, seed: u64) -> String {
+        let keys: String = self.keys().map(|key| format!("{key},")).collect();
+        format!(
+            "# etalon: repetitions=blocks order=interleaved margin=0.03 level=0.95 seed={seed} baseline={}\n\
+             system,benchmark,{keys}repetition,metric,unit,role,value\n",
+            self.baseline
+        )
+    }
+
+    fn put_beside(&mut self, other: &Path) {
+        let own = self.sides.iter().filter(|(_, side)| side.reads == ETALON);
+        let both = own.flat_map(|(name, side)| {
+            let command = side.command.replace("{etalon}", &other.display().to_string());
+            [(format!("{name} before"), Side { command, ..side.clone() }), (format!("{name} after"), side.clone())]
+        });
+        self.sides = both.collect();
+        self.baseline = self.sides.keys().find(|name| name.ends_with("before")).cloned().unwrap_or_default();
+    }
+}
+
+impl Run<'_> {
+    /// The values of the part with those of the case.
+    pub fn values(&self, common: &Values) -> Values {
+        let mut values = common.clone();
+        for (key, value) in self.case {
+            let value = plain(value);
+            let variant = self.part.variants.get(key).and_then(|variants| variants.get(&value));
+            values.add(key, value);
+            values.0.extend(variant.into_iter().flat_map(|more| more.0.clone()));
+        }
+        values
+    }
+
+    /// A key of the case that is a number; 0 if there is none.
+    pub fn number(&self, key: &str) -> f64 {
+        self.case.get(key).and_then(toml::Value::as_integer).map_or(0.0, |number| number as f64)
+    }
+
+    /// What stands in its rows before the repetition.
+    pub fn fields(&self) -> String {
+        let keys = self.comparison.keys().map(|key| self.case.get(key).map(plain).unwrap_or_default());
+        [self.name.to_owned(), self.comparison.name.clone()].into_iter().chain(keys).collect::<Vec<_>>().join(",")
+    }
+}
+
+impl Display for Run<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.comparison.name, self.name)?;
+        self.case.iter().try_for_each(|(key, value)| write!(f, " {key}={}", plain(value)))
+    }
+}
+
+impl Bar {
+    /// A row of a table: asked, measured, and whether it is met.
+    pub fn row(&self, answer: &Json, baseline: &str) -> String {
+        let is_it = |row: &&Json| {
+            row["metric"] == self.metric.as_str()
+                && self.case.iter().all(|(key, value)| row["cell"][key] == serde_json::json!(value))
+        };
+        let rows = |of: &str| answer[of].as_array().into_iter().flatten().filter(is_it).cloned().collect::<Vec<Json>>();
+        let is_side = |side: &Json| side["system"] == self.side.as_str();
+        let of_both = rows("comparisons");
+        let found = match self.of {
+            Of::Ratio => {
+                let row = of_both.iter().find(|row| is_side(&row["b"]) && row["a"]["system"] == baseline);
+                row.map(|row| [&row["ratio"], &row["interval"][0], &row["interval"][1]].map(Json::as_f64))
+            }
+            Of::Value => {
+                let alone = rows("figures");
+                let sides = of_both.iter().flat_map(|row| [&row["a"], &row["b"]]);
+                let side = sides.chain(alone.iter().map(|row| &row["side"])).find(|side| is_side(side));
+                side.map(|side| [&side["median"], &side["min"], &side["max"]].map(Json::as_f64))
+            }
+        };
+        let over = if self.of == Of::Ratio { format!(" over {baseline}") } else { String::new() };
+        let case: String = self.case.iter().map(|(key, value)| format!(", {key}={}", plain(value))).collect();
+        let asked = match (self.at_least.is_finite(), self.at_most.is_finite()) {
+            (true, true) => format!("{} to {}", self.at_least, self.at_most),
+            (true, false) => format!("≥ {}", self.at_least),
+            _ => format!("≤ {}", self.at_most),
+        };
+        let what = format!("| {} of {}{over}{case} | {asked} |", self.metric, self.side);
+        match found {
+            Some([Some(value), Some(lo), Some(hi)]) => {
+                format!("{what} {value:.3} | {lo:.3} to {hi:.3} | {} |", self.verdict(value, lo, hi))
+            }
+            Some([Some(value), ..]) => format!("{what} {value:.3} | – | too few blocks |"),
+            _ => format!("{what} – | – | not measured |"),
+        }
+    }
+
+    fn verdict(&self, value: f64, lo: f64, hi: f64) -> &'static str {
+        let holds = |value: f64| (self.at_least..=self.at_most).contains(&value);
+        match (holds(value), holds(lo) && holds(hi), hi < self.at_least || lo > self.at_most) {
+            (true, true, _) => "met",
+            (true, false, _) => "met, not surely",
+            (false, _, true) => "**not met**",
+            _ => "not met, not surely",
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_part_is_put_replaced_and_kept() {
-        let (begin, end) = Part::Disk.marks();
-        let first = Part::Disk.put("# Performance\n\ntransactions\n", "## Disk\n\none\n");
-        assert_eq!(first, format!("# Performance\n\ntransactions\n\n{begin}\n## Disk\n\none\n{end}\n"));
-        let second = Part::Disk.put(&first, "## Disk\n\ntwo");
-        assert!(second.contains("two") && !second.contains("one\n") && second.contains("transactions"), "{second}");
-        assert_eq!(second.matches(&begin).count(), 1);
-        let other = kept(&second, "# Performance\n\nnew\n");
-        assert_eq!(other, format!("# Performance\n\nnew\n\n{begin}\n## Disk\n\ntwo\n{end}\n"));
-        assert_eq!(kept("nothing", "new\n"), "new\n");
-        assert!(Part::Disk.put("", "x").starts_with("# Performance"));
+    fn parts() -> Vec<Part> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let files = fs::read_dir(root.join("xtask/bench")).unwrap().map(|entry| entry.unwrap().path());
+        let files = files.filter(|path| path.extension().is_some_and(|ending| ending == "toml"));
+        files.map(|path| Part::read(root, path.file_stem().unwrap().to_str().unwrap(), None).unwrap()).collect()
+    }
+
+    fn values(part: &Part) -> Values {
+        let mut values = part.values.clone();
+        for name in ["etalon", "sqlite", "here", "dir", "seconds", "out"] {
+            values.add(name, name);
+        }
+        for server in &part.servers {
+            values.add(&format!("{}_port", server.name), 1);
+            values.add(&format!("{}_dir", server.name), "dir");
+        }
+        values
     }
 
     #[test]
-    fn parts_do_not_touch_each_other() {
-        let both = Part::Fleet.put(&Part::Disk.put("", "disks"), "hosts");
-        let again = Part::Disk.put(&both, "other disks");
-        assert!(again.contains("other disks") && again.contains("hosts"), "{again}");
-        let new = kept(&again, "new\n");
-        assert!(new.starts_with("new\n\n<!-- disk: begin -->\nother disks\n"), "{new}");
-        assert!(new.ends_with("<!-- fleet: begin -->\nhosts\n<!-- fleet: end -->\n"), "{new}");
+    fn every_command_of_every_part_can_be_filled() {
+        for part in parts() {
+            let common = values(&part);
+            let of_server =
+                |server: &Server| [&[server.start.clone(), server.ready.clone()], &server.prepare[..]].concat();
+            let lines = part.versions.iter().chain(&part.setup).cloned().chain(part.servers.iter().flat_map(of_server));
+            for line in lines {
+                assert!(shlex::split(&common.filled(&line).unwrap()).is_some(), "{line}");
+            }
+            for run in part.runs() {
+                let values = run.values(&common);
+                let counted = run.comparison.counted.iter().map(|counted| &counted.command);
+                for line in run.comparison.before.iter().chain(counted).chain([&run.side.command]) {
+                    assert!(shlex::split(&values.filled(line).unwrap()).is_some(), "{run}: {line}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_bar_is_of_something_that_is_run() {
+        for comparison in parts().iter().flat_map(|part| &part.comparisons) {
+            assert!(comparison.sides.contains_key(&comparison.baseline), "{}", comparison.name);
+            assert!(comparison.cases.iter().all(|case| case.keys().eq(comparison.keys())), "{}", comparison.name);
+            for bar in &comparison.bars {
+                assert!(comparison.sides.contains_key(&bar.side), "{bar:?}");
+                assert!(comparison.metrics().any(|metric| metric == bar.metric), "{bar:?}");
+                let is_it = |case: &BTreeMap<String, toml::Value>| {
+                    bar.case.iter().all(|(key, value)| case.get(key) == Some(value))
+                };
+                assert!(comparison.cases.iter().any(is_it), "{bar:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn another_build_takes_the_peers_place() {
+        let mut part = parts().into_iter().find(|part| part.title == "Disk").unwrap();
+        part.comparisons.iter_mut().for_each(|comparison| comparison.put_beside(Path::new("/old/etalon")));
+        let runs: Vec<Run<'_>> = part.runs().take(2).collect();
+        assert_eq!([runs[0].name, runs[1].name], ["étalon after", "étalon before"]);
+        assert_eq!(runs[0].comparison.baseline, "étalon before");
+        let mut values = values(&part);
+        assert!(values.replace("no", "1").is_err() && values.replace("run", "{etalon}").is_ok());
+        assert_eq!(values.filled("{run}!").unwrap(), "etalon!");
+    }
+
+    #[test]
+    fn a_bar_is_met_for_sure_or_not() {
+        let bar: Bar = toml::from_str("metric = 'cpu'\nside = 'b'\nat_most = 0.5\ncase = { n = 2 }").unwrap();
+        let row = |ratio: f64, lo: f64, hi: f64| {
+            let row = serde_json::json!({"metric": "cpu", "cell": {"n": 2}, "ratio": ratio, "interval": [lo, hi],
+                "a": {"system": "a", "median": 2.0, "min": 1.0, "max": 3.0}, "b": {"system": "b"}});
+            serde_json::json!({"comparisons": [row], "figures": []})
+        };
+        for (ratio, lo, hi, verdict) in [
+            (0.4, 0.3, 0.45, "| met |"),
+            (0.4, 0.3, 0.6, "| met, not surely |"),
+            (0.6, 0.4, 0.7, "| not met, not surely |"),
+            (0.6, 0.55, 0.7, "| **not met** |"),
+        ] {
+            let text = bar.row(&row(ratio, lo, hi), "a");
+            assert!(text.starts_with("| cpu of b over a, n=2 | ≤ 0.5 |") && text.ends_with(verdict), "{text}");
+        }
+        assert!(bar.row(&row(0.4, 0.3, 0.4), "c").ends_with("| not measured |"));
+        let value: Bar = toml::from_str("metric = 'cpu'\nside = 'a'\nof = 'value'\nat_least = 2").unwrap();
+        assert_eq!(
+            value.row(&row(1.0, 1.0, 1.0), "a"),
+            "| cpu of a | ≥ 2 | 2.000 | 1.000 to 3.000 | met, not surely |"
+        );
     }
 }

@@ -1,112 +1,92 @@
-//! A load generator's run as seen from outside: what it printed, and what it took of the machine.
+//! Processes: found, run to their end, and what they took as seen from outside.
 
-use std::io::Read;
-use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
 use host::cpu::CpuSample;
-use wait4::{ResUse, Wait4 as _};
+use wait4::Wait4 as _;
 
-/// How often a running tool is looked at.
-const LOOK: Duration = Duration::from_millis(20);
-/// How long a tool may take on top of the time that it was asked to run.
-const PATIENCE: Duration = Duration::from_secs(120);
-
-/// What a run took.
+/// Where programs are looked for.
 #[derive(Debug)]
-pub struct Usage {
-    /// Its standard output.
-    pub stdout: String,
-    /// CPU time of the whole process, user and system, from its start to its end.
-    pub cpu_s: f64,
-    /// The most memory that it had resident. None where the operating system does not tell it of a running process.
-    pub peak_rss_bytes: Option<u64>,
-    /// CPU time of the server and its children meanwhile.
-    pub server_cpu_s: Option<f64>,
-    /// What everybody but the tool, its server and the bench used, as a share of all processors.
-    pub foreign_share: Option<f64>,
+pub struct Programs(Vec<PathBuf>);
+
+impl Programs {
+    /// In these folders before those of `PATH`: what Debian has there for `pgbench` is a wrapper in Perl.
+    pub fn new(first: impl Iterator<Item = PathBuf>) -> Programs {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        Programs(first.chain(std::env::split_paths(&path)).collect())
+    }
+
+    /// The words of a line, as a shell splits them.
+    ///
+    /// # Errors
+    /// A quote is not closed, or there is no such program.
+    pub fn words(&self, line: &str) -> Result<Vec<String>> {
+        let mut words = shlex::split(line).with_context(|| format!("a quote is not closed: {line}"))?;
+        let name = words.first_mut().context("a command line is empty")?;
+        let found = self.0.iter().map(|folder| folder.join(&*name)).find(|path| path.is_file());
+        *name = found.with_context(|| format!("there is no program {name}"))?.display().to_string();
+        Ok(words)
+    }
+
+    /// A command line without a shell, and without what the environment tells PostgreSQL's clients.
+    ///
+    /// # Errors
+    /// As [`Programs::words`].
+    pub fn command(&self, line: &str) -> Result<Command> {
+        let words = self.words(line)?;
+        let mut command = Command::new(&words[0]);
+        command
+            .args(&words[1..])
+            .env("PATH", std::env::join_paths(&self.0).context("a folder's name has a separator")?);
+        for variable in ["PGOPTIONS", "PGHOST", "PGPORT", "PGUSER", "PGDATABASE", "PGPASSWORD", "PGSSLMODE"] {
+            command.env_remove(variable);
+        }
+        Ok(command)
+    }
 }
 
-/// Runs a tool to its end. `server` is the process number of the server that it works on.
+/// What a process took.
+#[derive(Debug)]
+pub struct Took {
+    /// CPU time of it and of those that it started, user and system, from start to end, in seconds.
+    pub cpu_s: f64,
+    /// The most memory that was resident, in bytes. Of a process smaller than the bench it is the bench's: it begins as a copy.
+    pub peak_bytes: f64,
+    /// What everybody but it, the servers and the bench used, as a share of all processors.
+    pub foreign_share: std::result::Result<f64, String>,
+}
+
+/// Runs it to its end. What it prints goes to `stdout` and `stderr` in a folder.
 ///
 /// # Errors
-/// It does not start, does not end within its time, or ends badly: with what it printed.
-pub fn run(mut command: Command, server: Option<u32>, length: Duration) -> Result<Usage> {
+/// It does not start, or ends badly: with its last words.
+pub fn run(mut command: Command, folder: &Path, servers: &[u32]) -> Result<Took> {
     let name = command.get_program().to_string_lossy().into_owned();
-    for variable in ["PGOPTIONS", "PGHOST", "PGPORT", "PGUSER", "PGDATABASE", "PGPASSWORD", "PGSSLMODE"] {
-        command.env_remove(variable);
-    }
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let servers: Vec<u32> = server.into_iter().collect();
-    let server_cpu = || server.and_then(|pid| host::process::tree_cpu(pid).ok());
-    let (before, cpu_before) = (CpuSample::take_with(&servers), server_cpu());
-    let mut child = command.spawn().with_context(|| format!("starting {name}"))?;
-    let (stdout, stderr) = (reader(child.stdout.take()), reader(child.stderr.take()));
-    let (usage, peak_rss_bytes) = watch(&mut child, length + PATIENCE).with_context(|| format!("running {name}"))?;
-    let (after, cpu_after) = (CpuSample::take_with(&servers), server_cpu());
-    let (stdout, stderr) = (text(stdout), text(stderr));
+    let file = |name: &str| File::create(folder.join(name)).with_context(|| format!("making {name}"));
+    command.stdin(Stdio::null()).stdout(file("stdout")?).stderr(file("stderr")?);
+    let before = CpuSample::take_with(servers);
+    let usage = command.spawn().and_then(|child| child.wait4()).with_context(|| format!("running {name}"))?;
+    let after = CpuSample::take_with(servers);
     if !usage.status.success() {
-        let words: Vec<&str> = stderr.lines().chain(stdout.lines()).filter(|line| !line.is_empty()).collect();
-        let last = words[words.len().saturating_sub(8)..].join("; ");
-        bail!("{name}: {}: {last}", usage.status);
+        let said = ["stderr", "stdout"].map(|name| std::fs::read_to_string(folder.join(name)).unwrap_or_default());
+        let words: Vec<&str> = said.iter().flat_map(|text| text.lines()).filter(|line| !line.is_empty()).collect();
+        bail!("{name}: {}: {}", usage.status, words[words.len().saturating_sub(8)..].join("; "));
     }
     let cpu_s = (usage.rusage.utime + usage.rusage.stime).as_secs_f64();
     let foreign_share = CpuSample::between(&before, &after)
-        .ok()
         .map(|machine| (machine.foreign_share - cpu_s / machine.of_core_seconds.max(f64::EPSILON)).max(0.0));
-    let server_cpu_s = cpu_after.zip(cpu_before).map(|(after, before)| after.saturating_sub(before).as_secs_f64());
-    Ok(Usage { stdout, cpu_s, peak_rss_bytes, server_cpu_s, foreign_share })
+    Ok(Took { cpu_s, peak_bytes: usage.rusage.maxrss as f64, foreign_share })
 }
 
-/// Waits for the end, and notes the memory's peak on the way. What `wait4` says of it would be the peak of the bench
-/// itself where that is higher: a process begins as a copy of its parent.
-fn watch(child: &mut Child, patience: Duration) -> Result<(ResUse, Option<u64>)> {
-    let start = Instant::now();
-    let mut peak = None;
-    loop {
-        peak = peak_rss_bytes(child.id()).or(peak);
-        if let Some(usage) = child.try_wait4().context("waiting for its end")? {
-            return Ok((usage, peak));
-        }
-        if start.elapsed() > patience {
-            let _ = child.kill();
-            let _ = child.wait();
-            bail!("it did not end within {} s", patience.as_secs());
-        }
-        thread::sleep(LOOK);
-    }
-}
-
-/// The high-water mark that Linux keeps for a program from its start.
-fn peak_rss_bytes(pid: u32) -> Option<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kilobytes * 1024)
-}
-
-fn reader(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<Vec<u8>> {
-    thread::spawn(move || {
-        let mut bytes = Vec::new();
-        if let Some(mut pipe) = pipe {
-            // What was read before an error is still worth showing.
-            let _ = pipe.read_to_end(&mut bytes);
-        }
-        bytes
-    })
-}
-
-fn text(reader: thread::JoinHandle<Vec<u8>>) -> String {
-    String::from_utf8_lossy(&reader.join().unwrap_or_default()).into_owned()
-}
-
-/// Runs a command of the preparation, and gives what it printed.
+/// Runs a command, and gives what it printed.
 ///
 /// # Errors
 /// It does not start, or ends badly: with what it printed.
-pub fn ask(mut command: Command) -> Result<String> {
+pub fn ask(mut command: impl std::borrow::BorrowMut<Command>) -> Result<String> {
+    let command = command.borrow_mut();
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("starting {name}"))?;
     if !output.status.success() {
@@ -115,32 +95,31 @@ pub fn ask(mut command: Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use super::*;
 
     fn shell(script: &str) -> Command {
-        let mut command = Command::new("sh");
-        command.args(["-c", script]);
-        command
+        Programs::new(std::iter::empty()).command(&format!("sh -c '{script}'")).unwrap()
     }
 
     #[test]
     fn a_run_costs_its_cpu_time_and_its_memory() {
+        let folder = tempfile::tempdir().unwrap();
         let busy = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; echo done";
-        let usage = run(shell(busy), None, Duration::from_secs(5)).unwrap();
-        assert_eq!(usage.stdout, "done\n");
+        let usage = run(shell(busy), folder.path(), &[]).unwrap();
+        assert_eq!(std::fs::read_to_string(folder.path().join("stdout")).unwrap(), "done\n");
         assert!(usage.cpu_s > 0.01 && usage.cpu_s < 20.0, "{usage:?}");
-        let idle = run(shell("sleep 0.3"), None, Duration::from_secs(5)).unwrap();
+        let idle = run(shell("sleep 0.3"), folder.path(), &[]).unwrap();
         assert!(idle.cpu_s < usage.cpu_s, "{idle:?}");
-        if cfg!(target_os = "linux") {
-            assert!((100_000..50_000_000).contains(&idle.peak_rss_bytes.unwrap()), "{idle:?}");
-        }
+        assert!((1e5..1e8).contains(&idle.peak_bytes), "{idle:?}");
     }
 
     #[test]
     fn what_ends_badly_says_its_last_words() {
-        let error = run(shell("echo no table >&2; exit 3"), None, Duration::from_secs(5)).unwrap_err();
+        let folder = tempfile::tempdir().unwrap();
+        let error = run(shell("echo no table >&2; exit 3"), folder.path(), &[]).unwrap_err();
         assert!(format!("{error:#}").contains("no table"), "{error:#}");
     }
 }

@@ -1,8 +1,8 @@
 /* SQLite's prepared insert of rows that fill a page each, in a loop, with a checkpoint at the end: what it costs without
  * any tool around it.
  *
- * insert_loop FILE STATEMENTS SYNCHRONOUS prints the seconds from the first statement to the end of the checkpoint. Table,
- * statement and settings are those of étalon's plan `sqlserver-pages`.
+ * insert_loop FILE STATEMENTS SYNCHRONOUS prints the seconds from the first statement to the end of the checkpoint as a tidy
+ * table. The table of rows, its statement and settings are those of étalon's plan `sqlserver-pages`.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +68,7 @@ int main(int count, char **arguments) {
         sqlite3_reset(insert);
     }
     run(db, "PRAGMA wal_checkpoint(TRUNCATE)");
-    printf("%.9f\n", now_s() - start);
+    printf("system,metric,unit,value\nloop,elapsed,s,%.9f\n", now_s() - start);
     sqlite3_finalize(insert);
     sqlite3_close(db);
     clear(arguments[1]);

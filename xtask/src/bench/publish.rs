@@ -1,0 +1,102 @@
+//! Where figures come from, and where they go.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+
+use super::Bench;
+use super::process::ask;
+
+const DOCUMENT: &str = "docs/performance.md";
+/// The facts of this machine that the figures depend on.
+const FACTS: [&str; 9] = [
+    "cpu.model",
+    "cpu.available",
+    "cpu.governor",
+    "cpu.mitigations",
+    "memory.total",
+    "virtualisation",
+    "kernel.version",
+    "os.name",
+    "clock.source",
+];
+
+/// Refuses a tree that nobody could measure again.
+///
+/// # Errors
+/// The tree differs from its commit elsewhere than in the document.
+pub fn refuse_changes(root: &Path) -> Result<()> {
+    let arguments = ["status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs/performance.md"];
+    let changed = ask(Command::new("git").args(arguments).current_dir(root))?;
+    if changed.is_empty() {
+        return Ok(());
+    }
+    bail!(
+        "nobody could measure this tree again: it differs from its commit\n{changed}hint: commit the changes, or put them aside with `git stash`"
+    )
+}
+
+/// The head of a part's text: how it came about.
+///
+/// # Errors
+/// git does not tell the commit, or a version's command fails.
+pub fn origin(root: &Path, bench: &Bench<'_>) -> Result<String> {
+    let day = ask(Command::new("date").args(["-u", "+%F"]))?;
+    let commit = ask(Command::new("git").args(["describe", "--always", "--dirty"]).current_dir(root))?;
+    let version = ask(Command::new(&bench.etalon).arg("--version"))?;
+    let mut said = vec![format!("{}, commit {}", version.trim(), commit.trim())];
+    for line in &bench.part.versions {
+        let answer = ask(bench.programs.command(&bench.values.filled(line)?)?)?;
+        said.extend(answer.lines().next().map(|line| line.trim().to_owned()));
+    }
+    let facts = host::facts::client_facts(&[]);
+    said.extend(FACTS.iter().filter_map(|name| Some(format!("{name} {}", facts.get(name)?))));
+    let mut text = format!("## {}\n\n{}\n", bench.part.title, bench.part.text.trim());
+    let _ = write!(text, "\n    {}\n\n{}: {}.\n", bench.options.command(), day.trim(), said.join("; "));
+    Ok(text)
+}
+
+/// Writes a part's text beside its tables, and into the document if all of it was measured in full.
+///
+/// # Errors
+/// A file cannot be written.
+pub fn write(root: &Path, bench: &Bench<'_>, text: &str) -> Result<()> {
+    let name = &bench.options.part;
+    let path = bench.output.join("text.md");
+    fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
+    eprintln!("tables, stores and text: {}", bench.output.display());
+    if bench.options.is_whole() {
+        let path = root.join(DOCUMENT);
+        let before = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+        fs::write(&path, put(&before, name, text)).with_context(|| format!("writing {}", path.display()))?;
+        eprintln!("document: {}", path.display());
+    }
+    Ok(())
+}
+
+/// The document with a part between its two marks, or at the end.
+fn put(document: &str, name: &str, text: &str) -> String {
+    let (begin, end) = (format!("<!-- {name}: begin -->"), format!("<!-- {name}: end -->"));
+    let (before, rest) = document.split_once(&begin).unwrap_or((document, ""));
+    let after = rest.split_once(&end).map_or("", |(_, after)| after);
+    let after = after.trim_start_matches('\n');
+    let gap = if after.is_empty() { "" } else { "\n" };
+    format!("{}\n\n{begin}\n{}\n{end}\n{gap}{after}", before.trim_end(), text.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::put;
+
+    #[test]
+    fn a_part_is_put_and_replaced_and_others_stay() {
+        let first = put("# Performance\n", "disk", "## Disk\n\none\n");
+        assert_eq!(first, "# Performance\n\n<!-- disk: begin -->\n## Disk\n\none\n<!-- disk: end -->\n");
+        let both = put(&first, "fleet", "hosts");
+        let again = put(&both, "disk", "## Disk\n\ntwo");
+        assert_eq!(again, both.replace("one", "two"));
+    }
+}
