@@ -14,7 +14,6 @@ pub trait Clock {
     }
 }
 
-/// The machine's clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RealClock;
 

@@ -48,7 +48,6 @@ pub const CLIENT_HOST: &str = "client ";
 pub struct Options {
     /// What the user allows.
     pub consent: Consent,
-    /// Set by Ctrl-C.
     pub interrupt: Arc<AtomicBool>,
     /// Where private servers live, if not in the usual place.
     pub scratch_base: Option<PathBuf>,
@@ -97,7 +96,6 @@ pub enum Ended {
     Stopped {
         /// Which trial, and why.
         reason: String,
-        /// What kind of failure it was.
         kind: FailureKind,
     },
 }
@@ -136,7 +134,6 @@ pub enum ExperimentError {
     System {
         /// Its name in the plan.
         system: String,
-        /// What happened.
         failure: Failure,
     },
     /// A benchmark cannot be compiled.
@@ -144,7 +141,6 @@ pub enum ExperimentError {
     Benchmark {
         /// Its name in the plan.
         benchmark: String,
-        /// What happened.
         failure: Failure,
     },
     /// The hosts that the plan names cannot be had.

@@ -29,7 +29,6 @@ pub const LOCAL_HOST: &str = "local";
 pub struct Order<'a> {
     /// What is asked of the system, of all hosts together.
     pub task: &'a StreamTask,
-    /// Warm-up and length.
     pub schedule: &'a Schedule,
     /// Seed of the trial's random streams.
     pub seed: u64,
@@ -40,11 +39,9 @@ pub struct Order<'a> {
 /// What one host did of a trial.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Share {
-    /// Its name.
     pub host: String,
     /// What its workers counted.
     pub tally: Tally,
-    /// Their latencies.
     pub latencies: Latencies,
     /// How many threads made the load.
     pub workers: usize,
@@ -80,16 +77,10 @@ pub enum Loaded {
 /// Who makes the load.
 pub trait Crew {
     /// Makes it, from the connections to the last answer. The tables must be prepared and at rest.
-    ///
-    /// # Errors
-    /// A host could not begin, or was lost: nothing of the trial counts.
     fn load(&self, order: &Order<'_>, observer: &mut dyn Observer) -> Result<Loaded, Failure>;
 }
 
 /// The clients of each of so many hosts, as alike as can be. Where the load consists of processes a host has whole ones.
-///
-/// # Errors
-/// There are more hosts than clients, or than processes.
 pub fn segments(task: &StreamTask, hosts: usize) -> Result<Vec<Range<u32>>, Failure> {
     let clients = task.clients.clone();
     let (parts, each, what) = match task.traffic.is_by_process() {

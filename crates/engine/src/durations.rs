@@ -63,13 +63,11 @@ impl Durations {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// Forgets everything.
     pub fn reset(&mut self) {
         self.succeeded.reset();
         (self.failed, self.min_ns, self.max_ns) = (0, u64::MAX, 0);
     }
 
-    /// How many succeeded.
     pub fn succeeded(&self) -> u64 {
         self.succeeded.len()
     }
@@ -108,9 +106,6 @@ impl Durations {
     }
 
     /// A quantile of all operations, in nanoseconds.
-    ///
-    /// # Errors
-    /// There are too few, or it lies among those that failed.
     pub fn quantile_ns(&self, quantile: f64) -> Result<u64, NoQuantile> {
         let share = share_of_successes(quantile, self.succeeded(), self.failed)?;
         // The end of its bucket may lie beyond the longest of all.

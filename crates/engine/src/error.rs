@@ -30,18 +30,15 @@ pub enum FailureKind {
     Verification,
     /// The measured part was over before anything had ended in it.
     NothingEnded,
-    /// Anything else.
     Other,
 }
 
 /// A failure: what was tried, what came back, what to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// What kind it is.
     pub kind: FailureKind,
     /// What was tried, as a sentence fragment: `connect to …`.
     pub tried: String,
-    /// What came back.
     pub cause: String,
     /// What to do about it.
     pub hint: Option<String>,

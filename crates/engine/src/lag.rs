@@ -69,7 +69,6 @@ fn upper_end(bucket: usize) -> u64 {
 }
 
 impl Lag {
-    /// Records a delay.
     pub fn record(&mut self, ns: u64) {
         self.counts[bucket(ns)] += 1;
         self.max_ns = self.max_ns.max(ns);
@@ -83,7 +82,6 @@ impl Lag {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// Forgets everything.
     pub fn clear(&mut self) {
         self.counts.fill(0);
         self.max_ns = 0;

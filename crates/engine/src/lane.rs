@@ -81,7 +81,6 @@ impl ErrorClass {
     ];
 }
 
-/// A failed operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpError {
     /// What it means for the load.
@@ -98,9 +97,7 @@ pub(crate) fn lost(cause: &(impl fmt::Display + ?Sized)) -> OpError {
 /// How an operation ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It succeeded.
     Ok,
-    /// It failed.
     Failed(OpError),
 }
 
@@ -120,7 +117,6 @@ pub enum Submitted {
 pub struct Completion {
     /// The client that it belongs to: an index into the worker's own clients.
     pub client: usize,
-    /// How it ended.
     pub outcome: Outcome,
 }
 
@@ -157,7 +153,6 @@ pub struct Transfer {
     pub read_bytes: u64,
     /// Bytes that were written, likewise.
     pub written_bytes: u64,
-    /// Syncs, likewise.
     pub syncs: u64,
     /// The cost of handing an operation over in the measured part; of a sample of them.
     pub submission: Durations,
@@ -168,7 +163,6 @@ pub struct Transfer {
 pub enum Helpers {
     /// The worker's thread and the kernel.
     None,
-    /// Threads that block.
     Threads,
 }
 
@@ -251,7 +245,6 @@ pub trait Lane {
     /// Who takes the instants of an operation.
     const INSTANTS: Instants = Instants::Worker;
 
-    /// What it executes.
     type Op;
 
     /// Hands over a client's next operation. A client has at most one under way.
@@ -282,9 +275,6 @@ pub trait Lane {
     fn recover(&mut self, client: usize) -> Option<Outcome>;
 
     /// Says whether a client that has come to the end of its transaction has left one open.
-    ///
-    /// # Errors
-    /// It has.
     fn end_transaction(&mut self, _client: usize) -> Result<(), OpError> {
         Ok(())
     }
@@ -322,9 +312,6 @@ pub trait Lane {
     }
 
     /// What the system has counted of this lane's sessions. Asked once, when the last operation has ended.
-    ///
-    /// # Errors
-    /// Why it is not known.
     fn session_counts(&mut self) -> Result<SessionCounts, String> {
         Err("the engine does not tell what it has counted of a session".to_owned())
     }

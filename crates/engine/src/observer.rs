@@ -15,7 +15,6 @@ pub struct Tick {
     pub p50_ns: Option<u64>,
     /// 99th percentile of the response time, in nanoseconds, if the interval has one.
     pub p99_ns: Option<u64>,
-    /// Transactions that failed.
     pub errors: u64,
     /// The most transactions that were due and not begun at one time.
     pub backlog: u64,
@@ -57,7 +56,6 @@ pub trait Observer {
     /// The first trial of a block is about to begin.
     fn block_started(&mut self, _block: u32, _blocks: u32) {}
 
-    /// A trial begins.
     fn trial_started(&mut self, _trial: &PlannedTrial, _cell: &Cell, _progress: Progress) {}
 
     /// An interval of the running trial has ended.
@@ -77,7 +75,6 @@ pub trait Observer {
     fn warning(&mut self, _text: &str) {}
 }
 
-/// Hears nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

@@ -79,7 +79,6 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// A schedule.
     pub fn new(options: ScheduleOptions) -> Schedule {
         let cursor = Cursor::new(options);
         Schedule { taken: cursor.clone(), due: cursor }

@@ -24,7 +24,6 @@ pub enum Permits {
     Named(Arc<Named>),
 }
 
-/// What was named.
 #[derive(Clone, Debug, Default)]
 pub struct Named {
     addresses: Vec<Address>,
@@ -38,7 +37,6 @@ pub struct Named {
 enum Address {
     /// A host by name or number, at one port or at any.
     Tcp(String, Option<u16>),
-    /// A Unix socket.
     Socket(PathBuf),
 }
 
@@ -55,15 +53,12 @@ pub enum Logins {
     /// Those that can neither run programs nor reach files on the server's host.
     #[default]
     Plain,
-    /// Any.
     Any,
 }
 
 /// The flags by which things are named.
 pub const ALLOW: &str = "--allow";
-/// A private server's.
 pub const ALLOW_SERVER: &str = "--allow-server";
-/// A folder's.
 pub const ALLOW_DIR: &str = "--allow-dir";
 /// That of logins that can do more than a plan needs.
 pub const ALLOW_ANY_LOGIN: &str = "--allow-any-login";
@@ -75,34 +70,23 @@ fn refuse(tried: String, flag: impl std::fmt::Display) -> Failure {
 
 impl Named {
     /// Allows an address: `HOST`, `HOST:PORT`, or the path of a Unix socket.
-    ///
-    /// # Errors
-    /// What is wrong with it.
     pub fn allow(&mut self, written: &str) -> Result<(), String> {
         self.addresses.push(Address::read(written)?);
         Ok(())
     }
 
     /// Allows private servers of an engine, by the programs in a folder if one is named.
-    ///
-    /// # Errors
-    /// The folder cannot be had.
     pub fn allow_server(&mut self, engine: &str, programs: Option<&Path>) -> Result<(), String> {
         let programs = programs.map(canonical_folder).transpose()?;
         self.servers.push(Server { engine: engine.to_owned(), programs });
         Ok(())
     }
 
-    /// Allows a folder, with everything in it.
-    ///
-    /// # Errors
-    /// It cannot be had.
     pub fn allow_folder(&mut self, folder: &Path) -> Result<(), String> {
         self.folders.push(canonical_folder(folder)?);
         Ok(())
     }
 
-    /// Allows logins.
     pub fn allow_logins(&mut self, logins: Logins) {
         self.logins = logins;
     }
@@ -188,15 +172,11 @@ fn resolved(path: &Path) -> Option<PathBuf> {
 }
 
 impl Permits {
-    /// Whether there are any bounds.
     pub fn are_bounded(&self) -> bool {
         matches!(self, Permits::Named(_))
     }
 
     /// Asks for a connection to a host.
-    ///
-    /// # Errors
-    /// It was not allowed.
     pub fn connect(&self, host: &str, port: u16) -> Result<(), Failure> {
         let Permits::Named(named) = self else { return Ok(()) };
         let fits = |address: &Address| match address {
@@ -211,9 +191,6 @@ impl Permits {
     }
 
     /// Asks for a connection by a Unix socket.
-    ///
-    /// # Errors
-    /// It was not allowed.
     pub fn connect_socket(&self, socket: &Path) -> Result<(), Failure> {
         let Permits::Named(named) = self else { return Ok(()) };
         let found = resolved(socket).map(Address::Socket);
@@ -225,9 +202,6 @@ impl Permits {
     }
 
     /// Asks for a file or folder. Gives the path by which it is to be used: without links.
-    ///
-    /// # Errors
-    /// It is in no folder that was allowed, or a link leads out of one.
     pub fn path(&self, path: &Path) -> Result<PathBuf, Failure> {
         let Permits::Named(named) = self else { return Ok(path.to_owned()) };
         let found = resolved(path).filter(|found| named.folders.iter().any(|folder| found.starts_with(folder)));
@@ -239,9 +213,6 @@ impl Permits {
 
     /// Asks for a file that a plan names from a system's folder on, as far as that can be told by its name: whoever opens it
     /// asks for its path.
-    ///
-    /// # Errors
-    /// It leads out of the folder.
     pub fn name(&self, name: &str) -> Result<(), Failure> {
         let path = Path::new(name);
         let is_inside = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
@@ -278,9 +249,6 @@ impl Permits {
     }
 
     /// Asks for settings, of which `safe` are the names that a plan may have on another host.
-    ///
-    /// # Errors
-    /// One of them is not safe there, or its value names a path.
     pub fn settings(&self, settings: &BTreeMap<String, Value>, safe: &[&str]) -> Result<(), Failure> {
         if !self.are_bounded() {
             return Ok(());
@@ -307,9 +275,6 @@ impl Permits {
     }
 
     /// Asks for the files that options of a URL name: `named` are the names of such options.
-    ///
-    /// # Errors
-    /// One of them is in no folder that was allowed.
     pub fn files_of_options<'a>(
         &self,
         options: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -325,9 +290,6 @@ impl Permits {
     }
 
     /// Asks to restore, in a private server on this host, what a server holds that étalon did not start.
-    ///
-    /// # Errors
-    /// There are bounds: what is restored brings settings, roles and code along.
     pub fn foreign_restore(&self, tried: &str) -> Result<(), Failure> {
         if !self.are_bounded() {
             return Ok(());
@@ -339,9 +301,6 @@ impl Permits {
     }
 
     /// Asks for a login that can run programs or reach files on the server's host. `how` says what to use instead.
-    ///
-    /// # Errors
-    /// It was not allowed.
     pub fn strong_login(&self, login: &str, power: &str, how: &str) -> Result<(), Failure> {
         match self {
             Permits::Named(named) if named.logins == Logins::Plain => {

@@ -29,7 +29,6 @@ pub struct Interval {
 /// How much of an interval a worker was there for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Extent {
-    /// All of it.
     #[default]
     Full,
     /// It ended its work within it: what ended in it says nothing of a rate.
@@ -76,7 +75,6 @@ impl KindTally {
 /// Whether a transaction that began in the measured part also ended in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inside {
-    /// It did.
     Window,
     /// It ended later: its latency counts, its throughput does not.
     Later,

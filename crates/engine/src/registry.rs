@@ -66,25 +66,16 @@ impl Registry {
         }
     }
 
-    /// The engines.
     pub fn engines(&self) -> &[&'static dyn Engine] {
         &self.engines
     }
 
-    /// The engine of that name.
-    ///
-    /// # Errors
-    /// There is none in this build: the store or plan comes from another one.
     pub fn engine(&self, name: &str) -> Result<&'static dyn Engine, Failure> {
         let missing =
             || Failure::new(FailureKind::Unsupported, format!("use the engine `{name}`"), "this build has none");
         self.engines.iter().copied().find(|engine| engine.spec().name == name).ok_or_else(missing)
     }
 
-    /// The workload of that name.
-    ///
-    /// # Errors
-    /// There is none in this build.
     pub fn workload(&self, name: &str) -> Result<&'static dyn Workload, Failure> {
         let missing =
             || Failure::new(FailureKind::Unsupported, format!("use the workload `{name}`"), "this build has none");
@@ -110,9 +101,6 @@ impl Registry {
     }
 
     /// Opens a system by its engine.
-    ///
-    /// # Errors
-    /// As [`Engine::open`], and as [`Registry::resolve`].
     pub fn open(&self, request: &OpenRequest) -> Result<Box<dyn Target>, Failure> {
         let (engine, system) = self.resolve(request.system)?;
         engine.open(&OpenRequest { system: &system, ..request.clone() })
@@ -131,9 +119,6 @@ impl Registry {
     }
 
     /// What a run would drop from a system.
-    ///
-    /// # Errors
-    /// As [`Registry::resolve`].
     pub fn would_drop(&self, system: &SystemPlan) -> Result<String, Failure> {
         let (engine, system) = self.resolve(system)?;
         Ok(engine.would_drop(&system))

@@ -16,7 +16,6 @@ pub struct Collector {
     last: Vec<Option<u32>>,
     open: BTreeMap<u32, Sum>,
     whole: Vec<Whole>,
-    /// All intervals together.
     pub response: Durations,
     /// All intervals together, where service and response time can differ.
     pub service: Option<Durations>,
@@ -26,7 +25,6 @@ pub struct Collector {
 /// Whether a trial has a backlog: without a rate nothing is ever due before it is begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gauge {
-    /// It has.
     Backlog,
     /// It has none.
     Nothing,
@@ -42,7 +40,6 @@ struct Sum {
 /// An interval that has been heard of from every worker.
 #[derive(Debug)]
 pub struct Whole {
-    /// Its number.
     pub number: u32,
     /// Transactions that ended well in it.
     pub succeeded: u64,

@@ -20,9 +20,7 @@ use crate::workloads::{Action, StreamTask, Task};
 pub struct Job<'a> {
     /// The cell: what another host compiles the task from.
     pub cell: &'a Cell,
-    /// The task.
     pub task: &'a Task,
-    /// The plan's schedule.
     pub schedule: &'a Schedule,
     /// Seed of the trial's random streams: the same for all systems of a block.
     pub seed: u64,
@@ -46,74 +44,41 @@ pub trait Site: Send + Sync {
     fn files_per_client(&self) -> u64;
 
     /// The facts of the system, with those that the tasks ask for beside its own.
-    ///
-    /// # Errors
-    /// It did not answer.
     fn facts(&self, cells: &[(&Cell, &Task)]) -> Result<Facts, Failure>;
 
     /// Makes the tables that the task works on, if they are to be étalon's own. Done once, whoever makes the load.
-    ///
-    /// # Errors
-    /// As [`Target::prepare`].
     fn prepare(&self, job: &Job<'_>) -> Result<(), Failure>;
 
     /// Brings background work to rest, and runs the trial. The load of a stream is made by `crew` or, without one, where
     /// the system is.
-    ///
-    /// # Errors
-    /// The trial has no result.
     fn run(&self, job: &Job<'_>, crew: Option<&dyn Crew>, observer: &mut dyn Observer) -> Result<TrialRecord, Failure>;
 
     /// The system as other hosts reach it, without a password of the user's.
-    ///
-    /// # Errors
-    /// They cannot.
     fn reach(&self) -> Result<SystemPlan, Failure>;
 
     /// As [`Target::begin_block`].
-    ///
-    /// # Errors
-    /// As there.
     fn begin_block(&self) -> Result<(), Failure>;
 
     /// As [`Target::revive`].
-    ///
-    /// # Errors
-    /// As there.
     fn revive(&self) -> Result<(), Failure>;
 
     /// As [`Target::drop_all`].
-    ///
-    /// # Errors
-    /// As there.
     fn drop_all(&self) -> Result<(), Failure>;
 }
 
 /// Where the systems of a plan are, and which hosts make the load, for a plan that names hosts.
 pub trait Places: Send + Sync {
     /// The site of a system; nothing if it is in this process.
-    ///
-    /// # Errors
-    /// It cannot be opened there.
     fn site(&self, request: &OpenRequest<'_>) -> Result<Option<Arc<dyn Site>>, Failure>;
 
     /// Has the hosts that make the load of a system look at it once it is open: what one of them may not reach is said before
     /// anything is prepared.
-    ///
-    /// # Errors
-    /// One of them cannot use it.
     fn introduce(&self, request: &OpenRequest<'_>, site: &dyn Site) -> Result<(), Failure>;
 
     /// Who makes the load of a trial; nothing if it is made where the system is.
-    ///
-    /// # Errors
-    /// The system cannot be reached from other hosts, or the hosts not by étalon.
     fn crew<'a>(&'a self, job: &Job<'a>, site: &'a dyn Site) -> Result<Option<Box<dyn Crew + 'a>>, Failure>;
 
     /// The facts of the hosts that make the load, by subject.
-    ///
-    /// # Errors
-    /// One of them did not answer.
     fn facts(&self) -> Result<Vec<(String, Facts)>, Failure>;
 
     /// The record of this very trial, if an earlier run of the experiment had it measured and ended before it was stored.

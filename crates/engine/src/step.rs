@@ -14,7 +14,6 @@ use crate::workloads::Procedure;
 pub struct StepContext<'a> {
     /// The system. Its schema is empty of everything but the task's data set, and at rest.
     pub target: &'a dyn Target,
-    /// The plan's schedule.
     pub schedule: &'a Schedule,
     /// Seed of the trial's random streams: the same for all systems of a block.
     pub seed: u64,
@@ -59,9 +58,6 @@ impl StepContext<'_> {
 }
 
 /// Runs a procedure as a trial. The data set must be prepared and at rest.
-///
-/// # Errors
-/// As [`Procedure::run`].
 pub fn run(procedure: &dyn Procedure, context: &mut StepContext<'_>) -> Result<TrialRecord, Failure> {
     Ok(match procedure.run(context)? {
         Stepped::Interrupted => TrialRecord::without_result(TrialState::Aborted, "interrupted by the user"),
@@ -96,13 +92,11 @@ pub struct Spent {
 }
 
 impl Stopwatch {
-    /// Starts it.
     pub fn start(target: &dyn Target) -> Stopwatch {
         let cpu_s = cpu_s(target);
         Stopwatch { started: Instant::now(), cpu_s }
     }
 
-    /// Reads it.
     pub fn read(&self, target: &dyn Target) -> Spent {
         let elapsed_s = self.started.elapsed().as_secs_f64();
         let used = self.cpu_s.clone().and_then(|before| Ok(cpu_s(target)? - before));

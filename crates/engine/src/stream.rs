@@ -37,7 +37,6 @@ pub struct Retry {
 }
 
 impl Default for Retry {
-    /// Once.
     fn default() -> Retry {
         Retry { max_tries: 1, within_ns: None }
     }
@@ -58,7 +57,6 @@ pub struct Asked {
     /// The server's transactions that it ended: one for each message outside an explicit transaction, one for each `COMMIT`
     /// and `ROLLBACK`.
     pub transactions: u64,
-    /// Statements.
     pub statements: u64,
     /// `COMMIT`s.
     pub commits: u64,
@@ -77,7 +75,6 @@ impl AddAssign for Asked {
 
 /// A compiled stream of transactions. Clients share it and change nothing in it.
 pub trait Stream: Sync {
-    /// What is executed.
     type Op: Default;
     /// What a client carries from operation to operation.
     type Client;
@@ -98,9 +95,6 @@ pub trait Stream: Sync {
     fn next(&self, client: &mut Self::Client, op: &mut Self::Op) -> Next;
 
     /// Takes what the lane kept of the rows of an operation that has succeeded.
-    ///
-    /// # Errors
-    /// The rows are not what the stream needs to go on.
     fn receive(&self, _client: &mut Self::Client, _results: &[KeptRow]) -> Result<(), OpError> {
         Ok(())
     }

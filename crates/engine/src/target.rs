@@ -37,7 +37,6 @@ pub enum Consent {
 /// What an engine needs to open a system.
 #[derive(Clone, Debug)]
 pub struct OpenRequest<'a> {
-    /// The system.
     pub system: &'a SystemPlan,
     /// What the user allows.
     pub consent: Consent,
@@ -93,9 +92,6 @@ pub trait Engine: Sync {
     fn spec(&self) -> EngineSpec;
 
     /// Connects to a system, or starts it.
-    ///
-    /// # Errors
-    /// It cannot be reached, refuses the login, or is not what the plan says.
     fn open(&self, request: &OpenRequest) -> Result<Box<dyn Target>, Failure>;
 
     /// What `etalon plan` says would be dropped from a system, without connecting to it.
@@ -143,11 +139,9 @@ pub enum Placement {
 /// A load that a target can be asked to carry.
 #[derive(Clone, Copy, Debug)]
 pub enum Load<'a> {
-    /// SQL statements.
     Statements(&'a Program),
     /// Reads and writes of blocks.
     Blocks {
-        /// Which.
         load: &'a BlockLoad,
         /// How far the trial's threads have come, shared by them.
         cursors: &'a Cursors,
@@ -155,10 +149,6 @@ pub enum Load<'a> {
 }
 
 impl<'a> Load<'a> {
-    /// The statements.
-    ///
-    /// # Errors
-    /// There are none, and this engine carries nothing else.
     pub fn statements(self) -> Result<&'a Program, Failure> {
         match self {
             Load::Statements(program) => Ok(program),
@@ -202,7 +192,6 @@ pub struct Devices {
     pub extents: Result<u64, String>,
 }
 
-/// One counter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Counter {
     /// Its value, or why there is none.
@@ -270,9 +259,6 @@ impl OsIo {
 /// A limit on a server's CPU time that holds until it is let go; dropping it does so, too, and tells nobody if it fails.
 pub trait CpuHold {
     /// Lets the server go.
-    ///
-    /// # Errors
-    /// The limit stays, with what is to be removed by hand.
     fn release(self: Box<Self>) -> Result<(), Failure>;
 }
 
@@ -285,12 +271,8 @@ impl CpuHold for host::process::Limit {
 /// A system that is ready to be asked.
 pub trait Target: Send + Sync {
     /// Product, version, every setting, the effective durability, the data directory: read back, never assumed.
-    ///
-    /// # Errors
-    /// The system did not answer.
     fn facts(&self) -> Result<Facts, Failure>;
 
-    /// What kind of load it carries.
     fn carries(&self) -> LoadKind {
         LoadKind::Statements
     }
@@ -302,9 +284,6 @@ pub trait Target: Send + Sync {
     fn placement(&self) -> Placement;
 
     /// Makes the tables and loads them, whatever is there of ours: afterwards they are in the same state every time.
-    ///
-    /// # Errors
-    /// Something stands in the way, the device is full, the connection is lost.
     fn prepare(&self, data: &Dataset) -> Result<(), Failure>;
 
     /// Brings background work to rest: a checkpoint that has ended, statistics that are up to date.
@@ -314,15 +293,9 @@ pub trait Target: Send + Sync {
     fn settle(&self) -> Result<(), Failure>;
 
     /// The engine's own counters.
-    ///
-    /// # Errors
-    /// The system did not answer.
     fn counters(&self) -> Result<Counters, Failure>;
 
     /// The single whole number that a query gives.
-    ///
-    /// # Errors
-    /// The query failed or gave something else.
     fn scalar(&self, sql: &str) -> Result<i64, Failure>;
 
     /// How the clients of one host are shared out to threads: a range of clients for each. An engine in the client's own
@@ -340,9 +313,6 @@ pub trait Target: Send + Sync {
     }
 
     /// Runs one worker's share of a trial on this thread, by way of [`crate::worker::run`].
-    ///
-    /// # Errors
-    /// The connections could not be made.
     fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<Tally, Failure>;
 
     /// A connection for statements that are asked one by one, in étalon's own schema and with the plan's settings. What
@@ -357,9 +327,6 @@ pub trait Target: Send + Sync {
     }
 
     /// What a session of this kind adds to [`Target::facts`], such as an extension's version.
-    ///
-    /// # Errors
-    /// As [`Target::session`].
     fn session_facts(&self, _kind: SessionKind) -> Result<Facts, Failure> {
         Ok(Facts::default())
     }
@@ -394,25 +361,16 @@ pub trait Target: Send + Sync {
     }
 
     /// CPU seconds that the server's processes have used, where they can be seen.
-    ///
-    /// # Errors
-    /// The reason why they cannot.
     fn server_cpu_s(&self) -> Result<f64, String> {
         Err("the server's processes are not on this host, or are not étalon's own".to_owned())
     }
 
     /// The I/O of an engine that works in this process, by kind of file, since the process began.
-    ///
-    /// # Errors
-    /// Why there is none.
     fn own_files(&self) -> Result<Traffic, String> {
         Err("the engine does not work in étalon's process".to_owned())
     }
 
     /// What the operating system has counted of the engine's I/O.
-    ///
-    /// # Errors
-    /// The reason why it cannot be seen.
     fn os_io(&self) -> Result<OsIo, String> {
         Err("the server's processes are not on this host, or are not étalon's own".to_owned())
     }
@@ -440,24 +398,15 @@ pub trait Target: Send + Sync {
 
     /// Begins a block that is not the first: a private server is started anew, so that no state of its process, such as
     /// where its memory lies, is the same in all blocks and taken for a property of its settings.
-    ///
-    /// # Errors
-    /// It does not start.
     fn begin_block(&self) -> Result<(), Failure> {
         Ok(())
     }
 
     /// Answers once the system can be asked again after a connection was lost; a private server is started again.
-    ///
-    /// # Errors
-    /// It is not back yet.
     fn revive(&self) -> Result<(), Failure> {
         self.counters().map(|_| ())
     }
 
     /// Removes everything that étalon made in the system.
-    ///
-    /// # Errors
-    /// The system did not answer.
     fn drop_all(&self) -> Result<(), Failure>;
 }

@@ -12,7 +12,6 @@ pub const LIMITS: [Duration; 4] =
 /// How the instants of a rate are spread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arrivals {
-    /// At even distances.
     #[default]
     Constant,
     /// With exponential gaps, as independent users come.
@@ -22,9 +21,7 @@ pub enum Arrivals {
 /// A length of time, or a range of which each value has the same chance; in nanoseconds, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// The shortest.
     pub least_ns: u64,
-    /// The longest.
     pub most_ns: u64,
 }
 
@@ -41,7 +38,6 @@ impl Span {
 /// Connections that clients share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolSize {
-    /// How many connections.
     pub connections: u32,
     /// How long a client waits for one before its transaction counts as failed, in nanoseconds; `None` for ever.
     pub acquire_timeout_ns: Option<u64>,

@@ -35,11 +35,9 @@ pub fn interval_ns(length: Length) -> u64 {
 
 /// What a trial needs to run in this process alone.
 pub struct TrialRun<'a> {
-    /// The system.
     pub target: &'a dyn Target,
     /// What is asked of it.
     pub task: &'a StreamTask,
-    /// Warm-up and length.
     pub schedule: &'a Schedule,
     /// Seed of the trial's random streams.
     pub seed: u64,
@@ -57,9 +55,6 @@ impl TrialRun<'_> {
     }
 
     /// Runs the trial for as long as something beside it takes, in place of the schedule's length.
-    ///
-    /// # Errors
-    /// As [`TrialRun::run`].
     pub fn run_beside(&self, beside: &Beside, observer: &mut dyn Observer) -> Result<TrialRecord, Failure> {
         let _end_of_load = EndOfLoad(beside);
         self.run_by(&Local::new(self.target).beside(beside), observer)
@@ -84,21 +79,12 @@ impl Drop for EndOfLoad<'_> {
 /// What a system itself has counted, asked before and after a trial. The system may be on another host than whoever asks.
 pub trait Ledger {
     /// The engine's own counters.
-    ///
-    /// # Errors
-    /// The system did not answer.
     fn counters(&self) -> Result<Counters, Failure>;
 
     /// CPU seconds that the server's processes have used.
-    ///
-    /// # Errors
-    /// The reason why they cannot be seen.
     fn server_cpu_s(&self) -> Result<f64, String>;
 
     /// The single whole number that a query gives.
-    ///
-    /// # Errors
-    /// The query failed or gave something else.
     fn scalar(&self, sql: &str) -> Result<i64, Failure>;
 
     /// Where the engine works.
@@ -106,10 +92,7 @@ pub trait Ledger {
 }
 
 /// The ledger of a target of this process.
-pub struct OfTarget<'a>(
-    /// The target.
-    pub &'a dyn Target,
-);
+pub struct OfTarget<'a>(pub &'a dyn Target);
 
 impl Ledger for OfTarget<'_> {
     fn counters(&self) -> Result<Counters, Failure> {
@@ -135,15 +118,11 @@ pub struct Trial<'a> {
     pub ledger: &'a dyn Ledger,
     /// Who makes the load.
     pub crew: &'a dyn Crew,
-    /// The load.
     pub order: Order<'a>,
 }
 
 impl Trial<'_> {
     /// Runs the trial. The tables must be prepared and at rest.
-    ///
-    /// # Errors
-    /// As [`TrialRun::run`], and as [`Crew::load`].
     pub fn run(&self, observer: &mut dyn Observer) -> Result<TrialRecord, Failure> {
         let before = self.ledger.counters()?;
         let server_cpu_before = self.ledger.server_cpu_s();

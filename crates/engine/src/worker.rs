@@ -60,11 +60,9 @@ pub struct WorkerContext<'a> {
     pub traffic: &'a Traffic,
     /// Load before the measured part, in nanoseconds.
     pub warmup_ns: u64,
-    /// The measured part.
     pub length: RunLength,
     /// Length of an interval of the series, in nanoseconds.
     pub interval_ns: u64,
-    /// The common start.
     pub gate: &'a Gate,
     /// The way to the coordinator.
     pub exchange: Exchange,
@@ -97,7 +95,6 @@ struct Slot<S: Stream> {
 /// Where a client stands when its turn comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Before a transaction.
     Between,
     /// Before a transaction, with a connection that it waited for.
     Admitted,
@@ -128,7 +125,6 @@ impl Stage {
 enum Access {
     /// Each has one, of the same number.
     Own,
-    /// They share them.
     Pool(Pool),
 }
 

@@ -20,7 +20,6 @@ pub enum Kind {
         /// Where in the file it begins, in bytes.
         offset: u64,
     },
-    /// A folder.
     Folder,
     /// A link to this target.
     Link(String),
@@ -31,7 +30,6 @@ pub enum Kind {
 pub struct Entry {
     /// Its path in the archive.
     pub path: String,
-    /// What it is.
     pub kind: Kind,
     /// Bytes that follow.
     pub size: u64,
@@ -42,9 +40,6 @@ fn broken(what: &str) -> io::Error {
 }
 
 /// Hands each entry to `begin`, and its bytes, piece by piece, to `data`.
-///
-/// # Errors
-/// The archive is torn or is none; those of the two.
 pub fn read<C>(
     layout: Layout,
     from: &mut dyn Read,
@@ -164,18 +159,15 @@ fn read_all_or_nothing(from: &mut dyn Read, into: &mut [u8]) -> io::Result<bool>
 /// What kind of file something is, by which the saving is split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
-    /// Tables and indexes.
     Data,
     /// The log: WAL, redo.
     Log,
     /// Rows as they were before, of InnoDB: undo and the system tablespace.
     Undo,
-    /// Everything else.
     Other,
 }
 
 impl Class {
-    /// Every class with its name.
     pub const ALL: [(Class, &'static str); 4] =
         [(Class::Data, "data"), (Class::Log, "log"), (Class::Undo, "undo"), (Class::Other, "other")];
 
@@ -304,9 +296,6 @@ impl Split {
 
 /// Splits a backup by what its files are. Each class is compressed by itself with `compression`, its pages of zeros
 /// apart, so that the sum may differ a little from the backup's own size.
-///
-/// # Errors
-/// The backup cannot be read.
 pub fn split(layout: Layout, from: &mut dyn Read, compression: Compression) -> io::Result<BTreeMap<Class, Share>> {
     let mut split = Split { compression, layout, parts: BTreeMap::new(), now: Class::Other, page: Vec::new() };
     match layout {

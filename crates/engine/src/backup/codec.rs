@@ -7,10 +7,8 @@ use std::time::Duration;
 use super::sink::Rate;
 use crate::error::{Failure, FailureKind};
 
-/// What compresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Codec {
-    /// Nothing.
     None,
     /// Deflate, RFC 1952.
     Gzip,
@@ -40,7 +38,6 @@ pub const NAMES: [&str; 6] = ["none", "gzip", "lz4", "zstd", "ms_xpress", "qat_d
 /// A codec with how it works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compression {
-    /// Which.
     pub codec: Codec,
     /// How hard it tries.
     pub level: u32,
@@ -49,13 +46,9 @@ pub struct Compression {
 }
 
 impl Compression {
-    /// No compression.
     pub const NONE: Compression = Compression { codec: Codec::None, level: 0, workers: 0 };
 
     /// A codec by name; level 0 is its usual one.
-    ///
-    /// # Errors
-    /// It has no such level, or no workers.
     pub fn new(name: &str, level: u32, workers: u32) -> Result<Compression, Failure> {
         let refuse = |what: String, cause: String| Err(Failure::new(FailureKind::Plan, what, cause));
         let found = CODECS.iter().find(|(_, known, ..)| *known == name);
@@ -90,7 +83,6 @@ impl Compression {
         io::Error::new(io::ErrorKind::Unsupported, format!("étalon has no {}: it is a server's own", self.name()))
     }
 
-    /// The codec's name.
     pub fn name(self) -> &'static str {
         self.entry().1
     }
@@ -107,21 +99,14 @@ impl Compression {
 
 /// Compresses what is written to it.
 pub enum Encoder<W: Write> {
-    /// Nothing is done.
     None(W),
-    /// Deflate.
     Gzip(flate2::write::GzEncoder<W>),
-    /// LZ4.
     Lz4(lz4::Encoder<W>),
-    /// Zstandard.
     Zstd(zstd::stream::write::Encoder<'static, W>),
 }
 
 impl<W: Write> Encoder<W> {
     /// An encoder that writes to `into`.
-    ///
-    /// # Errors
-    /// The codec's memory cannot be had.
     pub fn new(compression: Compression, into: W) -> io::Result<Encoder<W>> {
         let Compression { codec, level, workers } = compression;
         Ok(match codec {
@@ -141,9 +126,6 @@ impl<W: Write> Encoder<W> {
     }
 
     /// Writes what is left and gives back what it wrote to.
-    ///
-    /// # Errors
-    /// It could not be written.
     pub fn finish(self) -> io::Result<W> {
         match self {
             Encoder::None(into) => Ok(into),
@@ -181,7 +163,6 @@ impl<W: Write> Write for Encoder<W> {
 pub struct Decoder {
     inner: Box<dyn Read + Send>,
     compression: Compression,
-    /// Bytes that it has given.
     pub bytes: u64,
     /// CPU time of reading and decompressing; stays zero without a codec.
     pub cpu: Duration,
@@ -189,10 +170,6 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// A decoder of a file.
-    ///
-    /// # Errors
-    /// The codec's memory cannot be had, or the file is not of this codec.
     pub fn new(compression: Compression, file: File) -> io::Result<Decoder> {
         let file = BufReader::with_capacity(1 << 18, file);
         let inner: Box<dyn Read + Send> = match compression.codec {

@@ -43,9 +43,6 @@ impl Meter {
     }
 
     /// Runs a part and keeps what it took.
-    ///
-    /// # Errors
-    /// Those of the part.
     pub fn part<T>(&mut self, name: &'static str, run: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
         if self.limit.is_none() && !self.bounds.is_none() {
             self.limit = Some(tool::hold(Held::Tree(std::process::id()), &self.bounds, "the restore")?);
@@ -65,9 +62,6 @@ impl Meter {
     }
 
     /// Ends what the bounds hold.
-    ///
-    /// # Errors
-    /// A control group stays behind.
     pub fn let_go(&mut self) -> Result<(), Failure> {
         let released = self.limit.take().map_or(Ok(()), Limit::release);
         released.map_err(|error| Failure::new(FailureKind::Other, "end the limit on the restore", error))

@@ -22,7 +22,6 @@ use model::Measurement;
 pub enum Method {
     /// The engine's own first choice.
     Native,
-    /// SQLite's backup interface.
     Interface,
     /// SQLite's `VACUUM INTO`.
     VacuumInto,
@@ -65,21 +64,17 @@ impl Method {
     }
 }
 
-/// Which process compresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compressor {
-    /// The server.
     Server,
     /// The engine's own client program.
     Client,
-    /// Étalon.
     Own,
 }
 
 /// Whether databases that étalon did not make may be copied along with its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// They may not.
     OwnDatabase,
     /// The plan says so: `whole_server = true`.
     WholeServer,
@@ -98,7 +93,6 @@ pub enum Destination {
 /// Whether a backup is encrypted by itself, whatever the database is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sealing {
-    /// It is not.
     #[default]
     Open,
     /// It is, with a key of étalon's making.
@@ -108,7 +102,6 @@ pub enum Sealing {
 /// Whether room is taken for a backup before it is known how large it becomes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Preallocation {
-    /// As the server does by itself.
     #[default]
     AsServer,
     /// It is not: the files grow as they are written.
@@ -171,11 +164,8 @@ pub enum Writer {
 /// What is asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct BackupRequest<'a> {
-    /// How.
     pub method: Method,
-    /// With which codec.
     pub compression: Compression,
-    /// Which process compresses.
     pub compressor: Compressor,
     /// The most bytes of source data a second, of the backup or of the restore that this is; `None` is no limit.
     pub max_rate_bytes_s: Option<u64>,
@@ -219,18 +209,12 @@ impl BackupRequest<'_> {
     }
 
     /// Refuses to go on after the user's Ctrl-C.
-    ///
-    /// # Errors
-    /// It was pressed.
     pub fn go_on(&self) -> Result<(), Failure> {
         go_on(self.interrupt)
     }
 }
 
 /// Refuses to go on after the user's Ctrl-C.
-///
-/// # Errors
-/// It was pressed.
 pub fn go_on(interrupt: &AtomicBool) -> Result<(), Failure> {
     match interrupt.load(Ordering::Relaxed) {
         true => Err(Failure::new(FailureKind::Other, "go on", "interrupted by the user")),
@@ -241,13 +225,11 @@ pub fn go_on(interrupt: &AtomicBool) -> Result<(), Failure> {
 /// What the files of a backup are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// One SQLite database.
     Database,
     /// A tar archive of a PostgreSQL data folder.
     Tar,
     /// MariaDB's stream of files.
     Xbstream,
-    /// SQL statements.
     Sql,
 }
 
@@ -286,15 +268,9 @@ pub struct Served {
 /// A database that was restored into a private place. Dropping it removes it.
 pub trait Restored {
     /// A session that looks into étalon's tables.
-    ///
-    /// # Errors
-    /// It does not answer.
     fn session(&self) -> Result<Box<dyn Session>, Failure>;
 
     /// CPU seconds of the server that was started for it, as part of the restore.
-    ///
-    /// # Errors
-    /// The reason why they are not known, or why there are none.
     fn server_cpu_s(&self) -> Result<f64, String>;
 
     /// What the server says of the restore, beside what is measured of every engine.
@@ -303,33 +279,21 @@ pub trait Restored {
     }
 
     /// Checks that only this engine has, such as SQLite's of a file's integrity.
-    ///
-    /// # Errors
-    /// What is wrong.
     fn check(&self) -> Result<(), Failure> {
         Ok(())
     }
 
     /// Ends what was started and removes what was made.
-    ///
-    /// # Errors
-    /// It does not end.
     fn remove(self: Box<Self>) -> Result<(), Failure>;
 }
 
 /// A target's ability to back up and restore.
 pub trait Backups {
     /// Looks whether a backup can be taken as asked, before anything is done.
-    ///
-    /// # Errors
-    /// It cannot, with the reason.
     fn check(&self, request: &BackupRequest<'_>) -> Result<(), Failure>;
 
     /// Why the engine does not have a codec; nothing if it has. Such a backup is `n/a`, and no failure: a plan that goes
     /// through codecs is one for all engines.
-    ///
-    /// # Errors
-    /// The server could not be asked.
     fn lacks(&self, compression: Compression) -> Result<Option<String>, Failure> {
         let name = compression.name();
         Ok((!compression.is_known_here())
@@ -348,24 +312,15 @@ pub trait Backups {
     }
 
     /// Removes what a backup has left at the server, such as its files, whether it was restored or not.
-    ///
-    /// # Errors
-    /// Something stays behind, with its place.
     fn tidy(&self, _request: &BackupRequest<'_>) -> Result<(), Failure> {
         Ok(())
     }
 
     /// Takes a backup. The parts are told to the meter.
-    ///
-    /// # Errors
-    /// The device is full, a tool failed, the server did.
     fn back_up(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<Taken, Failure>;
 
     /// Restores it into a private place, SQLite's in `request.folder`: never over a database that is there. What must be made before it, such as an
     /// empty server, comes before the meter's first part.
-    ///
-    /// # Errors
-    /// As [`Backups::back_up`].
     fn restore(
         &self,
         taken: &Taken,

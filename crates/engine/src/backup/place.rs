@@ -59,9 +59,6 @@ impl Unpacking<'_> {
 }
 
 /// Gives a folder and all in it to a user.
-///
-/// # Errors
-/// The operating system's.
 pub fn chown_tree(folder: &Path, user: &User) -> io::Result<()> {
     host::process::chown(folder, user).map_err(io::Error::other)?;
     for entry in fs::read_dir(folder)? {

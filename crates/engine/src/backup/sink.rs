@@ -30,7 +30,6 @@ enum Inner {
     Coded(Coded),
 }
 
-/// The codec's thread.
 struct Coded {
     chunk: Vec<u8>,
     give: SyncSender<Vec<u8>>,
@@ -38,10 +37,8 @@ struct Coded {
     thread: JoinHandle<io::Result<(File, Duration)>>,
 }
 
-/// What was written.
 #[derive(Clone, Debug)]
 pub struct Written {
-    /// The file.
     pub path: PathBuf,
     /// CPU seconds of the thread that compressed; without those of its workers.
     pub compressor_cpu_s: f64,
@@ -69,9 +66,6 @@ pub fn io_failure(tried: &str, error: &io::Error) -> Failure {
 
 impl<'a> Sink<'a> {
     /// A file of that name in the request's folder, with the codec's ending added.
-    ///
-    /// # Errors
-    /// It cannot be made.
     pub fn new(request: &'a BackupRequest<'a>, name: &str, compression: Compression) -> Result<Sink<'a>, Failure> {
         let path = request.folder.join(format!("{name}{}", compression.ending()));
         let tried = format!("write the backup {}", path.display());
@@ -90,10 +84,6 @@ impl<'a> Sink<'a> {
         self
     }
 
-    /// Writes.
-    ///
-    /// # Errors
-    /// The device is full; the user pressed Ctrl-C.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         self.request.go_on()?;
         self.bytes += bytes.len() as u64;
@@ -111,9 +101,6 @@ impl<'a> Sink<'a> {
     }
 
     /// Writes everything that `from` gives.
-    ///
-    /// # Errors
-    /// As [`Sink::write`], or it cannot be read.
     pub fn copy(&mut self, from: &mut dyn io::Read, what: &str) -> Result<(), Failure> {
         let mut buffer = vec![0; CHUNK_BYTES];
         loop {
@@ -127,9 +114,6 @@ impl<'a> Sink<'a> {
     }
 
     /// Waits until the file is on the device.
-    ///
-    /// # Errors
-    /// As [`Sink::write`].
     pub fn finish(self) -> Result<Written, Failure> {
         let tried = format!("write the backup {}", self.path.display());
         let ended = match self.inner {
@@ -216,7 +200,6 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// A limit.
     pub fn new(bytes_s: u64) -> Rate {
         Rate { bytes_s, started: Instant::now(), taken: 0 }
     }

@@ -24,9 +24,6 @@ const SHOWN_LINES: usize = 4;
 const MIB: f64 = (1u64 << 20) as f64;
 
 /// A program, found: in one of `folders`, else on `PATH`.
-///
-/// # Errors
-/// It is nowhere; `hint` says where it comes from.
 pub fn find(name: &str, folders: &[PathBuf], hint: &str) -> Result<PathBuf, Failure> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let all = folders.iter().cloned().chain(std::env::split_paths(&path));
@@ -69,14 +66,12 @@ impl Tool {
         }
     }
 
-    /// Adds arguments.
     #[must_use]
     pub fn args(mut self, args: impl IntoIterator<Item = impl Into<OsString>>) -> Tool {
         self.args.extend(args.into_iter().map(Into::into));
         self
     }
 
-    /// Sets a variable.
     #[must_use]
     pub fn env(mut self, name: &str, value: Option<&str>) -> Tool {
         self.environment.extend(value.map(|value| (name.into(), value.into())));
@@ -90,7 +85,6 @@ impl Tool {
         self
     }
 
-    /// Holds it to some bounds.
     #[must_use]
     pub fn held(mut self, bounds: &Bounds) -> Tool {
         self.bounds = bounds.clone();
@@ -125,9 +119,6 @@ impl Tool {
     }
 
     /// Runs it to its end.
-    ///
-    /// # Errors
-    /// It failed, with its own last words; the user pressed Ctrl-C.
     pub fn run(&self, interrupt: &AtomicBool) -> Result<(), Failure> {
         let mut running = self.start(Stdio::null(), None)?;
         loop {
@@ -140,9 +131,6 @@ impl Tool {
     }
 
     /// Runs it and hands what it writes to `take`.
-    ///
-    /// # Errors
-    /// As [`Tool::run`]; those of `take`.
     pub fn run_out(&self, take: &mut dyn FnMut(&mut dyn Read) -> Result<(), Failure>) -> Result<(), Failure> {
         let mut running = self.start(Stdio::null(), Some(Stdio::piped()))?;
         if let Some(mut out) = running.child.stdout.take() {
@@ -153,9 +141,6 @@ impl Tool {
     }
 
     /// Runs it and gives it everything that `from` has.
-    ///
-    /// # Errors
-    /// As [`Tool::run`]; or `from` cannot be read.
     pub fn run_in(&self, from: &mut dyn Read, interrupt: &AtomicBool) -> Result<(), Failure> {
         let mut running = self.start(Stdio::piped(), None)?;
         let fed = running.child.stdin.take().map_or(Ok(()), |mut stdin| feed(from, &mut stdin, interrupt));
@@ -228,9 +213,6 @@ pub fn holding(what: &str, bounds: &Bounds) -> String {
 }
 
 /// Holds processes until what it gives is dropped or let go.
-///
-/// # Errors
-/// The operating system does not let étalon do so.
 pub fn hold(held: Held, bounds: &Bounds, what: &str) -> Result<Limit, Failure> {
     Limit::hold(held, bounds).map_err(|error| Failure::new(FailureKind::Unsupported, holding(what, bounds), error))
 }

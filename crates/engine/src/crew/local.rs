@@ -35,7 +35,6 @@ pub trait Starter: Sync {
     fn start_ns(&self) -> Option<u64>;
 }
 
-/// Begins at once.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AtOnce;
 

@@ -208,7 +208,6 @@ fn done_without(transfer: Option<&Transfer>) -> Vec<Mark> {
 
 /// How the series of a trial is judged.
 enum Judged {
-    /// It is too short for that.
     TooShort,
     Steady,
     NotSteady(MarkKind, String),

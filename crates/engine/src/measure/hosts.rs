@@ -12,7 +12,6 @@ const SLOW_FLOOR_US: f64 = 200.0;
 /// The figures of one client host.
 #[derive(Clone, Debug)]
 pub struct HostFigures {
-    /// Its name.
     pub host: String,
     /// Transactions per second.
     pub throughput: f64,
@@ -20,7 +19,6 @@ pub struct HostFigures {
     pub p50_us: Reading,
     /// 99th percentile of the response time in microseconds.
     pub p99_us: Reading,
-    /// Transactions that failed.
     pub errors: u64,
     /// CPU time of its load generator for a transaction, in microseconds.
     pub cpu_us: Reading,

@@ -9,7 +9,6 @@ use model::{Durability, DurabilityTier, Facts, Nature};
 pub(crate) enum DataPlace {
     /// The folder can be looked at from here.
     Here(PathBuf),
-    /// Why it cannot.
     Elsewhere(String),
 }
 

@@ -16,7 +16,6 @@ pub(crate) enum Is {
 pub(crate) struct Rule {
     /// What must hold, by setting; nothing in the row that holds for the rest.
     pub(crate) when: &'static [(&'static str, Is)],
-    /// What follows.
     pub(crate) tier: DurabilityTier,
     /// Why; of what is durable, with which exception, if any.
     pub(crate) why: &'static str,
@@ -64,7 +63,6 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// Settings by name.
     pub(crate) type Settings = BTreeMap<&'static str, &'static str>;
 
     /// Every combination of values that a row names; another value stands for none of some.

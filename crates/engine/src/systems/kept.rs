@@ -34,9 +34,6 @@ impl<C> Kept<C> {
 
     /// Asks something over the connection. If it turns out to have been lost since it was last used, it is made anew
     /// and asked once more; so `question` must do the same a second time.
-    ///
-    /// # Errors
-    /// Those of `connect` and of `question`.
     pub(crate) fn ask<T>(
         &self,
         connect: impl FnOnce() -> Result<C, Failure>,
@@ -68,9 +65,6 @@ impl<C> Kept<C> {
 
 /// Tries to claim a database until the claim is had, for as long as the remnant of another étalon may need to end.
 /// `attempt` breaks off with the claim, or goes on with what is said in the end of the rival that has it.
-///
-/// # Errors
-/// That of `attempt`, or the last that it said of the rival.
 pub(crate) fn outwait<T>(mut attempt: impl FnMut() -> Result<ControlFlow<T, Failure>, Failure>) -> Result<T, Failure> {
     let started = Instant::now();
     loop {
@@ -84,9 +78,6 @@ pub(crate) fn outwait<T>(mut attempt: impl FnMut() -> Result<ControlFlow<T, Fail
 
 /// Claims a file for this process: two that make and remove the same files would spoil each other's trials. The lock of a
 /// killed étalon dies with it, so that there is no remnant to outwait.
-///
-/// # Errors
-/// Another étalon has it, which is named; or the lock cannot be made.
 pub(crate) fn claim_file(path: &Path) -> Result<Claim, Failure> {
     let tried = format!("claim {}", path.display());
     Claim::take(path).map_err(|error| match error {

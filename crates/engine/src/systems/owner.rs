@@ -9,7 +9,6 @@ pub(crate) const MARKER: &str = "made by the benchmark etalon, which drops it an
 /// What the marker adds where somebody else made the database, empty.
 pub(crate) const GIVEN: &str = "; the database itself was given";
 
-/// The table of the marker, where it is one.
 pub(crate) const MARKER_TABLE: &str = "etalon_marker";
 
 /// Whose the database of étalon's name is.
@@ -17,9 +16,7 @@ pub(crate) const MARKER_TABLE: &str = "etalon_marker";
 pub(crate) enum Owner {
     /// There is none.
     Nobody,
-    /// It is there, and nothing is in it.
     Given,
-    /// Étalon made it.
     Etalon,
     /// Étalon filled it, and somebody else made it.
     Guest,
@@ -39,9 +36,6 @@ impl Owner {
 
     /// Refuses what étalon did not make, unless the user has agreed. `what` is its name, and `hint` how it can be left in
     /// peace.
-    ///
-    /// # Errors
-    /// It is somebody else's, and the user has not agreed.
     pub(crate) fn unless_foreign(self, consent: Consent, what: &str, hint: &str) -> Result<Owner, Failure> {
         if self == Owner::SomebodyElse && consent == Consent::OwnOnly {
             let cause = "it exists already, and étalon did not make it";

@@ -44,7 +44,6 @@ pub struct Tally {
     pub helper_threads: usize,
     /// From the start of the measured part to its end, in nanoseconds.
     pub window_ns: u64,
-    /// Whether a connection was lost.
     pub connection_lost: bool,
     /// Whether the worker gave up, since nothing succeeded.
     pub hopeless: bool,
@@ -117,7 +116,6 @@ impl Connections {
         (self.min_ns, self.max_ns) = (took_ns, took_ns);
     }
 
-    /// Counts refusals.
     pub fn refuse(&mut self, kind: FailureKind, count: u64, message: String) {
         match self.refused.iter_mut().find(|(known, ..)| *known == kind) {
             Some((_, known, _)) => *known += count,
@@ -151,7 +149,6 @@ pub struct TaskLog {
     pub tasks: Vec<TaskEnd>,
 }
 
-/// The end of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskEnd {
     /// How many tasks were due and had not ended when this one became due, itself included.

@@ -56,7 +56,6 @@ pub struct Grants {
 pub struct Task {
     /// The tables and rows that it works on.
     pub dataset: Dataset,
-    /// What is executed.
     pub action: Action,
 }
 
@@ -79,9 +78,6 @@ impl Task {
     }
 
     /// Holds the task against the plan's schedule.
-    ///
-    /// # Errors
-    /// They contradict each other.
     pub fn check(&self, schedule: &Schedule) -> Result<(), Failure> {
         match &self.action {
             Action::Stream(stream) => stream.check(schedule),
@@ -90,12 +86,10 @@ impl Task {
     }
 }
 
-/// What is executed.
 #[allow(clippy::large_enum_variant, reason = "there is one for each trial")]
 pub enum Action {
     /// A stream of transactions, paced, by many clients.
     Stream(StreamTask),
-    /// One long step.
     Step(Box<dyn Procedure>),
 }
 
@@ -148,9 +142,6 @@ impl StreamTask {
     }
 
     /// Holds the task against the plan's schedule.
-    ///
-    /// # Errors
-    /// They contradict each other.
     pub fn check(&self, schedule: &Schedule) -> Result<(), Failure> {
         let ramp = Duration::from_nanos(self.traffic.ramp_ns);
         if self.traffic.tasks.is_none() && ramp > schedule.warmup {

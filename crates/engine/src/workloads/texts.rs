@@ -50,26 +50,17 @@ impl Texts {
     }
 
     /// The text of a file.
-    ///
-    /// # Errors
-    /// It cannot be read, is not UTF-8, or was not sent.
     pub fn read(&self, path: &str) -> io::Result<String> {
         let bytes = self.bytes(path, Path::new(path))?;
         String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
     }
 
     /// The same where what is not UTF-8 does no harm, as in a comment.
-    ///
-    /// # Errors
-    /// It cannot be read, or was not sent.
     pub fn read_lossily(&self, path: &str) -> io::Result<String> {
         Ok(String::from_utf8_lossy(&self.bytes(path, Path::new(path))?).into_owned())
     }
 
     /// What is in a file beside another one.
-    ///
-    /// # Errors
-    /// It cannot be read, or was not sent.
     pub fn beside(&self, file: &str, name: &str) -> io::Result<Vec<u8>> {
         self.bytes(&name_beside(file, name), &place_beside(file, name))
     }

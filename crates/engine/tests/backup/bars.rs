@@ -14,7 +14,6 @@ use engine::workloads::{Action, Grants};
 use engine::{Consent, Registry};
 use model::Plan;
 
-/// Pairs of backups.
 const PAIRS: usize = 12;
 /// The least share of the program's speed.
 const LEAST_SPEED: f64 = 0.97;

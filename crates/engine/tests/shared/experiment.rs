@@ -54,7 +54,6 @@ impl Outcome {
         }
     }
 
-    /// The store.
     pub fn store(&self) -> &Store {
         &self.store
     }

@@ -86,7 +86,6 @@ impl Server {
         self.folder.path()
     }
 
-    /// Its process number.
     pub fn pid(&self) -> u32 {
         self.process.id()
     }

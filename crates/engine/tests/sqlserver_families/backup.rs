@@ -20,7 +20,6 @@ use crate::tds_server::{Asked, Reply, Server, error, info, result};
 #[derive(Clone, Copy, PartialEq)]
 enum Fault {
     None,
-    /// The disk is full.
     DiskFull,
     /// The connection ends, once.
     Lost,

@@ -24,7 +24,6 @@ pub trait Part: Send + 'static {
 pub struct Shared<P>(Arc<Mutex<P>>);
 
 impl<P: Part> Shared<P> {
-    /// A server with the part in it.
     pub fn serve(part: P) -> (Server, Shared<P>) {
         let shared = Arc::new(Mutex::new(part));
         let own = Arc::clone(&shared);
@@ -72,7 +71,6 @@ pub fn reading(store: &Store, metric: &str) -> Reading {
     found.map(|row| row.measurement.reading.clone()).unwrap_or_else(|| panic!("there is no {metric}"))
 }
 
-/// Why a metric has no value.
 pub fn why_not(store: &Store, metric: &str) -> String {
     match reading(store, metric) {
         Reading::Unavailable(reason) => reason,

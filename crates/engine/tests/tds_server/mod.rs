@@ -24,11 +24,9 @@ pub const PASSWORD: &str = "right Pa55";
 /// What the server says of encryption.
 #[derive(Clone)]
 pub enum Encryption {
-    /// It has none.
     None,
     /// For the login alone.
     Login(Arc<ServerConfig>),
-    /// For everything.
     Everything(Arc<ServerConfig>),
 }
 

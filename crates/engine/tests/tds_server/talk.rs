@@ -22,9 +22,7 @@ pub enum Parameter {
 /// A call of a procedure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// Its number.
     pub procedure: u16,
-    /// The transaction that it is in.
     pub transaction: u64,
     pub parameters: Vec<Parameter>,
     /// The statement that a handle stands for.

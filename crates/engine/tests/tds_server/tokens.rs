@@ -9,9 +9,7 @@ pub enum Reply {
     Tokens(Vec<u8>),
     /// These bytes as they are.
     Raw(Vec<u8>),
-    /// Nothing more, ever.
     Close,
-    /// Nothing for now.
     Silence,
     /// Tokens, after so long.
     Later(Duration, Vec<u8>),
@@ -25,7 +23,6 @@ fn sized(tag: u8, body: &[u8]) -> Vec<u8> {
     [&[tag][..], &(body.len() as u16).to_le_bytes(), body].concat()
 }
 
-/// "ERROR" or "INFO".
 pub fn message(tag: u8, number: i32, state: u8, class: u8, text: &str) -> Vec<u8> {
     let mut body = number.to_le_bytes().to_vec();
     body.extend([state, class]);
@@ -42,12 +39,10 @@ pub fn done(tag: u8, status: u16, rows: u64) -> Vec<u8> {
     [&[tag][..], &status.to_le_bytes(), &[0xc1, 0], &rows.to_le_bytes()].concat()
 }
 
-/// A refusal.
 pub fn error(number: i32, state: u8, class: u8, text: &str) -> Reply {
     Reply::Tokens([message(0xaa, number, state, class, text), done(0xfd, 2, 0)].concat())
 }
 
-/// A remark.
 pub fn info(number: i32, text: &str) -> Vec<u8> {
     message(0xab, number, 1, 0, text)
 }

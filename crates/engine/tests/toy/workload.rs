@@ -11,7 +11,6 @@ use engine::workloads::transactions::{CountCheck, compile};
 use engine::workloads::{Action, Grants, Procedure, StreamTask, Task, Workload};
 use model::{Direction, KeyKind, KeySpec, Literal, Measurement, Point, Role, WorkloadSpec};
 
-/// The registry's entry.
 pub struct Increments;
 
 const KEYS: &[KeySpec] = &[KeySpec::new("clients", KeyKind::Int { min: 1, max: 8 }, Literal::Int(1), "Clients")];

@@ -30,7 +30,6 @@ use crate::witness::{Lateness, Witness};
 const QUIET_SHARE: f64 = 0.02;
 /// So many attempts on a quiet machine that are off fail the test.
 const HONEST_ATTEMPTS: u32 = 3;
-/// All attempts.
 const ATTEMPTS: u32 = 4;
 /// Sleepers between the relay's notes and étalon's.
 const SLEEPERS: f64 = 2.0;

@@ -21,7 +21,6 @@ mod witness;
 
 use std::path::{Path, PathBuf};
 
-/// A file with this text in a folder.
 fn file(folder: &Path, name: &str, text: &str) -> PathBuf {
     let path = folder.join(name);
     std::fs::write(&path, text).unwrap();

@@ -19,7 +19,6 @@ pub struct Witness {
 pub struct Lateness(Vec<u64>);
 
 impl Witness {
-    /// Begins to sleep.
     pub fn start() -> Witness {
         let is_over = Arc::new(AtomicBool::new(false));
         let asked = Arc::clone(&is_over);
@@ -36,7 +35,6 @@ impl Witness {
         Witness { is_over, thread }
     }
 
-    /// What it saw.
     pub fn ask(self) -> Lateness {
         self.is_over.store(true, Ordering::Relaxed);
         Lateness(self.thread.join().unwrap())

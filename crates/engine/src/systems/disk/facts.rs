@@ -9,7 +9,6 @@ use super::lock;
 use super::place::Place;
 use crate::systems::data_place::Keeping;
 
-/// Reads the facts of a place.
 pub(super) fn read(place: &Place, folder: &Path) -> Facts {
     let mut facts = Facts::default();
     facts.identity("server.product", "blocks");

@@ -43,16 +43,13 @@ pub(super) struct File {
 enum Whose {
     /// This run: it is removed at the end.
     Ours,
-    /// It was there.
     Foreign,
 }
 
 /// The files that the trials so far have asked for.
 #[derive(Debug, Default)]
 pub(super) struct Files {
-    /// By path.
     known: BTreeMap<PathBuf, File>,
-    /// Which path each file of a data set has.
     paths: Vec<(DataFile, PathBuf)>,
     /// Those of the trial under way.
     current: Vec<PathBuf>,
@@ -255,7 +252,6 @@ fn inside(volume: &Path, file: PathBuf, permits: &Permits) -> Result<PathBuf, Fa
     }
 }
 
-/// Where a file is.
 fn path_of(file: &DataFile, place: &Place) -> PathBuf {
     match (&file.name, place) {
         (_, Place::Device(device)) => device.path.clone(),

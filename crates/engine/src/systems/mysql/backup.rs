@@ -180,9 +180,6 @@ fn decoder(taken: &Taken, request: &BackupRequest<'_>) -> Result<Decoder, Failur
 }
 
 /// How a program reaches the server; the password is in its environment.
-///
-/// # Errors
-/// It would connect in a way that the address rules out.
 fn login(program: &Path, address: &Address) -> Result<Vec<String>, Failure> {
     let mut args = vec![format!("--user={}", address.user)];
     match &address.place {

@@ -325,9 +325,6 @@ pub(super) fn grants(account: &str) -> String {
 }
 
 /// Refuses an account that could run programs or reach files on the server's host, where that was not allowed.
-///
-/// # Errors
-/// It could; or the server did not answer.
 pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Permits) -> Result<(), Failure> {
     if !permits.are_bounded() {
         return Ok(());

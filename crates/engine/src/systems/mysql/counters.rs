@@ -71,7 +71,6 @@ pub(super) fn of_session(flavor: Flavor) -> Question {
 const NO_COMMITS: &str = "the server counts the statement COMMIT (`commit_statements`), and nothing for a statement that \
                           commits by itself; what its sessions executed is counted in `session_statements`";
 
-/// Reads the counters.
 pub(super) fn read(client: &mut Client) -> Result<Counters, Failure> {
     let known = variables(client, "SHOW GLOBAL STATUS")?;
     let mut counters = Counters::default();
@@ -96,12 +95,10 @@ pub(super) enum Checkpoint {
     Sharp,
     /// The pages of étalon's own tables, by `FLUSH TABLES … FOR EXPORT`.
     Tables,
-    /// Not at all.
     None(String),
 }
 
 impl Checkpoint {
-    /// For the facts.
     pub(super) fn fact(&self) -> Result<String, String> {
         match self {
             Checkpoint::Sharp => Ok("yes: innodb_log_checkpoint_now".to_owned()),

@@ -45,7 +45,6 @@ pub(super) fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
-/// A string literal.
 pub(super) fn literal(text: &str) -> String {
     // As two quotes whatever `sql_mode` is; a backslash would depend on it.
     let mut parts = text.split('\\').map(|part| format!("'{}'", part.replace('\'', "''")));

@@ -15,7 +15,6 @@ use crate::error::{Failure, FailureKind};
 use crate::systems::server::private::give;
 use crate::systems::server::random_password;
 
-/// The plugin.
 const PLUGIN: &str = "file_key_management";
 /// The setting that names its file.
 pub(super) const SETTING: &str = "file_key_management_filename";
@@ -29,17 +28,11 @@ pub(super) fn are_wanted(settings: &BTreeMap<String, Value>) -> bool {
 }
 
 /// Writes a new key of 256 bits.
-///
-/// # Errors
-/// The operating system's.
 pub(super) fn make(file: &Path, user: Option<&User>) -> Result<(), Failure> {
     write(file, &format!("1;{}{}\n", random_password(), random_password()), user)
 }
 
 /// Copies the keys of one server to another, which is to read what the first has written.
-///
-/// # Errors
-/// They are gone.
 pub(super) fn copy(from: &Path, to: &Path, user: Option<&User>) -> Result<(), Failure> {
     let keys = fs::read_to_string(from).map_err(|error| {
         Failure::new(FailureKind::Missing, format!("read the key file {}", from.display()), error)

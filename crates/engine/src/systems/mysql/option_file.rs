@@ -16,7 +16,6 @@ pub(super) struct Options {
     pub(super) values: BTreeMap<String, String>,
     /// Why the file, or its password, was not used.
     pub(super) ignored: Option<String>,
-    /// The file.
     pub(super) file: PathBuf,
 }
 

@@ -125,9 +125,6 @@ impl Private {
     }
 
     /// A server that has no data yet, in a folder of `base`, with the programs, settings and key file of this one.
-    ///
-    /// # Errors
-    /// The folders cannot be made.
     pub(super) fn empty_twin(&self, base: &Path) -> Result<Private, Failure> {
         let twin = Private::empty(self.programs.clone(), &self.settings, base)?;
         let twin = Private { password: self.password.clone(), ..twin };
@@ -139,9 +136,6 @@ impl Private {
     }
 
     /// A server that runs and holds nothing, in a folder of `base`, with the programs and settings of this one.
-    ///
-    /// # Errors
-    /// It does not start.
     pub(super) fn fresh_twin(&self, base: &Path) -> Result<(Private, Endpoint), Failure> {
         let mut private = self.empty_twin(base)?;
         initialise(&private.programs, private.running.folders()?, &private.settings, private.user())?;
@@ -150,9 +144,6 @@ impl Private {
     }
 
     /// A server that runs and holds nothing, in a folder of `base`, with the usual settings.
-    ///
-    /// # Errors
-    /// Its programs are missing, or it does not start.
     pub(super) fn fresh(product: Product, base: &Path) -> Result<(Private, Endpoint), Failure> {
         Private::empty(Programs::find(product, None)?, &BTreeMap::new(), base)?.fresh_twin(base)
     }
@@ -170,9 +161,6 @@ impl Private {
     }
 
     /// Starts the server on restored data.
-    ///
-    /// # Errors
-    /// It does not start: its log's words.
     pub(super) fn start_restored(&mut self) -> Result<Endpoint, Failure> {
         self.start_on_socket()
     }
@@ -189,10 +177,6 @@ impl Private {
         self.running.user()
     }
 
-    /// The data folder.
-    ///
-    /// # Errors
-    /// The server has been removed.
     pub(super) fn data(&self) -> Result<PathBuf, Failure> {
         Ok(self.running.folders()?.data())
     }
@@ -289,9 +273,6 @@ impl Private {
     }
 
     /// Starts the server again, on the same data, if it has ended.
-    ///
-    /// # Errors
-    /// It does not start.
     pub(super) fn revive(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
         if self.running.runs()? { Ok(()) } else { self.spawn_and_wait(endpoint, &[]) }
     }
@@ -321,9 +302,6 @@ impl Private {
     }
 
     /// Ends the server and removes its folder.
-    ///
-    /// # Errors
-    /// It does not end, or its folder cannot be removed.
     pub(super) fn remove(&mut self) -> Result<(), Failure> {
         self.running.remove(StopSignal::Kill)
     }

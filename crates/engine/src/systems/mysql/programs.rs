@@ -82,16 +82,13 @@ impl Product {
 /// Who makes a data folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Installer {
-    /// MariaDB's program.
     Script(PathBuf),
-    /// MySQL's server itself.
     Server,
 }
 
 /// What is needed to make and run a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Programs {
-    /// The server.
     pub(super) server: PathBuf,
     /// Who makes its data folder.
     pub(super) installer: Installer,
@@ -102,9 +99,6 @@ pub(super) struct Programs {
 impl Programs {
     /// Finds a product's programs: in the folder that the plan names, and in no other; else on `PATH` and in the usual
     /// places.
-    ///
-    /// # Errors
-    /// They are nowhere, or what is there is the other product's.
     pub(super) fn find(product: Product, bin_dir: Option<&str>) -> Result<Programs, Failure> {
         let tried = format!("find {}", product.programs());
         let other = product.other();

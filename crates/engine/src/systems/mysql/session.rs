@@ -19,7 +19,6 @@ const RESERVED: [(&str, &str); 4] = [
     ("character_set_results", "étalon speaks UTF-8"),
 ];
 
-/// "Unknown database".
 const NO_DATABASE: u16 = 1049;
 
 /// What every session begins with.
@@ -65,9 +64,6 @@ impl Session {
     }
 
     /// A new connection with these settings, in étalon's own database if that is there.
-    ///
-    /// # Errors
-    /// As [`Endpoint::connect`]; or a setting is not taken any more.
     pub(super) fn open(&self, endpoint: &Endpoint, purpose: Purpose) -> Result<Client, Failure> {
         self.try_open(endpoint, purpose).map_err(|error| error.failure(endpoint))
     }
@@ -90,9 +86,6 @@ impl Session {
     }
 
     /// A new connection for a lane, on which `statements` are prepared.
-    ///
-    /// # Errors
-    /// As [`Session::open`]; or the server does not take a statement.
     pub(super) fn open_lane(&self, endpoint: &Endpoint, statements: &[String]) -> Result<Opened, OpenError> {
         let client = self.try_open(endpoint, Purpose::Load)?;
         client.into_opened(statements).map_err(|error| OpenError::Asked("prepare the script's statements", error))

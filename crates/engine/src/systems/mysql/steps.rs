@@ -8,7 +8,6 @@ use crate::error::{Failure, FailureKind};
 use crate::session::{Session, running};
 use crate::systems::mysql::lane::Client;
 
-/// A session.
 pub(super) struct MySqlSession {
     /// Taken when it is closed.
     client: Option<Client>,

@@ -107,7 +107,6 @@ fn mode_of(ways: &BTreeMap<String, String>) -> Result<Option<SslMode>, Failure> 
 }
 
 impl TlsOptions {
-    /// No TLS.
     pub(super) fn none() -> TlsOptions {
         TlsOptions {
             mode: SslMode::Disabled,
@@ -120,9 +119,6 @@ impl TlsOptions {
     }
 
     /// What the URL says, and the option file where it says nothing. `is_socket`: nobody can listen there.
-    ///
-    /// # Errors
-    /// What is said contradicts itself, or asks for a check that cannot be made.
     pub(super) fn read(
         url: &BTreeMap<String, String>,
         file: &BTreeMap<String, String>,
@@ -192,9 +188,6 @@ impl TlsOptions {
     }
 
     /// What is needed to encrypt; `None` if nothing ever is.
-    ///
-    /// # Errors
-    /// There is no certificate to trust, or a file cannot be used.
     pub(super) fn client(&self) -> Result<Option<ClientConfig>, Failure> {
         if self.mode == SslMode::Disabled {
             return Ok(None);

@@ -40,15 +40,8 @@ const FILE_OPTIONS: [&str; 9] = [
 /// The path to a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// A Unix socket.
     Socket(PathBuf),
-    /// TCP.
-    Tcp {
-        /// Name or address.
-        host: String,
-        /// Port.
-        port: u16,
-    },
+    Tcp { host: String, port: u16 },
 }
 
 /// Whether the server's public key may be asked for, with which a password is encrypted where the connection is not.
@@ -63,9 +56,7 @@ pub(super) enum ServerKey {
 /// A server's address, with everything that a connection to it needs.
 #[derive(Clone)]
 pub(super) struct Address {
-    /// The path.
     pub(super) place: Place,
-    /// The account's name.
     pub(super) user: String,
     /// The password; `None` is the empty one.
     pub(super) password: Option<String>,
@@ -84,11 +75,9 @@ pub(super) struct Address {
 /// Where a password comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PasswordSource {
-    /// The URL.
     Url,
     /// `MYSQL_PWD`.
     Environment,
-    /// The option file.
     File(PathBuf),
     /// Nowhere; with the reason why the option file was not used, if it was not.
     Nowhere(Option<String>),
@@ -111,9 +100,6 @@ impl Address {
     }
 
     /// The same, if a plan may connect to that very address and read the files that the URL names.
-    ///
-    /// # Errors
-    /// As of [`Address::parse`]; or that was not allowed.
     pub(super) fn permitted(url: &str, environment: Environment<'_>, permits: &Permits) -> Result<Address, Failure> {
         let pieces = URL.read(url, environment)?;
         permits.files_of_options(pieces.options(), &FILE_OPTIONS)?;

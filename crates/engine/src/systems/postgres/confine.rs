@@ -238,9 +238,6 @@ const POWER: &str = "SELECT CASE WHEN r.rolsuper THEN 'is a superuser' WHEN r.ro
                      FROM pg_catalog.pg_roles r WHERE r.rolname = session_user";
 
 /// Refuses a login that could run programs or reach files on the server's host, where that was not allowed.
-///
-/// # Errors
-/// It could; or the server did not answer.
 pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Permits) -> Result<(), Failure> {
     if !permits.are_bounded() {
         return Ok(());
@@ -257,9 +254,6 @@ pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Pe
 
 /// Makes the role that a plan's statements are run by: with its own tables, the server's counters, checkpoints and
 /// backups, and without files or programs.
-///
-/// # Errors
-/// The server does not take it.
 pub(super) fn make_role(owner: &Endpoint, role: &str, password: Option<&str>) -> Result<(), Failure> {
     let tried = "make the role of a private server";
     let mut client = owner.connect("")?;

@@ -31,7 +31,6 @@ pub(super) struct Abilities {
 enum Flush {
     /// `pg_stat_force_next_flush()`, from version 15 on.
     Forced,
-    /// By waiting.
     InTime,
 }
 
@@ -143,7 +142,6 @@ fn may_checkpoint(client: &mut Client) -> Result<Result<(), String>, postgres::E
     Ok(if one(client, sql)? == "t" { Ok(()) } else { Err(refused.to_owned()) })
 }
 
-/// The rows of a query.
 pub(super) fn rows(client: &mut Client, sql: &str) -> Result<Vec<SimpleQueryRow>, postgres::Error> {
     let messages = client.simple_query(sql)?;
     Ok(messages

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use crate::dataset::{ColumnKind, Dialect};
 
-/// PostgreSQL's dialect.
 pub(super) struct PostgresDialect;
 
 impl Dialect for PostgresDialect {

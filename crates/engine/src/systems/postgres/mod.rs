@@ -66,7 +66,6 @@ const WORDS: &[&str] = &["postgres"];
 /// The schema that étalon works in.
 const SCHEMA: &str = "etalon";
 
-/// The registry's entry.
 pub struct Postgres;
 
 impl Engine for Postgres {

@@ -19,9 +19,6 @@ use crate::systems::postgres::lane::{LoginError, Opened, Question, fields_said, 
 
 impl Session {
     /// A new connection with this session's settings, on which `statements` are prepared.
-    ///
-    /// # Errors
-    /// As [`Session::open`]; or the server does not take a statement.
     pub(super) fn open_native(&self, endpoint: &Endpoint, statements: &[String]) -> Result<Opened, Failure> {
         let mut opened = endpoint.connect_native(&self.options)?;
         let ask = |opened: &mut Opened, tried: &str, question: &Question<'_>| {
@@ -41,9 +38,6 @@ impl Session {
 
 impl Endpoint {
     /// Connects and logs in, for the load.
-    ///
-    /// # Errors
-    /// As [`Endpoint::connect`].
     pub(super) fn connect_native(&self, options: &str) -> Result<Opened, Failure> {
         let started = Instant::now();
         loop {

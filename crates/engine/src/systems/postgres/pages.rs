@@ -16,7 +16,6 @@ use crate::target::Target;
 use crate::workloads::pages::account::{Figure, FileClass, IoAccount, IoPlace};
 use crate::workloads::pages::dialect::{PagesDialect, filler, number, one, readable, refused, text};
 
-/// PostgreSQL.
 pub struct Pages;
 
 /// Counters of other processes reach the views at most a second late.

@@ -8,7 +8,6 @@ use crate::systems::server::url::Environment;
 /// What the password file gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Lookup {
-    /// The password.
     Found(String),
     /// There is no such file, or no line in it that fits.
     Nothing,

@@ -127,17 +127,11 @@ impl Private {
     }
 
     /// A server that has no data yet, in a folder of `base`, with the programs and settings of this one.
-    ///
-    /// # Errors
-    /// As [`Private::empty`].
     pub(super) fn empty_twin(&self, base: &Path) -> Result<Private, Failure> {
         Private::empty(Some(self.programs.clone()), &self.settings, base)
     }
 
     /// A server that has no data yet, for what is to be restored: its programs, its folders, and nothing in them.
-    ///
-    /// # Errors
-    /// The programs are missing, or the folders cannot be made.
     pub(super) fn empty(
         programs: Option<Programs>,
         settings: &BTreeMap<String, Value>,
@@ -171,19 +165,12 @@ impl Private {
         self.running.user()
     }
 
-    /// The data folder.
-    ///
-    /// # Errors
-    /// The server has been removed.
     pub(super) fn data(&self) -> Result<PathBuf, Failure> {
         Ok(self.running.folders()?.data())
     }
 
     /// Takes the original's own settings out of restored data: they could have it archive its log where the original does,
     /// or ask for a password that étalon does not know. Only étalon enters the folder of its socket.
-    ///
-    /// # Errors
-    /// The files cannot be written.
     pub(super) fn make_settings_own(&self, address: &Address) -> Result<(), Failure> {
         let tried = "write the restored server's settings";
         let data = self.data()?;
@@ -204,9 +191,6 @@ impl Private {
     }
 
     /// Starts the server on restored data and gives the way to the original's database in it.
-    ///
-    /// # Errors
-    /// It does not start: its log's words.
     pub(super) fn start_restored(&mut self, original: &Address) -> Result<Endpoint, Failure> {
         self.start_on_socket_as(&original.user, &original.database)
     }
@@ -275,17 +259,11 @@ impl Private {
     }
 
     /// Starts the server again, on the same data, if it has ended.
-    ///
-    /// # Errors
-    /// It does not start.
     pub(super) fn revive(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
         if self.running.runs()? { Ok(()) } else { self.spawn_and_wait(endpoint) }
     }
 
     /// Ends the server in order and starts it again, on the same data and with the same settings.
-    ///
-    /// # Errors
-    /// It does not end, or not start.
     pub(super) fn restart(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
         self.running.folders()?;
         self.running.stop(StopSignal::Fast, STOP_PATIENCE)?;
@@ -320,9 +298,6 @@ impl Private {
     }
 
     /// Ends the server and removes its folder.
-    ///
-    /// # Errors
-    /// It does not end, or its folder cannot be removed.
     pub(super) fn remove(&mut self) -> Result<(), Failure> {
         self.running.remove(StopSignal::Immediate)
     }

@@ -23,16 +23,12 @@ const VERSIONED: [(&str, &str, &str); 6] = [
 /// What is needed to make and run a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Programs {
-    /// Their folder.
     pub(super) folder: PathBuf,
 }
 
 impl Programs {
     /// Finds the programs: in the folder that the plan names, and in no other; else on `PATH`, in the usual places
     /// with the newest version first, and where `pg_config` says.
-    ///
-    /// # Errors
-    /// They are nowhere.
     pub(super) fn find(bin_dir: Option<&str>) -> Result<Programs, Failure> {
         let tried = "find PostgreSQL's server programs, initdb and postgres";
         if let Some(folder) = bin_dir {
@@ -69,7 +65,6 @@ impl Programs {
         self.folder.join(format!("initdb{EXE_SUFFIX}"))
     }
 
-    /// The server.
     pub(super) fn postgres(&self) -> PathBuf {
         self.folder.join(format!("postgres{EXE_SUFFIX}"))
     }

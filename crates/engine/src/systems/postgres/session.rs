@@ -71,9 +71,6 @@ impl Session {
     }
 
     /// A new connection with these settings.
-    ///
-    /// # Errors
-    /// As [`Endpoint::connect`]; or a setting is not taken any more.
     pub(super) fn open(&self, endpoint: &Endpoint) -> Result<Client, Failure> {
         let mut client = endpoint.connect(&self.options)?;
         client.batch_execute(&self.sql).map_err(|error| failure("give a session its settings", &error))?;

@@ -19,7 +19,6 @@ const EXTENSION: &str = "postgis";
 /// Where the extension is tried out for its facts; rolled back.
 const PROBE: &str = "etalon_probe";
 
-/// A session.
 pub(super) struct PostgresSession {
     /// Taken when it is closed.
     client: Option<Client>,
@@ -72,9 +71,6 @@ fn look_into_extension(client: &mut Client) -> Result<(), Failure> {
 
 /// Makes the extension as the server's owner, in a schema that nobody else has made: what is in the way there could be run
 /// by the owner.
-///
-/// # Errors
-/// PostGIS is not installed on the server.
 pub(super) fn install(owner: &Endpoint, kind: SessionKind) -> Result<(), Failure> {
     if kind != SessionKind::Spatial {
         return Ok(());
@@ -152,7 +148,6 @@ pub(super) fn facts(client: &mut Client, kind: SessionKind) -> Result<Facts, Fai
     Ok(facts)
 }
 
-/// The value of `KEY="…"`.
 fn part(version: &str, key: &str) -> Option<String> {
     let (_, rest) = version.split_once(&format!("{key}=\""))?;
     rest.split_once('"').map(|(value, _)| value.to_owned())

@@ -95,7 +95,6 @@ impl TlsMode {
     }
 }
 
-/// How TLS begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Negotiation {
     /// The server is asked whether it has it.
@@ -116,7 +115,6 @@ enum Sni {
 pub(super) struct TlsOptions {
     /// Whether connections are encrypted.
     pub(super) mode: TlsMode,
-    /// How that begins.
     pub(super) negotiation: Negotiation,
     /// Whose certificates are trusted; `None`: anybody's.
     roots: Option<Roots>,
@@ -276,7 +274,6 @@ pub(super) fn option_name(key: &str) -> Option<&'static str> {
 }
 
 impl TlsOptions {
-    /// No TLS.
     pub(super) fn none() -> TlsOptions {
         TlsOptions {
             mode: TlsMode::Disable,
@@ -292,9 +289,6 @@ impl TlsOptions {
 
     /// What the URL says about TLS, by the names of [`option_name`], and the environment and the user's own files where it
     /// says nothing. `is_socket`: PostgreSQL does not encrypt there, and libpq passes over what is said.
-    ///
-    /// # Errors
-    /// What is said contradicts itself, or asks for a check that cannot be made.
     pub(super) fn read(
         said: BTreeMap<&'static str, String>,
         environment: Environment<'_>,
@@ -322,9 +316,6 @@ impl TlsOptions {
     }
 
     /// What is needed to encrypt; `None` if nothing ever is.
-    ///
-    /// # Errors
-    /// There is no certificate to trust, or a file cannot be used.
     pub(super) fn client(&self) -> Result<Option<ClientConfig>, Failure> {
         let check = match (self.mode, &self.roots) {
             (TlsMode::Disable, _) => return Ok(None),
@@ -349,9 +340,6 @@ impl TlsOptions {
     }
 
     /// The same for PostgreSQL's own programs, as variables of their environment.
-    ///
-    /// # Errors
-    /// No variable can say it.
     pub(super) fn variables(&self) -> Result<Vec<(&'static str, String)>, Failure> {
         let mut variables = vec![("PGSSLMODE", self.mode.name().to_owned())];
         for (name, variable) in OPTIONS.iter().filter(|(name, _)| *name != "sslmode") {

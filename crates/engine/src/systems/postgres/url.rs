@@ -46,9 +46,7 @@ pub(super) struct Address {
     pub(super) host: String,
     /// Port; with a socket it is part of the socket's name.
     pub(super) port: u16,
-    /// The role.
     pub(super) user: String,
-    /// The database.
     pub(super) database: String,
     /// Whether and how the connection is encrypted.
     pub(super) tls: TlsOptions,
@@ -59,7 +57,6 @@ pub(super) struct Address {
 /// Where a password comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PasswordSource {
-    /// The URL.
     Url,
     /// `PGPASSWORD`.
     Environment,
@@ -95,9 +92,6 @@ impl Address {
     }
 
     /// The same, if a plan may connect to that very address and read the files that the URL names.
-    ///
-    /// # Errors
-    /// As of [`Address::parse`]; or that was not allowed.
     pub(super) fn permitted(url: &str, environment: Environment<'_>, permits: &Permits) -> Result<Address, Failure> {
         let pieces = URL.read(url, environment)?;
         permits.files_of_options(pieces.options(), &FILE_OPTIONS)?;
@@ -148,9 +142,6 @@ impl Address {
 
     /// What a program of PostgreSQL's own needs, beside host, port, role and password, to connect as étalon does: variables
     /// of its environment.
-    ///
-    /// # Errors
-    /// No variable can say it.
     pub(super) fn variables(&self) -> Result<Vec<(&'static str, String)>, Failure> {
         let mut variables = self.tls.variables()?;
         variables.extend(self.config.get_hostaddrs().first().map(|address| ("PGHOSTADDR", address.to_string())));

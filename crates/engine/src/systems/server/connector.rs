@@ -51,9 +51,6 @@ impl<T: Send + 'static> Connector<T> {
     }
 
     /// Asks for a client's connection. Once it has come [`Connector::next`] gives it; the reactor wakes up for that.
-    ///
-    /// # Errors
-    /// There is no thread or no socket to be had.
     pub(crate) fn ask(&mut self, client: usize, reactor: &mut Reactor) -> Result<(), OpError> {
         let office = match &mut self.office {
             Some(office) => office,

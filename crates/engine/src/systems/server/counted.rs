@@ -165,9 +165,6 @@ impl<L: Lane<Op = StatementOp>> Counted<L> {
     }
 
     /// What each session has counted so far, or why it does not tell.
-    ///
-    /// # Errors
-    /// Not all have answered in time.
     fn ask(&mut self, connections: usize) -> Result<Result<Vec<(i64, SessionCounts)>, String>, Failure> {
         let (mut asked, mut waiting) = (0, 0);
         let mut failed = None;

@@ -46,9 +46,6 @@ pub(crate) fn give(path: &Path, user: Option<&User>) -> Result<(), HostError> {
 }
 
 /// Who a server runs as that refuses to run as root: étalon's own user if `None`.
-///
-/// # Errors
-/// Étalon runs as root, and there is neither the engine's own user nor `nobody`.
 pub(crate) fn server_user(product: &str, own: &str) -> Result<Option<User>, Failure> {
     if !host::process::is_root() {
         return Ok(None);
@@ -97,11 +94,9 @@ pub(crate) fn joined(lines: &[&str]) -> String {
 /// Whether a server's clients come by a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SocketUse {
-    /// It has none.
     None,
     /// It has one by which nobody comes.
     Unused,
-    /// They do.
     Clients,
 }
 
@@ -131,9 +126,6 @@ pub(crate) struct Folders {
 
 impl Folders {
     /// Makes them, empty, and closed to all but the server.
-    ///
-    /// # Errors
-    /// The operating system's, or each path is too long for a socket.
     pub(crate) fn make(wish: &Wish<'_>) -> Result<Folders, Failure> {
         let tried = "make a folder for the private server";
         let scratch = Scratch::new(wish.names.0, wish.base).map_err(|error| failed(tried, error))?;
@@ -165,7 +157,6 @@ impl Folders {
         Ok(folders)
     }
 
-    /// The data folder.
     pub(crate) fn data(&self) -> PathBuf {
         self.file("data")
     }
@@ -185,7 +176,6 @@ impl Folders {
         self.socket().join(name)
     }
 
-    /// The server's log.
     pub(crate) fn log(&self) -> PathBuf {
         self.file("server.log")
     }
@@ -206,9 +196,6 @@ pub(crate) fn run_clean(spec: ServerSpec, variables: &[&str], user: Option<&User
 }
 
 /// Starts a server on a port of this host's address `host` that is free now; on another, if somebody has taken it since.
-///
-/// # Errors
-/// There is no free port, or that of `start`.
 pub(crate) fn on_free_port<T>(host: &str, mut start: impl FnMut(u16) -> Result<T, Failure>) -> Result<T, Failure> {
     let mut attempt = 1;
     loop {
@@ -222,9 +209,6 @@ pub(crate) fn on_free_port<T>(host: &str, mut start: impl FnMut(u16) -> Result<T
 }
 
 /// Runs a program that makes a server's files to its end.
-///
-/// # Errors
-/// It fails, in its log's words; or it takes longer than `patience`.
 pub(crate) fn install(name: &str, spec: ServerSpec, words: Words, patience: Duration) -> Result<(), Failure> {
     let tried = "initialise a private server";
     let started = Instant::now();
@@ -259,10 +243,6 @@ impl Running {
         Running { process: None, log: folders.log(), words, log_from_bytes: 0, user, folders: Some(folders) }
     }
 
-    /// Where it lives.
-    ///
-    /// # Errors
-    /// It has been removed.
     pub(crate) fn folders(&self) -> Result<&Folders, Failure> {
         self.folders.as_ref().ok_or_else(|| failed("use the private server", "it has been removed"))
     }
@@ -288,9 +268,6 @@ impl Running {
     }
 
     /// Starts it and waits until it answers to `connect`. `explain` says of a log why it did not start.
-    ///
-    /// # Errors
-    /// It does not start, or does not answer within `patience`.
     pub(crate) fn start(
         &mut self,
         spec: &ServerSpec,
@@ -332,10 +309,6 @@ impl Running {
         String::from_utf8_lossy(bytes.get(self.log_from_bytes as usize..).unwrap_or_default()).into_owned()
     }
 
-    /// Whether it runs.
-    ///
-    /// # Errors
-    /// It has been removed, or the operating system's.
     pub(crate) fn runs(&mut self) -> Result<bool, Failure> {
         self.folders()?;
         match &mut self.process {
@@ -347,18 +320,12 @@ impl Running {
     }
 
     /// Ends it, if it runs.
-    ///
-    /// # Errors
-    /// It does not end.
     pub(crate) fn stop(&mut self, signal: StopSignal, patience: Duration) -> Result<(), Failure> {
         let Some(mut process) = self.process.take() else { return Ok(()) };
         process.stop(signal, patience).map(|_| ()).map_err(|error| failed("stop the private server", error))
     }
 
     /// Ends it without the checkpoint of an orderly end, since its data is thrown away, and removes its folders.
-    ///
-    /// # Errors
-    /// It does not end, or its folders cannot be removed.
     pub(crate) fn remove(&mut self, signal: StopSignal) -> Result<(), Failure> {
         self.stop(signal, STOP_PATIENCE)?;
         let Some(folders) = self.folders.take() else { return Ok(()) };
@@ -380,17 +347,11 @@ impl Running {
     }
 
     /// CPU seconds of the server and its children.
-    ///
-    /// # Errors
-    /// It does not run, or the operating system does not say.
     pub(crate) fn cpu_s(&self) -> Result<f64, String> {
         self.process()?.cpu().map(|cpu| cpu.as_secs_f64())
     }
 
     /// What the operating system has counted of its I/O.
-    ///
-    /// # Errors
-    /// It does not run, or the operating system does not say.
     pub(crate) fn os_io(&self) -> Result<OsIo, String> {
         let process = self.process()?;
         let folder = self.folders().map_err(|failure| failure.to_string())?.data();
@@ -410,9 +371,6 @@ fn ended(status: std::process::ExitStatus, logged: Failure) -> Failure {
 
 /// Asks whether a server works, and has it started again before each time; one that is being killed refuses connections a
 /// moment before its process has ended.
-///
-/// # Errors
-/// It does not start, or does not work.
 pub(crate) fn revive<T>(
     start: impl Fn() -> Result<(), Failure>,
     ask: impl Fn() -> Result<T, Failure>,
@@ -428,9 +386,6 @@ pub(crate) fn revive<T>(
 }
 
 /// Holds a private server to so many cores; there is none if it has no process number.
-///
-/// # Errors
-/// The server is not étalon's own, or the operating system does not do it.
 pub(crate) fn limit_cpu(pid: Option<u32>, cores: f64) -> Result<Box<dyn CpuHold>, Failure> {
     let tried = format!("hold the server to {cores} cores");
     let refused = |cause: String| Failure::new(FailureKind::Unsupported, &tried, cause);

@@ -26,7 +26,6 @@ pub(crate) enum Refusal<E> {
     Server(Box<E>),
     /// It listens, and does not answer for so long.
     Silent(Duration),
-    /// Anything else.
     Other(String),
 }
 
@@ -87,7 +86,6 @@ impl<E: ServerError> Refusal<E> {
 }
 
 impl<E: ServerError> OpenError<E> {
-    /// For people.
     pub(crate) fn failure(&self, endpoint: &impl Explain<Error = E>) -> Failure {
         match self {
             OpenError::Refused(refusal) => endpoint.explain(refusal),
@@ -95,7 +93,6 @@ impl<E: ServerError> OpenError<E> {
         }
     }
 
-    /// For the load.
     pub(crate) fn op_error(&self, endpoint: &impl Explain<Error = E>) -> OpError {
         match self {
             OpenError::Refused(refusal) => refusal.op_error(endpoint),

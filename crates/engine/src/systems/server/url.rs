@@ -19,7 +19,6 @@ pub(crate) fn os_user(environment: Environment<'_>) -> Option<String> {
 
 /// How an engine's URLs are written.
 pub(crate) struct Form {
-    /// The engine's name.
     pub(crate) product: &'static str,
     /// Before `://`, the usual one first.
     pub(crate) schemes: [&'static str; 2],
@@ -40,7 +39,6 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    /// The options by name.
     pub(crate) fn options(&self) -> impl Iterator<Item = (&str, &str)> {
         self.options.iter().map(|(key, value)| (key.as_str(), value.as_str()))
     }
@@ -112,9 +110,6 @@ impl Form {
     }
 
     /// Refuses a URL in which a part of the password may stand where something else is expected, which messages repeat.
-    ///
-    /// # Errors
-    /// It is one. Repeats nothing of it.
     fn refuse_bare_secret(&self, login: &str, place: &str, database: &str, query: &str) -> Result<(), Failure> {
         let has_password = login.contains(':');
         let may_be_login = login.is_empty() && place.contains(':');
@@ -145,9 +140,6 @@ impl Form {
     }
 
     /// Refuses a list of hosts.
-    ///
-    /// # Errors
-    /// It is one.
     pub(crate) fn refuse_several(&self, host: Option<&String>) -> Result<(), Failure> {
         if host.is_some_and(|host| host.contains(',')) {
             return Err(self
@@ -159,9 +151,6 @@ impl Form {
 }
 
 /// Undoes a URL's percent-encoding.
-///
-/// # Errors
-/// What is wrong with it.
 fn decode_percent(text: &str) -> Result<String, &'static str> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

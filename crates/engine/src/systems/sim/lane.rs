@@ -41,7 +41,6 @@ pub struct Model {
 /// Whether the simulated server dies in mid-trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dies {
-    /// It lives.
     No,
     /// It loses every connection at `stall_at_ms`.
     AtStall,

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use crate::dataset::{ColumnKind, Dialect, Nulls, Table};
 
-/// SQLite's dialect.
 pub(super) struct SqliteDialect;
 
 impl Dialect for SqliteDialect {

@@ -11,16 +11,11 @@ use crate::dataset::Datum;
 use crate::error::{Failure, FailureKind};
 use crate::session::{Session, SessionKind, running};
 
-/// A session.
 pub(super) struct SqliteSession {
     connection: Connection,
 }
 
 impl SqliteSession {
-    /// A session of a kind on a connection.
-    ///
-    /// # Errors
-    /// SpatiaLite is not installed, or its tables cannot be made.
     pub(super) fn new(connection: Connection, kind: SessionKind) -> Result<SqliteSession, Failure> {
         if kind == SessionKind::Spatial {
             load_spatialite(&connection)?;

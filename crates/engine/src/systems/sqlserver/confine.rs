@@ -19,9 +19,6 @@ const POWER: &str = "SELECT CASE WHEN IS_SRVROLEMEMBER('sysadmin') = 1 OR HAS_PE
                      ELSE N'' END";
 
 /// Refuses a login that could run programs or read files on the server's host, where that was not allowed.
-///
-/// # Errors
-/// It could; or the server did not answer.
 pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Permits) -> Result<(), Failure> {
     if !permits.are_bounded() {
         return Ok(());

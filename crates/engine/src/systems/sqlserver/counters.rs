@@ -53,7 +53,6 @@ pub(super) const READ: &str = "SELECT RTRIM(object_name), RTRIM(counter_name), R
 const NO_COMMITS: &str = "the server counts transactions that begin (`database_transactions`), its own and those that only \
                           read among them, and no commits; a trial is held against the rows of its tables";
 
-/// Reads the counters.
 pub(super) fn read(client: &mut Client) -> Result<Counters, Failure> {
     let mut counters = Counters::default();
     counters.unavailable("commits", "", NO_COMMITS);

@@ -139,7 +139,6 @@ pub(super) const FILES: &str = "SELECT name, type_desc, physical_name, size, gro
 /// How many files tempdb has, and how large they are together, in pages of 8 KiB.
 pub(super) const TEMPDB: &str =
     "SELECT COUNT(*), SUM(CAST(size AS bigint)) FROM tempdb.sys.database_files WHERE type = 0";
-/// Trace flags that are on.
 pub(super) const TRACE_FLAGS: &str = "DBCC TRACESTATUS(-1) WITH NO_INFOMSGS";
 /// What the session's `SET` options come to, as bits.
 pub(super) const SET_OPTIONS: &str = "SELECT CAST(@@OPTIONS AS int)";

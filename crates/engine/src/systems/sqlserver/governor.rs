@@ -43,9 +43,6 @@ fn percent(cores: f64, processors: f64) -> u32 {
 }
 
 /// Holds the sessions of backups to so many cores.
-///
-/// # Errors
-/// The login may not, the edition has no governor, or somebody else uses it.
 pub(super) fn hold(endpoint: &Endpoint, cores: f64) -> Result<Governed, Failure> {
     let tried = format!("hold backups to {cores} cores by the resource governor");
     let asked = |error: AskError| {

@@ -72,9 +72,6 @@ pub(super) fn ensure(client: &mut Client, endpoint: &Endpoint) -> Result<(), Fai
 
 /// Encrypts étalon's own database, which the session must be in, and waits until that is done.
 /// <https://learn.microsoft.com/en-us/sql/relational-databases/security/encryption/transparent-data-encryption>
-///
-/// # Errors
-/// The login or the edition may not.
 pub(super) fn encrypt_database(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
     ensure(client, endpoint)?;
     let asked = |error: AskError| failure(format!("encrypt the database `{SCHEMA}`"), &error);
@@ -97,9 +94,6 @@ pub(super) fn encrypt_database(client: &mut Client, endpoint: &Endpoint) -> Resu
 
 /// Removes the certificate, and the master key if étalon made it and nobody else has used it since. Whatever was encrypted
 /// for it must be gone.
-///
-/// # Errors
-/// The certificate stays behind.
 pub(super) fn remove(client: &mut Client) -> Result<(), Failure> {
     let asked = |error: AskError| failure(format!("remove the certificate `{CERTIFICATE}` from master"), &error);
     let Some(subject) = subject(client).map_err(asked)?.filter(|subject| subject.contains(SUBJECT)) else {

@@ -14,7 +14,6 @@ use crate::systems::sqlserver::lane::{AskError, Client, Mode, Opened, Typed};
 /// How an option is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// `SET NAME VALUE`, for a session.
     Session,
     /// `SET NAME VALUE`, for a session, with blanks in its name.
     SessionWords,
@@ -90,9 +89,6 @@ pub(super) struct Session {
 
 impl Session {
     /// A plan's settings as statements. Nothing is asked of a server.
-    ///
-    /// # Errors
-    /// A setting that is not known, or that étalon needs as it is.
     pub(super) fn of_settings(settings: &BTreeMap<String, Value>) -> Result<Session, Failure> {
         let mut session = Session::default();
         for (name, value) in settings {
@@ -133,9 +129,6 @@ impl Session {
     }
 
     /// A new connection with these settings, in étalon's own database if that is there.
-    ///
-    /// # Errors
-    /// As [`Endpoint::connect`]; or a setting is not taken.
     pub(super) fn open(&self, endpoint: &Endpoint) -> Result<Client, Failure> {
         self.try_open(endpoint).map_err(|error| error.failure(endpoint))
     }
@@ -158,9 +151,6 @@ impl Session {
     }
 
     /// A new connection for a lane.
-    ///
-    /// # Errors
-    /// As [`Session::open`].
     pub(super) fn open_lane(&self, endpoint: &Endpoint, statements: &[Typed], mode: Mode) -> Result<Opened, OpenError> {
         let client = self.try_open(endpoint)?;
         client.into_opened(statements, mode).map_err(|error| OpenError::Asked("begin a lane", error))
@@ -188,9 +178,6 @@ fn text_of(value: &Value) -> Result<String, Failure> {
 }
 
 /// Asks the server what it takes a script's parameters for: then it need not convert columns to the parameters' types.
-///
-/// # Errors
-/// A statement that it does not understand.
 pub(super) fn describe(client: &mut Client, statements: Vec<(String, usize)>) -> Result<Vec<Typed>, Failure> {
     let ask = |(sql, parameters): (String, usize)| {
         let types = if is_transaction_word(&sql) { None } else { types_of(client, &sql, parameters)? };

@@ -20,9 +20,6 @@ pub(super) struct SqlServerSession {
 
 impl SqlServerSession {
     /// A session on a connection that uses étalon's database.
-    ///
-    /// # Errors
-    /// What its kind needs is refused.
     pub(super) fn new(mut client: Client, kind: SessionKind) -> Result<SqlServerSession, Failure> {
         if kind == SessionKind::Spatial {
             client.execute(TELL_TIMES).map_err(|error| failure(running(TELL_TIMES), &error))?;

@@ -38,7 +38,6 @@ const OPTIONS: [&str; 11] = [
 /// Options that name files: of this and other clients of SQL Server.
 const FILE_OPTIONS: [&str; 2] = ["ca_file", "server_certificate"];
 
-/// What is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encrypt {
     /// The login alone, unless the server insists on more: `encrypt=false`.
@@ -50,7 +49,6 @@ pub(super) enum Encrypt {
 /// Whether a certificate is believed without being checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trust {
-    /// It is checked.
     Checked,
     /// `trust_server_certificate=true`: it is not.
     Blind,
@@ -59,22 +57,17 @@ pub(super) enum Trust {
 /// Where a password comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PasswordSource {
-    /// The URL.
     Url,
     /// `SQLCMDPASSWORD`.
     Environment,
-    /// Nowhere.
     Nowhere,
 }
 
 /// A server's address, with everything that a connection to it needs.
 #[derive(Clone)]
 pub(super) struct Address {
-    /// Name or address.
     pub(super) host: String,
-    /// TCP port.
     pub(super) port: u16,
-    /// The login's name.
     pub(super) user: String,
     /// The password; `None` is the empty one.
     pub(super) password: Option<String>,
@@ -82,7 +75,6 @@ pub(super) struct Address {
     pub(super) password_source: PasswordSource,
     /// The database that the URL names.
     pub(super) database: Option<String>,
-    /// What is encrypted.
     pub(super) encrypt: Encrypt,
     /// Whether the certificate is checked.
     pub(super) trust: Trust,
@@ -120,9 +112,6 @@ impl Address {
     }
 
     /// The same, if a plan may connect to that very address and read the files that the URL names.
-    ///
-    /// # Errors
-    /// As of [`Address::parse`]; or that was not allowed.
     pub(super) fn permitted(url: &str, environment: Environment<'_>, permits: &Permits) -> Result<Address, Failure> {
         let pieces = URL.read(url, environment)?;
         permits.files_of_options(pieces.options(), &FILE_OPTIONS)?;

@@ -16,7 +16,6 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Seconds since the start, and percent that are done.
 pub(super) type Percent = Vec<(f64, f64)>;
 
-/// What was seen.
 pub(super) struct Seen {
     /// Bytes of the files.
     pub(super) growth: Result<Growth, String>,
@@ -24,7 +23,6 @@ pub(super) struct Seen {
     pub(super) percent: Result<Percent, String>,
 }
 
-/// Somebody who looks.
 pub(super) struct Watch {
     ended: Arc<AtomicBool>,
     looking: JoinHandle<Seen>,
@@ -91,7 +89,6 @@ impl Watch {
         Watch { ended, looking }
     }
 
-    /// Ends it.
     pub(super) fn finish(self) -> Seen {
         self.ended.store(true, Ordering::Release);
         let failed = || "the second connection failed".to_owned();

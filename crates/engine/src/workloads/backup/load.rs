@@ -18,9 +18,6 @@ use crate::workloads::{Action, Grants, StreamTask, Task, Workload as _};
 const PREFIX: &str = "load.";
 
 /// The load of a point with the tables that it works on; none if the point has none.
-///
-/// # Errors
-/// As those of `transactions`; or a part of a load without a script.
 pub(super) fn read(point: &Point, grants: &Grants) -> Result<Option<(Dataset, StreamTask)>, Failure> {
     let mut own: Point =
         point.iter().filter_map(|(key, value)| Some((key.strip_prefix(PREFIX)?.to_owned(), value.clone()))).collect();
@@ -61,9 +58,6 @@ fn of<'t>(context: &'t StepContext<'_>, task: &'t StreamTask) -> TrialRun<'t> {
 }
 
 /// Runs something while the load runs, from the end of the load's warm-up on; the load ends with it.
-///
-/// # Errors
-/// Those of either. What was run has its say first.
 pub(super) fn while_it_runs<T>(
     task: &StreamTask,
     context: &StepContext<'_>,
@@ -88,9 +82,6 @@ pub(super) fn while_it_runs<T>(
 }
 
 /// The load without a backup: what the others are held against.
-///
-/// # Errors
-/// As [`TrialRun::run`].
 pub(super) fn alone(task: &StreamTask, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
     context.progress("transactions alone", 0, 1);
     let trial = TrialRun {

@@ -57,7 +57,6 @@ pub(super) struct Procedure {
 /// A share of the machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Share {
-    /// Cores.
     pub(super) cores: Option<f64>,
     /// Bytes a second that are read from a disk, and as many that are written.
     pub(super) io_bytes_s: Option<u64>,

@@ -125,9 +125,6 @@ fn refuse(cause: impl std::fmt::Display, hint: &str) -> Failure {
 }
 
 /// What a point of the sweep asks for.
-///
-/// # Errors
-/// Keys contradict each other.
 pub(super) fn load(point: &Point) -> Result<BlockLoad, Failure> {
     let text = |key: &str| point.get(key).and_then(Value::as_text);
     let whole = |key: &str| point.get(key).and_then(Value::as_int).and_then(|number| u64::try_from(number).ok());
@@ -218,9 +215,7 @@ fn layout(point: &Point) -> Result<Layout, Failure> {
 /// A part of the key `targets`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TargetPart<'a> {
-    /// The file.
     pub name: &'a str,
-    /// Threads of its own.
     pub threads: Option<u32>,
     /// A size of its own, in MiB.
     pub size_mb: Option<u64>,

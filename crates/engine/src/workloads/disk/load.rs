@@ -82,15 +82,12 @@ pub enum Affinity {
 pub struct BlockLoad {
     /// The share of reads among the operations, in percent.
     pub read_percent: u32,
-    /// Where they go.
     pub pattern: Pattern,
     /// The size of each, in bytes.
     pub block_bytes: u32,
     /// Operations that a thread has under way at a time, on each of its files.
     pub depth: u32,
-    /// The threads.
     pub pools: Pools,
-    /// The files.
     pub files: Vec<DataFile>,
     /// Where in each file the span begins, in bytes.
     pub offset_bytes: u64,
@@ -105,7 +102,6 @@ pub struct BlockLoad {
 }
 
 impl BlockLoad {
-    /// All threads.
     pub fn threads(&self) -> u32 {
         match &self.pools {
             Pools::OnAll(threads) => *threads,
@@ -205,28 +201,21 @@ impl Cursors {
 /// What a lane of blocks executes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BlockRequest {
-    /// Nothing.
     #[default]
     Nothing,
-    /// Reads a block.
     Read {
-        /// Of which file.
         file: u32,
         /// Where, in bytes.
         offset: u64,
     },
     /// Writes fresh bytes over a block.
     Write {
-        /// Of which file.
         file: u32,
         /// Where, in bytes.
         offset: u64,
     },
     /// Makes durable what was written, as the end of the write before it.
-    Sync {
-        /// Of which file.
-        file: u32,
-    },
+    Sync { file: u32 },
 }
 
 /// The stream of a trial: the load on files whose sizes are known.

@@ -18,7 +18,6 @@ pub(crate) use keys::size_to_make;
 pub use keys::{TargetPart, target_parts};
 pub use load::{Affinity, BlockClient, BlockLoad, BlockRequest, BlockStream, Cursors, Pattern, Pools};
 
-/// The `disk` workload.
 pub struct DiskWorkload;
 
 impl Workload for DiskWorkload {

@@ -4,10 +4,8 @@ use std::collections::BTreeMap;
 
 use model::Reading;
 
-/// What a file is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FileClass {
-    /// Tables and indexes.
     Data,
     /// What a commit waits for: the write-ahead log, the rollback journal.
     Log,
@@ -16,7 +14,6 @@ pub enum FileClass {
 }
 
 impl FileClass {
-    /// Every class.
     pub const ALL: [FileClass; 3] = [FileClass::Data, FileClass::Log, FileClass::Temporary];
 
     /// Its name in metrics.
@@ -32,7 +29,6 @@ impl FileClass {
 /// One figure of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Figure {
-    /// Reads.
     Reads,
     /// Bytes that they gave.
     ReadBytes,
@@ -51,7 +47,6 @@ pub enum Figure {
 }
 
 impl Figure {
-    /// Every figure.
     pub const ALL: [Figure; 8] = [
         Figure::Reads,
         Figure::ReadBytes,
@@ -100,7 +95,6 @@ impl Figure {
 /// A file, or what an engine has in place of files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IoPlace {
-    /// What it is for.
     pub class: FileClass,
     /// Its name: a file's, or object and context.
     pub name: String,
@@ -114,7 +108,6 @@ impl IoPlace {
         IoPlace { class, name: name.into(), figures }
     }
 
-    /// A figure.
     pub fn get(&self, figure: Figure) -> &Reading {
         &self.figures[figure as usize]
     }

@@ -23,9 +23,6 @@ pub(super) struct Inserted {
 }
 
 /// Sends the statement so many times. `None` if the user interrupted.
-///
-/// # Errors
-/// The engine refused one, or the connection is gone.
 pub(super) fn insert(
     context: &mut StepContext<'_>,
     session: &mut dyn Session,

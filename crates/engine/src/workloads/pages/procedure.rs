@@ -20,9 +20,7 @@ const MOST_PAGES: f64 = 1.1;
 
 /// The test of page inserts.
 pub(super) struct PageInsert {
-    /// How many statements.
     pub(super) statements: u64,
-    /// Rows of each.
     pub(super) rows: u64,
 }
 

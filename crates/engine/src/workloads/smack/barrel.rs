@@ -18,9 +18,6 @@ enum Shot {
 }
 
 /// The round that a client's barrel describes. Statements are numbered as the file has its queries.
-///
-/// # Errors
-/// The barrel is not understood, or names a query that does not exist.
 pub(super) fn turns(file: &File, barrel: &Written) -> Result<Vec<Turn>, SmackError> {
     let mut turns: Vec<Turn> = Vec::new();
     let mut pause_us = 0u64;
@@ -72,9 +69,6 @@ fn shots(barrel: &Written) -> Result<Vec<Shot>, SmackError> {
 }
 
 /// A query as a statement with words; dictionaries are numbered as the file has them.
-///
-/// # Errors
-/// It names a dictionary that does not exist.
 pub(super) fn statement(file: &File, section: &Section, notes: &mut Vec<String>) -> Result<WordyStatement, SmackError> {
     let query = section.need("query")?;
     let parsed = section.get("parsed").is_some_and(|parsed| parsed.text.starts_with(['y', 'Y']));

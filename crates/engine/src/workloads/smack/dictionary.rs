@@ -10,10 +10,6 @@ use crate::workloads::transactions::{Dictionary, Digits, Fill, Numbering, WordLi
 /// Nobody's numbers are wider.
 const WIDEST: usize = 500;
 
-/// A dictionary's words.
-///
-/// # Errors
-/// The section is not understood, or its file cannot be had.
 pub(super) fn dictionary(
     section: &Section,
     sources: &Sources<'_>,

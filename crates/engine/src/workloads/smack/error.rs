@@ -6,9 +6,7 @@ use super::token::Spot;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {}, column {}: {message}", .spot.line, .spot.column)]
 pub struct SmackError {
-    /// Where.
     pub spot: Spot,
-    /// What is wrong.
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,

@@ -24,7 +24,6 @@ pub(super) const MOST_BYTES: usize = 1 << 30;
 pub struct GenData {
     /// How many rows.
     pub rows: u32,
-    /// The format.
     pub format: String,
 }
 
@@ -61,9 +60,6 @@ enum Item {
 
 impl GenData {
     /// Reads the command line of a `gen_data_file`.
-    ///
-    /// # Errors
-    /// It is another program's, or not understood.
     pub fn of_command(command: &str) -> Result<GenData, GenDataError> {
         let mut words = shell_words(command).into_iter();
         let program = words.next().unwrap_or_default();
@@ -92,9 +88,6 @@ impl GenData {
     }
 
     /// Makes the rows, each ended by a line feed.
-    ///
-    /// # Errors
-    /// The format is not understood, or the rows are too large.
     pub fn make(&self) -> Result<String, GenDataError> {
         let items = items(&self.format)?;
         let mut rand = Rand::unseeded();

@@ -3,7 +3,6 @@
 //! super-smack's data generator is such a program, so its files are the same on every run. The generator is the
 //! additive feedback generator that `random(3)` describes, with its default state of 31 words.
 
-/// Words of state.
 const DEGREE: usize = 31;
 /// How far behind the newest word the second summand is.
 const SEPARATION: usize = 3;
@@ -14,7 +13,6 @@ const DEFAULT_SEED: i64 = 1;
 const MULTIPLIER: i64 = 16_807;
 const MODULUS: i64 = 0x7fff_ffff;
 
-/// The generator.
 #[derive(Clone, Debug)]
 pub(super) struct Rand {
     state: [u32; DEGREE],

@@ -44,9 +44,7 @@ const MOST_CLIENTS: u32 = 100_000;
 /// A script that is built in.
 #[derive(Clone, Copy, Debug)]
 pub struct BuiltIn {
-    /// Its name.
     pub name: &'static str,
-    /// Its text.
     pub text: &'static str,
 }
 
@@ -116,7 +114,6 @@ pub struct Script {
 pub struct Invocation {
     /// The name of the client whose barrel is unloaded; several joined by `+`.
     pub client: String,
-    /// How many clients.
     pub clients: u32,
     /// Queries of each client.
     pub queries: u64,
@@ -131,9 +128,6 @@ fn kind_of(section: &Section) -> &str {
 
 impl Script {
     /// Reads a built-in script, or a file of this host.
-    ///
-    /// # Errors
-    /// There is none of that name, or it is not understood.
     pub fn read(named: &str) -> Result<Script, Failure> {
         Script::read_from(named, &Texts::Files)
     }
@@ -151,9 +145,6 @@ impl Script {
     }
 
     /// Reads a script's text, whose files cannot be found.
-    ///
-    /// # Errors
-    /// It is not understood.
     pub fn parse(name: &str, text: &str) -> Result<Script, Failure> {
         let file = syntax::parse(text).map_err(|error| failure(name, error))?;
         Ok(Script { name: name.to_owned(), file, texts: None })
@@ -196,17 +187,10 @@ impl Script {
     }
 
     /// What `main` shows, in its order.
-    ///
-    /// # Errors
-    /// As [`Script::invocation`].
     pub fn shown(&self, arguments: &[String], results: Lookup<'_>) -> Result<Vec<Shown>, Failure> {
         run::shown(&self.file, Arguments::Given(arguments), results).map_err(|error| failure(&self.name, error))
     }
 
-    /// Compiles it.
-    ///
-    /// # Errors
-    /// The first thing that is wrong in it or in the files that it names.
     fn compile(&self, arguments: Arguments<'_>, protocol: Protocol) -> Result<(Dataset, Program), SmackError> {
         let file = &self.file;
         let run = run::evaluate(file, arguments)?;

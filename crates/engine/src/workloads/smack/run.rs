@@ -24,7 +24,6 @@ const METHODS: &[(&str, usize)] = &[
 /// What stands for `$1`, `$2`, ….
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Arguments<'a> {
-    /// All of them.
     Given(&'a [String]),
     /// `$1` is the number of clients; how many rounds there are is the schedule's affair, and nothing else may be asked.
     Clients(u32),
@@ -33,7 +32,6 @@ pub(super) enum Arguments<'a> {
 /// Who runs a barrel, and how often.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Unload {
-    /// The client's name.
     pub(super) client: String,
     /// How many clients of it.
     pub(super) clients: u32,
@@ -80,9 +78,6 @@ struct Evaluation<'a> {
 }
 
 /// Evaluates `main` before anything has run.
-///
-/// # Errors
-/// It asks for something that does not exist, or for nothing.
 pub(super) fn evaluate(file: &File, arguments: Arguments<'_>) -> Result<Run, SmackError> {
     let evaluation = whole(file, arguments, None)?;
     if evaluation.run.unloads.is_empty() {
@@ -93,9 +88,6 @@ pub(super) fn evaluate(file: &File, arguments: Arguments<'_>) -> Result<Run, Sma
 }
 
 /// What `main` shows, once there are results.
-///
-/// # Errors
-/// As [`evaluate`].
 pub(super) fn shown(file: &File, arguments: Arguments<'_>, results: Lookup<'_>) -> Result<Vec<Shown>, SmackError> {
     Ok(whole(file, arguments, Some(results))?.shown)
 }

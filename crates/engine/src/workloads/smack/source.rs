@@ -39,7 +39,6 @@ impl Lines {
         Lines { hash: hash(text.as_bytes()), text, ends }
     }
 
-    /// How many.
     pub(super) fn len(&self) -> usize {
         self.ends.len()
     }

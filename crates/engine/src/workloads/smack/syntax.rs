@@ -71,10 +71,12 @@ pub(super) enum Simple {
     Literal(String),
     /// `$1`: an argument of the command line.
     Argument(usize),
-    /// `$name`
     Variable(String),
-    /// `client::field` or `client::type::field`: a result.
-    Result { client: String, kind: Option<String>, field: String },
+    Result {
+        client: String,
+        kind: Option<String>,
+        field: String,
+    },
 }
 
 /// Simple values that `.` puts one behind the other.
@@ -83,13 +85,10 @@ pub(super) type Expression = Vec<(Simple, Spot)>;
 /// A line of `main`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Line {
-    /// `client.method(…);`
     Call { client: Written, method: Written, arguments: Vec<Expression> },
-    /// `$name = …;`
     Assign { name: String, value: Expression },
 }
 
-/// A file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct File {
     pub(super) sections: Vec<Section>,
@@ -98,12 +97,10 @@ pub(super) struct File {
 }
 
 impl File {
-    /// The sections of a kind.
     pub(super) fn of_kind(&self, kind: SectionKind) -> impl Iterator<Item = &Section> {
         self.sections.iter().filter(move |section| section.kind == kind)
     }
 
-    /// The section of that name.
     pub(super) fn find(&self, kind: SectionKind, name: &str) -> Option<&Section> {
         self.of_kind(kind).find(|section| section.name.text == name)
     }
@@ -128,10 +125,6 @@ struct Parser {
     next: Token,
 }
 
-/// Reads a file.
-///
-/// # Errors
-/// The first thing in it that is not understood.
 pub(super) fn parse(text: &str) -> Result<File, SmackError> {
     let mut tokens = tokens(text)?.into_iter();
     let end = Token { kind: Kind::End, spot: Spot::default() };

@@ -12,9 +12,6 @@ use crate::dataset::{Dataset, Datum, Table};
 const DISK_BYTES_PER_FILE_BYTE: u64 = 2;
 
 /// The tables of a script, with what it does once they are loaded.
-///
-/// # Errors
-/// A section is not understood, its rows cannot be had, or there are too few.
 pub(super) fn dataset(sources: &Sources<'_>, afterwards: Vec<String>) -> Result<Dataset, SmackError> {
     let mut data = Dataset { afterwards, ..Dataset::default() };
     let mut identity = String::new();

@@ -16,13 +16,10 @@ pub struct Spot {
 pub(super) enum Kind {
     /// A letter, then letters, digits and underscores.
     Word(String),
-    /// Digits.
     Number(String),
     /// A text in double quotes, without them.
     Text(String),
-    /// `{ } ( ) ; . , $ =`
     Sign(char),
-    /// `::`
     Colons,
     /// The end of the file.
     End,
@@ -106,9 +103,6 @@ impl Reader<'_> {
 }
 
 /// The tokens of a file, the last of them [`Kind::End`].
-///
-/// # Errors
-/// A character that means nothing, or a text without an end.
 pub(super) fn tokens(file: &str) -> Result<Vec<Token>, SmackError> {
     let file = file.strip_prefix('\u{feff}').unwrap_or(file);
     let mut reader = Reader { rest: file.chars().peekable(), spot: Spot { line: 1, column: 1 } };

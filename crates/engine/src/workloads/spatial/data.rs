@@ -18,7 +18,6 @@ const DEPARTMENT: i64 = 8;
 const JITTER: i64 = CELL / 6;
 /// How far the midpoints of an edge are moved each way, level by level.
 const DISPLACEMENT: [i64; 3] = [160, 40, 10];
-/// Classes of roads.
 pub(super) const CLASSES: i64 = 5;
 /// One shape in so many is a bow-tie.
 const BOW_TIES: u64 = 8;
@@ -28,7 +27,6 @@ const DIRECTIONS: [(i64, i64); 8] = [(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (
 /// How the points lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spread {
-    /// Evenly.
     Uniform,
     /// Nine in ten in clusters.
     Clustered,
@@ -39,7 +37,6 @@ pub enum Spread {
 pub struct Country {
     /// Cells along one side of the square.
     pub side: i64,
-    /// The seed.
     pub seed: u64,
     /// How the points lie.
     pub spread: Spread,

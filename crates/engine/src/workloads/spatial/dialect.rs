@@ -26,9 +26,6 @@ pub trait SpatialDialect: Sync {
 
     /// A query, or why it cannot be asked. `window` is the side of a window around a point that is sure to hold the
     /// nearest other one, for engines that do not find it by themselves.
-    ///
-    /// # Errors
-    /// Why the engine cannot answer it.
     fn query(&self, query: Query, window: i64) -> Result<String, String>;
 
     /// What stands around a query, outside the time that is measured.

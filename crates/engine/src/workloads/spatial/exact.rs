@@ -165,7 +165,6 @@ impl Fixed {
         Fixed((numerator << FRACTION_BITS).div_euclid(denominator))
     }
 
-    /// A whole number.
     pub(super) fn whole(value: i128) -> Fixed {
         Fixed(value << FRACTION_BITS)
     }
@@ -218,7 +217,6 @@ impl fmt::Display for Fixed {
     }
 }
 
-/// The length of a path.
 pub(super) fn length(path: &[Pt]) -> Fixed {
     segments(path).map(|(a, b)| Fixed::sqrt(distance_squared(a, b))).sum()
 }

@@ -17,7 +17,6 @@ const ROWS: usize = 500;
 /// Bytes of one statement, about: far below every engine's limit.
 const STATEMENT_BYTES: usize = 256 * 1024;
 
-/// What loading took.
 pub(super) struct Loaded {
     /// Inserting the rows, in one transaction, from its first statement to the end of its commit.
     pub(super) load: Spent,
@@ -26,9 +25,6 @@ pub(super) struct Loaded {
 }
 
 /// Makes, loads and indexes the tables of a land.
-///
-/// # Errors
-/// The engine refused a statement, or the connection is gone.
 pub(super) fn load(
     target: &dyn Target,
     session: &mut dyn Session,

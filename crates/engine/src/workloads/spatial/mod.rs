@@ -38,9 +38,6 @@ pub fn expected(country: Country, queries: &[Query]) -> Vec<(Query, Vec<Expected
 }
 
 /// The same on the shapes of a file's text, for all queries of which it can be known; for tests of the reader.
-///
-/// # Errors
-/// What is wrong with the text.
 pub fn expected_of_shapes(text: &str) -> Result<Vec<(Query, Vec<Expected>)>, String> {
     let drawn = Country { side: 2, seed: 1, spread: Spread::Uniform };
     let shapes = Shapes::read("shapes", text, None, &drawn)?;

@@ -52,7 +52,6 @@ pub(super) fn pairs(found: impl Iterator<Item = (i64, i64)>) -> Vec<Expected> {
 }
 
 impl Oracle {
-    /// The oracle of a country.
     pub(super) fn new(country: Country) -> Oracle {
         let cells = grid(&country).map(|(i, j)| country.cell(i, j)).collect();
         let points: Vec<Pt> = (1..=country.points()).map(|id| country.point(id)).collect();

@@ -104,9 +104,6 @@ impl Query {
     }
 
     /// The queries that a text names: `core`, `all`, or numbers as in `S1, S4`.
-    ///
-    /// # Errors
-    /// The word that names none.
     pub fn parse_list(text: &str) -> Result<Vec<Query>, String> {
         match text.trim() {
             "core" => return Ok(Query::all().take(Query::CORE).collect()),
@@ -136,7 +133,6 @@ pub struct Expected {
 /// A value that an answer must have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
-    /// Exactly this.
     Exact(i128),
     /// This, up to the rounding of floating point.
     Near(f64),
@@ -177,9 +173,6 @@ pub enum Rounding {
 }
 
 /// Holds an answer against what it must be.
-///
-/// # Errors
-/// The first difference, with what was expected and what came: the evidence.
 pub fn judge(expected: &[Expected], rows: &[Vec<Datum>], rounding: Rounding) -> Result<(), String> {
     let got: Vec<&Datum> = rows.iter().flatten().collect();
     if got.len() != expected.len() {

@@ -12,7 +12,6 @@ use crate::session::Session;
 pub(super) struct Run {
     /// From the first client's question to the last one's answer, in seconds.
     pub(super) elapsed_s: f64,
-    /// Each client's answer.
     pub(super) answers: Vec<Result<Vec<Vec<Datum>>, Failure>>,
 }
 

@@ -86,7 +86,6 @@ pub struct ScriptClient {
     /// The statement whose rows are wanted.
     asked: Option<usize>,
     failure: Option<OpError>,
-    /// Which client it is.
     place: Place,
     /// How often it has drawn from each dictionary.
     drawn: Vec<u64>,

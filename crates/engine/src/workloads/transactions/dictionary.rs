@@ -9,12 +9,10 @@ use super::random::Generator;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WordList {
     text: String,
-    /// Where each word ends.
     ends: Vec<usize>,
 }
 
 impl WordList {
-    /// How many words.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
@@ -69,9 +67,7 @@ pub struct Numbering {
     pub before: String,
     /// What stands after it.
     pub after: String,
-    /// Its base.
     pub digits: Digits,
-    /// Its least width.
     pub width: usize,
     /// Whether it is filled up with zeros instead of blanks.
     pub fill: Fill,
@@ -80,11 +76,8 @@ pub struct Numbering {
 /// What a number is filled up with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fill {
-    /// Blanks before it.
     BlanksBefore,
-    /// Blanks after it.
     BlanksAfter,
-    /// Zeros before it.
     Zeros,
 }
 
@@ -122,9 +115,7 @@ pub enum Words {
 /// A list of words under a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dictionary {
-    /// Its name.
     pub name: String,
-    /// Its words.
     pub words: Words,
 }
 

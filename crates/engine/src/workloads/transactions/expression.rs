@@ -29,7 +29,6 @@ pub(super) enum Instruction {
     Jump(usize),
 }
 
-/// A compiled expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Expression {
     code: Vec<Instruction>,
@@ -108,9 +107,6 @@ mod binding {
 }
 
 /// Parses an expression. `slot` gives the slot of a variable's name.
-///
-/// # Errors
-/// What was expected, with the byte offset in `text`.
 pub(super) fn parse(
     text: &str,
     slot: &mut dyn FnMut(&str, usize) -> Result<usize, Wrong>,

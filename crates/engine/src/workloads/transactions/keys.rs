@@ -21,7 +21,6 @@ pub(super) const PROTOCOL: KeySpec = KeySpec::optional(
      `simple` (as one text)",
 );
 
-/// The key `pipeline`.
 pub(super) const PIPELINE: KeySpec = KeySpec::optional(
     "pipeline",
     KeyKind::Int { min: 1, max: 10_000 },
@@ -29,14 +28,12 @@ pub(super) const PIPELINE: KeySpec = KeySpec::optional(
      together",
 );
 
-/// The key `define`.
 pub(super) const DEFINE: KeySpec = KeySpec::optional(
     "define",
     KeyKind::Text,
     "Variables of the script, as in `\"naccounts=1000, x=2\"`: pgbench's `-D`",
 );
 
-/// The key `max_tries`.
 pub(super) const MAX_TRIES: KeySpec = KeySpec::optional(
     "max_tries",
     KeyKind::Int { min: 0, max: 1_000_000 },
@@ -44,14 +41,12 @@ pub(super) const MAX_TRIES: KeySpec = KeySpec::optional(
      0 means until it succeeds",
 );
 
-/// The key `retry_within`.
 pub(super) const RETRY_WITHIN: KeySpec = KeySpec::optional(
     "retry_within",
     KeyKind::Duration,
     "How long after its intended start a transaction may be tried again; `\"0s\"` means without limit",
 );
 
-/// The key `threads`.
 pub(super) const THREADS: KeySpec = KeySpec::optional(
     "threads",
     KeyKind::Int { min: 0, max: 1_024 },
@@ -59,7 +54,6 @@ pub(super) const THREADS: KeySpec = KeySpec::optional(
      client",
 );
 
-/// The key `tables`.
 pub(super) const TABLES: KeySpec = KeySpec::optional(
     "tables",
     KeyKind::Choice(&["own", "none"]),
@@ -80,9 +74,6 @@ fn text<'p>(point: &'p Point, key: &str) -> Option<&'p str> {
 }
 
 /// What a script is compiled for, by its point. A key that is missing has its default.
-///
-/// # Errors
-/// Keys that do not go together, or definitions that are none.
 pub(super) fn options(point: &Point, grants: &Grants) -> Result<Options, Failure> {
     let word = text(point, "protocol").unwrap_or("prepared");
     let protocol = Protocol::of_word(word).ok_or_else(|| refuse("protocol", word, "there is no such protocol"))?;

@@ -25,7 +25,6 @@ pub(super) enum Meta<'a> {
     },
     /// `\gset`, with the prefix of the variables.
     Gset(&'a str),
-    /// `\aset`.
     Aset(&'a str),
     SetShell {
         name: Word<'a>,
@@ -52,9 +51,6 @@ const COMMANDS: &str = "\\set, \\gset, \\aset, \\if, \\elif, \\else, \\endif, \\
 type Wrong = (usize, String);
 
 /// Reads the text between a backslash and the end of its line. [`None`] if there is nothing.
-///
-/// # Errors
-/// The command is not known, or its words are not what it takes.
 pub(super) fn read(script: &str, start: usize, end: usize) -> Result<Option<Meta<'_>>, Wrong> {
     let line = &script[start..end];
     let mut words = words(line, start);

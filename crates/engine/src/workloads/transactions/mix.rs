@@ -12,7 +12,6 @@ const MAX_SCRIPTS: usize = 128;
 pub struct Source<'a> {
     /// What messages call it.
     pub name: &'a str,
-    /// Its text.
     pub text: &'a str,
     /// How often it is chosen, relative to the others: 0 to 2,147,483,647.
     pub weight: u32,
@@ -24,7 +23,6 @@ pub enum MixError {
     /// One of its scripts is wrong.
     #[error("{name}: {error}")]
     Script {
-        /// The script.
         name: String,
         /// What is wrong in it.
         error: ScriptError,
@@ -41,9 +39,6 @@ pub enum MixError {
 }
 
 /// Splits `name@weight`; without a weight it is 1.
-///
-/// # Errors
-/// What follows the last `@` is not a weight.
 pub fn weighted(text: &str) -> Result<(&str, u32), MixError> {
     let Some((name, weight)) = text.rsplit_once('@') else { return Ok((text, 1)) };
     let number = weight.parse().ok().filter(|weight| i32::try_from(*weight).is_ok());
@@ -52,9 +47,6 @@ pub fn weighted(text: &str) -> Result<(&str, u32), MixError> {
 
 /// Compiles scripts to one program, which chooses among them by weight for each transaction. They share their
 /// variables.
-///
-/// # Errors
-/// The first thing in them that is not understood.
 pub fn compile_mix(sources: &[Source<'_>], options: &Options) -> Result<Program, MixError> {
     if sources.is_empty() || sources.len() > MAX_SCRIPTS {
         return Err(MixError::Count(sources.len()));

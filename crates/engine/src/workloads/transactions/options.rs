@@ -41,7 +41,6 @@ pub struct Options {
     pub shell: Shell,
     /// What a variable is that nothing sets.
     pub unset: Unset,
-    /// How statements travel.
     pub protocol: Protocol,
     /// Where `debug(x)` shows its value.
     pub debug: Debug,

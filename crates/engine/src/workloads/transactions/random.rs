@@ -24,7 +24,6 @@ fn splitmix64(state: &mut u64) -> u64 {
 }
 
 impl Generator {
-    /// The generator of a seed.
     pub fn new(seed: u64) -> Generator {
         let mut mix = seed;
         let generator = Generator { s0: splitmix64(&mut mix), s1: splitmix64(&mut mix) };
@@ -118,7 +117,6 @@ pub struct Seeds {
     pub functions: Generator,
     /// Of its choice among scripts.
     pub choice: Generator,
-    /// The value of `default_seed`.
     pub default_seed: i64,
 }
 

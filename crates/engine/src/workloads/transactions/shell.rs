@@ -17,19 +17,12 @@ fn command(text: &str) -> Result<Command, String> {
     Ok(command)
 }
 
-/// Runs a command.
-///
-/// # Errors
-/// It could not be started, or did not end with 0.
 pub(super) fn run(text: &str) -> Result<(), String> {
     let status = command(text)?.status().map_err(|error| format!("the shell could not be started: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("the shell command `{text}` failed: {status}")) }
 }
 
 /// Runs a command and reads the whole number in its first line.
-///
-/// # Errors
-/// It could not be started, or wrote something else.
 pub(super) fn whole_number(text: &str) -> Result<i64, String> {
     let output = command(text)?
         .stdout(Stdio::piped())

@@ -45,7 +45,6 @@ impl Slot {
         }
     }
 
-    /// The value, if it has one.
     pub(super) fn value(&self, name: &str) -> Result<Value, Fault> {
         match self {
             Slot::Unset => Err(Fault::Undefined(name.to_owned())),

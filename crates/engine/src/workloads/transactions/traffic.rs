@@ -13,9 +13,6 @@ fn refuse(cause: &str, hint: &str) -> Failure {
 }
 
 /// What a point of the sweep says of pace and traffic.
-///
-/// # Errors
-/// Keys contradict each other.
 pub(super) fn read(point: &Point) -> Result<(Pace, Traffic), Failure> {
     let text = |key: &str| point.get(key).and_then(Value::as_text);
     let whole = |key: &str| point.get(key).and_then(Value::as_int).and_then(|number| u32::try_from(number).ok());

@@ -40,7 +40,6 @@ pub enum Part {
 /// What a client does at one place of its round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// The statement's number.
     pub statement: usize,
     /// How long the client pauses before it in its first round, in microseconds.
     pub first_pause_us: u64,
@@ -51,22 +50,18 @@ pub struct Turn {
 /// Clients that do the same.
 #[derive(Clone, Debug)]
 pub struct Share {
-    /// The clients.
     pub clients: Range<u32>,
-    /// Their round.
     pub turns: Vec<Turn>,
 }
 
 /// What a program of turns is made of.
 #[derive(Clone, Debug, Default)]
 pub struct Parts {
-    /// The dictionaries.
     pub dictionaries: Vec<Dictionary>,
     /// The kinds of transactions.
     pub kinds: Vec<String>,
     /// The statements, each a transaction, with the number of its kind.
     pub statements: Vec<(WordyStatement, usize)>,
-    /// Who does what.
     pub shares: Vec<Share>,
     /// What the user should know of the program.
     pub notes: Vec<String>,
@@ -78,7 +73,6 @@ pub(super) enum Rule {
     /// Drawn by the scripts' weights.
     #[default]
     ByWeight,
-    /// Each in turn.
     InTurn(Vec<Share>),
 }
 

@@ -4,7 +4,6 @@ use std::fmt::{self, Write};
 
 use crate::dataset::Datum;
 
-/// A value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Value {
     Null,

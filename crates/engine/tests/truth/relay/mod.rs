@@ -31,7 +31,6 @@ const PHASES: u64 = 4;
 /// Enough for any message of the tests.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// When answers leave.
 #[derive(Clone, Copy)]
 pub enum Delays {
     /// So long after the request arrived.
@@ -88,7 +87,6 @@ struct Notes {
     cpu: Mutex<Option<(u32, Option<CpuSample>)>>,
 }
 
-/// The relay.
 pub struct Relay {
     port: u16,
     notes: Arc<Notes>,

@@ -116,9 +116,6 @@ impl Client {
     }
 
     /// Asks a statement, and gives all rows of its answer.
-    ///
-    /// # Errors
-    /// The server refuses, or the connection fails.
     pub(crate) fn rows(&mut self, sql: &str) -> Result<TextRows, AskError> {
         command::query(sql, &mut self.out)?;
         self.scanner.expect(Command::Query);
@@ -136,25 +133,16 @@ impl Client {
     }
 
     /// Executes a statement whose rows do not matter.
-    ///
-    /// # Errors
-    /// As of [`Client::rows`].
     pub(crate) fn execute(&mut self, sql: &str) -> Result<(), AskError> {
         self.rows(sql).map(|_| ())
     }
 
     /// The single value of a query; empty for `NULL` or no row.
-    ///
-    /// # Errors
-    /// As of [`Client::rows`].
     pub(crate) fn one(&mut self, sql: &str) -> Result<String, AskError> {
         Ok(single(self.rows(sql)?))
     }
 
     /// Executes a `LOAD DATA LOCAL`, and sends its file piece by piece. The login must allow it.
-    ///
-    /// # Errors
-    /// As of [`Client::rows`].
     pub(crate) fn send_file(&mut self, sql: &str, pieces: Pieces<'_>) -> Result<Reply, AskError> {
         command::query(sql, &mut self.out)?;
         self.scanner.expect(Command::Query);
@@ -203,9 +191,6 @@ impl Client {
     }
 
     /// Prepares a lane's statements on this connection.
-    ///
-    /// # Errors
-    /// The server does not take one of them, or the connection fails.
     pub(crate) fn into_opened(mut self, statements: &[String]) -> Result<Opened, AskError> {
         let forms = statements.iter().map(|sql| self.prepare(sql)).collect::<Result<_, _>>()?;
         // A statement of the load may take as long as it likes.

@@ -18,9 +18,6 @@ pub(super) fn keep_text(result: &mut KeptRow, row: TextRow<'_>) {
 }
 
 /// Takes a row of a prepared statement.
-///
-/// # Errors
-/// The row does not have the columns that the server described.
 pub(super) fn keep_binary(result: &mut KeptRow, row: BinaryRow<'_>, types: &[ColumnType]) -> Result<()> {
     result.rows += 1;
     result.values.clear();

@@ -29,7 +29,6 @@ impl Columns {
 
 /// How a statement of a connection is asked for.
 pub(super) enum Form {
-    /// Prepared.
     Binary(Box<Binary>),
     /// As text, since the server does not prepare its kind: MySQL has no prepared `BEGIN`.
     Text(Vec<u8>),
@@ -49,10 +48,6 @@ impl Binary {
         Binary { request: template.request(), template, columns }
     }
 
-    /// The request with these parameters.
-    ///
-    /// # Errors
-    /// There are more or fewer than the statement has.
     pub(super) fn request(&mut self, parameters: &[Datum]) -> Result<&[u8], WireError> {
         if parameters.len() > FEW {
             let values: Vec<Value<'_>> = parameters.iter().map(value).collect();

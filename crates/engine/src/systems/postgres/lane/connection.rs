@@ -26,7 +26,6 @@ pub(super) enum State {
 /// Whether requests were sent whose end the server was not asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pipeline {
-    /// No.
     Closed,
     /// Yes: a `Sync` is to come.
     Open,
@@ -35,7 +34,6 @@ pub(super) enum Pipeline {
 /// What came besides answers.
 #[derive(Debug)]
 pub(super) enum Heard {
-    /// Nothing.
     Nothing,
     /// The server waits for the data of a `COPY`.
     CopyIn,
@@ -52,7 +50,6 @@ enum Step {
     Heard(Heard),
 }
 
-/// One client's connection.
 pub(super) struct Connection {
     pub(super) token: Token,
     pub(super) tls: Option<Tls>,

@@ -27,9 +27,6 @@ impl<E: Into<LoginError>> From<E> for CopyError {
 
 impl Opened {
     /// Runs a command and hands every piece of its data to `take`; a row of a result goes to `row`.
-    ///
-    /// # Errors
-    /// The server refuses, the connection is lost; those of `take`.
     pub(crate) fn copy_out(
         &mut self,
         command: &str,

@@ -186,9 +186,6 @@ pub(super) fn name(statement: usize) -> String {
 
 impl Opened {
     /// Asks, and waits for the answer.
-    ///
-    /// # Errors
-    /// The server refuses, or the connection fails.
     pub(crate) fn ask(&mut self, question: &Question<'_>) -> Result<(), LoginError> {
         let mut out = Vec::new();
         match question {
@@ -206,9 +203,6 @@ impl Opened {
     }
 
     /// Limits how long the server may take with its next answers; `None` lifts the limit.
-    ///
-    /// # Errors
-    /// The operating system's.
     pub(crate) fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         self.channel.socket.set_timeout(timeout)
     }

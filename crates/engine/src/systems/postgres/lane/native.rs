@@ -37,7 +37,6 @@ pub(crate) enum Statements {
     Simple,
 }
 
-/// A worker's connections.
 pub struct NativeLane {
     reactor: Reactor,
     connections: Vec<Connection>,
@@ -51,9 +50,7 @@ pub struct NativeLane {
     events: Vec<Event>,
     /// Requests that are not prepared.
     text: Vec<u8>,
-    /// What is decrypted.
     plain: Vec<u8>,
-    /// What is encrypted.
     sealed: Vec<u8>,
 }
 
@@ -69,9 +66,6 @@ fn send(reactor: &mut Reactor, sealed: &mut Vec<u8>, connection: &mut Connection
 
 impl NativeLane {
     /// Puts connections, each of them one client, on a reactor of this thread. `opener` makes one more like them.
-    ///
-    /// # Errors
-    /// There is no reactor to be had, or the connections' statements are not alike.
     pub(crate) fn new(
         choice: Choice,
         opened: Vec<Opened>,

@@ -61,9 +61,6 @@ impl Form {
 
 impl Encoded {
     /// The statement that is prepared on every connection under this number, and whose parameters have these types.
-    ///
-    /// # Errors
-    /// It has more parameters than the protocol takes.
     pub(super) fn prepared(number: usize, types: &[u32]) -> Result<Encoded, WireError> {
         let name = name(number);
         let form = |describe, ending| Form::new(Statement::Prepared(&name), types, describe, ending);
@@ -77,9 +74,6 @@ impl Encoded {
 
     /// A statement that is parsed each time, with so many parameters. Parameters are text of no type and the columns are
     /// asked for, as by libpq's `PQsendQueryParams`.
-    ///
-    /// # Errors
-    /// It has more parameters than the protocol takes, or its text holds a NUL.
     pub(super) fn unprepared(sql: &str, parameters: usize) -> Result<Encoded, WireError> {
         let types = vec![UNSPECIFIED; parameters];
         let form = |ending| Form::new(Statement::Unprepared(sql), &types, DescribePortal::Include, ending);
@@ -88,9 +82,6 @@ impl Encoded {
 
     /// The request with these parameters: each in binary where it fits the type that the server inferred, and otherwise
     /// as text, which the server reads or refuses itself.
-    ///
-    /// # Errors
-    /// There are more or fewer than the statement has.
     pub(super) fn request(&mut self, shape: Shape, parameters: &[Datum]) -> Result<&[u8], WireError> {
         let Form { template, request } = &mut self.forms[shape as usize];
         if parameters.len() > FEW {

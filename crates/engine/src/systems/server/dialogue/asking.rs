@@ -100,9 +100,6 @@ impl Asker {
     }
 
     /// Sends all of `out`, before the deadline.
-    ///
-    /// # Errors
-    /// The operating system's.
     pub(crate) fn write(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
         self.link.write_all(out)?;
         self.link.flush()?;
@@ -111,9 +108,6 @@ impl Asker {
     }
 
     /// Sends all of `out`, a question.
-    ///
-    /// # Errors
-    /// The operating system's.
     pub(crate) fn ask(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
         // Counted from now: the connection may have lain idle for hours.
         self.link.set_deadline(Some(Instant::now() + SILENCE))?;
@@ -121,18 +115,12 @@ impl Asker {
     }
 
     /// What comes next, before the deadline; nothing at the end of the connection.
-    ///
-    /// # Errors
-    /// The operating system's.
     pub(crate) fn read(&mut self) -> io::Result<&[u8]> {
         let count = self.link.read(&mut self.buffer)?;
         Ok(&self.buffer[..count])
     }
 
     /// What comes next of an answer of which so many bytes have come; nothing at the end of the connection.
-    ///
-    /// # Errors
-    /// The server says nothing for too long, or too much; or the operating system's.
     pub(crate) fn hear<E>(&mut self, answer_bytes: &mut u64) -> Result<&[u8], AskError<E>> {
         self.link.set_deadline(Some(Instant::now() + SILENCE))?;
         let heard = self.read()?;

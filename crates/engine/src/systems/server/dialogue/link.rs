@@ -16,7 +16,6 @@ const CLOSING_PATIENCE: Duration = Duration::from_secs(5);
 /// How connections are encrypted.
 #[derive(Clone)]
 pub(crate) struct Tls {
-    /// What is checked.
     pub(crate) config: Arc<ClientConfig>,
     /// Whom the certificate has to name.
     pub(crate) name: ServerName<'static>,
@@ -66,9 +65,7 @@ impl Write for Timed {
 
 /// A stream to a server.
 pub(crate) enum Link {
-    /// As it is.
     Plain(Timed),
-    /// Encrypted.
     Tls(Box<StreamOwned<ClientConnection, Timed>>),
 }
 
@@ -96,9 +93,6 @@ impl Link {
     }
 
     /// The same, with the bytes of the handshake moved by `exchange`, which is called until it is done.
-    ///
-    /// # Errors
-    /// As of [`Link::start_tls`].
     pub(crate) fn start_tls_through(
         self,
         tls: &Tls,

@@ -25,9 +25,6 @@ fn all<T: PemObject>(file: &Path, tried: &str) -> Result<Vec<T>, Failure> {
 }
 
 /// The certificates in a PEM file. `option` is the engine's name of the option that names it.
-///
-/// # Errors
-/// It cannot be read, or holds none.
 pub(super) fn certificates(file: &Path, option: &str) -> Result<Vec<CertificateDer<'static>>, Failure> {
     let tried = format!("read the certificates in {}", file.display());
     all(file, &tried)
@@ -35,9 +32,6 @@ pub(super) fn certificates(file: &Path, option: &str) -> Result<Vec<CertificateD
 }
 
 /// The one certificate in a file, in PEM format or in DER.
-///
-/// # Errors
-/// It cannot be read, or holds none.
 pub(super) fn certificate(file: &Path) -> Result<CertificateDer<'static>, Failure> {
     let tried = format!("read the certificate in {}", file.display());
     let bytes = fs::read(file).map_err(|error| Failure::new(FailureKind::Missing, tried.clone(), error))?;
@@ -49,9 +43,6 @@ pub(super) fn certificate(file: &Path) -> Result<CertificateDer<'static>, Failur
 }
 
 /// The lists of revoked certificates in PEM files.
-///
-/// # Errors
-/// One cannot be read, or holds none.
 pub(super) fn revocation_lists(files: &[PathBuf]) -> Result<Vec<CertificateRevocationListDer<'static>>, Failure> {
     let mut lists = Vec::new();
     for file in files {
@@ -66,9 +57,6 @@ pub(super) fn revocation_lists(files: &[PathBuf]) -> Result<Vec<CertificateRevoc
 
 /// The files of a folder in which OpenSSL looks for lists of revoked certificates: named by a hash, with the ending `.r0`,
 /// `.r1` and so on.
-///
-/// # Errors
-/// The folder cannot be read, or holds none.
 pub(crate) fn lists_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let tried = format!("read the lists of revoked certificates in the folder {}", folder.display());
     let missing = |cause: &dyn std::fmt::Display| {
@@ -86,9 +74,6 @@ pub(crate) fn lists_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// A client's certificate with its chain, and its key.
-///
-/// # Errors
-/// One cannot be read, or others may read the key.
 pub(super) fn identity(identity: &Identity) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), Failure> {
     let tried = format!("read the client's certificate in {}", identity.certificate.display());
     let chain = all(&identity.certificate, &tried)?;

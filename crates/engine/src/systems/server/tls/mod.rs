@@ -53,9 +53,7 @@ pub(crate) struct Identity {
 /// What is wanted of TLS.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted<'a> {
-    /// What is checked.
     pub(crate) check: Check,
-    /// Against whom.
     pub(crate) roots: &'a Roots,
     /// Files with lists of certificates that were revoked; every authority on the way has to have one, unless there is none
     /// at all.
@@ -75,9 +73,6 @@ impl<'a> Wanted<'a> {
     }
 
     /// What rustls needs for it.
-    ///
-    /// # Errors
-    /// There is no certificate to trust, or a file cannot be used.
     pub(crate) fn client_config(&self) -> Result<ClientConfig, Failure> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let trust = match self.check {

@@ -47,7 +47,6 @@ enum Names {
     Host,
 }
 
-/// Who is believed.
 #[derive(Debug)]
 pub(super) struct Trust {
     names: Names,
@@ -120,9 +119,6 @@ impl Sorted {
 
 impl Trust {
     /// What `wanted` says of it.
-    ///
-    /// # Errors
-    /// There is no certificate to trust, or a file cannot be read.
     pub(super) fn new(wanted: &Wanted<'_>, provider: &Arc<CryptoProvider>) -> Result<Trust, Failure> {
         let option = wanted.root_option;
         let in_file = |file: &Path| format!("trust the certificates in {}", file.display());

@@ -231,7 +231,6 @@ fn edition(client: &mut Client) -> Result<String, Failure> {
     asked.map_err(|error| failure(ASK_RIGHTS, &error))
 }
 
-/// A backup's session.
 fn open(endpoint: &Endpoint) -> Result<Client, Failure> {
     Session::default().open(&endpoint.named(APPLICATION))
 }

@@ -53,7 +53,6 @@ fn compression(text: &BackupText<'_>) -> Result<String, String> {
     }
 }
 
-/// The devices.
 fn disks(files: &[String]) -> String {
     let all: Vec<String> = files.iter().map(|file| format!("DISK = {}", text(file))).collect();
     if all.is_empty() { "DISK = 'NUL'".to_owned() } else { all.join(", ") }

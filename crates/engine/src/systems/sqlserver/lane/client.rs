@@ -81,7 +81,6 @@ pub(crate) struct Client {
 
 /// How a login ended that was not refused.
 pub(crate) enum LoggedIn {
-    /// With a session.
     Here(Box<Client>),
     /// Another server is to be asked, as this one says.
     Elsewhere(String, u16),
@@ -183,9 +182,6 @@ impl Client {
     }
 
     /// Asks a batch, and gives all that its answer holds.
-    ///
-    /// # Errors
-    /// The server refuses, or the connection fails.
     pub(crate) fn ask(&mut self, sql: &str) -> Result<Answer, AskError> {
         batch(sql, self.request_session(), &mut self.out)?;
         self.hear()
@@ -193,9 +189,6 @@ impl Client {
 
     /// Asks a batch that may take long and be silent meanwhile: each remark is told when it comes, and `go_on` is asked
     /// every moment. Where that says no, the server is told to give up.
-    ///
-    /// # Errors
-    /// As of [`Client::ask`]; [`io::ErrorKind::Interrupted`] after it was given up.
     pub(crate) fn ask_long(
         &mut self,
         sql: &str,
@@ -236,36 +229,23 @@ impl Client {
     }
 
     /// Asks a batch, and gives its rows as text.
-    ///
-    /// # Errors
-    /// As of [`Client::ask`].
     pub(crate) fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, AskError> {
         let rows = self.ask(sql)?.rows;
         Ok(rows.into_iter().map(|row| row.into_iter().map(Cell::text).collect()).collect())
     }
 
     /// Executes a batch whose rows do not matter.
-    ///
-    /// # Errors
-    /// As of [`Client::ask`].
     pub(crate) fn execute(&mut self, sql: &str) -> Result<(), AskError> {
         self.ask(sql).map(|_| ())
     }
 
     /// The single value of a query; empty for `NULL` or no row.
-    ///
-    /// # Errors
-    /// As of [`Client::ask`].
     pub(crate) fn one(&mut self, sql: &str) -> Result<String, AskError> {
         Ok(single(self.rows(sql)?))
     }
 
     /// Copies rows into a table whose columns are these, after `INSERT BULK`. `rows` fills in the values of the next row;
     /// `false` says that there is none. Gives the number of rows that the server has taken.
-    ///
-    /// # Errors
-    /// As of [`Client::ask`]; or a value cannot be copied so ([`WireError::NoBinaryForm`]), which ends the connection's
-    /// use: the server waits for rows.
     pub(crate) fn copy(
         &mut self,
         insert_bulk: &str,
@@ -289,9 +269,6 @@ impl Client {
     }
 
     /// Makes it a connection of a lane.
-    ///
-    /// # Errors
-    /// The connection fails.
     pub(crate) fn into_opened(mut self, statements: &[Typed], mode: Mode) -> Result<Opened, AskError> {
         let statements = statements.iter().map(|typed| Statement::new(typed, mode)).collect();
         // A statement of the load may take as long as it likes.

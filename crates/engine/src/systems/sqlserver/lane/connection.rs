@@ -18,7 +18,6 @@ const ANSWER_RESULTS: usize = 1 << 16;
 /// "Could not find prepared statement with handle".
 const HANDLE_UNKNOWN: i32 = 8179;
 
-/// One client's connection.
 pub struct Connection {
     scanner: Scanner,
     /// Empty where statements travel as text.

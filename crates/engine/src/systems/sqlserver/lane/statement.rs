@@ -20,7 +20,6 @@ pub(crate) enum Mode {
 /// A statement with what is known of its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Typed {
-    /// The statement.
     pub(crate) sql: String,
     /// How many parameters it has.
     pub(crate) parameters: usize,
@@ -90,10 +89,6 @@ impl Statement {
         (self.request, self.stage) = (Some(request), stage);
     }
 
-    /// The request with these parameters.
-    ///
-    /// # Errors
-    /// There are more or fewer than the statement has, or they are too large.
     pub(super) fn request(&mut self, parameters: &[Datum], session: RequestSession) -> Result<&[u8], WireError> {
         if self.request.is_none() {
             self.declare(&types_of(parameters));

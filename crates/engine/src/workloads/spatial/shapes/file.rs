@@ -108,9 +108,6 @@ pub(super) struct Features {
 }
 
 /// Reads a file's text. `object` names the object of a topology that has several.
-///
-/// # Errors
-/// What is wrong with it, for people.
 pub(super) fn read(text: &str, object: Option<&str>) -> Result<Features, String> {
     let Kind { kind } = parse(text)?;
     let raw = match (kind.as_str(), object) {

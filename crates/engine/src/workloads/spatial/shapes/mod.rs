@@ -64,9 +64,6 @@ struct LeftOut {
 
 impl Shapes {
     /// The shapes of a file's text. `drawn` is where its points come from if it has none.
-    ///
-    /// # Errors
-    /// What is wrong with the text.
     pub(super) fn read(name: &str, text: &str, object: Option<&str>, drawn: &Country) -> Result<Shapes, String> {
         let features = file::read(text, object)?;
         let points = match features.points.is_empty() {
@@ -227,7 +224,6 @@ fn straightened(line: &[Pt]) -> Option<Vec<Pt>> {
     (line.len() >= 2 && (is_simple(&line) || !lies_on_itself())).then_some(line)
 }
 
-/// The oracle.
 impl Shapes {
     fn answer(&self, query: Query) -> Vec<Expected> {
         let map = self.map();

@@ -45,7 +45,6 @@ pub(super) enum Flaw {
     Touching,
 }
 
-/// A valid polygon.
 #[derive(Clone, Debug)]
 pub(super) struct Polygon {
     /// Its border, counter-clockwise, then its holes, clockwise: it lies left of every edge.
@@ -97,9 +96,6 @@ pub(super) fn tidy(ring: &[Pt]) -> Vec<Pt> {
 
 impl Polygon {
     /// A polygon of tidy rings.
-    ///
-    /// # Errors
-    /// It is not valid, or not known to be.
     pub(super) fn new(mut rings: Vec<Vec<Pt>>) -> Result<Polygon, Flaw> {
         // A bow-tie may have no area, all signs told, and is not flat.
         let is_flat = |ring: &Vec<Pt>| ring.len() < 4 || twice_area(&hull(ring)) == 0;
@@ -183,7 +179,6 @@ impl Polygon {
         if inside { Side::Inside } else { Side::Outside }
     }
 
-    /// Twice its area.
     pub(super) fn twice_area(&self) -> i128 {
         self.rings.iter().map(|ring| twice_area(ring)).sum()
     }
