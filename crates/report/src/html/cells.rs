@@ -2,7 +2,7 @@
 
 use model::{Cell, Metric, Point, Reading, Role};
 
-use crate::comparison::TrialPoint;
+use crate::comparison::{TrialPoint, is_share};
 use crate::evidence::Evidence;
 
 /// One point of a benchmark, on every system.
@@ -49,12 +49,14 @@ fn title(evidence: &Evidence, cell: &Cell) -> String {
     benchmark.into_iter().chain(values).collect::<Vec<_>>().join(", ")
 }
 
+/// A share of failures is one of them where anything failed.
 pub fn primary_metrics(evidence: &Evidence, benchmark: &str) -> Vec<Metric> {
     let mut metrics: Vec<Metric> = Vec::new();
     for stored in &evidence.measurements {
         let metric = &stored.measurement.metric;
         let of_benchmark = evidence.cell(stored.cell).is_some_and(|cell| cell.benchmark == benchmark);
-        if of_benchmark && metric.role == Role::Primary && !metrics.iter().any(|m| m.id == metric.id) {
+        let is_empty = is_share(metric) && stored.measurement.reading == Reading::Value(0.0);
+        if of_benchmark && !is_empty && metric.role == Role::Primary && !metrics.iter().any(|m| m.id == metric.id) {
             metrics.push(metric.clone());
         }
     }

@@ -93,11 +93,11 @@ impl ValueFormatter<f64> for Axis {
 fn range(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
     let finite = values.into_iter().filter(|v| v.is_finite());
     let (lo, hi) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)));
-    if lo > hi {
+    if lo > hi || (lo, hi) == (0.0, 0.0) {
         return (0.0, 1.0);
     }
     // Equal values get a tenth around.
-    let least = (hi.abs() * 0.1).max(1e-9);
+    let least = hi.abs() * 0.1;
     if hi - lo < least * 0.1 { (lo - least / 2.0, hi + least / 2.0) } else { (lo, hi) }
 }
 
