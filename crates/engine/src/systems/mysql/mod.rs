@@ -354,6 +354,16 @@ impl Target for MySqlTarget {
         }
     }
 
+    fn begin_block(&self) -> Result<(), Failure> {
+        match self.private() {
+            Some(mut private) => {
+                self.control.close();
+                private.restart(&self.endpoint)
+            }
+            None => Ok(()),
+        }
+    }
+
     fn revive(&self) -> Result<(), Failure> {
         if self.private.is_none() {
             return self.counters().map(|_| ());

@@ -277,6 +277,12 @@ impl Private {
         if self.running.runs()? { Ok(()) } else { self.spawn_and_wait(endpoint, &[]) }
     }
 
+    /// Ends the server in order, and starts it again.
+    pub(super) fn restart(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
+        self.running.stop(StopSignal::Terminate, RESTART_PATIENCE)?;
+        self.spawn_and_wait(endpoint, &[])
+    }
+
     /// Ends the server in order, gives up what the operating system has cached of its files, and starts it again without
     /// the pages that it had in its buffer pool.
     ///

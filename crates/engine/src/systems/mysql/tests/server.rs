@@ -34,6 +34,7 @@ fn a_private_server_from_its_making_to_its_removal() {
     }
     deadlocks_are_tried_again(&target);
     a_rival_is_not_disturbed(&target);
+    is_started_anew_between_blocks(&target);
     comes_back_after_a_kill_in_mid_trial(&target);
     leaves_nothing(&target);
 }
@@ -185,6 +186,15 @@ fn deadlocks_are_tried_again(target: &MySqlTarget) {
     // What was given up left nothing: every commit adds two.
     let sum = target.scalar("SELECT SUM(abalance) FROM pgbench_accounts").unwrap();
     assert_eq!(sum as f64, 2.0 * since.get("commit_statements").unwrap());
+}
+
+fn is_started_anew_between_blocks(target: &MySqlTarget) {
+    target.prepare(&pgbench_tables(1)).unwrap();
+    let pid = target.private().unwrap().running.pid();
+    target.begin_block().unwrap();
+    assert_ne!(target.private().unwrap().running.pid(), pid);
+    assert_eq!(target.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
+    assert_eq!(target.scalar("SELECT @@innodb_buffer_pool_size").unwrap(), 67_108_864);
 }
 
 fn comes_back_after_a_kill_in_mid_trial(target: &MySqlTarget) {
