@@ -1,13 +1,13 @@
-//! A load that lasts as long as something else that runs beside it, such as a backup.
+//! A load that lasts as long as something beside it, such as a backup.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How often a wait looks whether the user wants to stop.
+/// Polling interval for the user's interrupt.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Where the two meet: what runs beside begins with the load's measured part, and the load ends with it.
+/// Synchronises both: what runs beside begins with the load's measured part, and the load ends with it.
 #[derive(Debug)]
 pub struct Beside {
     begins: Mutex<Begins>,
@@ -40,14 +40,14 @@ impl Beside {
         self.set(Begins::At(at_ns));
     }
 
-    /// The load has ended; if it never began, nobody waits for it any longer.
+    /// Releases the other side, even if the load never began.
     pub(crate) fn load_has_ended(&self) {
         if *self.begins.lock().unwrap_or_else(PoisonError::into_inner) == Begins::NotKnown {
             self.set(Begins::Never);
         }
     }
 
-    /// Waits until the load is under way and its warm-up over. `false` if it will never be, or the user interrupts.
+    /// Waits for the end of the warm-up. `false` if there will be none, or the user interrupts.
     pub fn wait_for_load(&self, interrupt: &AtomicBool) -> bool {
         let mut begins = self.begins.lock().unwrap_or_else(PoisonError::into_inner);
         while *begins == Begins::NotKnown && !interrupt.load(Ordering::Relaxed) {
@@ -67,18 +67,18 @@ impl Beside {
         }
     }
 
-    /// A guard that ends the load, at the instant at which it is dropped.
+    /// Ends the load when dropped.
     pub fn end_at_drop(&self) -> EndAtDrop<'_> {
         EndAtDrop(self)
     }
 
-    /// When what runs beside has ended.
+    /// When the other side ended.
     pub(crate) fn end_ns(&self) -> Option<u64> {
         Some(self.end_ns.load(Ordering::Relaxed)).filter(|end_ns| *end_ns != u64::MAX)
     }
 }
 
-/// Ends the load when it is dropped, also by a panic.
+/// Ends the load when dropped, also by a panic.
 #[derive(Debug)]
 pub struct EndAtDrop<'a>(&'a Beside);
 

@@ -1,14 +1,14 @@
-//! Time as a parameter, so that the same worker runs on real and on virtual time.
+//! Clocks as parameters: a worker runs on real or virtual time.
 
 /// A monotonic clock that can be waited on.
 pub trait Clock {
-    /// Nanoseconds since some fixed instant.
+    /// Since a fixed instant.
     fn now_ns(&self) -> u64;
 
-    /// Waits until `instant_ns`; returns at once if it has passed.
+    /// Returns at once if it has passed.
     fn wait_until(&self, instant_ns: u64);
 
-    /// The common start, given on the machine's clock, on this one.
+    /// Converts the common start from the machine's clock.
     fn start(&self, machine_ns: u64) -> u64 {
         machine_ns
     }

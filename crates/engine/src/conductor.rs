@@ -1,5 +1,5 @@
-//! Runs an experiment: opens the systems, takes their facts, runs every pending trial in the stored order, and commits
-//! each one to the store before the next begins.
+//! Runs an experiment: opens systems, takes facts, runs pending trials in the stored order, and commits each to the
+//! store before the next.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -25,48 +25,46 @@ use crate::site::{Here, Job, Places, Site};
 use crate::target::{Consent, LoadKind, OpenRequest};
 use crate::workloads::{Action, Grants, StreamTask, Task, Work};
 
-/// How long a server that has gone away is waited for.
+/// For a server that went away.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long a server that did not answer is waited for at the end.
+/// For a silent server at the end.
 const LAST_PATIENCE: Duration = Duration::from_secs(5);
-/// How often it is asked whether it is back.
+/// Polling interval for its return.
 const REVIVE_EVERY: Duration = Duration::from_millis(500);
-/// How often a trial is tried whose server went away and came back, or in which nothing ended.
+/// Attempts at a trial whose server came back, or in which nothing ended.
 const ATTEMPTS: u32 = 3;
 
-/// Files that étalon itself holds open, with room for the logins under way.
+/// Étalon's own open files, with room for logins under way.
 const OWN_FILES: u64 = 64;
 
-/// The subject under which the client's own facts are stored.
+/// Subject of the client's facts.
 pub const CLIENT: &str = "client";
 
-/// What the subject of another client host's facts begins with; its name follows.
+/// Subject prefix of other client hosts' facts.
 pub const CLIENT_HOST: &str = "client ";
 
-/// What the conductor needs beside plan and store.
 #[derive(Clone)]
 pub struct Options {
-    /// What the user allows.
     pub consent: Consent,
     pub interrupt: Arc<AtomicBool>,
-    /// Where private servers live, if not in the usual place.
+    /// Overrides where private servers live.
     pub scratch_base: Option<PathBuf>,
-    /// What the scripts may do.
+    /// Permissions of scripts.
     pub grants: Grants,
-    /// What sends and receives for the clients.
+    /// For the clients' I/O.
     pub reactor: Choice,
-    /// Block devices whose data the user gives up by name.
+    /// Block devices whose data the user gave up by name.
     pub forfeited: Vec<PathBuf>,
-    /// The hosts that the plan names; without them everything is done in this process.
+    /// The plan's hosts; `None`: everything in this process.
     pub places: Option<Arc<dyn Places>>,
-    /// How long a server or host that has gone away is waited for.
+    /// For a server or host that went away.
     pub patience: Duration,
-    /// What is done of a block that stopped half-way in an earlier run.
+    /// For a block that an earlier run left incomplete.
     pub rest: Rest,
 }
 
 impl Options {
-    /// The usual ones: nothing is granted, and the best reactor is taken.
+    /// Default permissions and the best reactor.
     pub fn new(consent: Consent, interrupt: Arc<AtomicBool>) -> Options {
         Options {
             consent,
@@ -82,25 +80,17 @@ impl Options {
     }
 }
 
-/// How an experiment ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// Every trial has been run; so many of them failed.
-    Complete {
-        /// Trials without a result.
-        failed: usize,
-    },
-    /// The user interrupted; the store can be resumed.
+    /// Every trial was run.
+    Complete { failed: usize },
+    /// By the user; resumable.
     Interrupted,
-    /// A trial failed and the plan says to stop; the store can be resumed.
-    Stopped {
-        /// Which trial, and why.
-        reason: String,
-        kind: FailureKind,
-    },
+    /// By the plan, after a failed trial; resumable.
+    Stopped { reason: String, kind: FailureKind },
 }
 
-/// Whether all trials of a block failed for one reason that will not pass: the next block would say the same again.
+/// Whether all trials of a block failed for one lasting reason: the next block would fail the same way.
 #[derive(Default)]
 struct Hopeless {
     first: Option<(PlannedTrial, Failure)>,
@@ -126,32 +116,20 @@ impl Hopeless {
     }
 }
 
-/// Why an experiment could not go on.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentError {
-    /// A system cannot be used.
     #[error("system `{system}`: {failure}")]
-    System {
-        /// Its name in the plan.
-        system: String,
-        failure: Failure,
-    },
-    /// A benchmark cannot be compiled.
+    System { system: String, failure: Failure },
     #[error("benchmark `{benchmark}`: {failure}")]
-    Benchmark {
-        /// Its name in the plan.
-        benchmark: String,
-        failure: Failure,
-    },
-    /// The hosts that the plan names cannot be had.
+    Benchmark { benchmark: String, failure: Failure },
+    /// The plan's hosts are not available.
     #[error("{0}")]
     Fleet(Failure),
-    /// A system is not what it was when the experiment began.
+    /// Since the experiment began.
     #[error("`{subject}` has changed since the experiment began: {differences}")]
     FactsChanged {
-        /// The system, or `client`.
         subject: String,
-        /// What differs: name, then, now.
+        /// Name, then, now.
         differences: String,
     },
     /// The journal could not be written.
@@ -160,7 +138,7 @@ pub enum ExperimentError {
 }
 
 impl ExperimentError {
-    /// The failure of a system or benchmark behind it, if there is one.
+    /// Of a system or benchmark.
     pub fn failure(&self) -> Option<&Failure> {
         match self {
             ExperimentError::System { failure, .. } | ExperimentError::Benchmark { failure, .. } => Some(failure),
@@ -170,24 +148,22 @@ impl ExperimentError {
     }
 }
 
-/// How a trial ended.
 enum Trialed {
     Measured,
     Aborted,
     Failed(Failure),
 }
 
-/// One experiment under way.
 pub struct Conductor<'a> {
     registry: &'a Registry,
     plan: &'a Plan,
     store: &'a mut Store,
     options: Options,
-    /// Shared with the threads that ask a system whether it is back.
+    /// Shared with threads that poll a system for its return.
     sites: BTreeMap<String, Arc<dyn Site>>,
-    /// Systems that did not answer when they were last asked: what asks them again must not wait for ever.
+    /// Systems that did not answer last: asking them again must not block for ever.
     silent: BTreeSet<String>,
-    /// One for each cell, by its index.
+    /// By cell index.
     tasks: Vec<Task>,
     cells: Vec<Cell>,
     done: usize,
@@ -195,7 +171,6 @@ pub struct Conductor<'a> {
 }
 
 impl<'a> Conductor<'a> {
-    /// A conductor of a plan whose order is in the store. `plan` may hold the secrets that the store must not.
     pub fn new(registry: &'a Registry, plan: &'a Plan, store: &'a mut Store, options: Options) -> Conductor<'a> {
         let cells = plan.cells();
         Conductor {
@@ -212,10 +187,10 @@ impl<'a> Conductor<'a> {
         }
     }
 
-    /// Runs what is pending, and removes from the systems what étalon made there.
+    /// Runs pending trials, then removes what étalon made in the systems.
     ///
     /// # Errors
-    /// Something that no trial can be run without. What has been measured is in the store.
+    /// Something that no trial can run without. Measured trials are in the store.
     pub fn run(mut self, observer: &mut dyn Observer) -> Result<Ended, ExperimentError> {
         let ended = self.compile(observer).and_then(|()| self.open(observer)).and_then(|()| {
             self.take_facts(observer)?;
@@ -279,7 +254,7 @@ impl<'a> Conductor<'a> {
             };
             let failed = |failure| system_error(&system.name, failure);
             let site = self.site_of(&request).map_err(failed)?;
-            // From here on, what it made is removed, however the run ends.
+            // From here on, what it made is removed however the run ends.
             self.sites.insert(system.name.clone(), Arc::clone(&site));
             if let Some(places) = &self.options.places {
                 places.introduce(&request, &*site).map_err(failed)?;
@@ -290,7 +265,7 @@ impl<'a> Conductor<'a> {
         Ok(())
     }
 
-    /// Opens a system where the plan says that it is.
+    /// Opens a system where the plan places it.
     fn site_of(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn Site>, Failure> {
         let elsewhere = self.options.places.as_ref().map(|places| places.site(request)).transpose()?.flatten();
         match elsewhere {
@@ -299,12 +274,10 @@ impl<'a> Conductor<'a> {
         }
     }
 
-    /// Whether any load needs tables of étalon's own.
     fn tables(&self) -> Tables {
         if self.tasks.iter().all(|task| task.tables() == Tables::None) { Tables::None } else { Tables::Own }
     }
 
-    /// Refuses a benchmark of a kind that the target does not carry.
     fn refuse_other_loads(&self, system: &str, site: &dyn Site) -> Result<(), Failure> {
         let of_system = |(cell, _): &(&Cell, &Task)| self.name_of(&cell.system) == system;
         let mut cells = self.cells.iter().zip(&self.tasks).filter(of_system);
@@ -322,19 +295,18 @@ impl<'a> Conductor<'a> {
         Err(Failure::new(FailureKind::Unsupported, tried, cause).hint(hint))
     }
 
-    /// Refuses more connections than this process may open, before the first of them is made.
+    /// Checks the limit on open files before connecting.
     fn refuse_too_many_files(&self, site: &dyn Site) -> Result<(), Failure> {
         let connections = |task: &Task| match &task.action {
             Action::Stream(stream) => stream.connections(),
             Action::Step(procedure) => procedure.connections(),
         };
         let most = self.tasks.iter().map(connections).max().unwrap_or_default();
-        // An operating system without such a limit has nothing to refuse.
+        // Without a limit there is nothing to refuse.
         let soft = host::limits::open_files().ok().and_then(|limit| limit.soft);
         files_allow(most, site.files_per_client(), soft)
     }
 
-    /// Where a system of the plan is measured.
     fn site(&self, system: &str) -> Result<&Arc<dyn Site>, ExperimentError> {
         let site = self.sites.get(self.name_of(system));
         site.ok_or_else(|| {
@@ -343,7 +315,7 @@ impl<'a> Conductor<'a> {
         })
     }
 
-    /// Takes the facts of both sides; on a resume they must be what they were.
+    /// On a resume they must be unchanged.
     fn take_facts(&mut self, observer: &mut dyn Observer) -> Result<(), ExperimentError> {
         let known = self.store.facts()?;
         let paths: Vec<(&SystemPlan, PathBuf)> = self.plan.systems.iter().filter_map(|s| self.data_path(s)).collect();
@@ -376,7 +348,7 @@ impl<'a> Conductor<'a> {
         Some((system, self.registry.data_directory(system)?))
     }
 
-    /// A system that has changed ends the resume; a client that has changed a little is only told.
+    /// A changed system ends the resume; a slightly changed client is only reported.
     fn compare_facts(
         &self,
         subject: &str,
@@ -401,8 +373,8 @@ impl<'a> Conductor<'a> {
         Err(ExperimentError::FactsChanged { subject: subject.to_owned(), differences })
     }
 
-    /// Stores what agents had measured when an earlier run ended, and plans what is left: a block that it completes is
-    /// not measured again, and what is measured together now is not mixed with it.
+    /// Stores what agents had measured when an earlier run ended, and plans the rest: completed blocks are not
+    /// measured again, and new measurements are not mixed with old blocks.
     fn plan_rest(&mut self, observer: &mut dyn Observer) -> Result<(), ExperimentError> {
         if let Some(places) = self.options.places.clone() {
             let trials = self.store.trials()?;
@@ -479,7 +451,7 @@ impl<'a> Conductor<'a> {
         Ok(())
     }
 
-    /// What a trial takes: its length by the plan, and what preparation has taken so far.
+    /// Planned length plus preparation so far.
     fn time_of_a_trial(&self) -> Duration {
         let length = match self.plan.schedule.length {
             Length::Duration(duration) => duration,
@@ -495,8 +467,8 @@ impl<'a> Conductor<'a> {
         format!("block {}, {label}: {failure}{hint}", trial.block + 1)
     }
 
-    /// Runs a trial; if its server went away, waits for it and repeats the trial. One in which nothing ended is repeated,
-    /// too: so short a trial can come out so once, as right after a pause.
+    /// Runs a trial. If its server went away, waits and repeats it; repeats also one in which nothing ended, which can
+    /// happen once to a short trial, as after a pause.
     fn run_patiently(
         &mut self,
         trial: PlannedTrial,
@@ -526,7 +498,7 @@ impl<'a> Conductor<'a> {
         Ok(Trialed::Aborted)
     }
 
-    /// Runs a trial, unless its system did not answer before and does not now.
+    /// Skips a trial whose system is still silent.
     fn run_unless_silent(
         &mut self,
         trial: PlannedTrial,
@@ -546,7 +518,7 @@ impl<'a> Conductor<'a> {
         Ok(Trialed::Failed(failure))
     }
 
-    /// Waits for a server to come back. `false` if it does not, or the user interrupts.
+    /// `false` if it does not come back, or the user interrupts.
     fn wait_for(&mut self, system: &str) -> Result<bool, ExperimentError> {
         let started = Instant::now();
         let patience = self.options.patience;
@@ -567,12 +539,11 @@ impl<'a> Conductor<'a> {
         Ok(false)
     }
 
-    /// The name of the target that a system of the plan is measured at.
+    /// Resolves aliases.
     fn name_of<'s>(&'s self, system: &'s str) -> &'s str {
         self.plan.system(system).and_then(|system| system.alias_of.as_deref()).unwrap_or(system)
     }
 
-    /// Prepares, runs and commits one trial.
     fn run_one(
         &mut self,
         trial: PlannedTrial,
@@ -586,7 +557,7 @@ impl<'a> Conductor<'a> {
         let (record, ended) = match self.prepare_and_run(trial, &cell, observer) {
             Ok(record) if record.state == TrialState::Aborted => (record, Trialed::Aborted),
             Ok(record) => (record, Trialed::Measured),
-            // What takes long to make is stopped, too, and has failed by no fault of its own.
+            // Interrupted preparation has not failed.
             Err(failure) if self.options.interrupt.load(Ordering::Relaxed) => {
                 let reason = format!("interrupted by the user: {failure}");
                 (TrialRecord::without_result(TrialState::Aborted, reason), Trialed::Aborted)
@@ -630,7 +601,7 @@ impl<'a> Conductor<'a> {
         let prepared_s = started.elapsed().as_secs_f64();
         let mut record = site.run(&job, crew.as_deref(), observer)?;
         if record.state == TrialState::Measured {
-            // The making of the tables: in full where the engine makes them anew, else by a copy of the first.
+            // Making tables: in full where the engine makes them anew, else by a copy of the first.
             let took = Measurement::value("prepare_time", "s", Direction::Lower, Role::Diagnostic, prepared_s);
             record.measurements.push(took);
         }
@@ -638,7 +609,7 @@ impl<'a> Conductor<'a> {
     }
 }
 
-/// Whether so many clients fit below the limit on open files, beside what étalon itself holds open.
+/// Whether so many connections fit the limit on open files, beside étalon's own.
 fn files_allow(connections: u64, per_client: u64, limit: Option<u64>) -> Result<(), Failure> {
     let needed = connections * per_client + OWN_FILES;
     match limit {

@@ -1,8 +1,7 @@
-//! Who makes the load of a stream: this process by itself, or several hosts together.
+//! Who makes a stream's load: this process, or several hosts.
 //!
-//! Whoever makes it, each host takes a *segment* of the clients. Keys, schedules and random streams follow from the seed
-//! and the number of a client, which counts over all hosts, so no work is handed out while a trial runs. The local run is
-//! the case of one host whose segment is all of the clients.
+//! Each host takes a *segment* of the clients. Keys, schedules and random streams follow from the seed and the
+//! client's number over all hosts, so nothing is handed out during a trial. A local run is one host with all clients.
 
 mod local;
 
@@ -21,66 +20,60 @@ use crate::workloads::StreamTask;
 
 pub use local::{AtOnce, Local, Starter};
 
-/// What hosts that have no name of their own are called in series: this one.
+/// Name of this host in series.
 pub const LOCAL_HOST: &str = "local";
 
-/// A stream that is to be loaded.
 #[derive(Clone, Copy)]
 pub struct Order<'a> {
-    /// What is asked of the system, of all hosts together.
+    /// Of all hosts together.
     pub task: &'a StreamTask,
     pub schedule: &'a Schedule,
-    /// Seed of the trial's random streams.
+    /// Of the trial's random streams.
     pub seed: u64,
-    /// Set by whoever wants the trial to end early.
     pub interrupt: &'a AtomicBool,
 }
 
-/// What one host did of a trial.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Share {
     pub host: String,
-    /// What its workers counted.
     pub tally: Tally,
     pub latencies: Latencies,
-    /// How many threads made the load.
+    /// Load threads.
     pub workers: usize,
-    /// How many cores they and their helpers could use: one each, but no more than the host has.
+    /// Cores usable by workers and helpers: one each, within the host's.
     pub cores: usize,
-    /// What the host's processors did from before the warm-up to the end, or why that is not known.
+    /// The host's processors, from before the warm-up to the end.
     pub machine: Result<MachineShare, String>,
-    /// How far apart the hosts began at most, in nanoseconds; nothing where there is one host.
+    /// Largest difference between the hosts' starts; `None` for one host.
     pub start_skew_ns: Option<u64>,
-    /// What it took from the first word to the hosts until they began together, in nanoseconds; nothing where the host
-    /// waited for nobody.
+    /// From the first message to the hosts' common start; `None` if the host waited for nobody.
     pub start_time_ns: Option<u64>,
 }
 
-/// What a machine's processors did, each as a share (0 to 1) of all of their time.
+/// As shares (0 to 1) of all processors' time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MachineShare {
-    /// Doing anything at all.
+    /// Not idle.
     pub busy: f64,
-    /// Taken by the hypervisor for other guests.
+    /// By the hypervisor for other guests.
     pub steal: f64,
 }
 
 /// How a load ended.
 #[derive(Clone, Debug)]
 pub enum Loaded {
-    /// With what each host did.
+    /// One per host.
     Done(Vec<Share>),
-    /// Whoever ran it stopped it; some of its tasks may have ended.
+    /// Its finished tasks.
     Interrupted(Vec<TaskLog>),
 }
 
-/// Who makes the load.
 pub trait Crew {
-    /// Makes it, from the connections to the last answer. The tables must be prepared and at rest.
+    /// From connecting to the last answer. The tables must be prepared and settled.
     fn load(&self, order: &Order<'_>, observer: &mut dyn Observer) -> Result<Loaded, Failure>;
 }
 
-/// The clients of each of so many hosts, as alike as can be. Where the load consists of processes a host has whole ones.
+/// Clients per host, as even as possible. Loads of processes keep a process on one host.
 pub fn segments(task: &StreamTask, hosts: usize) -> Result<Vec<Range<u32>>, Failure> {
     let clients = task.clients.clone();
     let (parts, each, what) = match task.traffic.is_by_process() {

@@ -1,15 +1,15 @@
-//! The common start of a trial's workers, and the flag that ends it early.
+//! Common start and early end of a trial's workers.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Lets workers begin at one instant once all of them are ready, or none of them if one cannot.
+/// Starts all workers at one instant once all are ready, or none.
 #[derive(Debug)]
 pub struct Gate {
     state: Mutex<State>,
     changed: Condvar,
     stop: AtomicBool,
-    /// The end of the measured part, where it is not known beforehand; `u64::MAX` until it is.
+    /// End of the measured part; `u64::MAX` until known.
     end_ns: AtomicU64,
 }
 
@@ -21,7 +21,6 @@ struct State {
 }
 
 impl Gate {
-    /// A gate for so many workers.
     pub fn new(workers: usize) -> Gate {
         Gate {
             state: Mutex::new(State { missing: workers, start_ns: None, abandoned: false }),
@@ -32,11 +31,11 @@ impl Gate {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // A worker that panicked while it held the lock left nothing half done: the fields are set one by one.
+        // Fields are set one by one, so a panic leaves them consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A worker is ready. Waits for the others and gives the start instant, or `None` if the trial is off.
+    /// Waits for the other workers; `None` if the trial is cancelled.
     pub fn ready(&self) -> Option<u64> {
         let mut state = self.lock();
         state.missing = state.missing.saturating_sub(1);
@@ -47,14 +46,14 @@ impl Gate {
         if state.abandoned { None } else { state.start_ns }
     }
 
-    /// A worker could not get ready: nobody begins.
+    /// Cancels the trial: a worker could not get ready.
     pub fn abandon(&self) {
         self.lock().abandoned = true;
         self.stop.store(true, Ordering::Relaxed);
         self.changed.notify_all();
     }
 
-    /// Waits until all workers are ready. `false` if the trial is off.
+    /// `false` if the trial is cancelled.
     pub fn wait_for_workers(&self) -> bool {
         let mut state = self.lock();
         while state.missing > 0 && !state.abandoned {
@@ -63,30 +62,30 @@ impl Gate {
         !state.abandoned
     }
 
-    /// Opens the gate: all begin at `start_ns`.
+    /// Everybody begins at `start_ns`.
     pub fn open(&self, start_ns: u64) {
         self.lock().start_ns = Some(start_ns);
         self.changed.notify_all();
     }
 
-    /// Asks the workers to end early.
+    /// Early.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Ends a load that lasts as long as something else: its measured part ended at `end_ns`.
+    /// For a load with a length of something else.
     pub fn end(&self, end_ns: u64) {
         self.end_ns.store(end_ns, Ordering::Relaxed);
         self.stop.store(true, Ordering::Release);
     }
 
-    /// The instant that [`Gate::end`] has named; `None` before, and after a [`Gate::stop`].
+    /// `None` before [`Gate::end`], and after [`Gate::stop`].
     pub fn end_ns(&self) -> Option<u64> {
         let ended = self.stop.load(Ordering::Acquire);
         ended.then(|| self.end_ns.load(Ordering::Relaxed)).filter(|end_ns| *end_ns != u64::MAX)
     }
 
-    /// Whether the workers should end early. Written once and otherwise only read, so it costs the loop nothing.
+    /// Written once and otherwise read, so it costs the loop nothing.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }

@@ -20,46 +20,39 @@ use crate::worker::{Pace, Tally};
 
 pub use hosts::HostFigures;
 
-/// A rate is met if so large a share of what it made due in the measured part also ended in it.
+/// Share of a rate's due transactions that must end in the measured part.
 const RATE_MET: f64 = 0.98;
-/// So many standard deviations of what is under way are no sign of falling behind.
+/// Standard deviations of the in-flight count that are no sign of falling behind.
 const CHANCE: f64 = 2.0;
-/// Fewer intervals than this say nothing about steadiness.
+/// Fewest intervals for steadiness.
 const FEWEST_INTERVALS: usize = 8;
 
-/// Everything that a trial showed.
 pub struct Evidence<'a> {
-    /// Counts of all workers.
     pub tally: Tally,
-    /// Latencies of all workers.
     pub latencies: Latencies,
-    /// How many threads made the load.
     pub workers: usize,
-    /// How many cores they and their helpers could use: one each, but no more than their hosts have.
+    /// Usable by workers and helpers: one each, within the hosts'.
     pub cores: usize,
-    /// What each client host had to say, if there were several, or one that is named.
+    /// Empty for a single unnamed host.
     pub hosts: Vec<HostFigures>,
     /// Where the engine worked.
     pub placement: Placement,
-    /// What happened by the engine's own counters.
+    /// The engine's own counters over the trial.
     pub counters: Counters,
-    /// CPU seconds of the server's processes, from before the warm-up to the end.
+    /// Of the server's processes, from before the warm-up to the end.
     pub server_cpu_s: Result<f64, String>,
-    /// What the client host's processors did from before the warm-up to the end, if there was one.
+    /// Of the client host, if there is one.
     pub machine: Result<MachineShare, String>,
-    /// How far apart several client hosts began at most, in nanoseconds.
+    /// Largest difference between hosts.
     pub start_skew_ns: Option<u64>,
-    /// What it took until they began together, in nanoseconds.
+    /// Until their common start.
     pub start_time_ns: Option<u64>,
-    /// How the clients were paced.
     pub pace: Pace,
     /// How their transactions came otherwise.
     pub traffic: &'a Traffic,
-    /// Marks found so far.
     pub marks: Vec<Mark>,
 }
 
-/// The record of a trial that ran to its end.
 pub fn record(evidence: Evidence<'_>) -> TrialRecord {
     let window_s = evidence.tally.window_ns as f64 / 1e9;
     let rate = evidence.tally.succeeded_in_window as f64 / window_s;
@@ -101,8 +94,7 @@ pub fn record(evidence: Evidence<'_>) -> TrialRecord {
     }
 }
 
-/// Quantiles, mean and longest of one kind of latency, in microseconds; `what` it is of, and how many of those that did not
-/// succeed were stopped by the end of the trial only.
+/// Quantiles, mean and maximum in microseconds; `stopped` of the failures only met the end of the trial.
 fn latencies(what: &str, kind: &str, (durations, stopped): (&Durations, u64), role: Role, into: &mut Vec<Measurement>) {
     let mut push = |name: &str, role: Role, reading: Reading| {
         into.push(Measurement::new(&format!("{kind}_{name}"), "us", Direction::Lower, role, reading));
@@ -120,14 +112,13 @@ fn latencies(what: &str, kind: &str, (durations, stopped): (&Durations, u64), ro
     push("max", Role::Secondary, durations.longest());
 }
 
-/// The share of operations of the measured part that did not succeed, in percent: those that failed, and those that were
-/// passed over because they were too late already.
+/// Percent of the measured part's operations that failed or were skipped as too late.
 fn failed_share(evidence: &Evidence<'_>) -> Measurement {
     Measurement::failed_share(Reading::percent_failed(failed(evidence), evidence.latencies.response.succeeded()))
 }
 
-/// How many of the measured part failed or were skipped. What was due at its very end and not begun has not failed, nor has
-/// what would have been tried again.
+/// Failed or skipped in the measured part. What was due at its very end and not begun has not failed, nor what would
+/// have been retried.
 fn failed(evidence: &Evidence<'_>) -> u64 {
     evidence.latencies.response.failed().saturating_sub(evidence.tally.stopped())
 }
@@ -146,7 +137,7 @@ fn errors(tally: &Tally, into: &mut Vec<Measurement>) {
     }
 }
 
-/// What the server took, and what its counters say happened.
+/// Server cost, and its counters.
 fn server_cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     let transactions = evidence.tally.succeeded.max(1) as f64;
     let per_transaction = match &evidence.server_cpu_s {
@@ -165,7 +156,7 @@ fn server_cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     }
 }
 
-/// Says which errors there were, with the first message of each class.
+/// With the first message of each class.
 fn error_marks(tally: &Tally) -> Vec<Mark> {
     let of_class = |(class, count): (&ErrorClass, u64)| {
         let message = tally.messages.iter().find(|error| error.class == *class).map_or("", |error| &error.message);
@@ -174,9 +165,9 @@ fn error_marks(tally: &Tally) -> Vec<Mark> {
     ErrorClass::ALL.iter().zip(tally.failed).filter(|(_, count)| *count > 0).map(of_class).collect()
 }
 
-/// Whether the load fell behind the plan's rate: held against what the rate made due in the measured part, since how much
-/// that is, is chance. What is under way at both ends differs by chance, too: of so many that come independently, by the
-/// root of twice their number (Little's law tells that number: rate times response time).
+/// Whether the load fell behind: compared with what the rate made due in the measured part, since that number is
+/// random. In-flight numbers at both ends differ randomly, too: independent arrivals by the root of twice their number
+/// (Little's law: rate times response time).
 fn rate_not_met(evidence: &Evidence<'_>, what: &str) -> Option<Mark> {
     let Pace::Rate(_) = evidence.pace else { return None };
     let tally = &evidence.tally;
@@ -188,7 +179,7 @@ fn rate_not_met(evidence: &Evidence<'_>, what: &str) -> Option<Mark> {
     (!is_met).then_some(Mark { kind: MarkKind::RateNotMet, detail })
 }
 
-/// The tests that a mark of [`steadiness`] rests on: whoever reads several trials adjusts those of all of them together.
+/// p-values behind [`steadiness`]: a reader of several trials adjusts all of them together.
 fn motion(rates_per_s: &[f64]) -> Vec<Measurement> {
     if rates_per_s.len() < FEWEST_INTERVALS || stats::warm_up_end(rates_per_s).is_some() {
         return Vec::new();
@@ -230,7 +221,7 @@ mod tests {
     use super::*;
     use std::sync::LazyLock;
 
-    /// One second of one thread: so many transactions of 1 ms, so much CPU time.
+    /// One second of one thread: transactions of 1 ms, and CPU time.
     fn evidence(transactions: u64, cpu_ns: u64, pace: Pace) -> Evidence<'static> {
         static TRAFFIC: LazyLock<Traffic> = LazyLock::new(Traffic::default);
         let mut collector = crate::series::Collector::new(1, 1_000_000_000, crate::series::Gauge::Nothing);
@@ -285,7 +276,7 @@ mod tests {
         (two.workers, two.cores) = (2, host::cpu::available_cores().min(2));
         let record = record(two);
         let marks = &record.marks;
-        // On one core the two threads share it, and are full together.
+        // On one core two threads share it and are full together.
         let expected = if host::cpu::available_cores() > 1 { "one of the client's threads" } else { "2 threads" };
         assert!(marks.len() == 1 && marks[0].detail.contains(expected), "{marks:?}");
         assert_eq!(reading(&record, "busiest_thread"), Reading::Value(0.85));
@@ -294,7 +285,7 @@ mod tests {
 
     #[test]
     fn logins_under_load_are_held_against_the_cores_that_they_run_on() {
-        // One worker at 30 %, and eight threads that make connections anew at 25 % each.
+        // One worker at 30 %, and eight reconnecting threads at 25 % each.
         let mut logins = evidence(5_000, 2_300_000_000, Pace::Closed);
         logins.tally.threads = vec![300_000_000];
         (logins.tally.helper_threads, logins.cores) = (8, 9);
@@ -303,7 +294,7 @@ mod tests {
         assert!(
             matches!(reading(&with_cores, "client_busy_share"), Reading::Value(share) if (share - 2.3 / 9.0).abs() < 1e-9)
         );
-        // All of them on two cores are too much.
+        // Too much for two cores together.
         let mut crowded = evidence(5_000, 1_900_000_000, Pace::Closed);
         crowded.tally.threads = vec![300_000_000];
         (crowded.tally.helper_threads, crowded.cores) = (8, 2);
@@ -346,7 +337,7 @@ mod tests {
             let Reading::Unavailable(why) = reading(&cut, id) else { panic!("{id} is judged") };
             assert_eq!(why, "17 of 1017, slower than all others, were still waited for at the end");
         }
-        // It has not failed, in no kind.
+        // It has not failed, in any kind.
         for id in ["failed_share", "failed_share_select"] {
             assert_eq!(reading(&cut, id), Reading::Value(0.0), "{id}");
         }

@@ -1,45 +1,42 @@
 //! When transactions are meant to begin.
 //!
-//! Response time counts from the *intended* instant, whenever the transaction was really sent, so a stall is charged to
-//! every request that it delayed.
+//! Response time counts from the *intended* instant, so a stall is charged to every request that it delays.
 
 use crate::rng::Rng;
 use crate::traffic::{Arrivals, Span};
 
-/// Keeps the draws of a schedule apart from those of the load.
+/// Separates a schedule's random draws from the load's.
 const ARRIVALS_SALT: u64 = 0x6172_7269_7661_6c73;
-/// The same for think times.
+/// Separates think times' random draws from the load's.
 const THINK_SALT: u64 = 0x7468_696e_6b69_6e67;
 
-/// Yields the intended instants of one worker's transactions. What kind it is does not change during a trial, so the
-/// branch on it costs nothing.
+/// Intended instants of a worker's transactions. The kind is fixed during a trial, so branching is free.
 #[derive(Clone, Debug)]
 pub enum Pacer {
-    /// The closed loop: a client begins its next transaction as soon as the last one has ended.
+    /// A client begins its next transaction when the last one ends.
     Closed,
-    /// The closed loop with pauses between transactions, or clients that begin one after the other.
+    /// A closed loop with pauses or a ramp.
     Eased(Eased),
-    /// A rate: whichever client is free takes the next instant.
+    /// The next free client takes the next instant.
     Rate(Schedule),
 }
 
-/// A closed loop in which clients begin one after the other and think between transactions.
+/// A closed loop with ramp and think time.
 #[derive(Clone, Copy, Debug)]
 pub struct Eased {
-    /// Seed of the trial.
     pub seed: u64,
-    /// The start of the load, in nanoseconds.
+    /// Of the load.
     pub start_ns: u64,
     /// Clients begin evenly over this time.
     pub ramp_ns: u64,
-    /// All clients, those of other workers included: each has its place in the ramp.
+    /// Of all workers.
     pub all_clients: u32,
-    /// What a client waits between two transactions.
+    /// Between transactions.
     pub think: Option<Span>,
 }
 
 impl Eased {
-    /// The intended instant of transaction `index` of `client`, counted over all workers, when that client is free.
+    /// `index` counts over all workers; `free_ns` is when the client is free.
     pub fn intended_ns(&self, client: u32, index: u64, free_ns: u64) -> u64 {
         if index == 0 {
             let place = u128::from(self.ramp_ns) * u128::from(client) / u128::from(self.all_clients.max(1));
@@ -54,27 +51,25 @@ impl Eased {
 pub struct ScheduleOptions {
     /// Seed of the trial.
     pub seed: u64,
-    /// Which of the trial's schedules it is.
+    /// Index among the trial's schedules.
     pub number: u32,
-    /// How the instants are spread.
     pub arrivals: Arrivals,
-    /// Instants a second, once the ramp is over.
+    /// After the ramp.
     pub rate_per_s: f64,
-    /// The first instant of a constant rate, as a share of its period: several workers' instants interlock.
+    /// First instant of a constant rate, as a share of its period: interleaves workers.
     pub phase: f64,
-    /// The start of the load, in nanoseconds.
+    /// Of the load.
     pub start_ns: u64,
-    /// Over this time the rate grows evenly from nothing.
+    /// The rate grows evenly from zero.
     pub ramp_ns: u64,
 }
 
-/// The instants of a rate, fixed by the seed alone and never moved by what the system does.
+/// Instants of a rate, determined by the seed alone.
 #[derive(Clone, Debug)]
 pub struct Schedule {
-    /// Before the next instant that a client takes.
+    /// Next instant to be taken.
     taken: Cursor,
-    /// Before the next instant that has not come yet. It runs over the same instants, so that those that are due can
-    /// be counted without being kept.
+    /// Next future instant, on the same sequence: counts due ones without storing them.
     due: Cursor,
 }
 
@@ -84,19 +79,17 @@ impl Schedule {
         Schedule { taken: cursor.clone(), due: cursor }
     }
 
-    /// Takes the next instant.
     pub fn take(&mut self) -> u64 {
         let instant_ns = self.taken.at_ns;
         self.taken.advance();
         instant_ns
     }
 
-    /// How many instants have been taken.
     pub fn taken(&self) -> u64 {
         self.taken.passed
     }
 
-    /// How many instants come before `end_ns`, taken or not. It goes through all of them once more.
+    /// Taken or not; iterates over all of them.
     pub fn until(&self, end_ns: u64) -> u64 {
         let mut cursor = Cursor::new(self.taken.options);
         while cursor.at_ns < end_ns {
@@ -105,7 +98,7 @@ impl Schedule {
         cursor.passed
     }
 
-    /// How many instants have come by `now_ns` that nobody has taken.
+    /// Due and not taken.
     pub fn backlog(&mut self, now_ns: u64) -> u64 {
         while self.due.at_ns <= now_ns {
             self.due.advance();
@@ -116,16 +109,16 @@ impl Schedule {
 
 /// A place in a schedule.
 ///
-/// Instants are made in *operational time*, in which one transaction is due for each unit, and stretched to real time
-/// by the inverse of the rate's integral; so a ramp works alike for even and for exponential gaps (the time change of
-/// an inhomogeneous Poisson process: Çinlar, "Introduction to Stochastic Processes", 1975, section 4.7).
+/// Instants are made in *operational time* with one transaction per unit, and mapped to real time by the inverse of
+/// the rate's integral: a ramp works for even and exponential gaps (time change of an inhomogeneous Poisson process:
+/// Çinlar, "Introduction to Stochastic Processes", 1975, section 4.7).
 #[derive(Clone, Debug)]
 struct Cursor {
-    /// The instant before which it stands.
+    /// The next instant.
     at_ns: u64,
-    /// How many instants lie behind it.
+    /// Instants before it.
     passed: u64,
-    /// The instant in operational time.
+    /// In operational time.
     units: f64,
     rng: Rng,
     options: ScheduleOptions,
@@ -146,7 +139,7 @@ impl Cursor {
     fn advance(&mut self) {
         self.passed += 1;
         self.units = match self.options.arrivals {
-            // From the count, so that no error adds up.
+            // From the count, so that errors do not add up.
             Arrivals::Constant => self.options.phase + self.passed as f64,
             Arrivals::Poisson => self.units + self.rng.exponential(),
         };
@@ -156,7 +149,7 @@ impl Cursor {
     fn instant_ns(&self) -> u64 {
         let per_ns = self.options.rate_per_s / 1e9;
         let ramp_ns = self.options.ramp_ns as f64;
-        // The integral of the rate is rate × t² / (2 ramp) within the ramp, and rate × (t - ramp / 2) after it.
+        // The rate's integral is rate × t² / (2 ramp) within the ramp, and rate × (t - ramp / 2) after it.
         let since_ns = if self.units < per_ns * ramp_ns / 2.0 {
             (2.0 * self.units * ramp_ns / per_ns).sqrt()
         } else {
@@ -181,7 +174,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is asked in between, the instants are the same, in order, and hold the rate.
+        /// Whatever is asked in between, the instants are equal, ordered, and keep the rate.
         #[test]
         fn instants_do_not_depend_on_completions(
             seed: u64,
@@ -202,7 +195,7 @@ mod tests {
             }
         }
 
-        /// The gaps of Poisson arrivals have the mean and the spread of an exponential distribution: both are 1 / rate.
+        /// Mean and standard deviation are both 1 / rate.
         #[test]
         fn poisson_gaps_are_exponential(seed: u64, rate in 10.0f64..1e5) {
             let count = 20_000;
@@ -210,16 +203,16 @@ mod tests {
             let gaps: Vec<f64> = all.windows(2).map(|pair| (pair[1] - pair[0]) as f64 * rate / 1e9).collect();
             let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
             let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
-            // Standard errors are 0.7 % and 2 %: seven of them are never left by chance.
+            // Standard errors are 0.7 % and 2 %: never seven of them.
             prop_assert!((mean - 1.0).abs() < 0.05, "mean {mean}");
             prop_assert!((variance - 1.0).abs() < 0.15, "variance {variance}");
-            // A gap says nothing about the next: the correlation's standard error is 0.7 %.
+            // Gaps are uncorrelated: the standard error is 0.7 %.
             let pairs = gaps.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean));
             let correlation = pairs.sum::<f64>() / gaps.len() as f64 / variance;
             prop_assert!(correlation.abs() < 0.05, "correlation {correlation}");
         }
 
-        /// A ramp takes away half of what would have come while it lasts.
+        /// A ramp halves what would have come.
         #[test]
         fn a_ramp_costs_half_of_its_own_transactions(poisson: bool, ramp_s in 1u64..20, rate in 1_000.0f64..5_000.0) {
             let arrivals = if poisson { Arrivals::Poisson } else { Arrivals::Constant };

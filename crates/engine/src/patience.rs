@@ -1,15 +1,15 @@
-//! Questions to a system that may never answer.
+//! Questions to systems that may never answer.
 
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-/// Runs `question` on a thread of its own and waits for its answer so long. Nothing if none came: the thread is then
-/// left behind, since a call into a driver cannot be broken off from outside.
+/// Runs `question` in a thread and waits for its answer. On timeout the thread is abandoned, since driver calls cannot
+/// be interrupted.
 pub fn within<T: Send + 'static>(patience: Duration, question: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let (answer, answered) = channel();
     thread::spawn(move || {
-        // Nobody listens any more if the patience is over.
+        // The patience may be over.
         let _ = answer.send(question());
     });
     answered.recv_timeout(patience).ok()

@@ -1,8 +1,8 @@
-//! What a plan may reach by way of this process: everything where its own user started it, and on an agent only what
-//! whoever started that has named.
+//! What a plan may reach through this process: everything for its own user, on an agent only what was named at its
+//! start.
 //!
-//! Whoever is about to use an address, a path, a program or a setting asks here for that very thing, in the form in which
-//! it is used afterwards: an engine asks with the address that its own parser has made of a URL.
+//! Code asks here right before using an address, path, program or setting, in the form in which it is used: an engine
+//! asks with its own parser's address.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -17,10 +17,10 @@ use crate::error::{Failure, FailureKind};
 /// What a plan may reach.
 #[derive(Clone, Debug, Default)]
 pub enum Permits {
-    /// Everything that the user of this process may.
+    /// As far as this process's user may.
     #[default]
     All,
-    /// What was named, and nothing else.
+    /// Nothing else.
     Named(Arc<Named>),
 }
 
@@ -35,32 +35,32 @@ pub struct Named {
 /// A place that connections may be made to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Address {
-    /// A host by name or number, at one port or at any.
+    /// `None` is any port.
     Tcp(String, Option<u16>),
     Socket(PathBuf),
 }
 
-/// An engine whose private servers may be started, by the programs in a folder if that is named.
+/// Private servers of an engine, maybe only from a folder of programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Server {
     engine: String,
     programs: Option<PathBuf>,
 }
 
-/// Which logins may be used at the servers that may be reached.
+/// Logins at allowed servers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Logins {
-    /// Those that can neither run programs nor reach files on the server's host.
+    /// Can neither run programs nor reach files on the server's host.
     #[default]
     Plain,
     Any,
 }
 
-/// The flags by which things are named.
+/// Command line flags.
 pub const ALLOW: &str = "--allow";
 pub const ALLOW_SERVER: &str = "--allow-server";
 pub const ALLOW_DIR: &str = "--allow-dir";
-/// That of logins that can do more than a plan needs.
+/// For logins that can do more than a plan needs.
 pub const ALLOW_ANY_LOGIN: &str = "--allow-any-login";
 
 fn refuse(tried: String, flag: impl std::fmt::Display) -> Failure {
@@ -69,13 +69,12 @@ fn refuse(tried: String, flag: impl std::fmt::Display) -> Failure {
 }
 
 impl Named {
-    /// Allows an address: `HOST`, `HOST:PORT`, or the path of a Unix socket.
+    /// `HOST`, `HOST:PORT`, or the path of a Unix socket.
     pub fn allow(&mut self, written: &str) -> Result<(), String> {
         self.addresses.push(Address::read(written)?);
         Ok(())
     }
 
-    /// Allows private servers of an engine, by the programs in a folder if one is named.
     pub fn allow_server(&mut self, engine: &str, programs: Option<&Path>) -> Result<(), String> {
         let programs = programs.map(canonical_folder).transpose()?;
         self.servers.push(Server { engine: engine.to_owned(), programs });
@@ -91,7 +90,7 @@ impl Named {
         self.logins = logins;
     }
 
-    /// What was allowed, as it is shown.
+    /// For display.
     pub fn shown(&self) -> Vec<String> {
         let server = |server: &Server| match &server.programs {
             Some(folder) => format!("servers of {} by {}", server.engine, folder.display()),
@@ -148,8 +147,8 @@ fn with_port(host: &str, port: u16) -> String {
     if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }
 
-/// Whether two names are those of one host: the same number however it is written, or the same letters. No name is looked
-/// up, and what resolvers take for a number beyond that, such as `127.2`, is a name.
+/// Equal numbers in any notation, or equal letters. Names are not resolved, and other forms that resolvers read as
+/// numbers, such as `127.2`, count as names.
 fn is_same_host(one: &str, other: &str) -> bool {
     match (one.parse::<IpAddr>(), other.parse::<IpAddr>()) {
         (Ok(one), Ok(other)) => one.to_canonical() == other.to_canonical(),
@@ -158,8 +157,7 @@ fn is_same_host(one: &str, other: &str) -> bool {
     }
 }
 
-/// The path without links: what of it is there as the operating system finds it, and the rest as it is written. Nothing
-/// where that leads through a link to nowhere, or goes back up.
+/// Links resolved as far as the path exists. `None` for dangling links and paths that go back up.
 fn resolved(path: &Path) -> Option<PathBuf> {
     if path.components().any(|part| part == Component::ParentDir) {
         return None;
@@ -176,7 +174,6 @@ impl Permits {
         matches!(self, Permits::Named(_))
     }
 
-    /// Asks for a connection to a host.
     pub fn connect(&self, host: &str, port: u16) -> Result<(), Failure> {
         let Permits::Named(named) = self else { return Ok(()) };
         let fits = |address: &Address| match address {
@@ -190,7 +187,6 @@ impl Permits {
         Err(refuse(format!("reach `{wanted}`"), format!("{ALLOW} {wanted}")))
     }
 
-    /// Asks for a connection by a Unix socket.
     pub fn connect_socket(&self, socket: &Path) -> Result<(), Failure> {
         let Permits::Named(named) = self else { return Ok(()) };
         let found = resolved(socket).map(Address::Socket);
@@ -201,7 +197,7 @@ impl Permits {
         Err(refuse(format!("reach the socket `{wanted}`"), format!("{ALLOW} {wanted}")))
     }
 
-    /// Asks for a file or folder. Gives the path by which it is to be used: without links.
+    /// Returns the path to use, with links resolved.
     pub fn path(&self, path: &Path) -> Result<PathBuf, Failure> {
         let Permits::Named(named) = self else { return Ok(path.to_owned()) };
         let found = resolved(path).filter(|found| named.folders.iter().any(|folder| found.starts_with(folder)));
@@ -211,16 +207,15 @@ impl Permits {
         })
     }
 
-    /// Asks for a file that a plan names from a system's folder on, as far as that can be told by its name: whoever opens it
-    /// asks for its path.
+    /// A file named relative to a system's folder, checked by its name; the opener asks for its path.
     pub fn name(&self, name: &str) -> Result<(), Failure> {
         let path = Path::new(name);
         let is_inside = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
         if is_inside { Ok(()) } else { self.path(path).map(|_| ()) }
     }
 
-    /// Asks for a private server by one of the `words` that an engine has for its own, with settings, of which `safe` are the names that a plan may have on another
-    /// host. Gives the folder of its programs, if it is not to be looked for.
+    /// A private server by one of the engine's `words`; `safe` settings are allowed on other hosts. Returns the folder
+    /// of its programs, if given.
     ///
     /// # Errors
     /// It was not allowed; the plan names programs; or a setting could reach beyond the server's own data.
@@ -248,7 +243,7 @@ impl Permits {
         Ok(allowed.programs.as_ref().map(|folder| folder.display().to_string()))
     }
 
-    /// Asks for settings, of which `safe` are the names that a plan may have on another host.
+    /// `safe` names are allowed on other hosts.
     pub fn settings(&self, settings: &BTreeMap<String, Value>, safe: &[&str]) -> Result<(), Failure> {
         if !self.are_bounded() {
             return Ok(());
@@ -274,7 +269,7 @@ impl Permits {
         Ok(())
     }
 
-    /// Asks for the files that options of a URL name: `named` are the names of such options.
+    /// Files in the URL options `named`.
     pub fn files_of_options<'a>(
         &self,
         options: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -283,13 +278,13 @@ impl Permits {
         if !self.are_bounded() {
             return Ok(());
         }
-        // Engines take them with other signs between their words, and in capitals.
+        // Engines accept other separators and capitals.
         let bare = |key: &str| key.to_ascii_lowercase().replace(['_', '-', ' '], "");
         let of_files = options.into_iter().filter(|(key, _)| named.iter().any(|name| bare(name) == bare(key)));
         of_files.filter(|(_, file)| *file != "system").try_for_each(|(_, file)| self.path(Path::new(file)).map(|_| ()))
     }
 
-    /// Asks to restore, in a private server on this host, what a server holds that étalon did not start.
+    /// To restore a foreign server's data in a private server on this host.
     pub fn foreign_restore(&self, tried: &str) -> Result<(), Failure> {
         if !self.are_bounded() {
             return Ok(());
@@ -300,7 +295,7 @@ impl Permits {
             .hint("use a private server, which `--allow-server ENGINE` permits; or run the benchmark without `host`"))
     }
 
-    /// Asks for a login that can run programs or reach files on the server's host. `how` says what to use instead.
+    /// A login that can run programs or reach files on the server's host. `how` names the alternative.
     pub fn strong_login(&self, login: &str, power: &str, how: &str) -> Result<(), Failure> {
         match self {
             Permits::Named(named) if named.logins == Logins::Plain => {
@@ -397,7 +392,7 @@ mod tests {
         assert!(refused.hint.unwrap().contains("--allow-server toy="), "{}", refused.cause);
         let refused = permits.private_server(&server("other", None), &["other"], &none, &[]).unwrap_err();
         assert!(refused.hint.unwrap().contains("--allow-server other"), "{}", refused.cause);
-        // One engine does not start another's by its word.
+        // An engine starts only its own servers.
         assert!(permits.private_server(&server("toy", None), &["other"], &none, &[]).is_err());
     }
 

@@ -1,31 +1,26 @@
-//! Connections that clients share, in the order in which the clients ask.
+//! Shared connections, first come, first served.
 
 use std::collections::VecDeque;
 
 use crate::traffic::PoolSize;
 
-/// A client that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// The client: an index into the worker's own.
     pub client: usize,
-    /// Since when, in nanoseconds.
     pub since_ns: u64,
 }
 
-/// The connections of one process. It lives on one thread, so its queue is exactly first come, first served.
 #[derive(Debug)]
 pub struct Pool {
-    /// Free connections. Whoever waits, waits because there is none: only one of the two queues has entries.
+    /// Either this queue or the waiting one is empty.
     free: VecDeque<usize>,
     waiting: VecDeque<Waiting>,
-    /// The client that holds each connection.
+    /// By connection.
     holders: Vec<Option<usize>>,
     timeout_ns: Option<u64>,
 }
 
 impl Pool {
-    /// A pool of so many open connections, which may be fewer than the plan asks for.
     pub fn new(open: usize, size: PoolSize) -> Pool {
         Pool {
             free: (0..open).collect(),
@@ -35,7 +30,7 @@ impl Pool {
         }
     }
 
-    /// A client asks for a connection. It gets one at once, or waits behind those that wait.
+    /// At once, or after waiting in line.
     pub fn acquire(&mut self, client: usize, now_ns: u64) -> Option<usize> {
         let Some(connection) = self.free.pop_front() else {
             self.waiting.push_back(Waiting { client, since_ns: now_ns });
@@ -45,7 +40,7 @@ impl Pool {
         Some(connection)
     }
 
-    /// A connection is given back. It goes to whoever has waited longest, if anyone does.
+    /// It goes to the longest waiting client.
     pub fn release(&mut self, connection: usize) -> Option<Waiting> {
         let next = self.waiting.pop_front();
         self.holders[connection] = next.map(|waiting| waiting.client);
@@ -55,28 +50,25 @@ impl Pool {
         next
     }
 
-    /// The client that holds a connection.
     pub fn holder(&self, connection: usize) -> Option<usize> {
         self.holders.get(connection).copied().flatten()
     }
 
-    /// How many clients wait.
     pub fn waiting(&self) -> usize {
         self.waiting.len()
     }
 
-    /// When the next wait is over, in nanoseconds. All wait equally long, so the first that came is the first to give
-    /// up.
+    /// All waits are equally long, so the first in line gives up first.
     pub fn deadline_ns(&self) -> Option<u64> {
         Some(self.waiting.front()?.since_ns.saturating_add(self.timeout_ns?))
     }
 
-    /// Takes a client from the queue that has waited too long.
+    /// A client that has waited too long.
     pub fn give_up(&mut self, now_ns: u64) -> Option<Waiting> {
         if self.deadline_ns()? <= now_ns { self.waiting.pop_front() } else { None }
     }
 
-    /// Sends everybody away who waits, and says who did.
+    /// Empties the queue.
     pub fn dismiss(&mut self) -> impl Iterator<Item = Waiting> {
         self.waiting.drain(..)
     }

@@ -31,7 +31,6 @@ const WORKLOADS: &[&dyn Workload] = &[
     &disk::DiskWorkload,
 ];
 
-/// The engines and workloads that can be named.
 #[derive(Clone)]
 pub struct Registry {
     engines: Vec<&'static dyn Engine>,
@@ -39,26 +38,22 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Everything in this build.
     pub fn built_in() -> Registry {
         Registry { engines: ENGINES.to_vec(), workloads: WORKLOADS.to_vec() }
     }
 
-    /// The same with one engine more.
     #[must_use]
     pub fn with_engine(mut self, engine: &'static dyn Engine) -> Registry {
         self.engines.push(engine);
         self
     }
 
-    /// The same with one workload more.
     #[must_use]
     pub fn with_workload(mut self, workload: &'static dyn Workload) -> Registry {
         self.workloads.push(workload);
         self
     }
 
-    /// What plans may name.
     pub fn catalog(&self) -> Catalog {
         Catalog {
             engines: self.engines.iter().map(|engine| engine.spec()).collect(),
@@ -82,11 +77,10 @@ impl Registry {
         self.workloads.iter().copied().find(|workload| workload.spec().name == name).ok_or_else(missing)
     }
 
-    /// A system with its engine. A URL that the plan names by an environment variable is read from there now, and no
-    /// earlier: it may hold a password, and so it never reaches the plan or the store.
+    /// A system with its engine. `env:` URLs are read only here, since a password must not reach plan or store.
     ///
     /// # Errors
-    /// The variable is not set, or its URL has a scheme that no engine of this build has.
+    /// The variable is not set, or no engine has its scheme.
     pub fn resolve(&self, system: &SystemPlan) -> Result<(&'static dyn Engine, SystemPlan), Failure> {
         let mut resolved = system.clone();
         if let Some(variable) = system.url_variable() {
@@ -100,25 +94,22 @@ impl Registry {
         Ok((self.engine(&resolved.engine)?, resolved))
     }
 
-    /// Opens a system by its engine.
     pub fn open(&self, request: &OpenRequest) -> Result<Box<dyn Target>, Failure> {
         let (engine, system) = self.resolve(request.system)?;
         engine.open(&OpenRequest { system: &system, ..request.clone() })
     }
 
-    /// The folder that holds a system's data, where that is known without connecting to it.
+    /// If known without connecting.
     pub fn data_directory(&self, system: &SystemPlan) -> Option<PathBuf> {
         let (engine, system) = self.resolve(system).ok()?;
         engine.data_directory(&system)
     }
 
-    /// What the account of a system must be allowed before a run.
     pub fn needs(&self, system: &SystemPlan) -> Option<String> {
         let (engine, system) = self.resolve(system).ok()?;
         engine.needs(&system)
     }
 
-    /// What a run would drop from a system.
     pub fn would_drop(&self, system: &SystemPlan) -> Result<String, Failure> {
         let (engine, system) = self.resolve(system)?;
         Ok(engine.would_drop(&system))

@@ -1,7 +1,7 @@
 //! Seeded random numbers for load.
 
-/// xoshiro256** (Blackman and Vigna, "Scrambled linear pseudorandom number generators", ACM TOMS 47(4), 2021), its
-/// state filled by splitmix64. The numbers of a seed are part of a result, so they must never change.
+/// xoshiro256** (Blackman and Vigna, "Scrambled linear pseudorandom number generators", ACM TOMS 47(4), 2021), seeded
+/// by splitmix64. A seed's numbers are part of results and must never change.
 #[derive(Clone, Debug)]
 pub struct Rng {
     state: [u64; 4],
@@ -17,14 +17,12 @@ fn splitmix64(state: &mut u64) -> u64 {
 }
 
 impl Rng {
-    /// The generator of a seed.
     pub fn new(seed: u64) -> Rng {
         let mut mix = seed;
         Rng { state: std::array::from_fn(|_| splitmix64(&mut mix)) }
     }
 
-    /// The generator of transaction `index` of `client`: independent of how far any other stream has come, so that
-    /// shards need no coordination and a retry repeats its values.
+    /// Independent of other streams' progress, so that shards need no coordination and retries repeat values.
     pub fn of_transaction(seed: u64, client: u32, index: u64) -> Rng {
         let mut mix = seed;
         let mut key = splitmix64(&mut mix) ^ u64::from(client);
@@ -46,7 +44,7 @@ impl Rng {
         result
     }
 
-    /// A whole number in `lo..=hi`, each with the same chance. `lo > hi` gives `lo`.
+    /// Uniform in `lo..=hi`; `lo > hi` gives `lo`.
     pub fn int_between(&mut self, lo: i64, hi: i64) -> i64 {
         if lo >= hi {
             return lo;
@@ -55,7 +53,7 @@ impl Rng {
         lo.wrapping_add(self.below_or_equal(range) as i64)
     }
 
-    /// A number in `0..=range` by rejection on the fewest bits that hold the range.
+    /// In `0..=range`, by rejection on the fewest bits.
     fn below_or_equal(&mut self, range: u64) -> u64 {
         let shift = range.leading_zeros().min(63);
         loop {
@@ -66,18 +64,18 @@ impl Rng {
         }
     }
 
-    /// A number in [0, 1) with 53 random bits.
+    /// In [0, 1), with 53 random bits.
     pub fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// A number of the standard normal distribution (Box and Muller, 1958).
+    /// Standard normal (Box and Muller, 1958).
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.unit()).cos()
     }
 
-    /// A number of the exponential distribution with mean 1.
+    /// Mean 1.
     pub fn exponential(&mut self) -> f64 {
         -(1.0 - self.unit()).ln()
     }

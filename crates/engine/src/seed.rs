@@ -5,9 +5,9 @@ use model::{Cell, Plan, PlannedTrial, SystemPlan};
 use crate::rng::Rng;
 use crate::workloads::{Action, StreamTask, Task, Work};
 
-/// The seed of a trial. The trials of a block draw the same keys, whatever the system: what differs is the system alone.
-/// Blocks of files are drawn anew for each cell, since what one trial has read or written a cache below could serve to the
-/// next; both systems of a cell draw the same, unless they share the place, as the two of an A/A experiment do.
+/// A block's trials draw equal keys on all systems. Blocks of files are drawn per cell, since caches could serve one
+/// trial's data to the next; both systems of a cell draw equal ones, unless they share the place, as in an A/A
+/// experiment.
 pub(crate) fn of_trial(plan: &Plan, cells: &[Cell], task: &Task, trial: PlannedTrial) -> u64 {
     let stream = match &task.action {
         Action::Stream(StreamTask { work: Work::Blocks(_), .. }) => stream_of_blocks(&plan.systems, cells, trial.cell),
@@ -16,7 +16,6 @@ pub(crate) fn of_trial(plan: &Plan, cells: &[Cell], task: &Task, trial: PlannedT
     Rng::of_transaction(plan.schedule.seed, trial.block, stream).next_u64()
 }
 
-/// The number of the stream by which a cell draws its blocks.
 fn stream_of_blocks(systems: &[SystemPlan], cells: &[Cell], cell: u32) -> u64 {
     let Some(this) = cells.get(cell as usize) else { return 0 };
     let first = cells.iter().position(|other| other.same_but_system(this)).unwrap_or_default();
@@ -25,7 +24,7 @@ fn stream_of_blocks(systems: &[SystemPlan], cells: &[Cell], cell: u32) -> u64 {
     (before as u64) << 32 | first as u64
 }
 
-/// Whether two systems work on the same files, as far as the plan tells.
+/// As far as the plan tells.
 fn share_a_place(one: &SystemPlan, other: &SystemPlan) -> bool {
     let original = |system: &SystemPlan| system.alias_of.clone().unwrap_or_else(|| system.name.clone());
     let same_files = one.url == other.url && one.server.is_none() && one.volume.is_none() && other.volume.is_none();

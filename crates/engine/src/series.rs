@@ -1,5 +1,3 @@
-//! Intervals of all workers, merged exactly, on their way into the trial's record.
-
 use std::collections::BTreeMap;
 
 use model::{Series, SeriesKind};
@@ -8,25 +6,23 @@ use serde::{Deserialize, Serialize};
 use crate::durations::{Durations, histogram, serialise};
 use crate::recorder::{Extent, Interval};
 
-/// Collects the intervals of all workers of a trial.
 #[derive(Debug)]
 pub struct Collector {
     interval_ns: u64,
-    /// The last interval number that each worker has handed over; an interval is whole once all have passed it.
+    /// Per worker; an interval is complete once all have passed it.
     last: Vec<Option<u32>>,
     open: BTreeMap<u32, Sum>,
     whole: Vec<Whole>,
     pub response: Durations,
-    /// All intervals together, where service and response time can differ.
+    /// All intervals, if service and response time can differ.
     pub service: Option<Durations>,
     gauge: Gauge,
 }
 
-/// Whether a trial has a backlog: without a rate nothing is ever due before it is begun.
+/// Whether a trial has a backlog, which needs a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gauge {
     Backlog,
-    /// It has none.
     Nothing,
 }
 
@@ -37,28 +33,22 @@ struct Sum {
     extent: Extent,
 }
 
-/// An interval that has been heard of from every worker.
+/// An interval reported by every worker.
 #[derive(Debug)]
 pub struct Whole {
     pub number: u32,
-    /// Transactions that ended well in it.
     pub succeeded: u64,
-    /// Transactions that failed in it.
     pub errors: u64,
-    /// The most transactions that were due and not begun at one time in it; the workers' worst moments added up.
+    /// Sum of the workers' maxima.
     pub backlog: u64,
-    /// Its median response time, if it has one.
     pub p50_ns: Option<u64>,
-    /// Its 99th percentile, if it has one.
     pub p99_ns: Option<u64>,
-    /// Whether every worker was there to its end.
     pub extent: Extent,
     serialised: Vec<u8>,
 }
 
 impl Whole {
-    /// What ended well in it per second. Nothing if it was not over when a worker was done, or if it lies behind the end
-    /// of a measured part of `window_ns`, even in part: no load was kept up in all of it, and what ends late is not a rate.
+    /// `None` if a worker ended in it, or if it lies partly beyond the measured part, where no full load was kept up.
     pub fn rate_per_s(&self, interval_ns: u64, window_ns: Option<u64>) -> Option<f64> {
         let end_ns = (u64::from(self.number) + 1) * interval_ns;
         let is_over = self.extent == Extent::Full && window_ns.is_none_or(|window_ns| end_ns <= window_ns);
@@ -67,7 +57,6 @@ impl Whole {
 }
 
 impl Collector {
-    /// A collector for so many workers.
     pub fn new(workers: usize, interval_ns: u64, gauge: Gauge) -> Collector {
         Collector {
             interval_ns,
@@ -80,7 +69,7 @@ impl Collector {
         }
     }
 
-    /// Takes in an interval; gives the intervals that have become whole by it.
+    /// Returns the intervals that it completes.
     pub fn take(&mut self, interval: &Interval) -> &[Whole] {
         let sum = self.open.entry(interval.number).or_default();
         if interval.extent == Extent::CutShort {
@@ -96,7 +85,7 @@ impl Collector {
             *last = Some(interval.number);
         }
         let before = self.whole.len();
-        // A worker that hands over interval n has nothing more to say of n or any earlier one.
+        // A worker's interval n completes all earlier ones.
         if let Some(Some(passed)) = self.last.iter().min().copied() {
             self.close_up_to(passed);
         }
@@ -119,7 +108,7 @@ impl Collector {
         }
     }
 
-    /// The intervals that lie wholly inside a measured part of `window_ns`: transactions per second of each.
+    /// Of intervals wholly inside the measured part.
     pub fn rates_per_s(&self, window_ns: u64) -> Vec<f64> {
         let whole_intervals = (window_ns / self.interval_ns) as usize;
         let mut rates = vec![0.0; whole_intervals];
@@ -131,7 +120,7 @@ impl Collector {
         rates
     }
 
-    /// What a host has to say of the latencies of a trial, in which so many transactions were due and never begun.
+    /// A host's latencies, with transactions that were due and never begun.
     pub fn into_latencies(mut self, host: &str, window_ns: u64, never_begun: u64) -> Latencies {
         self.response.record_failed(never_begun);
         Latencies {
@@ -142,7 +131,7 @@ impl Collector {
         }
     }
 
-    /// Everything as the store keeps it.
+    /// As stored.
     pub fn into_series(mut self, host: &str, window_ns: u64) -> Vec<Series> {
         self.close_up_to(u32::MAX);
         let window_ms = (window_ns / 1_000_000) as u32;
@@ -165,7 +154,7 @@ impl Collector {
         }
         for interval in self.whole {
             let begin_ms = interval.number.saturating_mul(interval_ms);
-            // What ended after the window belongs to the whole, but to no interval of it.
+            // Later ends count in the whole, but in no interval.
             if begin_ms < window_ms {
                 let length_ms = interval_ms.min(window_ms - begin_ms);
                 let number = Some(interval.number);
@@ -181,23 +170,23 @@ impl Collector {
     }
 }
 
-/// The latencies of a trial: of one client host, or of several put together.
+/// Of one client host, or merged.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Latencies {
-    /// Response times of the measured part; what was due in it and never begun is among those that failed.
+    /// Never begun ones count as failed.
     pub response: Durations,
-    /// Service times of the measured part, where they can differ from the response times.
+    /// If they can differ from response times.
     pub service: Option<Durations>,
-    /// Transactions per second in each whole interval of the measured part.
+    /// Per complete interval of the measured part.
     pub rates_per_s: Vec<f64>,
-    /// Everything as the store keeps it, under the host's name.
+    /// As stored, under the host's name.
     pub series: Vec<Series>,
 }
 
 impl Latencies {
-    /// Takes in what another host has to say: histograms are added, the series of both are kept.
+    /// Adds histograms and keeps both series.
     pub fn merge(&mut self, other: Latencies) {
-        // Where a host's service times are its response times, they must go in as such.
+        // A host without separate service times contributes its response times.
         if self.service.is_some() || other.service.is_some() {
             let mut service = self.service.take().unwrap_or_else(|| self.response.clone());
             service.add(other.service.as_ref().unwrap_or(&other.response));
@@ -211,7 +200,7 @@ impl Latencies {
         self.series.extend(other.series);
     }
 
-    /// Service times, which are the response times where the two cannot differ.
+    /// Response times where both are equal.
     pub fn service(&self) -> &Durations {
         self.service.as_ref().unwrap_or(&self.response)
     }
@@ -237,11 +226,11 @@ mod tests {
         };
         collector.take(&interval(0, 0, &[5]));
         assert_eq!(told(collector.take(&interval(1, 0, &[5, 6])), Some(1_500_000_000)), [Some(3.0)]);
-        // Half of it lies behind the end of the measured part.
+        // Half beyond the end of the measured part.
         collector.take(&interval(0, 1, &[5]));
         let second = collector.take(&interval(1, 1, &[5]));
         assert_eq!((told(second, Some(1_500_000_000)), told(second, None)), (vec![None], vec![Some(2.0)]));
-        // A worker that has nothing left to do says so in the middle of an interval.
+        // A worker may finish within an interval.
         collector.take(&Interval { extent: Extent::CutShort, ..interval(0, 2, &[5]) });
         assert_eq!(told(collector.take(&interval(1, 2, &[5])), None), [None]);
     }
@@ -277,7 +266,7 @@ mod tests {
     }
 
     proptest! {
-        /// However the work is shared out, the whole is the same: shards are merged exactly.
+        /// Shards merge exactly, however work is shared out.
         #[test]
         fn merged_shards_equal_the_whole(values in proptest::collection::vec(1u64..1_000_000_000, 1..200), workers in 1usize..5) {
             let mut whole = Durations::default();

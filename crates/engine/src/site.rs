@@ -1,4 +1,4 @@
-//! Where a system is and what is done with it there: in this process, or with an agent on another host.
+//! Where a system is used: in this process, or by an agent on another host.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -15,88 +15,76 @@ use crate::target::{LoadKind, OpenRequest, Target};
 use crate::trial::{OfTarget, Trial};
 use crate::workloads::{Action, StreamTask, Task};
 
-/// A trial as its site sees it.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
-    /// The cell: what another host compiles the task from.
+    /// Other hosts compile the task from it.
     pub cell: &'a Cell,
     pub task: &'a Task,
     pub schedule: &'a Schedule,
-    /// Seed of the trial's random streams: the same for all systems of a block.
+    /// Equal for all systems of a block.
     pub seed: u64,
-    /// Set by the user's Ctrl-C.
     pub interrupt: &'a Arc<AtomicBool>,
 }
 
 impl<'a> Job<'a> {
-    /// The load of a stream.
     pub fn order(&self, task: &'a StreamTask) -> Order<'a> {
         Order { task, schedule: self.schedule, seed: self.seed, interrupt: self.interrupt }
     }
 }
 
-/// A system where it is, ready to be asked. As of a [`Target`], which it is with its host.
+/// A [`Target`] with its host.
 pub trait Site: Send + Sync {
-    /// What kind of load the system carries.
     fn carries(&self) -> LoadKind;
 
-    /// Files and sockets that a client holds open in this process; 0 if it holds none.
+    /// In this process, per client.
     fn files_per_client(&self) -> u64;
 
-    /// The facts of the system, with those that the tasks ask for beside its own.
+    /// With those that the tasks need.
     fn facts(&self, cells: &[(&Cell, &Task)]) -> Result<Facts, Failure>;
 
-    /// Makes the tables that the task works on, if they are to be étalon's own. Done once, whoever makes the load.
+    /// Makes the task's own tables, once for all hosts.
     fn prepare(&self, job: &Job<'_>) -> Result<(), Failure>;
 
-    /// Brings background work to rest, and runs the trial. The load of a stream is made by `crew` or, without one, where
-    /// the system is.
+    /// Settles the system and runs the trial. `crew` makes a stream's load; without one the system's host does.
     fn run(&self, job: &Job<'_>, crew: Option<&dyn Crew>, observer: &mut dyn Observer) -> Result<TrialRecord, Failure>;
 
-    /// The system as other hosts reach it, without a password of the user's.
+    /// For other hosts; without a user's password.
     fn reach(&self) -> Result<SystemPlan, Failure>;
 
-    /// As [`Target::begin_block`].
     fn begin_block(&self) -> Result<(), Failure>;
 
-    /// As [`Target::revive`].
     fn revive(&self) -> Result<(), Failure>;
 
-    /// As [`Target::drop_all`].
     fn drop_all(&self) -> Result<(), Failure>;
 }
 
-/// Where the systems of a plan are, and which hosts make the load, for a plan that names hosts.
+/// Places of systems and of load generators, for plans that name hosts.
 pub trait Places: Send + Sync {
-    /// The site of a system; nothing if it is in this process.
+    /// `None` if it is in this process.
     fn site(&self, request: &OpenRequest<'_>) -> Result<Option<Arc<dyn Site>>, Failure>;
 
-    /// Has the hosts that make the load of a system look at it once it is open: what one of them may not reach is said before
-    /// anything is prepared.
+    /// Lets load hosts check an opened system, so that forbidden ones are reported before anything is prepared.
     fn introduce(&self, request: &OpenRequest<'_>, site: &dyn Site) -> Result<(), Failure>;
 
-    /// Who makes the load of a trial; nothing if it is made where the system is.
+    /// `None` if the system's host makes the load.
     fn crew<'a>(&'a self, job: &Job<'a>, site: &'a dyn Site) -> Result<Option<Box<dyn Crew + 'a>>, Failure>;
 
-    /// The facts of the hosts that make the load, by subject.
+    /// Of the load hosts, by subject.
     fn facts(&self) -> Result<Vec<(String, Facts)>, Failure>;
 
-    /// The record of this very trial, if an earlier run of the experiment had it measured and ended before it was stored.
-    /// It is given once.
+    /// This trial's record, if an earlier run measured it without storing it. Returned once.
     fn left_over(&self, job: &Job<'_>, observer: &mut dyn Observer) -> Option<TrialRecord>;
 
-    /// What was heard so far is in the store.
+    /// Everything so far is stored.
     fn committed(&self);
 }
 
-/// A system in this process.
 pub struct Here {
     target: Arc<dyn Target>,
     system: SystemPlan,
 }
 
 impl Here {
-    /// A target of this process.
     pub fn new(target: Arc<dyn Target>, system: &SystemPlan) -> Here {
         Here { target, system: system.clone() }
     }
@@ -166,7 +154,6 @@ impl Site for Here {
     }
 }
 
-/// The kinds of sessions that the tasks ask for.
 fn session_kinds(cells: &[(&Cell, &Task)]) -> Vec<SessionKind> {
     let kind = |task: &Task| match &task.action {
         Action::Step(procedure) => Some(procedure.session_kind()),

@@ -1,5 +1,5 @@
-//! Reads what backups are made of: tar archives and MariaDB's stream of files. Tells what in them is data and what is
-//! empty, since pages that were never used compress well whatever is encrypted.
+//! Reads tar archives and MariaDB's backup streams, and splits them into kinds of data and zero pages, which compress
+//! well even when the rest is encrypted.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -9,29 +9,22 @@ use super::codec::{Compression, Encoder};
 
 /// The unit of tar archives. <https://www.gnu.org/software/tar/manual/html_node/Standard.html>
 const BLOCK: usize = 512;
-/// Bytes that are handed on at a time.
 const CHUNK: usize = 1 << 16;
 
-/// What an entry of an archive is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A file, or a piece of one that begins at `offset`.
     File {
-        /// Where in the file it begins, in bytes.
         offset: u64,
     },
     Folder,
-    /// A link to this target.
+    /// The link's target.
     Link(String),
 }
 
-/// An entry of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its path in the archive.
     pub path: String,
     pub kind: Kind,
-    /// Bytes that follow.
     pub size: u64,
 }
 
@@ -77,7 +70,7 @@ fn tar_entry(from: &mut dyn Read) -> io::Result<Option<Entry>> {
         return Ok(None);
     }
     if header.iter().all(|byte| *byte == 0) {
-        // Two of them are the end; what follows is padding.
+        // Two zero blocks are the end; padding follows.
         io::copy(from, &mut io::sink())?;
         return Ok(None);
     }
@@ -102,7 +95,7 @@ fn text(field: &[u8]) -> String {
     String::from_utf8_lossy(&field[..end]).into_owned()
 }
 
-/// A number in octal digits, or in base 256 where the first bit is set.
+/// Octal, or base 256 if the first bit is set.
 fn number(field: &[u8]) -> io::Result<u64> {
     if field.first().is_some_and(|byte| byte & 0x80 != 0) {
         let (first, rest) = (u64::from(field[0] & 0x7f), &field[1..]);
@@ -112,8 +105,8 @@ fn number(field: &[u8]) -> io::Result<u64> {
     u64::from_str_radix(digits.trim(), 8).map_err(|_| broken("a size in the tar archive is no number"))
 }
 
-/// The next chunk of MariaDB's stream; `None` at its end. The layout is that of `extra/mariabackup/xbstream.h`: magic,
-/// flags, type, path; and for a payload its length, its place in the file and a CRC-32.
+/// A chunk header of MariaDB's stream (`extra/mariabackup/xbstream.h`): magic, flags, type, path; for a payload
+/// length, offset and CRC-32. `None` at the end.
 fn xbstream_entry(from: &mut dyn Read) -> io::Result<Option<Entry>> {
     loop {
         let mut head = [0; 14];
@@ -141,7 +134,6 @@ fn xbstream_entry(from: &mut dyn Read) -> io::Result<Option<Entry>> {
     }
 }
 
-/// Fills the buffer; `false` if there is nothing more at all.
 fn read_all_or_nothing(from: &mut dyn Read, into: &mut [u8]) -> io::Result<bool> {
     let mut filled = 0;
     while filled < into.len() {
@@ -156,13 +148,12 @@ fn read_all_or_nothing(from: &mut dyn Read, into: &mut [u8]) -> io::Result<bool>
     Ok(true)
 }
 
-/// What kind of file something is, by which the saving is split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     Data,
     /// The log: WAL, redo.
     Log,
-    /// Rows as they were before, of InnoDB: undo and the system tablespace.
+    /// InnoDB's undo and system tablespace.
     Undo,
     Other,
 }
@@ -185,7 +176,7 @@ impl Class {
         }
     }
 
-    /// Bytes of a page, by which zero pages are counted.
+    /// Page size for counting zero pages.
     fn page_bytes(layout: Layout) -> usize {
         match layout {
             Layout::Database | Layout::Sql => 4096,
@@ -195,21 +186,19 @@ impl Class {
     }
 }
 
-/// What there is of a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Share {
     /// Bytes before compression.
     pub source_bytes: u64,
-    /// Bytes after it, each class compressed by itself.
+    /// Each class compressed separately.
     pub stored_bytes: u64,
     /// Bytes in whole pages of zeros.
     pub zero_bytes: u64,
-    /// Of the bytes after it those of what is not in such pages, which are compressed apart: however small a codec makes
-    /// zeros, beside little content they would count.
+    /// Of `stored_bytes`, those of other pages, compressed separately: even tightly packed zeros would count beside
+    /// little content.
     pub stored_content_bytes: u64,
 }
 
-/// Counts the bytes written to it.
 #[derive(Default)]
 struct Count(u64);
 
@@ -224,7 +213,7 @@ impl Write for Count {
     }
 }
 
-/// A class while it is compressed: what is in its pages of zeros and what is not, apart.
+/// A class during compression; zero pages go to a stream of their own.
 struct Part {
     share: Share,
     content: Encoder<Count>,
@@ -239,7 +228,7 @@ impl Part {
 
     fn finish(self) -> io::Result<Share> {
         let stored_content_bytes = self.content.finish()?.0;
-        // Without such pages there is no stream of them either, whose frame would count.
+        // An unused stream's frame must not count.
         let zeros = if self.share.zero_bytes > 0 { self.zeros.finish()?.0 } else { 0 };
         Ok(Share { stored_bytes: stored_content_bytes + zeros, stored_content_bytes, ..self.share })
     }
@@ -263,7 +252,7 @@ impl Split {
         Ok(())
     }
 
-    /// What has come of a page goes to where it belongs; less than a page is content, whatever is in it.
+    /// An incomplete page counts as content.
     fn end_page(&mut self) -> io::Result<()> {
         if let Some(part) = self.parts.get_mut(&self.now).filter(|_| !self.page.is_empty()) {
             let whole = self.page.len() == Class::page_bytes(self.layout);
@@ -294,8 +283,8 @@ impl Split {
     }
 }
 
-/// Splits a backup by what its files are. Each class is compressed by itself with `compression`, its pages of zeros
-/// apart, so that the sum may differ a little from the backup's own size.
+/// Splits a backup by file class. Classes and their zero pages are compressed separately, so the sum may differ a
+/// little from the backup's size.
 pub fn split(layout: Layout, from: &mut dyn Read, compression: Compression) -> io::Result<BTreeMap<Class, Share>> {
     let mut split = Split { compression, layout, parts: BTreeMap::new(), now: Class::Other, page: Vec::new() };
     match layout {
@@ -375,7 +364,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a server sends: no more than that is handed on, and it ends.
+        /// Whatever a server sends, no more than that is passed on, and it ends.
         #[test]
         fn a_damaged_backup_is_refused_or_read(at in 0..2_000_usize, with: Vec<u8>, cut: bool) {
             let mut stream = chunk("etalon/item.ibd", b'P', 0, &[1; 700]);
@@ -398,8 +387,7 @@ mod tests {
         }
     }
 
-    /// A new segment of PostgreSQL's log is zeros but for its first blocks. However a codec packs zeros, they are not
-    /// counted to what is in those.
+    /// A new WAL segment is zeros after its first blocks, which must not be charged with packed zeros.
     #[test]
     fn zeros_are_not_charged_to_the_little_content_beside_them() {
         let mut state = 1u64;

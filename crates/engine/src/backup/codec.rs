@@ -1,5 +1,3 @@
-//! Codecs: the bytes of a backup, compressed and decompressed.
-
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use std::time::Duration;
@@ -14,15 +12,14 @@ pub enum Codec {
     Gzip,
     /// LZ4 frames.
     Lz4,
-    /// Zstandard, RFC 8878.
     Zstd,
-    /// SQL Server's own; the server alone has it.
+    /// Implemented by SQL Server only.
     MsXpress,
-    /// Deflate by Intel's QuickAssist, as SQL Server has it; the server alone has it.
+    /// Intel QuickAssist; implemented by SQL Server only.
     QatDeflate,
 }
 
-/// Every codec with its name, the ending of its files, its usual level and the highest one.
+/// Name, file extension, default level and highest level.
 const CODECS: [(Codec, &str, &str, u32, u32); 6] = [
     (Codec::None, "none", "", 0, 0),
     (Codec::Gzip, "gzip", ".gz", 6, 9),
@@ -35,27 +32,25 @@ const CODECS: [(Codec, &str, &str, u32, u32); 6] = [
 /// The names of all codecs.
 pub const NAMES: [&str; 6] = ["none", "gzip", "lz4", "zstd", "ms_xpress", "qat_deflate"];
 
-/// A codec with how it works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compression {
     pub codec: Codec,
-    /// How hard it tries.
     pub level: u32,
-    /// Threads that compress beside the one that feeds them; 0 is none. Zstandard alone has them.
+    /// Compression threads beside the feeding one. Zstandard only.
     pub workers: u32,
 }
 
 impl Compression {
     pub const NONE: Compression = Compression { codec: Codec::None, level: 0, workers: 0 };
 
-    /// A codec by name; level 0 is its usual one.
+    /// Level 0 is the codec's default.
     pub fn new(name: &str, level: u32, workers: u32) -> Result<Compression, Failure> {
         let refuse = |what: String, cause: String| Err(Failure::new(FailureKind::Plan, what, cause));
         let found = CODECS.iter().find(|(_, known, ..)| *known == name);
         let Some(&(codec, name, _, usual, highest)) = found else {
             return refuse(format!("compress with `{name}`"), "there is no such codec".to_owned());
         };
-        // A sweep over codecs takes its levels and workers along: without a codec they mean nothing.
+        // Sweeps over codecs pass level and workers, which mean nothing here.
         if codec == Codec::None {
             return Ok(Compression::NONE);
         }
@@ -74,7 +69,7 @@ impl Compression {
         Ok(Compression { codec, level: if level == 0 { usual } else { level }, workers })
     }
 
-    /// Whether étalon has the codec; the others are a server's own.
+    /// Implemented by étalon, not only by servers.
     pub fn is_known_here(self) -> bool {
         !matches!(self.codec, Codec::MsXpress | Codec::QatDeflate)
     }
@@ -87,7 +82,7 @@ impl Compression {
         self.entry().1
     }
 
-    /// What the names of its files end in, with the dot; empty without a codec.
+    /// File extension with dot.
     pub fn ending(self) -> &'static str {
         self.entry().2
     }
@@ -97,7 +92,6 @@ impl Compression {
     }
 }
 
-/// Compresses what is written to it.
 pub enum Encoder<W: Write> {
     None(W),
     Gzip(flate2::write::GzEncoder<W>),
@@ -106,7 +100,6 @@ pub enum Encoder<W: Write> {
 }
 
 impl<W: Write> Encoder<W> {
-    /// An encoder that writes to `into`.
     pub fn new(compression: Compression, into: W) -> io::Result<Encoder<W>> {
         let Compression { codec, level, workers } = compression;
         Ok(match codec {
@@ -125,7 +118,7 @@ impl<W: Write> Encoder<W> {
         })
     }
 
-    /// Writes what is left and gives back what it wrote to.
+    /// Flushes, and returns the inner writer.
     pub fn finish(self) -> io::Result<W> {
         match self {
             Encoder::None(into) => Ok(into),
@@ -159,12 +152,12 @@ impl<W: Write> Write for Encoder<W> {
     }
 }
 
-/// Reads a file as it was before it was compressed, and counts what that took.
+/// Decompresses a file, and measures the CPU time.
 pub struct Decoder {
     inner: Box<dyn Read + Send>,
     compression: Compression,
     pub bytes: u64,
-    /// CPU time of reading and decompressing; stays zero without a codec.
+    /// Of reading and decompressing; zero without a codec.
     pub cpu: Duration,
     rate: Option<Rate>,
 }
@@ -174,7 +167,7 @@ impl Decoder {
         let file = BufReader::with_capacity(1 << 18, file);
         let inner: Box<dyn Read + Send> = match compression.codec {
             Codec::None => Box::new(file),
-            // A server with several workers writes one member after the other.
+            // A server with several workers writes several members.
             Codec::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(file)),
             Codec::Lz4 => Box::new(lz4::Decoder::new(file)?),
             Codec::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(file)?),
@@ -183,7 +176,6 @@ impl Decoder {
         Ok(Decoder { inner, compression, bytes: 0, cpu: Duration::ZERO, rate: None })
     }
 
-    /// Gives no more than so many bytes a second, if there is a limit.
     #[must_use]
     pub fn at_most(mut self, bytes_s: Option<u64>) -> Decoder {
         self.rate = bytes_s.map(Rate::new);

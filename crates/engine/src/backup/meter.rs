@@ -1,5 +1,3 @@
-//! What a backup or a restore took, part by part.
-
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -11,38 +9,35 @@ use super::sink::folder_bytes;
 use super::tool;
 use crate::error::{Failure, FailureKind};
 
-/// How often a growing folder is looked at.
+/// Polling interval for a growing folder.
 const LOOK: Duration = Duration::from_millis(10);
-/// A look at many files takes a while: the next one comes after so many times as long, so that looking costs little.
+/// The pause is this many times the time of the last poll, so that polling many files stays cheap.
 const REST: u32 = 20;
 
-/// The parts of a backup or a restore.
 #[derive(Debug, Default)]
 pub struct Meter {
-    /// Name and seconds of each part, in order.
+    /// Name and seconds, in order.
     pub parts: Vec<(&'static str, f64)>,
-    /// CPU seconds of étalon's own process in the parts, all threads.
+    /// All threads of étalon.
     pub own_cpu_s: f64,
-    /// CPU seconds of programs that ended in the parts; or why that is not known.
+    /// CPU seconds of finished child programs.
     pub tools_cpu_s: Option<Result<f64, String>>,
     /// CPU seconds of decompressing in étalon.
     pub codec_cpu_s: f64,
-    /// Bytes of the backup before compression, where the step has counted them.
+    /// If the step counted them.
     pub source_bytes: Option<u64>,
-    /// CPU seconds that a server that was made for a restore had used when the first part began.
+    /// Of a server started for the restore, when the first part began.
     pub server_cpu_before_s: f64,
-    /// What étalon and all that it has started are held to, from the first part on.
+    /// Limits on étalon and its children, from the first part on.
     bounds: Bounds,
     limit: Option<Limit>,
 }
 
 impl Meter {
-    /// A meter of what étalon and all that it has started are held to some bounds in, from the first part on.
     pub fn held(bounds: &Bounds) -> Meter {
         Meter { bounds: bounds.clone(), ..Meter::default() }
     }
 
-    /// Runs a part and keeps what it took.
     pub fn part<T>(&mut self, name: &'static str, run: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
         if self.limit.is_none() && !self.bounds.is_none() {
             self.limit = Some(tool::hold(Held::Tree(std::process::id()), &self.bounds, "the restore")?);
@@ -61,19 +56,18 @@ impl Meter {
         Ok(result)
     }
 
-    /// Ends what the bounds hold.
     pub fn let_go(&mut self) -> Result<(), Failure> {
         let released = self.limit.take().map_or(Ok(()), Limit::release);
         released.map_err(|error| Failure::new(FailureKind::Other, "end the limit on the restore", error))
     }
 
-    /// All parts together, in seconds.
+    /// Of all parts.
     pub fn elapsed_s(&self) -> f64 {
         self.parts.iter().map(|(_, seconds)| seconds).sum()
     }
 }
 
-/// How a folder grew: seconds since the start, and bytes of all its files.
+/// Seconds since the start, and bytes of all files.
 pub type Growth = Vec<(f64, u64)>;
 
 struct EndAtDrop<'a>(&'a AtomicBool);
@@ -84,7 +78,7 @@ impl Drop for EndAtDrop<'_> {
     }
 }
 
-/// Looks at a folder's size while something runs.
+/// Polls a folder's size while `run` runs.
 pub fn watched<T>(folder: &Path, run: impl FnOnce() -> T) -> (T, Growth) {
     let ended = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -102,7 +96,7 @@ pub fn watched<T>(folder: &Path, run: impl FnOnce() -> T) -> (T, Growth) {
             }
         });
         let result = {
-            // Also when it panics, or the watcher would never end.
+            // Also on panic, so that the watcher ends.
             let _end = EndAtDrop(&ended);
             run()
         };
@@ -110,7 +104,7 @@ pub fn watched<T>(folder: &Path, run: impl FnOnce() -> T) -> (T, Growth) {
     })
 }
 
-/// Waits, but no longer than until the end.
+/// Sleeps, but wakes when `ended`.
 fn rest(length: Duration, ended: &AtomicBool) {
     let until = Instant::now() + length;
     while Instant::now() < until && !ended.load(Ordering::Acquire) {
@@ -118,8 +112,7 @@ fn rest(length: Duration, ended: &AtomicBool) {
     }
 }
 
-/// What a course shows at twentieths of its time, from the first look on: percent of the time, and the last value until
-/// then.
+/// The course at twentieths of its time: percent of the time, and the last value so far.
 pub fn at_twentieths(points: &[(f64, f64)]) -> Vec<(usize, f64)> {
     const STEPS: usize = 20;
     let Some((end, _)) = points.last().copied() else { return Vec::new() };

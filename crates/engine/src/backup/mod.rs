@@ -1,4 +1,4 @@
-//! Backups: what a target is asked for, and what all targets do alike: compress, write, watch, read back.
+//! Backups: the interface of targets, and the common work: compress, write, watch, read back.
 
 pub mod archive;
 pub mod codec;
@@ -17,27 +17,25 @@ use host::process::Bounds;
 use meter::{Growth, Meter};
 use model::Measurement;
 
-/// How a backup is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// The engine's own first choice.
+    /// The engine's default.
     Native,
     Interface,
     /// SQLite's `VACUUM INTO`.
     VacuumInto,
-    /// PostgreSQL's `BASE_BACKUP`, spoken by étalon.
+    /// PostgreSQL's `BASE_BACKUP`, implemented by étalon.
     BaseBackup,
-    /// PostgreSQL's program of that name.
+    /// The program `pg_basebackup`.
     PgBasebackup,
-    /// MariaDB's program of that name: the files of the server.
+    /// The program `mariadb-backup`: the server's files.
     MariadbBackup,
-    /// MariaDB's program of that name: SQL.
+    /// The program `mariadb-dump`: SQL.
     MariadbDump,
-    /// No backup: the load that others are held against runs alone.
+    /// No backup: the load alone, for comparison.
     None,
 }
 
-/// Every method with its name in plans.
 pub const METHODS: [(&str, Method); 8] = [
     ("native", Method::Native),
     ("backup-interface", Method::Interface),
@@ -50,12 +48,11 @@ pub const METHODS: [(&str, Method); 8] = [
 ];
 
 impl Method {
-    /// Its name in plans.
     pub fn name(self) -> &'static str {
         METHODS.iter().find(|(_, method)| *method == self).map_or("native", |(name, _)| name)
     }
 
-    /// Refuses a method that is another engine's.
+    /// For a method of another engine.
     pub fn unknown_to(self, engine: &str, known: &[Method]) -> Failure {
         let names: Vec<String> = known.iter().map(|method| format!("`{}`", method.name())).collect();
         let tried = format!("take a backup by `method = \"{}\"`", self.name());
@@ -72,7 +69,6 @@ pub enum Compressor {
     Own,
 }
 
-/// Whether databases that étalon did not make may be copied along with its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     OwnDatabase,
@@ -80,48 +76,42 @@ pub enum Scope {
     WholeServer,
 }
 
-/// What becomes of a backup's bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Destination {
-    /// They are written into files.
     #[default]
     Files,
-    /// They are thrown away, which leaves reading and compressing; nothing can be restored.
+    /// Discarded: measures reading and compressing; cannot be restored.
     Nowhere,
 }
 
-/// Whether a backup is encrypted by itself, whatever the database is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sealing {
     #[default]
     Open,
-    /// It is, with a key of étalon's making.
+    /// With a key made by étalon.
     Encrypted,
 }
 
-/// Whether room is taken for a backup before it is known how large it becomes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Preallocation {
     #[default]
     AsServer,
-    /// It is not: the files grow as they are written.
+    /// Files grow as they are written.
     Off,
 }
 
-/// What only a server that writes its backups itself can be asked for. The default asks for nothing.
+/// Options of servers that write backups themselves. The default asks for nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerSide<'a> {
-    /// Files that are written at the same time.
+    /// Files written in parallel.
     pub stripes: u32,
-    /// KiB of one transfer; 0 is the server's own choice.
+    /// 0 is the server's default.
     pub transfer_kib: u32,
-    /// What becomes of the bytes.
     pub destination: Destination,
-    /// Whether the backup is encrypted by itself.
+    /// Backup encryption.
     pub sealing: Sealing,
-    /// Whether room is taken beforehand.
     pub preallocation: Preallocation,
-    /// The folder on the server; without one it is the server's own for backups.
+    /// On the server; default: its own for backups.
     pub folder: Option<&'a str>,
 }
 
@@ -139,7 +129,7 @@ impl Default for ServerSide<'_> {
 }
 
 impl ServerSide<'_> {
-    /// The first key of the plan by which it asks for something, the folder apart.
+    /// The first plan key set, other than the folder's.
     pub fn first_asked(&self) -> Option<&'static str> {
         let asked = [
             ("stripes", self.stripes != 1),
@@ -152,39 +142,34 @@ impl ServerSide<'_> {
     }
 }
 
-/// Who writes the files of a backup.
+/// Who writes a backup's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writer {
-    /// Étalon, or a program beside it: they lie on this machine, in the request's folder.
+    /// Étalon or a program, into the request's folder on this machine.
     Here,
     /// The server, where étalon may not see them.
     Server,
 }
 
-/// What is asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct BackupRequest<'a> {
     pub method: Method,
     pub compression: Compression,
     pub compressor: Compressor,
-    /// The most bytes of source data a second, of the backup or of the restore that this is; `None` is no limit.
+    /// Source bytes per second of this backup or restore; `None` is no limit.
     pub max_rate_bytes_s: Option<u64>,
-    /// What a server's process for the backup, or a program, is held to.
+    /// Limits on the server's backup process, or on programs.
     pub bounds: &'a Bounds,
-    /// What may be copied.
     pub scope: Scope,
-    /// An empty folder for the backup's files.
+    /// Empty; for the backup's files.
     pub folder: &'a Path,
-    /// A folder for whatever else there is, such as what programs say.
+    /// For other files, such as programs' output.
     pub work: &'a Path,
-    /// What only a server that writes its backups itself knows.
     pub server_side: ServerSide<'a>,
-    /// Set by the user's Ctrl-C.
     pub interrupt: &'a AtomicBool,
 }
 
 impl BackupRequest<'_> {
-    /// What étalon itself compresses with.
     pub fn own_compression(&self) -> Compression {
         match self.compressor {
             Compressor::Own => self.compression,
@@ -192,7 +177,7 @@ impl BackupRequest<'_> {
         }
     }
 
-    /// Refuses a compressor that this method does not have.
+    /// This method lacks the compressor.
     pub fn no_such_compressor(&self, why: &str) -> Failure {
         let place = match self.compressor {
             Compressor::Server => "server",
@@ -202,19 +187,16 @@ impl BackupRequest<'_> {
         Failure::new(FailureKind::Unsupported, format!("compress at `where = \"{place}\"`"), why)
     }
 
-    /// Refuses a limit on CPU time where no process of its own takes the backup.
     pub fn no_process_to_hold(&self, why: &str) -> Failure {
         Failure::new(FailureKind::Unsupported, tool::holding("the backup", self.bounds), why)
             .hint("leave out `backup_cpu_percent`; `max_rate_mib_s` and `backup_io_mib_s` are limits, too")
     }
 
-    /// Refuses to go on after the user's Ctrl-C.
     pub fn go_on(&self) -> Result<(), Failure> {
         go_on(self.interrupt)
     }
 }
 
-/// Refuses to go on after the user's Ctrl-C.
 pub fn go_on(interrupt: &AtomicBool) -> Result<(), Failure> {
     match interrupt.load(Ordering::Relaxed) {
         true => Err(Failure::new(FailureKind::Other, "go on", "interrupted by the user")),
@@ -222,7 +204,6 @@ pub fn go_on(interrupt: &AtomicBool) -> Result<(), Failure> {
     }
 }
 
-/// What the files of a backup are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     Database,
@@ -233,74 +214,69 @@ pub enum Layout {
     Sql,
 }
 
-/// A backup that was taken.
 #[derive(Clone, Debug)]
 pub struct Taken {
-    /// How: the method that `native` came to.
     pub method: Method,
-    /// The file that everything is restored from.
+    /// The restore begins with this file.
     pub file: PathBuf,
-    /// What it is compressed with.
     pub compression: Compression,
     /// What it is inside.
     pub layout: Layout,
-    /// CPU seconds of étalon's threads that compressed; 0 where none did.
+    /// Of étalon's compression threads; 0 if none.
     pub compressor_cpu_s: f64,
-    /// What a reader should know, such as that it is a second choice.
+    /// For readers, such as that a fallback was used.
     pub notes: Vec<String>,
-    /// What the server says of a backup that it has written itself; its `file` is a name and nothing more.
+    /// Of a backup that the server wrote itself; `file` is then only a name.
     pub served: Option<Served>,
 }
 
-/// What a server says of a backup that it has written itself.
+/// A server's report on a backup that it wrote itself.
 #[derive(Clone, Debug)]
 pub struct Served {
-    /// Bytes of the backup before compression.
     pub source_bytes: u64,
-    /// Bytes that were written.
+    /// Written.
     pub stored_bytes: u64,
-    /// How its files grew, or why that was not seen.
+    /// How its files grew.
     pub growth: Result<Growth, String>,
-    /// Everything else that it tells.
     pub figures: Vec<Measurement>,
 }
 
-/// A database that was restored into a private place. Dropping it removes it.
+/// A private restored database. Dropping it removes it.
 pub trait Restored {
-    /// A session that looks into étalon's tables.
+    /// With étalon's tables.
     fn session(&self) -> Result<Box<dyn Session>, Failure>;
 
-    /// CPU seconds of the server that was started for it, as part of the restore.
+    /// Of the server started for the restore.
     fn server_cpu_s(&self) -> Result<f64, String>;
 
-    /// What the server says of the restore, beside what is measured of every engine.
+    /// The server's own figures of the restore.
     fn figures(&self) -> Vec<Measurement> {
         Vec::new()
     }
 
-    /// Checks that only this engine has, such as SQLite's of a file's integrity.
+    /// Engine-specific checks, such as SQLite's integrity check.
     fn check(&self) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// Ends what was started and removes what was made.
+    /// Like dropping, but reports errors.
     fn remove(self: Box<Self>) -> Result<(), Failure>;
 }
 
 /// A target's ability to back up and restore.
 pub trait Backups {
-    /// Looks whether a backup can be taken as asked, before anything is done.
+    /// Whether the backup is possible, before anything is done.
     fn check(&self, request: &BackupRequest<'_>) -> Result<(), Failure>;
 
-    /// Why the engine does not have a codec; nothing if it has. Such a backup is `n/a`, and no failure: a plan that goes
-    /// through codecs is one for all engines.
+    /// Why the engine lacks a codec. Such a backup is `n/a`, not a failure, so that a sweep over codecs fits all
+    /// engines.
     fn lacks(&self, compression: Compression) -> Result<Option<String>, Failure> {
         let name = compression.name();
         Ok((!compression.is_known_here())
             .then(|| format!("{name} is a codec of SQL Server's, which only its server has")))
     }
 
-    /// The programs of a method with their versions; none where étalon does it all itself or they are missing.
+    /// With versions; empty if étalon does it itself, or they are missing.
     fn programs(&self, method: Method) -> Vec<(String, String)> {
         let _ = method;
         Vec::new()
@@ -311,16 +287,15 @@ pub trait Backups {
         Writer::Here
     }
 
-    /// Removes what a backup has left at the server, such as its files, whether it was restored or not.
+    /// Removes what a backup left at the server, restored or not.
     fn tidy(&self, _request: &BackupRequest<'_>) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// Takes a backup. The parts are told to the meter.
     fn back_up(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<Taken, Failure>;
 
-    /// Restores it into a private place, SQLite's in `request.folder`: never over a database that is there. What must be made before it, such as an
-    /// empty server, comes before the meter's first part.
+    /// Restores into a private place (SQLite's in `request.folder`), never over an existing database. Prerequisites
+    /// such as an empty server come before the meter's first part.
     fn restore(
         &self,
         taken: &Taken,

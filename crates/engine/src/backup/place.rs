@@ -15,8 +15,7 @@ struct Unpacking<'a> {
     file: Option<File>,
 }
 
-/// Unpacks what PostgreSQL has packed: files and folders, all of them given to `user`. The server itself brings them to
-/// the device before it recovers.
+/// Unpacks PostgreSQL's files and folders for `user`. The server syncs them itself before it recovers.
 ///
 /// # Errors
 /// The archive is broken, leads out of the folder, holds a tablespace; the device is full.

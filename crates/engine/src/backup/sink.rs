@@ -1,4 +1,4 @@
-//! Writes a backup's bytes to a file, by way of a codec that works in a thread of its own.
+//! Writes a backup's bytes to a file through a codec in a thread of its own.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -11,12 +11,11 @@ use super::BackupRequest;
 use super::codec::{Codec, Compression, Encoder};
 use crate::error::{Failure, FailureKind};
 
-/// Bytes that are handed to the codec's thread at a time.
+/// Per hand-over to the codec's thread.
 const CHUNK_BYTES: usize = 1 << 18;
-/// Chunks that may wait for it.
+/// Queue length.
 const CHUNKS: usize = 8;
 
-/// The file of a backup that is being written.
 pub struct Sink<'a> {
     request: &'a BackupRequest<'a>,
     path: PathBuf,
@@ -40,11 +39,11 @@ struct Coded {
 #[derive(Clone, Debug)]
 pub struct Written {
     pub path: PathBuf,
-    /// CPU seconds of the thread that compressed; without those of its workers.
+    /// Of the compressing thread, without its workers.
     pub compressor_cpu_s: f64,
 }
 
-/// What helps where a backup's device is full.
+/// Hint for a full device.
 pub const MORE_ROOM: &str =
     "free space there, or name another place with the key `folder`; what was written of the backup is removed";
 
@@ -65,7 +64,6 @@ pub fn io_failure(tried: &str, error: &io::Error) -> Failure {
 }
 
 impl<'a> Sink<'a> {
-    /// A file of that name in the request's folder, with the codec's ending added.
     pub fn new(request: &'a BackupRequest<'a>, name: &str, compression: Compression) -> Result<Sink<'a>, Failure> {
         let path = request.folder.join(format!("{name}{}", compression.ending()));
         let tried = format!("write the backup {}", path.display());
@@ -77,7 +75,6 @@ impl<'a> Sink<'a> {
         Ok(Sink { request, path, inner, rate: None, bytes: 0 })
     }
 
-    /// Takes no more than the request's rate.
     #[must_use]
     pub fn limited(mut self) -> Sink<'a> {
         self.rate = self.request.max_rate_bytes_s.map(Rate::new);
@@ -100,7 +97,6 @@ impl<'a> Sink<'a> {
         Ok(())
     }
 
-    /// Writes everything that `from` gives.
     pub fn copy(&mut self, from: &mut dyn io::Read, what: &str) -> Result<(), Failure> {
         let mut buffer = vec![0; CHUNK_BYTES];
         loop {
@@ -125,7 +121,7 @@ impl<'a> Sink<'a> {
         Ok(Written { path: self.path, compressor_cpu_s: cpu.as_secs_f64() })
     }
 
-    /// What went wrong: the codec's thread knows better than its channel.
+    /// The codec's error, which is more precise than its channel's.
     fn explain(&mut self, error: io::Error) -> Failure {
         let tried = format!("write the backup {}", self.path.display());
         let inner = std::mem::replace(&mut self.inner, Inner::Coded(Coded::ended()));
@@ -160,7 +156,6 @@ impl Coded {
         Ok(Coded { chunk: Vec::with_capacity(CHUNK_BYTES), give, emptied, thread })
     }
 
-    /// One that stands in for another that has failed.
     fn ended() -> Coded {
         let thread = std::thread::spawn(|| Err(gone()));
         Coded { chunk: Vec::new(), give: sync_channel(0).0, emptied: channel().1, thread }
@@ -181,7 +176,7 @@ impl Coded {
 
     fn finish(self) -> io::Result<(File, Duration)> {
         let Coded { chunk, give, emptied: _emptied, thread } = self;
-        // If it has ended by now, its own error is told below.
+        // If it has ended, its error is reported below.
         let _ = give.send(chunk);
         drop(give);
         match thread.join() {
@@ -191,7 +186,7 @@ impl Coded {
     }
 }
 
-/// Holds a stream to a number of bytes a second, over the whole of it.
+/// Limits a stream's average rate.
 #[derive(Debug)]
 pub struct Rate {
     bytes_s: u64,
@@ -204,7 +199,7 @@ impl Rate {
         Rate { bytes_s, started: Instant::now(), taken: 0 }
     }
 
-    /// Waits until so many bytes more may have been taken.
+    /// Waits until `bytes` more are allowed.
     pub fn took(&mut self, bytes: u64) {
         self.taken += bytes;
         let due = Duration::from_secs_f64(self.taken as f64 / self.bytes_s.max(1) as f64);
@@ -212,7 +207,6 @@ impl Rate {
     }
 }
 
-/// The bytes of all files in a folder and below.
 pub fn folder_bytes(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries

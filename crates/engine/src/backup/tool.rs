@@ -1,4 +1,4 @@
-//! Programs of an engine's own that take or restore backups.
+//! Runs an engine's backup and restore programs.
 
 use std::env::consts::EXE_SUFFIX;
 use std::ffi::OsString;
@@ -14,16 +14,15 @@ use host::process::{Bounds, Held, Limit};
 use super::go_on;
 use crate::error::{Failure, FailureKind};
 
-/// How often a program that writes its own file is looked at.
+/// Polling interval for programs that write files.
 const LOOK: Duration = Duration::from_millis(5);
-/// Bytes taken from a pipe at a time.
+/// Bytes per read of a pipe.
 const CHUNK: usize = 1 << 18;
-/// Lines of what a program said that are shown.
+/// Of a program's output, in messages.
 const SHOWN_LINES: usize = 4;
-/// Bytes.
 const MIB: f64 = (1u64 << 20) as f64;
 
-/// A program, found: in one of `folders`, else on `PATH`.
+/// In `folders`, else on `PATH`.
 pub fn find(name: &str, folders: &[PathBuf], hint: &str) -> Result<PathBuf, Failure> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let all = folders.iter().cloned().chain(std::env::split_paths(&path));
@@ -33,27 +32,24 @@ pub fn find(name: &str, folders: &[PathBuf], hint: &str) -> Result<PathBuf, Fail
     })
 }
 
-/// The first line of what a program says of its version.
+/// First line of its version output.
 pub fn version(program: &Path) -> String {
     let output = Command::new(program).arg("--version").stdin(Stdio::null()).output();
     let text = output.map(|output| [output.stdout, output.stderr].concat()).unwrap_or_default();
     String::from_utf8_lossy(&text).lines().next().unwrap_or_default().trim().to_owned()
 }
 
-/// A call of a program.
 pub struct Tool {
     program: PathBuf,
     args: Vec<OsString>,
-    /// May hold a password, which is not to be among the arguments.
+    /// May hold a password, which must not be an argument.
     environment: Vec<(OsString, OsString)>,
     without: Vec<&'static str>,
     log: PathBuf,
-    /// What it is held to.
     bounds: Bounds,
 }
 
 impl Tool {
-    /// A call, with what it says going to a file in `folder`.
     pub fn new(program: &Path, folder: &Path) -> Tool {
         let name = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         Tool {
@@ -78,7 +74,7 @@ impl Tool {
         self
     }
 
-    /// Keeps a variable of étalon's own from it.
+    /// Removes a variable from the environment.
     #[must_use]
     pub fn without_env(mut self, name: &'static str) -> Tool {
         self.without.push(name);
@@ -107,11 +103,11 @@ impl Tool {
             command.env_remove(name);
         }
         command.args(&self.args).envs(self.environment.iter().cloned());
-        // Its messages are read below.
+        // Its messages are parsed below.
         command.env("LC_ALL", "C").stdin(stdin).stdout(stdout).stderr(log);
         let child = command.spawn().map_err(|error| Failure::new(FailureKind::Missing, &tried, error))?;
         let mut running = Running { child, ended: false, limit: None };
-        // Where étalon's own disk traffic is held, that of what it starts is already.
+        // Children inherit étalon's disk limits, but not its CPU limit.
         if self.bounds.cores.is_some() {
             running.limit = Some(hold(Held::Tree(running.child.id()), &self.bounds, "the backup")?);
         }
@@ -130,7 +126,7 @@ impl Tool {
         }
     }
 
-    /// Runs it and hands what it writes to `take`.
+    /// Its standard output goes to `take`.
     pub fn run_out(&self, take: &mut dyn FnMut(&mut dyn Read) -> Result<(), Failure>) -> Result<(), Failure> {
         let mut running = self.start(Stdio::null(), Some(Stdio::piped()))?;
         if let Some(mut out) = running.child.stdout.take() {
@@ -140,13 +136,13 @@ impl Tool {
         self.judge(succeeded)
     }
 
-    /// Runs it and gives it everything that `from` has.
+    /// Its standard input comes from `from`.
     pub fn run_in(&self, from: &mut dyn Read, interrupt: &AtomicBool) -> Result<(), Failure> {
         let mut running = self.start(Stdio::piped(), None)?;
         let fed = running.child.stdin.take().map_or(Ok(()), |mut stdin| feed(from, &mut stdin, interrupt));
         match fed {
             Ok(()) => {}
-            // It has ended, and says itself why.
+            // It has ended, and reports the reason itself.
             Err(Fed::Pipe) => {}
             Err(Fed::Failed(failure)) => return Err(failure),
         }
@@ -165,7 +161,7 @@ impl Tool {
         Err(Failure::new(kind, format!("run {}", self.name()), format!("it failed: {said}")))
     }
 
-    /// The lines that say why; else the last ones.
+    /// The lines that name the reason, else the last ones.
     fn last_words(&self, said: &str) -> String {
         let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let is_telling = |line: &&&str| {
@@ -204,7 +200,7 @@ fn feed(from: &mut dyn Read, into: &mut dyn Write, interrupt: &AtomicBool) -> Re
     }
 }
 
-/// What is tried when `what` is held to some bounds.
+/// For an error message.
 pub fn holding(what: &str, bounds: &Bounds) -> String {
     let cores = bounds.cores.map(|cores| format!("{:.0} % of a core", cores * 100.0));
     let io = bounds.io.as_ref().map(|io| format!("{:.1} MiB a second on the disk", io.bytes_s as f64 / MIB));
@@ -212,16 +208,15 @@ pub fn holding(what: &str, bounds: &Bounds) -> String {
     format!("hold {what} to {}", parts.join(" and "))
 }
 
-/// Holds processes until what it gives is dropped or let go.
+/// Until the result is dropped or released.
 pub fn hold(held: Held, bounds: &Bounds, what: &str) -> Result<Limit, Failure> {
     Limit::hold(held, bounds).map_err(|error| Failure::new(FailureKind::Unsupported, holding(what, bounds), error))
 }
 
-/// A running program. Dropping it kills it and waits for it.
 struct Running {
     child: Child,
     ended: bool,
-    /// After the program has ended its group is removed.
+    /// Removed after the program has ended.
     limit: Option<Limit>,
 }
 
@@ -244,7 +239,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if !self.ended {
-            // It may end by itself in between.
+            // It may have ended.
             let _ = self.child.kill();
             let _ = self.child.wait();
         }

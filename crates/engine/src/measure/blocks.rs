@@ -15,14 +15,14 @@ use crate::worker::{Pace, Tally};
 use crate::workloads::disk::BlockLoad;
 
 const MIB: f64 = 1_048_576.0;
-/// Reading a page into the chip's own register takes some 50 µs of flash with two bits a cell and 75 of one with three (R.
-/// H. and A. C. Arpaci-Dusseau, "Operating Systems: Three Easy Pieces", chapter 44), and its answer is still on its way then.
-/// Flash with one bit a cell and other kinds of memory are sooner: a note, and no more.
+/// Reading a page takes some 50 µs with two bits per cell and 75 with three (R. H. and A. C. Arpaci-Dusseau,
+/// "Operating Systems: Three Easy Pieces", chapter 44), without the transfer. Single-bit flash and other memories are
+/// faster, so this is only a note.
 const SOONEST_OF_FLASH_NS: u64 = 30_000;
 /// What latencies are taken of.
 const WHAT: &str = "operations in the trial";
 
-/// The record of a trial of blocks that ran to its end; `before` is what the devices showed at its start.
+/// `before`: the devices at the start.
 pub fn record(evidence: Evidence<'_>, load: &BlockLoad, before: Option<&Devices>) -> TrialRecord {
     let window_s = evidence.tally.window_ns as f64 / 1e9;
     let rate = evidence.tally.succeeded_in_window as f64 / window_s;
@@ -65,7 +65,7 @@ pub fn record(evidence: Evidence<'_>, load: &BlockLoad, before: Option<&Devices>
     }
 }
 
-/// Operations and bytes a second. Published tables judge random I/O by the one and sequential I/O by the other.
+/// Published tables judge random I/O by operations, sequential I/O by bytes.
 fn rates(load: &BlockLoad, rate: f64) -> Vec<Measurement> {
     let (iops, bandwidth) = match load.pattern.is_sequential() {
         true => (Role::Secondary, Role::Primary),
@@ -76,14 +76,13 @@ fn rates(load: &BlockLoad, rate: f64) -> Vec<Measurement> {
         Measurement::value("iops", "io/s", Direction::Higher, iops, rate),
         Measurement::value("bandwidth", "MiB/s", Direction::Higher, bandwidth, mib_per_s),
     ];
-    // The headline first.
     if load.pattern.is_sequential() {
         all.reverse();
     }
     all
 }
 
-/// Rate and latency of the reads, or of the writes, of a mixed load.
+/// Of the reads or writes of a mixed load.
 fn of_kind(kind: &KindTally, tally: &Tally, into: &mut Vec<Measurement>) {
     let name = &kind.name;
     let rate = kind.in_window as f64 * 1e9 / tally.window_ns.max(1) as f64;
@@ -96,7 +95,6 @@ fn of_kind(kind: &KindTally, tally: &Tally, into: &mut Vec<Measurement>) {
     }
 }
 
-/// What the client took for each operation.
 fn cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     let tally = &evidence.tally;
     let operations = tally.succeeded_in_window.max(1) as f64;
@@ -128,7 +126,7 @@ fn cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     }
 }
 
-/// What the devices did for what was asked.
+/// Device traffic compared with what was asked.
 fn reached(evidence: &Evidence<'_>, before: Option<&Devices>) -> Result<Reached, String> {
     let missing = || "the devices were not asked".to_owned();
     let transfer = evidence.tally.transfer.as_ref().ok_or_else(missing)?;
@@ -174,7 +172,7 @@ fn of_devices(
     push("extents", "", of(after, &|devices| devices.extents.clone().map(|count| count as f64)));
 }
 
-/// The mark of reads for which something above the devices answered.
+/// If something above the devices answered reads.
 fn served_by_cache(reached: &Reached) -> Option<Mark> {
     let Share::Cached(share) = reached.read else { return None };
     let percent = share * 100.0;
@@ -182,9 +180,8 @@ fn served_by_cache(reached: &Reached) -> Option<Mark> {
     Some(Mark { kind: MarkKind::ServedByCache, detail })
 }
 
-/// The note of reads past the page cache that something under this system must have answered: what its devices count
-/// cannot tell the controller's memory, or the host's of a virtual machine, from the disk. Sequential ones are no sign,
-/// since disks read ahead.
+/// A note on direct reads that something below this system must have answered: device counters cannot tell a
+/// controller's or a virtual machine host's memory from the disk. Not for sequential reads, since disks read ahead.
 fn sooner_than_flash(load: &BlockLoad, latencies: &Durations) -> Option<Mark> {
     let is_scattered = !load.pattern.is_sequential() && load.read_percent == 100 && load.cache.is_direct();
     let p50_ns = latencies.quantile_ns(0.5).ok()?;
@@ -199,7 +196,7 @@ fn sooner_than_flash(load: &BlockLoad, latencies: &Durations) -> Option<Mark> {
     Some(Mark { kind: MarkKind::Note, detail })
 }
 
-/// What the kernel did not give.
+/// Missing kernel features.
 fn done_without(transfer: Option<&Transfer>) -> Vec<Mark> {
     let shortfalls = transfer.map(|transfer| transfer.shortfalls.as_slice()).unwrap_or_default();
     let note = |shortfall: &String| Mark { kind: MarkKind::Note, detail: format!("done without: {shortfall}") };
@@ -241,7 +238,7 @@ fn judged(rates_per_s: &[f64]) -> Judged {
 }
 
 impl Judged {
-    /// 1 for a steady trial, 0 for one that was not.
+    /// 1 if steady, else 0.
     fn measurement(&self) -> Measurement {
         let reading = match self {
             Judged::TooShort => Reading::Unavailable(format!("fewer than {FEWEST_INTERVALS} whole intervals")),

@@ -1,4 +1,4 @@
-//! What the load generator itself took, and whether it was the bottleneck.
+//! Cost of the load generator, and whether it was the bottleneck.
 
 use model::{Direction, Mark, MarkKind, Measurement, Reading, Role};
 
@@ -7,18 +7,17 @@ use super::hosts::HostFigures;
 use crate::target::Placement;
 use crate::worker::Pace;
 
-/// A thread of the load generator that is busier than this is the bottleneck.
+/// A busier load generator thread is the bottleneck.
 const SATURATED_SHARE: f64 = 0.8;
-/// The client's lag spoils a latency of which it is more than this share.
+/// Larger lag, as a share of a latency, spoils it.
 const LAG_SHARE: f64 = 0.1;
-/// A lag below this is what the scheduler of any system may take to wake a thread; latencies are no finer anyway.
+/// Any system's scheduler may take this long to wake a thread.
 const LAG_FLOOR_NS: u64 = 100_000;
-/// In a closed loop a thread that is idle more than half of its time is not what its clients wait for.
+/// A closed loop does not wait for a thread that idles more than this.
 const IDLE_SHARE: f64 = 0.5;
-/// The shares of so many threads are told one by one.
+/// Reported individually up to this many.
 const MOST_THREADS: usize = 16;
 
-/// What the load generator itself took.
 pub(super) fn cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     let tally = &evidence.tally;
     let unavailable = || unavailable(evidence);
@@ -45,7 +44,7 @@ pub(super) fn cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     lag(evidence, into);
 }
 
-/// Why the client's own cost is not known.
+/// For the client's own cost.
 fn unavailable(evidence: &Evidence<'_>) -> Reading {
     Reading::Unavailable(match evidence.placement {
         Placement::InProcess => "the engine works in the client's own threads".to_owned(),
@@ -53,7 +52,6 @@ fn unavailable(evidence: &Evidence<'_>) -> Reading {
     })
 }
 
-/// How busy the load generator's threads were.
 pub(super) fn shares(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     let tally = &evidence.tally;
     let mut push = |id: &str, reading| {
@@ -69,7 +67,7 @@ pub(super) fn shares(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     }
 }
 
-/// How late the loop turned to what was due.
+/// How late the loop handled due work.
 pub(super) fn lag(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     let lag = &evidence.tally.lag;
     let never = || Reading::Unavailable("the loop never waited for anything".to_owned());
@@ -96,19 +94,18 @@ fn share_of_cores(evidence: &Evidence<'_>) -> Option<f64> {
     Some(cpu_ns as f64 / evidence.tally.window_ns.max(1) as f64 / evidence.cores.max(1) as f64)
 }
 
-/// The share that the busiest thread was busy.
 fn busiest_thread(evidence: &Evidence<'_>) -> Option<f64> {
     let most_ns = evidence.tally.threads.iter().max().filter(|_| evidence.placement == Placement::Server)?;
     Some(*most_ns as f64 / evidence.tally.window_ns.max(1) as f64)
 }
 
-/// Marks of a load generator that could not keep up.
+/// Of a load generator that could not keep up.
 pub(super) fn marks(evidence: &Evidence<'_>) -> Vec<Mark> {
     let detail = saturated(evidence).or_else(|| late(evidence));
     detail.map(|detail| Mark { kind: MarkKind::ClientSaturated, detail }).into_iter().collect()
 }
 
-/// The same where the lane takes the instants of operations: what the loop is late by is in no latency of a closed loop.
+/// For lanes with their own timestamps: the loop's lag is in no latency of a closed loop.
 pub(super) fn marks_of_blocks(evidence: &Evidence<'_>) -> Vec<Mark> {
     if evidence.pace != Pace::Closed {
         return marks(evidence);
@@ -116,10 +113,10 @@ pub(super) fn marks_of_blocks(evidence: &Evidence<'_>) -> Vec<Mark> {
     saturated(evidence).map(|detail| Mark { kind: MarkKind::ClientSaturated, detail }).into_iter().collect()
 }
 
-/// Whether all threads together, or one by itself, used up what they had.
+/// All threads together, or one alone, used up their cores.
 fn saturated(evidence: &Evidence<'_>) -> Option<String> {
     let percent = |share: f64| share * 100.0;
-    // One host of several may be full while the others idle.
+    // One of several hosts may be full while others idle.
     let is_full = |host: &&HostFigures| matches!(host.busy_share, Reading::Value(share) if share > SATURATED_SHARE);
     if evidence.placement == Placement::Server
         && let Some(HostFigures { host, busy_share: Reading::Value(share), .. }) = evidence.hosts.iter().find(is_full)
@@ -138,13 +135,12 @@ fn saturated(evidence: &Evidence<'_>) -> Option<String> {
     Some(format!("one of the client's threads was busy {:.0} % of the time", percent(share)))
 }
 
-/// Whether the loop turned to what was due so late that the latencies are its own.
+/// Whether the loop was so late that the latencies are its own.
 ///
-/// Measured against the median response, and above what waking a thread takes anywhere. In a closed loop answers come
-/// in batches, and the last of a batch waits for the others without anyone being late: the lag then says something
-/// only if the thread was busy as well. A client that shares its cores with the server is so not marked at a load that
-/// it carries easily; under a rate it is, since there a late start is the client's and no one else's. An engine in the
-/// client's own threads makes them wait itself.
+/// Compared with the median response, above what waking a thread takes anywhere. In a closed loop the last of a batch
+/// of answers waits without lateness, so lag counts only if the thread was busy as well: a client sharing cores with
+/// the server is not marked at an easy load. Under a rate a late start is always the client's. An engine in the
+/// client's threads causes the waiting itself.
 fn late(evidence: &Evidence<'_>) -> Option<String> {
     let response = &evidence.latencies.response;
     if evidence.placement == Placement::InProcess {

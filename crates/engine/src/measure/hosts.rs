@@ -1,15 +1,14 @@
-//! What each client host did of a trial, told beside the whole: one slow client is not to hide among the others.
+//! Figures per client host, so that one slow client cannot hide.
 
 use model::{Direction, Mark, MarkKind, Measurement, Reading, Role};
 
 use crate::crew::{LOCAL_HOST, Share};
 
-/// A host whose 99th percentile is so many times that of the middle one is named.
+/// A host at this multiple of the middle p99 is named.
 const SLOW: f64 = 2.0;
-/// Differences below this are the scheduler's, in microseconds.
+/// Smaller differences are the scheduler's.
 const SLOW_FLOOR_US: f64 = 200.0;
 
-/// The figures of one client host.
 #[derive(Clone, Debug)]
 pub struct HostFigures {
     pub host: String,
@@ -20,14 +19,13 @@ pub struct HostFigures {
     /// 99th percentile of the response time in microseconds.
     pub p99_us: Reading,
     pub errors: u64,
-    /// CPU time of its load generator for a transaction, in microseconds.
     pub cpu_us: Reading,
     /// The share of its cores' time that the load generator's threads were busy.
     pub busy_share: Reading,
 }
 
 impl HostFigures {
-    /// The figures of each host that has a name; none for this process alone.
+    /// Of named hosts only.
     pub fn of(shares: &[Share]) -> Vec<HostFigures> {
         shares.iter().filter(|share| share.host != LOCAL_HOST).map(HostFigures::of_one).collect()
     }
@@ -52,7 +50,6 @@ impl HostFigures {
     }
 }
 
-/// The figures as measurements, each under the host's name.
 pub(super) fn measurements(hosts: &[HostFigures], into: &mut Vec<Measurement>) {
     for host in hosts {
         let mut push = |id: &str, unit: &str, direction, reading| {
@@ -68,7 +65,7 @@ pub(super) fn measurements(hosts: &[HostFigures], into: &mut Vec<Measurement>) {
     }
 }
 
-/// Names the hosts that are far slower than the middle one.
+/// Far slower than the middle one.
 pub(super) fn slow(hosts: &[HostFigures]) -> Vec<Mark> {
     let known: Vec<(&str, f64)> = hosts
         .iter()
@@ -79,7 +76,7 @@ pub(super) fn slow(hosts: &[HostFigures]) -> Vec<Mark> {
         .collect();
     let mut sorted: Vec<f64> = known.iter().map(|(_, us)| *us).collect();
     sorted.sort_unstable_by(f64::total_cmp);
-    // Of two the faster one is the measure.
+    // Of two the faster is the reference.
     let Some(middle) = sorted.get(sorted.len().saturating_sub(1) / 2).copied() else { return Vec::new() };
     let is_slow = |us: f64| us > SLOW * middle && us - middle > SLOW_FLOOR_US;
     let mark = |(host, us): &(&str, f64)| Mark {

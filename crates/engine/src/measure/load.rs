@@ -1,4 +1,4 @@
-//! Measurements of how the load came: limits, backlog, pool, connections, kinds.
+//! Measurements of the load's shape: limits, backlog, pool, connections, kinds.
 
 use std::time::Duration;
 
@@ -10,7 +10,6 @@ use crate::lane::ErrorClass;
 use crate::recorder::KindTally;
 use crate::worker::{Pace, Tally, shortfall};
 
-/// Everything about the load that only some plans have.
 pub(super) fn measurements(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     limits(evidence, into);
     rate(evidence, into);
@@ -25,8 +24,7 @@ fn count(id: &str, count: u64) -> Measurement {
     Measurement::value(id, "", Direction::Lower, Role::Diagnostic, count as f64)
 }
 
-/// Transactions beyond each limit. Those that failed or were skipped rank above every success, so they are beyond all limits,
-/// as they are beyond all quantiles.
+/// Transactions beyond each limit, failures and skipped ones included.
 fn limits(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     let failed = failed(evidence);
     for (limit_ns, over) in evidence.traffic.limits_ns.iter().zip(&evidence.tally.over_limits) {
@@ -54,7 +52,7 @@ fn pool(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     into.push(Measurement::value("pool_connections", "", Direction::Neither, Role::Diagnostic, got as f64));
 }
 
-/// The time of every connection that the trial made: those of the start, and those that `reconnect` made anew.
+/// All connections, initial and by `reconnect`.
 fn connections(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     let connections = &evidence.tally.connections;
     if connections.made == 0 {
@@ -98,7 +96,7 @@ fn of_kind(kind: &KindTally, tally: &Tally, into: &mut Vec<Measurement>) {
     }
 }
 
-/// The share of one kind that failed, where it is known of which kind each was that did not succeed.
+/// Where the kind of every failure is known.
 pub(super) fn failed_share(kind: &KindTally, tally: &Tally) -> Measurement {
     let reading = match kind.response.failed().saturating_sub(kind.failed + kind.broken_off + tally.not_begun) {
         0 => Reading::percent_failed(kind.failed, kind.response.succeeded()),

@@ -1,4 +1,4 @@
-//! Where a server's data is, and what that says of its commits.
+//! Where a server's data is, and its effect on durability.
 
 use std::path::{Path, PathBuf};
 
@@ -7,24 +7,24 @@ use model::{Durability, DurabilityTier, Facts, Nature};
 
 /// What is known of the place that the data is in.
 pub(crate) enum DataPlace {
-    /// The folder can be looked at from here.
+    /// Accessible from this machine.
     Here(PathBuf),
     Elsewhere(String),
 }
 
-/// What a commit waits for.
+/// What commits wait for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Keeping {
-    /// A disk, as far as can be seen.
+    /// As far as can be seen.
     Disk,
     /// A file system in memory.
     Memory,
-    /// Nothing that would last: why what is flushed does not reach the disk.
+    /// Flushes do not reach the disk: why.
     Nothing(String),
 }
 
 impl Keeping {
-    /// What a file at a path is kept by; adds what is known of it to the facts.
+    /// Of a file; adds facts.
     pub(crate) fn of(path: &Path, facts: &mut Facts) -> Keeping {
         let flushes = host::disk::flushes_of(path);
         let is_memory = host::disk::filesystem_of(path).is_ok_and(|found| found.backing == Backing::Memory);
@@ -40,7 +40,7 @@ impl Keeping {
         }
     }
 
-    /// The same, as far as the process that flushes lets it come to that.
+    /// Considers what the flushing process lets through.
     #[must_use]
     pub(crate) fn through(self, process: Option<u32>) -> Keeping {
         match process.and_then(host::disk::flush_eater) {
@@ -51,7 +51,7 @@ impl Keeping {
         }
     }
 
-    /// What is left of a promise.
+    /// The remaining promise.
     pub(crate) fn durability(&self, mut promised: Durability) -> Durability {
         let (most, reason) = match self {
             Keeping::Disk => return promised,
@@ -63,11 +63,11 @@ impl Keeping {
     }
 }
 
-/// The fact that tells what becomes of flushes. A volume that étalon makes is on another device each time.
+/// The fact about flushes. A made volume is on another device each time.
 const STORAGE: &str = "durability.storage";
 
 impl DataPlace {
-    /// A folder of a server on this machine, if it may be looked at.
+    /// If it is accessible.
     pub(crate) fn here(folder: PathBuf) -> DataPlace {
         match folder.is_dir() {
             true => DataPlace::Here(folder),
@@ -75,13 +75,11 @@ impl DataPlace {
         }
     }
 
-    /// That of a server which is not here.
     pub(crate) fn on_another_machine() -> DataPlace {
         DataPlace::Elsewhere("the server is on another machine, or in a container".to_owned())
     }
 
-    /// Adds the facts of the place. The log, which `log` finds by the data folder, may be on another device: what keeps
-    /// less of the two counts.
+    /// `log` finds the log by the data folder; it may be on another device, and the weaker one counts.
     pub(crate) fn add_to(&self, facts: &mut Facts, log: impl FnOnce(&Path) -> Option<PathBuf>) -> Keeping {
         let folder = match self {
             DataPlace::Here(folder) => folder,
@@ -101,7 +99,7 @@ impl DataPlace {
         }
     }
 
-    /// What the commits promise that wait for this place, with the reason.
+    /// With the reason.
     pub(crate) fn durability(&self, promised: Durability, keeping: &Keeping) -> Durability {
         let mut durability = keeping.durability(promised);
         if let DataPlace::Elsewhere(reason) = self {
@@ -111,7 +109,7 @@ impl DataPlace {
     }
 }
 
-/// A setting's value that may hold a password: only whether it is set.
+/// A possible password: only whether it is set.
 pub(crate) fn hidden(value: &str) -> String {
     if value.is_empty() { "(empty)".to_owned() } else { "(set; not shown, since it may hold a password)".to_owned() }
 }

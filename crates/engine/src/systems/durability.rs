@@ -1,23 +1,21 @@
-//! What a commit promises under which settings: a table for each engine, which `docs/durability.md` shows as it is here.
+//! Durability by settings: a table per engine, printed in `docs/durability.md`.
 
 use model::{Durability, DurabilityTier};
 
-/// What a row asks of a setting. Values are compared without regard to case.
+/// A row's condition on a setting. Case is ignored.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Is {
-    /// It has one of these values.
+    /// Equal to one.
     OneOf(&'static [&'static str]),
-    /// It has none of these values, or is not there.
+    /// Equal to none, or missing.
     NoneOf(&'static [&'static str]),
 }
 
-/// A row: what follows from some settings.
 #[derive(Debug)]
 pub(crate) struct Rule {
-    /// What must hold, by setting; nothing in the row that holds for the rest.
     pub(crate) when: &'static [(&'static str, Is)],
     pub(crate) tier: DurabilityTier,
-    /// Why; of what is durable, with which exception, if any.
+    /// Of durable rows the exception, if any.
     pub(crate) why: &'static str,
 }
 
@@ -35,7 +33,7 @@ impl Rule {
         })
     }
 
-    /// What follows from the row, which the listed settings fit.
+    /// `listed` are the row's settings.
     pub(crate) fn durability(&self, listed: &str) -> Durability {
         let because = if self.why.is_empty() { listed.to_owned() } else { format!("{listed}: {}", self.why) };
         let is_exception = self.tier == DurabilityTier::Durable && !self.why.is_empty();
@@ -43,14 +41,13 @@ impl Rule {
     }
 }
 
-/// The first row that fits, as a table is read. The last one of a table fits everything.
+/// First matching row; a table's last row matches everything.
 pub(crate) fn first_fit(table: &[Rule], setting: impl Fn(&str) -> Option<String>) -> &Rule {
-    /// Of a table without a last row, nothing is believed.
+    /// Nothing is believed without a last row.
     const NOTHING: &Rule = &Rule { when: &[], tier: DurabilityTier::Unsafe, why: "étalon knows nothing of it" };
     table.iter().find(|rule| rule.fits(&setting)).unwrap_or(NOTHING)
 }
 
-/// Settings as they are listed: `fsync=on, synchronous_commit=off`.
 pub(crate) fn listed(names: &[&str], setting: impl Fn(&str) -> Option<String>) -> String {
     let each = names.iter().map(|name| format!("{name}={}", setting(name).unwrap_or_else(|| "unknown".to_owned())));
     each.collect::<Vec<String>>().join(", ")
@@ -65,7 +62,7 @@ pub(crate) mod tests {
 
     pub(crate) type Settings = BTreeMap<&'static str, &'static str>;
 
-    /// Every combination of values that a row names; another value stands for none of some.
+    /// Every combination of a row's values; another value stands for "none of".
     pub(crate) fn combinations(rule: &Rule) -> Vec<Settings> {
         let mut all = vec![Settings::new()];
         for (name, is) in rule.when {
@@ -85,7 +82,6 @@ pub(crate) mod tests {
         all
     }
 
-    /// A table as the document shows it.
     fn shown(table: &[Rule]) -> String {
         let mut text = String::from("| settings | a commit is | because, or except that |\n|---|---|---|\n");
         for rule in table {
@@ -102,8 +98,8 @@ pub(crate) mod tests {
         text
     }
 
-    /// Walks a table: the document shows it, and every combination of values that a row names comes to that row when
-    /// everything else is as it is best.
+    /// The document shows the table, and every combination of a row's values leads to that row with all else at its
+    /// best.
     pub(crate) fn walk(table: &[Rule], best: &[(&'static str, &'static str)]) {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/durability.md");
         let shown = shown(table);

@@ -1,4 +1,4 @@
-//! What a control plane keeps: its connection, and its claim on what it works in, beside the remnant of another étalon.
+//! A control plane's connection and claim, despite leftovers of another étalon.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -10,21 +10,20 @@ use host::claim::{Claim, ClaimError};
 
 use crate::error::{Failure, FailureKind};
 
-/// The sessions of an étalon that was killed end a moment after it. The tests wait for one that does not.
+/// A killed étalon's sessions end a moment after it. Tests use one that does not.
 const RIVAL_PATIENCE: Duration = if cfg!(test) { Duration::from_millis(300) } else { Duration::from_secs(10) };
 const RIVAL_POLL: Duration = Duration::from_millis(200);
 
-/// A connection that is kept, and made again when it was lost.
+/// A kept connection, replaced when lost.
 pub(crate) struct Kept<C>(Mutex<Option<C>>);
 
 impl<C> Kept<C> {
-    /// None yet: it is made when it is first needed.
     pub(crate) fn none() -> Kept<C> {
         Kept(Mutex::new(None))
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<C>> {
-        // A connection that was in use when a thread panicked is in an unknown state.
+        // A connection in use during a panic is in an unknown state.
         self.0.lock().unwrap_or_else(|poisoned: PoisonError<_>| {
             let mut guard = poisoned.into_inner();
             *guard = None;
@@ -32,8 +31,8 @@ impl<C> Kept<C> {
         })
     }
 
-    /// Asks something over the connection. If it turns out to have been lost since it was last used, it is made anew
-    /// and asked once more; so `question` must do the same a second time.
+    /// Asks over the connection. If it was lost since its last use, reconnects and asks once more, so `question` must
+    /// be repeatable.
     pub(crate) fn ask<T>(
         &self,
         connect: impl FnOnce() -> Result<C, Failure>,
@@ -54,7 +53,7 @@ impl<C> Kept<C> {
         answer
     }
 
-    /// Ends the connection, if there is one. The next question makes it anew, and waits until `close` is done.
+    /// Ends the connection after `close`; the next question makes a new one.
     pub(crate) fn end(&self, close: impl FnOnce(C)) {
         let mut slot = self.lock();
         if let Some(connection) = slot.take() {
@@ -63,8 +62,8 @@ impl<C> Kept<C> {
     }
 }
 
-/// Tries to claim a database until the claim is had, for as long as the remnant of another étalon may need to end.
-/// `attempt` breaks off with the claim, or goes on with what is said in the end of the rival that has it.
+/// Retries a claim for as long as another étalon's leftovers may need to end. `attempt` breaks with the claim, or
+/// continues with the error about the rival.
 pub(crate) fn outwait<T>(mut attempt: impl FnMut() -> Result<ControlFlow<T, Failure>, Failure>) -> Result<T, Failure> {
     let started = Instant::now();
     loop {
@@ -76,8 +75,8 @@ pub(crate) fn outwait<T>(mut attempt: impl FnMut() -> Result<ControlFlow<T, Fail
     }
 }
 
-/// Claims a file for this process: two that make and remove the same files would spoil each other's trials. The lock of a
-/// killed étalon dies with it, so that there is no remnant to outwait.
+/// Two processes that make and remove the same files would spoil each other's trials. A killed étalon's lock dies with
+/// it.
 pub(crate) fn claim_file(path: &Path) -> Result<Claim, Failure> {
     let tried = format!("claim {}", path.display());
     Claim::take(path).map_err(|error| match error {

@@ -1,14 +1,13 @@
-//! Blocks, by a ring of the host's or by threads that block.
+//! Block I/O by the host's ring or blocking threads.
 
 use host::blocks::{BlockDone, BlockOp, BlockRing, Content};
 
 use crate::lane::{Completion, ErrorClass, Helpers, Instants, Lane, OpError, Outcome, Submitted, Transfer, lost};
 use crate::workloads::disk::BlockRequest;
 
-/// The cost of one in so many hand-overs is taken: taking it makes the kernel be entered for it alone.
+/// One in this many submissions is timed, which costs a kernel entry of its own.
 const SAMPLED: u64 = 64;
 
-/// What a slot has under way.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     request: BlockRequest,
@@ -16,7 +15,7 @@ struct Slot {
     ended_ns: u64,
 }
 
-/// A worker's lane. Its clients are the slots of its ring.
+/// Its clients are the ring's slots.
 #[derive(Debug)]
 pub struct BlockLane {
     ring: BlockRing,
@@ -29,7 +28,6 @@ pub struct BlockLane {
 }
 
 impl BlockLane {
-    /// A lane by way of `ring`, whose writes carry a stream of bytes of their own.
     pub fn new(ring: BlockRing, block_bytes: u32, seed: u64, helpers: Helpers) -> BlockLane {
         let depth = ring.depth() as usize;
         let transfer = Transfer::new(ring.kind().to_owned(), ring.shortfalls().to_vec(), helpers);
@@ -44,7 +42,7 @@ impl BlockLane {
         }
     }
 
-    /// The operation for the ring, its bytes filled in.
+    /// With its data filled in.
     fn prepare(&mut self, slot: u32, request: BlockRequest) -> Option<(u32, BlockOp)> {
         let bytes = self.block_bytes;
         match request {
@@ -59,7 +57,6 @@ impl BlockLane {
         }
     }
 
-    /// What became of an operation.
     fn outcome(&mut self, done: BlockDone) -> Outcome {
         let request = self.slots.get(done.slot as usize).map_or(BlockRequest::Nothing, |slot| slot.request);
         let expected = if matches!(request, BlockRequest::Sync { .. }) { 0 } else { self.block_bytes };
@@ -107,7 +104,7 @@ impl Lane for BlockLane {
             return Submitted::Done(Outcome::Failed(lost(&error)));
         }
         if self.submitted.is_multiple_of(SAMPLED) {
-            // If it fails the ring is broken, which shows when nothing more is reaped from it.
+            // A broken ring shows when nothing more is reaped.
             let _ = self.ring.flush();
             self.transfer.submission.record((host::clock::now_ns() - now_ns).max(1), 1);
         }
@@ -116,7 +113,7 @@ impl Lane for BlockLane {
     }
 
     fn reap(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) {
-        // A ring that is broken yields nothing more; the worker gives its operations up in time.
+        // A broken ring yields nothing; the worker gives up in time.
         let _ = self.ring.reap(deadline_ns, &mut self.done);
         if self.done.is_empty() {
             return;

@@ -1,5 +1,3 @@
-//! What is under a target of blocks.
-
 use std::path::Path;
 
 use host::disk::LayerKind;
@@ -24,10 +22,10 @@ pub(super) fn read(place: &Place, folder: &Path) -> Facts {
     };
     facts.identity("target.kind", kind);
     facts.insert("server.version", Ok(version.unwrap_or_else(|reason| reason)), Nature::Identity);
-    // A made volume is mounted elsewhere each time, by another loop device.
+    // A made volume has another mount point and loop device each time.
     facts.passing("data_directory.path", folder.display().to_string());
     for (name, fact) in host::facts::path_facts(folder).entries {
-        // A loop device's model is the name of its image.
+        // A loop device's model is its image's name.
         let is_place = matches!(name.as_str(), "mount_point" | "source" | "device" | "device.model");
         let nature = match place {
             Place::Volume { .. } if is_place => Nature::Passing,
@@ -44,7 +42,7 @@ pub(super) fn read(place: &Place, folder: &Path) -> Facts {
     facts
 }
 
-/// The devices from the filesystem down to the disks, and the sectors of the first.
+/// From the filesystem down to the disks, and the first one's sectors.
 fn devices(facts: &mut Facts, place: &Place, folder: &Path) {
     let nature = if matches!(place, Place::Volume { .. }) { Nature::Passing } else { Nature::Identity };
     let words = |kind: LayerKind| match kind {
@@ -67,7 +65,7 @@ fn devices(facts: &mut Facts, place: &Place, folder: &Path) {
     facts.insert("device.physical_sector", physical, Nature::Identity);
 }
 
-/// The volume that étalon made.
+/// If étalon made one.
 fn volume(facts: &mut Facts, place: &Place) {
     let Place::Volume { volume, .. } = place else { return };
     let volume = lock(volume);

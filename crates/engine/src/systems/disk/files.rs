@@ -1,4 +1,4 @@
-//! The files of a target: made, verified, counted, removed.
+//! A target's files: made, verified, counted, removed.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -20,7 +20,6 @@ use crate::systems::kept::claim_file;
 use crate::target::{Consent, Devices};
 use crate::workloads::disk::size_to_make;
 
-/// What making files takes beside them.
 pub(super) struct Making<'a> {
     pub(super) place: &'a Place,
     pub(super) consent: Consent,
@@ -29,7 +28,6 @@ pub(super) struct Making<'a> {
     pub(super) scratch: &'a Scratch,
 }
 
-/// A file that has been verified.
 #[derive(Clone, Debug)]
 pub(super) struct File {
     pub(super) path: PathBuf,
@@ -38,38 +36,35 @@ pub(super) struct File {
     layout: Layout,
 }
 
-/// Who made a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Whose {
-    /// This run: it is removed at the end.
+    /// Made by this run, removed at the end.
     Ours,
     Foreign,
 }
 
-/// The files that the trials so far have asked for.
 #[derive(Debug, Default)]
 pub(super) struct Files {
     known: BTreeMap<PathBuf, File>,
     paths: Vec<(DataFile, PathBuf)>,
-    /// Those of the trial under way.
     current: Vec<PathBuf>,
-    /// The devices under them.
+    /// Under the files.
     layers: Option<Result<Vec<Layer>, String>>,
-    /// Keep other étalons away from each.
+    /// Keep other étalons away.
     claims: BTreeMap<PathBuf, Claim>,
 }
 
 impl Files {
-    /// Makes what is missing, verifies what has not been, and drops from the page cache what it holds of them.
+    /// Makes missing files, verifies new ones, and drops them from the page cache.
     pub(super) fn prepare(&mut self, wanted: &[DataFile], making: &Making<'_>) -> Result<(), Failure> {
         let permitted = |file: &DataFile| match making.place {
-            // What étalon has made and mounted is not in the folder of its image.
+            // A made volume is not in its image's folder.
             Place::Volume { path, .. } => inside(path, path_of(file, making.place), making.permits),
             _ => making.permits.path(&path_of(file, making.place)),
         };
         let paths: Vec<PathBuf> = wanted.iter().map(permitted).collect::<Result<_, _>>()?;
         if let Err(failure) = self.prepare_all(wanted, &paths, making) {
-            // What came to nothing need not be kept from others.
+            // Unused files need not be claimed.
             self.claims.retain(|path, _| self.known.contains_key(path));
             return Err(failure);
         }
@@ -88,7 +83,7 @@ impl Files {
         self.demand_space(wanted, paths, making)?;
         for (file, path) in wanted.iter().zip(paths) {
             self.prepare_one(file, path, making)?;
-            // Where that cannot be done, a cell that is served by the cache is marked all the same.
+            // If that fails, cells served by the cache are marked.
             let _ = host::disk::evict(path);
             if !self.paths.iter().any(|(known, _)| known == file) {
                 self.paths.push((file.clone(), path.clone()));
@@ -97,13 +92,13 @@ impl Files {
         Ok(())
     }
 
-    /// Keeps other étalons away from a file: they would make it anew, or load the same disk. A device is held by itself.
+    /// Other étalons would make the file anew, or load the same disk. A device is held by itself.
     fn claim(&mut self, file: &DataFile, path: &Path, making: &Making<'_>) -> Result<(), Failure> {
         if matches!(making.place, Place::Device(_)) || self.claims.contains_key(path) {
             return Ok(());
         }
         match claim_file(path) {
-            // One that is only read may lie where nothing can be put beside it.
+            // A read-only file may lie where nothing can be put beside it.
             Err(failure) if failure.kind == FailureKind::Permission && file.access == Access::Read => {}
             claimed => {
                 self.claims.insert(path.to_owned(), claimed?);
@@ -133,7 +128,7 @@ impl Files {
                 make(file, path, making)?;
                 Whose::Ours
             }
-            // A name that étalon gave, and its mark: what an earlier run has left.
+            // Left by an earlier run: a name of étalon's with its mark.
             Place::Folder { .. } | Place::Volume { .. } if file.name.is_none() && Marker::of(path).is_some() => {
                 Whose::Ours
             }
@@ -146,7 +141,7 @@ impl Files {
         Ok(())
     }
 
-    /// Refuses files that the volume has no room for, before the first byte is written.
+    /// Refuses files that do not fit, before the first byte is written.
     fn demand_space(&self, wanted: &[DataFile], paths: &[PathBuf], making: &Making<'_>) -> Result<(), Failure> {
         if matches!(making.place, Place::Device(_)) {
             return Ok(());
@@ -155,7 +150,7 @@ impl Files {
             .iter()
             .zip(paths)
             .filter(|(file, path)| !self.known.contains_key(*path) && is_to_be_made(file, path));
-        // A file in pieces takes its size twice while it is made.
+        // A fragmented file takes its size twice while it is made.
         let bytes_of = |file: &DataFile| match file.layout {
             Layout::Fresh => size_to_make(file),
             Layout::Fragmented { .. } => 2 * size_to_make(file),
@@ -173,7 +168,6 @@ impl Files {
         Ok(())
     }
 
-    /// The verified files of a load, in its order.
     pub(super) fn of(&self, wanted: &[DataFile]) -> Result<Vec<File>, Failure> {
         let find = |file: &DataFile| {
             let (_, path) = self.paths.iter().find(|(known, _)| known == file)?;
@@ -183,13 +177,12 @@ impl Files {
         wanted.iter().map(|file| find(file).ok_or_else(missing)).collect()
     }
 
-    /// Writes what the page cache holds of the files under way.
     pub(super) fn sync(&self) -> Result<(), Failure> {
         for path in &self.current {
             let tried = format!("sync {}", path.display());
             let file = std::fs::File::open(path).map_err(|error| of_words(&tried, error.to_string()))?;
             match file.sync_all() {
-                // A file that is open for reading only is not synced on Windows; nothing writes to it then.
+                // Windows does not sync a read-only file; nothing writes to it.
                 Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {}
                 other => other.map_err(|error| of_words(&tried, error.to_string()))?,
             }
@@ -197,7 +190,7 @@ impl Files {
         Ok(())
     }
 
-    /// What the devices show now.
+    /// Current device counters.
     pub(super) fn devices(&self, folder: &Path) -> Devices {
         let layers = match &self.layers {
             Some(found) => found.clone(),
@@ -216,7 +209,7 @@ impl Files {
         Ok(sum)
     }
 
-    /// Removes what this run made.
+    /// Made by this run.
     pub(super) fn remove(&mut self) -> Result<(), Failure> {
         for (path, file) in &self.known {
             if file.whose == Whose::Ours {
@@ -229,7 +222,7 @@ impl Files {
     }
 }
 
-/// The warmest sensor of the devices.
+/// Of all devices.
 fn warmest(layers: &[Layer]) -> Result<f64, String> {
     let mut reason = "there are no devices".to_owned();
     let mut warmest: Option<f64> = None;
@@ -244,7 +237,7 @@ fn warmest(layers: &[Layer]) -> Result<f64, String> {
     warmest.ok_or(reason)
 }
 
-/// A file on a volume that étalon has made, which must be there if there are bounds.
+/// On a made volume; it must exist if plans are bounded.
 fn inside(volume: &Path, file: PathBuf, permits: &Permits) -> Result<PathBuf, Failure> {
     match file.strip_prefix(volume) {
         Ok(name) => permits.name(&name.to_string_lossy()).map(|()| file.clone()),
@@ -268,7 +261,7 @@ fn path_of(file: &DataFile, place: &Place) -> PathBuf {
     }
 }
 
-/// Whether there is no file yet, or one of étalon's own that was not finished, or has another size than is asked for.
+/// Missing, or étalon's own but unfinished or of another size.
 fn is_to_be_made(file: &DataFile, path: &Path) -> bool {
     if !path.exists() {
         return true;
@@ -304,7 +297,6 @@ fn going_on(interrupt: &AtomicBool) -> ControlFlow<()> {
     if interrupt.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
-/// Refuses a file that ends before what is to be touched.
 fn refuse_beyond(file: &DataFile, path: &Path, size_bytes: u64) -> Result<(), Failure> {
     if file.reach_bytes <= size_bytes {
         return Ok(());
@@ -314,7 +306,6 @@ fn refuse_beyond(file: &DataFile, path: &Path, size_bytes: u64) -> Result<(), Fa
         .hint("lower `span_mb` or `offset_kb`, or raise `size_mb`"))
 }
 
-/// Refuses to write over a file that étalon did not make.
 fn refuse_foreign(file: &DataFile, path: &Path, whose: Whose, making: &Making<'_>) -> Result<(), Failure> {
     let is_asked = file.access == Access::ReadWrite && whose == Whose::Foreign;
     let is_allowed = making.consent == Consent::DropForeign
@@ -328,7 +319,7 @@ fn refuse_foreign(file: &DataFile, path: &Path, whose: Whose, making: &Making<'_
         .hint("name a folder, in which étalon makes a file of its own; or say `--yes` to lose what is in this one"))
 }
 
-/// What was found of a file, unless it cannot be believed.
+/// Unless it cannot be believed.
 fn verified(path: &Path, reach_bytes: u64) -> Result<Sound, Failure> {
     let tried = format!("measure on {}", path.display());
     match host::target::verify(path, reach_bytes).map_err(|error| failed(&tried, error))? {

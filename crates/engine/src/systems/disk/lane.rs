@@ -1,5 +1,3 @@
-//! A worker's share of a trial.
-
 use host::affinity;
 use host::blocks::{Access, BlockFile, OpenError};
 
@@ -13,7 +11,7 @@ use crate::systems::disk::blocks::BlockLane;
 use crate::worker::{self, Tally, WorkerContext};
 use crate::workloads::disk::{Affinity, BlockLoad, BlockStream, Cursors};
 
-/// Keeps the bytes that are written apart from the load's draws.
+/// Separates written bytes from the load's random draws.
 const CONTENT_SALT: u64 = 0x636f_6e74_656e_7473;
 
 pub(super) fn drive(
@@ -62,7 +60,6 @@ fn open(file: &File, load: &BlockLoad) -> Result<BlockFile, Failure> {
     Ok(opened)
 }
 
-/// Binds this thread to its processors.
 fn bind(load: &BlockLoad, thread: u32) -> Result<(), Failure> {
     let refused = |cause: String| {
         Failure::new(FailureKind::Unsupported, "bind the load's threads to processors", cause)

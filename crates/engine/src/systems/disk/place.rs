@@ -1,4 +1,4 @@
-//! Where the files are: a folder, a file, a volume of étalon's own, or a device.
+//! A folder, a file, a made volume or a device.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -15,20 +15,19 @@ use crate::error::{Failure, FailureKind};
 use crate::systems::kept::claim_file;
 use crate::target::OpenRequest;
 
-/// Where the files are.
 #[derive(Debug)]
 pub(super) enum Place {
-    /// In a folder; `made` are those that étalon made for it, the innermost first.
+    /// `made`: folders made by étalon, the innermost first.
     Folder { path: PathBuf, made: Vec<PathBuf> },
-    /// It is a file, which may have to be made.
+    /// Made if missing.
     File { path: PathBuf, made: Vec<PathBuf> },
-    /// On a volume that étalon made, mounted there. The claim keeps other étalons away from its image.
+    /// Mounted at `path`. The claim keeps other étalons from its image.
     Volume { volume: Mutex<Option<Box<(MadeVolume, Claim)>>>, path: PathBuf, made: Vec<PathBuf> },
-    /// It is a device, all of which may be lost.
+    /// All its data may be lost.
     Device(RawDevice),
 }
 
-/// What a system names: a path behind `disk:`, or the image of a volume.
+/// The path after `disk:`, or a volume's image.
 pub(super) fn named(system: &SystemPlan) -> Result<PathBuf, Failure> {
     if let Some(volume) = &system.volume {
         return Ok(PathBuf::from(&volume.image));
@@ -42,7 +41,7 @@ pub(super) fn named(system: &SystemPlan) -> Result<PathBuf, Failure> {
     Ok(PathBuf::from(path))
 }
 
-/// Whether a path that is there, or is to be, is a folder. One that is not there is a file if its name has an ending.
+/// A missing path is a file if its name has an extension.
 fn is_folder(path: &Path) -> bool {
     match std::fs::metadata(path) {
         Ok(data) => data.is_dir(),
@@ -77,7 +76,7 @@ impl Place {
         }
         let folder = folder_of(&path);
         let made = make_folders(&folder)?;
-        // Looked at once more, now that it is there.
+        // Checked again, now that it exists.
         request.permits.path(&folder)?;
         Ok(if is_folder(&path) { Place::Folder { path, made } } else { Place::File { path, made } })
     }
@@ -132,7 +131,6 @@ impl Place {
         Ok(Place::Volume { volume: Mutex::new(Some(Box::new((made_volume, claim)))), path, made })
     }
 
-    /// The folder that the files are in.
     pub(super) fn folder(&self) -> PathBuf {
         match self {
             Place::Folder { path, .. } | Place::Volume { path, .. } => path.clone(),
@@ -141,7 +139,7 @@ impl Place {
         }
     }
 
-    /// Removes the folders or the volume that étalon made. The files in them are removed already.
+    /// Folders or volume made by étalon, without their files.
     pub(super) fn remove(&self) -> Result<(), Failure> {
         match self {
             Place::Folder { made, .. } | Place::File { made, .. } => remove_folders(made),
@@ -158,7 +156,7 @@ impl Place {
 }
 
 impl Drop for Place {
-    /// Folders that other systems had their files in when this one's were removed are empty by now.
+    /// By now other systems' files are gone from these folders, too.
     fn drop(&mut self) {
         match self {
             Place::Folder { made, .. } | Place::File { made, .. } | Place::Volume { made, .. } => remove_folders(made),
@@ -167,7 +165,7 @@ impl Drop for Place {
     }
 }
 
-/// Makes a folder with those above it, and tells which were not there, the innermost first.
+/// Returns the folders that were missing, the innermost first.
 fn make_folders(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let missing = folder.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.exists());
     let missing: Vec<PathBuf> = missing.map(Path::to_owned).collect();
@@ -176,7 +174,7 @@ fn make_folders(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(missing)
 }
 
-/// Removes the folders that étalon made and that nobody has put anything in.
+/// Only empty ones.
 fn remove_folders(made: &[PathBuf]) {
     for folder in made {
         if std::fs::remove_dir(folder).is_err() {

@@ -1,4 +1,4 @@
-//! How operations are carried out, by the system's settings and the command line.
+//! How operations run, by the system's settings and the command line.
 
 use host::blocks::{Form, Polling};
 use host::reactor::Choice;
@@ -7,14 +7,14 @@ use model::Value;
 use crate::error::{Failure, FailureKind};
 use crate::target::OpenRequest;
 
-/// The settings that a system of blocks takes.
+/// Of a system of blocks.
 const NAMES: [&str; 3] = ["io", "polling", "batch"];
 const FORMS: [(&str, Form); 4] =
     [("auto", Form::Auto), ("ring", Form::Ring), ("blocking", Form::Blocking), ("null", Form::Null)];
 const POLLINGS: [(&str, Polling); 3] =
     [("interrupts", Polling::Interrupts), ("device", Polling::Device), ("kernel-thread", Polling::KernelThread)];
 
-/// How operations are carried out.
+/// How operations run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
     pub(super) form: Form,
@@ -23,7 +23,6 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// What a request asks for: the system's settings, else the command line.
     pub(super) fn of(request: &OpenRequest) -> Result<Settings, Failure> {
         let form = match request.reactor {
             Choice::Auto => Form::Auto,

@@ -1,4 +1,4 @@
-//! Targets of blocks on the disk that the build uses.
+//! Targets of blocks on the build's disk.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -42,7 +42,7 @@ fn refusal<T>(result: Result<T, Failure>) -> Failure {
     }
 }
 
-/// A task of 4 MiB, unless the keys say otherwise.
+/// 4 MiB by default.
 fn task(pairs: &[(&str, Value)]) -> Task {
     let spec = DiskWorkload.spec();
     let mut point: Point = spec
@@ -59,7 +59,7 @@ fn text(text: &str) -> Value {
     Value::Text(text.to_owned())
 }
 
-/// Trials until one is as it should be: on a machine that is busy with other things, a short one may hold next to nothing.
+/// Repeats until one is good: a short trial on a busy machine may hold next to nothing.
 fn until(target: &DiskTarget, task: &Task, is_good: impl Fn(&TrialRecord) -> bool) -> TrialRecord {
     let mut record = trial(target, task).unwrap();
     for _ in 0..20 {
@@ -71,7 +71,7 @@ fn until(target: &DiskTarget, task: &Task, is_good: impl Fn(&TrialRecord) -> boo
     record
 }
 
-/// Prepares and runs a trial of 300 ms.
+/// 300 ms.
 fn trial(target: &DiskTarget, task: &Task) -> Result<TrialRecord, Failure> {
     let Action::Stream(stream) = &task.action else { panic!("blocks are a stream") };
     let schedule = Schedule {
@@ -117,7 +117,7 @@ fn a_trial_has_rates_latencies_costs_and_the_devices_account() {
     assert!(value(&record, "latency_p50") > 0.0 && value(&record, "latency_max") >= value(&record, "latency_p50"));
     assert!(value(&record, "cpu_per_io") > 0.0 && value(&record, "submission_p50") > 0.0);
     assert!(value(&record, "submission_p50") < value(&record, "latency_p50"));
-    // Little's law: eight under way at a time, all the time.
+    // Little's law: always eight in flight.
     let under_way = iops * value(&record, "latency_mean") / 1e6;
     assert!((6.0..=8.2).contains(&under_way), "{under_way} under way");
     assert!(!record.series.is_empty());
@@ -151,7 +151,7 @@ fn what_a_cache_serves_carries_no_verdict() {
         println!("skipped: the folder is on no device that this system shows");
         return;
     }
-    // 64 blocks, again and again: nearly all of them come from the page cache.
+    // 64 blocks over and over: nearly all from the page cache.
     let read = task(&[("cache", text("all")), ("size_mb", Value::Int(1))]);
     let is_marked = |record: &TrialRecord| record.marks.iter().any(|mark| mark.kind == MarkKind::ServedByCache);
     let record = until(&target, &read, is_marked);
@@ -283,7 +283,7 @@ fn statements_and_blocks_do_not_mix() {
     assert_eq!(refusal(target.prepare(&task.dataset)).kind, FailureKind::Unsupported);
 }
 
-/// A loop device with sectors of 4 KiB on an image, removed when dropped.
+/// With sectors of 4 KiB; removed when dropped.
 struct Loop {
     device: String,
 }

@@ -1,4 +1,4 @@
-//! Backups by `mariadb-backup`, piped to étalon's codecs, and by `mariadb-dump`; restored into a private server.
+//! Backups by `mariadb-backup`, piped to étalon's codecs, or by `mariadb-dump`; restored into a private server.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -19,17 +19,15 @@ use crate::backup::tool::{self, Tool};
 use crate::backup::{BackupRequest, Backups, Compressor, Layout, Method, Restored, Taken};
 use crate::error::{Failure, FailureKind};
 
-/// Where the programs come from.
+/// Installation hint.
 const BACKUP_HINT: &str = "`apt install mariadb-backup`, or put the folder of `mariadb-backup` and `mbstream` on PATH; `method = \"mariadb-dump\"` \
      needs neither";
 const DUMP_HINT: &str = "`apt install mariadb-client`";
 
-/// The backups of a server.
 pub(super) struct MySqlBackups<'a> {
     pub(super) target: &'a MySqlTarget,
 }
 
-/// The programs of a method.
 enum Programs {
     Files { backup: PathBuf, stream: PathBuf },
     Dump { dump: PathBuf, client: PathBuf },
@@ -61,7 +59,7 @@ impl MySqlBackups<'_> {
         Ok(Programs::Dump { dump: find("mariadb-dump", "mysqldump")?, client: find("mariadb", "mysql")? })
     }
 
-    /// The programs, and why it is not the first choice.
+    /// And why they are a fallback.
     fn choose(&self, method: Method) -> Result<(Method, Programs, Option<String>), Failure> {
         match method {
             Method::MariadbBackup => Ok((Method::MariadbBackup, self.files()?, None)),
@@ -77,7 +75,7 @@ impl MySqlBackups<'_> {
         }
     }
 
-    /// The stream of `mariadb-backup`.
+    /// `mariadb-backup`'s stream.
     fn take_files(&self, backup: &Path, request: &BackupRequest<'_>) -> Result<crate::backup::sink::Written, Failure> {
         let data = self.target.private().map(|private| private.data()).transpose()?.unwrap_or_default();
         let mut datadir = OsString::from("--datadir=");
@@ -149,7 +147,7 @@ impl MySqlBackups<'_> {
         let Programs::Dump { client, .. } = self.dump()? else {
             return Err(Failure::new(FailureKind::Other, "restore", "its programs are gone"));
         };
-        // An empty server is there before the clock starts.
+        // Not timed: the empty server.
         let (private, endpoint) = match self.target.private() {
             Some(private) => private.fresh_twin(request.folder)?,
             None => {
@@ -159,7 +157,7 @@ impl MySqlBackups<'_> {
         meter.server_cpu_before_s = private.cpu_s().unwrap_or_default();
         let mut from = decoder(taken, request)?;
         meter.part("load", || {
-            // What is restored is data: no line of it is a command to the program, and none asks for a file of this host.
+            // Restored lines are data: no client commands, no local files.
             let call = Tool::new(&client, request.work)
                 .args(["--no-defaults", "--binary-mode", "--local-infile=0"])
                 .args(login(&client, &endpoint.address)?)
@@ -179,7 +177,7 @@ fn decoder(taken: &Taken, request: &BackupRequest<'_>) -> Result<Decoder, Failur
     Ok(from.at_most(request.max_rate_bytes_s))
 }
 
-/// How a program reaches the server; the password is in its environment.
+/// Arguments; the password is in the environment.
 fn login(program: &Path, address: &Address) -> Result<Vec<String>, Failure> {
     let mut args = vec![format!("--user={}", address.user)];
     match &address.place {
@@ -211,7 +209,7 @@ impl Backups for MySqlBackups<'_> {
             Err(_) => return Vec::new(),
         };
         let name = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        // Without the place where it lies, which tells nothing.
+        // Without its path.
         let version = tool::version(&program).replace(&program.display().to_string(), "").trim().to_owned();
         vec![(name, version)]
     }
@@ -250,7 +248,7 @@ impl Backups for MySqlBackups<'_> {
     }
 }
 
-/// A private server on what was restored.
+/// On restored data.
 struct RestoredServer {
     private: Private,
     endpoint: Endpoint,

@@ -1,4 +1,4 @@
-//! What a plan may do with a server at an agent: measure it, and reach neither the programs nor the files of its host.
+//! Limits plans at an agent: no programs or files of its host.
 
 use super::SCHEMA;
 use super::connect::failure;
@@ -8,8 +8,8 @@ use crate::error::Failure;
 use crate::permits::Permits;
 use crate::systems::mysql::lane::Client;
 
-/// The settings that a plan may have on an agent: those of speed, memory and durability, of MySQL and of MariaDB. None of
-/// them is or holds a command, a statement, a library, a path, an address or a key.
+/// Settings allowed at an agent, of MySQL and MariaDB: speed, memory, durability. No commands, statements, libraries,
+/// paths, addresses or keys.
 /// <https://mariadb.com/docs/server/server-management/variables-and-modes/full-list-of-mariadb-options-system-and-status-variables>,
 /// <https://dev.mysql.com/doc/refman/8.4/en/server-system-variable-reference.html>
 pub(super) const SETTINGS: &[&str] = &[
@@ -315,8 +315,8 @@ pub(super) const SETTINGS: &[&str] = &[
     "wait_timeout",
 ];
 
-/// What the account of a private server may at an agent: its own database, the server's counters, checkpoints of tables and
-/// backups. Neither `FILE` nor `SUPER` is among it, nor any table of the server's own, by which libraries are loaded.
+/// Rights of a private server's account at an agent: its own database, counters, table checkpoints and backups; no
+/// `FILE`, `SUPER` or system tables, which load libraries.
 pub(super) fn grants(account: &str) -> String {
     format!(
         "GRANT RELOAD, PROCESS, REPLICATION CLIENT, LOCK TABLES ON *.* TO {account};\nGRANT ALL ON `{SCHEMA}`.* TO \
@@ -324,7 +324,7 @@ pub(super) fn grants(account: &str) -> String {
     )
 }
 
-/// Refuses an account that could run programs or reach files on the server's host, where that was not allowed.
+/// Refuses an account that could run programs or reach files on the server's host, unless allowed.
 pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Permits) -> Result<(), Failure> {
     if !permits.are_bounded() {
         return Ok(());
@@ -340,7 +340,7 @@ pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Pe
     permits.strong_login(&address.user, power, &how)
 }
 
-/// By a right to write on everything, on the database `mysql` or on a table of it; or in the name of an account that may.
+/// By a write privilege on everything, on the database `mysql` or a table of it, or through another account.
 fn writes_catalog(client: &mut Client) -> Result<bool, Failure> {
     const EVERYWHERE: &[&str] = &["INSERT", "UPDATE", "SET USER", "SET_USER_ID", "SET_ANY_DEFINER"];
     if counters::has_privilege(client, EVERYWHERE)? {

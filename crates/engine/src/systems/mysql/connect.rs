@@ -1,5 +1,3 @@
-//! Making a connection, and saying clearly why there is none.
-
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,36 +16,28 @@ use crate::systems::server::dialogue::{ServerError as _, Tls};
 use crate::systems::server::refusal::{self, Explain};
 use crate::systems::server::{VIGILANCE, is_this_host};
 
-/// What the handshake and the login may take beyond the connection's own time-out.
+/// Beyond the connection's own time-out, for handshake and login.
 const LOGIN_GRACE: Duration = Duration::from_secs(2);
 
-/// What a connection is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// To prepare, count and tidy up.
+    /// Prepare, count and clean up.
     Control,
-    /// To carry the load: a script may send several statements in one message.
+    /// The load: a message may hold several statements.
     Load,
 }
 
-/// Why there is no connection.
 pub(super) type Refusal = refusal::Refusal<ErrorPacket>;
-/// Why a lane's connection did not come about.
+/// Of a lane.
 pub(super) type OpenError = refusal::OpenError<ErrorPacket>;
 
-/// A way to a server that can be gone again and again.
 #[derive(Clone)]
 pub(super) struct Endpoint {
-    /// Where it leads.
     pub(super) address: Address,
     tls: Option<Tls>,
 }
 
 impl Endpoint {
-    /// The way to an address.
-    ///
-    /// # Errors
-    /// The certificates that it trusts cannot be read.
     pub(super) fn new(address: Address) -> Result<Endpoint, Failure> {
         let Some(config) = address.tls.client()? else { return Ok(Endpoint { address, tls: None }) };
         let config = Arc::new(config);
@@ -61,15 +51,11 @@ impl Endpoint {
         Ok(Endpoint { address, tls: Some(Tls { config, name }) })
     }
 
-    /// Connects and logs in.
-    ///
-    /// # Errors
-    /// One for each reason, each with what to do about it.
     pub(super) fn connect(&self, purpose: Purpose) -> Result<Client, Failure> {
         self.try_connect(purpose).map_err(|refusal| self.explain(&refusal))
     }
 
-    /// The same, with the reason before it is worded.
+    /// [`Endpoint::connect`] with an unformatted error.
     pub(super) fn try_connect(&self, purpose: Purpose) -> Result<Client, Refusal> {
         let encryption = match self.address.tls.mode {
             SslMode::Disabled => Encryption::Off,
@@ -77,7 +63,7 @@ impl Endpoint {
             SslMode::Required | SslMode::VerifyCa | SslMode::VerifyIdentity => Encryption::Require,
         };
         match self.try_once(purpose, encryption) {
-            // As MySQL's clients: what is only preferred is done without.
+            // Like MySQL's clients: preferred TLS is optional.
             Err(Refusal::Tls(_)) if self.address.tls.can_do_without() => self.try_once(purpose, Encryption::Off),
             other => other,
         }
@@ -142,7 +128,7 @@ impl Explain for Endpoint {
 }
 
 impl Endpoint {
-    /// What came back, of which kind it is, and what to do about it.
+    /// Message, kind and hint.
     fn explain_words(&self, refusal: &Refusal) -> (String, FailureKind, String) {
         let check = self.check_hint();
         match refusal {
@@ -253,7 +239,7 @@ impl Endpoint {
         )
     }
 
-    /// Whether the server can only be on this machine, by the way to it.
+    /// By its address the server must be on this machine.
     pub(super) fn is_local(&self) -> bool {
         match &self.address.place {
             Place::Socket(_) => true,
@@ -262,7 +248,6 @@ impl Endpoint {
     }
 }
 
-/// A failure of something that was asked of a server over an open connection.
 pub(super) fn failure(tried: impl Into<String>, error: &AskError) -> Failure {
     let tried = tried.into();
     let AskError::Server(packet) = error else {

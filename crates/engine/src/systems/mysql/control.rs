@@ -1,4 +1,4 @@
-//! The one connection over which étalon prepares, counts and tidies up.
+//! The control connection: prepares, counts, cleans up.
 
 use std::ops::ControlFlow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,8 +10,8 @@ use crate::systems::kept::{Kept, outwait};
 use crate::systems::mysql::lane::{AskError, Client};
 use crate::target::Part;
 
-/// Settings of the control session, whatever the plan's are: nothing that it does may be cut short, and a lock that
-/// another session holds is waited for so long. What a server does not have is passed over.
+/// Settings of the control session: no time-outs, and a bounded wait for other sessions' locks. Unknown ones are
+/// skipped.
 const SETTINGS: [&str; 6] = [
     "SET SESSION lock_wait_timeout = 30",
     "SET SESSION innodb_lock_wait_timeout = 30",
@@ -20,10 +20,9 @@ const SETTINGS: [&str; 6] = [
     "SET SESSION max_execution_time = 0",
     "SET SESSION net_write_timeout = 600",
 ];
-/// The name of the lock by which étalon claims its database.
+/// Lock name of étalon's claim on its database.
 const LOCK: &str = "etalon";
 
-/// The connection, and how it is made.
 pub(super) struct Control {
     endpoint: Endpoint,
     session: Session,
@@ -31,28 +30,25 @@ pub(super) struct Control {
     kept: Kept<Held>,
 }
 
-/// The connection with its claim.
 struct Held {
     client: Client,
-    /// Given back when it is dropped.
+    /// Released on drop.
     _claim: Option<Claim>,
 }
 
 impl Control {
-    /// A connection that is made when it is first needed.
     pub(super) fn new(endpoint: Endpoint, session: Session, part: Part) -> Control {
         Control { endpoint, session, part, kept: Kept::none() }
     }
 
-    /// Asks something over the connection, as [`Kept::ask`].
     pub(super) fn ask<T>(&self, mut question: impl FnMut(&mut Client) -> Result<T, Failure>) -> Result<T, Failure> {
         self.kept.ask(|| self.connect(), |held| question(&mut held.client))
     }
 
-    /// Ends the connection, and with it the claim on the database. The next question makes it anew.
+    /// Releases the claim, too. The next question reconnects.
     pub(super) fn close(&self) {
         self.kept.end(|mut held| {
-            // The server gives the locks of a session back only a moment after it has closed the connection.
+            // The server releases a session's locks only a moment after closing.
             let _ = held.client.execute(&format!("DO RELEASE_LOCK('{LOCK}')"));
             held.client.close();
         });
@@ -74,15 +70,15 @@ impl Control {
     }
 }
 
-/// Sessions of this process that have claimed a server. Several systems of one plan may be the same server under other
-/// settings or by another path: the first of them holds the lock for all.
+/// This process's sessions with a claim. Several systems of a plan may be one server with other settings or paths: the
+/// first holds the lock for all.
 static OWN: Mutex<Vec<(String, u32)>> = Mutex::new(Vec::new());
 
 fn own() -> MutexGuard<'static, Vec<(String, u32)>> {
     OWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A session's claim, whether it holds the lock or another session of this process does.
+/// Holds the lock, or shares another session's.
 struct Claim {
     server: String,
     session: u32,
@@ -94,10 +90,9 @@ impl Drop for Claim {
     }
 }
 
-/// What tells two servers apart, however they are reached.
 const IDENTITY: &str = "SELECT CONCAT_WS(' ', @@hostname, @@port, @@socket, @@datadir)";
 
-/// Claims étalon's database for this process: two that load and drop the same tables would spoil each other's trials.
+/// Two processes that load and drop the same tables would spoil each other's trials.
 fn claim(client: &mut Client, endpoint: &Endpoint) -> Result<Claim, Failure> {
     let tried = format!("claim étalon's database at {}", endpoint.address.shown());
     let ask = |client: &mut Client, sql: &str| client.one(sql).map_err(|error| failure(tried.clone(), &error));

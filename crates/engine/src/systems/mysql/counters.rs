@@ -1,4 +1,4 @@
-//! The server's own counters, what a login may do, and how background work is brought to rest.
+//! Counters, privileges, and settling background work.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -15,7 +15,7 @@ use crate::systems::mysql::lane::{AskError, Client};
 use crate::systems::server::counted::{Counting, Question};
 use crate::target::Counters;
 
-/// A counter: its name and unit with us, and the server's names for it, of which the first that is there counts.
+/// Our name and unit, and the server's names, of which the first existing one counts.
 struct Source {
     name: &'static str,
     unit: &'static str,
@@ -26,7 +26,6 @@ const fn source(name: &'static str, unit: &'static str, variables: &'static [&'s
     Source { name, unit, variables }
 }
 
-/// Every counter. All of them count the whole server.
 const COUNTERS: &[Source] = &[
     source("statements", "", &["questions"]),
     source("commit_statements", "", &["com_commit"]),
@@ -45,7 +44,7 @@ const COUNTERS: &[Source] = &[
     source("temporary_tables_on_disk", "", &["created_tmp_disk_tables"]),
 ];
 
-/// How a session is asked for its own counts. Both products tell them for the session alone, to every account.
+/// A session's own counts, which both products show to every account.
 ///
 /// <https://mariadb.com/docs/server/reference/system-tables/information-schema/information-schema-tables/information-schema-global_status-and-session_status-tables>,
 /// <https://dev.mysql.com/doc/refman/8.4/en/performance-schema-status-variable-tables.html>
@@ -67,7 +66,6 @@ pub(super) fn of_session(flavor: Flavor) -> Question {
     Question { sql, columns: &[Counting::Statements, Counting::Commits] }
 }
 
-/// Why there is no counter of commits.
 const NO_COMMITS: &str = "the server counts the statement COMMIT (`commit_statements`), and nothing for a statement that \
                           commits by itself; what its sessions executed is counted in `session_statements`";
 
@@ -88,12 +86,12 @@ pub(super) fn read(client: &mut Client) -> Result<Counters, Failure> {
     Ok(counters)
 }
 
-/// How what is still to be written is brought to disk before a trial.
+/// How dirty pages are written before a trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Checkpoint {
-    /// All of it, by `innodb_log_checkpoint_now`, which ends when the checkpoint has.
+    /// All, by `innodb_log_checkpoint_now`, which waits.
     Sharp,
-    /// The pages of étalon's own tables, by `FLUSH TABLES … FOR EXPORT`.
+    /// Étalon's own tables, by `FLUSH TABLES … FOR EXPORT`.
     Tables,
     None(String),
 }
@@ -110,7 +108,7 @@ impl Checkpoint {
 
 const SHARP: &str = "SET GLOBAL innodb_log_checkpoint_now = ON";
 
-/// Whether the login may checkpoint, and how.
+/// Whether and how the login may checkpoint.
 pub(super) fn checkpoint(client: &mut Client) -> Result<Checkpoint, Failure> {
     match client.execute(SHARP) {
         Ok(()) => return Ok(Checkpoint::Sharp),
@@ -127,7 +125,7 @@ pub(super) fn checkpoint(client: &mut Client) -> Result<Checkpoint, Failure> {
     })
 }
 
-/// Brings the pages that were changed to disk.
+/// Writes dirty pages.
 pub(super) fn flush(client: &mut Client, checkpoint: &Checkpoint) -> Result<(), Failure> {
     let tried = "write what the server still holds in memory";
     let run = |client: &mut Client, sql: &str| client.execute(sql).map_err(|error| failure(tried, &error));
@@ -154,13 +152,13 @@ pub(super) fn flush(client: &mut Client, checkpoint: &Checkpoint) -> Result<(), 
     }
 }
 
-/// Versions of rows that may be left to be purged: the server's own housekeeping makes a few all the time.
+/// Row versions left unpurged; housekeeping makes a few all the time.
 const HISTORY_AT_REST: u64 = 32;
-/// How long the purge is waited for, and how often it is asked.
+/// For purging.
 const PURGE_PATIENCE: Duration = Duration::from_secs(10);
 const PURGE_POLL: Duration = Duration::from_millis(50);
 
-/// Waits until the versions of rows that nobody can see any more have been purged, where the server tells.
+/// Until invisible row versions are purged, where the server tells.
 pub(super) fn await_purge(client: &mut Client) -> Result<(), Failure> {
     let started = Instant::now();
     loop {
@@ -173,12 +171,12 @@ pub(super) fn await_purge(client: &mut Client) -> Result<(), Failure> {
     }
 }
 
-/// The login as `information_schema` names it: `'user'@'host'`.
+/// `'user'@'host'`, as in `information_schema`.
 pub(super) const GRANTEE: &str = "CONCAT('''', LEFT(CURRENT_USER(), CHAR_LENGTH(CURRENT_USER()) - \
                        CHAR_LENGTH(SUBSTRING_INDEX(CURRENT_USER(), '@', -1)) - 1), '''@''', \
                        SUBSTRING_INDEX(CURRENT_USER(), '@', -1), '''')";
 
-/// Whether the login has one of these privileges on everything, by itself. Those of its roles are not seen.
+/// Global privileges of the login, without its roles.
 pub(super) fn has_privilege(client: &mut Client, privileges: &[&str]) -> Result<bool, Failure> {
     let sql = format!(
         "SELECT COUNT(*) FROM information_schema.user_privileges WHERE grantee = {GRANTEE} AND privilege_type IN ('{}')",
@@ -188,7 +186,7 @@ pub(super) fn has_privilege(client: &mut Client, privileges: &[&str]) -> Result<
     Ok(count != "0")
 }
 
-/// Refuses a server that nothing can be written to, and an account that may not make étalon's database.
+/// Refuses a read-only server, and an account that may not make étalon's database.
 pub(super) fn refuse_unfit(client: &mut Client, endpoint: &Endpoint, there: bool) -> Result<(), Failure> {
     let asked = |error: AskError| failure("ask what the server lets étalon do", &error);
     let refuse = |kind, cause: String, hint: String| {
@@ -216,13 +214,12 @@ pub(super) fn refuse_unfit(client: &mut Client, endpoint: &Endpoint, there: bool
     refuse(FailureKind::Permission, cause, format!("`GRANT ALL ON {SCHEMA}.* TO {account}`"))
 }
 
-/// Whether the login has a role, whose privileges `information_schema` does not list as its own.
+/// `information_schema` does not list roles' privileges as the login's.
 fn has_role(client: &mut Client) -> bool {
     // Old servers have no roles.
     client.one("SELECT CURRENT_ROLE()").is_ok_and(|role| !role.is_empty() && !role.eq_ignore_ascii_case("none"))
 }
 
-/// Settings of the server by name.
 pub(super) fn settings(client: &mut Client) -> Result<BTreeMap<String, String>, Failure> {
     variables(client, "SHOW SESSION VARIABLES")
 }

@@ -1,11 +1,8 @@
-//! How MySQL writes SQL.
-
 use std::borrow::Cow;
 
 use crate::dataset::{ColumnKind, Dialect, Nulls, Table};
 use crate::systems::mysql::lane::own_words;
 
-/// The dialect of MySQL and MariaDB.
 pub(super) struct MySqlDialect;
 
 impl Dialect for MySqlDialect {
@@ -14,7 +11,7 @@ impl Dialect for MySqlDialect {
             ColumnKind::Int => "INT".to_owned(),
             ColumnKind::BigInt => "BIGINT".to_owned(),
             ColumnKind::Char(length) => format!("CHAR({length})"),
-            // `TIMESTAMP` is converted between time zones, and ends in 2038.
+            // `TIMESTAMP` converts between time zones and ends in 2038.
             ColumnKind::Timestamp => "DATETIME".to_owned(),
         }
     }
@@ -27,8 +24,7 @@ impl Dialect for MySqlDialect {
         Cow::Borrowed(own_words(sql))
     }
 
-    /// The key stands in the table's definition: InnoDB keeps the rows in its order, and would copy the whole table for
-    /// one that came later.
+    /// With the primary key: InnoDB clusters rows by it, and would copy the table to add one later.
     fn define_table(&self, table: &Table) -> String {
         let columns = table.columns.iter().map(|column| {
             let nulls = if column.nulls == Nulls::Refused { " NOT NULL" } else { "" };
@@ -40,13 +36,12 @@ impl Dialect for MySqlDialect {
     }
 }
 
-/// A name between backticks.
 pub(super) fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
 pub(super) fn literal(text: &str) -> String {
-    // As two quotes whatever `sql_mode` is; a backslash would depend on it.
+    // Doubled quotes work with any `sql_mode`; backslashes do not.
     let mut parts = text.split('\\').map(|part| format!("'{}'", part.replace('\'', "''")));
     match text.contains('\\') {
         false => parts.next().unwrap_or_default(),

@@ -9,7 +9,7 @@ use model::DurabilityTier::{Delayed, Durable, Memory, Unsafe};
 use crate::systems::durability::Is::{NoneOf, OneOf};
 use crate::systems::durability::Rule;
 
-/// The settings that a commit's promise follows from.
+/// Settings behind the durability.
 pub(super) const LISTED: &[&str] = &[
     "engine",
     "innodb_flush_log_at_trx_commit",
@@ -19,7 +19,7 @@ pub(super) const LISTED: &[&str] = &[
     "sync_binlog",
 ];
 
-/// The first row that fits counts. `engine` is that of the tables; `innodb_redo_log_enabled` a status variable.
+/// The first matching row counts. `engine` is the tables'; `innodb_redo_log_enabled` is a status variable.
 pub(super) const TABLE: &[Rule] = &[
     Rule { when: &[("engine", OneOf(&["memory"]))], tier: Memory, why: "the tables are in memory" },
     Rule {

@@ -1,4 +1,4 @@
-//! What a server is, how it is set, and what its commits promise.
+//! Server facts, settings and durability.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,8 +17,8 @@ use crate::systems::data_place::{DataPlace, hidden};
 use crate::systems::durability::{first_fit, listed};
 use crate::systems::mysql::lane::Client;
 
-/// Settings that differ between two servers that are alike, or between two sessions or starts of one: where things are
-/// and what they are called, how a session stands. What is logged is not among them: it costs time.
+/// Settings that differ between equal servers, sessions or starts: places, names, session state. Logging counts, since
+/// it costs time.
 const PASSING: &[&str] = &[
     "bind_address",
     "collation_database",
@@ -67,11 +67,10 @@ const PASSING: &[&str] = &[
     "wsrep_start_position",
 ];
 
-/// And by the beginnings and the ends of their names.
 const PASSING_BEGINNINGS: &[&str] = &["gtid_", "wsrep_node_", "admin_", "mysqlx_", "pseudo_"];
 const PASSING_ENDS: &[&str] = &["_file", "_dir", "_directory", "_dir_path", "dir", "_path", "_logname"];
 
-/// Reads the facts over a session that is set as those of a trial.
+/// In a session like a trial's.
 pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> Result<Facts, Failure> {
     let mut facts = Facts::default();
     let settings = counters::settings(client)?;
@@ -115,7 +114,7 @@ fn product(flavor: Flavor, comment: &str) -> &'static str {
     }
 }
 
-/// The character set of étalon's database: that of a database that is made now, until it is made.
+/// Character set of étalon's database, or of a new one.
 fn add_database(facts: &mut Facts, client: &mut Client) -> Result<(), Failure> {
     let sql = format!(
         "SELECT default_character_set_name, default_collation_name FROM information_schema.schemata WHERE schema_name = \
@@ -145,12 +144,12 @@ fn shown(name: &str, value: &str) -> String {
     if may_be_secret { hidden(value) } else { value.to_owned() }
 }
 
-/// Where the data is, if it is on this machine and may be looked at.
+/// If it is on this machine and accessible.
 fn data_place(settings: &BTreeMap<String, String>, endpoint: &Endpoint) -> DataPlace {
     let Some(folder) = settings.get("datadir").filter(|folder| !folder.is_empty()).map(PathBuf::from) else {
         return DataPlace::Elsewhere("the server does not say where its data is".to_owned());
     };
-    // A server in a container has a port on this machine, but not its socket.
+    // A container's server has a port on this machine, but no socket.
     let socket = settings.get("socket").map(PathBuf::from).unwrap_or_default();
     let here = match &endpoint.address.place {
         Place::Socket(_) => true,
@@ -159,12 +158,12 @@ fn data_place(settings: &BTreeMap<String, String>, endpoint: &Endpoint) -> DataP
     if here { DataPlace::here(folder) } else { DataPlace::on_another_machine() }
 }
 
-/// The server's process, as it has noted it itself.
+/// From its pid file.
 fn process_of(folder: &Path, pid_file: &str) -> Option<u32> {
     std::fs::read_to_string(folder.join(pid_file)).ok()?.trim().parse().ok()
 }
 
-/// The engines of the tables that the load works on: of étalon's own, that which they are made with.
+/// Of the load's tables; étalon's own have the default engine.
 fn engines(client: &mut Client, own: &str, tables: Tables) -> Result<Vec<String>, Failure> {
     let mut engines = Vec::new();
     if tables == Tables::None {
@@ -178,13 +177,13 @@ fn engines(client: &mut Client, own: &str, tables: Tables) -> Result<Vec<String>
     Ok(engines)
 }
 
-/// Whether there is a redo log, which is a status and no setting; `None` of a server that always has one.
+/// A status, not a setting; `None` if there is always one.
 fn redo_log(client: &mut Client) -> Result<Option<String>, Failure> {
     let known = variables(client, "SHOW GLOBAL STATUS LIKE 'Innodb_redo_log_enabled'")?;
     Ok(known.into_values().next())
 }
 
-/// What a commit promises: of several engines, the weakest promise.
+/// The weakest of all engines.
 fn promised(settings: &BTreeMap<String, String>, engines: &[String], redo_log: Option<&str>) -> Durability {
     let of_engine = |engine: &String| {
         let setting = |name: &str| match name {

@@ -16,10 +16,10 @@ use crate::systems::server::private::give;
 use crate::systems::server::random_password;
 
 const PLUGIN: &str = "file_key_management";
-/// The setting that names its file.
+/// Its file's setting.
 pub(super) const SETTING: &str = "file_key_management_filename";
 
-/// Whether settings ask for the plugin and leave its file to étalon.
+/// Settings ask for the plugin without naming a file.
 pub(super) fn are_wanted(settings: &BTreeMap<String, Value>) -> bool {
     let loads = |(name, value): (&String, &Value)| {
         session::plain(name).starts_with("plugin_load") && session::text_of(value).contains(PLUGIN)
@@ -27,12 +27,12 @@ pub(super) fn are_wanted(settings: &BTreeMap<String, Value>) -> bool {
     settings.iter().any(loads) && !settings.keys().any(|name| session::plain(name) == SETTING)
 }
 
-/// Writes a new key of 256 bits.
+/// 256 bits.
 pub(super) fn make(file: &Path, user: Option<&User>) -> Result<(), Failure> {
     write(file, &format!("1;{}{}\n", random_password(), random_password()), user)
 }
 
-/// Copies the keys of one server to another, which is to read what the first has written.
+/// For a server that is to read the first one's data.
 pub(super) fn copy(from: &Path, to: &Path, user: Option<&User>) -> Result<(), Failure> {
     let keys = fs::read_to_string(from).map_err(|error| {
         Failure::new(FailureKind::Missing, format!("read the key file {}", from.display()), error)
@@ -43,7 +43,7 @@ pub(super) fn copy(from: &Path, to: &Path, user: Option<&User>) -> Result<(), Fa
 
 fn write(file: &Path, keys: &str, user: Option<&User>) -> Result<(), Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::new(FailureKind::Other, "write the server's key file", error);
-    // Closed to others before the key is in it.
+    // Made private before the key is written.
     fs::write(file, "").map_err(|error| failed(&error))?;
     host::identity::close_to_others(file).map_err(|error| failed(&error))?;
     fs::write(file, keys).map_err(|error| failed(&error))?;

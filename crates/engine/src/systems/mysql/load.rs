@@ -1,4 +1,4 @@
-//! Making étalon's database and filling its tables.
+//! Makes étalon's database and fills its tables.
 
 use super::SCHEMA;
 use super::connect::failure;
@@ -10,14 +10,12 @@ use crate::systems::owner::{GIVEN, MARKER, MARKER_TABLE, Owner};
 use crate::systems::server::{write_row, write_values};
 use crate::target::Consent;
 
-/// A file's rows go to the server in pieces of this size, bytes: large enough that the system calls do not count.
+/// Large enough that system calls do not count.
 const PIECE_BYTES: usize = 64 * 1024;
-/// A statement that inserts many rows is at most so long, bytes, unless the server takes less.
+/// Of a multi-row insert, within the server's limit.
 const INSERT_BYTES: usize = 1 << 20;
-/// What servers say whose administrator forbids local files.
 const NO_LOCAL_FILES: [u16; 4] = [1148, 2068, 3948, 4166];
 
-/// Finds out whose the database is.
 pub(super) fn owner(client: &mut Client) -> Result<Owner, Failure> {
     let asked = |error: AskError| failure(format!("look for the database `{SCHEMA}`"), &error);
     let there = format!("SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = '{SCHEMA}'");
@@ -40,13 +38,13 @@ pub(super) fn owner(client: &mut Client) -> Result<Owner, Failure> {
     Ok(if client.one(&things).map_err(asked)? == "0" { Owner::Given } else { Owner::SomebodyElse })
 }
 
-/// Refuses a database that étalon did not make, unless the user has agreed.
+/// Unless the user agreed.
 pub(super) fn refuse_foreign(client: &mut Client, consent: Consent) -> Result<Owner, Failure> {
     let hint = "move its tables to another database, use another server, or drop it with --yes";
     owner(client)?.unless_foreign(consent, &format!("the database `{SCHEMA}`"), hint)
 }
 
-/// Makes the database and its tables anew, whatever was in it. It must be étalon's, or nobody's, or given up.
+/// Recreates the database and its tables. It must be étalon's, nobody's, or given up.
 pub(super) fn load(client: &mut Client, data: &Dataset, owner: Owner) -> Result<(), Failure> {
     let tried = format!("load {} into the database `{SCHEMA}`", data.name);
     let mut fill = || -> Result<(), LoadError> {
@@ -97,7 +95,7 @@ fn explain(tried: &str, error: &AskError) -> Failure {
     }
 }
 
-/// Leaves an empty database with nothing but the marker.
+/// Leaves only the marker.
 fn make_room(client: &mut Client, owner: Owner) -> Result<(), AskError> {
     let marker = match owner {
         Owner::Given | Owner::Guest => {
@@ -126,7 +124,7 @@ fn drop_tables(client: &mut Client) -> Result<(), AskError> {
     Ok(())
 }
 
-/// As a file, which is twice as fast as statements, where the server takes one from its clients.
+/// As a file where allowed: twice as fast as statements.
 fn fill_table(client: &mut Client, table: &Table, local_files: bool, packet_bytes: usize) -> Result<(), LoadError> {
     if local_files {
         match send_file(client, table) {
@@ -160,7 +158,7 @@ fn send_file(client: &mut Client, table: &Table) -> Result<u64, AskError> {
     Ok(reply.affected)
 }
 
-/// Many rows a statement; each commits by itself.
+/// Multi-row statements in autocommit.
 fn insert(client: &mut Client, table: &Table, packet_bytes: usize) -> Result<(), AskError> {
     let limit = INSERT_BYTES.min(packet_bytes / 2);
     let head = format!("INSERT INTO `{}` VALUES ", table.name);
@@ -178,7 +176,7 @@ fn insert(client: &mut Client, table: &Table, packet_bytes: usize) -> Result<(),
     Ok(())
 }
 
-/// Brings the optimizer's statistics up to date.
+/// Refreshes statistics.
 fn analyze(client: &mut Client, table: &Table) -> Result<(), LoadError> {
     let said = client.rows(&format!("ANALYZE TABLE `{}`", table.name))?;
     let field = |row: &[Option<String>], place: usize| row.get(place).cloned().flatten().unwrap_or_default();
@@ -188,7 +186,7 @@ fn analyze(client: &mut Client, table: &Table) -> Result<(), LoadError> {
     }
 }
 
-/// Removes what étalon made: the database, or only its tables where the database was given.
+/// The database, or only its tables if it was given.
 pub(super) fn remove(client: &mut Client) -> Result<(), Failure> {
     let removed = match owner(client)? {
         Owner::Nobody | Owner::Given | Owner::SomebodyElse => Ok(()),

@@ -6,20 +6,20 @@ use std::path::{Path, PathBuf};
 
 use crate::systems::server::url::Environment;
 
-/// The groups that every client reads.
+/// Read by every client.
 const GROUPS: [&str; 3] = ["client", "client-server", "client-mariadb"];
 
-/// What the option file gives to clients.
+/// For clients.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Options {
-    /// Options by name, with dashes.
+    /// Names with dashes.
     pub(super) values: BTreeMap<String, String>,
     /// Why the file, or its password, was not used.
     pub(super) ignored: Option<String>,
     pub(super) file: PathBuf,
 }
 
-/// Reads the file in the user's home folder; nothing if there is none.
+/// From the user's home folder.
 pub(super) fn read(environment: Environment<'_>) -> Options {
     let Some(home) = environment("HOME") else { return Options::default() };
     let file = Path::new(&home).join(".my.cnf");
@@ -32,7 +32,7 @@ pub(super) fn read(environment: Environment<'_>) -> Options {
             Options { ignored: Some(format!("{} cannot be read: {error}", file.display())), ..Options::default() }
         }
     };
-    // A password that others can read is not used, so that its owner notices.
+    // A password that others can read is ignored, so that its owner notices.
     if options.values.contains_key("password") && host::identity::open_to_others(&file).unwrap_or(true) {
         options.values.remove("password");
         let shown = file.display();
@@ -43,7 +43,7 @@ pub(super) fn read(environment: Environment<'_>) -> Options {
     options
 }
 
-/// The options of the groups that every client reads; of an option that comes twice, the last.
+/// Of the groups for all clients; the last of repeated options.
 fn parse(text: &str) -> BTreeMap<String, String> {
     let mut values = BTreeMap::new();
     let mut ours = false;
@@ -61,7 +61,7 @@ fn parse(text: &str) -> BTreeMap<String, String> {
     values
 }
 
-/// A value without its quotes or comment, and with its escapes undone.
+/// Without quotes, comment and escapes.
 fn value_of(text: &str) -> String {
     let quote = text.chars().next().filter(|first| matches!(first, '\'' | '"'));
     let inner = match quote.and_then(|quote| text[1..].rsplit_once(quote)) {

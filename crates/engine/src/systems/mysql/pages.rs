@@ -1,5 +1,3 @@
-//! MySQL and MariaDB: counters by file in performance_schema, where it is on; else those of InnoDB as a whole.
-
 use std::collections::BTreeMap;
 
 use model::Reading;
@@ -11,14 +9,11 @@ use crate::target::Target;
 use crate::workloads::pages::account::{Figure, FileClass, IoAccount, IoPlace};
 use crate::workloads::pages::dialect::{PagesDialect, WrittenBy, filler, number, one, readable, refused, text};
 
-/// MySQL and MariaDB, with InnoDB.
-///
-/// InnoDB puts at least two rows into a page of its tree, whatever their size. A value that is too long for that goes to a
-/// page of its own, with 20 bytes of the row to point at it: so it is a long value here that fills the page.
+/// InnoDB puts at least two rows into a page. A longer value goes to a page of its own, with a 20-byte pointer in the
+/// row: so a long value fills the page here.
 pub struct Pages;
 
-/// Counters by file. Times are picoseconds.
-/// <https://dev.mysql.com/doc/refman/8.4/en/performance-schema-file-summary-tables.html>
+/// In picoseconds. <https://dev.mysql.com/doc/refman/8.4/en/performance-schema-file-summary-tables.html>
 const FILES: &str = "SELECT EVENT_NAME, SUBSTRING_INDEX(REPLACE(FILE_NAME, '\\\\', '/'), '/', -1), SUM(COUNT_READ), \
                      SUM(SUM_NUMBER_OF_BYTES_READ), SUM(SUM_TIMER_READ), SUM(COUNT_WRITE), SUM(SUM_NUMBER_OF_BYTES_WRITE), \
                      SUM(SUM_TIMER_WRITE) FROM performance_schema.file_summary_by_instance WHERE EVENT_NAME LIKE \
@@ -35,7 +30,7 @@ const NO_LOG_READS: &str = "the server does not count what it reads of its log";
 const NO_SYNC_TIME: &str = "the server counts syncs together with the opening and closing of files (COUNT_MISC)";
 const NO_SYNC_COUNT: &str = "the server counts the syncs of all files together";
 
-/// The server's status variables by name, in small letters.
+/// Names in lower case.
 fn status(session: &mut dyn Session) -> Result<BTreeMap<String, f64>, Failure> {
     let rows = session.query("SHOW GLOBAL STATUS LIKE 'Innodb%'")?;
     let pair = |row: &Vec<Datum>| Some((text(row.first()).to_ascii_lowercase(), number(row.get(1))?));
@@ -50,7 +45,6 @@ fn class_of(event: &str) -> FileClass {
     }
 }
 
-/// A file as performance_schema counts it.
 fn file(row: &[Datum]) -> IoPlace {
     let class = class_of(&text(row.first()));
     let unknown = IoPlace::unknown(class, text(row.get(1)), NO_SYNC_COUNT)
@@ -62,15 +56,15 @@ fn file(row: &[Datum]) -> IoPlace {
     })
 }
 
-/// A status variable that MariaDB dropped beside the instrument of its log.
+/// MariaDB dropped it together with its log's instrument.
 const LOG_SYNCS: &str = "innodb_os_log_fsyncs";
 
-/// Whether a figure is missing since the account may not ask for it.
+/// For lack of a privilege.
 fn is_permission(reading: &Reading) -> bool {
     matches!(reading, Reading::Unavailable(reason) if reason.contains("Access denied"))
 }
 
-/// A place whose figures are status variables.
+/// From status variables.
 fn counted(
     class: FileClass,
     name: &str,
@@ -88,7 +82,7 @@ fn counted(
     })
 }
 
-/// The log by its status variables, which do not time it.
+/// From status variables, which have no times.
 fn log(known: &BTreeMap<String, f64>, reason: &str) -> IoPlace {
     let from = [
         (Figure::Writes, "innodb_log_writes"),
@@ -101,7 +95,7 @@ fn log(known: &BTreeMap<String, f64>, reason: &str) -> IoPlace {
         .fold(place, |place, figure| place.with_reading(figure, Reading::Unavailable(NO_LOG_READS.to_owned())))
 }
 
-/// InnoDB's data files together, where performance_schema does not tell them apart.
+/// All together, where performance_schema does not separate them.
 fn data(known: &BTreeMap<String, f64>, reason: &str) -> IoPlace {
     let from = [
         (Figure::Reads, "innodb_data_reads"),
@@ -113,9 +107,9 @@ fn data(known: &BTreeMap<String, f64>, reason: &str) -> IoPlace {
     counted(FileClass::Data, "innodb", reason, known, &from)
 }
 
-/// The counters by file, or why there are none.
+/// By file, or why not.
 fn by_file(session: &mut dyn Session) -> Result<Result<Vec<IoPlace>, &'static str>, Failure> {
-    // 0 on MariaDB unless the option file says otherwise.
+    // 0 on MariaDB by default.
     if refused(one(session, "SELECT @@performance_schema"))? != Ok(1.0) {
         return Ok(Err(OFF));
     }
@@ -141,19 +135,19 @@ impl PagesDialect for Pages {
         format!("INSERT INTO tio (tio_data) VALUES {}", vec![row; rows as usize].join(", "))
     }
 
-    /// The values are not in the tree, so that this reads few of its pages.
+    /// Values are outside the tree, so this reads few pages.
     fn rows(&self) -> &'static str {
         "SELECT COUNT(*) FROM tio"
     }
 
     fn size_bytes(&self, session: &mut dyn Session) -> Result<f64, Failure> {
         let page = one(session, "SELECT @@innodb_page_size")?;
-        // Those of the whole server: the size of a table alone is known in steps of a megabyte.
+        // Of the whole server: a table's size has steps of a megabyte.
         Ok(status(session)?.get("innodb_pages_created").copied().unwrap_or_default() * page)
     }
 
     fn flush(&self, session: &mut dyn Session) -> Result<Result<(), String>, Failure> {
-        // Ends when the checkpoint has, and only some versions of MariaDB and debug builds of MySQL have it.
+        // Waits for the checkpoint; only some versions of MariaDB and debug builds of MySQL have it.
         if refused(session.execute("SET GLOBAL innodb_log_checkpoint_now = ON"))?.is_ok() {
             return Ok(Ok(()));
         }
@@ -177,7 +171,7 @@ impl PagesDialect for Pages {
                 }
             }
             Err(reason) => {
-                // To switch the instruments on helps the log only where it has one. What lost it counts no syncs of its log.
+                // Instruments help only a log that has one; without it syncs are not counted.
                 let of_log = if known.contains_key(LOG_SYNCS) { reason } else { NO_LOG_INSTRUMENT };
                 account.places = vec![data(&known, reason), log(&known, of_log)];
                 account.notes.push(reason.to_owned());
@@ -197,7 +191,7 @@ impl PagesDialect for Pages {
     fn file_bytes(&self, class: FileClass, session: &mut dyn Session) -> Result<Reading, Failure> {
         match class {
             FileClass::Data => {
-                // MariaDB's view, then that of MySQL 8.
+                // MariaDB's view, then MySQL 8's.
                 let size = |view: &str| {
                     format!(
                         "SELECT SUM(FILE_SIZE) FROM information_schema.{view} WHERE NAME = CONCAT(DATABASE(), '/tio')"
@@ -207,7 +201,7 @@ impl PagesDialect for Pages {
                 if matches!(older, Reading::Value(_)) {
                     return Ok(older);
                 }
-                // Where there is neither, the account may not read the older one, which says what it lacks.
+                // Without either, the older one's error says which privilege is missing.
                 let newer = readable(session, &size("INNODB_TABLESPACES"))?;
                 Ok(if matches!(newer, Reading::Value(_)) || !is_permission(&older) { newer } else { older })
             }

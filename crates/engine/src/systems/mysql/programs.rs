@@ -1,5 +1,3 @@
-//! Finding the server's own programs.
-
 use std::env::consts::EXE_SUFFIX;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +7,7 @@ use wire::mysql::Flavor;
 
 use crate::error::{Failure, FailureKind};
 
-/// Where packages put the programs, beside `PATH`, which often lacks the administrator's folders.
+/// Packages' folders beside `PATH`, which often lacks the administrator's.
 const FOLDERS: [&str; 9] = [
     "/usr/sbin",
     "/usr/libexec",
@@ -21,28 +19,25 @@ const FOLDERS: [&str; 9] = [
     "/usr/local/opt/mariadb/bin",
     "/usr/local/opt/mysql/bin",
 ];
-/// Folders that hold one folder for each version, and what those are called.
+/// Folders with one folder per version, and its name prefix.
 const VERSIONED: [(&str, &str); 2] = [("C:\\Program Files", "MariaDB "), ("C:\\Program Files\\MySQL", "MySQL Server ")];
 
-/// What a plan may ask to be started, MariaDB first: where both are meant, it is the one that Debian packages.
+/// MariaDB first: where both fit, Debian packages it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Product {
-    /// `mariadbd`, or MariaDB's `mysqld` of older versions.
+    /// `mariadbd`, or `mysqld` of older versions.
     MariaDb,
     /// MySQL's `mysqld`.
     MySql,
 }
 
 impl Product {
-    /// The words of plans.
     pub(super) const WORDS: &'static [&'static str] = &["mariadb", "mysql"];
 
-    /// The product of a plan's word.
     pub(super) fn of_word(word: &str) -> Product {
         if word == Product::MySql.word() { Product::MySql } else { Product::MariaDb }
     }
 
-    /// The product that a server says it is.
     pub(super) fn of(flavor: Flavor) -> Product {
         match flavor {
             Flavor::MariaDb => Product::MariaDb,
@@ -61,7 +56,7 @@ impl Product {
         }
     }
 
-    /// Its programs, as messages name them.
+    /// For messages.
     fn programs(self) -> &'static str {
         match self {
             Product::MariaDb => "MariaDB's programs, mariadbd and mariadb-install-db",
@@ -79,26 +74,23 @@ impl Product {
     }
 }
 
-/// Who makes a data folder.
+/// Makes a data folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Installer {
     Script(PathBuf),
     Server,
 }
 
-/// What is needed to make and run a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Programs {
     pub(super) server: PathBuf,
-    /// Who makes its data folder.
+    /// Makes the data folder.
     pub(super) installer: Installer,
-    /// Where the server's own files are, where the plan names the folder of its programs.
+    /// The server's installation, if the plan names its programs.
     pub(super) base: Option<PathBuf>,
 }
 
 impl Programs {
-    /// Finds a product's programs: in the folder that the plan names, and in no other; else on `PATH` and in the usual
-    /// places.
     pub(super) fn find(product: Product, bin_dir: Option<&str>) -> Result<Programs, Failure> {
         let tried = format!("find {}", product.programs());
         let other = product.other();
@@ -144,7 +136,7 @@ impl Programs {
         })
     }
 
-    /// What is said of them in the facts.
+    /// For the facts.
     pub(super) fn made_by(&self) -> &'static str {
         match self.installer {
             Installer::Script(_) => "mariadb-install-db --auth-root-authentication-method=normal --skip-test-db",
@@ -152,12 +144,12 @@ impl Programs {
         }
     }
 
-    /// The names of all settings, as the server itself lists them; empty if it does not.
+    /// As the server lists them; empty if it does not.
     pub(super) fn setting_names(&self) -> Vec<String> {
         let output =
             Command::new(&self.server).args(["--no-defaults", "--verbose", "--help"]).stdin(Stdio::null()).output();
         let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
-        // The table of values behind the options, a name in the first column.
+        // The value table after the options; names in column one.
         let table = text.split("\n---").nth(1).unwrap_or_default();
         let names = table.lines().skip(1).map_while(|line| line.split_whitespace().next());
         names.map(|name| name.replace('-', "_")).collect()
@@ -169,7 +161,7 @@ fn find_in(product: Product, servers: &[PathBuf], installers: &[PathBuf]) -> Opt
         let file = |folder: &PathBuf| folder.join(format!("{name}{EXE_SUFFIX}"));
         folders.iter().map(file).filter(|file| file.is_file()).collect()
     };
-    // Both products have a program of this name, MariaDB as a link to its own.
+    // MariaDB may link this name to its own.
     let of_either = |wanted: Product| {
         let is_wanted = |server: &PathBuf| is_mariadb(server) == (wanted == Product::MariaDb);
         files(servers, "mysqld").into_iter().find(is_wanted)
@@ -186,7 +178,7 @@ fn find_in(product: Product, servers: &[PathBuf], installers: &[PathBuf]) -> Opt
     Some(Programs { server, installer, base: None })
 }
 
-/// Whether a `mysqld` is MariaDB's under its old name.
+/// MariaDB under its old name.
 fn is_mariadb(server: &Path) -> bool {
     let output = Command::new(server).args(["--no-defaults", "--version"]).stdin(Stdio::null()).output();
     output.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("MariaDB"))
@@ -221,7 +213,7 @@ mod tests {
         }
     }
 
-    /// A `mysqld` that says what it is, as MariaDB's does under that name.
+    /// Claims MariaDB's version under that name.
     fn mysqld(folder: &Path, version: &str) {
         let file = folder.join("mysqld");
         fs::write(&file, format!("#!/bin/sh\necho 'mysqld  Ver {version}'\n")).unwrap();
@@ -230,7 +222,7 @@ mod tests {
 
     #[test]
     fn the_product_that_is_named_is_the_one_that_is_started() {
-        // Where programs have an ending, no script can stand for one.
+        // No scripts as programs there.
         if !EXE_SUFFIX.is_empty() {
             return;
         }

@@ -1,4 +1,4 @@
-//! The settings of a plan on a server that étalon did not start: they hold for étalon's own sessions alone.
+//! A plan's settings on foreign servers: only for étalon's own sessions.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::dataset::Tables;
 use crate::error::{Failure, FailureKind};
 use crate::systems::mysql::lane::{AskError, Client, Opened};
 
-/// Settings that étalon needs as they are.
+/// Needed by étalon.
 const RESERVED: [(&str, &str); 4] = [
     ("autocommit", "a script says itself where a transaction begins"),
     ("character_set_client", "étalon speaks UTF-8"),
@@ -21,23 +21,21 @@ const RESERVED: [(&str, &str); 4] = [
 
 const NO_DATABASE: u16 = 1049;
 
-/// What every session begins with.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Session {
-    /// Statements that give the settings.
+    /// `SET` statements.
     pub(super) settings: Vec<String>,
-    /// Whose tables it works on.
     pub(super) tables: Tables,
 }
 
 impl Session {
-    /// The same in the database that the URL names.
+    /// In the URL's database.
     #[must_use]
     pub(super) fn on_tables_of_others(&self) -> Session {
         Session { tables: Tables::None, ..self.clone() }
     }
 
-    /// A session with the plan's settings, each tried once, so that what is wrong is named.
+    /// Tries each of the plan's settings, so that a wrong one is named.
     ///
     /// # Errors
     /// A setting that the server does not know, that no session may change, or that does not take the value.
@@ -63,7 +61,7 @@ impl Session {
         Ok(session)
     }
 
-    /// A new connection with these settings, in étalon's own database if that is there.
+    /// With these settings, in étalon's database if it exists.
     pub(super) fn open(&self, endpoint: &Endpoint, purpose: Purpose) -> Result<Client, Failure> {
         self.try_open(endpoint, purpose).map_err(|error| error.failure(endpoint))
     }
@@ -78,21 +76,20 @@ impl Session {
         }
         match client.execute(&format!("USE {SCHEMA}")) {
             Ok(()) => {}
-            // It is made later; or the login may not see it, and is told so when it tries to make it.
+            // Made later; or invisible to the login, which fails when it tries to make it.
             Err(AskError::Server(error)) if matches!(error.code, NO_DATABASE | 1044) => {}
             Err(error) => return Err(OpenError::Asked("use étalon's own database", error)),
         }
         Ok(client)
     }
 
-    /// A new connection for a lane, on which `statements` are prepared.
+    /// Prepares `statements`.
     pub(super) fn open_lane(&self, endpoint: &Endpoint, statements: &[String]) -> Result<Opened, OpenError> {
         let client = self.try_open(endpoint, Purpose::Load)?;
         client.into_opened(statements).map_err(|error| OpenError::Asked("prepare the script's statements", error))
     }
 }
 
-/// Variables or counters by name.
 pub(super) fn variables(client: &mut Client, sql: &str) -> Result<BTreeMap<String, String>, Failure> {
     let rows = client.rows(sql).map_err(|error| failure("read the server's settings", &error))?;
     let pair = |row: Vec<Option<String>>| {
@@ -102,12 +99,10 @@ pub(super) fn variables(client: &mut Client, sql: &str) -> Result<BTreeMap<Strin
     Ok(rows.into_iter().filter_map(pair).collect())
 }
 
-/// A setting's name as the server lists it.
 pub(super) fn plain(name: &str) -> String {
     name.to_ascii_lowercase().replace('-', "_")
 }
 
-/// A setting's value as the server writes it.
 pub(super) fn text_of(value: &Value) -> String {
     match value {
         Value::Bool(true) => "ON".to_owned(),
@@ -116,12 +111,11 @@ pub(super) fn text_of(value: &Value) -> String {
     }
 }
 
-/// Why a setting is étalon's own, if it is.
+/// Why a setting is reserved.
 pub(super) fn reserved(name: &str) -> Option<&'static str> {
     RESERVED.iter().find(|(reserved, _)| *reserved == name).map(|(_, why)| *why)
 }
 
-/// A setting that does not exist.
 pub(super) fn unknown<'a>(name: &str, value: &str, known: impl IntoIterator<Item = &'a str>) -> Failure {
     let failure = Failure::new(FailureKind::Plan, tried(name, value), "the server has no setting of that name");
     match model::near::nearest(name, known) {
@@ -150,7 +144,7 @@ fn refused(tried: &str, error: &AskError) -> Failure {
     }
 }
 
-/// A value as an expression. Where the setting is a number now, a size may be written as in an option file: `64M`.
+/// Numeric settings accept sizes as in an option file: `64M`.
 fn expression(text: &str, current: &str) -> String {
     let is_number = |text: &str| text.parse::<f64>().is_ok_and(f64::is_finite);
     if is_number(text) {

@@ -1,12 +1,8 @@
-//! MariaDB and MySQL.
-
 use crate::workloads::spatial::dialect::{SpatialDialect, filled};
 use crate::workloads::spatial::query::{Query, Rounding};
 
-/// MariaDB and MySQL. Bounding boxes are compared by `MBR…`, which use the R-tree.
-///
-/// A spatial join by an InnoDB R-tree outside a transaction ends in error 1207 (MDEV-26123), so each query is asked in
-/// one.
+/// Bounding boxes are compared by `MBR…`, which use the R-tree. A spatial join by an InnoDB R-tree outside a
+/// transaction ends in error 1207 (MDEV-26123), so each query runs in one.
 pub struct Spatial;
 
 impl SpatialDialect for Spatial {
@@ -31,8 +27,7 @@ impl SpatialDialect for Spatial {
     }
 
     fn indexes(&self, _extent: i64) -> Vec<String> {
-        // MySQL 8 ignores the index of a column that does not say which SRID it holds. MariaDB reads the same words, in
-        // the comment that only MySQL from 8.0.3 on executes, as nothing.
+        // MySQL 8 ignores an index on a column without SRID. The version comment hides this from MariaDB.
         let tables = [("cell", "POLYGON"), ("road", "LINESTRING"), ("pt", "POINT")];
         let index = |(table, kind): (&str, &str)| {
             [
@@ -85,7 +80,7 @@ fn text(query: Query) -> Result<&'static str, &'static str> {
         }
         Query::Departments => return Err("the engine has no union as an aggregate"),
         Query::Buffers => "SELECT count(*), sum(ST_Area(ST_Buffer(g, {radius}))) FROM road WHERE id <= {roads}",
-        // The limit makes it a table of its own, so that each row's window is a constant by which the R-tree is asked.
+        // The limit makes it a derived table, so each row's window is a constant for the R-tree.
         Query::Nearest => {
             "SELECT count(*), sum(d) FROM (SELECT p.id, min(ST_Distance(p.g, q.g)) AS d FROM
              (SELECT id, g, ST_GeomFromText(concat(

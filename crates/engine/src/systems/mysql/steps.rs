@@ -1,4 +1,4 @@
-//! Statements asked one by one. Geometries are among the engine's own types.
+//! Single statements. Geometries are built in.
 
 use std::borrow::Cow;
 
@@ -9,12 +9,11 @@ use crate::session::{Session, running};
 use crate::systems::mysql::lane::Client;
 
 pub(super) struct MySqlSession {
-    /// Taken when it is closed.
+    /// Taken on close.
     client: Option<Client>,
 }
 
 impl MySqlSession {
-    /// A session on a connection that uses étalon's database.
     pub(super) fn new(client: Client) -> MySqlSession {
         MySqlSession { client: Some(client) }
     }

@@ -14,7 +14,7 @@ use super::url::wrong;
 use crate::error::{Failure, FailureKind};
 use crate::systems::server::tls::{Check, Identity, Roots, Wanted, lists_in};
 
-/// The options of a URL, and of an option file, that are about TLS.
+/// In URLs and option files.
 pub(super) const OPTIONS: [&str; 9] = [
     "ssl-mode",
     "ssl",
@@ -26,21 +26,20 @@ pub(super) const OPTIONS: [&str; 9] = [
     "ssl-crlpath",
     "tls-version",
 ];
-/// Those of them that say how much is checked: MySQL's word for it, and MariaDB's two.
+/// Those of [`OPTIONS`] that select verification: MySQL's, and MariaDB's two.
 const WAYS: [&str; 3] = ["ssl-mode", "ssl", "ssl-verify-server-cert"];
 
 /// `ssl-mode`. <https://dev.mysql.com/doc/refman/8.4/en/connection-options.html#option_general_ssl-mode>
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SslMode {
-    /// Never encrypted.
     Disabled,
-    /// Encrypted where the server can.
+    /// If the server can.
     Preferred,
-    /// Encrypted; with whom is checked only where there is a file of authorities.
+    /// Verified only with a file of authorities.
     Required,
-    /// Encrypted, with a certificate that a trusted authority signed.
+    /// Signed by a trusted authority.
     VerifyCa,
-    /// And that names the host.
+    /// And names the host.
     VerifyIdentity,
 }
 
@@ -65,20 +64,17 @@ impl FromStr for SslMode {
     }
 }
 
-/// Everything that a URL and the option file say about TLS.
 #[derive(Clone, Debug)]
 pub(super) struct TlsOptions {
-    /// Whether connections are encrypted.
     pub(super) mode: SslMode,
     roots: Option<PathBuf>,
     revoked: Vec<PathBuf>,
     identity: Option<Identity>,
     versions: Vec<&'static SupportedProtocolVersion>,
-    /// The same for MySQL's own programs, but for the mode.
+    /// For MySQL's own programs, without the mode.
     said: Vec<(&'static str, String)>,
 }
 
-/// Whether an option that is on or off is on.
 pub(super) fn truth(text: &str) -> Result<bool, Failure> {
     match text.to_ascii_lowercase().as_str() {
         "1" | "true" | "on" | "yes" | "" => Ok(true),
@@ -87,7 +83,7 @@ pub(super) fn truth(text: &str) -> Result<bool, Failure> {
     }
 }
 
-/// How much is checked, by the options that say so in one place.
+/// From one source.
 fn mode_of(ways: &BTreeMap<String, String>) -> Result<Option<SslMode>, Failure> {
     let on = |name: &str| ways.get(name).map(|text| truth(text)).transpose();
     let (named, on_at_all, verified) = (ways.get("ssl-mode"), on("ssl")?, on("ssl-verify-server-cert")?);
@@ -118,7 +114,7 @@ impl TlsOptions {
         }
     }
 
-    /// What the URL says, and the option file where it says nothing. `is_socket`: nobody can listen there.
+    /// The URL, then the option file. `is_socket`: nobody can listen.
     pub(super) fn read(
         url: &BTreeMap<String, String>,
         file: &BTreeMap<String, String>,
@@ -126,14 +122,14 @@ impl TlsOptions {
     ) -> Result<TlsOptions, Failure> {
         let option = |name: &str| url.get(name).or_else(|| file.get(name)).filter(|text| !text.is_empty()).cloned();
         let path = |name: &str| option(name).map(PathBuf::from);
-        // A URL that says how much is checked is not mixed with a file that says it in other words.
+        // Modes of URL and file are not mixed.
         let by_url = WAYS.iter().any(|way| url.contains_key(*way));
         let said = mode_of(if by_url { url } else { file })?;
         let roots = path("ssl-ca");
         let mode = match said {
             Some(SslMode::Preferred) if is_socket => SslMode::Disabled,
             Some(mode) => mode,
-            // As MySQL's clients: who names an authority wants it asked.
+            // Like MySQL's clients: naming an authority implies verification.
             None if roots.is_some() => SslMode::VerifyCa,
             None if is_socket => SslMode::Disabled,
             None => SslMode::Preferred,
@@ -142,7 +138,7 @@ impl TlsOptions {
         if mode == SslMode::Disabled {
             return Ok(TlsOptions::none());
         }
-        // As MySQL's clients. Anybody gets a certificate of the operating system's authorities for a host of his own.
+        // Like MySQL's clients. Public authorities certify anybody's host.
         if mode == SslMode::VerifyCa && roots.is_none() {
             return Err(wrong("`ssl-mode=verify_ca` needs an authority to trust, and none is named").hint(
                 "write `ssl-ca=/path/to/ca.pem`, or `ssl-mode=verify_identity` for the operating system's authorities",
@@ -159,7 +155,7 @@ impl TlsOptions {
         let identity = match (path("ssl-cert"), path("ssl-key")) {
             (None, None) => None,
             (None, Some(_)) => return Err(wrong("it names a key, and no certificate of it").hint("write `ssl-cert=…`")),
-            // As MariaDB's clients: both may be in one file.
+            // Like MariaDB's clients: both may be in one file.
             (Some(certificate), key) => {
                 let key = key.unwrap_or_else(|| certificate.clone());
                 Some(Identity { certificate, key, password: None })
@@ -170,8 +166,7 @@ impl TlsOptions {
         Ok(TlsOptions { mode, roots, revoked, identity, versions, said })
     }
 
-    /// What is checked of the server's certificate. A file of authorities is there to be asked, in the weaker modes, too: so
-    /// MariaDB's clients.
+    /// Like MariaDB's clients, a file of authorities is used in weaker modes, too.
     fn check(&self) -> Check {
         match self.mode {
             SslMode::VerifyIdentity => Check::ChainAndName,
@@ -181,13 +176,12 @@ impl TlsOptions {
         }
     }
 
-    /// Whether a connection without TLS will do where none with it comes about. One whose certificate was to be checked is no
-    /// longer merely preferred.
+    /// A connection without TLS is acceptable as a fallback. Not if its certificate was to be verified.
     pub(super) fn can_do_without(&self) -> bool {
         self.mode == SslMode::Preferred && self.check() == Check::Nothing
     }
 
-    /// What is needed to encrypt; `None` if nothing ever is.
+    /// `None` if never encrypted.
     pub(super) fn client(&self) -> Result<Option<ClientConfig>, Failure> {
         if self.mode == SslMode::Disabled {
             return Ok(None);
@@ -202,10 +196,10 @@ impl TlsOptions {
         wanted.client_config().map(Some)
     }
 
-    /// The same as arguments of one of MySQL's or MariaDB's own programs.
+    /// Arguments for MySQL's or MariaDB's own programs.
     ///
     /// # Errors
-    /// MariaDB's would go on without TLS where somebody in between says that the server has none.
+    /// MariaDB's programs would fall back to no TLS if somebody in between says that the server has none.
     pub(super) fn arguments(&self, program: &Path) -> Result<Vec<String>, Failure> {
         let name = program.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let word = MODES.iter().find(|(_, one)| *one == self.mode).map_or("", |(word, _)| word);
@@ -225,7 +219,7 @@ impl TlsOptions {
     }
 }
 
-/// `tls-version`: a list between commas.
+/// `tls-version`: separated by commas.
 fn versions(text: Option<&str>) -> Result<Vec<&'static SupportedProtocolVersion>, Failure> {
     let Some(text) = text else { return Ok(rustls::DEFAULT_VERSIONS.to_vec()) };
     let names: Vec<&str> = text.split(',').map(str::trim).collect();

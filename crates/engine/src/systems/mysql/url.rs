@@ -1,4 +1,4 @@
-//! Where a server is: by its URL, the user's option file, and the variables that MySQL's own clients honour.
+//! A server's address: URL, option file, and the variables of MySQL's own clients.
 //!
 //! <https://dev.mysql.com/doc/refman/8.4/en/environment-variables.html>,
 //! <https://dev.mysql.com/doc/refman/8.4/en/connecting.html>
@@ -14,17 +14,17 @@ use crate::permits::Permits;
 use crate::systems::server::LOOPBACK;
 use crate::systems::server::url::{Environment, Form, Pieces, os_user};
 
-/// How long a server may take to answer a connection, unless the URL says otherwise.
+/// Default.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The port unless anything says otherwise.
+/// Default.
 const PORT: u16 = 3306;
-/// Where packages put the server's socket.
+/// By package.
 const SOCKETS: [&str; 4] =
     ["/run/mysqld/mysqld.sock", "/var/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock"];
-/// Options that a URL may have, beside those about TLS.
+/// Of a URL, without TLS.
 const OPTIONS: [&str; 7] = ["socket", "get-server-public-key", "connect-timeout", "user", "password", "host", "port"];
 
-/// Options that name files: of this and other clients of MySQL.
+/// Of this and other clients of MySQL.
 const FILE_OPTIONS: [&str; 9] = [
     "defaults_file",
     "server_public_key_path",
@@ -37,61 +37,54 @@ const FILE_OPTIONS: [&str; 9] = [
     "tls_session_cache",
 ];
 
-/// The path to a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Socket(PathBuf),
     Tcp { host: String, port: u16 },
 }
 
-/// Whether the server's public key may be asked for, with which a password is encrypted where the connection is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ServerKey {
-    /// As MySQL's clients do unless told otherwise: whoever sits in between could send his own.
+    /// Default of MySQL's clients: anybody in between could send his own.
     Refuse,
     /// `get-server-public-key`.
     Ask,
 }
 
-/// A server's address, with everything that a connection to it needs.
 #[derive(Clone)]
 pub(super) struct Address {
     pub(super) place: Place,
     pub(super) user: String,
-    /// The password; `None` is the empty one.
+    /// `None` is the empty password.
     pub(super) password: Option<String>,
-    /// Where the password comes from, and what was passed over: for hints.
+    /// And rejected sources: for hints.
     pub(super) password_source: PasswordSource,
-    /// The database that the URL names: the login's default, in which étalon does nothing.
+    /// The login's default, in which étalon does nothing.
     pub(super) database: Option<String>,
-    /// Whether and how the connection is encrypted.
     pub(super) tls: TlsOptions,
-    /// Whether the server's key is asked for.
     pub(super) server_key: ServerKey,
-    /// How long the server may take to take the connection.
+    /// To accept the connection.
     pub(super) connect_timeout: Duration,
 }
 
-/// Where a password comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PasswordSource {
     Url,
     /// `MYSQL_PWD`.
     Environment,
     File(PathBuf),
-    /// Nowhere; with the reason why the option file was not used, if it was not.
+    /// And why the option file was not used.
     Nowhere(Option<String>),
 }
 
-/// What a URL says.
 struct Options {
     database: Option<String>,
-    /// By the names of [`OPTIONS`]; those of the authority too.
+    /// By the names of [`OPTIONS`], authority included.
     options: BTreeMap<String, String>,
 }
 
 impl Address {
-    /// Reads a URL, or `env:NAME` for one that is in the environment.
+    /// Or `env:NAME`.
     ///
     /// # Errors
     /// It is not a URL of MySQL, or an option in it is not known. Never repeats the password.
@@ -99,7 +92,7 @@ impl Address {
         Options::of(URL.read(url, environment)?)?.into_address(environment)
     }
 
-    /// The same, if a plan may connect to that very address and read the files that the URL names.
+    /// [`Address::parse`], if the plan may connect there and read the files named.
     pub(super) fn permitted(url: &str, environment: Environment<'_>, permits: &Permits) -> Result<Address, Failure> {
         let pieces = URL.read(url, environment)?;
         permits.files_of_options(pieces.options(), &FILE_OPTIONS)?;
@@ -111,7 +104,6 @@ impl Address {
         Ok(address)
     }
 
-    /// The address of a private server.
     pub(super) fn private(place: Place, user: &str, password: Option<&str>) -> Address {
         Address {
             place,
@@ -125,8 +117,8 @@ impl Address {
         }
     }
 
-    /// The URL of a private server, for other hosts: its password is one of étalon's own, which dies with the server.
-    /// Nothing if it listens to this host alone.
+    /// For other hosts: the password is étalon's own and dies with the server. `None` if it listens on this host
+    /// alone.
     pub(super) fn url_of_private(&self) -> Option<String> {
         let Place::Tcp { host, port } = &self.place else { return None };
         let password = self.password.as_ref().filter(|_| host != LOOPBACK)?;
@@ -134,12 +126,11 @@ impl Address {
         Some(format!("mysql://{}:{password}@{host}:{port}/?ssl-mode=DISABLED", self.user))
     }
 
-    /// Whether the path to the server is a Unix socket.
     pub(super) fn is_socket(&self) -> bool {
         matches!(self.place, Place::Socket(_))
     }
 
-    /// The address as it may be shown: without the password.
+    /// Without the password.
     pub(super) fn shown(&self) -> String {
         let user = &self.user;
         let database = self.database.as_deref().unwrap_or_default();
@@ -151,10 +142,9 @@ impl Address {
     }
 }
 
-/// How its URLs are written.
 const URL: Form = Form { product: "MySQL", schemes: ["mysql", "mariadb"], before_port: &[':'] };
 
-/// What is wrong with a URL. It must not repeat the password.
+/// Must not repeat the password.
 pub(super) fn wrong(cause: impl std::fmt::Display) -> Failure {
     URL.wrong(cause)
 }
@@ -177,7 +167,7 @@ impl Options {
         Ok(Options { database, options })
     }
 
-    /// The URL first, then the option file, then the environment: MySQL's own order.
+    /// URL, option file, environment: MySQL's order.
     fn into_address(self, environment: Environment<'_>) -> Result<Address, Failure> {
         let file = option_file::read(environment);
         let option = |name: &str| self.options.get(name).or_else(|| file.values.get(name)).cloned();
@@ -213,8 +203,8 @@ impl Options {
         })
     }
 
-    /// As MySQL's clients: `localhost` is the socket, and only the socket. A port beside it is passed over by some of
-    /// them; a benchmark must not guess which path was meant.
+    /// Like MySQL's clients: `localhost` means the socket only. Some ignore a port beside it; a benchmark must not
+    /// guess.
     fn place(&self, file: &BTreeMap<String, String>, environment: Environment<'_>) -> Result<Place, Failure> {
         let own = |name: &str| self.options.get(name).cloned();
         let host = own("host").or_else(|| file.get("host").cloned()).or_else(|| environment("MYSQL_HOST"));
@@ -248,7 +238,7 @@ fn default_socket() -> String {
     there.unwrap_or(&SOCKETS[0]).to_string()
 }
 
-/// Reads a URL and says only what is wrong with it.
+/// Without looking anything else up.
 #[cfg(test)]
 pub(in crate::systems) fn parse_url(url: &str, environment: Environment<'_>) -> Result<(), Failure> {
     Address::parse(url, environment).map(|_| ())

@@ -1,4 +1,4 @@
-//! Base backups: `BASE_BACKUP` spoken by étalon, or by `pg_basebackup`; restored into a private server.
+//! Base backups by étalon's `BASE_BACKUP` or `pg_basebackup`; restored into a private server.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -23,14 +23,13 @@ use crate::error::{Failure, FailureKind};
 use crate::session::SessionKind;
 use crate::systems::postgres::lane::CopyError;
 
-/// What the server keeps for the backup is called.
+/// Backup label at the server.
 const LABEL: &str = "etalon";
-/// The first release that speaks the protocol of [`Message`].
+/// First release with [`Message`]'s protocol.
 const FIRST_RELEASE: u32 = 150_000;
 /// `MAX_RATE` in kB/s.
 const RATES_KB_S: std::ops::RangeInclusive<u64> = 32..=1_048_576;
 
-/// The backups of a server.
 pub(super) struct PostgresBackups<'a> {
     pub(super) target: &'a PostgresTarget,
 }
@@ -43,7 +42,7 @@ fn method(request: &BackupRequest<'_>) -> Result<Method, Failure> {
     }
 }
 
-/// A codec as the server and its program take it.
+/// As the server and its program take it.
 fn detail(compression: Compression) -> String {
     let workers = match compression.workers {
         0 => String::new(),
@@ -57,11 +56,11 @@ fn max_rate_kb_s(request: &BackupRequest<'_>) -> Option<u64> {
 }
 
 impl PostgresBackups<'_> {
-    /// Refuses a server of which étalon may not copy everything, or could not restore it.
+    /// Refuses a server that étalon may not copy wholly, or could not restore.
     fn check_server(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
         let tried = "take a base backup";
         if self.target.private.is_none() {
-            // Its restore would start, on this host, a server of which the other has said what runs in it.
+            // Restoring would run, on this host, whatever the server contains.
             self.target.permits.foreign_restore(tried)?;
         }
         if self.target.private.is_none() && request.scope == Scope::OwnDatabase {
@@ -93,7 +92,7 @@ impl PostgresBackups<'_> {
     fn program(&self) -> Result<PathBuf, Failure> {
         let folders = self.target.private().map(|private| vec![private.bin_dir()]).unwrap_or_default();
         let hint = "`apt install postgresql-client`, or `method = \"base-backup\"`, which étalon speaks itself";
-        // A private server's programs may be a package without it; then any on this machine will do.
+        // A private server's package may lack it; any on this machine will do.
         let found = tool::find("pg_basebackup", &folders, hint);
         found.or_else(|missing| {
             let programs = Programs::find(None).map_err(|_| missing.clone())?;
@@ -101,7 +100,7 @@ impl PostgresBackups<'_> {
         })
     }
 
-    /// What the server compresses with, if it does.
+    /// The server's compression.
     fn options(request: &BackupRequest<'_>) -> Options {
         let server = request.compressor == Compressor::Server && request.compression.codec != Codec::None;
         Options {
@@ -110,7 +109,7 @@ impl PostgresBackups<'_> {
         }
     }
 
-    /// Speaks `BASE_BACKUP`.
+    /// `BASE_BACKUP`.
     fn speak(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<Taken, Failure> {
         let tried = "take a base backup";
         let mut endpoint = self.target.endpoint.clone();
@@ -118,7 +117,7 @@ impl PostgresBackups<'_> {
         let (written, source_bytes) = meter.part("stream", || {
             let mut opened = endpoint.connect_native("").map_err(|failure| self.target.explain(failure))?;
             opened.set_timeout(None).map_err(|error| io_failure("lift a connection's time limit", &error))?;
-            // Held from before the first byte to the last.
+            // Limited from the first byte to the last.
             let _limit = self.hold_sender(request)?;
             let mut stream = Stream::new(request);
             let command = Self::options(request).command(LABEL);
@@ -147,8 +146,7 @@ impl PostgresBackups<'_> {
         })
     }
 
-    /// Holds the server's process that sends the backup, if a private server's is to be. Étalon's own connection is the only
-    /// one of its kind there.
+    /// Limits a private server's sending process, the only one of its kind there.
     fn hold_sender(&self, request: &BackupRequest<'_>) -> Result<Option<Limit>, Failure> {
         let Some(data) = self.target.private().filter(|_| !request.bounds.is_none()).map(|private| private.data())
         else {
@@ -156,7 +154,7 @@ impl PostgresBackups<'_> {
         };
         let mut bounds = request.bounds.clone();
         if let Some(io) = &mut bounds.io {
-            // Which it reads.
+            // It reads these.
             io.folders.push(data?);
         }
         let tried = "find the server's process that sends the backup";
@@ -166,7 +164,7 @@ impl PostgresBackups<'_> {
         tool::hold(Held::Tree(pid), &bounds, "the backup").map(Some)
     }
 
-    /// Has the program do it.
+    /// By the program.
     fn call(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<Taken, Failure> {
         let program = self.program()?;
         let address = &self.target.endpoint.address;
@@ -188,7 +186,7 @@ impl PostgresBackups<'_> {
         for (name, value) in address.variables()? {
             call = call.env(name, Some(&value));
         }
-        // These would lead it to another server than the one that was asked about.
+        // These would lead it to another server.
         let call = ["PGHOSTADDR", "PGSERVICE", "PGSERVICEFILE"].into_iter().fold(call, Tool::without_env);
         let mut taken = Taken {
             method: Method::PgBasebackup,
@@ -216,7 +214,6 @@ impl PostgresBackups<'_> {
     }
 }
 
-/// The stream of `BASE_BACKUP`, on its way into files.
 struct Stream<'a> {
     request: &'a BackupRequest<'a>,
     archive: Option<Sink<'a>>,
@@ -237,7 +234,7 @@ impl<'a> Stream<'a> {
                 (None, None) => Err(broken("data came before the archive's name".to_owned())),
             },
             Message::Archive { tablespace: b"", .. } if self.archive.is_none() => {
-                // Named by us: a name from the server could lead anywhere.
+                // Our own name: the server's could lead anywhere.
                 let coded = match self.request.compressor {
                     Compressor::Server => format!("base.tar{}", self.request.compression.ending()),
                     _ => "base.tar".to_owned(),
@@ -323,7 +320,7 @@ impl Backups for PostgresBackups<'_> {
     }
 }
 
-/// Unpacks the archive; gives its bytes and the CPU seconds of decompressing it.
+/// Returns bytes and CPU seconds of decompression.
 fn unpack(
     taken: &Taken,
     max_rate_bytes_s: Option<u64>,
@@ -339,7 +336,7 @@ fn unpack(
     Ok((from.bytes, from.cpu.as_secs_f64()))
 }
 
-/// A private server on what was restored.
+/// On restored data.
 struct RestoredServer {
     private: Private,
     endpoint: Endpoint,

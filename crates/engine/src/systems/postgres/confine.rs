@@ -1,4 +1,4 @@
-//! What a plan may do with a server at an agent: measure it, and reach neither the programs nor the files of its host.
+//! Limits plans at an agent: no programs or files of its host.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,8 @@ use super::url::Address;
 use crate::error::Failure;
 use crate::permits::Permits;
 
-/// The settings that a plan may have on an agent: those of speed, memory and durability. None of them is or holds a
-/// command, a library, a path, an address or a key. Of other releases, too.
-/// <https://www.postgresql.org/docs/current/runtime-config.html>
+/// Settings allowed at an agent: speed, memory, durability. No commands, libraries, paths, addresses or keys. Of other
+/// releases, too. <https://www.postgresql.org/docs/current/runtime-config.html>
 const SETTINGS: &[&str] = &[
     "autovacuum",
     "autovacuum_analyze_scale_factor",
@@ -211,25 +210,24 @@ const SETTINGS: &[&str] = &[
     "work_mem",
 ];
 
-/// Those of the settings that a plan may have on an agent. A logical log is not among them: whoever may replicate could have
-/// it decoded by any library that the server can read.
+/// Settings allowed at an agent. Logical WAL is not: a replication login could decode it with any library that the
+/// server can read.
 pub(super) fn safe(settings: &BTreeMap<String, Value>) -> Vec<&'static str> {
-    // PostgreSQL takes the name in any case, and a `-` for a `_`.
+    // PostgreSQL ignores case, and accepts `-` for `_`.
     let is_level = |name: &str| name.to_ascii_lowercase().replace('-', "_") == "wal_level";
     let levels = settings.iter().filter(|(name, _)| is_level(name)).map(|(_, level)| level.to_string());
     let is_decoded = levels.into_iter().any(|level| !["minimal", "replica"].contains(&level.as_str()));
     SETTINGS.iter().copied().filter(|name| !(is_decoded && *name == "wal_level")).collect()
 }
 
-/// Who owns a private server of an agent: nobody but etalon logs in as it, and no statement of a plan is run by it.
+/// Owns an agent's private server: only étalon logs in as it, and it runs no statement of a plan.
 pub(super) const OWNER: &str = "etalon_owner";
 
-/// Predefined roles that stand for the host's programs and files.
-/// <https://www.postgresql.org/docs/current/predefined-roles.html>
+/// Predefined roles for the host's programs and files. <https://www.postgresql.org/docs/current/predefined-roles.html>
 const STRONG: &str = "'pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files'";
 
-/// Why a login could run programs or reach files on the server's host; nothing if it cannot. What a session begins as
-/// counts, since it can go back to that.
+/// Why a login could run programs or reach files on the server's host. The session's original role counts, since it
+/// can return to that.
 const POWER: &str = "SELECT CASE WHEN r.rolsuper THEN 'is a superuser' WHEN r.rolcreaterole THEN 'may make roles, \
                      and so give itself any' WHEN EXISTS (SELECT FROM pg_catalog.pg_roles s WHERE s.rolname IN (STRONG) \
                      AND pg_catalog.pg_has_role(r.oid, s.oid, 'MEMBER')) THEN 'belongs to a role that stands for \
@@ -237,7 +235,7 @@ const POWER: &str = "SELECT CASE WHEN r.rolsuper THEN 'is a superuser' WHEN r.ro
                      current_setting('wal_level') = 'logical' THEN 'may have changes decoded by any library' ELSE '' END \
                      FROM pg_catalog.pg_roles r WHERE r.rolname = session_user";
 
-/// Refuses a login that could run programs or reach files on the server's host, where that was not allowed.
+/// Refuses a login that could run programs or reach files on the server's host, unless allowed.
 pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Permits) -> Result<(), Failure> {
     if !permits.are_bounded() {
         return Ok(());
@@ -252,8 +250,7 @@ pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Pe
     permits.strong_login(&address.user, &power, how)
 }
 
-/// Makes the role that a plan's statements are run by: with its own tables, the server's counters, checkpoints and
-/// backups, and without files or programs.
+/// Makes the role for a plan's statements: own tables, counters, checkpoints and backups; no files or programs.
 pub(super) fn make_role(owner: &Endpoint, role: &str, password: Option<&str>) -> Result<(), Failure> {
     let tried = "make the role of a private server";
     let mut client = owner.connect("")?;

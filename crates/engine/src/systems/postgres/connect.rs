@@ -1,5 +1,3 @@
-//! Making a connection, and saying clearly why there is none.
-
 use std::error::Error as _;
 use std::io;
 use std::sync::Arc;
@@ -19,33 +17,26 @@ use crate::error::{Failure, FailureKind};
 use crate::lane::{ErrorClass, OpError};
 use crate::systems::postgres::lane::{TlsClient, class_of_state, server_said};
 
-/// How long a server that is starting up is waited for.
+/// For a server that is starting.
 pub(super) const STARTING_PATIENCE: Duration = Duration::from_secs(20);
-/// How often it is asked.
+/// Polling interval.
 pub(super) const STARTING_POLL: Duration = Duration::from_millis(100);
-/// What the handshake and the login may take beyond the connection's own time-out.
+/// Beyond the connection's own time-out, for handshake and login.
 pub(super) const LOGIN_GRACE: Duration = Duration::from_secs(2);
 
-/// A way to a server that can be gone again and again.
 #[derive(Clone)]
 pub(super) struct Endpoint {
-    /// Where it leads.
     pub(super) address: Address,
-    /// For the driver.
     encryption: Option<MakeRustlsConnect>,
-    /// For the clients of the load.
+    /// For the load's clients.
     pub(super) tls: Option<TlsClient>,
-    /// What logins have derived from the password.
+    /// Derived keys.
     pub(super) scram: ScramCache,
-    /// What the clients of the load say at the start beyond the usual.
+    /// Extra startup parameter of the load's clients.
     pub(super) startup: Option<(&'static str, &'static str)>,
 }
 
 impl Endpoint {
-    /// The way to an address.
-    ///
-    /// # Errors
-    /// The certificates that it trusts cannot be read.
     pub(super) fn new(address: Address) -> Result<Endpoint, Failure> {
         let config = address.tls.client()?;
         let encryption = config.clone().map(MakeRustlsConnect::new);
@@ -61,10 +52,7 @@ impl Endpoint {
         Ok(Endpoint { address, encryption, tls, scram: ScramCache::default(), startup: None })
     }
 
-    /// Connects and logs in. `options` are settings that a session can only begin with, as `-c name=value`.
-    ///
-    /// # Errors
-    /// One for each reason, each with what to do about it.
+    /// `options`: settings that only a new session can have, as `-c name=value`.
     pub(super) fn connect(&self, options: &str) -> Result<Client, Failure> {
         let started = Instant::now();
         loop {
@@ -85,12 +73,11 @@ impl Endpoint {
                 Err(refusal) => return Err(first.unwrap_or(refusal)),
             }
         }
-        // There is at least one mode to try.
+        // There is at least one mode.
         Err(first.unwrap_or(Refusal::Silent(Duration::ZERO)))
     }
 
-    /// Connects on a thread of its own, since the driver limits only the time until the socket is open: something that
-    /// listens and never answers would be waited for for ever.
+    /// In a thread, since the driver limits only the time to open the socket: a silent listener would block for ever.
     fn try_once(&self, mode: SslMode, options: &str) -> Result<Client, Refusal> {
         let mut config = self.address.config.clone();
         config.ssl_mode(mode);
@@ -106,7 +93,7 @@ impl Endpoint {
         let encryption = self.encryption.clone();
         let (answer, heard) = mpsc::channel();
         let connect = move || {
-            // Whoever has given up waiting does not hear it, and the connection is closed.
+            // After a timeout nobody listens, and the connection is closed.
             let _ = answer.send(open(&config, encryption));
         };
         thread::Builder::new().name("etalon-connect".to_owned()).spawn(connect).map_err(Refusal::Thread)?;
@@ -125,27 +112,22 @@ fn open(config: &Config, encryption: Option<MakeRustlsConnect>) -> Result<Client
     }
 }
 
-/// Why there is no connection.
 pub(super) enum Refusal {
-    /// The operating system says so.
     Io(io::ErrorKind, String),
-    /// No encrypted channel came about.
     Tls(String),
-    /// The server says so, with this SQLSTATE.
+    /// With SQLSTATE.
     Server(String, String),
-    /// The server is starting up or shutting down.
+    /// Or shutting down.
     Starting(String),
-    /// It wants a password, and there is none.
+    /// Required, but not given.
     NoPassword,
-    /// It listens, and does not answer for so long.
+    /// A listener without answer.
     Silent(Duration),
-    /// No thread could be started.
     Thread(io::Error),
-    /// Anything else.
     Other(String),
 }
 
-/// Whether an error was made by the driver about bytes that it does not understand, and not by the operating system.
+/// Made by the driver about unknown bytes, not by the operating system.
 fn is_of_the_driver(kind: io::ErrorKind) -> bool {
     matches!(kind, io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::Other)
 }
@@ -159,7 +141,7 @@ impl Refusal {
                 code => Refusal::Server(code.to_owned(), text),
             };
         }
-        // The driver does not tell its kinds of error apart but by their words.
+        // The driver's error kinds show only in words.
         let kind = error.to_string();
         if kind.contains("TLS") {
             return Refusal::Tls(error.source().map_or(kind, |source| source.to_string()));
@@ -174,7 +156,7 @@ impl Refusal {
         }
     }
 
-    /// Whether with another `sslmode` it might go well.
+    /// Another `sslmode` might help.
     pub(super) fn is_about_encryption(&self) -> bool {
         match self {
             Refusal::Tls(_) => true,
@@ -260,7 +242,7 @@ impl Endpoint {
             }
             "28000" => (FailureKind::Login, format!("look at the role in psql: `\\du {user}`")),
             "3D000" => (FailureKind::Missing, format!("`createdb -h {host} -p {port} {database}` makes it")),
-            // 15 names the role that it takes, later releases the WAL sender.
+            // 15 names the role, later releases the WAL sender.
             "42501" if said.contains("replication") || said.contains("WAL sender") => {
                 (FailureKind::Permission, format!("`ALTER ROLE {user} REPLICATION`: it takes that to copy a server"))
             }
@@ -290,7 +272,7 @@ impl Endpoint {
         )
     }
 
-    /// A line for `pg_hba.conf` that lets this login in.
+    /// For this login.
     fn hba_hint(&self, said: &str) -> String {
         let Address { user, database, .. } = &self.address;
         let line = match said.split_once("host \"").and_then(|(_, rest)| rest.split_once('"')) {
@@ -305,7 +287,6 @@ impl Endpoint {
     }
 }
 
-/// What an error of the driver means.
 fn classify(error: &postgres::Error) -> OpError {
     let class = match error.as_db_error() {
         Some(db) => class_of_state(db.code().code()),
@@ -315,12 +296,11 @@ fn classify(error: &postgres::Error) -> OpError {
     OpError { class, message: said(error) }
 }
 
-/// The operating system's error behind the driver's.
+/// Behind the driver's.
 fn io_error(error: &postgres::Error) -> Option<&io::Error> {
     error.source().and_then(|source| source.downcast_ref())
 }
 
-/// What the server or the driver said, on one line.
 fn said(error: &postgres::Error) -> String {
     match error.as_db_error() {
         Some(db) => server_said(db.message(), db.detail(), db.code().code()),
@@ -336,7 +316,6 @@ fn said(error: &postgres::Error) -> String {
     }
 }
 
-/// A failure of something that was asked of a server over an open connection.
 pub(super) fn failure(tried: impl Into<String>, error: &postgres::Error) -> Failure {
     let tried = tried.into();
     let op = classify(error);

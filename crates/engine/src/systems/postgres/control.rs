@@ -1,4 +1,4 @@
-//! The one connection over which étalon prepares, counts and tidies up.
+//! The control connection: prepares, counts, cleans up.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::ops::ControlFlow;
@@ -13,12 +13,11 @@ use crate::error::{Failure, FailureKind};
 use crate::systems::kept::{Kept, outwait};
 use crate::target::Part;
 
-/// How long another session may hold a lock that étalon needs.
+/// For other sessions' locks.
 const LOCK_TIMEOUT: &str = "30s";
-/// The class of étalon's advisory locks: "etal" in ASCII.
+/// "etal" in ASCII.
 const LOCK_CLASS: i32 = i32::from_be_bytes(*b"etal");
 
-/// The connection, and how it is made.
 pub(super) struct Control {
     endpoint: Endpoint,
     session: Session,
@@ -27,17 +26,15 @@ pub(super) struct Control {
 }
 
 impl Control {
-    /// A connection that is made when it is first needed.
     pub(super) fn new(endpoint: Endpoint, session: Session, part: Part) -> Control {
         Control { endpoint, session, part, kept: Kept::none() }
     }
 
-    /// Asks something over the connection, as [`Kept::ask`].
     pub(super) fn ask<T>(&self, question: impl FnMut(&mut Client) -> Result<T, Failure>) -> Result<T, Failure> {
         self.kept.ask(|| self.connect(), question)
     }
 
-    /// Ends the connection, and with it the claim on the database. The next question makes it anew.
+    /// Releases the claim, too. The next question reconnects.
     pub(super) fn close(&self) {
         self.kept.end(session::close);
     }
@@ -53,14 +50,14 @@ impl Control {
     }
 }
 
-/// Names this process among all that use a database. Several systems of one plan may be the same database under other
-/// settings, so the claim is the process's and not the connection's.
+/// Names this process among a database's users. Several systems of a plan may be one database with other settings, so
+/// the claim is the process's.
 fn own_key() -> i32 {
     static KEY: OnceLock<i32> = OnceLock::new();
     *KEY.get_or_init(|| (RandomState::new().build_hasher().finish() >> 33) as i32)
 }
 
-/// Claims the database for this process: two that load and drop the same tables would spoil each other's trials.
+/// Two processes that load and drop the same tables would spoil each other's trials.
 fn claim(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
     let own = own_key();
     let tried = format!("claim the database at {}", endpoint.address.shown());

@@ -1,4 +1,4 @@
-//! The server's own counters, and what of them a server has: asked of its catalog, never guessed from its version.
+//! Counters and privileges, found in the server's catalog, not by version.
 
 use std::thread;
 use std::time::Duration;
@@ -10,23 +10,21 @@ use crate::error::Failure;
 use crate::systems::server::counted::{Counting, Question};
 use crate::target::Counters;
 
-/// Before version 15 a session reports what it has counted at most this often, and cannot be asked to.
+/// Before version 15 sessions report counts at most this often, and cannot be forced.
 const REPORT_INTERVAL: Duration = Duration::from_millis(600);
 
-/// What this server has, and what this login may do.
 #[derive(Clone, Debug)]
 pub(super) struct Abilities {
-    /// The query that reads every counter in one row, in the order of [`COUNTERS`].
+    /// All counters in one row, in the order of [`COUNTERS`].
     query: String,
-    /// Counters that are not there, with the reason; by their place in [`COUNTERS`].
+    /// Index into [`COUNTERS`], and reason.
     missing: Vec<(usize, &'static str)>,
-    /// Whether a session can be told to report what it has counted.
     flush: Flush,
-    /// Whether the login may checkpoint, or why not.
+    /// Whether the login may checkpoint.
     pub(super) checkpoint: Result<(), String>,
 }
 
-/// How a session's counts reach the others.
+/// How a session's counts become visible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flush {
     /// `pg_stat_force_next_flush()`, from version 15 on.
@@ -34,18 +32,17 @@ enum Flush {
     InTime,
 }
 
-/// A counter: its name and unit with us, and the expressions that may give it, each with the columns it needs.
 struct Source {
     name: &'static str,
     unit: &'static str,
-    /// Tried in order: table, columns that must exist, expression.
+    /// In order: table, required columns, expression.
     ways: &'static [(&'static str, &'static [&'static str], &'static str)],
     missing: &'static str,
 }
 
 const DATABASE: &str = "pg_stat_database";
 
-/// Every counter. Those of `pg_stat_database` count the database, the others the whole server.
+/// `pg_stat_database` counts the database, the others the whole server.
 const COUNTERS: &[Source] = &[
     source("commits", "", &[(DATABASE, &["xact_commit"], "d.xact_commit")]),
     source("rollbacks", "", &[(DATABASE, &["xact_rollback"], "d.xact_rollback")]),
@@ -82,8 +79,8 @@ const COUNTERS: &[Source] = &[
     },
 ];
 
-/// How a session is asked which transaction it is at. Each that a session begins, and no other, has the next number of its
-/// process in the lock that it holds on itself; one that only reads has one, too.
+/// The session's local transaction number: each transaction, read-only ones too, takes the process's next, visible in
+/// the lock on itself.
 ///
 /// <https://www.postgresql.org/docs/current/transaction-id.html>
 pub(super) const OF_SESSION: Question = Question {
@@ -98,7 +95,6 @@ const fn source(name: &'static str, unit: &'static str, ways: Ways) -> Source {
     Source { name, unit, ways, missing: "this server's pg_stat_database has no such column" }
 }
 
-/// What a server and a login can.
 pub(super) fn abilities(client: &mut Client) -> Result<Abilities, Failure> {
     let tried = "look into the server's catalog";
     let sql = "SELECT c.relname || '.' || a.attname FROM pg_catalog.pg_attribute a \
@@ -133,7 +129,7 @@ pub(super) fn abilities(client: &mut Client) -> Result<Abilities, Failure> {
     Ok(Abilities { query, missing, flush, checkpoint })
 }
 
-/// Superusers may, and from version 15 on members of `pg_checkpoint`.
+/// Superusers, and from version 15 on members of `pg_checkpoint`.
 fn may_checkpoint(client: &mut Client) -> Result<Result<(), String>, postgres::Error> {
     let sql = "SELECT (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user) OR coalesce((SELECT \
                pg_catalog.pg_has_role(current_user, oid, 'USAGE') FROM pg_catalog.pg_roles \
@@ -153,14 +149,14 @@ pub(super) fn rows(client: &mut Client, sql: &str) -> Result<Vec<SimpleQueryRow>
         .collect())
 }
 
-/// The single value of a query; empty for NULL or no row.
+/// Empty for NULL or no row.
 pub(super) fn one(client: &mut Client, sql: &str) -> Result<String, postgres::Error> {
     let rows = rows(client, sql)?;
     Ok(rows.first().and_then(|row| row.get(0)).unwrap_or_default().to_owned())
 }
 
 impl Abilities {
-    /// Reads the counters. Each query is a transaction of its own, so none of them sees an old snapshot of them.
+    /// Each query is its own transaction, so none sees an old snapshot.
     pub(super) fn read(&self, client: &mut Client) -> Result<Counters, Failure> {
         let rows = rows(client, &self.query).map_err(|error| failure("read the server's counters", &error))?;
         let mut counters = Counters::default();
@@ -178,8 +174,7 @@ impl Abilities {
         Ok(counters)
     }
 
-    /// Lets this session's counts be seen: those of the load must not arrive in the middle of a trial and set off an
-    /// automatic vacuum.
+    /// Publishes this session's counts: the load's must not arrive in a trial and trigger autovacuum.
     pub(super) fn flush(&self, client: &mut Client) -> Result<(), Failure> {
         let sql = match self.flush {
             Flush::Forced => "SELECT pg_catalog.pg_stat_force_next_flush()",

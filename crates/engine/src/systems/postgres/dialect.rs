@@ -1,5 +1,3 @@
-//! How PostgreSQL writes SQL.
-
 use std::borrow::Cow;
 
 use crate::dataset::{ColumnKind, Dialect};

@@ -7,11 +7,11 @@ use model::DurabilityTier::{Delayed, Durable, Unsafe};
 use crate::systems::durability::Is::{NoneOf, OneOf};
 use crate::systems::durability::Rule;
 
-/// The settings that a commit's promise follows from.
+/// Settings behind the durability.
 pub(super) const LISTED: &[&str] = &["fsync", "full_page_writes", "synchronous_commit", "wal_sync_method"];
 
-/// The first row that fits counts. `system` is the server's operating system by what it says of its build;
-/// `unlogged tables` tells how many of the tables are, of those that étalon did not make.
+/// The first matching row counts. `system` is the server's operating system by its build; `unlogged tables` counts
+/// foreign unlogged tables.
 pub(super) const TABLE: &[Rule] = &[
     Rule {
         when: &[("fsync", OneOf(&["off"]))],
@@ -51,7 +51,7 @@ pub(super) const TABLE: &[Rule] = &[
     Rule { when: &[], tier: Durable, why: "" },
 ];
 
-/// The server's operating system, by its version and build as `version()` tells them.
+/// The operating system in `version()`.
 pub(super) fn system_of(version: &str) -> &'static str {
     let built_for = |marks: &[&str]| marks.iter().any(|mark| version.contains(mark));
     match () {

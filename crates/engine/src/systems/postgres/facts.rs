@@ -1,4 +1,4 @@
-//! What a server is, how it is set, and what its commits promise.
+//! Server facts, settings and durability.
 
 use std::path::PathBuf;
 
@@ -15,8 +15,8 @@ use crate::error::Failure;
 use crate::systems::data_place::{DataPlace, hidden};
 use crate::systems::durability::{first_fit, listed};
 
-/// Settings that differ between two servers that are alike, or between two sessions or starts of one: where things
-/// are and what they are called, how a session stands. What is logged is not among them: it costs time.
+/// Settings that differ between equal servers, sessions or starts: places, names, session state. Logging counts, since
+/// it costs time.
 const PASSING: &[&str] = &[
     "application_name",
     "cluster_name",
@@ -39,7 +39,7 @@ const PASSING: &[&str] = &[
 /// And by the ends of their names.
 const PASSING_ENDS: &[&str] = &["_file", "_directory", "_directories"];
 
-/// Settings that are commands or connection strings and may hold a password: only whether they are set is told.
+/// Commands or connection strings that may hold passwords: only whether they are set.
 const SECRET: &[&str] = &[
     "archive_cleanup_command",
     "archive_command",
@@ -49,7 +49,7 @@ const SECRET: &[&str] = &[
     "ssl_passphrase_command",
 ];
 
-/// Reads the facts over a session that is set as those of a trial.
+/// In a session like a trial's.
 pub(super) fn read(client: &mut Client, address: &Address, tables: Tables) -> Result<Facts, Failure> {
     let asked = |error: postgres::Error| failure("read the server's facts", &error);
     let mut facts = Facts::default();
@@ -61,7 +61,7 @@ pub(super) fn read(client: &mut Client, address: &Address, tables: Tables) -> Re
         facts.insert(format!("setting.{name}"), Ok(shown(name, value)), nature(name));
     }
     facts.identity("server.extensions", one(client, EXTENSIONS).map_err(asked)?);
-    // With `jit` on, a server that was built or installed without the compiler says nothing, and interprets.
+    // With `jit` on, a server without the compiler silently interprets.
     if let Ok(compiles) = one(client, "SELECT pg_jit_available()::int") {
         facts.identity("server.jit", if compiles == "1" { "compiles" } else { "does not compile" });
     }
@@ -77,7 +77,7 @@ pub(super) fn read(client: &mut Client, address: &Address, tables: Tables) -> Re
     let tls = one(client, TLS).map_err(asked)?;
     facts.identity("path.tls", if tls.is_empty() { "off".to_owned() } else { tls });
     let place = data_place(client, address).map_err(asked)?;
-    // The log may be a link to another device; who may not enter the folder does not see it.
+    // The log may be a link to another device, invisible without access to the folder.
     let keeping = place.add_to(&mut facts, |data| std::fs::canonicalize(data.join("pg_wal")).ok());
     let process = match &place {
         DataPlace::Here(_) => one(client, "SELECT pg_catalog.pg_backend_pid()").map_err(asked)?.parse().ok(),
@@ -96,13 +96,13 @@ pub(super) fn read(client: &mut Client, address: &Address, tables: Tables) -> Re
     Ok(facts)
 }
 
-/// As `SHOW` prints them: with their units.
+/// As `SHOW` prints them, with units.
 const SETTINGS: &str = "SELECT name, pg_catalog.current_setting(name, true) FROM pg_catalog.pg_settings ORDER BY name";
 
 const EXTENSIONS: &str = "SELECT coalesce(pg_catalog.string_agg(extname || ' ' || extversion, ', ' ORDER BY extname), '') \
                           FROM pg_catalog.pg_extension";
 
-/// By name from the row as JSON, since the columns differ between versions.
+/// As JSON, since columns differ between versions.
 const DATABASE: &str = "SELECT pg_catalog.pg_encoding_to_char(encoding), \
                         coalesce(j->>'datcollate', ''), coalesce(j->>'datctype', ''), coalesce(j->>'datlocprovider', ''), \
                         datname, pg_catalog.pg_database_size(oid) \
@@ -128,31 +128,29 @@ fn shown(name: &str, value: &str) -> String {
     hidden(value)
 }
 
-/// Where the data is, if it is on this machine and may be looked at.
 pub(super) fn data_place(client: &mut Client, address: &Address) -> Result<DataPlace, postgres::Error> {
     let folder = one(client, "SELECT pg_catalog.current_setting('data_directory', true)");
     let folder = match folder {
         Ok(folder) if !folder.is_empty() => PathBuf::from(folder),
-        // A server that is being stopped refuses with an error of its own, and says nothing of rights.
+        // A stopping server refuses with another error.
         Err(error) if error.code() != Some(&SqlState::INSUFFICIENT_PRIVILEGE) => return Err(error),
         _ => {
             let reason = "the role may not read `data_directory`; `GRANT pg_read_all_settings TO …` lets it";
             return Ok(DataPlace::Elsewhere(reason.to_owned()));
         }
     };
-    // A server in a container is reached from another address than its own.
+    // A container's server has another address from outside.
     let same = "SELECT pg_catalog.inet_server_addr() IS NOT DISTINCT FROM pg_catalog.inet_client_addr()";
     let here = address.is_socket() || one(client, same)? == "t";
     Ok(if here { DataPlace::here(folder) } else { DataPlace::on_another_machine() })
 }
 
-/// How many of the tables that étalon did not make are not logged.
+/// Foreign unlogged tables.
 const UNLOGGED: &str = "SELECT CASE count(*) FILTER (WHERE relpersistence = 'u') WHEN 0 THEN 'none' WHEN count(*) THEN 'all' \
                         ELSE 'some' END FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
                         WHERE relkind IN ('r', 'm') AND relpersistence <> 't' \
                         AND nspname <> 'information_schema' AND nspname NOT LIKE 'pg\\_%'";
 
-/// What a commit promises.
 fn promised(facts: &Facts, version: &str, unlogged: &str) -> Durability {
     let setting = |name: &str| match name {
         "system" => Some(durability::system_of(version).to_owned()),

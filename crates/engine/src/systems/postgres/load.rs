@@ -1,4 +1,4 @@
-//! Making étalon's schema and filling its tables.
+//! Makes étalon's schema and fills its tables.
 
 use std::io::{self, Write as _};
 
@@ -13,10 +13,9 @@ use crate::systems::owner::{MARKER, Owner};
 use crate::systems::server::write_row;
 use crate::target::Consent;
 
-/// Rows go to the driver in pieces of this size: large enough that the system calls do not count.
+/// Large enough that system calls do not count.
 const PIECE_BYTES: usize = 64 * 1024;
 
-/// Finds out whose the schema is.
 pub(super) fn owner_of_schema(client: &mut Client) -> Result<Owner, Failure> {
     let sql = format!(
         "SELECT coalesce(pg_catalog.obj_description(oid, 'pg_namespace'), '') FROM pg_catalog.pg_namespace \
@@ -34,16 +33,16 @@ pub(super) fn owner_of_schema(client: &mut Client) -> Result<Owner, Failure> {
     })
 }
 
-/// Refuses a schema that étalon did not make, unless the user has agreed.
+/// Unless the user agreed.
 pub(super) fn refuse_foreign_schema(client: &mut Client, consent: Consent) -> Result<Owner, Failure> {
     let hint = format!("rename it (`ALTER SCHEMA {SCHEMA} RENAME TO …`), use another database, or drop it with --yes");
     owner_of_schema(client)?.unless_foreign(consent, &format!("the schema `{SCHEMA}`"), &hint)
 }
 
-/// Makes the schema and its tables anew, whatever was in it. The schema must be étalon's, or nobody's, or given up.
+/// Recreates the schema and its tables. It must be étalon's, nobody's, or given up.
 ///
-/// One transaction: the rows can be written frozen, since nobody else can see the tables yet, so that no trial pays
-/// for hint bits or an anti-wraparound pass; and a failure leaves what was there before.
+/// One transaction: rows can be written frozen, since nobody sees the tables yet, so no trial pays for hint bits or
+/// anti-wraparound vacuum; and a failure changes nothing.
 pub(super) fn load(client: &mut Client, data: &Dataset) -> Result<(), Failure> {
     let tried = format!("load {} into the schema `{SCHEMA}`", data.name);
     let fill = |client: &mut Client| -> Result<(), LoadError> {
@@ -123,25 +122,25 @@ fn copy(transaction: &mut Transaction<'_>, table: &Table) -> Result<(), LoadErro
     Ok(())
 }
 
-/// A state of the whole server in which nothing is being written.
+/// A state of the whole server without writes.
 ///
-/// Whatever writes a row of a table takes a transaction number first, and so does whatever changes a table itself: as long
-/// as no number has been given out since, every row is as it was. Numbers are told with their epoch, and never return.
+/// Whatever writes a row or changes a table takes a transaction number first: while none was given out, every row is
+/// as it was. Numbers have an epoch and never return.
 /// <https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-PG-SNAPSHOT>
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Untouched {
-    /// The number after the last that has ended, and when the server was started.
+    /// Next transaction number, and the server's start.
     last: String,
 }
 
 impl Untouched {
-    /// The state that the server is in, if no transaction that has a number is under way.
+    /// `None` while a numbered transaction is running.
     pub(super) fn now(client: &mut Client) -> Result<Option<Untouched>, Failure> {
         let mut ask = |sql: &str| {
             let answer = super::counters::one(client, sql);
             answer.map_err(|error| failure("ask whether anything was written", &error))
         };
-        // In this order: what takes its number behind the first question has not ended at the second, or is seen there.
+        // In this order: a transaction that begins after the first question is still visible at the second.
         let writing = "SELECT (SELECT count(*) FROM pg_catalog.pg_locks WHERE locktype = 'transactionid' AND granted \
                        AND mode = 'ExclusiveLock') + (SELECT count(*) FROM pg_catalog.pg_prepared_xacts)";
         if ask(writing)? != "0" {
@@ -153,8 +152,7 @@ impl Untouched {
     }
 }
 
-/// Counts dead rows, writes the visibility map and the planner's statistics: what a first trial would otherwise meet
-/// differently from a second.
+/// Dead rows, visibility map and statistics: otherwise a first trial would differ from a second.
 pub(super) fn vacuum(client: &mut Client, data: &Dataset) -> Result<(), Failure> {
     for table in &data.tables {
         let run = client.batch_execute(&format!("VACUUM (ANALYZE) {SCHEMA}.{}", table.name));
@@ -163,7 +161,7 @@ pub(super) fn vacuum(client: &mut Client, data: &Dataset) -> Result<(), Failure>
     Ok(())
 }
 
-/// Drops the schema, if étalon made it.
+/// If étalon made it.
 pub(super) fn drop_schema(client: &mut Client) -> Result<(), Failure> {
     if owner_of_schema(client)? != Owner::Etalon {
         return Ok(());

@@ -1,10 +1,3 @@
-//! PostgreSQL: a server that is there already, or a private one that étalon makes, starts and removes.
-//!
-//! Étalon works in a schema of its own, which holds a marker, and its sessions look into no other. A preparation makes the
-//! schema anew, unless the same was prepared in this block and nothing at all has been written to the server since: a trial
-//! on other tables than the one before would be worth nothing. Statistics may be late or lost, so that the server's
-//! transaction numbers are asked ([`load::Untouched`]).
-
 mod backup;
 mod confine;
 mod connect;
@@ -61,9 +54,9 @@ use url::Address;
 #[cfg(test)]
 pub(in crate::systems) use url::parse_url;
 
-/// What its private servers are called.
+/// For private servers.
 const WORDS: &[&str] = &["postgres"];
-/// The schema that étalon works in.
+/// Étalon's schema.
 const SCHEMA: &str = "etalon";
 
 pub struct Postgres;
@@ -125,7 +118,7 @@ impl Engine for Postgres {
 }
 
 struct PostgresTarget {
-    // Dropped in this order: the connection before the server that it leads to.
+    // Dropped before the server that it leads to.
     control: Control,
     endpoint: Endpoint,
     session: Session,
@@ -134,9 +127,8 @@ struct PostgresTarget {
     consent: Consent,
     permits: Permits,
     reactor: Choice,
-    /// Whether étalon's own tables are made here at all.
     tables: Tables,
-    /// What was prepared last in this block, and how the server stood then.
+    /// Last preparation in this block, and the server's state then.
     prepared: Mutex<Option<(String, Untouched)>>,
 }
 
@@ -148,12 +140,12 @@ impl PostgresTarget {
         request: &OpenRequest,
     ) -> Result<PostgresTarget, Failure> {
         let OpenRequest { consent, reactor, tables, part, .. } = *request;
-        // Said before anything else is done, if the one that was asked for cannot be had.
+        // Fails first if the requested reactor is not available.
         Reactor::new(reactor, 1).map_err(|error| {
             Failure::new(FailureKind::Unsupported, "set up the reactor", error)
                 .hint("`--reactor auto` takes what there is")
         })?;
-        // What étalon asks about, such as a count, is about the tables that the load works on.
+        // Étalon's questions are about the load's tables.
         let own = match tables {
             Tables::Own => session.clone(),
             Tables::None => session.on_tables_of_others(),
@@ -181,17 +173,15 @@ impl PostgresTarget {
         })
     }
 
-    /// Asks over the control connection.
     fn ask<T>(&self, question: impl FnMut(&mut Client) -> Result<T, Failure>) -> Result<T, Failure> {
         self.control.ask(question).map_err(|failure| self.explain(failure))
     }
 
-    /// A session as those of a trial.
     fn session(&self) -> Result<Client, Failure> {
         self.session.open(&self.endpoint).map_err(|failure| self.explain(failure))
     }
 
-    /// The same failure, with what a private server's log knows of it.
+    /// Adds what a private server's log tells.
     fn explain(&self, failure: Failure) -> Failure {
         let failure = if is_full(&failure) { self.explain_full(failure) } else { failure };
         match self.private() {
@@ -200,7 +190,7 @@ impl PostgresTarget {
         }
     }
 
-    /// Says how many connections the server takes, where there is still one to ask it by.
+    /// Adds the server's connection limit, if a connection is left to ask.
     fn explain_full(&self, failure: Failure) -> Failure {
         let limits = "SELECT concat_ws(' ', current_setting('max_connections'), current_setting('superuser_reserved_connections'), \
                       (SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE backend_type = 'client backend'))";
@@ -215,7 +205,7 @@ impl PostgresTarget {
         ))
     }
 
-    /// Puts into a private server what its clients' role may not put there itself.
+    /// Extensions that a private server's client role may not install itself.
     fn install_for(&self, kind: SessionKind) -> Result<(), Failure> {
         match self.private() {
             Some(private) => private.owner().map_or(Ok(()), |owner| steps::install(owner, kind)),
@@ -229,15 +219,14 @@ impl PostgresTarget {
 }
 
 impl PostgresTarget {
-    /// The statements in the server's own words.
+    /// In the server's own words.
     fn texts(&self, program: &Program) -> Vec<String> {
         program.statements().iter().map(|statement| statement.sql(self.dialect())).collect()
     }
 
-    /// Makes a worker's connections.
     fn lane(&self, program: &Program, context: &mut WorkerContext<'_>) -> Result<NativeLane, Failure> {
         let mut texts = self.texts(program);
-        // Sessions are asked by it what the server has counted of them.
+        // For session counts.
         texts.push(counters::OF_SESSION.sql.to_owned());
         let (prepared, statements) = match program.protocol() {
             Protocol::Prepared => (texts, Statements::Prepared),
@@ -259,18 +248,18 @@ impl PostgresTarget {
     }
 }
 
-/// Whether the server had no connection left to give.
+/// No connection left.
 fn is_full(failure: &Failure) -> bool {
     failure.cause.contains("[SQLSTATE 53300]")
 }
 
-/// A connection that could not be made anew, as the load sees it.
+/// For a failed reconnect.
 fn unopened(failure: &Failure) -> OpError {
     let class = if is_full(failure) { ErrorClass::TooManyConnections } else { ErrorClass::ConnectionLost };
     OpError { class, message: failure.cause.clone() }
 }
 
-/// Refuses a server or database that nothing can be written to.
+/// Refuses a read-only server or database.
 fn refuse_unfit(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
     let asked = |error: postgres::Error| failure("ask what the server lets étalon do", &error);
     let Address { user, database, .. } = &endpoint.address;
@@ -292,7 +281,7 @@ fn refuse_unfit(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure>
 
 impl Target for PostgresTarget {
     fn facts(&self) -> Result<Facts, Failure> {
-        // The control connection has settings of its own.
+        // The control connection has other settings.
         let mut client = self.session()?;
         let mut facts = facts::read(&mut client, &self.endpoint.address, self.tables)?;
         session::close(client);

@@ -1,5 +1,4 @@
-//! The connections of the load: to the same address as the stock driver's, with the same settings, the same `sslmode`, and
-//! the same words for what goes wrong.
+//! Connections of the load: address, settings, `sslmode` and error messages as with the stock driver.
 
 use std::io;
 use std::path::Path;
@@ -18,7 +17,7 @@ use crate::error::{Failure, FailureKind};
 use crate::systems::postgres::lane::{LoginError, Opened, Question, fields_said, log_in};
 
 impl Session {
-    /// A new connection with this session's settings, on which `statements` are prepared.
+    /// With this session's settings and prepared `statements`.
     pub(super) fn open_native(&self, endpoint: &Endpoint, statements: &[String]) -> Result<Opened, Failure> {
         let mut opened = endpoint.connect_native(&self.options)?;
         let ask = |opened: &mut Opened, tried: &str, question: &Question<'_>| {
@@ -30,14 +29,13 @@ impl Session {
         if !statements.is_empty() {
             ask(&mut opened, "prepare the script's statements", &Question::Prepare(statements))?;
         }
-        // A statement of the load may take as long as it likes.
+        // The load's statements have no time limit.
         opened.set_timeout(None).map_err(|error| asked("lift a connection's time limit", &error.into()))?;
         Ok(opened)
     }
 }
 
 impl Endpoint {
-    /// Connects and logs in, for the load.
     pub(super) fn connect_native(&self, options: &str) -> Result<Opened, Failure> {
         let started = Instant::now();
         loop {
@@ -58,7 +56,7 @@ impl Endpoint {
                 Err(refusal) => return Err(first.unwrap_or(refusal)),
             }
         }
-        // There is at least one mode to try.
+        // There is at least one mode.
         Err(first.unwrap_or(Refusal::Silent(Duration::ZERO)))
     }
 
@@ -122,7 +120,7 @@ impl Endpoint {
 
 fn refusal_of_io(cause: &io::Error, patience: Duration) -> Refusal {
     match cause.kind() {
-        // What a blocking read says at the end of its patience.
+        // A blocking read's time-out.
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Refusal::Silent(patience),
         kind => Refusal::Io(kind, cause.to_string()),
     }
@@ -146,7 +144,7 @@ fn refusal_of_server(error: &ErrorFields) -> Refusal {
     }
 }
 
-/// A failure of something that was asked over an open connection.
+/// Over an open connection.
 pub(super) fn asked(tried: &str, error: &LoginError) -> Failure {
     let kind = match error {
         LoginError::Io(_) | LoginError::Wire(_) | LoginError::Tls(_) => FailureKind::ConnectionLost,

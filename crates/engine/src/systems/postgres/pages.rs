@@ -1,7 +1,7 @@
-//! PostgreSQL: counters by kind of process before version 16, by object and context from then on; never by file.
+//! PostgreSQL: counters by process kind before version 16, then by object and context; never by file.
 //!
-//! What a server has is asked of its catalog, and not guessed from its version: columns have moved between views in each
-//! of the versions from 15 to 18. <https://www.postgresql.org/docs/current/monitoring-stats.html>
+//! Found in the server's catalog, not by version: columns have moved between views in each of 15 to 18.
+//! <https://www.postgresql.org/docs/current/monitoring-stats.html>
 
 use std::collections::BTreeSet;
 use std::thread;
@@ -18,7 +18,7 @@ use crate::workloads::pages::dialect::{PagesDialect, filler, number, one, readab
 
 pub struct Pages;
 
-/// Counters of other processes reach the views at most a second late.
+/// Other processes' counters are at most a second late.
 const REPORT_INTERVAL: Duration = Duration::from_millis(1_100);
 const NO_TIMING: &str = "track_io_timing is off; a superuser switches it on: `ALTER SYSTEM SET track_io_timing = on; SELECT \
                          pg_reload_conf()`, or `settings = { track_io_timing = \"on\" }` for a private server";
@@ -29,7 +29,6 @@ const NO_WAL_READS: &str = "this server does not count what it reads of its log"
 const NO_READS: &str = "before version 16 the server counts a block that it adds to a table among those that it reads";
 const NO_VIEW: &str = "this server has no such view, or the role may not read it";
 
-/// What the server can be asked for.
 struct Abilities {
     columns: BTreeSet<String>,
     timing: bool,
@@ -62,7 +61,7 @@ impl Abilities {
         self.columns.contains(column)
     }
 
-    /// A time in milliseconds, if it was measured at all: a server that does not time shows 0.
+    /// In milliseconds; 0 means not timed.
     fn time(&self, object: &str, value: Option<f64>) -> Reading {
         let (timed, reason) = if object == "wal" { (self.wal_timing, NO_WAL_TIMING) } else { (self.timing, NO_TIMING) };
         match value {
@@ -73,9 +72,9 @@ impl Abilities {
     }
 }
 
-/// The counters of `pg_stat_io`, by object and context. A pair that does nothing of a kind has NULL there, which is 0.
+/// `pg_stat_io`. NULL for a pair without such operations is 0.
 fn by_object(able: &Abilities, session: &mut dyn Session) -> Result<Vec<IoPlace>, Failure> {
-    // Until version 17 all operations have one size; from 18 on their bytes are counted.
+    // Until version 17 all operations have one size.
     let bytes = |operation: &str| match able.has(&format!("pg_stat_io.{operation}_bytes")) {
         true => format!("coalesce({operation}_bytes, 0)"),
         false => format!("coalesce({operation}s, 0) * coalesce(op_bytes, 0)"),
@@ -110,7 +109,7 @@ fn by_object(able: &Abilities, session: &mut dyn Session) -> Result<Vec<IoPlace>
     Ok(session.query(&sql)?.iter().map(place).collect())
 }
 
-/// Before there was `pg_stat_io`: what each kind of process has written.
+/// Before `pg_stat_io`: writes per process kind.
 fn by_process(able: &Abilities, session: &mut dyn Session) -> Result<Vec<IoPlace>, Failure> {
     let sql = "SELECT buffers_checkpoint, checkpoint_write_time, checkpoint_sync_time, buffers_clean, buffers_backend, \
                buffers_backend_fsync, blk_write_time FROM pg_catalog.pg_stat_bgwriter, \
@@ -140,7 +139,7 @@ fn by_process(able: &Abilities, session: &mut dyn Session) -> Result<Vec<IoPlace
     Ok(vec![checkpointer, cleaner, sessions])
 }
 
-/// The log where `pg_stat_wal` counts its writes: up to version 17.
+/// `pg_stat_wal`'s writes: up to version 17.
 fn log_by_writes(able: &Abilities, session: &mut dyn Session) -> Result<(IoPlace, Reading), Failure> {
     let sql = "SELECT wal_write, wal_bytes, wal_write_time, wal_sync, wal_sync_time FROM pg_catalog.pg_stat_wal";
     let rows = session.query(sql)?;
@@ -154,8 +153,7 @@ fn log_by_writes(able: &Abilities, session: &mut dyn Session) -> Result<(IoPlace
             None => place.with_reading(figure, Reading::Unavailable(NO_VIEW.to_owned())),
         };
     }
-    // A block that is full only in part is written by this commit and again by the next one: a block more for each write
-    // than there are bytes of log.
+    // A partly filled block is written again by the next commit: one more block per write than log bytes.
     let again = match value(0) {
         Some(writes) => Reading::Value(writes * able.wal_block_bytes),
         None => Reading::Unavailable(NO_VIEW.to_owned()),
@@ -174,13 +172,13 @@ impl PagesDialect for Pages {
                 "CREATE TABLE tio (tio_id int GENERATED ALWAYS AS IDENTITY, tio_data char({}))",
                 filler(page_bytes)
             ),
-            // Blanks would be compressed away to almost nothing.
+            // Blanks would compress to almost nothing.
             "ALTER TABLE tio ALTER COLUMN tio_data SET STORAGE PLAIN".to_owned(),
         ]
     }
 
     fn insert(&self, _page_bytes: u64, rows: u64) -> String {
-        // The server pads what is shorter.
+        // The server pads shorter values.
         format!("INSERT INTO tio (tio_data) VALUES {}", vec!["('')"; rows as usize].join(", "))
     }
 
@@ -199,7 +197,7 @@ impl PagesDialect for Pages {
 
     fn report(&self, session: &mut dyn Session) -> Result<(), Failure> {
         let force = "SELECT pg_catalog.pg_stat_force_next_flush()";
-        // Before version 15 there is only the waiting.
+        // Before version 15 there is only waiting.
         let _ = refused(session.execute(force))?;
         thread::sleep(REPORT_INTERVAL);
         Ok(())
@@ -216,7 +214,7 @@ impl PagesDialect for Pages {
             let (log, again) = log_by_writes(&able, session)?;
             account.places.push(log);
             account.explained.insert("log-blocks-again", again);
-            // A new segment is filled with zeros when it is made; from version 18 on that is counted.
+            // A new segment is filled with zeros, which counts from version 18 on.
             let segments = "SELECT sum(size) FROM pg_catalog.pg_ls_waldir()";
             account.explained.insert("log-segments", readable(session, segments)?);
         } else if !account.places.iter().any(|place| place.class == FileClass::Log) {

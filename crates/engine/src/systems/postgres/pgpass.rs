@@ -5,17 +5,16 @@ use std::path::{Path, PathBuf};
 
 use crate::systems::server::url::Environment;
 
-/// What the password file gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Lookup {
     Found(String),
-    /// There is no such file, or no line in it that fits.
+    /// No file or matching line.
     Nothing,
-    /// The file was not used, and why.
+    /// The file was not used: why.
     Ignored(String),
 }
 
-/// The folder of the user's own files: `~/.postgresql`, and `%APPDATA%\postgresql` on Windows.
+/// `~/.postgresql`, and `%APPDATA%\postgresql` on Windows.
 pub(super) fn user_folder(environment: Environment<'_>) -> Option<PathBuf> {
     if std::path::MAIN_SEPARATOR == '\\' {
         return environment("APPDATA").map(|folder| PathBuf::from(folder).join("postgresql"));
@@ -23,7 +22,7 @@ pub(super) fn user_folder(environment: Environment<'_>) -> Option<PathBuf> {
     home(environment).map(|home| home.join(".postgresql"))
 }
 
-/// Where the password file is unless a variable or the URL says otherwise.
+/// Default place of the password file.
 pub(super) fn default_file(environment: Environment<'_>) -> Option<PathBuf> {
     if std::path::MAIN_SEPARATOR == '\\' {
         return user_folder(environment).map(|folder| folder.join("pgpass.conf"));
@@ -35,7 +34,7 @@ fn home(environment: Environment<'_>) -> Option<PathBuf> {
     environment("HOME").map(PathBuf::from).or_else(std::env::home_dir)
 }
 
-/// Looks up the password for host, port, database and role.
+/// For host, port, database and role.
 pub(super) fn look_up(file: &Path, fields: &[&str; 4]) -> Lookup {
     let shown = file.display();
     match fs::metadata(file) {
@@ -43,7 +42,7 @@ pub(super) fn look_up(file: &Path, fields: &[&str; 4]) -> Lookup {
         Ok(metadata) if !metadata.is_file() => return Lookup::Ignored(format!("{shown} is not a plain file")),
         Ok(_) => {}
     }
-    // As libpq: a file that others can read is not used at all, so that its owner notices.
+    // Like libpq: a file that others can read is ignored, so that its owner notices.
     match host::identity::open_to_others(file) {
         Ok(true) => {
             return Lookup::Ignored(format!("{shown} was ignored, since others may read it: chmod 0600 {shown}"));
@@ -57,20 +56,20 @@ pub(super) fn look_up(file: &Path, fields: &[&str; 4]) -> Lookup {
     }
 }
 
-/// The password of the first line that fits.
+/// Of the first matching line.
 fn find(text: &str, fields: &[&str; 4]) -> Option<String> {
     text.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
         let mut rest = line;
         for (place, wanted) in fields.iter().enumerate() {
             let (field, after) = take_field(rest)?;
-            // A socket in any folder is `localhost` too: which folder is the usual one differs between packages.
+            // Any socket folder counts as `localhost`: the default differs between packages.
             let socket = place == 0 && wanted.starts_with('/') && field.text == "localhost";
             if !(field.is_wildcard || field.text == *wanted || socket) {
                 return None;
             }
             rest = after;
         }
-        // The password ends at a colon that is not escaped; what follows it is left alone, as libpq does.
+        // Like libpq, ignores what follows an unescaped colon after the password.
         let password = take_field(rest).map_or_else(|| unescape(rest), |(field, _)| field.text);
         Some(password)
     })
@@ -82,7 +81,7 @@ struct Field {
     is_wildcard: bool,
 }
 
-/// The field up to the next colon that is not escaped.
+/// Up to the next unescaped colon.
 fn take_field(text: &str) -> Option<(Field, &str)> {
     let mut escaped = false;
     for (at, c) in text.char_indices() {

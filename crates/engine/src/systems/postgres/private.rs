@@ -1,5 +1,3 @@
-//! A server that étalon initialises, starts and removes itself.
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
@@ -24,18 +22,16 @@ use crate::systems::server::private::{
 use crate::systems::server::{LOOPBACK, random_password};
 use crate::target::OpenRequest;
 
-/// The role that initdb makes.
 const ROLE: &str = "etalon";
-/// The database that initdb makes.
 const DATABASE: &str = "postgres";
-/// How long initdb may take, and a server until it answers: recovery after a crash is in it.
+/// For initdb, and for a server to answer after crash recovery.
 const START_PATIENCE: Duration = Duration::from_secs(60);
-/// The longest name that a server gives its socket.
+/// Longest socket name of a server.
 const SOCKET_NAME: &str = ".s.PGSQL.65535";
-/// With a socket the port is only part of its name.
+/// Only part of the socket's name.
 const SOCKET_PORT: u16 = 5432;
 
-/// Settings that a private server's isolation depends on.
+/// Required for isolation.
 const OWN_SETTINGS: [&str; 11] = [
     "config_file",
     "data_directory",
@@ -50,7 +46,7 @@ const OWN_SETTINGS: [&str; 11] = [
     "logging_collector",
 ];
 
-/// Variables that would change what the programs do.
+/// Would change the programs' behaviour.
 const VARIABLES: [&str; 14] = [
     "PGDATA",
     "PGHOST",
@@ -68,23 +64,22 @@ const VARIABLES: [&str; 14] = [
     "PGDATESTYLE",
 ];
 
-/// What its log says.
+/// In its log.
 const WORDS: Words = Words { is_full, last: last_words, lingers };
 
-/// A private server. Dropping it ends the server and removes its folder.
+/// Dropping it stops it and removes its folder.
 pub(super) struct Private {
     pub(super) running: Running,
     spec: ServerSpec,
     programs: Programs,
     settings: BTreeMap<String, Value>,
-    /// How clients are let in, for the facts.
     login: &'static str,
-    /// The superuser's way in, where clients come as another role.
+    /// The superuser's, where clients use another role.
     owner: Option<Endpoint>,
 }
 
 impl Private {
-    /// Makes and starts a server, and gives the way to it once it answers.
+    /// Returns the endpoint once it answers.
     ///
     /// # Errors
     /// Its programs are missing, it does not start with these settings, or the device is full: with the log's words.
@@ -98,7 +93,7 @@ impl Private {
         let user = server_user()?;
         let folders = make_folders(scratch_base.as_deref(), server.connect, user.as_ref())?;
         let password = match server.connect {
-            // The folder of the socket lets nobody else in.
+            // The socket's folder is private.
             Connect::Socket => None,
             // Everybody on this machine reaches the port, and the role is a superuser.
             Connect::Tcp => Some(random_password()),
@@ -121,17 +116,17 @@ impl Private {
         Ok((private, clients))
     }
 
-    /// The superuser's way in, where clients come as another role.
+    /// The superuser's, where clients use another role.
     pub(super) fn owner(&self) -> Option<&Endpoint> {
         self.owner.as_ref()
     }
 
-    /// A server that has no data yet, in a folder of `base`, with the programs and settings of this one.
+    /// An uninitialised server in `base` with this one's programs and settings.
     pub(super) fn empty_twin(&self, base: &Path) -> Result<Private, Failure> {
         Private::empty(Some(self.programs.clone()), &self.settings, base)
     }
 
-    /// A server that has no data yet, for what is to be restored: its programs, its folders, and nothing in them.
+    /// An uninitialised server, to restore into.
     pub(super) fn empty(
         programs: Option<Programs>,
         settings: &BTreeMap<String, Value>,
@@ -155,12 +150,11 @@ impl Private {
         Private { running, spec, programs, settings, login, owner: None }
     }
 
-    /// The folder of the server's programs.
     pub(super) fn bin_dir(&self) -> PathBuf {
         self.programs.folder.clone()
     }
 
-    /// Who owns what is in the data folder; étalon's own user if `None`.
+    /// Owner of the data folder; `None`: étalon's own user.
     pub(super) fn user(&self) -> Option<&User> {
         self.running.user()
     }
@@ -169,12 +163,12 @@ impl Private {
         Ok(self.running.folders()?.data())
     }
 
-    /// Takes the original's own settings out of restored data: they could have it archive its log where the original does,
-    /// or ask for a password that étalon does not know. Only étalon enters the folder of its socket.
+    /// Removes the original's settings from restored data: they might archive WAL to its archive, or ask for an
+    /// unknown password. Only étalon can enter the socket's folder.
     pub(super) fn make_settings_own(&self, address: &Address) -> Result<(), Failure> {
         let tried = "write the restored server's settings";
         let data = self.data()?;
-        // Names in double quotes may hold anything but those.
+        // Quoted names may hold anything but quotes.
         let role = address.user.replace('"', "");
         let files = [
             ("postgresql.conf", String::new()),
@@ -190,7 +184,7 @@ impl Private {
         Ok(())
     }
 
-    /// Starts the server on restored data and gives the way to the original's database in it.
+    /// Returns the endpoint of the original's database.
     pub(super) fn start_restored(&mut self, original: &Address) -> Result<Endpoint, Failure> {
         self.start_on_socket_as(&original.user, &original.database)
     }
@@ -211,7 +205,7 @@ impl Private {
     fn start_on_port(&mut self, role: &str, password: &str, listen: Option<&str>) -> Result<Endpoint, Failure> {
         let host = listen.unwrap_or(LOOPBACK);
         if listen.is_some() {
-            // Whoever knows the password, which lives as long as the server; the owner and backups only from here.
+            // With the password, which dies with the server; owner and backups only locally.
             let line = format!(
                 "host all {ROLE} all scram-sha-256\nhost all {role} samehost scram-sha-256\n\
                  host replication {ROLE} samehost scram-sha-256\n"
@@ -246,34 +240,33 @@ impl Private {
         Ok(run_clean(spec, &VARIABLES, self.user()))
     }
 
-    /// Starts the server and waits until it answers.
     fn spawn_and_wait(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
         let connect = || endpoint.connect("").map(session::close);
         let explain = |log: &str| explain_log(&self.programs, &self.settings, log);
         self.running.start(&self.spec, START_PATIENCE, connect, explain)
     }
 
-    /// A lost connection, with what the server's log has to say of it.
+    /// A lost connection, with the server's log.
     pub(super) fn explain_loss(&self, failure: Failure) -> Failure {
         self.running.explain_loss(failure)
     }
 
-    /// Starts the server again, on the same data, if it has ended.
+    /// On the same data, if it has ended.
     pub(super) fn revive(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
         if self.running.runs()? { Ok(()) } else { self.spawn_and_wait(endpoint) }
     }
 
-    /// Ends the server in order and starts it again, on the same data and with the same settings.
+    /// On the same data with the same settings.
     pub(super) fn restart(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
         self.running.folders()?;
         self.running.stop(StopSignal::Fast, STOP_PATIENCE)?;
         self.spawn_and_wait(endpoint)
     }
 
-    /// Ends the server in order, gives up what the operating system has cached of its files, and starts it again.
+    /// Stops the server, drops its files from the operating system's cache, and starts it again.
     ///
     /// # Errors
-    /// [`FailureKind::Unsupported`] where the operating system does not give up its cache; the server runs again.
+    /// [`FailureKind::Unsupported`] where the cache cannot be dropped; the server runs again.
     pub(super) fn restart_cold(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
         let data = self.data()?;
         self.running.stop(StopSignal::Fast, RESTART_PATIENCE)?;
@@ -282,7 +275,6 @@ impl Private {
         evicted
     }
 
-    /// CPU seconds of the server and its children.
     pub(super) fn cpu_s(&self) -> Result<f64, String> {
         self.running.cpu_s()
     }
@@ -291,19 +283,16 @@ impl Private {
         self.owner.as_ref().map_or(ROLE, |owner| &owner.address.user)
     }
 
-    /// What is to be said of how the server was made.
     pub(super) fn add_facts(&self, facts: &mut Facts) {
         facts.identity("server.made_by", format!("étalon: {}", initdb_words(self.login, self.superuser()).join(" ")));
         facts.passing("server.programs", self.programs.folder.display().to_string());
     }
 
-    /// Ends the server and removes its folder.
     pub(super) fn remove(&mut self) -> Result<(), Failure> {
         self.running.remove(StopSignal::Immediate)
     }
 }
 
-/// Why a server did not start, in its own words.
 fn explain_log(programs: &Programs, settings: &BTreeMap<String, Value>, log: &str) -> Failure {
     let tried = "start the private server";
     let between =
@@ -359,7 +348,7 @@ fn make_folders(base: Option<&Path>, connect: Connect, user: Option<&User>) -> R
     })
 }
 
-/// initdb's arguments beside folder and password file.
+/// Beside folder and password file.
 fn initdb_words<'a>(login: &'a str, superuser: &'a str) -> Vec<&'a str> {
     vec!["initdb", "-A", login, "-U", superuser, "-E", "UTF8", "--locale", "C", "--no-sync"]
 }
@@ -389,20 +378,19 @@ fn initialise(
     Ok(())
 }
 
-/// Whether the children of a server that was killed, which leave a moment after it, are still there.
+/// A killed server's children leave a moment later.
 fn lingers(log: &str) -> bool {
     log.contains("pre-existing shared memory block") || log.contains("postmaster.pid")
 }
 
-/// Whether a log speaks of a full device.
 fn is_full(log: &str) -> bool {
     log.contains("No space left") || log.contains("Check free disk space")
 }
 
-/// The lines of a log that say why; its last ones, if none does.
+/// Lines with the reason, else the last ones.
 fn last_words(log: &str) -> String {
     const TELLING: [&str; 5] = ["FATAL:", "PANIC:", "DETAIL:", "HINT:", "initdb: error:"];
-    // What clients are told while the server is not there for them.
+    // Messages to clients while the server is not available.
     const NOISE: [&str; 4] =
         ["database system is", "terminating connection", "Consistent recovery", "data is corrupted"];
     let telling: Vec<&str> = log

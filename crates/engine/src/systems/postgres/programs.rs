@@ -1,5 +1,3 @@
-//! Finding the server's own programs.
-
 use std::env::consts::EXE_SUFFIX;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use crate::error::{Failure, FailureKind};
 
-/// Folders that hold one folder for each version, and where in those the programs are.
+/// Folders with one folder per version: path, name prefix, subfolder.
 const VERSIONED: [(&str, &str, &str); 6] = [
     // Debian and Ubuntu.
     ("/usr/lib/postgresql", "", "bin"),
@@ -20,19 +18,18 @@ const VERSIONED: [(&str, &str, &str); 6] = [
     ("C:\\Program Files\\PostgreSQL", "", "bin"),
 ];
 
-/// What is needed to make and run a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Programs {
     pub(super) folder: PathBuf,
 }
 
 impl Programs {
-    /// Finds the programs: in the folder that the plan names, and in no other; else on `PATH`, in the usual places
-    /// with the newest version first, and where `pg_config` says.
+    /// Only in `bin_dir` if given; else on `PATH`, in the usual places with the newest version first, and where
+    /// `pg_config` says.
     pub(super) fn find(bin_dir: Option<&str>) -> Result<Programs, Failure> {
         let tried = "find PostgreSQL's server programs, initdb and postgres";
         if let Some(folder) = bin_dir {
-            // The servers are started in a folder of their own.
+            // Servers start in folders of their own.
             let whole = std::path::absolute(folder).unwrap_or_else(|_| PathBuf::from(folder));
             let programs = Programs { folder: whole };
             return if programs.are_complete() {
@@ -60,7 +57,7 @@ impl Programs {
         self.initdb().is_file() && self.postgres().is_file()
     }
 
-    /// Makes a data folder.
+    /// Initialises a data folder.
     pub(super) fn initdb(&self) -> PathBuf {
         self.folder.join(format!("initdb{EXE_SUFFIX}"))
     }
@@ -69,7 +66,7 @@ impl Programs {
         self.folder.join(format!("postgres{EXE_SUFFIX}"))
     }
 
-    /// The names of all settings, as the server itself lists them; empty if it does not.
+    /// As the server lists them; empty if it does not.
     pub(super) fn setting_names(&self) -> Vec<String> {
         let output = Command::new(self.postgres()).arg("--describe-config").stdin(Stdio::null()).output();
         let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
@@ -91,7 +88,7 @@ fn versioned_folders() -> Vec<PathBuf> {
     found.into_iter().map(|(_, folder)| folder).collect()
 }
 
-/// `9.6` and `17` as numbers; anything else is no version.
+/// `9.6` and `17` as numbers.
 fn version(text: &str) -> Option<Vec<u32>> {
     text.split('.').map(|part| part.parse().ok()).collect()
 }

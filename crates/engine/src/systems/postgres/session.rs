@@ -1,4 +1,4 @@
-//! The settings of a plan on a server that étalon did not start: they hold for étalon's own sessions alone.
+//! A plan's settings on foreign servers: only for étalon's own sessions.
 
 use std::collections::BTreeMap;
 
@@ -9,35 +9,33 @@ use super::SCHEMA;
 use super::connect::{Endpoint, failure};
 use crate::error::{Failure, FailureKind};
 
-/// Settings that étalon needs as they are.
+/// Needed by étalon.
 const RESERVED: [(&str, &str); 2] = [
     ("search_path", "étalon's tables are in a schema of their own, which its sessions look into"),
     ("client_encoding", "the driver speaks UTF-8"),
 ];
 
-/// What every session begins with.
 #[derive(Clone, Debug)]
 pub(super) struct Session {
-    /// Settings that can only be given at the start of a session, as `-c name=value`.
+    /// Settings that only a new session can have, as `-c name=value`.
     pub(super) options: String,
-    /// Statements that give the others.
+    /// `SET` statements.
     pub(super) sql: String,
 }
 
 impl Session {
-    /// A session without settings of the plan.
     pub(super) fn plain() -> Session {
         Session { options: String::new(), sql: set("search_path", SCHEMA) }
     }
 
-    /// The same without étalon's schema: the role's own search path holds.
+    /// Without étalon's schema: with the role's search path.
     #[must_use]
     pub(super) fn on_tables_of_others(&self) -> Session {
         let own = set("search_path", SCHEMA);
         Session { options: self.options.clone(), sql: self.sql.replacen(&own, "", 1) }
     }
 
-    /// A session with the plan's settings, each tried once, so that what is wrong is named.
+    /// Tries each of the plan's settings, so that a wrong one is named.
     ///
     /// # Errors
     /// A setting that the server does not know, that no session may change, or that does not take the value.
@@ -64,13 +62,13 @@ impl Session {
         }
         session.options = options.join(" ");
         if !session.options.is_empty() {
-            // Tried here, so that the failure is about the settings and not about some later step.
+            // Fails here because of settings rather than in a later step.
             close(session.open(endpoint)?);
         }
         Ok(session)
     }
 
-    /// A new connection with these settings.
+    /// With these settings.
     pub(super) fn open(&self, endpoint: &Endpoint) -> Result<Client, Failure> {
         let mut client = endpoint.connect(&self.options)?;
         client.batch_execute(&self.sql).map_err(|error| failure("give a session its settings", &error))?;
@@ -78,20 +76,18 @@ impl Session {
     }
 }
 
-/// Ends a connection and waits until it is gone.
+/// Waits until it is gone.
 pub(super) fn close(client: Client) {
-    // A connection that has ended already needs no closing.
     let _ = client.close();
 }
 
-/// When a setting can be given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scope {
     Session,
     Start,
 }
 
-/// Every setting with its context.
+/// With their contexts.
 fn known_settings(client: &mut Client) -> Result<BTreeMap<String, String>, Failure> {
     let rows = client.simple_query("SELECT name, context FROM pg_catalog.pg_settings");
     let rows = rows.map_err(|error| failure("read the server's settings", &error))?;
@@ -116,18 +112,17 @@ fn scope(name: &str, value: &str, known: &BTreeMap<String, String>) -> Result<Sc
             Err(refuse(format!("it can be set only {how}, and étalon does not change a server that it did not start"))
                 .hint("let étalon start one: `server = { engine = \"postgres\" }` in place of `url`"))
         }
-        // Extensions that are loaded on their first use bring settings of their own; these have a dot in their name.
+        // Extensions loaded on first use have settings with a dot.
         None if name.contains('.') => Ok(Scope::Session),
         None => Err(unknown(name, value, known.keys().map(String::as_str))),
     }
 }
 
-/// Why a setting is étalon's own, if it is.
+/// Why a setting is reserved.
 pub(super) fn reserved(name: &str) -> Option<&'static str> {
     RESERVED.iter().find(|(reserved, _)| *reserved == name).map(|(_, why)| *why)
 }
 
-/// A setting that does not exist.
 pub(super) fn unknown<'a>(name: &str, value: &str, known: impl IntoIterator<Item = &'a str>) -> Failure {
     let failure = Failure::new(FailureKind::Plan, tried(name, value), "PostgreSQL has no setting of that name");
     match model::near::nearest(name, known) {
@@ -155,18 +150,17 @@ fn refused(name: &str, value: &str, error: &postgres::Error) -> Failure {
     }
 }
 
-/// The statement that sets a setting. `set_config` takes a value as the configuration file does, so that a list stays
-/// a list.
+/// `set_config` parses values like the configuration file, so a list stays a list.
 fn set(name: &str, value: &str) -> String {
     format!("SELECT pg_catalog.set_config({}, {}, false);", literal(name), literal(value))
 }
 
-/// A string literal that means the same whatever `standard_conforming_strings` is.
+/// Independent of `standard_conforming_strings`.
 pub(super) fn literal(text: &str) -> String {
     format!("E'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }
 
-/// A setting as the startup message's `options` take it.
+/// For the startup message's `options`.
 fn option(name: &str, value: &str) -> String {
     let escape = |text: &str| text.replace('\\', "\\\\").replace(' ', "\\ ");
     format!("-c {}={}", escape(name), escape(value))

@@ -1,9 +1,7 @@
-//! PostGIS.
-
 use crate::workloads::spatial::dialect::{SpatialDialect, filled};
 use crate::workloads::spatial::query::Query;
 
-/// PostGIS. Predicates use the GiST index by themselves.
+/// Predicates use the GiST index by themselves.
 pub struct Spatial;
 
 impl SpatialDialect for Spatial {

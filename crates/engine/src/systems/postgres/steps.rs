@@ -1,5 +1,3 @@
-//! Statements asked one by one; with PostGIS, if that is wanted.
-
 use std::borrow::Cow;
 
 use model::Facts;
@@ -14,21 +12,17 @@ use crate::error::{Failure, FailureKind};
 use crate::session::{Session, SessionKind, running};
 use crate::systems::server::random_password;
 
-/// The extension that holds geometries.
 const EXTENSION: &str = "postgis";
-/// Where the extension is tried out for its facts; rolled back.
+/// Schema for trying the extension for its facts; rolled back.
 const PROBE: &str = "etalon_probe";
 
 pub(super) struct PostgresSession {
-    /// Taken when it is closed.
+    /// Taken on close.
     client: Option<Client>,
 }
 
 impl PostgresSession {
-    /// A session of a kind on a connection that looks into étalon's schema.
-    ///
-    /// # Errors
-    /// PostGIS is not installed on the server, or the role may not put it into the database.
+    /// In étalon's schema. Fails if PostGIS is not installed, or the role may not create it.
     pub(super) fn new(mut client: Client, kind: SessionKind) -> Result<PostgresSession, Failure> {
         if kind == SessionKind::Spatial {
             look_into_extension(&mut client)?;
@@ -50,8 +44,7 @@ impl Drop for PostgresSession {
     }
 }
 
-/// Makes the extension in étalon's schema, if the database has none, so that it goes with it; else uses the one that is
-/// there.
+/// Uses an existing extension, else makes it in étalon's schema, to be dropped with it.
 fn look_into_extension(client: &mut Client) -> Result<(), Failure> {
     let mut schema = schema_of_extension(client)?;
     if schema.is_none() {
@@ -69,8 +62,7 @@ fn look_into_extension(client: &mut Client) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Makes the extension as the server's owner, in a schema that nobody else has made: what is in the way there could be run
-/// by the owner.
+/// As the server's owner, in a new schema: existing objects there could be run by the owner.
 pub(super) fn install(owner: &Endpoint, kind: SessionKind) -> Result<(), Failure> {
     if kind != SessionKind::Spatial {
         return Ok(());
@@ -126,7 +118,7 @@ fn explain(error: &postgres::Error) -> Failure {
     }
 }
 
-/// The version of PostGIS, with those of the libraries that do its work.
+/// PostGIS and its libraries.
 pub(super) fn facts(client: &mut Client, kind: SessionKind) -> Result<Facts, Failure> {
     let mut facts = Facts::default();
     if kind != SessionKind::Spatial {
@@ -153,7 +145,7 @@ fn part(version: &str, key: &str) -> Option<String> {
     rest.split_once('"').map(|(value, _)| value.to_owned())
 }
 
-/// Makes the extension and takes that back.
+/// Makes the extension and rolls back.
 fn version_by_trial(client: &mut Client) -> Result<String, Failure> {
     refuse_missing(client)?;
     let make = format!("BEGIN; CREATE SCHEMA {PROBE}; CREATE EXTENSION {EXTENSION} SCHEMA {PROBE}");

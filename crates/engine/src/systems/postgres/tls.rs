@@ -1,4 +1,4 @@
-//! TLS as libpq's options ask for it, by rustls. `docs/tls.md` has the table of what is meant otherwise, and why.
+//! libpq's TLS options, by rustls. `docs/tls.md` lists and explains the differences.
 //!
 //! <https://www.postgresql.org/docs/current/libpq-ssl.html>,
 //! <https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-PARAMKEYWORDS>
@@ -17,7 +17,7 @@ use crate::error::{Failure, FailureKind};
 use crate::systems::server::tls::{Check, Identity, Roots, Wanted, lists_in};
 use crate::systems::server::url::Environment;
 
-/// The options of a URL that are about TLS, and the variables that stand in for them.
+/// In URLs, with their environment variables.
 const OPTIONS: [(&str, Option<&str>); 12] = [
     ("sslmode", Some("PGSSLMODE")),
     ("sslnegotiation", Some("PGSSLNEGOTIATION")),
@@ -33,23 +33,21 @@ const OPTIONS: [(&str, Option<&str>); 12] = [
     ("ssl_max_protocol_version", Some("PGSSLMAXPROTOCOLVERSION")),
 ];
 
-/// What PostgreSQL 17 and newer call their protocol where TLS begins without being asked for.
+/// ALPN of PostgreSQL 17 and newer for direct TLS.
 const ALPN: &[u8] = b"postgresql";
 
-/// `sslmode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TlsMode {
-    /// Never encrypted.
     Disable,
-    /// Encrypted only where the server refuses anything else.
+    /// Only if the server refuses plain connections.
     Allow,
-    /// Encrypted where the server can.
+    /// If the server can.
     Prefer,
-    /// Encrypted; with whom is checked only where there is a file of authorities.
+    /// Verified only with a file of authorities.
     Require,
-    /// Encrypted, with a certificate that a trusted authority signed.
+    /// Signed by a trusted authority.
     VerifyCa,
-    /// And that names the host.
+    /// And names the host.
     VerifyFull,
 }
 
@@ -75,7 +73,7 @@ impl FromStr for TlsMode {
 }
 
 impl TlsMode {
-    /// What is tried, one after the other, while the server objects to the encryption or the lack of it.
+    /// In order, while the server objects to encryption or its absence.
     pub(super) fn attempts(self) -> &'static [SslMode] {
         match self {
             TlsMode::Disable => &[SslMode::Disable],
@@ -85,7 +83,7 @@ impl TlsMode {
         }
     }
 
-    /// Whether a connection without TLS is no connection.
+    /// Refuses a connection without TLS.
     fn insists(self) -> bool {
         matches!(self, TlsMode::Require | TlsMode::VerifyCa | TlsMode::VerifyFull)
     }
@@ -97,36 +95,34 @@ impl TlsMode {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Negotiation {
-    /// The server is asked whether it has it.
+    /// By `SSLRequest`.
     Asked,
-    /// At once, `sslnegotiation=direct`.
+    /// `sslnegotiation=direct`.
     Direct,
 }
 
-/// Whether the server is told in clear text which name it was reached by.
+/// Sends the host name in clear text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sni {
     Told,
     Kept,
 }
 
-/// Everything that a URL and the environment say about TLS.
 #[derive(Clone, Debug)]
 pub(super) struct TlsOptions {
-    /// Whether connections are encrypted.
     pub(super) mode: TlsMode,
     pub(super) negotiation: Negotiation,
-    /// Whose certificates are trusted; `None`: anybody's.
+    /// `None`: anybody's certificate.
     roots: Option<Roots>,
     revoked: Vec<PathBuf>,
     identity: Option<Identity>,
     sni: Sni,
     versions: Vec<&'static SupportedProtocolVersion>,
-    /// What of it the URL says, for PostgreSQL's own programs.
+    /// From the URL, for PostgreSQL's own programs.
     said: BTreeMap<&'static str, String>,
 }
 
-/// What the URL says, then the environment.
+/// The URL, then the environment.
 struct Given<'a> {
     said: &'a BTreeMap<&'static str, String>,
     environment: Environment<'a>,
@@ -134,14 +130,14 @@ struct Given<'a> {
 }
 
 impl Given<'_> {
-    /// An empty text is none, as in libpq.
+    /// Empty is absent, as in libpq.
     fn get(&self, name: &str) -> Option<String> {
         let variable = OPTIONS.iter().find(|(option, _)| *option == name).and_then(|(_, variable)| *variable);
         let found = self.said.get(name).cloned().or_else(|| (self.environment)(variable?));
         found.filter(|text| !text.is_empty())
     }
 
-    /// A file that the user named; or one of the user's own folder, if it is there.
+    /// Named by the user, else an existing one in his folder.
     fn file(&self, option: &str, usual: &str) -> Option<PathBuf> {
         let usual = || self.folder.as_deref().map(|folder| folder.join(usual)).filter(|file| is_there(file));
         self.get(option).map(PathBuf::from).or_else(usual)
@@ -155,7 +151,7 @@ impl Given<'_> {
             None if (self.environment)("PGREQUIRESSL").is_some_and(|text| text.starts_with('1')) => TlsMode::Require,
             None => TlsMode::Prefer,
         };
-        // Anybody gets a certificate of these authorities for a host of his own.
+        // Public authorities certify anybody's host.
         if is_system && mode != TlsMode::VerifyFull {
             let cause = format!("`sslmode={}` is too weak for `sslrootcert=system`", mode.name());
             return Err(wrong(cause).hint("write `sslmode=verify-full`, or leave `sslmode` away"));
@@ -263,12 +259,11 @@ fn is_there(file: &Path) -> bool {
     std::fs::metadata(file).is_ok()
 }
 
-/// The names of all options about TLS.
 pub(super) fn option_names() -> impl Iterator<Item = &'static str> {
     OPTIONS.iter().map(|(name, _)| *name)
 }
 
-/// The name of an option about TLS, if that is what a URL's key is.
+/// Canonical name of a URL's key.
 pub(super) fn option_name(key: &str) -> Option<&'static str> {
     OPTIONS.iter().find(|(name, _)| *name == key).map(|(name, _)| *name)
 }
@@ -287,8 +282,8 @@ impl TlsOptions {
         }
     }
 
-    /// What the URL says about TLS, by the names of [`option_name`], and the environment and the user's own files where it
-    /// says nothing. `is_socket`: PostgreSQL does not encrypt there, and libpq passes over what is said.
+    /// From the URL, by the names of [`option_name`], else the environment and the user's files. `is_socket`:
+    /// PostgreSQL does not encrypt there, and libpq ignores the options.
     pub(super) fn read(
         said: BTreeMap<&'static str, String>,
         environment: Environment<'_>,
@@ -310,17 +305,17 @@ impl TlsOptions {
         let roots = given.roots(mode)?;
         let revoked = given.revoked(roots.as_ref())?;
         let identity = given.identity()?;
-        // The password itself is in `identity`, which does not show it.
+        // The password is in `identity`, which hides it.
         said.entry("sslpassword").and_modify(String::clear);
         Ok(TlsOptions { mode, negotiation, roots, revoked, identity, sni, versions, said })
     }
 
-    /// What is needed to encrypt; `None` if nothing ever is.
+    /// `None` if never encrypted.
     pub(super) fn client(&self) -> Result<Option<ClientConfig>, Failure> {
         let check = match (self.mode, &self.roots) {
             (TlsMode::Disable, _) => return Ok(None),
             (TlsMode::VerifyFull, _) => Check::ChainAndName,
-            // As libpq: a file of authorities is there to be asked, in the weaker modes, too.
+            // Like libpq, a file of authorities is used in weaker modes, too.
             (_, Some(_)) => Check::Chain,
             (_, None) => Check::Nothing,
         };
@@ -339,7 +334,7 @@ impl TlsOptions {
         Ok(Some(config))
     }
 
-    /// The same for PostgreSQL's own programs, as variables of their environment.
+    /// Environment variables for PostgreSQL's own programs.
     pub(super) fn variables(&self) -> Result<Vec<(&'static str, String)>, Failure> {
         let mut variables = vec![("PGSSLMODE", self.mode.name().to_owned())];
         for (name, variable) in OPTIONS.iter().filter(|(name, _)| *name != "sslmode") {

@@ -1,4 +1,4 @@
-//! Where a server is, by its URL and the variables of the environment that libpq honours.
+//! A server's address: URL and libpq's environment variables.
 //!
 //! <https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS>
 
@@ -18,55 +18,49 @@ use crate::permits::Permits;
 use crate::systems::server::LOOPBACK;
 use crate::systems::server::url::{Environment, Form, Pieces, os_user};
 
-/// How long a server may take to answer a connection, unless the URL says otherwise.
+/// Default.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// A server that has vanished from the network is noticed after this: no acknowledgement of what was sent.
+/// A vanished server is noticed after this time without acknowledgement.
 const TCP_USER_TIMEOUT: Duration = Duration::from_secs(30);
-/// A connection on which nothing comes is probed from this on.
+/// Silence before probing.
 const KEEPALIVES_IDLE: Duration = Duration::from_secs(10);
-/// And then so often.
+/// Between probes.
 const KEEPALIVES_INTERVAL: Duration = Duration::from_secs(5);
-/// And given up after so many probes.
+/// Probes before giving up.
 const KEEPALIVES_RETRIES: u32 = 4;
-/// The option that ties a login to its encrypted connection.
 const BINDING: &str = "channel_binding";
-/// Where packages put the server's socket.
+/// By package.
 const SOCKET_FOLDERS: [&str; 3] = ["/var/run/postgresql", "/run/postgresql", "/tmp"];
 
-/// Options that name files: of this and other clients of PostgreSQL.
+/// Of this and other clients of PostgreSQL.
 const FILE_OPTIONS: [&str; 9] =
     ["passfile", "service", "servicefile", "sslcert", "sslcrl", "sslcrldir", "sslkey", "sslkeylogfile", "sslrootcert"];
 
-/// A server's address, with everything that a connection to it needs.
 #[derive(Clone)]
 pub(super) struct Address {
-    /// For the driver. Holds the password.
     pub(super) config: Config,
-    /// Host name, IP address, or the folder of the socket.
+    /// Name, IP address, or socket folder.
     pub(super) host: String,
-    /// Port; with a socket it is part of the socket's name.
+    /// Part of a socket's name.
     pub(super) port: u16,
     pub(super) user: String,
     pub(super) database: String,
-    /// Whether and how the connection is encrypted.
     pub(super) tls: TlsOptions,
-    /// Where the password comes from, and what was passed over: for hints.
+    /// And rejected sources: for hints.
     pub(super) password: PasswordSource,
 }
 
-/// Where a password comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PasswordSource {
     Url,
     /// `PGPASSWORD`.
     Environment,
-    /// A line of the password file.
+    /// The password file.
     File(PathBuf),
-    /// Nowhere; with the reason why the password file was not used, if there is one that was not.
+    /// And why the password file was not used.
     Nowhere(Option<String>),
 }
 
-/// What a URL says.
 #[derive(Default)]
 struct Options {
     user: Option<String>,
@@ -75,15 +69,15 @@ struct Options {
     hostaddr: Option<String>,
     port: Option<String>,
     database: Option<String>,
-    /// By the names that [`tls::option_name`] knows.
+    /// By [`tls::option_name`].
     ssl: BTreeMap<&'static str, String>,
     passfile: Option<String>,
-    /// What the driver itself knows, as `key='value'`.
+    /// The driver's own, as `key='value'`.
     others: Vec<(String, String)>,
 }
 
 impl Address {
-    /// Reads a URL, or `env:NAME` for one that is in the environment.
+    /// Or `env:NAME`.
     ///
     /// # Errors
     /// It is not a URL of PostgreSQL, or an option in it is not known. Never repeats the password.
@@ -91,7 +85,7 @@ impl Address {
         Options::of(URL.read(url, environment)?)?.into_address(environment)
     }
 
-    /// The same, if a plan may connect to that very address and read the files that the URL names.
+    /// [`Address::parse`], if the plan may connect there and read the files named.
     pub(super) fn permitted(url: &str, environment: Environment<'_>, permits: &Permits) -> Result<Address, Failure> {
         let pieces = URL.read(url, environment)?;
         permits.files_of_options(pieces.options(), &FILE_OPTIONS)?;
@@ -100,14 +94,14 @@ impl Address {
             permits.connect_socket(&Path::new(&address.host).join(format!(".s.PGSQL.{}", address.port)))?;
             return Ok(address);
         }
-        // The driver goes to the number beside the name, and the name says whose password it sends there.
+        // The driver connects to `hostaddr`, but chooses the password by the name.
         let mut hosts: Vec<String> = address.config.get_hostaddrs().iter().map(ToString::to_string).collect();
         hosts.push(address.host.clone());
         hosts.iter().try_for_each(|host| permits.connect(host, address.port))?;
         Ok(address)
     }
 
-    /// The address of a server without TLS, such as a private one.
+    /// Without TLS, such as a private server's.
     pub(super) fn plain(host: &str, port: u16, user: &str, database: &str, password: Option<&str>) -> Address {
         let mut config = Config::new();
         config.host(host).port(port).user(user).dbname(database);
@@ -130,8 +124,8 @@ impl Address {
         }
     }
 
-    /// The URL of a private server, for other hosts: its password is one of étalon's own, which dies with the server.
-    /// Nothing if it listens to this host alone.
+    /// For other hosts: the password is étalon's own and dies with the server. `None` if it listens on this host
+    /// alone.
     pub(super) fn url_of_private(&self) -> Option<String> {
         let is_own_host = self.is_socket() || self.host == LOOPBACK;
         let password = String::from_utf8(self.config.get_password()?.to_vec()).ok().filter(|_| !is_own_host)?;
@@ -140,8 +134,7 @@ impl Address {
         Some(format!("postgres://{user}:{password}@{host}:{port}/{database}?sslmode=disable"))
     }
 
-    /// What a program of PostgreSQL's own needs, beside host, port, role and password, to connect as étalon does: variables
-    /// of its environment.
+    /// Environment of PostgreSQL's own programs, beside host, port, role and password, to connect like étalon.
     pub(super) fn variables(&self) -> Result<Vec<(&'static str, String)>, Failure> {
         let mut variables = self.tls.variables()?;
         variables.extend(self.config.get_hostaddrs().first().map(|address| ("PGHOSTADDR", address.to_string())));
@@ -154,12 +147,11 @@ impl Address {
         Ok(variables)
     }
 
-    /// Whether the path to the server is a Unix socket.
     pub(super) fn is_socket(&self) -> bool {
         self.host.starts_with('/')
     }
 
-    /// The address as it may be shown: without the password.
+    /// Without the password.
     pub(super) fn shown(&self) -> String {
         let Address { host, port, user, database, .. } = self;
         match (self.is_socket(), host.contains(':')) {
@@ -186,10 +178,9 @@ fn set_defaults(config: &mut Config) {
     }
 }
 
-/// How its URLs are written.
 const URL: Form = Form { product: "PostgreSQL", schemes: ["postgres", "postgresql"], before_port: &[':'] };
 
-/// The options of a URL but for those about TLS: étalon's own, then those of the driver.
+/// Without TLS: étalon's own, then the driver's.
 const OPTIONS: [&str; 18] = [
     "user",
     "password",
@@ -211,7 +202,7 @@ const OPTIONS: [&str; 18] = [
     "tcp_user_timeout",
 ];
 
-/// What is wrong with a URL. It must not repeat the password.
+/// Must not repeat the password.
 pub(super) fn wrong(cause: impl std::fmt::Display) -> Failure {
     URL.wrong(cause)
 }
@@ -232,7 +223,7 @@ impl Options {
             self.ssl.insert(name, value);
             return;
         }
-        // JDBC's word for it, which libpq understands in URLs.
+        // JDBC's word, which libpq accepts in URLs.
         if (key, value.as_str()) == ("ssl", "true") {
             self.ssl.insert("sslmode", "require".to_owned());
             return;
@@ -250,16 +241,16 @@ impl Options {
         *known = Some(value);
     }
 
-    /// What the driver understands beyond the address itself: timeouts, `options`, channel binding.
+    /// Time-outs, `options`, channel binding.
     fn driver_options(&self) -> Result<Config, Failure> {
         let mut config = Config::new();
         for (key, value) in &self.others {
-            // The driver reads them from one text, in which a blank would begin another option.
+            // The driver parses one text, in which a blank would begin another option.
             if !key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
                 return Err(wrong(format!("the option `{key}` is not known")));
             }
             let quoted = value.replace('\\', "\\\\").replace('\'', "\\'");
-            // One after the other, since the driver's message does not say which one it means.
+            // One by one, since the driver's message does not name the option.
             let known = Config::from_str(&format!("{key}='{quoted}'"));
             known.map_err(|_| match OPTIONS.contains(&key.as_str()) {
                 true => wrong(format!("the option `{key}` is not supported, or its value is not valid")),
@@ -302,7 +293,7 @@ impl Options {
             config.hostaddr(address);
         }
         config.host(&host).port(port).user(&user).dbname(&database);
-        // The driver would try one after the other, and with them the password.
+        // The driver would send the password to each of several.
         if config.get_hosts().len() != 1 || config.get_ports() != [port] || config.get_hostaddrs().len() > 1 {
             return Err(wrong("its options name another address, and a system is one server"));
         }
@@ -314,7 +305,7 @@ impl Options {
         Ok(Address { config, host, port, user, database, tls, password: source })
     }
 
-    /// Where the connection leads, whatever the host is called.
+    /// The real destination, whatever the host's name.
     fn hostaddr(&self, environment: Environment<'_>) -> Result<Option<IpAddr>, Failure> {
         let text = self.hostaddr.clone().or_else(|| environment("PGHOSTADDR")).filter(|text| !text.is_empty());
         text.map(|text| text.parse().map_err(|_| wrong("`hostaddr` is one IP address"))).transpose()
@@ -339,14 +330,14 @@ impl Options {
     }
 }
 
-/// As libpq: the socket's usual folder, and TCP where there is none.
+/// Like libpq: the socket's usual folder, else TCP.
 fn default_host(port: u16) -> String {
     let socket = format!(".s.PGSQL.{port}");
     let folder = SOCKET_FOLDERS.iter().find(|folder| Path::new(folder).join(&socket).exists());
     folder.map_or("localhost", |folder| folder).to_owned()
 }
 
-/// Reads a URL and says only what is wrong with it.
+/// Without looking anything else up.
 #[cfg(test)]
 pub(in crate::systems) fn parse_url(url: &str, environment: Environment<'_>) -> Result<(), Failure> {
     Address::parse(url, environment).map(|_| ())
@@ -390,7 +381,7 @@ mod tests {
         assert_eq!(address.shown(), "postgres://me@h:5432/d");
     }
 
-    /// What is asked for is what the driver has made of the URL.
+    /// Permissions are asked for the driver's reading of the URL.
     #[test]
     fn a_plan_is_bound_to_the_address_that_the_driver_goes_to() {
         let mut named = Named::default();

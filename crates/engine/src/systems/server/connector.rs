@@ -1,4 +1,4 @@
-//! Connections that are made anew while a worker's other clients go on: by threads of their own, since a login blocks.
+//! Reconnects in threads, since a login blocks and other clients go on.
 
 use std::io::Write as _;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -11,19 +11,18 @@ use host::reactor::{Reactor, Socket, Token};
 use crate::lane::{OpError, lost};
 use crate::worker::LOGINS_AT_ONCE;
 
-/// How often a reactor is asked for the place of a connection that it is still closing.
+/// Polling interval for a reactor's free place.
 const PLACE_POLL_NS: u64 = 1_000_000;
 
-/// Makes one more connection; it may block.
+/// May block.
 pub(crate) type Opener<T> = Arc<dyn Fn() -> Result<T, OpError> + Send + Sync>;
 
-/// Makes a worker's connections anew. Its threads are started when they are first needed.
+/// Threads start when first needed.
 pub(crate) struct Connector<T> {
     opener: Opener<T>,
     office: Option<Office<T>>,
 }
 
-/// What a thread made.
 struct Made<T> {
     client: usize,
     opened: Result<T, OpError>,
@@ -31,13 +30,13 @@ struct Made<T> {
 }
 
 struct Office<T> {
-    /// `None` at the end: the threads then end, too.
+    /// `None` ends the threads.
     asked: Option<Sender<usize>>,
     to_do: Arc<Mutex<Receiver<usize>>>,
     made: Receiver<Made<T>>,
     made_by: Sender<Made<T>>,
     threads: Vec<JoinHandle<()>>,
-    /// What a thread wakes the reactor by.
+    /// Wakes the reactor.
     bell: Arc<Socket>,
     bell_token: Token,
     under_way: usize,
@@ -45,12 +44,11 @@ struct Office<T> {
 }
 
 impl<T: Send + 'static> Connector<T> {
-    /// One that makes connections by `opener`.
     pub(crate) fn new(opener: Opener<T>) -> Connector<T> {
         Connector { opener, office: None }
     }
 
-    /// Asks for a client's connection. Once it has come [`Connector::next`] gives it; the reactor wakes up for that.
+    /// The reactor wakes for the connection; [`Connector::next`] returns it.
     pub(crate) fn ask(&mut self, client: usize, reactor: &mut Reactor) -> Result<(), OpError> {
         let office = match &mut self.office {
             Some(office) => office,
@@ -58,16 +56,16 @@ impl<T: Send + 'static> Connector<T> {
         };
         office.hire(&self.opener)?;
         office.under_way += 1;
-        // The receiver is this office's own.
+        // The receiver is its own.
         office.asked.as_ref().map_or(Ok(()), |asked| asked.send(client)).map_err(|error| lost(&error))
     }
 
-    /// Whether an event of the reactor only says that a connection has come.
+    /// A wake-up for a new connection.
     pub(crate) fn is_bell(&self, token: Token) -> bool {
         self.office.as_ref().is_some_and(|office| office.bell_token == token)
     }
 
-    /// The next connection that has come, and whose it is, if the reactor has a place for it.
+    /// A new connection and its client, if the reactor has a place.
     pub(crate) fn next(&mut self, reactor: &Reactor) -> Option<(usize, Result<T, OpError>)> {
         let office = self.office.as_mut().filter(|office| office.under_way > 0 && reactor.has_room())?;
         let Made { client, opened, cpu_ns } = office.made.try_recv().ok()?;
@@ -76,7 +74,7 @@ impl<T: Send + 'static> Connector<T> {
         Some((client, opened))
     }
 
-    /// Until when a reactor may wait that may do so until `deadline_ns`.
+    /// Shortens a wait for polling.
     pub(crate) fn deadline_ns(&self, deadline_ns: u64, reactor: &Reactor) -> u64 {
         match &self.office {
             Some(office) if office.under_way > 0 && !reactor.has_room() => {
@@ -86,12 +84,10 @@ impl<T: Send + 'static> Connector<T> {
         }
     }
 
-    /// CPU time that its threads have used, in nanoseconds.
     pub(crate) fn cpu_ns(&self) -> u64 {
         self.office.as_ref().map_or(0, |office| office.cpu_ns)
     }
 
-    /// How many threads it has started.
     pub(crate) fn threads(&self) -> usize {
         self.office.as_ref().map_or(0, |office| office.threads.len())
     }
@@ -115,7 +111,7 @@ impl<T: Send + 'static> Office<T> {
         })
     }
 
-    /// Starts one more thread if all of them are busy and there may be more.
+    /// If all are busy and more are allowed.
     fn hire(&mut self, opener: &Opener<T>) -> Result<(), OpError> {
         if self.under_way < self.threads.len() || self.threads.len() == LOGINS_AT_ONCE {
             return Ok(());
@@ -126,7 +122,7 @@ impl<T: Send + 'static> Office<T> {
         match thread::Builder::new().name("etalon-login".to_owned()).spawn(work) {
             Ok(handle) => self.threads.push(handle),
             Err(cause) if self.threads.is_empty() => return Err(lost(&cause)),
-            // Fewer threads are slower, and no reason to give up.
+            // Fewer threads are only slower.
             Err(_) => {}
         }
         Ok(())
@@ -143,7 +139,7 @@ fn log_in_as_asked<T>(opener: &Opener<T>, to_do: &Mutex<Receiver<usize>>, made: 
         let now_ns = used_ns();
         let cpu_ns = now_ns.saturating_sub(before_ns);
         before_ns = now_ns;
-        // The lane may be gone; so is the need for the connection.
+        // The lane may be gone, and the connection with it.
         if made.send(Made { client, opened, cpu_ns }).is_err() || (&*bell).write_all(&[1]).is_err() {
             return;
         }
@@ -151,12 +147,12 @@ fn log_in_as_asked<T>(opener: &Opener<T>, to_do: &Mutex<Receiver<usize>>, made: 
 }
 
 impl<T> Drop for Connector<T> {
-    /// Waits for the logins under way: their connections would count among the server's.
+    /// Logins in progress would count among the server's connections.
     fn drop(&mut self) {
         let Some(office) = &mut self.office else { return };
         office.asked = None;
         for thread in office.threads.drain(..) {
-            // A login that panicked has been told of by its thread.
+            // Its thread has reported a panic.
             let _ = thread.join();
         }
     }

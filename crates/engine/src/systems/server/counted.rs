@@ -1,5 +1,5 @@
-//! Sessions that the server itself counts: each is asked before the load's first operation and after its last, so that what
-//! happens in between is the load's alone, whoever else uses the server.
+//! Sessions counted by the server: asked before the load's first operation and after its last, so that other users do
+//! not count.
 
 use crate::error::{Failure, FailureKind};
 use crate::lane::{
@@ -8,40 +8,38 @@ use crate::lane::{
 use crate::worker::WorkerContext;
 use crate::workloads::transactions::{Program, Protocol, Rows, StatementOp};
 
-/// How long the next answer of a session is waited for.
+/// For a session's answer.
 const PATIENCE_NS: u64 = 30_000_000_000;
-/// So many sessions of a worker are asked at a time: PostgreSQL's answer goes through the locks of all sessions, of which those
-/// that are being asked hold some, so that all at once would be quadratic in their number.
+/// Concurrent questions of a worker: PostgreSQL's answer scans all sessions' locks, so asking all at once would be
+/// quadratic.
 const ASKED_AT_ONCE: usize = 32;
 
-/// How a session is asked what its server has counted of it. The question itself counts as one of each.
+/// Asks a session for its server's counts. The question counts itself.
 #[derive(Clone)]
 pub(crate) struct Question {
-    /// Its SQL. The first column tells the session, the next what it has counted.
+    /// The first column identifies the session; counts follow.
     pub(crate) sql: &'static str,
-    /// What the columns behind the first count.
+    /// Of the columns after the first.
     pub(crate) columns: &'static [Counting],
 }
 
-/// What a column of a [`Question`] counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counting {
-    /// Transactions that began, the question's own among them.
+    /// Begun, the question's own included.
     Transactions,
-    /// Statements, the question itself among them.
+    /// The question included.
     Statements,
     /// `COMMIT`s.
     Commits,
 }
 
 impl Question {
-    /// The operation that asks.
     fn op(&self, program: &Program) -> StatementOp {
         let text = if program.protocol() == Protocol::Simple { self.sql.to_owned() } else { String::new() };
         StatementOp { statement: program.statements().len(), text, rows: Rows::Keep, ..StatementOp::default() }
     }
 
-    /// A session and its counts, if the answer has them.
+    /// `None` if the answer lacks them.
     fn read(&self, results: &[KeptRow]) -> Option<(i64, SessionCounts)> {
         let row = results.last().filter(|row| row.rows == 1)?;
         let session = row.values.first()?.whole()?;
@@ -58,7 +56,7 @@ impl Question {
     }
 }
 
-/// Gives the methods of a lane that are those of another within it.
+/// Forwards methods to an inner lane.
 macro_rules! delegate_to_lane {
     () => {
         fn flush(&mut self) {
@@ -115,20 +113,18 @@ macro_rules! delegate_to_lane {
     };
 }
 
-/// A lane whose sessions are asked what their server has counted.
+/// A lane with counted sessions.
 pub(crate) struct Counted<L> {
     lane: L,
     question: Question,
     op: StatementOp,
-    /// What each session had counted before the load, or why that is not known.
+    /// Before the load.
     before: Result<Vec<(i64, SessionCounts)>, String>,
 }
 
 impl<L: Lane<Op = StatementOp>> Counted<L> {
-    /// Asks the sessions of a lane on which the program's statements are prepared, and the question behind them.
-    ///
-    /// # Errors
-    /// A session did not answer: an answer that came later would be taken for that of the load's first statement.
+    /// `lane` has prepared the program's statements, and the question after them. A silent session is an error: its
+    /// late answer would be taken for the load's first.
     pub(crate) fn new(
         lane: L,
         question: Question,
@@ -151,11 +147,10 @@ impl<L: Lane<Op = StatementOp>> Counted<L> {
         Ok(counted)
     }
 
-    /// Whether the sessions that answer are those that the clients were let into: something in between may send what only
-    /// reads, such as the question, to another server.
+    /// Whether the answering sessions are the clients' own: a proxy may route read-only queries elsewhere.
     fn hold_against_logins(&self, answers: &[(i64, SessionCounts)]) -> Result<(), String> {
         let is_other = |(client, (session, _)): (usize, &(i64, SessionCounts))| {
-            // MySQL's numbers may be longer, and the login tells their last 32 bits.
+            // MySQL's login reports the last 32 bits of longer numbers.
             self.lane.session_number(client).is_some_and(|number| number != *session as u32)
         };
         match answers.iter().enumerate().any(is_other) {
@@ -164,7 +159,7 @@ impl<L: Lane<Op = StatementOp>> Counted<L> {
         }
     }
 
-    /// What each session has counted so far, or why it does not tell.
+    /// So far, by session.
     fn ask(&mut self, connections: usize) -> Result<Result<Vec<(i64, SessionCounts)>, String>, Failure> {
         let (mut asked, mut waiting) = (0, 0);
         let mut failed = None;
@@ -253,7 +248,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::dataset::Datum;
 
-    /// A server of many sessions that answers the oldest question first. Some answers come from a session elsewhere.
+    /// A server with many sessions that answers in order. Some answers come from a foreign session.
     struct Sessions {
         logins: Vec<u32>,
         answering: Vec<i64>,
@@ -314,7 +309,7 @@ pub(crate) mod tests {
         let logins: Vec<u32> = (1..=1_000).collect();
         let mut counted = counted(&logins, &(1..=1_000).collect::<Vec<_>>());
         assert_eq!(counted.lane.most_at_once, ASKED_AT_ONCE);
-        // Each answers a thousand answers later, of which one is the question's own.
+        // Each answers a thousand answers later, one of them the question's own.
         let seen = counted.session_counts().unwrap();
         assert_eq!((seen.transactions, counted.lane.ops), (Some(999 * 1_000), 2_000));
         assert_eq!(counted.lane.most_at_once, ASKED_AT_ONCE);
@@ -330,7 +325,7 @@ pub(crate) mod tests {
         assert_eq!(long.transactions, Some(0), "the login tells the last 32 bits");
     }
 
-    /// A lane that says of every so-manieth operation that it has ended well, and never hands it over.
+    /// Reports every n-th operation as a success without submitting it.
     pub(crate) struct Lying<L> {
         lane: L,
         every: u64,

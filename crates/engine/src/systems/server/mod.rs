@@ -1,4 +1,4 @@
-//! What the systems that are servers have alike.
+//! What server systems share.
 
 pub(crate) mod connector;
 pub(crate) mod counted;
@@ -21,7 +21,7 @@ use crate::dataset::Datum;
 use crate::error::{Failure, FailureKind};
 use crate::target::{Threads, shares};
 
-/// The clients of each worker, where a reactor sends and receives for them: a thread a core is best.
+/// One thread per core is best with a reactor.
 pub(crate) fn reactor_workers(clients: Range<u32>, threads: Threads) -> Vec<Range<u32>> {
     match threads {
         Threads::Best => shares(clients, host::cpu::available_cores() as u32),
@@ -29,12 +29,12 @@ pub(crate) fn reactor_workers(clients: Range<u32>, threads: Threads) -> Vec<Rang
     }
 }
 
-/// What sends and receives for the clients, or why that cannot be had.
+/// Fails if the requested one is not available.
 pub(crate) fn reactor_kind(choice: Choice) -> Result<String, String> {
     Reactor::new(choice, 1).map(|one| one.kind().to_owned()).map_err(|error| error.to_string())
 }
 
-/// A row as text between tabs: `COPY` of PostgreSQL and `LOAD DATA` of MySQL read the same by default.
+/// Tab-separated: PostgreSQL's `COPY` and MySQL's `LOAD DATA` read the same by default.
 ///
 /// <https://www.postgresql.org/docs/current/sql-copy.html#id-1.9.3.55.9.2>,
 /// <https://dev.mysql.com/doc/refman/8.4/en/load-data.html>
@@ -43,7 +43,6 @@ pub(crate) fn write_row(row: &[Datum], text: &mut String) {
         if place > 0 {
             text.push('\t');
         }
-        // Writing to a `String` cannot fail.
         let _ = match datum {
             Datum::Null => text.write_str("\\N"),
             Datum::Int(n) => write!(text, "{n}"),
@@ -72,14 +71,13 @@ fn escape(value: &str, text: &mut String) {
     }
 }
 
-/// A row as `INSERT` takes it, with the comma behind it. `literal` quotes a text.
+/// For `INSERT`, with a trailing comma. `literal` quotes a text.
 pub(crate) fn write_values(row: &[Datum], literal: impl Fn(&str) -> String, sql: &mut String) {
     sql.push('(');
     for (place, datum) in row.iter().enumerate() {
         if place > 0 {
             sql.push(',');
         }
-        // Writing to a `String` cannot fail.
         let _ = match datum {
             Datum::Null => sql.write_str("NULL"),
             Datum::Int(n) => write!(sql, "{n}"),
@@ -90,14 +88,13 @@ pub(crate) fn write_values(row: &[Datum], literal: impl Fn(&str) -> String, sql:
     sql.push_str("),");
 }
 
-/// A password that nobody guesses.
 pub(crate) fn random_password() -> String {
-    // Each `RandomState` hashes with keys of its own, seeded by the operating system.
+    // Each `RandomState` has its own keys, seeded by the operating system.
     let half = || RandomState::new().build_hasher().finish();
     format!("{:016x}{:016x}", half(), half())
 }
 
-/// A TCP connection to a server that has vanished is given up by these.
+/// For TCP connections to a vanished server.
 pub(crate) const VIGILANCE: Vigilance = Vigilance {
     user_timeout: Some(Duration::from_secs(30)),
     keepalive_idle: Some(Duration::from_secs(10)),
@@ -105,20 +102,19 @@ pub(crate) const VIGILANCE: Vigilance = Vigilance {
     keepalive_retries: Some(4),
 };
 
-/// The address of this host alone.
 pub(crate) const LOOPBACK: &str = "127.0.0.1";
 
-/// Whether a host's name or address can only be this host's.
+/// By name or address, only this host.
 pub(crate) fn is_this_host(host: &str) -> bool {
     host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
 }
 
-/// A server with a URL, as other hosts reach it: each takes a password from its own environment.
+/// For other hosts, which take passwords from their own environment.
 pub(crate) fn reach_by_url(system: &SystemPlan) -> Result<SystemPlan, Failure> {
     Ok(SystemPlan { url: model::plan::without_password(&system.url), ..system.clone() })
 }
 
-/// A private server, as other hosts reach it: by a URL, if it has one for them.
+/// For other hosts, if it has a URL for them.
 pub(crate) fn reach_private(system: &SystemPlan, url: Option<String>) -> Result<SystemPlan, Failure> {
     let Some(url) = url else {
         let cause = "étalon's private server listens to its own host alone";
@@ -131,7 +127,7 @@ pub(crate) fn reach_private(system: &SystemPlan, url: Option<String>) -> Result<
     Ok(SystemPlan { url, server: None, settings: Default::default(), ..system.clone() })
 }
 
-/// The whole number that a query gave as text; 0 for `NULL` or no row.
+/// 0 for `NULL` or no row.
 pub(crate) fn whole_number(answer: &str, tried: &str) -> Result<i64, Failure> {
     if answer.is_empty() {
         return Ok(0);

@@ -1,5 +1,4 @@
-//! What the private servers of several engines have alike: folders that go with them, and a process that is started,
-//! watched and ended.
+//! Common parts of private servers: folders and process.
 
 use std::fs;
 use std::net::TcpListener;
@@ -15,37 +14,35 @@ use model::SystemPlan;
 use crate::error::{Failure, FailureKind};
 use crate::target::{CpuHold, OsIo};
 
-/// How often a server that starts is asked.
+/// Polling interval at start.
 const START_POLL: Duration = Duration::from_millis(20);
-/// How often one is started again that cannot start yet.
+/// Between start attempts.
 const AGAIN_POLL: Duration = Duration::from_millis(200);
-/// How long an ending server may take before it is killed.
 pub(crate) const STOP_PATIENCE: Duration = Duration::from_secs(10);
-/// How long an orderly end may take: the server writes what has changed.
+/// For a clean shutdown, which writes dirty pages.
 pub(crate) const RESTART_PATIENCE: Duration = Duration::from_secs(60);
-/// How long a server may take from refusing connections to its end.
+/// From refusing connections to the end.
 const ENDING_PATIENCE: Duration = Duration::from_secs(5);
 const ENDING_POLL: Duration = Duration::from_millis(20);
-/// How often another port is tried.
+/// Ports to try.
 const PORT_ATTEMPTS: u32 = 5;
-/// A socket's path may be 103 bytes long on macOS, 107 on Linux.
+/// 103 bytes on macOS, 107 on Linux.
 const SOCKET_PATH_BYTES: usize = 103;
-/// Lines of a log in which the reason is looked for.
+/// Searched for the reason.
 const LOG_LINES: usize = 60;
-/// What to do about a full device under a private server.
+/// For a full device under a private server.
 const FULL_HINT: &str = "free space on the device that holds étalon's private servers, or put them on another";
 
-/// A failure of something that was tried with a private server.
 pub(crate) fn failed(tried: &str, error: impl std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Other, tried, error)
 }
 
-/// Gives a file or folder to the user that the server runs as, if that is another than étalon's.
+/// If the server runs as another user.
 pub(crate) fn give(path: &Path, user: Option<&User>) -> Result<(), HostError> {
     user.map_or(Ok(()), |user| host::process::chown(path, user))
 }
 
-/// Who a server runs as that refuses to run as root: étalon's own user if `None`.
+/// For a server that refuses to run as root; `None`: étalon's own user.
 pub(crate) fn server_user(product: &str, own: &str) -> Result<Option<User>, Failure> {
     if !host::process::is_root() {
         return Ok(None);
@@ -58,25 +55,22 @@ pub(crate) fn server_user(product: &str, own: &str) -> Result<Option<User>, Fail
     })
 }
 
-/// Where étalon's private servers of this system would have their data, if it is one.
+/// Where a private server of this system would have its data.
 pub(crate) fn data_directory(system: &SystemPlan) -> Option<PathBuf> {
     system.server.as_ref()?;
     Scratch::bases().into_iter().find(|base| !host::disk::is_memory_backed(base).unwrap_or(false))
 }
 
-/// What an engine's servers say in their logs.
 #[derive(Clone, Copy)]
 pub(crate) struct Words {
-    /// Whether a log speaks of a full device.
     pub(crate) is_full: fn(&str) -> bool,
-    /// The lines that say why; the last ones, if none does.
+    /// Lines with the reason, else the last ones.
     pub(crate) last: fn(&str) -> String,
-    /// Whether something of the server before still keeps this one from starting.
+    /// A predecessor's leftovers still prevent the start.
     pub(crate) lingers: fn(&str) -> bool,
 }
 
 impl Words {
-    /// The failure that a log gives the reason of.
     pub(crate) fn failure(self, tried: &str, log: &str) -> Failure {
         let cause = (self.last)(log);
         match (self.is_full)(log) {
@@ -86,46 +80,43 @@ impl Words {
     }
 }
 
-/// Lines of a log as one, or a word on that there are none.
+/// Or a remark that there are none.
 pub(crate) fn joined(lines: &[&str]) -> String {
     if lines.is_empty() { "it ended without a word in its log".to_owned() } else { lines.join("; ") }
 }
 
-/// Whether a server's clients come by a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SocketUse {
     None,
-    /// It has one by which nobody comes.
+    /// It has one, but no clients use it.
     Unused,
     Clients,
 }
 
-/// What a server's folders have to be like.
+/// Requirements for a server's folders.
 pub(crate) struct Wish<'a> {
-    /// The engine's name, and a shorter one.
+    /// Full and short.
     pub(crate) names: (&'static str, &'static str),
-    /// The folder of folders; the best there is if `None`.
+    /// Parent folder; `None`: the best there is.
     pub(crate) base: Option<&'a Path>,
-    /// Who owns them; étalon's own user if `None`.
+    /// Owner; `None`: étalon's own user.
     pub(crate) user: Option<&'a User>,
     pub(crate) socket: SocketUse,
-    /// The longest name that the server gives a socket.
     pub(crate) socket_name: &'static str,
-    /// What to do where all paths are too long for a socket.
+    /// Hint for paths too long for a socket.
     pub(crate) too_long: &'static str,
-    /// Names of folders beside those of data and socket.
+    /// Further folders.
     pub(crate) more: &'a [&'static str],
 }
 
-/// Where a private server lives.
 pub(crate) struct Folders {
     scratch: Scratch,
-    /// For the socket, where the scratch folder's own path is too long.
+    /// Where the scratch folder's path is too long.
     socket: Option<Scratch>,
 }
 
 impl Folders {
-    /// Makes them, empty, and closed to all but the server.
+    /// Empty and private to the server.
     pub(crate) fn make(wish: &Wish<'_>) -> Result<Folders, Failure> {
         let tried = "make a folder for the private server";
         let scratch = Scratch::new(wish.names.0, wish.base).map_err(|error| failed(tried, error))?;
@@ -161,17 +152,14 @@ impl Folders {
         self.file("data")
     }
 
-    /// The folder of the socket, which only the server and étalon enter.
     pub(crate) fn socket(&self) -> PathBuf {
         self.socket.as_ref().unwrap_or(&self.scratch).path().join("s")
     }
 
-    /// A file or folder beside the data folder.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.scratch.path().join(name)
     }
 
-    /// A file in the folder of the socket.
     pub(crate) fn beside_socket(&self, name: &str) -> PathBuf {
         self.socket().join(name)
     }
@@ -180,13 +168,13 @@ impl Folders {
         self.file("server.log")
     }
 
-    /// A program that is run in the data folder, with its output in a log of its own beside it.
+    /// In the data folder, with a log of its own beside it.
     pub(crate) fn program(&self, program: impl Into<PathBuf>, log: PathBuf) -> ServerSpec {
         ServerSpec::new(program, log).working_dir(self.data()).in_scratch(&self.scratch)
     }
 }
 
-/// A program as the server's user, without variables that would change what it does.
+/// As the server's user, without variables that change the program.
 pub(crate) fn run_clean(spec: ServerSpec, variables: &[&str], user: Option<&User>) -> ServerSpec {
     let spec = variables.iter().fold(spec, |spec, name| spec.without_env(*name));
     match user {
@@ -195,7 +183,7 @@ pub(crate) fn run_clean(spec: ServerSpec, variables: &[&str], user: Option<&User
     }
 }
 
-/// Starts a server on a port of this host's address `host` that is free now; on another, if somebody has taken it since.
+/// Retries on another port if somebody takes the free one first.
 pub(crate) fn on_free_port<T>(host: &str, mut start: impl FnMut(u16) -> Result<T, Failure>) -> Result<T, Failure> {
     let mut attempt = 1;
     loop {
@@ -208,7 +196,7 @@ pub(crate) fn on_free_port<T>(host: &str, mut start: impl FnMut(u16) -> Result<T
     }
 }
 
-/// Runs a program that makes a server's files to its end.
+/// Runs an installation program.
 pub(crate) fn install(name: &str, spec: ServerSpec, words: Words, patience: Duration) -> Result<(), Failure> {
     let tried = "initialise a private server";
     let started = Instant::now();
@@ -225,20 +213,20 @@ pub(crate) fn install(name: &str, spec: ServerSpec, words: Words, patience: Dura
     }
 }
 
-/// A private server's process, and where it lives. Dropping it ends the server and removes its folders.
+/// A private server's process and folders. Dropping it stops the server and removes the folders.
 pub(crate) struct Running {
-    // Dropped in this order: the server before its folders.
+    // Dropped before its folders.
     process: Option<ServerProcess>,
     log: PathBuf,
     words: Words,
-    /// How long the log was when the server was last started, in bytes.
+    /// Log length at the last start.
     log_from_bytes: u64,
     user: Option<User>,
     folders: Option<Folders>,
 }
 
 impl Running {
-    /// One that is not started yet.
+    /// Not started yet.
     pub(crate) fn new(folders: Folders, user: Option<User>, words: Words) -> Running {
         Running { process: None, log: folders.log(), words, log_from_bytes: 0, user, folders: Some(folders) }
     }
@@ -247,18 +235,17 @@ impl Running {
         self.folders.as_ref().ok_or_else(|| failed("use the private server", "it has been removed"))
     }
 
-    /// Who it runs as; étalon's own user if `None`.
+    /// `None`: étalon's own user.
     pub(crate) fn user(&self) -> Option<&User> {
         self.user.as_ref()
     }
 
-    /// Sends it a signal.
     #[cfg(test)]
     pub(crate) fn signal(&mut self, signal: StopSignal) {
         self.process.as_mut().unwrap().signal(signal).unwrap();
     }
 
-    /// Its process number, while it runs.
+    /// While it runs.
     pub(crate) fn pid(&self) -> Option<u32> {
         self.process.as_ref().map(ServerProcess::pid)
     }
@@ -267,7 +254,7 @@ impl Running {
         self.process.as_ref().ok_or_else(|| "the private server has been stopped".to_owned())
     }
 
-    /// Starts it and waits until it answers to `connect`. `explain` says of a log why it did not start.
+    /// Waits until `connect` succeeds. `explain` turns a log into a failure.
     pub(crate) fn start(
         &mut self,
         spec: &ServerSpec,
@@ -303,7 +290,7 @@ impl Running {
         ServerProcess::spawn(spec.clone()).map_err(|error| failed("start the private server", error))
     }
 
-    /// What it has written to its log since it was started.
+    /// Since the last start.
     fn logged(&self) -> String {
         let bytes = fs::read(&self.log).unwrap_or_default();
         String::from_utf8_lossy(bytes.get(self.log_from_bytes as usize..).unwrap_or_default()).into_owned()
@@ -319,13 +306,12 @@ impl Running {
         }
     }
 
-    /// Ends it, if it runs.
     pub(crate) fn stop(&mut self, signal: StopSignal, patience: Duration) -> Result<(), Failure> {
         let Some(mut process) = self.process.take() else { return Ok(()) };
         process.stop(signal, patience).map(|_| ()).map_err(|error| failed("stop the private server", error))
     }
 
-    /// Ends it without the checkpoint of an orderly end, since its data is thrown away, and removes its folders.
+    /// Without a shutdown checkpoint, since the data is thrown away.
     pub(crate) fn remove(&mut self, signal: StopSignal) -> Result<(), Failure> {
         self.stop(signal, STOP_PATIENCE)?;
         let Some(folders) = self.folders.take() else { return Ok(()) };
@@ -335,23 +321,22 @@ impl Running {
         Ok(())
     }
 
-    /// A lost connection, with what the log has to say of it: a server whose device is full ends.
+    /// A lost connection, with the log: a server on a full device ends.
     pub(crate) fn explain_loss(&self, mut failure: Failure) -> Failure {
         let log = self.logged();
         if (self.words.is_full)(&log) {
             return self.words.failure(&failure.tried, &log);
         }
-        // To start the server by hand, or to look for it elsewhere, is no use here.
+        // Replaces advice for foreign servers.
         failure.hint = Some(format!("étalon's private server logged at last: {}", (self.words.last)(&log)));
         failure
     }
 
-    /// CPU seconds of the server and its children.
     pub(crate) fn cpu_s(&self) -> Result<f64, String> {
         self.process()?.cpu().map(|cpu| cpu.as_secs_f64())
     }
 
-    /// What the operating system has counted of its I/O.
+    /// By the operating system.
     pub(crate) fn os_io(&self) -> Result<OsIo, String> {
         let process = self.process()?;
         let folder = self.folders().map_err(|failure| failure.to_string())?.data();
@@ -359,7 +344,7 @@ impl Running {
     }
 }
 
-/// Why a server has ended that was being started. One that was killed from outside has no word of it in its log.
+/// A server killed from outside has no reason in its log.
 fn ended(status: std::process::ExitStatus, logged: Failure) -> Failure {
     match status.code() {
         Some(_) => logged,
@@ -369,8 +354,7 @@ fn ended(status: std::process::ExitStatus, logged: Failure) -> Failure {
     }
 }
 
-/// Asks whether a server works, and has it started again before each time; one that is being killed refuses connections a
-/// moment before its process has ended.
+/// Restarts the server before each attempt: a server being killed refuses connections before its process has ended.
 pub(crate) fn revive<T>(
     start: impl Fn() -> Result<(), Failure>,
     ask: impl Fn() -> Result<T, Failure>,
@@ -385,7 +369,7 @@ pub(crate) fn revive<T>(
     }
 }
 
-/// Holds a private server to so many cores; there is none if it has no process number.
+/// Fails without a pid.
 pub(crate) fn limit_cpu(pid: Option<u32>, cores: f64) -> Result<Box<dyn CpuHold>, Failure> {
     let tried = format!("hold the server to {cores} cores");
     let refused = |cause: String| Failure::new(FailureKind::Unsupported, &tried, cause);
@@ -395,15 +379,11 @@ pub(crate) fn limit_cpu(pid: Option<u32>, cores: f64) -> Result<Box<dyn CpuHold>
     Ok(Box::new(limit))
 }
 
-/// Gives up what the operating system has cached of a server's files.
-///
-/// # Errors
-/// [`FailureKind::Unsupported`] where the operating system does not do it.
+/// Drops a server's files from the operating system's cache; [`FailureKind::Unsupported`] where that is impossible.
 pub(crate) fn evict(data: &Path) -> Result<(), Failure> {
     host::disk::evict_tree(data).map_err(|error| Failure::new(FailureKind::Unsupported, "empty the caches", error))
 }
 
-/// A server whose caches étalon cannot empty.
 pub(crate) fn not_restarted() -> Failure {
     let cause = "étalon can restart only a server that it has started itself";
     Failure::new(FailureKind::Unsupported, "empty the caches", cause)

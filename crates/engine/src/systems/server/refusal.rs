@@ -1,4 +1,4 @@
-//! Why there is no connection to a server, and how its engine words it.
+//! Failed connections to a server, and their explanation.
 
 use std::io;
 use std::time::Duration;
@@ -9,58 +9,50 @@ use crate::error::Failure;
 use crate::lane::{OpError, lost};
 use crate::systems::server::dialogue::{AskError, ServerError};
 
-/// Why there is no connection; `E` is what the server's errors are.
 #[derive(Debug)]
 pub(crate) enum Refusal<E> {
-    /// The operating system says so.
     Io(io::ErrorKind, String),
-    /// No encrypted channel came about.
     Tls(String),
-    /// The server has no TLS.
     NoTls,
-    /// The password would have to cross a network in the clear.
+    /// The password would cross a network in the clear.
     Insecure,
-    /// The password would have to be told to a server whose certificate was not checked.
+    /// The password would go to a server whose certificate is not verified.
     Unproven,
-    /// The server says so.
     Server(Box<E>),
-    /// It listens, and does not answer for so long.
+    /// A listener without answer.
     Silent(Duration),
     Other(String),
 }
 
-/// Why a lane's connection did not come about.
+/// Of a lane.
 #[derive(Debug)]
 pub(crate) enum OpenError<E> {
-    /// It was not made.
     Refused(Refusal<E>),
-    /// It was, and then this failed.
+    /// After connecting.
     Asked(&'static str, AskError<E>),
 }
 
-/// An engine's words for what goes wrong, with what to do about it.
+/// An engine's explanations, with advice.
 pub(crate) trait Explain {
-    /// What its server's errors are.
+    /// The server's errors.
     type Error: ServerError;
 
-    /// Why there is no connection.
     fn explain(&self, refusal: &Refusal<Self::Error>) -> Failure;
 
-    /// Why something that was asked over an open connection has no answer.
     fn explain_asked(&self, tried: &str, error: &AskError<Self::Error>) -> Failure;
 }
 
 impl<E: ServerError> Refusal<E> {
-    /// What the operating system says of a connection that was given so long.
+    /// `patience` was the limit.
     pub(crate) fn of_io(cause: &io::Error, patience: Duration) -> Refusal<E> {
         match cause.kind() {
-            // What a blocking read says at the end of its patience.
+            // A blocking read's time-out.
             io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Refusal::Silent(patience),
             kind => Refusal::Io(kind, cause.to_string()),
         }
     }
 
-    /// What a login came to that was given so long.
+    /// Of a login with this limit.
     pub(crate) fn of(error: AskError<E>, patience: Duration) -> Refusal<E> {
         match error {
             AskError::Io(cause) => Refusal::of_io(&cause, patience),
@@ -76,7 +68,6 @@ impl<E: ServerError> Refusal<E> {
         }
     }
 
-    /// The refusal as the load sees it.
     pub(crate) fn op_error(&self, endpoint: &impl Explain<Error = E>) -> OpError {
         match self {
             Refusal::Server(error) => error.op_error(),

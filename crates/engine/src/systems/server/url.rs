@@ -1,32 +1,29 @@
-//! What the URLs of servers have alike.
+//! Common parts of servers' URLs.
 
 use crate::error::{Failure, FailureKind};
 
-/// The variables of the environment; a parameter, so that tests need not change those of the process.
+/// A parameter, so that tests need not change the process's.
 pub(crate) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// The process's own environment.
 pub(crate) fn process_environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// The operating system's user.
 pub(crate) fn os_user(environment: Environment<'_>) -> Option<String> {
     host::identity::user_name()
         .ok()
         .or_else(|| ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| environment(name)))
 }
 
-/// How an engine's URLs are written.
+/// An engine's URL syntax.
 pub(crate) struct Form {
     pub(crate) product: &'static str,
-    /// Before `://`, the usual one first.
+    /// The usual one first.
     pub(crate) schemes: [&'static str; 2],
-    /// What stands between host and port.
+    /// Between host and port.
     pub(crate) before_port: &'static [char],
 }
 
-/// The pieces of a URL, decoded. What is empty is left out.
 #[derive(Default)]
 pub(crate) struct Pieces {
     pub(crate) user: Option<String>,
@@ -34,7 +31,7 @@ pub(crate) struct Pieces {
     pub(crate) host: Option<String>,
     pub(crate) port: Option<String>,
     pub(crate) database: Option<String>,
-    /// Behind the `?`, in their order.
+    /// In order.
     pub(crate) options: Vec<(String, String)>,
 }
 
@@ -45,7 +42,7 @@ impl Pieces {
 }
 
 impl Form {
-    /// What is wrong with a URL. It must not repeat the password.
+    /// Must not repeat the password.
     pub(crate) fn wrong(&self, cause: impl std::fmt::Display) -> Failure {
         Failure::new(FailureKind::Plan, format!("read the URL of {}", self.product), cause)
     }
@@ -58,10 +55,7 @@ impl Form {
         if text.is_empty() { Ok(None) } else { self.decode(text).map(Some) }
     }
 
-    /// Reads a URL, or `env:NAME` for one that is in the environment.
-    ///
-    /// # Errors
-    /// It is not one of these. Never repeats the password.
+    /// Or `env:NAME`. Never repeats the password.
     pub(crate) fn read(&self, url: &str, environment: Environment<'_>) -> Result<Pieces, Failure> {
         let [usual, other] = self.schemes;
         let from_environment;
@@ -109,7 +103,7 @@ impl Form {
         })
     }
 
-    /// Refuses a URL in which a part of the password may stand where something else is expected, which messages repeat.
+    /// Refuses a URL in which part of the password may be in a place that messages repeat.
     fn refuse_bare_secret(&self, login: &str, place: &str, database: &str, query: &str) -> Result<(), Failure> {
         let has_password = login.contains(':');
         let may_be_login = login.is_empty() && place.contains(':');
@@ -126,7 +120,7 @@ impl Form {
         Ok(())
     }
 
-    /// An option that these URLs do not have. Its name is repeated only where it is like one that they have.
+    /// Repeats the name only if it resembles a known one.
     pub(crate) fn unknown(&self, key: &str, known: &[&'static str]) -> Failure {
         let known_are = known.join(", ");
         match model::near::nearest(key, known.iter().copied()) {
@@ -134,12 +128,11 @@ impl Form {
                 let failure = self.wrong(format!("it has no option `{key}`; known are {known_are}"));
                 failure.hint(format!("did you mean `{near}`?"))
             }
-            // It may be a part of a password that nobody encoded.
+            // It may be part of an unencoded password.
             None => self.wrong(format!("one of its options is not known; known are {known_are}")),
         }
     }
 
-    /// Refuses a list of hosts.
     pub(crate) fn refuse_several(&self, host: Option<&String>) -> Result<(), Failure> {
         if host.is_some_and(|host| host.contains(',')) {
             return Err(self
@@ -150,7 +143,6 @@ impl Form {
     }
 }
 
-/// Undoes a URL's percent-encoding.
 fn decode_percent(text: &str) -> Result<String, &'static str> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -175,7 +167,7 @@ mod tests {
     use super::*;
     use crate::systems::{mysql, postgres, sqlserver};
 
-    /// What each engine says of a URL that it refuses; nothing of one that it takes.
+    /// By engine, for those that refuse it.
     fn refusals(rest: &str) -> Vec<String> {
         let none = |_: &str| None;
         let said =
@@ -195,13 +187,13 @@ mod tests {
                 assert!(said.contains("%2F") || said.contains("host:port"), "{rest}: {said}");
             }
         }
-        // An `@` where no password can be meant is an option's own.
+        // An `@` where no password is possible belongs to an option.
         let read = |url: &str| postgres::parse_url(url, &|_| None).is_ok();
         assert!(read("postgres://me@h/d?application_name=a@b") && read("postgres://h/d?user=a@b"));
     }
 
     proptest! {
-        /// A password of any characters, in any place where a URL may have one.
+        /// Any characters, in any place of a password.
         #[test]
         fn no_password_is_repeated(
             before in "[a-z:/?#@&=;%.]{0,4}",

@@ -1,5 +1,4 @@
-//! A queueing model on virtual time: the whole command, its statistics and its reports run on it without a server, and
-//! come out the same every time.
+//! A queueing model on virtual time, to run the whole command deterministically without a server.
 
 use std::cell::Cell;
 use std::cmp::Reverse;
@@ -11,38 +10,34 @@ use crate::clock::Clock;
 use crate::lane::{Completion, ErrorClass, Lane, OpError, Outcome, SessionCounts, Submitted, lost};
 use crate::rng::Rng;
 
-/// How the simulated system behaves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
-    /// Mean service time of a statement, in microseconds.
+    /// Mean.
     pub service_us: f64,
-    /// Coefficient of variation of the service times: 0 makes them all alike, 1 is the usual spread.
+    /// Coefficient of variation: 0 is constant, 1 the usual spread.
     pub spread: f64,
-    /// Statements that are served at the same time; further ones queue.
+    /// Concurrent statements; others queue.
     pub servers: usize,
-    /// Standard deviation of the logarithm of a whole trial's speed.
+    /// Standard deviation of the logarithm of a trial's speed.
     pub noise: f64,
-    /// Relative slow-down per second of virtual time within a trial.
     pub drift: f64,
-    /// When in the trial the system stalls, in milliseconds; see `stall_ms`.
+    /// Within the trial.
     pub stall_at_ms: u64,
-    /// How long it stalls.
     pub stall_ms: u64,
-    /// What it takes to make a connection anew, in microseconds.
+    /// Time to reconnect.
     pub connect_us: f64,
-    /// What it takes to bring a client back whose statement has failed, in microseconds.
+    /// Time to recover a client.
     pub rollback_us: f64,
-    /// Share of statements that fail.
+    /// Share of failing statements.
     pub errors: f64,
-    /// Whether every connection is lost at the stall instead.
+    /// Whether the stall loses every connection instead.
     pub dies: Dies,
 }
 
-/// Whether the simulated server dies in mid-trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dies {
     No,
-    /// It loses every connection at `stall_at_ms`.
+    /// All connections at `stall_at_ms`.
     AtStall,
 }
 
@@ -64,7 +59,6 @@ impl Default for Model {
     }
 }
 
-/// Virtual time, shared between a worker and its lane.
 #[derive(Clone, Debug, Default)]
 pub struct VirtualClock(Rc<Cell<u64>>);
 
@@ -82,23 +76,22 @@ impl Clock for VirtualClock {
     }
 }
 
-/// The lane to the model.
 #[derive(Debug)]
 pub struct SimLane<Op> {
     model: Model,
-    /// This trial's own speed.
+    /// This trial's.
     pace: f64,
     clock: VirtualClock,
     rng: Rng,
-    /// When each server is free again.
+    /// By server.
     free_ns: BinaryHeap<Reverse<u64>>,
-    /// Ends to come: instant, client, whether it fails.
+    /// Instant, client, failure.
     ends: BinaryHeap<Reverse<(u64, usize, bool)>>,
     op: PhantomData<Op>,
 }
 
 impl<Op> SimLane<Op> {
-    /// A lane whose chance is drawn from `seed` alone.
+    /// Random only by `seed`.
     pub fn new(model: Model, seed: u64, clock: VirtualClock) -> SimLane<Op> {
         let mut rng = Rng::new(seed);
         let pace = (model.noise * rng.normal()).exp();
@@ -106,7 +99,7 @@ impl<Op> SimLane<Op> {
         SimLane { model, pace, clock, rng, free_ns, ends: BinaryHeap::new(), op: PhantomData }
     }
 
-    /// A service time: gamma-like through a mix of a constant and an exponential part, which keeps the mean.
+    /// Gamma-like: a constant and an exponential part, which keeps the mean.
     fn service_ns(&mut self, at_ns: u64) -> u64 {
         let spread = self.model.spread.clamp(0.0, 1.0);
         let draw = 1.0 - spread + spread * self.rng.exponential();
@@ -114,7 +107,7 @@ impl<Op> SimLane<Op> {
         (self.model.service_us * 1e3 * self.pace * drift * draw).max(1.0) as u64
     }
 
-    /// When work that would run from `start_ns` for `service_ns` ends, given the stall.
+    /// Including the stall.
     fn end_ns(&self, start_ns: u64, service_ns: u64) -> u64 {
         let stall_ns = self.model.stall_at_ms * 1_000_000;
         let over_ns = stall_ns + self.model.stall_ms * 1_000_000;
@@ -126,7 +119,7 @@ impl<Op> SimLane<Op> {
         }
     }
 
-    /// What ends well after so many microseconds, without a server; at once if there are none.
+    /// After `wait_us` without a server; at once for 0.
     fn end_after(&mut self, client: usize, wait_us: f64) -> Option<Outcome> {
         let wait_ns = (wait_us * 1e3) as u64;
         if wait_ns == 0 {
@@ -184,7 +177,7 @@ impl<Op> Lane for SimLane<Op> {
         self.end_after(client, self.model.connect_us)
     }
 
-    /// There is no server that could have counted otherwise.
+    /// No server counts anything else.
     fn session_counts(&mut self) -> Result<SessionCounts, String> {
         Ok(SessionCounts::default())
     }

@@ -1,5 +1,5 @@
-//! SQLCipher: the same files with their pages encrypted. It is a fork of SQLite that takes its place in a program, so that a
-//! build has either; in one that has SQLCipher, files without a key are SQLite's own.
+//! SQLCipher: encrypted pages. It is a fork that replaces SQLite in a build; there, files without a key are plain
+//! SQLite's.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -12,36 +12,34 @@ use crate::error::{Failure, FailureKind};
 use crate::systems::server::random_password;
 use crate::target::OpenRequest;
 
-/// How much of a file's head stays readable, in bytes: the least multiple of a cipher's block that holds the application id, by
-/// which étalon knows its own files (<https://www.zetetic.net/sqlcipher/sqlcipher-api/#cipher_plaintext_header_size>).
+/// Readable head of a file: the smallest multiple of a cipher block with the application id, by which étalon knows its
+/// files (<https://www.zetetic.net/sqlcipher/sqlcipher-api/#cipher_plaintext_header_size>).
 const PLAIN_HEAD_BYTES: u32 = 80;
 
-/// SQLCipher's own size of a page, in bytes, which is SQLite's, too.
+/// Default of SQLCipher and SQLite.
 const PAGE_BYTES: i64 = 4096;
 
-/// The least size of a page that SQLite can work with once SQLCipher has its part of it: 16 bytes for what the page's cipher
-/// begins with, 64 for its seal.
+/// Smallest page size that leaves SQLite enough beside SQLCipher's 16 bytes of IV and 64 of HMAC.
 const LEAST_PAGE_BYTES: i64 = 1024;
 
-/// Held while the process's defaults are not SQLCipher's own.
+/// Held while the process's defaults are changed.
 static DEFAULTS: Mutex<()> = Mutex::new(());
 
-/// How a target's files are locked.
 #[derive(Clone)]
 pub(super) enum Cipher {
-    /// As SQLite writes them.
+    /// Unencrypted.
     Plain,
-    /// By a key that is drawn for the target, kept in memory alone, and forgotten with it.
+    /// A random key in memory only.
     Drawn {
-        /// 256 bits of the key and 128 of the salt, in hexadecimal digits: with a readable head the file holds no salt.
+        /// 256 bits of key and 128 of salt in hexadecimal: with a readable head the file holds no salt.
         key: String,
-        /// The pages' size, which must be known before the first of them is read.
+        /// Must be known before the first page is read.
         page_bytes: i64,
     },
 }
 
 impl Cipher {
-    /// A new key for a database that étalon makes, in a build that can use one.
+    /// For a database that étalon makes, if the build supports it.
     pub(super) fn drawn(request: &OpenRequest<'_>) -> Result<Cipher, Failure> {
         let tried = format!("open the database `{}`", request.system.url);
         refuse_plain_build(&tried)?;
@@ -49,7 +47,7 @@ impl Cipher {
             return Err(Failure::new(FailureKind::Unsupported, tried, "étalon draws its keys, and knows no other's")
                 .hint("take `tables = \"own\"` with `sqlcipher:`"));
         }
-        // A value that is no number is refused where the pragma is set.
+        // The pragma refuses a value that is no number.
         let asked = request.system.settings.get("page_size").and_then(|value| value.to_string().parse().ok());
         let page_bytes = asked.unwrap_or(PAGE_BYTES);
         if page_bytes < LEAST_PAGE_BYTES {
@@ -61,7 +59,7 @@ impl Cipher {
         Ok(Cipher::Drawn { key, page_bytes })
     }
 
-    /// The first words on a connection. SQLCipher writes no log: what goes wrong is told once, by who asked.
+    /// First on a connection. SQLCipher's log is off: errors are reported once by the caller.
     pub(super) fn unlock(&self, connection: &Connection) -> rusqlite::Result<()> {
         let Cipher::Drawn { key, page_bytes } = self else { return Ok(()) };
         connection.execute_batch(&format!(
@@ -70,8 +68,8 @@ impl Cipher {
         ))
     }
 
-    /// Copies a database by `VACUUM INTO`, which gives a connection's key to the new file but none of its settings: they must be
-    /// the process's defaults meanwhile. Connections that are opened beside it say theirs themselves.
+    /// `VACUUM INTO` passes on the key but no settings, so they become the process's defaults meanwhile. Other
+    /// connections set their own.
     pub(super) fn vacuum_into(&self, connection: &Connection, copy: &Path) -> rusqlite::Result<()> {
         let vacuum = || connection.execute("VACUUM INTO ?1", [copy.to_string_lossy()]).map(|_| ());
         let Cipher::Drawn { page_bytes, .. } = self else { return vacuum() };
@@ -87,18 +85,16 @@ impl Cipher {
         vacuumed
     }
 
-    /// Whether the files are encrypted.
     pub(super) fn is_plain(&self) -> bool {
         matches!(self, Cipher::Plain)
     }
 }
 
-/// What SQLCipher says of itself; `None` in a build with SQLite, or without a key.
+/// `None` without SQLCipher or key.
 pub(super) fn said(connection: &Connection, pragma: &str) -> Option<String> {
     connection.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0)).ok()
 }
 
-/// Refuses a build that cannot encrypt.
 fn refuse_plain_build(tried: &str) -> Result<(), Failure> {
     let memory = Connection::open_in_memory().map_err(|error| sql_failure(tried, &error))?;
     if said(&memory, "cipher_version").is_some() {

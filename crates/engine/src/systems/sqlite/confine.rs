@@ -1,10 +1,9 @@
-//! What a plan's own statements may do at an agent: work in the database that was allowed, and in no other file.
+//! Limits a plan's statements at an agent to the allowed database.
 
 use rusqlite::Connection;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 
-/// Pragmas that a plan may set on an agent, or ask for in a script. Those of them that write do so in the database itself:
-/// none that names a file, a folder or a key is among them. <https://sqlite.org/pragma.html>
+/// Pragmas allowed at an agent: none names a file, folder or key. <https://sqlite.org/pragma.html>
 pub(super) const PRAGMAS: &[&str] = &[
     "analysis_limit",
     "application_id",
@@ -61,14 +60,13 @@ pub(super) const PRAGMAS: &[&str] = &[
     "wal_checkpoint",
 ];
 
-/// Has SQLite refuse what leads out of the database, when a statement is prepared:
-/// <https://sqlite.org/c3ref/set_authorizer.html>. `VACUUM INTO` attaches the file that it makes, and a plain `VACUUM`
-/// attaches one without a name, which is temporary. Extensions are off already.
+/// Refuses what leaves the database, when a statement is prepared: <https://sqlite.org/c3ref/set_authorizer.html>.
+/// `VACUUM INTO` attaches its file, a plain `VACUUM` a nameless temporary one. Extensions are off already.
 pub(super) fn confine(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.authorizer(Some(judge))
 }
 
-/// Lets étalon's own statement on this connection make a file; no statement of a plan may follow it.
+/// For étalon's own statement; no statement of a plan may follow on this connection.
 pub(super) fn let_out(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.authorizer(None::<fn(AuthContext<'_>) -> Authorization>)
 }
@@ -80,7 +78,7 @@ fn judge(context: AuthContext<'_>) -> Authorization {
             PRAGMAS.iter().any(|allowed| allowed.eq_ignore_ascii_case(pragma_name))
         }
         AuthAction::Function { function_name } => !function_name.eq_ignore_ascii_case("load_extension"),
-        // An expression in the place of a file's name, or what this build of étalon does not know.
+        // A file name by expression, or an unknown action.
         AuthAction::Unknown { .. } => false,
         _ => true,
     };
@@ -119,7 +117,7 @@ mod tests {
             "PRAGMA key = 'x'".to_owned(),
             format!("PRAGMA cipher_log = '{shown}'"),
             format!("SELECT load_extension('{shown}')"),
-            // A trigger's statements are judged with the statement that fires it.
+            // A trigger's statements are checked with the firing one.
             format!(
                 "CREATE TRIGGER x AFTER INSERT ON t BEGIN SELECT load_extension('{shown}'); END; INSERT INTO t VALUES (2)"
             ),

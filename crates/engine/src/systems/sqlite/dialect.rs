@@ -1,5 +1,3 @@
-//! How SQLite writes SQL.
-
 use std::borrow::Cow;
 
 use crate::dataset::{ColumnKind, Dialect, Nulls, Table};
@@ -19,13 +17,13 @@ impl Dialect for SqliteDialect {
         format!("?{number}")
     }
 
-    /// A transaction that writes takes its lock at the start: one that reads first and upgrades later is refused with
-    /// `SQLITE_BUSY` whenever another writes, however long the busy timeout is.
+    /// A writing transaction locks at its start: upgrading later fails with `SQLITE_BUSY` whenever another writes,
+    /// whatever the busy timeout.
     fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
         if sql.eq_ignore_ascii_case("begin") { Cow::Borrowed("BEGIN IMMEDIATE") } else { Cow::Borrowed(sql) }
     }
 
-    /// The key stands in the table's definition, since only so is it the row's own address.
+    /// With the primary key: only so is it the row's address.
     fn define_table(&self, table: &Table) -> String {
         let columns: Vec<String> = table
             .columns

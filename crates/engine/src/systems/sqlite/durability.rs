@@ -1,16 +1,16 @@
-//! What SQLite's commits promise: <https://www.sqlite.org/pragma.html#pragma_synchronous>, and `#pragma_journal_mode`,
-//! `#pragma_locking_mode`, `#pragma_fullfsync` there. What ends a rollback journal is synced or not by
-//! `sqlite3PagerSetFlags` and `pager_end_transaction` of SQLite's `pager.c`. SQLCipher's pages go the same way.
+//! SQLite's durability: <https://www.sqlite.org/pragma.html#pragma_synchronous>, and `#pragma_journal_mode`,
+//! `#pragma_locking_mode`, `#pragma_fullfsync` there; the end of a rollback journal is synced by
+//! `sqlite3PagerSetFlags` and `pager_end_transaction` in `pager.c`. SQLCipher's pages go the same way.
 
 use model::DurabilityTier::{Delayed, Durable, Unsafe};
 
 use crate::systems::durability::Is::{NoneOf, OneOf};
 use crate::systems::durability::Rule;
 
-/// The pragmas that a commit's promise follows from.
+/// Pragmas behind the durability.
 pub(super) const LISTED: &[&str] = &["journal_mode", "synchronous"];
 
-/// The first row that fits counts. `system` is the operating system.
+/// The first matching row counts. `system` is the operating system.
 pub(super) const TABLE: &[Rule] = &[
     Rule {
         when: &[("journal_mode", OneOf(&["off"]))],
@@ -101,7 +101,7 @@ pub(super) const TABLE: &[Rule] = &[
 
 const OLD_FILE_SYSTEM: &str = "on an older file system a power cut at the wrong moment may corrupt the database";
 
-/// Where everything else is as it is best.
+/// Best values.
 #[cfg(test)]
 pub(super) const BEST: &[(&str, &str)] = &[
     ("journal_mode", "wal"),
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn the_document_shows_the_table_and_every_row_is_reached() {
-        // The last row is for modes that a later SQLite may have.
+        // The last row is for modes of a later SQLite.
         let best: Vec<_> = BEST.iter().copied().filter(|(name, _)| *name != "journal_mode").collect();
         crate::systems::durability::tests::walk(TABLE, &best);
     }

@@ -1,4 +1,4 @@
-//! SQLite: its I/O is counted exactly on the way between it and its files.
+//! SQLite: exact I/O counts between it and its files.
 
 use host::sqlite_vfs::{FileIo, FileKind};
 use model::Reading;
@@ -9,7 +9,6 @@ use crate::target::Target;
 use crate::workloads::pages::account::{Figure, FileClass, IoAccount, IoPlace};
 use crate::workloads::pages::dialect::{PagesDialect, filler, one, refused, text};
 
-/// SQLite. Its pages have 4 096 bytes unless the system's `page_size` says otherwise.
 pub struct Pages;
 
 fn class_of(kind: FileKind) -> FileClass {
@@ -47,7 +46,7 @@ impl PagesDialect for Pages {
         format!("INSERT INTO tio (tio_data) VALUES {}", vec![row; rows as usize].join(", "))
     }
 
-    /// Numbers are given without gaps, and no row is ever taken away.
+    /// Ids have no gaps, and no row is removed.
     fn rows(&self) -> &'static str {
         "SELECT coalesce(max(tio_id), 0) FROM tio"
     }
@@ -61,7 +60,8 @@ impl PagesDialect for Pages {
             Ok(rows) => rows,
             Err(reason) => return Ok(Err(reason)),
         };
-        // https://www.sqlite.org/pragma.html#pragma_wal_checkpoint: the first column is 1 if somebody was in the way.
+        // https://www.sqlite.org/pragma.html#pragma_wal_checkpoint: the first column is 1 if the checkpoint was
+        // blocked.
         let busy = text(answer.first().and_then(|row| row.first()));
         Ok(if busy == "0" { Ok(()) } else { Err("another connection kept the log from being checkpointed".to_owned()) })
     }

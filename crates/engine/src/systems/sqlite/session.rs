@@ -1,4 +1,4 @@
-//! Statements asked one by one of a connection in this process; with SpatiaLite, if that is wanted.
+//! Single statements in this process, with SpatiaLite if wanted.
 
 use std::borrow::Cow;
 
@@ -30,8 +30,7 @@ fn load_spatialite(connection: &Connection) -> Result<(), Failure> {
         .map_err(|error| Failure::new(FailureKind::Unsupported, "use SpatiaLite", error).hint(host::spatialite::HINT))
 }
 
-/// Makes SpatiaLite's own tables, if the database has none: without the thousands of coordinate systems, since étalon's
-/// data lie in a plane.
+/// SpatiaLite's tables, if missing, without its coordinate systems: étalon's data are planar.
 fn make_spatial(connection: &Connection) -> Result<(), Failure> {
     let there = "SELECT count(*) FROM sqlite_schema WHERE name = 'geometry_columns'";
     let made = connection.query_row(there, [], |row| row.get::<_, i64>(0)).and_then(|count| match count {
@@ -45,7 +44,7 @@ fn make_spatial(connection: &Connection) -> Result<(), Failure> {
     }
 }
 
-/// The versions of SpatiaLite and of the geometry library that does its work.
+/// SpatiaLite and its geometry library.
 pub(super) fn facts(connection: &Connection, kind: SessionKind) -> Result<Facts, Failure> {
     let mut facts = Facts::default();
     if kind == SessionKind::Spatial {
@@ -87,7 +86,7 @@ impl Session for SqliteSession {
     }
 }
 
-/// A value as it came. What is neither number nor text is shown in hexadecimal digits, as SQLite writes it.
+/// Blobs in hexadecimal, as SQLite writes them.
 fn datum(value: ValueRef<'_>) -> Datum {
     match value {
         ValueRef::Null => Datum::Null,

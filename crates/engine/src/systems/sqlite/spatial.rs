@@ -1,14 +1,12 @@
-//! SpatiaLite.
-
 use crate::workloads::spatial::dialect::{SpatialDialect, filled};
 use crate::workloads::spatial::query::Query;
 
-/// SpatiaLite. An R-tree is asked by naming it: `rowid IN (SELECT rowid FROM SpatialIndex …)`, as its manual has it; and
-/// `CROSS JOIN` keeps SQLite from turning a join round, and `+` from taking a range of numbers in place of the R-tree's
-/// rows. Either would ask the R-tree once for each pair of rows.
+/// R-trees are queried by name, `rowid IN (SELECT rowid FROM SpatialIndex …)`, as the manual says; `CROSS JOIN` keeps
+/// SQLite from reordering a join, and `+` from using a number range instead. Either would query the R-tree for each
+/// pair.
 pub struct Spatial;
 
-/// SpatiaLite's number of the plane: "Undefined - Cartesian".
+/// SRID "Undefined - Cartesian".
 const PLANE: i32 = -1;
 
 impl SpatialDialect for Spatial {

@@ -1,4 +1,4 @@
-//! What a plan may do with a server that an agent reaches: measure it, and run no programs on its host.
+//! Limits plans at an agent: no programs on the server's host.
 
 use super::connect::failure;
 use super::url::Address;
@@ -6,7 +6,7 @@ use crate::error::Failure;
 use crate::permits::Permits;
 use crate::systems::sqlserver::lane::Client;
 
-/// Why a login could run programs or read files on the server's host; nothing if it cannot.
+/// Why a login could run programs or read files on the server's host.
 /// <https://learn.microsoft.com/en-us/sql/relational-databases/system-stored-procedures/xp-cmdshell-transact-sql>,
 /// <https://learn.microsoft.com/en-us/sql/t-sql/statements/bulk-insert-transact-sql#permissions>
 const POWER: &str = "SELECT CASE WHEN IS_SRVROLEMEMBER('sysadmin') = 1 OR HAS_PERMS_BY_NAME(NULL, NULL, 'CONTROL \
@@ -18,7 +18,7 @@ const POWER: &str = "SELECT CASE WHEN IS_SRVROLEMEMBER('sysadmin') = 1 OR HAS_PE
                      HAS_PERMS_BY_NAME(QUOTENAME(p.name), 'LOGIN', 'IMPERSONATE') = 1) THEN N'may act as other logins' \
                      ELSE N'' END";
 
-/// Refuses a login that could run programs or read files on the server's host, where that was not allowed.
+/// Refuses a login that could run programs or read files on the server's host, unless allowed.
 pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Permits) -> Result<(), Failure> {
     if !permits.are_bounded() {
         return Ok(());

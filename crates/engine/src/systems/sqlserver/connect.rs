@@ -1,5 +1,3 @@
-//! Making a connection, and saying clearly why there is none.
-
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,41 +17,32 @@ use crate::systems::server::refusal::{self, Explain};
 use crate::systems::server::tls::{Check, Roots, Wanted};
 use crate::systems::sqlserver::lane::{AskError, Client, LoggedIn, log_in};
 
-/// What the handshake and the login may take beyond the connection's own time-out.
+/// Beyond the connection's own time-out, for handshake and login.
 const LOGIN_GRACE: Duration = Duration::from_secs(5);
-/// How often one server may send a login to another.
+/// Limit on redirected logins.
 const REDIRECTS: u32 = 3;
 
-/// Why there is no connection.
 pub(super) type Refusal = refusal::Refusal<ServerMessage>;
-/// Why a lane's connection did not come about.
 pub(super) type OpenError = refusal::OpenError<ServerMessage>;
 
-/// A way to a server that can be gone again and again.
 #[derive(Clone)]
 pub(super) struct Endpoint {
-    /// Where it leads.
     pub(super) address: Address,
     tls: Tls,
     application: &'static str,
-    /// Where else a server may send a login to.
+    /// For redirects.
     permits: Permits,
 }
 
 impl Endpoint {
-    /// The way to an address.
-    ///
-    /// # Errors
-    /// The certificates that it trusts cannot be read.
     pub(super) fn new(address: Address) -> Result<Endpoint, Failure> {
         let check = match (address.trust, address.encrypt) {
             (Trust::Blind, _) => Check::Nothing,
-            // As Microsoft's own clients: what encrypts the login alone need not be trusted, unless the URL says whom to
-            // trust.
+            // Like Microsoft's clients: login-only encryption needs no trust unless the URL configures it.
             (Trust::Checked, Encrypt::Login) if !address.says_who() => Check::Nothing,
             (Trust::Checked, _) => Check::ChainAndName,
         };
-        // The server speaks TLS 1.3 only where all of the connection is within TLS, which is TDS 8.
+        // TLS 1.3 only with TDS 8, where the whole connection is within TLS.
         let roots = address.roots.as_ref().unwrap_or(&Roots::System);
         let versions = [&rustls::version::TLS12];
         let wanted = Wanted { versions: &versions, ..Wanted::new(check, roots, "ca_file") };
@@ -70,22 +59,18 @@ impl Endpoint {
         })
     }
 
-    /// The same way, from which no server may send a login to where a plan may not connect to.
+    /// Without redirects to where a plan may not connect.
     #[must_use]
     pub(super) fn within(self, permits: &Permits) -> Endpoint {
         Endpoint { permits: permits.clone(), ..self }
     }
 
-    /// The same way, taken under another program's name.
+    /// With another program name.
     #[must_use]
     pub(super) fn named(&self, application: &'static str) -> Endpoint {
         Endpoint { application, ..self.clone() }
     }
 
-    /// Connects and logs in.
-    ///
-    /// # Errors
-    /// One for each reason; [`Endpoint::explain`] says what to do about it.
     pub(super) fn try_connect(&self) -> Result<Client, Refusal> {
         let patience = self.address.connect_timeout + LOGIN_GRACE;
         let (mut host, mut port) = (self.address.host.clone(), self.address.port);
@@ -248,7 +233,7 @@ impl Endpoint {
     }
 }
 
-/// What a state of 18456 says.
+/// State of error 18456.
 fn login_state(state: u8) -> &'static str {
     match state {
         2 | 5 => "there is no such login",
@@ -266,22 +251,18 @@ fn login_state(state: u8) -> &'static str {
     }
 }
 
-/// Permissions that are missing, by the number of the error.
+/// Error numbers of missing permissions.
 /// <https://learn.microsoft.com/en-us/sql/relational-databases/errors-events/database-engine-events-and-errors>
 const PERMISSION: [i32; 20] = [
     229, 230, 262, 297, 300, 368, 371, 373, 916, 1088, 2557, 2571, 3110, 3505, 3701, 5011, 8189, 10_901, 15_151, 15_247,
 ];
-/// And what cannot be written. 976, a replica that takes no questions, passes when a failover has ended.
+/// Read-only errors. 976, a replica without queries, passes after a failover.
 const READ_ONLY: [i32; 2] = [3906, 978];
 
-/// The number that Babelfish, a PostgreSQL that speaks TDS, gives every error for which it knows none of SQL Server's:
-/// statements that it does not have are among them.
+/// Babelfish's number (PostgreSQL with TDS) for errors without a SQL Server number, unsupported statements included.
 const UNNUMBERED: i32 = 33_557_097;
 
-/// Leaves out a statement that only a SQL Server has, and that a load can do without.
-///
-/// # Errors
-/// Every other refusal.
+/// Ignores a missing statement that only a SQL Server has and a load can do without.
 pub(super) fn if_known(asked: Result<(), AskError>) -> Result<(), AskError> {
     match asked {
         Err(error) if error.number() == Some(UNNUMBERED) => Ok(()),
@@ -292,7 +273,6 @@ pub(super) fn if_known(asked: Result<(), AskError>) -> Result<(), AskError> {
 /// No such function, and no such method of a type.
 const NOT_THERE: [i32; 2] = [195, 6506];
 
-/// A failure of something that was asked of a server over an open connection.
 pub(super) fn failure(tried: impl Into<String>, error: &AskError) -> Failure {
     let tried = tried.into();
     let AskError::Server(message) = error else {

@@ -25,7 +25,6 @@ const FEWEST_TO_TRIM: usize = 3;
 pub enum Cold {
     /// They are, where caches can be emptied.
     Measured,
-    /// They are not.
     Skipped,
 }
 
@@ -313,7 +312,6 @@ impl Suite {
     }
 }
 
-/// A measurement in milliseconds from a reading in seconds.
 fn milliseconds(id: &str, role: Role, seconds: Reading) -> Measurement {
     let reading = match seconds {
         Reading::Value(seconds) => Reading::Value(seconds * 1e3),

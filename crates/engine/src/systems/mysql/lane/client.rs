@@ -1,4 +1,4 @@
-//! A connection that may block: the login, the control plane's questions, a lane's beginning.
+//! A blocking connection: login, control plane, start of a lane.
 
 use std::io;
 use std::time::Duration;
@@ -14,25 +14,24 @@ use super::statement::{Binary, Columns, Form};
 use super::{AskError, Opened, own_words};
 use crate::systems::server::dialogue::{Asker, Tls, single};
 
-/// "This command is not supported in the prepared statement protocol yet".
 const NOT_PREPARED: u16 = 1295;
 
-/// Rows of an answer as text; `None` is `NULL`.
+/// `None` is `NULL`.
 pub(crate) type TextRows = Vec<Vec<Option<String>>>;
 
-/// The pieces of a file that is sent to the server: fills in the next one, `false` when there is none.
+/// Fills in the next piece of a file; `false` at the end.
 pub(crate) type Pieces<'a> = &'a mut dyn FnMut(&mut String) -> bool;
 
-/// A connection whose answers are waited for.
+/// Blocking.
 pub(crate) struct Client {
     asker: Asker,
-    /// What the handshake left.
+    /// From the handshake.
     pub(crate) session: Session,
     scanner: Scanner,
     out: Vec<u8>,
 }
 
-/// Logs in over a fresh connection, within `patience`.
+/// Within `patience`.
 ///
 /// # Errors
 /// The server refuses the login or breaks the protocol, the encryption fails, or the connection does.
@@ -70,12 +69,11 @@ pub(crate) fn log_in(
 }
 
 impl Client {
-    /// The TLS version and cipher, if it is encrypted.
     pub(crate) fn encryption(&self) -> Option<String> {
         self.asker.link.encryption()
     }
 
-    /// Where the session stands.
+    /// Session state.
     fn status(&self) -> ServerStatus {
         match self.scanner.reply().status {
             status if status == ServerStatus::default() => self.session.status(),
@@ -83,7 +81,7 @@ impl Client {
         }
     }
 
-    /// Sends what is in `out`, and reads to the end of the answer or to a request for a file, whose number it gives.
+    /// Sends `out`, and reads to the end of the answer or a request for a file, whose number it returns.
     fn hear(&mut self, mut on_event: impl FnMut(Event<'_>) -> Result<(), WireError>) -> Result<Option<u8>, AskError> {
         self.asker.ask(&mut self.out)?;
         let mut refusal = None;
@@ -115,7 +113,6 @@ impl Client {
         }
     }
 
-    /// Asks a statement, and gives all rows of its answer.
     pub(crate) fn rows(&mut self, sql: &str) -> Result<TextRows, AskError> {
         command::query(sql, &mut self.out)?;
         self.scanner.expect(Command::Query);
@@ -132,17 +129,16 @@ impl Client {
         Ok(rows)
     }
 
-    /// Executes a statement whose rows do not matter.
     pub(crate) fn execute(&mut self, sql: &str) -> Result<(), AskError> {
         self.rows(sql).map(|_| ())
     }
 
-    /// The single value of a query; empty for `NULL` or no row.
+    /// Empty for `NULL` or no row.
     pub(crate) fn one(&mut self, sql: &str) -> Result<String, AskError> {
         Ok(single(self.rows(sql)?))
     }
 
-    /// Executes a `LOAD DATA LOCAL`, and sends its file piece by piece. The login must allow it.
+    /// Runs `LOAD DATA LOCAL` and sends the pieces. The login must allow it.
     pub(crate) fn send_file(&mut self, sql: &str, pieces: Pieces<'_>) -> Result<Reply, AskError> {
         command::query(sql, &mut self.out)?;
         self.scanner.expect(Command::Query);
@@ -157,7 +153,7 @@ impl Client {
             if !more {
                 break;
             }
-            // The server may refuse in the middle, and says so only at the end.
+            // The server may refuse midway, and says so only at the end.
             self.asker.ask(&mut self.out)?;
         }
         command::refuse_local_file(sequence, &mut self.out);
@@ -165,7 +161,7 @@ impl Client {
         self.finish(heard)
     }
 
-    /// Prepares a statement. One that the server never prepares, and that has no parameters, travels as text.
+    /// Statements that the server cannot prepare, without parameters, stay text.
     fn prepare(&mut self, sql: &str) -> Result<Form, AskError> {
         command::prepare(sql, &mut self.out)?;
         self.scanner.expect(Command::Prepare);
@@ -190,17 +186,16 @@ impl Client {
         }
     }
 
-    /// Prepares a lane's statements on this connection.
+    /// Prepares a lane's statements.
     pub(crate) fn into_opened(mut self, statements: &[String]) -> Result<Opened, AskError> {
         let forms = statements.iter().map(|sql| self.prepare(sql)).collect::<Result<_, _>>()?;
-        // A statement of the load may take as long as it likes.
+        // The load's statements have no time limit.
         self.asker.link.set_deadline(None)?;
         let (status, thread_id) = (self.status(), self.session.thread_id());
         self.scanner.set_rows(Rows::Skip);
         Ok(Opened { link: self.asker.link, connection: Connection::new(self.scanner, status, forms, thread_id) })
     }
 
-    /// Ends the connection, and waits until the server has closed it.
     pub(crate) fn close(self) {
         self.asker.link.part(command::quit);
     }

@@ -1,5 +1,3 @@
-//! MySQL and MariaDB in étalon's own words, over a reactor.
-
 mod client;
 mod connection;
 mod row;
@@ -14,11 +12,8 @@ use crate::systems::server::dialogue::{self, ServerError};
 pub(crate) use client::{Client, log_in};
 pub use connection::Connection;
 
-/// Why there is no answer.
 pub(crate) type AskError = dialogue::AskError<ErrorPacket>;
-/// A connection that is ready for its first request.
 pub(crate) type Opened = dialogue::Opened<Connection>;
-/// A worker's connections over a reactor.
 pub type NativeLane = dialogue::NativeLane<Connection>;
 
 impl ServerError for ErrorPacket {
@@ -33,7 +28,7 @@ impl ServerError for ErrorPacket {
         format!("{} [{}, SQLSTATE {}]", self.message, self.code, self.sqlstate).replace('\n', " ")
     }
 
-    /// By the server's own number: most errors share the SQLSTATE `HY000`.
+    /// By error number, since most share SQLSTATE `HY000`.
     ///
     /// <https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html>,
     /// <https://mariadb.com/docs/server/reference/error-codes/mariadb-error-code-reference>
@@ -66,7 +61,7 @@ impl ServerError for ErrorPacket {
     }
 }
 
-/// The words of a portable script that MySQL has others for. <https://www.postgresql.org/docs/current/sql-end.html>
+/// Portable words that MySQL spells differently. <https://www.postgresql.org/docs/current/sql-end.html>
 pub(crate) fn own_words(sql: &str) -> &str {
     const WORDS: [(&str, &str); 8] = [
         ("end", "COMMIT"),

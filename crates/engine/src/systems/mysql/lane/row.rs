@@ -1,5 +1,3 @@
-//! Rows that a script asked for.
-
 use wire::mysql::{BinaryRow, ColumnType, TextRow, kind};
 use wire::{Result, Value};
 
@@ -10,14 +8,12 @@ fn text(bytes: &[u8]) -> Datum {
     Datum::Text(String::from_utf8_lossy(bytes).into_owned().into())
 }
 
-/// Takes a row of a query.
 pub(super) fn keep_text(result: &mut KeptRow, row: TextRow<'_>) {
     result.rows += 1;
     result.values.clear();
     result.values.extend(row.iter().map(|value| value.map_or(Datum::Null, text)));
 }
 
-/// Takes a row of a prepared statement.
 pub(super) fn keep_binary(result: &mut KeptRow, row: BinaryRow<'_>, types: &[ColumnType]) -> Result<()> {
     result.rows += 1;
     result.values.clear();
@@ -33,7 +29,7 @@ fn datum(value: Value<'_>, column: ColumnType) -> Datum {
         Value::Bool(truth) => Datum::Int(i64::from(truth)),
         Value::Int(number) => Datum::Int(number),
         Value::Unsigned(number) => Datum::Text(number.to_string().into()),
-        // By the shortest text of its 32 bits: what the server itself would print.
+        // The shortest text of its 32 bits, as the server prints it.
         Value::Float(number) if column.kind == kind::FLOAT => {
             Datum::Double((number as f32).to_string().parse().unwrap_or(number))
         }
@@ -56,7 +52,7 @@ fn number(bytes: &[u8], at: usize, count: usize) -> u32 {
     (0..count).map(|place| byte(bytes, at + place) << (8 * place)).sum()
 }
 
-/// Digits behind the second, where there are any.
+/// Of a second.
 fn fraction(bytes: &[u8], at: usize) -> String {
     match number(bytes, at, 4) {
         0 => String::new(),
@@ -64,7 +60,7 @@ fn fraction(bytes: &[u8], at: usize) -> String {
     }
 }
 
-/// "Binary Protocol Value", `ProtocolBinary::MYSQL_TYPE_DATE`: what is zero at the end is left out.
+/// "Binary Protocol Value", `ProtocolBinary::MYSQL_TYPE_DATE`: trailing zeros are omitted.
 fn date(bytes: &[u8]) -> String {
     format!("{:04}-{:02}-{:02}", number(bytes, 0, 2), byte(bytes, 2), byte(bytes, 3))
 }

@@ -1,14 +1,12 @@
-//! A prepared statement as bytes in which only the parameters change.
-
 use wire::mysql::{Column, ColumnType, Prepared, Request, Template};
 use wire::{Value, WireError};
 
 use crate::dataset::Datum;
 
-/// So many parameters are passed without allocating.
+/// Parameters passed without allocation.
 const FEW: usize = 16;
 
-/// The columns of a result, as the server described them last.
+/// As last described.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Columns {
     pub(super) names: Vec<String>,
@@ -27,18 +25,17 @@ impl Columns {
     }
 }
 
-/// How a statement of a connection is asked for.
 pub(super) enum Form {
     Binary(Box<Binary>),
-    /// As text, since the server does not prepare its kind: MySQL has no prepared `BEGIN`.
+    /// The server does not prepare its kind, such as MySQL's `BEGIN`.
     Text(Vec<u8>),
 }
 
-/// A statement that is prepared on one connection. Its number is the connection's own.
+/// Prepared on one connection.
 pub(super) struct Binary {
     template: Template,
     request: Request,
-    /// MariaDB sends them when it prepares, and then only if they change.
+    /// MariaDB sends them on prepare, then only when they change.
     pub(super) columns: Columns,
 }
 

@@ -1,10 +1,9 @@
-//! What the server counts, held against what a load claims.
+//! The server's counts against the load's claims.
 
 use super::*;
 use crate::systems::server::counted::tests::Lying;
 use crate::trial::suite::{counts_agree, delegate_to_target, lies_are_caught, new_connections_are_not_counted};
 
-/// A server whose lanes lie.
 struct Lies<'a>(&'a MySqlTarget);
 
 impl Target for Lies<'_> {

@@ -1,4 +1,4 @@
-//! Things that listen and are no server that can be used: what a wrong port, a dying or a hostile server leads to.
+//! Listeners that are no usable server: wrong ports, dying or hostile servers.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -11,7 +11,7 @@ use super::*;
 use crate::lane::{ErrorClass, Lane, OpError, Outcome, Submitted};
 use crate::workloads::transactions::{Rows, StatementOp};
 
-/// Listens, and lets `serve` deal with every connection. Ends with the test process.
+/// `serve` handles every connection until the test process ends.
 fn listen(serve: impl Fn(TcpStream) + Send + Clone + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -33,7 +33,7 @@ fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
     [&[a, b, c, sequence], payload].concat()
 }
 
-/// "Protocol::HandshakeV10" of a server without TLS.
+/// "Protocol::HandshakeV10" without TLS.
 fn greeting() -> Vec<u8> {
     let (capabilities, status): (u32, u16) = (0x01bf_f7ff, 2);
     let [a, b, c, d] = capabilities.to_le_bytes();
@@ -67,7 +67,7 @@ fn what_listens_and_is_no_server_is_told_apart() {
     let failure = refusal(&url(silent, ""), &[]);
     assert_eq!(failure.kind, FailureKind::Unreachable);
     assert!(failure.cause.contains("nothing answered within 3 s"), "{failure}");
-    // One that sends a byte now and then is no better.
+    // A byte now and then is no better.
     let slow = listen(|mut stream| {
         for byte in greeting() {
             if stream.write_all(&[byte]).is_err() {
@@ -98,7 +98,7 @@ fn what_listens_and_is_no_server_is_told_apart() {
     assert!(failure.cause.contains("1040") && failure.hint.unwrap().contains("max_connections"));
 }
 
-/// Lets a client in, up to its first request of its own.
+/// Up to the client's first request.
 fn let_in(stream: &mut TcpStream) -> std::io::Result<()> {
     let mut buffer = [0; 4096];
     stream.write_all(&greeting())?;
@@ -109,7 +109,7 @@ fn let_in(stream: &mut TcpStream) -> std::io::Result<()> {
     stream.write_all(&packet(1, OK))
 }
 
-/// MySQL has no prepared `BEGIN`: it travels as text beside statements that are prepared.
+/// MySQL cannot prepare `BEGIN`.
 #[test]
 fn what_is_not_prepared_travels_as_text() {
     const REFUSAL: &[u8] = b"\xff\x0f\x05#HY000This command is not supported in the prepared statement protocol yet";
@@ -147,7 +147,7 @@ fn what_is_not_prepared_travels_as_text() {
     assert_eq!(end_of(&mut lane), Outcome::Failed(crate::lane::lost("not again")));
 }
 
-/// Waits for the end of what is under way.
+/// Of the operation in flight.
 fn end_of(lane: &mut NativeLane) -> Outcome {
     let mut ended = Vec::new();
     while ended.is_empty() {
@@ -156,8 +156,8 @@ fn end_of(lane: &mut NativeLane) -> Outcome {
     ended.remove(0).outcome
 }
 
-/// One client's rollback, and then its new connection, wait on the server's side until the other has got five answers more:
-/// which it does only if it waits for neither.
+/// One client's rollback and reconnect block at the server until the other has five more answers, which needs a lane
+/// that waits for neither.
 #[test]
 fn what_one_client_waits_for_delays_no_other() {
     const IN_TRANSACTION: &[u8] = &[0, 0, 0, 3, 0, 0, 0];
@@ -210,7 +210,7 @@ fn what_one_client_waits_for_delays_no_other() {
     lane.close();
 }
 
-/// What a lane makes of a server that lets it in and answers its first statement with `answer`.
+/// A server that accepts the lane and answers its first statement with `answer`.
 fn under_load(way: Choice, rows: Rows, answer: fn(&mut TcpStream) -> std::io::Result<()>) -> OpError {
     let port = listen(move |mut stream| {
         let _ = let_in(&mut stream);
@@ -244,7 +244,7 @@ fn a_server_that_goes_wrong_under_load_is_a_lost_connection() {
             };
             lost(|_| Ok(()), "closed");
             lost(|stream| stream.write_all(&columns()[..9]), "closed");
-            // A payload that never ends: 16 MiB again and again.
+            // An endless payload: 16 MiB again and again.
             lost(
                 |stream| {
                     stream.write_all(&[1, 0, 0, 1, 1])?;

@@ -1,4 +1,4 @@
-//! The lanes on a real server: values, errors by class, the way back from them.
+//! Lanes on a real server: values, error classes, recovery.
 
 use std::sync::Barrier;
 use std::thread;
@@ -12,10 +12,10 @@ use crate::workloads::transactions::{Rows, StatementOp};
 /// Both ways of sending and receiving.
 pub(super) const WAYS: [Choice; 2] = [Choice::Auto, Choice::Poller];
 
-/// A lane, of which the callers wait for each answer.
+/// A lane with blocking callers.
 struct Probe(NativeLane);
 
-/// Opens a lane and walks over it.
+/// Opens and uses a lane.
 fn with_lane(target: &MySqlTarget, way: Choice, clients: usize, sql: &[&str], walk: impl FnOnce(&mut Probe)) {
     let sql: Vec<String> = sql.iter().map(|text| (*text).to_owned()).collect();
     let (session, endpoint) = (target.session.clone(), target.endpoint.clone());
@@ -124,7 +124,7 @@ pub(super) fn every_kind_of_value_arrives(target: &MySqlTarget, way: Choice) {
         let error = lane.submit(0, 0, &[&[Datum::Int(1 << 20)], &row[1..]].concat()).unwrap_err();
         assert_eq!(error.class, ErrorClass::Statement, "{error:?}");
         assert!(lane.submit(0, 0, &row[1..]).unwrap_err().message.contains("parameters"));
-        // Twice: the second time the server may leave the columns out.
+        // The second time the server may omit columns.
         for _ in 0..2 {
             lane.keep(1, &[]).unwrap();
             let [result] = lane.kept(0) else { panic!("{:?}", lane.kept(0)) };
@@ -156,7 +156,7 @@ pub(super) fn errors_have_classes_and_a_way_back(target: &MySqlTarget, way: Choi
         assert_eq!(class(lane.submit(0, 2, &[Datum::Int(1), Datum::Null])), ErrorClass::Constraint);
         lane.recover(0).unwrap();
         assert_eq!(class(lane.submit(0, 3, &int(9))), ErrorClass::Constraint);
-        // An error in the middle of a transaction: the server leaves it open.
+        // The server leaves the transaction open.
         lane.submit(0, 0, &[]).unwrap();
         lane.submit(0, 2, &[Datum::Int(3), Datum::Int(0)]).unwrap();
         assert_eq!(class(lane.submit(0, 7, &[])), ErrorClass::Statement);
@@ -252,7 +252,7 @@ pub(super) fn the_last_row_of_each_result_is_kept(target: &MySqlTarget, way: Cho
             lane.ask("SELECT 1; SELECT 2", Rows::Discard).unwrap();
         }
         assert_eq!(class(lane.ask("SELECT 1; SELECT nothing", Rows::Keep)), ErrorClass::Statement);
-        // A file of this machine is not given away.
+        // Local files are not given away.
         let refused = lane.ask("LOAD DATA LOCAL INFILE '/etc/passwd' INTO TABLE pairs", Rows::Discard).unwrap_err();
         assert_eq!(refused.class, ErrorClass::Statement, "{refused:?}");
         lane.ask("end", Rows::Discard).unwrap();

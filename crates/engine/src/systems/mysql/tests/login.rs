@@ -1,4 +1,4 @@
-//! A server that others run: logins, rights, databases, settings. Here it is a private one, seen from outside.
+//! Foreign servers: logins, privileges, databases, settings.
 
 use std::sync::Mutex;
 
@@ -57,10 +57,10 @@ fn logins_that_fail(server: &MySqlTarget, refused: Refused<'_>) {
         hint.contains("password in the URL was refused") && hint.contains("MYSQL_PWD") && hint.contains("~/.my.cnf")
     );
     refused(refusal(&server.url("nobody_known", PASSWORD, "shop"), &[]), FailureKind::Login);
-    // Without a right to look, an account is not told whether a database exists.
+    // An account without privileges is not told whether a database exists.
     let failure = refused(refusal(&server.url("shopper", PASSWORD, "shoppe"), &[]), FailureKind::Permission);
     assert!(failure.hint.unwrap().contains("shoppe"));
-    // A private server has no account without a password that TCP leads to.
+    // No TCP account without password.
     for user in ["root", "mariadb.sys", ""] {
         let failure = refusal(&format!("mysql://127.0.0.1:{}/?user={user}", server.port()), &[]);
         assert_eq!(failure.kind, FailureKind::Login, "{user}: {failure}");
@@ -81,7 +81,7 @@ fn every_way_to_log_in(server: &MySqlTarget) {
     let facts = target.facts().unwrap();
     println!("{:?}", facts.get("path.login"));
     assert_eq!(facts.get("path.kind"), Some("tcp"));
-    // The option file gives what the URL leaves out.
+    // From the option file.
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join(".my.cnf");
     let text = format!("[client]\nhost=127.0.0.1\nport={}\nuser=shopper\npassword={PASSWORD}\n", server.port());
@@ -119,7 +119,7 @@ fn rights_that_are_missing(server: &MySqlTarget, refused: Refused<'_>) {
 fn databases_of_others(server: &MySqlTarget, refused: Refused<'_>) {
     server.run("CREATE DATABASE etalon");
     server.run("CREATE TABLE etalon.precious (x INT)");
-    // The server's own target holds étalon's claim for this process.
+    // The server's own target holds this process's claim.
     let failure = refused(refusal(&server.own_url(), &[]), FailureKind::NotOurs);
     assert!(failure.hint.unwrap().contains("--yes"));
     let theirs = || server.text("SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 'precious'");
@@ -129,7 +129,7 @@ fn databases_of_others(server: &MySqlTarget, refused: Refused<'_>) {
     assert_eq!(theirs(), "1", "what étalon did not make it does not drop at its end");
     target.prepare(&pgbench_tables(1)).unwrap();
     assert_eq!(theirs(), "0");
-    // Two systems of one plan on one server, and nobody else's tables.
+    // Two systems of a plan on one server, and foreign tables.
     server.run("CREATE TABLE shop.pgbench_accounts (x INT)");
     let second = open(&format!("{}shop", server.own_url()), &[("sort_buffer_size", "1M")], Consent::OwnOnly).unwrap();
     second.prepare(&pgbench_tables(1)).unwrap();
@@ -137,7 +137,7 @@ fn databases_of_others(server: &MySqlTarget, refused: Refused<'_>) {
     second.drop_all().unwrap();
     target.drop_all().unwrap();
     assert_eq!(server.text("SELECT COUNT(*) FROM shop.pgbench_accounts"), "0");
-    // A database that was given empty stays, and is empty again.
+    // A given database stays, and is empty again.
     server.run("CREATE DATABASE etalon");
     target.prepare(&pgbench_tables(1)).unwrap();
     target.prepare(&pgbench_tables(1)).unwrap();
@@ -172,7 +172,7 @@ fn more_connections_than_there_are(server: &MySqlTarget, refused: Refused<'_>) {
     let error = endpoint.try_connect(Purpose::Load).err().unwrap().op_error(&endpoint);
     assert_eq!(error.class, ErrorClass::TooManyConnections);
     held.into_iter().for_each(Client::close);
-    // A lane whose client may not come back says so by class, and goes on once it may.
+    // A refused reconnect has its class, and works again later.
     let way = endpoint.clone();
     let open =
         move || Session::default().open_lane(&way, &["SELECT 1".to_owned()]).map_err(|error| error.op_error(&way));

@@ -1,5 +1,4 @@
-//! With real servers, which the tests start themselves. A server takes a second or two to make, so each test is a walk
-//! through many small ones over a single server.
+//! Real servers, started by the tests. Making one takes a second or two, so each test covers many cases.
 
 mod counts;
 mod fakes;
@@ -18,7 +17,6 @@ use super::*;
 use crate::systems::mysql::lane::NativeLane;
 use crate::systems::mysql::url::Place;
 
-/// Settings of a plan.
 fn settings(pairs: &[(&str, &str)]) -> BTreeMap<String, Value> {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), Value::Text((*value).to_owned()))).collect()
 }
@@ -35,14 +33,13 @@ fn system(url: &str, server: Option<Connect>, pairs: &[(&str, &str)]) -> SystemP
     }
 }
 
-/// Where a private server's programs are looked for: `ETALON_TEST_MYSQL_BIN` tries the tests on another version.
+/// `ETALON_TEST_MYSQL_BIN` selects other programs.
 fn private_server(connect: Connect) -> PrivateServer {
     let bin_dir = std::env::var("ETALON_TEST_MYSQL_BIN").ok();
     let is_mysql = bin_dir.as_ref().is_some_and(|dir| !std::path::Path::new(dir).join("mariadbd").exists());
     PrivateServer { engine: if is_mysql { "mysql" } else { "mariadb" }.to_owned(), bin_dir, connect }
 }
 
-/// A private server, with its insides in view.
 fn start(connect: Connect, pairs: &[(&str, &str)]) -> MySqlTarget {
     let (private, endpoint) = match started(private_server(connect), pairs, None) {
         Ok(started) => started,
@@ -56,7 +53,7 @@ fn start(connect: Connect, pairs: &[(&str, &str)]) -> MySqlTarget {
     MySqlTarget::new(endpoint, Session::default(), Some(private), &request).unwrap()
 }
 
-/// A private server that is started in a folder.
+/// In a given folder.
 fn started(
     server: PrivateServer,
     pairs: &[(&str, &str)],
@@ -67,18 +64,17 @@ fn started(
     Private::start(&server, &OpenRequest { scratch_base, ..OpenRequest::new(&system, Consent::OwnOnly) })
 }
 
-/// Opens a server that is there already, as a plan with its URL does.
+/// As a plan with this URL.
 fn open(url: &str, pairs: &[(&str, &str)], consent: Consent) -> Result<Box<dyn Target>, Failure> {
     MySql.open(&OpenRequest::new(&system(url, None, pairs), consent))
 }
 
-/// Why it does not open.
 fn refusal(url: &str, pairs: &[(&str, &str)]) -> Failure {
     open(url, pairs, Consent::OwnOnly).err().unwrap_or_else(|| panic!("{url} opened"))
 }
 
 impl MySqlTarget {
-    /// One more session, as a client of a trial has it.
+    /// A session like a trial's client.
     fn client(&self) -> Client {
         self.session.open(&self.endpoint, Purpose::Load).unwrap()
     }
@@ -96,12 +92,12 @@ impl MySqlTarget {
         port
     }
 
-    /// The URL of a private server on TCP, for another account and database.
+    /// Of a private TCP server, for another account and database.
     fn url(&self, user: &str, password: &str, database: &str) -> String {
         format!("mysql://{user}:{password}@127.0.0.1:{}/{database}", self.port())
     }
 
-    /// The URL with which étalon itself logs in.
+    /// Étalon's own login.
     fn own_url(&self) -> String {
         self.url("etalon", self.endpoint.address.password.as_deref().unwrap(), "")
     }

@@ -49,7 +49,7 @@ fn tls_is_what_ssl_mode_says() {
     server.drop_all().unwrap();
 }
 
-/// Over the socket a name can be checked that the certificate has.
+/// A socket can check a name that the certificate has.
 fn by_the_socket(server: &MySqlTarget, root: &str) {
     let socket = server.text("SELECT @@socket");
     let url = |query: &str| format!("mysql://root@localhost/?socket={socket}&{query}");

@@ -1,4 +1,4 @@
-//! TLS beside MariaDB's own client: the table of `docs/tls.md`, and what further options do.
+//! TLS compared with MariaDB's own client: the table of `docs/tls.md`, and further options.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use super::*;
 use crate::systems::server::tls::testing::{Made, Outcome, chmod, make, make_client, walk};
 
-/// A server whose certificate can be changed, and somebody who may log in to it without a password.
+/// A server with changeable certificate, and an account without password.
 struct Stage {
     server: MySqlTarget,
     folder: tempfile::TempDir,
@@ -36,7 +36,7 @@ impl Stage {
         self.server.run("FLUSH SSL");
     }
 
-    /// By options in the words of MariaDB's client, between `&`.
+    /// Options in MariaDB's client's words, separated by `&`.
     fn client(&self, options: &str) -> Outcome {
         let Place::Tcp { host, port } = &self.server.endpoint.address.place else { panic!() };
         let mut command = Command::new("mariadb");
@@ -45,7 +45,7 @@ impl Stage {
         for option in options.split('&').filter(|option| !option.is_empty()) {
             command.arg(format!("--{option}"));
         }
-        // Later versions verify unless they are told not to.
+        // Later versions verify by default.
         let file = fs::read_to_string(self.file(".my.cnf")).unwrap();
         if ![options, &file].iter().any(|words| words.contains("ssl-verify-server-cert")) {
             command.arg("--skip-ssl-verify-server-cert");
@@ -73,7 +73,7 @@ impl Stage {
         }
     }
 
-    /// How both come out by options that both have, with étalon first.
+    /// Étalon first.
     fn both(&self, options: &str) -> (Outcome, Outcome) {
         (self.etalon(options), self.client(options))
     }
@@ -116,7 +116,7 @@ fn options_and_files_are_those_of_mariadb_s_client() {
     let alike = |options: &str, expected: Outcome| {
         assert_eq!(stage.both(options), (expected, expected), "étalon and mariadb by {options}");
     };
-    // Where étalon is stricter: the client's outcome.
+    // Where étalon is stricter, with the client's outcome.
     let stricter = |options: &str, own: Outcome, client: Outcome| {
         assert_eq!(stage.both(options), (own, client), "étalon and mariadb by {options}");
     };
@@ -136,7 +136,7 @@ fn options_and_files_are_those_of_mariadb_s_client() {
     stage.give(&make("names another host"));
     file(&format!("ssl-ca={}\nssl-verify-server-cert", stage.file("root.crt")));
     alike("", Refused);
-    // A URL's own word goes before the file's.
+    // The URL overrides the file.
     assert_eq!(stage.etalon("ssl-mode=verify_ca"), Encrypted);
     assert_eq!(stage.etalon("ssl-mode=disabled"), Plain);
     file("");
@@ -166,7 +166,7 @@ fn a_server_without_tls_is_refused_where_tls_is_wanted() {
     assert_eq!(stage.both("ssl=0"), (Outcome::Plain, Outcome::Plain));
     assert_eq!(stage.both(""), (Outcome::Plain, Outcome::Plain));
     assert_eq!(stage.etalon("ssl=1"), Outcome::Refused);
-    // MariaDB's client does without TLS, unless it is to verify somebody.
+    // MariaDB's client falls back to no TLS unless it verifies.
     assert_eq!(stage.both("ssl=1&ssl-verify-server-cert=1"), (Outcome::Refused, Outcome::Refused));
     let url = |mode: &str| Address::parse(&format!("mysql://u@h/?ssl-ca=/x&ssl-mode={mode}"), &|_| None).unwrap().tls;
     let arguments = |mode: &str, program: &str| url(mode).arguments(std::path::Path::new(program));

@@ -1,4 +1,4 @@
-//! One connection of the native lane: what it is doing, and what it hears.
+//! A connection of the native lane.
 
 use host::reactor::Token;
 use wire::WireError;
@@ -10,40 +10,34 @@ use crate::lane::{KeptRow, OpError, lost};
 use crate::systems::server::dialogue::tls::Tls;
 use crate::workloads::transactions::Rows;
 
-/// What a connection is doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// Its client does not wait for it.
+    /// Its client is idle.
     Free,
-    /// Its client waits until every answer has come.
+    /// Its client waits for every answer.
     Waiting,
-    /// Its client has failed, and waits until every answer of its pipeline has come.
+    /// After a failure, until every answer of the pipeline has come.
     Clearing,
-    /// It is gone, for this reason.
     Gone(OpError),
 }
 
-/// Whether requests were sent whose end the server was not asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pipeline {
     Closed,
-    /// Yes: a `Sync` is to come.
+    /// A `Sync` is owed.
     Open,
 }
 
-/// What came besides answers.
 #[derive(Debug)]
 pub(super) enum Heard {
     Nothing,
-    /// The server waits for the data of a `COPY`.
+    /// The server waits for `COPY` data.
     CopyIn,
-    /// The connection cannot be used any more.
+    /// The connection is unusable.
     End(OpError),
 }
 
-/// What the next bytes came to.
 enum Step {
-    /// They are used up.
     All,
     /// An answer is complete.
     Ready(TransactionStatus),
@@ -54,21 +48,21 @@ pub(super) struct Connection {
     pub(super) token: Token,
     pub(super) tls: Option<Tls>,
     scanner: Scanner,
-    /// The number of the server's process, as the login told it.
+    /// From the login.
     pub(super) process_id: u32,
-    /// Where the session stands, as the server said last.
+    /// As last reported.
     pub(super) block: TransactionStatus,
     pub(super) state: State,
-    /// Answers that are to come.
+    /// Outstanding answers.
     pub(super) owed: u32,
     pub(super) pipeline: Pipeline,
-    /// The first failure since the client was last told of one.
+    /// Not yet reported to the client.
     pub(super) failure: Option<OpError>,
     rows: Rows,
-    /// Results of the last operation that asked for rows; those before `results` count.
+    /// Valid before `results`.
     kept: Vec<KeptRow>,
     results: usize,
-    /// Whether the result that comes has told its columns.
+    /// The current result's columns are known.
     described: bool,
 }
 
@@ -95,7 +89,6 @@ impl Connection {
         }
     }
 
-    /// Says what becomes of the rows of the request that is about to be sent.
     pub(super) fn expect(&mut self, rows: Rows) {
         self.results = 0;
         self.described = false;
@@ -108,13 +101,11 @@ impl Connection {
         }
     }
 
-    /// What was kept of the last operation's rows.
     pub(super) fn kept(&self) -> &[KeptRow] {
         &self.kept[..self.results]
     }
 
-    /// Reads what the reactor received, to its last byte. `plain` is memory for what is decrypted, and `sealed` takes what
-    /// TLS itself has to send.
+    /// Reads everything received. `plain` is memory for decryption; `sealed` collects what TLS has to send.
     pub(super) fn receive(&mut self, received: &[u8], plain: &mut Vec<u8>, sealed: &mut Vec<u8>) -> Heard {
         if self.tls.is_none() {
             return self.read(received);
@@ -138,7 +129,6 @@ impl Connection {
         heard
     }
 
-    /// Reads what came, to its last byte.
     fn read(&mut self, received: &[u8]) -> Heard {
         let mut rest = received;
         let mut heard = Heard::Nothing;
@@ -150,7 +140,7 @@ impl Connection {
             match step {
                 Step::All => return heard,
                 Step::Ready(status) => {
-                    // Taken for the answer to the next request it would spoil every count from here on.
+                    // Unsolicited: taken for an answer it would shift all later ones.
                     let Some(owed) = self.owed.checked_sub(1) else { return Heard::End(unasked()) };
                     self.block = status;
                     self.owed = owed;
@@ -164,7 +154,7 @@ impl Connection {
         }
     }
 
-    /// Goes to the end of an answer by the headers of its messages.
+    /// To the end of an answer by message headers.
     fn scan(&mut self, rest: &mut &[u8]) -> Step {
         match self.scanner.scan_to_ready(rest) {
             Ok(ScanOutcome::NeedMore) => Step::All,
@@ -186,7 +176,7 @@ impl Connection {
         }
     }
 
-    /// Goes on message by message, and keeps the last row of each result.
+    /// Message by message, keeping each result's last row.
     fn keep(&mut self, rest: &mut &[u8]) -> Step {
         loop {
             match self.scanner.next(rest) {
@@ -218,7 +208,7 @@ impl Connection {
     }
 }
 
-/// Begins the next result, in the memory of an older one.
+/// Reuses an older result's memory.
 fn begin_result(kept: &mut Vec<KeptRow>, results: &mut usize, fields: Option<Fields<'_>>) {
     if kept.len() == *results {
         kept.push(KeptRow::default());

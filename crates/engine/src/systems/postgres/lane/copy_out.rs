@@ -1,4 +1,4 @@
-//! A command whose answer is one long stream of copied data, read as it comes.
+//! A command with one long stream of copied data.
 
 use std::io;
 
@@ -8,14 +8,13 @@ use wire::postgres::{Event, Rows, frontend};
 use super::login::{LoginError, Opened, read};
 use crate::error::Failure;
 
-/// Bytes taken by one read: several of the server's messages.
+/// Several of the server's messages.
 const READ_BYTES: usize = 1 << 18;
 
-/// Why a stream ended early.
 pub(crate) enum CopyError {
-    /// The server or the connection.
+    /// Or the connection.
     Server(LoginError),
-    /// Whoever took the data.
+    /// The consumer.
     Taker(Failure),
 }
 
@@ -26,7 +25,7 @@ impl<E: Into<LoginError>> From<E> for CopyError {
 }
 
 impl Opened {
-    /// Runs a command and hands every piece of its data to `take`; a row of a result goes to `row`.
+    /// Passes data to `take`, and a result's row to `row`.
     pub(crate) fn copy_out(
         &mut self,
         command: &str,
@@ -72,11 +71,11 @@ impl Opened {
         }
     }
 
-    /// Takes leave and waits until the server's process has gone, so that what it used can be counted.
+    /// Waits until the server's process has gone, so that its cost can be counted.
     pub(crate) fn leave(mut self) {
         let mut out = Vec::new();
         frontend::terminate(&mut out);
-        // It may have gone already.
+        // It may have gone.
         if self.channel.send(&out).is_ok() {
             let mut rest = Vec::new();
             while self.channel.receive(&mut rest).unwrap_or(false) {

@@ -1,5 +1,3 @@
-//! A connection's beginning, which may block: the login, a session's settings, its prepared statements.
-
 use std::io::{self, Read as _, Write as _};
 use std::time::{Duration, Instant};
 
@@ -9,19 +7,15 @@ use wire::postgres::{Config, ErrorFields, Event, Handshake, Progress, Scanner, T
 
 use crate::systems::server::dialogue::tls::{HandshakeError, Tls, TlsClient};
 
-/// Bytes taken by one read.
+/// Bytes per read.
 const READ_BYTES: usize = 8 << 10;
 
-/// Why a connection did not begin.
 #[derive(Debug)]
 pub enum LoginError {
-    /// The operating system says so.
     Io(io::Error),
-    /// The server broke the protocol, or refused.
     Wire(WireError),
-    /// No encrypted channel came about.
     Tls(rustls::Error),
-    /// The server refused a statement.
+    /// A statement.
     Server(Box<ErrorFields>),
 }
 
@@ -57,27 +51,24 @@ impl std::fmt::Display for LoginError {
     }
 }
 
-/// A connection that is ready for its first request.
 pub(crate) struct Opened {
-    /// The socket, which blocks, and its encryption.
+    /// Blocking.
     pub(super) channel: Channel,
-    /// What reads the server's answers from here on.
     pub(super) scanner: Scanner,
-    /// The types of the parameters of each statement that was prepared.
+    /// Per prepared statement.
     pub(super) parameters: Vec<Vec<u32>>,
-    /// The number of the server's process, as the login tells it.
+    /// From the login.
     pub(super) process_id: u32,
 }
 
-/// What is asked of a connection before the load.
+/// Sent before the load.
 pub(crate) enum Question<'a> {
-    /// Statements whose answers do not matter, unless they fail.
+    /// Only failures matter.
     Execute(&'a str),
-    /// Statements to be prepared under the names of their numbers.
+    /// Named by number.
     Prepare(&'a [String]),
 }
 
-/// A socket that blocks, and its encryption if it has one.
 pub(super) struct Channel {
     pub(super) socket: Socket,
     pub(super) tls: Option<Tls>,
@@ -95,7 +86,7 @@ impl Channel {
         }
     }
 
-    /// Appends what comes next. `false` at the end of the connection.
+    /// `false` at the end of the connection.
     pub(super) fn receive(&mut self, into: &mut Vec<u8>) -> io::Result<bool> {
         let mut buffer = [0; READ_BYTES];
         let before = into.len();
@@ -120,7 +111,7 @@ impl Channel {
     }
 }
 
-/// Logs in over a fresh connection, by way of `tls` if the configuration asks for it, within `patience`.
+/// With `tls` if configured, within `patience`.
 ///
 /// # Errors
 /// The server refuses the login or breaks the protocol, its certificate is not trusted, it takes too long, or the
@@ -138,7 +129,7 @@ pub(crate) fn log_in(
     let (mut out, mut input) = (Vec::new(), Vec::new());
     let mut progress = handshake.start(&mut out)?;
     loop {
-        // The socket's own limit holds for a single read, which one byte is enough for.
+        // The socket's limit is per read, which one byte satisfies.
         if started.elapsed() > patience {
             return Err(io::Error::from(io::ErrorKind::TimedOut).into());
         }
@@ -169,7 +160,7 @@ pub(crate) fn log_in(
     }
 }
 
-/// Reads once. Unlike others, a read with a time limit is not gone on with by the kernel after a signal.
+/// After a signal the kernel does not restart a read with a time limit.
 pub(super) fn read(mut socket: &Socket, into: &mut [u8]) -> io::Result<usize> {
     loop {
         match socket.read(into) {
@@ -179,13 +170,11 @@ pub(super) fn read(mut socket: &Socket, into: &mut [u8]) -> io::Result<usize> {
     }
 }
 
-/// The name that a statement is prepared under.
 pub(super) fn name(statement: usize) -> String {
     format!("s{statement}")
 }
 
 impl Opened {
-    /// Asks, and waits for the answer.
     pub(crate) fn ask(&mut self, question: &Question<'_>) -> Result<(), LoginError> {
         let mut out = Vec::new();
         match question {
@@ -202,12 +191,12 @@ impl Opened {
         self.hear()
     }
 
-    /// Limits how long the server may take with its next answers; `None` lifts the limit.
+    /// Of the next answers; `None` lifts it.
     pub(crate) fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         self.channel.socket.set_timeout(timeout)
     }
 
-    /// Reads up to the end of the answer.
+    /// To the end of the answer.
     fn hear(&mut self) -> Result<(), LoginError> {
         let mut received = Vec::new();
         let mut refusal = None;

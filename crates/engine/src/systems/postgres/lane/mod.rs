@@ -1,5 +1,3 @@
-//! PostgreSQL: a lane that speaks the protocol itself over a reactor.
-
 mod connection;
 mod copy_out;
 mod login;
@@ -15,7 +13,6 @@ pub(crate) use login::{Opened, Question, log_in};
 pub use native::NativeLane;
 pub(crate) use native::Statements;
 
-/// What a SQLSTATE means for the load.
 pub(crate) fn class_of_state(state: &str) -> ErrorClass {
     match state {
         "40001" => ErrorClass::Serialization,
@@ -30,18 +27,18 @@ pub(crate) fn class_of_state(state: &str) -> ErrorClass {
     }
 }
 
-/// A server's error on one line.
+/// On one line.
 pub(crate) fn server_said(message: &str, detail: Option<&str>, state: &str) -> String {
     let detail = detail.map(|detail| format!(" ({detail})")).unwrap_or_default();
     format!("{message}{detail} [SQLSTATE {state}]").replace('\n', " ")
 }
 
-/// An error that the server sent, on one line.
+/// On one line.
 pub(crate) fn fields_said(error: &wire::postgres::ErrorFields) -> String {
     server_said(&error.message, error.detail.as_deref(), error.code.as_str())
 }
 
-/// An error that the server sent, as the load sees it. One that ends the connection is its loss, whatever the reason.
+/// A fatal error counts as a lost connection.
 fn op_error(error: &wire::postgres::ErrorFields) -> OpError {
     let class = match class_of_state(error.code.as_str()) {
         class @ (ErrorClass::TooManyConnections | ErrorClass::DiskFull) => class,

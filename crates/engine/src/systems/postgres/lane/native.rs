@@ -1,8 +1,7 @@
-//! PostgreSQL in étalon's own words: a worker's connections on one thread, over a reactor.
+//! PostgreSQL's native lane: a worker's connections on one thread over a reactor.
 //!
-//! A request is encoded once for each statement, and its parameters are patched in place. An answer is scanned by the
-//! headers of its messages up to the end. The reactor sends and receives for all connections at once; where a connection
-//! is encrypted its bytes pass through TLS on their way.
+//! Requests are encoded once per statement and patched in place; answers are scanned by message headers. The reactor
+//! sends and receives for all connections at once; TLS is in between where used.
 
 use std::io;
 
@@ -19,53 +18,50 @@ use crate::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, Outcome, Submi
 use crate::systems::server::connector::{Connector, Opener};
 use crate::workloads::transactions::{Flow, OPEN_TRANSACTION, Rows, StatementOp};
 
-/// How long the end of a trial waits for the server to close its side.
+/// For the server to close its side after a trial.
 const CLOSING_PATIENCE_NS: u64 = 5_000_000_000;
 
-/// Sockets that the reactor may hold beside the lane's own: those that are being closed while a client connects anew, and
-/// the connector's.
 const SPARE_SOCKETS: usize = 9;
 
-/// What the lane executes.
 #[derive(Clone, Debug)]
 pub(crate) enum Statements {
-    /// Statements that each connection has prepared under their numbers.
+    /// On each connection, by number.
     Prepared,
-    /// Texts with so many parameters each, which the server parses each time.
+    /// Text and number of parameters, parsed each time.
     Extended(Vec<(String, usize)>),
-    /// Whole texts that come with each operation.
+    /// Text with each operation.
     Simple,
 }
 
 pub struct NativeLane {
     reactor: Reactor,
     connections: Vec<Connection>,
-    /// The client of each token.
+    /// By token.
     clients: Vec<usize>,
-    /// Empty where statements travel as text.
+    /// Empty for text statements.
     statements: Vec<Encoded>,
-    /// The types of the parameters of what is prepared.
+    /// Of prepared statements.
     types: Vec<Vec<u32>>,
     connector: Connector<Opened>,
     events: Vec<Event>,
-    /// Requests that are not prepared.
+    /// Unprepared requests.
     text: Vec<u8>,
     plain: Vec<u8>,
     sealed: Vec<u8>,
 }
 
-/// Sends by way of the connection's encryption, if it has one.
+/// Through TLS, if any.
 fn send(reactor: &mut Reactor, sealed: &mut Vec<u8>, connection: &mut Connection, bytes: &[u8]) {
     let Some(tls) = &mut connection.tls else { return reactor.send(connection.token, bytes) };
     sealed.clear();
-    // Memory takes all that is written to it; a connection whose TLS has ended is told of by what it receives.
+    // Memory accepts everything; an ended TLS session shows on receive.
     if tls.seal(bytes, sealed).is_ok() {
         reactor.send(connection.token, sealed);
     }
 }
 
 impl NativeLane {
-    /// Puts connections, each of them one client, on a reactor of this thread. `opener` makes one more like them.
+    /// One client per connection, on this thread's reactor. `opener` makes more.
     pub(crate) fn new(
         choice: Choice,
         opened: Vec<Opened>,
@@ -107,12 +103,11 @@ impl NativeLane {
         })
     }
 
-    /// Which reactor runs it.
     pub fn reactor_kind(&self) -> &str {
         self.reactor.kind()
     }
 
-    /// Waits once, and appends what ended.
+    /// Waits once, and appends completions.
     fn turn(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) {
         let mut events = std::mem::take(&mut self.events);
         let deadline_ns = self.connector.deadline_ns(deadline_ns, &self.reactor);
@@ -140,7 +135,6 @@ impl NativeLane {
         }
     }
 
-    /// Takes over a new connection as a client's.
     fn take_over(&mut self, client: usize, opened: Opened) -> Result<(), OpError> {
         if opened.parameters != self.types {
             return Err(lost(UNLIKE));
@@ -151,7 +145,6 @@ impl NativeLane {
         Ok(())
     }
 
-    /// Reads what a connection received.
     fn read(&mut self, client: usize, into: &mut Vec<Completion>) {
         let connection = &mut self.connections[client];
         let token = connection.token;
@@ -179,11 +172,11 @@ impl NativeLane {
         }
     }
 
-    /// Refuses a statement that wants data, which no script has. The server has passed over a prepared request's end.
+    /// No script has `COPY` data. The server has skipped a prepared request's end.
     fn refuse_copy(&mut self, client: usize) {
         let mut out = Vec::new();
         if frontend::copy_fail("étalon's scripts have no data for COPY", &mut out).is_ok() {
-            // A simple query has no end that could have been passed over.
+            // A simple query has no end to skip.
             if !self.statements.is_empty() {
                 frontend::sync(&mut out);
             }
@@ -191,7 +184,6 @@ impl NativeLane {
         }
     }
 
-    /// Gives a connection up.
     fn lose(&mut self, client: usize, error: OpError, into: &mut Vec<Completion>) {
         let connection = &mut self.connections[client];
         if matches!(connection.state, State::Gone(_)) {
@@ -204,10 +196,10 @@ impl NativeLane {
         }
     }
 
-    /// Ends the transaction that a client has left open, if there is one, once nothing is owed to it.
+    /// Ends a client's open transaction once nothing is outstanding.
     fn roll_back(&mut self, client: usize) -> Option<Outcome> {
         let connection = &mut self.connections[client];
-        // What failed in a pipeline was the reason, or comes of it.
+        // The pipeline's failures are the reason, or follow from it.
         connection.failure = None;
         connection.state = State::Free;
         if connection.block == TransactionStatus::Idle {
@@ -223,7 +215,7 @@ impl NativeLane {
         None
     }
 
-    /// Asks a client's connection to end its pipeline.
+    /// Ends its pipeline.
     fn send_sync(&mut self, client: usize) {
         let connection = &mut self.connections[client];
         self.text.clear();
@@ -285,7 +277,7 @@ impl Lane for NativeLane {
         }
     }
 
-    // `flush` does nothing: what is queued is sent by the entry into the kernel with which `reap` waits.
+    // `flush` is empty: `reap`'s kernel entry sends the queue.
 
     fn reap(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) {
         self.turn(deadline_ns, into);
@@ -295,8 +287,7 @@ impl Lane for NativeLane {
         self.connections[client].kept()
     }
 
-    /// The server leaves a transaction block that has failed open until it is rolled back, and says so. A pipeline that
-    /// was broken off is brought to its end first.
+    /// The server keeps a failed transaction open until rolled back. A broken pipeline is ended first.
     fn recover(&mut self, client: usize) -> Option<Outcome> {
         if self.connections[client].state != State::Free {
             return Some(Outcome::Ok);
@@ -326,7 +317,7 @@ impl Lane for NativeLane {
             let mut farewell = Vec::new();
             frontend::terminate(&mut farewell);
             send(&mut self.reactor, &mut self.sealed, connection, &farewell);
-            // A broken reactor is found by the next wait.
+            // The next wait finds a broken reactor.
             let _ = self.reactor.flush();
             self.reactor.close(connection.token);
             connection.state = State::Gone(lost("the connection is being made anew"));
@@ -356,7 +347,7 @@ impl Lane for NativeLane {
         for connection in self.connections.iter_mut().filter(|one| !matches!(one.state, State::Gone(_))) {
             send(&mut self.reactor, &mut self.sealed, connection, &farewell);
         }
-        // A server's process that is still there would count among its connections, and take the next trial's CPU.
+        // A remaining server process would count among its connections, and use the next trial's CPU.
         let deadline_ns = clock::now_ns() + CLOSING_PATIENCE_NS;
         let mut ended = Vec::new();
         while self.connections.iter().any(|one| !matches!(one.state, State::Gone(_))) && clock::now_ns() < deadline_ns {

@@ -1,4 +1,4 @@
-//! A statement as bytes in which only the parameters change.
+//! An encoded statement with patchable parameters.
 
 use wire::postgres::oid::UNSPECIFIED;
 use wire::postgres::{DescribePortal, Ending, Request, Statement, Template, TemplateOptions};
@@ -8,22 +8,20 @@ use super::login::name;
 use crate::dataset::Datum;
 use crate::workloads::transactions::{Flow, Rows};
 
-/// So many parameters are passed without allocating.
+/// Parameters passed without allocation.
 const FEW: usize = 16;
 
-/// How a statement is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// Its end is waited for; rows are counted and not read.
+    /// Rows are counted, not read.
     Plain,
-    /// Its end is waited for; the columns of its rows are asked for, too.
+    /// With columns.
     Described,
-    /// More follows before anything is waited for.
+    /// In a pipeline.
     Pipelined,
 }
 
 impl Shape {
-    /// The shape that an operation wants.
     pub(super) fn of(flow: Flow, rows: Rows) -> Shape {
         match (flow, rows) {
             (Flow::Pipelined, _) => Shape::Pipelined,
@@ -33,7 +31,7 @@ impl Shape {
     }
 }
 
-/// A statement that is the same on every connection of a lane.
+/// Equal on every connection of a lane.
 pub(super) struct Encoded {
     /// In the order of [`Shape`].
     forms: [Form; 3],
@@ -41,7 +39,7 @@ pub(super) struct Encoded {
 
 struct Form {
     template: Template,
-    /// The reactor copies a request as it takes it, so that one serves all connections.
+    /// The reactor copies it, so one serves all connections.
     request: Request,
 }
 
@@ -52,7 +50,7 @@ impl Form {
         describe: DescribePortal,
         ending: Ending,
     ) -> Result<Form, WireError> {
-        // Columns come as text, as psql and pgbench ask for them.
+        // Text columns, like psql and pgbench.
         let options = TemplateOptions { describe, ending, ..TemplateOptions::default() };
         let template = Template::new(statement, types, options)?;
         Ok(Form { request: template.request(), template })
@@ -60,7 +58,6 @@ impl Form {
 }
 
 impl Encoded {
-    /// The statement that is prepared on every connection under this number, and whose parameters have these types.
     pub(super) fn prepared(number: usize, types: &[u32]) -> Result<Encoded, WireError> {
         let name = name(number);
         let form = |describe, ending| Form::new(Statement::Prepared(&name), types, describe, ending);
@@ -72,16 +69,13 @@ impl Encoded {
         Ok(Encoded { forms })
     }
 
-    /// A statement that is parsed each time, with so many parameters. Parameters are text of no type and the columns are
-    /// asked for, as by libpq's `PQsendQueryParams`.
+    /// Parsed each time. Untyped text parameters and described columns, like libpq's `PQsendQueryParams`.
     pub(super) fn unprepared(sql: &str, parameters: usize) -> Result<Encoded, WireError> {
         let types = vec![UNSPECIFIED; parameters];
         let form = |ending| Form::new(Statement::Unprepared(sql), &types, DescribePortal::Include, ending);
         Ok(Encoded { forms: [form(Ending::Sync)?, form(Ending::Sync)?, form(Ending::Pipeline)?] })
     }
 
-    /// The request with these parameters: each in binary where it fits the type that the server inferred, and otherwise
-    /// as text, which the server reads or refuses itself.
     pub(super) fn request(&mut self, shape: Shape, parameters: &[Datum]) -> Result<&[u8], WireError> {
         let Form { template, request } = &mut self.forms[shape as usize];
         if parameters.len() > FEW {

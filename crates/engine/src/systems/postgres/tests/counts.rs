@@ -1,4 +1,4 @@
-//! What the server counts, held against what a load claims.
+//! The server's counts against the load's claims.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -11,7 +11,6 @@ use crate::trial::suite::{
     sessions_elsewhere_are_not_counted,
 };
 
-/// A server whose lanes lie.
 struct Lies<'a>(&'a PostgresTarget);
 
 impl Target for Lies<'_> {
@@ -34,7 +33,7 @@ fn the_server_counts_what_the_client_claims() {
     server.drop_all().unwrap();
 }
 
-/// Something between clients and a server that lets in by numbers of its own, as whatever keeps sessions behind it does.
+/// A proxy that hands out its own session numbers, like a pooler.
 fn proxy(port: u16) -> u16 {
     const KEY: &[u8] = b"K\0\0\0\x0c";
     fakes::listen(move |mut client| {

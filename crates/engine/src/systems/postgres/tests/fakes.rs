@@ -1,4 +1,4 @@
-//! Things that listen and are no server that can be used: what a wrong port leads to.
+//! Listeners that are no usable server.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,7 +8,7 @@ use std::thread;
 
 use super::*;
 
-/// Listens, and lets `serve` deal with every connection. Ends with the test process.
+/// `serve` handles every connection until the test process ends.
 pub(super) fn listen(serve: impl Fn(TcpStream) + Send + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -20,7 +20,7 @@ pub(super) fn url(port: u16, query: &str) -> String {
     format!("postgres://me:hunter2@127.0.0.1:{port}/shop?connect_timeout=1&{query}")
 }
 
-/// An error of the server's, as the protocol has it.
+/// An error message of the protocol.
 pub(super) fn error_message(state: &str, message: &str) -> Vec<u8> {
     let fields = format!("SFATAL\0VFATAL\0C{state}\0M{message}\0\0");
     let mut bytes = vec![b'E'];

@@ -1,5 +1,5 @@
-//! Servers that let the client in and then misbehave, and servers that only pretend to know a password: each is one clear
-//! failure, other connections go on, and nothing hangs.
+//! Servers that misbehave after login, or pretend to know a password: one clear failure, other connections go on,
+//! nothing hangs.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -14,7 +14,6 @@ use crate::lane::{Completion, Lane, Outcome, Submitted};
 use crate::systems::postgres::lane::Statements;
 use crate::workloads::transactions::StatementOp;
 
-/// A message of the protocol.
 pub(super) fn message(tag: u8, body: &[u8]) -> Vec<u8> {
     let mut bytes = vec![tag];
     bytes.extend((body.len() as u32 + 4).to_be_bytes());
@@ -26,13 +25,13 @@ pub(super) fn ready() -> Vec<u8> {
     message(b'Z', b"I")
 }
 
-/// Reads the start-up message and lets the client in.
+/// Reads the start-up message and accepts.
 pub(super) fn let_in(stream: &mut TcpStream) {
     let _ = stream.read(&mut [0; 1024]);
     let _ = stream.write_all(&[message(b'R', &[0; 4]), ready()].concat());
 }
 
-/// Answers each request as it should be.
+/// Answers correctly.
 fn serve_well(mut stream: TcpStream) {
     let mut buffer = [0; 1024];
     while let Ok(1..) = stream.read(&mut buffer) {
@@ -40,7 +39,7 @@ fn serve_well(mut stream: TcpStream) {
     }
 }
 
-/// The second connection to this server is served well, the first is answered by `answer`.
+/// Serves the second connection well; `answer` handles the first.
 fn server(answer: impl Fn(&mut TcpStream) + Send + Sync + 'static) -> Endpoint {
     let answer = Arc::new(answer);
     let count = AtomicUsize::new(0);
@@ -60,7 +59,7 @@ fn server(answer: impl Fn(&mut TcpStream) + Send + Sync + 'static) -> Endpoint {
 
 fn open_lane(endpoint: &Endpoint, way: Choice) -> NativeLane {
     let session = Session { options: String::new(), sql: String::new() };
-    // One after the other, so that the first of them is the first client's.
+    // In order, so that the first is the first client's.
     let opened = (0..2).map(|_| session.open_native(endpoint, &[]).unwrap()).collect();
     let endpoint = endpoint.clone();
     let reopen = move || session.open_native(&endpoint, &[]).map_err(|failure| unopened(&failure));
@@ -71,7 +70,7 @@ fn op() -> StatementOp {
     StatementOp { text: "SELECT 1".to_owned(), ..StatementOp::default() }
 }
 
-/// Asks both clients, and waits for so many answers.
+/// Asks all, and waits for so many answers.
 fn ask(lane: &mut NativeLane, clients: &[usize], answers: usize) -> Vec<Completion> {
     for client in clients {
         assert!(matches!(lane.submit(*client, &op()), Submitted::Queued));
@@ -85,7 +84,7 @@ fn ask(lane: &mut NativeLane, clients: &[usize], answers: usize) -> Vec<Completi
     ended
 }
 
-/// What the first client hears; the second is not disturbed, and the first can connect anew.
+/// What the first client gets; the second is undisturbed, and the first can reconnect.
 fn heard(answer: impl Fn(&mut TcpStream) + Send + Sync + Clone + 'static) -> OpError {
     let mut first: Option<OpError> = None;
     for way in lane::WAYS {
@@ -104,7 +103,7 @@ fn heard(answer: impl Fn(&mut TcpStream) + Send + Sync + Clone + 'static) -> OpE
     first.unwrap()
 }
 
-/// Sends some bytes and closes.
+/// Sends bytes and closes.
 fn says(bytes: Vec<u8>) -> impl Fn(&mut TcpStream) + Send + Sync + Clone + 'static {
     move |stream| {
         let _ = stream.write_all(&bytes);
@@ -134,7 +133,7 @@ fn a_server_that_misbehaves_loses_that_connection_and_no_other() {
     assert_eq!(full.class, ErrorClass::TooManyConnections);
 }
 
-/// Said while nothing was asked.
+/// Sent without a request.
 #[test]
 fn what_nobody_asked_for_is_passed_over_or_ends_the_connection() {
     for way in lane::WAYS {
@@ -162,7 +161,7 @@ fn what_nobody_asked_for_is_passed_over_or_ends_the_connection() {
     }
 }
 
-/// Rows without an end fill no memory and hold up nobody; who waits with a limit is told nothing, in time.
+/// Endless rows fill no memory and block nobody; a bounded wait ends in time.
 #[test]
 fn rows_without_an_end_are_survived() {
     for way in lane::WAYS {
@@ -180,14 +179,14 @@ fn rows_without_an_end_are_survived() {
         }
         assert!(ended.is_empty());
         let grown = host::memory::peak_rss_bytes().unwrap().saturating_sub(before);
-        // Other tests run at the same time; a second of rows would be gigabytes.
+        // Other tests run in parallel; a second of rows would be gigabytes.
         assert!(grown < 200 << 20, "{grown} bytes");
         assert_eq!(ask(&mut lane, &[1], 1)[0].outcome, Outcome::Ok);
         drop(lane);
     }
 }
 
-/// What a false server that asks for SCRAM is told apart by.
+/// How a false SCRAM server is detected.
 fn scram(conversation: impl Fn(&str) -> Vec<Vec<u8>> + Send + Sync + 'static) -> Failure {
     let port = listen(move |mut stream| {
         let mut buffer = [0; 1024];
@@ -227,7 +226,7 @@ fn a_server_that_does_not_know_the_password_is_found_out() {
     says(scram(move |_| vec![[&b"R"[..], &[0x7f, 0, 0, 0]].concat()]), "the limit is");
 }
 
-/// A login of a byte now and then comes to its end in time.
+/// A login of a byte now and then ends in time.
 #[test]
 fn a_login_that_drips_is_given_up() {
     let port = listen(|mut stream| {

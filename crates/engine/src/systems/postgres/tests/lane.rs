@@ -1,4 +1,4 @@
-//! The lane on a real server: values, errors by class, the way back from them.
+//! The lane on a real server: values, error classes, recovery.
 
 use std::sync::Barrier;
 use std::thread;
@@ -22,7 +22,6 @@ fn lane(target: &PostgresTarget, way: Choice, clients: usize, sql: &[&str]) -> N
     NativeLane::new(way, opened, &statements, anew(target, sql)).unwrap()
 }
 
-/// How connections are made anew.
 fn anew(target: &PostgresTarget, sql: Vec<String>) -> Opener<Opened> {
     let (session, endpoint) = (target.session.clone(), target.endpoint.clone());
     Arc::new(move || session.open_native(&endpoint, &sql).map_err(|failure| unopened(&failure)))
@@ -112,7 +111,7 @@ pub(super) fn errors_have_classes_and_a_way_back(target: &PostgresTarget, way: C
     assert_eq!(class(submit(&mut lane, 0, 2, &[Datum::Int(1), Datum::Null])), ErrorClass::Constraint);
     recover(&mut lane, 0).unwrap();
 
-    // An error in the middle of a transaction: the server refuses everything until it is rolled back.
+    // The server refuses everything until the rollback.
     submit(&mut lane, 0, 0, &[]).unwrap();
     submit(&mut lane, 0, 2, &[Datum::Int(3), Datum::Int(0)]).unwrap();
     assert_eq!(class(submit(&mut lane, 0, 3, &int(0))), ErrorClass::Statement);
@@ -177,7 +176,7 @@ pub(super) fn a_backend_that_is_ended_is_a_lost_connection(target: &PostgresTarg
     assert_eq!(recover(&mut lane, 0).err(), None, "no transaction was open");
     assert_eq!(class(submit(&mut lane, 0, 0, &[])), ErrorClass::ConnectionLost);
     lane.close();
-    // The control connection was among them, and is made anew.
+    // The control connection was among them, and is replaced.
     assert!(target.counters().unwrap().get("commits").is_some());
 }
 
@@ -238,7 +237,7 @@ pub(super) fn a_pipeline_ends_as_its_first_failure(target: &PostgresTarget, way:
     pipe(&mut lane, 3, Some(0));
     assert_eq!(class(sync(&mut lane, SyncPoint::End)), ErrorClass::Constraint);
     recover(&mut lane, 0).unwrap();
-    // Broken off in the middle of a pipeline and of a transaction.
+    // In the middle of a pipeline and a transaction.
     pipe(&mut lane, 1, None);
     pipe(&mut lane, 0, Some(1_000));
     recover(&mut lane, 0).unwrap();
@@ -247,7 +246,7 @@ pub(super) fn a_pipeline_ends_as_its_first_failure(target: &PostgresTarget, way:
     assert_eq!(target.text("SELECT count(*) FROM piped WHERE k >= 1000"), "1");
 }
 
-/// Each time parsed, with parameters as text of no type: what nothing sets is NULL.
+/// Parsed each time, with untyped text parameters: unset variables are NULL.
 pub(super) fn unprepared_statements_run_as_well(target: &PostgresTarget, way: Choice) {
     let texts = vec![
         ("SELECT $1::integer + 1 AS x, $2::text AS y".to_owned(), 2),
@@ -271,7 +270,7 @@ pub(super) fn unprepared_statements_run_as_well(target: &PostgresTarget, way: Ch
     lane.close();
 }
 
-/// A connection that is made anew has what was prepared, whether the old one lived or not.
+/// A new connection has the prepared statements, whether the old one lived or not.
 pub(super) fn clients_connect_anew(target: &PostgresTarget, way: Choice) {
     let pid = "SELECT pg_backend_pid() AS pid";
     let mut lane = lane(target, way, 2, &[pid, "SELECT pg_terminate_backend(pg_backend_pid())"]);
@@ -295,7 +294,7 @@ pub(super) fn clients_connect_anew(target: &PostgresTarget, way: Choice) {
     lane.close();
 }
 
-/// Each client of the load by TLS; an answer of many records arrives whole.
+/// Every client uses TLS; an answer of many records arrives complete.
 pub(super) fn is_encrypted(target: &PostgresTarget, way: Choice) {
     let sql =
         ["SELECT ssl, version FROM pg_stat_ssl WHERE pid = pg_backend_pid()", "SELECT repeat('é', 500000) AS long"];

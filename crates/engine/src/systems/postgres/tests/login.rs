@@ -1,4 +1,4 @@
-//! A server that others run: logins, rights, schemas, settings. Here it is a private one, seen from outside.
+//! Foreign servers: logins, privileges, schemas, settings.
 
 use std::fs;
 use std::sync::Mutex;
@@ -62,7 +62,7 @@ fn logins_that_fail(server: &PostgresTarget, refused: Refused<'_>) {
     assert!(failure.cause.contains("53300"), "{failure}");
 }
 
-/// Étalon's own handshake and the stock driver's, by SCRAM: both get in, or both are refused with the same advice.
+/// Étalon's handshake and the stock driver's by SCRAM succeed or fail alike, with equal advice.
 fn the_native_way_in_says_the_same(server: &PostgresTarget) {
     let both = |user: &str, password: &str, database: &str, options: &str| {
         let url = server.url(user, password, database);
@@ -112,7 +112,7 @@ fn doors_that_are_closed(server: &PostgresTarget, refused: Refused<'_>) {
     server.run("SELECT pg_reload_conf()");
     let patience = Instant::now();
     let failure = loop {
-        // The server reads the file again a moment later.
+        // The server reloads the file a moment later.
         match open(&server.url("shopper", PASSWORD, "shop"), &[], Consent::OwnOnly) {
             Err(failure) => break failure,
             Ok(_) => assert!(patience.elapsed().as_secs() < 10),
@@ -163,7 +163,7 @@ fn schemas_of_others(server: &PostgresTarget, refused: Refused<'_>) {
     assert_eq!(theirs(), "1", "what étalon did not make it does not drop at its end");
     target.prepare(&pgbench_tables(1)).unwrap();
     assert_eq!(theirs(), "0");
-    // Two systems of one plan in one database, and nobody else's tables.
+    // Two systems of a plan in one database, and foreign tables.
     server.run("CREATE TABLE public.pgbench_accounts (x integer); INSERT INTO public.pgbench_accounts VALUES (1)");
     let second = open(&server.own_url(), &[("synchronous_commit", "off")], Consent::OwnOnly).unwrap();
     second.prepare(&pgbench_tables(1)).unwrap();

@@ -1,5 +1,4 @@
-//! With real servers, which the tests start themselves. A server takes a second or two to make, so each test is a walk
-//! through many small ones over a single server.
+//! Real servers, started by the tests. Making one takes a second or two, so each test covers many cases.
 
 mod counts;
 mod fakes;
@@ -21,7 +20,6 @@ use postgres::Client;
 
 use super::*;
 
-/// Settings of a plan.
 fn settings(pairs: &[(&str, &str)]) -> BTreeMap<String, Value> {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), Value::Text((*value).to_owned()))).collect()
 }
@@ -38,13 +36,12 @@ fn system(url: &str, server: Option<Connect>, pairs: &[(&str, &str)]) -> SystemP
     }
 }
 
-/// Where a private server's programs are looked for: `ETALON_TEST_POSTGRES_BIN` tries the tests on another version.
+/// `ETALON_TEST_POSTGRES_BIN` selects other programs.
 fn private_server(connect: Connect) -> PrivateServer {
     let bin_dir = std::env::var("ETALON_TEST_POSTGRES_BIN").ok();
     PrivateServer { engine: "postgres".to_owned(), bin_dir, connect }
 }
 
-/// A private server, with its insides in view.
 fn start(connect: Connect, pairs: &[(&str, &str)]) -> PostgresTarget {
     let (private, endpoint) = match started(private_server(connect), pairs, None) {
         Ok(started) => started,
@@ -58,7 +55,7 @@ fn start(connect: Connect, pairs: &[(&str, &str)]) -> PostgresTarget {
     made(endpoint, Some(private))
 }
 
-/// A private server that is started in a folder.
+/// In a given folder.
 fn started(
     server: PrivateServer,
     pairs: &[(&str, &str)],
@@ -69,24 +66,23 @@ fn started(
     Private::start(&server, &OpenRequest { scratch_base, ..OpenRequest::new(&system, Consent::OwnOnly) })
 }
 
-/// A target as a plan without settings has it.
+/// Without settings.
 fn made(endpoint: Endpoint, private: Option<Private>) -> PostgresTarget {
     let system = system("", None, &[]);
     PostgresTarget::new(endpoint, Session::plain(), private, &OpenRequest::new(&system, Consent::OwnOnly)).unwrap()
 }
 
-/// Opens a server that is there already, as a plan with its URL does.
+/// As a plan with this URL.
 fn open(url: &str, pairs: &[(&str, &str)], consent: Consent) -> Result<Box<dyn Target>, Failure> {
     Postgres.open(&OpenRequest::new(&system(url, None, pairs), consent))
 }
 
-/// Why it does not open.
 fn refusal(url: &str, pairs: &[(&str, &str)]) -> Failure {
     open(url, pairs, Consent::OwnOnly).err().unwrap_or_else(|| panic!("{url} opened"))
 }
 
 impl PostgresTarget {
-    /// One more session, as a client of a trial has it.
+    /// A session like a trial's client.
     fn client(&self) -> Client {
         self.session.open(&self.endpoint).unwrap()
     }
@@ -99,12 +95,12 @@ impl PostgresTarget {
         self.client().batch_execute(sql).unwrap();
     }
 
-    /// The URL of a private server on TCP, for another role and database.
+    /// Of a private TCP server, for another role and database.
     fn url(&self, user: &str, password: &str, database: &str) -> String {
         format!("postgres://{user}:{password}@127.0.0.1:{}/{database}", self.endpoint.address.port)
     }
 
-    /// The URL with which étalon itself logs in.
+    /// Étalon's own login.
     fn own_url(&self) -> String {
         let password = self.endpoint.address.config.get_password().unwrap_or_default();
         self.url("etalon", std::str::from_utf8(password).unwrap(), "postgres")

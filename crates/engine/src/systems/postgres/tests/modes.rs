@@ -1,4 +1,4 @@
-//! Protocols, pipelines, tables of others and other ways to run a script, through whole trials.
+//! Protocols, pipelines, foreign tables and other ways to run a script, in whole trials.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -29,7 +29,7 @@ fn task(pairs: &[(&str, &str)]) -> Task {
     Registry::built_in().workload("transactions").unwrap().task(&point(pairs), &Grants::default()).unwrap()
 }
 
-/// A trial as the conductor runs one.
+/// As the conductor runs one.
 fn trial(target: &dyn Target, task: &Task, length: Length) -> Result<TrialRecord, Failure> {
     let Action::Stream(stream) = &task.action else { panic!() };
     let schedule = Schedule {
@@ -67,7 +67,7 @@ fn scripts_run_in_every_way() {
     server.drop_all().unwrap();
 }
 
-/// The trial itself holds what the client counted against what the server has in its tables.
+/// The trial itself compares the client's counts with the server's tables.
 fn every_protocol_and_pipeline_counts_right(server: &PostgresTarget) {
     for (script, protocol, pipeline) in [
         ("select-only", "extended", "1"),
@@ -108,7 +108,7 @@ fn tables_of_others_are_left_alone(server: &PostgresTarget) {
     let target = PostgresTarget::new(server.endpoint.clone(), Session::plain(), None, &request).unwrap();
     trial(&target, &task, Length::Transactions(25)).unwrap();
     assert_eq!(target.scalar("SELECT n FROM mine").unwrap(), 50);
-    // Built-in scripts work on pgbench's tables of others, and what those held before is no error.
+    // Built-in scripts run on foreign pgbench tables, whatever they held.
     server.run(
         "CREATE TABLE public.pgbench_accounts AS SELECT g AS aid, 1 AS bid, 7 AS abalance FROM generate_series(1, 1000) g",
     );
@@ -157,6 +157,6 @@ fn connections_beyond_the_servers_limit(server: &PostgresTarget) {
     assert!(failure.cause.contains("connections were made"), "{failure}");
     let hint = failure.hint.clone().unwrap();
     assert!(hint.contains("max_connections is 30") && hint.contains("3 are reserved"), "{hint}");
-    // Nothing is left that would be in the next trial's way.
+    // Nothing is left to disturb the next trial.
     trial(server, &task(&[("clients", "20")]), Length::Transactions(1)).unwrap();
 }

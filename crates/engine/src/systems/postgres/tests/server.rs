@@ -1,4 +1,4 @@
-//! A private server from its making to its removal.
+//! A private server's whole life.
 
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
@@ -50,7 +50,7 @@ fn says_what_it_is(target: &PostgresTarget) {
     assert_eq!((facts.get("path.kind"), facts.get("path.tls")), (Some("socket"), Some("off")));
     assert!(facts.get("server.made_by").unwrap().contains("initdb -A trust"));
     assert!(facts.get("data_directory.filesystem").is_some(), "{:?}", facts.entries.get("data_directory.filesystem"));
-    // A server that cannot answer just now has not refused for want of a right: then there are no facts.
+    // A server that cannot answer has not refused a privilege: no facts then.
     let mut client = target.client();
     client.batch_execute("BEGIN").unwrap();
     client.batch_execute("SELECT 1/0").unwrap_err();
@@ -60,12 +60,12 @@ fn says_what_it_is(target: &PostgresTarget) {
     assert!(durability.because.contains("fsync=on") && durability.because.contains("synchronous_commit=off"));
     assert_eq!(facts.get("checkpoint_before_trial"), Some("yes"));
     println!("{}", facts.get("client.reactor").unwrap());
-    // Another server made in the same way must be the same system: a resume makes one.
+    // An equally made server is the same system, as a resume needs.
     let other = start(Connect::Socket, &[("shared_buffers", "32MB"), ("synchronous_commit", "off")]);
     assert_eq!(facts.differences(&other.facts().unwrap()), []);
 }
 
-/// Everything that a trial meets: every row with its place, the sizes, the planner's statistics.
+/// What a trial meets: rows with their places, sizes, statistics.
 fn state(target: &PostgresTarget) -> String {
     let tables = "SELECT string_agg(concat_ws(' ', relname, relpages, reltuples, relallvisible), ', ' ORDER BY relname) \
                   FROM pg_class WHERE relnamespace = 'etalon'::regnamespace";
@@ -102,7 +102,7 @@ fn makes_them_anew_only_if_something_was_written(target: &PostgresTarget) {
         target.settle().unwrap();
         target.text("SELECT relfilenode FROM pg_class WHERE oid = 'etalon.pgbench_accounts'::regclass")
     };
-    // A server that has just been used may still write statistics of its own.
+    // A recently used server may still write its own statistics.
     let patience = Instant::now();
     let mut first = file(target);
     loop {
@@ -125,7 +125,7 @@ fn makes_them_anew_only_if_something_was_written(target: &PostgresTarget) {
     anew("SELECT 1 FROM pgbench_accounts WHERE aid = 1 FOR UPDATE");
     anew("BEGIN; DELETE FROM pgbench_history; UPDATE pgbench_tellers SET tbalance = 1; ROLLBACK");
     anew("CREATE TABLE public.other (x int); DROP TABLE public.other");
-    // Under way, and not to be waited for: it holds no lock that is in the way.
+    // In progress, but without a lock in the way.
     let mut writer = target.client();
     writer.batch_execute("CREATE TABLE public.third (x int); BEGIN; INSERT INTO public.third VALUES (1)").unwrap();
     let (one, two) = (file(target), file(target));
@@ -180,7 +180,7 @@ fn a_rival_is_not_disturbed(target: &PostgresTarget) {
     assert_eq!(failure.kind, FailureKind::NotOurs);
     assert!(failure.cause.contains("another étalon (`etalon`)") && failure.hint.is_some(), "{failure}");
     session::close(rival);
-    // Its session ends a moment after its connection.
+    // A session ends a moment after its connection.
     assert!(target.counters().is_ok());
 }
 
@@ -253,12 +253,12 @@ fn a_private_server_that_does_not_start_says_why() {
     assert_eq!(refused(&[("search_path", "public")]).kind, FailureKind::Plan);
 }
 
-/// A path that is too long for a socket gets a shorter one elsewhere.
+/// Paths too long for a socket get a shorter one elsewhere.
 #[test]
 fn a_deep_folder_is_no_hindrance() {
     let base = tempfile::tempdir_in("/var/tmp").unwrap();
     let deep = base.path().join("a".repeat(60)).join("b".repeat(60));
-    // The server's user must be able to pass.
+    // The server's user must be able to traverse it.
     std::fs::create_dir_all(&deep).unwrap();
     for folder in deep.ancestors().take_while(|folder| folder.starts_with(base.path())) {
         open_the_way(folder);
@@ -277,7 +277,7 @@ fn open_the_way(folder: &std::path::Path) {
     assert!(status.success());
 }
 
-/// A mounted tmpfs; unmounted when dropped, also by a panic.
+/// A tmpfs, unmounted on drop.
 struct SmallDisk(tempfile::TempDir);
 
 impl SmallDisk {
@@ -324,7 +324,7 @@ fn a_full_device_is_told_as_one() {
     full(started(private_server(Connect::Socket), &[], Some(disk.0.path())).map(|_| ()));
 }
 
-/// Every row of the table of promises that a server here can have, set on it and read back.
+/// Every durability row that a server here can have, set and read back.
 #[test]
 fn promises_are_read_back_from_the_server() {
     use crate::systems::durability::tests::combinations;
@@ -340,7 +340,7 @@ fn promises_are_read_back_from_the_server() {
                 client.batch_execute(&format!("ALTER SYSTEM SET {name} = '{value}'")).unwrap();
             }
             client.batch_execute("SELECT pg_reload_conf()").unwrap();
-            // The server tells its processes in its own time.
+            // The server lists its processes with a delay.
             let deadline = Instant::now() + Duration::from_secs(20);
             while promised(&target).tier != rule.tier && Instant::now() < deadline {
                 thread::sleep(Duration::from_millis(20));

@@ -1,5 +1,3 @@
-//! TLS in each of libpq's modes, with an authority of the test's own.
-
 use std::fs;
 use std::thread;
 use std::time::Duration;
@@ -44,11 +42,11 @@ fn tls_is_what_sslmode_says() {
     server.drop_all().unwrap();
 }
 
-/// Where `pg_hba.conf` takes only one of the two.
+/// Where `pg_hba.conf` allows only one.
 fn only_encrypted_or_only_plain(server: &PostgresTarget, by_address: &dyn Fn(&str) -> String) {
     let file = PathBuf::from(server.text("SHOW hba_file"));
     let admit = |line: &str, url: &str| {
-        // The first line is the test's own way in.
+        // The first line is the test's own login.
         let text = format!("host all etalon 127.0.0.1/32 scram-sha-256\n{line} all visitor 127.0.0.1/32 trust\n");
         fs::write(&file, text).unwrap();
         server.run("SELECT pg_reload_conf()");
@@ -71,7 +69,7 @@ fn only_encrypted_or_only_plain(server: &PostgresTarget, by_address: &dyn Fn(&st
     assert!(failure.hint.unwrap().contains("pg_hba.conf"));
 }
 
-/// Everything that the lane does, through TLS, by a login that is tied to the channel.
+/// Everything that the lane does, by TLS with channel binding.
 fn the_load_is_encrypted_too(url: &str) {
     let address = Address::parse(url, &|_| None).unwrap();
     let target = made(Endpoint::new(address).unwrap(), None);

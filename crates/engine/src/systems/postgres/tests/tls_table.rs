@@ -1,4 +1,4 @@
-//! TLS beside libpq: the table of `docs/tls.md`, and what the user's own files and variables do.
+//! TLS compared with libpq: the table of `docs/tls.md`, and the user's files and variables.
 
 use std::fs;
 use std::path::Path;
@@ -10,14 +10,13 @@ use super::*;
 use crate::systems::postgres::lane::Question;
 use crate::systems::server::tls::testing::{Made, Outcome, chmod, make, make_client, walk};
 
-/// A server whose certificate can be changed, and somebody who may log in to it without a password.
 struct Stage {
     server: PostgresTarget,
     folder: tempfile::TempDir,
     programs: PathBuf,
 }
 
-/// What `psql` says of its own connection.
+/// For `psql`'s own connection.
 const ENCRYPTED: &str = "SELECT ssl FROM pg_catalog.pg_stat_ssl WHERE pid = pg_catalog.pg_backend_pid()";
 
 impl Stage {
@@ -45,7 +44,7 @@ impl Stage {
         self.folder.path().join(name).display().to_string()
     }
 
-    /// Has the server read its files again, and waits until it has.
+    /// Waits until the server has reloaded.
     fn reload(&self) {
         let loaded = "SELECT pg_conf_load_time()";
         let before = self.server.text(loaded);
@@ -58,7 +57,7 @@ impl Stage {
     }
 
     fn admit(&self, line: &str) {
-        // The first line is the test's own way in.
+        // The first line is the test's own login.
         let text = format!("host all etalon 127.0.0.1/32 scram-sha-256\n{line}\n");
         fs::write(self.server.text("SHOW hba_file"), text).unwrap();
         self.reload();
@@ -95,7 +94,7 @@ impl Stage {
         }
     }
 
-    /// Both of étalon's ways to a server, which have to come out alike.
+    /// Both of étalon's clients, which must agree.
     fn etalon(&self, url: &str, variables: &[(&str, &str)]) -> Outcome {
         let home = self.file("home");
         let environment = |name: &str| {
@@ -127,13 +126,13 @@ impl Stage {
         outcome
     }
 
-    /// Both come out as expected.
+    /// Étalon and psql.
     fn alike(&self, query: &str, variables: &[(&str, &str)], expected: Outcome) {
         let found = self.both(&self.url("localhost", query), variables);
         assert_eq!(found, (expected, expected), "étalon and psql by {query} {variables:?}");
     }
 
-    /// How both come out, with étalon first.
+    /// Étalon first.
     fn both(&self, url: &str, variables: &[(&str, &str)]) -> (Outcome, Outcome) {
         (self.etalon(url, variables), self.psql(url, variables))
     }
@@ -174,7 +173,7 @@ fn options_files_and_variables_are_those_of_libpq() {
     let home = stage.folder.path().join("home/.postgresql");
     fs::create_dir_all(&home).unwrap();
     let root = format!("sslrootcert={}", stage.file("root.crt"));
-    // Where étalon is stricter: psql's outcome.
+    // Where étalon is stricter, with psql's outcome.
     let stricter = |query: &str, psql: Outcome| {
         let found = stage.both(&stage.url("localhost", query), &[]);
         assert_eq!(found, (Refused, psql), "étalon and psql by {query}");
@@ -245,7 +244,7 @@ fn by_the_users_own_files(stage: &Stage, home: &Path) {
     fs::copy(stage.file("root.crl"), home.join("root.crl")).unwrap();
     modes([Plain, Plain, Refused, Refused, Refused]);
     fs::remove_file(home.join("root.crl")).unwrap();
-    // A folder of lists, by the names that OpenSSL gives them.
+    // A folder of lists with OpenSSL's names.
     let lists = stage.folder.path().join("lists");
     fs::create_dir(&lists).unwrap();
     fs::copy(stage.file("root.crl"), lists.join("list.pem")).unwrap();
@@ -255,7 +254,7 @@ fn by_the_users_own_files(stage: &Stage, home: &Path) {
     fs::remove_file(home.join("root.crt")).unwrap();
 }
 
-/// Where the server insists on one.
+/// Where the server requires one.
 fn by_the_clients_certificate(stage: &Stage, home: &Path) {
     use Outcome::{Encrypted, Refused};
     stage.admit("hostssl all visitor 127.0.0.1/32 cert");
@@ -284,7 +283,7 @@ fn by_the_clients_certificate(stage: &Stage, home: &Path) {
     stage.alike(&closed, &[], Refused);
 }
 
-/// The operating system's authorities are those that a process's environment names, so another process has to connect.
+/// The process's environment selects the system's authorities, so another process connects.
 #[test]
 fn system_authorities_are_those_of_the_process() {
     const URL: &str = "ETALON_TEST_TLS_URL";

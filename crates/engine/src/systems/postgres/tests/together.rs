@@ -1,5 +1,5 @@
-//! Two clients of one thread: what one of them waits for, the other does not. The server holds an answer to the first back
-//! until the second has got further, which it never does where it has to wait.
+//! Two clients of one thread do not wait for each other: the server holds the first one's answer until the second has
+//! got further.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -20,7 +20,7 @@ use crate::traffic::Traffic;
 use crate::worker::{Connections, Pace, RunLength};
 use crate::workloads::transactions::{Options, compile_with};
 
-/// How far the second client has got, which the first one's server waits for.
+/// The second client's progress.
 #[derive(Default)]
 struct Progress {
     steps: Mutex<u32>,
@@ -33,7 +33,7 @@ impl Progress {
         self.changed.notify_all();
     }
 
-    /// Whether so many steps were made before patience ended.
+    /// `false` after the patience.
     fn reaches(&self, steps: u32) -> bool {
         let steps_made = self.steps.lock().unwrap();
         let patience = Duration::from_secs(20);
@@ -41,14 +41,14 @@ impl Progress {
     }
 }
 
-/// Runs two clients of one thread, so many transactions each.
+/// Two clients on one thread.
 fn drive_two(port: u16, way: Choice, traffic: &Traffic, transactions: u64) -> Tally {
     let endpoint = Endpoint::new(Address::parse(&url(port, "sslmode=disable"), &|_| None).unwrap()).unwrap();
     let session = Session { options: String::new(), sql: String::new() };
     let options = Options { protocol: Protocol::Simple, ..Options::default() };
     let program = compile_with("SELECT 1;", &options).unwrap();
     let open = move || session.open_native(&endpoint, &[]).map_err(|failure| unopened(&failure));
-    // One after the other, so that the first of them is the first client's.
+    // In order, so that the first is the first client's.
     let opened = (0..2).map(|_| open().unwrap()).collect();
     let lane = NativeLane::new(way, opened, &Statements::Simple, Arc::new(open)).unwrap();
     let gate = Gate::new(1);
@@ -78,7 +78,7 @@ fn done() -> Vec<u8> {
     [message(b'C', b"SELECT 1\0"), ready()].concat()
 }
 
-/// The first statement fails within a transaction block, and its `ROLLBACK` is answered when the other has made five steps.
+/// The first statement fails in a transaction; its `ROLLBACK` is answered after five steps of the other client.
 fn fail_and_roll_back_slowly(mut stream: TcpStream, other: &Progress) {
     let mut buffer = [0; 1024];
     let _first = read(&mut stream, &mut buffer);
@@ -127,7 +127,7 @@ fn a_login_delays_no_other_client() {
         let port = listen(move |mut stream| {
             let (number, progress) = (count.fetch_add(1, Ordering::SeqCst), Arc::clone(&progress));
             thread::spawn(move || {
-                // The third is the first that is made anew, whose client then waits for five of the other's.
+                // The third connection is the first new one; it waits for five steps of the other client.
                 if number == 2 && !progress.reaches(5) {
                     return;
                 }

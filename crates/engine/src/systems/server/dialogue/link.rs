@@ -10,19 +10,17 @@ use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
 use crate::systems::server::dialogue::tls;
 
-/// How long the server may take to close its side.
+/// For the server to close its side.
 const CLOSING_PATIENCE: Duration = Duration::from_secs(5);
 
-/// How connections are encrypted.
 #[derive(Clone)]
 pub(crate) struct Tls {
     pub(crate) config: Arc<ClientConfig>,
-    /// Whom the certificate has to name.
+    /// Name that the certificate must have.
     pub(crate) name: ServerName<'static>,
 }
 
-/// A socket with a deadline for everything that is done with it: a server that sends a byte now and then is no reason to
-/// wait for ever.
+/// A socket with a total deadline: a server that sends single bytes cannot block for ever.
 pub(crate) struct Timed {
     socket: Socket,
     deadline: Option<Instant>,
@@ -44,7 +42,7 @@ impl Read for Timed {
         loop {
             self.mind_the_time()?;
             match (&self.socket).read(into) {
-                // A read with a time limit is not gone on with by the kernel after a signal.
+                // After a signal the kernel does not restart a read with a time limit.
                 Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
                 other => return other,
             }
@@ -63,7 +61,6 @@ impl Write for Timed {
     }
 }
 
-/// A stream to a server.
 pub(crate) enum Link {
     Plain(Timed),
     Tls(Box<StreamOwned<ClientConnection, Timed>>),
@@ -74,7 +71,7 @@ impl Link {
         Link::Plain(Timed { socket, deadline })
     }
 
-    /// When everything has to be done; `None` lifts the limit.
+    /// For everything together; `None` lifts it.
     pub(crate) fn set_deadline(&mut self, deadline: Option<Instant>) -> io::Result<()> {
         let timed = match self {
             Link::Plain(timed) => timed,
@@ -84,15 +81,12 @@ impl Link {
         if deadline.is_none() { timed.socket.set_timeout(None) } else { Ok(()) }
     }
 
-    /// Encrypts what follows.
-    ///
-    /// # Errors
-    /// The two sides found no common ground, the certificate is not what it should be, or the connection failed.
+    /// Fails without common TLS version, on a wrong certificate, or on a lost connection.
     pub(crate) fn start_tls(self, tls: &Tls) -> io::Result<Link> {
         self.start_tls_through(tls, |connection, timed| connection.complete_io(timed).map(|_| ()))
     }
 
-    /// The same, with the bytes of the handshake moved by `exchange`, which is called until it is done.
+    /// [`Link::start_tls`] with `exchange` moving the handshake's bytes until done.
     pub(crate) fn start_tls_through(
         self,
         tls: &Tls,
@@ -107,7 +101,7 @@ impl Link {
         Ok(Link::Tls(Box::new(StreamOwned::new(connection, timed))))
     }
 
-    /// Encrypts no more of what follows: where both sides have agreed that only the login is.
+    /// Where only the login is encrypted.
     pub(crate) fn end_tls(self) -> Link {
         match self {
             Link::Tls(stream) => Link::Plain(stream.sock),
@@ -115,15 +109,15 @@ impl Link {
         }
     }
 
-    /// Says the polite end, if the protocol has one, and waits until the server has closed the connection: one that is
-    /// still there would count among its connections.
+    /// Sends the protocol's goodbye, if any, and waits until the server has closed: the connection would count among
+    /// its connections.
     pub(crate) fn part(mut self, farewell: impl FnOnce(&mut Vec<u8>)) {
         let mut bytes = Vec::new();
         farewell(&mut bytes);
         if bytes.is_empty() {
             return;
         }
-        // A connection that has ended already needs no closing.
+        // It may have ended.
         let said = self
             .set_deadline(Some(Instant::now() + CLOSING_PATIENCE))
             .and_then(|()| self.write_all(&bytes))
@@ -132,7 +126,6 @@ impl Link {
         while said.is_ok() && self.read(&mut rest).is_ok_and(|count| count > 0) {}
     }
 
-    /// The TLS version and cipher, if it is encrypted.
     pub(crate) fn encryption(&self) -> Option<String> {
         let Link::Tls(stream) = self else { return None };
         let version = stream.conn.protocol_version().map(|version| format!("{version:?}")).unwrap_or_default();
@@ -140,7 +133,7 @@ impl Link {
         Some(format!("{} {}", version.replace('_', "."), suite.unwrap_or_default()))
     }
 
-    /// The socket, for a reactor, and its encryption if it has one.
+    /// For a reactor.
     pub(super) fn into_parts(self) -> (Socket, Option<tls::Tls>) {
         match self {
             Link::Plain(timed) => (timed.socket, None),

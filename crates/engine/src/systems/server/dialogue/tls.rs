@@ -1,4 +1,4 @@
-//! TLS as a state machine between a connection's bytes and the reactor's.
+//! TLS between a connection's bytes and the reactor's.
 
 use std::io::{self, Read as _, Write as _};
 use std::sync::Arc;
@@ -7,32 +7,29 @@ use host::reactor::Socket;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
 
-/// How a connection is to be encrypted.
 #[derive(Clone, Debug)]
 pub(crate) struct TlsClient {
-    /// Which certificates are good.
     pub(crate) config: Arc<ClientConfig>,
-    /// Whom the server's certificate must name, and who is asked for in clear text.
+    /// Name that the certificate must have; sent in clear text.
     pub(crate) name: ServerName<'static>,
 }
 
-/// The encrypted side of a connection.
 pub(crate) struct Tls(Box<ClientConnection>);
 
-/// The operating system's error, or what is wrong with the other side's TLS.
+/// The operating system's error, or the peer's TLS fault.
 fn broken(error: &rustls::Error) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("TLS: {error}"))
 }
 
 impl Tls {
-    /// Goes on with a connection whose handshake is done.
+    /// After the handshake.
     pub(crate) fn of(mut connection: Box<ClientConnection>) -> Tls {
-        // A whole pipeline is sealed at once.
+        // A whole pipeline is encrypted at once.
         connection.set_buffer_limit(None);
         Tls(connection)
     }
 
-    /// Does the TLS handshake over a socket that blocks.
+    /// Over a blocking socket.
     ///
     /// # Errors
     /// The server's certificate is not trusted, it does not speak TLS, or the connection fails.
@@ -50,19 +47,19 @@ impl Tls {
         Ok(Tls::of(connection))
     }
 
-    /// What SCRAM is tied to the channel by.
+    /// For SCRAM's channel binding.
     pub(crate) fn end_point(&self) -> Option<Vec<u8>> {
         let certificate = self.0.peer_certificates()?.first()?;
         wire::postgres::tls_server_end_point(certificate)
     }
 
-    /// Encrypts bytes and appends what is to be sent.
+    /// Encrypts.
     pub(crate) fn seal(&mut self, plain: &[u8], sealed: &mut Vec<u8>) -> io::Result<()> {
         self.0.writer().write_all(plain)?;
         self.take_sealed(sealed)
     }
 
-    /// Appends what TLS itself has to send, such as an answer to a change of keys.
+    /// TLS's own messages, such as a key update.
     pub(crate) fn take_sealed(&mut self, sealed: &mut Vec<u8>) -> io::Result<()> {
         while self.0.wants_write() {
             self.0.write_tls(sealed)?;
@@ -70,8 +67,7 @@ impl Tls {
         Ok(())
     }
 
-    /// Takes received bytes from the front of `sealed` and appends what they say, a record or a few at a time: large
-    /// answers are not held in memory as a whole.
+    /// Decrypts a few records from the front of `sealed`, so that large answers are not held as a whole.
     pub(crate) fn open(&mut self, sealed: &mut &[u8], plain: &mut Vec<u8>) -> io::Result<()> {
         self.0.read_tls(sealed)?;
         let state = self.0.process_new_packets().map_err(|error| broken(&error))?;
@@ -81,7 +77,6 @@ impl Tls {
     }
 }
 
-/// Why no encrypted channel came about.
 #[derive(Debug)]
 pub(crate) enum HandshakeError {
     Io(io::Error),

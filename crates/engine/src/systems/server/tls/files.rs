@@ -1,4 +1,4 @@
-//! Certificates, lists of revoked ones, and keys in files.
+//! Certificates, revocation lists and keys in files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKey
 use super::Identity;
 use crate::error::{Failure, FailureKind};
 
-/// All things of a kind in a PEM file; there is at least one.
+/// At least one, from a PEM file.
 fn all<T: PemObject>(file: &Path, tried: &str) -> Result<Vec<T>, Failure> {
     let read = T::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<T>, _>>);
     let missing = |cause: &dyn std::fmt::Display| Failure::new(FailureKind::Missing, tried, cause);
@@ -24,25 +24,24 @@ fn all<T: PemObject>(file: &Path, tried: &str) -> Result<Vec<T>, Failure> {
     }
 }
 
-/// The certificates in a PEM file. `option` is the engine's name of the option that names it.
+/// `option` names the file, for messages.
 pub(super) fn certificates(file: &Path, option: &str) -> Result<Vec<CertificateDer<'static>>, Failure> {
     let tried = format!("read the certificates in {}", file.display());
     all(file, &tried)
         .map_err(|failure| failure.hint(format!("`{option}` names a file in PEM format: {option}=/path/to/root.crt")))
 }
 
-/// The one certificate in a file, in PEM format or in DER.
+/// One certificate, PEM or DER.
 pub(super) fn certificate(file: &Path) -> Result<CertificateDer<'static>, Failure> {
     let tried = format!("read the certificate in {}", file.display());
     let bytes = fs::read(file).map_err(|error| Failure::new(FailureKind::Missing, tried.clone(), error))?;
-    // DER begins with a sequence's tag, and text does not.
+    // DER begins with a sequence tag.
     if bytes.first() == Some(&0x30) {
         return Ok(CertificateDer::from(bytes));
     }
     CertificateDer::from_pem_slice(&bytes).map_err(|error| Failure::new(FailureKind::Missing, tried, error))
 }
 
-/// The lists of revoked certificates in PEM files.
 pub(super) fn revocation_lists(files: &[PathBuf]) -> Result<Vec<CertificateRevocationListDer<'static>>, Failure> {
     let mut lists = Vec::new();
     for file in files {
@@ -55,8 +54,7 @@ pub(super) fn revocation_lists(files: &[PathBuf]) -> Result<Vec<CertificateRevoc
     Ok(lists)
 }
 
-/// The files of a folder in which OpenSSL looks for lists of revoked certificates: named by a hash, with the ending `.r0`,
-/// `.r1` and so on.
+/// OpenSSL's file names: a hash with `.r0`, `.r1` and so on.
 pub(crate) fn lists_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let tried = format!("read the lists of revoked certificates in the folder {}", folder.display());
     let missing = |cause: &dyn std::fmt::Display| {
@@ -73,7 +71,7 @@ pub(crate) fn lists_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     if files.is_empty() { Err(missing(&"there is none")) } else { Ok(files) }
 }
 
-/// A client's certificate with its chain, and its key.
+/// Certificate chain and key.
 pub(super) fn identity(identity: &Identity) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), Failure> {
     let tried = format!("read the client's certificate in {}", identity.certificate.display());
     let chain = all(&identity.certificate, &tried)?;
@@ -86,7 +84,7 @@ pub(super) fn identity(identity: &Identity) -> Result<(Vec<CertificateDer<'stati
         Ok(metadata) if !metadata.is_file() => return Err(fail(FailureKind::Missing, &"it is not a plain file")),
         Ok(_) => {}
     }
-    // As libpq: a key that others can read is not used at all, so that its owner notices.
+    // Like libpq: a key that others can read is ignored, so that its owner notices.
     if host::identity::key_open_to_others(&identity.key).map_err(|error| fail(FailureKind::Other, &error))? {
         return Err(fail(FailureKind::Permission, &"others may read it").hint(format!("chmod 0600 {shown}")));
     }
@@ -95,7 +93,7 @@ pub(super) fn identity(identity: &Identity) -> Result<(Vec<CertificateDer<'stati
     Ok((chain, key))
 }
 
-/// A key in the file's text, decrypted if need be.
+/// Decrypted if necessary.
 fn key(bytes: &[u8], identity: &Identity) -> Result<PrivateKeyDer<'static>, String> {
     let text = String::from_utf8_lossy(bytes);
     if text.contains("Proc-Type: 4,ENCRYPTED") {

@@ -1,5 +1,5 @@
-//! TLS by rustls, as far as engines agree on it: whose certificates are trusted, what is checked of them, and what a client
-//! shows of itself. How the engines' own clients mean their options is in `docs/tls.md`, beside how étalon does.
+//! TLS by rustls, as far as engines agree: trust, verification, client certificates. `docs/tls.md` compares it with
+//! the engines' own clients.
 
 mod files;
 #[cfg(test)]
@@ -17,62 +17,57 @@ use verifier::{Trust, Verifier};
 
 pub(crate) use files::lists_in;
 
-/// Whose certificates are trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Roots {
-    /// The operating system's authorities.
+    /// Of the operating system.
     System,
-    /// Those in a PEM file: authorities, and servers' own certificates that nobody else has signed.
+    /// A PEM file: authorities, and self-signed server certificates.
     File(PathBuf),
-    /// This certificate alone, whoever signed it, and whomever it names.
+    /// This certificate alone, whoever signed it, whomever it names.
     Exactly(PathBuf),
 }
 
-/// What is checked of a server's certificate.
+/// Verification of a server's certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Check {
-    /// Nothing: encrypted with whomsoever.
     Nothing,
-    /// That a trusted authority signed it.
+    /// Signed by a trusted authority.
     Chain,
-    /// And that it names the host.
+    /// And names the host.
     ChainAndName,
 }
 
-/// What a client shows of itself.
+/// A client certificate.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
-    /// Its certificate, and those that lead to an authority, in PEM format.
+    /// With its chain, PEM.
     pub(crate) certificate: PathBuf,
-    /// Its private key, in PEM format.
+    /// PEM.
     pub(crate) key: PathBuf,
-    /// What the key is encrypted with, if it is.
+    /// Of the key.
     pub(crate) password: Option<Secret>,
 }
 
-/// What is wanted of TLS.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted<'a> {
     pub(crate) check: Check,
     pub(crate) roots: &'a Roots,
-    /// Files with lists of certificates that were revoked; every authority on the way has to have one, unless there is none
-    /// at all.
+    /// If there are any, every authority in the chain needs one.
     pub(crate) revoked: &'a [PathBuf],
-    /// What is shown to a server that asks.
+    /// If the server asks.
     pub(crate) identity: Option<&'a Identity>,
-    /// The versions of TLS that are spoken.
     pub(crate) versions: &'a [&'static SupportedProtocolVersion],
-    /// The engine's name of the option that names a file of authorities.
+    /// The engine's option for a file of authorities.
     pub(crate) root_option: &'static str,
 }
 
 impl<'a> Wanted<'a> {
-    /// A check against authorities, and nothing else.
+    /// Authorities only.
     pub(crate) fn new(check: Check, roots: &'a Roots, root_option: &'static str) -> Wanted<'a> {
         Wanted { check, roots, revoked: &[], identity: None, versions: rustls::DEFAULT_VERSIONS, root_option }
     }
 
-    /// What rustls needs for it.
+    /// For rustls.
     pub(crate) fn client_config(&self) -> Result<ClientConfig, Failure> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let trust = match self.check {

@@ -1,4 +1,4 @@
-//! Certificates of every kind that the tests of TLS try, named as the tables in `docs/tls.md` name them, and those tables.
+//! Certificates for the TLS tests, named as in the tables of `docs/tls.md`.
 
 use std::fs;
 use std::path::Path;
@@ -17,18 +17,16 @@ use x509_cert::der::asn1::BitString;
 use x509_cert::der::pem::{self, LineEnding};
 use x509_cert::der::{Decode as _, Encode as _};
 
-/// What the tables are in.
 const PAGE: &str = include_str!("../../../../../../docs/tls.md");
 
 type Authority = CertifiedIssuer<'static, KeyPair>;
 
-/// What a server and its clients are given, in PEM format.
 pub(crate) struct Made {
-    /// The authority that clients are told of.
+    /// Given to clients.
     root: String,
-    /// Its list of revoked certificates.
+    /// Its revocation list.
     list: String,
-    /// The server's certificate, and what it sends along.
+    /// With its chain.
     server: String,
     key: String,
 }
@@ -43,7 +41,7 @@ fn named(common_name: &str) -> DistinguishedName {
     name
 }
 
-/// What an authority is.
+/// Of an authority.
 fn signs(common_name: &str) -> CertificateParams {
     let mut params = CertificateParams::new(Vec::new()).unwrap();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -93,7 +91,7 @@ fn signed_by_itself(mut params: CertificateParams) -> Made {
     Made { root: other.pem(), list: list(&other, None), server: server.pem(), key: key.serialize_pem() }
 }
 
-/// Without what later versions have: extensions, and so alternative names.
+/// X.509 version 1 has no extensions, and so no alternative names.
 fn of_first_version(authority: &Authority) -> Made {
     let mut params = CertificateParams::new(Vec::new()).unwrap();
     params.distinguished_name = named("localhost");
@@ -107,7 +105,7 @@ fn of_first_version(authority: &Authority) -> Made {
     Made { server, ..made }
 }
 
-/// Makes what a row of the tables names.
+/// By a row's name.
 pub(crate) fn make(row: &str) -> Made {
     let authority = authority("étalon's test authority");
     let between = |sent: bool| {
@@ -170,7 +168,7 @@ pub(crate) fn make(row: &str) -> Made {
 }
 
 impl Made {
-    /// Writes it as `root.crt`, `root.crl`, `server.crt` and `server.key`, for a server that runs as somebody else, too.
+    /// As `root.crt`, `root.crl`, `server.crt` and `server.key`, readable by the server's user.
     pub(crate) fn write(&self, folder: &Path, server_user: Option<&host::process::User>) {
         let files = [
             ("root.crt", &self.root),
@@ -191,7 +189,7 @@ impl Made {
     }
 }
 
-/// A client's certificate and its key, signed by an authority that is left beside them as `clients.crt`.
+/// Signed by an authority left beside it as `clients.crt`.
 pub(crate) fn make_client(folder: &Path, common_name: &str) {
     let authority = authority("the clients' authority");
     let mut params = CertificateParams::new(Vec::new()).unwrap();
@@ -208,7 +206,6 @@ pub(crate) fn chmod(mode: &str, path: &Path) {
     assert!(Command::new("chmod").arg(mode).arg(path).stdin(Stdio::null()).status().unwrap().success());
 }
 
-/// How a connection came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Encrypted,
@@ -226,7 +223,7 @@ impl Outcome {
     }
 }
 
-/// A cell: étalon's outcome, and behind it that of the engine's own client where it is another.
+/// Étalon's outcome, and the engine's client's if different.
 fn cell(own: Outcome, client: Outcome) -> String {
     match own == client {
         true => own.shown().to_owned(),
@@ -234,8 +231,8 @@ fn cell(own: Outcome, client: Outcome) -> String {
     }
 }
 
-/// Walks the table of `docs/tls.md` under a heading: every row is a certificate, every column a way to connect. `come`
-/// gives a row's certificate to the server, and `go` says how étalon and the engine's own client come out.
+/// Every row of a table in `docs/tls.md` is a certificate, every column a way to connect. `come` gives the certificate
+/// to the server; `go` returns both outcomes.
 pub(crate) fn walk(heading: &str, mut come: impl FnMut(&Made), mut go: impl FnMut(&str) -> (Outcome, Outcome)) {
     let section = PAGE.split(&format!("\n{heading}\n")).nth(1).unwrap_or_else(|| panic!("docs/tls.md: no {heading}"));
     let table: Vec<&str> = section.lines().skip_while(|line| !line.starts_with('|')).collect();

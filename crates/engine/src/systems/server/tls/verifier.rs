@@ -1,12 +1,10 @@
-//! Whether a server's certificate is to be believed.
+//! Verifies a server's certificate: chains by rustls, with OpenSSL's differences, which databases' own clients follow:
 //!
-//! Chains are rustls's affair. Around it stands what OpenSSL, which the databases' own clients go by, does otherwise:
-//!
-//! - A certificate that signed itself and lies in the file of authorities is believed as a server's own, which rustls
-//!   refuses if it may sign others, too.
-//! - Authorities out of date, and those that others signed, end no chain.
-//! - A certificate without alternative names names its host as its subject's common name.
-//! - One of X.509's first version, which `openssl x509 -req` makes up to OpenSSL 3.1, is one all the same.
+//! - A self-signed certificate in the file of authorities is accepted as a server's own, which rustls refuses if it
+//!   may sign others.
+//! - Expired and cross-signed authorities end no chain.
+//! - Without alternative names the subject's common name counts.
+//! - X.509 version 1, which `openssl x509 -req` makes up to OpenSSL 3.1, is accepted.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -33,14 +31,13 @@ use x509_cert::{Certificate, der};
 use super::{Check, Roots, Wanted, failure, files};
 use crate::error::{Failure, FailureKind};
 
-/// Believes what [`Trust`] finds good, or, without one, anything.
+/// By [`Trust`], or nothing without one.
 #[derive(Debug)]
 pub(super) struct Verifier {
     algorithms: WebPkiSupportedAlgorithms,
     trust: Option<Trust>,
 }
 
-/// Whom a certificate has to name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Names {
     Anybody,
@@ -50,20 +47,20 @@ enum Names {
 #[derive(Debug)]
 pub(super) struct Trust {
     names: Names,
-    /// Nothing where no chain may end.
+    /// `None` where no chain may end.
     chain: Option<Arc<WebPkiServerVerifier>>,
-    /// Certificates that are believed as servers' own.
+    /// Accepted as servers' own.
     pinned: Vec<CertificateDer<'static>>,
-    /// Who may sign certificates of the first version, which rustls does not read.
+    /// May sign version 1 certificates, which rustls does not read.
     authorities: Vec<Certificate>,
-    /// Certificates in the file that lead to an authority.
+    /// Intermediate certificates in the file.
     between: Vec<CertificateDer<'static>>,
-    /// Whether a certificate's revocation is looked up.
+    /// Revocation is checked.
     has_lists: bool,
     algorithms: WebPkiSupportedAlgorithms,
 }
 
-/// What a file of authorities comes to.
+/// A sorted file of authorities.
 #[derive(Default)]
 struct Sorted {
     pinned: Vec<CertificateDer<'static>>,
@@ -73,7 +70,7 @@ struct Sorted {
 }
 
 impl Sorted {
-    /// Sorts what is trusted because a user named it.
+    /// Trusted because the user named them.
     fn of_file(certificates: Vec<CertificateDer<'static>>) -> Sorted {
         let mut sorted = Sorted::default();
         for der in certificates {
@@ -94,7 +91,7 @@ impl Sorted {
         sorted
     }
 
-    /// Sorts the operating system's authorities: whoever is among them has been looked at.
+    /// The operating system's are checked already.
     fn of_system(certificates: Vec<CertificateDer<'static>>) -> Sorted {
         let mut sorted = Sorted::default();
         for der in certificates {
@@ -118,7 +115,6 @@ impl Sorted {
 }
 
 impl Trust {
-    /// What `wanted` says of it.
     pub(super) fn new(wanted: &Wanted<'_>, provider: &Arc<CryptoProvider>) -> Result<Trust, Failure> {
         let option = wanted.root_option;
         let in_file = |file: &Path| format!("trust the certificates in {}", file.display());
@@ -177,7 +173,7 @@ impl Trust {
         let is_first_version = certificate.tbs_certificate.version == Version::V1;
         let is_pinned = self.pinned.iter().any(|own| own == der);
         if is_pinned || is_first_version {
-            // Nobody could say of it that it was revoked.
+            // It cannot be checked for revocation.
             if self.has_lists {
                 return Err(refused(CertificateError::UnknownRevocationStatus));
             }
@@ -188,7 +184,7 @@ impl Trust {
         } else {
             let chain = self.chain.as_ref().ok_or(refused(CertificateError::UnknownIssuer))?;
             match chain.verify_server_cert(der, &between, name, ocsp, now) {
-                // rustls looks at the name only after the chain has been found good.
+                // rustls checks the name only after the chain.
                 Err(error) if is_about_the_name(&error) => {}
                 Err(error) => return Err(error),
                 Ok(_) => {}
@@ -201,7 +197,7 @@ impl Trust {
         }
     }
 
-    /// One without extensions, so that it signs nobody, and nothing restricts it but who signed it.
+    /// Without extensions, so it signs nobody, and only its signer restricts it.
     fn is_signed_by_an_authority(&self, der: &[u8], certificate: &Certificate) -> Result<(), rustls::Error> {
         let bad = |_: der::Error| refused(CertificateError::BadEncoding);
         let signed = signed_part(der).map_err(bad)?;
@@ -220,8 +216,8 @@ impl Trust {
         Err(refused(found))
     }
 
-    /// A common name counts only where there is no alternative name at all, and where nobody on the way to the authority is
-    /// restricted to some names: rustls does not hold common names against that.
+    /// A common name counts only without alternative names, and only if no authority in the chain has name
+    /// constraints, which rustls does not apply to common names.
     fn names_host(
         &self,
         der: &CertificateDer<'_>,
@@ -271,8 +267,8 @@ fn is_current(certificate: &Certificate, now: UnixTime) -> Result<(), Certificat
     Ok(())
 }
 
-/// As OpenSSL asks of a server's certificate: where it says what it is for, that is TLS servers, by a key that signs or agrees
-/// on keys. (RFC 5280, 4.2.1.3 and 4.2.1.12)
+/// Like OpenSSL for servers: a stated usage must include TLS servers, and a key that signs or agrees on keys. (RFC
+/// 5280, 4.2.1.3 and 4.2.1.12)
 fn suits_a_server(certificate: &Certificate) -> Result<(), CertificateError> {
     let bad = |_: der::Error| CertificateError::BadEncoding;
     let uses = KeyUsages::DigitalSignature | KeyUsages::KeyEncipherment | KeyUsages::KeyAgreement;
@@ -289,20 +285,20 @@ fn extension<'a, T: der::Decode<'a> + der::oid::AssociatedOid>(certificate: &'a 
     Ok(certificate.tbs_certificate.get::<T>()?.map(|(_, found)| found))
 }
 
-/// Whether there is such an extension, whatever it holds.
+/// With any content.
 fn has<T: der::oid::AssociatedOid>(certificate: &Certificate) -> der::Result<bool> {
     let all = certificate.tbs_certificate.extensions.iter().flatten();
     Ok(all.into_iter().any(|one| one.extn_id == T::OID))
 }
 
-/// The first common name, as the subject has them.
+/// The first one in the subject.
 fn common_name(certificate: &Certificate) -> Option<String> {
     let mut attributes = certificate.tbs_certificate.subject.0.iter().flat_map(|names| names.0.iter());
     let common = attributes.find(|attribute| attribute.oid == rfc4519::COMMON_NAME)?;
     String::from_utf8(common.value.value().to_vec()).ok()
 }
 
-/// Whether a common name is that of the host; `*.` stands for one label of a name. (RFC 6125, 6.4)
+/// `*.` stands for one label. (RFC 6125, 6.4)
 fn is_named(host: &ServerName<'_>, common: &str) -> bool {
     match host {
         ServerName::DnsName(host) => {
@@ -320,14 +316,14 @@ fn is_named(host: &ServerName<'_>, common: &str) -> bool {
     }
 }
 
-/// What a certificate's signature is of.
+/// The signed bytes.
 fn signed_part(der: &[u8]) -> der::Result<&[u8]> {
     let mut reader = SliceReader::new(der)?;
     Header::decode(&mut reader)?;
     reader.tlv_bytes()
 }
 
-/// An algorithm's identifier as rustls's algorithms write theirs: without the outermost tag.
+/// As rustls writes them: without the outermost tag.
 fn contents(identifier: &impl Encode) -> der::Result<Vec<u8>> {
     let whole = identifier.to_der()?;
     Ok(AnyRef::from_der(&whole)?.value().to_vec())
@@ -344,7 +340,7 @@ fn is_signed_with(
     fitting.any(|algorithm| algorithm.verify_signature(bits, message, signature).is_ok())
 }
 
-/// The key of a certificate of the first version, which rustls does not read.
+/// Version 1, which rustls does not read.
 fn key_of_first_version(certificate: &CertificateDer<'_>) -> Option<SubjectPublicKeyInfoOwned> {
     let fields = Certificate::from_der(certificate).ok()?.tbs_certificate;
     (fields.version == Version::V1).then_some(fields.subject_public_key_info)

@@ -1,4 +1,4 @@
-//! Backups that the server writes itself, and their restore as another database of the same server.
+//! Backups written by the server, restored as another database of it.
 
 mod statements;
 
@@ -31,9 +31,9 @@ use crate::systems::sqlserver::watch::{Percent, Seen, Watch};
 use crate::target::{Consent, Target as _};
 use statements::BackupText;
 
-/// What a backup is restored as.
+/// Name of the restored database.
 const COPY: &str = "etalon_restored";
-/// The flag that keeps a compressed backup from taking room beforehand; it holds for the whole server.
+/// Trace flag against preallocation of compressed backups, for the whole server.
 /// <https://learn.microsoft.com/en-us/sql/t-sql/database-console-commands/dbcc-traceon-trace-flags-transact-sql>
 const NO_PREALLOCATION: u32 = 3042;
 /// "N percent processed", "successfully processed N pages in S seconds (R MB/sec)" of a backup and of a restore.
@@ -46,19 +46,17 @@ const WRITE_FAILED: i32 = 3202;
 const AZURE: &str = "5";
 const MANAGED: &str = "8";
 const EXPRESS: &str = "4";
-/// The release from which on the server has a procedure that removes any file.
+/// From this release on a procedure removes any file.
 const REMOVES_ANY_FILE: u32 = 15;
-/// What the session itself has used. Threads that compress for it are not in it.
+/// The session's own, without its compression threads.
 const SESSION_CPU: &str = "SELECT cpu_time FROM sys.dm_exec_sessions WHERE session_id = @@SPID";
-/// The folder for backups, from 2019 on, and as the installation wrote it down.
+/// From 2019 on, else as the installation recorded.
 const BACKUP_FOLDER: &str = "SELECT CAST(SERVERPROPERTY('InstanceDefaultBackupPath') AS nvarchar(400))";
 const BACKUP_FOLDER_BEFORE: &str = "EXEC master.dbo.xp_instance_regread N'HKEY_LOCAL_MACHINE', \
                                     N'Software\\Microsoft\\MSSQLServer\\MSSQLServer', N'BackupDirectory'";
 
-/// The backups of étalon's database.
 pub(super) struct SqlServerBackups<'a> {
     target: &'a SqlServerTarget,
-    /// What is to be removed.
     left: RefCell<Left>,
 }
 
@@ -68,7 +66,7 @@ struct Left {
     certificate: bool,
 }
 
-/// What a statement said on its way.
+/// Messages of a statement.
 #[derive(Default)]
 struct Heard {
     percent: Percent,
@@ -87,7 +85,7 @@ impl Heard {
     }
 }
 
-/// The numbers in a text, whatever its language.
+/// In any language.
 fn numbers(text: &str) -> Vec<f64> {
     let words = text.split(|c: char| !(c.is_ascii_digit() || c == '.' || c == ','));
     words.filter_map(|word| word.trim_matches(['.', ',']).replace(',', ".").parse().ok()).collect()
@@ -105,7 +103,6 @@ fn known(value: Option<f64>, otherwise: &str) -> Reading {
     value.map_or_else(|| Reading::Unavailable(otherwise.to_owned()), Reading::Value)
 }
 
-/// A failure of a backup's or a restore's statement.
 fn step_failure(tried: &str, error: &AskError) -> Failure {
     let mut failed = failure(tried, error);
     if let AskError::Server(message) = error
@@ -122,7 +119,7 @@ impl<'a> SqlServerBackups<'a> {
         SqlServerBackups { target, left: RefCell::default() }
     }
 
-    /// A connection of its own, which the resource governor knows by its program's name.
+    /// Its program name selects the resource governor's group.
     fn open(&self) -> Result<Client, Failure> {
         open(&self.target.endpoint)
     }
@@ -147,14 +144,14 @@ impl<'a> SqlServerBackups<'a> {
         statements::back_up(&text).map_err(|reason| Failure::new(FailureKind::Unsupported, tried, reason))
     }
 
-    /// Paths at the server for the request's files.
+    /// At the server.
     fn files(&self, client: &mut Client, request: &BackupRequest<'_>, label: &str) -> Result<Vec<String>, Failure> {
         let folder = folder(client, request)?;
         let name = |number| format!("{folder}{label}_{number}.bak");
         Ok((1..=request.server_side.stripes).map(name).collect())
     }
 
-    /// Runs something while the trace flag is as the plan says.
+    /// With the plan's trace flag.
     fn with_flag<T>(
         &self,
         preallocation: Preallocation,
@@ -180,7 +177,7 @@ impl<'a> SqlServerBackups<'a> {
         ran.and_then(|done| off.map(|_| done))
     }
 
-    /// Makes room for the copy: what an étalon that was killed has left is dropped, and nothing else.
+    /// Drops only what a killed étalon left.
     fn clear_copy(&self, client: &mut Client) -> Result<(), Failure> {
         let tried = format!("restore as the database `{COPY}`");
         let asked = |error: AskError| failure(&*tried, &error);
@@ -218,12 +215,11 @@ impl<'a> SqlServerBackups<'a> {
     }
 }
 
-/// The release that a server is of, as in `SERVERPROPERTY('ProductMajorVersion')`.
 fn release(client: &Client) -> u32 {
     u32::from(client.session.version().0)
 }
 
-/// What is tried by those who ask it.
+/// For failures.
 const ASK_RIGHTS: &str = "ask what the server lets étalon do";
 
 fn edition(client: &mut Client) -> Result<String, Failure> {
@@ -235,7 +231,7 @@ fn open(endpoint: &Endpoint) -> Result<Client, Failure> {
     Session::default().open(&endpoint.named(APPLICATION))
 }
 
-/// The folder for the backup's files, with the separator at its end.
+/// With a trailing separator.
 fn folder(client: &mut Client, request: &BackupRequest<'_>) -> Result<String, Failure> {
     let mut folder = request.server_side.folder.unwrap_or_default().to_owned();
     if folder.is_empty() {
@@ -253,13 +249,13 @@ fn folder(client: &mut Client, request: &BackupRequest<'_>) -> Result<String, Fa
     Ok(with_separator(&folder))
 }
 
-/// A folder as Windows or Linux writes it, with the separator at its end.
+/// Windows's or Linux's.
 fn with_separator(folder: &str) -> String {
     let separator = if folder.contains('\\') || folder.get(1..2) == Some(":") { '\\' } else { '/' };
     if folder.ends_with(['/', '\\']) { folder.to_owned() } else { format!("{folder}{separator}") }
 }
 
-/// The folder of a file, with the separator; and the ending of its name, with the dot.
+/// With separator, and with dot.
 fn folder_and_ending(path: &str) -> (&str, &str) {
     let (folder, name) = path.split_at(path.rfind(['/', '\\']).map_or(0, |at| at + 1));
     (folder, name.rfind('.').map_or("", |at| &name[at..]))
@@ -275,13 +271,13 @@ fn session_cpu_s(client: &mut Client) -> Result<f64, String> {
     seconds_of(&told).ok_or_else(|| format!("the server gives `{told}` for the session's CPU time"))
 }
 
-/// The CPU time of a session between two readings.
+/// Between two readings.
 fn session_cpu(id: &str, before: Result<f64, String>, client: &mut Client) -> Measurement {
     let used = before.and_then(|before| Ok(session_cpu_s(client)? - before));
     figure(id, "s", used.map_or_else(Reading::Unavailable, Reading::Value))
 }
 
-/// What the server has written down of the backup of this name, by the columns' names.
+/// The server's record of the backup, by column.
 fn history(client: &mut Client, label: &str) -> Result<Vec<(String, String)>, Failure> {
     let tried = "read the backup's sizes in msdb";
     let sql = format!("SELECT * FROM msdb.dbo.backupset WHERE name = {}", wide_literal(label));
@@ -292,7 +288,7 @@ fn history(client: &mut Client, label: &str) -> Result<Vec<(String, String)>, Fa
     Ok(names.into_iter().zip(row).filter_map(|(name, cell)| Some((name, cell.text()?))).collect())
 }
 
-/// What a watcher and the statement's own words tell of its course.
+/// From the watcher and the statement's messages.
 fn course(seen: &Seen, heard: &Heard) -> Vec<Measurement> {
     let percent = match &seen.percent {
         Ok(points) if points.len() > 1 => points,
@@ -431,7 +427,7 @@ impl Backups for SqlServerBackups<'_> {
             let asked = client.ask_long(&statement, &go_on, &mut |remark| heard.take(remark, started));
             asked.map_err(|error| step_failure(&tried, &error))
         })?;
-        // Before the rest: only the restore's own is meant. The meter begins at 0.
+        // Only the restore's own. The meter begins at 0.
         copy.server_cpu = server_before.and_then(|before| Ok(self.target.server_cpu_s()? - before));
         copy.figures.push(session_cpu("restore_cpu/session", cpu, &mut client));
         let told = known(heard.processed.get(2).copied(), "the server did not say it");
@@ -450,7 +446,7 @@ impl Backups for SqlServerBackups<'_> {
         let left = self.left.take();
         let mut client = self.open()?;
         drop_copy(&mut client)?;
-        // A database that is encrypted keeps its certificate.
+        // An encrypted database keeps its certificate.
         if left.certificate && !self.target.session.encrypted {
             keys::remove(&mut client)?;
         }
@@ -460,11 +456,11 @@ impl Backups for SqlServerBackups<'_> {
     }
 }
 
-/// The algorithm of a backup that is not encrypted, beside NULL.
+/// Beside NULL, the algorithm of unencrypted backups.
 /// <https://learn.microsoft.com/en-us/sql/relational-databases/system-tables/backupset-transact-sql>
 const NOT_ENCRYPTED: &str = "NO_Encryption";
 
-/// What a backup's row in msdb says of it.
+/// From msdb.
 fn served(
     request: &BackupRequest<'_>,
     history: &[(String, String)],
@@ -501,7 +497,7 @@ fn served(
     })
 }
 
-/// Where the files of the copy go: beside those of the original, under the copy's name.
+/// Beside the original's files, named after the copy.
 fn moves(client: &mut Client, files: &[String]) -> Result<Vec<(String, String)>, Failure> {
     let tried = "read which files are in the backup";
     let answer = client.ask(&statements::file_list(files)).map_err(|error| step_failure(tried, &error))?;
@@ -518,15 +514,13 @@ fn moves(client: &mut Client, files: &[String]) -> Result<Vec<(String, String)>,
     Ok(answer.rows.iter().enumerate().filter_map(to).collect())
 }
 
-/// Takes étalon's database out of the server's history of backups, if étalon made it: the history of one that was given
-/// to it is its owner's.
 pub(super) fn forget_own(client: &mut Client) {
     if load::owner(client).is_ok_and(|owner| owner == Owner::Etalon) {
         forget(client, SCHEMA);
     }
 }
 
-/// Takes a database out of that history. It is a courtesy: what the login may not do stays.
+/// From the backup history. Best effort.
 fn forget(client: &mut Client, database: &str) {
     let name = wide_literal(database);
     let _ = client.execute(&format!(
@@ -535,9 +529,8 @@ fn forget(client: &mut Client, database: &str) {
     ));
 }
 
-/// Removes a file at the server, and looks whether it is gone. The procedure of its maintenance plans removes what begins as
-/// a backup does, and says nothing of what it leaves; that of 2019 and later removes any file, such as a backup that was
-/// broken off before it had begun well.
+/// Checks that the file is gone. The maintenance plans' procedure removes only backups, silently; from 2019 on another
+/// removes any file, such as a broken backup.
 fn remove_file(client: &mut Client, file: &str) -> Result<(), Failure> {
     let tried = format!("remove the backup {file} at the server");
     let path = wide_literal(file);
@@ -553,7 +546,7 @@ fn remove_file(client: &mut Client, file: &str) -> Result<(), Failure> {
     Err(Failure::new(FailureKind::Other, tried, "it is still there").hint("remove it by hand, at the server"))
 }
 
-/// The copy, which lies beside the original.
+/// Beside the original.
 struct RestoredCopy {
     endpoint: Endpoint,
     server_cpu: Result<f64, String>,

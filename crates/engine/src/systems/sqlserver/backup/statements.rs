@@ -1,34 +1,30 @@
-//! The statements of backups, by release; from 2016 on, and the words go back to 2008: <https://learn.microsoft.com/en-us/sql/t-sql/statements/backup-transact-sql>,
-//! <https://learn.microsoft.com/en-us/sql/t-sql/statements/restore-statements-transact-sql>.
-
 use crate::backup::codec::{Codec, Compression};
 
-/// What a backup's statement is made of.
+/// Parts of a backup statement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BackupText<'a> {
     pub(super) database: &'a str,
-    /// The backup's name in the server's history.
+    /// Name in the server's history.
     pub(super) label: &'a str,
-    /// The files; none throws the backup away.
+    /// Without any the backup is thrown away.
     pub(super) files: &'a [String],
     pub(super) compression: Compression,
-    /// KiB of one transfer; 0 is the server's own choice.
+    /// 0 is the server's default.
     pub(super) transfer_kib: u32,
-    /// The certificate that it is encrypted for, if it is.
+    /// For encryption.
     pub(super) certificate: Option<&'a str>,
-    /// The server's release, such as 16.
+    /// Such as 16.
     pub(super) release: u32,
 }
 
-/// Releases by what they brought.
+/// First releases with features.
 const ENCRYPTION_FROM: u32 = 12;
 const ALGORITHMS_FROM: u32 = 16;
 const ZSTD_FROM: u32 = 17;
-/// Zstandard's levels up to which the server's LOW and MEDIUM are taken for them: it has no numbers.
+/// Highest Zstandard levels for the server's LOW and MEDIUM, which have no numbers.
 const LOW: u32 = 3;
 const MEDIUM: u32 = 9;
 
-/// The clause of compression.
 fn compression(text: &BackupText<'_>) -> Result<String, String> {
     let old = |what: &str, from: &str| Err(format!("{what} is there from SQL Server {from} on"));
     match text.compression.codec {
@@ -58,7 +54,7 @@ fn disks(files: &[String]) -> String {
     if all.is_empty() { "DISK = 'NUL'".to_owned() } else { all.join(", ") }
 }
 
-/// The statement that takes a backup; or why the release has no such codec or option.
+/// Fails if the release lacks the codec or option.
 pub(super) fn back_up(asked: &BackupText<'_>) -> Result<String, String> {
     let mut options = vec![
         "INIT".to_owned(),
@@ -81,25 +77,24 @@ pub(super) fn back_up(asked: &BackupText<'_>) -> Result<String, String> {
     Ok(format!("BACKUP DATABASE {} TO {} WITH {}", name(asked.database), disks(asked.files), options.join(", ")))
 }
 
-/// The query for the files of the database that is in a backup.
+/// Of the database in a backup.
 pub(super) fn file_list(files: &[String]) -> String {
     format!("RESTORE FILELISTONLY FROM {}", disks(files))
 }
 
-/// The statement that restores a backup as the database `copy`; `moves` are its files, by their names in the backup and
-/// where they go.
+/// As the database `copy`; `moves`: names in the backup, and new paths.
 pub(super) fn restore(files: &[String], copy: &str, moves: &[(String, String)]) -> String {
     let moves = moves.iter().map(|(logical, path)| format!("MOVE {} TO {}", text(logical), text(path)));
     let options: Vec<String> = moves.chain(["CHECKSUM", "STATS = 5", "RECOVERY"].map(str::to_owned)).collect();
     format!("RESTORE DATABASE {} FROM {} WITH {}", name(copy), disks(files), options.join(", "))
 }
 
-/// The statement that reads a backup through without restoring it.
+/// Reads without restoring.
 pub(super) fn verify(files: &[String]) -> String {
     format!("RESTORE VERIFYONLY FROM {} WITH CHECKSUM", disks(files))
 }
 
-/// The statement that checks a database page by page.
+/// Page by page.
 pub(super) fn check(database: &str) -> String {
     format!("DBCC CHECKDB ({}) WITH NO_INFOMSGS", name(database))
 }
@@ -116,7 +111,7 @@ fn text(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// They have met no SQL Server yet: whoever changes them sees what changed.
+    /// Not yet run on a SQL Server: a snapshot for reviewing changes.
     #[test]
     fn the_words_for_every_release_are_as_they_were_reviewed() {
         let file = vec!["/var/opt/mssql/a'b.bak".to_owned()];
