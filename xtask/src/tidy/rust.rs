@@ -1,33 +1,21 @@
-//! Rules about Rust code, checked on its syntax tree, so that comments and strings cannot mislead.
+//! Rules about Rust code that neither the compiler nor clippy knows, checked on its tokens, so that comments mislead nobody and
+//! no macro's body is a hiding place.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
-use syn::visit::{self, Visit};
-use syn::{Attribute, Expr, Item, Meta};
+use proc_macro2::{Span, TokenStream, TokenTree};
 
 use super::Finding;
 
-/// Longest function, in lines, from `fn` to its closing brace.
-const MAX_FUNCTION_LINES: usize = 70;
-
 /// The only room with `unsafe` and code for one platform.
 const HOST: &str = "crates/host/";
-
-/// Who may write to the terminal and exit.
-const PRINTERS: [&str; 2] = ["crates/cli/", "xtask/"];
-
 /// Where a database may be named.
-const DATABASE_ROOM: [&str; 1] = ["crates/engine/src/systems/"];
-
-/// What code elsewhere must not ask for by name.
+const DATABASE_ROOM: &str = "crates/engine/src/systems/";
+/// What code elsewhere must not name.
 const DATABASES: [&str; 11] =
     ["sqlite", "sqlite3", "postgres", "postgresql", "pg", "mysql", "mariadb", "mssql", "sqlserver", "oracle", "duckdb"];
-
-const PRINT_MACROS: [&str; 5] = ["print", "println", "eprint", "eprintln", "dbg"];
-
 /// What in a `cfg` ties code to a platform.
 const PLATFORM_WORDS: [&str; 6] = ["target_os", "target_family", "target_vendor", "target_env", "unix", "windows"];
 
@@ -37,484 +25,179 @@ const PLATFORM_WORDS: [&str; 6] = ["target_os", "target_family", "target_vendor"
 ///
 /// When one cannot be read.
 pub fn check_all(root: &Path, files: &[String]) -> Result<Vec<Finding>> {
-    let mut sources = Vec::new();
+    let mut findings = Vec::new();
     for path in files.iter().filter(|path| path.ends_with(".rs")) {
         let text = std::fs::read_to_string(root.join(path)).context(path.clone())?;
-        sources.push((path.as_str(), text));
+        let tokens: TokenStream = text.parse().map_err(|error| anyhow::anyhow!("{path} is no Rust: {error}"))?;
+        let mut walker = Walker { path, findings };
+        walker.tokens(tokens);
+        findings = walker.findings;
     }
-    Ok(check_sources(&sources))
-}
-
-/// Checks a set of files together: whether one is a test is written in the file that declares it.
-fn check_sources(sources: &[(&str, String)]) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let mut parsed = Vec::new();
-    for (path, text) in sources {
-        let tokens = text.parse::<TokenStream>().map_err(syn::Error::from);
-        match tokens.and_then(|tokens| Ok((syn::parse2::<syn::File>(tokens.clone())?, tokens))) {
-            Ok((file, tokens)) => parsed.push((*path, file, tokens)),
-            Err(error) => findings.push(Finding {
-                path: (*path).to_owned(),
-                line: error.span().start().line,
-                rule: "syntax",
-                item: String::new(),
-                advice: format!("not read: {error}"),
-            }),
-        }
-    }
-    let test_modules: BTreeSet<String> = parsed.iter().flat_map(|(path, file, _)| test_modules(path, file)).collect();
-    for (path, file, tokens) in parsed {
-        let is_test =
-            test_modules.iter().any(|module| path == format!("{module}.rs") || path.starts_with(&format!("{module}/")))
-                || ["/tests/", "/benches/", "/examples/", "fuzz/targets/"].iter().any(|folder| path.contains(folder));
-        let mut walker = Walker::new(path, is_test);
-        walker.crate_root(&file);
-        walker.tokens_anywhere(tokens);
-        walker.within(&file.attrs, |walker| visit::visit_file(walker, &file));
-        findings.append(&mut walker.findings);
-    }
-    findings
-}
-
-/// The paths, without `.rs`, of the modules that `file` declares as tests in files of their own.
-fn test_modules(path: &str, file: &syn::File) -> Vec<String> {
-    let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let folder = match name.trim_end_matches(".rs") {
-        "lib" | "main" | "mod" => parent.to_owned(),
-        stem => format!("{parent}/{stem}"),
-    };
-    let declared = file.items.iter().filter_map(|item| match item {
-        Item::Mod(module) if module.content.is_none() && is_test(&module.attrs) => {
-            Some(match explicit_path(&module.attrs) {
-                Some(path) => format!("{parent}/{}", path.trim_end_matches(".rs")),
-                None => format!("{folder}/{}", module.ident),
-            })
-        }
-        _ => None,
-    });
-    declared.collect()
-}
-
-/// The file in `#[path = "file"]`.
-fn explicit_path(attributes: &[Attribute]) -> Option<String> {
-    attributes.iter().find_map(|attribute| {
-        let pair = attribute.meta.require_name_value().ok()?;
-        match &pair.value {
-            Expr::Lit(literal) if pair.path.is_ident("path") => match &literal.lit {
-                syn::Lit::Str(path) => Some(path.value()),
-                _ => None,
-            },
-            _ => None,
-        }
-    })
-}
-
-/// Whether these attributes make what they stand on a test: `#[test]`, `#[cfg(test)]`.
-fn is_test(attributes: &[Attribute]) -> bool {
-    attributes.iter().any(|attribute| match &attribute.meta {
-        Meta::Path(path) => path.is_ident("test"),
-        Meta::List(list) if list.path.is_ident("cfg") => {
-            let words = words(&list.tokens);
-            words.contains("test") && !words.contains("not") && !words.contains("any")
-        }
-        _ => false,
-    })
-}
-
-/// Whether these attributes expect an `unwrap` or `expect`, and say why.
-fn is_reasoned(attributes: &[Attribute]) -> bool {
-    attributes.iter().any(|attribute| match &attribute.meta {
-        Meta::List(list) if list.path.is_ident("expect") => {
-            let words = words(&list.tokens);
-            words.contains("reason") && (words.contains("unwrap_used") || words.contains("expect_used"))
-        }
-        _ => false,
-    })
+    Ok(findings)
 }
 
 /// Every identifier in `tokens`, at any depth.
 fn words(tokens: &TokenStream) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    for token in tokens.clone() {
-        match token {
-            TokenTree::Ident(ident) => {
-                found.insert(ident.to_string());
-            }
-            TokenTree::Group(group) => found.extend(words(&group.stream())),
-            _ => {}
-        }
-    }
-    found
+    let of = |token: TokenTree| match token {
+        TokenTree::Ident(ident) => BTreeSet::from([ident.to_string()]),
+        TokenTree::Group(group) => words(&group.stream()),
+        _ => BTreeSet::new(),
+    };
+    tokens.clone().into_iter().flat_map(of).collect()
 }
 
-/// The text of a string literal.
-fn string(literal: &proc_macro2::Literal) -> Option<String> {
-    match syn::Lit::new(literal.clone()) {
-        syn::Lit::Str(text) => Some(text.value()),
+/// The words in the parentheses behind a word, or behind its `!`.
+fn arguments(after: &[TokenTree]) -> Option<BTreeSet<String>> {
+    after.iter().take(2).find_map(|token| match token {
+        TokenTree::Group(group) => Some(words(&group.stream())),
         _ => None,
-    }
-}
-
-/// Whether this string is a database's name or the scheme of its URLs.
-fn names_database(text: &str) -> bool {
-    let name = text.trim_end_matches('/').trim_end_matches(':');
-    DATABASES.contains(&name.to_ascii_lowercase().as_str())
-}
-
-fn item_attributes(item: &Item) -> &[Attribute] {
-    match item {
-        Item::Const(syn::ItemConst { attrs, .. })
-        | Item::Enum(syn::ItemEnum { attrs, .. })
-        | Item::Fn(syn::ItemFn { attrs, .. })
-        | Item::Impl(syn::ItemImpl { attrs, .. })
-        | Item::Macro(syn::ItemMacro { attrs, .. })
-        | Item::Mod(syn::ItemMod { attrs, .. })
-        | Item::Static(syn::ItemStatic { attrs, .. })
-        | Item::Struct(syn::ItemStruct { attrs, .. })
-        | Item::Trait(syn::ItemTrait { attrs, .. })
-        | Item::Use(syn::ItemUse { attrs, .. }) => attrs,
-        _ => &[],
-    }
-}
-
-fn expression_attributes(expression: &Expr) -> &[Attribute] {
-    match expression {
-        Expr::Block(syn::ExprBlock { attrs, .. })
-        | Expr::Call(syn::ExprCall { attrs, .. })
-        | Expr::Closure(syn::ExprClosure { attrs, .. })
-        | Expr::If(syn::ExprIf { attrs, .. })
-        | Expr::Macro(syn::ExprMacro { attrs, .. })
-        | Expr::Match(syn::ExprMatch { attrs, .. })
-        | Expr::MethodCall(syn::ExprMethodCall { attrs, .. })
-        | Expr::Return(syn::ExprReturn { attrs, .. })
-        | Expr::Struct(syn::ExprStruct { attrs, .. }) => attrs,
-        _ => &[],
-    }
+    })
 }
 
 /// Walks one file.
 struct Walker<'a> {
     path: &'a str,
-    /// Within a test.
-    in_test: bool,
-    /// Within something that expects an `unwrap` or `expect`, with its reason.
-    in_reasoned: bool,
     findings: Vec<Finding>,
 }
 
-impl<'a> Walker<'a> {
-    fn new(path: &'a str, in_test: bool) -> Self {
-        Self { path, in_test, in_reasoned: false, findings: Vec::new() }
-    }
-
+impl Walker<'_> {
     fn is_in(&self, rooms: &[&str]) -> bool {
         rooms.iter().any(|room| self.path.starts_with(room))
     }
 
-    fn report(&mut self, span: Span, rule: &'static str, item: impl ToString, advice: String) {
-        self.findings.push(Finding {
-            path: self.path.to_owned(),
-            line: span.start().line.max(1),
-            rule,
-            item: item.to_string(),
-            advice,
-        });
+    fn report(&mut self, span: Span, rule: &'static str, item: &str, advice: String) {
+        let (path, line) = (self.path.to_owned(), span.start().line);
+        self.findings.push(Finding { path, line, rule, item: item.to_owned(), advice });
     }
 
-    /// Walks what these attributes stand on.
-    fn within(&mut self, attributes: &[Attribute], walk: impl FnOnce(&mut Self)) {
-        let outside = (self.in_test, self.in_reasoned);
-        self.in_test |= is_test(attributes);
-        self.in_reasoned |= is_reasoned(attributes);
-        walk(self);
-        (self.in_test, self.in_reasoned) = outside;
-    }
-
-    fn crate_root(&mut self, file: &syn::File) {
-        let is_root = self.path.ends_with("src/lib.rs") || self.path.ends_with("src/main.rs");
-        let forbids = file.attrs.iter().any(|attribute| match &attribute.meta {
-            Meta::List(list) => list.path.is_ident("forbid") && words(&list.tokens).contains("unsafe_code"),
-            _ => false,
-        });
-        if is_root && !forbids && !self.is_in(&[HOST]) {
-            self.report(Span::call_site(), "forbid-unsafe", "", "add #![forbid(unsafe_code)]".to_owned());
-        }
-    }
-
-    /// Rules that hold in every context, so that a macro's body is no hiding place.
-    fn tokens_anywhere(&mut self, tokens: TokenStream) {
+    fn tokens(&mut self, tokens: TokenStream) {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        let mut is_test = false;
         for (index, token) in tokens.iter().enumerate() {
             match token {
-                TokenTree::Ident(word) if word == "unsafe" && !self.is_in(&[HOST]) => self.report(
-                    word.span(),
-                    "unsafe",
-                    "",
-                    "only crates/host is unsafe: put a safe function there".to_owned(),
-                ),
-                TokenTree::Ident(word) if word == "todo" || word == "unimplemented" => {
-                    if matches!(tokens.get(index + 1), Some(TokenTree::Punct(p)) if p.as_char() == '!') {
-                        let advice = format!("{word}!: finish it, or return an error");
-                        self.report(word.span(), "unfinished", word, advice);
-                    }
-                }
-                TokenTree::Ident(word) if word == "allow" || word == "expect" => {
-                    if let Some(TokenTree::Group(lints)) = tokens.get(index + 1)
-                        && words(&lints.stream()).contains("dead_code")
-                    {
-                        let advice =
-                            format!("{word}(dead_code): remove what nothing uses, or include only what is used");
-                        self.report(word.span(), "dead-code", "", advice);
-                    }
-                }
-                TokenTree::Ident(word) if word.to_string().starts_with("cfg") => {
-                    let after = tokens[index + 1..].iter().take(2);
-                    let group = after.filter_map(|token| match token {
-                        TokenTree::Group(group) => Some(group.stream()),
-                        _ => None,
-                    });
-                    for condition in group.take(1).collect::<Vec<_>>() {
-                        self.condition(word.span(), &condition);
-                    }
-                }
+                TokenTree::Ident(word) => self.word(word, arguments(&tokens[index + 1..])),
+                TokenTree::Literal(literal) => self.database(literal),
+                // What `#[cfg(test)]` stands on ends with its body, or with a semicolon.
+                TokenTree::Punct(point) if point.as_char() == ';' => is_test = false,
                 TokenTree::Group(group) => {
-                    if group.delimiter() == Delimiter::Bracket {
-                        self.bare_ignore(group);
+                    let names = self.findings.len();
+                    self.tokens(group.stream());
+                    if is_test {
+                        let inner = self.findings.split_off(names);
+                        self.findings.extend(inner.into_iter().filter(|finding| finding.rule != "database-name"));
                     }
-                    self.tokens_anywhere(group.stream());
-                }
-                _ => {}
-            }
-        }
-    }
-
-    /// What follows a `cfg`, `cfg_attr` or `cfg!`.
-    fn condition(&mut self, span: Span, condition: &TokenStream) {
-        let words = words(condition);
-        let platform = PLATFORM_WORDS.iter().find(|word| words.contains(**word));
-        if let Some(word) = platform
-            && !self.is_in(&[HOST, "xtask/"])
-        {
-            let advice = format!("cfg({word}): put it in crates/host behind a portable function");
-            self.report(span, "platform-cfg", word, advice);
-        }
-    }
-
-    fn bare_ignore(&mut self, attribute: &proc_macro2::Group) {
-        let mut tokens = attribute.stream().into_iter();
-        if let (Some(TokenTree::Ident(word)), None) = (tokens.next(), tokens.next())
-            && word == "ignore"
-        {
-            let advice = "say why: #[ignore = \"reason\"]".to_owned();
-            self.report(word.span(), "ignore-reason", "", advice);
-        }
-    }
-
-    fn function(&mut self, signature: &syn::Signature, block: &syn::Block) {
-        let start = signature.fn_token.span.start().line;
-        let lines = 1 + block.brace_token.span.close().end().line - start;
-        if lines > MAX_FUNCTION_LINES {
-            let advice =
-                format!("{} has {lines} lines, at most {MAX_FUNCTION_LINES}: split it into steps", signature.ident);
-            self.report(signature.fn_token.span, "function-length", &signature.ident, advice);
-        }
-    }
-
-    fn printing(&mut self, span: Span, what: &str) {
-        let is_script = self.path.ends_with("/build.rs");
-        if !self.in_test && !is_script && !self.is_in(&PRINTERS) {
-            let advice = format!("{what}: only cli prints and exits; return a value or tell an observer");
-            self.report(span, "print", what, advice);
-        }
-    }
-
-    fn panicking(&mut self, span: Span, what: &str) {
-        if !self.in_test && !self.in_reasoned && !self.path.ends_with("/build.rs") {
-            let advice = format!(".{what}(): return an error, or #[expect(clippy::{what}_used, reason = \"..\")]");
-            self.report(span, "unwrap", what, advice);
-        }
-    }
-
-    fn database(&mut self, span: Span, text: &str) {
-        let is_theirs = self.is_in(&DATABASE_ROOM) || !self.path.starts_with("crates/");
-        if !self.in_test && !is_theirs && names_database(text) {
-            let advice = format!("{text:?} decides here: ask the registry, or give Target or Lane a method for it");
-            self.report(span, "database-name", text, advice);
-        }
-    }
-
-    /// Reports every database named by a string in `tokens`, at any depth.
-    fn databases_in(&mut self, tokens: TokenStream) {
-        for token in tokens {
-            match token {
-                TokenTree::Literal(literal) => {
-                    if let Some(text) = string(&literal) {
-                        self.database(literal.span(), &text);
+                    match group.delimiter() {
+                        proc_macro2::Delimiter::Brace => is_test = false,
+                        proc_macro2::Delimiter::Bracket => {
+                            let said = words(&group.stream());
+                            is_test |= said.contains("test")
+                                && ["not", "any", "cfg_attr"].iter().all(|word| !said.contains(*word));
+                        }
+                        _ => {}
                     }
                 }
-                TokenTree::Group(group) => self.databases_in(group.stream()),
-                _ => {}
+                TokenTree::Punct(_) => {}
             }
         }
     }
 
-    /// The body of a macro, which is no syntax tree: the calls in it that are forbidden.
-    fn macro_body(&mut self, tokens: TokenStream) {
-        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-        for (index, token) in tokens.iter().enumerate() {
-            let next = tokens.get(index + 1);
-            match (token, next) {
-                (TokenTree::Ident(word), Some(TokenTree::Punct(bang)))
-                    if bang.as_char() == '!' && PRINT_MACROS.contains(&word.to_string().as_str()) =>
-                {
-                    self.printing(word.span(), &format!("{word}!"));
-                }
-                (TokenTree::Ident(word), Some(TokenTree::Group(arguments))) => {
-                    let is_method =
-                        index > 0 && matches!(&tokens[index - 1], TokenTree::Punct(p) if p.as_char() == '.');
-                    let first = arguments.stream().into_iter().next();
-                    let panics = match first {
-                        None => word == "unwrap",
-                        Some(TokenTree::Literal(text)) => word == "expect" && string(&text).is_some(),
-                        Some(_) => false,
-                    };
-                    if is_method && panics {
-                        self.panicking(word.span(), &word.to_string());
-                    }
-                }
-                _ => {}
-            }
-            if let TokenTree::Group(group) = token {
-                self.macro_body(group.stream());
-            }
+    fn word(&mut self, word: &proc_macro2::Ident, arguments: Option<BTreeSet<String>>) {
+        let (text, span) = (word.to_string(), word.span());
+        let arguments = arguments.unwrap_or_default();
+        if text == "unsafe" && !self.is_in(&[HOST]) {
+            self.report(span, "unsafe", "", "only crates/host is unsafe: put a safe function there".to_owned());
+        }
+        if (text == "allow" || text == "expect") && arguments.contains("dead_code") {
+            let advice = format!("{text}(dead_code): remove what nothing uses, or include only what is used");
+            self.report(span, "dead-code", "", advice);
+        }
+        let platform = PLATFORM_WORDS.iter().find(|platform| arguments.contains(**platform));
+        if let Some(platform) = platform.filter(|_| text.starts_with("cfg") && !self.is_in(&[HOST, "xtask/"])) {
+            let advice = format!("cfg({platform}): put it in crates/host behind a portable function");
+            self.report(span, "platform-cfg", platform, advice);
         }
     }
-}
 
-/// The strings within a condition or a pattern.
-struct Strings<'w, 'a>(&'w mut Walker<'a>);
-
-impl<'ast> Visit<'ast> for Strings<'_, '_> {
-    fn visit_lit_str(&mut self, literal: &'ast syn::LitStr) {
-        self.0.database(literal.span(), &literal.value());
-    }
-
-    // A block within a condition is code, which the walker reaches by itself.
-    fn visit_block(&mut self, _: &'ast syn::Block) {}
-}
-
-impl<'ast> Visit<'ast> for Walker<'_> {
-    fn visit_item(&mut self, item: &'ast Item) {
-        self.within(item_attributes(item), |walker| {
-            visit::visit_item(walker, item);
-        });
-    }
-
-    fn visit_impl_item_fn(&mut self, function: &'ast syn::ImplItemFn) {
-        self.function(&function.sig, &function.block);
-        self.within(&function.attrs, |walker| {
-            visit::visit_impl_item_fn(walker, function);
-        });
-    }
-
-    fn visit_trait_item_fn(&mut self, function: &'ast syn::TraitItemFn) {
-        if let Some(block) = &function.default {
-            self.function(&function.sig, block);
-        }
-        self.within(&function.attrs, |walker| {
-            visit::visit_trait_item_fn(walker, function);
-        });
-    }
-
-    fn visit_item_fn(&mut self, function: &'ast syn::ItemFn) {
-        self.function(&function.sig, &function.block);
-        visit::visit_item_fn(self, function);
-    }
-
-    fn visit_local(&mut self, local: &'ast syn::Local) {
-        self.within(&local.attrs, |walker| visit::visit_local(walker, local));
-    }
-
-    fn visit_expr(&mut self, expression: &'ast Expr) {
-        self.within(expression_attributes(expression), |walker| {
-            visit::visit_expr(walker, expression);
-        });
-    }
-
-    fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
-        let is_text = |argument: &Expr| match argument {
-            Expr::Lit(literal) => matches!(literal.lit, syn::Lit::Str(_)),
-            Expr::Reference(reference) => matches!(*reference.expr, Expr::Macro(_)),
-            _ => false,
-        };
-        // A parser may have an `expect(token)` of its own: only a message makes it `Option`'s.
-        if call.method == "unwrap" && call.args.is_empty()
-            || call.method == "expect" && call.args.first().is_some_and(is_text)
+    /// A string that is a database's name, or the scheme of its URLs.
+    fn database(&mut self, literal: &proc_macro2::Literal) {
+        let is_test = ["/tests/", "/benches/", "/examples/", "/tests.rs", "_tests.rs"];
+        if !self.is_in(&["crates/"])
+            || self.is_in(&[DATABASE_ROOM])
+            || is_test.iter().any(|end| self.path.contains(end))
         {
-            self.panicking(call.method.span(), &call.method.to_string());
+            return;
         }
-        visit::visit_expr_method_call(self, call);
-    }
-
-    fn visit_macro(&mut self, call: &'ast syn::Macro) {
-        if let Some(name) = call.path.segments.last() {
-            let text = name.ident.to_string();
-            if PRINT_MACROS.contains(&text.as_str()) {
-                self.printing(name.ident.span(), &format!("{text}!"));
-            }
-            if text == "matches" {
-                self.databases_in(call.tokens.clone());
-            }
+        let text = literal.to_string().to_ascii_lowercase();
+        let Some((_, name)) = text.split_once('"') else { return };
+        let name = name.trim_end_matches(['#', '"', '/', ':']);
+        if DATABASES.contains(&name) {
+            let advice = format!("{literal} is named here: ask the registry, or give a system's trait a method for it");
+            self.report(literal.span(), "database-name", name, advice);
         }
-        self.macro_body(call.tokens.clone());
-    }
-
-    fn visit_path(&mut self, path: &'ast syn::Path) {
-        let mut last = path.segments.iter().rev();
-        if let (Some(function), Some(module)) = (last.next(), last.next())
-            && function.ident == "exit"
-            && module.ident == "process"
-        {
-            self.printing(function.ident.span(), "process::exit");
-        }
-        visit::visit_path(self, path);
-    }
-
-    fn visit_use_path(&mut self, path: &'ast syn::UsePath) {
-        if path.ident == "process"
-            && let syn::UseTree::Name(name) = &*path.tree
-            && name.ident == "exit"
-        {
-            self.printing(name.ident.span(), "process::exit");
-        }
-        visit::visit_use_path(self, path);
-    }
-
-    fn visit_expr_if(&mut self, expression: &'ast syn::ExprIf) {
-        Strings(self).visit_expr(&expression.cond);
-        visit::visit_expr_if(self, expression);
-    }
-
-    fn visit_expr_while(&mut self, expression: &'ast syn::ExprWhile) {
-        Strings(self).visit_expr(&expression.cond);
-        visit::visit_expr_while(self, expression);
-    }
-
-    fn visit_expr_binary(&mut self, expression: &'ast syn::ExprBinary) {
-        if matches!(expression.op, syn::BinOp::Eq(_) | syn::BinOp::Ne(_)) {
-            Strings(self).visit_expr(&expression.left);
-            Strings(self).visit_expr(&expression.right);
-        }
-        visit::visit_expr_binary(self, expression);
-    }
-
-    fn visit_arm(&mut self, arm: &'ast syn::Arm) {
-        self.within(&arm.attrs, |walker| {
-            Strings(walker).visit_pat(&arm.pat);
-            visit::visit_arm(walker, arm);
-        });
     }
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    /// What is found in a file, as `line rule`.
+    fn found_in(path: &str, text: &str) -> Vec<String> {
+        let mut walker = Walker { path, findings: Vec::new() };
+        walker.tokens(text.parse().unwrap());
+        walker.findings.iter().map(|finding| format!("{} {}", finding.line, finding.rule)).collect()
+    }
+
+    fn found(text: &str) -> Vec<String> {
+        found_in("crates/stats/src/sample.rs", text)
+    }
+
+    const NOTHING: Vec<String> = Vec::new();
+
+    #[test]
+    fn unsafe_code_is_found_outside_host_even_in_a_macro() {
+        let bad = "fn f() { unsafe { g() } }\nm! { unsafe { g() } }\nunsafe impl Send for X {}\n";
+        assert_eq!(found(bad), ["1 unsafe", "2 unsafe", "3 unsafe"]);
+        assert_eq!(found_in("crates/host/src/ring.rs", bad), NOTHING);
+        assert_eq!(found("// unsafe\nconst A: &str = \"unsafe\";"), NOTHING);
+    }
+
+    #[test]
+    fn code_for_one_platform_is_found_outside_host() {
+        let bad = "#[cfg(target_os = \"linux\")]\nfn f() {}\n#[cfg_attr(not(windows), expect(x))]\n\
+                   fn g() { if cfg!(unix) {} }\n";
+        assert_eq!(found(bad), ["1 platform-cfg", "3 platform-cfg", "4 platform-cfg"]);
+        assert_eq!(found_in("crates/host/src/clock.rs", bad), NOTHING);
+        assert_eq!(found_in("xtask/src/shots.rs", bad), NOTHING);
+        assert_eq!(found("#[cfg(target_pointer_width = \"64\")]\nfn f() {}"), NOTHING);
+    }
+
+    #[test]
+    fn code_that_nothing_uses_may_not_stay() {
+        // Put together, so that a search for such attributes finds none here.
+        for word in ["allow", "expect"] {
+            let bad =
+                format!("#![{word}(dead_code, reason = \"x\")]\n#[cfg_attr(test, {word}(dead_code))]\nfn f() {{}}\n");
+            assert_eq!(found(&bad), ["1 dead-code", "2 dead-code"]);
+            assert_eq!(found_in("crates/stats/tests/all.rs", &bad).len(), 2);
+        }
+        assert_eq!(found("#![deny(dead_code)]\nfn f() { x.expect(dead); }\n"), NOTHING);
+    }
+
+    #[test]
+    fn a_database_is_named_in_its_room_and_in_tests_alone() {
+        let bad = "fn f() {\n match s { \"postgres\" => 1, _ => 2 };\n if url.starts_with(\"mysql://\") {}\n}\n\
+                   const A: &str = r\"SQLite\";\nfn g() { matches!(s, \"mssql\") }\n";
+        let names = ["2 database-name", "3 database-name", "5 database-name", "6 database-name"];
+        assert_eq!(found(bad), names);
+        assert_eq!(found_in("crates/engine/src/systems/x.rs", bad), NOTHING);
+        assert_eq!(found_in("crates/engine/src/worker/tests.rs", bad), NOTHING);
+        assert_eq!(found("const A: &str = \"postgres is a server\";"), NOTHING);
+        assert_eq!(
+            found(&format!("#[cfg(test)]\nmod t {{\nuse x;\n{bad}}}\nfn f() {{ a(\"pg\") }}")),
+            ["11 database-name"]
+        );
+        assert_eq!(found(&format!("#[cfg(test)]\nuse x;\n{bad}")).len(), 4);
+        assert_eq!(found(&format!("#[cfg(not(test))]\nmod m {{ {bad} }}")).len(), 4);
+    }
+}
