@@ -10,7 +10,6 @@ mod docs;
 mod fuzz;
 mod releases;
 mod requirements;
-mod shots;
 mod test;
 mod tidy;
 
@@ -59,14 +58,6 @@ enum Verb {
     },
     /// Measure étalon beside its peers, and write that part of docs/performance.md.
     Bench(bench::Options),
-    /// Screenshots of an HTML report: light, dark, as on a phone, and printed.
-    Shots {
-        /// The report.
-        report: PathBuf,
-        /// Where to put the pictures.
-        #[arg(short, long, default_value = "target/shots")]
-        output: PathBuf,
-    },
 }
 
 fn main() -> ExitCode {
@@ -104,6 +95,5 @@ fn run(verb: Verb) -> Result<bool> {
         }
         Verb::Fuzz { seconds, targets } => fuzz::run(root, &targets, seconds),
         Verb::Bench(options) => bench::run(root, &options),
-        Verb::Shots { report, output } => shots::run(&report, &output),
     }
 }
