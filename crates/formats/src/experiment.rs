@@ -16,7 +16,8 @@ use crate::{ExportedRules, FormatError, Imported, ImportedResult, Repetitions};
 
 /// Name of the engine and the workload of imports.
 pub const IMPORTED: &str = "imported";
-/// Fact of an imported system whose repetitions are blocks; its value is [`BLOCKS`].
+/// Fact of an imported system of which the order of the trials is known; its value is [`BLOCKS`]. A sequential order keeps
+/// blocks from being paired.
 pub const PAIRING: &str = "imported.repetitions";
 pub const BLOCKS: &str = "blocks";
 /// Value of a key that this result lacks and others of its benchmark have.
@@ -69,7 +70,48 @@ pub fn into_experiment(name: &str, imports: &[Imported]) -> Result<Experiment, F
     let trials = (0..).zip(placed);
     let trials =
         trials.map(|(position, (block, cell, record))| (PlannedTrial { position, block, cell }, record)).collect();
-    Ok(Experiment { facts: shape.facts(imports), plan: shape.plan(name, blocks, imports.len(), &rules), trials })
+    let order = told_order(imports, &all);
+    Ok(Experiment { facts: shape.facts(imports, order), plan: shape.plan(name, blocks, order, &rules), trials })
+}
+
+/// The order of the trials, if it is known: one table of étalon's tells it of itself; of several, one that says sequential holds
+/// for all; and the times of the trials may show that they did not take turns.
+fn told_order(imports: &[Imported], all: &[Told<'_>]) -> Option<Order> {
+    // A table that was imported itself before has an order in name only.
+    let told = |import: &Imported| {
+        let rules = import.rules.as_ref().filter(|rules| rules.repetitions == Repetitions::Blocks);
+        rules.map(|rules| rules.order)
+    };
+    let sequential = || imports.iter().any(|import| told(import) == Some(Order::Sequential));
+    match imports {
+        [only] if told(only).is_some() => told(only),
+        _ if sequential() || one_side_was_first(all) => Some(Order::Sequential),
+        _ => None,
+    }
+}
+
+/// When the trials of a system began, in milliseconds since 1970: the first, the last, and how many there were.
+type Begins<'a> = BTreeMap<&'a str, (i64, i64, u32)>;
+
+/// Whether all trials of a system began before any of another, in a cell or over all of them.
+fn one_side_was_first(all: &[Told<'_>]) -> bool {
+    let mut cells: BTreeMap<(&str, String), Begins<'_>> = BTreeMap::new();
+    let mut whole = Begins::new();
+    for (_, result) in all {
+        let Some(began) = result.began_unix_ms else { continue };
+        let cell = cells.entry((&result.benchmark, identity(&result.keys))).or_default();
+        for begins in [cell, &mut whole] {
+            let (first, last, count) = begins.entry(&result.system).or_insert((began, began, 0));
+            (*first, *last, *count) = (began.min(*first), began.max(*last), *count + 1);
+        }
+    }
+    // Of single trials one is always the first.
+    let are_apart = |begins: &Begins<'_>| {
+        let repeated = || begins.values().filter(|(.., count)| *count > 1);
+        let (latest, earliest) = (repeated().map(|one| one.0).max(), repeated().map(|one| one.1).min());
+        latest.zip(earliest).is_some_and(|(latest_first, earliest_last)| latest_first > earliest_last)
+    };
+    are_apart(&whole) || cells.values().any(are_apart)
 }
 
 /// A result with the import that it is of.
@@ -206,8 +248,10 @@ impl Shape {
     }
 
     /// By the rules of the first import that has any; all may describe benchmarks.
-    fn plan(&self, name: &str, blocks: u32, tables: usize, all_rules: &[&ExportedRules]) -> Plan {
+    fn plan(&self, name: &str, blocks: u32, order: Option<Order>, all_rules: &[&ExportedRules]) -> Plan {
         let rules = all_rules.first();
+        // What one table does not allow, all of them together do not.
+        let allow = |allows: fn(&ExportedRules) -> bool| rules.is_some() && all_rules.iter().all(|rules| allows(rules));
         let alias_of = |name: &String| all_rules.iter().find_map(|rules| rules.aliases.get(name)).cloned();
         let system = |name: &String| SystemPlan {
             name: name.clone(),
@@ -226,8 +270,8 @@ impl Shape {
                 .unwrap_or_default(),
             margin: rules.map_or(MARGIN, |rules| rules.margin),
             level: rules.map_or(LEVEL, |rules| rules.level),
-            allow_unequal_durability: rules.is_some_and(|rules| rules.allow_unequal_durability),
-            allow_sequential_order: rules.is_some_and(|rules| rules.allow_sequential_order),
+            allow_unequal_durability: allow(|rules| rules.allow_unequal_durability),
+            allow_sequential_order: allow(|rules| rules.allow_sequential_order),
         };
         let whole = |keys: &BTreeSet<String>, mut point: Point| {
             for key in keys {
@@ -250,7 +294,7 @@ impl Shape {
                 blocks,
                 warmup: Duration::ZERO,
                 length: Length::Duration(Duration::ZERO),
-                order: rules.filter(|_| tables == 1).map_or(Order::Sequential, |rules| rules.order),
+                order: order.unwrap_or(Order::Sequential),
                 seed: rules.map_or(0, |rules| rules.seed),
                 on_error: OnError::Continue,
             },
@@ -259,7 +303,7 @@ impl Shape {
         }
     }
 
-    fn facts(&self, imports: &[Imported]) -> BTreeMap<String, Facts> {
+    fn facts(&self, imports: &[Imported], order: Option<Order>) -> BTreeMap<String, Facts> {
         let mut all = BTreeMap::new();
         let told = imports.iter().map(|import| import.results.iter().map(|r| r.system.as_str()).collect());
         let told: Vec<BTreeSet<&str>> = told.collect();
@@ -267,13 +311,12 @@ impl Shape {
             let of_system = imports.iter().zip(&told).filter(|(_, told)| told.contains(system.as_str()));
             let mut facts = Facts::default();
             let mut sources = Vec::new();
+            if order.is_some() {
+                facts.passing(PAIRING, BLOCKS);
+            }
             for (import, _) in of_system {
                 facts.passing("imported.tool", describe(import));
                 sources.push(import.source.as_str());
-                let is_alone = imports.len() == 1;
-                if is_alone && import.rules.as_ref().is_some_and(|rules| rules.repetitions == Repetitions::Blocks) {
-                    facts.passing(PAIRING, BLOCKS);
-                }
                 let told = import.facts.get(system).into_iter().flat_map(|told| &told.entries);
                 facts.entries.extend(told.map(|(name, fact)| (name.clone(), fact.clone())));
                 for unknown in &import.unknown {
@@ -446,6 +489,59 @@ mod tests {
         let many = (0..10_001).map(|kb| result("A", kb, None)).collect();
         assert!(refused(many).contains("cells"));
         assert!(refused(vec![result("A", 8, Some(u32::MAX))]).contains("beyond"));
+    }
+
+    #[test]
+    fn an_order_that_anything_tells_is_not_unknown() {
+        let rules = |order, repetitions| ExportedRules {
+            repetitions,
+            order,
+            baseline: "A".to_owned(),
+            margin: 0.03,
+            level: 0.95,
+            seed: 1,
+            allow_unequal_durability: false,
+            allow_sequential_order: false,
+            benchmarks: Vec::new(),
+            aliases: BTreeMap::new(),
+        };
+        let at = |system: &str, repetition, began: i64| ImportedResult {
+            began_unix_ms: Some(began),
+            ..result(system, 8, Some(repetition))
+        };
+        let told = |results: [Vec<ImportedResult>; 2], rules: [Option<ExportedRules>; 2]| {
+            let imports = results.into_iter().zip(rules).filter(|(results, _)| !results.is_empty());
+            let imports: Vec<Imported> =
+                imports.map(|(results, rules)| Imported { rules, ..import(results) }).collect();
+            let experiment = into_experiment("t", &imports).unwrap();
+            (experiment.facts["A"].get(PAIRING).is_some(), experiment.plan.schedule.order)
+        };
+        let plain = |system: &str| vec![result(system, 8, Some(1)), result(system, 8, Some(2))];
+        let both = || [plain("A"), plain("B")].concat();
+        let (blocks, numbered) = (Repetitions::Blocks, Repetitions::Numbered);
+        let sequential = || Some(rules(Order::Sequential, blocks));
+        let known = (true, Order::Sequential);
+        let unknown = (false, Order::Sequential);
+        assert_eq!(told([both(), Vec::new()], [sequential(), None]), known);
+        assert_eq!(told([plain("A"), plain("B")], [sequential(), sequential()]), known, "cut in two it stays so");
+        assert_eq!(told([plain("A"), plain("B")], [None, sequential()]), known);
+        let interleaved = || Some(rules(Order::Interleaved, blocks));
+        assert_eq!(told([both(), Vec::new()], [interleaved(), None]), (true, Order::Interleaved));
+        assert_eq!(told([plain("A"), plain("B")], [interleaved(), interleaved()]), unknown);
+        assert_eq!(told([both(), Vec::new()], [Some(rules(Order::Sequential, numbered)), None]), unknown);
+        // Two exports of different days, and a table of others that tells when each trial began.
+        let (days, turns) = ([0, 1, 5, 6], [0, 5, 1, 6]);
+        let of = |times: [i64; 4]| {
+            [vec![at("A", 1, times[0]), at("A", 2, times[1])], vec![at("B", 1, times[2]), at("B", 2, times[3])]]
+        };
+        assert_eq!(told(of(days), [interleaved(), interleaved()]), known);
+        assert_eq!(told([of(days).concat(), Vec::new()], [None, None]), known);
+        assert_eq!(told(of(turns), [interleaved(), interleaved()]), unknown);
+        // Cell by cell one after the other, as a sequential plan runs.
+        let cells = [of([0, 1, 2, 3]), of([4, 5, 6, 7])].map(|one| one.concat());
+        let [first, mut second] = cells;
+        second.iter_mut().for_each(|one| drop(one.keys.insert("block_kb".to_owned(), Value::Int(64))));
+        assert_eq!(told([first, second], [None, None]), known);
     }
 
     #[test]
