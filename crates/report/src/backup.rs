@@ -25,7 +25,6 @@ pub struct BackupRow {
     pub group: String,
     /// The codec with its level: `zstd-3`, `none`.
     pub codec: String,
-    pub trials: usize,
     /// Medians of the trials, by metric.
     pub figures: BTreeMap<String, f64>,
     /// Metrics without a figure in any trial.
@@ -34,6 +33,8 @@ pub struct BackupRow {
     pub notes: Vec<String>,
     /// Over the backup without a codec: median, lowest and highest of the blocks.
     pub time_ratio: Option<[f64; 3]>,
+    /// Blocks that have such a ratio: those in which both were measured.
+    pub time_ratios: usize,
     /// Of the restore, likewise.
     pub restore_ratio: Option<[f64; 3]>,
     /// Share of the time, and bytes of the backup's file: median of the trials.
@@ -182,13 +183,14 @@ fn row(evidence: &Evidence, cell: &Cell, own: &[Measured], baseline: Option<&[Me
     let growth = (0..=100)
         .step_by(GROWTH_STEP)
         .filter_map(|percent| Some((percent as f64 / 100.0, *figures.get(&format!("backup_file/{percent:03}"))?)));
+    let against = |metric| baseline.map_or_else(Vec::new, |baseline| ratios(own, baseline, metric));
     BackupRow {
         system: cell.system.clone(),
         group: group.join(", "),
         codec: codec_label(cell),
-        trials: own.len(),
-        time_ratio: baseline.and_then(|baseline| ratio(own, baseline, "backup_time")),
-        restore_ratio: baseline.and_then(|baseline| ratio(own, baseline, "restore_time")),
+        time_ratio: summary(&against("backup_time")),
+        time_ratios: against("backup_time").len(),
+        restore_ratio: summary(&against("restore_time")),
         growth: growth.collect(),
         notes: notes(evidence, own),
         figures,
@@ -196,19 +198,21 @@ fn row(evidence: &Evidence, cell: &Cell, own: &[Measured], baseline: Option<&[Me
     }
 }
 
-/// Per block: median, lowest, highest.
-pub(crate) fn ratio(own: &[Measured], baseline: &[Measured], metric: &str) -> Option<[f64; 3]> {
+/// One per block in which both have the metric.
+pub(crate) fn ratios(own: &[Measured], baseline: &[Measured], metric: &str) -> Vec<f64> {
     let of = |trial: &Measured| trial.values.get(metric).and_then(value).filter(|value| *value > 0.0);
-    let ratios: Vec<f64> = own
-        .iter()
-        .filter_map(|trial| {
-            let other = baseline.iter().find(|other| other.block == trial.block)?;
-            Some(of(trial)? / of(other)?)
-        })
-        .collect();
+    let of_block = |trial: &Measured| {
+        let other = baseline.iter().find(|other| other.block == trial.block)?;
+        Some(of(trial)? / of(other)?)
+    };
+    own.iter().filter_map(of_block).collect()
+}
+
+/// Median, lowest, highest.
+pub(crate) fn summary(ratios: &[f64]) -> Option<[f64; 3]> {
     let lowest = ratios.iter().copied().min_by(f64::total_cmp)?;
     let highest = ratios.iter().copied().max_by(f64::total_cmp)?;
-    Some([median(ratios.into_iter())?, lowest, highest])
+    Some([median(ratios.iter().copied())?, lowest, highest])
 }
 
 impl BackupRow {
@@ -226,7 +230,7 @@ impl BackupRow {
         };
         // Encrypted data, as a rule.
         let saved = if *saving < 0.5 { "nothing".to_owned() } else { format!("{saving:.0} %") };
-        let of_blocks = match self.trials {
+        let of_blocks = match self.time_ratios {
             1 => "one trial: no more than a hint".to_owned(),
             blocks => format!("{lowest:.2}× to {highest:.2}× in {blocks} blocks"),
         };
@@ -483,10 +487,10 @@ mod tests {
             system: "here".to_owned(),
             group: String::new(),
             codec: codec.to_owned(),
-            trials,
             figures: figures.iter().map(|(id, value)| ((*id).to_owned(), *value)).collect(),
             missing: BTreeMap::new(),
             time_ratio: (codec != "none").then_some([0.9, 0.85, 0.97]),
+            time_ratios: trials,
             restore_ratio: None,
             growth: Vec::new(),
             notes: Vec::new(),
@@ -503,6 +507,19 @@ mod tests {
         let mut encrypted = row("zstd-3", 6);
         encrypted.figures.insert("saving".to_owned(), -0.02);
         assert!(encrypted.verdict().unwrap().starts_with("zstd-3 saves nothing and takes 0.90× the time"));
+    }
+
+    #[test]
+    fn the_blocks_of_a_verdict_are_those_that_have_a_baseline() {
+        let measured = |block, ms| {
+            let values = [("backup_time".to_owned(), Reading::Value(ms))].into();
+            Measured { trial: 0, block, values }
+        };
+        let own: Vec<Measured> = (0..6).map(|block| measured(block, 9.0)).collect();
+        let found = ratios(&own, &[measured(2, 10.0), measured(7, 1.0)], "backup_time");
+        assert_eq!((found.as_slice(), summary(&found)), (&[0.9][..], Some([0.9; 3])));
+        let one = BackupRow { time_ratio: summary(&found), time_ratios: found.len(), ..row("zstd-3", 6) };
+        assert!(one.verdict().unwrap().ends_with("(one trial: no more than a hint)"), "{one:?}");
     }
 
     #[test]

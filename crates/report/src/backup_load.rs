@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use model::backup::OF_THE_BACKUP;
 use model::{Cell, Value};
 
-use crate::backup::{CODEC_KEYS, Measured, codec_label, ratio, said, trials, value};
+use crate::backup::{CODEC_KEYS, Measured, codec_label, ratios, said, summary, trials, value};
 use crate::evidence::Evidence;
 use crate::number::median;
 use crate::text::clean;
@@ -34,13 +34,14 @@ pub struct LoadRow {
     pub load: String,
     /// `zstd-3, 20 MiB/s`, or `none`.
     pub backup: String,
-    pub trials: usize,
     /// Median of the trials.
     pub throughput: Option<f64>,
     /// p50 and p99: medians of the trials.
     pub response_us: [Option<f64>; 2],
     /// Over the load alone: median, lowest and highest of the blocks.
     pub throughput_ratio: Option<[f64; 3]>,
+    /// Blocks that have such a ratio: those in which both were measured.
+    pub throughput_ratios: usize,
     /// Of p99, likewise.
     pub p99_ratio: Option<[f64; 3]>,
 }
@@ -102,15 +103,16 @@ fn row(evidence: &Evidence, cell: &Cell, own: &[Measured], alone: Option<&[Measu
     let mut load = vec![text(cell, SCRIPT).unwrap_or_default().to_owned(), clients];
     let told = |key: &&String| !is_of_the_backup(key) && ![SCRIPT, "load.clients"].contains(&key.as_str());
     load.extend(varying.iter().filter(told).filter_map(|key| Some(format!("{key}={}", cell.point.get(key)?))));
+    let against = |metric| alone.map_or_else(Vec::new, |alone| ratios(own, alone, metric));
     LoadRow {
         system: cell.system.clone(),
         load: load.join(", "),
         backup: label(cell, &varying),
-        trials: own.len(),
         throughput: middle("throughput"),
         response_us: [middle("response_p50"), middle("response_p99")],
-        throughput_ratio: alone.and_then(|alone| ratio(own, alone, "throughput")),
-        p99_ratio: alone.and_then(|alone| ratio(own, alone, "response_p99")),
+        throughput_ratio: summary(&against("throughput")),
+        throughput_ratios: against("throughput").len(),
+        p99_ratio: summary(&against("response_p99")),
     }
 }
 
@@ -139,7 +141,7 @@ impl LoadRow {
     /// One line; `None` for the load alone.
     pub fn verdict(&self) -> Option<String> {
         let [left, lowest, highest] = self.throughput_ratio?.map(|ratio| 100.0 * ratio);
-        let of_blocks = match self.trials {
+        let of_blocks = match self.throughput_ratios {
             1 => "one trial: no more than a hint".to_owned(),
             blocks => format!("{lowest:.0} to {highest:.0} % in {blocks} blocks"),
         };
@@ -213,10 +215,10 @@ mod tests {
             system: "here".to_owned(),
             load: "tpcb-like, 4 clients".to_owned(),
             backup: backup.to_owned(),
-            trials,
             throughput: Some(1234.4),
             response_us: [Some(1_200.0), None],
             throughput_ratio: ratio,
+            throughput_ratios: trials,
             p99_ratio: None,
         }
     }
@@ -253,7 +255,9 @@ mod tests {
             lines[4..6].join(""),
             "  beside zstd-3, 20 MiB/s: 66 % of the transactions, at a p99 that is not known    (61 to 70 % in 6 blocks)"
         );
-        assert!(row("zstd-3", Some([0.66, 0.61, 0.7]), 1).verdict().unwrap().contains("one trial"));
+        // Six trials, of which one has the load alone beside it.
+        let one = LoadRow { throughput_ratios: 1, ..row("zstd-3", Some([0.66; 3]), 6) };
+        assert!(one.verdict().unwrap().ends_with("(one trial: no more than a hint)"));
         assert_eq!(render(&[]), "");
     }
 }
