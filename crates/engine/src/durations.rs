@@ -58,7 +58,7 @@ impl Durations {
     pub fn add(&mut self, other: &Durations) {
         // Both have the same bounds, so adding cannot fail.
         let _ = self.succeeded.add(&other.succeeded);
-        self.failed += other.failed;
+        self.failed = self.failed.saturating_add(other.failed);
         self.min_ns = self.min_ns.min(other.min_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
     }

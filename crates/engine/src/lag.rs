@@ -77,7 +77,7 @@ impl Lag {
     /// Takes in another worker's delays.
     pub fn merge(&mut self, other: &Lag) {
         for (mine, theirs) in self.counts.iter_mut().zip(other.counts.iter()) {
-            *mine += theirs;
+            *mine = mine.saturating_add(*theirs);
         }
         self.max_ns = self.max_ns.max(other.max_ns);
     }
@@ -89,7 +89,7 @@ impl Lag {
 
     /// How many delays there are.
     pub fn count(&self) -> u64 {
-        self.counts.iter().sum()
+        self.counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
     /// The longest delay, in nanoseconds; 0 if there is none.

@@ -180,9 +180,9 @@ impl Transfer {
                 self.shortfalls.push(shortfall);
             }
         }
-        self.read_bytes += other.read_bytes;
-        self.written_bytes += other.written_bytes;
-        self.syncs += other.syncs;
+        self.read_bytes = self.read_bytes.saturating_add(other.read_bytes);
+        self.written_bytes = self.written_bytes.saturating_add(other.written_bytes);
+        self.syncs = self.syncs.saturating_add(other.syncs);
         self.submission.add(&other.submission);
     }
 }
@@ -205,11 +205,12 @@ impl SessionCounts {
     /// The sum of both, of what both count.
     #[must_use]
     pub fn plus(self, other: SessionCounts) -> SessionCounts {
-        let sum = |mine: Option<u64>, theirs: Option<u64>| mine.zip(theirs).map(|(mine, theirs)| mine + theirs);
+        let sum =
+            |mine: Option<u64>, theirs: Option<u64>| mine.zip(theirs).map(|(mine, theirs)| mine.saturating_add(theirs));
         SessionCounts {
             transactions: sum(self.transactions, other.transactions),
             statements: sum(self.statements, other.statements),
-            twice: self.twice + other.twice,
+            twice: self.twice.saturating_add(other.twice),
             commits: sum(self.commits, other.commits),
         }
     }

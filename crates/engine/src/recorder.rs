@@ -45,7 +45,6 @@ pub struct KindTally {
     /// How many failed once they had begun.
     pub failed: u64,
     /// How many the end of the measured part broke off after longer than any response took.
-    #[serde(default)]
     pub broken_off: u64,
     /// Response times. What was never begun is among those that failed: each kind may have lost it.
     pub response: Durations,
@@ -65,9 +64,9 @@ impl KindTally {
 
     /// Takes in what another worker counted of the same kind.
     pub fn merge(&mut self, other: &KindTally) {
-        self.in_window += other.in_window;
-        self.failed += other.failed;
-        self.broken_off += other.broken_off;
+        self.in_window = self.in_window.saturating_add(other.in_window);
+        self.failed = self.failed.saturating_add(other.failed);
+        self.broken_off = self.broken_off.saturating_add(other.broken_off);
         self.response.add(&other.response);
     }
 }

@@ -66,10 +66,10 @@ pub struct Asked {
 
 impl AddAssign for Asked {
     fn add_assign(&mut self, other: Asked) {
-        self.transactions += other.transactions;
-        self.statements += other.statements;
-        self.commits += other.commits;
-        self.rollbacks += other.rollbacks;
+        self.transactions = self.transactions.saturating_add(other.transactions);
+        self.statements = self.statements.saturating_add(other.statements);
+        self.commits = self.commits.saturating_add(other.commits);
+        self.rollbacks = self.rollbacks.saturating_add(other.rollbacks);
     }
 }
 

@@ -210,10 +210,10 @@ impl Whole {
             return Err(Failure::new(FailureKind::Plan, "make the load", "no host takes part"));
         };
         for share in shares {
-            tally.merge(share.tally);
+            tally.merge(share.tally)?;
             latencies.merge(share.latencies);
-            workers += share.workers;
-            cores += share.cores;
+            workers = workers.saturating_add(share.workers);
+            cores = cores.saturating_add(share.cores);
         }
         Ok(Whole { tally, latencies, workers, cores, hosts, machine, start_skew_ns, start_time_ns })
     }

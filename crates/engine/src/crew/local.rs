@@ -282,7 +282,7 @@ fn joined(handles: Vec<thread::ScopedJoinHandle<'_, Result<Tally, Failure>>>) ->
     for handle in handles {
         match handle.join() {
             Ok(Ok(one)) => match &mut tally {
-                Some(all) => all.merge(one),
+                Some(all) => first_failure = first_failure.or(all.merge(one).err()),
                 None => tally = Some(one),
             },
             Ok(Err(failure)) => first_failure = first_failure.or(Some(failure)),

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Rules;
 use crate::durations::Durations;
-use crate::error::FailureKind;
+use crate::error::{Failure, FailureKind};
 use crate::lag::Lag;
 use crate::lane::{ErrorClass, OpError, SessionCounts, Transfer};
 use crate::recorder::KindTally;
@@ -25,7 +25,6 @@ pub struct Tally {
     pub not_begun: u64,
     /// Transactions that would have been tried again if the measured part had gone on, and had taken longer by then than any
     /// response. Those that had taken less are counted nowhere.
-    #[serde(default)]
     pub broken_off: u64,
     /// Failed transactions by class, in the order of [`ErrorClass::ALL`], warm-up included.
     pub failed: [u64; ErrorClass::ALL.len()],
@@ -40,7 +39,6 @@ pub struct Tally {
     /// The same for each worker's own thread.
     pub threads: Vec<u64>,
     /// How many threads beside the workers' used some of it: those that make connections anew.
-    #[serde(default)]
     pub helper_threads: usize,
     /// From the start of the measured part to its end, in nanoseconds.
     pub window_ns: u64,
@@ -72,13 +70,10 @@ pub struct Tally {
     /// What the lanes of blocks moved.
     pub transfer: Option<Transfer>,
     /// What transactions that ended well asked of the server, warm-up included.
-    #[serde(default)]
     pub asked: Asked,
     /// The most that failed transactions and tries may have asked of it beside that: whether it heard of all is not known.
-    #[serde(default)]
     pub asked_in_vain: Asked,
     /// What the server counted of the sessions that asked, or why that is not known.
-    #[serde(default)]
     pub sessions: Option<Result<SessionCounts, String>>,
 }
 
@@ -101,6 +96,11 @@ pub struct Connections {
     pub refused: Vec<(FailureKind, u64, String)>,
 }
 
+/// A count may come from another host.
+fn add(sum: &mut u64, count: u64) {
+    *sum = sum.saturating_add(count);
+}
+
 impl Connections {
     /// Counts a connection that took so long to make.
     pub fn count(&mut self, took_ns: u64) {
@@ -118,7 +118,7 @@ impl Connections {
 
     pub fn refuse(&mut self, kind: FailureKind, count: u64, message: String) {
         match self.refused.iter_mut().find(|(known, ..)| *known == kind) {
-            Some((_, known, _)) => *known += count,
+            Some((_, known, _)) => add(known, count),
             None => self.refused.push((kind, count, message)),
         }
     }
@@ -128,10 +128,10 @@ impl Connections {
             self.min_ns = if self.made == 0 { other.min_ns } else { self.min_ns.min(other.min_ns) };
         }
         self.max_ns = self.max_ns.max(other.max_ns);
-        self.sum_ns += other.sum_ns;
-        self.made += other.made;
-        self.made_again += other.made_again;
-        self.missing += other.missing;
+        add(&mut self.sum_ns, other.sum_ns);
+        add(&mut self.made, other.made);
+        add(&mut self.made_again, other.made_again);
+        add(&mut self.missing, other.missing);
         for (kind, count, message) in other.refused {
             self.refuse(kind, count, message);
         }
@@ -162,7 +162,7 @@ pub struct TaskEnd {
 impl Tally {
     /// How many transactions only the end of the trial stopped, known to be slower than all that succeeded.
     pub fn stopped(&self) -> u64 {
-        self.not_begun + self.broken_off
+        self.not_begun.saturating_add(self.broken_off)
     }
 
     /// Counts a failed transaction.
@@ -187,38 +187,42 @@ impl Tally {
         self.late += rules.latency_limit_ns.map_or(0, over);
     }
 
-    /// Takes in another worker's tally.
-    pub fn merge(&mut self, other: Tally) {
-        self.succeeded += other.succeeded;
-        self.succeeded_in_window += other.succeeded_in_window;
-        self.failed_in_window += other.failed_in_window;
-        self.due_in_window += other.due_in_window;
-        self.not_begun += other.not_begun;
-        self.broken_off += other.broken_off;
+    /// Takes in another worker's tally, which may come from another host: no sum wraps.
+    ///
+    /// # Errors
+    /// It tells other kinds of transactions apart: it is of another load, or of another build of étalon.
+    pub fn merge(&mut self, other: Tally) -> Result<(), Failure> {
+        self.merge_kinds(&other.kinds)?;
+        add(&mut self.succeeded, other.succeeded);
+        add(&mut self.succeeded_in_window, other.succeeded_in_window);
+        add(&mut self.failed_in_window, other.failed_in_window);
+        add(&mut self.due_in_window, other.due_in_window);
+        add(&mut self.not_begun, other.not_begun);
+        add(&mut self.broken_off, other.broken_off);
         for (mine, theirs) in self.failed.iter_mut().zip(other.failed) {
-            *mine += theirs;
+            add(mine, theirs);
         }
         for error in other.messages {
             if !self.messages.iter().any(|known| known.class == error.class) {
                 self.messages.push(error);
             }
         }
-        self.retried += other.retried;
-        self.retries += other.retries;
-        self.cpu_ns = self.cpu_ns.zip(other.cpu_ns).map(|(a, b)| a + b);
+        add(&mut self.retried, other.retried);
+        add(&mut self.retries, other.retries);
+        self.cpu_ns = self.cpu_ns.zip(other.cpu_ns).map(|(a, b)| a.saturating_add(b));
         self.threads.extend(other.threads);
-        self.helper_threads += other.helper_threads;
+        self.helper_threads = self.helper_threads.saturating_add(other.helper_threads);
         self.window_ns = self.window_ns.max(other.window_ns);
         self.connection_lost |= other.connection_lost;
         self.hopeless |= other.hopeless;
         self.over_limits.resize(self.over_limits.len().max(other.over_limits.len()), 0);
         for (mine, theirs) in self.over_limits.iter_mut().zip(other.over_limits) {
-            *mine += theirs;
+            add(mine, theirs);
         }
-        self.late += other.late;
-        self.skipped += other.skipped;
+        add(&mut self.late, other.late);
+        add(&mut self.skipped, other.skipped);
         // Each worker's backlog is at its worst at a time of its own, so this is the worst that it can have been.
-        self.backlog_max += other.backlog_max;
+        add(&mut self.backlog_max, other.backlog_max);
         self.pool_wait = match (self.pool_wait.take(), other.pool_wait) {
             (Some(mut mine), Some(theirs)) => {
                 mine.add(&theirs);
@@ -228,12 +232,7 @@ impl Tally {
         };
         self.connections.merge(other.connections);
         self.lag.merge(&other.lag);
-        self.kernel_entries = self.kernel_entries.zip(other.kernel_entries).map(|(a, b)| a + b);
-        if self.kinds.is_empty() {
-            self.kinds = other.kinds;
-        } else {
-            self.kinds.iter_mut().zip(&other.kinds).for_each(|(mine, theirs)| mine.merge(theirs));
-        }
+        self.kernel_entries = self.kernel_entries.zip(other.kernel_entries).map(|(a, b)| a.saturating_add(b));
         self.tasks.extend(other.tasks);
         match (&mut self.transfer, other.transfer) {
             (Some(mine), Some(theirs)) => mine.merge(theirs),
@@ -246,15 +245,86 @@ impl Tally {
             (Some(Err(reason)), _) | (_, Some(Err(reason))) => Some(Err(reason)),
             (mine, theirs) => mine.or(theirs),
         };
+        Ok(())
+    }
+
+    fn merge_kinds(&mut self, others: &[KindTally]) -> Result<(), Failure> {
+        let names = |kinds: &[KindTally]| kinds.iter().map(|kind| kind.name.clone()).collect::<Vec<_>>();
+        let (mine, theirs) = (names(&self.kinds), names(others));
+        if mine != theirs {
+            let cause = format!(
+                "one part counted transactions of the kinds [{}], another [{}]",
+                mine.join(", "),
+                theirs.join(", ")
+            );
+            let failure = Failure::new(FailureKind::Verification, "add up what the parts of the load counted", cause);
+            return Err(failure.hint("let every host run the same build of étalon; `etalon agents` lists the agents"));
+        }
+        self.kinds.iter_mut().zip(others).for_each(|(mine, theirs)| mine.merge(theirs));
+        Ok(())
     }
 
     /// Failed transactions of all classes.
     pub fn failures(&self) -> u64 {
-        self.failed.iter().sum()
+        self.failed.iter().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
     /// Failed transactions of a class.
     pub fn failures_of(&self, class: ErrorClass) -> u64 {
         ErrorClass::ALL.iter().zip(self.failed).find(|(known, _)| **known == class).map_or(0, |(_, count)| count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_kinds(names: &[&str]) -> Tally {
+        let kinds = names.iter().map(|name| KindTally::new((*name).to_owned())).collect();
+        Tally { kinds, ..Tally::default() }
+    }
+
+    #[test]
+    fn parts_that_count_other_kinds_are_refused() {
+        let mut all = of_kinds(&["read", "write"]);
+        assert_eq!(all.merge(of_kinds(&["read", "write"])), Ok(()));
+        for other in [&["write", "read"][..], &["read"], &["read", "write", "scan"], &[]] {
+            let refused = all.merge(of_kinds(other)).unwrap_err();
+            assert_eq!(refused.kind, FailureKind::Verification);
+            assert!(refused.cause.contains("kinds [read, write], another ["), "{refused}");
+        }
+        assert!(of_kinds(&[]).merge(of_kinds(&["read"])).is_err());
+    }
+
+    #[test]
+    fn no_sum_of_what_a_host_claims_wraps() {
+        let claims = || {
+            let mut tally = of_kinds(&["read"]);
+            tally.kinds[0].in_window = u64::MAX;
+            tally.kinds[0].response.record_failed(u64::MAX);
+            (tally.succeeded, tally.succeeded_in_window, tally.failed_in_window) = (u64::MAX, u64::MAX, u64::MAX);
+            (tally.not_begun, tally.broken_off, tally.backlog_max) = (u64::MAX, u64::MAX, u64::MAX);
+            (tally.failed[0], tally.failed[1]) = (u64::MAX, u64::MAX);
+            (tally.cpu_ns, tally.helper_threads, tally.over_limits) = (Some(u64::MAX), usize::MAX, vec![u64::MAX]);
+            tally.asked.commits = u64::MAX;
+            tally.connections = Connections { made: u64::MAX, sum_ns: u64::MAX, ..Connections::default() };
+            tally.connections.refuse(FailureKind::Login, u64::MAX, "no".to_owned());
+            tally.sessions = Some(Ok(SessionCounts { twice: u64::MAX, ..SessionCounts::default() }));
+            tally
+        };
+        let mut all = claims();
+        all.merge(claims()).unwrap();
+        assert_eq!((all.succeeded, all.succeeded_in_window, all.failed_in_window), (u64::MAX, u64::MAX, u64::MAX));
+        assert_eq!((all.stopped(), all.failures(), all.backlog_max), (u64::MAX, u64::MAX, u64::MAX));
+        assert_eq!((all.cpu_ns, all.over_limits, all.connections.made), (Some(u64::MAX), vec![u64::MAX], u64::MAX));
+        assert_eq!((all.kinds[0].in_window, all.kinds[0].response.failed()), (u64::MAX, u64::MAX));
+    }
+
+    #[test]
+    fn a_share_that_leaves_out_what_this_build_counts_is_not_read() {
+        let mut told = serde_json::to_value(Tally::default()).unwrap();
+        assert!(serde_json::from_value::<Tally>(told.clone()).is_ok());
+        told.as_object_mut().unwrap().remove("broken_off");
+        assert!(serde_json::from_value::<Tally>(told).unwrap_err().to_string().contains("broken_off"));
     }
 }

@@ -105,8 +105,9 @@ fn drive(port: u16, clients: u32, length: Duration, workers: u32) -> Ran {
         let opened_in = started.elapsed();
         assert!(gate.wait_for_workers());
         gate.open(host::clock::now_ns());
-        let mut tally = Tally::default();
-        handles.into_iter().for_each(|handle| tally.merge(handle.join().unwrap()));
+        let mut tallies = handles.into_iter().map(|handle| handle.join().unwrap());
+        let mut tally = tallies.next().unwrap();
+        tallies.for_each(|other| tally.merge(other).unwrap());
         Ran { opened_in, tally }
     })
 }
