@@ -600,7 +600,7 @@ mod tests {
         };
         let own = [trial(0, 2.0), trial(1, 30.0), trial(2, 5.0)];
         let none = [trial(0, 1.0), trial(1, 10.0), trial(3, 9.0)];
-        assert_eq!(ratio(&own, &none, "backup_time"), Some([2.5, 2.0, 3.0]));
-        assert_eq!(ratio(&own, &none, "restore_time"), None);
+        assert_eq!(summary(&ratios(&own, &none, "backup_time")), Some([2.5, 2.0, 3.0]));
+        assert_eq!(summary(&ratios(&own, &none, "restore_time")), None);
     }
 }
