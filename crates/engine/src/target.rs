@@ -1,5 +1,4 @@
-//! The control plane: everything about a system that is not in the measured path. It may block, and uses ordinary
-//! drivers.
+//! The control plane: everything outside the measured path. It may block, and uses ordinary drivers.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -25,51 +24,45 @@ use crate::workloads::pages::dialect::PagesDialect;
 use crate::workloads::spatial::dialect::SpatialDialect;
 use crate::workloads::transactions::Program;
 
-/// What the user allows étalon to do.
+/// The user's permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Consent {
-    /// Touch nothing that étalon did not make.
+    /// Only étalon's own things.
     OwnOnly,
-    /// `--yes`: tables in the way may be dropped.
+    /// `--yes`: foreign tables in the way may be dropped.
     DropForeign,
 }
 
-/// What an engine needs to open a system.
 #[derive(Clone, Debug)]
 pub struct OpenRequest<'a> {
     pub system: &'a SystemPlan,
-    /// What the user allows.
     pub consent: Consent,
-    /// Folder for private servers, if not the usual one.
+    /// Overrides the folder for private servers.
     pub scratch_base: Option<PathBuf>,
-    /// What sends and receives for the clients.
+    /// For the clients' I/O.
     pub reactor: Choice,
-    /// Whether any load works on tables of étalon's own.
+    /// Whether any load needs étalon's own tables.
     pub tables: Tables,
-    /// Block devices whose data the user gives up by name.
+    /// Block devices whose data the user gave up by name.
     pub forfeited: Vec<PathBuf>,
-    /// Set by the user's Ctrl-C, for what takes long to make.
+    /// Stops long preparation.
     pub interrupt: Arc<AtomicBool>,
-    /// What is wanted of the system.
     pub part: Part,
-    /// The address of this host at which a private server listens, for clients on other hosts; loopback without it.
+    /// Address for a private server's clients on other hosts; default: loopback.
     pub listen: Option<String>,
-    /// What the plan may reach from here.
     pub permits: Permits,
 }
 
-/// What a process wants of a system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Part {
-    /// All of it: it prepares, counts and removes.
+    /// Prepare, count and remove.
     #[default]
     Whole,
-    /// To make load on it while another process has it: nothing is claimed, made or removed.
+    /// Only load: nothing is claimed, made or removed.
     Load,
 }
 
 impl<'a> OpenRequest<'a> {
-    /// A request for a system as it is usually opened.
     pub fn new(system: &'a SystemPlan, consent: Consent) -> OpenRequest<'a> {
         OpenRequest {
             system,
@@ -86,40 +79,35 @@ impl<'a> OpenRequest<'a> {
     }
 }
 
-/// An engine: one entry of the registry.
 pub trait Engine: Sync {
-    /// What plans and lists say of it.
     fn spec(&self) -> EngineSpec;
 
-    /// Connects to a system, or starts it.
     fn open(&self, request: &OpenRequest) -> Result<Box<dyn Target>, Failure>;
 
-    /// What `etalon plan` says would be dropped from a system, without connecting to it.
+    /// For `etalon plan`, without connecting.
     fn would_drop(&self, system: &SystemPlan) -> String;
 
-    /// What the account of a system must be allowed before étalon can make its tables, as `etalon plan` says it without
-    /// connecting. Nothing where no account has to be allowed anything.
+    /// Privileges to make étalon's tables, for `etalon plan`; `None` if there are no privileges.
     fn needs(&self, _system: &SystemPlan) -> Option<String> {
         None
     }
 
-    /// The folder that holds the system's data, where that is known without connecting to it.
+    /// If known without connecting.
     fn data_directory(&self, _system: &SystemPlan) -> Option<PathBuf> {
         None
     }
 }
 
-/// How many threads make the load.
+/// Load threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Threads {
-    /// As many as the target is driven best by.
     #[default]
     Best,
-    /// So many, if there are as many clients.
+    /// Limited by the clients.
     AtMost(u32),
 }
 
-/// Clients in ranges that are as alike as can be, one for each thread.
+/// As even as possible.
 pub fn shares(clients: Range<u32>, threads: u32) -> Vec<Range<u32>> {
     let count = clients.len() as u32;
     let threads = threads.clamp(1, count.max(1));
@@ -127,23 +115,21 @@ pub fn shares(clients: Range<u32>, threads: u32) -> Vec<Range<u32>> {
     (0..threads).map(|thread| border(thread)..border(thread + 1)).filter(|share| !share.is_empty()).collect()
 }
 
-/// Where the engine does its work, seen from the client.
+/// Where the engine works, as the client sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Placement {
-    /// In the worker's own thread: the client's cost cannot be told from the engine's.
+    /// In the worker's thread: client and engine costs are inseparable.
     InProcess,
-    /// In a process of its own.
     Server,
 }
 
-/// A load that a target can be asked to carry.
+/// A load for a target.
 #[derive(Clone, Copy, Debug)]
 pub enum Load<'a> {
     Statements(&'a Program),
-    /// Reads and writes of blocks.
     Blocks {
         load: &'a BlockLoad,
-        /// How far the trial's threads have come, shared by them.
+        /// Progress shared by the trial's threads.
         cursors: &'a Cursors,
     },
 }
@@ -161,57 +147,50 @@ impl<'a> Load<'a> {
     }
 }
 
-/// The kinds of load that a target carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LoadKind {
-    /// SQL statements, one by one or as a stream.
     Statements,
-    /// Reads and writes of blocks.
     Blocks,
 }
 
-/// The counters of an engine at one instant, by name. A trial shows the differences of two snapshots.
+/// A snapshot by name. A trial shows differences.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Counters {
-    /// The engine's counters. `commits` counts commits seen by the server. One that does not count them may have
-    /// `statements`, the statements that clients have sent: a trial's counts are then held against those.
+    /// `commits` are those seen by the server; engines without them may have `statements` sent by clients. A trial's
+    /// counts are verified by these.
     pub counts: BTreeMap<Cow<'static, str>, Counter>,
-    /// The devices under a target of blocks. They stay on their own host: a trial of blocks is run there.
+    /// Under a target of blocks, on its own host.
     #[serde(skip)]
     pub devices: Option<Devices>,
 }
 
-/// The devices under a target of blocks at one instant. What they do not tell is an `Err` that says why.
+/// Under a target of blocks, at one instant.
 #[derive(Clone, Debug)]
 pub struct Devices {
-    /// The counters of each, from the one that the filesystem is on down to the disks.
+    /// From the filesystem's device down to the disks.
     pub layers: Result<LayerCounters, String>,
-    /// The warmest sensor, in degrees Celsius.
+    /// The warmest sensor.
     pub celsius: Result<f64, String>,
-    /// In how many pieces the files lie.
+    /// Extents of the files.
     pub extents: Result<u64, String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Counter {
-    /// Its value, or why there is none.
     pub reading: Reading,
-    /// Its unit; empty for a plain count.
     pub unit: Cow<'static, str>,
 }
 
 impl Counters {
-    /// Records a counter's value.
     pub fn set(&mut self, name: &'static str, unit: &'static str, value: f64) {
         self.counts.insert(name.into(), Counter { reading: Reading::Value(value), unit: unit.into() });
     }
 
-    /// Records that the engine has no such counter, and why.
+    /// With the reason.
     pub fn unavailable(&mut self, name: &'static str, unit: &'static str, reason: impl Into<String>) {
         self.counts.insert(name.into(), Counter { reading: Reading::Unavailable(reason.into()), unit: unit.into() });
     }
 
-    /// A counter's value, if it has one.
     pub fn get(&self, name: &str) -> Option<f64> {
         match self.counts.get(name)?.reading {
             Reading::Value(value) => Some(value),
@@ -219,7 +198,6 @@ impl Counters {
         }
     }
 
-    /// What happened between `before` and these counters.
     #[must_use]
     pub fn since(&self, before: &Counters) -> Counters {
         let difference = |name: &str, now: &Counter| {
@@ -235,17 +213,16 @@ impl Counters {
     }
 }
 
-/// What the operating system has counted of an engine's I/O so far.
+/// An engine's I/O by the operating system.
 #[derive(Clone, Debug)]
 pub struct OsIo {
-    /// By all of its processes, or by étalon's own where the engine works in it.
+    /// Of étalon's process for an embedded engine.
     pub processes: ProcIo,
-    /// By the device under its data, whoever asked for it: the device's name and its counters, or why there are none.
+    /// Name and counters of the data's device, whoever used it.
     pub device: Result<(String, DeviceCounters), String>,
 }
 
 impl OsIo {
-    /// The account of these processes, whose data are in `folder`.
     pub fn of(processes: ProcIo, folder: &Path) -> OsIo {
         let device = || {
             let filesystem = host::disk::filesystem_of(folder).map_err(|error| error.to_string())?;
@@ -256,9 +233,8 @@ impl OsIo {
     }
 }
 
-/// A limit on a server's CPU time that holds until it is let go; dropping it does so, too, and tells nobody if it fails.
+/// A CPU limit until released; dropping it hides errors.
 pub trait CpuHold {
-    /// Lets the server go.
     fn release(self: Box<Self>) -> Result<(), Failure>;
 }
 
@@ -268,38 +244,31 @@ impl CpuHold for host::process::Limit {
     }
 }
 
-/// A system that is ready to be asked.
 pub trait Target: Send + Sync {
-    /// Product, version, every setting, the effective durability, the data directory: read back, never assumed.
+    /// Product, version, settings, effective durability, data directory: read back, never assumed.
     fn facts(&self) -> Result<Facts, Failure>;
 
     fn carries(&self) -> LoadKind {
         LoadKind::Statements
     }
 
-    /// How the engine writes SQL.
     fn dialect(&self) -> &'static dyn Dialect;
 
-    /// Where the engine works.
     fn placement(&self) -> Placement;
 
-    /// Makes the tables and loads them, whatever is there of ours: afterwards they are in the same state every time.
+    /// Makes and loads the tables: always in the same state afterwards.
     fn prepare(&self, data: &Dataset) -> Result<(), Failure>;
 
-    /// Brings background work to rest: a checkpoint that has ended, statistics that are up to date.
-    ///
-    /// # Errors
-    /// The system did not answer. What the login may not do is left undone and told by [`Target::facts`].
+    /// Waits for a checkpoint and up-to-date statistics. What the login may not do is skipped and told by
+    /// [`Target::facts`].
     fn settle(&self) -> Result<(), Failure>;
 
-    /// The engine's own counters.
     fn counters(&self) -> Result<Counters, Failure>;
 
-    /// The single whole number that a query gives.
+    /// Result of a query.
     fn scalar(&self, sql: &str) -> Result<i64, Failure>;
 
-    /// How the clients of one host are shared out to threads: a range of clients for each. An engine in the client's own
-    /// process blocks its thread, and is driven best by a thread for each client.
+    /// One host's clients by thread. An embedded engine blocks its thread, so one per client is best.
     fn workers(&self, clients: Range<u32>, threads: Threads) -> Vec<Range<u32>> {
         match threads {
             Threads::Best => clients.map(|client| client..client + 1).collect(),
@@ -307,106 +276,98 @@ pub trait Target: Send + Sync {
         }
     }
 
-    /// Files and sockets that a client holds open; 0 if it holds none.
+    /// 0 for none.
     fn files_per_client(&self) -> u64 {
         1
     }
 
-    /// Runs one worker's share of a trial on this thread, by way of [`crate::worker::run`].
+    /// Runs a worker's part of a trial on this thread, by [`crate::worker::run`].
     fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<Tally, Failure>;
 
-    /// A connection for statements that are asked one by one, in étalon's own schema and with the plan's settings. What
-    /// its kind needs is made there, if it is missing and the login may do so.
+    /// For single statements, in étalon's schema with the plan's settings. What its kind needs is installed if missing
+    /// and permitted.
     ///
     /// # Errors
-    /// The engine has no such sessions ([`FailureKind::Unsupported`], with how to install what is missing), or the
-    /// connection could not be made.
+    /// [`FailureKind::Unsupported`], with how to install what is missing, or no connection.
     fn session(&self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
         let cause = format!("this engine has no sessions of the kind {kind:?} in this build");
         Err(Failure::new(FailureKind::Unsupported, "open a session", cause))
     }
 
-    /// What a session of this kind adds to [`Target::facts`], such as an extension's version.
+    /// Additional facts, such as an extension's version.
     fn session_facts(&self, _kind: SessionKind) -> Result<Facts, Failure> {
         Ok(Facts::default())
     }
 
-    /// Empties the engine's caches and the operating system's of its files, so that what is asked next is read from the
-    /// device. All sessions must be closed.
+    /// Empties the engine's caches and the operating system's of its files. All sessions must be closed.
     ///
     /// # Errors
-    /// [`FailureKind::Unsupported`] with the reason why it cannot be done here.
+    /// [`FailureKind::Unsupported`] with the reason.
     fn empty_caches(&self) -> Result<(), Failure> {
         let cause = "étalon can empty the caches only of a server that it has started itself";
         Err(Failure::new(FailureKind::Unsupported, "empty the caches", cause))
     }
 
-    /// What the engine is asked in a test of page inserts, if that is written in its SQL.
+    /// `None` without page inserts.
     fn pages(&self) -> Option<&'static dyn PagesDialect> {
         None
     }
 
-    /// What the engine is asked in the spatial suite, if that is written in its SQL.
+    /// `None` without the spatial suite.
     fn spatial(&self) -> Option<&'static dyn SpatialDialect> {
         None
     }
 
-    /// The ability to back up and restore.
-    ///
-    /// # Errors
-    /// [`FailureKind::Unsupported`]: étalon cannot do so with this engine.
+    /// [`FailureKind::Unsupported`] for engines without backups.
     fn backups(&self) -> Result<Box<dyn Backups + '_>, Failure> {
         let cause = "étalon knows no way to back up this engine";
         Err(Failure::new(FailureKind::Unsupported, "take a backup", cause))
     }
 
-    /// CPU seconds that the server's processes have used, where they can be seen.
+    /// Of the server's processes, where visible.
     fn server_cpu_s(&self) -> Result<f64, String> {
         Err("the server's processes are not on this host, or are not étalon's own".to_owned())
     }
 
-    /// The I/O of an engine that works in this process, by kind of file, since the process began.
+    /// An embedded engine's I/O by kind of file, since the process began.
     fn own_files(&self) -> Result<Traffic, String> {
         Err("the engine does not work in étalon's process".to_owned())
     }
 
-    /// What the operating system has counted of the engine's I/O.
     fn os_io(&self) -> Result<OsIo, String> {
         Err("the server's processes are not on this host, or are not étalon's own".to_owned())
     }
 
-    /// Holds the server's processes to some cores, such as 0.5, until what this gives is let go.
+    /// Limits the server's processes to so many cores until released.
     ///
     /// # Errors
-    /// [`FailureKind::Unsupported`]: the server is not étalon's own, or the operating system does not let étalon do so.
-    /// [`FailureKind::Permission`]: the server has a way, and does not let the login.
+    /// [`FailureKind::Unsupported`]: the server is not étalon's own, or the operating system refuses.
+    /// [`FailureKind::Permission`]: the login may not.
     fn limit_cpu(&self, cores: f64) -> Result<Box<dyn CpuHold>, Failure> {
         let cause = "étalon can limit only a server that it has started itself";
         Err(Failure::new(FailureKind::Unsupported, format!("hold the server to {cores} cores"), cause))
     }
 
-    /// The system as other hosts reach it: its plan, with a URL of its server. A password of the user's is not in it:
-    /// each host takes it from its own environment.
+    /// The system's plan for other hosts, without a user's password, which each host takes from its own environment.
     ///
     /// # Errors
-    /// [`FailureKind::Unsupported`]: the engine works where it is loaded, or its server listens to this host alone.
+    /// [`FailureKind::Unsupported`]: an embedded engine, or a server that listens on this host alone.
     fn reach(&self, _system: &SystemPlan) -> Result<SystemPlan, Failure> {
         let cause = "the engine works in the process that loads it";
         Err(Failure::new(FailureKind::Unsupported, "load the system from other hosts", cause)
             .hint("leave out `clients_on`: the load is then made on the system's own host"))
     }
 
-    /// Begins a block that is not the first: a private server is started anew, so that no state of its process, such as
-    /// where its memory lies, is the same in all blocks and taken for a property of its settings.
+    /// Before a block other than the first: restarts a private server, so that accidental process state, such as
+    /// memory layout, does not look like a property of its settings.
     fn begin_block(&self) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// Answers once the system can be asked again after a connection was lost; a private server is started again.
+    /// Waits until the system is available after a lost connection; restarts a private server.
     fn revive(&self) -> Result<(), Failure> {
         self.counters().map(|_| ())
     }
 
-    /// Removes everything that étalon made in the system.
     fn drop_all(&self) -> Result<(), Failure>;
 }

@@ -1,24 +1,23 @@
-//! How a workload's transactions come: their arrivals, pauses, limits, and the connections that they share.
+//! The shape of a workload's load: arrivals, pauses, limits, shared connections.
 
 use std::time::Duration;
 
 use crate::rng::Rng;
 
-/// The response limits that are counted unless the plan names others: the bounds of "at once" and "without losing the
-/// thread" and "without losing patience" (Nielsen, "Usability Engineering", 1993, section 5.5), and half of the last.
+/// Default response limits: bounds of "at once", "without losing the thread" and "without losing patience" (Nielsen,
+/// "Usability Engineering", 1993, section 5.5), and half of the last.
 pub const LIMITS: [Duration; 4] =
     [Duration::from_millis(100), Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(10)];
 
-/// How the instants of a rate are spread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arrivals {
     #[default]
     Constant,
-    /// With exponential gaps, as independent users come.
+    /// Exponential gaps, like independent users.
     Poisson,
 }
 
-/// A length of time, or a range of which each value has the same chance; in nanoseconds, both ends included.
+/// A fixed or uniform length, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     pub least_ns: u64,
@@ -26,50 +25,47 @@ pub struct Span {
 }
 
 impl Span {
-    /// One of its values, fixed by the seed, the client and a number alone.
+    /// Determined by seed, client and number.
     pub fn draw(self, seed: u64, client: u32, number: u64) -> u64 {
         let draw = Rng::of_transaction(seed, client, number).next_u64();
         let count = u128::from(self.most_ns - self.least_ns) + 1;
-        // The bias of the multiplication is below count / 2^64: far less than a clock can tell.
+        // The bias is below count / 2^64: less than a clock can tell.
         self.least_ns + ((u128::from(draw) * count) >> 64) as u64
     }
 }
 
-/// Connections that clients share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolSize {
     pub connections: u32,
-    /// How long a client waits for one before its transaction counts as failed, in nanoseconds; `None` for ever.
+    /// Before the transaction fails; `None` for ever.
     pub acquire_timeout_ns: Option<u64>,
 }
 
-/// How the transactions of a workload come, apart from their [`Pace`](crate::worker::Pace). The default is what every
-/// client does by itself: one connection each, no pauses.
+/// Apart from the [`Pace`](crate::worker::Pace). Default: one connection per client, no pauses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Traffic {
-    /// How the instants of a rate are spread.
     pub arrivals: Arrivals,
-    /// Over this time clients and tasks begin one after the other, or a rate grows from nothing, in nanoseconds.
+    /// Clients and tasks begin one after the other, or a rate grows from zero.
     pub ramp_ns: u64,
-    /// What a client waits between two transactions; it holds no connection of a pool meanwhile.
+    /// Between transactions, without a pool connection.
     pub think: Option<Span>,
-    /// What a client waits between two operations of a transaction; it keeps its connection.
+    /// Between operations, with the connection.
     pub pause: Option<Span>,
-    /// After how many transactions a connection is made anew; 0 for never.
+    /// Transactions per connection; 0 for no limit.
     pub reconnect_every: u32,
-    /// Responses beyond it are late; under a rate, transactions that could only be late are not begun. In nanoseconds.
+    /// Later responses are late; under a rate, transactions that would be late are skipped.
     pub latency_limit_ns: Option<u64>,
-    /// Responses beyond each of these are counted; in nanoseconds, ascending.
+    /// Ascending; slower responses are counted.
     pub limits_ns: Vec<u64>,
-    /// The connections that clients share, in each process.
+    /// Shared in each process.
     pub pool: Option<PoolSize>,
-    /// So many transactions of each client, whatever the schedule says of the length.
+    /// Per client, instead of the schedule's length.
     pub transactions: Option<u64>,
-    /// So many tasks in each process, each of which is one transaction, instead of clients that go on.
+    /// Per process, one transaction each, instead of continuing clients.
     pub tasks: Option<u32>,
-    /// At most so many tasks of a process are under way at a time; `None` for all of them.
+    /// Per process; `None` for all.
     pub tasks_at_once: Option<u32>,
-    /// Independent copies of the load, each with clients or tasks, a pool and a thread of its own.
+    /// Independent copies of the load, each with clients or tasks, pool and thread.
     pub processes: u32,
 }
 
@@ -93,7 +89,7 @@ impl Default for Traffic {
 }
 
 impl Traffic {
-    /// Whether a worker must be a whole process of the load: a pool's queue is in order only on one thread.
+    /// A pool's queue is in order only on one thread, so a worker is a process.
     pub fn is_by_process(&self) -> bool {
         self.pool.is_some() || self.tasks.is_some() || self.processes > 1
     }

@@ -1,4 +1,4 @@
-//! The one worker loop: of every family, of every engine, on real and on virtual time.
+//! The one worker loop for every family and engine, on real and virtual time.
 
 mod opening;
 mod tally;
@@ -25,161 +25,144 @@ pub use opening::{LOGINS_AT_ONCE, shortfall};
 pub use tally::{Connections, Tally, TaskEnd, TaskLog};
 pub(crate) use transaction::HOPELESS_FAILURES;
 
-/// When a worker's clients stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunLength {
-    /// So long after the measured part began, in nanoseconds.
+    /// After the measured part began.
     Time(u64),
-    /// After so many transactions of each client that began in the measured part.
+    /// Per client, begun in the measured part.
     Count(u64),
-    /// At the instant that [`Gate::end`] names: the load lasts as long as something beside it.
+    /// Until [`Gate::end`].
     UntilEnded,
 }
 
-/// How a worker's clients are paced.
+/// Pacing of a worker's clients.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pace {
-    /// As fast as the system answers.
     Closed,
-    /// So many transactions a second, of all this worker's clients together.
+    /// Transactions a second of all this worker's clients.
     Rate(f64),
 }
 
-/// A worker's share of a trial.
 #[derive(Debug)]
 pub struct WorkerContext<'a> {
-    /// Seed of the trial's random streams.
     pub seed: u64,
-    /// The worker's clients, counted over all workers and hosts.
+    /// Counted over all workers and hosts.
     pub clients: Range<u32>,
-    /// How many clients all workers have together.
+    /// Of all workers.
     pub all_clients: u32,
-    /// How they are paced.
     pub pace: Pace,
-    /// How their transactions come otherwise.
     pub traffic: &'a Traffic,
-    /// Load before the measured part, in nanoseconds.
+    /// Load before the measured part.
     pub warmup_ns: u64,
     pub length: RunLength,
-    /// Length of an interval of the series, in nanoseconds.
     pub interval_ns: u64,
     pub gate: &'a Gate,
-    /// The way to the coordinator.
+    /// With the coordinator.
     pub exchange: Exchange,
-    /// What [`WorkerContext::connect`] has seen.
+    /// Of [`WorkerContext::connect`].
     pub opened: Connections,
 }
 
-/// One client as its worker sees it.
 struct Slot<S: Stream> {
     state: S::Client,
     op: S::Op,
-    /// Its connection: the lane's name for it. With a pool, the one that it holds or held last.
+    /// The lane's index. With a pool, the current or last one.
     connection: usize,
-    /// The number of the next transaction.
+    /// Of the next transaction.
     index: u64,
     intended_ns: u64,
     sent_ns: u64,
     counted: u64,
-    /// How often the transaction under way has been begun.
+    /// Of the current transaction.
     tries: u32,
-    /// How many of its operations the try under way has submitted.
+    /// Submitted in the current try.
     ops: u32,
-    /// How many tasks were under way when it became due, itself included.
+    /// Tasks in progress when it became due, itself included.
     running: u32,
-    /// What the try under way has failed with, while the lane brings the client back.
+    /// Of the current try, during recovery.
     failure: Option<OpError>,
     stage: Stage,
 }
 
-/// Where a client stands when its turn comes.
+/// A client's state at its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Between,
-    /// Before a transaction, with a connection that it waited for.
+    /// Before a transaction, with a pool connection.
     Admitted,
-    /// In a pause before its transaction.
+    /// Before its transaction.
     Paused,
-    /// In a transaction, at its next operation.
+    /// At the next operation of a transaction.
     Within,
-    /// At an operation that the lane had no room for, or that a pause comes before.
+    /// At a rejected operation, or after the pause before one.
     Op,
-    /// At a point of a pipeline that the lane had no room for.
+    /// At a rejected pipeline point.
     Sync(SyncPoint),
-    /// Waits for the lane to execute its operation.
     InFlight,
-    /// Has failed, and waits for the lane to bring it back.
+    /// After a failure.
     Recovering,
-    /// Before a transaction, and waits for the lane to make its connection anew.
+    /// Reconnecting before a transaction.
     Connecting,
 }
 
 impl Stage {
-    /// Whether the lane has something of the client's under way.
     fn is_with_lane(self) -> bool {
         matches!(self, Stage::InFlight | Stage::Recovering | Stage::Connecting)
     }
 }
 
-/// How clients come by connections. It does not change during a trial.
+/// Fixed during a trial.
 enum Access {
-    /// Each has one, of the same number.
+    /// One each, with the client's index.
     Own,
     Pool(Pool),
 }
 
-/// What the loop looks at for every transaction, decided once for the trial.
+/// Decided once per trial.
 struct Rules {
     seed: u64,
-    /// The worker's first client, counted over all workers.
+    /// Counted over all workers.
     first_client: u32,
-    /// The start of the load.
     start_ns: u64,
-    /// Start of the measured part.
     measured_ns: u64,
-    /// No transaction begins from here on.
+    /// Nothing begins afterwards.
     end_ns: u64,
     count: Option<u64>,
     pause: Option<crate::traffic::Span>,
     reconnect_every: u32,
-    /// Responses beyond the shortest limit are looked at more closely.
+    /// Slower responses are checked against all limits.
     shortest_limit_ns: u64,
     limits_ns: Vec<u64>,
     latency_limit_ns: Option<u64>,
     tasks: Tasks,
-    /// So many clients begin at the start; each of the others when one before it has ended for good.
+    /// Clients that begin at once; each further one after an earlier one has ended.
     first_clients: usize,
     kinds: Kinds,
     starts: Starts,
 }
 
-/// When transactions are meant to start.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Starts {
-    /// When their client is free.
     WhenFree,
-    /// At instants that a rate fixes in advance.
+    /// Fixed in advance by a rate.
     AtInstants,
 }
 
-/// Whether clients are tasks, whose ends are logged one by one.
+/// Whether to log each client's end as a task.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tasks {
     Logged,
     No,
 }
 
-/// Whether kinds of transactions are told apart.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kinds {
     ToldApart,
     One,
 }
 
-/// Runs a worker's clients from the common start to the end. The lane must be connected; it is closed on return.
-///
-/// # Errors
-/// None at present: what goes wrong under load is counted, and judged by the conductor.
+/// From the common start to the end. The lane must be connected, and is closed. Errors under load are counted, and
+/// judged by the conductor.
 pub fn run<L, S, C>(lane: L, stream: &S, clock: &C, context: WorkerContext<'_>) -> Result<Tally, Failure>
 where
     S: Stream,
@@ -260,29 +243,29 @@ struct Worker<'a, L, S: Stream, C> {
     recorder: Recorder,
     slots: Vec<Slot<S>>,
     access: Access,
-    /// How many transactions each connection has carried since it was made; empty unless they are made anew.
+    /// Per connection since it was made; empty without `reconnect`.
     carried: Vec<u32>,
-    /// Clients whose next transaction is due, or who have slept.
+    /// Due, or woken.
     ready: VecDeque<usize>,
-    /// Clients whose operation the lane had no room for.
+    /// Rejected by the lane.
     turned_away: VecDeque<usize>,
-    /// Clients that wait for their intended instant, or sleep in mid-transaction.
+    /// Waiting for an instant, or sleeping.
     timers: BinaryHeap<Reverse<(u64, usize)>>,
     in_flight: usize,
-    /// The first client that has not begun at all.
+    /// Not begun yet.
     next_client: usize,
-    /// Tasks that are due and have not ended.
+    /// Due and not ended.
     running: u32,
     tally: Tally,
     lag: Lag,
     now_ns: u64,
-    /// When something last ended.
+    /// Last completion.
     heard_ns: u64,
-    /// The longest time that a transaction has taken once it was sent.
+    /// Since sending.
     longest_ns: u64,
-    /// The longest response of this worker so far, from the start of the measured part on of that part.
+    /// Of the measured part once it has begun.
     longest_response_ns: u64,
-    /// Since when the worker knows that it should end early.
+    /// Since the worker knows that it should stop.
     stopped_ns: Option<u64>,
     gave_up: GaveUp,
     failures_in_a_row: u64,
@@ -292,14 +275,13 @@ struct Worker<'a, L, S: Stream, C> {
     measuring: Measuring,
 }
 
-/// Whether operations were given up that the system did not answer.
+/// Operations without answer were given up.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum GaveUp {
     No,
     Yes,
 }
 
-/// Whether the measured part has begun.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Measuring {
     NotYet,
@@ -322,8 +304,7 @@ where
             None => Access::Own,
             Some(size) => Access::Pool(Pool::new(open, size)),
         };
-        // What may pass between the intended instant and the sending is the wait for an instant, for a connection of
-        // the pool, or for a new one.
+        // Otherwise a transaction waits for its instant, a pool connection, or a new one.
         let is_sent_at_once = context.pace == Pace::Closed && traffic.pool.is_none() && traffic.reconnect_every == 0;
         let is_one = is_sent_at_once && L::INSTANTS == Instants::Worker;
         let latencies = if is_one { Latencies::ResponseOnly } else { Latencies::ResponseAndService };
@@ -378,7 +359,7 @@ where
         }
     }
 
-    /// Notes what the worker itself has used when the measured part begins.
+    /// Notes the worker's own use so far.
     fn note_start_of_measurement(&mut self) {
         if self.measuring == Measuring::NotYet && self.now_ns >= self.rules.measured_ns {
             self.measuring = Measuring::Begun;
@@ -386,7 +367,7 @@ where
             self.helpers_cpu_at_start_ns = self.lane.helpers_cpu_ns();
             self.entries_at_start = self.lane.kernel_entries();
             self.lag.clear();
-            // Of the measured part, as whatever is held against it.
+            // Only the measured part's, like what is compared with it.
             self.longest_response_ns = 0;
             self.lane.begin_measurement();
         }
@@ -404,7 +385,7 @@ where
             self.tally.window_ns = self.rules.end_ns.saturating_sub(self.rules.measured_ns);
         }
         self.count_due();
-        // Nobody knows of which kind they would have been, so each kind may have lost them.
+        // Their kind is unknown, so each kind may have lost them.
         let never_begun = self.tally.skipped + self.tally.not_begun;
         self.tally.kinds.iter_mut().for_each(|kind| kind.response.record_failed(never_begun));
         self.tally.lag = std::mem::take(&mut self.lag);
@@ -416,8 +397,7 @@ where
         self.tally
     }
 
-    /// What the server counted of the sessions. After a trial that was broken off nobody wants to know, and a server that does
-    /// not answer would be waited for in vain.
+    /// Skipped after an interrupted trial, where a silent server would only be waited for.
     fn session_counts(&mut self) -> Result<SessionCounts, String> {
         let is_whole = !self.gate.stopped() || self.gate.end_ns().is_some();
         match self.gave_up {
@@ -428,7 +408,7 @@ where
 }
 
 impl<L, S: Stream, C> Worker<'_, L, S, C> {
-    /// Counts what a rate made due in the measured part, and what of it nobody began: all clients were busy until its end.
+    /// Under a rate: due in the measured part, and not begun because all clients were busy.
     fn count_due(&mut self) {
         let Pacer::Rate(schedule) = &self.pacer else { return };
         let end_ns = self.rules.measured_ns + self.tally.window_ns;
@@ -436,12 +416,12 @@ impl<L, S: Stream, C> Worker<'_, L, S, C> {
         let due = schedule.until(end_ns);
         let batch = self.stream.batch();
         self.tally.due_in_window = (due - before) * batch;
-        // A trial of a number of transactions has taken all of them.
+        // A trial by count has taken all.
         if self.rules.count.is_none() {
             let begun = schedule.taken().max(before);
             let not_begun = due.saturating_sub(begun) * batch;
             self.tally.not_begun += not_begun;
-            // Going through the schedule again is worth it only where something is to be found.
+            // Avoids iterating over the schedule in vain.
             if not_begun > 0 {
                 let waited_for =
                     |limit_ns| schedule.until(end_ns.saturating_sub(limit_ns)).saturating_sub(begun) * batch;

@@ -1,4 +1,4 @@
-//! What each engine is asked by the families, side by side: where a text is changed, its siblings stand beside it.
+//! Snapshots of all engines' statements by family, side by side.
 
 use std::borrow::Cow;
 
@@ -28,7 +28,7 @@ const SPATIAL: [(&str, &dyn SpatialDialect); 4] = [
     ("sqlserver", &sqlserver::spatial::Spatial),
 ];
 
-/// A server that answers every query with these rows, and writes down what it was asked.
+/// Answers every query with these rows, and records it.
 #[derive(Default)]
 struct Scribe {
     asked: Vec<String>,
@@ -69,8 +69,7 @@ fn target() -> Box<dyn Target> {
     crate::Registry::built_in().open(&request).unwrap()
 }
 
-/// What an engine is asked for page inserts, in the order of a trial. A server that answers none of it as it should is
-/// asked on, as far as that goes.
+/// In the order of a trial, as far as a server with wrong answers is asked.
 fn pages_text(dialect: &dyn PagesDialect) -> Vec<String> {
     let mut scribe =
         Scribe { rows: vec![words("0 DB_TEST_IO 211 11067392 392 9297 8400756736 252474")], ..Scribe::default() };

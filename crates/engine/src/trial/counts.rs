@@ -1,8 +1,7 @@
 //! Whether client and server agree on what a trial did.
 //!
-//! What a load claims is counted a second time at the server, each time in the way that the engine tells most by: by the rows
-//! that a script must have left, by what the server counted of the load's own sessions, by the counters of its database.
-//! A trial in which the two disagree has no result. Where only a part can be held against each other the trial says so.
+//! The load's claims are verified by the server in the most precise way of each engine: rows left by a script, counts
+//! of the load's own sessions, counters of its database. A disagreement voids the trial; partial checks are reported.
 
 use model::{Mark, MarkKind};
 
@@ -13,18 +12,18 @@ use crate::target::Counters;
 use crate::worker::Tally;
 use crate::workloads::transactions::{Countable, Program};
 
-/// What a count may come to.
+/// Bounds of a count.
 struct Claim {
     what: &'static str,
-    /// What has certainly been done.
+    /// Certainly done.
     least: u64,
-    /// What may have been done: a transaction that failed may have been carried out before its failure was heard of.
+    /// Possibly done: a failed transaction may have been carried out unnoticed.
     most: u64,
 }
 
 impl Claim {
-    /// The same, but that what is beyond the claim is no lie: triggers, procedures and the server itself work in a session, too.
-    /// That is said, since it leaves open whether something was done twice.
+    /// Excess is no lie here: triggers, procedures and the server work in sessions, too. It is reported, since
+    /// something may have been done twice.
     fn hold_least(&self, seen: u64, where_seen: &str) -> Result<Option<String>, Failure> {
         let Claim { what, most, .. } = *self;
         if seen > most {
@@ -35,7 +34,7 @@ impl Claim {
         self.hold(seen, where_seen).map(|()| None)
     }
 
-    /// Compares the claim with what the server has seen of it `where_seen`.
+    /// Fails if the server's count is outside.
     fn hold(&self, seen: u64, where_seen: &str) -> Result<(), Failure> {
         let Claim { what, least, most } = *self;
         if (least..=most).contains(&seen) {
@@ -53,7 +52,7 @@ impl Claim {
 }
 
 impl Trial<'_> {
-    /// Holds what the client claims against what the server has seen; a mark says what could not be.
+    /// Verifies the client's claims; a mark reports what could not be.
     pub(super) fn check_counts(
         &self,
         program: &Program,
@@ -71,7 +70,7 @@ impl Trial<'_> {
         Ok(marks)
     }
 
-    /// By the rows that a built-in script leaves. Why it was not done is an `Err`; that it has no such rows, an empty one.
+    /// Rows of a built-in script. `Err`: why not, empty for scripts without such rows.
     fn check_rows(&self, program: &Program, tally: &Tally) -> Result<Result<(), Option<String>>, Failure> {
         let Some(check) = program.check else { return Ok(Err(None)) };
         let claim = Claim { what: "transactions", least: tally.succeeded, most: tally.succeeded + tally.failures() };
@@ -86,8 +85,7 @@ impl Trial<'_> {
     }
 }
 
-/// By what the server counted of the load's own sessions, which is noted among its counters. Why that says less than it could
-/// is the inner `Err`.
+/// Counts of the load's own sessions, added to its counters. The inner `Err` is a limitation.
 fn check_sessions(program: &Program, tally: &Tally, counters: &mut Counters) -> Result<Result<(), String>, Failure> {
     const WHERE: &str = " in the load's own sessions";
     let seen = match &tally.sessions {
@@ -123,8 +121,7 @@ fn check_sessions(program: &Program, tally: &Tally, counters: &mut Counters) -> 
     }
 }
 
-/// By the counters of the server or the database, which count everybody's work and so can only be too small. What was held
-/// against them, if anything.
+/// Database or server counters, which include other users and so can only be too small. Returns which, if any.
 fn check_database(program: &Program, tally: &Tally, counters: &Counters) -> Result<Option<String>, Failure> {
     let Some((what, seen)) = seen_by_server(counters) else { return Ok(None) };
     let claimed = claimed_commits(program, tally);
@@ -134,8 +131,7 @@ fn check_database(program: &Program, tally: &Tally, counters: &Counters) -> Resu
     )))
 }
 
-/// What the database rolled back beyond what the load knows of. Others may have done so; but a session does not tell commits
-/// from rollbacks, so it may also be what the load takes for committed.
+/// Rollbacks beyond the load's own: other users', or supposed commits, since a session does not distinguish.
 fn rolled_back(program: &Program, tally: &Tally, counters: &Counters) -> Option<Mark> {
     let seen = counters.get("rollbacks")? as u64;
     let known = tally.asked.rollbacks + tally.asked_in_vain.rollbacks;
@@ -146,7 +142,7 @@ fn rolled_back(program: &Program, tally: &Tally, counters: &Counters) -> Option<
     (program.countable() == Countable::Exactly && seen > known).then_some(Mark { kind: MarkKind::Note, detail })
 }
 
-/// How many commits the load claims at least.
+/// At least.
 pub(super) fn claimed_commits(program: &Program, tally: &Tally) -> u64 {
     match program.countable() {
         Countable::No(_) => 0,
@@ -154,8 +150,7 @@ pub(super) fn claimed_commits(program: &Program, tally: &Tally) -> u64 {
     }
 }
 
-/// What the server has seen at least of the client's commits: commits where it counts them. Else its statements, of
-/// which every commit takes at least one.
+/// Commits, else statements, of which every commit takes at least one.
 pub(super) fn seen_by_server(counters: &Counters) -> Option<(&'static str, f64)> {
     let statements = || counters.get("statements").map(|seen| (" statements", seen));
     counters.get("commits").map(|seen| ("", seen)).or_else(statements)
@@ -195,7 +190,7 @@ mod tests {
             let cause = held(block, seen, 0).unwrap_err();
             assert!(cause.contains(said), "{cause}");
         }
-        // A trigger or a procedure works in the session, too.
+        // Triggers and procedures work in the session, too.
         for (seen, said) in [
             (all(101, 300, 100), "101 transactions of the server in the load's own sessions, the load knows of 100"),
             (all(100, 600, 100), "600 statements"),

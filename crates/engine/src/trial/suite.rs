@@ -1,5 +1,4 @@
-//! What every engine's counts are tried with: scripts of every kind on a real server, and a lane that claims what it has not
-//! done.
+//! Tests of every engine's counts: scripts of every kind on a real server, and a lying lane.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -14,11 +13,11 @@ use crate::registry::Registry;
 use crate::target::Target;
 use crate::workloads::{Action, Grants};
 
-/// Transactions of each client, and clients.
+/// Transactions per client, and clients.
 const EACH: u64 = 40;
 const CLIENTS: u64 = 3;
 
-/// Scripts of a user's own, each with its statements, its `COMMIT`s, and the server's transactions in PostgreSQL's sense.
+/// Users' scripts with statements, `COMMIT`s, and PostgreSQL transactions.
 const OWN: [(&str, &str, [u64; 3]); 4] = [
     ("two", "UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = :a;\nSELECT 1;\n", [2, 0, 2]),
     ("undone", "BEGIN;\nUPDATE pgbench_accounts SET abalance = 7 WHERE aid = :a;\nROLLBACK;\n", [3, 0, 1]),
@@ -26,12 +25,12 @@ const OWN: [(&str, &str, [u64; 3]); 4] = [
     ("branches", "\\if :a > 50\nSELECT 1;\n\\else\nSELECT 2;\n\\endif\nSELECT 3;\n", [2, 0, 2]),
 ];
 
-/// On which tables a trial works.
+/// Tables of a trial.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum On {
-    /// Those that were made for it.
+    /// Newly made.
     New,
-    /// Those that the trial before it has left.
+    /// Of the previous trial.
     Used,
 }
 
@@ -87,7 +86,7 @@ fn write(folder: &Path, name: &str, text: &str) -> String {
     file.to_str().unwrap().to_owned()
 }
 
-/// Whatever a load consists of, the server counts as many as the client.
+/// For every kind of load.
 pub(crate) fn counts_agree(target: &dyn Target, protocols: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     for protocol in protocols {
@@ -114,7 +113,7 @@ pub(crate) fn counts_agree(target: &dyn Target, protocols: &[&str]) {
     }
 }
 
-/// A script that works on no table of étalon's is counted as any other: by its sessions, since it leaves no rows.
+/// Counted by sessions, since no rows are left.
 fn tables_of_others_make_no_difference(target: &dyn Target, folder: &Path, protocol: &str) {
     let (name, text, per_transaction) = OWN[2];
     let script = write(folder, name, text);
@@ -125,7 +124,7 @@ fn tables_of_others_make_no_difference(target: &dyn Target, folder: &Path, proto
     assert_eq!(all_counted(&record, per_transaction), None, "tables = \"none\", {protocol}");
 }
 
-/// An engine that does not count what is explained says so, and calls no trial a failure for it.
+/// Engines that do not count `EXPLAIN` say so without failing the trial.
 fn what_is_explained_is_counted_or_said_not_to_be(target: &dyn Target, folder: &Path, protocol: &str) {
     let script = write(folder, "explained", "EXPLAIN SELECT 1;\nSELECT 2;\n");
     let record =
@@ -136,7 +135,7 @@ fn what_is_explained_is_counted_or_said_not_to_be(target: &dyn Target, folder: &
     }
 }
 
-/// The first count of the sessions that is not the expected one of each transaction; it takes at least one count.
+/// The first session count that differs per transaction.
 fn all_counted(record: &TrialRecord, [statements, commits, transactions]: [u64; 3]) -> Option<String> {
     let all = [
         ("server_session_statements", statements),
@@ -152,14 +151,14 @@ fn all_counted(record: &TrialRecord, [statements, commits, transactions]: [u64; 
     wrong.map(|(id, seen, expected)| format!("{id}: {seen} and not {expected}"))
 }
 
-/// What failed may have been carried out or not, inside a transaction and outside.
+/// Failed work may or may not have been done, inside a transaction and outside.
 fn failures_are_allowed_for(target: &dyn Target, folder: &Path, protocol: &str) {
     let insert = "\\set b random(1, 500)\nINSERT INTO pgbench_branches (bid, bbalance) VALUES (:b, 0);\n";
     for (name, text) in
         [("failing", insert.to_owned()), ("failing-block", format!("BEGIN;\nSELECT 1;\n{insert}COMMIT;\n"))]
     {
         let script = write(folder, name, &text);
-        // SQLite's writers wait for each other; a lock that is not had in time is a failure like others.
+        // SQLite's writers wait for each other; lock time-outs are failures.
         let record =
             trial(target, On::New, &script, protocol, &[]).unwrap_or_else(|f| panic!("{name}, {protocol}: {f}"));
         assert!(count(&record, "errors").unwrap() > 0, "{name}, {protocol}: nothing failed");
@@ -167,24 +166,24 @@ fn failures_are_allowed_for(target: &dyn Target, folder: &Path, protocol: &str) 
     }
 }
 
-/// A connection that is made anew takes with it what was counted of its session: the trial says so.
+/// A reconnect loses a session's counts: the trial says so.
 pub(crate) fn new_connections_are_not_counted(target: &dyn Target) {
     let record = trial(target, On::New, "select-only", "prepared", &[("reconnect", Value::Int(10))]).unwrap();
     let detail = is_not_counted(&record).unwrap_or_default();
     assert!(detail.contains("connections were made anew"), "{detail:?}");
-    // The rows of a script that writes are counted all the same.
+    // A writing script's rows still count.
     let record = trial(target, On::New, "select-update", "prepared", &[("reconnect", Value::Int(10))]).unwrap();
     assert_eq!(is_not_counted(&record), None);
 }
 
-/// Behind something that lets clients into sessions other than those that answer, nothing is counted, and no trial fails for it.
+/// Behind a proxy with other sessions nothing is counted, and no trial fails.
 pub(crate) fn sessions_elsewhere_are_not_counted(target: &dyn Target) {
     let record = trial(target, On::New, "select-only", "prepared", &[]).unwrap();
     let detail = is_not_counted(&record).unwrap_or_default();
     assert!(detail.contains("is not the one that the client was let into"), "{detail:?}");
 }
 
-/// A target whose lanes claim operations that they never hand over gives no result, whatever the script.
+/// Lanes that claim unsubmitted operations give no result.
 pub(crate) fn lies_are_caught(target: &dyn Target, protocols: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let own = write(folder.path(), "two", OWN[0].1);
@@ -202,7 +201,7 @@ pub(crate) fn lies_are_caught(target: &dyn Target, protocols: &[&str]) {
     }
 }
 
-/// Gives the methods of a target that are those of another within it, but [`Target::drive`].
+/// Forwards methods to an inner target, except [`Target::drive`].
 macro_rules! delegate_to_target {
     () => {
         fn facts(&self) -> Result<Facts, Failure> {

@@ -1,4 +1,4 @@
-//! Making a worker's connections before the start.
+//! Connects a worker before the start.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,15 +8,14 @@ use std::time::{Duration, Instant};
 use super::{Tally, WorkerContext};
 use crate::error::{Failure, FailureKind};
 
-/// Logins of one worker that are under way at the same time: a server far away, or one that starts a process for each, is
-/// waited for by many of them at once.
+/// Concurrent logins of a worker, for distant servers and process-per-connection ones.
 pub const LOGINS_AT_ONCE: usize = 32;
 
-/// So long a pool goes on asking for connections after it was first refused one; what is then missing is not asked for.
+/// How long a pool keeps trying after its first refusal.
 const REFUSALS_PATIENCE: Duration = Duration::from_secs(3);
 
 impl WorkerContext<'_> {
-    /// How many connections the worker needs: one for each client, or those of its pool.
+    /// One per client, or the pool's.
     pub fn connections(&self) -> u32 {
         match self.traffic.pool {
             Some(pool) => pool.connections,
@@ -24,11 +23,8 @@ impl WorkerContext<'_> {
         }
     }
 
-    /// Makes the worker's connections by calling `open` with a number for each, from the worker's first client on, and
-    /// takes the time of each; up to `at_once` calls are under way at a time. A pool goes on with fewer than it asked for.
-    ///
-    /// # Errors
-    /// The failure of the first connection that could not be made, with how many were; for a pool, if none could.
+    /// Connects by `open`, numbered from the worker's first client, with `at_once` calls in parallel, and times each.
+    /// A pool accepts fewer; otherwise the first failure is an error.
     pub fn connect<T: Send>(
         &mut self,
         at_once: usize,
@@ -47,7 +43,7 @@ impl WorkerContext<'_> {
         };
         thread::scope(|scope| {
             for _ in 1..at_once.min(wanted as usize) {
-                // Fewer threads are slower, and no reason to give up: this one works, too.
+                // Fewer threads are only slower: this one works, too.
                 let _ = thread::Builder::new().name("etalon-login".to_owned()).spawn_scoped(scope, work);
             }
             work();
@@ -71,23 +67,21 @@ impl WorkerContext<'_> {
         }
     }
 
-    /// How many connections there are to work with.
     pub(crate) fn open_connections(&self) -> usize {
         (u64::from(self.connections()) - self.opened.missing) as usize
     }
 }
 
-/// Connections that several threads are making.
 struct Opening<T> {
     wanted: u32,
     taken: AtomicU32,
-    /// How long it goes on after the first refusal.
+    /// After the first refusal.
     patience: Duration,
     ended: Mutex<Ended<T>>,
 }
 
 struct Ended<T> {
-    /// Each with the time that it took, in nanoseconds.
+    /// With nanoseconds.
     made: Vec<(T, u64)>,
     refused: Vec<Failure>,
     first_refusal: Option<Instant>,
@@ -103,7 +97,6 @@ impl<T> Opening<T> {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The number of the next connection to be made, if one is.
     fn next(&self) -> Option<u32> {
         let given_up = self.ended().first_refusal.is_some_and(|since| since.elapsed() >= self.patience);
         let number = self.taken.fetch_add(1, Ordering::Relaxed);
@@ -122,7 +115,7 @@ impl<T> Opening<T> {
     }
 }
 
-/// What is said of a pool that is smaller than the plan wants, with counts by kind; nothing if it is not.
+/// Of a pool, with counts by kind.
 pub fn shortfall(tally: &Tally) -> Option<String> {
     let connections = &tally.connections;
     if connections.missing == 0 {
@@ -143,7 +136,6 @@ pub fn shortfall(tally: &Tally) -> Option<String> {
     Some(text)
 }
 
-/// Why a connection could not be made, in a word or two.
 fn words(kind: FailureKind) -> &'static str {
     match kind {
         FailureKind::Unreachable => "unreachable",

@@ -15,7 +15,6 @@ use crate::workloads::transactions::{
 mod censored;
 mod load;
 
-/// What a worker is asked for.
 struct Load {
     seed: u64,
     clients: u32,
@@ -41,7 +40,6 @@ impl Default for Load {
 }
 
 impl Load {
-    /// Runs the load as one worker, and gives what it counted and handed over.
     fn run<L: Lane<Op = StatementOp>>(
         &self,
         lane: L,
@@ -70,14 +68,14 @@ impl Load {
     }
 }
 
-/// Fails each transaction so many times, then lets it pass; takes a microsecond for each operation.
+/// Fails each transaction `failures` times; every operation takes a microsecond.
 struct Flaky {
     class: ErrorClass,
     failures: u32,
     failed: u32,
     clock: VirtualClock,
     seen: Rc<RefCell<Vec<Vec<Datum>>>>,
-    /// Turns every second operation away first.
+    /// Rejects every second operation first.
     turns_away: bool,
 }
 
@@ -108,13 +106,12 @@ impl Lane for Flaky {
     fn close(self) {}
 }
 
-/// Runs five transactions of one client.
 fn drive(program: &Program, class: ErrorClass, failures: u32) -> (Tally, Vec<Vec<Datum>>) {
     let (tally, seen, _) = drive_and_time(program, class, failures);
     (tally, seen)
 }
 
-/// The same with the longest response, in nanoseconds.
+/// With the longest response.
 fn drive_and_time(program: &Program, class: ErrorClass, failures: u32) -> (Tally, Vec<Vec<Datum>>, u64) {
     let clock = VirtualClock::default();
     let seen = Rc::new(RefCell::new(Vec::new()));

@@ -1,4 +1,4 @@
-//! A transaction from its beginning to its end, with all that may come between.
+//! A transaction from beginning to end.
 
 use std::cmp::Reverse;
 
@@ -8,11 +8,11 @@ use crate::lane::{Completion, ErrorClass, Instants, Lane, OpError, Outcome, Subm
 use crate::recorder::Inside;
 use crate::stream::{Asked, Next, Stream};
 
-/// A worker that fails so often in a row without one success has met a broken script or server.
+/// This many failures in a row without success mean a broken script or server.
 pub(crate) const HOPELESS_FAILURES: u64 = 100;
-/// Keeps the draws of pauses apart from those of the load.
+/// Separates pauses' random draws from the load's.
 const PAUSE_SALT: u64 = 0x7061_7573_6570_6175;
-/// The pauses of a transaction have numbers of their own, so many at most before they repeat.
+/// Pauses of a transaction before their numbers repeat.
 const PAUSES_PER_TRANSACTION: u64 = 1 << 12;
 
 impl<L, S, C> Worker<'_, L, S, C>
@@ -21,7 +21,6 @@ where
     L: Lane<Op = S::Op>,
     C: Clock,
 {
-    /// Goes on with a client from wherever it stands.
     pub(super) fn go_on(&mut self, client: usize) {
         match self.slots[client].stage {
             Stage::Between => self.enter(client),
@@ -44,7 +43,7 @@ where
         }
     }
 
-    /// Gets a client whose transaction is due a connection, and begins.
+    /// Gets a connection for a due transaction, and begins.
     fn enter(&mut self, client: usize) {
         if self.rules.tasks == Tasks::Logged {
             self.running += 1;
@@ -57,14 +56,13 @@ where
         self.begin(client);
     }
 
-    /// Notes how long a client waited for its connection.
     fn note_wait(&mut self, waited_ns: u64) {
         if let (Some(waits), Measuring::Begun) = (&mut self.tally.pool_wait, self.measuring) {
             waits.record(waited_ns, 1);
         }
     }
 
-    /// Gives a client's connection back; who has waited longest for one goes on with it.
+    /// The longest waiting client gets the connection.
     fn leave(&mut self, client: usize) {
         if matches!(self.access, Access::Own) {
             return;
@@ -83,9 +81,8 @@ where
         }
     }
 
-    /// Begins a client's transaction; its connection is made anew before if it has carried as many as it may. The client
-    /// waits for that, so it is part of the response time, as `pgbench -C` has it in its rate and its average; it is no part
-    /// of the service time, which counts from when the transaction was sent.
+    /// Begins a transaction, reconnecting first if due. That counts in the response time, as `pgbench -C` has it, not
+    /// in the service time.
     fn begin(&mut self, client: usize) {
         let connection = self.slots[client].connection;
         match self.carried.get(connection) {
@@ -101,7 +98,7 @@ where
         }
     }
 
-    /// Goes on with a transaction whose connection has been made anew, or was not to be had.
+    /// After reconnecting, successfully or not.
     fn end_connecting(&mut self, client: usize, outcome: Outcome) {
         self.now_ns = self.clock.now_ns();
         if let Outcome::Failed(error) = outcome {
@@ -114,7 +111,6 @@ where
         self.send_first(client);
     }
 
-    /// Goes on to the first operation of a client's transaction.
     fn send_first(&mut self, client: usize) {
         if let Some(carried) = self.carried.get_mut(self.slots[client].connection) {
             *carried += 1;
@@ -131,7 +127,7 @@ where
         self.advance(client);
     }
 
-    /// Goes on with a client's transaction until it waits for the system, sleeps, or has ended.
+    /// Until it waits, sleeps, or has ended.
     fn advance(&mut self, client: usize) {
         loop {
             let slot = &mut self.slots[client];
@@ -177,7 +173,7 @@ where
         self.timers.push(Reverse((self.now_ns.saturating_add(duration_ns), client)));
     }
 
-    /// Waits before a transaction; one that would begin after the end of the trial does not begin at all.
+    /// A transaction that would begin after the end does not begin.
     fn sleep_unless_too_long(&mut self, client: usize, duration_ns: u64) {
         self.now_ns = self.clock.now_ns();
         if self.now_ns.saturating_add(duration_ns) < self.rules.end_ns && !self.gate.stopped() {
@@ -190,7 +186,7 @@ where
         self.leave(client);
     }
 
-    /// Waits before an operation that is not its transaction's first. A retry waits as long as the first try did.
+    /// Before an operation other than the first. Retries wait equally long.
     fn pause(&mut self, client: usize) {
         let Some(pause) = self.rules.pause else { return };
         let slot = &self.slots[client];
@@ -199,7 +195,7 @@ where
         self.sleep(client, duration_ns);
     }
 
-    /// Hands the lane what the client stands at. `true` if that has ended well already.
+    /// `true` if it has succeeded already.
     fn submit(&mut self, client: usize) -> bool {
         let slot = &mut self.slots[client];
         let submitted = match slot.stage {
@@ -225,7 +221,7 @@ where
         }
     }
 
-    /// Gives the stream the rows that it asked for. `false` if it cannot go on with them.
+    /// Passes requested rows to the stream. `false` if it cannot go on.
     fn receive(&mut self, client: usize) -> bool {
         let slot = &mut self.slots[client];
         let received = self.stream.receive(&mut slot.state, self.lane.kept_rows(slot.connection));
@@ -238,7 +234,6 @@ where
     pub(super) fn complete(&mut self, completion: Completion) {
         let client = match &self.access {
             Access::Own => completion.client,
-            // A connection that nobody holds has nothing under way.
             Access::Pool(pool) => match pool.holder(completion.client) {
                 Some(client) => client,
                 None => return,
@@ -282,7 +277,7 @@ where
             if response_ns > self.rules.shortest_limit_ns {
                 self.count_limits(response_ns);
             }
-            // Empty where kinds are not told apart.
+            // Empty if kinds are not distinguished.
             if let Some(kind) = self.tally.kinds.get_mut(kind) {
                 kind.record(batch, response_ns, inside);
             }
@@ -295,13 +290,13 @@ where
         self.schedule(client);
     }
 
-    /// Counts the limits that a response is beyond, or that the wait for one has been beyond already.
+    /// Limits exceeded by a response or wait.
     pub(super) fn count_limits(&mut self, response_ns: u64) {
         let batch = self.stream.batch();
         self.tally.count_over(&self.rules, |limit_ns| batch * u64::from(response_ns > limit_ns));
     }
 
-    /// Notes the end of a task: its response time, or nothing if it failed.
+    /// `None` if it failed.
     pub(super) fn log_task(&mut self, client: usize, response_ns: Option<u64>) {
         if self.rules.tasks == Tasks::Logged
             && let Some(log) = self.tally.tasks.last_mut()
@@ -312,7 +307,6 @@ where
         }
     }
 
-    /// Counts the tries of a transaction that has ended.
     fn end_transaction(&mut self, client: usize) {
         let slot = &mut self.slots[client];
         slot.stage = Stage::Between;
@@ -321,10 +315,10 @@ where
         self.tally.retried += u64::from(retries > 0);
     }
 
-    /// Takes a client whose try has failed back to where it can begin one, which may take the lane some time.
+    /// Recovers a client after a failed try, which may take time.
     pub(super) fn fail(&mut self, client: usize, error: OpError) {
         self.tally.asked_in_vain += self.stream.asked(&self.slots[client].state);
-        // A transaction that was left open, and what rolled it back.
+        // The open transaction, and its rollback.
         self.tally.asked_in_vain += Asked { transactions: 1, statements: 1, commits: 0, rollbacks: 1 };
         if error.class == ErrorClass::ConnectionLost {
             return self.end_try(client, error, Outcome::Ok);
@@ -340,17 +334,17 @@ where
         }
     }
 
-    /// Ends a try that has failed, whose client the lane has brought back or not: it is repeated, or the transaction ends.
+    /// After recovery, successful or not: retries or ends the transaction.
     fn end_try(&mut self, client: usize, error: OpError, recovered: Outcome) {
         let is_tried_again = recovered == Outcome::Ok && self.may_retry(client, error.class);
         if is_tried_again && !self.has_ended() {
             let slot = &mut self.slots[client];
             slot.tries += 1;
             slot.ops = 0;
-            // The number of this transaction once more, so that it repeats its values.
+            // With the same number, so that it repeats its values.
             self.stream.begin(&mut slot.state, slot.index - 1);
             slot.stage = Stage::Within;
-            // By way of the queue: the others' turn comes first, and the stack stays flat.
+            // Through the queue: others come first, and the stack stays flat.
             self.ready.push_back(client);
             return;
         }
@@ -369,8 +363,8 @@ where
         self.schedule(client);
     }
 
-    /// Leaves a transaction out that the trial's end keeps from going on: étalon's own doing is no failure, and what it would
-    /// have taken is not known. Only if it has taken longer than any response it is known to be slower than all of them.
+    /// Ends a transaction because of the trial's end, which is no failure. It counts as slower only if it has taken
+    /// longer than any response.
     fn break_off(&mut self, client: usize) {
         let taken_ns = self.now_ns.saturating_sub(self.slots[client].intended_ns);
         if taken_ns < self.longest_response_ns {
@@ -387,10 +381,10 @@ where
         }
     }
 
-    /// Ends the trial, since a client could not be brought back: its connection cannot be used any more, whatever the reason.
+    /// Ends the trial: the connection is unusable.
     fn lose(&mut self, error: OpError) {
         self.gate.stop();
-        // A full device is told as such.
+        // A full device is reported as such.
         self.tally.connection_lost |= error.class != ErrorClass::DiskFull;
         let class = if error.class == ErrorClass::DiskFull { error.class } else { ErrorClass::ConnectionLost };
         let message = match error.class {
@@ -400,13 +394,13 @@ where
         self.tally.count_failure(OpError { class, message });
     }
 
-    /// Ends a transaction that has waited for a connection in vain.
+    /// After a wait in vain.
     pub(super) fn end_without_connection(&mut self, client: usize, error: OpError) {
         self.count_unbegun(client, error);
         self.schedule(client);
     }
 
-    /// Ends a transaction whose connection could not be made anew; the next one on it tries again.
+    /// After a failed reconnect; the next transaction tries again.
     fn end_unbegun(&mut self, client: usize, error: OpError) {
         self.now_ns = self.clock.now_ns();
         self.count_unbegun(client, error);
@@ -426,7 +420,6 @@ where
         self.log_task(client, None);
     }
 
-    /// Notes of which kind a transaction is that has failed.
     fn note_failed_kind(&mut self, client: usize) {
         if self.rules.kinds == Kinds::ToldApart && self.now_ns >= self.rules.measured_ns {
             let kind = self.stream.kind(&self.slots[client].state);
@@ -437,7 +430,7 @@ where
         }
     }
 
-    /// Notes that a transaction will not be begun. Nobody knows of which kind it would have been, so each may have lost it.
+    /// Of unknown kind: each may have lost it.
     pub(super) fn note_failed_unbegun(&mut self) {
         if self.now_ns >= self.rules.measured_ns {
             let batch = self.stream.batch();
@@ -445,7 +438,7 @@ where
         }
     }
 
-    /// Counts a failed transaction, and ends the run if there is no point in going on.
+    /// Stops the run if going on is pointless.
     fn count_failure(&mut self, error: OpError) {
         let batch = self.stream.batch();
         if self.now_ns >= self.rules.measured_ns {
@@ -455,13 +448,13 @@ where
         if self.rules.count.is_some() {
             self.tally.window_ns = self.tally.window_ns.max(self.now_ns.saturating_sub(self.rules.measured_ns));
         }
-        // A client that others are always quicker than has met neither.
+        // Contention is not a broken script or server.
         self.failures_in_a_row += u64::from(!error.class.is_contention());
         if error.class == ErrorClass::ConnectionLost {
             self.tally.connection_lost = true;
             self.gate.stop();
         }
-        // A script that cannot go on ends its client in pgbench, and the run has no result. So here.
+        // A script error ends a client in pgbench, too, and voids the run.
         let broken = error.class == ErrorClass::Script;
         self.tally.count_failures(error, batch);
         if broken || (self.tally.succeeded == 0 && self.failures_in_a_row >= HOPELESS_FAILURES) {
@@ -470,7 +463,7 @@ where
         }
     }
 
-    /// Whether a transaction that has failed is to be tried again, if the trial goes on.
+    /// If the trial goes on.
     fn may_retry(&self, client: usize, class: ErrorClass) -> bool {
         let slot = &self.slots[client];
         self.stream.retry().allows(class, slot.tries, self.now_ns.saturating_sub(slot.intended_ns))

@@ -1,4 +1,4 @@
-//! A turn of the loop: what is due, what has ended, what is given up.
+//! A turn of the loop: what is due, completed, given up.
 
 use std::cmp::Reverse;
 use std::time::Duration;
@@ -10,13 +10,13 @@ use crate::clock::Clock;
 use crate::lane::{ErrorClass, Lane, OpError};
 use crate::stream::Stream;
 
-/// How long after the end of a trial an answer is waited for at least.
+/// Minimum wait for answers after the end.
 const PATIENCE_NS: u64 = 10_000_000_000;
-/// The same between two answers of a trial that ends by a count: nothing else says that something is wrong.
+/// Between answers of a trial by count, where nothing else tells a fault.
 const SILENCE_PATIENCE_NS: u64 = 120_000_000_000;
-/// An answer is waited for so many times the longest time that any transaction has taken.
+/// Waits this many times the longest transaction.
 const PATIENCE_FACTOR: u64 = 3;
-/// A worker looks so often whether it should end early, even if nothing happens.
+/// Polling interval for a stop.
 const STOP_POLL_NS: u64 = 200_000_000;
 
 impl<L, S, C> Worker<'_, L, S, C>
@@ -52,7 +52,7 @@ where
                 for completion in completions.drain(..) {
                     self.in_flight -= 1;
                     self.complete(completion);
-                    // The time that the last transaction ended at: no clock is read for this.
+                    // Reuses the last completion's time.
                     self.lag.record(self.now_ns - reaped_ns);
                 }
             } else if self.ready.is_empty() && self.turned_away.is_empty() && self.is_busy() {
@@ -72,7 +72,7 @@ where
         self.in_flight + self.ready.len() + self.turned_away.len() + self.timers.len() + waiting > 0
     }
 
-    /// Until when nothing needs to be done, if nothing is heard.
+    /// Of a wait without completions.
     fn deadline_ns(&self) -> u64 {
         let timer_ns = self.timers.peek().map_or(u64::MAX, |Reverse((at_ns, _))| *at_ns);
         let wait_ns = match &self.access {
@@ -82,7 +82,7 @@ where
         timer_ns.min(wait_ns).min(self.now_ns + STOP_POLL_NS)
     }
 
-    /// Begins every transaction that is due, and offers the lane again what it turned away.
+    /// And resubmits rejected operations.
     fn begin_due(&mut self) {
         for _ in 0..self.turned_away.len() {
             if let Some(client) = self.turned_away.pop_front() {
@@ -97,8 +97,6 @@ where
             self.timers.pop();
             self.ready.push_back(client);
         }
-        // Only those that are ready now: a lane that answers at once makes them ready again, and the others' turn
-        // comes first.
         for _ in 0..self.ready.len() {
             if let Some(client) = self.ready.pop_front() {
                 self.go_on(client);
@@ -106,7 +104,7 @@ where
         }
     }
 
-    /// Lets the next client begin that has not yet, if there is one.
+    /// If any is left.
     fn schedule_next(&mut self) {
         if self.next_client < self.slots.len() {
             self.next_client += 1;
@@ -114,7 +112,7 @@ where
         }
     }
 
-    /// Fixes when a free client's next transaction is meant to begin; retires the client at the end of the trial.
+    /// Or retires the client at the end.
     pub(super) fn schedule(&mut self, client: usize) {
         self.note_start_of_measurement();
         if self.has_ended() {
@@ -143,8 +141,7 @@ where
         }
     }
 
-    /// The next instant of the schedule. Those that are later than the latency limit already are passed over, as
-    /// `pgbench -L` does, and count as transactions of the client. Nothing if that was its last.
+    /// Skips instants beyond the latency limit like `pgbench -L`, counting them for the client. `None` after its last.
     fn take_instant(&mut self, client: usize) -> Option<u64> {
         let Pacer::Rate(schedule) = &mut self.pacer else { return None };
         let slot = &mut self.slots[client];
@@ -156,7 +153,7 @@ where
                     Access::Own => 0,
                     Access::Pool(pool) => pool.waiting() as u64,
                 };
-                // Nobody can be behind who is early.
+                // An early client cannot be behind.
                 if instant_ns < self.now_ns && self.now_ns >= self.rules.measured_ns {
                     let backlog = schedule.backlog(self.now_ns) + waiting;
                     self.tally.backlog_max = self.tally.backlog_max.max(backlog);
@@ -174,7 +171,7 @@ where
         }
     }
 
-    /// Ends what has waited too long for a connection of the pool.
+    /// For the pool.
     fn end_waits(&mut self) {
         loop {
             let Access::Pool(pool) = &mut self.access else { return };
@@ -188,8 +185,7 @@ where
         }
     }
 
-    /// Learns when the measured part has ended, where that was not known before. What ends in the turn in which it did is
-    /// counted inside.
+    /// Checks for the end where it was unknown. Completions of this turn count inside.
     pub(super) fn heed_end(&mut self) {
         if self.rules.end_ns == u64::MAX
             && let Some(end_ns) = self.gate.end_ns()
@@ -198,7 +194,7 @@ where
         }
     }
 
-    /// Lets go of what has not begun, once the trial should end early.
+    /// Drops what has not begun.
     fn heed_stop(&mut self) {
         if self.stopped_ns.is_some() || !self.gate.stopped() {
             return;
@@ -209,13 +205,13 @@ where
         self.dismiss_waiting();
     }
 
-    /// Whether nothing begins any more.
+    /// Nothing begins any more.
     pub(super) fn has_ended(&self) -> bool {
         self.now_ns >= self.rules.end_ns || self.gate.stopped()
     }
 
-    /// Lets go of whoever waits for a connection of the pool, since no transaction begins any more. Of a closed loop only who
-    /// has waited longer than any response took is known to be slower; of the others nothing is known.
+    /// Empties the pool's queue at the end. In a closed loop only those that waited longer than any response are known
+    /// to be slower.
     pub(super) fn dismiss_waiting(&mut self) {
         let Access::Pool(pool) = &mut self.access else { return };
         let batch = self.stream.batch();
@@ -233,7 +229,6 @@ where
         }
     }
 
-    /// When an answer that has not come will not be waited for any longer.
     fn patience_ends_ns(&self) -> u64 {
         let by_experience_ns = self.longest_ns.saturating_mul(PATIENCE_FACTOR);
         let by_time_ns = self.rules.end_ns.min(self.stopped_ns.unwrap_or(u64::MAX));
@@ -244,10 +239,10 @@ where
         }
     }
 
-    /// Counts every operation that has not been answered as given up. Nothing more is asked of the system.
+    /// Counts unanswered operations; asks nothing more.
     fn give_up(&mut self) {
         let since_ns = match (self.rules.count, self.stopped_ns) {
-            // Another worker may have given up, and asked this one to stop, a moment before this one does.
+            // Another worker may have stopped this one first.
             (None, stopped_ns) => self.rules.end_ns.min(stopped_ns.unwrap_or(u64::MAX)),
             (Some(_), stopped_ns) => stopped_ns.unwrap_or(self.heard_ns),
         };

@@ -1,5 +1,5 @@
-//! One table filled by one statement inside the server: what the published comparison of PostgreSQL on Linux and on
-//! Windows (Guazzo, 2016) timed before its tasks.
+//! One table filled by one statement in the server, timed by the published comparison of PostgreSQL on Linux and
+//! Windows (Guazzo, 2016).
 
 use model::{Direction, KeyKind, KeySpec, Literal, Measurement, Point, Reading, Role, Value, WorkloadSpec};
 
@@ -9,9 +9,8 @@ use crate::session::{Session, SessionKind};
 use crate::step::{Spent, StepContext, StepOutcome, Stepped, Stopwatch};
 use crate::workloads::{Action, Grants, Procedure, Task, Workload};
 
-/// About what a row takes with its entry in the index, in bytes.
+/// With its index entry.
 const ROW_BYTES: u64 = 60;
-/// The most digits that the number of values of a thread has.
 const MOST_DIGITS: i64 = 7;
 
 const KEYS: &[KeySpec] = &[
@@ -29,7 +28,6 @@ const KEYS: &[KeySpec] = &[
     ),
 ];
 
-/// The `table-creation` workload.
 pub struct TableCreation;
 
 impl Workload for TableCreation {
@@ -54,7 +52,7 @@ impl Workload for TableCreation {
     }
 }
 
-/// The published table: `threads` times all numbers from 1 to 10 to the power of `digits`.
+/// `threads` times all numbers from 1 to 10 to the power of `digits`.
 struct TableA {
     threads: i64,
     digits: u32,
@@ -69,8 +67,7 @@ impl TableA {
         self.threads * self.values()
     }
 
-    /// The published statement took its numbers from PostgreSQL's `generate_series`. Digits that are joined with each
-    /// other are the same work on every engine.
+    /// Instead of PostgreSQL's `generate_series`: joined digits are equal work on every engine.
     fn insert(&self) -> String {
         let numbers = |from: i64, to: i64| {
             let selects: Vec<String> = (from..=to).map(|n| format!("SELECT {n} AS n")).collect();
@@ -86,7 +83,7 @@ impl TableA {
         )
     }
 
-    /// Counts and sums what is there: an engine that did less is not faster.
+    /// Count and sum: doing less is not faster.
     fn check(&self, session: &mut dyn Session) -> Result<(), Failure> {
         let (values, rows) = (self.values(), self.rows());
         let expected = [rows, self.threads * values * (values + 1) / 2, values * self.threads * (self.threads + 1) / 2];

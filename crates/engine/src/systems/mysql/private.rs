@@ -1,4 +1,4 @@
-//! A server that étalon initialises, starts and removes itself.
+//! Private servers.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,22 +24,21 @@ use crate::systems::server::private::{
 use crate::systems::server::{LOOPBACK, random_password};
 use crate::target::OpenRequest;
 
-/// The account that the installation makes; it is let in by the socket, whose folder lets nobody else in.
+/// Made by the installation; reached by a socket in a private folder.
 const ROOT: &str = "root";
-/// The account that étalon makes for TCP, where everybody on this machine reaches the port.
+/// Made for TCP, where everybody on this machine reaches the port.
 const ACCOUNT: &str = "etalon";
-/// How long the installation may take, and a server until it answers: recovery after a crash is in it.
+/// For the installation, and for a server to answer after crash recovery.
 const START_PATIENCE: Duration = Duration::from_secs(90);
-/// The socket's name in its folder.
 const SOCKET_NAME: &str = "mysql.sock";
-/// The server's option file, and its folder for temporary files.
+/// Also names its folder for temporary files.
 const OPTIONS: &str = "my.cnf";
 const TEMPORARY: &str = "tmp";
-/// Beside the socket: what is run before the first client is let in, and the keys, if the server has any of étalon's.
+/// Init file beside the socket, run before the first client; and étalon's keys, if any.
 const FIRST_WORDS: &str = "init.sql";
 const KEYS: &str = "keys.txt";
 
-/// Settings that a private server's isolation depends on.
+/// Required for isolation.
 const OWN_SETTINGS: [&str; 20] = [
     "basedir",
     "bind_address",
@@ -63,7 +62,7 @@ const OWN_SETTINGS: [&str; 20] = [
     "user",
 ];
 
-/// Settings that a server's files are made with, and that cannot be changed afterwards.
+/// Fixed when files are made.
 const SHAPING: [&str; 6] = [
     "innodb_checksum_algorithm",
     "innodb_data_file_path",
@@ -73,7 +72,7 @@ const SHAPING: [&str; 6] = [
     "lower_case_table_names",
 ];
 
-/// Variables that would change what the programs do.
+/// Would change the programs' behaviour.
 const VARIABLES: [&str; 8] = [
     "MYSQL_HOME",
     "MARIADB_HOME",
@@ -85,21 +84,21 @@ const VARIABLES: [&str; 8] = [
     "TMPDIR",
 ];
 
-/// What its log says.
+/// In its log.
 const WORDS: Words = Words { is_full, last: last_words, lingers: |_| false };
 
-/// A private server. Dropping it ends the server and removes its folder.
+/// Dropping it stops it and removes its folder.
 pub(super) struct Private {
     pub(super) running: Running,
     spec: ServerSpec,
     programs: Programs,
     settings: BTreeMap<String, Value>,
-    /// Of the account by which clients come that may not be the server's root.
+    /// Of the account for clients that may not be root.
     password: Option<String>,
 }
 
 impl Private {
-    /// Makes and starts a server, and gives the way to it once it answers.
+    /// Returns the endpoint once it answers.
     ///
     /// # Errors
     /// Its programs are missing, it does not start with these settings, or the device is full: with the log's words.
@@ -124,7 +123,7 @@ impl Private {
         Ok((private, endpoint))
     }
 
-    /// A server that has no data yet, in a folder of `base`, with the programs, settings and key file of this one.
+    /// An uninitialised server in `base` with this one's programs, settings and key file.
     pub(super) fn empty_twin(&self, base: &Path) -> Result<Private, Failure> {
         let twin = Private::empty(self.programs.clone(), &self.settings, base)?;
         let twin = Private { password: self.password.clone(), ..twin };
@@ -135,7 +134,7 @@ impl Private {
         Ok(twin)
     }
 
-    /// A server that runs and holds nothing, in a folder of `base`, with the programs and settings of this one.
+    /// A running empty server in `base` with this one's programs and settings.
     pub(super) fn fresh_twin(&self, base: &Path) -> Result<(Private, Endpoint), Failure> {
         let mut private = self.empty_twin(base)?;
         initialise(&private.programs, private.running.folders()?, &private.settings, private.user())?;
@@ -143,7 +142,7 @@ impl Private {
         Ok((private, endpoint))
     }
 
-    /// A server that runs and holds nothing, in a folder of `base`, with the usual settings.
+    /// A running empty server in `base` with default settings.
     pub(super) fn fresh(product: Product, base: &Path) -> Result<(Private, Endpoint), Failure> {
         Private::empty(Programs::find(product, None)?, &BTreeMap::new(), base)?.fresh_twin(base)
     }
@@ -160,19 +159,17 @@ impl Private {
         Private { running, spec, programs, settings, password: None }
     }
 
-    /// Starts the server on restored data.
     pub(super) fn start_restored(&mut self) -> Result<Endpoint, Failure> {
         self.start_on_socket()
     }
 
-    /// The folders of the server's own programs.
     pub(super) fn bin_dirs(&self) -> Vec<PathBuf> {
         let own = self.programs.server.parent().map(Path::to_path_buf);
         let base = self.programs.base.iter().map(|base| base.join("bin"));
         own.into_iter().chain(base).collect()
     }
 
-    /// Who owns what is in the data folder; étalon's own user if `None`.
+    /// Owner of the data folder; `None`: étalon's own user.
     pub(super) fn user(&self) -> Option<&User> {
         self.running.user()
     }
@@ -199,7 +196,7 @@ impl Private {
     fn start_on_port(&mut self, listen: Option<&str>) -> Result<Endpoint, Failure> {
         let host = listen.unwrap_or(LOOPBACK);
         let password = self.password.clone().unwrap_or_else(random_password);
-        // Whoever knows the password, which lives as long as the server, may come from another host.
+        // The password, which dies with the server, may be used from other hosts.
         let from = if listen.is_some() { "%" } else { LOOPBACK };
         let first_words = self.write_first_words(from, &password)?;
         let endpoint = on_free_port(host, |port| {
@@ -214,7 +211,7 @@ impl Private {
         Ok(endpoint)
     }
 
-    /// An account with a password, and by TCP no other way in. Each statement is a line.
+    /// An account with a password, and no other TCP login. One statement per line.
     fn write_first_words(&self, from: &str, password: &str) -> Result<PathBuf, Failure> {
         let account = format!("'{ACCOUNT}'@'{from}'");
         let grants = match &self.password {
@@ -244,11 +241,11 @@ impl Private {
             "--skip-name-resolve".to_owned(),
         ];
         if self.password.is_some() {
-            // A table's `DATA DIRECTORY` would lead out of the data folder, for which MariaDB asks no privilege.
+            // A table's `DATA DIRECTORY` would leave the data folder, for which MariaDB asks no privilege.
             args.push("--skip-symbolic-links".to_owned());
         }
         if self.programs.installer == Installer::Server {
-            // Its X protocol would listen on a port of its own.
+            // X protocol would listen on another port.
             args.push("--mysqlx=OFF".to_owned());
         }
         args.extend(self.programs.base.iter().map(|base| path("basedir", base.clone())));
@@ -260,19 +257,19 @@ impl Private {
         Ok(run_clean(spec, &VARIABLES, self.user()))
     }
 
-    /// Starts the server, this time with `more` arguments, and waits until it answers.
+    /// With `more` arguments this time.
     fn spawn_and_wait(&mut self, endpoint: &Endpoint, more: &[String]) -> Result<(), Failure> {
         let connect = || endpoint.connect(Purpose::Control).map(Client::close);
         let explain = |log: &str| explain_log(&self.programs, &self.settings, log);
         self.running.start(&self.spec.clone().args(more), START_PATIENCE, connect, explain)
     }
 
-    /// A lost connection, with what the server's log has to say of it.
+    /// A lost connection, with the server's log.
     pub(super) fn explain_loss(&self, failure: Failure) -> Failure {
         self.running.explain_loss(failure)
     }
 
-    /// Starts the server again, on the same data, if it has ended.
+    /// On the same data, if it has ended.
     pub(super) fn revive(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
         if self.running.runs()? { Ok(()) } else { self.spawn_and_wait(endpoint, &[]) }
     }
@@ -283,11 +280,11 @@ impl Private {
         self.spawn_and_wait(endpoint, &[])
     }
 
-    /// Ends the server in order, gives up what the operating system has cached of its files, and starts it again without
-    /// the pages that it had in its buffer pool.
+    /// Stops the server, drops its files from the operating system's cache, and starts it without its buffer pool's
+    /// pages.
     ///
     /// # Errors
-    /// [`FailureKind::Unsupported`] where the operating system does not give up its cache; the server runs again.
+    /// [`FailureKind::Unsupported`] where the cache cannot be dropped; the server runs again.
     pub(super) fn restart_cold(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
         let data = self.data()?;
         self.running.stop(StopSignal::Terminate, RESTART_PATIENCE)?;
@@ -296,24 +293,21 @@ impl Private {
         evicted
     }
 
-    /// CPU seconds of the server and its children.
     pub(super) fn cpu_s(&self) -> Result<f64, String> {
         self.running.cpu_s()
     }
 
-    /// What is to be said of how the server was made.
     pub(super) fn add_facts(&self, facts: &mut Facts) {
         facts.identity("server.made_by", format!("étalon: {}", self.programs.made_by()));
         facts.passing("server.programs", self.programs.server.display().to_string());
     }
 
-    /// Ends the server and removes its folder.
     pub(super) fn remove(&mut self) -> Result<(), Failure> {
         self.running.remove(StopSignal::Kill)
     }
 }
 
-/// Why a server did not start, in its own words.
+/// In its own words.
 fn explain_log(programs: &Programs, settings: &BTreeMap<String, Value>, log: &str) -> Failure {
     let tried = "start the private server";
     let named = |before: &str| {
@@ -355,7 +349,6 @@ fn refuse_own_settings(settings: &BTreeMap<String, Value>) -> Result<(), Failure
     Ok(())
 }
 
-/// The settings as the server's option file.
 fn option_file(settings: &BTreeMap<String, Value>) -> Result<String, Failure> {
     let mut text = "[mysqld]\n".to_owned();
     for (name, value) in settings {
@@ -364,19 +357,19 @@ fn option_file(settings: &BTreeMap<String, Value>) -> Result<String, Failure> {
             let cause = "an option file takes it neither as a name nor as a value";
             return Err(Failure::new(FailureKind::Plan, session::tried(name, &value), cause));
         }
-        // Quotes keep a `#` and blanks; a backslash begins an escape in them.
+        // Quotes protect `#` and blanks; backslash escapes inside.
         let value = value.replace('\\', "\\\\").replace('"', "\\\"");
         text.push_str(&format!("{name} = \"{value}\"\n"));
     }
     Ok(text)
 }
 
-/// The server refuses to run as root.
+/// It refuses to run as root.
 pub(super) fn server_user() -> Result<Option<User>, Failure> {
     server::private::server_user("the server", "mysql")
 }
 
-/// With the option file in them.
+/// Includes the option file.
 fn make_folders(
     base: Option<&Path>,
     connect: Connect,
@@ -387,7 +380,7 @@ fn make_folders(
         names: ("mysql", "my"),
         base,
         user,
-        // A server on TCP has a socket, too, and does not start without it.
+        // A TCP server also has a socket, and needs it to start.
         socket: if connect == Connect::Socket { SocketUse::Clients } else { SocketUse::Unused },
         socket_name: SOCKET_NAME,
         too_long: "set TMPDIR to a shorter path",
@@ -398,7 +391,7 @@ fn make_folders(
     Ok(folders)
 }
 
-/// The settings of the plan that the files are made with, as arguments.
+/// As arguments.
 fn shaping(settings: &BTreeMap<String, Value>) -> Vec<String> {
     let shapes = |name: &str| SHAPING.contains(&session::plain(name).as_str());
     let argument = |(name, value): (&String, &Value)| format!("--{}={}", session::plain(name), session::text_of(value));
@@ -432,16 +425,15 @@ fn remove_first_words(file: &Path) -> Result<(), Failure> {
     fs::remove_file(file).map_err(|error| failed("remove the first password", error))
 }
 
-/// Whether a log speaks of a full device.
 fn is_full(log: &str) -> bool {
     ["No space left", "Errcode: 28", "errno: 28", "error number 28", "Disk is full", "Disk full"]
         .iter()
         .any(|words| log.contains(words))
 }
 
-/// The lines of a log that say why; its last ones, if none does.
+/// Lines with the reason, else the last ones.
 fn last_words(log: &str) -> String {
-    // What follows from the reason.
+    // Follows from the reason.
     const NOISE: [&str; 4] =
         ["Aborting", "Plugin 'FEEDBACK'", "registration as a STORAGE ENGINE failed", "mysql.plugin"];
     let telling: Vec<&str> = log

@@ -1,5 +1,3 @@
-//! The connection over which étalon prepares, counts and tidies up.
-
 use std::ops::ControlFlow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,17 +8,15 @@ use crate::systems::kept::{Kept, outwait};
 use crate::systems::sqlserver::lane::Client;
 use crate::target::Part;
 
-/// Settings of the control session, whatever the plan's are: nothing that it does may be cut short, and a lock that
-/// another session holds is waited for so long.
+/// Settings of the control session: no time-outs, and a bounded wait for other sessions' locks.
 const SETTINGS: &str = "SET LOCK_TIMEOUT 30000; SET XACT_ABORT OFF; SET NOCOUNT OFF; SET QUERY_GOVERNOR_COST_LIMIT 0; SET \
                         TRANSACTION ISOLATION LEVEL READ COMMITTED";
-/// Takes the lock by which étalon claims its database. Its answer is 0 or 1 where the lock is had.
+/// Takes the lock of étalon's claim; 0 or 1 is success.
 const CLAIM: &str = "DECLARE @got int; EXEC @got = master.sys.sp_getapplock @Resource = N'etalon', @LockMode = \
                      'Exclusive', @LockOwner = 'Session', @LockTimeout = 0; SELECT @got";
 /// What tells two servers apart, however they are reached.
 const IDENTITY: &str = "SELECT CAST(@@SERVERNAME AS nvarchar(256))";
 
-/// The connection, and how it is made.
 pub(super) struct Control {
     endpoint: Endpoint,
     session: Session,
@@ -28,31 +24,28 @@ pub(super) struct Control {
     kept: Kept<Held>,
 }
 
-/// The connection with its claim.
 struct Held {
     client: Client,
-    /// Given back when it is dropped.
+    /// Released on drop.
     _claim: Option<Claim>,
 }
 
 impl Control {
-    /// A connection that is made when it is first needed.
     pub(super) fn new(endpoint: Endpoint, session: Session, part: Part) -> Control {
         Control { endpoint, session, part, kept: Kept::none() }
     }
 
-    /// Asks something over the connection, as [`Kept::ask`].
     pub(super) fn ask<T>(&self, mut question: impl FnMut(&mut Client) -> Result<T, Failure>) -> Result<T, Failure> {
         self.kept.ask(|| self.connect(), |held| question(&mut held.client))
     }
 
-    /// Ends the connection, and with it the claim on the database. The next question makes it anew.
+    /// Releases the claim, too. The next question reconnects.
     pub(super) fn close(&self) {
         self.kept.end(drop);
     }
 
     fn connect(&self) -> Result<Held, Failure> {
-        // The plan's options are those of the load.
+        // The plan's options are the load's.
         let own = Session { settings: Vec::new(), ..self.session.clone() };
         let mut client = own.open(&self.endpoint)?;
         client.execute(SETTINGS).map_err(|error| failure("set up étalon's own session", &error))?;
@@ -64,15 +57,14 @@ impl Control {
     }
 }
 
-/// Claims of this process. Several systems of one plan may be the same server under other settings or by another path: the
-/// first of them holds the lock for all.
+/// This process's claims. Several systems of a plan may be one server with other settings or paths: the first holds
+/// the lock for all.
 static OWN: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 fn own() -> MutexGuard<'static, Vec<String>> {
     OWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A session's claim, whether it holds the lock or another session of this process does.
 struct Claim {
     server: String,
 }
@@ -86,7 +78,7 @@ impl Drop for Claim {
     }
 }
 
-/// Claims étalon's database for this process: two that load and drop the same tables would spoil each other's trials.
+/// Two processes that load and drop the same tables would spoil each other's trials.
 fn claim(client: &mut Client, endpoint: &Endpoint) -> Result<Claim, Failure> {
     let tried = format!("claim étalon's database at {}", endpoint.address.shown());
     let ask = |client: &mut Client, sql: &str| client.one(sql).map_err(|error| failure(tried.clone(), &error));

@@ -1,4 +1,4 @@
-//! The server's own counters, and how background work is brought to rest.
+//! Counters, and settling background work.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::error::{Failure, FailureKind};
 use crate::systems::sqlserver::lane::{AskError, Client};
 use crate::target::Counters;
 
-/// A counter: its name and unit with us, and the server's object, counter and instance.
+/// Our name and unit; the server's object, counter and instance.
 struct Source {
     name: &'static str,
     unit: &'static str,
@@ -27,7 +27,7 @@ const fn source(
     Source { name, unit, object, counter, instance }
 }
 
-/// Counters of `sys.dm_os_performance_counters`. Those named "/sec" count since the server's start.
+/// `sys.dm_os_performance_counters`. "/sec" counts since the server's start.
 /// <https://learn.microsoft.com/en-us/sql/relational-databases/performance-monitor/use-sql-server-objects>
 const COUNTERS: &[Source] = &[
     source("batch_requests", "", "SQL Statistics", "Batch Requests/sec", ""),
@@ -45,11 +45,9 @@ const COUNTERS: &[Source] = &[
     source("checkpoint_pages", "pages", "Buffer Manager", "Checkpoint pages/sec", ""),
 ];
 
-/// The statement that reads them.
 pub(super) const READ: &str = "SELECT RTRIM(object_name), RTRIM(counter_name), RTRIM(instance_name), cntr_value FROM \
                                sys.dm_os_performance_counters";
 
-/// Why there is no counter of commits.
 const NO_COMMITS: &str = "the server counts transactions that begin (`database_transactions`), its own and those that only \
                           read among them, and no commits; a trial is held against the rows of its tables";
 
@@ -69,7 +67,7 @@ pub(super) fn read(client: &mut Client) -> Result<Counters, Failure> {
     let mut known = BTreeMap::new();
     for row in rows {
         if let [Some(object), Some(counter), Some(instance), Some(value)] = row.as_slice() {
-            // The object's name begins with that of the instance: `SQLServer:`, `MSSQL$NAME:`.
+            // The object's name begins with the instance's: `SQLServer:`, `MSSQL$NAME:`.
             let object = object.rsplit(':').next().unwrap_or_default();
             let key = [object, counter, instance].map(str::to_ascii_lowercase);
             known.insert(key, value.parse::<f64>().ok());
@@ -89,8 +87,7 @@ pub(super) fn read(client: &mut Client) -> Result<Counters, Failure> {
     Ok(counters)
 }
 
-/// Why something could not be had that the login may not see or the server does not have; `None` if the connection is
-/// at fault.
+/// For invisible or missing things; `None` if the connection failed.
 pub(super) fn reason(error: &AskError) -> Option<String> {
     let failure = failure("", error);
     match (failure.kind, error.number()) {
@@ -98,7 +95,7 @@ pub(super) fn reason(error: &AskError) -> Option<String> {
             Some(hint) => format!("{error}; {hint}"),
             None => error.to_string(),
         }),
-        // "Invalid object name", "invalid column name", "not supported in this version": a statement, something named, a
+        // "Invalid object name", "invalid column name", "not supported in this version": a statement, an object, a
         // reference to another database, a DBCC command.
         (_, Some(208 | 207 | 40_510 | 40_514 | 40_515 | 40_518)) => Some(format!("this server has none: {error}")),
         (FailureKind::ConnectionLost | FailureKind::DiskFull, _) | (_, None) => None,
@@ -106,7 +103,7 @@ pub(super) fn reason(error: &AskError) -> Option<String> {
     }
 }
 
-/// Writes what is changed in memory. `Err` is the reason why the login may not.
+/// Writes dirty pages. `Err`: the login may not.
 pub(super) fn checkpoint(client: &mut Client) -> Result<Result<String, String>, Failure> {
     match client.execute("CHECKPOINT") {
         Ok(()) => Ok(Ok("yes: CHECKPOINT".to_owned())),
@@ -116,5 +113,5 @@ pub(super) fn checkpoint(client: &mut Client) -> Result<Result<String, String>, 
     }
 }
 
-/// CPU seconds of the server's process.
+/// Of the server's process.
 pub(super) const CPU: &str = "SELECT (process_kernel_time_ms + process_user_time_ms) / 1000.0 FROM sys.dm_os_sys_info";

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use crate::dataset::{ColumnKind, Dialect, Nulls, Table};
 use crate::systems::sqlserver::lane::{own_words, parameter_name};
 
-/// The dialect of T-SQL.
 pub(super) struct TSql;
 
 impl Dialect for TSql {
@@ -14,7 +13,7 @@ impl Dialect for TSql {
             ColumnKind::Int => "int".to_owned(),
             ColumnKind::BigInt => "bigint".to_owned(),
             ColumnKind::Char(length) => format!("char({length})"),
-            // `timestamp` is a row's version here. Six digits behind the second are those of the other engines.
+            // `timestamp` is a row version here. Six digits of a second, like other engines.
             ColumnKind::Timestamp => "datetime2(6)".to_owned(),
         }
     }
@@ -31,8 +30,7 @@ impl Dialect for TSql {
         format!("SELECT TOP ({count}) {columns} {rest}")
     }
 
-    /// The key stands in the table's definition: it is clustered, so the rows lie in its order, and would all be written
-    /// again for one that came later.
+    /// With the primary key: it is clustered, and adding it later would rewrite all rows.
     fn define_table(&self, table: &Table) -> String {
         let columns = table.columns.iter().map(|column| {
             let nulls = if column.nulls == Nulls::Refused { "NOT NULL" } else { "NULL" };
@@ -44,12 +42,11 @@ impl Dialect for TSql {
     }
 }
 
-/// A name between brackets.
 pub(super) fn quoted(name: &str) -> String {
     format!("[{}]", name.replace(']', "]]"))
 }
 
-/// A string literal: of the database's code page where that is enough, else of Unicode.
+/// In the database's code page if possible, else Unicode.
 pub(super) fn literal(text: &str) -> String {
     let prefix = if text.is_ascii() { "" } else { "N" };
     format!("{prefix}'{}'", text.replace('\'', "''"))

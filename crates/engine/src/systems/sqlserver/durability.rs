@@ -1,4 +1,4 @@
-//! What SQL Server's commits promise:
+//! SQL Server's durability:
 //! <https://learn.microsoft.com/en-us/sql/relational-databases/logs/control-transaction-durability>, of `tempdb`
 //! <https://learn.microsoft.com/en-us/sql/relational-databases/databases/tempdb-database>, and of Linux
 //! <https://learn.microsoft.com/en-us/sql/linux/sql-server-linux-performance-best-practices>.
@@ -8,10 +8,9 @@ use model::DurabilityTier::{Delayed, Durable, Memory};
 use crate::systems::durability::Is::OneOf;
 use crate::systems::durability::Rule;
 
-/// The options that a commit's promise follows from.
 pub(super) const LISTED: &[&str] = &["delayed_durability", "recovery_model", "page_verify"];
 
-/// The first row that fits counts. `system` is the server's operating system; there `forced flush` is off with trace flag
+/// The first matching row counts. `system` is the server's operating system; `forced flush` is off with trace flag
 /// 3979, and before CU 6 of 2017 (<https://support.microsoft.com/help/4131496>).
 pub(super) const TABLE: &[Rule] = &[
     Rule { when: &[("database", OneOf(&["tempdb"]))], tier: Memory, why: "tempdb is made anew when the server starts" },

@@ -1,4 +1,4 @@
-//! What a server is, how it is set, and what its commits promise.
+//! Server facts, settings and durability.
 
 use model::{Durability, Facts, Nature};
 use wire::tds::Cell;
@@ -10,20 +10,18 @@ use crate::error::Failure;
 use crate::systems::durability::{first_fit, listed};
 use crate::systems::sqlserver::lane::{AskError, Client};
 
-/// A view of one row, or of one row a setting, of which these columns are facts.
+/// A view with one row, or one per setting, whose columns are facts.
 struct View {
-    /// What stands before the names.
+    /// Of the facts' names.
     prefix: &'static str,
     sql: &'static str,
-    /// Columns that tell what the thing is.
     identity: &'static [&'static str],
-    /// Columns that tell how it was just then.
     passing: &'static [&'static str],
 }
 
-/// Every one-row view but that of the host. Columns that a version does not have are passed over.
+/// One-row views without the host's. Missing columns are skipped.
 const VIEWS: [&View; 4] = [&SERVER, &MACHINE, &DATABASE, &SESSION];
-/// The first release that runs on Linux, and tells of its host in a view for both.
+/// First release on Linux; from it on one view describes either host.
 const FIRST_ON_LINUX: u8 = 14;
 
 /// <https://learn.microsoft.com/en-us/sql/t-sql/functions/serverproperty-transact-sql>
@@ -49,7 +47,7 @@ const HOST: View = View {
     passing: &[],
 };
 
-/// The same, of a release that runs on Windows alone.
+/// Of releases for Windows only.
 /// <https://learn.microsoft.com/en-us/sql/relational-databases/system-dynamic-management-views/sys-dm-os-windows-info-transact-sql>
 const WINDOWS: View = View {
     prefix: "host",
@@ -106,7 +104,7 @@ const DATABASE: View = View {
     passing: &["name", "log_reuse_wait_desc", "create_date"],
 };
 
-/// The session's own row is seen without any permission.
+/// A session sees its own row without permission.
 /// <https://learn.microsoft.com/en-us/sql/relational-databases/system-dynamic-management-views/sys-dm-exec-sessions-transact-sql>
 const SESSION: View = View {
     prefix: "session",
@@ -130,20 +128,20 @@ const SESSION: View = View {
     passing: &["session_id", "login_name"],
 };
 
-/// The server's settings. <https://learn.microsoft.com/en-us/sql/database-engine/configure-windows/server-configuration-options-sql-server>
+/// <https://learn.microsoft.com/en-us/sql/database-engine/configure-windows/server-configuration-options-sql-server>
 pub(super) const CONFIGURATIONS: &str =
     "SELECT name, CAST(value_in_use AS nvarchar(64)) FROM sys.configurations ORDER BY name";
-/// The database's files; sizes are counted in pages of 8 KiB.
+/// Sizes in pages of 8 KiB.
 pub(super) const FILES: &str = "SELECT name, type_desc, physical_name, size, growth, is_percent_growth, max_size FROM \
                                 sys.database_files ORDER BY file_id";
-/// How many files tempdb has, and how large they are together, in pages of 8 KiB.
+/// Number of files, and total pages of 8 KiB.
 pub(super) const TEMPDB: &str =
     "SELECT COUNT(*), SUM(CAST(size AS bigint)) FROM tempdb.sys.database_files WHERE type = 0";
 pub(super) const TRACE_FLAGS: &str = "DBCC TRACESTATUS(-1) WITH NO_INFOMSGS";
-/// What the session's `SET` options come to, as bits.
+/// As bits.
 pub(super) const SET_OPTIONS: &str = "SELECT CAST(@@OPTIONS AS int)";
 
-/// Reads the facts over a session that is set as those of a trial.
+/// In a session like a trial's.
 pub(super) fn read(client: &mut Client, endpoint: &Endpoint) -> Result<Facts, Failure> {
     let mut facts = Facts::default();
     let (major, minor, build) = client.session.version();
@@ -178,13 +176,13 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint) -> Result<Facts, Fa
 const MICROSOFT_S: &str = "Microsoft SQL Server";
 const BABELFISH: &str = "Babelfish for PostgreSQL";
 
-/// The name of a server that speaks the protocol and is not Microsoft's.
+/// Another product with this protocol.
 pub(super) fn stand_in(client: &mut Client) -> Result<Option<&'static str>, Failure> {
     let banner = client.one("SELECT @@VERSION").map_err(|error| failure("read the server's version", &error))?;
     Ok(Some(product(&banner)).filter(|product| *product == BABELFISH))
 }
 
-/// Servers that speak TDS and are something else say so in their banner.
+/// Other servers with TDS say so in their banner.
 fn product(banner: &str) -> &'static str {
     if banner.starts_with("Babelfish") {
         BABELFISH
@@ -197,7 +195,7 @@ fn product(banner: &str) -> &'static str {
 
 type TextRows = Vec<Vec<Option<String>>>;
 
-/// A question whose answer the login may not see, or the server not have.
+/// `Err`: invisible or missing.
 fn maybe(client: &mut Client, sql: &str) -> Result<Result<TextRows, String>, Failure> {
     match client.rows(sql) {
         Ok(rows) => Ok(Ok(rows)),
@@ -255,12 +253,12 @@ fn add_configurations(facts: &mut Facts, client: &mut Client) -> Result<(), Fail
     Ok(())
 }
 
-/// Pages of 8 KiB as MiB.
+/// Of 8 KiB.
 fn mib(pages: &str) -> String {
     pages.parse::<u64>().map_or_else(|_| pages.to_owned(), |pages| format!("{} MiB", pages / 128))
 }
 
-/// Sizes change as a database grows, so they tell nothing of what it is; how it grows does.
+/// Sizes change as a database grows, growth settings do not.
 fn add_files(facts: &mut Facts, client: &mut Client) -> Result<(), Failure> {
     match maybe(client, FILES)? {
         Err(reason) => facts.unavailable("database.files", reason),
@@ -297,7 +295,6 @@ fn add_trace_flags(facts: &mut Facts, client: &mut Client) -> Result<(), Failure
     Ok(())
 }
 
-/// What a commit promises.
 fn promised(facts: &Facts) -> Durability {
     let is_on =
         |flag: &str| facts.get("server.trace_flags").is_some_and(|flags| flags.split(", ").any(|on| on == flag));
@@ -323,7 +320,6 @@ fn is_before_forced_flush(facts: &Facts) -> bool {
     matches!(parts.as_slice(), [14, 0, build, ..] if *build < 3025)
 }
 
-/// Whether a checkpoint may be had, as a fact.
 pub(super) fn add_checkpoint(facts: &mut Facts, client: &mut Client) -> Result<(), Failure> {
     let checkpoint = counters::checkpoint(client)?;
     facts.insert("checkpoint_before_trial", checkpoint, Nature::Identity);

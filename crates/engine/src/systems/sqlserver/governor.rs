@@ -1,5 +1,5 @@
-//! The server's resource governor, which holds backups to a share of the processors. Étalon makes a pool, a group and a
-//! classifier of its own for a backup's session, and removes them. A server whose governor somebody else uses is left alone.
+//! Limits backups' CPU by the server's resource governor: étalon's own pool, group and classifier, removed afterwards.
+//! A governor in other use is left alone.
 //!
 //! <https://learn.microsoft.com/en-us/sql/relational-databases/resource-governor/resource-governor>
 
@@ -13,36 +13,36 @@ use crate::error::{Failure, FailureKind};
 use crate::systems::sqlserver::lane::{AskError, Client};
 use crate::target::CpuHold;
 
-/// The program by whose name a backup's session is told from others.
+/// Program name of backup sessions.
 pub(super) const APPLICATION: &str = "etalon-backup";
-/// The pool, the group, and what sorts sessions.
+/// Of pool, group and classifier.
 const GROUP: &str = "etalon_backup";
 const CLASSIFIER: &str = "etalon_classifier";
-/// "There are active sessions in workload groups being dropped": the server notices a moment later that one has ended.
+/// "There are active sessions in workload groups being dropped": the server notices ended ones a moment later.
 const STILL_ACTIVE: i32 = 10_904;
 const PATIENCE: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(100);
 
-/// How the governor is set.
+/// The governor's configuration.
 const STATE: &str = "SELECT CAST(is_enabled AS int), ISNULL(OBJECT_NAME(classifier_function_id, 1), '') FROM \
                      sys.resource_governor_configuration";
-/// CPU time that backups' sessions have used with all the threads that work for them, in milliseconds.
+/// Milliseconds of backups' sessions with all their threads.
 const CPU: &str =
     "SELECT total_cpu_usage_ms FROM sys.dm_resource_governor_workload_groups WHERE name = N'etalon_backup'";
 
-/// A limit that holds until it is let go.
+/// Until released.
 pub(super) struct Governed {
     client: Client,
     was_enabled: bool,
     holds: bool,
 }
 
-/// The share of all processors that so many cores are, in whole percent.
+/// Of all processors.
 fn percent(cores: f64, processors: f64) -> u32 {
     (100.0 * cores / processors.max(1.0)).round().clamp(1.0, 100.0) as u32
 }
 
-/// Holds the sessions of backups to so many cores.
+/// Of backups' sessions.
 pub(super) fn hold(endpoint: &Endpoint, cores: f64) -> Result<Governed, Failure> {
     let tried = format!("hold backups to {cores} cores by the resource governor");
     let asked = |error: AskError| {
@@ -75,14 +75,13 @@ pub(super) fn hold(endpoint: &Endpoint, cores: f64) -> Result<Governed, Failure>
     let processors = client.one("SELECT scheduler_count FROM sys.dm_os_sys_info").map_err(asked)?;
     let share = percent(cores, processors.parse().unwrap_or(1.0));
     let mut governed = Governed { client, was_enabled, holds: true };
-    // What an étalon that was killed has left.
+    // Leftovers of a killed étalon.
     governed.remove();
     let made = make(share).into_iter().try_for_each(|sql| governed.client.execute(&in_master(&sql)));
     made.map_err(asked)?;
     Ok(governed)
 }
 
-/// The statements that make and switch on everything.
 fn make(share_percent: u32) -> Vec<String> {
     vec![
         format!("CREATE RESOURCE POOL [{GROUP}] WITH (CAP_CPU_PERCENT = {share_percent})"),
@@ -96,7 +95,7 @@ fn make(share_percent: u32) -> Vec<String> {
     ]
 }
 
-/// The statements that remove everything, each of them only if it is there.
+/// Each only if it exists.
 fn unmake() -> Vec<String> {
     vec![
         format!(
@@ -111,7 +110,7 @@ fn unmake() -> Vec<String> {
         format!(
             "IF EXISTS (SELECT 1 FROM sys.resource_governor_resource_pools WHERE name = N'{GROUP}') DROP RESOURCE POOL [{GROUP}]"
         ),
-        // What is dropped is in force until then.
+        // In force until dropped.
         format!(
             "IF EXISTS (SELECT 1 FROM sys.dm_resource_governor_workload_groups WHERE name = N'{GROUP}') ALTER RESOURCE \
              GOVERNOR RECONFIGURE"
@@ -121,7 +120,7 @@ fn unmake() -> Vec<String> {
 }
 
 impl Governed {
-    /// Removes what is there, and gives the first refusal.
+    /// Returns the first refusal.
     fn remove(&mut self) -> Option<AskError> {
         let disable = (!self.was_enabled).then(|| "ALTER RESOURCE GOVERNOR DISABLE".to_owned());
         let statements = unmake().into_iter().chain(disable);
@@ -162,7 +161,7 @@ impl Drop for Governed {
     }
 }
 
-/// CPU milliseconds of the governed group so far; nothing without one.
+/// Of the governed group.
 pub(super) fn cpu_ms(client: &mut Client) -> Option<f64> {
     client.one(CPU).ok()?.parse().ok()
 }

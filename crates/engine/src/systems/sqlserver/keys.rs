@@ -1,5 +1,5 @@
-//! The certificate that étalon's database or its backups are encrypted for: made by étalon, and removed by it. A master key
-//! that somebody else has made is used, and neither changed nor removed.
+//! The certificate for étalon's encrypted database or backups, made and removed by étalon. A foreign master key is
+//! used, and neither changed nor removed.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,19 +11,18 @@ use crate::error::{Failure, FailureKind};
 use crate::systems::server::random_password;
 use crate::systems::sqlserver::lane::{AskError, Client};
 
-/// The certificate's name, in `master`.
+/// In `master`.
 pub(super) const CERTIFICATE: &str = "etalon";
-/// Its subject, of letters and blanks alone, since it is a name by X.500; and what it adds where étalon made the master
-/// key, too.
+/// An X.500 name, so only letters and blanks; and a suffix where étalon made the master key, too.
 const SUBJECT: &str = "made by the benchmark etalon";
 const WITH_KEY: &str = " with the master key";
-/// A database that is empty is encrypted in a moment.
+/// An empty database is encrypted in a moment.
 const PATIENCE: Duration = Duration::from_secs(120);
 const POLL: Duration = Duration::from_millis(200);
 /// "The database is encrypted."
 const ENCRYPTED: &str = "3";
 
-/// A statement that is executed in `master`, whatever database the session is in.
+/// Runs in `master` whatever the current database.
 pub(super) fn in_master(sql: &str) -> String {
     format!("EXEC master.sys.sp_executesql {}", wide_literal(sql))
 }
@@ -33,14 +32,14 @@ fn subject(client: &mut Client) -> Result<Option<String>, AskError> {
     Ok(Some(client.one(&sql)?).filter(|subject| !subject.is_empty()))
 }
 
-/// Makes the certificate, and the master key if there is none. Gives it a moment's password that nobody keeps: the server
-/// opens the key by a key of its own.
+/// Makes the certificate, and a master key if there is none, with a random password that nobody keeps: the server
+/// opens the key by its own.
 ///
 /// # Errors
-/// The login may not, a certificate of that name is somebody else's, or the password would cross a network in the clear.
+/// The login may not, a certificate of that name is foreign, or the password would cross a network in the clear.
 pub(super) fn ensure(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
     let tried = "make the certificate that étalon encrypts for";
-    // The statement holds a password: an error must not repeat it.
+    // The statement holds a password, which an error must not repeat.
     let asked = |error: AskError| {
         failure(tried, &error)
             .hint("it takes CONTROL on the database master: `ALTER SERVER ROLE sysadmin ADD MEMBER …`")
@@ -60,7 +59,7 @@ pub(super) fn ensure(client: &mut Client, endpoint: &Endpoint) -> Result<(), Fai
             let cause = "the master key's password would cross the network in the clear";
             return Err(Failure::new(FailureKind::Plan, tried, cause).hint("write `encrypt=true` in the URL"));
         }
-        // Capital letters, small ones, digits and a sign: what the policies of passwords ask for.
+        // Password policies ask for capitals, small letters, digits and a sign.
         let password = format!("Aa1-{}", random_password());
         let make = format!("CREATE MASTER KEY ENCRYPTION BY PASSWORD = '{password}'");
         client.execute(&in_master(&make)).map_err(asked)?;
@@ -70,7 +69,7 @@ pub(super) fn ensure(client: &mut Client, endpoint: &Endpoint) -> Result<(), Fai
     client.execute(&in_master(&make)).map_err(asked)
 }
 
-/// Encrypts étalon's own database, which the session must be in, and waits until that is done.
+/// The session must be in étalon's database; waits until done.
 /// <https://learn.microsoft.com/en-us/sql/relational-databases/security/encryption/transparent-data-encryption>
 pub(super) fn encrypt_database(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
     ensure(client, endpoint)?;
@@ -92,8 +91,7 @@ pub(super) fn encrypt_database(client: &mut Client, endpoint: &Endpoint) -> Resu
     Ok(())
 }
 
-/// Removes the certificate, and the master key if étalon made it and nobody else has used it since. Whatever was encrypted
-/// for it must be gone.
+/// Also removes étalon's master key unless others use it by now. What was encrypted must be gone.
 pub(super) fn remove(client: &mut Client) -> Result<(), Failure> {
     let asked = |error: AskError| failure(format!("remove the certificate `{CERTIFICATE}` from master"), &error);
     let Some(subject) = subject(client).map_err(asked)?.filter(|subject| subject.contains(SUBJECT)) else {
@@ -101,7 +99,7 @@ pub(super) fn remove(client: &mut Client) -> Result<(), Failure> {
     };
     client.execute(&in_master(&format!("DROP CERTIFICATE [{CERTIFICATE}]"))).map_err(asked)?;
     if subject.contains(WITH_KEY) {
-        // Refused where a certificate of somebody else's rests on it by now: then it is theirs.
+        // Refused if a foreign certificate depends on it by now.
         let _ = client.execute(&in_master("DROP MASTER KEY"));
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Making étalon's database and filling its tables.
+//! Makes étalon's database and fills its tables.
 
 use super::connect::{Endpoint, failure, if_known};
 use super::dialect::{TSql, literal, quoted, wide_literal};
@@ -11,12 +11,11 @@ use crate::systems::server::write_values;
 use crate::systems::sqlserver::lane::{AskError, Client};
 use crate::target::Consent;
 
-/// `VALUES` takes no more rows than this.
+/// Limit of `VALUES`.
 const INSERT_ROWS: usize = 1000;
-/// A statement that inserts many rows is at most so long, in bytes.
+/// Of a multi-row insert.
 const INSERT_BYTES: usize = 256 << 10;
 
-/// Finds out whose the database is.
 pub(super) fn owner(client: &mut Client) -> Result<Owner, Failure> {
     let asked = |error: AskError| failure(format!("look for the database `{SCHEMA}`"), &error);
     if client.one(&format!("SELECT COUNT(*) FROM sys.databases WHERE name = N'{SCHEMA}'")).map_err(asked)? == "0" {
@@ -32,13 +31,12 @@ pub(super) fn owner(client: &mut Client) -> Result<Owner, Failure> {
     Ok(Owner::of_marker(&said))
 }
 
-/// Refuses a database that étalon did not make, unless the user has agreed.
 pub(super) fn refuse_foreign(client: &mut Client, consent: Consent) -> Result<Owner, Failure> {
     let hint = "move its tables to another database, use another server, or drop it with --yes";
     owner(client)?.unless_foreign(consent, &format!("the database `{SCHEMA}`"), hint)
 }
 
-/// Refuses a server that nothing can be written to, and a login that may not make étalon's database.
+/// Refuses a read-only server, and a login that may not make étalon's database.
 pub(super) fn refuse_unfit(client: &mut Client, endpoint: &Endpoint, owner: Owner) -> Result<(), Failure> {
     let asked = |error: AskError| failure("ask what the server lets étalon do", &error);
     let refuse = |kind, cause: String, hint: String| {
@@ -101,8 +99,8 @@ impl LoadError {
     }
 }
 
-/// Makes the database with the plan's options, so that its facts can be read. One that another system of the plan has made
-/// at the same server, with other options, is made anew.
+/// Makes the database with the plan's options, so that facts can be read. One with another system's options is
+/// recreated.
 pub(super) fn ensure(client: &mut Client, endpoint: &Endpoint, session: &Session, owner: Owner) -> Result<(), Failure> {
     if owner == Owner::Guest {
         return Ok(());
@@ -116,7 +114,7 @@ pub(super) fn ensure(client: &mut Client, endpoint: &Endpoint, session: &Session
     make_room(client, endpoint, session, owner).map_err(|error| error.failure(&format!("make the database `{SCHEMA}`")))
 }
 
-/// Makes the database and its tables anew, whatever was in it. It must be étalon's, or nobody's, or given up.
+/// Recreates the database and its tables. It must be étalon's, nobody's, or given up.
 pub(super) fn load(
     client: &mut Client,
     endpoint: &Endpoint,
@@ -146,7 +144,7 @@ pub(super) fn load(
     fill().map_err(|error| error.failure(&format!("load {} into the database `{SCHEMA}`", data.name)))
 }
 
-/// What the marker says in a database of étalon's making: two of other options are told apart by it.
+/// Distinguishes étalon's databases with other options.
 fn marker(session: &Session) -> String {
     let options = session.database.iter().map(String::as_str).chain(session.encrypted.then_some("encrypted"));
     let options: Vec<&str> = options.collect();
@@ -156,7 +154,7 @@ fn marker(session: &Session) -> String {
     if options.is_empty() { MARKER.to_owned() } else { format!("{MARKER}; with options {sum:016x}") }
 }
 
-/// Leaves an empty database with nothing but the marker.
+/// Leaves only the marker.
 fn make_room(client: &mut Client, endpoint: &Endpoint, session: &Session, owner: Owner) -> Result<(), LoadError> {
     let marker = match owner {
         Owner::Given | Owner::Guest if !session.database.is_empty() || session.encrypted => {
@@ -187,7 +185,7 @@ fn make_room(client: &mut Client, endpoint: &Endpoint, session: &Session, owner:
     Ok(())
 }
 
-/// Azure SQL Database has no `USE`; there the login has entered the database already.
+/// Azure SQL Database has no `USE`; there the login selects the database.
 fn enter(client: &mut Client) -> Result<(), AskError> {
     if client.one("SELECT DB_NAME()")?.eq_ignore_ascii_case(SCHEMA) {
         return Ok(());
@@ -195,7 +193,7 @@ fn enter(client: &mut Client) -> Result<(), AskError> {
     client.execute(&format!("USE [{SCHEMA}]"))
 }
 
-/// Sessions that a killed étalon left would keep the database: they are ended.
+/// Ends sessions that a killed étalon left.
 fn drop_database(client: &mut Client) -> Result<(), AskError> {
     client.execute("USE [master]")?;
     if_known(client.execute(&format!("ALTER DATABASE [{SCHEMA}] SET SINGLE_USER WITH ROLLBACK IMMEDIATE")))?;
@@ -210,8 +208,8 @@ fn drop_tables(client: &mut Client) -> Result<(), AskError> {
     Ok(())
 }
 
-/// By bulk copy, which is what the server takes rows fastest by. A table that the user's own statement makes may have
-/// columns that étalon cannot write so: it is filled by statements.
+/// By bulk copy, the fastest way. Tables of a user's own statement may have unsupported columns, and are filled by
+/// statements.
 fn fill_table(client: &mut Client, table: &Table) -> Result<(), LoadError> {
     let copies = table.create.is_none() && table.columns.iter().all(|column| column.kind != ColumnKind::Timestamp);
     let taken = if copies { copy(client, table)? } else { insert(client, table)? };
@@ -221,7 +219,6 @@ fn fill_table(client: &mut Client, table: &Table) -> Result<(), LoadError> {
     Err(LoadError::Wrong(format!("the server took {taken} of {} rows of {}", table.rows, table.name)))
 }
 
-/// The statement that announces rows.
 pub(super) fn insert_bulk(table: &Table) -> String {
     let column = |column: &crate::dataset::Column| format!("{} {}", quoted(column.name), TSql.column_type(column.kind));
     let columns: Vec<String> = table.columns.iter().map(column).collect();
@@ -241,7 +238,7 @@ fn copy(client: &mut Client, table: &Table) -> Result<u64, AskError> {
     })
 }
 
-/// Many rows a statement; each commits by itself.
+/// Multi-row statements in autocommit.
 fn insert(client: &mut Client, table: &Table) -> Result<u64, AskError> {
     let head = format!("INSERT INTO {} VALUES ", quoted(&table.name));
     let (mut sql, mut rows, mut taken) = (head.clone(), 0, 0);
@@ -260,11 +257,10 @@ fn insert(client: &mut Client, table: &Table) -> Result<u64, AskError> {
     Ok(taken)
 }
 
-/// Removes what étalon made: the database, or only its tables where the database was given.
+/// The database, or only its tables if it was given.
 pub(super) fn remove(client: &mut Client, endpoint: &Endpoint, session: &Session) -> Result<(), Failure> {
     let removed = match owner(client)? {
         Owner::Nobody | Owner::Given | Owner::SomebodyElse => Ok(()),
-        // It is the login's own place to be in, whatever the marker says.
         Owner::Etalon if !is_at_home(endpoint) => drop_database(client),
         Owner::Etalon | Owner::Guest => enter(client).and_then(|()| drop_tables(client)),
     };

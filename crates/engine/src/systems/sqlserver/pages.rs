@@ -1,7 +1,7 @@
-//! SQL Server: the published statements, in T-SQL, and its counters by file.
+//! SQL Server: the published statements in T-SQL, and its counters by file.
 //!
-//! These texts are written after the published test and Microsoft's documentation. They have met a server that speaks the
-//! protocol and understands no SQL, and no SQL Server yet.
+//! Written by the published test and Microsoft's documentation. Not yet run on a SQL Server, only on one that speaks
+//! the protocol without SQL.
 
 use model::Reading;
 
@@ -11,25 +11,24 @@ use crate::target::Target;
 use crate::workloads::pages::account::{Figure, FileClass, IoAccount, IoPlace};
 use crate::workloads::pages::dialect::{PagesDialect, Totals, filler, number, one, readable, refused, text};
 
-/// SQL Server from 2005 on.
+/// From 2005 on.
 pub struct Pages;
 
-/// Its pages are all of one size.
+/// Fixed.
 const PAGE_BYTES: u64 = 8192;
 
-/// Counters by file, since each was opened: `type` 1 is the log. Times are milliseconds.
+/// Since each file was opened: `type` 1 is the log, times are milliseconds.
 /// <https://learn.microsoft.com/sql/relational-databases/system-dynamic-management-views/sys-dm-io-virtual-file-stats-transact-sql>
 const FILES: &str = "SELECT mf.type, mf.name, fs.num_of_reads, fs.num_of_bytes_read, fs.io_stall_read_ms, fs.num_of_writes, \
                      fs.num_of_bytes_written, fs.io_stall_write_ms FROM sys.database_files AS mf CROSS APPLY \
                      sys.dm_io_virtual_file_stats(DB_ID(), mf.file_id) AS fs ORDER BY mf.file_id";
-/// Only after a first backup is the log of a database under full recovery kept, as in production.
+/// Full recovery keeps the log only after a first backup, as in production.
 const BACKUP: &str = "IF DATABASEPROPERTYEX(DB_NAME(), 'Recovery') <> 'SIMPLE' BEGIN DECLARE @own sysname = DB_NAME(); \
                       BACKUP DATABASE @own TO DISK = 'NUL' END";
 const NO_RIGHT: &str = "the login may not read sys.dm_io_virtual_file_stats; `GRANT VIEW SERVER STATE TO …` (from 2022 on \
                         `VIEW SERVER PERFORMANCE STATE`) lets it";
 const NO_VALUE: &str = "SQL Server has no such counter";
 
-/// Nothing but the reason why.
 fn unknown(reason: &str, notes: Vec<String>) -> IoAccount {
     let classes = [FileClass::Data, FileClass::Log];
     let places = classes.map(|class| IoPlace::unknown(class, class.as_str(), reason)).to_vec();
@@ -53,13 +52,13 @@ impl PagesDialect for Pages {
         Ok(refused(session.execute(BACKUP))?.err().map(note).into_iter().collect())
     }
 
-    /// The database is made anew for each trial.
+    /// The database is recreated for each trial.
     fn totals(&self) -> Totals {
         Totals::SinceOpened
     }
 
     fn insert(&self, _page_bytes: u64, rows: u64) -> String {
-        // The server pads what is shorter.
+        // The server pads shorter values.
         format!("INSERT INTO TIO VALUES {}", vec!["('')"; rows as usize].join(", "))
     }
 
@@ -79,7 +78,7 @@ impl PagesDialect for Pages {
 
     fn account(&self, _target: &dyn Target, session: &mut dyn Session) -> Result<IoAccount, Failure> {
         let rows = match session.query(FILES) {
-            // It has none: no permission would help.
+            // No permission would help.
             Err(failure) if failure.kind == FailureKind::Unsupported => return Ok(unknown(&failure.cause, Vec::new())),
             asked => match refused(asked)? {
                 Ok(rows) => rows,
@@ -89,7 +88,7 @@ impl PagesDialect for Pages {
         let place = |row: &Vec<crate::dataset::Datum>| {
             let class = if text(row.first()) == "1" { FileClass::Log } else { FileClass::Data };
             let figures = &Figure::ALL[..6];
-            // It writes through: what a sync would wait for is in the time of its writes.
+            // Write-through: the writes' time includes syncs.
             let unknown = IoPlace::unknown(class, text(row.get(1)), NO_VALUE).with(Figure::Syncs, 0.0);
             figures.iter().enumerate().fold(unknown, |place, (index, figure)| match number(row.get(index + 2)) {
                 Some(value) => place.with(*figure, value),

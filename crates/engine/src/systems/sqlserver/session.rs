@@ -1,4 +1,4 @@
-//! The settings of a plan: `SET` options of étalon's sessions, and options of étalon's own database.
+//! A plan's settings: `SET` options of sessions, and options of étalon's database.
 
 use std::collections::BTreeMap;
 
@@ -11,24 +11,22 @@ use crate::dataset::Tables;
 use crate::error::{Failure, FailureKind};
 use crate::systems::sqlserver::lane::{AskError, Client, Mode, Opened, Typed};
 
-/// How an option is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Session,
-    /// `SET NAME VALUE`, for a session, with blanks in its name.
+    /// `SET NAME VALUE`, with blanks in the name.
     SessionWords,
     /// `ALTER DATABASE … SET NAME VALUE`.
     Database,
     /// `ALTER DATABASE … SET NAME = VALUE`.
     DatabaseEquals,
-    /// The same, in seconds.
+    /// `ALTER DATABASE … SET NAME = VALUE SECONDS`.
     DatabaseSeconds,
-    /// Whether étalon encrypts the database, with keys of its own.
+    /// Encryption of étalon's database with its own keys.
     Encryption,
 }
 
-/// Options that a plan may set.
-/// <https://learn.microsoft.com/en-us/sql/t-sql/statements/set-statements-transact-sql>,
+/// Settable by a plan. <https://learn.microsoft.com/en-us/sql/t-sql/statements/set-statements-transact-sql>,
 /// <https://learn.microsoft.com/en-us/sql/t-sql/statements/alter-database-transact-sql-set-options>
 const OPTIONS: &[(&str, Form)] = &[
     ("ansi_nulls", Form::Session),
@@ -60,7 +58,7 @@ const OPTIONS: &[(&str, Form)] = &[
     ("encryption", Form::Encryption),
 ];
 
-/// Options that étalon needs as they are.
+/// Needed by étalon.
 const RESERVED: [(&str, &str); 2] = [
     ("implicit_transactions", "a script says itself where a transaction begins"),
     ("rowcount", "it would cut statements short"),
@@ -68,27 +66,24 @@ const RESERVED: [(&str, &str); 2] = [
 
 /// "Database … does not exist", "the login cannot access the database".
 const NO_DATABASE: [i32; 2] = [911, 916];
-/// The procedure cannot say what a statement's parameters are: the numbers of its refusals, and "could not find stored
-/// procedure" where a server has none.
+/// Unknown parameter types: the procedure's refusals, and "could not find stored procedure".
 /// <https://learn.microsoft.com/en-us/sql/relational-databases/system-stored-procedures/sp-describe-undeclared-parameters-transact-sql>
 const NO_TYPES: std::ops::RangeInclusive<i32> = 11_501..=11_553;
 const NO_PROCEDURE: i32 = 2812;
 
-/// What every session begins with, and the database.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Session {
     /// `SET` statements.
     pub(super) settings: Vec<String>,
-    /// What is behind `ALTER DATABASE … `.
+    /// After `ALTER DATABASE … `.
     pub(super) database: Vec<String>,
-    /// Whether the database is encrypted (TDE), by a certificate of étalon's making.
+    /// TDE, by étalon's own certificate.
     pub(super) encrypted: bool,
-    /// Whose tables it works on.
     pub(super) tables: Tables,
 }
 
 impl Session {
-    /// A plan's settings as statements. Nothing is asked of a server.
+    /// Without asking a server.
     pub(super) fn of_settings(settings: &BTreeMap<String, Value>) -> Result<Session, Failure> {
         let mut session = Session::default();
         for (name, value) in settings {
@@ -122,13 +117,13 @@ impl Session {
         Ok(session)
     }
 
-    /// The same in the database that the URL names.
+    /// In the URL's database.
     #[must_use]
     pub(super) fn on_tables_of_others(&self) -> Session {
         Session { tables: Tables::None, ..self.clone() }
     }
 
-    /// A new connection with these settings, in étalon's own database if that is there.
+    /// With these settings, in étalon's database if it exists.
     pub(super) fn open(&self, endpoint: &Endpoint) -> Result<Client, Failure> {
         self.try_open(endpoint).map_err(|error| error.failure(endpoint))
     }
@@ -143,26 +138,25 @@ impl Session {
         }
         match client.execute(&format!("USE {}", quoted(SCHEMA))) {
             Ok(()) => {}
-            // It is made later; or the login may not see it, and is told so when it tries to make it.
+            // Made later; or invisible to the login, which fails when it tries to make it.
             Err(AskError::Server(error)) if NO_DATABASE.contains(&error.number) => {}
             Err(error) => return Err(OpenError::Asked("use étalon's own database", error)),
         }
         Ok(client)
     }
 
-    /// A new connection for a lane.
     pub(super) fn open_lane(&self, endpoint: &Endpoint, statements: &[Typed], mode: Mode) -> Result<Opened, OpenError> {
         let client = self.try_open(endpoint)?;
         client.into_opened(statements, mode).map_err(|error| OpenError::Asked("begin a lane", error))
     }
 }
 
-/// Whether the URL itself names étalon's database: then it was given, and is entered by the login.
+/// The URL names étalon's database: it was given, and the login enters it.
 pub(super) fn is_at_home(endpoint: &Endpoint) -> bool {
     endpoint.address.database.as_deref().is_some_and(|name| name.eq_ignore_ascii_case(SCHEMA))
 }
 
-/// A setting's value as T-SQL writes it: words, or a number. Anything else could be a statement.
+/// Words or a number; anything else could be a statement.
 fn text_of(value: &Value) -> Result<String, Failure> {
     let text = match value {
         Value::Bool(true) => "ON".to_owned(),
@@ -177,7 +171,7 @@ fn text_of(value: &Value) -> Result<String, Failure> {
     Err(Failure::new(FailureKind::Plan, format!("use the value `{text}`"), "an option takes words or a number"))
 }
 
-/// Asks the server what it takes a script's parameters for: then it need not convert columns to the parameters' types.
+/// Asks for parameters' types, so that the server need not convert columns.
 pub(super) fn describe(client: &mut Client, statements: Vec<(String, usize)>) -> Result<Vec<Typed>, Failure> {
     let ask = |(sql, parameters): (String, usize)| {
         let types = if is_transaction_word(&sql) { None } else { types_of(client, &sql, parameters)? };
@@ -191,7 +185,6 @@ fn is_transaction_word(sql: &str) -> bool {
     ["BEGIN", "COMMIT", "ROLLBACK", "SAVE"].iter().any(|word| first.eq_ignore_ascii_case(word))
 }
 
-/// The statement that asks for the types of a statement's parameters.
 pub(super) fn describe_statement(sql: &str) -> String {
     format!("EXEC sys.sp_describe_undeclared_parameters @tsql = {}", wide_literal(sql))
 }
@@ -219,7 +212,7 @@ fn types_of(client: &mut Client, sql: &str, parameters: usize) -> Result<Option<
     Ok(types.into_iter().collect())
 }
 
-/// How statements with parameters travel by a program's protocol; `None` as text.
+/// By a program's protocol; `None` as text.
 pub(super) fn mode(protocol: crate::workloads::transactions::Protocol) -> Option<Mode> {
     use crate::workloads::transactions::Protocol;
     match protocol {

@@ -1,17 +1,17 @@
 //! SQL Server: the type `geometry`, in T-SQL.
 //!
-//! These texts are written after Microsoft's documentation. They have met a server that speaks the protocol and understands
-//! no SQL, and no SQL Server yet; its answers are judged like those of any other engine.
+//! Written by Microsoft's documentation. Not yet run on a SQL Server, only on one that speaks the protocol without
+//! SQL; answers are verified as for any engine.
 //!
-//! Its methods refuse an instance that is not valid (error 24144), and a line that lies on itself over an interval is none
-//! (<https://learn.microsoft.com/en-us/sql/relational-databases/spatial/linestring>). `MakeValid` would take such a stretch
-//! away, and its length with it. The suite's roads never turn straight back, and a test sees that none lies on itself; so
-//! all that is invalid is in the table that S1 asks about, by `STIsValid`, which takes everything.
+//! Methods refuse invalid instances (error 24144), such as a line that overlaps itself
+//! (<https://learn.microsoft.com/en-us/sql/relational-databases/spatial/linestring>), and `MakeValid` would shorten
+//! it. The suite's roads never turn straight back, which a test checks; all invalid data is in the table of S1, whose
+//! `STIsValid` takes everything.
 
 use crate::workloads::spatial::dialect::{SpatialDialect, filled};
 use crate::workloads::spatial::query::{Query, Rounding};
 
-/// SQL Server from 2012 on (`UnionAggregate`). Predicates use the spatial index when they are compared with 1.
+/// From 2012 on (`UnionAggregate`). Predicates compared with 1 use the spatial index.
 pub struct Spatial;
 
 impl SpatialDialect for Spatial {
@@ -53,7 +53,7 @@ impl SpatialDialect for Spatial {
         Ok(filled(text(query), window))
     }
 
-    /// `STBuffer` rounds by a tolerance and not by a number of segments.
+    /// `STBuffer` rounds by tolerance, not by segments.
     fn rounding(&self) -> Rounding {
         Rounding::Finer
     }

@@ -1,25 +1,22 @@
-//! Statements asked one by one.
-
 use super::connect::failure;
 use crate::dataset::Datum;
 use crate::error::Failure;
 use crate::session::{Session, SessionKind, running};
 use crate::systems::sqlserver::lane::{Answer, AskError, Client, datum};
 
-/// Has the server say after each statement what CPU time it took, in milliseconds.
+/// CPU milliseconds after each statement.
 /// <https://learn.microsoft.com/en-us/sql/t-sql/statements/set-statistics-time-transact-sql>
 const TELL_TIMES: &str = "SET STATISTICS TIME ON";
 /// "SQL Server Execution Times", "SQL Server parse and compile time".
 const TIMES: [i32; 2] = [3612, 3613];
 
-/// A session. Dropping it closes the connection: the protocol has no word for it.
+/// Dropping it closes the connection: the protocol has no goodbye.
 pub(super) struct SqlServerSession {
     client: Client,
     told_cpu_ms: Option<u64>,
 }
 
 impl SqlServerSession {
-    /// A session on a connection that uses étalon's database.
     pub(super) fn new(mut client: Client, kind: SessionKind) -> Result<SqlServerSession, Failure> {
         if kind == SessionKind::Spatial {
             client.execute(TELL_TIMES).map_err(|error| failure(running(TELL_TIMES), &error))?;
@@ -38,7 +35,7 @@ impl SqlServerSession {
     }
 }
 
-/// The CPU time is the first of the remark's two numbers, in whatever language the words are.
+/// CPU time, in any language.
 fn first_number(text: &str) -> Option<u64> {
     let digits = text.trim_start_matches(|c: char| !c.is_ascii_digit());
     digits.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()

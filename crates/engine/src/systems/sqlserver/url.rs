@@ -1,8 +1,6 @@
-//! Where a server is, by its URL and the variables that `sqlcmd` honours.
-//!
-//! <https://learn.microsoft.com/en-us/sql/tools/sqlcmd/sqlcmd-use-scripting-variables>; the options have the names and the
-//! meaning that Microsoft's own clients give them,
-//! <https://learn.microsoft.com/en-us/sql/connect/ado-net/connection-string-syntax>.
+//! A server's address: URL and `sqlcmd`'s variables,
+//! <https://learn.microsoft.com/en-us/sql/tools/sqlcmd/sqlcmd-use-scripting-variables>; options are those of
+//! Microsoft's clients, <https://learn.microsoft.com/en-us/sql/connect/ado-net/connection-string-syntax>.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,13 +12,12 @@ use crate::systems::server::is_this_host;
 use crate::systems::server::tls::Roots;
 use crate::systems::server::url::{Environment, Form, Pieces};
 
-/// How long a server may take to answer a connection, unless the URL says otherwise.
+/// Default.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
-/// The port unless the URL says otherwise.
+/// Default.
 const PORT: u16 = 1433;
-/// The size of packets that is asked for unless the URL says otherwise, in bytes: that of Microsoft's own clients.
+/// Default, that of Microsoft's clients.
 const PACKET_BYTES: u16 = 8000;
-/// Options that a URL may have.
 const OPTIONS: [&str; 11] = [
     "encrypt",
     "trust_server_certificate",
@@ -35,26 +32,25 @@ const OPTIONS: [&str; 11] = [
     "port",
 ];
 
-/// Options that name files: of this and other clients of SQL Server.
+/// Of this and other clients of SQL Server.
 const FILE_OPTIONS: [&str; 2] = ["ca_file", "server_certificate"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encrypt {
-    /// The login alone, unless the server insists on more: `encrypt=false`.
+    /// `encrypt=false`, unless the server wants more.
     Login,
-    /// Everything: `encrypt=true`.
+    /// `encrypt=true`.
     Everything,
 }
 
-/// Whether a certificate is believed without being checked.
+/// Verification of certificates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trust {
     Checked,
-    /// `trust_server_certificate=true`: it is not.
+    /// `trust_server_certificate=true`.
     Blind,
 }
 
-/// Where a password comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PasswordSource {
     Url,
@@ -63,32 +59,28 @@ pub(super) enum PasswordSource {
     Nowhere,
 }
 
-/// A server's address, with everything that a connection to it needs.
 #[derive(Clone)]
 pub(super) struct Address {
     pub(super) host: String,
     pub(super) port: u16,
     pub(super) user: String,
-    /// The password; `None` is the empty one.
+    /// `None` is the empty password.
     pub(super) password: Option<String>,
-    /// Where the password comes from: for hints.
+    /// For hints.
     pub(super) password_source: PasswordSource,
-    /// The database that the URL names.
     pub(super) database: Option<String>,
     pub(super) encrypt: Encrypt,
-    /// Whether the certificate is checked.
     pub(super) trust: Trust,
-    /// Whose certificates are trusted, if the URL says whose.
+    /// If the URL names any.
     pub(super) roots: Option<Roots>,
-    /// Whom the certificate has to name, if not the host.
+    /// Instead of the host.
     pub(super) certificate_name: Option<String>,
-    /// How long the server may take to take the connection.
     pub(super) connect_timeout: Duration,
-    /// The size of packets that is asked for, in bytes.
+    /// Requested.
     pub(super) packet_bytes: u16,
 }
 
-/// How its URLs are written. `host,port` is how Microsoft's own clients write it.
+/// Microsoft's clients write `host,port`.
 const URL: Form = Form { product: "SQL Server", schemes: ["mssql", "sqlserver"], before_port: &[':', ','] };
 
 fn wrong(cause: impl std::fmt::Display) -> Failure {
@@ -96,7 +88,7 @@ fn wrong(cause: impl std::fmt::Display) -> Failure {
 }
 
 impl Address {
-    /// Reads a URL, or `env:NAME` for one that is in the environment.
+    /// Or `env:NAME`.
     ///
     /// # Errors
     /// It is not a URL of SQL Server, or an option in it is not known. Never repeats the password.
@@ -111,7 +103,7 @@ impl Address {
         Address::of_options(&options, database, environment)
     }
 
-    /// The same, if a plan may connect to that very address and read the files that the URL names.
+    /// [`Address::parse`], if the plan may connect there and read the files named.
     pub(super) fn permitted(url: &str, environment: Environment<'_>, permits: &Permits) -> Result<Address, Failure> {
         let pieces = URL.read(url, environment)?;
         permits.files_of_options(pieces.options(), &FILE_OPTIONS)?;
@@ -165,7 +157,7 @@ impl Address {
         })
     }
 
-    /// The address as it may be shown: without the password.
+    /// Without the password.
     pub(super) fn shown(&self) -> String {
         let Address { user, port, .. } = self;
         let database = self.database.as_deref().unwrap_or_default();
@@ -175,25 +167,25 @@ impl Address {
         }
     }
 
-    /// Whether the URL says whom the certificate has to be from, or has to name.
+    /// The URL names the certificate's signer or subject.
     pub(super) fn says_who(&self) -> bool {
         self.roots.is_some() || self.certificate_name.is_some()
     }
 
-    /// Whether the server can only be on this machine, by the way to it.
+    /// By its address the server must be on this machine.
     pub(super) fn is_local(&self) -> bool {
         is_this_host(&self.host)
     }
 }
 
-/// An option's name; `TrustServerCertificate` and `trust-server-certificate` are `trust_server_certificate`.
+/// `TrustServerCertificate` and `trust-server-certificate` are `trust_server_certificate`.
 fn option_name(key: &str) -> Result<&'static str, Failure> {
     let bare = |name: &str| name.to_ascii_lowercase().replace(['_', '-', ' '], "");
     let known = OPTIONS.iter().find(|option| bare(option) == bare(key));
     known.copied().ok_or_else(|| URL.unknown(key, &OPTIONS))
 }
 
-/// Whether the certificate is checked, and against whom. What is asked for and then passed over would be the worst of both.
+/// Verification options that contradict each other are refused, not ignored.
 fn trust(options: &BTreeMap<&'static str, String>) -> Result<(Trust, Option<Roots>), Failure> {
     let blind = options.get("trust_server_certificate").map_or(Ok(false), |text| truth(text))?;
     let file = |name: &str| options.get(name).map(PathBuf::from);
@@ -231,7 +223,7 @@ fn encrypt(text: &str) -> Result<Encrypt, Failure> {
     }
 }
 
-/// Reads a URL and says only what is wrong with it.
+/// Without looking anything else up.
 #[cfg(test)]
 pub(in crate::systems) fn parse_url(url: &str, environment: Environment<'_>) -> Result<(), Failure> {
     Address::parse(url, environment).map(|_| ())

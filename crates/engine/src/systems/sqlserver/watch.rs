@@ -1,4 +1,4 @@
-//! What a second connection sees of a backup or a restore while it runs: how far it is, and how large its files are.
+//! Watches a backup or restore over a second connection: progress and file sizes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,16 +10,14 @@ use super::dialect::wide_literal;
 use crate::backup::meter::Growth;
 use crate::systems::sqlserver::lane::Client;
 
-/// How often it looks.
+/// Polling interval.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Seconds since the start, and percent that are done.
+/// Seconds since the start, and percent done.
 pub(super) type Percent = Vec<(f64, f64)>;
 
 pub(super) struct Seen {
-    /// Bytes of the files.
     pub(super) growth: Result<Growth, String>,
-    /// How far it was.
     pub(super) percent: Result<Percent, String>,
 }
 
@@ -28,7 +26,7 @@ pub(super) struct Watch {
     looking: JoinHandle<Seen>,
 }
 
-/// A question that is asked again and again until it is refused.
+/// A question repeated until refused.
 struct Series {
     sql: Option<String>,
     points: Vec<(f64, f64)>,
@@ -61,10 +59,10 @@ impl Series {
 }
 
 impl Watch {
-    /// Begins to look at the request of a session, and at the files in a folder of the server's whose names match.
+    /// Watches a session's request, and files of the server by folder and pattern.
     /// <https://learn.microsoft.com/en-us/sql/relational-databases/system-dynamic-management-views/sys-dm-exec-requests-transact-sql>;
-    /// the function that lists files is there from 2017 on, and not documented. It goes through all folders below, unless
-    /// only the first level is asked for.
+    /// the undocumented function that lists files exists from 2017 on, and descends into all folders unless limited to
+    /// the first level.
     pub(super) fn start(mut client: Client, session: &str, files: Option<(&str, &str)>) -> Watch {
         let ended = Arc::new(AtomicBool::new(false));
         let percent = format!("SELECT percent_complete FROM sys.dm_exec_requests WHERE session_id = {session}");

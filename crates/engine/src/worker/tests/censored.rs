@@ -1,4 +1,4 @@
-//! What did not succeed is in the latencies, and what a rate made due is what it is held against.
+//! Failures in latencies, and rates compared with what they made due.
 
 use model::metric::FAILED_SHARE;
 use model::{MarkKind, Reading, TrialRecord};
@@ -13,13 +13,13 @@ use crate::traffic::{Arrivals, PoolSize};
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000 * MS;
 
-/// What a trial of this load on a simulated server leaves behind.
+/// On a simulated server.
 fn record(model: Model, script: &str, load: &Load) -> TrialRecord {
     let clock = VirtualClock::default();
     record_of(SimLane::new(model, 1, clock.clone()), &compile(script, &[]).unwrap(), load, &clock)
 }
 
-/// The same of a program on a lane.
+/// On a lane.
 fn record_of<L: Lane<Op = StatementOp>>(lane: L, program: &Program, load: &Load, clock: &VirtualClock) -> TrialRecord {
     let (tally, intervals) = load.run(lane, program, clock);
     let mut collector = Collector::new(1, 100 * MS, Gauge::Backlog);
@@ -60,7 +60,7 @@ fn is_behind(record: &TrialRecord) -> bool {
     record.marks.iter().any(|mark| mark.kind == MarkKind::RateNotMet)
 }
 
-/// A server that takes so long for each statement, exponentially or exactly.
+/// Exponential or constant service times.
 fn server(service_us: f64, spread: f64, servers: usize) -> Model {
     Model { service_us, spread, servers, noise: 0.0, ..Model::default() }
 }
@@ -80,11 +80,11 @@ fn an_idle_server_meets_a_poisson_rate_whatever_its_seed() {
         counts.push(value(&fast, "throughput"));
     }
     for seed in 0..20 {
-        // A hundred under way at any time, and as many more or fewer as chance has it.
+        // A random number in flight, a hundred on average.
         let slow = record(server(100_000.0, 0.0, 1_000), "SELECT 1;", &thousand(seed, 1_000, S));
         assert!(!is_behind(&slow), "seed {seed}: {:?}", slow.marks);
     }
-    // Held against the nominal rate, many of them would have been marked.
+    // Compared with the nominal rate, many would be marked.
     assert!(counts.iter().filter(|rate| **rate < 980.0).count() > 6, "{counts:?}");
 }
 
@@ -92,7 +92,7 @@ fn an_idle_server_meets_a_poisson_rate_whatever_its_seed() {
 fn a_server_that_falls_behind_is_marked_however_many_clients_wait() {
     for seed in 0..6 {
         for clients in [10, 2_000] {
-            // One at a time and 1.25 ms each: 800 a second.
+            // 1.25 ms each, one at a time: 800 a second.
             let late = record(server(1_250.0, 0.0, 1), "SELECT 1;", &thousand(seed, clients, S));
             assert!(is_behind(&late), "seed {seed}, {clients} clients");
             let hopeless = record(server(10_000.0, 0.0, 1), "SELECT 1;", &thousand(seed, clients, 0));
@@ -130,7 +130,7 @@ fn what_was_skipped_is_slower_than_all_that_was_not() {
 
 #[test]
 fn waits_for_the_pool_that_were_in_vain_are_in_its_quantiles() {
-    // One connection, 10 ms each, 25 ms of patience: of a hundred clients nearly all give up.
+    // One connection, 10 ms each, 25 ms of patience: nearly all of a hundred clients give up.
     let pool = Some(PoolSize { connections: 1, acquire_timeout_ns: Some(25 * MS) });
     let traffic = Traffic { pool, ..Traffic::default() };
     let load = Load { clients: 100, traffic, length: RunLength::Time(10 * S), ..Load::default() };
@@ -144,12 +144,12 @@ fn waits_for_the_pool_that_were_in_vain_are_in_its_quantiles() {
 
 #[test]
 fn whoever_waits_for_the_pool_longer_than_anybody_was_served_is_not_forgotten() {
-    // A thousand clients, a connection, 10 ms each: after a second a hundred were served, and 900 still wait.
+    // A thousand clients, one connection, 10 ms each: after a second 100 were served, and 900 wait.
     let pool = Some(PoolSize { connections: 1, acquire_timeout_ns: None });
     let load = Load { clients: 1_000, traffic: Traffic { pool, ..Traffic::default() }, ..Load::default() };
     let queued = record(server(10_000.0, 0.0, 10), "SELECT 1;", &load);
     assert!(matches!(reading(&queued, "response_p50"), Reading::Unavailable(why) if why.contains("among the 9")));
-    // Five clients in turn: whoever waits at the end has waited no longer than everybody does.
+    // Five clients in turn: a wait at the end is no longer than usual.
     let few = Load { clients: 5, length: RunLength::Time(10 * S), ..load };
     let steady = record(server(10_000.0, 0.0, 10), "SELECT 1;", &few);
     assert!((value(&steady, "response_p99") - 50_000.0).abs() < 50.0);
@@ -168,7 +168,7 @@ fn a_transaction_that_succeeded_in_the_end_took_all_of_its_tries() {
     assert!(shortest >= 5_000, "five tries of a microsecond: {shortest}");
 }
 
-/// A program whose transactions are tried until they succeed.
+/// Retries until success.
 fn stubborn() -> Program {
     let mut program = compile("SELECT 1;", &[]).unwrap();
     program.retry = Retry { max_tries: 0, within_ns: None };
@@ -185,13 +185,13 @@ fn what_the_end_keeps_from_being_tried_again_has_not_failed() {
         assert_eq!((value(&all, FAILED_SHARE), value(&all, "errors")), (0.0, 0.0), "{pace:?}");
         assert_eq!(value(&all, "over_5s"), 0.0);
         assert!(value(&all, "retries") > 400.0, "{pace:?}");
-        // Of those that were under way nothing is known but that they had taken less than others.
+        // Those in flight are only known to have taken less than others.
         assert!(value(&all, "response_p99") > 50_000.0 && value(&all, "response_max") < 200_000.0);
         assert!(!all.marks.iter().any(|mark| mark.kind == MarkKind::Errors), "{:?}", all.marks);
     }
 }
 
-/// Fails whatever the first client asks, after a millisecond like everything else.
+/// Fails the first client's operations; everything takes a millisecond.
 struct Unfair(VirtualClock);
 
 impl Lane for Unfair {
@@ -226,8 +226,7 @@ fn what_was_tried_again_for_longer_than_any_response_took_is_slower_than_all() {
     assert_eq!((value(&unfair, "over_500ms"), value(&unfair, "over_2s")), (1.0, 0.0), "what it has taken is known");
 }
 
-/// The share beyond a limit and the quantiles say the same: more than 1 % is beyond it exactly if the 99th percentile is, or
-/// lies among those that did not succeed.
+/// More than 1 % beyond a limit exactly if p99 is beyond it or among failures.
 #[test]
 fn limits_count_what_did_not_succeed_as_quantiles_do() {
     let failing = |errors| record(Model { errors, ..server(1_000.0, 0.0, 1_000) }, "SELECT 1;", &Load::default());
@@ -244,7 +243,7 @@ fn limits_count_what_did_not_succeed_as_quantiles_do() {
         assert_eq!(value(&one, "over_5s"), value(&one, "errors"), "{errors}");
     }
     assert!(value(&failing(0.03), "over_100ms") > 0.0);
-    // What was skipped is late, and what failed, too; what the end found not begun is so far as it had waited.
+    // Skipped and failed ones are late; those not begun are as late as they had waited.
     let model = Model { stall_at_ms: 400, stall_ms: 200, ..server(100.0, 0.0, 100_000) };
     let traffic = Traffic { latency_limit_ns: Some(50 * MS), limits_ns: vec![S], ..Traffic::default() };
     let load = Load { clients: 10, pace: Pace::Rate(1_000.0), traffic, ..Load::default() };

@@ -7,7 +7,7 @@ use crate::traffic::{Arrivals, PoolSize, Span};
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000 * MS;
 
-/// A server that takes exactly so long for each statement, for any number at once.
+/// Constant service time, any concurrency.
 fn steady(service_us: f64) -> Model {
     Model { service_us, spread: 0.0, servers: 100_000, noise: 0.0, ..Model::default() }
 }
@@ -36,7 +36,6 @@ fn merged(intervals: &[Interval]) -> Durations {
     all
 }
 
-/// The shortest and the longest, in nanoseconds.
 fn extremes(durations: &Durations) -> (u64, u64) {
     (durations.min_ns().unwrap(), durations.max_ns().unwrap())
 }
@@ -45,7 +44,7 @@ fn longest_service(intervals: &[Interval]) -> u64 {
     intervals.iter().filter_map(|i| i.service.as_ref()).filter_map(Durations::max_ns).max().unwrap()
 }
 
-/// Answers after a millisecond; ends the load's measured part in the middle of its tenth operation.
+/// Answers after a millisecond; ends the measured part within its tenth operation.
 struct Ending<'g> {
     gate: &'g Gate,
     clock: VirtualClock,
@@ -99,17 +98,17 @@ fn a_load_beside_something_ends_with_it() {
     let tally = run(lane, &compile("SELECT 1;", &[]).unwrap(), &clock, context).unwrap();
     assert_eq!(tally.window_ns, 7_500_000, "from the end of the warm-up to the end that was told");
     assert_eq!(tally.succeeded, 10, "nothing begins after the end");
-    // At 2, 3, … 10 ms; the last turn is the one in which the end came.
+    // At 2, 3, … 10 ms; the end came in the last turn.
     assert_eq!(tally.succeeded_in_window, 9);
 }
 
 #[test]
 fn clients_of_a_pool_wait_in_turn() {
-    // Five clients, one connection, 10 ms each: everybody waits for the four others, every time.
+    // Five clients, one connection, 10 ms each: everybody always waits for four others.
     let traffic = Traffic { pool: pool(1, None), ..Traffic::default() };
     let load = Load { clients: 5, traffic, warmup_ns: S, ..Load::default() };
     let (tally, intervals) = simulate(steady(10_000.0), "SELECT 1;", &load);
-    // One more than a hundred: one ends just when the measured part begins, one just when it ends.
+    // One more than a hundred: two end on the borders.
     assert_eq!((tally.succeeded_in_window, tally.failures()), (101, 0));
     let waits = tally.pool_wait.unwrap();
     assert_eq!(extremes(&waits), (40 * MS, 40 * MS));
@@ -128,7 +127,7 @@ fn a_pool_as_large_as_its_clients_waits_for_nobody() {
 
 #[test]
 fn who_waits_too_long_for_the_pool_fails_by_a_class_of_its_own() {
-    // 25 ms of patience, 10 ms for each: in every round two of five clients are served before the others give up.
+    // 25 ms of patience, 10 ms each: two of five clients are served before the others give up.
     let traffic = Traffic { pool: pool(1, Some(25)), ..Traffic::default() };
     let load = Load { clients: 5, traffic, length: RunLength::Count(1), ..Load::default() };
     let (tally, intervals) = simulate(steady(10_000.0), "SELECT 1;", &load);
@@ -185,7 +184,7 @@ fn a_pause_lies_between_statements_and_keeps_the_connection() {
     let traffic = Traffic { pause, pool: pool(1, None), ..Traffic::default() };
     let load = Load { clients: 2, traffic, length: RunLength::Count(5), ..Load::default() };
     let (tally, intervals) = simulate(steady(10_000.0), "SELECT 1;\nSELECT 2;\nSELECT 3;", &load);
-    // Three statements and two pauses are 70 ms, one transaction after the other on the only connection.
+    // Three statements and two pauses are 70 ms, one transaction after the other.
     assert_eq!((tally.succeeded, tally.window_ns), (10, 10 * 70 * MS));
     within(extremes(&merged(&intervals)).1 as f64, 140e6, 0.001);
 }
@@ -195,7 +194,7 @@ fn clients_begin_evenly_over_the_ramp() {
     let traffic = Traffic { ramp_ns: S, ..Traffic::default() };
     let load = Load { clients: 10, traffic, warmup_ns: S, ..Load::default() };
     let (tally, _) = simulate(steady(10_000.0), "SELECT 1;", &load);
-    // In the ramp a client has 1 s, 0.9 s, … 0.1 s: 5.5 s of ten, and then all of them a second.
+    // In the ramp a client has 1 s, 0.9 s, … 0.1 s: 5.5 s of ten, then all of each second.
     within(tally.succeeded_in_window as f64, 1_000.0, 0.011);
     within(tally.succeeded as f64, 1_000.0 + 550.0, 0.001);
 }
@@ -210,7 +209,7 @@ fn a_poisson_rate_is_met_whatever_the_system_does() {
     };
     let (even, poisson) = (rate(steady(500.0), Arrivals::Constant), rate(steady(500.0), Arrivals::Poisson));
     within(even.succeeded as f64, 20_000.0, 0.001);
-    // Seven standard deviations of the count, 7 × √20000, are 5 %.
+    // 7 × √20000 is 5 %: seven standard deviations.
     within(poisson.succeeded as f64, 20_000.0, 0.05);
     let stalled = Model { stall_at_ms: 5_000, stall_ms: 1_000, ..steady(500.0) };
     let stalled = rate(stalled, Arrivals::Poisson);
@@ -222,13 +221,13 @@ fn a_stall_is_charged_to_everything_that_it_delayed_and_shows_as_backlog() {
     let model = Model { stall_at_ms: 400, stall_ms: 200, ..steady(100.0) };
     let load = Load { clients: 10, pace: Pace::Rate(1_000.0), ..Load::default() };
     let (tally, intervals) = simulate(model, "SELECT 1;", &load);
-    // 200 instants fell into the stall; ten clients took one each, the rest was due and nobody was free.
+    // 200 instants in the stall: ten clients took one each, the rest found nobody free.
     assert!((188..=190).contains(&tally.backlog_max), "{}", tally.backlog_max);
     let worst = |number: u32| intervals.iter().filter(|i| i.number == number).map(|i| i.backlog).max().unwrap();
     assert_eq!((worst(2), worst(6)), (0, tally.backlog_max));
     let response = merged(&intervals);
     within(extremes(&response).1 as f64, 200e6, 0.01);
-    // Those that were due in the stall waited 100 ms on average, 200 of 1000: the 90th percentile is in their middle.
+    // 200 of 1000 waited 100 ms on average in the stall: p90 is in their middle.
     within(response.quantile_ns(0.9).unwrap() as f64, 100e6, 0.03);
 }
 
@@ -238,7 +237,7 @@ fn what_is_too_late_already_is_skipped_and_what_comes_late_is_counted() {
     let traffic = Traffic { latency_limit_ns: Some(50 * MS), ..Traffic::default() };
     let load = Load { clients: 10, pace: Pace::Rate(1_000.0), traffic, ..Load::default() };
     let (tally, _) = simulate(model, "SELECT 1;", &load);
-    // Ten were under way in the stall, 140 were more than 50 ms late at its end, 50 were late but could still be in time.
+    // Ten were in flight in the stall, 140 over 50 ms late at its end, 50 late but still in time.
     assert!((138..=141).contains(&tally.skipped), "{}", tally.skipped);
     assert!((9..=12).contains(&tally.late), "{}", tally.late);
     within((tally.succeeded + tally.skipped) as f64, 1_000.0, 0.002);
@@ -264,7 +263,7 @@ fn a_connection_is_made_anew_after_so_many_transactions() {
     assert_eq!((tally.connections.min_ns, tally.connections.max_ns), (2 * MS, 2 * MS));
     assert_eq!(tally.window_ns, 16 * MS);
     let response = merged(&intervals);
-    // The client waited for its connection: 2 ms in the response, none in the service.
+    // 2 ms of connecting in the response, none in the service.
     assert_eq!((extremes(&response), longest_service(&intervals)), ((MS, 3 * MS), MS));
     within(response.mean_ns().unwrap(), (7.0 + 3.0 * 3.0) / 10.0 * 1e6, 0.001);
 }
@@ -275,7 +274,7 @@ fn a_client_that_connects_anew_delays_no_other() {
     let load = Load { clients: 10, traffic, ..Load::default() };
     let model = Model { connect_us: 9_000.0, ..steady(1_000.0) };
     let (tally, intervals) = simulate(model, "SELECT 1;", &load);
-    // Each does its own connecting in 9 ms and its own transaction in 1 ms, whatever the nine others do.
+    // Each connects in 9 ms and works 1 ms, whatever the others do.
     within(tally.succeeded as f64, 1_000.0, 0.02);
     within(tally.connections.max_ns as f64, 9e6, 0.001);
     within(extremes(&merged(&intervals)).1 as f64, 10e6, 0.001);
@@ -289,11 +288,11 @@ fn a_client_that_is_rolled_back_delays_no_other() {
         simulate(model, "SELECT 1;", &load)
     };
     let ((alone, _), (together, intervals)) = (run(1), run(20));
-    // Half of the statements fail: one of a millisecond, and one of 50 with its rollback, take turns.
+    // Half of the statements fail: 1 ms and 50 ms with rollback alternate.
     within(alone.succeeded as f64, 20.0 / 0.051, 0.15);
     within(together.succeeded as f64, 20.0 * 20.0 / 0.051, 0.05);
     within(extremes(&merged(&intervals)).1 as f64, 1e6, 0.001);
-    // A retry waits for the rollback, which is part of its response.
+    // A retry waits for the rollback, as part of its response.
     let mut program = compile("SELECT 1;", &[]).unwrap();
     program.retry = Retry { max_tries: 2, within_ns: None };
     let model = Model { errors: 0.5, rollback_us: 49_000.0, ..steady(1_000.0) };
@@ -335,7 +334,7 @@ fn fewer_tasks_at_once_follow_one_another() {
     assert_eq!((tally.succeeded, tally.window_ns), (50, 250 * MS));
     let tasks = &tally.tasks[0].tasks;
     assert!(tasks[10..40].iter().all(|task| task.running >= 4 && task.running <= 5));
-    // Due when one before it has ended: behind three that wait for two connections, and not behind all fifty.
+    // Due when an earlier one ends: behind three that wait for two connections, not all fifty.
     assert!(tasks.iter().all(|task| task.response_ns.is_some_and(|ns| ns <= 30 * MS)));
 }
 
@@ -382,19 +381,19 @@ fn a_server_that_never_answers_is_given_up() {
     let message = &tally.messages[0].message;
     assert_eq!(message, "the system has not answered after the end of the trial for 10 s");
     assert!(tally.succeeded >= 1_400);
-    // A trial that ends by a count has no end to measure from.
+    // A trial by count has no end to measure from.
     let load = Load { length: RunLength::Count(10_000), ..Load::default() };
     let (tally, _) = simulate(frozen(), "SELECT 1;", &load);
     assert_eq!(tally.failures_of(ErrorClass::Unresponsive), 1);
     assert!(tally.messages[0].message.contains("has not answered for 120 s"), "{}", tally.messages[0].message);
-    // So has one whose clients wait for a pool: they hold nothing that could be given up.
+    // Nor have clients that wait for a pool: nothing can be given up.
     let traffic = Traffic { tasks: Some(9), pool: pool(2, None), ..Traffic::default() };
     let load = Load { clients: 9, traffic, length: RunLength::Count(1), ..Load::default() };
     let (tally, _) = simulate(Model { stall_at_ms: 0, ..frozen() }, "SELECT 1;", &load);
     assert_eq!(tally.failures_of(ErrorClass::Unresponsive), 2);
 }
 
-/// A lane that notes whether its sessions were asked what the server has counted of them.
+/// Notes whether its sessions were asked for counts.
 struct Asked<'a> {
     lane: SimLane<StatementOp>,
     asked: &'a std::cell::Cell<bool>,
@@ -439,7 +438,7 @@ fn a_server_that_does_not_answer_is_asked_nothing_more() {
     assert!(!is_asked(Model { stall_at_ms: 500, dies: crate::systems::sim::lane::Dies::AtStall, ..steady(1_000.0) }));
 }
 
-/// Fails every operation, and cannot bring its client back.
+/// Fails every operation and recovery.
 struct Stuck(ErrorClass);
 
 impl Lane for Stuck {
@@ -469,7 +468,7 @@ fn a_client_that_cannot_be_brought_back_ends_the_trial_whatever_the_reason() {
     ] {
         let program = compile("SELECT 1;", &[]).unwrap();
         let (mut tally, _) = Load::default().run(Stuck(class), &program, &VirtualClock::default());
-        // Others may have been served meanwhile.
+        // Others may have been served.
         tally.succeeded_in_window = 1_000;
         let refused = crate::trial::refuse_broken(&tally).unwrap_err();
         assert_eq!(refused.kind, kind, "{class:?}: {refused}");
@@ -484,7 +483,7 @@ fn whoever_waits_for_the_pool_at_the_end_counts_with_all_of_a_pipeline() {
     let traffic = Traffic { pool: pool(1, None), ..Traffic::default() };
     let load = Load { clients: 100, traffic, ..Load::default() };
     let (tally, _) = run_program(steady(10_000.0), &program, &load);
-    // Five statements of 10 ms, one after the other on the only connection: 20 clients were served, and 80 still wait.
+    // Five statements of 10 ms on one connection: 20 clients were served, 80 wait.
     assert_eq!((tally.succeeded, tally.not_begun), (100, 400));
     assert_eq!(tally.pool_wait.unwrap().failed(), 80, "a pipeline waits once");
     // Waits in vain count likewise.

@@ -1,4 +1,4 @@
-//! What a trial's figures are, and what they are called.
+//! Figures of a trial.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,10 @@ use crate::backup::meter::{Growth, Meter, at_twentieths};
 use crate::step::StepOutcome;
 use crate::target::Placement;
 
-/// A gibibyte, which CPU time is told for.
+/// CPU time is reported per GiB.
 const GIB: f64 = (1u64 << 30) as f64;
 const MIB: f64 = (1u64 << 20) as f64;
 
-/// What a backup or a restore cost.
 #[derive(Clone, Debug)]
 pub(super) struct Cost {
     pub(super) elapsed_s: f64,
@@ -28,7 +27,7 @@ pub(super) struct Cost {
     pub(super) source_bytes: Option<u64>,
 }
 
-/// The client's share: étalon's process without what it compressed, and the programs that it called.
+/// Étalon's process without compression, and its programs.
 fn client(meter: &Meter, compressor: f64) -> Reading {
     match meter.tools_cpu_s.clone().unwrap_or(Ok(0.0)) {
         Ok(tools) => Reading::Value((meter.own_cpu_s - compressor).max(0.0) + tools),
@@ -53,22 +52,21 @@ impl Cost {
         Cost::of_backup(meter, meter.codec_cpu_s, server, placement)
     }
 
-    /// The codec's workers are threads of étalon's that cannot be asked one by one: what is not the client's is theirs. The
-    /// client's part of such a backup is little, and is put to them.
+    /// Codec workers cannot be asked one by one: everything is attributed to them, since the client's part is little.
     pub(super) fn compressor_with_workers(&mut self, meter: &Meter) {
         self.compressor = meter.own_cpu_s;
         self.client = client(meter, self.compressor);
     }
 
-    /// Server and étalon have worked for the load, too: what the backup alone took is not known. The threads that
-    /// compress were asked themselves.
+    /// Server and étalon also worked for the load, so a backup's own part is unknown. Compression threads are measured
+    /// themselves.
     pub(super) fn is_not_known_beside_a_load(&mut self) {
         let reason = || Reading::Unavailable("the CPU time is that of the transactions beside it, too".to_owned());
         (self.server, self.client) = (reason(), reason());
         self.placement = Placement::Server;
     }
 
-    /// All together; none without the server's.
+    /// None without the server's.
     fn total(&self) -> Reading {
         match (&self.server, &self.client) {
             (Reading::Value(server), Reading::Value(client)) => Reading::Value(server + client + self.compressor),
@@ -82,28 +80,25 @@ impl Cost {
     }
 }
 
-/// What a restore gave.
 pub(super) struct RestoredFigures {
     pub(super) cost: Cost,
     pub(super) growth: Growth,
-    /// What the server tells of it.
+    /// Of the server.
     pub(super) figures: Vec<Measurement>,
-    /// Bytes that were unpacked, where étalon has counted them.
+    /// If étalon counted.
     pub(super) source_bytes: Option<u64>,
 }
 
-/// What a restore would have told first.
 const NO_RESTORE: [(&str, &str, Direction); 2] =
     [("restore_rate", "MiB/s", Direction::Higher), ("restore_cpu_per_gib", "s/GiB", Direction::Lower)];
 
-/// What a backup would have told.
 const NO_BACKUP: [(&str, &str, Direction); 3] = [
     ("backup_rate", "MiB/s", Direction::Higher),
     ("backup_cpu_per_gib", "s/GiB", Direction::Lower),
     ("backup_size", "bytes", Direction::Lower),
 ];
 
-/// What there is of a backup that the engine cannot take as asked: the reason, in place of every primary figure.
+/// The reason in place of every primary figure.
 pub(super) fn lacking(reason: &str) -> StepOutcome {
     let none = |(id, unit, direction): (&str, &str, Direction)| {
         Measurement::new(id, unit, direction, Role::Primary, Reading::Unavailable(reason.to_owned()))
@@ -111,10 +106,8 @@ pub(super) fn lacking(reason: &str) -> StepOutcome {
     StepOutcome { measurements: NO_BACKUP.into_iter().chain(NO_RESTORE).map(none).collect(), ..StepOutcome::default() }
 }
 
-/// Why a backup that is thrown away is not restored.
 const NOT_RESTORED: &str = "the backup was thrown away, as the plan says, and cannot be restored";
 
-/// Everything that a trial gave.
 pub(super) struct Figures {
     pub(super) source_bytes: u64,
     pub(super) stored_bytes: u64,
@@ -125,7 +118,7 @@ pub(super) struct Figures {
     pub(super) classes: BTreeMap<Class, Share>,
     pub(super) compression: Compression,
     pub(super) taken: Taken,
-    /// What the transactions showed that ran meanwhile.
+    /// Of the transactions meanwhile.
     pub(super) load: Option<TrialRecord>,
 }
 
@@ -209,7 +202,7 @@ impl Figures {
             Codec::None if self.compression.codec == Codec::None => {
                 Reading::Unavailable("nothing compresses".to_owned())
             }
-            // It was the server, or a program: the figure is in theirs.
+            // Compressed by the server or a program, whose figure includes it.
             _ if cost.compressor == 0.0 => Reading::Unavailable(
                 "no thread of étalon's compresses: it is in the server's or the client's".to_owned(),
             ),
@@ -223,7 +216,7 @@ impl Figures {
         }
     }
 
-    /// The saving by class of files, and how much of the source is pages of zeros, which save whatever is encrypted.
+    /// Saving by class, and zero pages of the source, which save even when encrypted.
     fn class_figures(&self, all: &mut Vec<Measurement>) {
         let neither = |id: String, unit, value| of(&id, unit, Direction::Neither, Role::Diagnostic, value);
         for (class, name) in Class::ALL {
@@ -242,7 +235,7 @@ impl Figures {
     }
 }
 
-/// The size of files at twentieths of the time, from the first look on.
+/// At twentieths of the time.
 fn growth(name: &str, growth: &Growth, all: &mut Vec<Measurement>) {
     let points: Vec<(f64, f64)> = growth.iter().map(|(at, bytes)| (*at, *bytes as f64)).collect();
     for (percent, bytes) in at_twentieths(&points) {

@@ -1,4 +1,4 @@
-//! Transactions that run while a backup is taken: the ordinary load, by the ordinary loop.
+//! Ordinary load during a backup.
 
 use std::thread;
 
@@ -14,10 +14,10 @@ use crate::trial::TrialRun;
 use crate::workloads::transactions::Transactions;
 use crate::workloads::{Action, Grants, StreamTask, Task, Workload as _};
 
-/// What the keys of the load begin with; what follows is a key of `transactions`.
+/// Prefix of keys of `transactions`.
 const PREFIX: &str = "load.";
 
-/// The load of a point with the tables that it works on; none if the point has none.
+/// With its tables; `None` if the point has no load.
 pub(super) fn read(point: &Point, grants: &Grants) -> Result<Option<(Dataset, StreamTask)>, Failure> {
     let mut own: Point =
         point.iter().filter_map(|(key, value)| Some((key.strip_prefix(PREFIX)?.to_owned(), value.clone()))).collect();
@@ -37,7 +37,6 @@ pub(super) fn read(point: &Point, grants: &Grants) -> Result<Option<(Dataset, St
     }
 }
 
-/// The tables of both.
 pub(super) fn beside(mut all: Dataset, load: Dataset) -> Dataset {
     all.name = format!("{}, and {}", all.name, load.name);
     all.tables.extend(load.tables);
@@ -57,7 +56,7 @@ fn of<'t>(context: &'t StepContext<'_>, task: &'t StreamTask) -> TrialRun<'t> {
     }
 }
 
-/// Runs something while the load runs, from the end of the load's warm-up on; the load ends with it.
+/// From the end of the warm-up; the load ends with it.
 pub(super) fn while_it_runs<T>(
     task: &StreamTask,
     context: &StepContext<'_>,
@@ -81,7 +80,7 @@ pub(super) fn while_it_runs<T>(
     }
 }
 
-/// The load without a backup: what the others are held against.
+/// For comparison.
 pub(super) fn alone(task: &StreamTask, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
     context.progress("transactions alone", 0, 1);
     let trial = TrialRun {

@@ -1,4 +1,4 @@
-//! Backup and restore: codec × level × workers × where it compresses, each trial with a restore that is verified.
+//! Backup and restore: codec × level × workers × place, each trial with a verified restore.
 
 mod data;
 mod figures;
@@ -171,10 +171,9 @@ const KEYS: &[KeySpec] = &[
     ),
 ];
 
-/// The `backup` workload.
 pub struct Backup;
 
-/// Without a backup, how it would be taken says nothing: the load alone is one point.
+/// The load alone is one point.
 fn idle(point: &Point) -> &'static [&'static str] {
     match point.get("method") {
         Some(Value::Text(method)) if method == Method::None.name() => &OF_THE_BACKUP,
@@ -188,7 +187,7 @@ impl Workload for Backup {
             name: "backup",
             family: "backup",
             about: "A backup and its restore, which is verified: size, speed and CPU time by codec and level",
-            // That of the load beside the backup.
+            // Of the load.
             rate_unit: "tx/s",
             keys: KEYS,
             idle,
@@ -255,7 +254,7 @@ impl Workload for Backup {
     }
 }
 
-/// `MAXTRANSFERSIZE` goes in steps of 64 KiB.
+/// `MAXTRANSFERSIZE` has steps of 64 KiB.
 fn transfer_kib(kib: u64) -> Result<u32, Failure> {
     match kib.is_multiple_of(64) {
         true => Ok(kib as u32),

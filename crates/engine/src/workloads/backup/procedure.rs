@@ -25,25 +25,23 @@ use crate::step::{StepContext, Stepped};
 use crate::target::{Placement, Target};
 use crate::workloads::{self, StreamTask};
 
-/// What is done, for the progress.
+/// For progress.
 const PARTS: usize = 4;
 
-/// The procedure of a cell.
 pub(super) struct Procedure {
     pub(super) material: Material,
     pub(super) method: Method,
     pub(super) compression: Compression,
-    /// Nothing where the plan leaves it open.
+    /// `None`: default.
     pub(super) compressor: Option<Compressor>,
     pub(super) max_rate_bytes_s: Option<u64>,
     pub(super) restore_max_rate_bytes_s: Option<u64>,
-    /// Cores that the server may use during the backup.
+    /// During the backup.
     pub(super) server_cores: Option<f64>,
-    /// What only that which takes the backup may use.
+    /// Of the backup process alone.
     pub(super) backup: Share,
-    /// What the whole restore may use.
+    /// Of the whole restore.
     pub(super) restore: Share,
-    /// Transactions that run meanwhile.
     pub(super) load: Option<StreamTask>,
     pub(super) scope: Scope,
     pub(super) folder: Option<PathBuf>,
@@ -54,16 +52,14 @@ pub(super) struct Procedure {
     pub(super) preallocation: Preallocation,
 }
 
-/// A share of the machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Share {
     pub(super) cores: Option<f64>,
-    /// Bytes a second that are read from a disk, and as many that are written.
+    /// For reads and for writes.
     pub(super) io_bytes_s: Option<u64>,
 }
 
 impl Share {
-    /// The bounds on whoever works in a folder.
     fn in_folder(self, folder: &Path) -> Bounds {
         let io = |bytes_s| IoBound { bytes_s, folders: vec![folder.to_owned()] };
         Bounds { cores: self.cores, io: self.io_bytes_s.map(io) }
@@ -106,7 +102,7 @@ impl workloads::Procedure for Procedure {
 }
 
 impl Procedure {
-    /// Refuses what the engine's way of backing up cannot be asked for.
+    /// Refuses options that this kind of backup lacks.
     fn refuse_unknown(&self, writer: Writer) -> Result<(), Failure> {
         let asked = self.server_side().first_asked();
         let refuse = |key: &str, cause: &str| {
@@ -135,7 +131,7 @@ impl Procedure {
         }
     }
 
-    /// Which process compresses: where the plan leaves it open, étalon, if it sees the bytes.
+    /// Default: étalon, if it sees the bytes.
     fn compressor(&self, writer: Writer) -> Compressor {
         self.compressor.unwrap_or(match writer {
             Writer::Here => Compressor::Own,
@@ -157,7 +153,7 @@ impl Procedure {
             .hint("`max_rate_mib_s`"));
         }
         let tried = "make a folder for the backup";
-        // Where the server writes, the plan's folder is the server's.
+        // A server's own folder.
         let base = self.folder.as_deref().filter(|_| writer == Writer::Here);
         let scratch = Scratch::new("backup", base).map_err(|error| failed(tried, error))?;
         let folders = ["taken", "work", "restored"].map(|name| scratch.path().join(name));
@@ -165,7 +161,7 @@ impl Procedure {
             fs::create_dir(folder).map_err(|error| io_failure(tried, &error))?;
         }
         let [folder, work, restored] = &folders;
-        // A restored server that runs as another user has its folder in the last of them.
+        // For a restored server of another user.
         scratch.allow_passage().map_err(|error| failed(tried, error))?;
         for private in [folder, work] {
             host::identity::close_to_others(private).map_err(|error| failed(tried, error))?;
@@ -183,12 +179,12 @@ impl Procedure {
             interrupt: context.interrupt,
         };
         let figures = self.trial_and_tidy(context, &request, restored);
-        // What could not be removed is said, unless something else went wrong before.
+        // Reported unless something else failed before.
         let removed = scratch.remove().map_err(|error| failed("remove the backup", error));
         figures.and_then(|figures| removed.map(|()| figures))
     }
 
-    /// The trial; what its backup has left at the server is removed, however it ended.
+    /// Cleans up at the server in any case.
     fn trial_and_tidy(
         &self,
         context: &mut StepContext<'_>,
@@ -243,10 +239,10 @@ impl Procedure {
             Some(served) => (Some(served.source_bytes), served.growth.clone()),
             None => (None, Ok(growth)),
         };
-        // A count of what was unpacked is exact; what a server says on the way is not.
+        // An exact count of étalon's own beats the server's word.
         let unpacked = restored.as_ref().and_then(|restored| restored.source_bytes);
         let source_bytes = unpacked.or(backup.source_bytes).or(served_bytes).unwrap_or_else(|| {
-            // What came out of the codec is what went in.
+            // The codec's output is its input.
             classes.values().map(|share| share.source_bytes).sum()
         });
         Ok(Figures {
@@ -263,7 +259,7 @@ impl Procedure {
         })
     }
 
-    /// Restores the backup, and holds what came of it against the original.
+    /// And verifies the result.
     fn restore(
         &self,
         context: &mut StepContext<'_>,
@@ -274,7 +270,7 @@ impl Procedure {
     ) -> Result<RestoredFigures, Failure> {
         let target = context.target;
         context.progress("restoring", 2, PARTS);
-        // What a server restores by itself it alone can hold.
+        // Only the server can limit its own restore.
         let (bounds, of_server) = match backups.writer() {
             Writer::Here => (into.bounds.clone(), None),
             Writer::Server => (Bounds::default(), into.bounds.cores),
@@ -291,7 +287,7 @@ impl Procedure {
         let removed = back.remove();
         verified.and(removed)?;
         let growth = match taken.served {
-            // The files are the server's, and are not seen.
+            // The server's files are not visible.
             Some(_) => Vec::new(),
             None => growth,
         };
@@ -299,7 +295,7 @@ impl Procedure {
         Ok(RestoredFigures { cost, growth, figures, source_bytes: meter.source_bytes })
     }
 
-    /// What the original answers; it must be what was loaded.
+    /// Must be what was loaded.
     fn original(&self, target: &dyn Target, request: &BackupRequest<'_>) -> Result<Answer, Failure> {
         let mut session = target.session(crate::session::SessionKind::Plain)?;
         let answer = data::ask(&mut *session, target.dialect(), &|| request.go_on())?;
@@ -311,7 +307,7 @@ impl Procedure {
         Ok(answer)
     }
 
-    /// The saving by class of files, outside of all that is timed.
+    /// Untimed.
     fn split(&self, taken: &Taken) -> Result<std::collections::BTreeMap<archive::Class, archive::Share>, Failure> {
         if taken.served.is_some() {
             return Ok(std::collections::BTreeMap::new());
@@ -323,7 +319,6 @@ impl Procedure {
     }
 }
 
-/// Takes the backup, with what it cost and how its files grew.
 fn back_up(
     target: &dyn Target,
     backups: &dyn Backups,
@@ -336,7 +331,7 @@ fn back_up(
     let (taken, growth) = watched(request.folder, || backups.back_up(request, &mut meter));
     let released = limit.map_or(Ok(()), Limit::release).map_err(|error| failed("end the limit on the backup", error));
     let taken = taken.and_then(|taken| released.map(|()| taken))?;
-    // Processes of the server that have ended are counted once it has noticed.
+    // The server counts ended processes with a delay.
     let server_cpu = server_before.and_then(|before| Ok(target.server_cpu_s()? - before));
     let mut cost = Cost::of_backup(&meter, taken.compressor_cpu_s, server_cpu, target.placement());
     if request.compressor == Compressor::Own && request.compression.workers > 0 {
@@ -345,7 +340,6 @@ fn back_up(
     Ok((taken, cost, growth))
 }
 
-/// Holds what was restored against the original.
 fn verify(
     restored: &dyn Restored,
     dialect: &dyn Dialect,
@@ -363,7 +357,7 @@ fn verify(
     Err(Failure::new(FailureKind::Verification, "trust the restored database", cause))
 }
 
-/// CPU seconds that cannot be told from a server's.
+/// Inseparable from a server's.
 pub(super) fn server_reading(cpu: Result<f64, String>, placement: Placement) -> Reading {
     match (placement, cpu) {
         (Placement::InProcess, _) => {

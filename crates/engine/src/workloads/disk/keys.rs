@@ -1,5 +1,3 @@
-//! The keys of the `disk` workload.
-
 use host::blocks::{Access, Cache};
 use model::{KeyKind, KeySpec, Literal, Point, Value};
 
@@ -10,13 +8,12 @@ use crate::error::{Failure, FailureKind};
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-/// What a file has that étalon makes, unless the plan says otherwise.
+/// Default.
 const DEFAULT_SIZE_MB: u64 = 1_024;
-/// The largest file that can be asked for.
 const MOST_MB: u64 = 1_000_000_000;
-/// Pieces of a fragmented file, unless the plan says otherwise: the smallest that ext4 and XFS give out by default.
+/// Default: the smallest allocation of ext4 and XFS.
 const DEFAULT_FRAGMENT_KB: u64 = 4;
-/// More operations at once than this, of all threads, measure the queue and not the disk.
+/// More operations in flight measure the queue.
 const MOST_CLIENTS: u64 = 65_536;
 
 pub(super) const KEYS: &[KeySpec] = &[
@@ -124,7 +121,6 @@ fn refuse(cause: impl std::fmt::Display, hint: &str) -> Failure {
     Failure::new(FailureKind::Plan, "run the benchmark as its keys say", cause).hint(hint)
 }
 
-/// What a point of the sweep asks for.
 pub(super) fn load(point: &Point) -> Result<BlockLoad, Failure> {
     let text = |key: &str| point.get(key).and_then(Value::as_text);
     let whole = |key: &str| point.get(key).and_then(Value::as_int).and_then(|number| u64::try_from(number).ok());
@@ -169,7 +165,7 @@ pub(super) fn load(point: &Point) -> Result<BlockLoad, Failure> {
     Ok(load)
 }
 
-/// The share of reads, in percent.
+/// In percent.
 fn reads(point: &Point) -> Result<u32, Failure> {
     let percent = point.get("read_percent").and_then(Value::as_int);
     match (point.get("op").and_then(Value::as_text), percent) {
@@ -212,17 +208,15 @@ fn layout(point: &Point) -> Result<Layout, Failure> {
     }
 }
 
-/// A part of the key `targets`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TargetPart<'a> {
     pub name: &'a str,
     pub threads: Option<u32>,
-    /// A size of its own, in MiB.
+    /// Overrides `size_mb`.
     pub size_mb: Option<u64>,
 }
 
-/// The parts of the key `targets`: `a.dat`, `a.dat@4` or `a.dat@4:5000`. What stands behind an `@` and is no number
-/// belongs to the name.
+/// `a.dat`, `a.dat@4` or `a.dat@4:5000`. An `@` without number is part of the name.
 pub fn target_parts(written: &str) -> impl Iterator<Item = TargetPart<'_>> {
     written.split(',').map(str::trim).map(|part| {
         let own = part.rsplit_once('@').and_then(|(name, own)| {
@@ -236,7 +230,7 @@ pub fn target_parts(written: &str) -> impl Iterator<Item = TargetPart<'_>> {
     })
 }
 
-/// The files, and which threads work on them.
+/// Files, and their threads.
 fn targets(written: Option<&str>, file: &DataFile, threads: u32) -> Result<(Vec<DataFile>, Pools), Failure> {
     let Some(written) = written else { return Ok((vec![file.clone()], Pools::OnAll(threads))) };
     let mut files = Vec::new();
@@ -263,7 +257,7 @@ fn targets(written: Option<&str>, file: &DataFile, threads: u32) -> Result<(Vec<
     }
 }
 
-/// Masks in decimal or hexadecimal, as SQLIO has them, or a word.
+/// Decimal or hexadecimal masks like SQLIO's, or a word.
 fn affinity(written: Option<&str>, pools: &Pools) -> Result<Affinity, Failure> {
     let Some(written) = written else { return Ok(Affinity::Free) };
     let mask = |text: &str| mask(text.trim(), written);
@@ -276,7 +270,7 @@ fn affinity(written: Option<&str>, pools: &Pools) -> Result<Affinity, Failure> {
     let mut masks = written.split(',').map(mask).collect::<Result<Vec<_>, _>>()?;
     match (masks.len(), pools) {
         (1, _) => match masks.swap_remove(0) {
-            // SQLIO's word for any processor.
+            // SQLIO's "any processor".
             cores if cores.is_empty() => Ok(Affinity::Free),
             cores => Ok(Affinity::Among(cores)),
         },
@@ -289,7 +283,6 @@ fn affinity(written: Option<&str>, pools: &Pools) -> Result<Affinity, Failure> {
     }
 }
 
-/// The processors of a mask.
 fn mask(text: &str, written: &str) -> Result<Vec<usize>, Failure> {
     let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let mask = match digits {
@@ -305,7 +298,6 @@ fn mask(text: &str, written: &str) -> Result<Vec<usize>, Failure> {
     }
 }
 
-/// The size of a file that étalon makes, in bytes.
 pub(crate) fn size_to_make(file: &DataFile) -> u64 {
     file.size_bytes.unwrap_or((DEFAULT_SIZE_MB * MIB).max(file.reach_bytes))
 }

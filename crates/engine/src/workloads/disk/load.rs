@@ -1,4 +1,4 @@
-//! A load of blocks: what each thread does where, pure in (seed, client, index) but for the cursors.
+//! A load of blocks, pure in (seed, client, index) except for cursors.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -9,33 +9,29 @@ use crate::rng::Rng;
 use crate::stream::{Next, Stream};
 use crate::workloads::Work;
 
-/// Keeps the draws of reads among writes apart from those of places.
+/// Separates reads among writes from the places' draws.
 const MIX_SALT: u64 = 0x6d69_7865_642d_696f;
 
-/// Where the next operation goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// Any block of the span, each with the same chance, whether it was touched before or not.
+    /// Uniform over the span, with replacement.
     Random,
-    /// The block behind that of the last operation on the file, whichever thread asked for it; from the beginning again
-    /// at the end. SQLIO's `-fsequential`.
+    /// The block after the file's last operation of any thread, wrapping around. SQLIO's `-fsequential`.
     Sequential,
-    /// The same for each thread by itself: all of them go over the whole span.
+    /// Per thread, each over the whole span.
     SequentialOwn,
-    /// The same for each thread in a part of the span that is its own.
+    /// Per thread, each over its own part of the span.
     SequentialSplit,
-    /// So many blocks further each time; after so many operations from the beginning again, one block further. SQLIO's
-    /// `-fN` with `-iN`.
+    /// A fixed step; after `rows` operations from the beginning plus one block. SQLIO's `-fN` with `-iN`.
     Stride {
-        /// Blocks from one operation to the next.
+        /// Step.
         blocks: u64,
-        /// Operations until it begins again; without it as many as the span has.
+        /// Default: as many as fit.
         rows: Option<u64>,
     },
 }
 
 impl Pattern {
-    /// Its name in plans.
     pub fn as_str(self) -> &'static str {
         match self {
             Pattern::Random => "random",
@@ -46,58 +42,51 @@ impl Pattern {
         }
     }
 
-    /// Whether it is judged by bytes a second, as published tables have it; else by operations a second.
+    /// Judged by bytes a second, like published tables; others by operations.
     pub fn is_sequential(self) -> bool {
         matches!(self, Pattern::Sequential | Pattern::SequentialOwn | Pattern::SequentialSplit)
     }
 }
 
-/// Which threads work on which files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pools {
-    /// So many threads, each with its outstanding operations on each of the files.
+    /// Each with its depth on each file.
     OnAll(u32),
-    /// So many threads for each file, as the lines of SQLIO's parameter file have it.
+    /// Per file, like SQLIO's parameter file.
     ByFile(Vec<u32>),
 }
 
-/// To which processors threads are bound.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Affinity {
-    /// To none.
     #[default]
     Free,
-    /// Each to one of those that the process may use, in turn.
+    /// Each to one processor of the process, in turn.
     Spread,
     /// Each to one of these, in turn. SQLIO's `-aR`, fio's `cpus_allowed_policy=split`.
     InTurn(Vec<usize>),
-    /// Each may run on any of these. SQLIO's `-a`, fio's `cpus_allowed`.
+    /// Any of these. SQLIO's `-a`, fio's `cpus_allowed`.
     Among(Vec<usize>),
-    /// The threads of each file may run on any of its own; none for any. The masks of a parameter file of SQLIO's.
+    /// Per file; empty for any. Masks of SQLIO's parameter file.
     ByPool(Vec<Vec<usize>>),
 }
 
-/// Reads and writes of blocks by several threads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlockLoad {
-    /// The share of reads among the operations, in percent.
+    /// Of the operations.
     pub read_percent: u32,
     pub pattern: Pattern,
-    /// The size of each, in bytes.
     pub block_bytes: u32,
-    /// Operations that a thread has under way at a time, on each of its files.
+    /// Per thread and file.
     pub depth: u32,
     pub pools: Pools,
     pub files: Vec<DataFile>,
-    /// Where in each file the span begins, in bytes.
+    /// In each file.
     pub offset_bytes: u64,
-    /// How long it is; to the end of the file without it.
+    /// `None`: to the end of the file.
     pub span_bytes: Option<u64>,
-    /// Which caches may serve an operation.
     pub cache: Cache,
-    /// After how many writes of a thread on a file the last of them ends only with a sync; 0 for never.
+    /// Writes per thread and file before a sync, which the last one includes; 0 for never.
     pub fsync_every: u32,
-    /// To which processors its threads are bound.
     pub affinity: Affinity,
 }
 

@@ -1,4 +1,4 @@
-//! A private server from its making to its removal.
+//! A private server's whole life.
 
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
@@ -52,13 +52,13 @@ fn says_what_it_is(target: &MySqlTarget) {
     assert!(durability.because.contains("innodb_flush_log_at_trx_commit=2"));
     assert!(facts.get("checkpoint_before_trial").is_some());
     println!("{}", facts.get("client.reactor").unwrap());
-    // Another server made in the same way must be the same system: a resume makes one.
+    // An equally made server is the same system, as a resume needs.
     let pairs = [("innodb-buffer-pool-size", "64M"), ("innodb_flush_log_at_trx_commit", "2")];
     let other = start(Connect::Socket, &pairs);
     assert_eq!(facts.differences(&other.facts().unwrap()), []);
 }
 
-/// Everything that a trial meets: the rows, and what the optimizer thinks of them.
+/// What a trial meets: rows and statistics.
 fn state(target: &MySqlTarget) -> String {
     let tables = "SELECT GROUP_CONCAT(table_name ORDER BY table_name) FROM information_schema.tables WHERE table_schema = \
                   'etalon'";
@@ -85,12 +85,12 @@ fn prepares_the_same_tables_every_time(target: &MySqlTarget) {
     target.settle().unwrap();
     assert_eq!(state(target), first);
     if target.checkpoint == Checkpoint::Sharp {
-        // A server that does not rest writes a page now and then.
+        // An unsettled server writes a page now and then.
         let dirty = "SELECT variable_value FROM information_schema.global_status WHERE variable_name = \
                      'Innodb_buffer_pool_pages_dirty'";
         assert!(target.scalar(dirty).unwrap() < 20, "{}", target.scalar(dirty).unwrap());
     }
-    // Where the server takes no files from its clients, the same rows come by statements.
+    // Without local files the rows come by statements.
     let sum = "SELECT CONCAT_WS(' ', COUNT(*), SUM(aid), SUM(bid), SUM(CRC32(filler))) FROM pgbench_accounts";
     let by_file = target.text(sum);
     target.run("SET GLOBAL local_infile = OFF");
@@ -159,7 +159,7 @@ fn trial(target: &MySqlTarget, length: Duration) -> Result<model::TrialRecord, F
     trial_of(target, script, 3, length)
 }
 
-/// Two rows in the order that the dice give: sooner or later two clients wait for each other.
+/// Two rows in random order: clients deadlock sooner or later.
 fn deadlocks_are_tried_again(target: &MySqlTarget) {
     target.prepare(&pgbench_tables(1)).unwrap();
     let before = target.counters().unwrap();
@@ -177,13 +177,13 @@ fn deadlocks_are_tried_again(target: &MySqlTarget) {
     }
     assert!(since.get("rollback_statements").unwrap() > 0.0, "{since:?}");
     assert!(matches!(value("throughput"), model::Reading::Value(rate) if rate > 0.0));
-    // Each deadlock sends its victim round again, but for those at the trial's end.
+    // Each deadlock retries its victim, except at the trial's end.
     let number = |id: &str| match value(id) {
         model::Reading::Value(number) => number,
         model::Reading::Unavailable(reason) => panic!("{id}: {reason}"),
     };
     assert!(number("retries") > 0.0 && number("errors") <= 8.0, "{:?}", record.measurements);
-    // What was given up left nothing: every commit adds two.
+    // Aborted work left nothing: every commit adds two.
     let sum = target.scalar("SELECT SUM(abalance) FROM pgbench_accounts").unwrap();
     assert_eq!(sum as f64, 2.0 * since.get("commit_statements").unwrap());
 }
@@ -247,12 +247,12 @@ fn a_private_server_that_does_not_start_says_why() {
     assert_eq!(refused(&[("autocommit", "0")]).kind, FailureKind::Plan);
 }
 
-/// A path that is too long for a socket gets a shorter one elsewhere.
+/// Paths too long for a socket get a shorter one elsewhere.
 #[test]
 fn a_deep_folder_is_no_hindrance() {
     let base = tempfile::tempdir_in("/var/tmp").unwrap();
     let deep = base.path().join("a".repeat(60)).join("b".repeat(60));
-    // The server's user must be able to pass.
+    // The server's user must be able to traverse it.
     std::fs::create_dir_all(&deep).unwrap();
     for folder in deep.ancestors().take_while(|folder| folder.starts_with(base.path())) {
         open_the_way(folder);
@@ -271,7 +271,7 @@ fn open_the_way(folder: &std::path::Path) {
     assert!(status.success());
 }
 
-/// Every row of the table of promises that MariaDB's server can have, set on one and read back.
+/// Every durability row that MariaDB can have, set and read back.
 #[test]
 fn promises_are_read_back_from_the_server() {
     let promised = |target: &MySqlTarget| target.facts().unwrap().durability().unwrap();

@@ -1,4 +1,4 @@
-//! A connection that may block: the login, the control plane's questions, bulk copy, a lane's beginning.
+//! A blocking connection: login, control plane, bulk copy, start of a lane.
 
 use std::fmt;
 use std::io::{self, Read as _, Write as _};
@@ -18,13 +18,13 @@ use super::{AskError, Opened};
 use crate::dataset::Datum;
 use crate::systems::server::dialogue::{Asker, Timed, Tls, single};
 
-/// How often somebody who waits for a long statement is asked whether to go on.
+/// Interval of `go_on` during a long statement.
 const LOOK: Duration = Duration::from_millis(200);
-/// Rows of a bulk copy go to the server in pieces of about this size, bytes.
+/// Of a bulk copy.
 const PIECE_BYTES: usize = 64 << 10;
 
 impl AskError {
-    /// The server's number of the error, if it was the server who refused.
+    /// If the server refused.
     pub(crate) fn number(&self) -> Option<i32> {
         match self {
             AskError::Server(error) => Some(error.number),
@@ -33,16 +33,15 @@ impl AskError {
     }
 }
 
-/// What a question brought.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
-    /// The columns of the last result.
+    /// Of the last result.
     pub(crate) columns: Vec<Column>,
-    /// The rows of all results; `None` is `NULL`.
+    /// Of all results; `None` is `NULL`.
     pub(crate) rows: Vec<Vec<Cell>>,
-    /// Remarks, such as those of `SET STATISTICS TIME`.
+    /// Such as those of `SET STATISTICS TIME`.
     pub(crate) remarks: Vec<ServerMessage>,
-    /// Rows that were touched, as far as the server counts them.
+    /// As far as the server counts.
     pub(crate) touched: u64,
     refusal: Option<Box<ServerMessage>>,
 }
@@ -70,23 +69,21 @@ impl Sink for Answer {
     }
 }
 
-/// A connection whose answers are waited for.
+/// Blocking.
 pub(crate) struct Client {
     asker: Asker,
-    /// What the login left.
     pub(crate) session: Session,
     scanner: Scanner,
     out: Vec<u8>,
 }
 
-/// How a login ended that was not refused.
 pub(crate) enum LoggedIn {
     Here(Box<Client>),
-    /// Another server is to be asked, as this one says.
+    /// Redirected to another server.
     Elsewhere(String, u16),
 }
 
-/// Logs in over a fresh connection, within `patience`.
+/// Within `patience`.
 ///
 /// # Errors
 /// The server refuses the login or breaks the protocol, the encryption fails, or the connection does.
@@ -123,7 +120,7 @@ pub(crate) fn log_in(socket: Socket, config: Config, tls: &Tls, patience: Durati
     }
 }
 
-/// Moves one flight of the handshake of TLS, wrapped in packets.
+/// A flight of the TLS handshake, wrapped in packets.
 fn exchange_wrapped(connection: &mut ClientConnection, timed: &mut Timed) -> io::Result<()> {
     let mut flight = Vec::new();
     while connection.wants_write() {
@@ -152,7 +149,6 @@ fn exchange_wrapped(connection: &mut ClientConnection, timed: &mut Timed) -> io:
 }
 
 impl Client {
-    /// The TLS version and cipher, if it is encrypted.
     pub(crate) fn encryption(&self) -> Option<String> {
         self.asker.link.encryption()
     }
@@ -161,7 +157,7 @@ impl Client {
         RequestSession::of(&self.scanner)
     }
 
-    /// Sends what is in `out`, and reads to the end of the answer.
+    /// Sends `out`, and reads to the end of the answer.
     fn hear(&mut self) -> Result<Answer, AskError> {
         self.asker.ask(&mut self.out)?;
         let mut answer = Answer::default();
@@ -181,14 +177,13 @@ impl Client {
         }
     }
 
-    /// Asks a batch, and gives all that its answer holds.
     pub(crate) fn ask(&mut self, sql: &str) -> Result<Answer, AskError> {
         batch(sql, self.request_session(), &mut self.out)?;
         self.hear()
     }
 
-    /// Asks a batch that may take long and be silent meanwhile: each remark is told when it comes, and `go_on` is asked
-    /// every moment. Where that says no, the server is told to give up.
+    /// For long, silent batches: passes remarks on arrival, and asks `go_on` regularly; on no, the server is told to
+    /// stop.
     pub(crate) fn ask_long(
         &mut self,
         sql: &str,
@@ -228,24 +223,22 @@ impl Client {
         }
     }
 
-    /// Asks a batch, and gives its rows as text.
     pub(crate) fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, AskError> {
         let rows = self.ask(sql)?.rows;
         Ok(rows.into_iter().map(|row| row.into_iter().map(Cell::text).collect()).collect())
     }
 
-    /// Executes a batch whose rows do not matter.
     pub(crate) fn execute(&mut self, sql: &str) -> Result<(), AskError> {
         self.ask(sql).map(|_| ())
     }
 
-    /// The single value of a query; empty for `NULL` or no row.
+    /// Empty for `NULL` or no row.
     pub(crate) fn one(&mut self, sql: &str) -> Result<String, AskError> {
         Ok(single(self.rows(sql)?))
     }
 
-    /// Copies rows into a table whose columns are these, after `INSERT BULK`. `rows` fills in the values of the next row;
-    /// `false` says that there is none. Gives the number of rows that the server has taken.
+    /// Bulk copy after `INSERT BULK`. `rows` fills in the next row; `false` at the end. Returns the rows that the
+    /// server accepted.
     pub(crate) fn copy(
         &mut self,
         insert_bulk: &str,
@@ -268,10 +261,9 @@ impl Client {
         Ok(self.hear()?.touched)
     }
 
-    /// Makes it a connection of a lane.
     pub(crate) fn into_opened(mut self, statements: &[Typed], mode: Mode) -> Result<Opened, AskError> {
         let statements = statements.iter().map(|typed| Statement::new(typed, mode)).collect();
-        // A statement of the load may take as long as it likes.
+        // The load's statements have no time limit.
         self.asker.link.set_deadline(None)?;
         Ok(Opened { link: self.asker.link, connection: Connection::new(self.scanner, statements) })
     }

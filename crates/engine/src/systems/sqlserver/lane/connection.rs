@@ -1,5 +1,5 @@
-//! One connection of a lane. A request is encoded once for each statement; its parameters are encoded behind it. An answer
-//! is read token by token, since rows have no length; values are decoded only where a script asks.
+//! A lane's connection. Requests are encoded once per statement, parameters behind them. Answers are read by tokens,
+//! since rows have no length; values are decoded only where a script asks.
 
 use wire::Result;
 use wire::tds::{Cell, Column, Done, RequestSession, Row, Scan, Scanner, ServerMessage, Sink};
@@ -11,16 +11,16 @@ use crate::lane::{ErrorClass, KeptRow, OpError, Outcome, lost};
 use crate::systems::server::dialogue::{Conversation, Heard, ServerError, State};
 use crate::workloads::transactions::{Rows, StatementOp};
 
-/// More bytes than this are no answer to a statement of a load but a server without end, bytes.
+/// Longer answers mean a server without end.
 const ANSWER_BYTES: u64 = 1 << 30;
-/// And so are more results, of which the last rows are kept.
+/// More results mean a server without end; their last rows are kept.
 const ANSWER_RESULTS: usize = 1 << 16;
 /// "Could not find prepared statement with handle".
 const HANDLE_UNKNOWN: i32 = 8179;
 
 pub struct Connection {
     scanner: Scanner,
-    /// Empty where statements travel as text.
+    /// Empty for text statements.
     statements: Vec<Statement>,
     state: State,
     answer_bytes: u64,
@@ -28,15 +28,14 @@ pub struct Connection {
     hearing: Hearing,
 }
 
-/// What of an answer is taken down.
 struct Hearing {
     rows: Rows,
     failure: Option<ServerMessage>,
     handle: Option<i32>,
-    /// Results of the last operation that asked for rows; those before `results` count.
+    /// Valid before `results`.
     kept: Vec<KeptRow>,
     results: usize,
-    /// Whether the result that is being read has columns.
+    /// The current result has columns.
     described: bool,
 }
 
@@ -62,7 +61,7 @@ impl Sink for Hearing {
     }
 
     fn done(&mut self, done: Done) {
-        // The end of a procedure that holds a statement is not that of another.
+        // The end of a procedure with a statement is not another statement's.
         let is_statement = done.in_procedure || done.command != 0;
         if self.rows == Rows::Keep && !std::mem::take(&mut self.described) && is_statement && !done.is_error() {
             self.begin_result();
@@ -81,7 +80,7 @@ impl Sink for Hearing {
 }
 
 impl Hearing {
-    /// Begins the next result, in the memory of an older one. `None`: there are too many.
+    /// Reuses an older result's memory. `None`: too many.
     fn begin_result(&mut self) -> Option<&mut KeptRow> {
         if self.results > ANSWER_RESULTS {
             return None;
@@ -98,7 +97,6 @@ impl Hearing {
     }
 }
 
-/// A value as scripts and steps take it.
 pub(crate) fn datum(cell: Cell) -> Datum {
     match cell {
         Cell::Null => Datum::Null,
@@ -121,10 +119,9 @@ impl Connection {
         Connection { scanner, statements, state: State::Free, answer_bytes: 0, asked: 0, hearing }
     }
 
-    /// An answer is complete.
     fn end_answer(&mut self) -> Heard {
         if self.state != State::Waiting {
-            // One that answers nothing: the server is about to close the connection.
+            // Unsolicited: the server is about to close the connection.
             let error = self.hearing.failure.take();
             let unasked = || lost("the server speaks without having been asked");
             return Heard::End(error.as_ref().map_or_else(unasked, ServerError::op_error));
@@ -210,7 +207,7 @@ impl Conversation for Connection {
         heard
     }
 
-    /// The server itself rolls back what a deadlock's victim did, and says so; most other errors leave a transaction open.
+    /// The server rolls back a deadlock's victim and says so; most other errors leave the transaction open.
     fn needs_rollback(&self) -> bool {
         self.scanner.transaction() != 0
     }
@@ -224,6 +221,6 @@ impl Conversation for Connection {
         &self.hearing.kept[..self.hearing.results]
     }
 
-    /// The protocol has no word for it: the connection is closed.
+    /// The protocol has no goodbye.
     fn farewell(_out: &mut Vec<u8>) {}
 }

@@ -1,4 +1,4 @@
-//! SQL Server in étalon's own words, over a reactor.
+//! SQL Server's native lane over a reactor.
 
 mod client;
 mod connection;
@@ -15,11 +15,8 @@ pub use connection::Connection;
 pub(crate) use connection::datum;
 pub(crate) use statement::{Mode, Typed, parameter_name};
 
-/// Why there is no answer.
 pub(crate) type AskError = dialogue::AskError<ServerMessage>;
-/// A connection that is ready for its first request.
 pub(crate) type Opened = dialogue::Opened<Connection>;
-/// A worker's connections over a reactor.
 pub type NativeLane = dialogue::NativeLane<Connection>;
 
 impl ServerError for ServerMessage {
@@ -34,17 +31,17 @@ impl ServerError for ServerMessage {
         self.to_string().replace(['\r', '\n'], " ")
     }
 
-    /// By its number.
+    /// By error number.
     ///
-    /// <https://learn.microsoft.com/en-us/sql/relational-databases/errors-events/database-engine-events-and-errors>; those
-    /// of memory-optimised tables:
+    /// <https://learn.microsoft.com/en-us/sql/relational-databases/errors-events/database-engine-events-and-errors>;
+    /// memory-optimised tables:
     /// <https://learn.microsoft.com/en-us/sql/relational-databases/in-memory-oltp/transactions-with-memory-optimized-tables>;
-    /// those of Azure: <https://learn.microsoft.com/en-us/azure/azure-sql/database/troubleshoot-common-errors-issues>.
+    /// Azure: <https://learn.microsoft.com/en-us/azure/azure-sql/database/troubleshoot-common-errors-issues>.
     fn error_class(&self) -> ErrorClass {
         match self.number {
             1205 => ErrorClass::Deadlock,
-            // An update conflict under snapshot isolation, and one with a change of the table; then the conflicts of
-            // memory-optimised tables: write, repeatable read, serializable, and the commit that this one depended on.
+            // Update conflicts under snapshot isolation, also with DDL; then memory-optimised tables: write,
+            // repeatable read, serializable, and a failed commit dependency.
             3960 | 3961 | 41_301 | 41_302 | 41_305 | 41_325 | 41_839 => ErrorClass::Serialization,
             1222 => ErrorClass::LockTimeout,
             // Primary key or unique constraint, unique index, foreign key or check, NULL.
@@ -53,8 +50,8 @@ impl ServerError for ServerMessage {
             17_809 | 10_928 | 10_929 | 10_936 => ErrorClass::TooManyConnections,
             // File group full, log full, a file cannot grow, tempdb full, also of row versions; the limits of Azure.
             1101 | 1105 | 9002 | 5149 | 3257 | 1104 | 3958 | 3966 | 1132 | 1133 | 1136 | 40_544 => ErrorClass::DiskFull,
-            // The session was killed; the server is shutting down, or not ready yet; the database moved to another
-            // replica or server, or is being recovered there; Azure has ended the session, since it took too much.
+            // Killed session; server shutting down or not ready; database moved or being recovered; session ended by
+            // Azure's limits.
             596 | 6005 | 17_142 | 17_187 | 17_188 | 18_401 | 18_451 => ErrorClass::ConnectionLost,
             921 | 922 | 952 | 976 | 978 | 983 | 988 | 40_197 | 40_501 | 40_613 => ErrorClass::ConnectionLost,
             40_143 | 40_166 | 40_174 | 40_540 | 40_549..=40_553 => ErrorClass::ConnectionLost,
@@ -64,7 +61,7 @@ impl ServerError for ServerMessage {
     }
 }
 
-/// The words of a portable script that T-SQL has others for: `BEGIN` alone opens a block there, and `END` closes it.
+/// T-SQL words for portable ones: its `BEGIN` and `END` enclose a block.
 pub(crate) fn own_words(sql: &str) -> &str {
     const WORDS: [(&str, &str); 12] = [
         ("begin", "BEGIN TRANSACTION"),

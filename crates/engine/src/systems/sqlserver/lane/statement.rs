@@ -1,55 +1,49 @@
-//! A statement of a script as a request of which only the parameters change.
-
 use wire::tds::{Declared, Request, RequestSession};
 use wire::{Value, WireError};
 
 use crate::dataset::Datum;
 
-/// So many parameters are passed without allocating.
+/// Parameters passed without allocation.
 const FEW: usize = 16;
 
-/// How statements with parameters travel. Those without go as batches: the server knows them again by their text.
+/// For statements with parameters. Others go as batches, which the server recognises by text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// `sp_prepexec` the first time, `sp_execute` from then on.
+    /// `sp_prepexec` first, then `sp_execute`.
     Prepared,
     /// `sp_executesql` each time.
     Unprepared,
 }
 
-/// A statement with what is known of its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Typed {
     pub(crate) sql: String,
-    /// How many parameters it has.
     pub(crate) parameters: usize,
-    /// Their types as the server would declare them, such as `int`; without them they follow from the first values.
+    /// As the server would declare them, such as `int`; else from the first values.
     pub(crate) types: Option<Vec<String>>,
 }
 
-/// A parameter's name, by its number from 1. Parameters travel without their names, and a server that does not go by their
-/// order alone (Babelfish) expects those that Microsoft's JDBC driver declares.
+/// From 1. Parameters travel nameless, and a server that does not go by order alone (Babelfish) expects the names of
+/// Microsoft's JDBC driver.
 pub(crate) fn parameter_name(number: usize) -> String {
     format!("@P{number}")
 }
 
-/// Whether a statement has a handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// It needs none.
+    /// None is needed.
     Handleless,
-    /// Its request prepares it.
+    /// The request prepares.
     Unprepared,
-    /// Its request executes it.
+    /// The request executes.
     Prepared,
 }
 
-/// A statement on one connection. Its handle is the connection's own.
 #[derive(Clone, Debug)]
 pub(super) struct Statement {
     typed: Typed,
     mode: Mode,
-    /// `None` until the types of its parameters are known.
+    /// `None` until the parameters' types are known.
     request: Option<Request>,
     stage: Stage,
     declared: Vec<Declared>,
@@ -105,7 +99,6 @@ impl Statement {
         request.encode(&values[..parameters.len()], session)
     }
 
-    /// The server has prepared it.
     pub(super) fn prepared(&mut self, handle: i32) {
         if self.stage == Stage::Unprepared {
             self.request = Some(Request::execute(handle, self.declared.clone()));
@@ -113,7 +106,7 @@ impl Statement {
         }
     }
 
-    /// The server does not know its handle any more: it is prepared again the next time.
+    /// The server lost the handle: prepare again.
     pub(super) fn forgotten(&mut self) {
         if self.stage == Stage::Prepared {
             let types = self.typed.types.take();
@@ -126,7 +119,6 @@ impl Statement {
     }
 }
 
-/// The form in which values of a type travel.
 fn declared(type_name: &str) -> Declared {
     let name = type_name.split('(').next().unwrap_or_default().trim().to_ascii_lowercase();
     match name.as_str() {
@@ -136,7 +128,7 @@ fn declared(type_name: &str) -> Declared {
     }
 }
 
-/// The types of values, where the server has not said what it wants.
+/// Where the server has not told them.
 fn types_of(values: &[Datum]) -> Vec<String> {
     let name = |datum: &Datum| match datum {
         Datum::Int(_) => "bigint",
