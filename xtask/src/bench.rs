@@ -20,9 +20,9 @@ use clap::Args;
 use host::scratch::Scratch;
 use serde_json::Value as Json;
 
-use crate::requirements;
+use crate::{ask, requirements};
 use part::{Comparison, Part, Run, Side, Values};
-use process::{Programs, ask};
+use process::Programs;
 use servers::Servers;
 
 /// What others used of the processors during a run.
@@ -116,6 +116,8 @@ pub fn run(root: &Path, options: &Options) -> Result<bool> {
     let scratch = Scratch::new("bench", folder.as_deref()).context("making a folder for the bench")?;
     scratch.allow_passage().context("opening the way to the servers' folders")?;
     let output = root.join("target/bench").join(&options.part);
+    // Tables of an earlier run would be taken for this one's.
+    let _ = fs::remove_dir_all(&output);
     fs::create_dir_all(&output).with_context(|| format!("making {}", output.display()))?;
     let mut values = part.values.clone();
     for set in &options.set {
@@ -216,6 +218,11 @@ impl Bench<'_> {
             operations = Some(served);
         }
         figures.extend(operations.map(|all| ("client_cpu".to_owned(), "us".to_owned(), Ok(took.cpu_s * 1e6 / all))));
+        for (name, _, figure) in &mut figures {
+            if figure.as_ref().is_ok_and(|value| !value.is_finite()) {
+                *figure = Err(format!("{name} is of no operation"));
+            }
+        }
         figures.push(("peak_memory".to_owned(), "MB".to_owned(), Ok(took.peak_bytes / 1e6)));
         figures.push((FOREIGN_LOAD.to_owned(), "%".to_owned(), took.foreign_share.map(|share| share * 100.0)));
         figures.retain(|(name, ..)| comparison.metrics().any(|wanted| wanted == name) || name == FOREIGN_LOAD);
@@ -314,7 +321,10 @@ fn value_of(figures: &[Figure], metric: &str) -> Result<f64> {
 }
 
 /// Builds étalon: the binary, and the folder where the SQLite that is part of it was compiled.
-fn build(root: &Path, profile: &str) -> Result<(PathBuf, PathBuf)> {
+///
+/// # Errors
+/// It does not compile.
+pub fn build(root: &Path, profile: &str) -> Result<(PathBuf, PathBuf)> {
     eprintln!("building étalon, profile {profile}");
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
     command.args(["build", "--package", "cli", "--profile", profile, "--message-format=json-render-diagnostics"]);

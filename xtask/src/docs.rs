@@ -22,23 +22,25 @@ mod commands;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
+use clap::Args;
 use snapbox::Data;
 use snapbox::filter::{NormalizeToExpected, normalize_lines};
 use tempfile::TempDir;
 
+use crate::bench;
 use blocks::{Block, Content, Step};
 use commands::{Outcome, Sandbox};
 
-/// What to do with output that differs.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Difference {
-    /// Report it.
-    Fail,
-    /// Write it into the document.
-    Bless,
+/// What to execute.
+#[derive(Args, Default)]
+pub struct Options {
+    /// Write output that differs into the documents.
+    #[arg(long)]
+    bless: bool,
+    /// Only these documents.
+    documents: Vec<PathBuf>,
 }
 
 /// Which `etalon` to run, unless `ETALON_BIN` names one.
@@ -50,13 +52,13 @@ pub enum Binary {
     AsTested,
 }
 
-/// Runs the transcripts in `documents`, or in all when there are none named. True if all hold.
+/// Runs the transcripts in the documents that are named, or in all. True if all hold.
 ///
 /// # Errors
 ///
 /// When `etalon` cannot be built or a document cannot be read or written.
-pub fn run(root: &Path, documents: &[PathBuf], difference: Difference, binary: Binary) -> Result<bool> {
-    let documents = match documents {
+pub fn run(root: &Path, options: &Options, binary: Binary) -> Result<bool> {
+    let documents = match options.documents.as_slice() {
         [] => all_documents(root)?,
         named => named.to_vec(),
     };
@@ -70,7 +72,7 @@ pub fn run(root: &Path, documents: &[PathBuf], difference: Difference, binary: B
         copy_tables(path.parent().unwrap_or(root), &document.sandbox.folder)?;
         document.run()?;
         commands += document.commands;
-        if difference == Difference::Bless && !document.edits.is_empty() {
+        if options.bless && !document.edits.is_empty() {
             fs::write(path, document.blessed()).with_context(|| document.name.clone())?;
             eprintln!("{}: rewritten", document.name);
             document.failures.retain(|failure| !failure.blessed);
@@ -81,7 +83,7 @@ pub fn run(root: &Path, documents: &[PathBuf], difference: Difference, binary: B
         }
     }
     eprintln!("docs: {} documents, {commands} commands, {failures} failures", documents.len());
-    if failures > 0 && difference == Difference::Fail {
+    if failures > 0 && !options.bless {
         eprintln!("hint: if the new output is right: cargo xtask docs --bless");
     }
     Ok(failures == 0)
@@ -127,15 +129,7 @@ fn etalon(root: &Path, binary: Binary) -> Result<PathBuf> {
         return fs::canonicalize(&path).context("ETALON_BIN");
     }
     if binary == Binary::Build {
-        let status = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
-            .args(["build", "--quiet", "--package", "cli", "--bin", "etalon"])
-            .current_dir(root)
-            .stdin(Stdio::null())
-            .status()
-            .context("starting cargo")?;
-        if !status.success() {
-            bail!("cargo build --package cli --bin etalon: {status}");
-        }
+        return Ok(bench::build(root, "dev")?.0);
     }
     let own = std::env::current_exe().context("where xtask is")?;
     let path = own.with_file_name(format!("etalon{}", std::env::consts::EXE_SUFFIX));

@@ -13,10 +13,11 @@ mod requirements;
 mod test;
 mod tidy;
 
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::borrow::BorrowMut;
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
 
 /// The chores of this repository.
@@ -30,24 +31,11 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Verb {
     /// Everything that must hold before a commit: requirements, format, lints, tidy, tests, docs.
-    Test {
-        /// Run the rest too after a step has failed.
-        #[arg(long)]
-        keep_going: bool,
-        /// Also run the tests that take minutes.
-        #[arg(long)]
-        slow: bool,
-    },
+    Test(test::Options),
     /// Check the rules about sources that the compiler does not know.
     Tidy,
     /// Execute the transcripts in README.md and docs/.
-    Docs {
-        /// Write output that differs into the documents.
-        #[arg(long)]
-        bless: bool,
-        /// Only these documents.
-        documents: Vec<PathBuf>,
-    },
+    Docs(docs::Options),
     /// Feed every reader of foreign bytes with what nobody would write; see `fuzz/`.
     Fuzz {
         /// How long each target runs, in seconds.
@@ -74,26 +62,24 @@ fn main() -> ExitCode {
 fn run(verb: Verb) -> Result<bool> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask is in no workspace")?;
     match verb {
-        Verb::Test { keep_going, slow } => {
-            let on_failure = match keep_going {
-                true => test::OnFailure::KeepGoing,
-                false => test::OnFailure::Stop,
-            };
-            let extent = match slow {
-                true => test::Extent::Slow,
-                false => test::Extent::Usual,
-            };
-            test::run(root, on_failure, extent)
-        }
+        Verb::Test(options) => test::run(root, &options),
         Verb::Tidy => tidy::run(root),
-        Verb::Docs { bless, documents } => {
-            let difference = match bless {
-                true => docs::Difference::Bless,
-                false => docs::Difference::Fail,
-            };
-            docs::run(root, &documents, difference, docs::Binary::Build)
-        }
+        Verb::Docs(options) => docs::run(root, &options, docs::Binary::Build),
         Verb::Fuzz { seconds, targets } => fuzz::run(root, &targets, seconds),
         Verb::Bench(options) => bench::run(root, &options),
     }
+}
+
+/// Runs a command, and gives what it printed.
+///
+/// # Errors
+/// It does not start, or ends badly: with what it printed.
+fn ask(mut command: impl BorrowMut<Command>) -> Result<String> {
+    let command = command.borrow_mut();
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("starting {name}"))?;
+    if !output.status.success() {
+        bail!("{name}: {}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

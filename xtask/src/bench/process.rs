@@ -81,20 +81,6 @@ pub fn run(mut command: Command, folder: &Path, servers: &[u32]) -> Result<Took>
     Ok(Took { cpu_s, peak_bytes: usage.rusage.maxrss as f64, foreign_share })
 }
 
-/// Runs a command, and gives what it printed.
-///
-/// # Errors
-/// It does not start, or ends badly: with what it printed.
-pub fn ask(mut command: impl std::borrow::BorrowMut<Command>) -> Result<String> {
-    let command = command.borrow_mut();
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = command.stdin(Stdio::null()).output().with_context(|| format!("starting {name}"))?;
-    if !output.status.success() {
-        bail!("{name}: {}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
 #[cfg(unix)]
 #[cfg(test)]
 mod tests {

@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, bail};
 
 use super::Bench;
-use super::process::ask;
+use crate::ask;
 
 const DOCUMENT: &str = "docs/performance.md";
 /// The facts of this machine that the figures depend on.

@@ -11,7 +11,7 @@ use host::scratch::Scratch;
 
 use super::Bench;
 use super::part::Server;
-use super::process::ask;
+use crate::ask;
 
 /// How long one of them may take until it answers.
 const PATIENCE: Duration = Duration::from_secs(90);

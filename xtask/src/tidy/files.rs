@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use super::Finding;
+use crate::ask;
 
 /// Longest source file, in lines.
 const MAX_FILE_LINES: usize = 700;
@@ -25,16 +26,8 @@ const UNFINISHED_WORDS: [&str; 2] = [concat!("FIX", "ME"), concat!("XX", "X")];
 ///
 /// When this is no git checkout.
 pub fn list(root: &Path) -> Result<Vec<String>> {
-    let output = Command::new("git")
-        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
-        .current_dir(root)
-        .output()
-        .context("starting git")?;
-    if !output.status.success() {
-        bail!("git ls-files: {}", String::from_utf8_lossy(&output.stderr).trim());
-    }
-    let mut files: Vec<String> = String::from_utf8(output.stdout)
-        .context("a file name is not UTF-8")?
+    let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+    let mut files: Vec<String> = ask(Command::new("git").args(arguments).current_dir(root))?
         .split_terminator('\0')
         // Deleted, and not yet so in the index.
         .filter(|path| root.join(path).is_file())
