@@ -9,7 +9,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use host::reactor::Choice;
-use model::catalog::Publication;
 use model::{
     Cell, Direction, Facts, Length, Measurement, OnError, Plan, PlannedTrial, Role, SystemPlan, TrialRecord, TrialState,
 };
@@ -329,8 +328,8 @@ impl<'a> Conductor<'a> {
             let failed = |failure| system_error(&system.name, failure);
             let mut facts = self.site(&system.name)?.facts(&cells).map_err(failed)?;
             let (engine, _) = self.registry.resolve(system).map_err(failed)?;
-            if let Publication::Restricted(restriction) = engine.spec().publication {
-                facts.passing(model::facts::PUBLICATION, restriction);
+            for caution in engine.spec().cautions {
+                facts.passing(caution.fact(), caution.text());
             }
             observer.system_known(&system.name, &facts);
             taken.push((system.name.clone(), facts));

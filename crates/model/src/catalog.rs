@@ -3,6 +3,7 @@
 //! The registry of the engine room fills a [`Catalog`]; plan validation, the JSON Schema and `etalon list` read it. So
 //! a new workload or database appears in all three by its registry line alone.
 
+use crate::facts::{PUBLICATION, UNTRIED};
 use crate::value::{Point, Value};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -115,18 +116,34 @@ pub struct EngineSpec {
     pub private_servers: &'static [&'static str],
     /// Whether it is shown to users; the simulator is not.
     pub visibility: Visibility,
-    /// Whether what is measured of it may be published.
-    pub publication: Publication,
+    /// What a reader of its figures must know.
+    pub cautions: &'static [Caution],
 }
 
-/// Whether the licence lets everybody publish what they measured. One that does not is said to have a "DeWitt clause",
-/// after the author of the benchmark of 1983 that first moved a vendor to write one.
+/// A sentence without a capital letter and a full stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Publication {
-    /// The licence allows it, or says nothing of it.
-    Free,
-    /// What to keep in mind, as a sentence without a capital letter and a full stop.
-    Restricted(&'static str),
+pub enum Caution {
+    /// The licence does not let everybody publish what they measured: a "DeWitt clause", after the author of the benchmark
+    /// of 1983 that first moved a vendor to write one.
+    Publication(&'static str),
+    /// Étalon itself has not met the real engine.
+    Untried(&'static str),
+}
+
+impl Caution {
+    pub fn text(self) -> &'static str {
+        match self {
+            Caution::Publication(text) | Caution::Untried(text) => text,
+        }
+    }
+
+    /// The fact that keeps it with the results.
+    pub fn fact(self) -> &'static str {
+        match self {
+            Caution::Publication(_) => PUBLICATION,
+            Caution::Untried(_) => UNTRIED,
+        }
+    }
 }
 
 /// Whether an entry shows in lists, schemas and hints.

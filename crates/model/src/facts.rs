@@ -28,6 +28,8 @@ pub struct Facts {
 
 /// Present only where a licence restricts publishing.
 pub const PUBLICATION: &str = "licence.publication";
+/// Present only where étalon itself has not met the real engine.
+pub const UNTRIED: &str = "engine.untried";
 
 /// The fact that names the durability tier.
 const TIER: &str = "durability.tier";

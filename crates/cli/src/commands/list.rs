@@ -65,6 +65,9 @@ pub fn run(printer: Printer) -> Result<Exit, CliError> {
     entry("\nengines", "(url = \"SCHEME:…\")", 0);
     for engine in engines {
         entry(engine.name, engine.about, 2);
+        for caution in engine.cautions {
+            entry("", &format!("note: {}", caution.text()), 2);
+        }
     }
     printer.out(&text);
     Ok(Exit::Done)

@@ -104,6 +104,12 @@ fn dropped(plan: &Plan, system: &SystemPlan, registry: &Registry) -> String {
     registry.would_drop(system).unwrap_or_else(|failure| failure.to_string())
 }
 
+/// What a reader of the system's figures must know.
+fn cautions(system: &SystemPlan, registry: &Registry) -> Vec<&'static str> {
+    let engine = registry.resolve(system).ok().map(|(engine, _)| engine.spec().cautions);
+    engine.unwrap_or_default().iter().map(|caution| caution.text()).collect()
+}
+
 fn order_word(order: Order) -> &'static str {
     match order {
         Order::Interleaved => "interleaved",
@@ -131,6 +137,9 @@ fn as_text(plan: &Plan, work: &Work, registry: &Registry) -> String {
         let _ = writeln!(text, "    would drop: {}", dropped(plan, system, registry));
         if let Some(needs) = needed(plan, system, registry) {
             let _ = writeln!(text, "    needs: {needs}");
+        }
+        for caution in cautions(system, registry) {
+            let _ = writeln!(text, "    note: {caution}");
         }
     }
     let _ = writeln!(text, "\ncells");
@@ -179,6 +188,7 @@ fn as_json(plan: &Plan, work: &Work, registry: &Registry) -> serde_json::Value {
                 "engine": system.engine,
                 "would_drop": dropped(plan, system, registry),
                 "needs": needed(plan, system, registry),
+                "notes": cautions(system, registry),
             })
         })
         .collect();

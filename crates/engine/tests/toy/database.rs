@@ -12,7 +12,7 @@ use engine::lane::{Completion, Lane, Outcome, Submitted};
 use engine::target::{Counters, Engine, Load, OpenRequest, Placement, Target};
 use engine::worker::{self, Tally, WorkerContext};
 use engine::workloads::transactions::StatementOp;
-use model::catalog::{Publication, Visibility};
+use model::catalog::Visibility;
 use model::{Durability, DurabilityTier, EngineSpec, Facts, SystemPlan};
 
 /// The registry's entry. `toy:honest` counts right, `toy:forgetful` loses every tenth increment, and `toy:drowsy` takes long for
@@ -27,7 +27,7 @@ impl Engine for Toy {
             about: "Counts",
             private_servers: &[],
             visibility: Visibility::Public,
-            publication: Publication::Free,
+            cautions: &[],
         }
     }
 

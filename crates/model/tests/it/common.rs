@@ -1,6 +1,6 @@
 //! A catalog such as the engine room's, and a plan that is right.
 
-use model::catalog::{Publication, Visibility};
+use model::catalog::Visibility;
 use model::{Catalog, EngineSpec, KeyKind, KeySpec, Literal, Plan, PlanErrors, Value, WorkloadSpec};
 
 static TRANSACTIONS: [KeySpec; 6] = [
@@ -43,7 +43,7 @@ pub fn catalog() -> Catalog {
         about: "A database.",
         private_servers,
         visibility,
-        publication: Publication::Free,
+        cautions: &[],
     };
     Catalog {
         engines: vec![

@@ -1,5 +1,7 @@
 //! Notes on all rows of a set.
 
+use model::facts::{PUBLICATION, UNTRIED};
+
 use super::row::NoVerdict;
 use super::set::{Note, NoteKind, Table, TimeOrder};
 use super::warning::Warning;
@@ -35,8 +37,11 @@ pub fn notes(evidence: &Evidence, tables: &[Table], order: TimeOrder) -> Vec<Not
             add(NoteKind::UnequalDurability, text);
         }
     }
-    for (system, restriction) in restrictions(evidence) {
+    for (system, restriction) in cautions(evidence, PUBLICATION) {
         add(NoteKind::Publication, format!("before this is published: {restriction} ({system})"));
+    }
+    for (system, why) in cautions(evidence, UNTRIED) {
+        add(NoteKind::Untried, format!("{why} ({system})"));
     }
     if let Some(text) = virtual_disk(evidence) {
         add(NoteKind::VirtualDisk, text);
@@ -87,15 +92,15 @@ fn virtual_disk(evidence: &Evidence) -> Option<String> {
     })
 }
 
-/// Licence restrictions, with their systems.
-fn restrictions(evidence: &Evidence) -> Vec<(String, String)> {
+/// The texts that a fact has, with their systems.
+fn cautions(evidence: &Evidence, fact: &str) -> Vec<(String, String)> {
     let mut systems: std::collections::BTreeMap<&str, Vec<&str>> = std::collections::BTreeMap::new();
     for (system, facts) in &evidence.facts {
-        if let Some(restriction) = facts.get(model::facts::PUBLICATION) {
-            systems.entry(restriction).or_default().push(system);
+        if let Some(text) = facts.get(fact) {
+            systems.entry(text).or_default().push(system);
         }
     }
-    systems.into_iter().map(|(restriction, systems)| (systems.join(", "), restriction.to_owned())).collect()
+    systems.into_iter().map(|(text, systems)| (systems.join(", "), text.to_owned())).collect()
 }
 
 fn incomplete(evidence: &Evidence) -> Option<String> {

@@ -129,6 +129,8 @@ pub enum NoteKind {
     Missing,
     /// A licence does not let everybody publish what was measured.
     Publication,
+    /// Étalon itself has not met the real engine.
+    Untried,
     /// The disk is one of a virtual machine.
     VirtualDisk,
 }
@@ -144,6 +146,7 @@ impl NoteKind {
             NoteKind::UnequalDurability => "unequal-durability",
             NoteKind::Missing => "missing",
             NoteKind::Publication => "publication",
+            NoteKind::Untried => "untried",
             NoteKind::VirtualDisk => "virtual-disk",
         }
     }

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use host::HostError;
 use host::blocks::{Form, Options as RingOptions};
 use host::scratch::Scratch;
-use model::catalog::{Publication, Visibility};
+use model::catalog::Visibility;
 use model::{EngineSpec, Facts, SystemPlan};
 
 use crate::dataset::{ColumnKind, Dataset, Dialect};
@@ -42,7 +42,7 @@ impl Engine for Disk {
                     or a volume that étalon makes",
             private_servers: &[],
             visibility: Visibility::Public,
-            publication: Publication::Free,
+            cautions: &[],
         }
     }
 

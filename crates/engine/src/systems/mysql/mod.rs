@@ -29,7 +29,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use host::reactor::Choice;
-use model::catalog::{Publication, Visibility};
+use model::catalog::Visibility;
 use model::{EngineSpec, Facts, Nature, SystemPlan};
 
 use crate::clock::RealClock;
@@ -73,7 +73,7 @@ impl Engine for MySql {
                     removes, where they are the server's",
             private_servers: Product::WORDS,
             visibility: Visibility::Public,
-            publication: Publication::Free,
+            cautions: &[],
         }
     }
 

@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use host::reactor::{Choice, Reactor};
-use model::catalog::{Publication, Visibility};
+use model::catalog::Visibility;
 use model::{EngineSpec, Facts, Nature, SystemPlan};
 use postgres::Client;
 
@@ -71,7 +71,7 @@ impl Engine for Postgres {
                     where they are the server's",
             private_servers: WORDS,
             visibility: Visibility::Public,
-            publication: Publication::Free,
+            cautions: &[],
         }
     }
 

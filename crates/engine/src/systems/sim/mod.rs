@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::str::FromStr;
 
-use model::catalog::{Publication, Visibility};
+use model::catalog::Visibility;
 use model::{Durability, DurabilityTier, EngineSpec, Facts, SystemPlan};
 
 use crate::dataset::{ColumnKind, Dataset, Dialect};
@@ -27,7 +27,7 @@ impl Engine for Sim {
             about: "A queueing model on virtual time",
             private_servers: &[],
             visibility: Visibility::Hidden,
-            publication: Publication::Free,
+            cautions: &[],
         }
     }
 

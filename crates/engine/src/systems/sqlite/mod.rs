@@ -20,7 +20,7 @@ use std::time::Duration;
 use host::claim::Claim;
 use host::disk::ProcIo;
 use host::sqlite_vfs::Traffic;
-use model::catalog::{Publication, Visibility};
+use model::catalog::Visibility;
 use model::{EngineSpec, Facts, SystemPlan, Value};
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 
@@ -70,14 +70,7 @@ impl Engine for Sqlite {
                  key that étalon draws",
             ),
         };
-        EngineSpec {
-            name,
-            schemes,
-            about,
-            private_servers: &[],
-            visibility: Visibility::Public,
-            publication: Publication::Free,
-        }
+        EngineSpec { name, schemes, about, private_servers: &[], visibility: Visibility::Public, cautions: &[] }
     }
 
     fn open(&self, request: &OpenRequest) -> Result<Box<dyn Target>, Failure> {

@@ -26,7 +26,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use host::reactor::Choice;
-use model::catalog::{Publication, Visibility};
+use model::catalog::{Caution, Visibility};
 use model::{EngineSpec, Facts, Nature, SystemPlan};
 
 use crate::backup::Backups;
@@ -64,10 +64,16 @@ impl Engine for SqlServer {
                     étalon's sessions and options of the database that étalon makes",
             private_servers: &[],
             visibility: Visibility::Public,
-            publication: Publication::Restricted(
-                "the licence of SQL Server forbids giving results of benchmarks to others without Microsoft's written \
-                 approval",
-            ),
+            cautions: &[
+                Caution::Publication(
+                    "the licence of SQL Server forbids giving results of benchmarks to others without Microsoft's \
+                     written approval",
+                ),
+                Caution::Untried(
+                    "no real SQL Server has been measured by étalon's authors yet, only servers that speak its protocol: \
+                     check figures against another tool's",
+                ),
+            ],
         }
     }
 
