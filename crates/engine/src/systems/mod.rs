@@ -3,6 +3,7 @@
 mod data_place;
 pub mod disk;
 mod durability;
+pub mod embedded;
 mod kept;
 pub mod mysql;
 mod owner;

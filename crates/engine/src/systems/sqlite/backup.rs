@@ -9,13 +9,14 @@ use rusqlite::backup::{Backup, StepResult};
 
 use super::cipher::Cipher;
 use super::session::SqliteSession;
-use super::{COMPANIONS, SqliteTarget, companion, confine, sql_failure};
+use super::{SHAPE, SqliteTarget, confine, sql_failure};
 use crate::backup::codec::{Codec, Decoder};
 use crate::backup::meter::Meter;
 use crate::backup::sink::{MORE_ROOM, Rate, Sink, io_failure};
 use crate::backup::{BackupRequest, Backups, Compressor, Layout, Method, Restored, Taken};
 use crate::error::{Failure, FailureKind};
 use crate::session::{Session, SessionKind};
+use crate::systems::embedded::{companion, remove_files};
 
 /// Pages that the backup interface copies in one step; between steps the rate is held and Ctrl-C is heard.
 const STEP_PAGES: i32 = 256;
@@ -228,14 +229,6 @@ impl Restored for RestoredFile {
     }
 
     fn remove(self: Box<Self>) -> Result<(), Failure> {
-        for file in COMPANIONS.iter().map(|suffix| companion(&self.path, suffix)).chain([self.path.clone()]) {
-            match fs::remove_file(&file) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(io_failure(&format!("remove {}", file.display()), &error));
-                }
-                _ => {}
-            }
-        }
-        Ok(())
+        remove_files(SHAPE.companions.iter().map(|suffix| companion(&self.path, suffix)).chain([self.path.clone()]))
     }
 }

@@ -1,7 +1,5 @@
 //! What SQLite is, how it is set, and what its commits promise.
 
-use std::path::Path;
-
 use model::{Facts, Value};
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
@@ -9,8 +7,8 @@ use rusqlite::types::ValueRef;
 use super::cipher::{self, Cipher};
 use super::durability;
 use crate::error::Failure;
-use crate::systems::data_place::DataPlace;
 use crate::systems::durability::{first_fit, listed};
+use crate::systems::embedded::EmbeddedFile;
 
 /// The pragmas that change what is measured.
 pub(super) const PRAGMAS: &[&str] = &[
@@ -36,7 +34,7 @@ pub(super) const PRAGMAS: &[&str] = &[
 ];
 
 /// Reads the facts of a database.
-pub(super) fn read(connection: &Connection, path: &Path, cipher: &Cipher) -> Result<Facts, Failure> {
+pub(super) fn read(connection: &Connection, file: &EmbeddedFile, cipher: &Cipher) -> Result<Facts, Failure> {
     let mut facts = Facts::default();
     facts.identity("server.product", "SQLite");
     facts.identity("server.version", rusqlite::version());
@@ -55,17 +53,12 @@ pub(super) fn read(connection: &Connection, path: &Path, cipher: &Cipher) -> Res
             None => facts.unavailable(format!("setting.{name}"), "this build of SQLite has no such pragma"),
         }
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let place = DataPlace::here(folder.to_owned());
-    let keeping = place.add_to(&mut facts, |_| None).through(Some(std::process::id()));
-    facts.passing("data_directory.path", path.display().to_string());
     let setting = |name: &str| match name {
         "system" => Some(std::env::consts::OS.to_owned()),
         name => facts.get(&format!("setting.{name}")).map(str::to_ascii_lowercase),
     };
     let promised = first_fit(durability::TABLE, setting).durability(&listed(durability::LISTED, setting));
-    let durability = place.durability(promised, &keeping);
-    facts.set_durability(&durability);
+    file.add_facts(&mut facts, promised);
     Ok(facts)
 }
 

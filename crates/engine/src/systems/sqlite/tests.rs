@@ -1,8 +1,13 @@
 use std::collections::BTreeMap;
 
+use std::io::Write as _;
+
+use host::claim::Claim;
+
 use super::*;
 use crate::systems::durability::first_fit;
 use crate::systems::durability::tests::combinations;
+use crate::systems::embedded::{companion, copy};
 use model::DurabilityTier;
 
 fn system(url: String, settings: &[(&str, &str)]) -> SystemPlan {

@@ -31,7 +31,7 @@ pub use dataset::pgbench as pgbench_tables;
 pub use dictionary::{Dictionary, Digits, Fill, Numbering, WordList, Words};
 pub use mix::{MixError, Source, compile_mix, weighted};
 pub use options::{Debug, Options, Shell, Unset};
-pub use program::{CountCheck, Countable, Program, Protocol, Statement};
+pub use program::{CountCheck, Countable, Effect, MessagePart, Program, Protocol, Statement, split};
 pub use script::{ScriptError, compile, compile_with};
 pub use turns::{Part, Parts, Piece, Share, Turn, WordyStatement};
 

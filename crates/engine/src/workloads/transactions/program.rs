@@ -3,6 +3,7 @@
 use super::dictionary::Dictionary;
 use super::expression::Expression;
 use super::options::{Debug, Options, Unset};
+use super::scan::{Item, References, scan};
 use super::slots::Slot;
 use super::turns::{Draw, Rule};
 use crate::dataset::{Dialect, Tables};
@@ -174,6 +175,8 @@ pub struct Statement {
     pub(super) parameters: Vec<usize>,
     /// The first word of each statement that `\;` joins into this message, in lower case.
     pub(super) heads: Vec<String>,
+    /// Where each of them but the first begins: the number of its piece, and the place in it.
+    pub(super) joints: Vec<(usize, usize)>,
     pub(super) keep: Keep,
     /// What it leaves outside an explicit transaction, and inside one.
     pub(super) after: [After; 2],
@@ -235,12 +238,58 @@ const PLAIN: [&str; 28] = [
 
 /// What the first word says of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Effect {
+pub enum Effect {
+    /// It opens an explicit transaction.
     Opens,
+    /// It commits one.
     Commits,
+    /// It rolls one back, or to a savepoint.
     RollsBack,
+    /// It changes nothing.
     Reads,
+    /// It may change something.
     Writes,
+}
+
+impl Effect {
+    /// By the first word, in lower case.
+    fn of_head(head: &str) -> Effect {
+        match head {
+            "begin" | "start" => Effect::Opens,
+            "commit" | "end" => Effect::Commits,
+            "rollback" | "abort" => Effect::RollsBack,
+            "select" | "set" | "show" | "explain" | "savepoint" | "release" => Effect::Reads,
+            _ => Effect::Writes,
+        }
+    }
+}
+
+/// One of the statements that `\;` joins into a message, for an engine that takes them one by one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MessagePart {
+    /// Its text in the engine's words, with placeholders that are numbered from 1 in this statement alone.
+    pub sql: String,
+    /// For each placeholder, the place of its value in [`StatementOp::parameters`](super::StatementOp::parameters), which are
+    /// numbered across the message.
+    pub parameters: Vec<usize>,
+    /// What its first word says of it.
+    pub effect: Effect,
+}
+
+/// The statements of a message that travels as text: [`StatementOp::text`](super::StatementOp::text). One that cannot be
+/// read, such as a quote that is not closed, is left to the engine as a whole.
+pub fn split(text: &str, dialect: &dyn Dialect) -> Vec<MessagePart> {
+    let part = |sql: &str, head: &str| MessagePart {
+        sql: dialect.statement(sql).into_owned(),
+        parameters: Vec::new(),
+        effect: Effect::of_head(head),
+    };
+    let Ok(items) = scan(text, References::Nowhere) else { return vec![part(text, "")] };
+    let statements = items.iter().filter_map(|item| match item {
+        Item::Sql(sql) => Some(part(&sql.pieces.concat(), sql.heads.first()?)),
+        Item::Meta { .. } => None,
+    });
+    statements.collect()
 }
 
 /// Which implicit transactions, of statements outside explicit ones, are sure to be committed by themselves.
@@ -265,13 +314,46 @@ impl Statement {
     }
 
     fn effects(&self) -> impl Iterator<Item = Effect> {
-        self.heads.iter().filter(|head| !head.is_empty()).map(|head| match head.as_str() {
-            "begin" | "start" => Effect::Opens,
-            "commit" | "end" => Effect::Commits,
-            "rollback" | "abort" => Effect::RollsBack,
-            "select" | "set" | "show" | "explain" | "savepoint" | "release" => Effect::Reads,
-            _ => Effect::Writes,
-        })
+        self.heads.iter().filter(|head| !head.is_empty()).map(|head| Effect::of_head(head))
+    }
+
+    /// The statements of the message, one by one.
+    pub fn parts(&self, dialect: &dyn Dialect) -> Vec<MessagePart> {
+        let mut joints = self.joints.iter().copied();
+        let mut heads = self.heads.iter();
+        let mut parts = Vec::new();
+        let (mut sql, mut parameters) = (String::new(), Vec::new());
+        let mut end = |sql: &mut String, parameters: &mut Vec<usize>| {
+            let head = heads.next().map_or("", String::as_str);
+            let text = std::mem::take(sql);
+            let text = text.trim().trim_end_matches(';').trim_end();
+            let parameters = std::mem::take(parameters);
+            // Without a word it is a comment, or nothing.
+            if !head.is_empty() || !parameters.is_empty() {
+                parts.push(MessagePart {
+                    sql: dialect.statement(text).into_owned(),
+                    parameters,
+                    effect: Effect::of_head(head),
+                });
+            }
+        };
+        let mut joint = joints.next();
+        for (number, piece) in self.pieces.iter().enumerate() {
+            if number > 0 {
+                parameters.push(number - 1);
+                sql.push_str(&dialect.placeholder(parameters.len()));
+            }
+            let mut from = 0;
+            while let Some((_, place)) = joint.filter(|(of, _)| *of == number) {
+                sql.push_str(piece.get(from..place).unwrap_or_default());
+                end(&mut sql, &mut parameters);
+                from = place;
+                joint = joints.next();
+            }
+            sql.push_str(piece.get(from..).unwrap_or_default());
+        }
+        end(&mut sql, &mut parameters);
+        parts
     }
 
     /// How many parameters it has.

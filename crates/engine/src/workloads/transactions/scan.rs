@@ -25,6 +25,8 @@ pub(super) struct Sql {
     pub(super) references: Vec<(String, usize)>,
     /// The first word of each statement that `\;` joins, in lower case.
     pub(super) heads: Vec<String>,
+    /// Where each of them but the first begins: the number of its piece, and the place in it.
+    pub(super) joints: Vec<(usize, usize)>,
 }
 
 /// Where references to variables are recognised.
@@ -33,6 +35,8 @@ pub(super) enum References {
     OutsideQuotes,
     /// Also inside quotes and comments: they are replaced by text before the server reads any of it.
     Everywhere,
+    /// Nowhere, nor are there meta-commands: it is the text that a server reads.
+    Nowhere,
 }
 
 /// Splits a script.
@@ -235,7 +239,7 @@ impl<'a> Scanner<'a> {
 
     /// Takes over a quoted text or a comment.
     fn literal(&mut self, length: usize) {
-        if self.references == References::OutsideQuotes {
+        if self.references != References::Everywhere {
             self.copy(length);
             return;
         }
@@ -252,7 +256,7 @@ impl<'a> Scanner<'a> {
 
     fn colon(&mut self) {
         let rest = self.rest();
-        if !rest[1..].starts_with(begins_name) {
+        if !rest[1..].starts_with(begins_name) || self.references == References::Nowhere {
             // `::type` is no variable, however many colons there are.
             self.copy(rest.len() - rest.trim_start_matches(':').len());
             return;
@@ -282,11 +286,15 @@ impl<'a> Scanner<'a> {
 
     fn backslash(&mut self) {
         let rest = self.rest();
+        if self.references == References::Nowhere {
+            return self.copy(1);
+        }
         if rest.starts_with("\\;") {
             self.at += 2;
             self.push(";");
             if !self.sql.heads.is_empty() {
                 self.sql.heads.push(String::new());
+                self.sql.joints.push((self.sql.pieces.len() - 1, self.sql.pieces.last().map_or(0, String::len)));
             }
             return;
         }

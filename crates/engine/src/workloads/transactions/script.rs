@@ -200,9 +200,9 @@ impl<'o> Compiler<'o> {
             return Err((*at, format!("the statement has more than {MAX_PARAMETERS} variables")));
         }
         let parameters = sql.references.iter().map(|(name, at)| self.slot_to_read(name, *at)).collect();
-        let Sql { at, pieces, heads, .. } = sql;
+        let Sql { at, pieces, heads, joints, .. } = sql;
         let number = self.program.statements.len();
-        let statement = Statement { pieces, parameters, heads, ..Statement::default() };
+        let statement = Statement { pieces, parameters, heads, joints, ..Statement::default() };
         self.program.statements.push(statement.ready());
         self.push(Command::Execute(number), at);
         Ok(())

@@ -7,6 +7,7 @@ use super::*;
 use crate::dataset::{ColumnKind, Datum, Dialect};
 use crate::lane::{ErrorClass, KeptRow, SyncPoint};
 use crate::stream::{Next, Stream};
+use crate::workloads::transactions::program::{Effect, split};
 use crate::workloads::transactions::{Flow, Rows, Source, StatementOp, compile_mix};
 
 struct Dollar;
@@ -368,4 +369,29 @@ proptest! {
             run(&program);
         }
     }
+}
+
+#[test]
+fn a_message_is_split_into_statements_with_their_own_parameters() {
+    let script =
+        "INSERT INTO t VALUES (:a, ';', :b) \\; /* ; */ SELECT 'it''s;' \\; \\; UPDATE t SET a = :b WHERE c = :a;";
+    let options = |protocol| Options { protocol, unset: Unset::Accepted, ..Options::default() };
+    let parts = |protocol| {
+        let program = compile_with(script, &options(protocol)).unwrap();
+        let parts = program.statements()[0].parts(&Dollar);
+        parts.into_iter().map(|part| (part.sql, part.parameters, part.effect)).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        parts(Protocol::Prepared),
+        [
+            ("INSERT INTO t VALUES ($1, ';', $2)".to_owned(), vec![0, 1], Effect::Writes),
+            ("/* ; */ SELECT 'it''s;'".to_owned(), vec![], Effect::Reads),
+            ("UPDATE t SET a = $1 WHERE c = $2".to_owned(), vec![2, 3], Effect::Writes),
+        ]
+    );
+    let split = split("BEGIN; SELECT a::int, ':x', '\\;' FROM t ;; -- end\n commit", &Dollar);
+    let split: Vec<_> = split.iter().map(|part| (part.sql.as_str(), part.effect)).collect();
+    let reads = ("SELECT a::int, ':x', '\\;' FROM t", Effect::Reads);
+    assert_eq!(split, [("BEGIN", Effect::Opens), reads, ("commit", Effect::Commits)]);
+    assert_eq!(super::super::program::split("SELECT 'open", &Dollar).len(), 1);
 }
