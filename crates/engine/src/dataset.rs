@@ -161,14 +161,23 @@ pub enum Layout {
 
 /// How an engine writes what every SQL engine has.
 pub trait Dialect: Sync {
-    /// The type of a column.
-    fn column_type(&self, kind: ColumnKind) -> String;
+    /// The type of a column; in standard SQL's words, unless the engine has others.
+    fn column_type(&self, kind: ColumnKind) -> String {
+        match kind {
+            ColumnKind::Int => "INTEGER".to_owned(),
+            ColumnKind::BigInt => "BIGINT".to_owned(),
+            ColumnKind::Char(length) => format!("CHAR({length})"),
+            ColumnKind::Timestamp => "TIMESTAMP".to_owned(),
+        }
+    }
 
     /// The placeholder of parameter `number`, from 1.
     fn placeholder(&self, number: usize) -> String;
 
-    /// A statement of a portable script in the engine's own words.
-    fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str>;
+    /// A statement of a portable script in the engine's own words, where those are others.
+    fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
+        Cow::Borrowed(sql)
+    }
 
     /// A query for the first `count` rows; `rest` is what stands behind the columns, with the order.
     fn first_rows(&self, columns: &str, rest: &str, count: u64) -> String {

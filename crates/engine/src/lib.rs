@@ -6,6 +6,9 @@
 
 #![forbid(unsafe_code)]
 
+// The template of an engine (`tests/example`) names this crate as it is named from outside, and works in here as it is.
+extern crate self as engine;
+
 pub mod backup;
 pub mod beside;
 pub mod clock;

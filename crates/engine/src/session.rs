@@ -46,7 +46,7 @@ pub trait Session: Send {
 }
 
 /// What was tried by a statement, for a failure: its beginning says which it was.
-pub(crate) fn running(sql: &str) -> String {
+pub fn running(sql: &str) -> String {
     let start: String = sql.chars().take(80).collect();
     format!("run `{start}`")
 }

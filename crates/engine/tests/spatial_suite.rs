@@ -8,13 +8,12 @@
     reason = "a test fails by panicking"
 )]
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
-use engine::dataset::{ColumnKind, Dataset, Datum, Dialect};
+use engine::dataset::{Dataset, Datum, Dialect};
 use engine::session::{Session, SessionKind};
 use engine::step::{self, StepContext};
 use engine::systems::{mysql, postgres, sqlite, sqlserver};
@@ -66,14 +65,8 @@ const DIALECTS: [&dyn SpatialDialect; 4] =
 struct ParrotDialect;
 
 impl Dialect for ParrotDialect {
-    fn column_type(&self, _kind: ColumnKind) -> String {
-        String::new()
-    }
     fn placeholder(&self, _number: usize) -> String {
         String::new()
-    }
-    fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
-        Cow::Borrowed(sql)
     }
 }
 

@@ -13,7 +13,7 @@ use model::{Durability, Facts, SystemPlan};
 use super::data_place::DataPlace;
 use super::kept::claim_file;
 use super::owner::MARKER;
-use crate::dataset::{Dataset, Tables};
+use crate::dataset::{Dataset, Dialect, Table, Tables};
 use crate::error::{Failure, FailureKind};
 use crate::target::{OpenRequest, OsIo};
 use crate::traffic::Traffic;
@@ -228,6 +228,24 @@ impl EmbeddedFile {
             let _ = fs::remove_dir(folder);
         }
     }
+}
+
+/// Makes the tables of a data set by statements and by `insert`, which loads the rows of one, in the order that they need.
+///
+/// # Errors
+/// The first of `execute` or `insert`.
+pub fn load<E>(
+    data: &Dataset,
+    dialect: &dyn Dialect,
+    execute: impl Fn(&str) -> Result<(), E>,
+    insert: impl Fn(&Table) -> Result<(), E>,
+) -> Result<(), E> {
+    for table in &data.tables {
+        execute(&dialect.create_table(table))?;
+        insert(table)?;
+    }
+    data.indexes.iter().try_for_each(|index| execute(&dialect.create_index(index)))?;
+    data.afterwards.iter().try_for_each(|statement| execute(statement))
 }
 
 /// What `etalon plan` says would be removed: for `Engine::would_drop`.

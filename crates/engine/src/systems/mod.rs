@@ -13,5 +13,9 @@ pub mod sim;
 pub mod sqlite;
 pub mod sqlserver;
 
+/// The template of an engine, compiled where a copy of it would stand.
+#[cfg(test)]
+#[path = "../../tests/example/mod.rs"]
+pub mod example;
 #[cfg(test)]
 mod tests;

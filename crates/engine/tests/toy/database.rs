@@ -1,13 +1,12 @@
 //! A database that can do one thing: count.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use engine::Failure;
 use engine::clock::RealClock;
-use engine::dataset::{ColumnKind, Dataset, Dialect};
+use engine::dataset::{Dataset, Dialect};
 use engine::lane::{Completion, Lane, Outcome, Submitted};
 use engine::target::{Counters, Engine, Load, OpenRequest, Placement, Target};
 use engine::worker::{self, Tally, WorkerContext};
@@ -52,14 +51,8 @@ struct ToyTarget {
 struct ToyDialect;
 
 impl Dialect for ToyDialect {
-    fn column_type(&self, _kind: ColumnKind) -> String {
-        "count".to_owned()
-    }
     fn placeholder(&self, number: usize) -> String {
         format!("#{number}")
-    }
-    fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
-        Cow::Borrowed(sql)
     }
 }
 

@@ -9,7 +9,6 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,7 +19,7 @@ use host::scratch::Scratch;
 use model::catalog::Visibility;
 use model::{EngineSpec, Facts, SystemPlan};
 
-use crate::dataset::{ColumnKind, Dataset, Dialect};
+use crate::dataset::{Dataset, Dialect};
 use crate::error::{Failure, FailureKind};
 use crate::permits::Permits;
 use crate::target::{Consent, Counters, Engine, Load, LoadKind, OpenRequest, Placement, Target};
@@ -81,16 +80,8 @@ struct DiskTarget {
 struct NoDialect;
 
 impl Dialect for NoDialect {
-    fn column_type(&self, _kind: ColumnKind) -> String {
-        String::new()
-    }
-
     fn placeholder(&self, _number: usize) -> String {
         String::new()
-    }
-
-    fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
-        Cow::Borrowed(sql)
     }
 }
 

@@ -229,6 +229,7 @@ impl MySqlTarget {
     }
 
     fn drive_program(&self, program: &Program, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
+        server::dialogue::refuse_pipeline("MySQL", program)?;
         let (statements, question) = self.asking(program)?;
         let session = self.session_on(program.tables);
         let endpoint = self.endpoint.clone();

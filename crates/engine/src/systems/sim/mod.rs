@@ -2,14 +2,13 @@
 
 pub mod lane;
 
-use std::borrow::Cow;
 use std::ops::Range;
 use std::str::FromStr;
 
 use model::catalog::Visibility;
 use model::{Durability, DurabilityTier, EngineSpec, Facts, SystemPlan};
 
-use crate::dataset::{ColumnKind, Dataset, Dialect};
+use crate::dataset::{Dataset, Dialect};
 use crate::error::{Failure, FailureKind};
 use crate::rng::Rng;
 use crate::systems::sim::lane::{Dies, Model, SimLane, VirtualClock};
@@ -104,16 +103,8 @@ impl SimTarget {
 struct SimDialect;
 
 impl Dialect for SimDialect {
-    fn column_type(&self, _kind: ColumnKind) -> String {
-        "simulated".to_owned()
-    }
-
     fn placeholder(&self, number: usize) -> String {
         format!("${number}")
-    }
-
-    fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
-        Cow::Borrowed(sql)
     }
 }
 

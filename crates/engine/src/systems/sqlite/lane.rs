@@ -256,21 +256,15 @@ impl Lane for SqliteLane<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dataset::{ColumnKind, Dialect};
+    use crate::dataset::Dialect;
     use crate::stream::{Next, Stream};
     use crate::workloads::transactions::{Options, Unset, compile_with};
 
     struct Numbered;
 
     impl Dialect for Numbered {
-        fn column_type(&self, _: ColumnKind) -> String {
-            String::new()
-        }
         fn placeholder(&self, number: usize) -> String {
             format!("?{number}")
-        }
-        fn statement<'a>(&self, sql: &'a str) -> std::borrow::Cow<'a, str> {
-            sql.into()
         }
     }
 

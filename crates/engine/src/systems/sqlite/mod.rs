@@ -83,7 +83,8 @@ impl Engine for Sqlite {
             permits: request.permits.clone(),
             pragmas: request.system.settings.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
         };
-        target.connect()?;
+        // What is refused leaves nothing behind.
+        target.connect().map(drop).or_else(|failure| target.file.drop_all().and(Err(failure)))?;
         Ok(Box::new(target))
     }
 
@@ -176,16 +177,8 @@ impl SqliteTarget {
                 confine::confine(&mut connection)?;
             }
             let transaction = connection.transaction()?;
-            for table in &data.tables {
-                transaction.execute_batch(&dialect::SqliteDialect.create_table(table))?;
-                load_rows(&transaction, table)?;
-            }
-            for index in &data.indexes {
-                transaction.execute_batch(&dialect::SqliteDialect.create_index(index))?;
-            }
-            for statement in &data.afterwards {
-                transaction.execute_batch(statement)?;
-            }
+            let execute = |sql: &str| transaction.execute_batch(sql);
+            embedded::load(data, &dialect::SqliteDialect, execute, |table| load_rows(&transaction, table))?;
             transaction.commit()?;
             connection.execute_batch("ANALYZE")
         };

@@ -210,6 +210,7 @@ impl Target for SqlServerTarget {
 
     fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
         let program = load.statements()?;
+        server::dialogue::refuse_pipeline("SQL Server", program)?;
         let session = self.session_on(program.tables);
         let (statements, mode) = self.statements(program, &session)?;
         let endpoint = self.endpoint.clone();

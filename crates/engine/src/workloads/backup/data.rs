@@ -201,14 +201,8 @@ mod tests {
     struct Words;
 
     impl Dialect for Words {
-        fn column_type(&self, _: ColumnKind) -> String {
-            String::new()
-        }
         fn placeholder(&self, _: usize) -> String {
             String::new()
-        }
-        fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
-            Cow::Borrowed(sql)
         }
     }
 

@@ -12,7 +12,7 @@ use crate::target::Target;
 const SPARE_BYTES: u64 = 192;
 
 /// Characters of a row's filler, so that the row fills a page of this size.
-pub(crate) fn filler(page_bytes: u64) -> u64 {
+pub fn filler(page_bytes: u64) -> u64 {
     page_bytes.saturating_sub(SPARE_BYTES)
 }
 
@@ -106,7 +106,7 @@ pub trait PagesDialect: Sync {
 }
 
 /// A value as text; empty for NULL.
-pub(crate) fn text(datum: Option<&Datum>) -> String {
+pub fn text(datum: Option<&Datum>) -> String {
     match datum {
         None | Some(Datum::Null) => String::new(),
         Some(Datum::Int(number)) => number.to_string(),
@@ -116,12 +116,12 @@ pub(crate) fn text(datum: Option<&Datum>) -> String {
 }
 
 /// A value as a number, if it is one.
-pub(crate) fn number(datum: Option<&Datum>) -> Option<f64> {
+pub fn number(datum: Option<&Datum>) -> Option<f64> {
     text(datum).trim().parse().ok()
 }
 
 /// The only number that a query gives.
-pub(crate) fn one(session: &mut dyn Session, sql: &str) -> Result<f64, Failure> {
+pub fn one(session: &mut dyn Session, sql: &str) -> Result<f64, Failure> {
     let rows = session.query(sql)?;
     let cell = rows.first().and_then(|row| row.first());
     let wrong = || Failure::new(FailureKind::Verification, running(sql), "it gave no number");
@@ -129,7 +129,7 @@ pub(crate) fn one(session: &mut dyn Session, sql: &str) -> Result<f64, Failure> 
 }
 
 /// The same; what the login may not ask, or the engine does not have, is a reason.
-pub(crate) fn readable(session: &mut dyn Session, sql: &str) -> Result<Reading, Failure> {
+pub fn readable(session: &mut dyn Session, sql: &str) -> Result<Reading, Failure> {
     Ok(match refused(one(session, sql))? {
         Ok(value) => Reading::Value(value),
         Err(reason) => Reading::Unavailable(reason),
@@ -137,7 +137,7 @@ pub(crate) fn readable(session: &mut dyn Session, sql: &str) -> Result<Reading, 
 }
 
 /// Tells what the server refuses, which the trial goes on without, from what ends it.
-pub(crate) fn refused<T>(asked: Result<T, Failure>) -> Result<Result<T, String>, Failure> {
+pub fn refused<T>(asked: Result<T, Failure>) -> Result<Result<T, String>, Failure> {
     match asked {
         Ok(answer) => Ok(Ok(answer)),
         Err(failure) => match failure.kind {

@@ -220,6 +220,11 @@ impl Conversation for Connection {
         self.status.in_transaction() || !self.status.autocommit()
     }
 
+    /// Without autocommit the next statement begins one, and none is open meanwhile.
+    fn is_in_transaction(&self) -> bool {
+        self.status.in_transaction()
+    }
+
     fn rollback() -> StatementOp {
         StatementOp { statement: usize::MAX, text: "ROLLBACK".to_owned(), ..StatementOp::default() }
     }

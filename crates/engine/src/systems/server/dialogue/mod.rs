@@ -6,9 +6,10 @@ mod link;
 mod native;
 pub(crate) mod tls;
 
+use crate::error::{Failure, FailureKind};
 use crate::lane::{KeptRow, OpError, Outcome};
 use crate::systems::server::connector;
-use crate::workloads::transactions::StatementOp;
+use crate::workloads::transactions::{Program, StatementOp};
 
 pub(crate) use asking::{AskError, Asker, ServerError, single};
 pub(crate) use link::{Link, Timed, Tls};
@@ -53,6 +54,20 @@ pub enum Heard {
     End(OpError),
 }
 
+/// Refuses to send transactions ahead, which a dialogue of one request and one answer cannot do. `product` is what a person calls
+/// the engine.
+///
+/// # Errors
+/// The plan has a `pipeline`.
+pub(crate) fn refuse_pipeline(product: &str, program: &Program) -> Result<(), Failure> {
+    if program.depth() == 1 {
+        return Ok(());
+    }
+    let cause = format!("{product}'s protocol has no pipeline: each statement waits for the end of the one before it");
+    Err(Failure::new(FailureKind::Unsupported, format!("use `pipeline = {}`", program.depth()), cause)
+        .hint(format!("leave `pipeline` at 1 on {product}")))
+}
+
 /// One client's connection: what it is doing, and what it hears. Who moves the bytes is the lane's affair.
 pub trait Conversation {
     /// What it is doing.
@@ -72,6 +87,11 @@ pub trait Conversation {
 
     /// Whether a transaction may be open, so that one that failed has to be rolled back.
     fn needs_rollback(&self) -> bool;
+
+    /// Whether one is open.
+    fn is_in_transaction(&self) -> bool {
+        self.needs_rollback()
+    }
 
     /// The request that rolls back.
     fn rollback() -> StatementOp;

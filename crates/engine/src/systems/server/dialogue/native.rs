@@ -13,10 +13,10 @@ use host::reactor::{Choice, Event, EventKind, Reactor, Token};
 
 use super::{Conversation, Heard, Opened, Opener, State};
 use crate::error::{Failure, FailureKind};
-use crate::lane::{Completion, KeptRow, Lane, OpError, Outcome, Submitted, lost};
+use crate::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, Outcome, Submitted, lost};
 use crate::systems::server::connector::Connector;
 use crate::systems::server::dialogue::tls::Tls;
-use crate::workloads::transactions::StatementOp;
+use crate::workloads::transactions::{OPEN_TRANSACTION, StatementOp};
 
 /// How long the end of a connection waits for the server to close its side.
 const CLOSING_PATIENCE_NS: u64 = 5_000_000_000;
@@ -237,6 +237,14 @@ impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
 
     fn kept_rows(&self, client: usize) -> &[KeptRow] {
         self.clients[client].connection.kept()
+    }
+
+    fn end_transaction(&mut self, client: usize) -> Result<(), OpError> {
+        let connection = &self.clients[client].connection;
+        if *connection.state() != State::Free || !connection.is_in_transaction() {
+            return Ok(());
+        }
+        Err(OpError { class: ErrorClass::Script, message: OPEN_TRANSACTION.to_owned() })
     }
 
     /// The server leaves a transaction open in which a statement has failed. Outside of one there is nothing to do.

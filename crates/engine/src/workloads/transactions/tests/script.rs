@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use proptest::prelude::*;
 
 use super::*;
-use crate::dataset::{ColumnKind, Datum, Dialect};
+use crate::dataset::{Datum, Dialect};
 use crate::lane::{ErrorClass, KeptRow, SyncPoint};
 use crate::stream::{Next, Stream};
 use crate::workloads::transactions::program::{Effect, split};
@@ -13,14 +13,8 @@ use crate::workloads::transactions::{Flow, Rows, Source, StatementOp, compile_mi
 struct Dollar;
 
 impl Dialect for Dollar {
-    fn column_type(&self, _: ColumnKind) -> String {
-        String::new()
-    }
     fn placeholder(&self, number: usize) -> String {
         format!("${number}")
-    }
-    fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
-        Cow::Borrowed(sql)
     }
 }
 

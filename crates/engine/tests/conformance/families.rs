@@ -1,0 +1,173 @@
+//! What an engine promises to the families: that each of their workloads runs on it, and that its counts are right.
+
+use std::time::Duration;
+
+use engine::FailureKind;
+use engine::target::Target;
+use engine::workloads::{Action, Grants, StreamTask};
+use engine::{Failure, Registry};
+use model::{Length, MarkKind, Point, Reading, Schedule, TrialRecord, TrialState, Value};
+
+use super::subject::{Subject, reading, run, run_for, schedule, step_of, value};
+
+crate::cases! {
+    Statements every_script_runs_and_is_counted,
+    Statements a_script_on_the_tables_of_others_is_counted_or_says_that_it_is_not,
+    Statements super_smack_s_scripts_run,
+    Statements the_published_table_is_made,
+    Rows pages_are_filled_and_counted,
+    Named every_family_runs_on_a_named_server,
+}
+
+fn text(text: &str) -> Value {
+    Value::Text(text.to_owned())
+}
+
+/// The task of a stream on tables that are made for it.
+fn prepared(target: &dyn Target, workload: &str, keys: &[(&str, Value)]) -> StreamTask {
+    let point: Point = keys.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
+    let task = Registry::built_in().workload(workload).unwrap().task(&point, &Grants::default()).unwrap();
+    target.prepare(&task.dataset).unwrap_or_else(|failure| panic!("{failure}"));
+    target.settle().unwrap();
+    let Action::Stream(stream) = task.action else { panic!("{workload} is a stream") };
+    stream
+}
+
+/// A number that a query gives; nothing where no rows are held.
+fn count(target: &dyn Target, sql: &str) -> Option<i64> {
+    let none = |failure: Failure| assert_eq!(failure.kind, FailureKind::Unsupported, "{failure}");
+    target.scalar(sql).map_err(none).ok()
+}
+
+/// Each built-in script runs, its counts agree with the server's, and every trial meets the same tables.
+fn every_script_runs_and_is_counted(subject: &Subject) {
+    // A server that somebody names may take its time with a connection's first statement.
+    let schedule = match subject.is_named() {
+        true => Schedule { length: Length::Duration(Duration::from_secs(2)), ..schedule(Duration::from_secs(2)) },
+        false => schedule(Duration::from_millis(100)),
+    };
+    for (script, clients) in [("select-only", 1), ("select-update", 2), ("simple-update", 2), ("tpcb-like", 3)] {
+        let (scale, rate) = (("scale", Value::Int(1)), ("rate", Value::Float(0.0)));
+        let keys = [("script", text(script)), ("clients", Value::Int(clients)), scale, rate];
+        let stream = prepared(&*subject.target, "transactions", &keys);
+        let sum = count(&*subject.target, "SELECT sum(abalance) FROM pgbench_accounts");
+        assert!(sum.is_none_or(|sum| sum == 0), "{script} meets what another trial left");
+        let record = run_for(&*subject.target, &stream, &schedule);
+        let record = record.unwrap_or_else(|failure| panic!("{script}: {failure}"));
+        assert_eq!(record.state, TrialState::Measured);
+        assert!(value(&record, "throughput") > 0.0, "{script}");
+        assert!(!record.series.is_empty());
+    }
+}
+
+/// A script on tables that étalon did not make leaves none of its rows: it is counted by its sessions, or the trial says that it
+/// was not.
+fn a_script_on_the_tables_of_others_is_counted_or_says_that_it_is_not(subject: &Subject) {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("own.sql");
+    std::fs::write(&script, "SELECT 1;\nBEGIN;\nSELECT 2;\nCOMMIT;\n").unwrap();
+    let keys = [
+        ("script", text(script.to_str().unwrap())),
+        ("tables", text("none")),
+        ("clients", Value::Int(2)),
+        ("scale", Value::Int(1)),
+        ("rate", Value::Float(0.0)),
+    ];
+    let stream = prepared(&*subject.target, "transactions", &keys);
+    let record = run(&*subject.target, &stream, 50).unwrap_or_else(|failure| panic!("{failure}"));
+    let is_not_counted = record.marks.iter().any(|mark| mark.kind == MarkKind::NotCounted);
+    let has_sessions = record.measurements.iter().any(|one| one.metric.id.starts_with("server_session_"));
+    // A simulated system has nobody who could have counted.
+    assert!(is_not_counted != has_sessions || subject.name == "sim", "{:?}", record.marks);
+}
+
+/// super-smack's scripts bring their own statements: the table's, and queries with the words in them or as parameters.
+fn super_smack_s_scripts_run(subject: &Subject) {
+    for protocol in ["simple", "prepared"] {
+        let keys = [
+            ("script", text("update-select")),
+            ("clients", Value::Int(2)),
+            ("arguments", text("")),
+            ("protocol", text(protocol)),
+            ("rate", Value::Float(0.0)),
+        ];
+        let stream = prepared(&*subject.target, "super-smack", &keys);
+        // T-SQL's `LEN` does not count the blanks at the end.
+        let letters = if subject.name == "sqlserver" { "LEN(pass)" } else { "length(trim(pass))" };
+        let changed = &format!("SELECT count(*) FROM http_auth WHERE {letters} < 25");
+        let count = |sql: &str| count(&*subject.target, sql);
+        assert!(count("SELECT count(*) FROM http_auth").is_none_or(|count| count == 90_000));
+        assert!(count(changed).is_none_or(|count| count == 0), "it meets what another trial left");
+        let record = run(&*subject.target, &stream, 40).unwrap_or_else(|failure| panic!("{protocol}: {failure}"));
+        assert_eq!(record.state, TrialState::Measured);
+        assert_eq!(record.marks.iter().find(|mark| mark.kind == MarkKind::Errors), None, "{protocol}");
+        // 40 updates of 750 rows; few of them meet twice. The stock passwords have 25 letters, the new ones fewer.
+        assert!(count(changed).is_none_or(|count| (30..=40).contains(&count)), "{protocol}");
+    }
+}
+
+/// A table that one statement makes inside the server: the same rows everywhere, or why the engine has no sessions.
+fn the_published_table_is_made(subject: &Subject) {
+    let keys = [("thread_count", Value::Int(3)), ("digits", Value::Int(3))];
+    match step_of(&*subject.target, "table-creation", &keys) {
+        Ok(record) => {
+            assert!(value(&record, "elapsed") > 0.0);
+            assert_eq!(subject.count("SELECT count(*) FROM table_a"), 3_000);
+        }
+        Err(failure) => assert_eq!(failure.kind, FailureKind::Unsupported, "{failure}"),
+    }
+}
+
+fn pages_are_filled_and_counted(subject: &Subject) {
+    let record = match step_of(&*subject.target, "pages", &[("statements", Value::Int(60))]) {
+        Ok(record) => record,
+        Err(failure) => {
+            assert!(subject.target.pages().is_none() && failure.kind == FailureKind::Unsupported, "{failure}");
+            return;
+        }
+    };
+    assert_eq!(value(&record, "rows"), 480.0);
+    let page = value(&record, "page_size");
+    assert!(page >= 512.0 && (page as u64).is_power_of_two(), "pages of {page} bytes");
+    assert!(value(&record, "elapsed") > 0.0 && value(&record, "commits") > 0.0);
+    // Pages that are small beside a row's own head hold it in two.
+    let pages = value(&record, "row_size") / page;
+    assert!((0.98..2.1).contains(&pages), "a row takes {pages} pages");
+    for id in ["writes/data", "write_bytes/data", "write_bytes/log"] {
+        match reading(&record, id) {
+            Some(Reading::Value(count)) => assert!(*count > 0.0, "{id}: {count}"),
+            Some(Reading::Unavailable(reason)) => assert!(!reason.is_empty(), "{id}"),
+            None => panic!("there is no {id}"),
+        }
+    }
+}
+
+/// The families whose other engines have suites of their own, on servers that étalon cannot start.
+fn every_family_runs_on_a_named_server(subject: &Subject) {
+    type Family<'a> = (&'a str, &'a [(&'a str, Value)], &'a [&'a str]);
+    let families: [Family<'_>; 4] = [
+        ("pages", &[("statements", Value::Int(60))], &["commits", "elapsed", "writes/log", "write_bytes/data"]),
+        ("spatial", &[("side", Value::Int(6)), ("runs", Value::Int(1)), ("queries", text("all"))], &["elapsed/suite"]),
+        (
+            "backup",
+            &[("size_mib", Value::Int(4)), ("codec", text("ms_xpress")), ("where", text("server"))],
+            &["backup_rate", "restore_rate", "backup_size", "rows_verified"],
+        ),
+        ("backup", &[("codec", text("none")), ("destination", text("nul"))], &["backup_rate", "backup_size"]),
+    ];
+    // A PostgreSQL that speaks TDS has no files, geometries and backups of SQL Server's, and says so of each figure.
+    let facts = subject.target.facts().unwrap();
+    let stands_in = facts.get("server.product").is_some_and(|product| product.starts_with("Babelfish"));
+    let is_known = |record: &TrialRecord, metric: &str| match reading(record, metric) {
+        Some(Reading::Value(_)) => true,
+        Some(Reading::Unavailable(reason)) => stands_in && !reason.is_empty(),
+        None => stands_in,
+    };
+    for (family, changed, metrics) in &families {
+        let record = step_of(&*subject.target, family, changed);
+        let record = record.unwrap_or_else(|failure| panic!("{family}: {failure}"));
+        for metric in *metrics {
+            assert!(is_known(&record, metric), "{family}, {metric}: {:?}", reading(&record, metric));
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! What a lane promises: that what a script says happens, once, and that what happened is said.
+
+use std::time::Instant;
+
+use engine::Failure;
+use engine::target::Placement;
+use engine::traffic::Traffic;
+use engine::workloads::StreamTask;
+use engine::workloads::transactions::{OPEN_TRANSACTION, Options, Protocol, compile_with};
+use model::{Reading, TrialRecord};
+
+use super::subject::{Subject, is_refusal, reading, run, stream, value};
+
+crate::cases! {
+    Rows statements_are_executed_once_and_commit_themselves,
+    Rows transactions_are_kept_whole_or_undone,
+    Rows rows_reach_the_script,
+    Rows parameters_arrive_as_they_are,
+    Rows joined_statements_take_their_own_parameters,
+    Rows a_failed_transaction_leaves_nothing,
+    Rows a_statement_that_fails_is_a_clear_failure,
+    Rows an_open_transaction_is_told,
+    Settings a_conflict_is_told_from_a_failure,
+    Rows a_pipeline_is_one_or_is_refused,
+    Rows a_connection_is_made_anew_or_that_is_refused,
+    Rows the_cost_of_client_and_engine_are_told_apart,
+}
+
+const PROTOCOLS: [Protocol; 3] = [Protocol::Prepared, Protocol::Extended, Protocol::Simple];
+
+/// Whether the engine has the protocol. One that has it must have done what was asked.
+fn takes(done: Result<TrialRecord, Failure>) -> bool {
+    match done {
+        Ok(_) => true,
+        Err(failure) => {
+            assert!(is_refusal(&failure) && failure.tried.contains("protocol"), "{failure}");
+            false
+        }
+    }
+}
+
+fn statements_are_executed_once_and_commit_themselves(subject: &Subject) {
+    subject.script("INSERT INTO conformance_log VALUES (:client_id, 1, 'own');", 2, 10).unwrap();
+    for client in 0..2 {
+        assert_eq!(subject.count(&format!("SELECT count(*) FROM conformance_log WHERE client = {client}")), 10);
+    }
+}
+
+fn transactions_are_kept_whole_or_undone(subject: &Subject) {
+    let script = "BEGIN;\nINSERT INTO conformance_log VALUES (1, 1, 'kept');\nCOMMIT;\n\
+        BEGIN;\nINSERT INTO conformance_log VALUES (2, 1, 'undone');\nROLLBACK;\n";
+    subject.script(script, 1, 5).unwrap();
+    assert_eq!(subject.count("SELECT count(*) FROM conformance_log WHERE client = 1"), 5);
+    assert_eq!(subject.count("SELECT count(*) FROM conformance_log"), 5, "what was rolled back is there");
+}
+
+fn rows_reach_the_script(subject: &Subject) {
+    let script = "SELECT value AS v, id AS i FROM conformance_rows WHERE id = 3 \\gset\n\
+        SELECT id AS last_id, note AS last_note FROM conformance_rows WHERE id < 2 ORDER BY id \\aset\n\
+        SELECT id AS none_id FROM conformance_rows WHERE id < 0 \\aset\n\
+        INSERT INTO conformance_log VALUES (:i, :v, 'gset');\n\
+        INSERT INTO conformance_log VALUES (:last_id, 0, 'aset');\n";
+    for protocol in PROTOCOLS {
+        if !takes(run(subject.prepared(), &stream(script, protocol, 1), 4)) {
+            continue;
+        }
+        let count = |filter: &str| subject.count(&format!("SELECT count(*) FROM conformance_log WHERE {filter}"));
+        assert_eq!(count("client = 3 AND value = 30"), 4, "{protocol:?}: the columns of a row, by name");
+        assert_eq!(count("client = 1 AND note = 'aset'"), 4, "{protocol:?}: of several rows the last");
+    }
+}
+
+fn parameters_arrive_as_they_are(subject: &Subject) {
+    let script = "\\set low -9223372036854775807\n\\set nothing NULL\n\
+        INSERT INTO conformance_log VALUES (:client_id, :low, 'it''s; :low');\n\
+        INSERT INTO conformance_log VALUES (:client_id, :nothing, NULL);\n";
+    for protocol in [Protocol::Prepared, Protocol::Extended] {
+        if !takes(run(subject.prepared(), &stream(script, protocol, 1), 3)) {
+            continue;
+        }
+        let count = |filter: &str| subject.count(&format!("SELECT count(*) FROM conformance_log WHERE {filter}"));
+        assert_eq!(count("value = -9223372036854775807 AND note = 'it''s; :low'"), 3, "{protocol:?}");
+        assert_eq!(count("value IS NULL AND note IS NULL"), 3, "{protocol:?}: NULL");
+    }
+}
+
+/// What the placeholders of a message stand for is numbered across it; an engine that refuses every message of several
+/// statements under a protocol, as PostgreSQL does, may refuse this one.
+fn joined_statements_take_their_own_parameters(subject: &Subject) {
+    let plain =
+        "INSERT INTO conformance_log VALUES (1, 10, 'one') \\; INSERT INTO conformance_log VALUES (2, 20, 'two');";
+    let bound = "\\set a 1\n\\set b 2\n\\set c 20\n\
+        INSERT INTO conformance_log VALUES (:a, 10, 'one') \\; INSERT INTO conformance_log VALUES (:b, :c, 'two');";
+    for protocol in PROTOCOLS {
+        let takes_messages = run(subject.prepared(), &stream(plain, protocol, 1), 3).is_ok();
+        let done = run(subject.prepared(), &stream(bound, protocol, 1), 3);
+        assert_eq!(done.is_ok(), takes_messages, "{protocol:?}: {:?}", done.err());
+        let count = |filter: &str| subject.count(&format!("SELECT count(*) FROM conformance_log WHERE {filter}"));
+        let expected = if takes_messages { 3 } else { 0 };
+        assert_eq!(count("client = 1 AND value = 10"), expected, "{protocol:?}");
+        assert_eq!(count("client = 2 AND value = 20"), expected, "{protocol:?}");
+        assert_eq!(count("1 = 1"), 2 * expected, "{protocol:?}");
+    }
+}
+
+fn a_failed_transaction_leaves_nothing(subject: &Subject) {
+    let script = "\\set id random(0, 39)\nBEGIN;\nINSERT INTO conformance_log VALUES (:id, 1, 'new');\n\
+        INSERT INTO conformance_rows VALUES (:id, 0, 'new');\nCOMMIT;\n";
+    let record = subject.script(script, 1, 60).unwrap();
+    let made = subject.count("SELECT count(*) FROM conformance_rows") - 10;
+    assert!(made > 0 && made <= 30, "{made} of the keys 10 to 39 were inserted");
+    assert_eq!(subject.count("SELECT count(*) FROM conformance_log"), made, "what failed has left rows");
+    let (failed, constraint) = (value(&record, "errors"), value(&record, "errors_constraint"));
+    assert!(failed == constraint && failed as i64 == 60 - made, "{failed} failed, {constraint} by a constraint");
+}
+
+fn a_statement_that_fails_is_a_clear_failure(subject: &Subject) {
+    for protocol in PROTOCOLS {
+        match run(subject.prepared(), &stream("FROBNICATE THE ROWS;", protocol, 2), 5) {
+            Err(failure) if is_refusal(&failure) => assert!(failure.to_string().contains("protocol"), "{failure}"),
+            Err(failure) => assert!(failure.to_string().contains("FROBNICATE"), "{failure}"),
+            Ok(_) => panic!("{protocol:?}: it frobnicates"),
+        }
+    }
+}
+
+fn an_open_transaction_is_told(subject: &Subject) {
+    match subject.script("BEGIN;\nINSERT INTO conformance_log VALUES (1, 1, 'open');", 1, 3) {
+        Err(failure) => assert!(failure.cause.contains(OPEN_TRANSACTION), "{failure}"),
+        Ok(_) => panic!("the script leaves its transaction open, and nobody said so"),
+    }
+    assert_eq!(subject.count("SELECT count(*) FROM conformance_log"), 0, "what was not committed is there");
+}
+
+/// One client reads, and one waits for a lock that somebody else has, for as long as the plan's settings let it.
+fn a_conflict_is_told_from_a_failure(subject: &Subject) {
+    let target = subject.prepared();
+    let mut other = target.session(engine::session::SessionKind::Plain).unwrap();
+    other.execute(&target.dialect().statement("begin")).unwrap();
+    other.execute("UPDATE conformance_rows SET value = 7 WHERE id = 1").unwrap();
+    let script = "\\if :client_id = 0\nSELECT count(*) FROM conformance_rows;\n\\else\n\
+        UPDATE conformance_rows SET value = 8 WHERE id = 1;\n\\endif\n";
+    let began = Instant::now();
+    let record = run(target, &stream(script, Protocol::Prepared, 2), 1).unwrap();
+    let waited_s = began.elapsed().as_secs_f64();
+    other.execute(&target.dialect().statement("rollback")).unwrap();
+    let contention: f64 = ["serialization", "deadlock", "lock_timeout"]
+        .map(|class| value(&record, &format!("errors_{class}")))
+        .iter()
+        .sum();
+    assert_eq!((value(&record, "errors"), contention), (1.0, 1.0), "a conflict is not told from another failure");
+    assert!((0.5..6.0).contains(&waited_s), "a lock is waited for {waited_s} s, and the plan says 1 s");
+    run(target, &stream(script, Protocol::Prepared, 2), 1).unwrap();
+    assert_eq!(subject.count("SELECT value FROM conformance_rows WHERE id = 1"), 8);
+}
+
+fn a_pipeline_is_one_or_is_refused(subject: &Subject) {
+    let at_depth = |depth, script| {
+        let program = compile_with(script, &Options { depth, ..Options::default() }).unwrap();
+        let task = StreamTask { work: program.into(), ..stream("SELECT 1;", Protocol::Prepared, 1) };
+        run(subject.prepared(), &task, 64)
+    };
+    let inserted = at_depth(8, "INSERT INTO conformance_log VALUES (:client_id, 1, 'ahead');");
+    if let Err(failure) = inserted {
+        assert!(is_refusal(&failure) && failure.to_string().contains("pipeline"), "{failure}");
+        return;
+    }
+    assert_eq!(subject.count("SELECT count(*) FROM conformance_log"), 64);
+    assert_eq!(subject.target.placement(), Placement::Server, "nothing can be sent ahead within a call");
+    let entries = |depth| match reading(&at_depth(depth, "SELECT 1;").unwrap(), "kernel_entries") {
+        Some(Reading::Value(entries)) => Some(*entries),
+        _ => None,
+    };
+    if let (Some(ahead), Some(one_by_one)) = (entries(8), entries(1)) {
+        assert!(ahead < 0.7 * one_by_one, "{ahead} entries into the kernel, {one_by_one} one by one");
+    }
+}
+
+/// A temporary table lasts as long as its session.
+fn a_connection_is_made_anew_or_that_is_refused(subject: &Subject) {
+    let name = if subject.is_named() { "#conformance" } else { "conformance_temporary" };
+    let temporary = if subject.is_named() { "" } else { "TEMPORARY " };
+    let script = format!("CREATE {temporary}TABLE {name} (a INT);");
+    let traffic = Traffic { reconnect_every: 1, ..Traffic::default() };
+    let task = StreamTask { traffic, ..stream(&script, Protocol::Simple, 1) };
+    match run(subject.prepared(), &task, 5) {
+        Err(failure) => assert!(is_refusal(&failure) && failure.to_string().contains("reconnect"), "{failure}"),
+        Ok(record) => {
+            assert_eq!(value(&record, "errors"), 0.0, "the session was the same");
+            assert_eq!(value(&record, "reconnects"), 4.0);
+        }
+    }
+}
+
+fn the_cost_of_client_and_engine_are_told_apart(subject: &Subject) {
+    let record = subject.script("SELECT count(*) FROM conformance_rows;", 1, 400).unwrap();
+    let is_known = |id: &str| matches!(reading(&record, id), Some(Reading::Value(_)));
+    let is_served = subject.target.placement() == Placement::Server;
+    assert_eq!(is_known("client_cpu_per_tx"), is_served, "{:?}", reading(&record, "client_cpu_per_tx"));
+    assert_eq!(is_known("process_cpu_per_tx"), !is_served, "{:?}", reading(&record, "process_cpu_per_tx"));
+    assert!(!(subject.holds_a_file() && is_served), "it works within étalon, and says that it is a server");
+}

@@ -1,0 +1,83 @@
+//! One suite for every engine of the registry: whoever adds one passes this, or is not done. `ETALON_TEST_ENGINE=NAME` tests
+//! that one alone, `ETALON_TEST_CASE=NAME` with that case alone.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
+#[path = "../example/mod.rs"]
+mod example;
+
+mod families;
+mod files;
+mod lanes;
+mod sabotage;
+mod subject;
+mod targets;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use engine::Registry;
+use subject::{Case, Subject};
+
+/// All that an engine promises.
+fn cases() -> Vec<Case> {
+    [families::CASES, lanes::CASES, targets::CASES, files::CASES].concat()
+}
+
+/// Runs a case; how it failed is an `Err`.
+fn run(case: &Case, subject: &Subject) -> Result<(), String> {
+    catch_unwind(AssertUnwindSafe(|| (case.run)(subject))).map_err(|panic| {
+        let said = panic.downcast_ref::<String>().cloned();
+        said.or_else(|| panic.downcast_ref::<&str>().map(|said| (*said).to_owned())).unwrap_or_default()
+    })
+}
+
+fn is_wanted(variable: &str, name: &str) -> bool {
+    std::env::var(variable).is_ok_and(|wanted| wanted == name) || std::env::var(variable).is_err()
+}
+
+#[test]
+fn every_engine_keeps_every_promise() {
+    let registry = Registry::built_in().with_engine(&example::Example);
+    let mut broken = Vec::new();
+    let mut kept = 0;
+    for engine in registry.engines().iter().filter(|engine| is_wanted("ETALON_TEST_ENGINE", engine.spec().name)) {
+        let Some(subject) = Subject::open(*engine) else { continue };
+        for case in cases().iter().filter(|case| is_wanted("ETALON_TEST_CASE", case.name) && case.concerns(&subject)) {
+            eprintln!("{}: {}", subject.name, case.name);
+            match run(case, &subject) {
+                Ok(()) => kept += 1,
+                Err(said) => broken.push(format!("{}: {}: {said}", subject.name, case.name)),
+            }
+        }
+        let name = subject.name;
+        if let Err(left) = subject.close() {
+            broken.push(format!("{name}: left behind: {left}"));
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+    assert!(kept > 0, "nothing was tested: there is no engine or no case of that name");
+}
+
+/// The template, broken in one way at a time: the suite tells each.
+#[test]
+fn every_sabotage_is_caught() {
+    let mut survived = Vec::new();
+    for (sabotage, caught_by) in sabotage::TABLE {
+        let case = cases().into_iter().find(|case| case.name == *caught_by);
+        let case = case.unwrap_or_else(|| panic!("{sabotage:?}: there is no case `{caught_by}`"));
+        let subject = Subject::open(sabotage::engine(*sabotage)).unwrap();
+        assert!(case.concerns(&subject), "{sabotage:?}: {caught_by} is not for it");
+        match run(&case, &subject) {
+            Ok(()) => survived.push(format!("{sabotage:?} is not caught by {caught_by}")),
+            Err(said) => eprintln!("{sabotage:?}: {}", said.lines().next().unwrap_or_default()),
+        }
+    }
+    assert!(survived.is_empty(), "{}", survived.join("\n"));
+}

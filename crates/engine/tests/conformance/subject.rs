@@ -1,0 +1,272 @@
+//! An engine under test, and what the cases ask it with.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use engine::dataset::{Column, ColumnKind, Dataset, Datum, Nulls, Table};
+use engine::step::{self, StepContext};
+use engine::target::{Engine, LoadKind, OpenRequest, Target, Threads};
+use engine::traffic::Traffic;
+use engine::trial::TrialRun;
+use engine::worker::Pace;
+use engine::workloads::transactions::{Options, Protocol, compile_with};
+use engine::workloads::{Action, Grants, StreamTask};
+use engine::{Consent, Failure, FailureKind, Registry, Silent};
+use model::plan::{Connect, PrivateServer};
+use model::{Length, OnError, Order, Point, Reading, Schedule, SystemPlan, TrialRecord, Value};
+
+/// Servers that étalon cannot start, and the variables that name one.
+pub const NAMED: [(&str, &str); 1] = [("sqlserver", "ETALON_TEST_MSSQL")];
+
+/// The engine that a build has only with the feature of its name; others refuse it, which has a test of its own.
+const FEATURE: (&str, bool) = ("sqlcipher", cfg!(feature = "sqlcipher"));
+
+/// How each engine is told to wait a second for a lock, and no longer: the setting, its value in a plan, its value in the facts.
+/// An engine that is not here is asked for nothing that takes a setting.
+const LOCK_WAITS: [(&str, &str, &str, &str); 5] = [
+    ("postgres", "lock_timeout", "1s", "1s"),
+    ("mysql", "innodb_lock_wait_timeout", "1", "1"),
+    ("sqlite", "busy_timeout", "1000", "1000"),
+    ("sqlcipher", "busy_timeout", "1000", "1000"),
+    ("example", "busy_timeout", "1000", "1000"),
+];
+
+/// A promise and how it is held.
+#[derive(Clone, Copy)]
+pub struct Case {
+    pub name: &'static str,
+    pub of: Of,
+    pub run: fn(&Subject),
+}
+
+/// Whose promise it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Of {
+    /// Of everything that can be measured.
+    Every,
+    /// Of what answers statements, if only in a simulation.
+    Statements,
+    /// Of what holds rows.
+    Rows,
+    /// Of what takes settings from a plan.
+    Settings,
+    /// Of a database file inside étalon.
+    Files,
+    /// Of a server that somebody names.
+    Named,
+}
+
+/// Declares the cases of a file.
+#[macro_export]
+macro_rules! cases {
+    ($($of:ident $name:ident),* $(,)?) => {
+        pub const CASES: &[$crate::subject::Case] =
+            &[$($crate::subject::Case { name: stringify!($name), of: $crate::subject::Of::$of, run: $name }),*];
+    };
+}
+
+impl Case {
+    pub fn concerns(&self, subject: &Subject) -> bool {
+        let answers = subject.target.carries() == LoadKind::Statements;
+        match self.of {
+            Of::Every => true,
+            Of::Statements => answers,
+            // The queueing model understands everything, and remembers nothing.
+            Of::Rows => answers && subject.name != "sim",
+            Of::Settings => subject.lock_wait().is_some(),
+            Of::Files => answers && subject.holds_a_file(),
+            Of::Named => subject.is_named(),
+        }
+    }
+}
+
+/// An engine with a system that the cases may do with as they like.
+pub struct Subject {
+    pub engine: &'static dyn Engine,
+    pub name: &'static str,
+    pub system: SystemPlan,
+    pub target: Box<dyn Target>,
+    folder: tempfile::TempDir,
+}
+
+impl Subject {
+    /// None where nobody names a server, or the build has no such engine.
+    pub fn open(engine: &'static dyn Engine) -> Option<Subject> {
+        let spec = engine.spec();
+        if FEATURE == (spec.name, false) {
+            return None;
+        }
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let mut system =
+            SystemPlan { name: spec.name.to_owned(), engine: spec.name.to_owned(), ..SystemPlan::default() };
+        if let Some((_, variable)) = NAMED.iter().find(|(name, _)| *name == spec.name) {
+            let Ok(url) = std::env::var(variable) else {
+                eprintln!("{}: left out, since {variable} names no server", spec.name);
+                return None;
+            };
+            system.url = url;
+        } else if let Some(server) = spec.private_servers.first() {
+            let (engine, bin_dir) = ((*server).to_owned(), None);
+            system.server = Some(PrivateServer { engine, bin_dir, connect: Connect::Socket });
+        } else {
+            system.url = format!("{}:{}/db", spec.schemes[0], folder.path().display());
+        }
+        if let Some((_, setting, value, _)) = LOCK_WAITS.iter().find(|(name, ..)| *name == spec.name) {
+            let value = value.parse().map_or_else(|_| Value::Text((*value).to_owned()), Value::Int);
+            system.settings.insert((*setting).to_owned(), value);
+        }
+        let request = OpenRequest::new(&system, Consent::OwnOnly);
+        let target = engine.open(&request).unwrap_or_else(|failure| panic!("{}: {failure}", system.name));
+        Some(Subject { engine, name: spec.name, target, folder, system })
+    }
+
+    /// Removes everything; what is left is an `Err`.
+    pub fn close(self) -> Result<(), String> {
+        self.target.drop_all().map_err(|failure| failure.to_string())?;
+        drop(self.target);
+        let left: Vec<_> =
+            std::fs::read_dir(self.folder.path()).unwrap().flatten().map(|file| file.file_name()).collect();
+        if left.is_empty() { Ok(()) } else { Err(format!("{left:?}")) }
+    }
+
+    pub fn is_named(&self) -> bool {
+        NAMED.iter().any(|(engine, _)| *engine == self.name)
+    }
+
+    /// Whether its URL is the path of a file that it makes in this process.
+    pub fn holds_a_file(&self) -> bool {
+        self.system.server.is_none() && !self.is_named() && self.engine.data_directory(&self.system).is_some()
+    }
+
+    /// The setting by which a lock is waited for a second, and its value in the facts.
+    pub fn lock_wait(&self) -> Option<(&'static str, &'static str)> {
+        let row = LOCK_WAITS.iter().find(|(name, ..)| *name == self.name);
+        row.map(|(_, setting, _, shown)| (*setting, *shown))
+    }
+
+    /// Another system of the engine, with a file of this name in a folder that étalon makes.
+    pub fn another(&self, name: &str) -> (SystemPlan, PathBuf) {
+        let path = self.folder.path().join("another").join(name);
+        let url = format!("{}:{}", self.engine.spec().schemes[0], path.display());
+        (SystemPlan { url, ..self.system.clone() }, path)
+    }
+
+    pub fn open_another(&self, system: &SystemPlan) -> Result<Box<dyn Target>, Failure> {
+        self.engine.open(&OpenRequest::new(system, Consent::OwnOnly))
+    }
+
+    /// The system with [`rows`] in it.
+    pub fn prepared(&self) -> &dyn Target {
+        self.target.prepare(&rows(10)).unwrap_or_else(|failure| panic!("{failure}"));
+        self.target.settle().unwrap_or_else(|failure| panic!("{failure}"));
+        &*self.target
+    }
+
+    /// Runs a script, so many transactions of each client.
+    pub fn script(&self, text: &str, clients: u32, transactions: u64) -> Result<TrialRecord, Failure> {
+        run(self.prepared(), &stream(text, Protocol::Prepared, clients), transactions)
+    }
+
+    /// The number that a query gives.
+    pub fn count(&self, sql: &str) -> i64 {
+        self.target.scalar(sql).unwrap_or_else(|failure| panic!("{failure}"))
+    }
+}
+
+/// A stream of a script's transactions.
+pub fn stream(text: &str, protocol: Protocol, clients: u32) -> StreamTask {
+    let options = Options { protocol, clients, ..Options::default() };
+    let program = compile_with(text, &options).unwrap_or_else(|error| panic!("{error:?}"));
+    StreamTask {
+        work: program.into(),
+        clients: 0..clients,
+        pace: Pace::Closed,
+        threads: Threads::Best,
+        traffic: Traffic::default(),
+    }
+}
+
+/// Runs so many transactions of each client.
+pub fn run(target: &dyn Target, task: &StreamTask, transactions: u64) -> Result<TrialRecord, Failure> {
+    run_for(target, task, &Schedule { length: Length::Transactions(transactions), ..schedule(Duration::ZERO) })
+}
+
+pub fn run_for(target: &dyn Target, task: &StreamTask, schedule: &Schedule) -> Result<TrialRecord, Failure> {
+    let interrupt = AtomicBool::new(false);
+    TrialRun { target, task, schedule, seed: 7, interrupt: &interrupt }.run(&mut Silent)
+}
+
+pub fn schedule(warmup: Duration) -> Schedule {
+    Schedule {
+        blocks: 1,
+        warmup,
+        length: Length::Duration(Duration::from_millis(400)),
+        order: Order::Interleaved,
+        seed: 1,
+        on_error: OnError::Stop,
+    }
+}
+
+/// A trial of a workload that is a step, with some keys other than the defaults.
+pub fn step_of(target: &dyn Target, workload: &str, keys: &[(&str, Value)]) -> Result<TrialRecord, Failure> {
+    let workload = Registry::built_in().workload(workload).unwrap();
+    let mut point: Point =
+        workload.spec().keys.iter().filter_map(|key| Some((key.name.to_owned(), key.default?.value()?))).collect();
+    point.extend(keys.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
+    let task = workload.task(&point, &Grants::default())?;
+    let Action::Step(procedure) = &task.action else { panic!("this workload is no step") };
+    target.prepare(&task.dataset)?;
+    target.settle()?;
+    let (interrupt, schedule) = (AtomicBool::new(false), schedule(Duration::ZERO));
+    let mut context =
+        StepContext { target, schedule: &schedule, seed: 7, interrupt: &interrupt, observer: &mut Silent };
+    step::run(&**procedure, &mut context)
+}
+
+/// A metric of a trial, or why it is not known; nothing if there is none of that name.
+pub fn reading<'r>(record: &'r TrialRecord, id: &str) -> Option<&'r Reading> {
+    record.measurements.iter().find(|one| one.metric.id == id).map(|one| &one.reading)
+}
+
+/// The same of a metric that is 0 where it is not told.
+pub fn value(record: &TrialRecord, id: &str) -> f64 {
+    match reading(record, id) {
+        Some(Reading::Value(value)) => *value,
+        _ => 0.0,
+    }
+}
+
+/// Whether a failure says that there is no such thing here, and why.
+pub fn is_refusal(failure: &Failure) -> bool {
+    matches!(failure.kind, FailureKind::Unsupported | FailureKind::Permission) && !failure.cause.is_empty()
+}
+
+/// So many rows with a key, of which number 1 was changed when they had been loaded; and a table that is empty.
+pub fn rows(count: u64) -> Dataset {
+    let column = |name, kind| Column { name, kind, nulls: Nulls::Allowed };
+    let key = |name| Column { name, kind: ColumnKind::Int, nulls: Nulls::Refused };
+    let (value, note) = (column("value", ColumnKind::BigInt), column("note", ColumnKind::Char(20)));
+    let table = |name: &'static str, columns, primary_key, rows| Table {
+        name: name.into(),
+        columns,
+        primary_key,
+        create: None,
+        rows,
+        row: Arc::new(|index, row| {
+            let number = i64::try_from(index).unwrap();
+            row.extend([Datum::Int(number), Datum::Int(10 * number), Datum::Text("as it was".into())]);
+        }),
+    };
+    Dataset {
+        name: format!("conformance, {count} rows"),
+        tables: vec![
+            table("conformance_rows", vec![key("id"), value, note], Some("id"), count),
+            table("conformance_log", vec![column("client", ColumnKind::Int), value, note], None, 0),
+        ],
+        afterwards: vec!["UPDATE conformance_rows SET note = 'afterwards' WHERE id = 1".to_owned()],
+        size_bytes: 1 << 16,
+        ..Dataset::default()
+    }
+}

@@ -1,0 +1,135 @@
+//! What a target promises of tables, sessions, facts, settings and abilities.
+
+use engine::FailureKind;
+use engine::dataset::Datum;
+use engine::session::SessionKind;
+use engine::target::Threads;
+use model::{SystemPlan, Value};
+
+use super::subject::{Subject, is_refusal, rows};
+
+crate::cases! {
+    Every facts_are_told_and_stay,
+    Every every_client_has_one_worker,
+    Rows a_data_set_is_made_whole_and_anew,
+    Rows a_session_does_what_it_is_told,
+    Rows abilities_are_there_or_refused_with_a_reason,
+    Settings settings_hold_in_every_session,
+    Settings an_unknown_setting_is_refused,
+}
+
+fn facts_are_told_and_stay(subject: &Subject) {
+    let facts = subject.target.facts().unwrap();
+    for fact in ["server.product", "server.version"] {
+        assert!(facts.get(fact).is_some_and(|value| !value.is_empty()), "it does not say its {fact}");
+    }
+    assert!(facts.durability().is_some(), "it does not say its durability");
+    let again = subject.target.facts().unwrap();
+    assert_eq!(facts.differences(&again), [], "identity facts must not change by themselves");
+}
+
+fn every_client_has_one_worker(subject: &Subject) {
+    for clients in 1..=9 {
+        for (threads, most) in [(Threads::Best, u32::MAX), (Threads::AtMost(1), 1), (Threads::AtMost(4), 4)] {
+            let shares = subject.target.workers(3..3 + clients, threads);
+            let served: Vec<u32> = shares.iter().cloned().flatten().collect();
+            assert_eq!(served, (3..3 + clients).collect::<Vec<u32>>(), "{threads:?}");
+            assert!(shares.len() as u32 <= most || subject.name == "sim", "{threads:?}: {} workers", shares.len());
+        }
+    }
+}
+
+fn a_data_set_is_made_whole_and_anew(subject: &Subject) {
+    let count = || subject.count("SELECT count(*) FROM conformance_rows");
+    let target = subject.prepared();
+    assert_eq!(count(), 10);
+    assert_eq!(subject.count("SELECT sum(value) FROM conformance_rows"), 450);
+    let changed = "SELECT count(*) FROM conformance_rows WHERE note = 'afterwards'";
+    assert_eq!(subject.count(changed), 1, "the statements behind the tables were not run");
+    target.prepare(&rows(3)).unwrap();
+    assert_eq!(count(), 3, "another data set");
+    subject.prepared();
+    let mut session = target.session(SessionKind::Plain).unwrap();
+    session.execute("DELETE FROM conformance_rows WHERE id > 1").unwrap();
+    assert!(session.execute("INSERT INTO conformance_rows VALUES (1, 0, 'twice')").is_err(), "the key is not one");
+    drop(session);
+    assert_eq!(count(), 2);
+    subject.prepared();
+    assert_eq!(count(), 10, "the same data set once more");
+    assert!(target.scalar("SELECT count(*) FROM nowhere_at_all").is_err(), "it counts the rows of no table");
+}
+
+fn a_session_does_what_it_is_told(subject: &Subject) {
+    let mut session = subject.prepared().session(SessionKind::Plain).unwrap();
+    for _ in 0..3 {
+        session.repeat("INSERT INTO conformance_log VALUES (1, NULL, 'again')").unwrap();
+    }
+    assert_eq!(subject.count("SELECT count(*) FROM conformance_log"), 3);
+    let text = |datum: &Datum| match datum {
+        Datum::Null => "NULL".to_owned(),
+        Datum::Int(number) => number.to_string(),
+        Datum::Double(number) => number.to_string(),
+        Datum::Text(text) => text.trim_end().to_owned(),
+    };
+    let mut query = |sql: &str| -> Vec<Vec<String>> {
+        session.query(sql).unwrap().iter().map(|row| row.iter().map(text).collect()).collect()
+    };
+    let found = query("SELECT id, value, note FROM conformance_rows WHERE id < 2 ORDER BY id DESC");
+    assert_eq!(found, [["1", "10", "afterwards"], ["0", "0", "as it was"]]);
+    assert_eq!(query("SELECT client, value FROM conformance_log")[2], ["1", "NULL"]);
+    let failure = session.execute("FROBNICATE").unwrap_err();
+    assert!(failure.to_string().contains("FROBNICATE"), "{failure}");
+    session.execute("DELETE FROM conformance_log").unwrap();
+}
+
+fn abilities_are_there_or_refused_with_a_reason(subject: &Subject) {
+    let target = subject.prepared();
+    let refused = |what: &str, failure: engine::Failure| {
+        assert!(is_refusal(&failure), "{what}: {:?}: {failure}", failure.kind);
+    };
+    if let Err(failure) = target.backups().map(drop) {
+        refused("backups", failure);
+    }
+    match target.session(SessionKind::Spatial).map(drop) {
+        Ok(()) => assert!(target.spatial().is_some(), "it opens sessions with geometries, and has no words for them"),
+        Err(failure) => refused("geometries", failure),
+    }
+    if let Err(failure) = target.empty_caches() {
+        refused("empty caches", failure);
+    }
+    match target.limit_cpu(0.5) {
+        Ok(limit) => limit.release().unwrap(),
+        Err(failure) => refused("a limit", failure),
+    }
+    if let Err(failure) = target.reach(&subject.system) {
+        refused("other hosts", failure);
+    }
+}
+
+fn settings_hold_in_every_session(subject: &Subject) {
+    let (setting, expected) = subject.lock_wait().unwrap();
+    let target = subject.prepared();
+    let facts = target.facts().unwrap();
+    assert_eq!(facts.get(&format!("setting.{setting}")), Some(expected), "{setting} is not what the plan says");
+    let session = || target.session(SessionKind::Plain).unwrap();
+    let (mut one, mut other) = (session(), session());
+    one.execute(&target.dialect().statement("begin")).unwrap();
+    one.execute("UPDATE conformance_rows SET value = 7 WHERE id = 1").unwrap();
+    let began = std::time::Instant::now();
+    assert!(other.execute("UPDATE conformance_rows SET value = 8 WHERE id = 1").is_err(), "there is no lock");
+    let waited_s = began.elapsed().as_secs_f64();
+    assert!((0.5..6.0).contains(&waited_s), "a session waits {waited_s} s for a lock, and the plan says 1 s");
+    one.execute(&target.dialect().statement("rollback")).unwrap();
+}
+
+fn an_unknown_setting_is_refused(subject: &Subject) {
+    let system = if subject.holds_a_file() { subject.another("unknown").0 } else { subject.system.clone() };
+    let settings = [("frobnication".to_owned(), Value::Int(1))].into();
+    match subject.open_another(&SystemPlan { settings, ..system }) {
+        Ok(_) => panic!("it takes a setting that it does not have"),
+        Err(failure) => {
+            assert!(format!("{failure} {:?}", failure.hint).contains("frobnication"), "{failure}");
+            assert_ne!(failure.kind, FailureKind::NotOurs, "{failure}");
+        }
+    }
+}
