@@ -242,6 +242,21 @@ pub enum Instants {
 }
 
 /// One worker's way to a system. Made, used and closed by a single thread.
+///
+/// What every lane of statements owes the loop, and what holds it, is in `docs/extending.md`. In short:
+///
+/// - **Messages.** An operation is a message: one statement, or several that a script joins with `\;`. Parameters are numbered
+///   across the message ([`StatementOp::parameters`](crate::workloads::transactions::StatementOp::parameters)); a library that
+///   takes one statement at a time gets them numbered for each by
+///   [`Statement::parts`](crate::workloads::transactions::Statement::parts), and those of a text by
+///   [`split`](crate::workloads::transactions::split). Kept rows are one entry for each statement of the message.
+/// - **Autocommit.** What stands outside `BEGIN` and `COMMIT` is committed when its operation has ended well. `BEGIN` is an
+///   operation like others, in the dialect's words.
+/// - **Recovery.** After a failure [`Lane::recover`] is called once, whatever the failure was: inside a transaction or not, on a
+///   connection that is gone, or where the system has rolled back by itself. Afterwards the client begins its next transaction.
+///   What has failed leaves nothing. It is called after [`Lane::end_transaction`] has failed, too.
+/// - **Refusals.** What the engine cannot do, such as a pipeline or connections made anew, is refused by
+///   [`Target::drive`](crate::target::Target::drive) before the load begins, and never done in another way.
 pub trait Lane {
     /// Who takes the instants of an operation.
     const INSTANTS: Instants = Instants::Worker;

@@ -101,7 +101,7 @@ impl Stopwatch {
 fn cpu_s(target: &dyn Target) -> Result<f64, String> {
     let own = host::cpu::process_cpu()?.total().as_secs_f64();
     match target.placement() {
-        Placement::InProcess => Ok(own),
+        Placement::InProcess | Placement::OwnThreads => Ok(own),
         Placement::Server => Ok(own + target.server_cpu_s()?),
     }
 }

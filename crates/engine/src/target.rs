@@ -120,6 +120,9 @@ pub fn shares(clients: Range<u32>, threads: u32) -> Vec<Range<u32>> {
 pub enum Placement {
     /// In the worker's thread: client and engine costs are inseparable.
     InProcess,
+    /// In étalon's process, in threads of its own to which the workers hand their operations: what the process uses beside the
+    /// load generator's threads is the engine's. What it does within a call counts as the client's.
+    OwnThreads,
     Server,
 }
 

@@ -100,7 +100,10 @@ impl Ledger for OfTarget<'_> {
     }
 
     fn server_cpu_s(&self) -> Result<f64, String> {
-        self.0.server_cpu_s()
+        match self.0.placement() {
+            Placement::OwnThreads => Ok(host::cpu::process_cpu()?.total().as_secs_f64()),
+            Placement::InProcess | Placement::Server => self.0.server_cpu_s(),
+        }
     }
 
     fn scalar(&self, sql: &str) -> Result<i64, Failure> {
@@ -126,6 +129,7 @@ impl Trial<'_> {
     pub fn run(&self, observer: &mut dyn Observer) -> Result<TrialRecord, Failure> {
         let before = self.ledger.counters()?;
         let server_cpu_before = self.ledger.server_cpu_s();
+        let own_cpu_before = host::cpu::thread_cpu();
         let shares = match self.crew.load(&self.order, observer)? {
             Loaded::Done(shares) => shares,
             Loaded::Interrupted(tasks) => {
@@ -134,7 +138,12 @@ impl Trial<'_> {
             }
         };
         let server_cpu_s = server_cpu_before.and_then(|before| Ok(self.ledger.server_cpu_s()? - before));
+        let own_cpu = own_cpu_before.and_then(|before| Ok(host::cpu::thread_cpu()?.saturating_sub(before)));
         let whole = Whole::of(shares)?;
+        let server_cpu_s = match self.ledger.placement() {
+            Placement::OwnThreads => beside_the_generator(server_cpu_s, &whole.tally, own_cpu),
+            Placement::InProcess | Placement::Server => server_cpu_s,
+        };
         tell_tasks(&whole.tally.tasks, observer);
         refuse_broken(&whole.tally)?;
         let work = &self.order.task.work;
@@ -181,6 +190,16 @@ impl Trial<'_> {
             thread::sleep(Duration::from_millis(50));
         }
     }
+}
+
+/// What of the process's CPU time an engine with threads of its own has used: all but the workers' and this thread's.
+fn beside_the_generator(
+    process: Result<f64, String>,
+    tally: &Tally,
+    own: Result<Duration, String>,
+) -> Result<f64, String> {
+    let workers_ns = tally.generator_cpu_ns.ok_or("the operating system does not tell what the workers have used")?;
+    Ok((process? - own?.as_secs_f64() - workers_ns as f64 / 1e9).max(0.0))
 }
 
 /// What all hosts together did.

@@ -376,6 +376,7 @@ where
     fn finish(mut self) -> Tally {
         let used = |end: Option<u64>, start: Option<u64>| end.zip(start).map(|(end, start)| end.saturating_sub(start));
         self.tally.cpu_ns = used(thread_cpu_ns(), self.cpu_at_start);
+        self.tally.generator_cpu_ns = thread_cpu_ns().map(|own_ns| own_ns + self.lane.helpers_cpu_ns());
         self.tally.kernel_entries = used(self.lane.kernel_entries(), self.entries_at_start);
         self.tally.threads.extend(self.tally.cpu_ns);
         let helpers_ns = self.lane.helpers_cpu_ns().saturating_sub(self.helpers_cpu_at_start_ns);

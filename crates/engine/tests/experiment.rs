@@ -103,6 +103,20 @@ fn a_server_that_has_not_seen_what_the_client_counted_fails_the_trial() {
 }
 
 #[test]
+fn an_engine_with_threads_of_its_own_is_charged_what_the_generator_s_have_not_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = parse(&TOY.replace("WHICH", "threaded"));
+    let mut store = create(&folder.path().join("toy.etalon"), &plan);
+    assert_eq!(conduct(&plan, &mut store, &mut Silent).unwrap(), Ended::Complete { failed: 0 });
+    // Other tests of this process may work meanwhile, too.
+    let engine_us = values(&store, &plan, "two", "server_cpu_per_tx");
+    assert!(engine_us.len() == 4 && engine_us.iter().all(|us| *us >= 950.0), "{engine_us:?}");
+    let client_us = values(&store, &plan, "two", "client_cpu_per_tx");
+    assert!(client_us.len() == 4 && client_us.iter().all(|us| *us < 500.0), "{client_us:?}");
+    assert_eq!(values(&store, &plan, "one", "server_cpu_per_tx"), [] as [f64; 0]);
+}
+
+#[test]
 fn a_trial_in_which_nothing_ended_is_repeated_and_stops_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let plan = parse(&TOY.replace("WHICH", "drowsy"));

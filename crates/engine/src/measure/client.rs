@@ -22,7 +22,7 @@ pub(super) fn cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     let tally = &evidence.tally;
     let unavailable = || unavailable(evidence);
     let transactions = tally.succeeded_in_window.max(1) as f64;
-    let cpu_ns = tally.cpu_ns.filter(|_| evidence.placement == Placement::Server);
+    let cpu_ns = tally.cpu_ns.filter(|_| evidence.placement != Placement::InProcess);
     let per_transaction = cpu_ns.map_or_else(unavailable, |cpu| Reading::Value(cpu as f64 / 1e3 / transactions));
     let id = "client_cpu_per_tx";
     into.push(Measurement::new(id, "us", Direction::Lower, Role::Diagnostic, per_transaction));
@@ -35,8 +35,8 @@ pub(super) fn cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     }
     let entries = match (evidence.placement, tally.kernel_entries) {
         (Placement::InProcess, _) => unavailable(),
-        (Placement::Server, Some(entries)) => Reading::Value(entries as f64 / transactions),
-        (Placement::Server, None) => {
+        (_, Some(entries)) => Reading::Value(entries as f64 / transactions),
+        (_, None) => {
             Reading::Unavailable("this way to the server does not count its entries into the kernel".to_owned())
         }
     };
@@ -48,7 +48,7 @@ pub(super) fn cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
 fn unavailable(evidence: &Evidence<'_>) -> Reading {
     Reading::Unavailable(match evidence.placement {
         Placement::InProcess => "the engine works in the client's own threads".to_owned(),
-        Placement::Server => "the operating system did not tell, or time is virtual".to_owned(),
+        Placement::OwnThreads | Placement::Server => "the operating system did not tell, or time is virtual".to_owned(),
     })
 }
 
@@ -59,7 +59,7 @@ pub(super) fn shares(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     };
     push("client_busy_share", share_of_cores(evidence).map_or_else(|| unavailable(evidence), Reading::Value));
     push("busiest_thread", busiest_thread(evidence).map_or_else(|| unavailable(evidence), Reading::Value));
-    if evidence.placement == Placement::Server && (2..=MOST_THREADS).contains(&tally.threads.len()) {
+    if evidence.placement != Placement::InProcess && (2..=MOST_THREADS).contains(&tally.threads.len()) {
         for (number, cpu_ns) in tally.threads.iter().enumerate() {
             let share = Reading::Value(*cpu_ns as f64 / tally.window_ns.max(1) as f64);
             push(&format!("thread_{}_busy", number + 1), share);
@@ -90,12 +90,12 @@ pub(super) fn lag(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
 /// The share that the load generator's threads, those that make connections anew among them, were busy of the cores that
 /// they can use: one each, but no more than there are.
 fn share_of_cores(evidence: &Evidence<'_>) -> Option<f64> {
-    let cpu_ns = evidence.tally.cpu_ns.filter(|_| evidence.placement == Placement::Server)?;
+    let cpu_ns = evidence.tally.cpu_ns.filter(|_| evidence.placement != Placement::InProcess)?;
     Some(cpu_ns as f64 / evidence.tally.window_ns.max(1) as f64 / evidence.cores.max(1) as f64)
 }
 
 fn busiest_thread(evidence: &Evidence<'_>) -> Option<f64> {
-    let most_ns = evidence.tally.threads.iter().max().filter(|_| evidence.placement == Placement::Server)?;
+    let most_ns = evidence.tally.threads.iter().max().filter(|_| evidence.placement != Placement::InProcess)?;
     Some(*most_ns as f64 / evidence.tally.window_ns.max(1) as f64)
 }
 
@@ -118,7 +118,7 @@ fn saturated(evidence: &Evidence<'_>) -> Option<String> {
     let percent = |share: f64| share * 100.0;
     // One of several hosts may be full while others idle.
     let is_full = |host: &&HostFigures| matches!(host.busy_share, Reading::Value(share) if share > SATURATED_SHARE);
-    if evidence.placement == Placement::Server
+    if evidence.placement != Placement::InProcess
         && let Some(HostFigures { host, busy_share: Reading::Value(share), .. }) = evidence.hosts.iter().find(is_full)
     {
         return Some(format!(

@@ -36,6 +36,9 @@ pub struct Tally {
     pub retries: u64,
     /// CPU time that all threads used in the measured part, in nanoseconds.
     pub cpu_ns: Option<u64>,
+    /// The same from each thread's beginning to its end, in nanoseconds.
+    #[serde(default)]
+    pub generator_cpu_ns: Option<u64>,
     /// The same for each worker's own thread.
     pub threads: Vec<u64>,
     /// How many threads beside the workers' used some of it: those that make connections anew.

@@ -15,7 +15,7 @@ use model::catalog::Visibility;
 use model::{Durability, DurabilityTier, EngineSpec, Facts, SystemPlan};
 
 /// The registry's entry. `toy:honest` counts right, `toy:forgetful` loses every tenth increment, and `toy:drowsy` takes long for
-/// its first.
+/// its first; `toy:threaded` counts in a thread of its own, which takes a millisecond of CPU time each time.
 pub struct Toy;
 
 impl Engine for Toy {
@@ -33,7 +33,8 @@ impl Engine for Toy {
     fn open(&self, request: &OpenRequest) -> Result<Box<dyn Target>, Failure> {
         let forget_every = if request.system.url == "toy:forgetful" { 10 } else { i64::MAX };
         let is_drowsy = AtomicBool::new(request.system.url == "toy:drowsy");
-        Ok(Box::new(ToyTarget { count: Arc::new(AtomicI64::new(0)), forget_every, is_drowsy }))
+        let placement = if request.system.url == "toy:threaded" { Placement::OwnThreads } else { Placement::InProcess };
+        Ok(Box::new(ToyTarget { count: Arc::new(AtomicI64::new(0)), forget_every, is_drowsy, placement }))
     }
 
     fn would_drop(&self, _system: &SystemPlan) -> String {
@@ -46,6 +47,7 @@ struct ToyTarget {
     forget_every: i64,
     /// Until it has taken its time.
     is_drowsy: AtomicBool,
+    placement: Placement,
 }
 
 struct ToyDialect;
@@ -72,7 +74,7 @@ impl Target for ToyTarget {
         &ToyDialect
     }
     fn placement(&self) -> Placement {
-        Placement::InProcess
+        self.placement
     }
     fn prepare(&self, _data: &Dataset) -> Result<(), Failure> {
         self.count.store(0, Ordering::SeqCst);
@@ -90,7 +92,7 @@ impl Target for ToyTarget {
     }
     fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<Tally, Failure> {
         let program = load.statements()?;
-        let lane = ToyLane { count: &self.count, is_drowsy: &self.is_drowsy };
+        let lane = ToyLane { count: &self.count, is_drowsy: &self.is_drowsy, placement: self.placement };
         worker::run(lane, program, &RealClock, context)
     }
     fn drop_all(&self) -> Result<(), Failure> {
@@ -101,6 +103,13 @@ impl Target for ToyTarget {
 struct ToyLane<'a> {
     count: &'a AtomicI64,
     is_drowsy: &'a AtomicBool,
+    placement: Placement,
+}
+
+/// Takes a millisecond of its thread's CPU time.
+fn work() {
+    let began = host::cpu::thread_cpu().unwrap();
+    while host::cpu::thread_cpu().unwrap() - began < Duration::from_millis(1) {}
 }
 
 impl Lane for ToyLane<'_> {
@@ -110,6 +119,9 @@ impl Lane for ToyLane<'_> {
         if self.is_drowsy.swap(false, Ordering::SeqCst) {
             // Longer than a trial of the tests.
             std::thread::sleep(Duration::from_millis(300));
+        }
+        if self.placement == Placement::OwnThreads {
+            std::thread::spawn(work).join().unwrap();
         }
         self.count.fetch_add(1, Ordering::SeqCst);
         Submitted::Done(Outcome::Ok)

@@ -70,7 +70,7 @@ impl Cost {
     fn total(&self) -> Reading {
         match (&self.server, &self.client) {
             (Reading::Value(server), Reading::Value(client)) => Reading::Value(server + client + self.compressor),
-            (Reading::Unavailable(_), Reading::Value(client)) if self.placement == Placement::InProcess => {
+            (Reading::Unavailable(_), Reading::Value(client)) if self.placement != Placement::Server => {
                 Reading::Value(client + self.compressor)
             }
             (Reading::Unavailable(reason), _) | (_, Reading::Unavailable(reason)) => {

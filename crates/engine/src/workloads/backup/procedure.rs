@@ -141,7 +141,7 @@ impl Procedure {
 
     fn run_in_scratch(&self, context: &mut StepContext<'_>, writer: Writer) -> Result<Figures, Failure> {
         self.refuse_unknown(writer)?;
-        if let (Placement::InProcess, Some(_), Some(_)) =
+        if let (Placement::InProcess | Placement::OwnThreads, Some(_), Some(_)) =
             (context.target.placement(), &self.load, self.backup.io_bytes_s)
         {
             let cause = "the engine works inside étalon, so that its transactions would be held, too";
@@ -360,7 +360,7 @@ fn verify(
 /// Inseparable from a server's.
 pub(super) fn server_reading(cpu: Result<f64, String>, placement: Placement) -> Reading {
     match (placement, cpu) {
-        (Placement::InProcess, _) => {
+        (Placement::InProcess | Placement::OwnThreads, _) => {
             Reading::Unavailable("the engine works inside étalon: its CPU time is the client's".to_owned())
         }
         (Placement::Server, Ok(seconds)) => Reading::Value(seconds),
