@@ -18,7 +18,7 @@ use engine::worker::{self, Tally, WorkerContext};
 use engine::workloads::pages::dialect::PagesDialect;
 use engine::{Failure, FailureKind};
 use lane::{ExampleLane, from_sql, to_sql};
-use model::catalog::{Publication, Visibility};
+use model::catalog::Visibility;
 use model::{Durability, DurabilityTier, EngineSpec, Facts, SystemPlan, Value};
 use rusqlite::{Connection, params_from_iter};
 
@@ -39,7 +39,7 @@ impl Engine for Example {
             about: "The template of an engine inside étalon: `example:PATH` is a file that étalon makes and removes",
             private_servers: &[],
             visibility: Visibility::Hidden,
-            publication: Publication::Free,
+            cautions: &[],
         }
     }
 
