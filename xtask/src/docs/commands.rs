@@ -112,9 +112,8 @@ impl Sandbox {
             bail!("there is no shell here, so `{word}` means nothing");
         }
         match program.as_str() {
-            "etalon" => self.etalon(arguments),
-            "cat" => self.cat(arguments),
-            "ls" => self.ls(arguments),
+            "etalon" => self.foreground(&self.etalon, arguments),
+            "cat" | "ls" => self.foreground(Path::new(program), arguments),
             other => bail!("`{other}` is not run here, only etalon, cat and ls: mark the block console,no-run"),
         }
     }
@@ -152,35 +151,11 @@ impl Sandbox {
         Ok(Outcome { exit: Some(0), output: String::new() })
     }
 
-    fn cat(&self, names: &[String]) -> Result<Outcome> {
-        let mut output = String::new();
-        for name in names {
-            let text = fs::read_to_string(self.folder.join(name));
-            output += &text.with_context(|| name.clone())?;
-        }
-        Ok(Outcome { exit: Some(0), output: self.as_documented(output) })
-    }
-
-    fn ls(&self, arguments: &[String]) -> Result<Outcome> {
-        let folder = match arguments {
-            [] => self.folder.clone(),
-            [name] => self.folder.join(name),
-            _ => bail!("ls takes one folder"),
-        };
-        let mut names = Vec::new();
-        for entry in fs::read_dir(folder).context("ls")? {
-            names.push(entry?.file_name().to_string_lossy().into_owned());
-        }
-        names.retain(|name| !name.starts_with('.'));
-        names.sort();
-        Ok(Outcome { exit: Some(0), output: names.iter().map(|name| format!("{name}\n")).collect() })
-    }
-
-    fn etalon(&self, arguments: &[String]) -> Result<Outcome> {
+    fn foreground(&self, program: &Path, arguments: &[String]) -> Result<Outcome> {
         // A file rather than a pipe: a server that outlives the command would keep a pipe open.
         let output = self.home.join("output");
         let file = File::create(&output)?;
-        let mut command = Command::new(&self.etalon);
+        let mut command = Command::new(program);
         command
             .args(arguments.iter().map(|word| self.localized(word)))
             .current_dir(&self.folder)
@@ -199,7 +174,7 @@ impl Sandbox {
         {
             command.env(name, value);
         }
-        let mut child = command.spawn().with_context(|| format!("starting {}", self.etalon.display()))?;
+        let mut child = command.spawn().with_context(|| format!("starting {}", program.display()))?;
         let status = wait(&mut child, self.time_limit)?;
         let output = String::from_utf8_lossy(&fs::read(&output)?).into_owned();
         Ok(Outcome { exit: status.and_then(|status| status.code()), output: self.as_documented(output) })
